@@ -1,0 +1,130 @@
+//! What the simulator and the code that runs on the simulated machine agree on: the NI's
+//! identification page, the envelope of a message, and the marks by which guest software names the
+//! stages of a message's life.
+//!
+//! This is the only definition. `guest/include/chasqui/abi.h` is generated from [`header::text`]
+//! and a test keeps the two equal; the header carries `_Static_assert`s on sizes and offsets.
+//!
+//! Invariant: nothing here depends on another crate of the workspace.
+
+pub mod header;
+
+crate::guest_constants! {
+    /// `magic` of a valid identification page: "CHASQUI1" in little-endian ASCII.
+    pub const NI_MAGIC: u64 = 0x3149_5551_5341_4843;
+    /// Version of the layouts in this crate; the guest library refuses another.
+    pub const ABI_VERSION: u32 = 1;
+    /// Regions of the NI that a process may map (the identification page is not counted).
+    pub const NI_REGIONS: usize = 8;
+    /// Spacing [bytes] of the regions' `mmap` offsets in `/dev/ni0`: region `i` is at `(i + 1) * NI_REGION_STRIDE`;
+    /// the identification page is at offset 0.
+    pub const NI_REGION_STRIDE: u64 = 0x1_0000_0000;
+
+    /// Region flag: processor accesses are uncached single-beat bus transactions.
+    pub const NI_REGION_UNCACHED: u32 = 1;
+}
+
+crate::guest_struct! {
+    /// A mappable region of the NI.
+    pub struct NiRegion {
+        /// Length [bytes], a multiple of the page; 0: no such region.
+        pub bytes: u64,
+        /// `NI_REGION_*` flags.
+        pub flags: u32,
+        /// Zero.
+        pub reserved: u32,
+    }
+}
+
+crate::guest_struct! {
+    /// The identification page: what a process finds at offset 0 of `/dev/ni0`.
+    pub struct NiIdentification {
+        /// [`NI_MAGIC`].
+        pub magic: u64,
+        /// [`ABI_VERSION`].
+        pub version: u32,
+        /// Which MPI device drives this NI (each machine has its own number).
+        pub device: u32,
+        /// This process's rank in the job.
+        pub rank: u32,
+        /// Ranks in the job.
+        pub ranks: u32,
+        /// Line size [bytes] of the node's data cache.
+        pub line_bytes: u32,
+        /// Frequency [Hz] of the `time` CSR.
+        pub timebase_hz: u32,
+        /// The mappable regions.
+        pub regions: [NiRegion; NI_REGIONS],
+        /// Settings peculiar to the device (each machine documents its own).
+        pub settings: [u64; 16],
+    }
+}
+
+crate::guest_struct! {
+    /// Envelope of an MPI message as it travels; the device may pack it as it likes.
+    ///
+    /// (`source`, `sequence`) names the message's record everywhere in the simulator.
+    pub struct Envelope {
+        /// What this packet is to the MPI library (its own numbering).
+        pub kind: u8,
+        /// Flags of the MPI library.
+        pub flags: u8,
+        /// Context id of the communicator.
+        pub context: u16,
+        /// World rank of the message's sender.
+        pub source: u16,
+        /// World rank of the message's receiver.
+        pub destination: u16,
+        /// Tag.
+        pub tag: i32,
+        /// Number of the message among all that `source` has sent.
+        pub sequence: u32,
+        /// Length of the message's data [bytes].
+        pub bytes: u64,
+        /// Names the send request at the sender, where a reply is wanted.
+        pub sender: u64,
+        /// Names the receive request, or an address, at the receiver.
+        pub receiver: u64,
+    }
+}
+
+/// Stage marks. A mark is `slti x0, rs1, imm` (custom HINT space, unprivileged ISA section 2.9):
+/// `imm[4:0]` is the code, `imm[11:5]` the call number where the code says so; `rs1` is a live
+/// register. It costs no cycle and no fetch and is a no-op on a real RISC-V.
+pub mod mark {
+    crate::guest_constants! {
+    /// An MPI call is entered; `imm[11:5]` = call number (`guest/mpi/calls.h`); `rs1` = x0.
+    pub const CALL: u32 = 1;
+    /// The MPI call returns; `imm[11:5]` = call number; `rs1` = x0.
+    pub const RETURN: u32 = 2;
+    /// A message begins; `rs1` = address of its [`super::Envelope`].
+    pub const SEND: u32 = 3;
+    /// The message was handed to the NI; `rs1` = address of its envelope.
+    pub const READY: u32 = 4;
+    /// A receive is posted; `rs1` = the request's address, a name until it is matched.
+    pub const POST: u32 = 5;
+    /// The request named by the latest `MATCH_REQUEST` met the message; `rs1` = address of its envelope.
+    pub const MATCH: u32 = 6;
+    /// Names the request of the `MATCH` that follows; `rs1` = the request's address.
+    pub const MATCH_REQUEST: u32 = 7;
+    /// The message's data is where the program asked; `rs1` = the request's address.
+    pub const DELIVER: u32 = 8;
+    /// The program learns that its receive is complete (as the current call returns); `rs1` = the request's address.
+    pub const DONE: u32 = 9;
+    /// The process can go on only when this request completes; `rs1` = the request's address, x0: it waits no more.
+    pub const BLOCKED: u32 = 10;
+    /// How the message travels, for the record; `rs1` = a number that the device documents.
+    pub const PROTOCOL: u32 = 11;
+    /// What a blocked process waits for, in words: `rs1` = address of a NUL-terminated text, x0: nothing.
+    pub const WAITING: u32 = 12;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn guest_header_is_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../guest/include/chasqui/abi.h");
+        super::header::check(path, &super::header::text());
+    }
+}

@@ -1,0 +1,87 @@
+/* Generated from crates/abi/src/lib.rs; change that and run `make headers`. */
+#ifndef CHASQUI_ABI_H
+#define CHASQUI_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define _Static_assert static_assert
+#endif
+
+#define CHASQUI_NI_MAGIC 0x3149555153414843ull /* `magic` of a valid identification page: "CHASQUI1" in little-endian ASCII. */
+#define CHASQUI_ABI_VERSION 0x1ull /* Version of the layouts in this crate; the guest library refuses another. */
+#define CHASQUI_NI_REGIONS 0x8ull /* Regions of the NI that a process may map (the identification page is not counted). */
+#define CHASQUI_NI_REGION_STRIDE 0x100000000ull /* Spacing [bytes] of the regions' `mmap` offsets in `/dev/ni0`: region `i` is at `(i + 1) * NI_REGION_STRIDE`; */
+#define CHASQUI_NI_REGION_UNCACHED 0x1ull /* Region flag: processor accesses are uncached single-beat bus transactions. */
+
+#define CHASQUI_MARK_CALL 0x1ull /* An MPI call is entered; `imm[11:5]` = call number (`guest/mpi/calls.h`); `rs1` = x0. */
+#define CHASQUI_MARK_RETURN 0x2ull /* The MPI call returns; `imm[11:5]` = call number; `rs1` = x0. */
+#define CHASQUI_MARK_SEND 0x3ull /* A message begins; `rs1` = address of its [`super::Envelope`]. */
+#define CHASQUI_MARK_READY 0x4ull /* The message was handed to the NI; `rs1` = address of its envelope. */
+#define CHASQUI_MARK_POST 0x5ull /* A receive is posted; `rs1` = the request's address, a name until it is matched. */
+#define CHASQUI_MARK_MATCH 0x6ull /* The request named by the latest `MATCH_REQUEST` met the message; `rs1` = address of its envelope. */
+#define CHASQUI_MARK_MATCH_REQUEST 0x7ull /* Names the request of the `MATCH` that follows; `rs1` = the request's address. */
+#define CHASQUI_MARK_DELIVER 0x8ull /* The message's data is where the program asked; `rs1` = the request's address. */
+#define CHASQUI_MARK_DONE 0x9ull /* The program learns that its receive is complete (as the current call returns); `rs1` = the request's address. */
+#define CHASQUI_MARK_BLOCKED 0xaull /* The process can go on only when this request completes; `rs1` = the request's address, x0: it waits no more. */
+#define CHASQUI_MARK_PROTOCOL 0xbull /* How the message travels, for the record; `rs1` = a number that the device documents. */
+#define CHASQUI_MARK_WAITING 0xcull /* What a blocked process waits for, in words: `rs1` = address of a NUL-terminated text, x0: nothing. */
+
+struct chasqui_ni_region {
+    uint64_t bytes; /* Length [bytes], a multiple of the page; 0: no such region. */
+    uint32_t flags; /* `NI_REGION_*` flags. */
+    uint32_t reserved; /* Zero. */
+};
+_Static_assert(sizeof(struct chasqui_ni_region) == 16, "chasqui_ni_region");
+_Static_assert(offsetof(struct chasqui_ni_region, bytes) == 0, "chasqui_ni_region.bytes");
+_Static_assert(offsetof(struct chasqui_ni_region, flags) == 8, "chasqui_ni_region.flags");
+_Static_assert(offsetof(struct chasqui_ni_region, reserved) == 12, "chasqui_ni_region.reserved");
+
+struct chasqui_ni_identification {
+    uint64_t magic; /* [`NI_MAGIC`]. */
+    uint32_t version; /* [`ABI_VERSION`]. */
+    uint32_t device; /* Which MPI device drives this NI (each machine has its own number). */
+    uint32_t rank; /* This process's rank in the job. */
+    uint32_t ranks; /* Ranks in the job. */
+    uint32_t line_bytes; /* Line size [bytes] of the node's data cache. */
+    uint32_t timebase_hz; /* Frequency [Hz] of the `time` CSR. */
+    struct chasqui_ni_region regions[8]; /* The mappable regions. */
+    uint64_t settings[16]; /* Settings peculiar to the device (each machine documents its own). */
+};
+_Static_assert(sizeof(struct chasqui_ni_identification) == 288, "chasqui_ni_identification");
+_Static_assert(offsetof(struct chasqui_ni_identification, magic) == 0, "chasqui_ni_identification.magic");
+_Static_assert(offsetof(struct chasqui_ni_identification, version) == 8, "chasqui_ni_identification.version");
+_Static_assert(offsetof(struct chasqui_ni_identification, device) == 12, "chasqui_ni_identification.device");
+_Static_assert(offsetof(struct chasqui_ni_identification, rank) == 16, "chasqui_ni_identification.rank");
+_Static_assert(offsetof(struct chasqui_ni_identification, ranks) == 20, "chasqui_ni_identification.ranks");
+_Static_assert(offsetof(struct chasqui_ni_identification, line_bytes) == 24, "chasqui_ni_identification.line_bytes");
+_Static_assert(offsetof(struct chasqui_ni_identification, timebase_hz) == 28, "chasqui_ni_identification.timebase_hz");
+_Static_assert(offsetof(struct chasqui_ni_identification, regions) == 32, "chasqui_ni_identification.regions");
+_Static_assert(offsetof(struct chasqui_ni_identification, settings) == 160, "chasqui_ni_identification.settings");
+
+struct chasqui_envelope {
+    uint8_t kind; /* What this packet is to the MPI library (its own numbering). */
+    uint8_t flags; /* Flags of the MPI library. */
+    uint16_t context; /* Context id of the communicator. */
+    uint16_t source; /* World rank of the message's sender. */
+    uint16_t destination; /* World rank of the message's receiver. */
+    int32_t tag; /* Tag. */
+    uint32_t sequence; /* Number of the message among all that `source` has sent. */
+    uint64_t bytes; /* Length of the message's data [bytes]. */
+    uint64_t sender; /* Names the send request at the sender, where a reply is wanted. */
+    uint64_t receiver; /* Names the receive request, or an address, at the receiver. */
+};
+_Static_assert(sizeof(struct chasqui_envelope) == 40, "chasqui_envelope");
+_Static_assert(offsetof(struct chasqui_envelope, kind) == 0, "chasqui_envelope.kind");
+_Static_assert(offsetof(struct chasqui_envelope, flags) == 1, "chasqui_envelope.flags");
+_Static_assert(offsetof(struct chasqui_envelope, context) == 2, "chasqui_envelope.context");
+_Static_assert(offsetof(struct chasqui_envelope, source) == 4, "chasqui_envelope.source");
+_Static_assert(offsetof(struct chasqui_envelope, destination) == 6, "chasqui_envelope.destination");
+_Static_assert(offsetof(struct chasqui_envelope, tag) == 8, "chasqui_envelope.tag");
+_Static_assert(offsetof(struct chasqui_envelope, sequence) == 12, "chasqui_envelope.sequence");
+_Static_assert(offsetof(struct chasqui_envelope, bytes) == 16, "chasqui_envelope.bytes");
+_Static_assert(offsetof(struct chasqui_envelope, sender) == 24, "chasqui_envelope.sender");
+_Static_assert(offsetof(struct chasqui_envelope, receiver) == 32, "chasqui_envelope.receiver");
+
+#endif

@@ -1,0 +1,58 @@
+/* The device interface: all that an MPI library asks of a network interface.
+ *
+ * Everything above this line of the architecture (matching, requests, datatypes, collectives) is
+ * the same on every machine; everything below it is one file, machines/<name>/device.c. MPI_Init
+ * picks the device whose `id` the NI's identification page names, and calls it through this table.
+ *
+ * Upcalls are made from within `poll` (or `send`, where a device must make room), never from an
+ * interrupt; they may call `send` and `put` again but not `poll`.
+ */
+#ifndef CHASQUI_DEVICE_H
+#define CHASQUI_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "chasqui/abi.h"
+
+struct mpi_device {
+    const char *name;
+    uint32_t id;
+
+    /* Maps the NI, sets `eager_bytes_max`. False: the NI can't be used; says why on stderr. */
+    bool (*open)(const struct chasqui_ni_identification *ni, int ni_fd);
+    void (*close)(void);
+
+    /* Longest payload [bytes] that `send` takes. Set by `open`. */
+    size_t eager_bytes_max;
+
+    /* Sends an envelope and `bytes` of payload to envelope->destination. The payload may be
+     * reused on return. Messages to one destination arrive in the order of their sends.
+     * False: there is no room at this moment; nothing was sent. Marks READY. */
+    bool (*send)(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
+
+    /* Looks once for what has happened and makes the upcalls below. */
+    void (*poll)(void);
+
+    /* Within mpi_arrived(): copies the arrived payload to `to`, at most once a message. */
+    void (*take)(void *to, size_t bytes);
+
+    /* Moves `bytes` from `from` to address `to` in the process fin->destination names, then
+     * delivers `fin` there as an arrival without payload. mpi_put_done(fin->sender) follows here
+     * once `from` may be reused. False: no room at this moment. Null: the device can't; the
+     * library then sends segments. */
+    bool (*put)(const struct chasqui_envelope *fin, const void *from, uint64_t to, size_t bytes);
+};
+
+/* Upcall: an envelope with `bytes` of payload has come. `payload` points at it where it lies in
+ * memory that may be read in place until the upcall returns; null: use `take`. */
+void mpi_arrived(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
+
+/* Upcall: the local side of a put is complete; `sender` is fin->sender. */
+void mpi_put_done(uint64_t sender);
+
+/* Every device, in the order of their ids; ends with null (devices.c). */
+extern struct mpi_device *const mpi_devices[];
+
+#endif
