@@ -123,7 +123,7 @@ impl Port {
     /// The transaction of `slot` is over. `value` is what an uncached load got.
     pub fn completed(&mut self, slot: Slot, value: u64, cycle: u64) {
         let request = self.under_way[slot as usize].take();
-        self.changes += 1;
+        self.changes += u64::from(!matches!(request, Some(Request::UncachedLoad { .. })));
         match (slot, request) {
             (Slot::Blocking, Some(Request::UncachedLoad { address, .. })) => {
                 self.reply = Some((address, value))

@@ -1,6 +1,9 @@
 //! The data side: loads, stores, atomics, fences, cache-block operations.
 
-use super::{Access, BufferedStore, DEVICE_BASE, Fault, Incoherence, Port, Request, Slot, Stall, Stop, fast};
+use super::fast::FastView;
+use super::{
+    Access, BufferedStore, DEVICE_BASE, Fault, Incoherence, Observed, Port, Request, Slot, Stall, Stop, fast,
+};
 use crate::cache::State;
 use crate::tlb::PAGE_BYTES;
 
@@ -35,51 +38,51 @@ enum Buffered {
 }
 
 impl Port {
-    /// Loads `N` bytes, zero-extended.
-    #[inline(always)]
-    pub fn load<const N: u32>(&mut self, va: u64, cycles: &mut u64) -> Result<u64, Stop> {
+    /// The table for the fast path, as things stand: call again after [`Port::set_timed`] or
+    /// [`Port::observe`].
+    #[inline]
+    pub fn view(&mut self) -> FastView {
+        let observe = self.observed.is_some();
         let table = if self.timed { &mut self.data } else { &mut self.untimed };
-        let tag = va & (table.granule_mask | (u64::from(N) - 1));
-        let entry = table.entry(va);
-        if entry.load == tag {
-            self.tick += 1;
-            entry.stamp = self.tick;
-            let host = va.wrapping_add(entry.delta) as *const u8;
-            // SAFETY: an entry of the table maps its whole granule, and `va` is aligned within it.
-            return Ok(unsafe {
-                match N {
-                    1 => u64::from(*host),
-                    2 => u64::from(u16::from_le(*host.cast())),
-                    4 => u64::from(u32::from_le(*host.cast())),
-                    _ => u64::from_le(*host.cast()),
-                }
-            });
-        }
-        self.load_slow(va, N, cycles)
+        FastView::new(table, &mut self.tick, observe)
     }
 
-    /// Stores the low `N` bytes of `value`.
-    #[inline(always)]
-    pub fn store<const N: u32>(&mut self, va: u64, value: u64, cycles: &mut u64) -> Result<(), Stop> {
-        let table = if self.timed { &mut self.data } else { &mut self.untimed };
-        let tag = va & (table.granule_mask | (u64::from(N) - 1));
-        let entry = table.entry(va);
-        if entry.store == tag {
-            self.tick += 1;
-            entry.stamp = self.tick;
-            let host = va.wrapping_add(entry.delta) as *mut u8;
-            // SAFETY: as in `load`.
-            unsafe {
-                match N {
-                    1 => *host = value as u8,
-                    2 => *host.cast() = (value as u16).to_le(),
-                    4 => *host.cast() = (value as u32).to_le(),
-                    _ => *host.cast() = value.to_le(),
-                }
-            }
-            return Ok(());
+    /// Loads `bytes` at `va`, zero-extended.
+    pub fn load(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
+        self.load_slow(va, bytes, cycles)
+    }
+
+    /// Stores the low `bytes` of `value` at `va`.
+    pub fn store(&mut self, va: u64, bytes: u32, value: u64, cycles: &mut u64) -> Result<(), Stop> {
+        self.store_slow(va, bytes, value, cycles)
+    }
+
+    /// From now on remembers whether stores change memory and loads from devices may be repeated
+    /// (`true`), or stops remembering.
+    pub fn observe(&mut self, on: bool) {
+        self.observed = on.then_some(Observed { silent: true });
+    }
+
+    /// Since [`Port::observe`], every store rewrote the value that was there.
+    pub fn is_silent(&self) -> bool {
+        self.observed.is_some_and(|o| o.silent)
+    }
+
+    /// What is observed is not silent: an effect outside that a repetition would have again.
+    pub fn disturb(&mut self) {
+        if let Some(o) = &mut self.observed {
+            o.silent = false;
         }
-        self.store_slow(va, N, value, cycles)
+    }
+
+    fn observe_store(&mut self, pa: u64, bytes: u32, value: u64) {
+        if self.observed.is_some() {
+            let mut old = [0; 8];
+            self.peek(pa, &mut old[..bytes as usize]);
+            if old[..bytes as usize] != value.to_le_bytes()[..bytes as usize] {
+                self.disturb();
+            }
+        }
     }
 
     #[cold]
@@ -141,8 +144,10 @@ impl Port {
         }
         let (pa, permissions) = self.translate(va, Access::Write, cycles)?;
         if pa >= DEVICE_BASE {
+            self.disturb();
             return self.store_device(va, pa, bytes, value, cycles);
         }
+        self.observe_store(pa, bytes, value);
         if !self.timed {
             self.make_untimed(va, pa, permissions);
             self.write_memory(pa, bytes, value);
@@ -387,6 +392,7 @@ impl Port {
             self.l1d.way_mut(way).state = State::Modified;
         }
         self.changes += 1;
+        self.observe_store(pa, bytes, value);
         self.write_memory(pa, bytes, value);
     }
 

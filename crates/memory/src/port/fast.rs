@@ -81,3 +81,88 @@ impl FastTable {
         self.lines.fill(EMPTY);
     }
 }
+
+/// A table as the hart's loop holds it: a few registers.
+#[derive(Clone, Copy)]
+pub struct FastView {
+    lines: *mut FastLine,
+    tick: *mut u64,
+    index_mask: u64,
+    granule_mask: u64,
+    shift: u32,
+    /// Ones while stores are observed: then none takes the fast path.
+    guard: u64,
+}
+
+impl FastView {
+    pub(super) fn new(table: &mut FastTable, tick: *mut u64, observe: bool) -> FastView {
+        FastView {
+            lines: table.lines.as_mut_ptr(),
+            tick,
+            index_mask: table.lines.len() as u64 - 1,
+            granule_mask: table.granule_mask,
+            shift: table.shift,
+            guard: if observe { u64::MAX } else { 0 },
+        }
+    }
+
+    /// The entry for `va`, used now.
+    ///
+    /// # Safety
+    /// The port that made the view must be alive and not borrowed elsewhere.
+    #[inline(always)]
+    unsafe fn entry(&self, va: u64) -> *mut FastLine {
+        // SAFETY: the index is masked by the length.
+        unsafe { self.lines.add((va >> self.shift & self.index_mask) as usize) }
+    }
+
+    /// Loads `N` bytes at `va`, zero-extended, if the table answers.
+    ///
+    /// # Safety
+    /// The port that made the view must be alive and not borrowed elsewhere.
+    #[inline(always)]
+    pub unsafe fn load<const N: usize>(&self, va: u64) -> Option<u64> {
+        // SAFETY: an entry maps its whole granule of host memory, and a matching tag means that `va` is
+        // aligned within it; `tick` points into the same live port.
+        unsafe {
+            let entry = self.entry(va);
+            if (*entry).load != va & (self.granule_mask | (N as u64 - 1)) {
+                return None;
+            }
+            *self.tick += 1;
+            (*entry).stamp = *self.tick;
+            let host = va.wrapping_add((*entry).delta) as *const u8;
+            Some(match N {
+                1 => u64::from(*host),
+                2 => u64::from(u16::from_le(*host.cast())),
+                4 => u64::from(u32::from_le(*host.cast())),
+                _ => u64::from_le(*host.cast()),
+            })
+        }
+    }
+
+    /// Stores the low `N` bytes of `value` at `va` if the table allows it; false if not.
+    ///
+    /// # Safety
+    /// As for [`FastView::load`].
+    #[inline(always)]
+    pub unsafe fn store<const N: usize>(&self, va: u64, value: u64) -> bool {
+        // SAFETY: as in `load`.
+        unsafe {
+            let entry = self.entry(va);
+            if (*entry).store | self.guard != va & (self.granule_mask | (N as u64 - 1)) {
+                return false;
+            }
+            *self.tick += 1;
+            (*entry).stamp = *self.tick;
+            let host = va.wrapping_add((*entry).delta) as *mut u8;
+            match N {
+                1 => *host = value as u8,
+                2 => *host.cast() = (value as u16).to_le(),
+                4 => *host.cast() = (value as u32).to_le(),
+                _ => *host.cast() = value.to_le(),
+            }
+            true
+        }
+    }
+}

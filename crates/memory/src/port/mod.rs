@@ -19,6 +19,7 @@ use crate::{FlatMemory, PAGE_BYTES};
 pub use bus_side::{Snoop, Snooped};
 pub use data::{BlockOperation, order};
 use fast::FastTable;
+pub use fast::FastView;
 use translate::Walk;
 
 /// Physical addresses from here on are devices: uncached.
@@ -191,6 +192,12 @@ pub enum Slot {
     Posted,
 }
 
+/// What is remembered while a polling loop is observed.
+#[derive(Clone, Copy, Debug)]
+struct Observed {
+    silent: bool,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct BufferedStore {
     address: u64,
@@ -260,6 +267,7 @@ pub struct Port {
     requests: Vec<(u64, Slot, Request)>,
     reply: Option<(u64, u64)>,
     reservation: Option<u64>,
+    observed: Option<Observed>,
     /// Counts changes of cache, TLB and buffer state: equal values mean that nothing changed.
     changes: u64,
     /// What happened so far.
@@ -296,6 +304,7 @@ impl Port {
             requests: Vec::with_capacity(4),
             reply: None,
             reservation: None,
+            observed: None,
             changes: 0,
             statistics: PortStatistics::default(),
             parameters,
@@ -386,7 +395,8 @@ impl Port {
         debug_assert!(self.under_way[slot as usize].is_none());
         self.under_way[slot as usize] = Some(request);
         self.requests.push((cycle, slot, request));
-        self.changes += 1;
+        // An uncached load leaves no trace in the port: a loop may poll with it.
+        self.changes += u64::from(!matches!(request, Request::UncachedLoad { .. }));
     }
 
     fn line(&self, address: u64) -> u64 {
