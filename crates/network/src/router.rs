@@ -293,3 +293,142 @@ pub(crate) struct Work<'a> {
 fn lane_index(input: u16, priority: u8) -> usize {
     usize::from(input) * PRIORITIES + usize::from(priority)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SERIALIZATION: Time = Time(100);
+
+    /// A router of three ports whose outputs have `credits`, with what is to happen to it.
+    struct Bench {
+        router: Router,
+        queue: EventQueue,
+        arrivals: Vec<(u64, u16, u8, u16)>,
+    }
+
+    impl Bench {
+        fn new(credits: u32, arrivals: &[(u64, u16, u8, u16)]) -> Bench {
+            let outputs = (0..3).map(|p| ([Port::new(8 + p), Port::new(p)], credits)).collect();
+            Bench {
+                router: Router::new(0, 4, outputs),
+                queue: EventQueue::default(),
+                arrivals: arrivals.to_vec(),
+            }
+        }
+
+        /// What departs until `limit`, as (time, slot); slots number the arrivals. `room` says how long
+        /// after its tail a packet's credit comes back.
+        fn departures(&mut self, limit: u64, room: Option<u64>) -> Vec<(u64, u32)> {
+            // Ports of the links by which packets come.
+            let mut ports: Vec<Port> = (16..32).map(Port::new).collect();
+            for (slot, &(time, input, priority, _)) in (0..).zip(&self.arrivals) {
+                let port = &mut ports[usize::from(input) + 8 * usize::from(1 - priority)];
+                let payload = FabricEvent::Packet { input, priority, slot }.into();
+                self.queue.push(Event {
+                    time: Time(time),
+                    order: port.next(Class::Packet),
+                    target: 0,
+                    payload,
+                });
+            }
+            let (mut log, mut departures) = (vec![], vec![]);
+            while let Some(event) = self.queue.pop_before(Time(limit)) {
+                let now = event.time;
+                let mut work = Work { queue: &mut self.queue, departures: &mut departures };
+                match FabricEvent::from(event.payload) {
+                    FabricEvent::Packet { input, priority, slot } => {
+                        let output = self.arrivals[slot as usize].3;
+                        let held = Held { slot, output, wire_bytes: 1, serialization: SERIALIZATION };
+                        self.router.packet(now, input, priority, held, &mut work);
+                    }
+                    FabricEvent::Tail { input, priority, output } => {
+                        self.router.tail(now, input, priority, output, &mut work);
+                    }
+                    FabricEvent::Retry { output } => self.router.retry(now, output, &mut work),
+                    FabricEvent::Credit { .. } => unreachable!(),
+                }
+                for departure in departures.drain(..) {
+                    log.push((now.0, departure.held.slot));
+                    if let Some(room) = room {
+                        let at = departure.tail + Time(room);
+                        self.router.credit_at(departure.held.output, departure.priority, at, &mut self.queue);
+                    }
+                }
+            }
+            log
+        }
+    }
+
+    #[test]
+    fn a_busy_output_blocks_until_the_tail_has_left() {
+        let arrivals = [(10, 0, 0, 2), (50, 1, 0, 2)];
+        assert_eq!(Bench::new(4, &arrivals).departures(110, None), [(10, 0)], "blocked at t-1");
+        assert_eq!(Bench::new(4, &arrivals).departures(111, None), [(10, 0), (110, 1)], "ready at t");
+        // Just after the tail nothing is in the way.
+        assert_eq!(
+            Bench::new(4, &[(10, 0, 0, 2), (110, 1, 0, 2)]).departures(111, None),
+            [(10, 0), (110, 1)]
+        );
+    }
+
+    #[test]
+    fn a_missing_credit_blocks_until_it_is_back() {
+        // One credit; it returns 30 after the tail: 10 + 100 + 30.
+        let arrivals = [(10, 0, 0, 2), (50, 1, 0, 2)];
+        assert_eq!(Bench::new(1, &arrivals).departures(140, Some(30)), [(10, 0)], "blocked at t-1");
+        let mut bench = Bench::new(1, &arrivals);
+        assert_eq!(bench.departures(141, Some(30)), [(10, 0), (140, 1)], "ready at t");
+        // The link was free from 110 on.
+        assert_eq!(bench.router.statistics(2).blocked_ps, 30);
+        assert_eq!(Bench::new(1, &arrivals).departures(u64::MAX, None), [(10, 0)], "never without a credit");
+    }
+
+    #[test]
+    fn the_next_of_a_lane_waits_for_the_tail_of_the_one_before() {
+        // Another output, and it is free: but a buffer reads one packet at a time.
+        let arrivals = [(10, 0, 0, 1), (20, 0, 0, 2), (300, 0, 0, 1)];
+        assert_eq!(Bench::new(4, &arrivals).departures(110, None), [(10, 0)]);
+        assert_eq!(Bench::new(4, &arrivals).departures(400, None), [(10, 0), (110, 1), (300, 2)]);
+        // The other priority has a buffer of its own.
+        let arrivals = [(10, 0, 0, 1), (20, 0, 1, 2)];
+        assert_eq!(Bench::new(4, &arrivals).departures(400, None), [(10, 0), (20, 1)]);
+    }
+
+    #[test]
+    fn the_oldest_head_goes_first() {
+        let arrivals = [(10, 0, 0, 2), (30, 2, 0, 2), (20, 1, 0, 2)];
+        assert_eq!(Bench::new(4, &arrivals).departures(400, None), [(10, 0), (110, 2), (210, 1)]);
+        // Of one instant, the lower link.
+        let arrivals = [(10, 2, 0, 2), (10, 1, 0, 2), (10, 0, 0, 2)];
+        assert_eq!(Bench::new(4, &arrivals).departures(400, None), [(10, 2), (110, 1), (210, 0)]);
+    }
+
+    #[test]
+    fn the_higher_priority_goes_first() {
+        let arrivals = [(10, 0, 0, 2), (20, 1, 0, 2), (30, 2, 1, 2)];
+        assert_eq!(Bench::new(4, &arrivals).departures(400, None), [(10, 0), (110, 2), (210, 1)]);
+        // Of one instant too, whatever the link.
+        let arrivals = [(10, 0, 0, 2), (10, 1, 1, 2)];
+        assert_eq!(Bench::new(4, &arrivals).departures(400, None), [(10, 1), (110, 0)]);
+    }
+
+    #[test]
+    fn a_priority_without_credit_does_not_block_the_other() {
+        // One credit each. The second low one waits for its credit until 260; a high one passes.
+        let arrivals = [(10, 0, 0, 2), (20, 1, 0, 2), (120, 2, 1, 2)];
+        let log = Bench::new(1, &arrivals).departures(1000, Some(150));
+        assert_eq!(log, [(10, 0), (120, 2), (260, 1)]);
+        // And the other way round.
+        let arrivals = [(10, 0, 1, 2), (20, 1, 1, 2), (120, 2, 0, 2)];
+        let log = Bench::new(1, &arrivals).departures(1000, Some(150));
+        assert_eq!(log, [(10, 0), (120, 2), (260, 1)]);
+    }
+
+    #[test]
+    #[should_panic(expected = "router 0 input 1 priority 0: no room")]
+    fn a_packet_without_room_is_a_bug() {
+        Bench::new(0, &[(1, 1, 0, 2), (2, 1, 0, 2), (3, 1, 0, 2), (4, 1, 0, 2), (5, 1, 0, 2)])
+            .departures(10, None);
+    }
+}
