@@ -39,7 +39,7 @@ impl Credits {
     /// One arrives at `at`.
     #[inline]
     pub(crate) fn give(&mut self, at: Time) {
-        debug_assert!(self.returning.back().is_none_or(|&last| last <= at));
+        assert!(self.returning.back().is_none_or(|&last| last <= at), "credits out of order");
         self.returning.push_back(at);
     }
 
