@@ -35,6 +35,8 @@ pub const STACK_TOP: u64 = USER_END - PAGE_BYTES;
 pub const STACK_GUARD_BYTES: u64 = 256 * PAGE_BYTES;
 /// Mappings start at least this far below the stack's top (Linux `MIN_GAP`, mm/util.c).
 const MMAP_GAP_BYTES: u64 = 128 << 20;
+/// What one last-level table maps [bytes]: mappings begin at such a boundary, to need few tables.
+const TABLE_SPAN: u64 = 512 * PAGE_BYTES;
 /// Areas a process may have (Linux `DEFAULT_MAX_MAP_COUNT`).
 const AREAS_MAX: usize = 65530;
 /// More changed pages than this are reported as "all".
@@ -243,7 +245,7 @@ impl AddressSpace {
         let execute = if executable_stack { Protection::EXECUTE.0 } else { 0 };
         let protection = Protection(Protection::READ_WRITE.0 | execute);
         areas.insert(stack_start, Area { end: STACK_TOP, protection, backing: Backing::Anonymous });
-        let mmap_top = (stack_start - STACK_GUARD_BYTES).min(STACK_TOP - MMAP_GAP_BYTES);
+        let mmap_top = (stack_start - STACK_GUARD_BYTES).min(STACK_TOP - MMAP_GAP_BYTES) & !(TABLE_SPAN - 1);
         Ok(AddressSpace {
             areas,
             table: PageTable { root },
