@@ -14,6 +14,7 @@ pub mod fp;
 pub mod insn;
 mod semantics;
 pub mod state;
+pub mod testing;
 
 pub use class::{CLASSES, Class, class};
 pub use decode::decode;
