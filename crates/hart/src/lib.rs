@@ -18,8 +18,11 @@ pub mod insn;
 mod run;
 mod semantics;
 pub mod state;
+
 mod step;
 mod timing;
+
+pub mod testing;
 
 pub use class::{CLASSES, Class, class};
 pub use decode::decode;

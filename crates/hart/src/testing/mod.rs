@@ -1,0 +1,7 @@
+//! Support for tests: reproducible random numbers, operands and programs.
+
+pub mod operands;
+pub mod program;
+pub mod random;
+
+pub use random::Random;
