@@ -149,8 +149,8 @@ impl Router {
     pub(crate) fn tail(&mut self, now: Time, input: u16, priority: u8, output: u16, work: &mut Work<'_>) {
         let index = lane_index(input, priority);
         let lane = &self.lanes[index];
-        // A packet of this very instant may have been offered already and even have started.
-        if lane.busy_until == now && !lane.waiting.is_empty() && !lane.is_candidate {
+        // A packet that came in this very instant found the lane free: it is a candidate or has started.
+        if !lane.waiting.is_empty() && !lane.is_candidate {
             self.offer(now, index, work);
         }
         self.arbitrate(now, output, work);
@@ -234,6 +234,7 @@ impl Router {
     #[inline]
     fn start(&mut self, now: Time, index: usize, work: &mut Work<'_>) {
         let lane = &mut self.lanes[index];
+        assert!(lane.busy_until <= now, "router {}: two packets leave a buffer at once", self.number);
         let held = lane.waiting.pop_front().expect("a packet to start");
         let out = &mut self.outputs[held.output as usize];
         out.credits[index % PRIORITIES].take();
@@ -423,6 +424,15 @@ mod tests {
         let arrivals = [(10, 0, 1, 2), (20, 1, 1, 2), (120, 2, 0, 2)];
         let log = Bench::new(1, &arrivals).departures(1000, Some(150));
         assert_eq!(log, [(10, 0), (120, 2), (260, 1)]);
+    }
+
+    #[test]
+    fn an_earlier_credit_is_not_missed_for_a_later_one() {
+        // One credit each, back 150 after the tail. From 210 on the second low one waits for its credit,
+        // which comes at 360; at 220 a high one joins it, whose credit comes at 260.
+        let arrivals = [(10, 0, 1, 2), (20, 1, 0, 2), (120, 2, 0, 2), (220, 1, 1, 2)];
+        let log = Bench::new(1, &arrivals).departures(1000, Some(150));
+        assert_eq!(log, [(10, 0), (110, 1), (260, 3), (360, 2)]);
     }
 
     #[test]

@@ -134,6 +134,18 @@ fn the_other_priority_passes_a_stalled_one() {
     assert_eq!(arrival.head, 50_000_000 + setup.parameters.unloaded_head_latency(1).0);
 }
 
+/// Two packets that reach a router in one instant: the higher priority is served first, whatever the link.
+#[test]
+fn of_one_instant_the_higher_priority_goes_first() {
+    for high in [0, 1] {
+        let plan = |priority| vec![Plan { at: 0, destination: 2, priority, bytes: 96 }];
+        let plans = vec![plan(u8::from(high == 0)), plan(u8::from(high == 1)), vec![]];
+        let outcome = run(&Setup::new(NetworkParameters::default(), plans));
+        let sources: Vec<u32> = outcome.arrivals[2].iter().map(|a| a.source).collect();
+        assert_eq!(sources, [high, 1 - high]);
+    }
+}
+
 /// Neither the engine's windows nor the spreading of nodes over partitions has an effect on any time.
 #[test]
 fn windows_and_partitions_change_nothing() {

@@ -115,6 +115,28 @@ fn few_buffers_limit_the_rate_to_the_credit_loop() {
     }
 }
 
+/// The same loop between two routers: two nodes of one leaf router send to one destination, so that neither
+/// of their own links is the limit, and share the link up, with D-Mod-K, all the way.
+#[test]
+fn few_buffers_limit_the_rate_between_routers() {
+    let (latency, routing, ser) = (400_000, 900_000, 600_000);
+    for input in [1, 2, 3, 4, 6] {
+        let parameters = NetworkParameters {
+            link_latency_ps: latency,
+            routing_delay_ps: routing,
+            input_buffer_packets: input,
+            receive_buffer_packets: 8,
+            ..Default::default()
+        };
+        let mut plans = vec![vec![]; 16];
+        plans[..2].fill(vec![one(0, 15, BYTES); 100]);
+        let outcome = run(&Setup::new(parameters, plans));
+        let heads: Vec<u64> = outcome.arrivals[15].iter().map(|a| a.head).collect();
+        let expected = (24 * ser).max(24 / u64::from(input) * (2 * latency + routing + ser));
+        assert_eq!(heads[84] - heads[60], expected, "buffers of {input}");
+    }
+}
+
 /// A shift permutation uses every link of a crossbar, and of a full fat tree, at most once
 /// (Zahavi 2012): each node receives at the full rate of its link.
 #[test]

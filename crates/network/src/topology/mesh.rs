@@ -13,7 +13,7 @@ const NORTH: u16 = 4;
 ///
 /// Deadlock: order the links east by column rising, those west by column falling, then those south by
 /// row rising and those north by row falling; a route takes one direction of each dimension, in that
-/// order (Dally and Seitz 1987, section IV).
+/// order (Dally and Seitz 1987).
 #[derive(Clone, Debug)]
 pub struct Mesh {
     nodes: u32,
