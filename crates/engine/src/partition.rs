@@ -6,6 +6,8 @@
 //! its first effect on a partition of another. How far each round goes has no effect on results,
 //! only on speed: the order of events is fixed by the events.
 
+use std::any::Any;
+
 use crate::{Event, Time};
 
 /// Number of a partition, in the order in which they were added.
@@ -85,6 +87,8 @@ pub trait Partition: Send {
     fn stop(&self) -> Option<Time> {
         None
     }
+    /// The partition itself, to read results when the engine is done with it.
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
 /// Least time from a cause in one group to its effect in another.
@@ -283,8 +287,8 @@ mod tests {
         fn receive(&mut self, event: Event, _: Option<Box<Packet>>) {
             self.queue.push(event);
         }
-        fn stop(&self) -> Option<Time> {
-            None
+        fn into_any(self: Box<Self>) -> Box<dyn Any> {
+            self
         }
     }
 

@@ -77,7 +77,7 @@ impl Clock {
     /// When `hz` is zero or above 1 THz, whose edges picoseconds can't tell apart.
     pub fn new(hz: u64) -> Clock {
         assert!(hz > 0 && u128::from(hz) <= PS_PER_S, "clock of {hz} Hz");
-        let whole = PS_PER_S % u128::from(hz) == 0;
+        let whole = PS_PER_S.is_multiple_of(u128::from(hz));
         Clock { hz, period_ps: if whole { (PS_PER_S / u128::from(hz)) as u64 } else { 0 } }
     }
 

@@ -138,3 +138,15 @@ impl Hart {
         self.blocks.clear();
     }
 }
+
+impl HartStatistics {
+    /// These, and `times` what was added from `before` to `after`.
+    pub fn repeated(&self, before: &HartStatistics, after: &HartStatistics, times: u64) -> HartStatistics {
+        HartStatistics {
+            instructions: self.instructions + times * (after.instructions - before.instructions),
+            loads: self.loads + times * (after.loads - before.loads),
+            stores: self.stores + times * (after.stores - before.stores),
+            mispredicted: self.mispredicted + times * (after.mispredicted - before.mispredicted),
+        }
+    }
+}

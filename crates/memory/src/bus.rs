@@ -98,12 +98,16 @@ impl Bus {
         self.parameters.clock.align(at.max(self.address_free))
     }
 
-    /// The state that decides how long the next transactions take, relative to `now`: two equal
-    /// values behave alike from then on.
-    pub fn phase(&self, now: Time) -> [u64; 4] {
-        let rest = |t: Time| t.0.saturating_sub(now.0);
-        let clock = self.parameters.clock;
-        [rest(self.address_free), rest(self.data_free), rest(self.dram_free), rest(clock.align(now))]
+    /// Nothing is under way at `now`.
+    pub fn is_idle(&self, now: Time) -> bool {
+        self.address_free.max(self.data_free).max(self.dram_free) <= now
+    }
+
+    /// Moves what is under way on by `length`: a repetition was skipped.
+    pub fn shift(&mut self, length: Time) {
+        self.address_free += length;
+        self.data_free += length;
+        self.dram_free += length;
     }
 
     /// Bus clocks that `bytes` of data take.
@@ -156,6 +160,18 @@ impl Bus {
             self.dram_free = if write { end + p.dram_write } else { end };
         }
         end
+    }
+}
+
+impl BusStatistics {
+    /// These, and `times` what was added from `before` to `after`.
+    pub fn repeated(&self, before: &BusStatistics, after: &BusStatistics, times: u64) -> BusStatistics {
+        BusStatistics {
+            transactions: self.transactions + times * (after.transactions - before.transactions),
+            bytes: self.bytes + times * (after.bytes - before.bytes),
+            data_busy_ps: self.data_busy_ps + times * (after.data_busy_ps - before.data_busy_ps),
+            address_busy_ps: self.address_busy_ps + times * (after.address_busy_ps - before.address_busy_ps),
+        }
     }
 }
 

@@ -101,6 +101,16 @@ impl Tlb {
         (old.virtual_page != EMPTY.virtual_page).then_some(old)
     }
 
+    /// Forgets the translation of `page`.
+    pub fn forget(&mut self, page: u64) {
+        let first = self.set(page) * self.ways;
+        for entry in &mut self.entries[first..first + self.ways] {
+            if entry.virtual_page == page {
+                *entry = EMPTY;
+            }
+        }
+    }
+
     /// Forgets everything.
     pub fn flush(&mut self) {
         self.entries.fill(EMPTY);

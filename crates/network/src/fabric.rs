@@ -290,6 +290,10 @@ impl Fabric {
 }
 
 impl Partition for Fabric {
+    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
+        self
+    }
+
     fn next(&self) -> Time {
         self.queue.next_time()
     }

@@ -14,9 +14,9 @@ mod parameters;
 mod processor;
 mod spin;
 
-pub use node::{Node, NodeSpec, Output, StopReason, Stream};
+pub use node::{Node, NodeSpec};
 pub use parameters::{
     BusUnit, CacheUnit, Checks, Core, DramUnit, L2Unit, NodeConfiguration, OrderUnit, SoftwareUnit, TlbUnit,
     WriteBufferUnit, schema,
 };
-pub use processor::{Ended, ProcessorStatistics};
+pub use processor::{Ended, Output, Processor, ProcessorSpec, ProcessorStatistics};

@@ -256,9 +256,11 @@ impl NodeConfiguration {
             }
         }
         for (name, tlb) in [("node.itlb", &self.itlb), ("node.dtlb", &self.dtlb)] {
-            let (entries, ways) = (tlb.entries.get(), tlb.ways.get());
+            let (entries, ways) = (tlb.entries, tlb.ways);
             if entries % ways != 0 || !(entries / ways).is_power_of_two() {
-                found.push(format!("{name}: {entries} entries of {ways} ways do not make a power of two of sets"));
+                found.push(format!(
+                    "{name}: {entries} entries of {ways} ways do not make a power of two of sets"
+                ));
             }
         }
         found
@@ -296,33 +298,43 @@ impl NodeConfiguration {
             (Class::Hint, &c.pause),
         ];
         for (of, cycles) in table {
-            class[of as usize] = cycles.get() as u16;
+            class[of as usize] = cycles.cycles() as u16;
         }
         Timing {
             class,
-            branch_taken: c.branch_taken.get() as u8,
-            branch_mispredicted: c.branch_mispredicted.get() as u8,
+            branch_taken: c.branch_taken.cycles() as u8,
+            branch_mispredicted: c.branch_mispredicted.cycles() as u8,
         }
     }
 
     /// Sizes and costs of the hart's port.
     pub fn port(&self) -> PortParameters {
-        let tlb = |t: &TlbUnit| (t.entries.get() as u32, t.ways.get() as u32);
+        let tlb = |t: &TlbUnit| (t.entries as u32, t.ways as u32);
         PortParameters {
             l1i: self.l1i.geometry(),
             l1d: self.l1d.geometry(),
             l2: self.l2.geometry(),
-            l2_cycles: self.l2.latency.get(),
+            l2_cycles: self.l2.latency.cycles(),
             itlb: tlb(&self.itlb),
             dtlb: tlb(&self.dtlb),
-            walk_cycles: self.order.walk.get(),
-            write_buffer_entries: self.write_buffer.entries.get() as usize,
-            posted_entries: self.write_buffer.posted.get() as usize,
-            fence_cycles: self.order.fence.get(),
-            flush_cycles: self.order.flush.get(),
-            atomic_cycles: self.order.atomic.get(),
-            check_coherence: self.checks.coherence.get(),
+            walk_cycles: self.order.walk.cycles(),
+            write_buffer_entries: self.write_buffer.entries as usize,
+            posted_entries: self.write_buffer.posted as usize,
+            fence_cycles: self.order.fence.cycles(),
+            flush_cycles: self.order.flush.cycles(),
+            atomic_cycles: self.order.atomic.cycles(),
+            check_coherence: self.checks.coherence,
         }
+    }
+
+    /// A bound on the length of a bus transaction of the hart that finds the bus idle, the time that a
+    /// device of its own takes not included.
+    pub fn transaction_max(&self) -> Time {
+        let bus = self.bus();
+        let line = self.l1i.line.bytes().max(self.l1d.line.bytes()).max(self.l2.line.bytes());
+        let beats = line.div_ceil(u64::from(bus.width_bytes));
+        let clocks = bus.address_cycles + bus.intervention_cycles + beats + 3;
+        bus.clock.edge(clocks) + bus.dram_first_chunk + bus.dram_write + Time(bus.dram_next_chunk.0 * beats)
     }
 
     /// Timing of the bus and the DRAM.
@@ -330,9 +342,9 @@ impl NodeConfiguration {
         BusParameters {
             clock: Clock::new(self.bus.clock.hz()),
             width_bytes: self.bus.width.bytes() as u32,
-            address_cycles: self.bus.address.get(),
-            pipelined: self.bus.pipelined.get(),
-            intervention_cycles: self.bus.intervention.get(),
+            address_cycles: self.bus.address.cycles(),
+            pipelined: self.bus.pipelined,
+            intervention_cycles: self.bus.intervention.cycles(),
             dram_first_chunk: Time(self.dram.first_chunk.ps()),
             dram_next_chunk: Time(self.dram.next_chunk.ps()),
             dram_write: Time(self.dram.write.ps()),
@@ -342,19 +354,15 @@ impl NodeConfiguration {
 
 impl CacheUnit {
     fn geometry(&self) -> Geometry {
-        Geometry {
-            bytes: self.size.bytes(),
-            ways: self.ways.get() as u32,
-            line_bytes: self.line.bytes() as u32,
-        }
+        Geometry { bytes: self.size.bytes(), ways: self.ways as u32, line_bytes: self.line.bytes() as u32 }
     }
 }
 
 impl L2Unit {
     fn geometry(&self) -> Option<Geometry> {
-        self.present.get().then(|| Geometry {
+        self.present.then(|| Geometry {
             bytes: self.size.bytes(),
-            ways: self.ways.get() as u32,
+            ways: self.ways as u32,
             line_bytes: self.line.bytes() as u32,
         })
     }

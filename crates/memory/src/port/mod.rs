@@ -349,14 +349,32 @@ impl Port {
         }
         self.timed = timed;
         if !timed {
-            for i in 0..self.write_buffer.len() {
-                let store = self.write_buffer[i];
-                if !store.applied {
-                    self.write_memory(store.address, store.bytes, store.value);
-                    self.write_buffer[i].applied = true;
-                }
+            self.settle();
+        }
+    }
+
+    /// Writes what is in the write buffer to functional memory, ahead of its time: for a system call
+    /// that the simulator serves, or when caches are switched off.
+    pub fn settle(&mut self) {
+        for i in 0..self.write_buffer.len() {
+            let store = self.write_buffer[i];
+            if !store.applied {
+                self.write_memory(store.address, store.bytes, store.value);
+                self.write_buffer[i].applied = true;
             }
         }
+    }
+
+    /// The page at `page` was mapped, or mapped anew.
+    pub fn forget_page(&mut self, page: u64) {
+        self.itlb.forget(page);
+        self.dtlb.forget(page);
+        self.walk = None;
+        self.drop_fast_page(page);
+        self.drop_fast_fetch(page, PAGE_BYTES);
+        let index = self.untimed.index(page) as u32;
+        self.untimed.remove(index);
+        self.changes += 1;
     }
 
     /// Caches are timed.
@@ -470,5 +488,30 @@ impl Port {
     fn touch(&mut self, way: usize) {
         self.tick += 1;
         self.l1d.way_mut(way).stamp = self.tick;
+    }
+}
+
+impl PortStatistics {
+    /// These, and `times` what was added from `before` to `after`.
+    pub fn repeated(&self, before: &PortStatistics, after: &PortStatistics, times: u64) -> PortStatistics {
+        PortStatistics {
+            l1i_misses: self.l1i_misses + times * (after.l1i_misses - before.l1i_misses),
+            l1d_load_misses: self.l1d_load_misses + times * (after.l1d_load_misses - before.l1d_load_misses),
+            l1d_store_misses: self.l1d_store_misses
+                + times * (after.l1d_store_misses - before.l1d_store_misses),
+            l1d_replacements: self.l1d_replacements
+                + times * (after.l1d_replacements - before.l1d_replacements),
+            l1d_writebacks: self.l1d_writebacks + times * (after.l1d_writebacks - before.l1d_writebacks),
+            l1d_invalidations: self.l1d_invalidations
+                + times * (after.l1d_invalidations - before.l1d_invalidations),
+            l2_hits: self.l2_hits + times * (after.l2_hits - before.l2_hits),
+            l2_misses: self.l2_misses + times * (after.l2_misses - before.l2_misses),
+            itlb_misses: self.itlb_misses + times * (after.itlb_misses - before.itlb_misses),
+            dtlb_misses: self.dtlb_misses + times * (after.dtlb_misses - before.dtlb_misses),
+            uncached_loads: self.uncached_loads + times * (after.uncached_loads - before.uncached_loads),
+            uncached_stores: self.uncached_stores + times * (after.uncached_stores - before.uncached_stores),
+            flushes: self.flushes + times * (after.flushes - before.flushes),
+            fences: self.fences + times * (after.fences - before.fences),
+        }
     }
 }

@@ -111,7 +111,7 @@ impl Port {
     }
 
     /// The data TLB lost `page`: its lines leave the fast table.
-    fn drop_fast_page(&mut self, page: u64) {
+    pub(super) fn drop_fast_page(&mut self, page: u64) {
         for va in (page..page + PAGE_BYTES).step_by(self.l1d.line_bytes() as usize) {
             let index = self.data.index(va) as u32;
             if self.data.at(index).load == va {

@@ -85,6 +85,10 @@ pub struct Shared {
 struct SharedPartition(Arc<Mutex<Shared>>);
 
 impl Partition for SharedPartition {
+    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
+        self
+    }
+
     fn next(&self) -> Time {
         self.0.lock().unwrap().fabric.next()
     }
