@@ -246,6 +246,35 @@ mod tests {
     }
 
     #[test]
+    fn holes_in_the_numbers_mislead_nobody() {
+        let (mut near, mut far) = (Recorder::new(0, 2), Recorder::new(2, 1));
+        for sequence in [2, 3, 7, 8] {
+            near.stamp(id(0, sequence), Stage::Call, u64::from(sequence));
+        }
+        near.stamp(id(1, 0), Stage::Call, 100);
+        for (source, sequence) in [(0, 1), (0, 4), (0, 7), (0, 8), (1, 0), (1, 1), (5, 0)] {
+            far.stamp(id(source, sequence), Stage::Land, 1_000 + u64::from(sequence));
+        }
+        let times: Vec<_> = Recorder::merge(vec![near, far])
+            .rows()
+            .iter()
+            .map(|m| (m.id.source, m.id.sequence, m.time(Stage::Call), m.time(Stage::Land)))
+            .collect();
+        let expected = [
+            (0, 1, None, Some(1_001)), // before the first that was sent
+            (0, 2, Some(2), None),
+            (0, 3, Some(3), None),
+            (0, 4, None, Some(1_004)), // in the hole
+            (0, 7, Some(7), Some(1_007)),
+            (0, 8, Some(8), Some(1_008)), // the guess is past the end of the source's rows
+            (1, 0, Some(100), Some(1_000)),
+            (1, 1, None, Some(1_001)),
+            (5, 0, None, Some(1_000)),
+        ];
+        assert_eq!(times, expected);
+    }
+
+    #[test]
     fn many_receives_survive_the_cache() {
         let mut recorder = Recorder::new(0, 1);
         for round in 0..3u64 {

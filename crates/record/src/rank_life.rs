@@ -602,6 +602,19 @@ mod tests {
             ("another's name", &[(CALL, INIT, 0, 1), (SEND, 0, envelope(OTHER), 1)], 0, 1),
             ("match without request", &[(MATCH, 0, envelope(OTHER), 1)], 0, 1),
             ("nothing matched", &[(POST, 0, 7, 1), (DELIVER, 0, 7, 2), (DONE, 0, 7, 3)], 0, 2),
+            (
+                "done twice",
+                &[
+                    (CALL, INIT, 0, 1),
+                    (POST, 0, 7, 1),
+                    (MATCH_REQUEST, 0, 7, 2),
+                    (MATCH, 0, envelope(OTHER), 2),
+                    (DONE, 0, 7, 3),
+                    (DONE, 0, 7, 4),
+                ],
+                0,
+                1,
+            ),
             ("send outside a call", &[(SEND, 0, envelope(OWN), 1)], 0, 1),
         ];
         for (what, marks, unknown, stray) in cases {
