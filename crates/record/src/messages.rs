@@ -1,7 +1,7 @@
 //! Every message of a run, whole.
 
 use crate::differences::{self, Distribution};
-use crate::recorder::{Description, NO_PROTOCOL, Recorder, SendRow};
+use crate::recorder::{Description, NO_PROTOCOL, ReceiveRow, Recorder, SendRow};
 use crate::stage::{MessageId, NEVER, SEND_STAGES, STAGES, Stage, keep};
 
 /// The record of one message.
@@ -33,6 +33,15 @@ impl Message {
         message.protocol = Some(row.protocol).filter(|code| *code != NO_PROTOCOL);
         message.times[..SEND_STAGES].copy_from_slice(&row.times);
         message
+    }
+
+    /// Enters the destination's half.
+    fn land(&mut self, half: &ReceiveRow) {
+        for (stage, ps) in Stage::ALL[SEND_STAGES..].iter().zip(half.times) {
+            if ps != NEVER {
+                keep(&mut self.times[*stage as usize], *stage, ps);
+            }
+        }
     }
 
     /// Enters what another partition knows of the same message. The result doesn't depend on the order.
@@ -71,8 +80,8 @@ impl Messages {
 
     pub(crate) fn join(recorders: Vec<Recorder>) -> Messages {
         let mut rows = Vec::with_capacity(recorders.iter().map(sends).sum());
-        let mut receives = Vec::with_capacity(recorders.iter().map(|r| r.receives.len()).sum());
-        // Each recorder is freed before the next is copied.
+        // The destinations' halves; a recorder's other half is freed before the next is copied.
+        let mut halves = Vec::with_capacity(recorders.len());
         for recorder in recorders {
             for (rank, sends) in recorder.sends.iter().enumerate() {
                 let source = recorder.first_rank() + rank as u16;
@@ -81,20 +90,19 @@ impl Messages {
                 rows.extend(seen.map(|(sequence, row)| Message::from_row(id(sequence), row)));
             }
             rows.extend(recorder.strangers.iter().map(|(id, row)| Message::from_row(*id, row)));
-            receives.extend_from_slice(&recorder.receives);
+            halves.push(recorder.receives);
         }
         rows = combine(rows);
-        receives.sort_unstable_by_key(|row| row.id);
-        let (mut unsent, mut at) = (Vec::new(), 0);
-        for row in receives {
-            while at < rows.len() && rows[at].id < row.id {
-                at += 1;
-            }
-            let mut half = Message::new(row.id);
-            half.times[SEND_STAGES..].copy_from_slice(&row.times);
-            match rows.get_mut(at) {
-                Some(whole) if whole.id == row.id => whole.absorb(&half),
-                _ => unsent.push(half),
+        let places = Places::of(&rows);
+        let mut unsent = Vec::new();
+        for half in halves.into_iter().flatten() {
+            match places.find(&rows, half.id) {
+                Some(at) => rows[at].land(&half),
+                None => {
+                    let mut message = Message::new(half.id);
+                    message.land(&half);
+                    unsent.push(message);
+                }
             }
         }
         if !unsent.is_empty() {
@@ -112,6 +120,30 @@ impl Messages {
 
 fn sends(recorder: &Recorder) -> usize {
     recorder.sends.iter().map(Vec::len).sum::<usize>() + recorder.strangers.len()
+}
+
+/// Where the messages of each source begin among sorted rows.
+struct Places(Vec<usize>);
+
+impl Places {
+    fn of(rows: &[Message]) -> Places {
+        let mut starts = vec![0; rows.last().map_or(0, |m| usize::from(m.id.source) + 1)];
+        for (at, message) in rows.iter().enumerate().rev() {
+            starts[usize::from(message.id.source)] = at;
+        }
+        Places(starts)
+    }
+
+    /// Index of a message. A source's numbers seldom have holes, so that the first guess mostly hits.
+    fn find(&self, rows: &[Message], id: MessageId) -> Option<usize> {
+        let start = *self.0.get(usize::from(id.source))?;
+        let first = rows.get(start)?.id.sequence;
+        let guess = start + id.sequence.checked_sub(first)? as usize;
+        match rows.get(guess) {
+            Some(message) if message.id == id => Some(guess),
+            _ => rows.binary_search_by_key(&id, |m| m.id).ok(),
+        }
+    }
 }
 
 /// Sorts, and makes one of the rows that name the same message.
@@ -211,6 +243,35 @@ mod tests {
             "the first wins"
         );
         assert_eq!(messages.get(id(0, u32::MAX)).expect("is there").time(Stage::Call), Some(1));
+    }
+
+    #[test]
+    fn holes_in_the_numbers_mislead_nobody() {
+        let (mut near, mut far) = (Recorder::new(0, 2), Recorder::new(2, 1));
+        for sequence in [2, 3, 7, 8] {
+            near.stamp(id(0, sequence), Stage::Call, u64::from(sequence));
+        }
+        near.stamp(id(1, 0), Stage::Call, 100);
+        for (source, sequence) in [(0, 1), (0, 4), (0, 7), (0, 8), (1, 0), (1, 1), (5, 0)] {
+            far.stamp(id(source, sequence), Stage::Land, 1_000 + u64::from(sequence));
+        }
+        let times: Vec<_> = Recorder::merge(vec![near, far])
+            .rows()
+            .iter()
+            .map(|m| (m.id.source, m.id.sequence, m.time(Stage::Call), m.time(Stage::Land)))
+            .collect();
+        let expected = [
+            (0, 1, None, Some(1_001)), // before the first that was sent
+            (0, 2, Some(2), None),
+            (0, 3, Some(3), None),
+            (0, 4, None, Some(1_004)), // in the hole
+            (0, 7, Some(7), Some(1_007)),
+            (0, 8, Some(8), Some(1_008)), // the guess is past the end of the source's rows
+            (1, 0, Some(100), Some(1_000)),
+            (1, 1, None, Some(1_001)),
+            (5, 0, None, Some(1_000)),
+        ];
+        assert_eq!(times, expected);
     }
 
     #[test]

@@ -412,7 +412,7 @@ mod tests {
             out.copy_from_slice(&text[(address - 64) as usize..][..out.len()]);
             return true;
         }
-        if address < 4096 || address > 1 << 20 || out.len() != size_of::<Envelope>() {
+        if !(4096..=1 << 20).contains(&address) || out.len() != size_of::<Envelope>() {
             return false;
         }
         let at = address - 4096;
@@ -434,8 +434,11 @@ mod tests {
     const OWN: MessageId = MessageId { source: 0, sequence: 1 };
     const OTHER: MessageId = MessageId { source: 2, sequence: 8 };
 
-    /// Feeds (code, call, value, time) marks to rank 0.
-    fn live(marks: &[(u32, u32, u64, u64)]) -> (RankLife, Messages) {
+    /// Code, call, value and time of a mark.
+    type Mark = (u32, u32, u64, u64);
+
+    /// Feeds marks to rank 0.
+    fn live(marks: &[Mark]) -> (RankLife, Messages) {
         let (mut life, mut recorder) = (RankLife::new(0, 100), Recorder::new(0, 1));
         for (code, call, value, ps) in marks {
             life.mark(&mut recorder, *code, *call, *value, *ps, &mut memory);
@@ -590,7 +593,7 @@ mod tests {
 
     #[test]
     fn marks_out_of_place_are_counted() {
-        let cases: &[(&str, &[(u32, u32, u64, u64)], u64, u64)] = &[
+        let cases: &[(&str, &[Mark], u64, u64)] = &[
             ("unknown code", &[(13, 0, 0, 1), (31, 0, 0, 1), (0, 0, 0, 1)], 3, 0),
             ("return without call", &[(RETURN, INIT, 0, 1)], 0, 1),
             ("return of another call", &[(CALL, INIT, 0, 1), (RETURN, SEND_CALL, 0, 2)], 0, 1),
@@ -599,6 +602,19 @@ mod tests {
             ("another's name", &[(CALL, INIT, 0, 1), (SEND, 0, envelope(OTHER), 1)], 0, 1),
             ("match without request", &[(MATCH, 0, envelope(OTHER), 1)], 0, 1),
             ("nothing matched", &[(POST, 0, 7, 1), (DELIVER, 0, 7, 2), (DONE, 0, 7, 3)], 0, 2),
+            (
+                "done twice",
+                &[
+                    (CALL, INIT, 0, 1),
+                    (POST, 0, 7, 1),
+                    (MATCH_REQUEST, 0, 7, 2),
+                    (MATCH, 0, envelope(OTHER), 2),
+                    (DONE, 0, 7, 3),
+                    (DONE, 0, 7, 4),
+                ],
+                0,
+                1,
+            ),
             ("send outside a call", &[(SEND, 0, envelope(OWN), 1)], 0, 1),
         ];
         for (what, marks, unknown, stray) in cases {
@@ -621,7 +637,7 @@ mod tests {
             "the end of the run doesn't hide it"
         );
         assert_eq!(life.mpi_ps(), 4_000);
-        let with = |more: &[(u32, u32, u64, u64)]| {
+        let with = |more: &[Mark]| {
             let (life, _) = live(&[&posted[..], more].concat());
             life.waiting_for(&mut memory)
         };

@@ -56,7 +56,7 @@ pub(crate) struct ReceiveRow {
 const GAP_MAX: usize = 4096;
 
 /// Entries of the cache in front of the table of received messages, a power of two.
-const RECENT: usize = 256;
+const RECENT: usize = 1024;
 
 /// Stamps of one partition.
 ///
