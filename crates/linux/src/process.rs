@@ -177,7 +177,7 @@ impl Process {
         elf: Arc<Elf>,
         arguments: &[String],
         environment: &[String],
-        options: Options,
+        mut options: Options,
     ) -> Result<Process, StartError> {
         let limit_bytes = options.physical.end.saturating_sub(options.physical.start);
         let full = || StartError::Memory { program: elf.name().to_string(), limit_bytes };
@@ -198,7 +198,7 @@ impl Process {
         space.write_user(memory, stack.pointer, &stack.bytes).map_err(fault)?;
         Ok(Process {
             space,
-            descriptors: Descriptors::new(std::mem::take(&mut options.input.clone()).into()),
+            descriptors: Descriptors::new(std::mem::take(&mut options.input).into()),
             paths: Paths::new(options.directory.clone()),
             signals: Signals::default(),
             limits: Limits::new(options.stack_bytes),

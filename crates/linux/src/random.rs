@@ -6,8 +6,8 @@ pub struct Random(u64);
 impl Random {
     /// The generator of one rank in a run.
     pub fn new(seed: u64, rank: u32) -> Random {
-        let mut of_run = Random(seed);
-        Random(of_run.next() ^ Random(u64::from(rank)).next())
+        let of_run = Random(seed).next();
+        Random(Random(of_run.wrapping_add(u64::from(rank))).next())
     }
 
     fn next(&mut self) -> u64 {

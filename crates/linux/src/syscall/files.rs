@@ -187,6 +187,7 @@ impl Call<'_> {
                 let result = self.process.space.read_user(self.memory, from, &mut buffer);
                 let readable = Progress::new(from, wanted, result);
                 match self.put(&object, at, &buffer[..readable.moved as usize]) {
+                    Ok(0) if readable.moved > 0 => end = Some(Errno::ENOSPC.into()),
                     Ok(put) => {
                         at += put as u64;
                         done += put as u64;

@@ -36,9 +36,12 @@ impl Call<'_> {
 
     pub(super) fn getrandom(&mut self, address: u64, bytes: u64) -> Result<i64> {
         let bytes = bytes.min(RANDOM_BYTES_MAX);
-        let mut random = vec![0; bytes as usize];
-        self.process.random.fill(&mut random);
-        self.write(address, &random)?;
+        let mut random = [0; 256];
+        for done in (0..bytes).step_by(random.len()) {
+            let part = &mut random[..(bytes - done).min(256) as usize];
+            self.process.random.fill(part);
+            self.process.space.write_user(self.memory, address.wrapping_add(done), part)?;
+        }
         Ok(bytes as i64)
     }
 
