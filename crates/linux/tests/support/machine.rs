@@ -61,9 +61,13 @@ impl Machine {
         let process = Process::new(&mut memory, elf, &arguments, &["A=1".to_string()], options).unwrap();
         let mut machine =
             Machine { memory, process, host: Recorder::default(), now: Time::ZERO, scratch: SCRATCH };
-        // MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED
-        assert_eq!(machine.call(222, &[SCRATCH, PAGE, 3, 0x32, u64::MAX, 0]), SCRATCH as i64);
+        machine.map_scratch();
         machine
+    }
+
+    pub fn map_scratch(&mut self) {
+        // MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED
+        assert_eq!(self.call(222, &[SCRATCH, PAGE, 3, 0x32, u64::MAX, 0]), SCRATCH as i64);
     }
 
     /// A process in a new directory of the host, removed by [`Folder`].
