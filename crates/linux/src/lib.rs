@@ -7,8 +7,18 @@
 
 pub mod elf;
 pub mod errno;
+pub mod process;
 pub mod signal;
 pub mod space;
+pub mod syscall;
 
+mod descriptors;
+mod paths;
+mod random;
+
+pub use descriptors::Stream;
 pub use elf::{Elf, ElfError};
+pub use paths::WORKING_DIRECTORY;
+pub use process::{NiDevice, NiMapping, Options, Process, StartError};
 pub use space::{Access, AddressSpace, Fault, FaultCause, Flush};
+pub use syscall::{Host, Outcome, Wait};

@@ -4,6 +4,8 @@
 
 use chasqui_memory::FlatMemory;
 
+pub mod machine;
+
 /// SplitMix64 (Steele, Lea, Flood 2014): a seed names a test.
 pub struct Random(pub u64);
 
