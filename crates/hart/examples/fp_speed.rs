@@ -41,7 +41,10 @@ fn main() {
         ("fmadd.d", false, |[a, b, c], rm, f| fp::madd_d(a, b, c, rm, f)),
         ("fcvt.s.d", false, |[a, ..], rm, f| fp::s_from_d(a, rm, f)),
         ("fcvt.d.l", false, |[a, ..], rm, f| fp::d_from_l(a, rm, f)),
-        ("fcvt.l.d", false, |[a, ..], rm, f| fp::l_from_d(a, rm, f)),
+        ("fcvt.l.d", false, |[a, ..], rm, f| {
+            // The short cut is for C's casts, which round towards zero.
+            fp::l_from_d(a, if rm == Rounding::NearestEven { Rounding::Zero } else { rm }, f)
+        }),
         ("fadd.s", true, |[a, b, _], rm, f| fp::add_s(a, b, rm, f)),
         ("fmul.s", true, |[a, b, _], rm, f| fp::mul_s(a, b, rm, f)),
         ("fdiv.s", true, |[a, b, _], rm, f| fp::div_s(a, b, rm, f)),
