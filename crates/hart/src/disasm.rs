@@ -17,7 +17,8 @@ const F: [&str; 32] = [
     "fa6", "fa7", "fs2", "fs3", "fs4", "fs5", "fs6", "fs7", "fs8", "fs9", "fs10", "fs11", "ft8", "ft9", "ft10", "ft11",
 ];
 
-const ROUNDING: [&str; 8] = ["rne", "rtz", "rdn", "rup", "rmm", "?", "?", "dyn"];
+/// What follows the operands for each value of the rm field.
+const ROUNDING: [&str; 8] = [",rne", ",rtz", ",rdn", ",rup", ",rmm", ",?", ",?", ""];
 
 /// Name of an integer register in the calling convention.
 pub fn x_name(register: u8) -> &'static str {
@@ -80,17 +81,13 @@ impl Display for Insn {
 const FENCE_TSO: i64 = 0x833;
 
 impl Insn {
-    /// Static rounding modes are written out, the dynamic one is not.
-    fn rounding(&self) -> RoundingSuffix {
-        RoundingSuffix(self.rm)
-    }
-}
-
-struct RoundingSuffix(u8);
-
-impl Display for RoundingSuffix {
-    fn fmt(&self, out: &mut Formatter) -> fmt::Result {
-        if self.0 == 7 { Ok(()) } else { write!(out, ",{}", ROUNDING[usize::from(self.0 & 7)]) }
+    /// Static rounding modes are written out, but for the dynamic one and for the mode 0 that assemblers give
+    /// to exact conversions.
+    fn rounding(&self) -> &'static str {
+        match (self.op, self.rm) {
+            (Op::FcvtDS | Op::FcvtDW | Op::FcvtDWu, 0) => "",
+            (_, rm) => ROUNDING[usize::from(rm & 7)],
+        }
     }
 }
 

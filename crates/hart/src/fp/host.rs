@@ -41,7 +41,7 @@ pub(super) trait Host: Format {
 }
 
 macro_rules! host {
-    ($format:ident $number:ident $bits:ident $fused:ident) => {
+    ($format:ident $number:ident $bits:ident $fused:ident $instruction:literal) => {
         impl Host for $format {
             type Number = $number;
 
@@ -68,15 +68,23 @@ macro_rules! host {
             Some(a.mul_add(b, c))
         }
 
+        /// In assembly, since a function with the feature enabled could not be inlined here.
         #[cfg(all(target_arch = "x86_64", not(target_feature = "fma")))]
         #[inline(always)]
         fn $fused(a: $number, b: $number, c: $number) -> Option<$number> {
-            #[target_feature(enable = "fma")]
-            fn instruction(a: $number, b: $number, c: $number) -> $number {
-                a.mul_add(b, c)
+            if !is_x86_feature_detected!("fma") {
+                return None;
             }
-            // SAFETY: the processor has the feature.
-            is_x86_feature_detected!("fma").then(|| unsafe { instruction(a, b, c) })
+            let mut result = a;
+            // SAFETY: the processor has the instruction; it computes result * b + c.
+            unsafe {
+                std::arch::asm!(
+                    concat!($instruction, " {result}, {b}, {c}"),
+                    result = inout(xmm_reg) result, b = in(xmm_reg) b, c = in(xmm_reg) c,
+                    options(pure, nomem, nostack, preserves_flags),
+                );
+            }
+            Some(result)
         }
 
         #[cfg(not(any(target_arch = "aarch64", target_arch = "x86_64", target_feature = "fma")))]
@@ -86,5 +94,5 @@ macro_rules! host {
     };
 }
 
-host!(Single f32 u32 fused_s);
-host!(Double f64 u64 fused_d);
+host!(Single f32 u32 fused_s "vfmadd213ss");
+host!(Double f64 u64 fused_d "vfmadd213sd");

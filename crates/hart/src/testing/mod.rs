@@ -1,5 +1,6 @@
 //! Support for tests: reproducible random numbers, operands and programs.
 
+pub mod encode;
 pub mod operands;
 pub mod program;
 pub mod random;
