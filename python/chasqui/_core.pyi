@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 class InputError(Exception):
-    """The user's mistake; the text is complete: file, key or offset, what was found, what is allowed."""
+    """The user's mistake: file, key or offset, what was found, what is allowed."""
 
 def version() -> str: ...
 def machines() -> str:

@@ -46,11 +46,13 @@ Examples:
 
 # Options whose value is the next argument: what follows them is no input file.
 WITH_VALUE = frozenset(
-    "-o -x -I -L -l -D -U -include -imacros -isystem -idirafter -iquote -iprefix -isysroot -MF -MT "
-    "-MQ -Xlinker -Xpreprocessor -Xassembler -Xclang -T -u -z -e -A -G --param -arch -target".split()
+    """
+    -o -x -I -L -l -D -U -include -imacros -isystem -idirafter -iquote -iprefix -isysroot -MF -MT
+    -MQ -Xlinker -Xpreprocessor -Xassembler -Xclang -T -u -z -e -A -G --param -arch -target
+    """.split()
 )
 # Any of these: nothing is linked.
-NO_LINK = frozenset("-c -S -E -M -MM -fsyntax-only".split())
+NO_LINK = frozenset(["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"])
 # Questions that the compiler answers by itself; a prefix is enough.
 QUESTIONS = ("-dump", "-print-", "--print-", "--version", "-###", "-V")
 SOURCES = (".c", ".i", ".cc", ".cpp", ".cxx", ".c++", ".C", ".ii", ".s", ".S", ".m")
@@ -58,8 +60,10 @@ SOURCES = (".c", ".i", ".cc", ".cpp", ".cxx", ".c++", ".C", ".ii", ".s", ".S", "
 RV64GC = ("rv64gc", "rv64g", "rv64imafdc", "rv64imafd")
 OTHER_PROCESSORS = ("-mavx", "-msse", "-mssse", "-mfma", "-mbmi", "-mf16c", "-maes", "-mpopcnt")
 SILENTLY_LEFT_OUT = frozenset(
-    "-m64 -pie -static-pie -rdynamic -static-libgcc -static-libstdc++ -mabi=lp64d "
-    "-Wl,-export-dynamic -Wl,--export-dynamic".split()
+    """
+    -m64 -pie -static-pie -rdynamic -static-libgcc -static-libstdc++ -mabi=lp64d
+    -Wl,-export-dynamic -Wl,--export-dynamic
+    """.split()
 )
 
 
@@ -237,7 +241,9 @@ def show(result: Plan) -> str:
     if what == "command":
         return shlex.join(result.compiler())
     if what not in ("all", "compile_info", "link_info"):
-        raise InputError(f"-showme:{what}: there are compile, link, incdirs, libdirs, libs, command")
+        raise InputError(
+            f"-showme:{what}: there are compile, link, incdirs, libdirs, libs, command"
+        )
     if result.mode == "question":
         # No files were named: show what a compilation and link of them would be.
         result.mode = "-c" if what == "compile_info" else "link"
@@ -266,7 +272,7 @@ def run(result: Plan) -> int:
 
 
 def _compile(result: Plan, sources: list[str], environment: dict[str, str]) -> int:
-    """-c and -S for zig, which 0.17 does for the first of several sources only, and never to `-`."""
+    """-c and -S for zig: 0.17 does only the first of several sources, and never to `-`."""
     if len(sources) > 1:
         if result.output is not None:
             raise InputError(f"-o {result.output}: not with {result.mode} and several sources")
@@ -307,9 +313,7 @@ def main(language: str, name: str = "chasqui", arguments: list[str] | None = Non
     given = sys.argv[1:] if arguments is None else arguments
     try:
         if language == "fortran":
-            raise InputError(
-                f"{name}: Fortran is not supported yet (C and C++ are: mpicc, mpicxx)"
-            )
+            raise InputError(f"{name}: Fortran is not supported yet (C and C++ are: mpicc, mpicxx)")
         if given == ["--help"]:
             print(help_text(language), end="")
             sys.exit(0)

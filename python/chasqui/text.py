@@ -13,7 +13,11 @@ def simulated_time(ps: float) -> str:
     """A time in picoseconds with the unit that suits it: `1.234 ms`."""
     for unit, size_ps in (("s", 10**12), ("ms", 10**9), ("us", 10**6), ("ns", 10**3)):
         if abs(ps) >= size_ps:
-            return f"{ps / size_ps:.4g} {unit}" if ps < 1000 * size_ps else f"{ps / size_ps:,.0f} {unit}"
+            return (
+                f"{ps / size_ps:.4g} {unit}"
+                if ps < 1000 * size_ps
+                else f"{ps / size_ps:,.0f} {unit}"
+            )
     return f"{ps:.4g} ps"
 
 

@@ -82,7 +82,9 @@ def libmpi_sources() -> list[Path]:
     """The C files of `libmpi.a`: the library, and every machine's device."""
     found = sorted(GUEST.glob("mpi/**/*.c")) + sorted(MACHINES.glob("*/device.c"))
     if not found:
-        raise InputError(f"the guest's sources are missing: no mpi/*.c in {GUEST}; reinstall chasqui")
+        raise InputError(
+            f"the guest's sources are missing: no mpi/*.c in {GUEST}; reinstall chasqui"
+        )
     return found
 
 
