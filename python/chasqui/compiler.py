@@ -256,6 +256,10 @@ def run(result: Plan) -> int:
         print(f"chasqui: warning: {warning}", file=sys.stderr)
     if result.toolchain == "gnu":
         return _call(result.command(), dict(os.environ))
+    for name in result.inputs:
+        if name != "-" and not os.path.exists(name):  # zig's own message is obscure
+            print(f"chasqui: {name}: no such file", file=sys.stderr)
+            return 1
     toolchain.announce_first_build()
     environment = toolchain.zig_environment()
     sources = [name for name in result.inputs if name.endswith(SOURCES)]

@@ -44,16 +44,33 @@ def scripts() -> dict[str, str]:
     return found
 
 
+def cmake_toolchain() -> str:
+    """A CMake toolchain file: with CC=mpicc alone CMake thinks that it can run what it builds."""
+    return f"""\
+# cmake -DCMAKE_TOOLCHAIN_FILE=this file
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR riscv64)
+set(CMAKE_C_COMPILER "{directory() / "mpicc"}")
+set(CMAKE_CXX_COMPILER "{directory() / "mpicxx"}")
+set(BUILD_SHARED_LIBS OFF)
+"""
+
+
 def install() -> Path:
     """Writes the shims (each by one rename) and returns their directory."""
     place = directory()
     place.mkdir(parents=True, exist_ok=True)
     for name, text in scripts().items():
-        temporary = place / f".{name}.{os.getpid()}"
-        temporary.write_text(text)
-        temporary.chmod(0o755)
-        temporary.replace(place / name)
+        _write(place / name, text, 0o755)
+    _write(place.parent / "toolchain.cmake", cmake_toolchain(), 0o644)
     return place
+
+
+def _write(path: Path, text: str, mode: int) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text)
+    temporary.chmod(mode)
+    temporary.replace(path)
 
 
 if __name__ == "__main__":

@@ -166,6 +166,7 @@ def announce_first_build() -> None:
     """Says once why the first compilation takes so long."""
     marker = cache_directory() / "zig" / "global"
     if not marker.is_dir():
+        marker.mkdir(parents=True, exist_ok=True)
         print(
             "chasqui: building the guest's C library (first use only, about a minute)",
             file=sys.stderr,

@@ -76,7 +76,7 @@ def info(
 
 def _matching(found: list[dict[str, Any]], machine: str, name: str) -> list[dict[str, Any]]:
     exact = [each for each in found if each["name"] == name]
-    chosen = exact or [each for each in found if name in each["name"]]
+    chosen = exact or [each for each in found if name.lower() in each["name"].lower()]
     if not chosen:
         import difflib
 
@@ -90,6 +90,19 @@ def _shown(value: object) -> str:
     return "-" if value is None or value == "" else str(value)
 
 
+def _unit(each: dict[str, Any]) -> str:
+    return _shown(each.get("unit") or each.get("units"))
+
+
+def _allowed(each: dict[str, Any]) -> str:
+    """A range, or the words of a choice."""
+    allowed = each.get("range")
+    if isinstance(allowed, list) and len(allowed) == 2:
+        return f"{allowed[0]} to {allowed[1]}"
+    words = [word["word"] for word in each.get("alternatives") or []]
+    return _shown(allowed or ", ".join(words))
+
+
 def _overview(found: list[dict[str, Any]]) -> str:
     from chasqui.text import table
 
@@ -100,9 +113,9 @@ def _overview(found: list[dict[str, Any]]) -> str:
             [
                 each["name"],
                 _shown(each["value"]),
-                _shown(each["unit"]),
+                _unit(each),
                 _shown(each["default"]),
-                _shown(each["range"]),
+                _allowed(each),
                 first_sentence,
             ]
         )
@@ -111,11 +124,16 @@ def _overview(found: list[dict[str, Any]]) -> str:
 
 
 def _all_about(each: dict[str, Any]) -> str:
-    lines = [each["name"]]
-    for label in ("value", "unit", "default", "type", "range", "source"):
-        name = "allowed" if label == "range" else label
-        lines.append(f"  {name:8} {_shown(each.get(label))}")
-    indent = "           "
-    doc = textwrap.fill(str(each["doc"]), WIDTH, initial_indent="", subsequent_indent=indent)
-    lines.append(f"  {'meaning':8} {doc}")
-    return "\n".join(lines)
+    facts = {
+        "value": _shown(each["value"]),
+        "unit": _unit(each),
+        "default": _shown(each["default"]),
+        "type": _shown(each["type"]),
+        "allowed": _allowed(each),
+        "source": _shown(each["source"]),
+        "meaning": textwrap.fill(str(each["doc"]), WIDTH, subsequent_indent=" " * 11),
+    }
+    lines = [f"  {label:8} {text}" for label, text in facts.items()]
+    for word in each.get("alternatives") or []:
+        lines.append(f"  {'':8} {word['word']}: {word['doc']}")
+    return "\n".join([str(each["name"]), *lines])
