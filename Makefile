@@ -1,0 +1,117 @@
+# One entry point for people and CI. `make demo` and `make test` do all the set-up they need, inside
+# this folder; removing .venv, target and build undoes it.
+#
+# Needed beforehand: Rust (cargo), Python >= 3.10 with venv, make, a C compiler.
+
+PYTHON ?= python3
+CARGO ?= cargo
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+# The wheel, the tests and the benchmarks share what cargo builds.
+export CARGO_TARGET_DIR := $(CURDIR)/target
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+# A Matrix Market file for the demonstration: make demo MATRIX=path. Without one, a Laplacian.
+MATRIX ?= $(wildcard ../shared/data/bcsstk15.mtx)
+DEMO_RANKS ?= 4
+DEMO_MACHINES ?= loggp voyager
+DEMO_PROBLEM := $(if $(MATRIX),-i 20 $(MATRIX),-g 32)
+
+EXAMPLES := $(basename $(notdir $(wildcard examples/*.c)))
+# The extension module is tested through Python: cargo can't link it without an interpreter.
+CARGO_TEST := $(CARGO) test --release --workspace --exclude chasqui-core
+
+.PHONY: all demo test test-gnu test-rust bench headers lint format install examples clean help
+.DELETE_ON_ERROR:
+
+all: install
+
+help:
+	@echo 'make demo      set up, then run conjugate gradients on two simulated machines'
+	@echo 'make test      set up, then every test (the glibc tests where a cross compiler is found)'
+	@echo 'make test-gnu  the glibc tests; fails without riscv64-linux-gnu-gcc'
+	@echo 'make bench     benchmarks, beside their peers in the same run'
+	@echo 'make examples  compile examples/*.c into build/examples'
+	@echo 'make headers   regenerate guest/include/chasqui/*.h from crates/abi'
+	@echo 'make lint      formatters and checkers, warnings denied'
+
+# --- set-up -----------------------------------------------------------------------------------
+
+$(STAMPS)/prerequisites:
+	@command -v $(CARGO) >/dev/null || { echo 'make: cargo was not found: install Rust (https://rustup.rs)' >&2; exit 1; }
+	@command -v cc >/dev/null || { echo 'make: cc was not found: install a C compiler (Debian: apt install gcc)' >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || \
+	  { echo 'make: $(PYTHON) is missing or older than 3.10; another one: make PYTHON=python3.12' >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+	  { echo 'make: $(PYTHON) has no venv (Debian: apt install python3-venv)' >&2; exit 1; }
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/venv: $(STAMPS)/prerequisites
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q 'maturin>=1.9,<2'
+	@touch $@
+
+# Whatever goes into the wheel. A new file is noticed too: its folder is newer.
+PACKAGE_SOURCES := pyproject.toml README.md $(wildcard Cargo.toml Cargo.lock) $(shell \
+  find python crates machines guest -name __pycache__ -prune -o \
+    \( -name '*.rs' -o -name '*.toml' -o -name '*.[chS]' -o -name '*.py' -o -name '*.pyi' -o -type d \) -print)
+
+# Without build isolation: maturin is in the environment already, and cargo finds its old results.
+$(STAMPS)/install: $(PACKAGE_SOURCES) | $(STAMPS)/venv
+	$(BIN)/python -m pip install -q --no-build-isolation .
+	$(BIN)/python -m chasqui.shims
+	$(BIN)/python -m chasqui.toolchain
+	@touch $@
+
+$(STAMPS)/dev: $(STAMPS)/install
+	$(BIN)/python -m pip install -q 'cmake>=3.20' 'mypy>=1.10' 'pytest>=8' 'ruff>=0.6'
+	@touch $@
+
+install: $(STAMPS)/install
+
+# --- what one comes for -------------------------------------------------------------------------
+
+build/examples/%: examples/%.c examples/example.h $(STAMPS)/install
+	@mkdir -p $(@D)
+	$(BIN)/chasqui cc -O2 -std=c11 -Wall -o $@ $< -lm
+
+examples: $(EXAMPLES:%=build/examples/%)
+
+demo: examples
+	@echo
+	$(BIN)/chasqui compare $(DEMO_MACHINES) -np $(DEMO_RANKS) --logp -- build/examples/cg $(DEMO_PROBLEM)
+
+test-rust: $(STAMPS)/prerequisites
+	$(CARGO_TEST)
+
+test: test-rust examples $(STAMPS)/dev
+	$(BIN)/python -m pytest
+
+test-gnu: examples $(STAMPS)/dev
+	@command -v riscv64-linux-gnu-gcc >/dev/null || \
+	  { echo 'make: riscv64-linux-gnu-gcc was not found (Debian: apt install gcc-riscv64-linux-gnu g++-riscv64-linux-gnu)' >&2; exit 1; }
+	$(BIN)/python -m pytest -m gnu
+
+bench: examples
+	$(BIN)/python benches/run.py
+
+# --- care of the sources --------------------------------------------------------------------------
+
+headers:
+	CHASQUI_WRITE_HEADERS=1 $(CARGO_TEST) header
+
+lint: $(STAMPS)/dev
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check python tests
+	$(BIN)/ruff format --check python tests
+	$(BIN)/mypy
+
+format: $(STAMPS)/dev
+	$(CARGO) fmt --all
+	$(BIN)/ruff check --fix python tests
+	$(BIN)/ruff format python tests
+
+clean:
+	rm -rf $(VENV) target build

@@ -1,0 +1,3 @@
+from chasqui.cli import main
+
+main()

@@ -1,0 +1,19 @@
+"""The simulator itself (crates/core). Every text in or out is JSON unless said otherwise."""
+
+from collections.abc import Callable, Sequence
+
+class InputError(Exception):
+    """The user's mistake: file, key or offset, what was found, what is allowed."""
+
+def version() -> str: ...
+def machines() -> str:
+    """[{name, variants, summary, ranks_max, path}]"""
+
+def parameters(machine: str) -> str:
+    """[{name, type, unit, default, value, range, doc, source}]"""
+
+def resolve(machine: str, sets: Sequence[str]) -> str:
+    """The machine with every parameter written out (TOML)."""
+
+def run(request: str, progress: Callable[[str], bool | None] | None) -> str:
+    """Runs a program; see chasqui.simulation for the request and the summary."""

@@ -1,0 +1,72 @@
+"""The command line: `chasqui COMMAND …`, one module a command, loaded when it is called.
+
+Exit status: 2 for bad arguments or input, found before anything ran; else the command's own.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    import click
+
+# name -> (module, one line). The modules define `command`.
+COMMANDS = {
+    "cc": ("cc", "Compile and link C programs with MPI for the simulated machines."),
+    "c++": ("cc", "Compile and link C++ programs with MPI for the simulated machines."),
+    "run": ("run", "Run an MPI program on a simulated machine."),
+    "compare": ("compare", "Run one program on several machines and compare them."),
+    "logp": ("logp", "Measure a machine's LogGP figures: L, o, g, G."),
+    "machines": ("machines", "List the machines and their variants."),
+    "info": ("info", "Explain a machine's parameters: value, unit, range, source."),
+}
+
+STATUS_BAD_INPUT = 2
+STATUS_INTERRUPTED = 130
+
+
+def main() -> NoReturn:
+    """The `chasqui` command."""
+    if len(sys.argv) > 1 and sys.argv[1] in ("cc", "c++"):
+        from chasqui import compiler
+
+        compiler.main(sys.argv[1], f"chasqui {sys.argv[1]}", sys.argv[2:])
+    sys.exit(invoke(sys.argv[1:]))
+
+
+def mpiexec() -> NoReturn:
+    """The `mpiexec` command: `chasqui run` on the machine that CHASQUI_MACHINE names."""
+    sys.exit(invoke(["run", *sys.argv[1:]], name="mpiexec"))
+
+
+def invoke(arguments: list[str], name: str = "chasqui") -> int:
+    """Runs a command and returns the exit status."""
+    import click
+
+    from chasqui.cli.group import group
+    from chasqui.errors import InputError
+
+    try:
+        status = group().main(args=arguments, prog_name="chasqui", standalone_mode=False)
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else name
+        return _bad_input(f"{_plain(error)} (see: {where} --help)")
+    except InputError as error:
+        return _bad_input(str(error))
+    except (KeyboardInterrupt, click.Abort):
+        return STATUS_INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has closed it; keep the interpreter from flushing into it.
+        sys.stderr.close()
+        return 0
+    return status if isinstance(status, int) else 0
+
+
+def _plain(error: click.UsageError) -> str:
+    return error.format_message().rstrip(".")
+
+
+def _bad_input(text: str) -> int:
+    print(f"chasqui: {text}", file=sys.stderr)
+    return STATUS_BAD_INPUT

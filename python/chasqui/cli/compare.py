@@ -1,0 +1,188 @@
+"""`chasqui compare`: one program, several machines, one table."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from chasqui.cli import options
+from chasqui.errors import InputError
+
+if TYPE_CHECKING:
+    from chasqui.comparison import Row
+
+HELP = """Runs PROGRAM on each MACHINE and prints one table: simulated time, speed-up against the
+first machine, share of the time in MPI calls, messages, their mean latency [ns]; then where the
+messages' lives went, stage by stage [mean ns], and where the run directories lie.
+
+A machine on which the program fails is a row with the reason. The exit status is the largest of
+all runs.
+
+\b
+Examples:
+  chasqui compare loggp voyager -np 4 -- ./ring
+  chasqui compare voyager/flush voyager/reclaim -np 8 --logp --csv -- ./cg -g 64
+"""
+
+
+class BeforeTheDashes(click.Command):
+    """Takes `-- PROGRAM ARGS` off before click reads the rest: click forgets where `--` stood."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta["chasqui.program"] = tuple(args[at + 1 :])
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+
+def commands() -> dict[str, click.Command]:
+    return {"compare": compare}
+
+
+@click.command(
+    "compare", cls=BeforeTheDashes, help=HELP,
+    options_metavar="MACHINE... [OPTIONS] -- PROGRAM [ARGS]...",
+    context_settings={**options.SETTINGS, "allow_interspersed_args": True},
+)  # fmt: skip
+@click.argument("machines", nargs=-1, metavar="")
+@options.ranks()
+@options.sets()
+@click.option(
+    "--out", "directory", metavar="DIR",
+    help="Put the run directories into DIR, one a machine (default: runs/, numbered).",
+)  # fmt: skip
+@options.environment()
+@click.option("--logp", "with_logp", is_flag=True, help="Measure the machines' LogGP figures too.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print the table as comma-separated values.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress on the terminal.")
+@click.pass_context
+def compare(
+    ctx: click.Context,
+    machines: tuple[str, ...],
+    ranks: int,
+    sets: tuple[str, ...],
+    directory: str | None,
+    environment: tuple[str, ...],
+    with_logp: bool,
+    as_json: bool,
+    as_csv: bool,
+    quiet: bool,
+) -> int:
+    from chasqui import comparison, simulation
+
+    words = ctx.meta.get("chasqui.program", ())
+    if not machines or not words:
+        raise InputError(
+            "name the machines, then -- and the program: "
+            "chasqui compare loggp voyager -np 4 -- ./ring"
+        )
+    if len(set(machines)) < len(machines):
+        raise InputError("a machine was named twice")
+    name, arguments = options.check_program(words)
+    options.check_ranks(ranks)
+    rows: list[Row] = []
+    for machine in machines:
+        if not quiet and sys.stderr.isatty():
+            print(f"chasqui: {name} on {machine} …", file=sys.stderr)
+        job = simulation.Job(
+            machine=machine,
+            ranks=ranks,
+            program=name,
+            arguments=arguments,
+            sets=options.check_sets(sets),
+            environment=options.check_environment(environment),
+            directory=Path(directory) / simulation.short_name(machine) if directory else None,
+            progress=not quiet,
+        )
+        rows.append(comparison.run_on(machine, job, with_logp=with_logp))
+        last = rows[-1].result
+        if last and last.summary["outcome"] == "interrupted":
+            break
+    _show(rows, f"{name} on {ranks} ranks", as_json=as_json, as_csv=as_csv)
+    return max(row.status for row in rows)
+
+
+def _show(rows: list[Row], title: str, *, as_json: bool, as_csv: bool) -> None:
+    from chasqui import comparison
+
+    if as_json:
+        import json
+
+        print(json.dumps(comparison.as_json(rows), indent=2))
+    elif as_csv:
+        _write_csv(comparison.as_json(rows))
+    else:
+        print("\n".join([title, *report(rows)]))
+
+
+def report(rows: list[Row]) -> list[str]:
+    """The tables for people."""
+    from chasqui import comparison
+    from chasqui.text import number, simulated_time, table
+
+    header = ["machine", "simulated time", "speed-up", "MPI share", "messages", "latency [ns]", ""]
+    cells = []
+    for entry, row in zip(comparison.as_json(rows), rows, strict=True):
+        share, faster = entry["mpi_share"], entry["speed_up"]
+        cells.append(
+            [
+                row.machine,
+                simulated_time(entry["time_ps"]) if entry["time_ps"] is not None else "-",
+                f"{faster:.2f}" if faster is not None else "-",
+                f"{share:.1%}" if share is not None else "-",
+                number(entry["messages"]),
+                number(entry["latency_ns"], 4),
+                row.reason or "",
+            ]
+        )
+    lines = [table(header, cells, left=(0, 6))]
+    names = comparison.stage_names(rows)
+    ran = [row for row in rows if row.stages()]
+    if names and ran:
+        parts = [
+            [name, formula, *(number(row.mean_ns(name), 4) for row in ran)]
+            for name, formula in names.items()
+        ]
+        title = ["where the messages' lives went", "mean [ns] of", *(row.machine for row in ran)]
+        lines += ["", table(title, parts, left=(0, 1))]
+    measured = [row for row in rows if row.measurement]
+    if measured:
+        lines += ["", *_loggp_lines(measured)]
+    lines.append("")
+    lines += [f"run directory {path} ({machine})" for machine, path in comparison.directories(rows)]
+    return lines
+
+
+def _loggp_lines(rows: list[Row]) -> list[str]:
+    from chasqui.text import ns, table
+
+    header = ["LogGP figures [ns]", "L", "o_send", "o_recv", "g", "G a byte"]
+    cells = []
+    for row in rows:
+        assert row.measurement is not None
+        found = row.measurement.figures
+        times = (found.l_ps, found.o_send_ps, found.o_recv_ps, found.g_ps, found.g_per_byte_ps)
+        cells.append([row.machine, *(ns(each) for each in times)])
+    return [table(header, cells)]
+
+
+def _write_csv(entries: list[dict[str, Any]]) -> None:
+    import csv
+
+    flat = []
+    for entry in entries:
+        stages = entry.pop("stages_ns")
+        loggp = entry.pop("loggp", {})
+        for name in ("L_ps", "o_send_ps", "o_recv_ps", "g_ps", "G_ps_per_byte"):
+            if loggp:
+                entry[name] = loggp[name]
+        flat.append({**entry, **{f"{name}_ns": value for name, value in stages.items()}})
+    names = list(dict.fromkeys(name for entry in flat for name in entry))
+    writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)

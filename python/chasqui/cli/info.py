@@ -1,0 +1,139 @@
+"""`chasqui info`: a machine's parameters."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import click
+
+from chasqui.cli import options
+from chasqui.errors import InputError
+
+HELP = """Explains parameters: value, unit, default, allowed range, meaning, source of the value.
+
+Without arguments: all machines. With a machine: a table of its parameters. With (part of) a
+parameter's name as well: everything about those that match. Every parameter can be changed with
+--set KEY=VALUE in run, compare and logp, with the unit in the value ('150 MHz', '32 KiB',
+'160 MB/s').
+
+\b
+Examples:
+  chasqui info voyager
+  chasqui info voyager node.clock
+  chasqui info voyager --toml > mine.toml     (then: --machine mine.toml)
+"""
+
+WIDTH = 100
+
+
+def commands() -> dict[str, click.Command]:
+    return {"info": info}
+
+
+@click.command(
+    "info", help=HELP, context_settings={**options.SETTINGS, "allow_interspersed_args": True}
+)
+@click.argument("machine", required=False)
+@click.argument("parameter", required=False)
+@options.sets()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option(
+    "--toml", "as_toml", is_flag=True, help="Print the machine with every value written out."
+)
+@click.pass_context
+def info(
+    ctx: click.Context,
+    machine: str | None,
+    parameter: str | None,
+    sets: tuple[str, ...],
+    as_json: bool,
+    as_toml: bool,
+) -> int:
+    from chasqui import core
+
+    if machine is None:
+        from chasqui.cli.machines import machines
+
+        ctx.invoke(machines, as_json=as_json)
+        return 0
+    if as_toml:
+        print(core.resolve(machine, options.check_sets(sets)), end="")
+        return 0
+    found = core.parameters(machine)
+    if parameter is not None:
+        found = _matching(found, machine, parameter)
+    if as_json:
+        import json
+
+        print(json.dumps(found, indent=2))
+    elif parameter is None:
+        print(_overview(found))
+    else:
+        print("\n\n".join(_all_about(each) for each in found))
+    return 0
+
+
+def _matching(found: list[dict[str, Any]], machine: str, name: str) -> list[dict[str, Any]]:
+    exact = [each for each in found if each["name"] == name]
+    chosen = exact or [each for each in found if name.lower() in each["name"].lower()]
+    if not chosen:
+        import difflib
+
+        near = difflib.get_close_matches(name, [each["name"] for each in found], 3, 0.4)
+        hint = f"; did you mean {', '.join(near)}?" if near else ""
+        raise InputError(f"{machine} has no parameter {name!r}{hint} (see: chasqui info {machine})")
+    return chosen
+
+
+def _shown(value: object) -> str:
+    return "-" if value is None or value == "" else str(value)
+
+
+def _unit(each: dict[str, Any]) -> str:
+    return _shown(each.get("unit") or each.get("units"))
+
+
+def _allowed(each: dict[str, Any]) -> str:
+    """A range, or the words of a choice."""
+    allowed = each.get("range")
+    if isinstance(allowed, list) and len(allowed) == 2:
+        return f"{allowed[0]} to {allowed[1]}"
+    words = [word["word"] for word in each.get("alternatives") or []]
+    return _shown(allowed or ", ".join(words))
+
+
+def _overview(found: list[dict[str, Any]]) -> str:
+    from chasqui.text import table
+
+    rows = []
+    for each in found:
+        first_sentence = str(each["doc"]).split(". ")[0].rstrip(".")
+        rows.append(
+            [
+                each["name"],
+                _shown(each["value"]),
+                _unit(each),
+                _shown(each["default"]),
+                _allowed(each),
+                first_sentence,
+            ]
+        )
+    header = ["parameter", "value", "unit", "default", "allowed", "what it is"]
+    return table(header, rows, left=(0, 2, 4, 5))
+
+
+def _all_about(each: dict[str, Any]) -> str:
+    facts = {
+        "value": _shown(each["value"]),
+        "unit": _unit(each),
+        "default": _shown(each["default"]),
+        "type": _shown(each["type"]),
+        "allowed": _allowed(each),
+        "source": _shown(each["source"]),
+        "meaning": textwrap.fill(str(each["doc"]), WIDTH, subsequent_indent=" " * 11),
+    }
+    lines = [f"  {label:8} {text}" for label, text in facts.items()]
+    for word in each.get("alternatives") or []:
+        lines.append(f"  {'':8} {word['word']}: {word['doc']}")
+    return "\n".join([str(each["name"]), *lines])

@@ -1,0 +1,49 @@
+"""`chasqui machines`: what there is to run on."""
+
+from __future__ import annotations
+
+import click
+
+from chasqui.cli import options
+
+HELP = """Lists the simulated machines, their variants, and the most ranks each has room for.
+
+\b
+Examples:
+  chasqui machines
+  chasqui run --machine voyager/reclaim -- ./ring      (machine/variant)
+"""
+
+
+def commands() -> dict[str, click.Command]:
+    return {"machines": machines}
+
+
+def variant_name(variant: str | dict[str, str]) -> str:
+    """A variant is its name, or {name, summary}."""
+    return variant if isinstance(variant, str) else variant["name"]
+
+
+@click.command("machines", help=HELP, context_settings=options.SETTINGS)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def machines(as_json: bool) -> int:
+    from chasqui import core
+    from chasqui.text import number, table
+
+    found = core.machines()
+    if as_json:
+        import json
+
+        print(json.dumps(found, indent=2))
+        return 0
+    rows = [
+        [
+            machine["name"],
+            ", ".join(map(variant_name, machine["variants"])) or "-",
+            number(machine["ranks_max"]),
+            machine["summary"],
+        ]
+        for machine in found
+    ]
+    print(table(["machine", "variants", "ranks at most", "what it is"], rows, left=(0, 1, 3)))
+    return 0

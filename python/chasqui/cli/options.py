@@ -1,0 +1,100 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from chasqui.errors import InputError
+
+SETTINGS: dict[str, Any] = {
+    "help_option_names": ["-h", "--help"],
+    "max_content_width": 100,
+    # Everything from the program's name on is the program's.
+    "allow_interspersed_args": False,
+}
+DEFAULT_MACHINE = "loggp"
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def default_machine() -> str:
+    return os.environ.get("CHASQUI_MACHINE") or DEFAULT_MACHINE
+
+
+def ranks(default: int | None = 1) -> Decorator:
+    return click.option(
+        "-np", "-n", "ranks", type=int, default=default, show_default=True, metavar="RANKS",
+        help="Number of MPI ranks (processes).",
+    )  # fmt: skip
+
+
+def machine() -> Decorator:
+    return click.option(
+        "--machine", "-m", "machine", metavar="MACHINE", default=default_machine,
+        help="NAME, NAME/VARIANT, or a .toml file (default: $CHASQUI_MACHINE, else loggp). "
+        "`chasqui machines` lists them.",
+    )  # fmt: skip
+
+
+def sets() -> Decorator:
+    return click.option(
+        "--set", "sets", multiple=True, metavar="KEY=VALUE",
+        help="Change a parameter, with its unit: --set node.clock='2 GHz'. Repeatable. "
+        "`chasqui info MACHINE` lists them.",
+    )  # fmt: skip
+
+
+def environment() -> Decorator:
+    return click.option(
+        "--env", "environment", multiple=True, metavar="NAME[=VALUE]",
+        help="An environment variable of every rank (they have none otherwise; without =VALUE: as "
+        "it is here). Repeatable.",
+    )  # fmt: skip
+
+
+def program() -> Decorator:
+    return click.argument(
+        "program", nargs=-1, type=click.UNPROCESSED, metavar="[--] PROGRAM [ARGS]..."
+    )
+
+
+def check_ranks(count: int) -> int:
+    if count < 1:
+        raise InputError(f"-np {count}: at least 1 rank is needed")
+    return count
+
+
+def check_program(words: tuple[str, ...]) -> tuple[str, list[str]]:
+    """The program and its arguments."""
+    if words and words[0] == "--":
+        words = words[1:]
+    if not words:
+        raise InputError("no program was named: chasqui run -np 4 -- ./program arguments")
+    return words[0], list(words[1:])
+
+
+def check_environment(texts: tuple[str, ...]) -> Mapping[str, str]:
+    result = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not name:
+            raise InputError(f"--env {text!r}: NAME=VALUE is expected")
+        if not equals:
+            if name not in os.environ:
+                raise InputError(f"--env {name}: it is not set here, and no =VALUE was given")
+            value = os.environ[name]
+        result[name] = value
+    return result
+
+
+def check_sets(texts: tuple[str, ...]) -> list[str]:
+    for text in texts:
+        if not text.partition("=")[0] or "=" not in text:
+            raise InputError(
+                f"--set {text!r}: KEY=VALUE is expected, as in --set node.clock='2 GHz'"
+            )
+    return list(texts)

@@ -1,0 +1,81 @@
+"""`chasqui run`: one program on one machine."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from chasqui.cli import options
+
+HELP = """Runs PROGRAM on RANKS simulated nodes of MACHINE, instruction by instruction.
+
+PROGRAM is a static RV64GC Linux executable: what `chasqui cc` and `mpicc` make. The ranks' output
+goes to the terminal and to the run directory, beside summary.json, stats.json, messages.parquet
+(every message's life, in ps), timeline.json (Perfetto) and resolved.toml (the whole machine).
+
+\b
+Exit status: 2 when the run couldn't start (arguments, executable, machine); else the largest
+status of the ranks; 128 + signal after a fault, 125 after a deadlock, 130 after Ctrl-C.
+
+\b
+Examples:
+  chasqui run -np 4 -- ./ring
+  chasqui run -np 16 --machine voyager --set node.clock='200 MHz' -- ./cg -g 64
+"""
+
+
+def commands() -> dict[str, click.Command]:
+    return {"run": run}
+
+
+@click.command("run", help=HELP, context_settings=options.SETTINGS)
+@options.ranks()
+@options.machine()
+@options.sets()
+@click.option(
+    "--out", "directory", metavar="DIR",
+    help="Run directory; must not exist (default: runs/PROGRAM-MACHINE-NUMBER).",
+)  # fmt: skip
+@options.environment()
+@click.option("--quiet", "-q", is_flag=True, help="Only the program's own output.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on stdout.")
+@options.program()
+def run(
+    ranks: int,
+    machine: str,
+    sets: tuple[str, ...],
+    directory: str | None,
+    environment: tuple[str, ...],
+    quiet: bool,
+    as_json: bool,
+    program: tuple[str, ...],
+) -> int:
+    from chasqui import simulation
+    from chasqui.text import say
+
+    name, arguments = options.check_program(program)
+    job = simulation.Job(
+        machine=machine,
+        ranks=options.check_ranks(ranks),
+        program=name,
+        arguments=arguments,
+        sets=options.check_sets(sets),
+        environment=options.check_environment(environment),
+        directory=Path(directory) if directory else None,
+        echo=not as_json,
+        progress=not quiet,
+    )
+    result = simulation.execute(job)
+    if as_json:
+        import json
+
+        print(json.dumps({**result.summary, "directory": str(result.directory)}, indent=2))
+    elif not quiet:
+        sys.stdout.flush()
+        for line in simulation.report(result):
+            say(f"chasqui: {line}")
+    elif result.summary["outcome"] != "finished":
+        say(f"chasqui: {simulation.ending(result.summary)}")
+    return result.status

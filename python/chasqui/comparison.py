@@ -1,0 +1,110 @@
+"""One program on several machines: the rows of `chasqui compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from chasqui import simulation
+from chasqui.errors import InputError
+from chasqui.text import PS_PER_NS
+
+if TYPE_CHECKING:
+    from chasqui.measurement import Measurement
+
+BAD_INPUT = 2
+
+
+@dataclass
+class Row:
+    """One machine: its run, or the reason why there is none."""
+
+    machine: str
+    result: simulation.Result | None = None
+    reason: str | None = None
+    measurement: Measurement | None = None
+
+    @property
+    def status(self) -> int:
+        return self.result.status if self.result else BAD_INPUT
+
+    @property
+    def time_ps(self) -> int | None:
+        """Simulated time, of a run that finished."""
+        if self.result and self.result.summary["outcome"] == "finished":
+            return int(self.result.summary["time_ps"])
+        return None
+
+    def stages(self) -> dict[str, dict[str, Any]]:
+        """The parts of the messages' lives that occurred: name -> {formula, mean_ps, …}."""
+        found = self.result.summary.get("stages") or [] if self.result else []
+        return {each["name"]: each for each in found if each["count"]}
+
+    def mean_ns(self, stage: str) -> float | None:
+        """Mean time of a part of the messages' lives."""
+        found = self.stages().get(stage)
+        return found["mean_ps"] / PS_PER_NS if found else None
+
+
+def run_on(machine: str, job: simulation.Job, *, with_logp: bool) -> Row:
+    """Runs the job on one machine; whatever goes wrong becomes the row's reason."""
+    row = Row(machine)
+    try:
+        row.result = simulation.execute(job)
+        summary = row.result.summary
+        if summary["outcome"] != "finished":
+            row.reason = simulation.ending(summary)
+        elif row.result.status:
+            row.reason = f"exit status {row.result.status}"
+        if with_logp:
+            from chasqui import measurement
+
+            row.measurement = measurement.measure(machine, sets=job.sets)
+    except InputError as error:
+        row.reason = str(error)
+    return row
+
+
+def speed_up(row: Row, first: Row) -> float | None:
+    """How many times as fast as the first machine."""
+    if not row.time_ps or not first.time_ps:
+        return None
+    return first.time_ps / row.time_ps
+
+
+def stage_names(rows: Sequence[Row]) -> dict[str, str]:
+    """All stages of any machine, in the record's order: name -> formula."""
+    return {name: each["formula"] for row in rows for name, each in row.stages().items()}
+
+
+def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """The table's content, a dictionary a machine."""
+    result = []
+    for row in rows:
+        summary = row.result.summary if row.result else {}
+        entry: dict[str, Any] = {
+            "machine": row.machine,
+            "outcome": summary.get("outcome", "not started"),
+            "exit_status": row.status,
+            "reason": row.reason,
+            "time_ps": row.time_ps,
+            "speed_up": speed_up(row, rows[0]),
+            "mpi_share": simulation.mpi_share(summary) if row.result else None,
+            "messages": summary.get("messages"),
+            "latency_ns": row.mean_ns("latency"),
+            "instructions": summary.get("instructions"),
+            "stages_ns": {name: row.mean_ns(name) for name in stage_names(rows)},
+            "directory": str(row.result.directory) if row.result else None,
+        }
+        if row.measurement:
+            from chasqui import measurement
+
+            entry["loggp"] = measurement.as_json(row.measurement)
+        result.append(entry)
+    return result
+
+
+def directories(rows: Sequence[Row]) -> list[tuple[str, Path]]:
+    return [(row.machine, row.result.directory) for row in rows if row.result]

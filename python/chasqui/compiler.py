@@ -1,0 +1,333 @@
+"""The compiler commands: `chasqui cc`, `chasqui c++`, and mpicc, mpicxx … of the same code.
+
+The user's arguments go to the compiler as they are; ours stand around them. Before: the target,
+static linking, no added checks. After: the directory of mpi.h, so that a program's own header of
+that name wins, and, where the command links, libmpi.a. A few options can't mean anything here
+(`-march=native`) or would break the result (`-pie`); `Plan` says which and what becomes of them.
+
+Invariant: nothing is imported that a compilation doesn't need (a configure script calls this
+hundreds of times).
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+from chasqui import toolchain
+from chasqui.errors import InputError
+
+HELP = """\
+Usage: chasqui {language} [--toolchain zig|gnu] [COMPILER OPTIONS] FILES
+
+Compiles {name} programs with MPI for the simulated machines: static RV64GC Linux executables.
+All options are the compiler's own (clang's by default, GCC's with --toolchain gnu).
+
+  --toolchain zig|gnu  zig and musl, pinned and installed with chasqui (default), or
+                       riscv64-linux-gnu-{gcc} and glibc, where installed.
+                       Also: environment variable CHASQUI_TOOLCHAIN.
+  -show, -showme       print the compiler's command line and do nothing
+  -showme:compile, -showme:link, -showme:incdirs, -showme:libdirs, -showme:libs
+                       print that part of it
+  --help               this text
+
+Left out, with a warning where it matters: -march=, -mtune= and vector options of other processors,
+-flto, -fopenmp (zig has no OpenMP run-time), -pie, -rdynamic. Refused: -shared.
+
+Examples:
+  chasqui {language} -O2 -o ring ring.{suffix} -lm
+  make CC={shim}            with PATH=.venv/libexec/chasqui/bin:$PATH
+"""
+
+# Options whose value is the next argument: what follows them is no input file.
+WITH_VALUE = frozenset(
+    """
+    -o -x -I -L -l -D -U -include -imacros -isystem -idirafter -iquote -iprefix -isysroot -MF -MT
+    -MQ -Xlinker -Xpreprocessor -Xassembler -Xclang -T -u -z -e -A -G --param -arch -target
+    """.split()
+)
+# Any of these: nothing is linked.
+NO_LINK = frozenset(["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"])
+# Questions that the compiler answers by itself; a prefix is enough.
+QUESTIONS = ("-dump", "-print-", "--print-", "--version", "-###", "-V")
+SOURCES = (".c", ".i", ".cc", ".cpp", ".cxx", ".c++", ".C", ".ii", ".s", ".S", ".m")
+
+RV64GC = ("rv64gc", "rv64g", "rv64imafdc", "rv64imafd")
+OTHER_PROCESSORS = ("-mavx", "-msse", "-mssse", "-mfma", "-mbmi", "-mf16c", "-maes", "-mpopcnt")
+SILENTLY_LEFT_OUT = frozenset(
+    """
+    -m64 -pie -static-pie -rdynamic -static-libgcc -static-libstdc++ -mabi=lp64d
+    -Wl,-export-dynamic -Wl,--export-dynamic
+    """.split()
+)
+
+
+@dataclass
+class Plan:
+    """What the arguments ask for, and what of them the compiler gets."""
+
+    language: str
+    toolchain: str = "zig"
+    arguments: list[str] = field(default_factory=list)
+    inputs: list[str] = field(default_factory=list)
+    output: str | None = None
+    mode: str = "link"  # or "question", or the option of NO_LINK that decides
+    show: str | None = None
+    warnings: list[str] = field(default_factory=list)
+
+    def compiler(self) -> list[str]:
+        """The compiler and what stands before the user's arguments."""
+        if self.toolchain == "gnu":
+            # Debian's compiler makes position-independent executables unless told otherwise.
+            link = ["-static", "-no-pie"] if self.mode == "link" else []
+            return [toolchain.gnu(self.language), "-fno-pie", *link]
+        # On a compilation clang would warn that -static is unused.
+        link = ["-static"] if self.mode == "link" else []
+        command = [str(toolchain.zig()), self.language]
+        return [*command, *toolchain.ZIG_TARGET, *toolchain.ZIG_ALWAYS, *link]
+
+    def compile_part(self) -> list[str]:
+        after = toolchain.GNU_ALWAYS if self.toolchain == "gnu" else []
+        return [*after, f"-I{toolchain.INCLUDE}"]
+
+    def link_part(self) -> list[str]:
+        # -l, not the archive's name: that would be taken for a source after `-x c`.
+        return [f"-L{toolchain.libmpi_directory()}", "-lmpi"]
+
+    def command(self) -> list[str]:
+        if self.mode == "question":
+            return [*self.compiler(), *self.arguments]
+        end = self.link_part() if self.mode == "link" else []
+        return [*self.compiler(), *self.arguments, *self.compile_part(), *end]
+
+
+def expand_response_files(arguments: list[str]) -> list[str]:
+    """`@file` stands for the arguments in `file`."""
+    result = []
+    for argument in arguments:
+        if argument.startswith("@") and os.path.isfile(argument[1:]):
+            with open(argument[1:]) as handle:
+                result += expand_response_files(shlex.split(handle.read()))
+        else:
+            result.append(argument)
+    return result
+
+
+def plan(language: str, arguments: list[str]) -> Plan:
+    """Reads the arguments. Raises InputError for what can't be done."""
+    result = Plan(language, toolchain=os.environ.get("CHASQUI_TOOLCHAIN") or "zig")
+    rest = _own_options(result, expand_response_files(arguments))
+    if result.toolchain not in ("zig", "gnu"):
+        raise InputError(f"--toolchain {result.toolchain}: there are zig and gnu")
+    position = 0
+    while position < len(rest):
+        argument = rest[position]
+        position += 1
+        if argument in WITH_VALUE and position < len(rest):
+            value = rest[position]
+            position += 1
+            result.arguments += [argument, value]
+            if argument == "-o":
+                result.output = value
+        elif argument.startswith("-") and argument != "-":
+            _option(result, argument)
+        else:
+            result.arguments.append(argument)
+            result.inputs.append(argument)
+    if result.mode == "link" and not result.inputs:
+        result.mode = "question"  # `-v`, or nothing at all: the compiler answers
+    return result
+
+
+def _own_options(result: Plan, arguments: list[str]) -> list[str]:
+    """Takes out the wrapper's options."""
+    rest: list[str] = []
+    take_toolchain = False
+    for argument in arguments:
+        if take_toolchain:
+            result.toolchain, take_toolchain = argument, False
+        elif argument == "--toolchain":
+            take_toolchain = True
+        elif argument.startswith("--toolchain="):
+            result.toolchain = argument.partition("=")[2]
+        elif argument in ("-show", "-showme", "--showme"):
+            result.show = "all"
+        elif argument.startswith(("-showme:", "--showme:")):
+            result.show = argument.partition(":")[2]
+        elif argument in ("-compile-info", "-compile_info"):
+            result.show = "compile_info"
+        elif argument in ("-link-info", "-link_info"):
+            result.show = "link_info"
+        else:
+            rest.append(argument)
+    if take_toolchain:
+        raise InputError("--toolchain: zig or gnu must follow")
+    return rest
+
+
+def _option(result: Plan, argument: str) -> None:
+    """One option without a separate value."""
+    if argument in ("-shared", "-dynamiclib", "--shared"):
+        raise InputError(
+            f"{argument}: simulated machines run static executables only; "
+            "build an archive (.a) instead (CMake: -DBUILD_SHARED_LIBS=OFF; configure: "
+            "--disable-shared)"
+        )
+    if argument in NO_LINK:
+        # -E and -M win over -c, as in the compiler.
+        if result.mode == "link" or argument in ("-E", "-M", "-MM"):
+            result.mode = argument
+    elif argument.startswith(QUESTIONS):
+        result.mode = "question"
+    elif _left_out(result, argument):
+        return
+    if argument.startswith("-o") and len(argument) > 2:
+        result.output = argument[2:]
+    result.arguments.append(argument)
+
+
+def _left_out(result: Plan, argument: str) -> bool:
+    """Whether the option is dropped; says so where the user may care."""
+    if argument in SILENTLY_LEFT_OUT:
+        return True
+    if argument.startswith(("-march=", "-mcpu=", "-mtune=")):
+        _processor(result, argument)
+        return True
+    reason = None
+    if argument.startswith(OTHER_PROCESSORS):
+        reason = "simulated nodes are RV64GC"
+    elif argument.startswith("-flto"):
+        reason = "link-time optimisation is not supported for simulated machines"
+    elif argument.startswith(("-fopenmp", "-qopenmp")) and result.toolchain == "zig":
+        reason = "the zig toolchain has no OpenMP run-time; --toolchain gnu has"
+    elif argument.startswith("-Wl,-Map") and result.toolchain == "zig":
+        reason = "zig's linker writes no map"
+    if reason:
+        result.warnings.append(f"{argument} left out: {reason}")
+    return reason is not None
+
+
+def _processor(result: Plan, argument: str) -> None:
+    """Every executable is RV64GC; other RISC-V extensions would fault when they run."""
+    name, _, value = argument.partition("=")
+    base = value.split("_")[0]
+    if name == "-march" and value.startswith("rv") and base not in RV64GC:
+        raise InputError(f"{argument}: simulated nodes are RV64GC (allowed: -march=rv64gc)")
+    if name != "-mtune" and not value.startswith("rv"):
+        result.warnings.append(f"{argument} left out: simulated nodes are RV64GC")
+
+
+def show(result: Plan) -> str:
+    """The text that -show and its relatives print."""
+    what = result.show
+    compile_part = [f"-I{toolchain.INCLUDE}"]
+    if what == "incdirs":
+        return str(toolchain.INCLUDE)
+    if what == "compile":
+        return shlex.join(compile_part)
+    if what == "libs":
+        return "mpi"
+    if what == "libdirs":
+        return str(toolchain.libmpi_directory())
+    if what == "link":
+        return shlex.join(result.link_part())
+    if what == "version":
+        return "chasqui"
+    if what == "command":
+        return shlex.join(result.compiler())
+    if what not in ("all", "compile_info", "link_info"):
+        raise InputError(
+            f"-showme:{what}: there are compile, link, incdirs, libdirs, libs, command"
+        )
+    if result.mode == "question":
+        # No files were named: show what a compilation and link of them would be.
+        result.mode = "-c" if what == "compile_info" else "link"
+    return shlex.join(result.command())
+
+
+def run(result: Plan) -> int:
+    """Runs the compiler, as often as its own faults demand."""
+    for warning in result.warnings:
+        print(f"chasqui: warning: {warning}", file=sys.stderr)
+    if result.toolchain == "gnu":
+        return _call(result.command(), dict(os.environ))
+    for name in result.inputs:
+        if name != "-" and not os.path.exists(name):  # zig's own message is obscure
+            print(f"chasqui: {name}: no such file", file=sys.stderr)
+            return 1
+    toolchain.announce_first_build()
+    environment = toolchain.zig_environment()
+    sources = [name for name in result.inputs if name.endswith(SOURCES)]
+    if result.mode == "-fsyntax-only":
+        # zig 0.17 has no such mode: compile, and throw the result away.
+        result.arguments.remove("-fsyntax-only")
+        result.mode = "-c"
+        result.arguments += ["-c"] if "-c" not in result.arguments else []
+        if result.output is None and len(sources) == 1:
+            result.arguments += ["-o", os.devnull]
+    if result.mode in ("-c", "-S"):
+        return _compile(result, sources, environment)
+    return _call(result.command(), environment)
+
+
+def _compile(result: Plan, sources: list[str], environment: dict[str, str]) -> int:
+    """-c and -S for zig: 0.17 does only the first of several sources, and never to `-`."""
+    if len(sources) > 1:
+        if result.output is not None:
+            raise InputError(f"-o {result.output}: not with {result.mode} and several sources")
+        status = 0
+        for source in sources:
+            others = [name for name in sources if name != source]
+            one = Plan(**vars(result))
+            one.arguments = [each for each in result.arguments if each not in others]
+            status = max(status, _call(one.command(), environment))
+        return status
+    if result.output == "-":
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as scratch:
+            file = os.path.join(scratch, "out")
+            at = result.arguments.index("-o")
+            result.arguments[at + 1] = file
+            status = _call(result.command(), environment)
+            if status == 0:
+                sys.stdout.flush()
+                sys.stdout.buffer.write(Path(file).read_bytes())
+        return status
+    return _call(result.command(), environment)
+
+
+def _call(command: list[str], environment: dict[str, str]) -> int:
+    return subprocess.run(command, env=environment, check=False).returncode
+
+
+def help_text(language: str) -> str:
+    if language == "c++":
+        return HELP.format(language="c++", name="C++", gcc="g++", suffix="cc", shim="mpicxx")
+    return HELP.format(language="cc", name="C", gcc="gcc", suffix="c", shim="mpicc")
+
+
+def main(language: str, name: str = "chasqui", arguments: list[str] | None = None) -> NoReturn:
+    """The compiler command; `name` is what the user typed."""
+    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        if language == "fortran":
+            raise InputError(f"{name}: Fortran is not supported yet (C and C++ are: mpicc, mpicxx)")
+        if given == ["--help"]:
+            print(help_text(language), end="")
+            sys.exit(0)
+        result = plan(language, given)
+        if result.show:
+            print(show(result))
+            sys.exit(0)
+        sys.exit(run(result))
+    except InputError as error:
+        print(f"chasqui: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)

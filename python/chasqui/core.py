@@ -1,0 +1,61 @@
+"""The simulator (`chasqui._core`), loaded when it is first asked for.
+
+Invariant: this is the only module that imports `chasqui._core`; JSON is read and written here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from chasqui.errors import InputError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+Progress = Callable[[str], "bool | None"]
+
+
+def _core() -> ModuleType:
+    try:
+        from chasqui import _core
+    except ModuleNotFoundError as error:
+        if error.name != "chasqui._core":
+            raise
+        raise InputError(
+            "the simulator core is not built; in a clone of the project run: make install"
+        ) from None
+    return _core
+
+
+def _call(name: str, *arguments: Any) -> str:
+    core = _core()
+    try:
+        result: str = getattr(core, name)(*arguments)
+    except core.InputError as error:
+        raise InputError(str(error)) from None
+    return result
+
+
+def machines() -> list[dict[str, Any]]:
+    """[{name, variants, summary, ranks_max, path}]"""
+    found: list[dict[str, Any]] = json.loads(_call("machines"))
+    return found
+
+
+def parameters(machine: str) -> list[dict[str, Any]]:
+    """[{name, type, unit, default, value, range, doc, source}] of one machine."""
+    found: list[dict[str, Any]] = json.loads(_call("parameters", machine))
+    return found
+
+
+def resolve(machine: str, sets: Sequence[str]) -> str:
+    """The machine with every parameter written out (TOML)."""
+    return _call("resolve", machine, list(sets))
+
+
+def run(request: dict[str, Any], progress: Progress | None) -> dict[str, Any]:
+    """Runs a program and returns the summary; see chasqui.simulation."""
+    summary: dict[str, Any] = json.loads(_call("run", json.dumps(request), progress))
+    return summary

@@ -1,0 +1,57 @@
+"""Quantities and tables as people read them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+
+PS_PER_NS = 1_000
+
+
+def simulated_time(ps: float) -> str:
+    """A time in picoseconds with the unit that suits it: `1.234 ms`."""
+    for unit, size_ps in (("s", 10**12), ("ms", 10**9), ("us", 10**6), ("ns", 10**3)):
+        if abs(ps) >= size_ps:
+            return (
+                f"{ps / size_ps:.4g} {unit}"
+                if ps < 1000 * size_ps
+                else f"{ps / size_ps:,.0f} {unit}"
+            )
+    return f"{ps:.4g} ps"
+
+
+def ns(ps: int | Fraction | None) -> str:
+    """Picoseconds as nanoseconds, with all the digits that there are (at most three)."""
+    if ps is None:
+        return "-"
+    return f"{float(ps) / PS_PER_NS:,.3f}".rstrip("0").rstrip(".")
+
+
+def number(value: float | int | None, digits: int = 3) -> str:
+    """A number short enough for a table; `-` for none."""
+    if value is None:
+        return "-"
+    if isinstance(value, int) or float(value).is_integer():
+        return f"{int(value):,}"
+    return f"{value:,.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
+    """An aligned table; the columns in `left` are flush left, the others flush right."""
+    every = [list(header), *[list(row) for row in rows]]
+    widths = [max(len(row[i]) for row in every if i < len(row)) for i in range(len(header))]
+    lines = []
+    for row in every:
+        cells = [
+            cell.ljust(widths[i]) if i in left else cell.rjust(widths[i])
+            for i, cell in enumerate(row)
+        ]
+        lines.append("  ".join(cells).rstrip())
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(lines)
+
+
+def say(line: str = "") -> None:
+    """A line for the person at the terminal; stdout belongs to the program that runs."""
+    print(line, file=sys.stderr, flush=True)

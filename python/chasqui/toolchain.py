@@ -1,0 +1,195 @@
+"""The guest toolchain: where zig and the GNU cross compiler are, what both are always told, and
+`libmpi.a`, built from the guest's sources when it is first needed.
+
+Two things are cached, both below `cache_directory()`: zig's own builds of musl and libc++ (about a
+minute each, once), and one `libmpi.a` for every state of its sources. Each appears by one rename,
+so that any number of compilers may run at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+from chasqui.errors import InputError
+
+PACKAGE = Path(__file__).resolve().parent
+GUEST = (PACKAGE / "guest").resolve()
+MACHINES = (PACKAGE / "machines").resolve()
+INCLUDE = GUEST / "include"
+
+# RV64GC (G includes Zifencei) and the pause hint: what every simulated node executes. Neither
+# vectors nor bit manipulation: zig's baseline_rv64 has none.
+ZIG_TARGET = ["-target", "riscv64-linux-musl", "-mcpu=baseline_rv64+zifencei+zihintpause"]
+# zig would add checks of its own to programs compiled without -O; they would be simulated too.
+ZIG_ALWAYS = ["-fno-sanitize=all", "-fno-stack-protector"]
+GNU_ALWAYS = ["-march=rv64gc", "-mabi=lp64d", "-fno-stack-protector"]
+GNU_PREFIX = "riscv64-linux-gnu-"
+
+LIBMPI_FLAGS = ["-O2", "-g", "-std=gnu11", "-ffunction-sections", "-fdata-sections", "-Wall"]
+
+
+def cache_directory() -> Path:
+    """Inside the virtual environment, so that removing it removes everything; else the user's."""
+    override = os.environ.get("CHASQUI_CACHE_DIR")
+    if override:
+        return Path(override).absolute()
+    in_environment = sys.prefix != sys.base_prefix
+    if in_environment and os.access(sys.prefix, os.W_OK):
+        return Path(sys.prefix) / "var" / "cache" / "chasqui"
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "chasqui"
+
+
+def zig() -> Path:
+    """The zig of the pinned `ziglang` wheel."""
+    for place in {sysconfig.get_path("platlib"), sysconfig.get_path("purelib"), *sys.path}:
+        candidate = Path(place or ".") / "ziglang" / "zig"
+        if candidate.is_file():
+            return candidate
+    raise InputError("the guest toolchain is missing: pip install ziglang==0.17.0")
+
+
+def zig_environment() -> dict[str, str]:
+    """This process's environment, with zig's caches in ours."""
+    cache = cache_directory() / "zig"
+    environment = dict(os.environ)
+    environment["ZIG_GLOBAL_CACHE_DIR"] = str(cache / "global")
+    environment["ZIG_LOCAL_CACHE_DIR"] = str(cache / "local")
+    return environment
+
+
+def gnu(language: str) -> str:
+    """Debian's cross compiler; `language` is `cc` or `c++`."""
+    name = GNU_PREFIX + ("g++" if language == "c++" else "gcc")
+    found = shutil.which(name)
+    if found is None:
+        package = "g++-riscv64-linux-gnu" if language == "c++" else "gcc-riscv64-linux-gnu"
+        raise InputError(
+            f"--toolchain gnu: {name} was not found; install it (Debian, Ubuntu: apt install "
+            f"{package}) or leave out --toolchain gnu"
+        )
+    return found
+
+
+def libmpi_sources() -> list[Path]:
+    """The C files of `libmpi.a`: the library, and every machine's device."""
+    found = sorted(GUEST.glob("mpi/**/*.c")) + sorted(MACHINES.glob("*/device.c"))
+    if not found:
+        raise InputError(
+            f"the guest's sources are missing: no mpi/*.c in {GUEST}; reinstall chasqui"
+        )
+    return found
+
+
+def _libmpi_key() -> str:
+    """Names one state of the sources, flags and compiler."""
+    import hashlib
+
+    digest = hashlib.sha256()
+    digest.update(repr((ZIG_TARGET, ZIG_ALWAYS, LIBMPI_FLAGS)).encode())
+    headers = sorted(GUEST.glob("**/*.h")) + sorted(MACHINES.glob("*/*.h"))
+    for path in [*libmpi_sources(), *headers]:
+        digest.update(f"{path.parent.name}/{path.name}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Holds the lock file `path`; whoever else wants it waits."""
+    import fcntl
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def libmpi_directory() -> Path:
+    """The directory of a current `libmpi.a`, which is built first where there is none."""
+    place = cache_directory() / "libmpi" / _libmpi_key()
+    if (place / "libmpi.a").is_file():
+        return place
+    with _locked(place.with_suffix(".lock")):
+        if not (place / "libmpi.a").is_file():
+            _build_libmpi(place)
+    return place
+
+
+def _build_libmpi(place: Path) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    announce_first_build()
+    building = place.with_name(f"{place.name}.{os.getpid()}")
+    shutil.rmtree(building, ignore_errors=True)
+    building.mkdir(parents=True)
+    includes = [f"-I{INCLUDE}", f"-I{GUEST}", f"-I{GUEST / 'mpi'}"]
+
+    def compile_one(source: Path) -> Path:
+        target = building / f"{source.parent.name}-{source.stem}.o"
+        _zig(["cc", *ZIG_TARGET, *ZIG_ALWAYS, *LIBMPI_FLAGS, *includes], "-c", source, "-o", target)
+        return target
+
+    try:
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            objects = list(pool.map(compile_one, libmpi_sources()))
+        _zig(["ar", "rcs"], building / "libmpi.a", *objects)
+        for path in objects:
+            path.unlink()
+        os.rename(building, place)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def _zig(command: list[str], *arguments: str | Path) -> None:
+    """Runs zig; its messages go to stderr, a failure is an error of the sources."""
+    done = subprocess.run(
+        [zig(), *command, *arguments],
+        env=zig_environment(),
+        stdout=sys.stderr,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    if done.returncode != 0:
+        names = " ".join(str(part) for part in arguments if not str(part).startswith("-"))
+        raise InputError(f"zig could not build {names}: its messages are above")
+
+
+def announce_first_build() -> None:
+    """Says once why the first compilation takes so long."""
+    marker = cache_directory() / "zig" / "global"
+    if not marker.is_dir():
+        marker.mkdir(parents=True, exist_ok=True)
+        print(
+            "chasqui: building the guest's C library (first use only, about a minute)",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def prepare() -> None:
+    """Builds all that is built on first use: musl, libc++, `libmpi.a`."""
+    import tempfile
+
+    announce_first_build()
+    place = libmpi_directory()
+    with tempfile.TemporaryDirectory() as scratch:
+        for language, suffix in (("cc", "c"), ("c++", "cc")):
+            source = Path(scratch) / f"first.{suffix}"
+            source.write_text("int main() { return 0; }\n")
+            command = [language, *ZIG_TARGET, *ZIG_ALWAYS, "-static"]
+            # Without -O as well: zig builds its compiler run-time apart for that.
+            for level in ("-O2", "-O0"):
+                _zig([*command, level], source, "-o", Path(scratch) / "first")
+    print(f"chasqui: {place / 'libmpi.a'}")
+
+
+if __name__ == "__main__":
+    prepare()

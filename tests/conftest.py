@@ -1,0 +1,121 @@
+"""Fixtures: the command line as a user calls it, programs compiled for the simulated machines."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fake_core import FakeCore
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# marker -> what it needs, whether that is here
+NEEDS = {
+    "core": ("no chasqui._core", importlib.util.find_spec("chasqui._core") is not None),
+    "gnu": ("no riscv64-linux-gnu-gcc", shutil.which("riscv64-linux-gnu-gcc") is not None),
+}
+_left_out: dict[str, int] = {}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what can't run here, and counts it: one line, not a page of skips."""
+    for marker, (reason, here) in NEEDS.items():
+        if here:
+            continue
+        out = [item for item in items if item.get_closest_marker(marker)]
+        if out:
+            _left_out[reason] = len(out)
+            config.hook.pytest_deselected(items=out)
+            items[:] = [item for item in items if item not in out]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for reason, count in _left_out.items():
+        terminalreporter.write_line(f"SKIPPED {count} tests ({reason})")
+
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def chasqui(tmp_path: Path) -> Run:
+    """`chasqui ARGUMENTS` in an empty directory."""
+
+    def run(*arguments: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "COLUMNS": "100", "CHASQUI_MACHINE": ""}
+        settings: dict[str, object] = {"cwd": tmp_path, "env": environment, "timeout": 300}
+        return subprocess.run(  # type: ignore[call-overload,no-any-return]
+            [sys.executable, "-m", "chasqui", *map(str, arguments)],
+            text=True, capture_output=True, check=False, **{**settings, **options},
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def shim_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """mpicc and the others, for this interpreter."""
+    from chasqui import shims
+
+    place = tmp_path_factory.mktemp("shims")
+    for name, text in shims.scripts().items():
+        path = place / name
+        # -I would hide a package that is found through PYTHONPATH, as in a plain checkout.
+        path.write_text(text if "PYTHONPATH" not in os.environ else text.replace(" -I ", " "))
+        path.chmod(0o755)
+    return place
+
+
+class Compiler:
+    """Compiles C text once a session."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def __call__(self, name: str, text: str, *flags: str) -> Path:
+        program = self.place / name
+        if not program.exists():
+            source = self.place / f"{name}.c"
+            source.write_text(text)
+            command = [sys.executable, "-m", "chasqui", "cc", "-O1", *flags]
+            subprocess.run([*command, source, "-o", program, "-lm"], check=True, timeout=600)
+        return program
+
+
+@pytest.fixture(scope="session")
+def compile_c(tmp_path_factory: pytest.TempPathFactory) -> Compiler:
+    return Compiler(tmp_path_factory.mktemp("programs"))
+
+
+@pytest.fixture(scope="session")
+def examples() -> Path:
+    """build/examples, which the Makefile compiled; compiled here where it did not."""
+    place = ROOT / "build" / "examples"
+    place.mkdir(parents=True, exist_ok=True)
+    for source in sorted((ROOT / "examples").glob("*.c")):
+        if not (place / source.stem).exists():
+            command = [sys.executable, "-m", "chasqui", "cc", "-O2", "-std=c11"]
+            subprocess.run([*command, source, "-o", place / source.stem, "-lm"], check=True)
+    return place
+
+
+@pytest.fixture
+def fake_core(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCore:
+    """The commands run in this process, in an empty directory, on a stand-in for the simulator."""
+    import chasqui
+    from chasqui import measurement
+
+    fake = FakeCore()
+    monkeypatch.setitem(sys.modules, "chasqui._core", fake)
+    monkeypatch.setattr(chasqui, "_core", fake, raising=False)
+    # The stand-in executes nothing: nothing need be compiled.
+    monkeypatch.setattr(measurement, "program", lambda: Path("logp-fake"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CHASQUI_MACHINE", raising=False)
+    return fake

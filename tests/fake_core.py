@@ -1,0 +1,157 @@
+"""A stand-in for `chasqui._core`: one machine that is LogGP itself, for tests of the commands.
+
+It runs nothing: it answers `run` with the records that guest/bench/logp.c would leave behind, from
+LogGP's two formulas (see chasqui.loggp), or with a prepared summary.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from pathlib import Path
+from typing import Any
+
+STAGES = [
+    {"name": "send_overhead", "formula": "send_return - call", "count": 3, "mean_ps": 2000},
+    {"name": "latency", "formula": "land - ready", "count": 3, "mean_ps": 10500},
+    {"name": "first_use", "formula": "first_access - deliver", "count": 0, "mean_ps": 0},
+]
+
+# L, o, g [ps], G [ps a byte], and the sender's own instructions between two calls [ps].
+PARAMETERS = {"L": 5_000_000, "o_send": 1_200_000, "o_recv": 900_000, "g": 1_500_000, "G": 6250}
+BETWEEN_PS = 37_000
+
+
+class InputError(Exception):
+    pass
+
+
+def stream_and_pings(sizes: list[int], count: int, trips: int, **p: int) -> list[dict[str, Any]]:
+    """The records of logp.c on a LogGP machine."""
+    rows: list[dict[str, Any]] = []
+    now = 1_000_000
+    sequence = [0, 0]
+
+    def send(call: int, injected: int, source: int, size: int, tag: int, post: int | None) -> int:
+        flight = p["L"] + max(size - 1, 0) * p["G"]
+        land = injected + flight
+        posted = land - 1_000 if post is None else post
+        done = max(land, posted) + p["o_recv"]
+        rows.append(
+            {
+                "source": source, "sequence": sequence[source], "destination": 1 - source,
+                "tag": tag, "context": 0, "bytes": size, "protocol": None, "call_ps": call,
+                "ready_ps": call + p["o_send"], "send_return_ps": call + p["o_send"],
+                "accept_ps": injected, "inject_ps": injected, "arrive_ps": injected + p["L"],
+                "land_ps": land, "receive_call_ps": posted, "post_ps": posted,
+                "match_ps": land, "deliver_ps": land, "done_ps": done,
+            }
+        )  # fmt: skip
+        sequence[source] += 1
+        return done
+
+    for index, size in enumerate(sizes):
+        for _ in range(trips):
+            for source in (0, 1):
+                now = send(now, now + p["o_send"], source, size, 8 * index + 1, None)
+        call, free, first = now + 10_000_000, 0, now
+        for _ in range(count):
+            injected = max(call + p["o_send"], free)
+            free = injected + p["g"] + max(size - 1, 0) * p["G"]
+            now = send(call, injected, 0, size, 8 * index + 3, first)
+            call += p["o_send"] + BETWEEN_PS
+        # What the arithmetic must leave out: a message of a collective.
+        send(now, now + p["o_send"], 0, 4, -7, None)
+        now += 50_000_000
+    return rows
+
+
+def write_messages(path: Path, rows: list[dict[str, Any]]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(pa.Table.from_pylist(rows), path)
+
+
+class FakeCore(types.ModuleType):
+    """Keeps the requests it got; `answers` overrides parts of the summary, machine by machine."""
+
+    def __init__(self) -> None:
+        super().__init__("chasqui._core")
+        self.InputError = InputError
+        self.requests: list[dict[str, Any]] = []
+        self.answers: dict[str, dict[str, Any]] = {}
+        self.parameters_ps = dict(PARAMETERS)
+
+    def version(self) -> str:
+        return "0"
+
+    def machines(self) -> str:
+        return json.dumps(
+            [
+                {
+                    "name": "loggp",
+                    "variants": [{"name": "slow", "summary": "a slow one"}],
+                    "summary": "a network that is L, o, g, G",
+                    "ranks_max": 1024,
+                    "path": "machines/loggp",
+                }
+            ]
+        )
+
+    def parameters(self, machine: str) -> str:
+        self._known(machine)
+        return json.dumps(
+            [
+                {
+                    "name": "ni.L", "type": "duration", "unit": "ps, ns, us", "default": "5 us",
+                    "value": "5 us", "range": ["0 ps", "1 s"], "doc": "Latency. Of the wire.",
+                    "source": "an assumption",
+                },
+                {
+                    "name": "ni.g", "type": "duration", "unit": "ps, ns, us", "default": "1 us",
+                    "value": "1.5 us", "range": None, "doc": "Gap.", "source": "",
+                },
+            ]
+        )  # fmt: skip
+
+    def resolve(self, machine: str, sets: list[str]) -> str:
+        self._known(machine)
+        return "schema_version = 1\n"
+
+    def run(self, text: str, progress: Any) -> str:
+        request = json.loads(text)
+        self.requests.append(request)
+        self._known(request["machine"])
+        directory = Path(request["directory"])
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "resolved.toml").write_text('[node]\nclock = "200 MHz"\n')
+        report = {
+            "time_ps": 5, "instructions": 6, "host_seconds": 1.5, "rate_mips": 4.0, "messages": 3,
+        }  # fmt: skip
+        interrupted = bool(progress and progress(json.dumps(report)))
+        if Path(request["program"]).name.startswith("logp-"):
+            trips, count, *sizes = map(int, request["args"])
+            rows = stream_and_pings(sizes, count, trips, **self.parameters_ps)
+            write_messages(directory / "messages.parquet", rows)
+        summary = {
+            "outcome": "interrupted" if interrupted else "finished",
+            "exit_status": 130 if interrupted else 0,
+            "message": "",
+            "time_ps": 2_500_000_000,
+            "instructions": 1_000_000,
+            "messages": 3,
+            "ranks": [
+                {"rank": rank, "status": 0, "time_ps": 2_500_000_000, "mpi_ps": 500_000_000}
+                for rank in range(request["ranks"])
+            ],
+            "stages": STAGES,
+            "limited_by": "waiting for messages",
+            "host": {"seconds": 0.25, "mips": 4.0},
+            **self.answers.get(request["machine"], {}),
+        }
+        return json.dumps(summary)
+
+    def _known(self, machine: str) -> None:
+        if machine.split("/", maxsplit=1)[0] not in ("loggp", "other"):
+            raise InputError(f"unknown machine '{machine}'; there are: loggp")

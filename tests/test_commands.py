@@ -1,0 +1,203 @@
+"""The commands on a stand-in for the simulator: options, directories, tables, exit statuses.
+
+Use this when a command's arguments or output change; what needs the simulator is in the tests
+marked `core`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from fake_core import PARAMETERS, FakeCore
+
+from chasqui.cli import invoke
+
+
+def test_run_reports_and_keeps_the_directory(
+    fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["run", "-np", "4", "--", "./ring", "-l", "2"]) == 0
+    request = fake_core.requests[0]
+    assert request["machine"] == "loggp"
+    assert (request["ranks"], request["program"], request["args"]) == (4, "./ring", ["-l", "2"])
+    assert request["directory"] == "runs/ring-loggp-1"
+    assert request["echo"] is True
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "simulated time  2.5 ms, 20.0% of it in MPI" in shown.err
+    assert "0.25 s, 4.0 million simulated instructions a second" in shown.err
+    assert "limited by      waiting for messages" in shown.err
+    assert "run directory   runs/ring-loggp-1" in shown.err
+
+
+def test_run_numbers_its_directories(fake_core: FakeCore) -> None:
+    for _ in range(3):
+        invoke(["run", "--machine", "loggp/slow", "./ring"])
+    assert [Path(each["directory"]).name for each in fake_core.requests] == [
+        f"ring-loggp-slow-{number}" for number in (1, 2, 3)
+    ]
+
+
+def test_what_cannot_start_leaves_nothing_behind(fake_core: FakeCore, tmp_path: Path) -> None:
+    assert invoke(["run", "--machine", "nosuch", "./ring"]) == 2
+    assert not list(tmp_path.iterdir())
+
+
+def test_run_passes_options_on(fake_core: FakeCore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HERE", "yes")
+    monkeypatch.setenv("CHASQUI_MACHINE", "other")
+    options = ["--set", "a.b=1", "--set", "c=2 us", "--env", "X=1=2", "--env", "HERE"]
+    assert invoke(["run", "-n", "2", *options, "--out", "here", "prog", "--out", "there"]) == 0
+    request = fake_core.requests[0]
+    assert request["sets"] == ["a.b=1", "c=2 us"]
+    assert request["env"] == {"X": "1=2", "HERE": "yes"}
+    assert (request["directory"], request["machine"]) == ("here", "other")
+    assert (request["program"], request["args"]) == ("prog", ["--out", "there"])
+
+
+def test_run_json(fake_core: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["run", "--json", "./ring"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["outcome"], printed["directory"]) == ("finished", "runs/ring-loggp-1")
+    assert fake_core.requests[0]["echo"] is False
+
+
+def test_the_exit_status_is_the_summarys(
+    fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake_core.answers["loggp"] = {
+        "outcome": "deadlock", "exit_status": 125, "message": "rank 0 waits for rank 1",
+    }  # fmt: skip
+    assert invoke(["run", "--quiet", "./ring"]) == 125
+    assert capsys.readouterr().err == "chasqui: deadlock: rank 0 waits for rank 1\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "-np", "0", "./x"], "-np 0: at least 1 rank is needed"),
+        (["run", "-np", "-3", "./x"], "-np -3: at least 1 rank is needed"),
+        (["run", "-np", "many", "./x"], "'many' is not a valid integer"),
+        (["run", "-np", "2"], "no program was named"),
+        (["run", "--set", "clock", "./x"], "--set 'clock': KEY=VALUE is expected"),
+        (["run", "--env", "=1", "./x"], "--env '=1': NAME=VALUE is expected"),
+        (["run", "--nosuch", "./x"], "--nosuch"),
+        (["run", "--machine", "nosuch", "./x"], "unknown machine 'nosuch'; there are: loggp"),
+        (["compare", "loggp", "-np", "2"], "name the machines, then -- and the program"),
+        (["compare", "loggp", "loggp", "--", "./x"], "a machine was named twice"),
+        (["logp", "--sizes", "1,x"], "'x' is not a number of bytes"),
+        (["info", "loggp", "ni.q"], "loggp has no parameter 'ni.q'; did you mean ni.g"),
+        (["nosuch"], "no command 'nosuch'; there are: cc, c++, run"),
+    ],
+)
+def test_bad_arguments_are_one_line_and_status_2(
+    fake_core: FakeCore, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert invoke(arguments) == 2
+    shown = capsys.readouterr()
+    assert shown.err.startswith("chasqui: ")
+    assert message in shown.err
+    assert shown.err.count("\n") == 1
+    assert not list(Path().iterdir())
+
+
+def test_compare_shows_machines_side_by_side(
+    fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake_core.answers["other"] = {"time_ps": 5_000_000_000}
+    assert invoke(["compare", "loggp", "other", "-np", "2", "--", "./ring", "--", "-np"]) == 0
+    assert fake_core.requests[1]["args"] == ["--", "-np"]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "./ring on 2 ranks"
+    assert lines[3].split() == ["loggp", "2.5", "ms", "1.00", "20.0%", "3", "10.5"]
+    assert lines[4].split()[:4] == ["other", "5", "ms", "0.50"]
+    assert any(line.startswith("latency") and "land - ready" in line for line in lines)
+    assert not any(line.startswith("first_use") for line in lines)  # no message has it
+    assert "run directory runs/ring-other-1 (other)" in lines
+
+
+def test_compare_goes_on_after_a_failure(
+    fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake_core.answers["other"] = {"outcome": "fault", "exit_status": 139, "message": "rank 1: no"}
+    arguments = ["compare", "nosuch", "other", "loggp", "-np", "2", "--json", "--", "./ring"]
+    assert invoke(arguments) == 139
+    first, second, third = json.loads(capsys.readouterr().out)
+    assert first["reason"].startswith("unknown machine 'nosuch'")
+    assert (first["exit_status"], first["directory"]) == (2, None)
+    assert (second["reason"], second["time_ps"]) == ("fault: rank 1: no", None)
+    assert (third["reason"], third["time_ps"]) == (None, 2_500_000_000)
+
+
+def test_compare_csv_and_logp(fake_core: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["compare", "loggp", "--csv", "--logp", "--", "./ring"]) == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert row["L_ps"] == str(PARAMETERS["L"])
+    assert row["latency_ns"] == "10.5"
+
+
+def test_logp_json_is_exact(fake_core: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["logp", "--machine", "loggp", "--sizes", "1,64,4096", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    expected = (PARAMETERS[name] for name in ("L", "o_send", "o_recv", "g", "G"))
+    names = ("L_ps", "o_send_ps", "o_recv_ps", "g_ps", "G_ps_per_byte")
+    assert [found[name] for name in names] == list(expected)
+    assert [each["bytes"] for each in found["sizes"]] == [1, 64, 4096]
+    assert found["clock_ps"] == 5000
+    assert not Path("runs").exists()
+
+
+def test_logp_table(fake_core: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["logp", "--sizes", "8"]) == 0
+    shown = capsys.readouterr().out
+    assert "loggp: times in ns" in shown
+    assert "the same in cycles of the node's clock (5 ns)" in shown
+    latency = PARAMETERS["L"] + 7 * PARAMETERS["G"] + PARAMETERS["o_send"] + PARAMETERS["o_recv"]
+    assert f"{latency / 1000:,.3f}".rstrip("0") in shown
+    assert "o_send = 1,200 ns" in shown
+
+
+def test_info_and_machines(fake_core: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["machines"]) == 0
+    assert "loggp    slow" in capsys.readouterr().out
+    assert invoke(["info", "loggp"]) == 0
+    assert "0 ps to 1 s" in capsys.readouterr().out
+    assert invoke(["info", "loggp", "ni.L"]) == 0
+    shown = capsys.readouterr().out
+    assert "source   an assumption" in shown
+    assert "meaning  Latency. Of the wire." in shown
+    assert "ni.g" not in shown
+    assert invoke(["info"]) == 0
+    assert "1,024" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["cc", "c++", "run", "compare", "logp", "machines", "info"])
+def test_every_command_has_help_with_an_example(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if command.startswith("c") and command != "compare":
+        with pytest.raises(SystemExit, match="0"):
+            invoke([command, "--help"])
+    else:
+        assert invoke([command, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "Example" in shown
+    assert f"chasqui {command}" in shown
+
+
+def test_without_the_core_there_is_one_clear_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import sys
+
+    import chasqui
+
+    monkeypatch.setitem(sys.modules, "chasqui._core", None)
+    monkeypatch.delattr(chasqui, "_core", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert invoke(["run", "./x"]) == 2
+    assert "core is not built" in capsys.readouterr().err

@@ -1,0 +1,323 @@
+"""The compiler commands: flags pass through, and configure scripts, makefiles and CMake can use
+them as their compiler.
+
+Use this when chasqui.compiler, chasqui.toolchain or chasqui.shims change.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import elf
+import pytest
+from conftest import Run
+
+from chasqui import compiler, shims, toolchain
+from chasqui.errors import InputError
+
+HELLO = """\
+#include <mpi.h>
+#include <stdio.h>
+#include <math.h>
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    printf("%.3f\\n", sqrt(argc));
+    MPI_Finalize();
+    return 0;
+}
+"""
+RV64GC = {"rv64i", "m", "a", "f", "d", "c", "zicsr", "zifencei", "zihintpause"}
+# Parts of G and C by their own names.
+PARTS = {"zmmul", "zaamo", "zalrsc", "zca", "zcd"}
+
+
+@pytest.fixture
+def hello(tmp_path: Path) -> Path:
+    (tmp_path / "hello.c").write_text(HELLO)
+    return tmp_path / "hello.c"
+
+
+def test_an_executable_is_static_rv64gc(chasqui: Run, hello: Path) -> None:
+    done = chasqui("cc", "-O2", "hello.c", "-o", "hello", "-lm")
+    assert (done.returncode, done.stderr) == (0, "")
+    program = hello.with_name("hello")
+    assert elf.header(program) == (elf.ET_EXEC, elf.EM_RISCV)
+    assert elf.is_static(program)
+    assert elf.isa(program) - PARTS == RV64GC  # neither vectors nor bit manipulation
+
+
+def test_cpp(chasqui: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.cc").write_text(
+        "#include <mpi.h>\n#include <iostream>\n#include <vector>\n"
+        "int main(int c, char **v) { MPI_Init(&c, &v); std::vector<int> a(3);\n"
+        "std::cout << a.size(); return MPI_Finalize(); }\n"
+    )
+    assert chasqui("c++", "-std=c++17", "a.cc", "-o", "a").returncode == 0
+    assert elf.is_static(tmp_path / "a")
+
+
+@pytest.mark.parametrize("option", ["-pie", "-fPIC", "-rdynamic", "-pthread", "-static"])
+def test_options_that_configure_scripts_like_keep_it_static(
+    chasqui: Run, hello: Path, option: str
+) -> None:
+    assert chasqui("cc", option, "hello.c", "-o", "hello", "-lm").returncode == 0
+    assert elf.header(hello.with_name("hello"))[0] == elf.ET_EXEC
+
+
+def test_steps_of_a_build(chasqui: Run, hello: Path) -> None:
+    here = hello.parent
+    assert chasqui("cc", "-O2", "-c", "hello.c").returncode == 0
+    assert (here / "hello.o").exists()
+    assert chasqui("cc", "-MMD", "-MF", "x.d", "-c", "hello.c", "-o", "x.o").returncode == 0
+    assert "mpi.h" in (here / "x.d").read_text()
+    assert "MPI_Init" in chasqui("cc", "-E", "hello.c").stdout
+    assert "hello.o: hello.c" in chasqui("cc", "-MM", "hello.c").stdout
+    assert "main:" in chasqui("cc", "-S", "hello.c", "-o", "-").stdout
+    assert chasqui("cc", "-fsyntax-only", "hello.c").returncode == 0
+    assert chasqui("cc", "hello.o", "-lm", "-o", "linked").returncode == 0
+    assert elf.is_static(here / "linked")
+
+
+def test_several_sources_and_standard_input(chasqui: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_text("int f(void) { return 1; }\n")
+    (tmp_path / "b.c").write_text("int f(void); int main(void) { return f(); }\n")
+    assert chasqui("cc", "-c", "a.c", "b.c").returncode == 0
+    assert (tmp_path / "a.o").exists()
+    assert (tmp_path / "b.o").exists()
+    assert chasqui("cc", "a.c", "b.c", "-o", "both").returncode == 0
+    assert (
+        chasqui("cc", "-x", "c", "-", "-o", "c", input="int main() { return 0; }").returncode == 0
+    )
+
+
+def test_a_programs_own_header_wins(chasqui: Run, tmp_path: Path) -> None:
+    (tmp_path / "stub").mkdir()
+    (tmp_path / "stub" / "mpi.h").write_text("#define STUB 1\n")
+    (tmp_path / "a.c").write_text("#include <mpi.h>\nint main(void) { return STUB; }\n")
+    assert chasqui("cc", "-Istub", "a.c", "-o", "a").returncode == 0
+
+
+def test_errors_are_the_compilers(chasqui: Run, tmp_path: Path) -> None:
+    (tmp_path / "wrong.c").write_text("int main(void) { return x; }\n")
+    done = chasqui("cc", "wrong.c")
+    assert done.returncode == 1
+    assert "wrong.c:1:25: error:" in done.stderr
+    done = chasqui("cc", "missing.c")
+    assert (done.returncode, done.stderr) == (1, "chasqui: missing.c: no such file\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-shared", "a.c"], "-shared: simulated machines run static executables only"),
+        (["-march=rv64gcv", "a.c"], "-march=rv64gcv: simulated nodes are RV64GC"),
+        (["--toolchain", "icc", "a.c"], "--toolchain icc: there are zig and gnu"),
+        (["--toolchain"], "--toolchain: zig or gnu must follow"),
+    ],
+)
+def test_what_is_refused(arguments: list[str], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        compiler.plan("cc", arguments)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kept", "warnings"),
+    [
+        (["-march=native", "a.c"], ["a.c"], 1),
+        (["-march=rv64gc", "-mabi=lp64d", "-mtune=native", "a.c"], ["a.c"], 0),
+        (["-mavx2", "-flto=thin", "-fopenmp", "a.c"], ["a.c"], 3),
+        (["-D", "-march=native", "-I", "-shared", "a.c"], None, 0),  # values, not options
+        (["-O3", "-DX=1 2", "-Wl,--gc-sections", "a.c"], None, 0),
+    ],
+)
+def test_what_is_left_out(arguments: list[str], kept: list[str] | None, warnings: int) -> None:
+    found = compiler.plan("cc", arguments)
+    assert found.arguments == (arguments if kept is None else kept)
+    assert len(found.warnings) == warnings
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mode"),
+    [
+        (["a.c"], "link"),
+        (["a.o", "-o", "a"], "link"),
+        (["-v", "a.c"], "link"),
+        (["-c", "a.c"], "-c"),
+        (["-c", "-E", "a.c"], "-E"),
+        (["-MM", "a.c"], "-MM"),
+        (["-MD", "-c", "a.c"], "-c"),
+        (["--version"], "question"),
+        (["-v"], "question"),
+        (["-print-search-dirs"], "question"),
+        (["-dumpmachine"], "question"),
+        ([], "question"),
+    ],
+)
+def test_it_links_only_when_linking(arguments: list[str], mode: str) -> None:
+    assert compiler.plan("cc", arguments).mode == mode
+
+
+def test_response_files(tmp_path: Path) -> None:
+    (tmp_path / "args").write_text("-c 'a b.c'\n-DX='\"y\"'\n")
+    found = compiler.plan("cc", [f"@{tmp_path / 'args'}"])
+    assert (found.mode, found.inputs) == ("-c", ["a b.c"])
+    assert '-DX="y"' in found.arguments
+
+
+def test_show(chasqui: Run, hello: Path, shim_directory: Path) -> None:
+    shown = chasqui("cc", "-show", "-O3", "hello.c", "-o", "hello").stdout.split()
+    assert shown[1] == "cc"
+    assert {"-O3", "hello.c", f"-I{toolchain.INCLUDE}", "-lmpi", "-static"} < set(shown)
+    assert not hello.with_name("hello").exists()
+    for option in ("-show", "-showme"):
+        done = subprocess.run(
+            [shim_directory / "mpicc", option], capture_output=True, text=True, check=True
+        )
+        assert "-lmpi" in done.stdout
+    compile_part = chasqui("cc", "-showme:compile").stdout
+    assert compile_part.strip() == f"-I{toolchain.INCLUDE}"
+    # What -show prints is a command that works.
+    command = chasqui("cc", "-show", "hello.c", "-o", "shown", "-lm").stdout
+    subprocess.run(
+        command, shell=True, check=True, cwd=hello.parent, env=toolchain.zig_environment()
+    )
+    assert elf.is_static(hello.with_name("shown"))
+
+
+def test_shims(shim_directory: Path, hello: Path) -> None:
+    names = {path.name for path in shim_directory.iterdir()}
+    assert {"mpicc", "mpicxx", "mpic++", "mpifort", "mpif77", "mpif90", "mpiexec"} <= names
+    subprocess.run([shim_directory / "mpicc", "hello.c", "-lm"], cwd=hello.parent, check=True)
+    assert elf.is_static(hello.with_name("a.out"))
+    done = subprocess.run(
+        [shim_directory / "mpif90", "x.f90"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "Fortran is not supported yet" in done.stderr
+    done = subprocess.run(
+        [shim_directory / "mpiexec", "-np", "0", "./a"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (2, "chasqui: -np 0: at least 1 rank is needed\n")
+
+
+def test_the_shims_are_where_the_manual_says() -> None:
+    assert shims.directory().parts[-3:] == ("libexec", "chasqui", "bin")
+
+
+def test_a_configure_script(shim_directory: Path, tmp_path: Path) -> None:
+    """What autoconf's AC_PROG_CC and AC_CHECK_FUNCS do with a cross compiler."""
+    script = """
+set -eu
+echo 'int main(void) { return 0; }' > conftest.c
+$CC -o conftest conftest.c >&5; test -f conftest; rm conftest
+$CC conftest.c; test -f a.out
+$CC -c conftest.c >&5; test -f conftest.o; rm conftest.o
+echo '#ifndef __GNUC__
+choke me
+#endif
+int x;' > conftest.c; $CC -c -g -O2 conftest.c
+printf '#include <mpi.h>\\nint main(void) { return MPI_Init(0, 0); }' > conftest.c
+$CC -E conftest.c > conftest.i; $CC -o conftest conftest.c -lm
+printf 'int nosuch(void); int main(void) { return nosuch(); }' > conftest.c
+if $CC -o conftest2 conftest.c 2>/dev/null; then exit 1; fi
+$CC --version; $CC -v
+if $CC -V 2>/dev/null; then exit 1; fi
+if $CC -qversion 2>/dev/null; then exit 1; fi
+"""
+    environment = {**os.environ, "CC": str(shim_directory / "mpicc")}
+    command = ["sh", "-c", f"exec 5>config.log; {script}"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="no cmake")
+@pytest.mark.parametrize("how", ["CC", "find_package"])
+def test_cmake(shim_directory: Path, hello: Path, how: str) -> None:
+    find = "find_package(MPI REQUIRED COMPONENTS C)" if how == "find_package" else ""
+    use = "MPI::MPI_C m" if how == "find_package" else "m"
+    (hello.parent / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(hello C)\n"
+        f"{find}\nadd_executable(hello hello.c)\ntarget_link_libraries(hello {use})\n"
+    )
+    environment = {**os.environ, "CC": str(shim_directory / "mpicc")}
+    for command in (["cmake", "-S", ".", "-B", "build"], ["cmake", "--build", "build"]):
+        done = subprocess.run(
+            command, cwd=hello.parent, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert elf.is_static(hello.parent / "build" / "hello")
+
+
+def test_libmpi_appears_whole_however_many_build_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    calls = []
+    monkeypatch.setenv("CHASQUI_CACHE_DIR", str(tmp_path))
+
+    def build(place: Path) -> None:
+        calls.append(place)
+        place.mkdir(parents=True)
+        (place / "libmpi.a").write_text("")
+
+    monkeypatch.setattr(toolchain, "_build_libmpi", build)
+    with ThreadPoolExecutor(8) as pool:
+        places = set(pool.map(lambda _: toolchain.libmpi_directory(), range(8)))
+    assert (len(calls), len(places)) == (1, 1)
+
+
+def test_libmpi_is_built_anew_when_its_sources_change(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "guest" / "mpi").mkdir(parents=True)
+    source = tmp_path / "guest" / "mpi" / "a.c"
+    source.write_text("int MPI_Init(void) { return 0; }\n")
+    zig_cache = toolchain.zig_environment()  # where musl is built already
+    monkeypatch.setenv("CHASQUI_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(toolchain, "GUEST", tmp_path / "guest")
+    monkeypatch.setattr(toolchain, "MACHINES", tmp_path / "machines")
+    monkeypatch.setattr(toolchain, "zig_environment", lambda: zig_cache)
+    first = toolchain.libmpi_directory()
+    assert (first / "libmpi.a").stat().st_size > 0
+    assert [path.name for path in first.iterdir()] == ["libmpi.a"]
+    source.write_text("int MPI_Init(void) { return 1; }\n")
+    assert toolchain.libmpi_directory() != first
+    source.write_text("int MPI_Init(void) { return }\n")
+    with pytest.raises(InputError, match="zig could not build"):
+        toolchain.libmpi_directory()
+    assert len([path for path in first.parent.iterdir() if path.is_dir()]) == 2
+
+
+def test_a_missing_cross_compiler_is_said_clearly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(InputError, match="riscv64-linux-gnu-gcc was not found; install it"):
+        compiler.plan("cc", ["--toolchain=gnu", "a.c"]).command()
+
+
+@pytest.mark.gnu
+@pytest.mark.parametrize("how", ["option", "environment"])
+def test_gnu_toolchain(chasqui: Run, hello: Path, how: str) -> None:
+    program = hello.with_name("hello")
+    if how == "option":
+        done = chasqui("cc", "--toolchain", "gnu", "-O2", "hello.c", "-o", program, "-lm")
+    else:
+        environment = {**os.environ, "CHASQUI_TOOLCHAIN": "gnu"}
+        done = chasqui("cc", "-O2", "hello.c", "-o", program, "-lm", env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert elf.header(program) == (elf.ET_EXEC, elf.EM_RISCV)
+    assert elf.is_static(program)
+    assert elf.isa(program) - PARTS <= RV64GC
+
+
+@pytest.mark.gnu
+def test_gnu_toolchain_compiles_only(chasqui: Run, hello: Path) -> None:
+    done = chasqui("cc", "--toolchain", "gnu", "-fopenmp", "-c", "hello.c")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert hello.with_name("hello.o").exists()
