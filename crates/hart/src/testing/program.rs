@@ -1,7 +1,7 @@
 //! Random programs that are valid, stay within a window of memory, and end: the input of lock-step tests.
 //!
 //! A program is a list of *units*, short sequences that make sense only as a whole. Branches and jumps go
-//! forward to the start of a later unit, at most [`REACH`] ahead; the one sort of backward branch closes a
+//! forward to the start of a later unit, a few ahead; the one sort of backward branch closes a
 //! loop over a counter that nothing else writes, and no branch enters a loop from outside. So every program
 //! reaches the `ecall` at its end.
 
