@@ -150,3 +150,18 @@ impl HartStatistics {
         }
     }
 }
+
+impl HartStatistics {
+    /// Visits the counters: name, unit, documentation, value.
+    pub fn visit(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
+        visit("instructions", "count", "Instructions executed.", self.instructions);
+        visit("loads", "count", "Loads among them, atomic operations included.", self.loads);
+        visit("stores", "count", "Stores among them, atomic operations included.", self.stores);
+        visit(
+            "mispredicted",
+            "count",
+            "Conditional branches that did not go as predicted.",
+            self.mispredicted,
+        );
+    }
+}

@@ -175,6 +175,16 @@ impl BusStatistics {
     }
 }
 
+impl BusStatistics {
+    /// Visits the counters: name, unit, documentation, value.
+    pub fn visit(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
+        visit("transactions", "count", "Transactions.", self.transactions);
+        visit("bytes", "bytes", "Bytes moved.", self.bytes);
+        visit("data_busy_ps", "ps", "Time in which a data beat was on the bus.", self.data_busy_ps);
+        visit("address_busy_ps", "ps", "Time in which the address tenure was taken.", self.address_busy_ps);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

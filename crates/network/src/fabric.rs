@@ -158,7 +158,7 @@ impl Fabric {
     }
 
     /// Calls `f` with name, unit, doc and value of each counter of the whole fabric.
-    pub fn visit(&self, f: &mut dyn FnMut(&str, &str, &str, u64)) {
+    pub fn visit(&self, f: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
         let FabricStatistics { delivered, hops, events } = self.statistics;
         f("delivered", "packets", "Packets handed to nodes", delivered);
         f("hops", "packets", "Passages of packets through routers", hops);

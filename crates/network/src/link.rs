@@ -62,7 +62,7 @@ pub struct LinkStatistics {
 
 impl LinkStatistics {
     /// Calls `f` with name, unit, doc and value of each counter.
-    pub fn visit(&self, f: &mut dyn FnMut(&str, &str, &str, u64)) {
+    pub fn visit(&self, f: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
         f("packets", "packets", "Packets that started on the link", self.packets);
         f("bytes", "bytes", "Bytes of these packets, headers and checks included", self.bytes);
         f("busy_ps", "ps", "Time for which the link carried bytes", self.busy_ps);

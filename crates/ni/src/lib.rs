@@ -159,5 +159,5 @@ pub trait NetworkInterface: Send {
         true
     }
     /// Visits the NI's counters: name, unit, documentation, value.
-    fn statistics(&self, visit: &mut dyn FnMut(&str, &str, &str, u64));
+    fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64));
 }

@@ -117,6 +117,22 @@ impl Node {
         &*self.ni
     }
 
+    /// Visits every counter of the node: path, unit, documentation, value.
+    pub fn visit_statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
+        let p = &self.processor;
+        p.hart
+            .statistics
+            .visit(&mut |name, unit, doc, value| visit(&format!("hart.{name}"), unit, doc, value));
+        p.statistics
+            .visit(&mut |name, unit, doc, value| visit(&format!("processor.{name}"), unit, doc, value));
+        let port = &p.hart.port.statistics;
+        port.visit(&mut |name, unit, doc, value| visit(&format!("memory.{name}"), unit, doc, value));
+        self.bus
+            .statistics
+            .visit(&mut |name, unit, doc, value| visit(&format!("bus.{name}"), unit, doc, value));
+        self.ni.statistics(&mut |name, unit, doc, value| visit(&format!("ni.{name}"), unit, doc, value));
+    }
+
     pub(crate) fn schedule(&mut self, time: Time, class: Class, target: Target, payload: Payload) {
         let port = if target == Target::Bus { &mut self.bus_port } else { &mut self.ni_port };
         let order = port.next(class);

@@ -65,6 +65,26 @@ pub struct ProcessorStatistics {
     pub software_cycles: u64,
 }
 
+impl ProcessorStatistics {
+    /// Visits the counters: name, unit, documentation, value.
+    pub fn visit(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
+        const STALL_NAMES: [(Stall, &str, &str); STALLS] = [
+            (Stall::Data, "stall_data", "Waiting for a data line"),
+            (Stall::Instruction, "stall_instruction", "Waiting for an instruction line"),
+            (Stall::Walk, "stall_walk", "Waiting for a line of page-table entries"),
+            (Stall::Uncached, "stall_uncached", "Waiting for an uncached load"),
+            (Stall::WriteBuffer, "stall_write_buffer", "Waiting for the write buffer"),
+            (Stall::Posted, "stall_posted", "Waiting for posted transactions"),
+        ];
+        for (stall, name, doc) in STALL_NAMES {
+            visit(name, "cycles", doc, self.stalls[stall as usize]);
+        }
+        visit("calls", "count", "System calls served", self.calls);
+        visit("page_faults", "count", "Page faults served", self.page_faults);
+        visit("software_cycles", "cycles", "Charged for system calls and page faults", self.software_cycles);
+    }
+}
+
 /// What a processor is started with.
 pub struct ProcessorSpec {
     /// The process.

@@ -34,7 +34,9 @@ pub(crate) fn limited_by(nodes: &[Box<Node>], time_ps: u64) -> String {
     }
     let total = u128::from(time_ps) * nodes.len() as u128;
     match shares.into_iter().max_by_key(|(_, ps)| *ps) {
-        Some((what, ps)) if total > 0 => format!("{what} ({} % of the ranks' time)", u128::from(ps) * 100 / total),
+        Some((what, ps)) if total > 0 => {
+            format!("{what} ({} % of the ranks' time)", u128::from(ps) * 100 / total)
+        }
         _ => "nothing: no time passed".into(),
     }
 }

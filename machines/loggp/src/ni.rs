@@ -195,7 +195,7 @@ impl NetworkInterface for LoggpNi {
         None
     }
 
-    fn statistics(&self, visit: &mut dyn FnMut(&str, &str, &str, u64)) {
+    fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
         visit("sent", "messages", "Messages sent.", self.sent);
         visit("received", "messages", "Messages received.", self.received);
         visit("sent_bytes", "bytes", "Data sent.", self.bytes);

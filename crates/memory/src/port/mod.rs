@@ -515,3 +515,38 @@ impl PortStatistics {
         }
     }
 }
+
+impl PortStatistics {
+    /// Visits the counters: name, unit, documentation, value.
+    pub fn visit(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
+        visit("l1i_misses", "count", "Instruction lines missed in the L1.", self.l1i_misses);
+        visit("l1d_load_misses", "count", "Loads that missed in the L1.", self.l1d_load_misses);
+        visit(
+            "l1d_store_misses",
+            "count",
+            "Stores that missed in the L1, or hit a shared line.",
+            self.l1d_store_misses,
+        );
+        visit("l1d_replacements", "count", "Lines that the data cache replaced.", self.l1d_replacements);
+        visit(
+            "l1d_writebacks",
+            "count",
+            "Dirty lines that left the data cache by replacement or flush.",
+            self.l1d_writebacks,
+        );
+        visit(
+            "l1d_invalidations",
+            "count",
+            "Lines that others' transactions took from the data cache.",
+            self.l1d_invalidations,
+        );
+        visit("l2_hits", "count", "L1 misses that hit in the L2.", self.l2_hits);
+        visit("l2_misses", "count", "L1 misses that missed in the L2 too.", self.l2_misses);
+        visit("itlb_misses", "count", "Walks for instructions.", self.itlb_misses);
+        visit("dtlb_misses", "count", "Walks for data.", self.dtlb_misses);
+        visit("uncached_loads", "count", "Uncached loads.", self.uncached_loads);
+        visit("uncached_stores", "count", "Uncached stores.", self.uncached_stores);
+        visit("flushes", "count", "Cache-block operations.", self.flushes);
+        visit("fences", "count", "Fences.", self.fences);
+    }
+}
