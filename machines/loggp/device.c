@@ -1,8 +1,8 @@
 /* The MPI device of the reference machine: the NI does what it is told at once, so this is as short as a
  * device can be. Its instructions take no simulated time. */
-#include "device.h"
-#include "mark.h"
-#include "platform.h"
+#include "mpi/device.h"
+#include "mpi/mark.h"
+#include "mpi/platform.h"
 #include "registers.h"
 
 #define REGISTERS_OFFSET CHASQUI_NI_REGION_STRIDE /* region 0 */
@@ -46,7 +46,7 @@ static bool loggp_send(const struct chasqui_envelope *envelope, const void *payl
 {
     struct chasqui_loggp_send send = { *envelope, (uint64_t)payload, bytes };
     touch_for_read(payload, bytes);
-    __asm__ volatile("" ::: "memory");
+    __asm__ volatile("" ::"r"(&send) : "memory"); /* the NI reads it */
     MARK_READY(envelope);
     REGISTER(SEND) = (uint64_t)&send;
     return true;

@@ -5,7 +5,7 @@ const LIST: &str = include_str!("../../../guest/mpi/calls.h");
 
 /// Name of the MPI call with this number.
 pub(crate) fn name(number: u32) -> String {
-    let entry = LIST.split("CALL(").skip(2).find_map(|entry| {
+    let entry = LIST.split("CALL(").skip(1).find_map(|entry| {
         let mut parts = entry.split(')').next()?.split(',');
         let found: u32 = parts.next()?.trim().parse().ok()?;
         (found == number).then(|| parts.nth(1).map(|n| n.trim().trim_matches('"').to_string()))?
