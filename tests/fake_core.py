@@ -21,6 +21,14 @@ STAGES = [
 PARAMETERS = {"L": 5_000_000, "o_send": 1_200_000, "o_recv": 900_000, "g": 1_500_000, "G": 6250}
 BETWEEN_PS = 37_000
 
+RESOLVED = """\
+[bus]
+clock = { value = "50 MHz", from = "loggp", source = "" }
+
+[node.core]
+clock = { value = "200 MHz", from = "loggp", source = "" }
+"""
+
 
 class InputError(Exception):
     pass
@@ -125,7 +133,7 @@ class FakeCore(types.ModuleType):
         self._known(request["machine"])
         directory = Path(request["directory"])
         directory.mkdir(parents=True, exist_ok=True)
-        (directory / "resolved.toml").write_text('[node]\nclock = "200 MHz"\n')
+        (directory / "resolved.toml").write_text(RESOLVED)
         report = {
             "time_ps": 5, "instructions": 6, "host_seconds": 1.5, "rate_mips": 4.0, "messages": 3,
         }  # fmt: skip

@@ -60,16 +60,14 @@ def _unique() -> str:
     return str(os.getpid())
 
 
-def clock_period_ps(summary: dict[str, Any], resolved: str) -> Fraction | None:
-    """The node clock's period, from the summary or from the first `clock` of resolved.toml."""
-    if summary.get("clock_hz"):
-        return Fraction(10**12, int(summary["clock_hz"]))
+def clock_period_ps(resolved: str) -> Fraction | None:
+    """The period of the nodes' clock, from resolved.toml: `clock` of [node.core]."""
+    section, _, rest = resolved.partition("[node.core]")
+    text = rest.split("\n[", 1)[0] if rest else section
     found = re.search(
-        r'^\s*(?:[\w.]*\.)?clock\s*=\s*"([\d.]+)\s*(k|M|G)?Hz"', resolved, re.MULTILINE
+        r'^clock\s*=\s*(?:\{\s*value\s*=\s*)?"([\d.]+)\s*([kMG]?Hz)"', text, re.MULTILINE
     )
-    if not found:
-        return None
-    return 10**12 / (Fraction(found[1]) * HZ[(found[2] or "") + "Hz"])
+    return 10**12 / (Fraction(found[1]) * HZ[found[2]]) if found else None
 
 
 def measure(
@@ -104,7 +102,7 @@ def _measure(
             f"{result.summary.get('message') or result.status}"
         )
     found = loggp.figures(messages.read(directory / "messages.parquet"), sizes)
-    clock = clock_period_ps(result.summary, (directory / "resolved.toml").read_text())
+    clock = clock_period_ps((directory / "resolved.toml").read_text())
     return Measurement(machine, found, clock, directory if keep else None)
 
 

@@ -169,7 +169,7 @@ def report(result: Result) -> list[str]:
     """The last lines on the terminal."""
     summary = result.summary
     lines = []
-    if summary["outcome"] != "finished":
+    if not went_well(summary):
         lines.append(ending(summary))
     share = mpi_share(summary)
     in_mpi = f", {share:.1%} of it in MPI" if share is not None else ""
@@ -184,7 +184,12 @@ def report(result: Result) -> list[str]:
     return lines
 
 
+def went_well(summary: Mapping[str, Any]) -> bool:
+    """Every rank exited, and there is nothing to say about it."""
+    return summary["outcome"] == "finished" and not summary.get("message")
+
+
 def ending(summary: Mapping[str, Any]) -> str:
-    """How a run ended that didn't finish."""
+    """How a run ended that didn't go well."""
     message = summary.get("message")
     return f"{summary['outcome']}: {message}" if message else str(summary["outcome"])

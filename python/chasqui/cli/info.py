@@ -20,7 +20,7 @@ parameter's name as well: everything about those that match. Every parameter can
 \b
 Examples:
   chasqui info voyager
-  chasqui info voyager node.clock
+  chasqui info voyager node.core.clock
   chasqui info voyager --toml > mine.toml     (then: --machine mine.toml)
 """
 

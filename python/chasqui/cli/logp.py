@@ -24,7 +24,7 @@ They come from the records of simulated messages: nothing is fitted, and measuri
 \b
 Examples:
   chasqui logp --machine voyager
-  chasqui logp --machine loggp --set ni.L='2 us' --sizes 8,1024,65536 --json
+  chasqui logp --machine loggp --set loggp.latency='2 us' --sizes 8,1024,65536 --json
 """
 BYTES_MAX = 1 << 28
 SIZES_MAX = 4000  # tags stay below 2^15, the least upper bound that MPI promises

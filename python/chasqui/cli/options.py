@@ -43,7 +43,7 @@ def machine() -> Decorator:
 def sets() -> Decorator:
     return click.option(
         "--set", "sets", multiple=True, metavar="KEY=VALUE",
-        help="Change a parameter, with its unit: --set node.clock='2 GHz'. Repeatable. "
+        help="Change a parameter, with its unit: --set node.core.clock='2 GHz'. Repeatable. "
         "`chasqui info MACHINE` lists them.",
     )  # fmt: skip
 
@@ -95,6 +95,6 @@ def check_sets(texts: tuple[str, ...]) -> list[str]:
     for text in texts:
         if not text.partition("=")[0] or "=" not in text:
             raise InputError(
-                f"--set {text!r}: KEY=VALUE is expected, as in --set node.clock='2 GHz'"
+                f"--set {text!r}: KEY=VALUE is expected, as in --set node.core.clock='2 GHz'"
             )
     return list(texts)

@@ -22,7 +22,7 @@ status of the ranks; 128 + signal after a fault, 125 after a deadlock, 130 after
 \b
 Examples:
   chasqui run -np 4 -- ./ring
-  chasqui run -np 16 --machine voyager --set node.clock='200 MHz' -- ./cg -g 64
+  chasqui run -np 16 --machine voyager --set node.core.clock='200 MHz' -- ./cg -g 64
 """
 
 
@@ -76,6 +76,6 @@ def run(
         sys.stdout.flush()
         for line in simulation.report(result):
             say(f"chasqui: {line}")
-    elif result.summary["outcome"] != "finished":
+    elif not simulation.went_well(result.summary):
         say(f"chasqui: {simulation.ending(result.summary)}")
     return result.status

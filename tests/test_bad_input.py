@@ -1,0 +1,232 @@
+"""What a user gets for bad input and for programs that go wrong: the message and the exit status.
+
+Use this when a message changes, or for a new way to go wrong. Each row says what stands in the
+message; nothing is left behind by a run that couldn't start (status 2), and everything by one that
+went wrong later.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import elf
+import pytest
+from conftest import Compiler, Run
+
+pytestmark = pytest.mark.core
+
+INIT = """\
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    int rank, number = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    (void)number;
+"""
+END = "    MPI_Finalize();\n    return 0;\n}\n"
+
+
+@pytest.fixture
+def good(compile_c: Compiler) -> Path:
+    return compile_c("good", INIT + END)
+
+
+def refused(chasqui: Run, tmp_path: Path, *arguments: str | Path) -> str:
+    """Runs what can't start; checks the status and that nothing is left behind."""
+    before = sorted(tmp_path.rglob("*"))
+    done = chasqui("run", *arguments)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("chasqui: ")
+    assert "Traceback" not in done.stderr
+    assert "panicked" not in done.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+    return done.stderr
+
+
+def changed(program: Path, at: int, new: bytes, target: Path) -> Path:
+    data = bytearray(program.read_bytes())
+    data[at : at + len(new)] = new
+    target.write_bytes(data)
+    target.chmod(0o755)
+    return target
+
+
+# --- the program ------------------------------------------------------------------------------
+
+
+def test_a_missing_program(chasqui: Run, tmp_path: Path) -> None:
+    assert "./nosuch" in refused(chasqui, tmp_path, "--", "./nosuch")
+
+
+def test_a_directory(chasqui: Run, tmp_path: Path) -> None:
+    assert "directory" in refused(chasqui, tmp_path, "--", tmp_path)
+
+
+def test_a_program_for_the_host(chasqui: Run, tmp_path: Path) -> None:
+    message = refused(chasqui, tmp_path, "--", Path(sys.executable).resolve())
+    assert "RISC-V" in message
+
+
+def test_a_program_for_32_bits(chasqui: Run, good: Path, tmp_path: Path) -> None:
+    wrong = changed(good, 4, b"\x01", tmp_path / "narrow")
+    assert "64" in refused(chasqui, tmp_path, "--", wrong)
+
+
+def test_a_dynamic_program(chasqui: Run, good: Path, tmp_path: Path) -> None:
+    (table,) = struct.unpack_from("<Q", good.read_bytes(), 32)
+    (count,) = struct.unpack_from("<H", good.read_bytes(), 56)
+    last = table + (count - 1) * 56  # GNU_STACK or an attribute: nothing that is loaded
+    wrong = changed(good, last, struct.pack("<I", elf.PT_INTERP), tmp_path / "dynamic")
+    assert "static" in refused(chasqui, tmp_path, "--", wrong)
+
+
+@pytest.mark.parametrize("kept", [0, 3, 40, 100, 5000])
+def test_a_truncated_program(chasqui: Run, good: Path, tmp_path: Path, kept: int) -> None:
+    wrong = tmp_path / "truncated"
+    wrong.write_bytes(good.read_bytes()[:kept])
+    assert "truncated" in refused(chasqui, tmp_path, "--", wrong)
+
+
+def test_an_object_file(chasqui: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_text("int main(void) { return 0; }\n")
+    assert chasqui("cc", "-c", "a.c").returncode == 0
+    assert "executable" in refused(chasqui, tmp_path, "--", "./a.o")
+
+
+def test_a_text(chasqui: Run, tmp_path: Path) -> None:
+    (tmp_path / "script").write_text(
+        "#!/bin/sh\necho a script that is longer than any header\n" * 9
+    )
+    assert "ELF" in refused(chasqui, tmp_path, "--", "./script")
+
+
+# --- machine, parameters, ranks ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["--machine", "logpg"], ["logpg", "loggp"]),  # names the machines that there are
+        (["--machine", "loggp/nosuch"], ["nosuch"]),
+        (["--machine", "nosuch.toml"], ["nosuch.toml"]),
+        (["--set", "loggp.latensy=5 us"], ["loggp.latensy", "loggp.latency"]),
+        (["--set", "loggp.latency=5 parsec"], ["loggp.latency", "5 parsec", "us"]),
+        (["--set", "loggp.latency=5"], ["loggp.latency", "us"]),
+        (["--set", "loggp.latency=-5 us"], ["loggp.latency", "-5 us"]),
+        (["--set", "loggp.latency"], ["loggp.latency", "KEY=VALUE"]),
+        (["-np", "0"], ["-np 0", "at least 1"]),
+        (["-np", "10000000"], ["10000000", "loggp"]),
+        (["--out", "."], ["."]),  # there is the program in it
+    ],
+)
+def test_what_cannot_be_run_on(
+    chasqui: Run, good: Path, tmp_path: Path, arguments: list[str], parts: list[str]
+) -> None:
+    (tmp_path / "kept").write_text("")
+    message = refused(chasqui, tmp_path, *arguments, "--", good)
+    for part in parts:
+        assert part in message
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("schema_version = 1\nextends = loggp\n", ["mine.toml:2"]),
+        ('schema_version = 9\nextends = "loggp"\n', ["mine.toml", "schema_version", "9"]),
+        ('schema_version = 1\nextends = "loggp"\n[loggp]\ngapp = "1 us"\n', ["mine.toml:4", "gap"]),
+        (
+            'schema_version = 1\nextends = "loggp"\n[loggp]\ngap = 7\n',
+            ["mine.toml:4", "loggp.gap", "7"],
+        ),
+        ('schema_version = 1\nextends = "mine.toml"\n', ["mine.toml"]),
+    ],
+)
+def test_machine_files(
+    chasqui: Run, good: Path, tmp_path: Path, text: str, parts: list[str]
+) -> None:
+    (tmp_path / "mine.toml").write_text(text)
+    message = refused(chasqui, tmp_path, "--machine", "mine.toml", "--", good)
+    for part in parts:
+        assert part in message
+
+
+# --- programs that go wrong ----------------------------------------------------------------------
+
+WRONG = {
+    # name: (ranks, body, exit status, outcome, what the message says)
+    "wild": (
+        2, "if (rank == 1) number = *(volatile int *)0x123456789000;", 128 + signal.SIGSEGV,
+        "fault", ["rank 1", "0x123456789000", "main"],
+    ),
+    "null_store": (
+        1, "*(volatile int *)8 = 1;", 128 + signal.SIGSEGV, "fault", ["rank 0", "0x8", "main"],
+    ),
+    "illegal": (
+        1, '__asm__ volatile(".word 0");', 128 + signal.SIGILL, "fault", ["rank 0", "main"],
+    ),
+    "gives_up": (1, "abort();", 128 + signal.SIGABRT, "fault", ["rank 0"]),
+    "deadlock": (
+        2, "MPI_Recv(&number, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);", 125,
+        "deadlock", ["rank 0", "rank 1", "MPI_Recv"],
+    ),
+    "one_left": (
+        2, "if (rank == 0) MPI_Recv(&number, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);",
+        125, "deadlock", ["rank 0", "MPI_Recv"],
+    ),
+    "aborts": (3, "if (rank == 2) MPI_Abort(MPI_COMM_WORLD, 7);", 7, "aborted", ["rank 2", "7"]),
+    "mpi_error": (
+        1, "MPI_Send(&number, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);", None, "aborted", ["MPI_Send"],
+    ),
+    "returns_3": (2, "if (rank == 1) { MPI_Finalize(); return 3; }", 3, "finished", []),
+    "no_finalize": (1, "return 0;", 0, "finished", ["rank 0", "MPI_Finalize"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_programs_that_go_wrong(
+    chasqui: Run, compile_c: Compiler, tmp_path: Path, name: str
+) -> None:
+    ranks, body, status, outcome, parts = WRONG[name]
+    program = compile_c(
+        name, f'{INIT}    printf("so far\\n");\n    fflush(stdout);\n    {body}\n{END}', "-g"
+    )
+    done = chasqui("run", "-np", str(ranks), "--out", "run", "--", program)
+    if status is None:
+        assert done.returncode not in (0, 2)
+    else:
+        assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout.count("so far") == ranks
+    for part in parts:
+        assert part in done.stderr
+    # The partial results are kept.
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert summary["outcome"] == outcome
+    assert summary["exit_status"] == done.returncode
+    assert (tmp_path / "run" / "stdout.0").read_text() == "so far\n"
+    assert (tmp_path / "run" / "messages.parquet").exists()
+
+
+def test_ctrl_c_stops_cleanly_and_keeps_what_there_is(compile_c: Compiler, tmp_path: Path) -> None:
+    program = compile_c("endless", INIT + "    for (volatile long i = 0;; i++) { }\n}\n")
+    command = [sys.executable, "-m", "chasqui", "run", "--out", "run", "--", str(program)]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as running:
+        deadline = time.monotonic() + 30
+        while not (tmp_path / "run").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(1)
+        running.send_signal(signal.SIGINT)
+        _, message = running.communicate(timeout=30)
+    assert running.returncode == 130, message
+    assert "interrupted" in message
+    assert "Traceback" not in message
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["outcome"] == "interrupted"

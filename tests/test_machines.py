@@ -1,0 +1,196 @@
+"""Simulated machines through the commands: the examples on every machine, LogGP's own figures, the
+same bits twice.
+
+Use this when a machine, the MPI library or an example changes.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import NEEDS, ROOT, Run
+
+pytestmark = pytest.mark.core
+
+
+def machines() -> list[str]:
+    """Every machine and variant."""
+    if not NEEDS["core"][1]:
+        return ["loggp"]
+    from chasqui import core
+    from chasqui.cli.machines import variant_name
+
+    found = []
+    for machine in core.machines():
+        variants = [f"{machine['name']}/{variant_name(each)}" for each in machine["variants"]]
+        found += variants or [machine["name"]]
+    return found
+
+
+# Small, but with more than one step of everything.
+EXAMPLES = {
+    "pingpong": (2, ["-n", "2", "-m", "4096"]),
+    "ring": (5, ["-l", "2"]),
+    "heat": (6, ["-n", "24", "-t", "5"]),
+    "cg": (4, ["-g", "12"]),
+    "sort": (4, ["-n", "512"]),
+    "nbody": (3, ["-n", "8", "-t", "2"]),
+}
+
+
+@pytest.mark.parametrize("machine", machines())
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples(chasqui: Run, examples: Path, machine: str, name: str) -> None:
+    ranks, arguments = EXAMPLES[name]
+    for count in (ranks, 2, 8):
+        done = chasqui(
+            "run", "-np", str(count), "--machine", machine, "--", examples / name, *arguments
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout.endswith(f"{name}: PASSED\n")
+
+
+@pytest.mark.gnu
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_with_glibc(chasqui: Run, tmp_path: Path, name: str) -> None:
+    ranks, arguments = EXAMPLES[name]
+    source = ROOT / "examples" / f"{name}.c"
+    done = chasqui("cc", "--toolchain", "gnu", "-O2", "-std=c11", source, "-o", name, "-lm")
+    assert done.returncode == 0, done.stderr
+    done = chasqui("run", "-np", str(ranks), "--", tmp_path / name, *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith(f"{name}: PASSED\n")
+
+
+def test_an_example_that_fails_says_so(chasqui: Run, examples: Path) -> None:
+    """The verdict is not always PASSED: one iteration of cg from a tolerance it can't reach."""
+    done = chasqui("run", "-np", "2", "--", examples / "cg", "nosuch.mtx")
+    assert done.returncode == 1
+    assert "can't open nosuch.mtx" in done.stderr
+
+
+def test_cg_reads_a_matrix_file(chasqui: Run, examples: Path, tmp_path: Path) -> None:
+    entries = [f"{i} {i} 4\n" for i in range(1, 41)] + [f"{i + 1} {i} -1.5\n" for i in range(1, 40)]
+    head = f"%%MatrixMarket matrix coordinate real symmetric\n% comment\n40 40 {len(entries)}\n"
+    (tmp_path / "small.mtx").write_text(head + "".join(entries))
+    done = chasqui("run", "-np", "3", "--", examples / "cg", "small.mtx")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "40 rows on 3 ranks" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {},
+        {"latency": 1_234_567, "overhead_send": 300_000, "overhead_receive": 700_001},
+        {"gap": 100_000},  # below the overhead: seen in long messages only
+        {"gap_per_byte": 10_007, "gap": 7_000_003},
+    ],
+)
+def test_measuring_loggp_returns_its_parameters(chasqui: Run, changed: dict[str, int]) -> None:
+    from chasqui import core
+
+    sets = [part for key, ps in changed.items() for part in ("--set", f"loggp.{key}={ps} ps")]
+    done = chasqui("logp", "--machine", "loggp", *sets, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    names = {
+        "latency": "L_ps",
+        "overhead_send": "o_send_ps",
+        "overhead_receive": "o_recv_ps",
+        "gap": "g_ps",
+        "gap_per_byte": "G_ps_per_byte",
+    }
+    values = {each["name"]: each["value"] for each in core.parameters("loggp")}
+    expected = {
+        figure: changed.get(key) or in_ps(values[f"loggp.{key}"]) for key, figure in names.items()
+    }
+    assert {figure: found[figure] for figure in names.values()} == expected
+    assert not found["g_hidden"]
+
+
+def in_ps(text: str) -> int:
+    number, unit = text.split()
+    return int(number) * {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}[unit]
+
+
+@pytest.mark.parametrize("machine", machines())
+def test_the_same_bits_twice(chasqui: Run, examples: Path, tmp_path: Path, machine: str) -> None:
+    for out in ("one", "two"):
+        arguments = [
+            "-np",
+            "4",
+            "--machine",
+            machine,
+            "--out",
+            out,
+            "--",
+            examples / "sort",
+            "-n",
+            "256",
+        ]
+        assert chasqui("run", *arguments).returncode == 0
+    names = {path.name for path in (tmp_path / "one").iterdir()}
+    expected = {"summary.json", "stats.json", "messages.parquet", "timeline.json", "resolved.toml"}
+    assert expected | {"host.json", "stdout.0", "stderr.3"} <= names
+    for name in names - {"host.json"}:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), (
+            name
+        )
+
+
+def test_a_resolved_machine_is_a_machine_file(chasqui: Run, examples: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(chasqui("info", "loggp", "--toml").stdout)
+    times = []
+    for machine in ("loggp", "mine.toml"):
+        done = chasqui("run", "-np", "2", "--machine", machine, "--json", "--", examples / "ring")
+        times.append(json.loads(done.stdout)["time_ps"])
+    assert times[0] == times[1]
+
+
+def test_compare(chasqui: Run, examples: Path) -> None:
+    names = sorted({machine.split("/")[0] for machine in machines()})
+    done = chasqui("compare", *names, "-np", "4", "--logp", "--json", "--", examples / "ring")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert [row["machine"] for row in rows] == names
+    for row in rows:
+        assert row["messages"] > 0
+        assert row["latency_ns"] > 0
+        assert 0 < row["mpi_share"] < 1
+        assert row["loggp"]["L_ps"] > 0
+
+
+def test_environment_and_arguments_reach_the_program(chasqui: Run, tmp_path: Path) -> None:
+    (tmp_path / "show.c").write_text(
+        "#include <stdio.h>\n#include <stdlib.h>\n"
+        'static const char *of(const char *name) { return getenv(name) ? getenv(name) : "-"; }\n'
+        "int main(int c, char **v)\n{\n"
+        '    printf("%s %s %s %s\\n", v[0], v[1], of("X"), of("HOME"));\n'
+        "    return c - 2;\n}\n"
+    )
+    assert chasqui("cc", "show.c", "-o", "show").returncode == 0
+    done = chasqui("run", "--quiet", "--env", "X=a b", "./show", "-np")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "show -np a b -\n", "")
+
+
+def test_mpiexec(shim_directory: Path, examples: Path, tmp_path: Path) -> None:
+    command = [str(shim_directory / "mpiexec"), "-n", "3", str(examples / "ring")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "ring: PASSED" in done.stdout
+
+
+def test_what_run_loads_before_it_starts() -> None:
+    """`chasqui run` of a small program is a matter of tenths of a second: no heavy module."""
+    code = (
+        "import sys; from chasqui.cli import invoke; invoke(['run', '--help']); "
+        "import chasqui.simulation, chasqui.core; print(sorted(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    for heavy in ("pyarrow", "numpy", "asyncio", "importlib.metadata", "subprocess"):
+        assert f"'{heavy}'" not in done.stdout.splitlines()[-1]
