@@ -63,16 +63,19 @@ impl Spin {
             bus: bus.statistics,
             stalls: *stalls,
         };
-        let quiet = hart.port.is_quiet();
+        // Accesses that are not timed do not depend on caches and buffers.
+        let timed = hart.port.is_timed();
+        let quiet = !timed || hart.port.is_quiet();
         if let Some(last) = &self.last
             && quiet
             && hart.port.is_silent()
             && last.events == events
-            && last.changes == hart.port.changes()
+            && (!timed || last.changes == hart.port.changes())
             && last.state == hart.state
-            && repeats(hart, bus, last, &counters)
+            && (!timed || repeats(hart, bus, last, &counters))
         {
-            return Some(Parked { cycles: hart.cycle - last.cycle, before: last.counters, after: counters });
+            let cycles = if timed { hart.cycle - last.cycle } else { 0 };
+            return Some(Parked { cycles, before: last.counters, after: counters });
         }
         // Observe from here to the next pause.
         let (cycle, changes) = (hart.cycle, hart.port.changes());

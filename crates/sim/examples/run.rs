@@ -7,7 +7,9 @@ fn main() {
     let mut next = |what: &str| args.next().unwrap_or_else(|| panic!("{what} is missing"));
     let request = Request {
         machine: next("MACHINE"),
-        sets: std::env::var("SET").map(|s| s.split_whitespace().map(String::from).collect()).unwrap_or_default(),
+        sets: std::env::var("SET")
+            .map(|s| s.split_whitespace().map(String::from).collect())
+            .unwrap_or_default(),
         ranks: next("RANKS").parse().expect("RANKS is a number"),
         directory: next("DIRECTORY").into(),
         program: next("PROGRAM").into(),

@@ -203,7 +203,8 @@ impl Port {
             return Buffered::None;
         }
         let end = pa + u64::from(bytes);
-        for store in self.write_buffer.iter().rev() {
+        // What was applied ahead of its time is in memory, or newer data are.
+        for store in self.write_buffer.iter().rev().filter(|s| !s.applied) {
             let store_end = store.address + u64::from(store.bytes);
             if store.address <= pa && end <= store_end {
                 let value = store.value >> (8 * (pa - store.address));
