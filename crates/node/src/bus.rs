@@ -127,23 +127,27 @@ impl Node {
     /// An access to a device in a call that takes no time.
     fn serve_untimed(&mut self, slot: Slot, request: Request, out: &mut Outbox<'_>) {
         let now = self.processor.hart.now();
-        let mut value = 0;
         match request {
             Request::UncachedLoad { address, bytes } => {
                 let reply = self.with_ni(now, out, |ni, c| ni.read(c, address - DEVICE_BASE, bytes));
-                value = reply.value;
                 if !reply.repeatable {
                     self.processor.hart.port.disturb();
                 }
+                let cycle = self.processor.hart.cycle;
+                self.processor.hart.port.completed(slot, reply.value, cycle);
+                self.processor.wake(now);
             }
             Request::UncachedStore { address, bytes, value } => {
                 self.with_ni(now, out, |ni, c| ni.write(c, address - DEVICE_BASE, bytes, value));
             }
-            _ => {}
+            other => {
+                // Made before the call began: it takes its time.
+                let cycle = self.processor.hart.cycle;
+                let at = self.processor.hart.time_of(cycle);
+                debug_assert!(!matches!(other, Request::Fill { .. }));
+                self.schedule(at, Class::Request, Target::Bus, BusEvent::Request(Client::Hart(slot)).into());
+            }
         }
-        let cycle = self.processor.hart.cycle;
-        self.processor.hart.port.completed(slot, value, cycle);
-        self.processor.wake(now);
     }
 
     /// The transaction of `client` takes its place in the order: caches change, data move.

@@ -523,14 +523,20 @@ impl Port {
         if !va.is_multiple_of(u64::from(bytes)) {
             return Err(Stop::Fault(Fault::DeviceAlignment { address: va }));
         }
+        let value = if bytes == 8 { value } else { value & ((1 << (8 * bytes)) - 1) };
+        if !self.timed {
+            // Served at once, past whatever is on its way to the bus.
+            self.statistics.uncached_stores += 1;
+            self.requests.push((*cycles, Slot::Posted, Request::UncachedStore { address: pa, bytes, value }));
+            return Ok(());
+        }
         if self.posted.len() >= self.parameters.posted_entries {
             return Err(Stop::Wait(Stall::Posted));
         }
-        if self.parameters.check_coherence && self.timed {
+        if self.parameters.check_coherence {
             self.check_passing(pa)?;
         }
         self.statistics.uncached_stores += 1;
-        let value = if bytes == 8 { value } else { value & ((1 << (8 * bytes)) - 1) };
         self.post_at(Request::UncachedStore { address: pa, bytes, value }, *cycles);
         Ok(())
     }
