@@ -284,6 +284,34 @@ impl Partition for Node {
     }
 
     fn run(&mut self, out: &mut Outbox<'_>) {
+        let before = self.processor.hart.statistics.instructions;
+        self.run_to_limit(out);
+        let executed = self.processor.hart.statistics.instructions - before;
+        if executed > 0 {
+            self.processor.output.executed(executed);
+        }
+    }
+
+    /// The high half of the payload's second word is the node's, to keep the packet's place.
+    fn receive(&mut self, mut event: Event, packet: Option<Box<Packet>>) {
+        event.target = NETWORK;
+        let slot = self.keep_packet(packet);
+        event.payload[1] = event.payload[1] & 0xffff_ffff | u64::from(slot) << 32;
+        self.queue.push(event);
+    }
+
+    fn stop(&self) -> Option<Time> {
+        self.stop
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+impl Node {
+    /// Does everything that is earlier than the engine's limit.
+    fn run_to_limit(&mut self, out: &mut Outbox<'_>) {
         loop {
             let limit = out.limit();
             let event = self.queue.next_time();
@@ -307,21 +335,5 @@ impl Partition for Node {
             }
             self.dispatch(event, out);
         }
-    }
-
-    /// The high half of the payload's second word is the node's, to keep the packet's place.
-    fn receive(&mut self, mut event: Event, packet: Option<Box<Packet>>) {
-        event.target = NETWORK;
-        let slot = self.keep_packet(packet);
-        event.payload[1] = event.payload[1] & 0xffff_ffff | u64::from(slot) << 32;
-        self.queue.push(event);
-    }
-
-    fn stop(&self) -> Option<Time> {
-        self.stop
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
     }
 }

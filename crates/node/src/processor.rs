@@ -17,6 +17,8 @@ pub trait Output: Send + Sync {
     fn write(&self, rank: u32, stream: Stream, bytes: &[u8]);
     /// Process `rank` has made a system call that is not served.
     fn unknown_call(&self, rank: u32, number: u64);
+    /// So many more instructions were executed, by any process.
+    fn executed(&self, instructions: u64);
 }
 
 /// How a process ended.
@@ -122,7 +124,7 @@ pub struct Processor {
     pub(crate) activity: Activity,
     pub(crate) spin: Spin,
     spec: Costs,
-    output: Arc<dyn Output>,
+    pub(crate) output: Arc<dyn Output>,
 }
 
 #[derive(Clone, Copy)]

@@ -1,6 +1,6 @@
 //! The machines, in the order in which they are shown.
 
-use chasqui_config::{Resolved, Schema};
+use chasqui_config::{ConfigError, Resolved, Schema};
 use chasqui_machine::Machine;
 use machine_loggp::LoggpMachine;
 use serde::Serialize;
@@ -30,6 +30,39 @@ impl chasqui_config::Catalogue for Catalogue {
     fn schema(&self, name: &str) -> Schema {
         self.find(name).expect("a machine of the catalogue").schema()
     }
+}
+
+/// A machine, for lists.
+#[derive(Serialize)]
+pub struct MachineText {
+    name: String,
+    summary: String,
+    variants: Vec<VariantText>,
+    ranks_max: u32,
+}
+
+/// A variant of a machine, for lists.
+#[derive(Serialize)]
+pub struct VariantText {
+    name: String,
+    summary: String,
+}
+
+/// The catalogue, for people.
+///
+/// # Errors
+/// When a machine's own file can't be read.
+pub fn machines() -> Result<Vec<MachineText>, ConfigError> {
+    let list = chasqui_config::machines(&CATALOGUE)?;
+    list.into_iter()
+        .map(|m| {
+            let resolved = chasqui_config::resolve(&CATALOGUE, &m.name, &[])?;
+            let machine = CATALOGUE.find(&m.name).expect("a machine of the catalogue");
+            let variants = m.variants.into_iter().map(|v| VariantText { name: v.name, summary: v.summary });
+            let ranks_max = machine.ranks_max(&resolved);
+            Ok(MachineText { name: m.name, summary: m.summary, variants: variants.collect(), ranks_max })
+        })
+        .collect()
 }
 
 /// A parameter, for people.

@@ -10,5 +10,5 @@ mod limits;
 mod output;
 mod run;
 
-pub use catalogue::{CATALOGUE, Catalogue, describe};
+pub use catalogue::{CATALOGUE, Catalogue, describe, machines};
 pub use run::{InputError, Progress, Request, run};

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use chasqui_linux::Stream;
 use chasqui_node::Output;
@@ -11,6 +12,7 @@ use chasqui_record::{RunDirectory, RunError};
 pub(crate) struct Streams {
     ranks: Vec<Mutex<Rank>>,
     echo: bool,
+    instructions: AtomicU64,
 }
 
 struct Rank {
@@ -25,11 +27,20 @@ impl Streams {
             let files = [directory.stdout(rank)?, directory.stderr(rank)?];
             Ok(Mutex::new(Rank { files, partial: [vec![], vec![]] }))
         };
-        Ok(Streams { ranks: (0..ranks).map(open).collect::<Result<_, _>>()?, echo })
+        Ok(Streams {
+            ranks: (0..ranks).map(open).collect::<Result<_, _>>()?,
+            echo,
+            instructions: AtomicU64::new(0),
+        })
     }
 
     fn lock(&self, rank: u32) -> std::sync::MutexGuard<'_, Rank> {
         self.ranks[rank as usize].lock().expect("no writer panics")
+    }
+
+    /// Instructions executed so far.
+    pub fn instructions(&self) -> u64 {
+        self.instructions.load(Ordering::Relaxed)
     }
 
     /// Writes what is left.
@@ -72,5 +83,9 @@ impl Output for Streams {
     fn unknown_call(&self, rank: u32, number: u64) {
         let text = format!("chasqui: rank {rank}: system call {number} is not served: it returns ENOSYS\n");
         show(Stream::Error, text.as_bytes());
+    }
+
+    fn executed(&self, instructions: u64) {
+        self.instructions.fetch_add(instructions, Ordering::Relaxed);
     }
 }

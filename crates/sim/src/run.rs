@@ -89,6 +89,10 @@ pub struct Progress {
     pub time_ps: u64,
     /// Host time since the start [s].
     pub host_seconds: f64,
+    /// Instructions so far.
+    pub instructions: u64,
+    /// Millions of them a second of host time.
+    pub rate_mips: f64,
 }
 
 /// A summary with what belongs to the host.
@@ -122,7 +126,7 @@ pub fn run(request: &Request, progress: &mut dyn FnMut(Progress) -> bool) -> Res
     let job = job(request, ranks, elf, streams.clone())?;
     let built = machine.build(&resolved, &job).inspect_err(|_| remove(&directory)).map_err(InputError)?;
     let simulation = Instant::now();
-    let (ended, built) = simulate(built, progress);
+    let (ended, built) = simulate(built, &streams, progress);
     let simulation_s = simulation.elapsed().as_secs_f64();
     streams.finish();
     let results = Results::collect(built, ended, &resolved, &job);
@@ -174,7 +178,11 @@ fn remove(directory: &RunDirectory) {
     let _ = std::fs::remove_dir_all(directory.path());
 }
 
-fn simulate(mut built: Built, progress: &mut dyn FnMut(Progress) -> bool) -> (Ended, Built) {
+fn simulate(
+    mut built: Built,
+    streams: &Streams,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> (Ended, Built) {
     let begin = Instant::now();
     let mut last = begin;
     let mut rounds = 0u32;
@@ -184,7 +192,9 @@ fn simulate(mut built: Built, progress: &mut dyn FnMut(Progress) -> bool) -> (En
             return true;
         }
         last = Instant::now();
-        progress(Progress { time_ps: time.0, host_seconds: begin.elapsed().as_secs_f64() })
+        let (host_seconds, instructions) = (begin.elapsed().as_secs_f64(), streams.instructions());
+        let rate_mips = instructions as f64 / host_seconds / 1e6;
+        progress(Progress { time_ps: time.0, host_seconds, instructions, rate_mips })
     });
     (ended, built)
 }
