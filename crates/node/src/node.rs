@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 
 use chasqui_engine::{Class, Event, EventQueue, Outbox, Packet, Partition, Payload, Port, Time};
 use chasqui_hart::{Halt, Hart};
+use chasqui_linux::{Access, Process};
 use chasqui_memory::{Bus, FlatMemory};
-use chasqui_ni::{BusRequest, Context, NetworkInterface, Wishes};
+use chasqui_ni::{BusRequest, Context, NetworkInterface, Pager, Wishes};
 use chasqui_record::Recorder;
 
 use crate::bus::{BusEvent, Client};
@@ -30,6 +31,16 @@ const NETWORK: u32 = Target::Network as u32;
 
 /// Event ports that a node uses: bus and NI.
 pub const PORTS: u32 = 2;
+
+/// The process's operating system, as the NI meets it.
+struct Pages<'a>(&'a mut Process);
+
+impl Pager for Pages<'_> {
+    fn page_in(&mut self, memory: &mut FlatMemory, address: u64, write: bool) -> bool {
+        let access = if write { Access::Write } else { Access::Read };
+        self.0.space.fault(memory, address, access).is_ok()
+    }
+}
 
 /// What a node is built from.
 pub struct NodeSpec<'a> {
@@ -150,6 +161,7 @@ impl Node {
             now,
             memory: &mut self.memory,
             ports: &mut [&mut self.processor.hart.port],
+            pager: &mut Pages(&mut self.processor.process),
             recorder: &mut self.recorder,
             out,
             wishes: &mut self.wishes,
