@@ -79,6 +79,39 @@ pub fn snake(name: &str) -> String {
     out
 }
 
+/// A value as little-endian bytes in memory.
+pub trait Bytes {
+    /// Appends the bytes.
+    fn put(&self, out: &mut Vec<u8>);
+    /// Takes the value from the front of `bytes`.
+    fn get(bytes: &mut &[u8]) -> Self;
+}
+
+macro_rules! scalar_bytes {
+    ($($type:ty),*) => {$(
+        impl Bytes for $type {
+            fn put(&self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+            fn get(bytes: &mut &[u8]) -> Self {
+                let (value, rest) = bytes.split_at(size_of::<Self>());
+                *bytes = rest;
+                Self::from_le_bytes(value.try_into().expect("the length just cut"))
+            }
+        }
+    )*};
+}
+scalar_bytes!(u8, u16, u32, u64, i32, i64);
+
+impl<T: Bytes, const N: usize> Bytes for [T; N] {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.iter().for_each(|v| v.put(out));
+    }
+    fn get(bytes: &mut &[u8]) -> Self {
+        std::array::from_fn(|_| T::get(bytes))
+    }
+}
+
 /// Declares a `#[repr(C)]` struct of scalars and arrays that both sides use.
 #[macro_export]
 macro_rules! guest_struct {
@@ -93,6 +126,35 @@ macro_rules! guest_struct {
         impl $crate::header::GuestType for $name {
             fn declare(name: &str) -> String {
                 format!("struct {} {name}", $crate::header::snake(stringify!($name)))
+            }
+        }
+
+        // No padding: the bytes are the fields one after the other.
+        const _: () = assert!(size_of::<$name>() == 0 $(+ size_of::<$ty>())+);
+
+        impl $crate::header::Bytes for $name {
+            fn put(&self, out: &mut Vec<u8>) {
+                $( $crate::header::Bytes::put(&self.$field, out); )+
+            }
+            fn get(bytes: &mut &[u8]) -> Self {
+                $name { $( $field: $crate::header::Bytes::get(bytes) ),+ }
+            }
+        }
+
+        impl $name {
+            /// The struct as it lies in memory.
+            pub fn to_bytes(&self) -> Vec<u8> {
+                let mut out = Vec::with_capacity(size_of::<$name>());
+                $crate::header::Bytes::put(self, &mut out);
+                out
+            }
+
+            /// The struct that lies at the front of `bytes`.
+            ///
+            /// # Panics
+            /// When they are too few.
+            pub fn from_bytes(mut bytes: &[u8]) -> Self {
+                <$name as $crate::header::Bytes>::get(&mut bytes)
             }
         }
 

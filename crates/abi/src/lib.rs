@@ -117,6 +117,8 @@ pub mod mark {
     pub const PROTOCOL: u32 = 11;
     /// What a blocked process waits for, in words: `rs1` = address of a NUL-terminated text, x0: nothing.
     pub const WAITING: u32 = 12;
+    /// The whole job must end (MPI_Abort); `rs1` = its exit status.
+    pub const ABORT: u32 = 13;
     }
 }
 

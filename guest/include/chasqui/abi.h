@@ -27,6 +27,7 @@
 #define CHASQUI_MARK_BLOCKED 0xaull /* The process can go on only when this request completes; `rs1` = the request's address, x0: it waits no more. */
 #define CHASQUI_MARK_PROTOCOL 0xbull /* How the message travels, for the record; `rs1` = a number that the device documents. */
 #define CHASQUI_MARK_WAITING 0xcull /* What a blocked process waits for, in words: `rs1` = address of a NUL-terminated text, x0: nothing. */
+#define CHASQUI_MARK_ABORT 0xdull /* The whole job must end (MPI_Abort); `rs1` = its exit status. */
 
 struct chasqui_ni_region {
     uint64_t bytes; /* Length [bytes], a multiple of the page; 0: no such region. */

@@ -1,0 +1,36 @@
+//! Parameters declared once, machine files, and their resolution.
+//!
+//! A part of a machine declares its parameters with [`parameters!`]: name, type, default, range,
+//! documentation and source, in one place. A machine composes such groups by prefix into a
+//! [`Schema`]. [`resolve`] reads a machine file, the files it extends, a variant and the `--set`s of
+//! the command line, and gives a [`Resolved`] machine or every problem at once.
+//!
+//! Reading order: `quantity.rs` (what a value may be), `declaration.rs` (what a parameter is),
+//! `document.rs` (TOML with lines), `layer.rs` (one machine file), `resolve.rs` (the chain of files),
+//! `resolved.rs` (the result and its file).
+//!
+//! Invariant: values are exact. No quantity passes through a floating-point number.
+
+mod declaration;
+mod document;
+mod error;
+mod layer;
+mod quantity;
+mod resolve;
+mod resolved;
+mod suggest;
+mod units;
+
+pub use declaration::{Declaration, Group, Parameters, Schema, join};
+pub use error::{ConfigError, Problem};
+pub use quantity::{Alternative, Count, Flag, Quantity, Scalar, Text};
+pub use resolve::{Catalogue, MachineSummary, SCHEMA_VERSION, VariantSummary, machines, resolve};
+pub use resolved::{Origin, Parameter, Resolved};
+pub use units::{Bandwidth, Bytes, Cycles, Duration, Frequency, Ratio};
+
+/// For the macros only.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::declaration::check;
+    pub use crate::quantity::parse_choice;
+}

@@ -1,0 +1,80 @@
+//! The Python package's extension module: text in, text out (JSON unless said otherwise), and one
+//! exception for what the user must mend.
+
+use chasqui_sim::{CATALOGUE, Request};
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+
+create_exception!(_core, InputError, PyException, "What the user gave can't be used; the text says why.");
+
+fn input(e: impl std::fmt::Display) -> PyErr {
+    InputError::new_err(e.to_string())
+}
+
+fn json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(input)
+}
+
+/// Version of the simulator.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// The machines of the catalogue.
+#[pyfunction]
+fn machines() -> PyResult<String> {
+    json(&chasqui_sim::machines().map_err(input)?)
+}
+
+/// Every parameter of a machine, with its value.
+#[pyfunction]
+#[pyo3(signature = (machine, sets = vec![]))]
+fn parameters(machine: &str, sets: Vec<String>) -> PyResult<String> {
+    let resolved = chasqui_config::resolve(&CATALOGUE, machine, &sets).map_err(input)?;
+    json(&chasqui_sim::describe(&resolved))
+}
+
+/// A machine file, as TOML, that holds every parameter.
+#[pyfunction]
+fn resolve(machine: &str, sets: Vec<String>) -> PyResult<String> {
+    Ok(chasqui_config::resolve(&CATALOGUE, machine, &sets).map_err(input)?.to_toml())
+}
+
+/// Runs a program. `progress`, called a few times a second, gets JSON and returns true to stop.
+#[pyfunction]
+#[pyo3(signature = (request, progress = None))]
+fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>) -> PyResult<String> {
+    let request: Request = serde_json::from_str(request).map_err(input)?;
+    let mut raised = None;
+    let report = py.detach(|| {
+        chasqui_sim::run(&request, &mut |now| {
+            let go_on = Python::attach(|py| -> PyResult<bool> {
+                py.check_signals()?;
+                let Some(progress) = &progress else { return Ok(true) };
+                let text = json(&now)?;
+                Ok(!progress.call1(py, (text,))?.is_truthy(py)?)
+            });
+            go_on.unwrap_or_else(|error| {
+                raised = Some(error);
+                false
+            })
+        })
+    });
+    match raised {
+        Some(error) => Err(error),
+        None => json(&report.map_err(input)?),
+    }
+}
+
+/// Reports about runs and machines, as text.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("InputError", module.py().get_type::<InputError>())?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(machines, module)?)?;
+    module.add_function(wrap_pyfunction!(parameters, module)?)?;
+    module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(run, module)?)
+}

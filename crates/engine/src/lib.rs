@@ -1,0 +1,14 @@
+//! The discrete-event engine: integer-picosecond [`Time`] and [`Clock`]s, [`Event`]s in an order
+//! that does not depend on where they are run, [`Partition`]s and the [`Engine`] that advances them
+//! in conservative windows.
+//!
+//! Invariants: the engine knows no machine; time is an integer; the order of events depends on
+//! nothing but the model (never on a global counter, the host, or how partitions are scheduled).
+
+mod event;
+mod partition;
+mod time;
+
+pub use event::{Class, Event, EventQueue, Order, Payload, Port};
+pub use partition::{Ended, Engine, Group, Lookahead, Message, Outbox, Packet, Partition, PartitionId};
+pub use time::{Clock, Time};

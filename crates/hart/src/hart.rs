@@ -1,0 +1,167 @@
+//! A hart: state, port, time, and why it stops.
+
+use chasqui_engine::{Clock, Time};
+use chasqui_memory::{Fault, Port, Stall, Stop};
+
+use crate::block::Blocks;
+use crate::{State, Timing};
+
+/// Why [`Hart::run`] returned. Unless it says otherwise the instruction at `pc` has not been executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// The next instruction would start at or after the deadline.
+    Deadline,
+    /// The port has requests for the bus; the hart can go on.
+    Bus,
+    /// The instruction at `pc` waits for its port.
+    Wait(Stall),
+    /// `ecall` at `pc`; the node advances `pc`.
+    Call,
+    /// A mark has been passed; it took no time.
+    Mark {
+        /// Code, [`chasqui_abi` `mark`] numbers.
+        code: u32,
+        /// Call number.
+        call: u32,
+        /// Value of the live register.
+        value: u64,
+    },
+    /// A `pause` has been executed.
+    Pause,
+    /// The instruction at `pc` can't be executed: what is wrong with its access.
+    Fault(Fault),
+    /// The bits at `pc` are no instruction, or one that user level may not execute.
+    Illegal(u32),
+    /// `ebreak` at `pc`.
+    Breakpoint,
+}
+
+impl From<Stop> for Halt {
+    fn from(stop: Stop) -> Halt {
+        match stop {
+            Stop::Wait(stall) => Halt::Wait(stall),
+            Stop::Fault(fault) => Halt::Fault(fault),
+        }
+    }
+}
+
+/// Counters of a hart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HartStatistics {
+    /// Instructions executed.
+    pub instructions: u64,
+    /// Loads among them, atomic operations included.
+    pub loads: u64,
+    /// Stores among them, atomic operations included.
+    pub stores: u64,
+    /// Conditional branches that did not go as predicted.
+    pub mispredicted: u64,
+}
+
+/// One RV64GC hart at user level.
+pub struct Hart {
+    /// Architectural state.
+    pub state: State,
+    /// Way to memory.
+    pub port: Port,
+    /// The cycle at which the next instruction starts.
+    pub cycle: u64,
+    /// What happened so far.
+    pub statistics: HartStatistics,
+    pub(crate) timing: Timing,
+    pub(crate) blocks: Blocks,
+    clock: Clock,
+    timebase: Clock,
+    /// Cycle and time from which edges are counted.
+    origin: (u64, Time),
+}
+
+impl Hart {
+    /// A hart at `state.pc` at time 0. `timebase_hz`: frequency of the `time` CSR.
+    pub fn new(state: State, port: Port, timing: Timing, clock: Clock, timebase_hz: u64) -> Hart {
+        Hart {
+            state,
+            port,
+            cycle: 0,
+            statistics: HartStatistics::default(),
+            timing,
+            blocks: Blocks::default(),
+            clock,
+            timebase: Clock::new(timebase_hz),
+            origin: (0, Time::ZERO),
+        }
+    }
+
+    /// The hart's clock.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// The time at which `cycle` starts.
+    #[inline]
+    pub fn time_of(&self, cycle: u64) -> Time {
+        self.origin.1 + self.clock.edge(cycle - self.origin.0)
+    }
+
+    /// The time at which the next instruction starts.
+    #[inline]
+    pub fn now(&self) -> Time {
+        self.time_of(self.cycle)
+    }
+
+    /// The first cycle that starts at or after `time`.
+    #[inline]
+    pub fn cycle_at(&self, time: Time) -> u64 {
+        if time == Time::NEVER {
+            return u64::MAX;
+        }
+        self.origin.0 + self.clock.edge_at_or_after(Time(time.0.saturating_sub(self.origin.1.0)))
+    }
+
+    /// The next instruction starts at `time` exactly, edge or not: for an idealised machine whose
+    /// overheads are not whole cycles.
+    pub fn start_at(&mut self, time: Time) {
+        let edge = self.cycle_at(time);
+        self.cycle = edge;
+        self.origin = (edge, time);
+    }
+
+    /// Value of the `time` CSR.
+    pub(crate) fn time_csr(&self) -> u64 {
+        let now = self.now();
+        let next = self.timebase.edge_at_or_after(now);
+        if self.timebase.edge(next) == now { next } else { next - 1 }
+    }
+
+    /// Forgets decoded code: memory that holds code, or its mapping, changed.
+    pub fn forget_code(&mut self) {
+        self.blocks.clear();
+    }
+}
+
+impl HartStatistics {
+    /// These, and `times` what was added from `before` to `after`.
+    pub fn repeated(&self, before: &HartStatistics, after: &HartStatistics, times: u64) -> HartStatistics {
+        HartStatistics {
+            instructions: self.instructions + times * (after.instructions - before.instructions),
+            loads: self.loads + times * (after.loads - before.loads),
+            stores: self.stores + times * (after.stores - before.stores),
+            mispredicted: self.mispredicted + times * (after.mispredicted - before.mispredicted),
+        }
+    }
+}
+
+impl HartStatistics {
+    /// Visits the counters: name, unit, documentation, value.
+    pub fn visit(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
+        visit("instructions", "count", "Instructions executed.", self.instructions);
+        visit("loads", "count", "Loads among them, atomic operations included.", self.loads);
+        visit("stores", "count", "Stores among them, atomic operations included.", self.stores);
+        visit(
+            "mispredicted",
+            "count",
+            "Conditional branches that did not go as predicted.",
+            self.mispredicted,
+        );
+    }
+}

@@ -1,0 +1,32 @@
+//! RV64GC harts.
+//!
+//! Reading order: [`insn`] (every operation and its encoding in one table), [`decode()`], [`alu`] and [`fp`]
+//! (what the operations compute), [`for_each_op!`] (which function is which operation's; dispatchers are
+//! generated from it), [`csr`], [`class`] (how long they take), [`Hart`], `step.rs` (the reference), `block.rs` and
+//! `run.rs` (the fast loop).
+
+pub mod alu;
+mod block;
+pub mod class;
+mod compressed;
+pub mod csr;
+pub mod decode;
+pub mod disasm;
+pub mod fp;
+mod hart;
+pub mod insn;
+mod run;
+mod semantics;
+pub mod state;
+
+mod step;
+mod timing;
+
+pub mod testing;
+
+pub use class::{CLASSES, Class, class};
+pub use decode::decode;
+pub use hart::{Halt, Hart, HartStatistics};
+pub use insn::{Insn, Op};
+pub use state::State;
+pub use timing::Timing;

@@ -1,0 +1,409 @@
+//! The fast loop: runs pre-decoded blocks.
+//!
+//! Invariant: whatever it does, [`Hart::step`] repeated would have done, to the cycle. Entries of a block
+//! whose accesses hit need no look at the clock: their times are sums known at decoding. An access that
+//! takes longer moves the block's base; an access that must wait leaves the block at its instruction.
+
+use std::cell::Cell;
+
+use chasqui_memory::Stop;
+
+use crate::block::{Block, Code, Micro};
+use crate::for_each_op;
+use crate::fp::{self, Rounding};
+use crate::hart::{Halt, Hart};
+use crate::step::extend;
+
+/// How a run through one block ended.
+enum Exit {
+    /// Go on with this block.
+    Chain(*const Block),
+    /// Look up the block at `pc`.
+    Lookup,
+    /// Execute one instruction by reference, then look up.
+    Rare,
+    /// Stop.
+    Halt(Halt),
+}
+
+impl Hart {
+    /// Executes every instruction that starts before cycle `deadline`, unless something halts it.
+    pub fn run(&mut self, deadline: u64) -> Halt {
+        self.blocks.reclaim();
+        loop {
+            if self.cycle >= deadline {
+                return Halt::Deadline;
+            }
+            let Some(mut block) = self.block() else {
+                return self.step().unwrap_or(Halt::Deadline);
+            };
+            let exit = loop {
+                match self.enter(block, deadline) {
+                    Exit::Chain(next) => block = next,
+                    exit => break exit,
+                }
+            };
+            match exit {
+                Exit::Halt(halt) => return halt,
+                Exit::Rare if self.cycle < deadline => {
+                    if let Some(halt) = self.step() {
+                        return halt;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The block at `pc`; `None` if the code there can't be read.
+    fn block(&mut self) -> Option<*const Block> {
+        let pc = self.state.pc;
+        match self.blocks.find(pc) {
+            Some(block) => Some(block),
+            None => self.blocks.build(pc, &mut self.port, &self.timing),
+        }
+    }
+
+    /// Runs `block` as far as the deadline lets it.
+    #[inline(always)]
+    fn enter(&mut self, block: *const Block, deadline: u64) -> Exit {
+        // SAFETY: blocks live until `reclaim`, which is called only outside.
+        let b = unsafe { &*block };
+        if self.port.is_timed() {
+            if self.cycle + b.cycles > deadline {
+                return self.enter_short(b, deadline);
+            }
+            self.execute::<true>(b, deadline)
+        } else {
+            self.execute::<false>(b, deadline)
+        }
+    }
+
+    /// Runs the part of `b` that starts before the deadline.
+    #[cold]
+    fn enter_short(&mut self, b: &Block, deadline: u64) -> Exit {
+        if self.cycle >= deadline {
+            self.state.pc = b.pc;
+            return Exit::Halt(Halt::Deadline);
+        }
+        match b.until(deadline - self.cycle) {
+            Some(part) => match self.execute::<true>(&part, deadline) {
+                // A chain would be to a successor of the part, which has none.
+                Exit::Chain(_) => Exit::Lookup,
+                exit => exit,
+            },
+            None => self.execute::<true>(b, deadline),
+        }
+    }
+
+    /// Leaves `b` at entry `index`, whose instruction is not executed, at cycle `at`.
+    #[cold]
+    fn leave(&mut self, b: &Block, index: usize, at: u64, halt: Halt) -> Exit {
+        let rest = b.counts_from(index);
+        self.statistics.instructions -= u64::from(rest.instructions);
+        self.statistics.loads -= u64::from(rest.loads);
+        self.statistics.stores -= u64::from(rest.stores);
+        self.state.pc = b.address(index);
+        self.cycle = at;
+        Exit::Halt(halt)
+    }
+
+    /// After an access that was not a plain hit: leave before entry `index` if the bus is wanted or the
+    /// deadline may now be within the block.
+    #[inline(always)]
+    fn must_leave(&self, b: &Block, now: u64, deadline: u64) -> bool {
+        self.port.wants_bus() || now + b.cycles > deadline
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn slow_load(&mut self, va: u64, bytes: u32, at: &mut u64) -> Result<u64, Stop> {
+        self.port.load(va, bytes, at)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn slow_store(&mut self, va: u64, bytes: u32, value: u64, at: &mut u64) -> Result<(), Stop> {
+        self.port.store(va, bytes, value, at)
+    }
+
+    #[inline(always)]
+    fn execute<const TIMED: bool>(&mut self, b: &Block, deadline: u64) -> Exit {
+        self.statistics.instructions += u64::from(b.counts.instructions);
+        self.statistics.loads += u64::from(b.counts.loads);
+        self.statistics.stores += u64::from(b.counts.stores);
+        let view = self.port.view();
+        let mut now = self.cycle;
+        let first = b.micros.as_ptr();
+        let mut ip = first;
+        loop {
+            // SAFETY: a block ends with an entry that leaves the loop.
+            let m = unsafe { &*ip };
+            // SAFETY: as above; the next entry is read only if this one does not leave.
+            ip = unsafe { ip.add(1) };
+            for_each_op!(fast, self, b, m, ip, now, view, first, deadline, TIMED);
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn x(&self, r: u8) -> u64 {
+        debug_assert!(r < 33);
+        // SAFETY: decoding gives register numbers below 32, or `SINK`.
+        unsafe { *self.state.x.get_unchecked(usize::from(r)) }
+    }
+
+    #[inline(always)]
+    fn set_x(&mut self, r: u8, value: u64) {
+        debug_assert!((1..33).contains(&r));
+        // SAFETY: as in `x`.
+        unsafe { *self.state.x.get_unchecked_mut(usize::from(r)) = value }
+    }
+
+    #[inline(always)]
+    fn f(&self, r: u8) -> u64 {
+        debug_assert!(r < 32);
+        // SAFETY: decoding gives register numbers below 32.
+        unsafe { *self.state.f.get_unchecked(usize::from(r)) }
+    }
+
+    #[inline(always)]
+    fn set_f(&mut self, r: u8, value: u64) {
+        debug_assert!(r < 32);
+        // SAFETY: as in `f`.
+        unsafe { *self.state.f.get_unchecked_mut(usize::from(r)) = value }
+    }
+
+    /// The block at `target`, remembered in `link`.
+    #[inline(always)]
+    fn follow(&mut self, link: &Cell<*const Block>, target: u64) -> Exit {
+        let next = link.get();
+        if next.is_null() { self.link(link, target) } else { Exit::Chain(next) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn link(&mut self, link: &Cell<*const Block>, target: u64) -> Exit {
+        self.state.pc = target;
+        match self.block() {
+            Some(next) => {
+                link.set(next);
+                Exit::Chain(next)
+            }
+            None => Exit::Lookup,
+        }
+    }
+}
+
+/// Index of the entry before `ip`.
+#[inline(always)]
+fn index(first: *const Micro, ip: *const Micro) -> usize {
+    // SAFETY: both point into one block.
+    unsafe { ip.offset_from(first) as usize - 1 }
+}
+
+/// The fast dispatcher: one arm for each code of a block.
+macro_rules! fast {
+    ({ $s:ident, $b:ident, $m:ident, $ip:ident, $now:ident, $view:ident, $first:ident, $deadline:ident, $timed:ident }
+     register { $($r:ident => $rf:path;)* } immediate { $($i:ident => $mf:path;)* }
+     branch { $($br:ident => $bf:path;)* } load { $($l:ident => $lt:ty;)* } store { $($st:ident => $stt:ty;)* }
+     amo_w { $($aw:ident => $awf:path;)* } amo_d { $($ad:ident => $adf:path;)* }
+     fp_binary { $($fb:ident => $fbf:path;)* } fp_fused { $($ff:ident => $fff:path;)* }
+     fp_unary { $($fu:ident => $fuf:path;)* } fp_min_max { $($fm:ident => $fmf:path;)* }
+     fp_sign { $($fs:ident => $fsf:path;)* } fp_compare { $($fc:ident => $fcf:path;)* }
+     fp_to_integer { $($fi:ident => $fif:path;)* } fp_from_integer { $($if:ident => $iff:path;)* }
+     fp_move_to_integer { $($fx:ident => $fxf:path;)* } fp_move_from_integer { $($xf:ident => $xff:path;)* }
+    ) => {{
+        // Set by a load that was not a plain hit: when it ended.
+        let mut slow_loaded: Option<u64> = None;
+        /// Cycle at which this entry starts.
+        macro_rules! at { () => { if $timed { $now + u64::from($m.start) } else { $now } } }
+        /// Leaves at this entry.
+        macro_rules! stop {
+            ($at:expr, $halt:expr) => { return $s.leave($b, index($first, $ip), $at, $halt) };
+        }
+        /// Ends an access that took until `$at` instead of no time.
+        macro_rules! took {
+            ($at:expr) => {
+                if $timed {
+                    $now += $at - at!();
+                    if $s.must_leave($b, $now, $deadline) {
+                        // SAFETY: an access is never the last entry.
+                        let next = unsafe { &*$ip };
+                        let at = $now + u64::from(next.start);
+                        return $s.leave($b, index($first, $ip) + 1, at, Halt::Bus);
+                    }
+                } else if $s.port.wants_bus() {
+                    return $s.leave($b, index($first, $ip) + 1, $now, Halt::Bus);
+                }
+            };
+        }
+        macro_rules! load {
+            ($bytes:expr) => {{
+                let va = $s.x($m.rs1).wrapping_add($m.imm as u64);
+                // SAFETY: the view is of this hart's port, which nothing else holds.
+                match unsafe { $view.load::<{ $bytes }>(va) } {
+                    Some(value) => value,
+                    None => {
+                        let mut at = at!();
+                        match $s.slow_load(va, $bytes as u32, &mut at) {
+                            Ok(value) => {
+                                // The register is written before leaving: the load is done.
+                                slow_loaded = Some(at);
+                                value
+                            }
+                            Err(stop) => stop!(at, stop.into()),
+                        }
+                    }
+                }
+            }};
+        }
+        macro_rules! store {
+            ($bytes:expr, $value:expr) => {{
+                let va = $s.x($m.rs1).wrapping_add($m.imm as u64);
+                let value = $value;
+                // SAFETY: as in `load`.
+                if !unsafe { $view.store::<{ $bytes }>(va, value) } {
+                    let mut at = at!();
+                    match $s.slow_store(va, $bytes as u32, value, &mut at) {
+                        Ok(()) => took!(at),
+                        Err(stop) => stop!(at, stop.into()),
+                    }
+                }
+            }};
+        }
+        macro_rules! finish_load { () => { if let Some(at) = slow_loaded { took!(at) } } }
+        macro_rules! rounding {
+            () => {
+                match Rounding::select($m.rm, $s.state.frm) {
+                    Some(rm) => rm,
+                    None => stop!(at!(), Halt::Illegal(0)),
+                }
+            };
+        }
+        /// Ends the block.
+        macro_rules! end {
+            ($extra:expr) => { if $timed { $s.cycle = $now + $b.cycles + $extra } else { $s.cycle = $now } };
+        }
+        match $m.code {
+            $(Code::$r => $s.set_x($m.rd, $rf($s.x($m.rs1), $s.x($m.rs2))),)*
+            $(Code::$i => $s.set_x($m.rd, $mf($s.x($m.rs1), $m.imm as u64)),)*
+            $(Code::$br => {
+                if $bf($s.x($m.rs1), $s.x($m.rs2)) {
+                    end!(u64::from($m.rs3));
+                    $s.statistics.mispredicted += u64::from($m.rd == 0);
+                    return $s.follow(&$b.taken, $m.imm as u64);
+                }
+                end!(u64::from($m.rm));
+                $s.statistics.mispredicted += u64::from($m.rd != 0);
+                return $s.follow(&$b.next, $b.end);
+            })*
+            $(Code::$l => {
+                let value = load!(size_of::<$lt>());
+                $s.set_x($m.rd, extend!(value, $lt));
+                finish_load!();
+            })*
+            $(Code::$st => store!(size_of::<$stt>(), $s.x($m.rs2)),)*
+            $(Code::$fb => {
+                let rm = rounding!();
+                let value = $fbf($s.f($m.rs1), $s.f($m.rs2), rm, &mut $s.state.flags);
+                $s.set_f($m.rd, value);
+            })*
+            $(Code::$ff => {
+                let rm = rounding!();
+                let value = $fff($s.f($m.rs1), $s.f($m.rs2), $s.f($m.rs3), rm, &mut $s.state.flags);
+                $s.set_f($m.rd, value);
+            })*
+            $(Code::$fu => {
+                let rm = rounding!();
+                let value = $fuf($s.f($m.rs1), rm, &mut $s.state.flags);
+                $s.set_f($m.rd, value);
+            })*
+            $(Code::$fm => {
+                let value = $fmf($s.f($m.rs1), $s.f($m.rs2), &mut $s.state.flags);
+                $s.set_f($m.rd, value);
+            })*
+            $(Code::$fs => $s.set_f($m.rd, $fsf($s.f($m.rs1), $s.f($m.rs2))),)*
+            $(Code::$fc => {
+                let value = $fcf($s.f($m.rs1), $s.f($m.rs2), &mut $s.state.flags);
+                $s.set_x($m.rd, value);
+            })*
+            $(Code::$fi => {
+                let rm = rounding!();
+                let value = $fif($s.f($m.rs1), rm, &mut $s.state.flags);
+                $s.set_x($m.rd, value);
+            })*
+            $(Code::$if => {
+                let rm = rounding!();
+                let value = $iff($s.x($m.rs1), rm, &mut $s.state.flags);
+                $s.set_f($m.rd, value);
+            })*
+            $(Code::$fx => $s.set_x($m.rd, $fxf($s.f($m.rs1))),)*
+            $(Code::$xf => $s.set_f($m.rd, $xff($s.x($m.rs1))),)*
+            Code::Flw => {
+                let value = load!(4usize);
+                $s.set_f($m.rd, fp::box_s(value));
+                finish_load!();
+            }
+            Code::Fld => {
+                let value = load!(8usize);
+                $s.set_f($m.rd, value);
+                finish_load!();
+            }
+            Code::Fsw => store!(4usize, $s.f($m.rs2)),
+            Code::Fsd => store!(8usize, $s.f($m.rs2)),
+            Code::Fetch => {
+                if $timed {
+                    let mut at = at!();
+                    if let Err(stop) = $s.port.fetch_line($m.imm as u64, &mut at) {
+                        stop!(at, stop.into());
+                    }
+                    if at != at!() {
+                        took!(at);
+                    }
+                }
+            }
+            Code::Constant => $s.set_x($m.rd, $m.imm as u64),
+            Code::Jal => {
+                $s.set_x($m.rd, $b.end);
+                end!(0);
+                return $s.follow(&$b.taken, $m.imm as u64);
+            }
+            Code::Jalr => {
+                let target = $s.x($m.rs1).wrapping_add($m.imm as u64) & !1;
+                $s.set_x($m.rd, $b.end);
+                end!(0);
+                $s.state.pc = target;
+                return match $s.blocks.find(target) {
+                    Some(next) => Exit::Chain(next),
+                    None => Exit::Lookup,
+                };
+            }
+            Code::End => {
+                end!(0);
+                return $s.follow(&$b.next, $b.end);
+            }
+            Code::Leave => {
+                end!(0);
+                $s.state.pc = $b.end;
+                return Exit::Halt(Halt::Deadline);
+            }
+            Code::Rare => {
+                end!(0);
+                $s.state.pc = $b.end;
+                return Exit::Rare;
+            }
+            Code::Mark => {
+                end!(0);
+                $s.state.pc = $b.end;
+                let bits = $m.imm as u32;
+                return Exit::Halt(Halt::Mark { code: bits & 31, call: bits >> 5 & 127, value: $s.x($m.rs1) });
+            }
+            Code::Pause => {
+                end!(0);
+                $s.state.pc = $b.end;
+                return Exit::Halt(Halt::Pause);
+            }
+        }
+    }};
+}
+use fast;

@@ -1,0 +1,270 @@
+//! The reference: one instruction at a time, fetched and decoded anew. The fast loop must agree with it in
+//! state and cycles, and leaves to it whatever is rare.
+
+use chasqui_memory::{BlockOperation, Stop};
+
+use crate::csr::{self, Counters};
+use crate::fp::{self, Rounding};
+use crate::hart::{Halt, Hart};
+use crate::insn::{Insn, Op};
+use crate::{decode, for_each_op};
+
+/// Sign- or zero-extends a loaded value from the width of its type.
+macro_rules! extend {
+    ($value:expr, $type:ty) => {
+        $value as $type as i64 as u64
+    };
+}
+pub(crate) use extend;
+
+impl Hart {
+    /// The instruction at `pc`, functionally.
+    pub(crate) fn instruction(&mut self, pc: u64) -> Result<Insn, Halt> {
+        let low = u32::from(self.port.code(pc).map_err(Halt::Fault)?);
+        if low & 3 != 3 {
+            return Ok(decode(low));
+        }
+        let high = u32::from(self.port.code(pc + 2).map_err(Halt::Fault)?);
+        Ok(decode(low | high << 16))
+    }
+
+    /// Executes the instruction at `pc`. `None`: it is done and nothing stops the next.
+    pub fn step(&mut self) -> Option<Halt> {
+        match self.try_step() {
+            Ok(halt) => halt,
+            Err(halt) => Some(halt),
+        }
+    }
+
+    fn try_step(&mut self) -> Result<Option<Halt>, Halt> {
+        let insn = self.instruction(self.state.pc)?;
+        let mut at = self.cycle;
+        if insn.op != Op::Mark && self.port.is_timed() {
+            self.fetch(insn.length, &mut at)?;
+        }
+        let next = self.state.pc.wrapping_add(u64::from(insn.length));
+        let halt = self.dispatch(&insn, next, &mut at)?;
+        if self.port.is_timed() {
+            self.cycle = at + self.timing.of(insn.op);
+        }
+        self.statistics.instructions += u64::from(insn.op != Op::Mark);
+        Ok(halt.or(self.port.wants_bus().then_some(Halt::Bus)))
+    }
+
+    /// Fetches the lines that the instruction at `pc` lies in.
+    fn fetch(&mut self, length: u8, at: &mut u64) -> Result<(), Stop> {
+        let mask = !(self.port.fetch_line_bytes() - 1);
+        let first = self.state.pc & mask;
+        let last = (self.state.pc + u64::from(length) - 1) & mask;
+        let result = self
+            .port
+            .fetch_line(first, at)
+            .and_then(|()| if last == first { Ok(()) } else { self.port.fetch_line(last, at) });
+        // What a hit in the L2 took has passed even if the next access must wait.
+        self.cycle = *at;
+        result
+    }
+
+    fn write_x(&mut self, rd: u8, value: u64) {
+        if rd != 0 {
+            self.state.x[usize::from(rd)] = value;
+        }
+    }
+
+    /// What `insn` does; `at` is its cycle and takes what its accesses wait for.
+    fn dispatch(&mut self, i: &Insn, next: u64, at: &mut u64) -> Result<Option<Halt>, Halt> {
+        for_each_op!(reference, self, i, next, at)
+    }
+
+    fn rounding(&self, i: &Insn) -> Result<Rounding, Halt> {
+        Rounding::select(i.rm, self.state.frm).ok_or(Halt::Illegal(0))
+    }
+
+    fn load(&mut self, i: &Insn, bytes: u32, at: &mut u64) -> Result<u64, Halt> {
+        let value = self.port.load(self.x(i.rs1).wrapping_add(i.imm as u64), bytes, at);
+        self.cycle = if self.port.is_timed() { *at } else { self.cycle };
+        self.statistics.loads += u64::from(value.is_ok());
+        Ok(value?)
+    }
+
+    fn store(&mut self, i: &Insn, bytes: u32, value: u64, at: &mut u64) -> Result<(), Halt> {
+        let done = self.port.store(self.x(i.rs1).wrapping_add(i.imm as u64), bytes, value, at);
+        self.cycle = if self.port.is_timed() { *at } else { self.cycle };
+        self.statistics.stores += u64::from(done.is_ok());
+        Ok(done?)
+    }
+
+    fn atomic(&mut self, i: &Insn, bytes: u32, at: &mut u64, f: fn(u64, u64) -> u64) -> Result<(), Halt> {
+        let (address, operand) = (self.x(i.rs1), self.x(i.rs2));
+        let sign = |v: u64| if bytes == 4 { v as i32 as u64 } else { v };
+        let old = self.port.atomic(address, bytes, at, |memory| f(sign(memory), operand))?;
+        self.statistics.loads += 1;
+        self.statistics.stores += 1;
+        self.write_x(i.rd, sign(old));
+        Ok(())
+    }
+
+    /// The operations that [`for_each_op!`] leaves to dispatchers.
+    fn other(&mut self, i: &Insn, next: u64, at: &mut u64) -> Result<Option<Halt>, Halt> {
+        let pc = self.state.pc;
+        let mut halt = None;
+        let mut target = next;
+        match i.op {
+            Op::Lui => self.write_x(i.rd, i.imm as u64),
+            Op::Auipc => self.write_x(i.rd, pc.wrapping_add(i.imm as u64)),
+            Op::Jal => {
+                self.write_x(i.rd, next);
+                target = pc.wrapping_add(i.imm as u64);
+            }
+            Op::Jalr => {
+                target = self.x(i.rs1).wrapping_add(i.imm as u64) & !1;
+                self.write_x(i.rd, next);
+            }
+            Op::Flw => self.state.f[usize::from(i.rd)] = fp::box_s(self.load(i, 4, at)?),
+            Op::Fld => self.state.f[usize::from(i.rd)] = self.load(i, 8, at)?,
+            Op::Fsw => self.store(i, 4, self.state.f[usize::from(i.rs2)], at)?,
+            Op::Fsd => self.store(i, 8, self.state.f[usize::from(i.rs2)], at)?,
+            Op::LrW | Op::LrD | Op::ScW | Op::ScD => self.reserved(i, at)?,
+            Op::Csrrw | Op::Csrrs | Op::Csrrc | Op::Csrrwi | Op::Csrrsi | Op::Csrrci => self.csr(i)?,
+            Op::Fence => self.port.fence(i.imm as u32 >> 4 & 15, at)?,
+            Op::FenceI => {
+                self.port.fence_instructions(at)?;
+                self.blocks.clear();
+            }
+            Op::CboInval | Op::CboClean | Op::CboFlush => self.cache_block(i, at)?,
+            Op::Mark => halt = Some(self.mark(i)),
+            Op::Pause => halt = Some(Halt::Pause),
+            Op::Ecall => return Err(Halt::Call),
+            Op::Ebreak => return Err(Halt::Breakpoint),
+            _ => return Err(Halt::Illegal(i.imm as u32)),
+        }
+        self.state.pc = target;
+        Ok(halt)
+    }
+
+    fn mark(&self, i: &Insn) -> Halt {
+        let bits = i.imm as u32;
+        Halt::Mark { code: bits & 31, call: bits >> 5 & 127, value: self.x(i.rs1) }
+    }
+
+    fn reserved(&mut self, i: &Insn, at: &mut u64) -> Result<(), Halt> {
+        let (address, value) = (self.x(i.rs1), self.x(i.rs2));
+        let result = match i.op {
+            Op::LrW => self.port.load_reserved(address, 4, at)? as i32 as u64,
+            Op::LrD => self.port.load_reserved(address, 8, at)?,
+            Op::ScW => u64::from(!self.port.store_conditional(address, 4, value, at)?),
+            _ => u64::from(!self.port.store_conditional(address, 8, value, at)?),
+        };
+        if matches!(i.op, Op::LrW | Op::LrD) {
+            self.statistics.loads += 1;
+        } else {
+            self.statistics.stores += 1;
+        }
+        self.write_x(i.rd, result);
+        Ok(())
+    }
+
+    fn csr(&mut self, i: &Insn) -> Result<(), Halt> {
+        let counters =
+            Counters { cycle: self.cycle, time: self.time_csr(), instret: self.statistics.instructions };
+        let immediate = matches!(i.op, Op::Csrrwi | Op::Csrrsi | Op::Csrrci);
+        let source = if immediate { u64::from(i.rs1) } else { self.x(i.rs1) };
+        let old = csr::execute(&mut self.state, &counters, i.op, i.imm as u16, i.rs1, source)
+            .map_err(|csr::NoAccess| Halt::Illegal(0))?;
+        self.write_x(i.rd, old);
+        // What a counter shows differs from one iteration of a loop to the next.
+        if i.imm as u16 >= csr::CYCLE {
+            self.port.disturb();
+        }
+        Ok(())
+    }
+
+    fn cache_block(&mut self, i: &Insn, at: &mut u64) -> Result<(), Halt> {
+        let operation = match i.op {
+            Op::CboInval => BlockOperation::Invalidate,
+            Op::CboClean => BlockOperation::Clean,
+            _ => BlockOperation::Flush,
+        };
+        Ok(self.port.block(operation, self.x(i.rs1), at)?)
+    }
+}
+
+/// The reference dispatcher: one arm for each operation of [`for_each_op!`].
+macro_rules! reference {
+    ({ $self:ident, $i:ident, $next:ident, $at:ident }
+     register { $($r:ident => $rf:path;)* } immediate { $($m:ident => $mf:path;)* }
+     branch { $($b:ident => $bf:path;)* } load { $($l:ident => $lt:ty;)* } store { $($s:ident => $st:ty;)* }
+     amo_w { $($aw:ident => $awf:path;)* } amo_d { $($ad:ident => $adf:path;)* }
+     fp_binary { $($fb:ident => $fbf:path;)* } fp_fused { $($ff:ident => $fff:path;)* }
+     fp_unary { $($fu:ident => $fuf:path;)* } fp_min_max { $($fm:ident => $fmf:path;)* }
+     fp_sign { $($fs:ident => $fsf:path;)* } fp_compare { $($fc:ident => $fcf:path;)* }
+     fp_to_integer { $($fi:ident => $fif:path;)* } fp_from_integer { $($if:ident => $iff:path;)* }
+     fp_move_to_integer { $($fx:ident => $fxf:path;)* } fp_move_from_integer { $($xf:ident => $xff:path;)* }
+    ) => {{
+        let f = |s: &Hart, r: u8| s.state.f[usize::from(r)];
+        match $i.op {
+            $(Op::$r => $self.write_x($i.rd, $rf($self.x($i.rs1), $self.x($i.rs2))),)*
+            $(Op::$m => $self.write_x($i.rd, $mf($self.x($i.rs1), $i.imm as u64)),)*
+            $(Op::$b => {
+                let taken = $bf($self.x($i.rs1), $self.x($i.rs2));
+                let cost = $self.timing.branch($i, taken);
+                *$at += cost;
+                $self.statistics.mispredicted += u64::from(taken != ($i.imm < 0));
+                $self.state.pc = if taken { $self.state.pc.wrapping_add($i.imm as u64) } else { $next };
+                return Ok(None);
+            })*
+            $(Op::$l => {
+                let value = $self.load($i, size_of::<$lt>() as u32, $at)?;
+                $self.write_x($i.rd, extend!(value, $lt));
+            })*
+            $(Op::$s => $self.store($i, size_of::<$st>() as u32, $self.x($i.rs2), $at)?,)*
+            $(Op::$aw => $self.atomic($i, 4, $at, $awf)?,)*
+            $(Op::$ad => $self.atomic($i, 8, $at, $adf)?,)*
+            $(Op::$fb => {
+                let rm = $self.rounding($i)?;
+                let (a, b) = (f($self, $i.rs1), f($self, $i.rs2));
+                $self.state.f[usize::from($i.rd)] = $fbf(a, b, rm, &mut $self.state.flags);
+            })*
+            $(Op::$ff => {
+                let rm = $self.rounding($i)?;
+                let (a, b, c) = (f($self, $i.rs1), f($self, $i.rs2), f($self, $i.rs3));
+                $self.state.f[usize::from($i.rd)] = $fff(a, b, c, rm, &mut $self.state.flags);
+            })*
+            $(Op::$fu => {
+                let rm = $self.rounding($i)?;
+                let a = f($self, $i.rs1);
+                $self.state.f[usize::from($i.rd)] = $fuf(a, rm, &mut $self.state.flags);
+            })*
+            $(Op::$fm => {
+                let (a, b) = (f($self, $i.rs1), f($self, $i.rs2));
+                $self.state.f[usize::from($i.rd)] = $fmf(a, b, &mut $self.state.flags);
+            })*
+            $(Op::$fs => {
+                let (a, b) = (f($self, $i.rs1), f($self, $i.rs2));
+                $self.state.f[usize::from($i.rd)] = $fsf(a, b);
+            })*
+            $(Op::$fc => {
+                let (a, b) = (f($self, $i.rs1), f($self, $i.rs2));
+                let value = $fcf(a, b, &mut $self.state.flags);
+                $self.write_x($i.rd, value);
+            })*
+            $(Op::$fi => {
+                let rm = $self.rounding($i)?;
+                let a = f($self, $i.rs1);
+                let value = $fif(a, rm, &mut $self.state.flags);
+                $self.write_x($i.rd, value);
+            })*
+            $(Op::$if => {
+                let rm = $self.rounding($i)?;
+                let a = $self.x($i.rs1);
+                $self.state.f[usize::from($i.rd)] = $iff(a, rm, &mut $self.state.flags);
+            })*
+            $(Op::$fx => $self.write_x($i.rd, $fxf(f($self, $i.rs1))),)*
+            $(Op::$xf => $self.state.f[usize::from($i.rd)] = $xff($self.x($i.rs1)),)*
+            _ => return $self.other($i, $next, $at),
+        }
+        $self.state.pc = $next;
+        Ok(None)
+    }};
+}
+use reference;

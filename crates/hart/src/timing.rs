@@ -1,0 +1,42 @@
+//! In-order timing: cycles by class of instruction, and what branches cost.
+
+use crate::{CLASSES, Class, Insn, Op, class};
+
+/// What instructions cost when every access hits [cycles of the hart].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Cycles of each [`Class`], by its number.
+    pub class: [u16; CLASSES],
+    /// Further cycles of a conditional branch that goes as predicted and is taken.
+    pub branch_taken: u8,
+    /// Further cycles of a conditional branch that does not go as predicted. Prediction is static:
+    /// backward branches are taken, forward ones are not.
+    pub branch_mispredicted: u8,
+}
+
+impl Timing {
+    /// Every instruction takes one cycle.
+    pub const UNIT: Timing = Timing { class: [1; CLASSES], branch_taken: 0, branch_mispredicted: 0 };
+
+    /// Cycles of `op` without branch costs and waiting. A mark takes none.
+    #[inline]
+    pub fn of(&self, op: Op) -> u64 {
+        if op == Op::Mark { 0 } else { u64::from(self.class[class(op) as usize]) }
+    }
+
+    /// Cycles of `class`.
+    pub fn of_class(&self, class: Class) -> u64 {
+        u64::from(self.class[class as usize])
+    }
+
+    /// Further cycles of the conditional branch `insn`.
+    #[inline]
+    pub fn branch(&self, insn: &Insn, taken: bool) -> u64 {
+        let predicted = insn.imm < 0;
+        u64::from(match (taken == predicted, taken) {
+            (false, _) => self.branch_mispredicted,
+            (true, true) => self.branch_taken,
+            (true, false) => 0,
+        })
+    }
+}

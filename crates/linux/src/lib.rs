@@ -1,0 +1,24 @@
+//! What Linux is to a simulated process: the file it starts from ([`Elf`]), its memory
+//! ([`AddressSpace`]: real Sv39 page tables that lie in the simulated memory) and the system calls
+//! ([`Process`]), served functionally. How long any of it takes is the hart's business.
+//!
+//! Invariant: what a process can see depends only on its program, arguments, options and the files
+//! it opens, never on the host's clock, process ids, environment, inode numbers or file times.
+
+pub mod elf;
+pub mod errno;
+pub mod process;
+pub mod signal;
+pub mod space;
+pub mod syscall;
+
+mod descriptors;
+mod paths;
+mod random;
+
+pub use descriptors::Stream;
+pub use elf::{Elf, ElfError};
+pub use paths::WORKING_DIRECTORY;
+pub use process::{NiDevice, NiMapping, Options, Process, StartError};
+pub use space::{Access, AddressSpace, Fault, FaultCause, Flush};
+pub use syscall::{Host, Outcome, Wait};

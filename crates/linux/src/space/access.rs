@@ -1,0 +1,88 @@
+//! Access to a process's memory by its virtual addresses, as the kernel does it: functional, in no
+//! simulated time.
+
+use chasqui_memory::FlatMemory;
+
+use super::table::{self, bits};
+use super::{Access, AddressSpace, Area, Backing, Fault, FaultCause, PAGE_BYTES, USER_END};
+
+impl AddressSpace {
+    /// Physical address of `address`, when a page is there now (whatever it allows).
+    pub fn translate(&self, memory: &FlatMemory, address: u64) -> Option<u64> {
+        if address >= USER_END {
+            return None;
+        }
+        let entry = table::load(memory, self.table.find(memory, address)?);
+        (entry & bits::V != 0).then(|| table::physical(entry) + address % PAGE_BYTES)
+    }
+
+    /// Physical address of `address` for `access`; makes the page appear if need be.
+    fn reach(&mut self, memory: &mut FlatMemory, address: u64, access: Access) -> Result<u64, Fault> {
+        let refuse = |cause| Err(Fault { address, access, cause });
+        if address >= USER_END {
+            return refuse(FaultCause::Unmapped);
+        }
+        for _ in 0..2 {
+            let entry = self.table.find(memory, address).map_or(0, |at| table::load(memory, at));
+            if entry & bits::V != 0 && entry & access.bit() != 0 {
+                let physical = table::physical(entry) + address % PAGE_BYTES;
+                if !self.frames.contains(physical) && self.is_device_register(memory, address, physical) {
+                    return refuse(FaultCause::Device);
+                }
+                return Ok(physical);
+            }
+            self.fault(memory, address, access)?;
+        }
+        unreachable!("a served fault leaves a page that allows the access");
+    }
+
+    fn is_device_register(&self, memory: &FlatMemory, address: u64, physical: u64) -> bool {
+        let area = self.areas.find(address).map(|(_, area)| area);
+        let uncached = matches!(area, Some(Area { backing: Backing::Device { uncached: true, .. }, .. }));
+        uncached || physical >= memory.bytes()
+    }
+
+    /// Copies the process's memory at `address` to `buffer`.
+    ///
+    /// # Errors
+    /// The first address that cannot be read; what lies before it was copied.
+    pub fn read_user(
+        &mut self,
+        memory: &mut FlatMemory,
+        address: u64,
+        buffer: &mut [u8],
+    ) -> Result<(), Fault> {
+        let mut done = 0;
+        while done < buffer.len() {
+            let at = address.wrapping_add(done as u64);
+            let length = in_page(at, buffer.len() - done);
+            let physical = self.reach(memory, at, Access::Read)?;
+            let from = memory.slice(physical, length).expect("reached pages lie inside memory");
+            buffer[done..done + length].copy_from_slice(from);
+            done += length;
+        }
+        Ok(())
+    }
+
+    /// Copies `bytes` to the process's memory at `address`.
+    ///
+    /// # Errors
+    /// The first address that cannot be written; what lies before it was copied.
+    pub fn write_user(&mut self, memory: &mut FlatMemory, address: u64, bytes: &[u8]) -> Result<(), Fault> {
+        let mut done = 0;
+        while done < bytes.len() {
+            let at = address.wrapping_add(done as u64);
+            let length = in_page(at, bytes.len() - done);
+            let physical = self.reach(memory, at, Access::Write)?;
+            let to = memory.slice_mut(physical, length).expect("reached pages lie inside memory");
+            to.copy_from_slice(&bytes[done..done + length]);
+            done += length;
+        }
+        Ok(())
+    }
+}
+
+/// How much of `bytes` at `address` lies in one page.
+fn in_page(address: u64, bytes: usize) -> usize {
+    bytes.min((PAGE_BYTES - address % PAGE_BYTES) as usize)
+}

@@ -1,0 +1,66 @@
+//! Physical page frames of one process.
+
+use std::ops::Range;
+
+use chasqui_memory::FlatMemory;
+
+use super::PAGE_BYTES;
+
+/// Hands out frames of a range of physical memory: in order of address at first, then freed ones,
+/// the latest first. All frames it gives are zero.
+///
+/// Invariant: nobody else writes to the range, so what was never handed out is still zero.
+pub struct Frames {
+    range: Range<u64>,
+    /// First frame that was never handed out.
+    next: u64,
+    free: Vec<u64>,
+}
+
+impl Frames {
+    /// The frames that lie wholly in `range`.
+    pub fn new(range: Range<u64>) -> Frames {
+        let start = range.start.next_multiple_of(PAGE_BYTES);
+        let end = (range.end / PAGE_BYTES * PAGE_BYTES).max(start);
+        Frames { range: start..end, next: start, free: Vec::new() }
+    }
+
+    /// A zeroed frame's physical address; none when all are in use.
+    pub fn take(&mut self, memory: &mut FlatMemory) -> Option<u64> {
+        if let Some(frame) = self.free.pop() {
+            page_mut(memory, frame).fill(0);
+            return Some(frame);
+        }
+        if self.next == self.range.end {
+            return None;
+        }
+        self.next += PAGE_BYTES;
+        Some(self.next - PAGE_BYTES)
+    }
+
+    /// Takes a frame back.
+    pub fn give(&mut self, frame: u64) {
+        debug_assert!(self.contains(frame) && frame < self.next && frame.is_multiple_of(PAGE_BYTES));
+        self.free.push(frame);
+    }
+
+    /// Whether `physical` lies in the range.
+    pub fn contains(&self, physical: u64) -> bool {
+        self.range.contains(&physical)
+    }
+
+    /// Frames in use.
+    pub fn used(&self) -> u64 {
+        (self.next - self.range.start) / PAGE_BYTES - self.free.len() as u64
+    }
+
+    /// Frames in all.
+    pub fn total(&self) -> u64 {
+        (self.range.end - self.range.start) / PAGE_BYTES
+    }
+}
+
+/// The bytes of the frame at `physical`.
+pub fn page_mut(memory: &mut FlatMemory, physical: u64) -> &mut [u8] {
+    memory.slice_mut(physical, PAGE_BYTES as usize).expect("frames lie inside the node's memory")
+}

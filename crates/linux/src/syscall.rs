@@ -1,0 +1,192 @@
+//! System calls, served functionally. One file a family; this one has what they share.
+//!
+//! Numbers: Linux include/uapi/asm-generic/unistd.h, which RISC-V uses as it is.
+
+use std::path::Path;
+
+use chasqui_engine::Time;
+use chasqui_memory::FlatMemory;
+
+use crate::descriptors::Stream;
+use crate::errno::{Answer, Errno};
+use crate::process::Process;
+use crate::space::{Fault, FaultCause};
+
+mod calls;
+mod files;
+mod identity;
+pub(crate) mod limits;
+mod mapping;
+mod names;
+mod signals;
+mod status;
+mod threads;
+mod time;
+
+pub use time::EPOCH_S;
+
+/// What the simulator does for a process.
+pub trait Host {
+    /// Takes what the process writes to its standard output or error.
+    fn write(&mut self, stream: Stream, bytes: &[u8]);
+
+    /// Hears, once a number and process, of a system call that is not served.
+    fn report_unknown(&mut self, number: u64);
+
+    /// Whether the process may open (for `write`: change) the host's `path`; EACCES if not.
+    fn may_open(&mut self, path: &Path, write: bool) -> bool {
+        let _ = (path, write);
+        true
+    }
+}
+
+/// How a system call ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The process goes on with this in `a0`.
+    Return(i64),
+    /// The thread ends; with `group` the process.
+    Exit {
+        /// Exit status, 0 to 255.
+        status: i32,
+        /// Whether all threads end.
+        group: bool,
+    },
+    /// A signal strikes the process. Handlers are not run: it ends the process.
+    Signal(i32),
+    /// The process goes on at `until` with `value` in `a0`.
+    Sleep {
+        /// When.
+        until: Time,
+        /// What the call returns.
+        value: i64,
+    },
+    /// The process waits for another thread to wake it; it has none, so for ever.
+    Block(Wait),
+    /// Memory ran out while the call touched the process's memory.
+    OutOfMemory(Fault),
+}
+
+/// What a blocked process waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// `FUTEX_WAKE` on this address.
+    Futex {
+        /// Virtual address.
+        address: u64,
+    },
+}
+
+/// Why a call stops before it returns a value.
+enum Stop {
+    /// It returns this error.
+    Error(Errno),
+    /// It does not return, or not now.
+    Outcome(Outcome),
+}
+
+impl From<Errno> for Stop {
+    fn from(errno: Errno) -> Stop {
+        Stop::Error(errno)
+    }
+}
+
+impl From<std::io::Error> for Stop {
+    fn from(error: std::io::Error) -> Stop {
+        Stop::Error(error.into())
+    }
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Stop {
+        match fault.cause {
+            FaultCause::OutOfMemory { .. } => Stop::Outcome(Outcome::OutOfMemory(fault)),
+            _ => Stop::Error(Errno::EFAULT),
+        }
+    }
+}
+
+type Result<T> = std::result::Result<T, Stop>;
+
+/// A system call while it is served.
+struct Call<'a> {
+    process: &'a mut Process,
+    memory: &'a mut FlatMemory,
+    host: &'a mut dyn Host,
+    now: Time,
+    args: [u64; 6],
+}
+
+/// Longest path, its end included (Linux `PATH_MAX`).
+const PATH_BYTES_MAX: usize = 4096;
+
+impl Process {
+    /// Serves system call `number` (`a7`) with `args` (`a0` to `a5`) at time `now`.
+    pub fn syscall(
+        &mut self,
+        number: u64,
+        args: [u64; 6],
+        now: Time,
+        memory: &mut FlatMemory,
+        host: &mut dyn Host,
+    ) -> Outcome {
+        let mut call = Call { process: self, memory, host, now, args };
+        match call.serve(number) {
+            Ok(value) => Outcome::Return(value),
+            Err(Stop::Error(errno)) => Outcome::Return(-errno.0),
+            Err(Stop::Outcome(outcome)) => outcome,
+        }
+    }
+}
+
+impl Call<'_> {
+    /// Unknown calls are reported once.
+    fn unknown(&mut self, number: u64) -> Answer {
+        if !self.process.unknown.contains(&number) {
+            self.process.unknown.push(number);
+            self.host.report_unknown(number);
+        }
+        Err(Errno::ENOSYS)
+    }
+
+    fn read(&mut self, address: u64, buffer: &mut [u8]) -> Result<()> {
+        Ok(self.process.space.read_user(self.memory, address, buffer)?)
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
+        Ok(self.process.space.write_user(self.memory, address, bytes)?)
+    }
+
+    fn read_words<const N: usize>(&mut self, address: u64) -> Result<[u64; N]> {
+        let mut words = [0; N];
+        for (i, word) in words.iter_mut().enumerate() {
+            let mut bytes = [0; 8];
+            self.read(address.wrapping_add(i as u64 * 8), &mut bytes)?;
+            *word = u64::from_le_bytes(bytes);
+        }
+        Ok(words)
+    }
+
+    fn write_words(&mut self, address: u64, words: &[u64]) -> Result<()> {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.write(address, &bytes)
+    }
+
+    /// The path at `address`.
+    fn path(&mut self, address: u64) -> Result<String> {
+        let mut path = Vec::new();
+        while path.len() < PATH_BYTES_MAX {
+            // Up to the page's end: the next page may not be there.
+            let at = address.wrapping_add(path.len() as u64);
+            let mut part = vec![0; (64 - at % 64) as usize];
+            self.read(at, &mut part)?;
+            if let Some(end) = part.iter().position(|&byte| byte == 0) {
+                path.extend_from_slice(&part[..end]);
+                // Names are bytes to Linux; here they are text, as on every host we know.
+                return String::from_utf8(path).map_err(|_| Errno::ENOENT.into());
+            }
+            path.extend(part);
+        }
+        Err(Errno::ENAMETOOLONG.into())
+    }
+}

@@ -1,0 +1,150 @@
+//! What a machine is to the simulator, and how its nodes are put together.
+//!
+//! A machine is a folder under `machines/`: a machine file with values and sources, hardware (a network
+//! interface), software (its MPI device) and a [`Machine`] that builds it. A machine never imports
+//! another; what two need is here or further down.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use chasqui_abi::{ABI_VERSION, NI_MAGIC, NI_REGION_UNCACHED, NiIdentification, NiRegion};
+use chasqui_config::{Resolved, Schema};
+use chasqui_engine::{Engine, PartitionId};
+use chasqui_linux::{Elf, NiDevice, NiMapping, Options, Process};
+use chasqui_memory::{FlatMemory, PAGE_BYTES};
+use chasqui_ni::NetworkInterface;
+use chasqui_node::{Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec};
+
+mod network;
+
+pub use network::NetworkUnit;
+
+/// A program to run, on how many ranks, and what belongs to it.
+#[derive(Clone)]
+pub struct Job {
+    /// The program.
+    pub program: Arc<Elf>,
+    /// Its arguments, the program's name first.
+    pub arguments: Vec<String>,
+    /// Its environment, `NAME=value` each.
+    pub environment: Vec<String>,
+    /// Ranks.
+    pub ranks: u32,
+    /// Host directory where its relative paths begin.
+    pub directory: PathBuf,
+    /// Seed of the processes' random numbers.
+    pub seed: u64,
+    /// MPI calls of each rank kept for the timeline.
+    pub timeline_max: usize,
+    /// Where its output goes.
+    pub output: Arc<dyn Output>,
+}
+
+/// A machine with a job on it, at time 0.
+pub struct Built {
+    /// The engine with its partitions.
+    pub engine: Engine,
+    /// The nodes' partitions, in the order of ranks.
+    pub nodes: Vec<PartitionId>,
+    /// The network's partition, if it has one.
+    pub fabric: Option<PartitionId>,
+}
+
+/// A machine of the catalogue.
+pub trait Machine: Sync {
+    /// Its name: that of its folder.
+    fn name(&self) -> &'static str;
+    /// Text of its machine file.
+    fn file(&self) -> &'static str;
+    /// All its parameters.
+    fn schema(&self) -> Schema;
+    /// What in a configuration does not fit together, beyond what each parameter's declaration checks.
+    fn mistakes(&self, resolved: &Resolved) -> Vec<String>;
+    /// Ranks that it has room for.
+    fn ranks_max(&self, resolved: &Resolved) -> u32;
+    /// Builds it with `job` on it.
+    ///
+    /// # Errors
+    /// What does not fit, in words for the user.
+    fn build(&self, resolved: &Resolved, job: &Job) -> Result<Built, String>;
+}
+
+/// What differs from node to node of one machine.
+pub struct NodePlan<'a> {
+    /// The node's parameters.
+    pub configuration: &'a NodeConfiguration,
+    /// World rank of its process.
+    pub rank: u32,
+    /// Its network interface.
+    pub ni: Box<dyn NetworkInterface>,
+    /// Memory of the NI that the processor reaches by cacheable accesses [bytes]; it lies behind the DRAM.
+    pub ni_memory_bytes: u64,
+    /// MPI calls take no time of the processor's.
+    pub free_calls: bool,
+    /// Number of the first of its event ports.
+    pub first_port: u32,
+}
+
+/// Where the NI's cacheable memory begins: behind the DRAM.
+pub fn ni_memory_base(configuration: &NodeConfiguration) -> u64 {
+    configuration.dram.size.bytes().next_multiple_of(PAGE_BYTES)
+}
+
+/// The identification page of an NI for a process.
+fn identification(plan: &NodePlan<'_>, job: &Job) -> NiIdentification {
+    let mut page = NiIdentification {
+        magic: NI_MAGIC,
+        version: ABI_VERSION,
+        rank: plan.rank,
+        ranks: job.ranks,
+        line_bytes: plan.configuration.l1d.line.bytes() as u32,
+        timebase_hz: plan.configuration.core.timebase.hz() as u32,
+        ..Default::default()
+    };
+    for (slot, region) in page.regions.iter_mut().zip(plan.ni.regions()) {
+        let flags = if region.uncached() { NI_REGION_UNCACHED as u32 } else { 0 };
+        *slot = NiRegion { bytes: region.bytes, flags, reserved: 0 };
+    }
+    plan.ni.identify(&mut page);
+    page
+}
+
+/// Puts a node together, with its process loaded.
+///
+/// # Errors
+/// When the host has no memory for it, or the process does not fit.
+pub fn build_node(plan: NodePlan<'_>, job: &Job) -> Result<Node, String> {
+    let c = plan.configuration;
+    let dram_bytes = ni_memory_base(c);
+    let mut memory = FlatMemory::new(dram_bytes + plan.ni_memory_bytes)
+        .map_err(|e| format!("no address space for a node of {}: {e}", c.dram.size))?;
+    let regions = plan.ni.regions();
+    let mappings =
+        regions.iter().map(|r| NiMapping { physical: r.physical, bytes: r.bytes, uncached: r.uncached() });
+    let device =
+        NiDevice { identification: identification(&plan, job).to_bytes(), regions: mappings.collect() };
+    let mut options = Options::new(0..dram_bytes, job.directory.clone());
+    options.rank = plan.rank;
+    options.seed = job.seed;
+    options.stack_bytes = c.software.stack.bytes();
+    options.node_name = format!("node{}", plan.rank);
+    options.devices = vec![device];
+    let process = Process::new(&mut memory, job.program.clone(), &job.arguments, &job.environment, options)
+        .map_err(|e| e.to_string())?;
+    Ok(Node::new(NodeSpec {
+        configuration: c,
+        memory,
+        processor: ProcessorSpec {
+            process,
+            rank: plan.rank,
+            syscall_cycles: c.software.syscall.cycles(),
+            page_fault_cycles: c.software.page_fault.cycles(),
+            free_calls: plan.free_calls,
+            spin_skip: c.checks.spin_skip,
+            timeline_max: job.timeline_max,
+            output: job.output.clone(),
+        },
+        ni: plan.ni,
+        first_port: plan.first_port,
+    }))
+}

@@ -1,0 +1,182 @@
+//! Tags of a set-associative cache.
+
+/// Coherence state of a line (MESI).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum State {
+    /// Not here.
+    #[default]
+    Invalid,
+    /// Here, perhaps elsewhere too; clean.
+    Shared,
+    /// Here alone; clean.
+    Exclusive,
+    /// Here alone; memory is out of date.
+    Modified,
+}
+
+/// Size and shape of a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Capacity [bytes].
+    pub bytes: u64,
+    /// Lines a set.
+    pub ways: u32,
+    /// Length of a line [bytes].
+    pub line_bytes: u32,
+}
+
+impl Geometry {
+    /// Checks that the numbers make a cache.
+    ///
+    /// # Errors
+    /// A sentence that says what does not fit.
+    pub fn check(&self) -> Result<(), String> {
+        let Geometry { bytes, ways, line_bytes } = *self;
+        if !line_bytes.is_power_of_two() || !(8..=4096).contains(&line_bytes) {
+            return Err(format!("a line of {line_bytes} bytes is not a power of two from 8 to 4096"));
+        }
+        let set = u64::from(ways) * u64::from(line_bytes);
+        if ways == 0 || bytes % set != 0 || !(bytes / set).is_power_of_two() {
+            return Err(format!(
+                "{bytes} bytes of {ways} ways of {line_bytes}-byte lines do not make a power of two of sets"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// No entry of the hart's fast table.
+pub(crate) const NOT_FAST: u32 = u32::MAX;
+
+/// One way of one set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    /// Physical line address.
+    pub line: u64,
+    pub state: State,
+    /// A device has overwritten the line since it was fetched (coherence checker).
+    pub stale: bool,
+    /// The hart's fast-table entry for this line.
+    pub fast: u32,
+    /// When it was last used, in the owner's ticks.
+    pub stamp: u64,
+}
+
+const EMPTY: Way = Way { line: 0, state: State::Invalid, stale: false, fast: NOT_FAST, stamp: 0 };
+
+/// A cache: tags, states and recency, no data.
+pub struct Cache {
+    ways: Vec<Way>,
+    associativity: usize,
+    set_mask: u64,
+    line_shift: u32,
+}
+
+impl Cache {
+    /// An empty cache.
+    ///
+    /// # Panics
+    /// When [`Geometry::check`] refuses the geometry.
+    pub fn new(geometry: Geometry) -> Cache {
+        geometry.check().unwrap_or_else(|e| panic!("{e}"));
+        let sets = geometry.bytes / u64::from(geometry.ways) / u64::from(geometry.line_bytes);
+        Cache {
+            ways: vec![EMPTY; (sets * u64::from(geometry.ways)) as usize],
+            associativity: geometry.ways as usize,
+            set_mask: sets - 1,
+            line_shift: geometry.line_bytes.trailing_zeros(),
+        }
+    }
+
+    /// Length of a line [bytes].
+    pub fn line_bytes(&self) -> u64 {
+        1 << self.line_shift
+    }
+
+    /// Address of the line that holds `address`.
+    #[inline]
+    pub fn line_of(&self, address: u64) -> u64 {
+        address >> self.line_shift << self.line_shift
+    }
+
+    #[inline]
+    fn set(&self, line: u64) -> std::ops::Range<usize> {
+        let first = (line >> self.line_shift & self.set_mask) as usize * self.associativity;
+        first..first + self.associativity
+    }
+
+    /// Index of the way that holds `line`.
+    #[inline]
+    pub(crate) fn find(&self, line: u64) -> Option<usize> {
+        self.set(line).find(|&w| self.ways[w].state != State::Invalid && self.ways[w].line == line)
+    }
+
+    pub(crate) fn way(&self, index: usize) -> &Way {
+        &self.ways[index]
+    }
+
+    pub(crate) fn way_mut(&mut self, index: usize) -> &mut Way {
+        &mut self.ways[index]
+    }
+
+    /// State of the line at `line`.
+    pub fn state(&self, line: u64) -> State {
+        self.find(line).map_or(State::Invalid, |w| self.ways[w].state)
+    }
+
+    /// The way that a new line at `line` takes: an invalid one, else the least recently used.
+    /// `stamp_of` gives a way's recency.
+    pub(crate) fn victim(&self, line: u64, stamp_of: impl Fn(&Way) -> u64) -> usize {
+        let set = self.set(line);
+        if let Some(free) = set.clone().find(|&w| self.ways[w].state == State::Invalid) {
+            return free;
+        }
+        set.min_by_key(|&w| stamp_of(&self.ways[w])).expect("a set has ways")
+    }
+
+    /// Puts `line` in way `index`.
+    pub(crate) fn place(&mut self, index: usize, line: u64, state: State, stamp: u64) {
+        self.ways[index] = Way { line, state, stale: false, fast: NOT_FAST, stamp };
+    }
+
+    pub(crate) fn clear(&mut self, index: usize) -> Way {
+        std::mem::replace(&mut self.ways[index], EMPTY)
+    }
+
+    /// Lines held.
+    pub fn occupied(&self) -> usize {
+        self.ways.iter().filter(|w| w.state != State::Invalid).count()
+    }
+
+    /// Lines held, with their states.
+    pub fn lines(&self) -> impl Iterator<Item = (u64, State)> + '_ {
+        self.ways.iter().filter(|w| w.state != State::Invalid).map(|w| (w.line, w.state))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_replaces_its_least_recently_used_line() {
+        let mut cache = Cache::new(Geometry { bytes: 4 * 32 * 2, ways: 2, line_bytes: 32 });
+        for (stamp, line) in [(1, 0u64), (2, 4 * 32)] {
+            let way = cache.victim(line, |w| w.stamp);
+            cache.place(way, line, State::Exclusive, stamp);
+        }
+        let used = cache.find(0).unwrap();
+        cache.way_mut(used).stamp = 3;
+        let victim = cache.victim(8 * 32, |w| w.stamp);
+        assert_eq!(cache.way(victim).line, 4 * 32);
+        assert_eq!(cache.occupied(), 2);
+    }
+
+    #[test]
+    fn geometries_that_make_no_cache_are_refused() {
+        let g = |bytes, ways, line_bytes| Geometry { bytes, ways, line_bytes }.check();
+        assert!(g(16384, 4, 32).is_ok());
+        assert!(g(16384, 3, 32).unwrap_err().contains("power of two of sets"));
+        assert!(g(16384, 4, 24).unwrap_err().contains("line of 24"));
+    }
+}

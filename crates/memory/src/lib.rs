@@ -1,0 +1,19 @@
+//! Memory: what is stored ([`FlatMemory`]) and, beside it, how long access takes.
+//!
+//! Invariant: data lives in [`FlatMemory`] alone. Caches, TLBs and the write buffer hold tags and
+//! times; only the write buffer also holds the values of stores that nobody else may see yet.
+
+mod bus;
+mod cache;
+mod flat;
+mod port;
+mod tlb;
+
+pub use bus::{Bus, BusParameters, BusStatistics, Responder, Tenure};
+pub use cache::{Cache, Geometry, State};
+pub use flat::{FlatMemory, OutOfMemory};
+pub use port::{
+    BlockOperation, DEVICE_BASE, FastView, Fault, Incoherence, Port, PortParameters, PortStatistics, Request,
+    STALLS, Slot, Snoop, Snooped, Stall, Stop, order,
+};
+pub use tlb::{Access, PAGE_BYTES, Tlb, Translation, pte};

@@ -1,0 +1,577 @@
+//! The data side: loads, stores, atomics, fences, cache-block operations.
+
+use super::fast::FastView;
+use super::{
+    Access, BufferedStore, DEVICE_BASE, Fault, Incoherence, Observed, Port, Request, Slot, Stall, Stop, fast,
+};
+use crate::cache::State;
+use crate::tlb::PAGE_BYTES;
+
+/// Cache-block operations (Zicbom).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockOperation {
+    /// Write back if dirty; keep.
+    Clean,
+    /// Write back if dirty; drop.
+    Flush,
+    /// Drop (here it writes back too: user mode must not destroy others' data; privileged ISA, CMO 2.4).
+    Invalidate,
+}
+
+/// A fence's predecessor or successor set, as encoded: bits I, O, R, W from high to low.
+pub mod order {
+    /// Device output.
+    pub const O: u32 = 4;
+    /// Memory writes.
+    pub const W: u32 = 1;
+}
+
+enum Buffered {
+    /// The newest store to these bytes gives the whole value.
+    Forward(u64),
+    /// Some buffered store has part of it.
+    Overlap,
+    /// A buffered store has other bytes of the line.
+    SameLine,
+    /// Nothing.
+    None,
+}
+
+impl Port {
+    /// The table for the fast path, as things stand: call again after [`Port::set_timed`] or
+    /// [`Port::observe`].
+    #[inline]
+    pub fn view(&mut self) -> FastView {
+        let observe = self.observed.is_some();
+        let table = if self.timed { &mut self.data } else { &mut self.untimed };
+        FastView::new(table, &mut self.tick, observe)
+    }
+
+    /// Loads `bytes` at `va`, zero-extended.
+    pub fn load(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
+        self.load_slow(va, bytes, cycles)
+    }
+
+    /// Stores the low `bytes` of `value` at `va`.
+    pub fn store(&mut self, va: u64, bytes: u32, value: u64, cycles: &mut u64) -> Result<(), Stop> {
+        self.store_slow(va, bytes, value, cycles)
+    }
+
+    /// From now on remembers whether stores change memory and loads from devices may be repeated
+    /// (`true`), or stops remembering.
+    pub fn observe(&mut self, on: bool) {
+        self.observed = on.then_some(Observed { silent: true });
+    }
+
+    /// Since [`Port::observe`], every store rewrote the value that was there.
+    pub fn is_silent(&self) -> bool {
+        self.observed.is_some_and(|o| o.silent)
+    }
+
+    /// What is observed is not silent: an effect outside that a repetition would have again.
+    pub fn disturb(&mut self) {
+        if let Some(o) = &mut self.observed {
+            o.silent = false;
+        }
+    }
+
+    fn observe_store(&mut self, pa: u64, bytes: u32, value: u64) {
+        if self.observed.is_some() {
+            let mut old = [0; 8];
+            self.peek(pa, &mut old[..bytes as usize]);
+            if old[..bytes as usize] != value.to_le_bytes()[..bytes as usize] {
+                self.disturb();
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn load_slow(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
+        let granule = if self.timed { self.l1d.line_bytes() } else { PAGE_BYTES };
+        let first = (granule - (va & (granule - 1))).min(u64::from(bytes)) as u32;
+        if first < bytes {
+            // Crosses a line: two accesses, both of which must be here at once.
+            self.load_slow(va + u64::from(first), bytes - first, cycles)?;
+            let low = self.load_slow(va, first, cycles)?;
+            let high = self.load_slow(va + u64::from(first), bytes - first, cycles)?;
+            return Ok(low | high << (8 * first));
+        }
+        let (pa, permissions) = self.translate(va, Access::Read, cycles)?;
+        if pa >= DEVICE_BASE {
+            return self.load_device(va, pa, bytes, cycles);
+        }
+        if !self.timed {
+            self.make_untimed(va, pa, permissions);
+            return Ok(self.read_memory(pa, bytes));
+        }
+        let buffered = self.buffered(pa, bytes);
+        match buffered {
+            Buffered::Forward(value) => return Ok(value),
+            Buffered::Overlap => return Err(Stop::Wait(Stall::WriteBuffer)),
+            Buffered::SameLine if self.l1d.find(self.line(pa)).is_none() => {
+                return Err(Stop::Wait(Stall::WriteBuffer));
+            }
+            Buffered::SameLine | Buffered::None => {}
+        }
+        let way = self.obtain(self.line(pa), false, Stall::Data, cycles)?;
+        self.check_fresh(way, pa)?;
+        if matches!(buffered, Buffered::None) && !self.l1d.way(way).stale {
+            self.make_fast(way, va, pa, permissions);
+        } else {
+            self.touch(way);
+        }
+        Ok(self.read_memory(pa, bytes))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn store_slow(&mut self, va: u64, bytes: u32, value: u64, cycles: &mut u64) -> Result<(), Stop> {
+        let granule = if self.timed { self.l1d.line_bytes() } else { PAGE_BYTES };
+        let first = (granule - (va & (granule - 1))).min(u64::from(bytes)) as u32;
+        if first < bytes {
+            // Crosses a line: nothing may stop the second half once the first is done.
+            let (low, _) = self.translate(va, Access::Write, cycles)?;
+            let (high, _) = self.translate(va + u64::from(first), Access::Write, cycles)?;
+            if low >= DEVICE_BASE || high >= DEVICE_BASE {
+                return Err(Stop::Fault(Fault::DeviceAlignment { address: va }));
+            }
+            if self.timed && self.write_buffer.len() + 2 > self.parameters.write_buffer_entries.max(2) {
+                return Err(Stop::Wait(Stall::WriteBuffer));
+            }
+            self.store_slow(va, first, value, cycles)?;
+            return self.store_slow(va + u64::from(first), bytes - first, value >> (8 * first), cycles);
+        }
+        let (pa, permissions) = self.translate(va, Access::Write, cycles)?;
+        if pa >= DEVICE_BASE {
+            self.disturb();
+            return self.store_device(va, pa, bytes, value, cycles);
+        }
+        self.observe_store(pa, bytes, value);
+        if !self.timed {
+            self.make_untimed(va, pa, permissions);
+            self.write_memory(pa, bytes, value);
+            return Ok(());
+        }
+        let line = self.line(pa);
+        let owned = self.l1d.find(line).filter(|&w| self.l1d.way(w).state >= State::Exclusive);
+        if let (Some(way), false) = (owned, self.is_buffered(line)) {
+            self.check_fresh(way, pa)?;
+            if self.l1d.way(way).state != State::Modified {
+                self.l1d.way_mut(way).state = State::Modified;
+                self.changes += 1;
+            }
+            self.write_memory(pa, bytes, value);
+            self.make_fast(way, va, pa, permissions);
+            return Ok(());
+        }
+        if self.write_buffer.len() >= self.parameters.write_buffer_entries {
+            return Err(Stop::Wait(Stall::WriteBuffer));
+        }
+        self.buffer_store(pa, bytes, value, *cycles);
+        Ok(())
+    }
+
+    fn make_untimed(&mut self, va: u64, pa: u64, permissions: u64) {
+        let granule = va & self.untimed.granule_mask;
+        let index = self.untimed.index(va) as u32;
+        let writable = permissions & Access::Write.bit() != 0;
+        let line = fast::FastLine {
+            load: if permissions & Access::Read.bit() != 0 { granule } else { fast::NOTHING },
+            store: if writable { granule } else { fast::NOTHING },
+            delta: (self.base as u64).wrapping_add(pa).wrapping_sub(va),
+            stamp: 0,
+        };
+        self.untimed.set(index, line, 0);
+    }
+
+    fn check_fresh(&self, way: usize, pa: u64) -> Result<(), Stop> {
+        if self.l1d.way(way).stale {
+            return Err(Stop::Fault(Fault::Incoherent(Incoherence::StaleHit { address: pa })));
+        }
+        Ok(())
+    }
+
+    // --- the write buffer -----------------------------------------------------------------------
+
+    fn is_buffered(&self, line: u64) -> bool {
+        self.write_buffer.iter().any(|s| self.line(s.address) == line)
+    }
+
+    fn buffered(&self, pa: u64, bytes: u32) -> Buffered {
+        if self.write_buffer.is_empty() {
+            return Buffered::None;
+        }
+        let end = pa + u64::from(bytes);
+        // What was applied ahead of its time is in memory, or newer data are.
+        for store in self.write_buffer.iter().rev().filter(|s| !s.applied) {
+            let store_end = store.address + u64::from(store.bytes);
+            if store.address <= pa && end <= store_end {
+                let value = store.value >> (8 * (pa - store.address));
+                let mask = if bytes == 8 { u64::MAX } else { (1 << (8 * bytes)) - 1 };
+                return Buffered::Forward(value & mask);
+            }
+            if store.address < end && pa < store_end {
+                return Buffered::Overlap;
+            }
+        }
+        if self.is_buffered(self.line(pa)) { Buffered::SameLine } else { Buffered::None }
+    }
+
+    fn buffer_store(&mut self, pa: u64, bytes: u32, value: u64, cycle: u64) {
+        self.statistics.l1d_store_misses += 1;
+        // Later accesses to the line must look into the buffer.
+        if let Some(way) = self.l1d.find(self.line(pa)) {
+            let index = self.l1d.way(way).fast;
+            if index != crate::cache::NOT_FAST {
+                self.drop_fast_data(index);
+            }
+        }
+        self.write_buffer.push_back(BufferedStore { address: pa, bytes, value, applied: false });
+        self.changes += 1;
+        if self.under_way[Slot::WriteBuffer as usize].is_none() {
+            self.drain(cycle);
+        }
+    }
+
+    /// Writes what may be written and asks for what the oldest store lacks.
+    pub(super) fn drain(&mut self, cycle: u64) {
+        while let Some(&store) = self.write_buffer.front() {
+            let line = self.line(store.address);
+            let state = self.l1d.state(line);
+            if state >= State::Exclusive {
+                let way = self.l1d.find(line).expect("a line in some state");
+                self.l1d.way_mut(way).state = State::Modified;
+                if !store.applied {
+                    self.write_memory(store.address, store.bytes, store.value);
+                }
+                self.touch(way);
+                self.write_buffer.pop_front();
+                self.changes += 1;
+                continue;
+            }
+            let l2_state = self.l2.as_ref().map_or(State::Invalid, |l2| l2.state(l2.line_of(line)));
+            let request = if l2_state >= State::Exclusive {
+                Request::OwnFromL2
+            } else {
+                Request::Own { line, upgrade: state == State::Shared }
+            };
+            self.request(cycle, Slot::WriteBuffer, request);
+            return;
+        }
+    }
+
+    // --- lines ----------------------------------------------------------------------------------
+
+    /// The way of the data cache with `line`, fetched from the L2 if it is there; else a request.
+    pub(super) fn obtain(
+        &mut self,
+        line: u64,
+        exclusive: bool,
+        stall: Stall,
+        cycles: &mut u64,
+    ) -> Result<usize, Stop> {
+        let least = if exclusive { State::Exclusive } else { State::Shared };
+        if let Some(way) = self.l1d.find(line).filter(|&w| self.l1d.way(w).state >= least) {
+            return Ok(way);
+        }
+        if self.under_way[Slot::Blocking as usize].is_some() {
+            return Err(Stop::Wait(stall));
+        }
+        let l2_way = self.l2.as_ref().and_then(|l2| l2.find(l2.line_of(line)));
+        if let Some(l2_way) = l2_way {
+            let l2 = self.l2.as_mut().expect("just found");
+            let state = l2.way(l2_way).state;
+            if state >= least {
+                self.tick += 1;
+                l2.way_mut(l2_way).stamp = self.tick;
+                self.statistics.l1d_load_misses += 1;
+                self.statistics.l2_hits += 1;
+                *cycles += self.parameters.l2_cycles;
+                let state = if state == State::Shared { State::Shared } else { State::Exclusive };
+                return Ok(self.place_data_line(line, state));
+            }
+        }
+        self.request(*cycles, Slot::Blocking, Request::Fill { line, data: true, exclusive });
+        Err(Stop::Wait(stall))
+    }
+
+    pub(super) fn place_data_line(&mut self, line: u64, state: State) -> usize {
+        self.tick += 1;
+        self.changes += 1;
+        let stamp = self.tick;
+        if let Some(way) = self.l1d.find(line) {
+            let way_state = self.l1d.way_mut(way);
+            way_state.state = state;
+            way_state.stamp = stamp;
+            return way;
+        }
+        let table = &self.data;
+        let way = self.l1d.victim(line, |w| {
+            if w.fast == crate::cache::NOT_FAST { w.stamp } else { w.stamp.max(table.at(w.fast).stamp) }
+        });
+        if self.l1d.way(way).state != State::Invalid {
+            self.statistics.l1d_replacements += 1;
+            let victim = self.l1d.way(way).line;
+            self.evict_data(victim);
+        }
+        self.l1d.place(way, line, state, stamp);
+        way
+    }
+
+    /// Drops `line` from the data cache; dirty, it goes to the L2 or is posted for the bus.
+    pub(super) fn evict_data(&mut self, line: u64) {
+        let Some(old) = self.remove_data(line) else { return };
+        if old != State::Modified {
+            return;
+        }
+        self.statistics.l1d_writebacks += 1;
+        if let Some(l2) = &mut self.l2 {
+            let way = l2.find(l2.line_of(line)).expect("the L2 is inclusive");
+            l2.way_mut(way).state = State::Modified;
+        } else {
+            let bytes = self.l1d.line_bytes() as u32;
+            self.post(Request::WriteBack { line, bytes, flush: false });
+        }
+    }
+
+    /// Drops `line` from the data cache and says in which state it was.
+    pub(super) fn remove_data(&mut self, line: u64) -> Option<State> {
+        let way = self.l1d.find(line)?;
+        let index = self.l1d.way(way).fast;
+        if index != crate::cache::NOT_FAST {
+            self.drop_fast_data(index);
+        }
+        if self.reservation == Some(line) {
+            self.reservation = None;
+        }
+        self.changes += 1;
+        Some(self.l1d.clear(way).state)
+    }
+
+    // --- atomics --------------------------------------------------------------------------------
+
+    /// The physical address of an atomic operation, its line held for writing and every earlier store
+    /// done.
+    fn own(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
+        if !va.is_multiple_of(u64::from(bytes)) {
+            return Err(Stop::Fault(Fault::Atomic { address: va }));
+        }
+        let (pa, _) = self.translate(va, Access::Write, cycles)?;
+        if pa >= DEVICE_BASE {
+            return Err(Stop::Fault(Fault::Atomic { address: va }));
+        }
+        if !self.timed {
+            return Ok(pa);
+        }
+        if !self.write_buffer.is_empty() {
+            return Err(Stop::Wait(Stall::WriteBuffer));
+        }
+        let way = self.obtain(self.line(pa), true, Stall::Data, cycles)?;
+        self.check_fresh(way, pa)?;
+        self.touch(way);
+        *cycles += self.parameters.atomic_cycles;
+        Ok(pa)
+    }
+
+    /// Atomically replaces the `bytes` at `va` by `f` of them; returns the old value, zero-extended.
+    pub fn atomic(
+        &mut self,
+        va: u64,
+        bytes: u32,
+        cycles: &mut u64,
+        f: impl FnOnce(u64) -> u64,
+    ) -> Result<u64, Stop> {
+        let pa = self.own(va, bytes, cycles)?;
+        let old = self.read_memory(pa, bytes);
+        self.write_owned(pa, bytes, f(old));
+        Ok(old)
+    }
+
+    fn write_owned(&mut self, pa: u64, bytes: u32, value: u64) {
+        if let Some(way) = self.l1d.find(self.line(pa)).filter(|_| self.timed) {
+            self.l1d.way_mut(way).state = State::Modified;
+        }
+        self.changes += 1;
+        self.observe_store(pa, bytes, value);
+        self.write_memory(pa, bytes, value);
+    }
+
+    /// `lr`: loads and reserves the line.
+    pub fn load_reserved(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
+        let pa = self.own(va, bytes, cycles)?;
+        self.reservation = Some(self.line(pa));
+        Ok(self.read_memory(pa, bytes))
+    }
+
+    /// `sc`: stores if the reservation still holds; true if it did.
+    pub fn store_conditional(
+        &mut self,
+        va: u64,
+        bytes: u32,
+        value: u64,
+        cycles: &mut u64,
+    ) -> Result<bool, Stop> {
+        let pa = self.own(va, bytes, cycles)?;
+        let holds = self.reservation.take() == Some(self.line(pa));
+        if holds {
+            self.write_owned(pa, bytes, value);
+        }
+        Ok(holds)
+    }
+
+    // --- order and cache control ----------------------------------------------------------------
+
+    /// `fence predecessor, successor`.
+    pub fn fence(&mut self, predecessor: u32, cycles: &mut u64) -> Result<(), Stop> {
+        if !self.timed {
+            return Ok(());
+        }
+        if predecessor & order::W != 0 && !self.write_buffer.is_empty() {
+            return Err(Stop::Wait(Stall::WriteBuffer));
+        }
+        let awaited = |r: &Request| match r {
+            Request::UncachedStore { .. } => predecessor & order::O != 0,
+            Request::WriteBack { flush, .. } => *flush && predecessor & order::W != 0,
+            _ => false,
+        };
+        if self.posted.iter().any(awaited) {
+            return Err(Stop::Wait(Stall::Posted));
+        }
+        self.statistics.fences += 1;
+        *cycles += self.parameters.fence_cycles;
+        Ok(())
+    }
+
+    /// A cache-block operation on the line that holds `va`.
+    pub fn block(&mut self, operation: BlockOperation, va: u64, cycles: &mut u64) -> Result<(), Stop> {
+        let (pa, _) = self.translate(va, Access::Read, cycles)?;
+        if !self.timed || pa >= DEVICE_BASE {
+            return Ok(());
+        }
+        let line = self.line(pa);
+        if self.is_buffered(line) {
+            return Err(Stop::Wait(Stall::WriteBuffer));
+        }
+        let state = self.l1d.state(line);
+        let l2_line = self.l2.as_ref().map(|l2| (l2.line_of(line), l2.line_bytes()));
+        let l2_dirty =
+            l2_line.is_some_and(|(l, _)| self.l2.as_ref().expect("has a line").state(l) == State::Modified);
+        let dirty = state == State::Modified || l2_dirty;
+        if dirty && self.posted.len() >= self.parameters.posted_entries {
+            return Err(Stop::Wait(Stall::Posted));
+        }
+        let (flush_line, bytes) = l2_line.unwrap_or((line, self.l1d.line_bytes()));
+        if operation == BlockOperation::Clean {
+            self.snoop(super::Snoop::Read, flush_line, bytes as u32);
+        } else {
+            self.drop_block(flush_line, bytes);
+        }
+        if dirty {
+            self.statistics.l1d_writebacks += 1;
+            self.post_at(Request::WriteBack { line: flush_line, bytes: bytes as u32, flush: true }, *cycles);
+        }
+        self.statistics.flushes += 1;
+        *cycles += self.parameters.flush_cycles;
+        Ok(())
+    }
+
+    /// Drops `bytes` from `line` on from every cache of this hart.
+    pub(super) fn drop_block(&mut self, line: u64, bytes: u64) {
+        for l1 in (line..line + bytes).step_by(self.l1d.line_bytes() as usize) {
+            self.remove_data(l1);
+        }
+        if let Some(l2) = &mut self.l2
+            && let Some(way) = l2.find(line)
+        {
+            l2.clear(way);
+            self.changes += 1;
+        }
+    }
+
+    // --- devices --------------------------------------------------------------------------------
+
+    fn load_device(&mut self, va: u64, pa: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
+        if !va.is_multiple_of(u64::from(bytes)) {
+            return Err(Stop::Fault(Fault::DeviceAlignment { address: va }));
+        }
+        if let Some((address, value)) = self.reply.take() {
+            if address == pa {
+                return Ok(value);
+            }
+            self.reply = None;
+        }
+        // Accesses to a device stay in order (strongly ordered I/O, unprivileged ISA 17.1).
+        if self.posted.iter().any(|r| matches!(r, Request::UncachedStore { .. })) {
+            return Err(Stop::Wait(Stall::Posted));
+        }
+        if self.under_way[Slot::Blocking as usize].is_none() {
+            self.statistics.uncached_loads += 1;
+            self.request(*cycles, Slot::Blocking, Request::UncachedLoad { address: pa, bytes });
+        }
+        Err(Stop::Wait(Stall::Uncached))
+    }
+
+    fn store_device(
+        &mut self,
+        va: u64,
+        pa: u64,
+        bytes: u32,
+        value: u64,
+        cycles: &mut u64,
+    ) -> Result<(), Stop> {
+        if !va.is_multiple_of(u64::from(bytes)) {
+            return Err(Stop::Fault(Fault::DeviceAlignment { address: va }));
+        }
+        let value = if bytes == 8 { value } else { value & ((1 << (8 * bytes)) - 1) };
+        if !self.timed {
+            // Served at once, past whatever is on its way to the bus.
+            self.statistics.uncached_stores += 1;
+            self.requests.push((*cycles, Slot::Posted, Request::UncachedStore { address: pa, bytes, value }));
+            return Ok(());
+        }
+        if self.posted.len() >= self.parameters.posted_entries {
+            return Err(Stop::Wait(Stall::Posted));
+        }
+        if self.parameters.check_coherence {
+            self.check_passing(pa)?;
+        }
+        self.statistics.uncached_stores += 1;
+        self.post_at(Request::UncachedStore { address: pa, bytes, value }, *cycles);
+        Ok(())
+    }
+
+    /// A device store at `pa` must not pass older stores or flushes.
+    fn check_passing(&self, pa: u64) -> Result<(), Stop> {
+        let flush = self.posted.iter().find_map(|r| match r {
+            Request::WriteBack { line, flush: true, .. } => Some(*line),
+            _ => None,
+        });
+        match self.write_buffer.front().map(|s| s.address).or(flush) {
+            None => Ok(()),
+            Some(older) => {
+                Err(Stop::Fault(Fault::Incoherent(Incoherence::DevicePassesStore { address: pa, older })))
+            }
+        }
+    }
+
+    fn post(&mut self, request: Request) {
+        // An eviction happens as its line's successor is placed: the request follows at that time.
+        self.posted.push_back(request);
+        self.changes += 1;
+    }
+
+    fn post_at(&mut self, request: Request, cycle: u64) {
+        self.post(request);
+        self.issue_posted(cycle);
+    }
+
+    /// Asks the bus for the oldest posted transaction, if none is under way.
+    pub(super) fn issue_posted(&mut self, cycle: u64) {
+        if self.under_way[Slot::Posted as usize].is_none()
+            && let Some(&request) = self.posted.front()
+        {
+            self.request(cycle, Slot::Posted, request);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The table that answers most accesses with one compare.
+//!
+//! An entry says: this virtual granule translates, the access is permitted, the line is in the L1
+//! cache in a state that allows it, nothing is in the write buffer for it, no checker watches it.
+//! Everything rare is folded into the tag by not being there.
+
+/// A tag that no access forms: granules are at least 16 bytes, so bit 3 of a tag is never set.
+pub(crate) const NOTHING: u64 = u64::MAX;
+
+/// One entry.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct FastLine {
+    /// Virtual granule that may be loaded from.
+    pub load: u64,
+    /// Virtual granule that may be stored to.
+    pub store: u64,
+    /// Host address minus virtual address.
+    pub delta: u64,
+    /// When it was last used, for the cache's replacement.
+    pub stamp: u64,
+}
+
+const EMPTY: FastLine = FastLine { load: NOTHING, store: NOTHING, delta: 0, stamp: 0 };
+
+/// A direct-mapped table of granules: lines when caches are timed, pages when they are not.
+pub(crate) struct FastTable {
+    lines: Vec<FastLine>,
+    /// Owner of each entry: index of the cache way.
+    ways: Vec<u32>,
+    pub shift: u32,
+    pub granule_mask: u64,
+}
+
+impl FastTable {
+    pub fn new(entries: usize, granule_bytes: u64) -> FastTable {
+        assert!(entries.is_power_of_two() && granule_bytes.is_power_of_two() && granule_bytes >= 16);
+        FastTable {
+            lines: vec![EMPTY; entries],
+            ways: vec![u32::MAX; entries],
+            shift: granule_bytes.trailing_zeros(),
+            granule_mask: !(granule_bytes - 1),
+        }
+    }
+
+    #[inline(always)]
+    pub fn index(&self, va: u64) -> usize {
+        (va >> self.shift) as usize & (self.lines.len() - 1)
+    }
+
+    #[inline(always)]
+    pub fn entry(&mut self, va: u64) -> &mut FastLine {
+        let index = self.index(va);
+        // SAFETY: `index` is masked by the length, a power of two.
+        unsafe { self.lines.get_unchecked_mut(index) }
+    }
+
+    pub fn at(&self, index: u32) -> &FastLine {
+        &self.lines[index as usize]
+    }
+
+    pub fn at_mut(&mut self, index: u32) -> &mut FastLine {
+        &mut self.lines[index as usize]
+    }
+
+    /// The way that owns entry `index`.
+    pub fn owner(&self, index: u32) -> Option<u32> {
+        (self.lines[index as usize].load != NOTHING).then(|| self.ways[index as usize])
+    }
+
+    pub fn set(&mut self, index: u32, line: FastLine, way: u32) {
+        self.lines[index as usize] = line;
+        self.ways[index as usize] = way;
+    }
+
+    pub fn remove(&mut self, index: u32) {
+        self.lines[index as usize] = EMPTY;
+    }
+
+    pub fn clear(&mut self) {
+        self.lines.fill(EMPTY);
+    }
+}
+
+/// A table as the hart's loop holds it: a few registers.
+#[derive(Clone, Copy)]
+pub struct FastView {
+    lines: *mut FastLine,
+    tick: *mut u64,
+    index_mask: u64,
+    granule_mask: u64,
+    shift: u32,
+    /// Ones while stores are observed: then none takes the fast path.
+    guard: u64,
+}
+
+impl FastView {
+    pub(super) fn new(table: &mut FastTable, tick: *mut u64, observe: bool) -> FastView {
+        FastView {
+            lines: table.lines.as_mut_ptr(),
+            tick,
+            index_mask: table.lines.len() as u64 - 1,
+            granule_mask: table.granule_mask,
+            shift: table.shift,
+            guard: if observe { u64::MAX } else { 0 },
+        }
+    }
+
+    /// The entry for `va`, used now.
+    ///
+    /// # Safety
+    /// The port that made the view must be alive and not borrowed elsewhere.
+    #[inline(always)]
+    unsafe fn entry(&self, va: u64) -> *mut FastLine {
+        // SAFETY: the index is masked by the length.
+        unsafe { self.lines.add((va >> self.shift & self.index_mask) as usize) }
+    }
+
+    /// Loads `N` bytes at `va`, zero-extended, if the table answers.
+    ///
+    /// # Safety
+    /// The port that made the view must be alive and not borrowed elsewhere.
+    #[inline(always)]
+    pub unsafe fn load<const N: usize>(&self, va: u64) -> Option<u64> {
+        // SAFETY: an entry maps its whole granule of host memory, and a matching tag means that `va` is
+        // aligned within it; `tick` points into the same live port.
+        unsafe {
+            let entry = self.entry(va);
+            if (*entry).load != va & (self.granule_mask | (N as u64 - 1)) {
+                return None;
+            }
+            *self.tick += 1;
+            (*entry).stamp = *self.tick;
+            let host = va.wrapping_add((*entry).delta) as *const u8;
+            Some(match N {
+                1 => u64::from(*host),
+                2 => u64::from(u16::from_le(*host.cast())),
+                4 => u64::from(u32::from_le(*host.cast())),
+                _ => u64::from_le(*host.cast()),
+            })
+        }
+    }
+
+    /// Stores the low `N` bytes of `value` at `va` if the table allows it; false if not.
+    ///
+    /// # Safety
+    /// As for [`FastView::load`].
+    #[inline(always)]
+    pub unsafe fn store<const N: usize>(&self, va: u64, value: u64) -> bool {
+        // SAFETY: as in `load`.
+        unsafe {
+            let entry = self.entry(va);
+            if (*entry).store | self.guard != va & (self.granule_mask | (N as u64 - 1)) {
+                return false;
+            }
+            *self.tick += 1;
+            (*entry).stamp = *self.tick;
+            let host = va.wrapping_add((*entry).delta) as *mut u8;
+            match N {
+                1 => *host = value as u8,
+                2 => *host.cast() = (value as u16).to_le(),
+                4 => *host.cast() = (value as u32).to_le(),
+                _ => *host.cast() = value.to_le(),
+            }
+            true
+        }
+    }
+}

@@ -1,0 +1,552 @@
+//! A hart's port to memory: translation, L1 caches, L2, write buffer and posted transactions.
+//!
+//! Most accesses are answered from the [`fast`] table. The rest come here and either end with a
+//! value (perhaps some cycles later), or with a [`Stop`]: the hart must wait for the bus, and then
+//! executes the same instruction again. Retrying keeps the hart without hidden state; what must
+//! survive a retry (the walker's place, the reply of an uncached load) is kept in the port.
+
+mod bus_side;
+mod data;
+mod fast;
+mod fetch;
+mod translate;
+
+use std::collections::VecDeque;
+
+use crate::cache::{Cache, Geometry, State};
+use crate::tlb::{Access, Tlb};
+use crate::{FlatMemory, PAGE_BYTES};
+pub use bus_side::{Snoop, Snooped};
+pub use data::{BlockOperation, order};
+use fast::FastTable;
+pub use fast::FastView;
+use translate::Walk;
+
+/// Physical addresses from here on are devices: uncached.
+pub const DEVICE_BASE: u64 = 1 << 40;
+
+/// Sizes and costs of a port. Cycles are the hart's.
+#[derive(Clone, Debug)]
+pub struct PortParameters {
+    /// Level-1 instruction cache.
+    pub l1i: Geometry,
+    /// Level-1 data cache.
+    pub l1d: Geometry,
+    /// Unified level-2 cache, inclusive.
+    pub l2: Option<Geometry>,
+    /// Cycles of an access that hits in the L2.
+    pub l2_cycles: u64,
+    /// Entries and ways of the instruction TLB.
+    pub itlb: (u32, u32),
+    /// Entries and ways of the data TLB.
+    pub dtlb: (u32, u32),
+    /// Cycles for each level of a page-table walk, beside its load's misses.
+    pub walk_cycles: u64,
+    /// Stores that may wait for permission.
+    pub write_buffer_entries: usize,
+    /// Uncached stores and flushes that may wait for the bus.
+    pub posted_entries: usize,
+    /// Cycles of a fence, beside what it waits for.
+    pub fence_cycles: u64,
+    /// Cycles of a cache-block operation.
+    pub flush_cycles: u64,
+    /// Cycles of an atomic operation, beside what it waits for.
+    pub atomic_cycles: u64,
+    /// Report accesses that a coherent machine would get wrong.
+    pub check_coherence: bool,
+}
+
+/// Why an instruction did not complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The hart waits for something of its port to finish, then tries again.
+    Wait(Stall),
+    /// The instruction can't complete.
+    Fault(Fault),
+}
+
+/// What a hart waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stall {
+    /// A data line.
+    Data,
+    /// An instruction line.
+    Instruction,
+    /// A line with page-table entries.
+    Walk,
+    /// An uncached load.
+    Uncached,
+    /// Room in the write buffer, or its draining.
+    WriteBuffer,
+    /// Room among the posted transactions, or their draining.
+    Posted,
+}
+
+/// Number of [`Stall`] reasons.
+pub const STALLS: usize = 6;
+
+/// What is wrong with an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The page tables do not allow it (perhaps not yet).
+    Page {
+        /// Virtual address.
+        address: u64,
+        /// What was tried.
+        access: Access,
+    },
+    /// An atomic operation that is not naturally aligned, or not in cacheable memory.
+    Atomic {
+        /// Virtual address.
+        address: u64,
+    },
+    /// An access to a device that crosses its natural alignment.
+    DeviceAlignment {
+        /// Virtual address.
+        address: u64,
+    },
+    /// The coherence checker objects.
+    Incoherent(Incoherence),
+}
+
+/// What the coherence checker reports. Functional memory is always up to date, so without this a
+/// forgotten flush or fence would do no harm here, and only here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Incoherence {
+    /// A device reads a line that is dirty in a cache which it does not snoop.
+    DeviceReadsDirty {
+        /// Physical address.
+        address: u64,
+    },
+    /// The hart hits a line that a device has overwritten since.
+    StaleHit {
+        /// Physical address.
+        address: u64,
+    },
+    /// A store to a device passes an older buffered store or flush: a fence is missing.
+    DevicePassesStore {
+        /// Physical address of the device store.
+        address: u64,
+        /// Physical address of the older store or flush.
+        older: u64,
+    },
+}
+
+/// A transaction that a port asks of the bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Fetch a line for an instruction that waits.
+    Fill {
+        /// Physical line address.
+        line: u64,
+        /// For the data side; else for instructions.
+        data: bool,
+        /// With the right to write.
+        exclusive: bool,
+    },
+    /// Fetch the line of the oldest buffered store, or the right to write it.
+    Own {
+        /// Physical line address.
+        line: u64,
+        /// The line is here, shared: only the right is missing.
+        upgrade: bool,
+    },
+    /// The L2 has the line of the oldest buffered store: no bus, only its latency.
+    OwnFromL2,
+    /// Write a dirty line back.
+    WriteBack {
+        /// Physical line address.
+        line: u64,
+        /// Length [bytes].
+        bytes: u32,
+        /// It was flushed by the program, not evicted.
+        flush: bool,
+    },
+    /// A posted uncached store.
+    UncachedStore {
+        /// Physical address.
+        address: u64,
+        /// Length [bytes].
+        bytes: u32,
+        /// Value.
+        value: u64,
+    },
+    /// An uncached load, for an instruction that waits.
+    UncachedLoad {
+        /// Physical address.
+        address: u64,
+        /// Length [bytes].
+        bytes: u32,
+    },
+}
+
+/// The three transactions that a port may have under way at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Slot {
+    /// For the instruction that waits.
+    Blocking,
+    /// For the oldest buffered store.
+    WriteBuffer,
+    /// The oldest posted transaction.
+    Posted,
+}
+
+/// What is remembered while a polling loop is observed.
+#[derive(Clone, Copy, Debug)]
+struct Observed {
+    silent: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct BufferedStore {
+    address: u64,
+    bytes: u32,
+    value: u64,
+    /// Written to memory already, when caches were switched off.
+    applied: bool,
+}
+
+/// Counters of a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortStatistics {
+    /// Instruction lines missed in the L1.
+    pub l1i_misses: u64,
+    /// Loads that missed in the L1.
+    pub l1d_load_misses: u64,
+    /// Stores that missed in the L1, or hit a shared line.
+    pub l1d_store_misses: u64,
+    /// Lines that the data cache replaced.
+    pub l1d_replacements: u64,
+    /// Dirty lines that left the data cache by replacement or flush.
+    pub l1d_writebacks: u64,
+    /// Lines that others' transactions took from the data cache.
+    pub l1d_invalidations: u64,
+    /// L1 misses that hit in the L2.
+    pub l2_hits: u64,
+    /// L1 misses that missed in the L2 too.
+    pub l2_misses: u64,
+    /// Walks for instructions.
+    pub itlb_misses: u64,
+    /// Walks for data.
+    pub dtlb_misses: u64,
+    /// Uncached loads.
+    pub uncached_loads: u64,
+    /// Uncached stores.
+    pub uncached_stores: u64,
+    /// Cache-block operations.
+    pub flushes: u64,
+    /// Fences.
+    pub fences: u64,
+}
+
+/// A hart's port.
+pub struct Port {
+    parameters: PortParameters,
+    /// Host address of physical address 0, and bytes of functional memory there.
+    base: *mut u8,
+    memory_bytes: u64,
+    /// Physical address of the root page table.
+    root: u64,
+    l1i: Cache,
+    l1d: Cache,
+    l2: Option<Cache>,
+    itlb: Tlb,
+    dtlb: Tlb,
+    /// Fast tables: data by line, instructions by line, data by page (caches off).
+    data: FastTable,
+    instructions: FastTable,
+    untimed: FastTable,
+    timed: bool,
+    tick: u64,
+    walk: Option<Walk>,
+    write_buffer: VecDeque<BufferedStore>,
+    posted: VecDeque<Request>,
+    under_way: [Option<Request>; 3],
+    /// Requests not yet taken by the bus, with the cycle at which each was made.
+    requests: Vec<(u64, Slot, Request)>,
+    reply: Option<(u64, u64)>,
+    reservation: Option<u64>,
+    observed: Option<Observed>,
+    /// Counts changes of cache, TLB and buffer state: equal values mean that nothing changed.
+    changes: u64,
+    /// What happened so far.
+    pub statistics: PortStatistics,
+}
+
+// SAFETY: `base` points into the `FlatMemory` of the port's own coherence domain, which one host
+// thread runs at a time.
+unsafe impl Send for Port {}
+
+impl Port {
+    /// A port onto `memory` with empty caches. `memory` must outlive the port and not move its
+    /// mapping ([`FlatMemory`] never does).
+    pub fn new(parameters: PortParameters, memory: &mut FlatMemory) -> Port {
+        let p = &parameters;
+        Port {
+            base: memory.base(),
+            memory_bytes: memory.bytes(),
+            root: 0,
+            l1i: Cache::new(p.l1i),
+            l1d: Cache::new(p.l1d),
+            l2: p.l2.map(Cache::new),
+            itlb: Tlb::new(p.itlb.0, p.itlb.1),
+            dtlb: Tlb::new(p.dtlb.0, p.dtlb.1),
+            data: FastTable::new(1024, u64::from(p.l1d.line_bytes)),
+            instructions: FastTable::new(512, u64::from(p.l1i.line_bytes)),
+            untimed: FastTable::new(256, PAGE_BYTES),
+            timed: true,
+            tick: 0,
+            walk: None,
+            write_buffer: VecDeque::with_capacity(p.write_buffer_entries),
+            posted: VecDeque::new(),
+            under_way: [None; 3],
+            requests: Vec::with_capacity(4),
+            reply: None,
+            reservation: None,
+            observed: None,
+            changes: 0,
+            statistics: PortStatistics::default(),
+            parameters,
+        }
+    }
+
+    /// The port's parameters.
+    pub fn parameters(&self) -> &PortParameters {
+        &self.parameters
+    }
+
+    /// Sets the root page table (physical address) and forgets all translations.
+    pub fn set_root(&mut self, root: u64) {
+        self.root = root;
+        self.flush_translations();
+    }
+
+    /// Forgets all translations: the page tables changed.
+    pub fn flush_translations(&mut self) {
+        self.itlb.flush();
+        self.dtlb.flush();
+        self.walk = None;
+        self.drop_fast_lines();
+        self.changes += 1;
+    }
+
+    /// Empties the fast tables, keeping the recency that they hold.
+    fn drop_fast_lines(&mut self) {
+        for index in 0..1024 {
+            if self.data.owner(index).is_some() {
+                self.drop_fast_data(index);
+            }
+        }
+        self.instructions.clear();
+        self.untimed.clear();
+    }
+
+    /// Switches the timing of caches on or off. Off, accesses are functional and take no time.
+    pub fn set_timed(&mut self, timed: bool) {
+        if self.timed == timed {
+            return;
+        }
+        self.timed = timed;
+        if !timed {
+            self.settle();
+        }
+    }
+
+    /// Writes what is in the write buffer to functional memory, ahead of its time: for a system call
+    /// that the simulator serves, or when caches are switched off.
+    pub fn settle(&mut self) {
+        for i in 0..self.write_buffer.len() {
+            let store = self.write_buffer[i];
+            if !store.applied {
+                self.write_memory(store.address, store.bytes, store.value);
+                self.write_buffer[i].applied = true;
+            }
+        }
+    }
+
+    /// The page at `page` was mapped, or mapped anew.
+    pub fn forget_page(&mut self, page: u64) {
+        self.itlb.forget(page);
+        self.dtlb.forget(page);
+        self.walk = None;
+        self.drop_fast_page(page);
+        self.drop_fast_fetch(page, PAGE_BYTES);
+        let index = self.untimed.index(page) as u32;
+        self.untimed.remove(index);
+        self.changes += 1;
+    }
+
+    /// Caches are timed.
+    #[inline]
+    pub fn is_timed(&self) -> bool {
+        self.timed
+    }
+
+    /// Some request waits to be taken by the bus: the hart must let the node go on.
+    #[inline]
+    pub fn wants_bus(&self) -> bool {
+        !self.requests.is_empty()
+    }
+
+    /// Takes a request for the bus and the cycle at which it was made.
+    pub fn take_request(&mut self) -> Option<(u64, Slot, Request)> {
+        self.requests.pop()
+    }
+
+    /// State that decides what the next accesses do: see [`Port::changes`].
+    pub fn is_quiet(&self) -> bool {
+        self.write_buffer.is_empty() && self.posted.is_empty() && self.under_way.iter().all(Option::is_none)
+    }
+
+    /// A number that moves with every change of cache, TLB or buffer state.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Physical line address that a load-reserved holds.
+    pub fn reservation(&self) -> Option<u64> {
+        self.reservation
+    }
+
+    fn request(&mut self, cycle: u64, slot: Slot, request: Request) {
+        debug_assert!(self.under_way[slot as usize].is_none());
+        self.under_way[slot as usize] = Some(request);
+        self.requests.push((cycle, slot, request));
+        // An uncached load leaves no trace in the port: a loop may poll with it.
+        self.changes += u64::from(!matches!(request, Request::UncachedLoad { .. }));
+    }
+
+    fn line(&self, address: u64) -> u64 {
+        self.l1d.line_of(address)
+    }
+
+    /// Value of `bytes` of functional memory.
+    fn read_memory(&self, address: u64, bytes: u32) -> u64 {
+        debug_assert!(address + u64::from(bytes) <= self.memory_bytes);
+        let mut value = [0u8; 8];
+        // SAFETY: the translation was checked against `memory_bytes`, the mapping outlives the port.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                self.base.add(address as usize),
+                value.as_mut_ptr(),
+                bytes as usize,
+            );
+        }
+        u64::from_le_bytes(value)
+    }
+
+    fn write_memory(&mut self, address: u64, bytes: u32, value: u64) {
+        debug_assert!(address + u64::from(bytes) <= self.memory_bytes);
+        // SAFETY: as in `read_memory`.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                value.to_le_bytes().as_ptr(),
+                self.base.add(address as usize),
+                bytes as usize,
+            );
+        }
+    }
+
+    // --- the fast table and the caches' recency -------------------------------------------------
+
+    fn drop_fast_data(&mut self, index: u32) {
+        let way = self.data.owner(index).expect("an entry in use") as usize;
+        let stamp = self.data.at(index).stamp;
+        let way = self.l1d.way_mut(way);
+        way.stamp = way.stamp.max(stamp);
+        way.fast = crate::cache::NOT_FAST;
+        self.data.remove(index);
+    }
+
+    /// Lets accesses to the line of `va`, in way `way` of the data cache, take the fast path.
+    fn make_fast(&mut self, way: usize, va: u64, pa: u64, permissions: u64) {
+        let index = self.data.index(va) as u32;
+        if self.data.owner(index).is_some() {
+            self.drop_fast_data(index);
+        }
+        let old = self.l1d.way(way).fast;
+        if old != crate::cache::NOT_FAST {
+            self.drop_fast_data(old);
+        }
+        self.tick += 1;
+        let granule = va & self.data.granule_mask;
+        let state = self.l1d.way(way).state;
+        let writable = state == State::Modified && permissions & Access::Write.bit() != 0;
+        let line = fast::FastLine {
+            load: granule,
+            store: if writable { granule } else { fast::NOTHING },
+            delta: (self.base as u64).wrapping_add(pa).wrapping_sub(va),
+            stamp: self.tick,
+        };
+        self.data.set(index, line, way as u32);
+        let way = self.l1d.way_mut(way);
+        way.fast = index;
+        way.stamp = self.tick;
+    }
+
+    fn touch(&mut self, way: usize) {
+        self.tick += 1;
+        self.l1d.way_mut(way).stamp = self.tick;
+    }
+}
+
+impl PortStatistics {
+    /// These, and `times` what was added from `before` to `after`.
+    pub fn repeated(&self, before: &PortStatistics, after: &PortStatistics, times: u64) -> PortStatistics {
+        PortStatistics {
+            l1i_misses: self.l1i_misses + times * (after.l1i_misses - before.l1i_misses),
+            l1d_load_misses: self.l1d_load_misses + times * (after.l1d_load_misses - before.l1d_load_misses),
+            l1d_store_misses: self.l1d_store_misses
+                + times * (after.l1d_store_misses - before.l1d_store_misses),
+            l1d_replacements: self.l1d_replacements
+                + times * (after.l1d_replacements - before.l1d_replacements),
+            l1d_writebacks: self.l1d_writebacks + times * (after.l1d_writebacks - before.l1d_writebacks),
+            l1d_invalidations: self.l1d_invalidations
+                + times * (after.l1d_invalidations - before.l1d_invalidations),
+            l2_hits: self.l2_hits + times * (after.l2_hits - before.l2_hits),
+            l2_misses: self.l2_misses + times * (after.l2_misses - before.l2_misses),
+            itlb_misses: self.itlb_misses + times * (after.itlb_misses - before.itlb_misses),
+            dtlb_misses: self.dtlb_misses + times * (after.dtlb_misses - before.dtlb_misses),
+            uncached_loads: self.uncached_loads + times * (after.uncached_loads - before.uncached_loads),
+            uncached_stores: self.uncached_stores + times * (after.uncached_stores - before.uncached_stores),
+            flushes: self.flushes + times * (after.flushes - before.flushes),
+            fences: self.fences + times * (after.fences - before.fences),
+        }
+    }
+}
+
+impl PortStatistics {
+    /// Visits the counters: name, unit, documentation, value.
+    pub fn visit(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
+        visit("l1i_misses", "count", "Instruction lines missed in the L1.", self.l1i_misses);
+        visit("l1d_load_misses", "count", "Loads that missed in the L1.", self.l1d_load_misses);
+        visit(
+            "l1d_store_misses",
+            "count",
+            "Stores that missed in the L1, or hit a shared line.",
+            self.l1d_store_misses,
+        );
+        visit("l1d_replacements", "count", "Lines that the data cache replaced.", self.l1d_replacements);
+        visit(
+            "l1d_writebacks",
+            "count",
+            "Dirty lines that left the data cache by replacement or flush.",
+            self.l1d_writebacks,
+        );
+        visit(
+            "l1d_invalidations",
+            "count",
+            "Lines that others' transactions took from the data cache.",
+            self.l1d_invalidations,
+        );
+        visit("l2_hits", "count", "L1 misses that hit in the L2.", self.l2_hits);
+        visit("l2_misses", "count", "L1 misses that missed in the L2 too.", self.l2_misses);
+        visit("itlb_misses", "count", "Walks for instructions.", self.itlb_misses);
+        visit("dtlb_misses", "count", "Walks for data.", self.dtlb_misses);
+        visit("uncached_loads", "count", "Uncached loads.", self.uncached_loads);
+        visit("uncached_stores", "count", "Uncached stores.", self.uncached_stores);
+        visit("flushes", "count", "Cache-block operations.", self.flushes);
+        visit("fences", "count", "Fences.", self.fences);
+    }
+}

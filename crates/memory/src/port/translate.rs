@@ -1,0 +1,132 @@
+//! Virtual to physical: TLBs and the timed Sv39 walk (privileged ISA, section 12.4).
+
+use super::{Access, DEVICE_BASE, Fault, Port, Stall, Stop};
+use crate::tlb::{PAGE_BYTES, Translation, pte};
+
+/// A walk in progress. It is kept over retries, so that lines of page-table entries and of data that
+/// fall into one set can't evict each other for ever.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Walk {
+    page: u64,
+    level: u32,
+    table: u64,
+}
+
+impl Port {
+    /// Physical address of `va`, and the page's permissions.
+    #[inline]
+    pub(super) fn translate(
+        &mut self,
+        va: u64,
+        access: Access,
+        cycles: &mut u64,
+    ) -> Result<(u64, u64), Stop> {
+        let page = va & !(PAGE_BYTES - 1);
+        let tlb = if access == Access::Execute { &self.itlb } else { &self.dtlb };
+        let found = tlb.find(page);
+        let t = match found {
+            Some(t) => t,
+            None if self.timed => self.walk(page, access, cycles)?,
+            None => self.untimed_walk(page, access)?,
+        };
+        if t.permissions & access.bit() == 0 {
+            return Err(Stop::Fault(Fault::Page { address: va, access }));
+        }
+        Ok((t.physical_page | (va & (PAGE_BYTES - 1)), t.permissions))
+    }
+
+    fn walk(&mut self, page: u64, access: Access, cycles: &mut u64) -> Result<Translation, Stop> {
+        let fault = Stop::Fault(Fault::Page { address: page, access });
+        let canonical = (page as i64) << 25 >> 25 == page as i64;
+        let start = Walk { page, level: 2, table: self.root };
+        let mut walk = self.walk.filter(|w| w.page == page).unwrap_or(start);
+        while canonical {
+            let entry_address = walk.table + (page >> (12 + 9 * walk.level) & 511) * 8;
+            self.walk = Some(walk);
+            self.walker_load(entry_address, cycles)?;
+            *cycles += self.parameters.walk_cycles;
+            let entry = self.read_memory(entry_address, 8);
+            if entry & pte::V == 0 {
+                break;
+            }
+            if entry & (pte::R | pte::X) != 0 {
+                self.walk = None;
+                let translation = self.leaf(page, entry, walk.level, access)?;
+                return Ok(self.keep(translation, access));
+            }
+            if walk.level == 0 {
+                break;
+            }
+            walk = Walk { page, level: walk.level - 1, table: pte::address(entry) };
+        }
+        self.walk = None;
+        Err(fault)
+    }
+
+    /// The walk without caches and time.
+    pub(super) fn untimed_walk(&self, page: u64, access: Access) -> Result<Translation, Stop> {
+        let fault = Stop::Fault(Fault::Page { address: page, access });
+        if (page as i64) << 25 >> 25 != page as i64 {
+            return Err(fault);
+        }
+        let mut table = self.root;
+        for level in [2, 1, 0] {
+            let entry = self.read_memory(table + (page >> (12 + 9 * level) & 511) * 8, 8);
+            if entry & pte::V == 0 {
+                break;
+            }
+            if entry & (pte::R | pte::X) != 0 {
+                return self.leaf(page, entry, level, access);
+            }
+            table = pte::address(entry);
+        }
+        Err(fault)
+    }
+
+    /// The translation that a leaf entry gives; its memory must exist.
+    fn leaf(&self, page: u64, entry: u64, level: u32, access: Access) -> Result<Translation, Stop> {
+        let span = (PAGE_BYTES << (9 * level)) - 1;
+        let physical_page = pte::address(entry) & !span | page & span;
+        let exists = physical_page + PAGE_BYTES <= self.memory_bytes || physical_page >= DEVICE_BASE;
+        if entry & pte::U == 0 || !exists {
+            return Err(Stop::Fault(Fault::Page { address: page, access }));
+        }
+        Ok(Translation { virtual_page: page, physical_page, permissions: entry & (pte::R | pte::W | pte::X) })
+    }
+
+    fn keep(&mut self, translation: Translation, access: Access) -> Translation {
+        self.changes += 1;
+        if access == Access::Execute {
+            self.statistics.itlb_misses += 1;
+            if let Some(old) = self.itlb.insert(translation) {
+                self.drop_fast_fetch(old.virtual_page, PAGE_BYTES);
+            }
+        } else {
+            self.statistics.dtlb_misses += 1;
+            if let Some(old) = self.dtlb.insert(translation) {
+                self.drop_fast_page(old.virtual_page);
+            }
+        }
+        translation
+    }
+
+    /// The data TLB lost `page`: its lines leave the fast table.
+    pub(super) fn drop_fast_page(&mut self, page: u64) {
+        for va in (page..page + PAGE_BYTES).step_by(self.l1d.line_bytes() as usize) {
+            let index = self.data.index(va) as u32;
+            if self.data.at(index).load == va {
+                self.drop_fast_data(index);
+            }
+        }
+    }
+
+    /// The walker's loads go through the data cache.
+    fn walker_load(&mut self, pa: u64, cycles: &mut u64) -> Result<(), Stop> {
+        if pa + 8 > self.memory_bytes {
+            return Err(Stop::Fault(Fault::Page { address: pa, access: Access::Read }));
+        }
+        let way = self.obtain(self.line(pa), false, Stall::Walk, cycles)?;
+        self.touch(way);
+        Ok(())
+    }
+}

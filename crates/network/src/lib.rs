@@ -1,0 +1,27 @@
+//! The interconnect: [`Link`]s, virtual cut-through routers with finite buffers and credits,
+//! [`topology`]s, the [`Fabric`] that is the engine's partition, and [`NodePort`], the half of a link
+//! that a node's network interface embeds.
+//!
+//! Invariants: a packet starts on a link only when the link is free and the buffer at its far end has
+//! room for the whole packet, so no packet is lost or overwritten; packets of one source, destination
+//! and priority arrive in the order in which they were sent; a link is never held by a packet that
+//! cannot move; nothing here looks into the bytes of a packet.
+
+mod credits;
+mod event;
+mod fabric;
+mod link;
+mod node_port;
+mod parameters;
+mod router;
+pub mod topology;
+
+pub use event::{FabricEvent, NodeEvent};
+pub use fabric::{Attachment, Fabric, FabricStatistics};
+pub use link::{Link, LinkStatistics};
+pub use node_port::{Blocked, NodePort, Sent};
+pub use parameters::NetworkParameters;
+pub use topology::{Header, Topology, TopologyKind};
+
+/// Logical networks that share the links: 0 is the lowest priority.
+pub const PRIORITIES: usize = 2;

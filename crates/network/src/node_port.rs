@@ -1,0 +1,187 @@
+//! The node's end of the link to its router: what a network interface embeds.
+
+use std::collections::VecDeque;
+
+use chasqui_engine::{Class, Event, Outbox, Packet, PartitionId, Port, Time};
+
+use crate::{FabricEvent, Link, LinkStatistics, NetworkParameters, PRIORITIES};
+
+/// Where a node's link leads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Uplink {
+    pub node: u32,
+    /// Nodes of the network.
+    pub nodes: u32,
+    pub fabric: PartitionId,
+    pub router: u32,
+    pub input: u16,
+}
+
+/// Why a packet cannot be sent now, and when to try again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blocked {
+    /// The link carries another packet until this time.
+    LinkBusy {
+        /// When the link is free.
+        until: Time,
+    },
+    /// The router's buffer is full: try again at the next [`crate::NodeEvent::Credit`] of this priority.
+    NoCredit,
+}
+
+/// When a packet leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// When its first byte leaves.
+    pub head: Time,
+    /// When its last byte has left, and the link is free.
+    pub tail: Time,
+}
+
+/// A node's two directions of its link: sending with credits, receiving into a buffer of
+/// `receive_buffer_packets` for each priority. It queues nothing: packets that must wait stay with the
+/// network interface.
+#[derive(Debug)]
+pub struct NodePort {
+    uplink: Uplink,
+    link: Link,
+    routing_delay: Time,
+    packet_bytes_max: u32,
+    receive_buffer_packets: usize,
+    ports: [Port; PRIORITIES],
+    credits: [u32; PRIORITIES],
+    free_at: Time,
+    /// Since when the network interface wants to send and lacks a credit; [`Time::NEVER`] otherwise.
+    blocked_since: [Time; PRIORITIES],
+    /// Tails of the packets in the receive buffer, oldest first.
+    held: [VecDeque<Time>; PRIORITIES],
+    statistics: LinkStatistics,
+}
+
+impl NodePort {
+    pub(crate) fn new(uplink: Uplink, parameters: &NetworkParameters, ports: [Port; PRIORITIES]) -> NodePort {
+        NodePort {
+            uplink,
+            link: parameters.link(),
+            routing_delay: Time(parameters.routing_delay_ps),
+            packet_bytes_max: parameters.packet_bytes_max,
+            receive_buffer_packets: parameters.receive_buffer_packets as usize,
+            ports,
+            credits: [parameters.input_buffer_packets; PRIORITIES],
+            free_at: Time::ZERO,
+            blocked_since: [Time::NEVER; PRIORITIES],
+            held: Default::default(),
+            statistics: LinkStatistics::default(),
+        }
+    }
+
+    /// The node's network address.
+    pub fn node(&self) -> u32 {
+        self.uplink.node
+    }
+
+    /// The link.
+    pub fn link(&self) -> Link {
+        self.link
+    }
+
+    /// Whether a packet of `priority` may start at `now`; if not, when to try again. Asking while there
+    /// is no credit starts the clock of `blocked_ps`.
+    ///
+    /// # Errors
+    /// The reason.
+    pub fn can_send(&mut self, now: Time, priority: u8) -> Result<(), Blocked> {
+        if self.free_at > now {
+            return Err(Blocked::LinkBusy { until: self.free_at });
+        }
+        if self.credits[priority as usize] == 0 {
+            let since = &mut self.blocked_since[priority as usize];
+            *since = (*since).min(now);
+            return Err(Blocked::NoCredit);
+        }
+        Ok(())
+    }
+
+    /// Starts a packet at `now`.
+    ///
+    /// # Panics
+    /// When [`NodePort::can_send`] forbids it, or the packet is not one that this network carries:
+    /// longer than `packet_bytes_max`, empty, from another node, to a node that is not there.
+    pub fn send(&mut self, now: Time, packet: Box<Packet>, out: &mut Outbox<'_>) -> Sent {
+        let Uplink { node, nodes, fabric, router, input } = self.uplink;
+        let Packet { source, destination, priority, wire_bytes, .. } = *packet;
+        assert_eq!(source, node, "source of a packet");
+        assert!(destination < nodes, "node {node} sends to {destination} of {nodes}");
+        assert!((1..=self.packet_bytes_max).contains(&wire_bytes), "packet of {wire_bytes} bytes");
+        assert_eq!(self.can_send(now, priority), Ok(()), "node {node} sends at {now}");
+        let priority_index = priority as usize;
+        if self.blocked_since[priority_index] != Time::NEVER {
+            self.statistics.blocked_ps += (now - self.blocked_since[priority_index]).0;
+            self.blocked_since[priority_index] = Time::NEVER;
+        }
+        let serialization = self.link.serialization(wire_bytes);
+        self.credits[priority_index] -= 1;
+        self.free_at = now + serialization;
+        self.statistics.count(wire_bytes, serialization);
+        let event = Event {
+            time: now + self.link.latency() + self.routing_delay,
+            order: self.ports[priority_index].next(Class::Packet),
+            target: router,
+            payload: FabricEvent::Packet { input, priority, slot: 0 }.into(),
+        };
+        out.send(now, fabric, event, Some(packet));
+        Sent { head: now, tail: self.free_at }
+    }
+
+    /// Takes a [`crate::NodeEvent::Credit`].
+    pub fn receive_credit(&mut self, priority: u8) {
+        self.credits[priority as usize] += 1;
+    }
+
+    /// Takes a [`crate::NodeEvent::Packet`], which from now on is in the receive buffer.
+    ///
+    /// # Panics
+    /// When the buffer has no room, which the credits exclude: a bug of the model.
+    pub fn arrive(&mut self, priority: u8, tail: Time) {
+        let held = &mut self.held[priority as usize];
+        assert!(
+            held.len() < self.receive_buffer_packets,
+            "node {}: receive buffer is full",
+            self.uplink.node
+        );
+        held.push_back(tail);
+    }
+
+    /// The network interface has taken a packet out of the receive buffer: its room goes back to the
+    /// router. Not earlier than the packet's tail, for until then the packet needs its room.
+    ///
+    /// # Panics
+    /// When the buffer is empty or the oldest packet has not landed: a bug of the network interface.
+    pub fn release(&mut self, now: Time, priority: u8, out: &mut Outbox<'_>) {
+        let Uplink { node, fabric, router, input, .. } = self.uplink;
+        let tail = self.held[priority as usize].pop_front();
+        assert!(tail.is_some_and(|t| t <= now), "node {node} releases at {now} a packet of tail {tail:?}");
+        let event = Event {
+            time: now + self.link.latency(),
+            order: self.ports[priority as usize].next(Class::Credit),
+            target: router,
+            payload: FabricEvent::Credit { output: input, priority }.into(),
+        };
+        out.send(now, fabric, event, None);
+    }
+
+    /// Packets in the receive buffer, those included whose tail is still to come.
+    pub fn held(&self, priority: u8) -> usize {
+        self.held[priority as usize].len()
+    }
+
+    /// Packets of this priority that the router has room for.
+    pub fn credits(&self, priority: u8) -> u32 {
+        self.credits[priority as usize]
+    }
+
+    /// What the link from the node to its router did. `blocked_ps` adds over priorities.
+    pub fn statistics(&self) -> &LinkStatistics {
+        &self.statistics
+    }
+}

@@ -1,0 +1,363 @@
+//! Nodes that send planned packets over a fabric and log what arrives.
+
+#![allow(dead_code, missing_docs)]
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use chasqui_engine::{
+    Class, Ended, Engine, Event, EventQueue, Lookahead, Outbox, Packet, Partition, PartitionId, Port, Time,
+};
+use chasqui_network::{
+    Attachment, Blocked, Fabric, LinkStatistics, NetworkParameters, NodeEvent, NodePort, PRIORITIES,
+};
+
+/// A packet to send, not before `at`, after all earlier ones of the node's plan with its priority.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    pub at: u64,
+    pub destination: u32,
+    pub priority: u8,
+    pub bytes: u32,
+}
+
+/// A packet that arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    pub source: u32,
+    pub priority: u8,
+    /// Number within the source's plan.
+    pub sequence: u64,
+    pub bytes: u32,
+    pub sent: u64,
+    pub head: u64,
+    pub tail: u64,
+}
+
+pub struct Setup {
+    pub parameters: NetworkParameters,
+    pub plans: Vec<Vec<Plan>>,
+    /// A node's receive buffer is released at a packet's tail, but not before this time.
+    pub stalled_until: Vec<u64>,
+    /// The engine is told the true look-ahead divided by this.
+    pub lookahead_divisor: u64,
+    /// Over so many partitions the nodes are spread.
+    pub hosts: u32,
+    /// Log arrivals.
+    pub log: bool,
+}
+
+impl Setup {
+    pub fn new(parameters: NetworkParameters, plans: Vec<Vec<Plan>>) -> Setup {
+        let nodes = plans.len();
+        let stalled_until = vec![0; nodes];
+        Setup { parameters, plans, stalled_until, lookahead_divisor: 1, hosts: nodes as u32, log: true }
+    }
+}
+
+pub struct Outcome {
+    /// By destination, in the order of arrival.
+    pub arrivals: Vec<Vec<Arrival>>,
+    pub node_links: Vec<LinkStatistics>,
+    pub fabric: Arc<Mutex<Shared>>,
+    pub host_time: Duration,
+}
+
+impl Outcome {
+    pub fn all(&self) -> impl Iterator<Item = (usize, &Arrival)> {
+        self.arrivals.iter().enumerate().flat_map(|(node, list)| list.iter().map(move |a| (node, a)))
+    }
+
+    /// When the last tail landed.
+    pub fn end(&self) -> u64 {
+        self.all().map(|(_, a)| a.tail).max().unwrap()
+    }
+}
+
+/// The fabric, also looked at from outside.
+pub struct Shared {
+    pub fabric: Fabric,
+    /// Time that the host spent in the fabric.
+    pub host_time: Duration,
+}
+
+struct SharedPartition(Arc<Mutex<Shared>>);
+
+impl Partition for SharedPartition {
+    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
+        self
+    }
+
+    fn next(&self) -> Time {
+        self.0.lock().unwrap().fabric.next()
+    }
+    fn run(&mut self, out: &mut Outbox<'_>) {
+        let shared = &mut *self.0.lock().unwrap();
+        let start = Instant::now();
+        shared.fabric.run(out);
+        shared.host_time += start.elapsed();
+    }
+    fn receive(&mut self, event: Event, packet: Option<Box<Packet>>) {
+        self.0.lock().unwrap().fabric.receive(event, packet);
+    }
+}
+
+#[derive(Default)]
+struct Log {
+    arrivals: Vec<Arrival>,
+    link: LinkStatistics,
+    held: [usize; PRIORITIES],
+}
+
+struct Node {
+    port: NodePort,
+    timers: Port,
+    plans: [VecDeque<(u64, Plan)>; PRIORITIES],
+    stalled_until: u64,
+    wake_at: Time,
+    log: Arc<Mutex<Vec<Log>>>,
+    logging: bool,
+}
+
+/// A partition of several nodes.
+struct Host {
+    nodes: Vec<Node>,
+    queue: EventQueue,
+    packets: Vec<Option<Box<Packet>>>,
+    free: Vec<u32>,
+}
+
+const WAKE: u64 = 0;
+const RELEASE: u64 = 1;
+
+impl Node {
+    /// Sends what may be sent now; otherwise asks to be woken when it may.
+    fn send(&mut self, now: Time, target: u32, queue: &mut EventQueue, out: &mut Outbox<'_>) {
+        let mut wake = Time::NEVER;
+        for priority in (0..PRIORITIES).rev() {
+            while let Some(&(sequence, plan)) = self.plans[priority].front() {
+                if plan.at > now.0 {
+                    wake = wake.min(Time(plan.at));
+                    break;
+                }
+                match self.port.can_send(now, priority as u8) {
+                    Ok(()) => {}
+                    Err(Blocked::LinkBusy { until }) => {
+                        wake = wake.min(until);
+                        break;
+                    }
+                    Err(Blocked::NoCredit) => break,
+                }
+                let mut bytes = sequence.to_le_bytes().to_vec();
+                bytes.extend(now.0.to_le_bytes());
+                let packet = Packet {
+                    source: self.port.node(),
+                    destination: plan.destination,
+                    priority: plan.priority,
+                    wire_bytes: plan.bytes,
+                    bytes,
+                    message: None,
+                };
+                let sent = self.port.send(now, Box::new(packet), out);
+                assert_eq!(sent.head, now);
+                self.plans[priority].pop_front();
+            }
+        }
+        if wake < self.wake_at {
+            self.wake_at = wake;
+            let order = self.timers.next(Class::Internal);
+            queue.push(Event { time: wake, order, target: target + 1, payload: [WAKE, 0] });
+        }
+    }
+
+    fn arrive(&mut self, now: Time, tail: Time, packet: &Packet) {
+        self.port.arrive(packet.priority, tail);
+        assert_eq!(packet.destination, self.port.node());
+        assert!(tail > now);
+        if self.logging {
+            let number = |at: usize| u64::from_le_bytes(packet.bytes[at..at + 8].try_into().unwrap());
+            self.log.lock().unwrap()[self.port.node() as usize].arrivals.push(Arrival {
+                source: packet.source,
+                priority: packet.priority,
+                sequence: number(0),
+                bytes: packet.wire_bytes,
+                sent: number(8),
+                head: now.0,
+                tail: tail.0,
+            });
+        }
+    }
+}
+
+impl Partition for Host {
+    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
+        self
+    }
+    fn next(&self) -> Time {
+        self.queue.next_time()
+    }
+
+    fn run(&mut self, out: &mut Outbox<'_>) {
+        while let Some(event) = self.queue.pop_before(out.limit()) {
+            let (now, target) = (event.time, event.target & !1);
+            let node = &mut self.nodes[target as usize / 2];
+            if event.target & 1 == 1 {
+                let [kind, priority] = event.payload;
+                if kind == RELEASE {
+                    node.port.release(now, priority as u8, out);
+                } else {
+                    if node.wake_at == now {
+                        node.wake_at = Time::NEVER;
+                    }
+                    node.send(now, target, &mut self.queue, out);
+                }
+                continue;
+            }
+            match NodeEvent::from(event.payload) {
+                NodeEvent::Packet { tail, priority, slot } => {
+                    let packet = self.packets[slot as usize].take().unwrap();
+                    self.free.push(slot);
+                    node.arrive(now, tail, &packet);
+                    let time = tail.max(Time(node.stalled_until));
+                    let order = node.timers.next(Class::Internal);
+                    let payload = [RELEASE, priority.into()];
+                    self.queue.push(Event { time, order, target: target + 1, payload });
+                }
+                NodeEvent::Credit { priority } => {
+                    node.port.receive_credit(priority);
+                    node.send(now, target, &mut self.queue, out);
+                }
+            }
+        }
+    }
+
+    fn receive(&mut self, mut event: Event, packet: Option<Box<Packet>>) {
+        if let Some(packet) = packet {
+            let NodeEvent::Packet { tail, priority, .. } = event.payload.into() else { panic!() };
+            let slot = self.free.pop().unwrap_or(self.packets.len() as u32);
+            if slot as usize == self.packets.len() {
+                self.packets.push(None);
+            }
+            self.packets[slot as usize] = Some(packet);
+            event.payload = NodeEvent::Packet { tail, priority, slot }.into();
+        }
+        self.queue.push(event);
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        for node in &self.nodes {
+            let log = &mut node.log.lock().unwrap()[node.port.node() as usize];
+            log.link = *node.port.statistics();
+            log.held = [0, 1].map(|p| node.port.held(p));
+        }
+    }
+}
+
+/// Runs until nothing is left and checks that the fabric is empty with all credits back.
+pub fn run(setup: &Setup) -> Outcome {
+    let nodes = setup.plans.len() as u32;
+    let fabric_id: PartitionId = setup.hosts;
+    let host_of = |node: u32| (node % setup.hosts, node / setup.hosts);
+    let attachments = (0..nodes)
+        .map(|node| Attachment { partition: host_of(node).0, target: host_of(node).1 * 2 })
+        .collect();
+    let fabric = Fabric::new(&setup.parameters, attachments, 0).unwrap();
+    let log = Arc::new(Mutex::new((0..nodes).map(|_| Log::default()).collect::<Vec<_>>()));
+    let mut hosts: Vec<Host> = (0..setup.hosts)
+        .map(|_| Host { nodes: vec![], queue: EventQueue::default(), packets: vec![], free: vec![] })
+        .collect();
+    for node in 0..nodes {
+        let mut plans: [VecDeque<(u64, Plan)>; PRIORITIES] = Default::default();
+        for (sequence, plan) in (0..).zip(&setup.plans[node as usize]) {
+            plans[plan.priority as usize].push_back((sequence, *plan));
+        }
+        let (host, index) = host_of(node);
+        let mut timers = Port::new(fabric.ports() + node);
+        let start = timers.next(Class::Internal);
+        let host = &mut hosts[host as usize];
+        host.queue.push(Event { time: Time::ZERO, order: start, target: index * 2 + 1, payload: [WAKE, 0] });
+        host.nodes.push(Node {
+            port: fabric.node_port(node, fabric_id),
+            timers,
+            plans,
+            stalled_until: setup.stalled_until[node as usize],
+            wake_at: Time::NEVER,
+            log: log.clone(),
+            logging: setup.log,
+        });
+    }
+    let (up, down) = setup.parameters.lookahead();
+    let part = |t: Time| Time((t.0 / setup.lookahead_divisor).max(1));
+    let never = Time::NEVER;
+    let mut engine = Engine::new(Lookahead::new(vec![vec![never, part(up)], vec![part(down), never]]));
+    for host in hosts {
+        engine.add(0, Box::new(host));
+    }
+    let shared = Arc::new(Mutex::new(Shared { fabric, host_time: Duration::ZERO }));
+    assert_eq!(engine.add(1, Box::new(SharedPartition(shared.clone()))), fabric_id);
+    let start = Instant::now();
+    assert_eq!(engine.run(&mut |_| true), Ended::Idle);
+    let host_time = start.elapsed();
+    drop(engine);
+    let logs = std::mem::take(&mut *log.lock().unwrap());
+    shared.lock().unwrap().fabric.assert_idle(&|node, p| logs[node as usize].held[p as usize]);
+    let node_links = logs.iter().map(|l| l.link).collect();
+    Outcome {
+        arrivals: logs.into_iter().map(|l| l.arrivals).collect(),
+        node_links,
+        fabric: shared,
+        host_time,
+    }
+}
+
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+}
+
+/// Every node sends `packets` packets to destinations chosen by `to(node, random)`, as fast as it can.
+pub fn saturating(
+    nodes: u32,
+    packets: u32,
+    bytes: u32,
+    seed: u64,
+    mut to: impl FnMut(u32, &mut Random) -> u32,
+) -> Vec<Vec<Plan>> {
+    println!("seed {seed}");
+    let mut random = Random(seed);
+    let mut plan = |node| Plan { at: 0, destination: to(node, &mut random), priority: 0, bytes };
+    (0..nodes).map(|node| (0..packets).map(|_| plan(node)).collect()).collect()
+}
+
+/// Packets of random time, destination, priority and length.
+pub fn random_traffic(nodes: u32, packets: u32, bytes_max: u32, span_ps: u64, seed: u64) -> Vec<Vec<Plan>> {
+    println!("seed {seed}");
+    let mut random = Random(seed);
+    let mut node_plan = || {
+        let mut times: Vec<u64> = (0..packets).map(|_| random.below(span_ps)).collect();
+        times.sort_unstable();
+        let plan = |at| Plan {
+            at,
+            destination: random.below(nodes.into()) as u32,
+            priority: random.below(2) as u8,
+            bytes: 1 + random.below(bytes_max.into()) as u32,
+        };
+        times.into_iter().map(plan).collect()
+    };
+    (0..nodes).map(|_| node_plan()).collect()
+}

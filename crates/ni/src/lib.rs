@@ -1,0 +1,182 @@
+//! What a network interface is to its node.
+//!
+//! A node calls its NI when the processor's accesses reach it ([`NetworkInterface::read`],
+//! [`NetworkInterface::write`]), when its own events are due, when the network brings something,
+//! and when a bus transaction that it asked for takes effect or ends. The NI acts through a
+//! [`Context`]. Machines are built from NIs; the node knows none of them.
+
+use chasqui_abi::NiIdentification;
+use chasqui_engine::{Event, Outbox, Packet, Payload, Time};
+use chasqui_memory::{DEVICE_BASE, FlatMemory, Incoherence, Port};
+use chasqui_record::Recorder;
+
+/// A window of the NI that processes map through `/dev/ni0`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Physical address; registers are at [`DEVICE_BASE`] and above.
+    pub physical: u64,
+    /// Length [bytes], a multiple of the page.
+    pub bytes: u64,
+}
+
+impl Region {
+    /// Accesses are uncached transactions, answered by the NI.
+    pub fn uncached(&self) -> bool {
+        self.physical >= DEVICE_BASE
+    }
+}
+
+/// Answer to an uncached load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// The value.
+    pub value: u64,
+    /// From the end of the address tenure to the data.
+    pub latency: Time,
+    /// Reading had no effect, and reads the same again until one of the NI's observable events:
+    /// a loop that polls this may be skipped over.
+    pub repeatable: bool,
+}
+
+/// What an NI asks of the memory bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BusOperation {
+    /// Reads a line or less; a cache that holds it modified gives it and keeps it shared.
+    Read,
+    /// Writes a line or less; caches drop their copies.
+    Write,
+    /// Reads; caches drop their copies.
+    ReadInvalidate,
+    /// No data: caches drop their copies; a modified one is written back first.
+    Invalidate,
+}
+
+/// A bus transaction that an NI asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BusRequest {
+    /// What.
+    pub operation: BusOperation,
+    /// Physical address.
+    pub address: u64,
+    /// Length [bytes]; within one line.
+    pub bytes: u32,
+    /// The NI's own name for it.
+    pub tag: u64,
+}
+
+/// The operating system's part in DMA: it brings pages of the process in.
+pub trait Pager {
+    /// Makes the page at virtual address `address` present, for writing if `write`. False: the process
+    /// has no such page.
+    fn page_in(&mut self, memory: &mut FlatMemory, address: u64, write: bool) -> bool;
+}
+
+/// What an NI may do while its node calls it.
+pub struct Context<'a, 'b> {
+    /// The present.
+    pub now: Time,
+    /// Functional memory of the coherence domain.
+    pub memory: &'a mut FlatMemory,
+    /// The harts' ports, for the coherence checker and for processes' address spaces.
+    pub ports: &'a mut [&'a mut Port],
+    /// The operating system, for pages that are not there.
+    pub pager: &'a mut dyn Pager,
+    /// Life-of-a-message records.
+    pub recorder: &'a mut Recorder,
+    /// Other partitions.
+    pub out: &'a mut Outbox<'b>,
+    /// What the NI asks for; the node takes it after the call.
+    pub wishes: &'a mut Wishes,
+}
+
+/// What an NI asked for during a call.
+#[derive(Default)]
+pub struct Wishes {
+    /// Its own events to come: when, and what.
+    pub events: Vec<(Time, Payload)>,
+    /// Bus transactions.
+    pub bus: Vec<BusRequest>,
+    /// Time to be charged to the processor [ps] (an idealised NI's overhead).
+    pub charge: Time,
+    /// A violation that the coherence checker saw.
+    pub incoherence: Option<Incoherence>,
+    /// A violation of protection by the process.
+    pub fault: Option<String>,
+}
+
+impl Context<'_, '_> {
+    /// An event of the NI's own at `time`.
+    pub fn at(&mut self, time: Time, payload: Payload) {
+        debug_assert!(time >= self.now);
+        self.wishes.events.push((time, payload));
+    }
+
+    /// Asks for a bus transaction.
+    pub fn bus(&mut self, request: BusRequest) {
+        self.wishes.bus.push(request);
+    }
+
+    /// Physical address of the process's virtual address `address`, if its page is there.
+    pub fn physical(&self, address: u64) -> Option<u64> {
+        self.ports[0].physical(address).filter(|&physical| physical < DEVICE_BASE)
+    }
+
+    /// Has the operating system bring in the page at virtual address `address`.
+    pub fn page_in(&mut self, address: u64, write: bool) -> bool {
+        self.pager.page_in(self.memory, address, write)
+    }
+
+    /// The NI reads `bytes` at `address` through its own port, past the caches.
+    pub fn read_unsnooped(&mut self, address: u64, bytes: &mut [u8]) {
+        for port in self.ports.iter() {
+            let seen = port.check_device_read(address, bytes.len() as u64);
+            self.wishes.incoherence = self.wishes.incoherence.or(seen);
+        }
+        let source = self.memory.slice(address, bytes.len()).expect("the NI's own memory");
+        bytes.copy_from_slice(source);
+    }
+
+    /// The NI writes `bytes` at `address` through its own port, past the caches.
+    pub fn write_unsnooped(&mut self, address: u64, bytes: &[u8]) {
+        self.memory.slice_mut(address, bytes.len()).expect("the NI's own memory").copy_from_slice(bytes);
+        for port in self.ports.iter_mut() {
+            port.note_device_write(address, bytes.len() as u64);
+        }
+    }
+}
+
+/// A network interface.
+pub trait NetworkInterface: Send {
+    /// Fills in what the identification page says of this NI.
+    fn identify(&self, page: &mut NiIdentification);
+    /// Windows that processes may map, in the order of the identification page.
+    fn regions(&self) -> Vec<Region>;
+    /// An uncached load reaches the NI. `address` is relative to [`DEVICE_BASE`].
+    fn read(&mut self, context: &mut Context<'_, '_>, address: u64, bytes: u32) -> Reply;
+    /// An uncached store reaches the NI.
+    fn write(&mut self, context: &mut Context<'_, '_>, address: u64, bytes: u32, value: u64);
+    /// An event of the NI's own is due.
+    fn event(&mut self, context: &mut Context<'_, '_>, payload: Payload);
+    /// Something comes from another partition.
+    fn network(&mut self, context: &mut Context<'_, '_>, event: Event, packet: Option<Box<Packet>>);
+    /// A bus transaction has its place in the order of the bus: data move now.
+    fn bus_granted(&mut self, context: &mut Context<'_, '_>, request: BusRequest);
+    /// A bus transaction is over.
+    fn bus_done(&mut self, context: &mut Context<'_, '_>, request: BusRequest);
+    /// Latency of the NI's memory when the processor fetches a line of it, from the end of the address
+    /// tenure to the first beat; `None`: `address` is not the NI's.
+    fn memory_latency(&self, address: u64) -> Option<Time>;
+    /// Whether the event `payload` can change what a read of the NI returns, or move data in memory.
+    /// An event for which this is false does not end the skipping of a polling loop.
+    fn observable(&self, payload: Payload) -> bool {
+        let _ = payload;
+        true
+    }
+    /// The same for what comes from another partition.
+    fn observable_network(&self, event: &Event) -> bool {
+        let _ = event;
+        true
+    }
+    /// Visits the NI's counters: name, unit, documentation, value.
+    fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64));
+}

@@ -1,0 +1,259 @@
+//! The node's bus: who uses it, and what transactions do.
+
+use chasqui_engine::{Class, Outbox, Payload, Time};
+use chasqui_memory::{DEVICE_BASE, Request, Responder, Slot, Snoop, Tenure};
+use chasqui_ni::{BusOperation, BusRequest};
+
+use crate::node::{Node, Target};
+
+/// Who asks for a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Client {
+    /// A slot of the hart's port.
+    Hart(Slot),
+    /// A transaction of the NI, by its place in `Node::ni_requests`.
+    Ni(u32),
+}
+
+/// What happens on the bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BusEvent {
+    /// A client asks.
+    Request(Client),
+    /// The next address tenure begins.
+    Grant,
+    /// A transaction is over; for an uncached load, with its value.
+    Done(Client, u64),
+}
+
+const _: () = assert!(size_of::<BusEvent>() <= 24);
+
+const SLOTS: [Slot; 3] = [Slot::Blocking, Slot::WriteBuffer, Slot::Posted];
+
+impl From<BusEvent> for Payload {
+    fn from(event: BusEvent) -> Payload {
+        let client = |c: Client| match c {
+            Client::Hart(slot) => slot as u64,
+            Client::Ni(index) => 1 << 8 | u64::from(index) << 16,
+        };
+        match event {
+            BusEvent::Request(c) => [client(c) << 8, 0],
+            BusEvent::Grant => [1, 0],
+            BusEvent::Done(c, value) => [client(c) << 8 | 2, value],
+        }
+    }
+}
+
+impl From<Payload> for BusEvent {
+    fn from([a, value]: Payload) -> BusEvent {
+        let client = match a >> 16 & 1 {
+            0 => Client::Hart(SLOTS[(a >> 8 & 3) as usize]),
+            _ => Client::Ni((a >> 24) as u32),
+        };
+        match a & 0xff {
+            0 => BusEvent::Request(client),
+            1 => BusEvent::Grant,
+            _ => BusEvent::Done(client, value),
+        }
+    }
+}
+
+impl Node {
+    pub(crate) fn bus_event(&mut self, event: BusEvent, now: Time, out: &mut Outbox<'_>) {
+        match event {
+            BusEvent::Request(client) => {
+                self.waiting_for_bus.push_back(client);
+                self.schedule_grant(now);
+            }
+            BusEvent::Grant => {
+                self.grant_scheduled = false;
+                let client = self.waiting_for_bus.pop_front().expect("a grant is for somebody");
+                let (tenure, value) = self.grant(client, now, out);
+                self.schedule(tenure.end, Class::Bus, Target::Bus, BusEvent::Done(client, value).into());
+                self.schedule_grant(now);
+            }
+            BusEvent::Done(client, value) => self.done(client, value, now, out),
+        }
+    }
+
+    fn schedule_grant(&mut self, now: Time) {
+        if !self.grant_scheduled && !self.waiting_for_bus.is_empty() {
+            self.grant_scheduled = true;
+            let at = self.bus.grant_at(now);
+            self.schedule(at, Class::Bus, Target::Bus, BusEvent::Grant.into());
+        }
+    }
+
+    /// Takes the requests that the hart's port has made.
+    pub(crate) fn collect_requests(&mut self, out: &mut Outbox<'_>) {
+        while let Some((cycle, slot, request)) = self.processor.hart.port.take_request() {
+            let at = self.processor.hart.time_of(cycle);
+            if !self.processor.hart.port.is_timed() {
+                self.serve_untimed(slot, request, out);
+            } else if request == Request::OwnFromL2 {
+                let end = self.processor.hart.time_of(cycle + self.l2_cycles);
+                self.schedule(end, Class::Bus, Target::Bus, BusEvent::Done(Client::Hart(slot), 0).into());
+            } else if slot == Slot::Blocking && self.nobody_else(at, out.limit()) {
+                self.serve_now(slot, at, out);
+            } else {
+                self.schedule(at, Class::Request, Target::Bus, BusEvent::Request(Client::Hart(slot)).into());
+            }
+        }
+    }
+
+    /// No event can come between a request made at `at` and the end of its transaction, as far as a bound
+    /// on its length tells.
+    fn nobody_else(&self, at: Time, limit: Time) -> bool {
+        let end = self.bus.grant_at(at) + self.transaction_max;
+        self.waiting_for_bus.is_empty()
+            && !self.grant_scheduled
+            && self.queue.next_time() > end
+            && limit > end
+    }
+
+    /// A whole transaction at once: what three events would do.
+    fn serve_now(&mut self, slot: Slot, at: Time, out: &mut Outbox<'_>) {
+        let granted = self.bus.grant_at(at);
+        let client = Client::Hart(slot);
+        let (tenure, value) = self.grant(client, granted, out);
+        if self.queue.next_time() > tenure.end && out.limit() > tenure.end && self.waiting_for_bus.is_empty()
+        {
+            self.done(client, value, tenure.end, out);
+        } else {
+            self.schedule(tenure.end, Class::Bus, Target::Bus, BusEvent::Done(client, value).into());
+        }
+    }
+
+    /// An access to a device in a call that takes no time.
+    fn serve_untimed(&mut self, slot: Slot, request: Request, out: &mut Outbox<'_>) {
+        let now = self.processor.hart.now();
+        match request {
+            Request::UncachedLoad { address, bytes } => {
+                let reply = self.with_ni(now, out, |ni, c| ni.read(c, address - DEVICE_BASE, bytes));
+                if !reply.repeatable {
+                    self.processor.hart.port.disturb();
+                }
+                let cycle = self.processor.hart.cycle;
+                self.processor.hart.port.completed(slot, reply.value, cycle);
+                self.processor.wake(now);
+            }
+            Request::UncachedStore { address, bytes, value } => {
+                self.with_ni(now, out, |ni, c| ni.write(c, address - DEVICE_BASE, bytes, value));
+            }
+            other => {
+                // Made before the call began: it takes its time.
+                let cycle = self.processor.hart.cycle;
+                let at = self.processor.hart.time_of(cycle);
+                debug_assert!(!matches!(other, Request::Fill { .. }));
+                self.schedule(at, Class::Request, Target::Bus, BusEvent::Request(Client::Hart(slot)).into());
+            }
+        }
+    }
+
+    /// The transaction of `client` takes its place in the order: caches change, data move.
+    fn grant(&mut self, client: Client, now: Time, out: &mut Outbox<'_>) -> (Tenure, u64) {
+        match client {
+            Client::Hart(slot) => self.grant_hart(slot, now, out),
+            Client::Ni(index) => {
+                self.observable(now);
+                (self.grant_ni(self.ni_requests[index as usize], now, out), 0)
+            }
+        }
+    }
+
+    fn grant_hart(&mut self, slot: Slot, now: Time, out: &mut Outbox<'_>) -> (Tenure, u64) {
+        let port = &self.processor.hart.port;
+        let Some(request) = port.current(slot) else {
+            return (Tenure { grant: now, address_end: now, end: now }, 0);
+        };
+        let (bytes, write) = port.transfer(request);
+        let mut value = 0;
+        let responder = match request {
+            Request::Own { upgrade: true, .. } | Request::OwnFromL2 => Responder::None,
+            Request::Fill { line, .. } | Request::Own { line, .. } | Request::WriteBack { line, .. } => {
+                self.memory_responder(line)
+            }
+            Request::UncachedStore { .. } => Responder::Device(Time::ZERO),
+            Request::UncachedLoad { address, bytes } => {
+                let reply = self.with_ni(now, out, |ni, c| ni.read(c, address - DEVICE_BASE, bytes));
+                value = reply.value;
+                if !reply.repeatable {
+                    self.processor.hart.port.disturb();
+                }
+                Responder::Device(reply.latency)
+            }
+        };
+        let tenure = self.bus.place(now, bytes, write, responder);
+        let cycle = self.processor.hart.cycle_at(now);
+        self.processor.hart.port.granted(slot, false, cycle);
+        (tenure, value)
+    }
+
+    /// Who holds the memory at `address`.
+    fn memory_responder(&self, address: u64) -> Responder {
+        self.ni.memory_latency(address).map_or(Responder::Dram, Responder::Device)
+    }
+
+    fn grant_ni(&mut self, request: BusRequest, now: Time, out: &mut Outbox<'_>) -> Tenure {
+        let snoop = match request.operation {
+            BusOperation::Read => Snoop::Read,
+            _ => Snoop::Invalidate,
+        };
+        let found = self.processor.hart.port.snoop(snoop, request.address, request.bytes);
+        let write = request.operation == BusOperation::Write;
+        let responder = match request.operation {
+            BusOperation::Invalidate if !found.dirty => Responder::None,
+            _ if found.dirty => Responder::Cache,
+            _ => self.memory_responder(request.address),
+        };
+        let tenure = self.bus.place(now, request.bytes, write, responder);
+        self.with_ni(now, out, |ni, c| ni.bus_granted(c, request));
+        tenure
+    }
+
+    fn done(&mut self, client: Client, value: u64, now: Time, out: &mut Outbox<'_>) {
+        match client {
+            Client::Hart(slot) => {
+                if let (Slot::Posted, Some(Request::UncachedStore { address, bytes, value })) =
+                    (slot, self.processor.hart.port.current(slot))
+                {
+                    self.with_ni(now, out, |ni, c| ni.write(c, address - DEVICE_BASE, bytes, value));
+                }
+                let cycle = self.processor.hart.cycle_at(now);
+                self.processor.hart.port.completed(slot, value, cycle);
+                self.processor.wake(now);
+                self.collect_requests(out);
+            }
+            Client::Ni(index) => {
+                self.observable(now);
+                let request = self.ni_requests[index as usize];
+                self.free_requests.push(index);
+                self.with_ni(now, out, |ni, c| ni.bus_done(c, request));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_survive_the_round_trip() {
+        let clients = [
+            Client::Hart(Slot::Blocking),
+            Client::Hart(Slot::WriteBuffer),
+            Client::Hart(Slot::Posted),
+            Client::Ni(0),
+            Client::Ni(70_000),
+        ];
+        for client in clients {
+            for event in
+                [BusEvent::Request(client), BusEvent::Done(client, 0), BusEvent::Done(client, u64::MAX)]
+            {
+                assert_eq!(BusEvent::from(Payload::from(event)), event);
+            }
+        }
+        assert_eq!(BusEvent::from(Payload::from(BusEvent::Grant)), BusEvent::Grant);
+    }
+}

@@ -1,0 +1,351 @@
+//! The node as a partition: the order in which things happen.
+
+use std::any::Any;
+use std::collections::VecDeque;
+
+use chasqui_engine::{Class, Event, EventQueue, Outbox, Packet, Partition, Payload, Port, Time};
+use chasqui_hart::{Halt, Hart};
+use chasqui_linux::{Access, Process};
+use chasqui_memory::{Bus, FlatMemory};
+use chasqui_ni::{BusRequest, Context, NetworkInterface, Pager, Wishes};
+use chasqui_record::Recorder;
+
+use crate::bus::{BusEvent, Client};
+use crate::parameters::NodeConfiguration;
+use crate::processor::{Activity, Ended, Processor, ProcessorSpec, describe_incoherence};
+
+/// Components of a node, as targets of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Target {
+    /// The memory bus.
+    Bus = 0,
+    /// The NI: its own events.
+    Ni = 1,
+    /// The NI: what comes from other partitions.
+    Network = 2,
+}
+
+/// Target number of the NI for events from other partitions.
+const NETWORK: u32 = Target::Network as u32;
+
+/// Event ports that a node uses: bus and NI.
+pub const PORTS: u32 = 2;
+
+/// The process's operating system, as the NI meets it.
+struct Pages<'a>(&'a mut Process);
+
+impl Pager for Pages<'_> {
+    fn page_in(&mut self, memory: &mut FlatMemory, address: u64, write: bool) -> bool {
+        let access = if write { Access::Write } else { Access::Read };
+        self.0.space.fault(memory, address, access).is_ok()
+    }
+}
+
+/// What a node is built from.
+pub struct NodeSpec<'a> {
+    /// Its parameters.
+    pub configuration: &'a NodeConfiguration,
+    /// Functional memory: DRAM, then what the NI adds.
+    pub memory: FlatMemory,
+    /// The processor with its process.
+    pub processor: ProcessorSpec,
+    /// The network interface.
+    pub ni: Box<dyn NetworkInterface>,
+    /// Number of the first of the node's [`Node::PORTS`] event ports.
+    pub first_port: u32,
+}
+
+/// A node.
+pub struct Node {
+    /// The processor.
+    pub processor: Processor,
+    /// Records of messages.
+    pub recorder: Recorder,
+    pub(crate) memory: FlatMemory,
+    pub(crate) bus: Bus,
+    pub(crate) waiting_for_bus: VecDeque<Client>,
+    pub(crate) grant_scheduled: bool,
+    pub(crate) ni: Box<dyn NetworkInterface>,
+    pub(crate) ni_requests: Vec<BusRequest>,
+    pub(crate) free_requests: Vec<u32>,
+    pub(crate) queue: EventQueue,
+    pub(crate) l2_cycles: u64,
+    /// No transaction that begins when the bus is idle takes longer.
+    pub(crate) transaction_max: Time,
+    packets: Vec<Option<Box<Packet>>>,
+    free_packets: Vec<u32>,
+    bus_port: Port,
+    ni_port: Port,
+    wishes: Wishes,
+    /// Things that happened in the node and were not the hart's doing.
+    events: u64,
+    stop: Option<Time>,
+}
+
+impl Node {
+    /// Event ports that a node uses.
+    pub const PORTS: u32 = PORTS;
+
+    /// A node at time 0.
+    pub fn new(mut spec: NodeSpec<'_>) -> Node {
+        let c = spec.configuration;
+        let rank = spec.processor.rank as u16;
+        let port = chasqui_memory::Port::new(c.port(), &mut spec.memory);
+        let (timing, clock, timebase) = (c.timing(), c.clock(), c.core.timebase.hz());
+        let processor =
+            Processor::new(spec.processor, |state| Hart::new(state, port, timing, clock, timebase));
+        Node {
+            processor,
+            recorder: Recorder::new(rank, 1),
+            memory: spec.memory,
+            bus: Bus::new(c.bus()),
+            waiting_for_bus: VecDeque::new(),
+            grant_scheduled: false,
+            ni: spec.ni,
+            ni_requests: Vec::new(),
+            free_requests: Vec::new(),
+            queue: EventQueue::default(),
+            l2_cycles: c.l2.latency.cycles(),
+            transaction_max: c.transaction_max(),
+            packets: Vec::new(),
+            free_packets: Vec::new(),
+            bus_port: Port::new(spec.first_port),
+            ni_port: Port::new(spec.first_port + 1),
+            wishes: Wishes::default(),
+            events: 0,
+            stop: None,
+        }
+    }
+
+    /// The memory bus.
+    pub fn bus(&self) -> &Bus {
+        &self.bus
+    }
+
+    /// The network interface.
+    pub fn ni(&self) -> &dyn NetworkInterface {
+        &*self.ni
+    }
+
+    /// Visits every counter of the node: path, unit, documentation, value.
+    pub fn visit_statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
+        let p = &self.processor;
+        p.hart
+            .statistics
+            .visit(&mut |name, unit, doc, value| visit(&format!("hart.{name}"), unit, doc, value));
+        p.statistics
+            .visit(&mut |name, unit, doc, value| visit(&format!("processor.{name}"), unit, doc, value));
+        let port = &p.hart.port.statistics;
+        port.visit(&mut |name, unit, doc, value| visit(&format!("memory.{name}"), unit, doc, value));
+        self.bus
+            .statistics
+            .visit(&mut |name, unit, doc, value| visit(&format!("bus.{name}"), unit, doc, value));
+        self.ni.statistics(&mut |name, unit, doc, value| visit(&format!("ni.{name}"), unit, doc, value));
+    }
+
+    pub(crate) fn schedule(&mut self, time: Time, class: Class, target: Target, payload: Payload) {
+        let port = if target == Target::Bus { &mut self.bus_port } else { &mut self.ni_port };
+        let order = port.next(class);
+        self.queue.push(Event { time, order, target: target as u32, payload });
+    }
+
+    /// Calls the NI and does what it wishes.
+    pub(crate) fn with_ni<T>(
+        &mut self,
+        now: Time,
+        out: &mut Outbox<'_>,
+        call: impl FnOnce(&mut dyn NetworkInterface, &mut Context<'_, '_>) -> T,
+    ) -> T {
+        let mut context = Context {
+            now,
+            memory: &mut self.memory,
+            ports: &mut [&mut self.processor.hart.port],
+            pager: &mut Pages(&mut self.processor.process),
+            recorder: &mut self.recorder,
+            out,
+            wishes: &mut self.wishes,
+        };
+        let result = call(&mut *self.ni, &mut context);
+        self.grant_wishes(now);
+        result
+    }
+
+    fn grant_wishes(&mut self, now: Time) {
+        while let Some((time, payload)) = self.wishes.events.pop() {
+            self.schedule(time, Class::Internal, Target::Ni, payload);
+        }
+        for request in std::mem::take(&mut self.wishes.bus) {
+            let index = match self.free_requests.pop() {
+                Some(index) => {
+                    self.ni_requests[index as usize] = request;
+                    index
+                }
+                None => {
+                    self.ni_requests.push(request);
+                    self.ni_requests.len() as u32 - 1
+                }
+            };
+            self.schedule(now, Class::Request, Target::Bus, BusEvent::Request(Client::Ni(index)).into());
+        }
+        if self.wishes.charge > Time::ZERO {
+            let hart = &mut self.processor.hart;
+            hart.start_at(hart.now().max(now) + self.wishes.charge);
+            self.wishes.charge = Time::ZERO;
+        }
+        if let Some(incoherence) = self.wishes.incoherence.take() {
+            self.fault(7, &describe_incoherence(&incoherence));
+        }
+        if let Some(text) = self.wishes.fault.take() {
+            self.fault(11, &text);
+        }
+    }
+
+    fn fault(&mut self, signal: i32, text: &str) {
+        if self.processor.ended.is_none() {
+            self.processor.fault(signal, text);
+            self.note_end();
+        }
+    }
+
+    /// An event that a polling loop may see is about to happen.
+    pub(crate) fn observable(&mut self, now: Time) {
+        self.events += 1;
+        if let Activity::Parked(parked) = self.processor.activity {
+            let p = &mut self.processor;
+            parked.advance(&mut p.hart, &mut self.bus, &mut p.statistics.stalls, now);
+            p.spin.stop(&mut p.hart);
+            p.activity = Activity::Ready;
+        }
+    }
+
+    /// Whether the event may be seen by a polling loop. Bus events decide when they are dealt with.
+    fn is_observable(&self, event: &Event) -> bool {
+        match event.target {
+            NETWORK => self.ni.observable_network(event),
+            t if t == Target::Ni as u32 => self.ni.observable(event.payload),
+            _ => matches!(
+                BusEvent::from(event.payload),
+                BusEvent::Grant | BusEvent::Request(Client::Ni(_)) | BusEvent::Done(Client::Ni(_), _)
+            ),
+        }
+    }
+
+    fn dispatch(&mut self, event: Event, out: &mut Outbox<'_>) {
+        match event.target {
+            NETWORK => {
+                let packet = self.take_packet(event.payload);
+                self.with_ni(event.time, out, |ni, c| ni.network(c, event, packet));
+            }
+            t if t == Target::Ni as u32 => self.with_ni(event.time, out, |ni, c| ni.event(c, event.payload)),
+            _ => self.bus_event(event.payload.into(), event.time, out),
+        }
+    }
+
+    fn run_hart(&mut self, until: Time, out: &mut Outbox<'_>) {
+        let p = &mut self.processor;
+        p.rise();
+        let halt = p.hart.run(p.hart.cycle_at(until));
+        p.spin.check(&mut p.hart);
+        p.halted(halt, &mut self.memory, &mut self.recorder);
+        if halt == Halt::Pause && p.may_park() {
+            let parked = p.spin.pause(&mut p.hart, &self.bus, &p.statistics.stalls, self.events);
+            if let Some(parked) = parked {
+                p.activity = Activity::Parked(parked);
+            }
+        }
+        if p.hart.port.wants_bus() {
+            self.collect_requests(out);
+        }
+        if self.processor.ended.is_some() {
+            self.note_end();
+        }
+    }
+
+    fn note_end(&mut self) {
+        if let Some((time, Ended::Abort(_) | Ended::Fault { .. })) = self.processor.ended {
+            self.stop = Some(time);
+        }
+    }
+
+    fn keep_packet(&mut self, packet: Option<Box<Packet>>) -> u32 {
+        let Some(packet) = packet else { return u32::MAX };
+        match self.free_packets.pop() {
+            Some(slot) => {
+                self.packets[slot as usize] = Some(packet);
+                slot
+            }
+            None => {
+                self.packets.push(Some(packet));
+                self.packets.len() as u32 - 1
+            }
+        }
+    }
+
+    fn take_packet(&mut self, payload: Payload) -> Option<Box<Packet>> {
+        let slot = (payload[1] >> 32) as u32;
+        let packet = self.packets.get_mut(slot as usize)?.take();
+        self.free_packets.push(slot);
+        packet
+    }
+}
+
+impl Partition for Node {
+    fn next(&self) -> Time {
+        self.queue.next_time().min(self.processor.ready_at())
+    }
+
+    fn run(&mut self, out: &mut Outbox<'_>) {
+        let before = self.processor.hart.statistics.instructions;
+        self.run_to_limit(out);
+        let executed = self.processor.hart.statistics.instructions - before;
+        if executed > 0 {
+            self.processor.output.executed(executed);
+        }
+    }
+
+    /// The high half of the payload's second word is the node's, to keep the packet's place.
+    fn receive(&mut self, mut event: Event, packet: Option<Box<Packet>>) {
+        event.target = NETWORK;
+        let slot = self.keep_packet(packet);
+        event.payload[1] = event.payload[1] & 0xffff_ffff | u64::from(slot) << 32;
+        self.queue.push(event);
+    }
+
+    fn stop(&self) -> Option<Time> {
+        self.stop
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+impl Node {
+    /// Does everything that is earlier than the engine's limit.
+    fn run_to_limit(&mut self, out: &mut Outbox<'_>) {
+        loop {
+            let limit = out.limit();
+            let event = self.queue.next_time();
+            let until = event.min(limit);
+            if self.processor.ready_at() < until {
+                self.run_hart(until, out);
+                continue;
+            }
+            if event >= limit {
+                return;
+            }
+            let next = self.queue.peek().expect("an event is due");
+            if matches!(self.processor.activity, Activity::Parked(_)) && self.is_observable(next) {
+                // The hart catches up before the event happens.
+                self.observable(event);
+                continue;
+            }
+            let event = self.queue.pop_before(limit).expect("an event is due");
+            if self.is_observable(&event) {
+                self.events += 1;
+            }
+            self.dispatch(event, out);
+        }
+    }
+}

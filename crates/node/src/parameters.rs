@@ -1,0 +1,384 @@
+//! What a node is made of.
+
+use chasqui_config::{Bytes, Count, Cycles, Duration, Flag, Frequency, Resolved, Schema};
+use chasqui_engine::{Clock, Time};
+use chasqui_hart::{CLASSES, Class, Timing};
+use chasqui_memory::{BusParameters, Geometry, PortParameters};
+
+chasqui_config::parameters! {
+    /// The processor core: in order, one instruction at a time.
+    pub struct Core {
+        /// Clock frequency.
+        clock: Frequency = "1 GHz", range "1 MHz" ..= "100 GHz", source "assumption: a round number";
+        /// Frequency of the `time` CSR, which MPI_Wtime reads.
+        timebase: Frequency = "100 MHz", range "1 kHz" ..= "4 GHz", source "assumption: as on many RISC-V systems";
+        /// Integer addition, logic, shifts, comparison.
+        int_alu: Cycles = 1, range 1 ..= 100, source "assumption: single-cycle";
+        /// Integer multiplication.
+        int_mul: Cycles = 4, range 1 ..= 100, source "assumption: pipelined multiplier, result awaited";
+        /// Integer division and remainder.
+        int_div: Cycles = 20, range 1 ..= 500, source "assumption: radix-4 divider";
+        /// Load that hits in the L1.
+        load: Cycles = 2, range 1 ..= 100, source "assumption: two-cycle L1, result awaited";
+        /// Store that hits in the L1.
+        store: Cycles = 1, range 1 ..= 100, source "assumption";
+        /// Conditional branch, as predicted and not taken.
+        branch: Cycles = 1, range 1 ..= 100, source "assumption";
+        /// Further cycles of a conditional branch that is taken as predicted.
+        branch_taken: Cycles = 0, range 0 ..= 100, source "assumption: branch target cache";
+        /// Further cycles of a conditional branch that was predicted wrongly. Prediction is static:
+        /// backward taken, forward not taken.
+        branch_mispredicted: Cycles = 3, range 0 ..= 100, source "assumption: short pipeline";
+        /// Direct jump.
+        jump: Cycles = 1, range 1 ..= 100, source "assumption";
+        /// Indirect jump.
+        jump_register: Cycles = 2, range 1 ..= 100, source "assumption: return stack";
+        /// Floating-point addition and subtraction.
+        fp_add: Cycles = 3, range 1 ..= 100, source "assumption: result awaited";
+        /// Floating-point multiplication.
+        fp_mul: Cycles = 3, range 1 ..= 100, source "assumption: result awaited";
+        /// Fused multiply-add.
+        fp_fma: Cycles = 3, range 1 ..= 100, source "assumption: result awaited";
+        /// Division, single precision.
+        fp_div_s: Cycles = 18, range 1 ..= 500, source "assumption";
+        /// Division, double precision.
+        fp_div_d: Cycles = 32, range 1 ..= 500, source "assumption";
+        /// Square root, single precision.
+        fp_sqrt_s: Cycles = 18, range 1 ..= 500, source "assumption";
+        /// Square root, double precision.
+        fp_sqrt_d: Cycles = 32, range 1 ..= 500, source "assumption";
+        /// Sign injection, moves between register files, classification.
+        fp_move: Cycles = 1, range 1 ..= 100, source "assumption";
+        /// Conversions.
+        fp_convert: Cycles = 3, range 1 ..= 100, source "assumption";
+        /// Comparisons, minimum, maximum.
+        fp_compare: Cycles = 3, range 1 ..= 100, source "assumption";
+        /// Access to control and status registers.
+        csr: Cycles = 1, range 1 ..= 100, source "assumption";
+        /// `pause`.
+        pause: Cycles = 1, range 1 ..= 1000, source "assumption: no deliberate delay";
+    }
+}
+
+chasqui_config::parameters! {
+    /// A cache of the first level.
+    pub struct CacheUnit {
+        /// Capacity.
+        size: Bytes = "32 KiB", range "256 B" ..= "16 MiB", source "assumption";
+        /// Ways of a set.
+        ways: Count = 8, range 1 ..= 64, source "assumption";
+        /// Line.
+        line: Bytes = "64 B", range "16 B" ..= "1 KiB", source "assumption";
+    }
+}
+
+chasqui_config::parameters! {
+    /// The unified cache of the second level, which includes the first.
+    pub struct L2Unit {
+        /// There is one.
+        present: Flag = false, source "assumption: no second level unless a machine says so";
+        /// Capacity.
+        size: Bytes = "512 KiB", range "1 KiB" ..= "256 MiB", source "assumption";
+        /// Ways of a set.
+        ways: Count = 8, range 1 ..= 64, source "assumption";
+        /// Line, at least as long as those of the first level.
+        line: Bytes = "64 B", range "16 B" ..= "1 KiB", source "assumption";
+        /// Cycles of a hit, beside the L1's.
+        latency: Cycles = 10, range 1 ..= 1000, source "assumption";
+    }
+}
+
+chasqui_config::parameters! {
+    /// A translation look-aside buffer, first in first out within a set.
+    pub struct TlbUnit {
+        /// Entries.
+        entries: Count = 64, range 1 ..= 65536, source "assumption";
+        /// Ways of a set.
+        ways: Count = 64, range 1 ..= 255, source "assumption: fully associative";
+    }
+}
+
+chasqui_config::parameters! {
+    /// Stores on their way.
+    pub struct WriteBufferUnit {
+        /// Stores that may wait for the right to write their line.
+        entries: Count = 8, range 1 ..= 256, source "assumption";
+        /// Uncached stores and flushes that may wait for the bus.
+        posted: Count = 4, range 1 ..= 256, source "assumption";
+    }
+}
+
+chasqui_config::parameters! {
+    /// Instructions that order, and page-table walks: cycles beside what they wait for.
+    pub struct OrderUnit {
+        /// Memory fence.
+        fence: Cycles = 4, range 0 ..= 1000, source "assumption";
+        /// Cache-block operation (flush of a line).
+        flush: Cycles = 4, range 0 ..= 1000, source "assumption";
+        /// Atomic operation; a load-reserved and store-conditional pair takes two.
+        atomic: Cycles = 4, range 0 ..= 1000, source "assumption";
+        /// Each level of a page-table walk.
+        walk: Cycles = 2, range 0 ..= 1000, source "assumption: the walker reads the L1 data cache";
+    }
+}
+
+chasqui_config::parameters! {
+    /// The memory bus.
+    pub struct BusUnit {
+        /// Clock frequency.
+        clock: Frequency = "500 MHz", range "1 MHz" ..= "100 GHz", source "assumption";
+        /// Width of a data beat.
+        width: Bytes = "16 B", range "1 B" ..= "128 B", source "assumption";
+        /// Bus clocks of an address tenure, with arbitration and snoop response.
+        address: Cycles = 2, range 1 ..= 100, source "assumption";
+        /// Address tenures overlap earlier data tenures.
+        pipelined: Flag = true, source "assumption";
+        /// Bus clocks from the snoop response to the first beat of a line that another cache gives.
+        intervention: Cycles = 4, range 0 ..= 1000, source "assumption";
+    }
+}
+
+chasqui_config::parameters! {
+    /// Main memory.
+    pub struct DramUnit {
+        /// Capacity.
+        size: Bytes = "1 GiB", range "1 MiB" ..= "64 GiB", source "assumption";
+        /// From the end of the address tenure to the first chunk of a read.
+        first_chunk: Duration = "60 ns", range "0 ns" ..= "10 us", source "assumption";
+        /// Each next chunk of the bus's width.
+        next_chunk: Duration = "2 ns", range "0 ns" ..= "10 us", source "assumption";
+        /// How long a write keeps it busy after its last beat.
+        write: Duration = "20 ns", range "0 ns" ..= "10 us", source "assumption";
+    }
+}
+
+chasqui_config::parameters! {
+    /// System software that the simulator stands in for, as long as no kernel image runs.
+    pub struct SoftwareUnit {
+        /// A system call.
+        syscall: Cycles = 300, range 0 ..= 1000000, source "assumption: trap, dispatch and return of a small call";
+        /// A page fault that maps a page.
+        page_fault: Cycles = 1000, range 0 ..= 10000000, source "assumption: trap, page allocation and clearing";
+        /// Length that a process's stack may reach.
+        stack: Bytes = "8 MiB", range "64 KiB" ..= "1 GiB", source "Linux's default limit";
+    }
+}
+
+chasqui_config::parameters! {
+    /// How the simulator looks at the machine; none of these changes a figure.
+    pub struct Checks {
+        /// Report accesses that would go wrong without the functional memory's help: device reads of
+        /// lines that are dirty in caches, hits on lines that a device has overwritten, device stores
+        /// that pass older stores.
+        coherence: Flag = false, source "costs host time; on in tests";
+        /// Skip over the repetitions of polling loops, exactly.
+        spin_skip: Flag = true, source "identical results, less host time";
+    }
+}
+
+/// A node's parameters, in the groups of the machine file.
+#[derive(Clone, Debug)]
+pub struct NodeConfiguration {
+    /// `node.core`
+    pub core: Core,
+    /// `node.l1i`
+    pub l1i: CacheUnit,
+    /// `node.l1d`
+    pub l1d: CacheUnit,
+    /// `node.l2`
+    pub l2: L2Unit,
+    /// `node.itlb`
+    pub itlb: TlbUnit,
+    /// `node.dtlb`
+    pub dtlb: TlbUnit,
+    /// `node.write_buffer`
+    pub write_buffer: WriteBufferUnit,
+    /// `node.order`
+    pub order: OrderUnit,
+    /// `node.bus`
+    pub bus: BusUnit,
+    /// `node.dram`
+    pub dram: DramUnit,
+    /// `node.software`
+    pub software: SoftwareUnit,
+    /// `check`
+    pub checks: Checks,
+}
+
+/// The parameters of every node, for a machine's schema.
+pub fn schema() -> Schema {
+    Schema::new()
+        .with::<Core>("node.core")
+        .with::<CacheUnit>("node.l1i")
+        .with::<CacheUnit>("node.l1d")
+        .with::<L2Unit>("node.l2")
+        .with::<TlbUnit>("node.itlb")
+        .with::<TlbUnit>("node.dtlb")
+        .with::<WriteBufferUnit>("node.write_buffer")
+        .with::<OrderUnit>("node.order")
+        .with::<BusUnit>("node.bus")
+        .with::<DramUnit>("node.dram")
+        .with::<SoftwareUnit>("node.software")
+        .with::<Checks>("check")
+}
+
+impl NodeConfiguration {
+    /// Reads the groups of [`schema`].
+    pub fn read(r: &Resolved) -> NodeConfiguration {
+        NodeConfiguration {
+            core: r.read("node.core"),
+            l1i: r.read("node.l1i"),
+            l1d: r.read("node.l1d"),
+            l2: r.read("node.l2"),
+            itlb: r.read("node.itlb"),
+            dtlb: r.read("node.dtlb"),
+            write_buffer: r.read("node.write_buffer"),
+            order: r.read("node.order"),
+            bus: r.read("node.bus"),
+            dram: r.read("node.dram"),
+            software: r.read("node.software"),
+            checks: r.read("check"),
+        }
+    }
+
+    /// What does not fit together, each as a sentence that names its parameters.
+    pub fn mistakes(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for (name, cache) in [("node.l1i", &self.l1i), ("node.l1d", &self.l1d)] {
+            found.extend(cache.geometry().check().err().map(|e| format!("{name}: {e}")));
+        }
+        if let Some(l2) = self.l2.geometry() {
+            found.extend(l2.check().err().map(|e| format!("node.l2: {e}")));
+            for (name, cache) in [("node.l1i", &self.l1i), ("node.l1d", &self.l1d)] {
+                if u64::from(l2.line_bytes) < cache.line.bytes() {
+                    found.push(format!("node.l2.line is shorter than {name}.line"));
+                }
+            }
+        }
+        for (name, tlb) in [("node.itlb", &self.itlb), ("node.dtlb", &self.dtlb)] {
+            let (entries, ways) = (tlb.entries, tlb.ways);
+            if entries % ways != 0 || !(entries / ways).is_power_of_two() {
+                found.push(format!(
+                    "{name}: {entries} entries of {ways} ways do not make a power of two of sets"
+                ));
+            }
+        }
+        found
+    }
+
+    /// The hart's clock.
+    pub fn clock(&self) -> Clock {
+        Clock::new(self.core.clock.hz())
+    }
+
+    /// Costs of instructions.
+    pub fn timing(&self) -> Timing {
+        let c = &self.core;
+        let mut class = [1u16; CLASSES];
+        let table = [
+            (Class::IntAlu, &c.int_alu),
+            (Class::IntMul, &c.int_mul),
+            (Class::IntDiv, &c.int_div),
+            (Class::Load, &c.load),
+            (Class::Store, &c.store),
+            (Class::Branch, &c.branch),
+            (Class::Jump, &c.jump),
+            (Class::JumpRegister, &c.jump_register),
+            (Class::FpAdd, &c.fp_add),
+            (Class::FpMul, &c.fp_mul),
+            (Class::FpFma, &c.fp_fma),
+            (Class::FpDivS, &c.fp_div_s),
+            (Class::FpDivD, &c.fp_div_d),
+            (Class::FpSqrtS, &c.fp_sqrt_s),
+            (Class::FpSqrtD, &c.fp_sqrt_d),
+            (Class::FpMove, &c.fp_move),
+            (Class::FpConvert, &c.fp_convert),
+            (Class::FpCompare, &c.fp_compare),
+            (Class::Csr, &c.csr),
+            (Class::Hint, &c.pause),
+        ];
+        for (of, cycles) in table {
+            class[of as usize] = cycles.cycles() as u16;
+        }
+        Timing {
+            class,
+            branch_taken: c.branch_taken.cycles() as u8,
+            branch_mispredicted: c.branch_mispredicted.cycles() as u8,
+        }
+    }
+
+    /// Sizes and costs of the hart's port.
+    pub fn port(&self) -> PortParameters {
+        let tlb = |t: &TlbUnit| (t.entries as u32, t.ways as u32);
+        PortParameters {
+            l1i: self.l1i.geometry(),
+            l1d: self.l1d.geometry(),
+            l2: self.l2.geometry(),
+            l2_cycles: self.l2.latency.cycles(),
+            itlb: tlb(&self.itlb),
+            dtlb: tlb(&self.dtlb),
+            walk_cycles: self.order.walk.cycles(),
+            write_buffer_entries: self.write_buffer.entries as usize,
+            posted_entries: self.write_buffer.posted as usize,
+            fence_cycles: self.order.fence.cycles(),
+            flush_cycles: self.order.flush.cycles(),
+            atomic_cycles: self.order.atomic.cycles(),
+            check_coherence: self.checks.coherence,
+        }
+    }
+
+    /// A bound on the length of a bus transaction of the hart that finds the bus idle, the time that a
+    /// device of its own takes not included.
+    pub fn transaction_max(&self) -> Time {
+        let bus = self.bus();
+        let line = self.l1i.line.bytes().max(self.l1d.line.bytes()).max(self.l2.line.bytes());
+        let beats = line.div_ceil(u64::from(bus.width_bytes));
+        let clocks = bus.address_cycles + bus.intervention_cycles + beats + 3;
+        bus.clock.edge(clocks) + bus.dram_first_chunk + bus.dram_write + Time(bus.dram_next_chunk.0 * beats)
+    }
+
+    /// Timing of the bus and the DRAM.
+    pub fn bus(&self) -> BusParameters {
+        BusParameters {
+            clock: Clock::new(self.bus.clock.hz()),
+            width_bytes: self.bus.width.bytes() as u32,
+            address_cycles: self.bus.address.cycles(),
+            pipelined: self.bus.pipelined,
+            intervention_cycles: self.bus.intervention.cycles(),
+            dram_first_chunk: Time(self.dram.first_chunk.ps()),
+            dram_next_chunk: Time(self.dram.next_chunk.ps()),
+            dram_write: Time(self.dram.write.ps()),
+        }
+    }
+}
+
+impl CacheUnit {
+    fn geometry(&self) -> Geometry {
+        Geometry { bytes: self.size.bytes(), ways: self.ways as u32, line_bytes: self.line.bytes() as u32 }
+    }
+}
+
+impl L2Unit {
+    fn geometry(&self) -> Option<Geometry> {
+        self.present.then(|| Geometry {
+            bytes: self.size.bytes(),
+            ways: self.ways as u32,
+            line_bytes: self.line.bytes() as u32,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_make_a_node() {
+        let schema = schema();
+        assert_eq!(schema.mistakes(), Vec::<String>::new());
+        let node = NodeConfiguration::read(&Resolved::defaults(&schema));
+        assert_eq!(node.mistakes(), Vec::<String>::new());
+        assert_eq!(node.timing().of_class(Class::FpFma), 3);
+        assert_eq!(node.port().l1d.bytes, 32 << 10);
+    }
+}

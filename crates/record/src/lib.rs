@@ -1,0 +1,32 @@
+//! The records of a run: the life of every message, statistics, and the files they end up in.
+//!
+//! Models and guest marks stamp *stages* into one [`Recorder`] per partition; [`Recorder::merge`]
+//! joins them to [`Messages`] when the run ends. [`RankLife`] turns a rank's marks
+//! ([`chasqui_abi::mark`]) into stamps. [`RunDirectory`] writes the results.
+//!
+//! Reading order: `stage.rs`, `recorder.rs`, `rank_life.rs`, `messages.rs`, `differences.rs`,
+//! `statistics.rs`, `run_directory.rs`.
+//!
+//! Invariant: what is written depends on the stamps alone, not on the order in which partitions
+//! made or merged them. Whatever belongs to the host goes to `host.json`.
+
+mod differences;
+mod messages;
+mod parquet_file;
+mod rank_life;
+mod recorder;
+mod run_directory;
+mod stage;
+mod statistics;
+mod summary;
+mod timeline;
+
+pub use differences::Distribution;
+pub use messages::{Message, Messages};
+pub use rank_life::{CALLS, CallTotals, Interval, RankLife};
+pub use recorder::{Description, Recorder};
+pub use run_directory::{RunDirectory, RunError, Stream};
+pub use stage::{MessageId, STAGES, Stage};
+pub use statistics::{Statistics, StatisticsTree};
+pub use summary::{CallSummary, Host, Outcome, RankSummary, SUMMARY_VERSION, Summary};
+pub use timeline::write_timeline;

@@ -1,0 +1,653 @@
+//! A rank's marks, turned into stamps: which call it is in, what it sends, posts and waits for.
+
+use crate::recorder::Recorder;
+use crate::stage::{MessageId, Stage};
+use chasqui_abi::{Envelope, mark};
+use chasqui_config::Duration;
+use rustc_hash::FxHashMap;
+use std::mem::offset_of;
+
+/// Numbers that a call may have: 7 bits of the mark.
+pub const CALLS: usize = 128;
+
+/// Longest text [bytes] that a rank's `WAITING` mark may name.
+const WAITING_BYTES_MAX: u64 = 240;
+
+/// Use of one MPI call by a rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallTotals {
+    /// Calls that were entered.
+    pub count: u64,
+    /// Time [ps] between entries and returns.
+    pub time_ps: u64,
+}
+
+/// A call's interval, for the timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// Number of the call.
+    pub call: u8,
+    /// Entry [ps].
+    pub enter_ps: u64,
+    /// Return [ps].
+    pub leave_ps: u64,
+}
+
+/// The outermost call that the rank is in.
+#[derive(Clone, Copy, Debug)]
+struct Current {
+    number: u8,
+    enter_ps: u64,
+    /// Tells calls apart: a request posted by another call than the one that completes it was waited for.
+    serial: u64,
+}
+
+/// A receive request from its post to its completion.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    /// Time of the mark; `None` when the request was matched without having been posted.
+    post_ps: Option<u64>,
+    call_ps: u64,
+    call_serial: u64,
+    message: Option<MessageId>,
+}
+
+/// Interprets a rank's marks ([`chasqui_abi::mark`]).
+///
+/// The MPI call that counts is the outermost one: calls that the library makes to itself are part of it.
+#[derive(Clone, Debug)]
+pub struct RankLife {
+    rank: u16,
+    totals: Box<[CallTotals; CALLS]>,
+    current: Option<Current>,
+    /// Calls within the current one.
+    nested: Vec<u8>,
+    serial: u64,
+    /// Messages whose send began in the current call.
+    sent: Vec<MessageId>,
+    /// Messages whose receive is complete as the current call returns.
+    done: Vec<MessageId>,
+    /// The latest message of this rank that was begun or handed on: the one that `PROTOCOL` is about.
+    sending: Option<MessageId>,
+    requests: FxHashMap<u64, Request>,
+    /// What `MATCH_REQUEST` named.
+    matching: Option<u64>,
+    /// Address of the request that the process is blocked on; 0: none.
+    blocked: u64,
+    /// Address of the text that says what it waits for; 0: none.
+    waiting: u64,
+    unknown: u64,
+    stray: u64,
+    timeline: Vec<Interval>,
+    timeline_max: usize,
+    timeline_left_out: u64,
+}
+
+impl RankLife {
+    /// For world rank `rank`; keeps up to `timeline_max` intervals of calls for the timeline.
+    pub fn new(rank: u16, timeline_max: usize) -> RankLife {
+        RankLife {
+            rank,
+            totals: Box::new([CallTotals::default(); CALLS]),
+            current: None,
+            nested: Vec::new(),
+            serial: 0,
+            sent: Vec::new(),
+            done: Vec::new(),
+            sending: None,
+            requests: FxHashMap::default(),
+            matching: None,
+            blocked: 0,
+            waiting: 0,
+            unknown: 0,
+            stray: 0,
+            timeline: Vec::new(),
+            timeline_max,
+            timeline_left_out: 0,
+        }
+    }
+
+    /// The rank executes mark `code` with call number `call` and register value `value` at `now_ps`.
+    /// `memory` reads the rank's memory; false when the address isn't mapped.
+    pub fn mark(
+        &mut self,
+        recorder: &mut Recorder,
+        code: u32,
+        call: u32,
+        value: u64,
+        now_ps: u64,
+        memory: &mut dyn FnMut(u64, &mut [u8]) -> bool,
+    ) {
+        match code {
+            mark::CALL => self.enter((call as usize % CALLS) as u8, now_ps),
+            mark::RETURN => self.leave(recorder, (call as usize % CALLS) as u8, now_ps),
+            mark::SEND => self.send(recorder, value, now_ps, memory),
+            mark::READY => self.ready(recorder, value, now_ps, memory),
+            mark::POST => self.post(value, now_ps),
+            mark::MATCH_REQUEST => self.matching = Some(value),
+            mark::MATCH => self.matched(recorder, value, now_ps, memory),
+            mark::DELIVER => match self.requests.get(&value).and_then(|r| r.message) {
+                Some(id) => recorder.stamp(id, Stage::Deliver, now_ps),
+                None => self.stray += 1,
+            },
+            mark::DONE => self.complete(recorder, value, now_ps),
+            mark::BLOCKED => self.blocked = value,
+            mark::PROTOCOL => match self.sending {
+                Some(id) => recorder.protocol(id, value as u32),
+                None => self.stray += 1,
+            },
+            mark::WAITING => self.waiting = value,
+            _ => self.unknown += 1,
+        }
+    }
+
+    fn enter(&mut self, call: u8, now_ps: u64) {
+        if self.current.is_some() {
+            return self.nested.push(call);
+        }
+        self.serial += 1;
+        self.current = Some(Current { number: call, enter_ps: now_ps, serial: self.serial });
+        self.totals[usize::from(call)].count += 1;
+    }
+
+    fn leave(&mut self, recorder: &mut Recorder, call: u8, now_ps: u64) {
+        if let Some(at) = self.nested.iter().rposition(|c| *c == call) {
+            // Inner calls that left without a mark leave with it.
+            self.stray += (self.nested.len() - at - 1) as u64;
+            return self.nested.truncate(at);
+        }
+        let Some(current) = self.current.filter(|c| c.number == call) else {
+            self.stray += 1;
+            return;
+        };
+        self.stray += self.nested.len() as u64;
+        self.close(current, now_ps);
+        for id in self.sent.drain(..) {
+            recorder.stamp(id, Stage::SendReturn, now_ps);
+        }
+        for id in self.done.drain(..) {
+            recorder.stamp(id, Stage::Done, now_ps);
+        }
+    }
+
+    /// Accounts for the current call and leaves it.
+    fn close(&mut self, current: Current, now_ps: u64) {
+        self.totals[usize::from(current.number)].time_ps += now_ps.saturating_sub(current.enter_ps);
+        if self.timeline.len() < self.timeline_max {
+            self.timeline.push(Interval {
+                call: current.number,
+                enter_ps: current.enter_ps,
+                leave_ps: now_ps,
+            });
+        } else if self.timeline_max > 0 {
+            self.timeline_left_out += 1;
+        }
+        self.current = None;
+        self.nested.clear();
+        (self.blocked, self.waiting) = (0, 0);
+    }
+
+    fn send(
+        &mut self,
+        recorder: &mut Recorder,
+        at: u64,
+        now_ps: u64,
+        memory: &mut dyn FnMut(u64, &mut [u8]) -> bool,
+    ) {
+        let Some(envelope) = read_envelope(at, memory).filter(|e| e.source == self.rank) else {
+            self.stray += 1;
+            return;
+        };
+        let id = name(&envelope);
+        recorder.describe(id, envelope.destination, envelope.tag, envelope.context, envelope.bytes);
+        recorder.stamp(id, Stage::Call, self.current.map_or(now_ps, |c| c.enter_ps));
+        self.sending = Some(id);
+        if self.current.is_some() {
+            self.sent.push(id);
+        } else {
+            self.stray += 1;
+        }
+    }
+
+    fn ready(
+        &mut self,
+        recorder: &mut Recorder,
+        at: u64,
+        now_ps: u64,
+        memory: &mut dyn FnMut(u64, &mut [u8]) -> bool,
+    ) {
+        let Some(envelope) = read_envelope(at, memory) else {
+            self.stray += 1;
+            return;
+        };
+        // A reply (clear to send, acknowledgement) bears the name of another rank's message, which it is not.
+        self.sending = (envelope.source == self.rank).then(|| name(&envelope));
+        if let Some(id) = self.sending {
+            recorder.stamp(id, Stage::Ready, now_ps);
+        }
+    }
+
+    fn post(&mut self, request: u64, now_ps: u64) {
+        let (call_ps, call_serial) = self.here(now_ps);
+        self.requests.insert(request, Request { post_ps: Some(now_ps), call_ps, call_serial, message: None });
+    }
+
+    /// Entry and serial of the current call.
+    fn here(&self, now_ps: u64) -> (u64, u64) {
+        self.current.map_or((now_ps, 0), |c| (c.enter_ps, c.serial))
+    }
+
+    fn matched(
+        &mut self,
+        recorder: &mut Recorder,
+        at: u64,
+        now_ps: u64,
+        memory: &mut dyn FnMut(u64, &mut [u8]) -> bool,
+    ) {
+        let (Some(address), Some(envelope)) = (self.matching.take(), read_envelope(at, memory)) else {
+            self.stray += 1;
+            return;
+        };
+        let id = name(&envelope);
+        let (call_ps, call_serial) = self.here(now_ps);
+        let unposted = Request { post_ps: None, call_ps, call_serial, message: None };
+        let request = self.requests.entry(address).or_insert(unposted);
+        request.message = Some(id);
+        recorder.stamp(id, Stage::ReceiveCall, request.call_ps);
+        if let Some(post_ps) = request.post_ps {
+            recorder.stamp(id, Stage::Post, post_ps);
+        }
+        recorder.stamp(id, Stage::Match, now_ps);
+    }
+
+    fn complete(&mut self, recorder: &mut Recorder, address: u64, now_ps: u64) {
+        // The name is free for the next receive: a request on the stack has the same address again.
+        let Some(Request { message: Some(id), call_serial, .. }) = self.requests.remove(&address) else {
+            self.stray += 1;
+            return;
+        };
+        let Some(current) = self.current else {
+            self.stray += 1;
+            return recorder.stamp(id, Stage::Done, now_ps);
+        };
+        if current.serial != call_serial {
+            recorder.stamp(id, Stage::WaitCall, current.enter_ps);
+        }
+        self.done.push(id);
+    }
+
+    /// The run ends while the rank may be in a call: its time counts up to now.
+    pub fn finish(&mut self, now_ps: u64) {
+        if let Some(current) = self.current {
+            let waiting = (self.blocked, self.waiting);
+            self.close(current, now_ps);
+            (self.blocked, self.waiting) = waiting;
+        }
+    }
+
+    /// World rank.
+    pub fn rank(&self) -> u16 {
+        self.rank
+    }
+
+    /// Use of each MPI call, by number.
+    pub fn totals(&self) -> &[CallTotals; CALLS] {
+        &self.totals
+    }
+
+    /// Time [ps] in MPI calls that have returned, or were ended by [`RankLife::finish`].
+    pub fn mpi_ps(&self) -> u64 {
+        self.totals.iter().map(|t| t.time_ps).sum()
+    }
+
+    /// Number and entry [ps] of the MPI call that the rank is in.
+    pub fn current_call(&self) -> Option<(u32, u64)> {
+        self.current.map(|c| (u32::from(c.number), c.enter_ps))
+    }
+
+    /// Marks with a code that this version doesn't know.
+    pub fn unknown_marks(&self) -> u64 {
+        self.unknown
+    }
+
+    /// Marks out of place: a return without its call, a match without a request, an envelope that
+    /// can't be read or bears another sender's name.
+    pub fn stray_marks(&self) -> u64 {
+        self.stray
+    }
+
+    /// The calls' intervals, and how many were left out for want of room.
+    pub fn timeline(&self) -> (&[Interval], u64) {
+        (&self.timeline, self.timeline_left_out)
+    }
+
+    /// What the rank waits for, in words, for a deadlock's report; `None` when it waits for nothing.
+    pub fn waiting_for(&self, memory: &mut dyn FnMut(u64, &mut [u8]) -> bool) -> Option<String> {
+        if let Some(text) = read_text(self.waiting, memory) {
+            return Some(text);
+        }
+        if self.blocked == 0 {
+            return None;
+        }
+        let state = match self.requests.get(&self.blocked) {
+            Some(Request { message: Some(id), .. }) => {
+                format!("a receive, the rest of message {} from rank {}", id.sequence, id.source)
+            }
+            Some(Request { post_ps: Some(ps), .. }) => {
+                format!("a receive posted at {}, which no message has matched", Duration::from_ps(*ps))
+            }
+            _ => "a request that is not a posted receive".to_string(),
+        };
+        Some(format!("{state} (request {:#x})", self.blocked))
+    }
+}
+
+fn name(envelope: &Envelope) -> MessageId {
+    MessageId { source: envelope.source, sequence: envelope.sequence }
+}
+
+/// The fields of the envelope at `address` that the records need.
+fn read_envelope(address: u64, memory: &mut dyn FnMut(u64, &mut [u8]) -> bool) -> Option<Envelope> {
+    let mut raw = [0; size_of::<Envelope>()];
+    if !memory(address, &mut raw) {
+        return None;
+    }
+    macro_rules! field {
+        ($field:ident: $type:ty) => {
+            <$type>::from_le_bytes(
+                *raw[offset_of!(Envelope, $field)..]
+                    .first_chunk()
+                    .expect("the field lies within the envelope"),
+            )
+        };
+    }
+    Some(Envelope {
+        context: field!(context: u16),
+        source: field!(source: u16),
+        destination: field!(destination: u16),
+        tag: field!(tag: i32),
+        sequence: field!(sequence: u32),
+        bytes: field!(bytes: u64),
+        ..Envelope::default()
+    })
+}
+
+/// The NUL-terminated text at `address`, shortened, with control characters made visible.
+fn read_text(address: u64, memory: &mut dyn FnMut(u64, &mut [u8]) -> bool) -> Option<String> {
+    if address == 0 {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    for at in (address..address.saturating_add(WAITING_BYTES_MAX)).take_while(|at| *at != u64::MAX) {
+        let mut byte = [0];
+        // Byte by byte, since the text may end just before a page that isn't mapped.
+        if !memory(at, &mut byte) || byte == [0] {
+            break;
+        }
+        bytes.push(byte[0]);
+    }
+    let text: String = String::from_utf8_lossy(&bytes)
+        .chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect();
+    (!text.is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Messages;
+    use mark::*;
+
+    const INIT: u32 = 1;
+    const SEND_CALL: u32 = 2;
+    const RECV_CALL: u32 = 3;
+    const IRECV_CALL: u32 = 4;
+    const WAIT_CALL: u32 = 5;
+
+    /// Envelopes lie at `sequence * 256 + source * 64 + 4096`, a text at 64.
+    fn memory(address: u64, out: &mut [u8]) -> bool {
+        let text = b"message from 1, tag 7\0";
+        if address >= 64 && address < 64 + text.len() as u64 {
+            out.copy_from_slice(&text[(address - 64) as usize..][..out.len()]);
+            return true;
+        }
+        if !(4096..=1 << 20).contains(&address) || out.len() != size_of::<Envelope>() {
+            return false;
+        }
+        let at = address - 4096;
+        out.fill(0xff); // What isn't asked for must not matter.
+        let mut put = |offset: usize, bytes: &[u8]| out[offset..offset + bytes.len()].copy_from_slice(bytes);
+        put(offset_of!(Envelope, source), &((at % 256 / 64) as u16).to_le_bytes());
+        put(offset_of!(Envelope, sequence), &((at / 256) as u32).to_le_bytes());
+        put(offset_of!(Envelope, destination), &3u16.to_le_bytes());
+        put(offset_of!(Envelope, tag), &(-5i32).to_le_bytes());
+        put(offset_of!(Envelope, context), &9u16.to_le_bytes());
+        put(offset_of!(Envelope, bytes), &1_000u64.to_le_bytes());
+        true
+    }
+
+    fn envelope(id: MessageId) -> u64 {
+        4096 + u64::from(id.sequence) * 256 + u64::from(id.source) * 64
+    }
+
+    const OWN: MessageId = MessageId { source: 0, sequence: 1 };
+    const OTHER: MessageId = MessageId { source: 2, sequence: 8 };
+
+    /// Code, call, value and time of a mark.
+    type Mark = (u32, u32, u64, u64);
+
+    /// Feeds marks to rank 0.
+    fn live(marks: &[Mark]) -> (RankLife, Messages) {
+        let (mut life, mut recorder) = (RankLife::new(0, 100), Recorder::new(0, 1));
+        for (code, call, value, ps) in marks {
+            life.mark(&mut recorder, *code, *call, *value, *ps, &mut memory);
+        }
+        (life, Recorder::merge(vec![recorder]))
+    }
+
+    /// The stages a message has, by time of the stamp.
+    fn stages(messages: &Messages, id: MessageId) -> Vec<(Stage, u64)> {
+        let message = messages.get(id).expect("the message has a record");
+        Stage::ALL.into_iter().filter_map(|s| Some((s, message.time(s)?))).collect()
+    }
+
+    #[test]
+    fn a_blocking_send() {
+        let (life, messages) = live(&[
+            (CALL, SEND_CALL, 0, 100),
+            (SEND, 0, envelope(OWN), 110),
+            (PROTOCOL, 0, 2, 115),
+            (READY, 0, envelope(OWN), 120),
+            (READY, 0, envelope(OWN), 130), // a second segment
+            (RETURN, SEND_CALL, 0, 150),
+        ]);
+        assert_eq!(
+            stages(&messages, OWN),
+            [(Stage::Call, 100), (Stage::Ready, 120), (Stage::SendReturn, 150)]
+        );
+        let message = messages.get(OWN).expect("is there");
+        let description = message.description.expect("SEND describes it");
+        assert_eq!((description.destination, description.tag, description.context), (3, -5, 9));
+        assert_eq!((description.bytes, message.protocol), (1_000, Some(2)));
+        assert_eq!(life.totals()[SEND_CALL as usize], CallTotals { count: 1, time_ps: 50 });
+        assert_eq!((life.mpi_ps(), life.unknown_marks(), life.stray_marks()), (50, 0, 0));
+    }
+
+    #[test]
+    fn a_blocking_receive() {
+        let (life, messages) = live(&[
+            (CALL, RECV_CALL, 0, 200),
+            (POST, 0, 0x70, 210),
+            (BLOCKED, 0, 0x70, 211),
+            (MATCH_REQUEST, 0, 0x70, 220),
+            (MATCH, 0, envelope(OTHER), 220),
+            (DELIVER, 0, 0x70, 230),
+            (DELIVER, 0, 0x70, 235), // a second segment
+            (BLOCKED, 0, 0, 236),
+            (DONE, 0, 0x70, 240),
+            (RETURN, RECV_CALL, 0, 250),
+        ]);
+        // No WaitCall: the call that posted it completed it.
+        let expected = [
+            (Stage::ReceiveCall, 200),
+            (Stage::Post, 210),
+            (Stage::Match, 220),
+            (Stage::Deliver, 235),
+            (Stage::Done, 250),
+        ];
+        assert_eq!(stages(&messages, OTHER), expected);
+        assert_eq!(life.stray_marks(), 0);
+        assert_eq!(life.waiting_for(&mut memory), None);
+    }
+
+    #[test]
+    fn a_nonblocking_receive_completed_by_a_later_wait() {
+        let (life, messages) = live(&[
+            (CALL, IRECV_CALL, 0, 300),
+            (POST, 0, 0x80, 305),
+            (RETURN, IRECV_CALL, 0, 310),
+            (CALL, WAIT_CALL, 0, 320), // a test that finds nothing
+            (RETURN, WAIT_CALL, 0, 325),
+            (CALL, WAIT_CALL, 0, 400),
+            (MATCH_REQUEST, 0, 0x80, 410),
+            (MATCH, 0, envelope(OTHER), 411),
+            (DELIVER, 0, 0x80, 412),
+            (DONE, 0, 0x80, 413),
+            (RETURN, WAIT_CALL, 0, 420),
+        ]);
+        let expected = [
+            (Stage::ReceiveCall, 300),
+            (Stage::Post, 305),
+            (Stage::WaitCall, 400),
+            (Stage::Match, 411),
+            (Stage::Deliver, 412),
+            (Stage::Done, 420),
+        ];
+        assert_eq!(stages(&messages, OTHER), expected);
+        assert_eq!(life.totals()[WAIT_CALL as usize], CallTotals { count: 2, time_ps: 25 });
+        let intervals: Vec<(u8, u64, u64)> =
+            life.timeline().0.iter().map(|i| (i.call, i.enter_ps, i.leave_ps)).collect();
+        assert_eq!(intervals, [(4, 300, 310), (5, 320, 325), (5, 400, 420)]);
+    }
+
+    #[test]
+    fn a_request_address_used_again_is_another_receive() {
+        let second = MessageId { source: 2, sequence: 9 };
+        let receive = |id: MessageId, ps: u64| {
+            [
+                (CALL, RECV_CALL, 0, ps),
+                (POST, 0, 0x70, ps + 1),
+                (MATCH_REQUEST, 0, 0x70, ps + 2),
+                (MATCH, 0, envelope(id), ps + 2),
+                (DONE, 0, 0x70, ps + 3),
+                (RETURN, RECV_CALL, 0, ps + 4),
+            ]
+        };
+        let (_, messages) = live(&[receive(OTHER, 100), receive(second, 200)].concat());
+        for (id, ps) in [(OTHER, 100), (second, 200)] {
+            let message = messages.get(id).expect("is there");
+            assert_eq!((message.time(Stage::Post), message.time(Stage::Done)), (Some(ps + 1), Some(ps + 4)));
+            assert_eq!(message.time(Stage::WaitCall), None);
+        }
+    }
+
+    #[test]
+    fn one_call_that_sends_and_receives_much() {
+        // As a collective does: two sends and a receive within one call, with a call to itself.
+        let second = MessageId { source: 0, sequence: 2 };
+        let (life, messages) = live(&[
+            (CALL, INIT, 0, 10),
+            (CALL, SEND_CALL, 0, 11),
+            (SEND, 0, envelope(OWN), 12),
+            (RETURN, SEND_CALL, 0, 13),
+            (SEND, 0, envelope(second), 14),
+            (POST, 0, 0x90, 15),
+            (MATCH_REQUEST, 0, 0x90, 16),
+            (MATCH, 0, envelope(OTHER), 16),
+            (DONE, 0, 0x90, 17),
+            (RETURN, INIT, 0, 30),
+        ]);
+        for id in [OWN, second] {
+            assert_eq!(
+                stages(&messages, id),
+                [(Stage::Call, 10), (Stage::SendReturn, 30)],
+                "the outermost call counts"
+            );
+        }
+        assert_eq!(messages.get(OTHER).expect("is there").time(Stage::Done), Some(30));
+        assert_eq!((life.mpi_ps(), life.totals()[SEND_CALL as usize].count, life.stray_marks()), (20, 0, 0));
+    }
+
+    #[test]
+    fn a_reply_is_not_the_message_it_names() {
+        let (life, messages) = live(&[
+            (CALL, WAIT_CALL, 0, 10),
+            (READY, 0, envelope(OTHER), 11), // a clear-to-send for another's message
+            (PROTOCOL, 0, 1, 12),            // of none of ours
+            (RETURN, WAIT_CALL, 0, 13),
+        ]);
+        assert!(messages.get(OTHER).is_none());
+        assert_eq!(life.stray_marks(), 1);
+    }
+
+    #[test]
+    fn marks_out_of_place_are_counted() {
+        let cases: &[(&str, &[Mark], u64, u64)] = &[
+            ("unknown code", &[(13, 0, 0, 1), (31, 0, 0, 1), (0, 0, 0, 1)], 3, 0),
+            ("return without call", &[(RETURN, INIT, 0, 1)], 0, 1),
+            ("return of another call", &[(CALL, INIT, 0, 1), (RETURN, SEND_CALL, 0, 2)], 0, 1),
+            ("inner return lost", &[(CALL, INIT, 0, 1), (CALL, SEND_CALL, 0, 2), (RETURN, INIT, 0, 3)], 0, 1),
+            ("wild envelope", &[(SEND, 0, 8, 1), (READY, 0, u64::MAX, 1)], 0, 2),
+            ("another's name", &[(CALL, INIT, 0, 1), (SEND, 0, envelope(OTHER), 1)], 0, 1),
+            ("match without request", &[(MATCH, 0, envelope(OTHER), 1)], 0, 1),
+            ("nothing matched", &[(POST, 0, 7, 1), (DELIVER, 0, 7, 2), (DONE, 0, 7, 3)], 0, 2),
+            (
+                "done twice",
+                &[
+                    (CALL, INIT, 0, 1),
+                    (POST, 0, 7, 1),
+                    (MATCH_REQUEST, 0, 7, 2),
+                    (MATCH, 0, envelope(OTHER), 2),
+                    (DONE, 0, 7, 3),
+                    (DONE, 0, 7, 4),
+                ],
+                0,
+                1,
+            ),
+            ("send outside a call", &[(SEND, 0, envelope(OWN), 1)], 0, 1),
+        ];
+        for (what, marks, unknown, stray) in cases {
+            let (life, _) = live(marks);
+            assert_eq!((life.unknown_marks(), life.stray_marks()), (*unknown, *stray), "{what}");
+        }
+    }
+
+    #[test]
+    fn what_a_blocked_rank_waits_for() {
+        let posted = [(CALL, RECV_CALL, 0, 1_000), (POST, 0, 0x70, 1_500), (BLOCKED, 0, 0x70, 1_600)];
+        let (mut life, _) = live(&posted);
+        let receive = "a receive posted at 1.5 ns, which no message has matched (request 0x70)";
+        assert_eq!(life.waiting_for(&mut memory).as_deref(), Some(receive));
+        assert_eq!(life.current_call(), Some((RECV_CALL, 1_000)));
+        life.finish(5_000);
+        assert_eq!(
+            life.waiting_for(&mut memory).as_deref(),
+            Some(receive),
+            "the end of the run doesn't hide it"
+        );
+        assert_eq!(life.mpi_ps(), 4_000);
+        let with = |more: &[Mark]| {
+            let (life, _) = live(&[&posted[..], more].concat());
+            life.waiting_for(&mut memory)
+        };
+        assert_eq!(with(&[(WAITING, 0, 64, 1_700)]).as_deref(), Some("message from 1, tag 7"));
+        assert_eq!(with(&[(WAITING, 0, 2_000, 1_700)]).as_deref(), Some(receive), "a wild text address");
+        assert_eq!(with(&[(BLOCKED, 0, 0, 1_700)]), None);
+        assert_eq!(with(&[(RETURN, RECV_CALL, 0, 1_700)]), None);
+        let matched = with(&[(MATCH_REQUEST, 0, 0x70, 1_700), (MATCH, 0, envelope(OTHER), 1_700)]);
+        assert_eq!(matched.as_deref(), Some("a receive, the rest of message 8 from rank 2 (request 0x70)"));
+        let sending = "a request that is not a posted receive (request 0x5)";
+        assert_eq!(with(&[(BLOCKED, 0, 5, 1_700)]).as_deref(), Some(sending));
+    }
+}

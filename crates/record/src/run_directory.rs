@@ -1,0 +1,335 @@
+//! The directory that a run leaves behind.
+
+use crate::messages::Messages;
+use crate::statistics::StatisticsTree;
+use crate::summary::{Host, Summary};
+use serde::Serialize;
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// A file or directory of a run that could not be written.
+#[derive(Debug)]
+pub struct RunError {
+    /// The file or directory.
+    pub path: PathBuf,
+    /// Why.
+    pub error: io::Error,
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} can't be written: {}", self.path.display(), self.error)
+    }
+}
+
+impl std::error::Error for RunError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+/// Characters of a stream that are kept before they are written.
+const STREAM_BUFFER_BYTES: usize = 1 << 16;
+
+/// The directory of a run.
+///
+/// Invariant: a file other than a stream is there whole or not at all; it is written under another
+/// name and renamed.
+#[derive(Debug)]
+pub struct RunDirectory {
+    path: PathBuf,
+}
+
+impl RunDirectory {
+    /// Makes the directory, with those above it.
+    ///
+    /// # Errors
+    /// When it can't be made, or is there and not empty: results are never overwritten.
+    pub fn create(path: impl Into<PathBuf>) -> Result<RunDirectory, RunError> {
+        let path = path.into();
+        let made = fs::create_dir_all(&path).and_then(|()| match fs::read_dir(&path)?.next() {
+            Some(_) => Err(io::Error::other("it is there and not empty; remove it or choose another")),
+            None => Ok(()),
+        });
+        match made {
+            Ok(()) => Ok(RunDirectory { path }),
+            Err(error) => Err(RunError { path, error }),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes file `name` by `body`, whole or not at all.
+    ///
+    /// # Errors
+    /// When it can't be written, or `body` fails.
+    pub fn write_with(
+        &self,
+        name: &str,
+        body: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    ) -> Result<(), RunError> {
+        let path = self.path.join(name);
+        let partial = self.path.join(format!(".{name}.partial"));
+        let written = File::create(&partial).and_then(|file| {
+            let mut out = BufWriter::new(file);
+            body(&mut out)?;
+            out.flush()?;
+            fs::rename(&partial, &path)
+        });
+        written.map_err(|error| {
+            // The failure that matters is the first.
+            let _ = fs::remove_file(&partial);
+            RunError { path, error }
+        })
+    }
+
+    fn write_json<T: Serialize>(&self, name: &str, value: &T) -> Result<(), RunError> {
+        self.write_with(name, |out| {
+            serde_json::to_writer_pretty(&mut *out, value)?;
+            out.write_all(b"\n")
+        })
+    }
+
+    /// Writes `summary.json`; the errors are those of [`RunDirectory::write_with`], here and below.
+    pub fn write_summary(&self, summary: &Summary) -> Result<(), RunError> {
+        self.write_json("summary.json", summary)
+    }
+
+    /// Writes `host.json`.
+    pub fn write_host(&self, host: &Host) -> Result<(), RunError> {
+        self.write_json("host.json", host)
+    }
+
+    /// Writes `stats.json`.
+    pub fn write_stats(&self, stats: &StatisticsTree) -> Result<(), RunError> {
+        self.write_with("stats.json", |out| stats.write_json(out))
+    }
+
+    /// Writes `messages.parquet`.
+    pub fn write_messages(&self, messages: &Messages) -> Result<(), RunError> {
+        self.write_with("messages.parquet", |out| messages.write_parquet_to(out))
+    }
+
+    /// Writes `resolved.toml`.
+    pub fn write_resolved(&self, text: &str) -> Result<(), RunError> {
+        self.write_with("resolved.toml", |out| out.write_all(text.as_bytes()))
+    }
+
+    /// Opens `stdout.<rank>`.
+    pub fn stdout(&self, rank: u32) -> Result<Stream, RunError> {
+        Stream::create(self.path.join(format!("stdout.{rank}")))
+    }
+
+    /// Opens `stderr.<rank>`.
+    pub fn stderr(&self, rank: u32) -> Result<Stream, RunError> {
+        Stream::create(self.path.join(format!("stderr.{rank}")))
+    }
+}
+
+/// What a rank prints. The file is open only while the buffer is written, because a host process may
+/// hold fewer open files than a large machine has streams.
+#[derive(Debug)]
+pub struct Stream {
+    path: PathBuf,
+    buffer: Vec<u8>,
+    /// The first failure; reported by [`Stream::finish`], since the guest's `write` can do nothing about it.
+    failed: Option<io::Error>,
+}
+
+impl Stream {
+    fn create(path: PathBuf) -> Result<Stream, RunError> {
+        match File::create(&path) {
+            Ok(_) => Ok(Stream { path, buffer: Vec::new(), failed: None }),
+            Err(error) => Err(RunError { path, error }),
+        }
+    }
+
+    /// Appends `bytes`.
+    pub fn write(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= STREAM_BUFFER_BYTES {
+            self.flush();
+        }
+    }
+
+    /// Writes what is buffered.
+    pub fn flush(&mut self) {
+        if !self.buffer.is_empty() && self.failed.is_none() {
+            let open = OpenOptions::new().append(true).open(&self.path);
+            self.failed = open.and_then(|mut file| file.write_all(&self.buffer)).err();
+        }
+        self.buffer.clear();
+    }
+
+    /// Writes what is buffered and closes the stream.
+    ///
+    /// # Errors
+    /// The first failure of any write.
+    pub fn finish(mut self) -> Result<(), RunError> {
+        self.flush();
+        match self.failed.take() {
+            None => Ok(()),
+            Some(error) => Err(RunError { path: self.path.clone(), error }),
+        }
+    }
+}
+
+/// Text of a run that ends early is kept.
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Outcome, RankSummary, Recorder};
+
+    /// A directory that is removed at the end of the test.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(test: &str) -> Scratch {
+            let path = std::env::temp_dir().join(format!("chasqui-record-{test}-{}", std::process::id()));
+            let _ = fs::remove_dir_all(&path);
+            Scratch(path)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(&self.0).expect("is there");
+            let mut names: Vec<String> =
+                entries.map(|e| e.expect("entry").file_name().to_string_lossy().into_owned()).collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn summary() -> Summary {
+        let rank = RankSummary {
+            rank: 0,
+            status: None,
+            instructions: 5,
+            cycles: 7,
+            time_ps: 70,
+            mpi_ps: 20,
+            calls: vec![],
+        };
+        Summary {
+            schema_version: crate::SUMMARY_VERSION,
+            machine: "voyager/reclaim".into(),
+            program: "cg".into(),
+            outcome: Outcome::Deadlock,
+            message: "rank 0 waits".into(),
+            exit_status: 125,
+            time_ps: u64::MAX,
+            instructions: 5,
+            messages: 0,
+            limited_by: "waiting".into(),
+            ranks: vec![rank],
+            stages: Recorder::merge(vec![]).summary(),
+        }
+    }
+
+    #[test]
+    fn a_run_leaves_its_files_and_nothing_else() {
+        let scratch = Scratch::new("files");
+        let run = RunDirectory::create(scratch.0.join("a/b")).expect("made with its parents");
+        run.write_summary(&summary()).expect("written");
+        run.write_host(&Host::default()).expect("written");
+        run.write_stats(&StatisticsTree::new()).expect("written");
+        run.write_messages(&Recorder::merge(vec![])).expect("written");
+        run.write_resolved("schema_version = 1\n").expect("written");
+        run.stdout(0).expect("opened").finish().expect("written");
+        run.stderr(12).expect("opened").finish().expect("written");
+        let names = Scratch(run.path().to_path_buf()).names();
+        let expected = [
+            "host.json",
+            "messages.parquet",
+            "resolved.toml",
+            "stats.json",
+            "stderr.12",
+            "stdout.0",
+            "summary.json",
+        ];
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn the_summary_says_what_happened() {
+        let scratch = Scratch::new("summary");
+        let run = RunDirectory::create(&scratch.0).expect("made");
+        run.write_summary(&summary()).expect("written");
+        let text = fs::read_to_string(scratch.0.join("summary.json")).expect("is there");
+        let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(json["outcome"], "deadlock");
+        assert_eq!(json["time_ps"], u64::MAX);
+        assert_eq!(
+            (&json["ranks"][0]["status"], &json["ranks"][0]["mpi_ps"]),
+            (&serde_json::Value::Null, &20.into())
+        );
+        assert_eq!(json["stages"][0]["formula"], "send_return - call");
+    }
+
+    #[test]
+    fn results_are_never_overwritten() {
+        let scratch = Scratch::new("full");
+        RunDirectory::create(&scratch.0).expect("made");
+        let run = RunDirectory::create(&scratch.0).expect("empty, so it may be used");
+        run.write_resolved("x").expect("written");
+        let message = RunDirectory::create(&scratch.0).expect_err("not empty").to_string();
+        assert!(message.contains("is there and not empty"), "{message}");
+        let file = scratch.0.join("resolved.toml");
+        let message = RunDirectory::create(&file).expect_err("a file").to_string();
+        assert!(message.contains("resolved.toml can't be written"), "{message}");
+    }
+
+    #[test]
+    fn nothing_is_half_written() {
+        let scratch = Scratch::new("half");
+        let run = RunDirectory::create(&scratch.0).expect("made");
+        run.write_resolved("old").expect("written");
+        let failed = run.write_with("resolved.toml", |out| {
+            out.write_all(&[b'x'; 100_000])?;
+            Err(io::Error::other("the disk is full"))
+        });
+        assert!(
+            failed
+                .expect_err("fails")
+                .to_string()
+                .contains("resolved.toml can't be written: the disk is full")
+        );
+        assert_eq!(scratch.names(), ["resolved.toml"], "no partial file is left");
+        assert_eq!(fs::read_to_string(scratch.0.join("resolved.toml")).expect("is there"), "old");
+    }
+
+    #[test]
+    fn streams_keep_their_text() {
+        let scratch = Scratch::new("streams");
+        let run = RunDirectory::create(&scratch.0).expect("made");
+        let mut stream = run.stdout(3).expect("opened");
+        let read = || fs::read(scratch.0.join("stdout.3")).expect("is there");
+        stream.write(b"hello ");
+        assert_eq!(read(), b"", "buffered");
+        stream.write(&vec![b'.'; STREAM_BUFFER_BYTES]);
+        assert_eq!(read().len(), STREAM_BUFFER_BYTES + 6, "a full buffer is written");
+        stream.write(b"end");
+        drop(stream);
+        assert!(read().ends_with(b"end"), "a stream that is dropped keeps its text");
+        let mut lost = run.stderr(0).expect("opened");
+        fs::remove_dir_all(&scratch.0).expect("removed");
+        lost.write(b"x");
+        assert!(lost.finish().is_err(), "a failure is told at the end");
+    }
+}

@@ -1,0 +1,117 @@
+//! What `summary.json` and `host.json` hold.
+
+use crate::differences::Distribution;
+use crate::rank_life::RankLife;
+use serde::Serialize;
+
+/// Version of the layout of `summary.json`.
+pub const SUMMARY_VERSION: u32 = 1;
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// Every rank exited.
+    Finished,
+    /// A rank called `MPI_Abort`.
+    Aborted,
+    /// A rank did what the machine doesn't allow.
+    Fault,
+    /// Ranks wait for what can't come.
+    Deadlock,
+    /// The user stopped it.
+    Interrupted,
+}
+
+/// `summary.json`: what the run was and how long it took. Nothing in it belongs to the host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// [`SUMMARY_VERSION`].
+    pub schema_version: u32,
+    /// Machine, as `voyager/reclaim`.
+    pub machine: String,
+    /// Base name of the program.
+    pub program: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What there is to say about the end; empty when it finished.
+    pub message: String,
+    /// Exit status of the command.
+    pub exit_status: i32,
+    /// Simulated time [ps].
+    pub time_ps: u64,
+    /// Instructions of all ranks.
+    pub instructions: u64,
+    /// Messages of all ranks.
+    pub messages: u64,
+    /// What limited the program, in words.
+    pub limited_by: String,
+    /// The ranks in order.
+    pub ranks: Vec<RankSummary>,
+    /// Where the messages' lives went.
+    pub stages: Vec<Distribution>,
+}
+
+/// A rank's part of the summary.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RankSummary {
+    /// World rank.
+    pub rank: u32,
+    /// Exit status; `None` when it had not exited.
+    pub status: Option<i32>,
+    /// Instructions.
+    pub instructions: u64,
+    /// Cycles of its hart.
+    pub cycles: u64,
+    /// When [ps] it exited, or the run ended.
+    pub time_ps: u64,
+    /// Time [ps] in MPI calls.
+    pub mpi_ps: u64,
+    /// The MPI calls it made, by number.
+    pub calls: Vec<CallSummary>,
+}
+
+/// Use of one MPI call by a rank.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CallSummary {
+    /// Its name.
+    pub name: String,
+    /// Calls.
+    pub count: u64,
+    /// Time [ps] within.
+    pub time_ps: u64,
+}
+
+impl CallSummary {
+    /// The calls that a rank made; `name` names a call by its number.
+    pub fn of(life: &RankLife, name: &dyn Fn(u32) -> String) -> Vec<CallSummary> {
+        let used = life.totals().iter().enumerate().filter(|(_, totals)| totals.count > 0);
+        used.map(|(number, t)| CallSummary { name: name(number as u32), count: t.count, time_ps: t.time_ps })
+            .collect()
+    }
+}
+
+/// `host.json`: everything that may differ between identical runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Host {
+    /// Version of the simulator.
+    pub version: String,
+    /// The command as it was given.
+    pub command: Vec<String>,
+    /// Path of the program.
+    pub program: String,
+    /// Start, seconds since 1970.
+    pub started_unix_s: u64,
+    /// Host time [s] of the simulation.
+    pub simulation_s: f64,
+    /// Host time [s] with set-up and results.
+    pub total_s: f64,
+    /// Simulated instructions [millions] a second of host time.
+    pub instructions_millions_per_s: f64,
+    /// Messages a second of host time.
+    pub messages_per_s: f64,
+    /// Host threads.
+    pub threads: u32,
+    /// Most memory [bytes] the process held; `None` where the host doesn't tell.
+    pub memory_bytes_max: Option<u64>,
+}

@@ -1,0 +1,29 @@
+//! Runs a program from the Rust side alone: `run MACHINE RANKS DIRECTORY PROGRAM [ARGUMENT…]`.
+
+use chasqui_sim::{Request, run};
+
+fn main() {
+    let mut args = std::env::args().skip(1);
+    let mut next = |what: &str| args.next().unwrap_or_else(|| panic!("{what} is missing"));
+    let request = Request {
+        machine: next("MACHINE"),
+        sets: std::env::var("SET")
+            .map(|s| s.split_whitespace().map(String::from).collect())
+            .unwrap_or_default(),
+        ranks: next("RANKS").parse().expect("RANKS is a number"),
+        directory: next("DIRECTORY").into(),
+        program: next("PROGRAM").into(),
+        args: args.collect(),
+        env: Default::default(),
+        echo: true,
+        command: vec![],
+        options: Default::default(),
+    };
+    match run(&request, &mut |_| true) {
+        Ok(report) => println!("{}", serde_json::to_string_pretty(&report.host).expect("a report is JSON")),
+        Err(error) => {
+            eprintln!("{error}");
+            std::process::exit(2);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The machines, in the order in which they are shown.
+
+use chasqui_config::{ConfigError, Resolved, Schema};
+use chasqui_machine::Machine;
+use machine_loggp::LoggpMachine;
+use machine_voyager::VoyagerMachine;
+use serde::Serialize;
+
+/// All machines.
+pub const CATALOGUE: Catalogue = Catalogue(&[&LoggpMachine, &VoyagerMachine]);
+
+/// A list of machines.
+pub struct Catalogue(&'static [&'static dyn Machine]);
+
+impl Catalogue {
+    /// The machine called `name`.
+    pub fn find(&self, name: &str) -> Option<&'static dyn Machine> {
+        self.0.iter().copied().find(|m| m.name() == name)
+    }
+}
+
+impl chasqui_config::Catalogue for Catalogue {
+    fn machine_file<'a>(&'a self, name: &str) -> Option<(&'a str, &'a str)> {
+        self.find(name).map(|m| (m.file(), m.name()))
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.0.iter().map(|m| m.name()).collect()
+    }
+
+    fn schema(&self, name: &str) -> Schema {
+        self.find(name).expect("a machine of the catalogue").schema()
+    }
+}
+
+/// A machine, for lists.
+#[derive(Serialize)]
+pub struct MachineText {
+    name: String,
+    summary: String,
+    variants: Vec<VariantText>,
+    ranks_max: u32,
+}
+
+/// A variant of a machine, for lists.
+#[derive(Serialize)]
+pub struct VariantText {
+    name: String,
+    summary: String,
+}
+
+/// The catalogue, for people.
+///
+/// # Errors
+/// When a machine's own file can't be read.
+pub fn machines() -> Result<Vec<MachineText>, ConfigError> {
+    let list = chasqui_config::machines(&CATALOGUE)?;
+    list.into_iter()
+        .map(|m| {
+            let resolved = chasqui_config::resolve(&CATALOGUE, &m.name, &[])?;
+            let machine = CATALOGUE.find(&m.name).expect("a machine of the catalogue");
+            let variants = m.variants.into_iter().map(|v| VariantText { name: v.name, summary: v.summary });
+            let ranks_max = machine.ranks_max(&resolved);
+            Ok(MachineText { name: m.name, summary: m.summary, variants: variants.collect(), ranks_max })
+        })
+        .collect()
+}
+
+/// A parameter, for people.
+#[derive(Serialize)]
+pub struct ParameterText {
+    name: String,
+    r#type: String,
+    unit: String,
+    default: String,
+    value: String,
+    range: Option<(String, String)>,
+    doc: String,
+    source: String,
+}
+
+/// All parameters of a resolved machine.
+pub fn describe(resolved: &Resolved) -> Vec<ParameterText> {
+    let parameters = resolved.parameters().iter();
+    parameters
+        .map(|p| {
+            let d = &p.declaration;
+            ParameterText {
+                name: p.path.clone(),
+                r#type: d.describe_type(),
+                unit: d.units.to_string(),
+                default: d.default.to_string(),
+                value: p.value.to_string(),
+                range: d.range.as_ref().map(|(a, b)| (a.to_string(), b.to_string())),
+                doc: d.doc.to_string(),
+                source: p.source.clone(),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every machine: declarations without mistakes, a file that resolves, a source for every value.
+    #[test]
+    fn machines_are_well_declared() {
+        for name in chasqui_config::Catalogue::names(&CATALOGUE) {
+            let machine = CATALOGUE.find(name).unwrap();
+            assert_eq!(machine.schema().mistakes(), Vec::<String>::new(), "{name}");
+            let resolved = chasqui_config::resolve(&CATALOGUE, name, &[]).unwrap_or_else(|e| panic!("{e}"));
+            let unsourced: Vec<_> = resolved.without_source().map(|p| &p.path).collect();
+            assert!(unsourced.is_empty(), "{name}: no source for {unsourced:?}");
+            assert_eq!(machine.mistakes(&resolved), Vec::<String>::new(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Results of a finished run.
+
+use chasqui_config::Resolved;
+use chasqui_engine::Ended;
+use chasqui_machine::{Built, Job};
+use chasqui_network::Fabric;
+use chasqui_node::Node;
+use chasqui_record::{
+    CallSummary, Messages, Outcome, RankSummary, Recorder, RunDirectory, RunError, SUMMARY_VERSION,
+    StatisticsTree, Summary,
+};
+
+use crate::calls;
+use crate::limits::limited_by;
+
+/// What the command exits with when a run was interrupted, as shells do for SIGINT.
+const INTERRUPTED: i32 = 130;
+/// What it exits with after a deadlock.
+const DEADLOCK: i32 = 125;
+
+/// What a run leaves.
+pub(crate) struct Results {
+    pub summary: Summary,
+    messages: Messages,
+    statistics: StatisticsTree,
+    nodes: Vec<Box<Node>>,
+    timeline: bool,
+}
+
+impl Results {
+    pub fn collect(built: Built, ended: Ended, resolved: &Resolved, job: &Job) -> Results {
+        let mut nodes = Vec::new();
+        let mut fabric = None;
+        for partition in built.engine.partitions() {
+            match partition.into_any().downcast::<Node>() {
+                Ok(node) => nodes.push(node),
+                Err(other) => fabric = other.downcast::<Fabric>().ok(),
+            }
+        }
+        let time_ps = end_of(&nodes);
+        let statistics = statistics(&nodes, fabric.as_deref());
+        let recorders = nodes.iter_mut().map(|n| std::mem::replace(&mut n.recorder, Recorder::new(0, 0)));
+        let messages = Recorder::merge(recorders.collect());
+        let (outcome, exit_status, message) = verdict(&nodes, ended);
+        let summary = Summary {
+            schema_version: SUMMARY_VERSION,
+            machine: resolved.name().to_string(),
+            program: job.program.name().to_string(),
+            outcome,
+            message,
+            exit_status,
+            time_ps,
+            instructions: nodes.iter().map(|n| n.processor.hart.statistics.instructions).sum(),
+            messages: messages.rows().len() as u64,
+            limited_by: limited_by(&nodes, time_ps),
+            ranks: nodes.iter().map(|n| rank(n, time_ps)).collect(),
+            stages: messages.summary(),
+        };
+        Results { summary, messages, statistics, nodes, timeline: job.timeline_max > 0 }
+    }
+
+    pub fn write(&self, directory: &RunDirectory) -> Result<(), RunError> {
+        directory.write_messages(&self.messages)?;
+        directory.write_stats(&self.statistics)?;
+        if self.timeline {
+            let lives: Vec<_> = self.nodes.iter().map(|n| &n.processor.life).collect();
+            directory.write_with("timeline.json", |out| {
+                chasqui_record::write_timeline(out, &lives, &|n| calls::name(n), &self.messages)
+            })?;
+        }
+        directory.write_summary(&self.summary)
+    }
+}
+
+/// The last thing that a process did.
+fn end_of(nodes: &[Box<Node>]) -> u64 {
+    let time = |n: &Node| match &n.processor.ended {
+        Some((at, _)) => at.0,
+        None => n.processor.hart.now().0,
+    };
+    nodes.iter().map(|n| time(n)).max().unwrap_or(0)
+}
+
+fn rank(node: &Node, end_ps: u64) -> RankSummary {
+    let p = &node.processor;
+    let status = p.ended.as_ref().map(|(_, how)| status_of(how));
+    RankSummary {
+        rank: p.rank,
+        status,
+        instructions: p.hart.statistics.instructions,
+        cycles: p.hart.cycle,
+        time_ps: p.ended.as_ref().map_or(end_ps, |(at, _)| at.0),
+        mpi_ps: p.life.mpi_ps(),
+        calls: CallSummary::of(&p.life, &calls::name),
+    }
+}
+
+fn status_of(how: &chasqui_node::Ended) -> i32 {
+    match how {
+        chasqui_node::Ended::Exit(status) => *status,
+        chasqui_node::Ended::Abort(status) => *status & 0xff,
+        chasqui_node::Ended::Fault { signal, .. } => 128 + signal,
+    }
+}
+
+/// How the run ended, the command's exit status, and what there is to say.
+fn verdict(nodes: &[Box<Node>], ended: Ended) -> (Outcome, i32, String) {
+    // The earliest fault or abort is the one that ended the job.
+    let broken = nodes.iter().filter_map(|n| match &n.processor.ended {
+        Some((at, how @ (chasqui_node::Ended::Abort(_) | chasqui_node::Ended::Fault { .. }))) => {
+            Some((*at, n.processor.rank, how))
+        }
+        _ => None,
+    });
+    if let Some((at, rank, how)) = broken.min_by_key(|(at, rank, _)| (*at, *rank)) {
+        return match how {
+            chasqui_node::Ended::Fault { text, .. } => (Outcome::Fault, status_of(how), text.clone()),
+            _ => {
+                let text = format!("rank {rank} at {at}: MPI_Abort with status {}", status_of(how));
+                (Outcome::Aborted, status_of(how), text)
+            }
+        };
+    }
+    if ended == Ended::Interrupted {
+        return (Outcome::Interrupted, INTERRUPTED, "stopped by the user".into());
+    }
+    let waiting = waiting(nodes);
+    if !waiting.is_empty() {
+        return (Outcome::Deadlock, DEADLOCK, waiting);
+    }
+    let status = nodes.iter().filter_map(|n| n.processor.ended.as_ref()).map(|(_, how)| status_of(how)).max();
+    (Outcome::Finished, status.unwrap_or(0), String::new())
+}
+
+/// Ranks listed in a deadlock's report.
+const LISTED: usize = 16;
+
+/// Who waits for what, a line each.
+fn waiting(nodes: &[Box<Node>]) -> String {
+    let waits: Vec<String> = nodes
+        .iter()
+        .filter_map(|n| {
+            let what = n.processor.waiting_for()?;
+            let call = n.processor.life.current_call().map(|(number, _)| calls::name(number));
+            let place = call.map_or(String::new(), |c| format!(" in {c}"));
+            Some(format!("rank {}{place} waits for {what}", n.processor.rank))
+        })
+        .collect();
+    if waits.is_empty() {
+        return String::new();
+    }
+    let ended = nodes.len() - waits.len();
+    let mut text = format!("deadlock at {}: {} of {} ranks wait", time(nodes), waits.len(), nodes.len());
+    if ended > 0 {
+        text += &format!(", {ended} have exited");
+    }
+    for line in waits.iter().take(LISTED) {
+        text += "\n  ";
+        text += line;
+    }
+    if waits.len() > LISTED {
+        text += &format!("\n  and {} more", waits.len() - LISTED);
+    }
+    text
+}
+
+fn time(nodes: &[Box<Node>]) -> chasqui_engine::Time {
+    chasqui_engine::Time(end_of(nodes))
+}
+
+fn statistics(nodes: &[Box<Node>], fabric: Option<&Fabric>) -> StatisticsTree {
+    let mut tree = StatisticsTree::new();
+    for node in nodes {
+        let prefix = format!("node{:05}", node.processor.rank);
+        node.visit_statistics(&mut |name, unit, doc, value| {
+            tree.set(&format!("{prefix}.{name}"), unit, doc, value);
+        });
+    }
+    if let Some(fabric) = fabric {
+        fabric.visit(&mut |name, unit, doc, value| tree.set(&format!("network.{name}"), unit, doc, value));
+    }
+    tree
+}

@@ -1,0 +1,14 @@
+//! The catalogue of machines, and a run from request to results.
+//!
+//! This is where the simulation meets the host: host time, files and threads are used here and in the
+//! Python package, never in models.
+
+mod calls;
+mod catalogue;
+mod collect;
+mod limits;
+mod output;
+mod run;
+
+pub use catalogue::{CATALOGUE, Catalogue, describe, machines};
+pub use run::{InputError, Progress, Request, run};

@@ -1,0 +1,42 @@
+//! What limited the program, in words.
+
+use chasqui_memory::Stall;
+use chasqui_node::Node;
+
+/// The largest share of the ranks' time, in words for the last line of a run.
+pub(crate) fn limited_by(nodes: &[Box<Node>], time_ps: u64) -> String {
+    let mut shares: Vec<(String, u64)> = vec![
+        ("waiting in MPI calls".into(), 0),
+        ("instructions".into(), 0),
+        ("data cache misses".into(), 0),
+        ("instruction cache misses".into(), 0),
+        ("page-table walks".into(), 0),
+        ("uncached accesses to the NI".into(), 0),
+        ("stores waiting for lines or the bus".into(), 0),
+        ("system calls and page faults".into(), 0),
+    ];
+    for node in nodes {
+        let p = &node.processor;
+        let ps = |cycles: u64| p.hart.clock().edge(cycles).0;
+        let stalls = &p.statistics.stalls;
+        let stalled = |s: Stall| ps(stalls[s as usize]);
+        let software = ps(p.statistics.software_cycles);
+        let elapsed = p.ended.as_ref().map_or(time_ps, |(at, _)| at.0);
+        let all: u64 = stalls.iter().map(|&c| ps(c)).sum();
+        shares[0].1 += p.life.mpi_ps();
+        shares[1].1 += elapsed.saturating_sub(p.life.mpi_ps() + all + software);
+        shares[2].1 += stalled(Stall::Data);
+        shares[3].1 += stalled(Stall::Instruction);
+        shares[4].1 += stalled(Stall::Walk);
+        shares[5].1 += stalled(Stall::Uncached);
+        shares[6].1 += stalled(Stall::WriteBuffer) + stalled(Stall::Posted);
+        shares[7].1 += software;
+    }
+    let total = u128::from(time_ps) * nodes.len() as u128;
+    match shares.into_iter().max_by_key(|(_, ps)| *ps) {
+        Some((what, ps)) if total > 0 => {
+            format!("{what} ({} % of the ranks' time)", u128::from(ps) * 100 / total)
+        }
+        _ => "nothing: no time passed".into(),
+    }
+}

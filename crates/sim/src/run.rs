@@ -1,0 +1,222 @@
+//! A run, from request to results.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use chasqui_config::Resolved;
+use chasqui_engine::{Ended, Time};
+use chasqui_linux::Elf;
+use chasqui_machine::{Built, Job, Machine};
+use chasqui_node::Output;
+use chasqui_record::{Host, RunDirectory, Summary};
+use serde::{Deserialize, Serialize};
+
+use crate::CATALOGUE;
+use crate::collect::Results;
+use crate::output::Streams;
+
+/// What a run is asked for.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Machine: `name`, `name/variant` or the path of a machine file.
+    pub machine: String,
+    /// Parameters set on the command line, `a.b=c`.
+    #[serde(default)]
+    pub sets: Vec<String>,
+    /// Ranks.
+    pub ranks: i64,
+    /// Path of the program.
+    pub program: PathBuf,
+    /// Its arguments, without its name.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Its environment.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Where the results go; it is made.
+    pub directory: PathBuf,
+    /// Copy the processes' output to the terminal.
+    #[serde(default)]
+    pub echo: bool,
+    /// The command as the user gave it, for `host.json`.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// Further options, by name.
+    #[serde(default)]
+    pub options: Options,
+}
+
+/// Further options of a run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// Seed of the processes' random numbers.
+    pub seed: u64,
+    /// MPI calls of each rank kept for `timeline.json`; 0: no timeline.
+    pub timeline: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { seed: 1, timeline: 0 }
+    }
+}
+
+/// What the user gave can't be run; the text says what, where, and what is allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputError(pub String);
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for InputError {}
+
+fn input(e: impl fmt::Display) -> InputError {
+    InputError(e.to_string())
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Progress {
+    /// Simulated time up to which all is done [ps].
+    pub time_ps: u64,
+    /// Host time since the start [s].
+    pub host_seconds: f64,
+    /// Instructions so far.
+    pub instructions: u64,
+    /// Millions of them a second of host time.
+    pub rate_mips: f64,
+}
+
+/// A summary with what belongs to the host.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// As in `summary.json`.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// As in `host.json`.
+    pub host: Host,
+    /// Where the results are.
+    pub directory: PathBuf,
+}
+
+/// Host time between calls of `progress`.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Runs a program on a machine and writes the run directory. `progress` is called a few times a second
+/// and returns false to stop.
+///
+/// # Errors
+/// What the user must mend; nothing is written then.
+pub fn run(request: &Request, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Report, InputError> {
+    let begin = Instant::now();
+    let started = SystemTime::now();
+    let (machine, resolved) = resolve(&request.machine, &request.sets)?;
+    let ranks = check_ranks(request.ranks, machine, &resolved)?;
+    let elf = Arc::new(Elf::load(&request.program).map_err(input)?);
+    let directory = RunDirectory::create(&request.directory).map_err(input)?;
+    let streams = Arc::new(Streams::new(&directory, ranks, request.echo).map_err(input)?);
+    let job = job(request, ranks, elf, streams.clone())?;
+    let built = machine.build(&resolved, &job).inspect_err(|_| remove(&directory)).map_err(InputError)?;
+    let simulation = Instant::now();
+    let (ended, built) = simulate(built, &streams, progress);
+    let simulation_s = simulation.elapsed().as_secs_f64();
+    streams.finish();
+    let results = Results::collect(built, ended, &resolved, &job);
+    directory.write_resolved(&resolved.to_toml()).map_err(input)?;
+    results.write(&directory).map_err(input)?;
+    let summary = results.summary;
+    let host = host(request, &summary, started, simulation_s, begin.elapsed().as_secs_f64());
+    directory.write_host(&host).map_err(input)?;
+    Ok(Report { summary, host, directory: directory.path().to_path_buf() })
+}
+
+/// The machine called `name` with its parameters.
+pub(crate) fn resolve(name: &str, sets: &[String]) -> Result<(&'static dyn Machine, Resolved), InputError> {
+    let resolved = chasqui_config::resolve(&CATALOGUE, name, sets).map_err(input)?;
+    let machine = CATALOGUE.find(resolved.base()).expect("a resolved machine is of the catalogue");
+    let mistakes = machine.mistakes(&resolved);
+    if mistakes.is_empty() { Ok((machine, resolved)) } else { Err(InputError(mistakes.join("\n"))) }
+}
+
+fn check_ranks(ranks: i64, machine: &dyn Machine, resolved: &Resolved) -> Result<u32, InputError> {
+    let max = machine.ranks_max(resolved);
+    match u32::try_from(ranks) {
+        Ok(n) if (1..=max).contains(&n) => Ok(n),
+        _ => Err(InputError(format!(
+            "{ranks} ranks on {}: 1 to {max} are allowed (one a node)",
+            resolved.name()
+        ))),
+    }
+}
+
+fn job(request: &Request, ranks: u32, elf: Arc<Elf>, output: Arc<dyn Output>) -> Result<Job, InputError> {
+    let mut arguments = vec![request.program.to_string_lossy().into_owned()];
+    arguments.extend(request.args.iter().cloned());
+    Ok(Job {
+        program: elf,
+        arguments,
+        environment: request.env.iter().map(|(k, v)| format!("{k}={v}")).collect(),
+        ranks,
+        directory: std::env::current_dir().map_err(input)?,
+        seed: request.options.seed,
+        timeline_max: request.options.timeline,
+        output,
+    })
+}
+
+/// Nothing half-written stays.
+fn remove(directory: &RunDirectory) {
+    // The directory was made by this run and holds only empty streams.
+    let _ = std::fs::remove_dir_all(directory.path());
+}
+
+fn simulate(
+    mut built: Built,
+    streams: &Streams,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> (Ended, Built) {
+    let begin = Instant::now();
+    let mut last = begin;
+    let mut rounds = 0u32;
+    let ended = built.engine.run(&mut |time: Time| {
+        rounds = rounds.wrapping_add(1);
+        if !rounds.is_multiple_of(256) || last.elapsed() < PROGRESS_INTERVAL {
+            return true;
+        }
+        last = Instant::now();
+        let (host_seconds, instructions) = (begin.elapsed().as_secs_f64(), streams.instructions());
+        let rate_mips = instructions as f64 / host_seconds / 1e6;
+        progress(Progress { time_ps: time.0, host_seconds, instructions, rate_mips })
+    });
+    (ended, built)
+}
+
+fn host(request: &Request, summary: &Summary, started: SystemTime, simulation_s: f64, total_s: f64) -> Host {
+    Host {
+        version: env!("CARGO_PKG_VERSION").to_string(),
+        command: request.command.clone(),
+        program: request.program.to_string_lossy().into_owned(),
+        started_unix_s: started.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs()),
+        simulation_s,
+        total_s,
+        instructions_millions_per_s: summary.instructions as f64 / simulation_s / 1e6,
+        messages_per_s: summary.messages as f64 / simulation_s,
+        threads: 1,
+        memory_bytes_max: memory_bytes_max(Path::new("/proc/self/status")),
+    }
+}
+
+/// The most memory that this process has held (Linux: `VmHWM`).
+fn memory_bytes_max(status: &Path) -> Option<u64> {
+    let text = std::fs::read_to_string(status).ok()?;
+    let line = text.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
+}

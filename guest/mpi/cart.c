@@ -1,0 +1,240 @@
+/* Cartesian topologies (MPI 5.0, section 8.5). Ranks count with the last dimension fastest; nothing
+ * is reordered: where a rank runs is the machine file's choice. */
+#include "mpi/comm.h"
+#include "mpi/error.h"
+#include "mpi/mark.h"
+#include "mpi/memory.h"
+#include "mpi/platform.h"
+#include "mpi/topology.h"
+
+static struct topology *cart_new(int dimensions)
+{
+    struct topology *cart = chq_malloc(sizeof *cart + 3 * (size_t)dimensions * sizeof(int));
+    cart->kind = MPI_CART;
+    cart->dimensions = dimensions;
+    cart->extents = (int *)(cart + 1);
+    cart->periods = cart->extents + dimensions;
+    cart->coordinates = cart->periods + dimensions;
+    return cart;
+}
+
+struct topology *chq_topology_copy(const struct topology *topology)
+{
+    if (!topology)
+        return NULL;
+    struct topology *copy = cart_new(topology->dimensions);
+    memcpy(copy->extents, topology->extents, 3 * (size_t)topology->dimensions * sizeof(int));
+    return copy;
+}
+
+void chq_topology_free(struct topology *topology) { free(topology); }
+
+static void coordinates_of(const struct topology *cart, int rank, int *coordinates)
+{
+    for (int i = cart->dimensions - 1; i >= 0; i--) {
+        coordinates[i] = rank % cart->extents[i];
+        rank /= cart->extents[i];
+    }
+}
+
+static int rank_of(const struct topology *cart, const int *coordinates)
+{
+    int rank = 0;
+    for (int i = 0; i < cart->dimensions; i++) {
+        int at = coordinates[i], extent = cart->extents[i];
+        if (at < 0 || at >= extent) {
+            if (!cart->periods[i])
+                return MPI_PROC_NULL;
+            at %= extent;
+            at += at < 0 ? extent : 0;
+        }
+        rank = rank * extent + at;
+    }
+    return rank;
+}
+
+/* The communicator's topology, or null with the error raised. */
+static struct topology *cart_of(const char *call, MPI_Comm comm, int *error)
+{
+    struct communicator *c = comm_of(comm);
+    *error = chq_comm_check(c);
+    if (!*error && (!c->topology || c->topology->kind != MPI_CART))
+        *error = chq_reason(MPI_ERR_TOPOLOGY, "the communicator has no Cartesian topology");
+    if (*error)
+        *error = chq_fail(c, call, *error, NULL);
+    return *error ? NULL : c->topology;
+}
+
+/* Processes of the grid, or -1: bad arguments, with the reason. */
+static int grid_size(int dimensions, const int dims[], int available)
+{
+    long size = 1;
+    if (dimensions < 0) {
+        chq_reason(MPI_ERR_DIMS, "negative number of dimensions");
+        return -1;
+    }
+    for (int i = 0; i < dimensions; i++) {
+        size *= dims[i];
+        if (dims[i] <= 0 || size > available) {
+            chq_reason(MPI_ERR_DIMS, dims[i] <= 0 ? "a dimension is not positive" : "more places than processes");
+            return -1;
+        }
+    }
+    return (int)size;
+}
+
+int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *comm_cart)
+{
+    (void)reorder;
+    MARK_CALL(CALL_CART_CREATE);
+    struct communicator *c = comm_of(comm_old), *made = NULL;
+    int error = chq_comm_check(c);
+    if (!error && c->inter)
+        error = chq_reason(MPI_ERR_COMM, "not for an intercommunicator");
+    int size = error ? 0 : grid_size(ndims, dims, c->size);
+    if (size < 0)
+        error = MPI_ERR_DIMS;
+    if (!error)
+        error = chq_comm_split(c, c->rank < size ? 0 : MPI_UNDEFINED, c->rank, &made);
+    if (made) {
+        struct topology *cart = cart_new(ndims);
+        for (int i = 0; i < ndims; i++) {
+            cart->extents[i] = dims[i];
+            cart->periods[i] = periods[i] != 0;
+        }
+        coordinates_of(cart, made->rank, cart->coordinates);
+        made->topology = cart;
+    }
+    *comm_cart = made ? (MPI_Comm)made : MPI_COMM_NULL;
+    if (error)
+        error = chq_fail(c, "MPI_Cart_create", error, NULL);
+    MARK_RETURN(CALL_CART_CREATE);
+    return error;
+}
+MPI_ALIAS(Cart_create);
+
+int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm)
+{
+    MARK_CALL(CALL_CART_SUB);
+    int error;
+    struct communicator *made = NULL;
+    struct topology *cart = cart_of("MPI_Cart_sub", comm, &error);
+    if (cart) {
+        /* The color numbers the place in the dimensions that go, the key that in those that stay. */
+        int color = 0, key = 0, kept = 0;
+        for (int i = 0; i < cart->dimensions; i++) {
+            int *number = remain_dims[i] ? &key : &color;
+            *number = *number * cart->extents[i] + cart->coordinates[i];
+            kept += remain_dims[i] != 0;
+        }
+        error = chq_comm_split(comm_of(comm), color, key, &made);
+        if (error)
+            error = chq_fail(comm_of(comm), "MPI_Cart_sub", error, NULL);
+        else
+            made->topology = cart_new(kept);
+        for (int i = 0, at = 0; !error && i < cart->dimensions; i++) {
+            if (!remain_dims[i])
+                continue;
+            made->topology->extents[at] = cart->extents[i];
+            made->topology->periods[at] = cart->periods[i];
+            made->topology->coordinates[at++] = cart->coordinates[i];
+        }
+    }
+    *newcomm = made ? (MPI_Comm)made : MPI_COMM_NULL;
+    MARK_RETURN(CALL_CART_SUB);
+    return error;
+}
+MPI_ALIAS(Cart_sub);
+
+int PMPI_Cartdim_get(MPI_Comm comm, int *ndims)
+{
+    int error;
+    struct topology *cart = cart_of("MPI_Cartdim_get", comm, &error);
+    if (cart)
+        *ndims = cart->dimensions;
+    return error;
+}
+MPI_ALIAS(Cartdim_get);
+
+int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[])
+{
+    int error;
+    struct topology *cart = cart_of("MPI_Cart_get", comm, &error);
+    for (int i = 0; cart && i < maxdims && i < cart->dimensions; i++) {
+        dims[i] = cart->extents[i];
+        periods[i] = cart->periods[i];
+        coords[i] = cart->coordinates[i];
+    }
+    return error;
+}
+MPI_ALIAS(Cart_get);
+
+int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int *rank)
+{
+    int error;
+    struct topology *cart = cart_of("MPI_Cart_rank", comm, &error);
+    if (!cart)
+        return error;
+    *rank = rank_of(cart, coords);
+    if (*rank == MPI_PROC_NULL)
+        return chq_fail(comm_of(comm), "MPI_Cart_rank", MPI_ERR_ARG, "a coordinate is outside a dimension that is not periodic");
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Cart_rank);
+
+int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[])
+{
+    int error;
+    struct topology *cart = cart_of("MPI_Cart_coords", comm, &error);
+    if (!cart)
+        return error;
+    if (rank < 0 || rank >= comm_of(comm)->size)
+        return chq_fail(comm_of(comm), "MPI_Cart_coords", MPI_ERR_RANK, "not a rank of the communicator");
+    if (maxdims < cart->dimensions)
+        return chq_fail(comm_of(comm), "MPI_Cart_coords", MPI_ERR_ARG, "not enough room");
+    coordinates_of(cart, rank, coords);
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Cart_coords);
+
+int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int *rank_source, int *rank_dest)
+{
+    int error;
+    struct topology *cart = cart_of("MPI_Cart_shift", comm, &error);
+    if (!cart)
+        return error;
+    if (direction < 0 || direction >= cart->dimensions)
+        return chq_fail(comm_of(comm), "MPI_Cart_shift", MPI_ERR_DIMS, "no such dimension");
+    int own = cart->coordinates[direction];
+    cart->coordinates[direction] = own - disp;
+    *rank_source = rank_of(cart, cart->coordinates);
+    cart->coordinates[direction] = own + disp;
+    *rank_dest = rank_of(cart, cart->coordinates);
+    cart->coordinates[direction] = own;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Cart_shift);
+
+int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[], int *newrank)
+{
+    (void)periods;
+    struct communicator *c = comm_of(comm);
+    int error = chq_comm_check(c);
+    int size = error ? 0 : grid_size(ndims, dims, c->size);
+    if (error || size < 0)
+        return chq_fail(c, "MPI_Cart_map", error ? error : MPI_ERR_DIMS, NULL);
+    *newrank = c->rank < size ? c->rank : MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Cart_map);
+
+int PMPI_Topo_test(MPI_Comm comm, int *status)
+{
+    struct communicator *c = comm_of(comm);
+    int error = chq_comm_check(c);
+    if (error)
+        return chq_fail(c, "MPI_Topo_test", error, NULL);
+    *status = c->topology ? c->topology->kind : MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Topo_test);

@@ -1,0 +1,161 @@
+/* Collectives: one algorithm a file, chosen in select.c.
+ *
+ * An algorithm is called with checked arguments and MPI_IN_PLACE resolved: the send buffer is then
+ * the receive buffer, or its own block of it. It returns an error class. What it can't do stands
+ * in select.c's table, and it is never called for that.
+ */
+#ifndef CHASQUI_COLL_H
+#define CHASQUI_COLL_H
+
+#include "mpi/op.h"
+#include "mpi/point.h"
+
+/* Tags within the collective context. Collectives of one communicator happen in the same order
+ * everywhere and messages don't overtake, so a tag a collective is enough. */
+enum coll_kind {
+    COLL_BARRIER,
+    COLL_BCAST,
+    COLL_REDUCE,
+    COLL_ALLREDUCE,
+    COLL_GATHER,
+    COLL_SCATTER,
+    COLL_ALLGATHER,
+    COLL_ALLGATHERV,
+    COLL_ALLTOALL,
+    COLL_ALLTOALLW,
+    COLL_REDUCE_SCATTER,
+    COLL_SCAN,
+    COLL_EXSCAN,
+    COLL_KINDS
+};
+
+/* What a case offers and an algorithm may need. */
+enum {
+    NEED_COMMUTES = 1,     /* The operator commutes. */
+    NEED_DENSE = 2,        /* The data is one run of bytes. */
+    NEED_POWER_OF_TWO = 4, /* Of ranks. */
+    NEED_COUNT = 8         /* At least one element a rank. */
+};
+
+/* The algorithm for a case of `bytes` (a rank's or a block's, see select.c); -1: the program forces
+ * one that can't do it. */
+int chq_coll_select(enum coll_kind kind, size_t bytes, int ranks, unsigned offers);
+unsigned chq_coll_offers(const struct communicator *comm, size_t count, const struct datatype *type, const struct op *op);
+
+typedef int coll_bcast(void *buffer, size_t count, struct datatype *type, int root, struct communicator *comm);
+coll_bcast chq_bcast_binomial, chq_bcast_scatter_allgather;
+
+typedef int coll_reduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, int root, struct communicator *comm);
+coll_reduce chq_reduce_binomial, chq_reduce_rabenseifner;
+
+typedef int coll_allreduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, struct communicator *comm);
+coll_allreduce chq_allreduce_recursive_doubling, chq_allreduce_ring, chq_allreduce_rabenseifner;
+coll_allreduce chq_scan_recursive_doubling, chq_scan_linear;
+coll_allreduce chq_exscan_recursive_doubling, chq_exscan_linear;
+
+/* Buffer, count and type of one side of a gather or scatter; counts a rank. */
+struct side {
+    void *buffer;
+    size_t count;
+    struct datatype *type;
+    const int *counts, *displacements; /* Null: `count` each, one after another. */
+};
+typedef int coll_gather(const struct side *send, const struct side *recv, int root, struct communicator *comm);
+coll_gather chq_gather_binomial, chq_gather_linear, chq_scatter_binomial, chq_scatter_linear;
+
+typedef int coll_allgather(const struct side *send, const struct side *recv, struct communicator *comm);
+coll_allgather chq_allgather_ring, chq_allgather_recursive_doubling, chq_allgather_bruck;
+
+/* One side of an all-to-all. */
+struct blocks {
+    char *buffer;
+    size_t count; /* When `counts` is null: blocks of so many elements, one after another. */
+    struct datatype *type;
+    const int *counts, *displacements; /* In elements of `type`, or in bytes when `types` is there. */
+    const MPI_Datatype *types;
+};
+typedef int coll_alltoall(const struct blocks *send, const struct blocks *recv, struct communicator *comm);
+coll_alltoall chq_alltoall_bruck, chq_alltoall_pairwise;
+
+typedef int coll_reduce_scatter(const void *send, void *recv, const int counts[], struct datatype *type, const struct op *op, struct communicator *comm);
+coll_reduce_scatter chq_reduce_scatter_pairwise, chq_reduce_scatter_halving, chq_reduce_scatter_by_reduce;
+
+int chq_barrier_dissemination(struct communicator *comm);
+
+/* Selected, for the library itself. */
+int chq_coll_barrier(struct communicator *comm);
+int chq_coll_bcast(void *buffer, size_t count, struct datatype *type, int root, struct communicator *comm);
+int chq_coll_reduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, int root, struct communicator *comm);
+int chq_coll_allreduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, struct communicator *comm);
+int chq_coll_allreduce_max(struct communicator *comm, int32_t *values, size_t count);
+int chq_coll_allgather_bytes(struct communicator *comm, const void *own, void *all, size_t bytes);
+
+/* Messages within a collective. `tag` is its enum coll_kind. */
+static inline void coll_isend(struct request *request, const void *buffer, size_t count, struct datatype *type, int to, int tag, struct communicator *comm)
+{
+    request_start(request, REQUEST_SEND);
+    chq_send_start(request, MODE_STANDARD, buffer, count, type, to, tag, comm, CONTEXT_COLLECTIVE);
+}
+
+static inline void coll_irecv(struct request *request, void *buffer, size_t count, struct datatype *type, int from, int tag, struct communicator *comm)
+{
+    request_start(request, REQUEST_RECEIVE);
+    chq_receive_start(request, buffer, count, type, from, tag, comm, CONTEXT_COLLECTIVE);
+}
+
+/* Waits for a receive; its error. */
+int chq_coll_received(struct request *request);
+void chq_coll_send(const void *buffer, size_t count, struct datatype *type, int to, int tag, struct communicator *comm);
+int chq_coll_recv(void *buffer, size_t count, struct datatype *type, int from, int tag, struct communicator *comm);
+int chq_coll_exchange(const void *send, size_t send_count, struct datatype *send_type, int to, void *recv, size_t recv_count,
+                      struct datatype *recv_type, int from, int tag, struct communicator *comm);
+
+/* Temporary memory: on the stack when short. */
+struct scratch {
+    void *heap;
+    uint64_t small[64] __attribute__((aligned(16)));
+};
+void *chq_scratch(struct scratch *scratch, size_t bytes);
+static inline void scratch_free(struct scratch *scratch)
+{
+    if (unlikely(scratch->heap != NULL))
+        free(scratch->heap);
+}
+/* Room for `count` elements; the result is the address an MPI buffer argument would have. */
+static inline void *scratch_elements(struct scratch *scratch, size_t count, const struct datatype *type)
+{
+    return (char *)chq_scratch(scratch, type_span(type, count)) - type->true_lb;
+}
+
+static inline void copy_elements(const void *from, void *to, size_t count, const struct datatype *type)
+{
+    if (from == to || count == 0)
+        return;
+    if (type_is_dense(type))
+        chq_copy(to, from, count * type->size);
+    else
+        chq_copy_typed(from, count, type, to, count, type);
+}
+
+static inline char *element(const void *buffer, size_t index, const struct datatype *type)
+{
+    return (char *)(uintptr_t)buffer + (MPI_Aint)index * type->extent;
+}
+
+static inline struct datatype *type_byte(void) { return &chq_types[0x247 - TYPE_HANDLE_FIRST]; }
+
+/* Block of a rank on one side of a gather, scatter or allgather. */
+static inline char *side_block(const struct side *side, int rank)
+{
+    return element(side->buffer, side->counts ? (size_t)(MPI_Aint)side->displacements[rank] : (size_t)rank * side->count, side->type);
+}
+static inline size_t side_count(const struct side *side, int rank)
+{
+    return side->counts ? (size_t)side->counts[rank] : side->count;
+}
+
+/* (a + b) mod n for 0 <= a, b < n: no division. */
+static inline int ring_add(int a, int b, int n) { return a + b >= n ? a + b - n : a + b; }
+static inline int ring_subtract(int a, int b, int n) { return a >= b ? a - b : a - b + n; }
+
+#endif

@@ -1,0 +1,211 @@
+/* Communicators: their life and what can be asked of them (MPI 5.0, section 7.4). New ones:
+ * comm_new.c. */
+#include "mpi/comm.h"
+
+#include "mpi/attribute.h"
+#include "mpi/errhandler.h"
+#include "mpi/error.h"
+#include "mpi/info.h"
+#include "mpi/mark.h"
+#include "mpi/memory.h"
+#include "mpi/process.h"
+#include "mpi/text.h"
+#include "mpi/topology.h"
+
+struct communicator chq_comms[3];
+
+static struct group world_group, self_group;
+static uint16_t self_rank;
+
+static void comm_fill(struct communicator *comm, struct group *group, uint16_t context)
+{
+    comm->valid = COMM_VALID;
+    comm->references = 1;
+    comm->size = group->size;
+    comm->rank = group->rank;
+    comm->world = group->world;
+    comm->context = context;
+    comm->head = PACKET_EAGER | (uint64_t)context << 16 | (uint64_t)chq.rank << 32;
+    comm->group = comm->remote = group;
+}
+
+void chq_comm_init(int rank, int size)
+{
+    self_rank = (uint16_t)rank;
+    world_group = (struct group){GROUP_VALID, 2, size, rank, NULL, NULL};
+    self_group = (struct group){GROUP_VALID, 2, 1, 0, &self_rank, NULL};
+    comm_fill(&chq_world, &world_group, 0);
+    comm_fill(&chq_self, &self_group, CONTEXTS);
+    chq_world.errhandler = chq_self.errhandler = &chq_errors_are_fatal;
+    chq_context_take(0);
+    chq_context_take(CONTEXTS);
+}
+
+struct communicator *chq_comm_new(struct communicator *parent, struct group *group, uint16_t context)
+{
+    struct communicator *comm = chq_malloc(sizeof *comm);
+    memset(comm, 0, sizeof *comm);
+    comm_fill(comm, group, context);
+    comm->errhandler = parent->errhandler;
+    chq_errhandler_retain(comm->errhandler);
+    chq_context_take(context);
+    return comm;
+}
+
+/* The last reference is gone. */
+void chq_comm_destroy(struct communicator *comm)
+{
+    comm->valid = 0;
+    chq_context_free(comm->context);
+    chq_errhandler_release(comm->errhandler);
+    chq_topology_free(comm->topology);
+    chq_info_free(comm->info);
+    free(comm->name);
+    chq_group_release(comm->group);
+    free(comm);
+}
+
+int chq_comm_check(const struct communicator *comm)
+{
+    if (likely(comm->valid == COMM_VALID))
+        return MPI_SUCCESS;
+    if (!chq.initialized)
+        return chq_reason(MPI_ERR_OTHER, "MPI_Init has not been called");
+    return chq_reason(MPI_ERR_COMM, "not a communicator");
+}
+
+int chq_comm_free(struct communicator *comm)
+{
+    int error = chq_attributes_delete(comm);
+    if (!error)
+        comm_release(comm);
+    return error;
+}
+
+int PMPI_Comm_free(MPI_Comm *comm)
+{
+    MARK_CALL(CALL_COMM_FREE);
+    struct communicator *c = comm_of(*comm);
+    int error = chq_comm_check(c);
+    if (!error && (c == &chq_world || c == &chq_self))
+        error = chq_reason(MPI_ERR_COMM, "a predefined communicator can't be freed");
+    if (!error)
+        error = chq_comm_free(c);
+    if (error)
+        error = chq_fail(c, "MPI_Comm_free", error, NULL);
+    else
+        *comm = MPI_COMM_NULL;
+    MARK_RETURN(CALL_COMM_FREE);
+    return error;
+}
+MPI_ALIAS(Comm_free);
+
+int PMPI_Comm_disconnect(MPI_Comm *comm) { return PMPI_Comm_free(comm); }
+MPI_ALIAS(Comm_disconnect);
+
+int PMPI_Comm_size(MPI_Comm comm, int *size)
+{
+    struct communicator *c = comm_of(comm);
+    int error = chq_comm_check(c);
+    if (error)
+        return chq_fail(c, "MPI_Comm_size", error, NULL);
+    *size = c->size;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Comm_size);
+
+int PMPI_Comm_rank(MPI_Comm comm, int *rank)
+{
+    struct communicator *c = comm_of(comm);
+    int error = chq_comm_check(c);
+    if (error)
+        return chq_fail(c, "MPI_Comm_rank", error, NULL);
+    *rank = c->rank;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Comm_rank);
+
+int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result)
+{
+    struct communicator *a = comm_of(comm1), *b = comm_of(comm2);
+    int error = chq_comm_check(a);
+    if (!error)
+        error = chq_comm_check(b);
+    if (error)
+        return chq_fail(NULL, "MPI_Comm_compare", error, NULL);
+    if (a == b) {
+        *result = MPI_IDENT;
+        return MPI_SUCCESS;
+    }
+    error = PMPI_Group_compare(chq_group_handle(a->group), chq_group_handle(b->group), result);
+    if (*result == MPI_IDENT)
+        *result = MPI_CONGRUENT;
+    return error;
+}
+MPI_ALIAS(Comm_compare);
+
+int PMPI_Comm_test_inter(MPI_Comm comm, int *flag)
+{
+    struct communicator *c = comm_of(comm);
+    int error = chq_comm_check(c);
+    if (error)
+        return chq_fail(c, "MPI_Comm_test_inter", error, NULL);
+    *flag = c->inter;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Comm_test_inter);
+
+int PMPI_Comm_set_name(MPI_Comm comm, const char *comm_name)
+{
+    struct communicator *c = comm_of(comm);
+    int error = chq_comm_check(c);
+    if (error)
+        return chq_fail(c, "MPI_Comm_set_name", error, NULL);
+    if (!c->name)
+        c->name = chq_malloc(MPI_MAX_OBJECT_NAME);
+    text_copy(c->name, comm_name, MPI_MAX_OBJECT_NAME);
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Comm_set_name);
+
+int PMPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen)
+{
+    struct communicator *c = comm_of(comm);
+    const char *name = "MPI_COMM_NULL";
+    if (comm != MPI_COMM_NULL) {
+        int error = chq_comm_check(c);
+        if (error)
+            return chq_fail(c, "MPI_Comm_get_name", error, NULL);
+        name = c->name ? c->name : c == &chq_world ? "MPI_COMM_WORLD" : c == &chq_self ? "MPI_COMM_SELF" : "";
+    }
+    *resultlen = (int)text_copy(comm_name, name, MPI_MAX_OBJECT_NAME);
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Comm_get_name);
+
+int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info)
+{
+    struct communicator *c = comm_of(comm);
+    int error = chq_comm_check(c);
+    struct info *copy = NULL;
+    if (!error)
+        error = chq_info_copy(info, &copy);
+    if (error)
+        return chq_fail(c, "MPI_Comm_set_info", error, NULL);
+    chq_info_free(c->info);
+    c->info = copy;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Comm_set_info);
+
+int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info *info_used)
+{
+    struct communicator *c = comm_of(comm);
+    int error = chq_comm_check(c);
+    if (error)
+        return chq_fail(c, "MPI_Comm_get_info", error, NULL);
+    if (!c->info)
+        return PMPI_Info_create(info_used);
+    return PMPI_Info_dup((MPI_Info)c->info, info_used);
+}
+MPI_ALIAS(Comm_get_info);

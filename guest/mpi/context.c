@@ -1,0 +1,46 @@
+/* Context ids: numbers that keep the traffic of communicators apart. All processes of a
+ * communicator must use the same one, so they agree on it. */
+#include "mpi/coll/coll.h"
+#include "mpi/comm.h"
+#include "mpi/error.h"
+#include "mpi/process.h"
+
+enum { IDS = 0x10000 / CONTEXTS, WORDS = IDS / 64 };
+
+static uint64_t used[WORDS];
+
+void chq_context_take(uint16_t context) { used[context / CONTEXTS / 64] |= 1ull << (context / CONTEXTS % 64); }
+void chq_context_free(uint16_t context) { used[context / CONTEXTS / 64] &= ~(1ull << (context / CONTEXTS % 64)); }
+
+/* The lowest id from `from` on that is free in this process; IDS: none. */
+static int32_t lowest_free(int32_t from)
+{
+    for (int32_t id = from; id < IDS; id++) {
+        if (used[id / 64] == ~0ull)
+            id |= 63;
+        else if (!(used[id / 64] >> (id % 64) & 1))
+            return id;
+    }
+    return IDS;
+}
+
+/* Each process proposes the lowest id that is free to it; they are done when all propose the same,
+ * and otherwise go on from the highest proposal. Usually one round of 8 bytes. */
+int chq_context_agree(struct communicator *comm, uint16_t *context)
+{
+    int32_t proposal = 0;
+    for (;;) {
+        proposal = lowest_free(proposal);
+        int32_t extremes[2] = {proposal, -proposal};
+        int error = chq_coll_allreduce_max(comm, extremes, 2);
+        if (error)
+            return error;
+        if (extremes[0] >= IDS)
+            return chq_reason(MPI_ERR_OTHER, "too many communicators");
+        if (extremes[0] == -extremes[1])
+            break;
+        proposal = extremes[0];
+    }
+    *context = (uint16_t)(proposal * CONTEXTS);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,48 @@
+/* Inquiries about where the program runs (MPI 5.0, chapter 9). */
+#include "mpi/error.h"
+#include "mpi/process.h"
+
+double PMPI_Wtime(void) { return (double)chq_ticks() * chq.seconds_per_tick; }
+MPI_ALIAS(Wtime);
+
+double PMPI_Wtick(void) { return chq.seconds_per_tick; }
+MPI_ALIAS(Wtick);
+
+int PMPI_Get_processor_name(char *name, int *resultlen)
+{
+    *resultlen = (int)chq_platform_host_name(name, MPI_MAX_PROCESSOR_NAME);
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Get_processor_name);
+
+int PMPI_Get_version(int *version, int *subversion)
+{
+    *version = MPI_VERSION;
+    *subversion = MPI_SUBVERSION;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Get_version);
+
+int PMPI_Abi_get_version(int *abi_major, int *abi_minor)
+{
+    *abi_major = MPI_ABI_VERSION;
+    *abi_minor = MPI_ABI_SUBVERSION;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Abi_get_version);
+
+int PMPI_Get_library_version(char *version, int *resultlen)
+{
+    static const char text[] = "Chasqui guest MPI library, ABI 1";
+    memcpy(version, text, sizeof text);
+    *resultlen = (int)sizeof text - 1;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Get_library_version);
+
+int PMPI_Pcontrol(const int level, ...)
+{
+    (void)level;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Pcontrol);

@@ -1,0 +1,127 @@
+/* Start and end (MPI 5.0, chapter 11). Starting must be cheap: it is simulated work on every rank,
+ * so it touches little more than the identification page. */
+#include "mpi/error.h"
+#include "mpi/mark.h"
+#include "mpi/point.h"
+#include "mpi/attribute.h"
+#include "mpi/coll/coll.h"
+
+struct chq_process chq = {.requests = {NULL, sizeof(struct request), 16}};
+
+static void find_device(void)
+{
+    chq.ni = chq_platform_open_ni(&chq.ni_fd);
+    if (!chq.ni)
+        chq_die("can't open /dev/ni0: this program must run on a simulated machine");
+    if (chq.ni->magic != CHASQUI_NI_MAGIC || chq.ni->version != CHASQUI_ABI_VERSION)
+        chq_die("the network interface's identification page has another version: link the program again");
+    for (struct mpi_device *const *device = mpi_devices; *device; device++)
+        if ((*device)->id == chq.ni->device)
+            chq.device = *device;
+    if (!chq.device)
+        chq_die("this library has no device for the machine's network interface: link the program again");
+    if (!chq.device->open(chq.ni, chq.ni_fd))
+        chq_die("the network interface can't be used");
+}
+
+static int init(int required)
+{
+    if (chq.initialized)
+        return chq_fail(NULL, "MPI_Init", MPI_ERR_OTHER, "called a second time");
+    chq_match_init(&chq.posted);
+    chq_match_init(&chq.unexpected);
+    find_device();
+    chq.rank = chq.ni->rank;
+    chq.size = chq.ni->ranks;
+    chq.send = chq.device->send;
+    chq.poll = chq.device->poll;
+    chq.eager_bytes_max = chq.device->eager_bytes_max;
+    chq.seconds_per_tick = chq.ni->timebase_hz ? 1.0 / chq.ni->timebase_hz : 0.0;
+    chq.thread_level = required < MPI_THREAD_SERIALIZED ? required : MPI_THREAD_SERIALIZED;
+    chq_comm_init((int)chq.rank, (int)chq.size);
+    chq.initialized = true;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Init(int *argc, char ***argv)
+{
+    (void)argc, (void)argv;
+    MARK_CALL(CALL_INIT);
+    int error = init(MPI_THREAD_SINGLE);
+    MARK_RETURN(CALL_INIT);
+    return error;
+}
+MPI_ALIAS(Init);
+
+int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    (void)argc, (void)argv;
+    MARK_CALL(CALL_INIT);
+    int error = init(required);
+    *provided = chq.thread_level;
+    MARK_RETURN(CALL_INIT);
+    return error;
+}
+MPI_ALIAS(Init_thread);
+
+int PMPI_Finalize(void)
+{
+    MARK_CALL(CALL_FINALIZE);
+    int error = MPI_SUCCESS;
+    if (!chq.initialized || chq.finalized) {
+        error = chq_fail(NULL, "MPI_Finalize", MPI_ERR_OTHER, "not between MPI_Init and MPI_Finalize");
+    } else {
+        chq_attributes_finalize();
+        chq_buffer_flush();
+        MARK_WAITING("MPI_Finalize: sends that are under way");
+        while (chq.outstanding || chq_is_blocked())
+            chq_progress();
+        MARK_WAITED();
+        /* Nobody stops listening while another still needs an answer. */
+        chq_coll_barrier(&chq_world);
+        while (chq_is_blocked())
+            chq_progress();
+        chq.device->close();
+        chq.finalized = true;
+    }
+    MARK_RETURN(CALL_FINALIZE);
+    return error;
+}
+MPI_ALIAS(Finalize);
+
+int PMPI_Abort(MPI_Comm comm, int errorcode)
+{
+    (void)comm;
+    MARK_CALL(CALL_ABORT);
+    chq_platform_exit(errorcode);
+}
+MPI_ALIAS(Abort);
+
+int PMPI_Initialized(int *flag)
+{
+    *flag = chq.initialized;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Initialized);
+
+int PMPI_Finalized(int *flag)
+{
+    *flag = chq.finalized;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Finalized);
+
+int PMPI_Query_thread(int *provided)
+{
+    *provided = chq.thread_level;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Query_thread);
+
+/* Only the thread that called MPI_Init may be running MPI code below MPI_THREAD_SERIALIZED. */
+int PMPI_Is_thread_main(int *flag)
+{
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Is_thread_main);

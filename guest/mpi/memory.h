@@ -1,0 +1,37 @@
+/* Memory of the library: malloc that never returns null, and free lists of equal objects. */
+#ifndef CHASQUI_MEMORY_H
+#define CHASQUI_MEMORY_H
+
+#include <stddef.h>
+
+#include "mpi/public.h"
+
+/* Ends the job with a message when there is no memory: no caller could go on. */
+void *chq_malloc(size_t bytes);
+
+/* Objects of one size, never given back to malloc. The first word of a free object is the link,
+ * so an object must not keep anything there while it is free. */
+struct pool {
+    void *first;
+    size_t object_bytes;
+    size_t objects; /* Taken from malloc at a time. */
+};
+
+void chq_pool_refill(struct pool *pool);
+
+static inline void *pool_take(struct pool *pool)
+{
+    if (unlikely(!pool->first))
+        chq_pool_refill(pool);
+    void *object = pool->first;
+    pool->first = *(void **)object;
+    return object;
+}
+
+static inline void pool_give(struct pool *pool, void *object)
+{
+    *(void **)object = pool->first;
+    pool->first = object;
+}
+
+#endif

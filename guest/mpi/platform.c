@@ -1,0 +1,77 @@
+/* Raw system calls of RISC-V Linux (asm-generic numbers). */
+#include "mpi/platform.h"
+
+#if defined(__riscv)
+
+enum { CALL_OPENAT = 56, CALL_WRITE = 64, CALL_EXIT_GROUP = 94, CALL_UNAME = 160, CALL_MMAP = 222 };
+enum { AT_FDCWD = -100, O_RDWR = 2, O_CLOEXEC = 02000000 };
+enum { PROT_READ_WRITE = 3, PROT_READ = 1, MAP_SHARED = 1 };
+enum { PAGE_BYTES = 4096 };
+
+static long system_call(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long a0 __asm__("a0") = a;
+    register long a1 __asm__("a1") = b;
+    register long a2 __asm__("a2") = c;
+    register long a3 __asm__("a3") = d;
+    register long a4 __asm__("a4") = e;
+    register long a5 __asm__("a5") = f;
+    register long a7 __asm__("a7") = number;
+    __asm__ volatile("ecall"
+                     : "+r"(a0)
+                     : "r"(a1), "r"(a2), "r"(a3), "r"(a4), "r"(a5), "r"(a7)
+                     : "memory");
+    return a0;
+}
+
+static void *map(int fd, uint64_t offset, size_t bytes, int protection)
+{
+    long at = system_call(CALL_MMAP, 0, (long)bytes, protection, MAP_SHARED, fd, (long)offset);
+    return at < 0 && at > -4096 ? NULL : (void *)at;
+}
+
+const struct chasqui_ni_identification *chq_platform_open_ni(int *ni_fd)
+{
+    static const char name[] = "/dev/ni0";
+    long fd = system_call(CALL_OPENAT, AT_FDCWD, (long)name, O_RDWR | O_CLOEXEC, 0, 0, 0);
+    *ni_fd = fd < 0 ? -1 : (int)fd;
+    return fd < 0 ? NULL : map((int)fd, 0, PAGE_BYTES, PROT_READ);
+}
+
+void *chq_platform_map(int ni_fd, uint64_t offset, size_t bytes)
+{
+    return map(ni_fd, offset, bytes, PROT_READ_WRITE);
+}
+
+void chq_platform_write(int fd, const void *text, size_t bytes)
+{
+    const char *at = text;
+    while (bytes > 0) {
+        long done = system_call(CALL_WRITE, fd, (long)at, (long)bytes, 0, 0, 0);
+        if (done <= 0)
+            return;
+        at += done;
+        bytes -= (size_t)done;
+    }
+}
+
+_Noreturn void chq_platform_exit(int status)
+{
+    for (;;)
+        system_call(CALL_EXIT_GROUP, status, 0, 0, 0, 0, 0);
+}
+
+size_t chq_platform_host_name(char *name, size_t bytes)
+{
+    /* struct utsname: six texts of 65 bytes; the second is the node's name. */
+    char names[6][65];
+    size_t length = 0;
+    if (system_call(CALL_UNAME, (long)names, 0, 0, 0, 0, 0) != 0)
+        names[1][0] = '\0';
+    for (; length + 1 < bytes && length < 64 && names[1][length] != '\0'; length++)
+        name[length] = names[1][length];
+    name[length] = '\0';
+    return length;
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* Point-to-point communication inside the library. All return error classes and raise nothing:
+ * the public function that was called does, with its own name. */
+#ifndef CHASQUI_POINT_H
+#define CHASQUI_POINT_H
+
+#include "mpi/process.h"
+#include "mpi/request.h"
+
+/* A message that no receive has met. */
+struct unexpected {
+    struct match_node nodes[PATTERNS]; /* First: the pool's link may overwrite it. */
+    struct unexpected *next, *previous;
+    struct chasqui_envelope envelope;
+    size_t stored; /* Bytes at `payload`. */
+    uint8_t size_class;
+    uint64_t payload[]; /* Aligned for words. */
+};
+
+/* unexpected.c */
+void chq_unexpected_add(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
+struct unexpected *chq_unexpected_find(uint64_t key, int pattern);
+void chq_unexpected_remove(struct unexpected *message);
+void chq_unexpected_free(struct unexpected *message);
+
+/* arrive.c. The message has met its receive, which is in no table any more. */
+void chq_matched(struct request *request, const struct chasqui_envelope *envelope, const void *payload);
+/* Puts packed data where the receive wants it; `payload` null: take it from the device. */
+void chq_deliver(struct request *request, const void *payload, size_t bytes);
+
+/* queue.c. Sends now if the device has room and nothing to that destination waits, else in order
+ * later; `request` (or null) is completed when the payload has been taken unless it waits for
+ * more. False: queued. */
+bool chq_send_in_order(const struct chasqui_envelope *envelope, const void *payload, size_t bytes, struct request *request);
+/* Likewise, for packets of the library; up to 8 bytes of payload are copied. */
+void chq_send_control(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
+bool chq_queue_is_blocked(uint32_t destination);
+
+/* rendezvous.c */
+void chq_rendezvous_accept(struct request *request, const struct chasqui_envelope *envelope);
+void chq_rendezvous_clear(const struct chasqui_envelope *envelope, const void *payload);
+void chq_rendezvous_segment(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
+void chq_rendezvous_finished(const struct chasqui_envelope *envelope);
+void chq_transfers_retry(void);
+
+/* send.c. Starts a send in a request that request_start has prepared. The arguments are checked.
+ * On return the request may be complete already. */
+void chq_send_start(struct request *request, enum send_mode mode, const void *buffer, size_t count,
+                    struct datatype *type, int destination, int tag, struct communicator *comm,
+                    int context);
+int chq_send_check(const void *buffer, int count, const struct datatype *type, int destination, int tag,
+                   const struct communicator *comm);
+
+/* recv.c */
+void chq_receive_start(struct request *request, void *buffer, size_t count, struct datatype *type,
+                       int source, int tag, struct communicator *comm, int context);
+int chq_receive_check(const void *buffer, int count, const struct datatype *type, int source, int tag,
+                      const struct communicator *comm);
+/* Takes the request out of the posted receives. */
+void chq_receive_unpost(struct request *request);
+
+/* bsend.c. The attached buffer's copy of a message is freed at completion of its request. */
+int chq_buffered_send(const void *buffer, size_t count, struct datatype *type, int destination, int tag,
+                      struct communicator *comm);
+void chq_buffer_flush(void);
+
+/* Completion of a nonblocking request as the program sees it: status, handle, release. */
+int chq_request_finish(MPI_Request *handle, struct request *request, MPI_Status *status);
+
+#endif

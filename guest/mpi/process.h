@@ -1,0 +1,93 @@
+/* The state of this MPI process: everything that isn't in an object the program holds a handle of.
+ * One variable, so that the short paths need one address. */
+#ifndef CHASQUI_PROCESS_H
+#define CHASQUI_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mpi/device.h"
+#include "mpi/match.h"
+#include "mpi/memory.h"
+#include "mpi/platform.h"
+
+struct request;
+struct send_queue;
+struct transfer;
+struct unexpected;
+
+/* What a packet is: `kind` of its envelope. */
+enum packet_kind {
+    PACKET_EAGER = 1,       /* A message with its data. */
+    PACKET_SYNCHRONOUS = 2, /* The same; the sender waits for PACKET_MATCHED. */
+    PACKET_READY_TO_SEND = 3, /* A message whose data waits for PACKET_CLEAR_TO_SEND. */
+    PACKET_LAST_MESSAGE = PACKET_READY_TO_SEND,
+    /* What follows is no message: sequence 0, except where it carries a message's data. */
+    PACKET_CLEAR_TO_SEND = 4, /* `bytes` are wanted for `receiver`; payload: their address. */
+    PACKET_MATCHED = 5,       /* `sender`'s message met its receive. */
+    PACKET_FINISHED = 6,      /* A put has filled `receiver`'s buffer. Carries the message's number. */
+    PACKET_SEGMENT = 7        /* The next `bytes` bytes for `receiver`. Likewise. */
+};
+
+struct chq_process {
+    /* Short paths. */
+    bool (*send)(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
+    void (*poll)(void);
+    size_t eager_bytes_max;
+    uint32_t rank;
+    uint32_t size;
+    uint32_t sequence;           /* Number of the last message sent. */
+    uint32_t unexpected_count;   /* Messages that have met no receive. */
+    uint32_t posted_wild[PATTERNS]; /* Posted receives by pattern of wildcards. */
+    uint32_t posted_any_wild;       /* Of them, with any wildcard. */
+    uint32_t unexpected_patterns;   /* Bit p: unexpected messages are filed under pattern p. */
+    uint64_t stamp;                 /* Order of the last receive posted. */
+    struct match_table posted;
+    struct match_table unexpected;
+    struct pool requests;
+
+    /* Sends that wait for room (queue.c) and rendezvous under way (rendezvous.c). */
+    struct send_queue *blocked_queues;
+    struct send_queue *queues; /* By destination; null until one was needed. */
+    struct transfer *transfers;
+
+    struct unexpected *unexpected_first, *unexpected_last; /* In the order of their arrival. */
+
+    struct mpi_device *device;
+    const struct chasqui_ni_identification *ni;
+    int ni_fd;
+    bool initialized, finalized;
+    int thread_level;
+    double seconds_per_tick;
+    const char *reason; /* chq_reason. */
+    uint32_t outstanding; /* Sends that nobody waits for but MPI_Finalize must. */
+};
+
+extern struct chq_process chq;
+
+/* One look at the network; the body of every waiting loop. Nothing here changes any state while
+ * nothing happens: that is what lets the simulator skip idle turns exactly. */
+void chq_retry(void);
+static inline bool chq_is_blocked(void) { return chq.blocked_queues || chq.transfers; }
+static inline void chq_progress(void)
+{
+    chq_pause();
+    chq.poll();
+    if (unlikely(chq_is_blocked()))
+        chq_retry();
+}
+
+/* Copies that are usually a few bytes: words without a call. */
+static inline void chq_copy(void *to, const void *from, size_t bytes)
+{
+    if (likely(bytes == 8 && (((uintptr_t)to | (uintptr_t)from) & 7) == 0)) {
+        uint64_t *target = __builtin_assume_aligned(to, 8);
+        const uint64_t *source = __builtin_assume_aligned(from, 8);
+        __builtin_memcpy(target, source, 8);
+        return;
+    }
+    if (bytes)
+        memcpy(to, from, bytes);
+}
+
+#endif

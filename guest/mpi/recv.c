@@ -1,0 +1,170 @@
+/* Receiving (MPI 5.0, sections 3.2.4 and 3.7). MPI_Recv of dense data from a named source with a
+ * named tag is the short path. */
+#include "mpi/error.h"
+#include "mpi/mark.h"
+#include "mpi/point.h"
+
+int chq_receive_check(const void *buffer, int count, const struct datatype *type, int source, int tag,
+                      const struct communicator *comm)
+{
+    int error = chq_comm_check(comm);
+    if (error)
+        return error;
+    if (count < 0)
+        return chq_reason(MPI_ERR_COUNT, "negative count");
+    error = chq_type_check(type);
+    if (error)
+        return error;
+    if (source != MPI_PROC_NULL && source != MPI_ANY_SOURCE &&
+        (unsigned)source >= (unsigned)(comm->inter ? comm->remote->size : comm->size))
+        return chq_reason(MPI_ERR_RANK, "source is not a rank of the communicator");
+    if (tag < 0 && tag != MPI_ANY_TAG)
+        return chq_reason(MPI_ERR_TAG, "negative tag");
+    if (!buffer && count > 0 && type->size > 0 && type_is_predefined(type))
+        return chq_reason(MPI_ERR_BUFFER, "null buffer");
+    return MPI_SUCCESS;
+}
+
+/* The message is there already. */
+static __attribute__((noinline)) bool take_unexpected(struct request *request, uint64_t key, int pattern)
+{
+    struct unexpected *message = chq_unexpected_find(key, pattern);
+    if (!message)
+        return false;
+    chq_unexpected_remove(message);
+    chq_matched(request, &message->envelope, message->payload);
+    chq_unexpected_free(message);
+    return true;
+}
+
+/* Meets a waiting message, or joins the posted receives. */
+static inline void post(struct request *request, uint64_t key, int pattern)
+{
+    MARK_POST(request);
+    if (unlikely(chq.unexpected_count) && take_unexpected(request, key, pattern))
+        return;
+    request->stamp = ++chq.stamp;
+    request->posted = true;
+    match_append(&chq.posted, &request->node, key);
+    if (pattern) {
+        chq.posted_wild[pattern]++;
+        chq.posted_any_wild++;
+    }
+}
+
+void chq_receive_start(struct request *request, void *buffer, size_t count, struct datatype *type,
+                       int source, int tag, struct communicator *comm, int context)
+{
+    request->comm = comm;
+    request->buffer = buffer;
+    request->bytes = count * type->size;
+    request->count = count;
+    if (source == MPI_PROC_NULL) {
+        request->source = MATCH_ANY_SOURCE;
+        request->tag = MPI_ANY_TAG;
+        request->got = 0;
+        request_complete(request);
+        return;
+    }
+    if (!type_is_dense(type)) {
+        if ((type->state & TYPE_RUN) && count == 1) {
+            request->buffer = (char *)buffer + type->true_lb;
+        } else {
+            request->type = type;
+            type_retain(type);
+        }
+    }
+    uint32_t world = source == MPI_ANY_SOURCE ? MATCH_ANY_SOURCE : comm_world_rank(comm, source);
+    post(request, match_key((uint32_t)comm->context + (uint32_t)context, world, tag), match_pattern(source, tag));
+}
+
+void chq_receive_unpost(struct request *request)
+{
+    uint64_t key = request->node.key;
+    int pattern = ((key >> 48) == MATCH_ANY_SOURCE) << 1 | ((uint32_t)key == (uint32_t)MPI_ANY_TAG);
+    chq_match_remove(&chq.posted, &request->node);
+    if (pattern) {
+        chq.posted_wild[pattern]--;
+        chq.posted_any_wild--;
+    }
+    request->posted = false;
+}
+
+/* Arguments of the short path: valid, dense, no wildcard. */
+static inline bool receive_is_short(const void *buffer, int count, const struct datatype *type, int source,
+                                    int tag, const struct communicator *comm)
+{
+    return comm->valid == COMM_VALID && type->state == TYPE_DENSE_COMMITTED &&
+           (uint32_t)source < (uint32_t)comm->size && (count | tag) >= 0 && buffer != NULL;
+}
+
+static inline void start_short(struct request *request, void *buffer, int count, const struct datatype *type,
+                               int source, int tag, struct communicator *comm)
+{
+    request->comm = comm;
+    request->buffer = buffer;
+    request->bytes = (size_t)count * type->size;
+    post(request, match_key(comm->context, comm_world_rank(comm, source), tag), PATTERN_EXACT);
+}
+
+static __attribute__((noinline)) int start_general(struct request *request, void *buffer, int count,
+                                                   struct datatype *type, int source, int tag,
+                                                   struct communicator *comm)
+{
+    int error = chq_receive_check(buffer, count, type, source, tag, comm);
+    if (!error)
+        chq_receive_start(request, buffer, (size_t)count, type, source, tag, comm, CONTEXT_POINT);
+    return error;
+}
+
+int PMPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+              MPI_Status *status)
+{
+    MARK_CALL(CALL_RECV);
+    struct communicator *c = comm_of(comm);
+    struct datatype *type = type_of(datatype);
+    struct request request;
+    int error = MPI_SUCCESS;
+    request_start(&request, REQUEST_RECEIVE);
+    if (likely(receive_is_short(buf, count, type, source, tag, c)))
+        start_short(&request, buf, count, type, source, tag, c);
+    else
+        error = start_general(&request, buf, count, type, source, tag, c);
+    if (likely(error == MPI_SUCCESS)) {
+        request_wait(&request);
+        if (status)
+            chq_status_of(&request, status);
+        error = request.error;
+        MARK_DONE(&request);
+    }
+    if (unlikely(error))
+        error = chq_fail(c, "MPI_Recv", error, error == MPI_ERR_TRUNCATE ? "message truncated" : NULL);
+    MARK_RETURN(CALL_RECV);
+    return error;
+}
+MPI_ALIAS(Recv);
+
+int PMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+               MPI_Request *request)
+{
+    MARK_CALL(CALL_IRECV);
+    struct communicator *c = comm_of(comm);
+    struct datatype *type = type_of(datatype);
+    struct request *receive = chq_request_new(REQUEST_RECEIVE);
+    int error = MPI_SUCCESS;
+    if (likely(receive_is_short(buf, count, type, source, tag, c)))
+        start_short(receive, buf, count, type, source, tag, c);
+    else
+        error = start_general(receive, buf, count, type, source, tag, c);
+    if (likely(error == MPI_SUCCESS)) {
+        receive->counted = true;
+        comm_retain(c);
+        *request = (MPI_Request)receive;
+    } else {
+        chq_request_release(receive);
+        error = chq_fail(c, "MPI_Irecv", error, NULL);
+    }
+    MARK_RETURN(CALL_IRECV);
+    return error;
+}
+MPI_ALIAS(Irecv);

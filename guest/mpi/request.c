@@ -1,0 +1,124 @@
+/* Life of requests. */
+#include "mpi/error.h"
+#include "mpi/mark.h"
+#include "mpi/point.h"
+
+struct request chq_sent = {.valid = REQUEST_VALID, .complete = true, .kind = REQUEST_SEND, .comm = &chq_world};
+
+struct request *chq_request_new(enum request_kind kind)
+{
+    struct request *request = pool_take(&chq.requests);
+    request_start(request, kind);
+    request->valid = REQUEST_VALID;
+    return request;
+}
+
+void chq_request_release(struct request *request)
+{
+    if (request == &chq_sent)
+        return;
+    if (request->counted)
+        comm_release(request->comm);
+    if (request->persistent)
+        chq_type_release(request->user_type);
+    request->kind = REQUEST_FREE;
+    pool_give(&chq.requests, request);
+}
+
+void chq_request_end(struct request *request)
+{
+    free(request->packed);
+    request->packed = NULL;
+    if (request->type)
+        chq_type_release(request->type);
+    request->type = NULL;
+    request->complete = true;
+    if (request->freed) {
+        if (request->kind == REQUEST_SEND)
+            chq.outstanding--;
+        chq_request_release(request);
+    }
+}
+
+void chq_request_spin(struct request *request)
+{
+    MARK_BLOCKED(request);
+    do
+        chq_progress();
+    while (!request->complete);
+    MARK_UNBLOCKED();
+}
+
+struct request *chq_request_of(MPI_Request handle, int *error)
+{
+    struct request *request = (struct request *)handle;
+    if (handle == MPI_REQUEST_NULL)
+        return NULL;
+    if (unlikely((uintptr_t)handle < 0x1000 || request->valid != REQUEST_VALID || request->kind == REQUEST_FREE)) {
+        *error = chq_reason(MPI_ERR_REQUEST, "not a request, or one that was freed");
+        return NULL;
+    }
+    return request;
+}
+
+int chq_request_finish(MPI_Request *handle, struct request *request, MPI_Status *status)
+{
+    bool inactive = request->persistent && !request->active;
+    bool receive = request->kind == REQUEST_RECEIVE;
+    int error = inactive ? MPI_SUCCESS : request->error;
+    if (status) {
+        if (inactive)
+            chq_status_empty(status);
+        else
+            chq_status_of(request, status);
+    }
+    if (receive && !inactive)
+        MARK_DONE(request);
+    if (request->persistent) {
+        request->active = false;
+    } else {
+        chq_request_release(request);
+        *handle = MPI_REQUEST_NULL;
+    }
+    return error;
+}
+
+int PMPI_Request_free(MPI_Request *request)
+{
+    int error = MPI_SUCCESS;
+    struct request *r = chq_request_of(*request, &error);
+    if (!r)
+        return chq_fail(NULL, "MPI_Request_free", MPI_ERR_REQUEST, error ? NULL : "null request");
+    if (r->complete) {
+        chq_request_release(r);
+    } else {
+        r->freed = true;
+        if (r->kind == REQUEST_SEND)
+            chq.outstanding++;
+    }
+    *request = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Request_free);
+
+/* Only receives are really cancelled: a message that has left can't be called back, and the
+ * standard lets a send's cancel fail (MPI 5.0, section 3.8.4). */
+int PMPI_Cancel(MPI_Request *request)
+{
+    MARK_CALL(CALL_CANCEL);
+    int error = MPI_SUCCESS;
+    struct request *r = chq_request_of(*request, &error);
+    if (!r) {
+        error = chq_fail(NULL, "MPI_Cancel", MPI_ERR_REQUEST, error ? NULL : "null request");
+    } else if (r->kind == REQUEST_RECEIVE && r->posted) {
+        chq_receive_unpost(r);
+        r->cancelled = true;
+        r->source = MATCH_ANY_SOURCE;
+        r->tag = MPI_ANY_TAG;
+        r->got = 0;
+        request_complete(r);
+    }
+    MARK_RETURN(CALL_CANCEL);
+    return error;
+}
+MPI_ALIAS(Cancel);

@@ -1,0 +1,69 @@
+/* MPI_Sendrecv and MPI_Sendrecv_replace (MPI 5.0, section 3.11). */
+#include "mpi/error.h"
+#include "mpi/mark.h"
+#include "mpi/point.h"
+
+/* The receive is posted first, so that the partner's message meets it. */
+static int exchange(const char *call, const void *send_buffer, int send_count, struct datatype *send_type,
+                    int destination, int send_tag, void *buffer, int count, struct datatype *type, int source,
+                    int tag, struct communicator *comm, MPI_Status *status)
+{
+    int error = chq_send_check(send_buffer, send_count, send_type, destination, send_tag, comm);
+    if (!error)
+        error = chq_receive_check(buffer, count, type, source, tag, comm);
+    if (error)
+        return chq_fail(comm, call, error, NULL);
+    struct request receive, send;
+    request_start(&receive, REQUEST_RECEIVE);
+    request_start(&send, REQUEST_SEND);
+    chq_receive_start(&receive, buffer, (size_t)count, type, source, tag, comm, CONTEXT_POINT);
+    chq_send_start(&send, MODE_STANDARD, send_buffer, (size_t)send_count, send_type, destination, send_tag, comm,
+                   CONTEXT_POINT);
+    request_wait(&receive);
+    request_wait(&send);
+    if (status)
+        chq_status_of(&receive, status);
+    MARK_DONE(&receive);
+    return receive.error ? chq_fail(comm, call, receive.error, "message truncated") : MPI_SUCCESS;
+}
+
+int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                  void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                  MPI_Comm comm, MPI_Status *status)
+{
+    MARK_CALL(CALL_SENDRECV);
+    int error = exchange("MPI_Sendrecv", sendbuf, sendcount, type_of(sendtype), dest, sendtag, recvbuf, recvcount,
+                         type_of(recvtype), source, recvtag, comm_of(comm), status);
+    MARK_RETURN(CALL_SENDRECV);
+    return error;
+}
+MPI_ALIAS(Sendrecv);
+
+int PMPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag,
+                          int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+{
+    MARK_CALL(CALL_SENDRECV_REPLACE);
+    struct communicator *c = comm_of(comm);
+    struct datatype *type = type_of(datatype);
+    int error = chq_send_check(buf, count, type, dest, sendtag, c);
+    if (error) {
+        error = chq_fail(c, "MPI_Sendrecv_replace", error, NULL);
+    } else {
+        size_t bytes = (size_t)count * type->size;
+        uint64_t small[16];
+        void *copy = bytes <= sizeof small ? small : chq_malloc(bytes);
+        chq_pack(buf, (size_t)count, type, copy, bytes);
+        /* Packed data is sent as bytes: the receiver unpacks it by its own type. */
+        struct datatype *packed = type_of(MPI_PACKED);
+        if (bytes <= INT32_MAX)
+            error = exchange("MPI_Sendrecv_replace", copy, (int)bytes, packed, dest, sendtag, buf, count, type,
+                             source, recvtag, c, status);
+        else
+            error = chq_fail(c, "MPI_Sendrecv_replace", MPI_ERR_COUNT, "more than 2 GiB of data");
+        if (copy != small)
+            free(copy);
+    }
+    MARK_RETURN(CALL_SENDRECV_REPLACE);
+    return error;
+}
+MPI_ALIAS(Sendrecv_replace);

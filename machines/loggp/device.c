@@ -1,0 +1,81 @@
+/* The MPI device of the reference machine: the NI does what it is told at once, so this is as short as a
+ * device can be. Its instructions take no simulated time. */
+#include "mpi/device.h"
+#include "mpi/mark.h"
+#include "mpi/platform.h"
+#include "registers.h"
+
+#define REGISTERS_OFFSET CHASQUI_NI_REGION_STRIDE /* region 0 */
+#define PAGE 4096u
+
+static volatile uint64_t *registers;
+static struct chasqui_loggp_arrival arrival;
+
+#define REGISTER(name) registers[CHASQUI_LOGGP_##name / sizeof(uint64_t)]
+
+/* The NI reads and writes by the page tables, which hold only pages that were touched. */
+static void touch_for_read(const void *address, size_t bytes)
+{
+    const volatile char *p = address;
+    for (size_t i = 0; i < bytes; i += PAGE)
+        (void)p[i];
+    if (bytes)
+        (void)p[bytes - 1];
+}
+
+static void touch_for_write(void *address, size_t bytes)
+{
+    volatile char *p = address;
+    for (size_t i = 0; i < bytes; i += PAGE)
+        p[i] = p[i];
+    if (bytes)
+        p[bytes - 1] = p[bytes - 1];
+}
+
+static bool loggp_open(const struct chasqui_ni_identification *ni, int ni_fd)
+{
+    registers = chq_platform_map(ni_fd, REGISTERS_OFFSET, ni->regions[0].bytes);
+    return registers != 0;
+}
+
+static void loggp_close(void)
+{
+}
+
+static bool loggp_send(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
+{
+    struct chasqui_loggp_send send = { *envelope, (uint64_t)payload, bytes };
+    touch_for_read(payload, bytes);
+    __asm__ volatile("" ::"r"(&send) : "memory"); /* the NI reads it */
+    MARK_READY(envelope);
+    REGISTER(SEND) = (uint64_t)&send;
+    return true;
+}
+
+static void loggp_poll(void)
+{
+    while (REGISTER(ARRIVED)) {
+        REGISTER(DESCRIBE) = (uint64_t)&arrival;
+        __asm__ volatile("" ::: "memory");
+        mpi_arrived(&arrival.envelope, 0, arrival.payload_bytes);
+        REGISTER(RELEASE) = 1;
+    }
+}
+
+static void loggp_take(void *to, size_t bytes)
+{
+    touch_for_write(to, bytes);
+    REGISTER(TAKE) = (uint64_t)to;
+    __asm__ volatile("" ::: "memory");
+}
+
+struct mpi_device mpi_device_loggp = {
+    .name = "loggp",
+    .id = CHASQUI_LOGGP_DEVICE,
+    .open = loggp_open,
+    .close = loggp_close,
+    .eager_bytes_max = SIZE_MAX,
+    .send = loggp_send,
+    .poll = loggp_poll,
+    .take = loggp_take,
+};

@@ -1,0 +1,39 @@
+/* Generated from machines/loggp/src/registers.rs; change that and run `make headers`. */
+#ifndef CHASQUI_LOGGP_REGISTERS_H
+#define CHASQUI_LOGGP_REGISTERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "chasqui/abi.h"
+
+#ifdef __cplusplus
+#define _Static_assert static_assert
+#endif
+
+#define CHASQUI_LOGGP_DEVICE 0x1ull /* Number by which MPI_Init picks this device. */
+#define CHASQUI_LOGGP_SEND 0x0ull /* Store: send the message that the [`Send`] at this address describes. */
+#define CHASQUI_LOGGP_ARRIVED 0x8ull /* Load: 1 if a message has arrived and not been released, else 0. */
+#define CHASQUI_LOGGP_DESCRIBE 0x10ull /* Store: write an [`Arrival`] about the oldest arrived message to this address. */
+#define CHASQUI_LOGGP_TAKE 0x18ull /* Store: write its payload to this address. */
+#define CHASQUI_LOGGP_RELEASE 0x20ull /* Store, any value: it has been dealt with. */
+
+struct chasqui_loggp_send {
+    struct chasqui_envelope envelope; /* Its envelope. */
+    uint64_t payload; /* Virtual address of the payload. */
+    uint64_t payload_bytes; /* Length of the payload [bytes]. */
+};
+_Static_assert(sizeof(struct chasqui_loggp_send) == 56, "chasqui_loggp_send");
+_Static_assert(offsetof(struct chasqui_loggp_send, envelope) == 0, "chasqui_loggp_send.envelope");
+_Static_assert(offsetof(struct chasqui_loggp_send, payload) == 40, "chasqui_loggp_send.payload");
+_Static_assert(offsetof(struct chasqui_loggp_send, payload_bytes) == 48, "chasqui_loggp_send.payload_bytes");
+
+struct chasqui_loggp_arrival {
+    struct chasqui_envelope envelope; /* Its envelope. */
+    uint64_t payload_bytes; /* Length of its payload [bytes]. */
+};
+_Static_assert(sizeof(struct chasqui_loggp_arrival) == 48, "chasqui_loggp_arrival");
+_Static_assert(offsetof(struct chasqui_loggp_arrival, envelope) == 0, "chasqui_loggp_arrival.envelope");
+_Static_assert(offsetof(struct chasqui_loggp_arrival, payload_bytes) == 40, "chasqui_loggp_arrival.payload_bytes");
+
+#endif

@@ -1,0 +1,100 @@
+//! The reference machine: its network interface *is* L, o, g, G (Alexandrov, Ionescu, Schauser and
+//! Scheiman, *LogGP: Incorporating Long Messages into the LogP Model*, SPAA 1995).
+//!
+//! It is what other tools assume. MPI calls take no processor time but o for each message sent or
+//! received; there is no rendezvous and no limit on messages under way. Measuring it must give its
+//! parameters back exactly.
+
+mod ni;
+pub mod registers;
+
+use chasqui_config::{Count, Duration, Resolved, Schema};
+use chasqui_engine::{Engine, Lookahead, Time};
+use chasqui_machine::{Built, Job, Machine, NodePlan, build_node};
+use chasqui_node::{Node, NodeConfiguration};
+
+use ni::LoggpNi;
+
+chasqui_config::parameters! {
+    /// The model's parameters, under the names of the paper.
+    pub struct Loggp {
+        /// L: from the injection of a message's first byte to its arrival.
+        latency: Duration = "5 us", range "1 ps" ..= "1 s", source "ours";
+        /// o of a send: time for which the processor is busy with it.
+        overhead_send: Duration = "1 us", range "0 ns" ..= "1 s", source "ours";
+        /// o of a receive.
+        overhead_receive: Duration = "1 us", range "0 ns" ..= "1 s", source "ours";
+        /// g: least interval between the end of one message and the start of the next, apart for sends and for
+        /// receives.
+        gap: Duration = "2 us", range "0 ns" ..= "1 s", source "ours";
+        /// G: time of each byte after the first.
+        gap_per_byte: Duration = "1 ns", range "0 ns" ..= "1 ms", source "ours";
+        /// Nodes.
+        nodes: Count = 65536, range 1 ..= 65536, source "the width of a rank in an envelope";
+    }
+}
+
+/// The machine.
+pub struct LoggpMachine;
+
+impl Machine for LoggpMachine {
+    fn name(&self) -> &'static str {
+        "loggp"
+    }
+
+    fn file(&self) -> &'static str {
+        include_str!("../machine.toml")
+    }
+
+    fn schema(&self) -> Schema {
+        Schema::new().with::<Loggp>("loggp").with_part("", chasqui_node::schema())
+    }
+
+    fn mistakes(&self, resolved: &Resolved) -> Vec<String> {
+        NodeConfiguration::read(resolved).mistakes()
+    }
+
+    fn ranks_max(&self, resolved: &Resolved) -> u32 {
+        resolved.read::<Loggp>("loggp").nodes as u32
+    }
+
+    fn build(&self, resolved: &Resolved, job: &Job) -> Result<Built, String> {
+        let configuration = NodeConfiguration::read(resolved);
+        let loggp: Loggp = resolved.read("loggp");
+        let mut engine = Engine::new(Lookahead::new(vec![vec![Time(loggp.latency.ps())]]));
+        let mut nodes = Vec::new();
+        for rank in 0..job.ranks {
+            // Each node has its own ports and one more, for what it sends.
+            let first_port = rank * (Node::PORTS + 1);
+            let node = build_node(
+                NodePlan {
+                    configuration: &configuration,
+                    rank,
+                    ni: Box::new(LoggpNi::new(&loggp, first_port + Node::PORTS)),
+                    ni_memory_bytes: 0,
+                    free_calls: true,
+                    first_port,
+                },
+                job,
+            )?;
+            nodes.push(engine.add(0, Box::new(node)));
+        }
+        Ok(Built { engine, nodes, fabric: None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarations_are_right() {
+        assert_eq!(LoggpMachine.schema().mistakes(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn guest_header_is_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/registers.h");
+        chasqui_abi::header::check(path, &registers::text());
+    }
+}

@@ -1,0 +1,203 @@
+//! The network interface.
+//!
+//! Sending k bytes: the processor is busy for o; then the first byte is injected, not before g after the
+//! end of the last message; the last byte follows (k-1)G later; each takes L. Receiving: the port takes
+//! one message at a time, its bytes G apart, and g between messages; the processor is busy for o when it
+//! releases a message that it dealt with.
+
+use std::collections::VecDeque;
+
+use chasqui_abi::{Envelope, NiIdentification};
+use chasqui_engine::{Class, Event, Packet, Payload, Port, Time};
+use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
+use chasqui_ni::{BusRequest, Context, NetworkInterface, Region, Reply};
+use chasqui_record::{MessageId, Stage};
+
+use crate::Loggp;
+use crate::registers::{self, LoggpArrival, LoggpSend};
+
+/// Bytes of an [`Envelope`].
+const ENVELOPE: usize = size_of::<Envelope>();
+
+pub(crate) struct LoggpNi {
+    latency: Time,
+    overhead_send: Time,
+    overhead_receive: Time,
+    gap: Time,
+    gap_per_byte: Time,
+    port: Port,
+    /// The next message may be injected.
+    send_free: Time,
+    /// The next message may be received.
+    receive_free: Time,
+    /// Messages whose last byte is still to come, in order.
+    landing: VecDeque<Box<Packet>>,
+    /// Messages that have arrived.
+    arrived: VecDeque<Box<Packet>>,
+    sent: u64,
+    received: u64,
+    bytes: u64,
+}
+
+impl LoggpNi {
+    pub fn new(loggp: &Loggp, port: u32) -> LoggpNi {
+        LoggpNi {
+            latency: Time(loggp.latency.ps()),
+            overhead_send: Time(loggp.overhead_send.ps()),
+            overhead_receive: Time(loggp.overhead_receive.ps()),
+            gap: Time(loggp.gap.ps()),
+            gap_per_byte: Time(loggp.gap_per_byte.ps()),
+            port: Port::new(port),
+            send_free: Time::ZERO,
+            receive_free: Time::ZERO,
+            landing: VecDeque::new(),
+            arrived: VecDeque::new(),
+            sent: 0,
+            received: 0,
+            bytes: 0,
+        }
+    }
+
+    /// (k-1)G for the `k` bytes of a message's data; one without data counts as one byte.
+    fn train(&self, bytes: u64) -> Time {
+        Time(self.gap_per_byte.0 * bytes.max(1).saturating_sub(1))
+    }
+
+    fn send(&mut self, c: &mut Context<'_, '_>, address: u64) {
+        let mut descriptor = [0; size_of::<LoggpSend>()];
+        if !c.ports[0].peek_virtual(address, &mut descriptor) {
+            return fault(c, "send descriptor", address);
+        }
+        let send = LoggpSend::from_bytes(&descriptor);
+        let mut bytes = vec![0; ENVELOPE + send.payload_bytes as usize];
+        bytes[..ENVELOPE].copy_from_slice(&descriptor[..ENVELOPE]);
+        if !c.ports[0].peek_virtual(send.payload, &mut bytes[ENVELOPE..]) {
+            return fault(c, "payload", send.payload);
+        }
+        let e = send.envelope;
+        c.wishes.charge = self.overhead_send;
+        let accept = c.now + self.overhead_send;
+        let inject = accept.max(self.send_free);
+        let train = self.train(send.payload_bytes);
+        self.send_free = inject + train + self.gap;
+        let id = MessageId { source: e.source, sequence: e.sequence };
+        c.recorder.stamp(id, Stage::Accept, accept.0);
+        c.recorder.stamp(id, Stage::Inject, inject.0);
+        self.sent += 1;
+        self.bytes += send.payload_bytes;
+        let packet = Packet {
+            source: u32::from(e.source),
+            destination: u32::from(e.destination),
+            wire_bytes: send.payload_bytes as u32,
+            bytes,
+            message: Some((e.source, e.sequence)),
+            ..Packet::default()
+        };
+        let order = self.port.next(Class::Packet);
+        let event = Event { time: inject + self.latency, order, target: 0, payload: [0, 0] };
+        c.out.send(c.now, u32::from(e.destination), event, Some(Box::new(packet)));
+    }
+
+    fn describe(&mut self, c: &mut Context<'_, '_>, address: u64) {
+        let Some(packet) = self.arrived.front() else { return };
+        let arrival = LoggpArrival {
+            envelope: Envelope::from_bytes(&packet.bytes),
+            payload_bytes: (packet.bytes.len() - ENVELOPE) as u64,
+        };
+        write_virtual(c, address, &arrival.to_bytes());
+    }
+
+    fn take(&mut self, c: &mut Context<'_, '_>, address: u64) {
+        if let Some(packet) = self.arrived.front() {
+            write_virtual(c, address, &packet.bytes[ENVELOPE..]);
+        }
+    }
+}
+
+fn fault(c: &mut Context<'_, '_>, what: &str, address: u64) {
+    c.wishes.fault = Some(format!("the NI was given a {what} at {address:#x}, which is not mapped"));
+}
+
+/// Writes to the process's memory.
+fn write_virtual(c: &mut Context<'_, '_>, address: u64, bytes: &[u8]) {
+    let mut done = 0;
+    while done < bytes.len() {
+        let at = address + done as u64;
+        let room = (PAGE_BYTES - at % PAGE_BYTES).min((bytes.len() - done) as u64) as usize;
+        let Some(pa) = c.ports[0].physical(at).filter(|&pa| pa + room as u64 <= c.memory.bytes()) else {
+            return fault(c, "buffer", at);
+        };
+        c.memory.slice_mut(pa, room).expect("just checked").copy_from_slice(&bytes[done..done + room]);
+        done += room;
+    }
+}
+
+impl NetworkInterface for LoggpNi {
+    fn identify(&self, page: &mut NiIdentification) {
+        page.device = registers::DEVICE as u32;
+    }
+
+    fn regions(&self) -> Vec<Region> {
+        vec![Region { physical: DEVICE_BASE, bytes: PAGE_BYTES }]
+    }
+
+    fn read(&mut self, _: &mut Context<'_, '_>, address: u64, _: u32) -> Reply {
+        let value = if address == registers::ARRIVED { u64::from(!self.arrived.is_empty()) } else { 0 };
+        Reply { value, latency: Time::ZERO, repeatable: true }
+    }
+
+    fn write(&mut self, c: &mut Context<'_, '_>, address: u64, _: u32, value: u64) {
+        match address {
+            registers::SEND => self.send(c, value),
+            registers::DESCRIBE => self.describe(c, value),
+            registers::TAKE => self.take(c, value),
+            registers::RELEASE => {
+                if self.arrived.pop_front().is_some() {
+                    c.wishes.charge = self.overhead_receive;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The last byte of the oldest landing message has come.
+    fn event(&mut self, c: &mut Context<'_, '_>, _: Payload) {
+        let packet = self.landing.pop_front().expect("an event is for a landing message");
+        if let Some((source, sequence)) = packet.message {
+            c.recorder.stamp(MessageId { source, sequence }, Stage::Land, c.now.0);
+        }
+        self.received += 1;
+        self.arrived.push_back(packet);
+    }
+
+    /// The first byte of a message is here.
+    fn network(&mut self, c: &mut Context<'_, '_>, _: Event, packet: Option<Box<Packet>>) {
+        let packet = packet.expect("a message");
+        let start = c.now.max(self.receive_free);
+        let land = start + self.train(packet.bytes.len() as u64 - ENVELOPE as u64);
+        self.receive_free = land + self.gap;
+        if let Some((source, sequence)) = packet.message {
+            c.recorder.stamp(MessageId { source, sequence }, Stage::Arrive, c.now.0);
+        }
+        self.landing.push_back(packet);
+        c.at(land, [0, 0]);
+    }
+
+    fn observable_network(&self, _: &Event) -> bool {
+        false
+    }
+
+    fn bus_granted(&mut self, _: &mut Context<'_, '_>, _: BusRequest) {}
+
+    fn bus_done(&mut self, _: &mut Context<'_, '_>, _: BusRequest) {}
+
+    fn memory_latency(&self, _: u64) -> Option<Time> {
+        None
+    }
+
+    fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
+        visit("sent", "messages", "Messages sent.", self.sent);
+        visit("received", "messages", "Messages received.", self.received);
+        visit("sent_bytes", "bytes", "Data sent.", self.bytes);
+    }
+}

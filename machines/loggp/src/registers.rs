@@ -1,0 +1,48 @@
+//! Registers and descriptors of the NI, for it and for its MPI device.
+
+use chasqui_abi::Envelope;
+use chasqui_abi::header::{GuestStruct, defines, file};
+
+chasqui_abi::guest_constants! {
+    /// Number by which MPI_Init picks this device.
+    pub const DEVICE: u64 = 1;
+    /// Store: send the message that the [`Send`] at this address describes.
+    pub const SEND: u64 = 0x00;
+    /// Load: 1 if a message has arrived and not been released, else 0.
+    pub const ARRIVED: u64 = 0x08;
+    /// Store: write an [`Arrival`] about the oldest arrived message to this address.
+    pub const DESCRIBE: u64 = 0x10;
+    /// Store: write its payload to this address.
+    pub const TAKE: u64 = 0x18;
+    /// Store, any value: it has been dealt with.
+    pub const RELEASE: u64 = 0x20;
+}
+
+chasqui_abi::guest_struct! {
+    /// A message to send. All that it points at must be mapped.
+    pub struct LoggpSend {
+        /// Its envelope.
+        pub envelope: Envelope,
+        /// Virtual address of the payload.
+        pub payload: u64,
+        /// Length of the payload [bytes].
+        pub payload_bytes: u64,
+    }
+}
+
+chasqui_abi::guest_struct! {
+    /// A message that has arrived.
+    pub struct LoggpArrival {
+        /// Its envelope.
+        pub envelope: Envelope,
+        /// Length of its payload [bytes].
+        pub payload_bytes: u64,
+    }
+}
+
+/// Text of `registers.h`.
+pub fn text() -> String {
+    let body = [defines("LOGGP_", CONSTANTS), LoggpSend::definition(), LoggpArrival::definition()];
+    let text = file("CHASQUI_LOGGP_REGISTERS_H", "machines/loggp/src/registers.rs", &body.join("\n"));
+    text.replace("#include <stdint.h>\n", "#include <stdint.h>\n\n#include \"chasqui/abi.h\"\n")
+}
