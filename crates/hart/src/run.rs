@@ -32,7 +32,7 @@ impl Hart {
     pub fn run(&mut self, soft: u64, deadline: u64) -> Halt {
         debug_assert!(soft <= deadline);
         self.blocks.reclaim();
-        while self.fetched > 0 && self.cycle < deadline {
+        while self.fetched > 0 && self.cycle < soft {
             if self.holds_code() {
                 self.fetched = 0;
             } else if let Some(halt) = self.step() {
