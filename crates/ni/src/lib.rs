@@ -177,6 +177,13 @@ pub trait NetworkInterface: Send {
         let _ = event;
         true
     }
+    /// From an access of the processor, or a bus transaction of its, that reaches the NI: the least time to
+    /// an event that the NI sends to another partition because of it. The longer, the faster the
+    /// simulation; too long is a bug that the engine finds.
+    fn output_latency(&self) -> Time;
+    /// From an event that another partition sends: the least time to anything that the processor can
+    /// notice of it: another value in a register, a bus transaction.
+    fn input_latency(&self) -> Time;
     /// Visits the NI's counters: name, unit, documentation, value.
     fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64));
 }

@@ -91,6 +91,7 @@ impl Machine for VoyagerMachine {
                 memory_base: ni_memory_base(&configuration),
                 sites: job.ranks,
                 port: fabric.node_port(rank, job.ranks),
+                first_hop: Time(network.link_latency_ps + network.routing_delay_ps),
             });
             let plan = NodePlan {
                 configuration: &configuration,

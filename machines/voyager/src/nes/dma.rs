@@ -1,7 +1,8 @@
 //! Block transfer: a request in the style of Basic; the NES reads the block from memory, coherently,
 //! packet by packet, and sends it to the other site's memory.
 
-use chasqui_engine::Time;
+use std::collections::VecDeque;
+
 use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusOperation, BusRequest, Context};
 use chasqui_record::Stage;
@@ -17,6 +18,7 @@ pub(super) const REQUEST: u64 = size_of::<VoyagerDma>() as u64;
 
 const _: () = assert!(REQUEST == 64);
 
+/// What the engine's reading side does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Idle,
@@ -24,33 +26,37 @@ enum State {
     Fetching(u32),
     /// Control of a new request, or pages being brought in.
     Preparing,
-    /// The next packet's lines can be read when the TxU has room.
+    /// The next piece can be read when there is a buffer for it.
     Ready,
-    /// So many lines of the packet are still to come.
+    /// So many lines of a piece are still to come.
     Reading(u32),
-    /// The packet crosses the I-bus.
-    Crossing,
-    /// The block is sent; the notice follows when the TxU has room.
-    Notice,
+    /// All is read.
+    Read,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Transfer {
     request: VoyagerDma,
     to: Destination,
-    done: u64,
-    /// Bytes of the packet under way.
-    part: u64,
+    /// Bytes read.
+    read: u64,
     message: Option<(u16, u32)>,
 }
 
-/// The unit that serves DMA requests, one after the other.
+/// Pieces that are read ahead: one crosses the I-bus while the next is read.
+const BUFFERS: usize = 2;
+
+/// The unit that serves DMA requests, one after the other. It reads pieces of the block over the bus while
+/// earlier ones cross the I-bus, so that bus and link limit it.
 pub(super) struct DmaEngine {
     pub ring: Ring,
     pub producer: u32,
     pub consumer: u32,
     state: State,
     transfer: Option<Transfer>,
+    /// Pieces that have been read, as packet data; the first may be crossing.
+    pieces: VecDeque<Vec<u8>>,
+    crossing: bool,
     setup_cycles: u64,
     page_in_cycles: u64,
     packet_bytes: u64,
@@ -64,6 +70,8 @@ impl DmaEngine {
             consumer: 0,
             state: State::Idle,
             transfer: None,
+            pieces: VecDeque::new(),
+            crossing: false,
             setup_cycles: dma.setup.cycles(),
             page_in_cycles: dma.page_in.cycles(),
             packet_bytes: dma.packet_data.bytes(),
@@ -73,10 +81,22 @@ impl DmaEngine {
     pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         match self.state {
             State::Idle if self.consumer != self.producer => self.fetch(s, c),
-            State::Ready if s.txu_has_room() => self.read(s, c),
-            State::Notice if s.txu_has_room() => self.notify(s, c),
+            State::Ready if self.pieces.len() < BUFFERS => self.read(s, c),
+            State::Read if self.pieces.is_empty() && s.txu_has_room() => self.notify(s),
             _ => {}
         }
+        if !self.crossing
+            && s.txu_has_room()
+            && let Some(piece) = self.pieces.front()
+        {
+            self.crossing = true;
+            c.at(s.cross(c.now, s.nes.transmit.cycles(), piece.len() as u64), NesEvent::Crossed.into());
+        }
+    }
+
+    /// Room in the TxU is all that the request's end waits for.
+    pub fn waits_to_notify(&self) -> bool {
+        self.state == State::Read
     }
 
     /// Turns to the next request.
@@ -110,36 +130,38 @@ impl DmaEngine {
         let message = message_of(request.flags, &notice(&request));
         stamp(c, message, Stage::Accept, c.now);
         s.counters.dma_requests += 1;
-        self.transfer = Some(Transfer { request, to, done: 0, part: 0, message });
+        self.transfer = Some(Transfer { request, to, read: 0, message });
+        self.prepare(s, c, self.setup_cycles);
+    }
+
+    fn prepare(&mut self, s: &Shared, c: &mut Context<'_, '_>, cycles: u64) {
         self.state = State::Preparing;
-        c.at(s.cross(c.now, self.setup_cycles, REQUEST), NesEvent::Dma.into());
+        c.at(s.clock.after(c.now, cycles), NesEvent::Prepared.into());
     }
 
-    /// What was prepared is ready, or a packet has crossed.
-    pub fn continued(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        match self.state {
-            State::Preparing => self.state = State::Ready,
-            State::Crossing => self.send(s, c),
-            _ => unreachable!("nothing was under way"),
-        }
+    /// A request's control, or pages, are ready.
+    pub fn prepared(&mut self) {
+        let left = self.transfer.map_or(0, |t| t.request.bytes - t.read);
+        self.state = if left == 0 { State::Read } else { State::Ready };
     }
 
-    /// Reads the lines of the next packet.
+    /// The next piece: where it comes from and how long it is. Pieces end at multiples of their length in
+    /// the destination, so that they write whole lines there, and at the end of a page here.
+    fn next_piece(&self) -> (u64, u64) {
+        let t = self.transfer.as_ref().expect("a transfer is under way");
+        let (from, to) = (t.request.from + t.read, t.request.to + t.read);
+        let room = (self.packet_bytes - to % self.packet_bytes).min(PAGE_BYTES - from % PAGE_BYTES);
+        (from, room.min(t.request.bytes - t.read))
+    }
+
+    /// Reads the lines of the next piece.
     fn read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let transfer = self.transfer.as_mut().expect("a transfer is under way");
-        let (from, to) = (transfer.request.from + transfer.done, transfer.request.to + transfer.done);
-        let left = transfer.request.bytes - transfer.done;
-        // Packets end at multiples of their length in the destination, so that they write whole lines there.
-        let part = left.min(self.packet_bytes - to % self.packet_bytes).min(PAGE_BYTES - from % PAGE_BYTES);
-        if c.physical(from).is_none() {
-            return self.bring_in(from, s, c);
-        }
-        self.transfer.as_mut().expect("as above").part = part;
-        let physical = c.physical(from).expect("just looked");
+        let (from, bytes) = self.next_piece();
+        let Some(physical) = c.physical(from) else { return self.bring_in(from, s, c) };
         let mut lines = 0;
         let mut at = physical;
-        while at < physical + part {
-            let end = (at - at % s.line_bytes + s.line_bytes).min(physical + part);
+        while at < physical + bytes {
+            let end = (at - at % s.line_bytes + s.line_bytes).min(physical + bytes);
             let tag = Owner::DmaRead.tag();
             c.bus(BusRequest { operation: BusOperation::Read, address: at, bytes: (end - at) as u32, tag });
             lines += 1;
@@ -155,43 +177,43 @@ impl DmaEngine {
             return;
         }
         s.counters.pages_in += 1;
-        self.state = State::Preparing;
-        let end: Time = s.clock.after(c.now, self.page_in_cycles);
-        c.at(end, NesEvent::Dma.into());
+        self.prepare(s, c, self.page_in_cycles);
     }
 
     pub fn line_read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         match self.state {
             State::Fetching(1) => self.begin(s, c),
             State::Fetching(left) => self.state = State::Fetching(left - 1),
-            State::Reading(1) => {
-                let part = self.transfer.expect("a transfer is under way").part;
-                self.state = State::Crossing;
-                c.at(s.cross(c.now, 0, 8 + part), NesEvent::Dma.into());
-            }
+            State::Reading(1) => self.piece_read(c),
             State::Reading(left) => self.state = State::Reading(left - 1),
             _ => unreachable!("a line for nobody"),
         }
     }
 
-    /// A packet of the block is in the TxU.
-    fn send(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let transfer = self.transfer.as_mut().expect("a transfer is under way");
-        let part = transfer.part;
-        let physical =
-            c.physical(transfer.request.from + transfer.done).expect("it was there when it was read");
-        let mut data = (transfer.request.to + transfer.done).to_le_bytes().to_vec();
-        data.extend_from_slice(c.memory.slice(physical, part as usize).expect("a mapped page"));
-        transfer.done += part;
+    fn piece_read(&mut self, c: &mut Context<'_, '_>) {
+        let (from, bytes) = self.next_piece();
+        let physical = c.physical(from).expect("it was there when it was asked for");
+        let t = self.transfer.as_mut().expect("a transfer is under way");
+        let mut data = (t.request.to + t.read).to_le_bytes().to_vec();
+        data.extend_from_slice(c.memory.slice(physical, bytes as usize).expect("a mapped page"));
+        self.pieces.push_back(data);
+        t.read += bytes;
+        self.state = if t.read == t.request.bytes { State::Read } else { State::Ready };
+    }
+
+    /// A piece has crossed the I-bus: it becomes a packet.
+    pub fn crossed(&mut self, s: &mut Shared) {
+        let data = self.pieces.pop_front().expect("a piece crosses");
+        let t = self.transfer.as_mut().expect("a transfer is under way");
+        self.crossing = false;
         s.counters.dma_packets += 1;
-        s.counters.dma_bytes += part;
-        let bytes = packet_bytes(KIND_DMA, transfer.to.source, 0, &data);
-        push_packet(s, transfer.to.site, bytes, data.len() as u64, transfer.message);
-        self.state = if transfer.done == transfer.request.bytes { State::Notice } else { State::Ready };
+        s.counters.dma_bytes += data.len() as u64 - 8;
+        let bytes = packet_bytes(KIND_DMA, t.to.source, 0, &data);
+        push_packet(s, t.to.site, bytes, data.len() as u64, t.message);
     }
 
     /// The notice follows the block; the source may be reused.
-    fn notify(&mut self, s: &mut Shared, _: &mut Context<'_, '_>) {
+    fn notify(&mut self, s: &mut Shared) {
         let transfer = self.transfer.take().expect("a transfer ends");
         let data = notice(&transfer.request);
         let bytes = packet_bytes(KIND_NOTICE, transfer.to.source, transfer.request.flags, &data);

@@ -44,6 +44,8 @@ pub(crate) struct NesPlan {
     pub sites: u32,
     /// Its end of the network link.
     pub port: NodePort,
+    /// From the start of a packet to the event at its first router.
+    pub first_hop: Time,
 }
 
 /// A ring of slots in SRAM.
@@ -76,18 +78,21 @@ enum NesEvent {
     Landed,
     /// A packet has crossed the I-bus from the RxU.
     Received,
-    /// The DMA engine goes on.
-    Dma,
+    /// The DMA engine has prepared a request, or its pages.
+    Prepared,
+    /// A piece of a block has crossed the I-bus.
+    Crossed,
     /// The pages that a received DMA packet goes to are there.
     PagesIn,
 }
 
-const EVENTS: [NesEvent; 6] = [
+const EVENTS: [NesEvent; 7] = [
     NesEvent::Transmitted,
     NesEvent::Start,
     NesEvent::Landed,
     NesEvent::Received,
-    NesEvent::Dma,
+    NesEvent::Prepared,
+    NesEvent::Crossed,
     NesEvent::PagesIn,
 ];
 
@@ -149,6 +154,8 @@ struct Shared {
     /// The I-bus is free from then on.
     ibus_free: Time,
     port: NodePort,
+    /// From the start of a packet to the event at its first router.
+    first_hop: Time,
     table: DestinationTable,
     /// Packets that wait for the link.
     txu: VecDeque<Box<Packet>>,
@@ -237,6 +244,7 @@ impl Nes {
                 line_bytes: plan.line_bytes,
                 ibus_free: Time::ZERO,
                 port: plan.port,
+                first_hop: plan.first_hop,
                 txu: VecDeque::new(),
                 start_scheduled: false,
                 counters: Counters::default(),
@@ -254,6 +262,8 @@ impl Nes {
         self.shared.start(c);
         self.transmitter.go_on(&mut self.shared, c);
         self.dma.go_on(&mut self.shared, c);
+        // What they put into the TxU may start at once.
+        self.shared.start(c);
     }
 }
 
@@ -309,7 +319,8 @@ impl NetworkInterface for Nes {
             NesEvent::Landed => self.receiver.landed(&mut self.shared, c),
             NesEvent::Received => self.receiver.received(&mut self.shared, c),
             NesEvent::PagesIn => self.receiver.pages_in(&mut self.shared, c),
-            NesEvent::Dma => self.dma.continued(&mut self.shared, c),
+            NesEvent::Prepared => self.dma.prepared(),
+            NesEvent::Crossed => self.dma.crossed(&mut self.shared),
         }
         self.go_on(c);
     }
@@ -351,16 +362,32 @@ impl NetworkInterface for Nes {
         self.memory.contains(&address).then_some(latency)
     }
 
+    /// These move pointers that the processor reads, or ask for the bus.
     fn observable(&self, payload: Payload) -> bool {
-        // These move pointers that the processor reads, or its memory.
-        matches!(
-            payload.into(),
-            NesEvent::Transmitted | NesEvent::Received | NesEvent::Dma | NesEvent::PagesIn
-        )
+        match payload.into() {
+            NesEvent::Landed => false,
+            NesEvent::Start => self.dma.waits_to_notify(),
+            _ => true,
+        }
     }
 
-    fn observable_network(&self, _: &Event) -> bool {
-        false
+    fn observable_network(&self, event: &Event) -> bool {
+        matches!(event.payload.into(), NodeEvent::Credit { .. }) && self.dma.waits_to_notify()
+    }
+
+    /// A store of a pointer starts a message on its way, or makes room for a packet whose credit goes back;
+    /// either takes control cycles first.
+    fn output_latency(&self) -> Time {
+        let s = &self.shared;
+        let packet = s.clock.edge(s.nes.transmit.cycles() + 1) + s.first_hop;
+        let credit = s.clock.edge(s.nes.receive.cycles()) + s.port.link().latency();
+        if self.receiver.is_full() { packet.min(credit) } else { packet }
+    }
+
+    /// Packets and credits start control that takes cycles before anything else happens.
+    fn input_latency(&self) -> Time {
+        let s = &self.shared;
+        s.clock.edge(s.nes.transmit.cycles().min(s.nes.receive.cycles()))
     }
 
     fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {

@@ -111,9 +111,16 @@ impl Receiver {
         }
         self.consumer = consumer;
         if let State::Full(since) = self.state {
+            // The waiting packet is tried again.
             s.counters.ring_full_ps += (c.now - since).0;
-            self.enqueue(s, c);
+            self.state = State::Crossing;
+            c.at(s.clock.after(c.now, s.nes.receive.cycles()), NesEvent::Received.into());
         }
+    }
+
+    /// A packet waits for room in the ring.
+    pub fn is_full(&self) -> bool {
+        matches!(self.state, State::Full(_))
     }
 
     /// Drops the lines of freed slots from the processor's cache (Reclaim).
