@@ -167,6 +167,9 @@ struct Earliest {
     second: Time,
 }
 
+/// Longest round, so that the watcher is called now and then however far nobody can reach anybody.
+const ROUND_MAX: Time = Time(100_000_000);
+
 const NOBODY: Earliest = Earliest { first: Time::NEVER, who: usize::MAX, second: Time::NEVER };
 
 impl Engine {
@@ -221,7 +224,7 @@ impl Engine {
                 if self.next[p] == Time::NEVER {
                     continue;
                 }
-                let limit = self.limit(p).min(stop);
+                let limit = self.limit(p).min(stop).min(now + ROUND_MAX);
                 if self.next[p] >= limit {
                     continue;
                 }

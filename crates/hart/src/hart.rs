@@ -45,6 +45,9 @@ impl From<Stop> for Halt {
     }
 }
 
+/// Lines that an instruction may lie in.
+pub(crate) const FETCHED: u8 = 2;
+
 /// Counters of a hart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HartStatistics {
@@ -70,6 +73,9 @@ pub struct Hart {
     pub statistics: HartStatistics,
     pub(crate) timing: Timing,
     pub(crate) blocks: Blocks,
+    /// So many lines of the instruction at `pc` were fetched while it waited: they are not fetched again,
+    /// or its data and its code could take each other's places for ever. [`FETCHED`]: all.
+    pub(crate) fetched: u8,
     clock: Clock,
     timebase: Clock,
     /// Cycle and time from which edges are counted.
@@ -86,6 +92,7 @@ impl Hart {
             statistics: HartStatistics::default(),
             timing,
             blocks: Blocks::default(),
+            fetched: 0,
             clock,
             timebase: Clock::new(timebase_hz),
             origin: (0, Time::ZERO),

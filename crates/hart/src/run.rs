@@ -11,7 +11,7 @@ use chasqui_memory::Stop;
 use crate::block::{Block, Code, Micro};
 use crate::for_each_op;
 use crate::fp::{self, Rounding};
-use crate::hart::{Halt, Hart};
+use crate::hart::{FETCHED, Halt, Hart};
 use crate::step::extend;
 
 /// How a run through one block ended.
@@ -32,6 +32,13 @@ impl Hart {
     pub fn run(&mut self, soft: u64, deadline: u64) -> Halt {
         debug_assert!(soft <= deadline);
         self.blocks.reclaim();
+        while self.fetched > 0 && self.cycle < deadline {
+            if self.holds_code() {
+                self.fetched = 0;
+            } else if let Some(halt) = self.step() {
+                return halt;
+            }
+        }
         loop {
             if self.cycle >= soft {
                 return Halt::Deadline;
@@ -60,6 +67,19 @@ impl Hart {
                 _ => {}
             }
         }
+    }
+
+    /// The lines of the instruction at `pc` can be fetched in no time.
+    fn holds_code(&mut self) -> bool {
+        let mask = !(self.port.fetch_line_bytes() - 1);
+        let pc = self.state.pc;
+        self.port.holds_code(pc & mask) && self.port.holds_code((pc + 3) & mask)
+    }
+
+    /// Lines that the instruction at `pc` lies in before `line`.
+    #[cold]
+    fn lines_before(&self, line: u64) -> u8 {
+        u8::from(self.state.pc & !(self.port.fetch_line_bytes() - 1) != line)
     }
 
     /// The block at `pc`; `None` if the code there can't be read.
@@ -228,6 +248,13 @@ macro_rules! fast {
         macro_rules! stop {
             ($at:expr, $halt:expr) => { return $s.leave($b, index($first, $ip), $at, $halt) };
         }
+        /// Leaves at this entry, whose access did not succeed.
+        macro_rules! wait {
+            ($at:expr, $stop:expr) => {{
+                $s.fetched = if $timed && matches!($stop, Stop::Wait(_)) { FETCHED } else { 0 };
+                stop!($at, $stop.into())
+            }};
+        }
         /// Ends an access that took until `$at` instead of no time.
         macro_rules! took {
             ($at:expr) => {
@@ -258,7 +285,7 @@ macro_rules! fast {
                                 slow_loaded = Some(at);
                                 value
                             }
-                            Err(stop) => stop!(at, stop.into()),
+                            Err(stop) => wait!(at, stop),
                         }
                     }
                 }
@@ -273,7 +300,7 @@ macro_rules! fast {
                     let mut at = at!();
                     match $s.slow_store(va, $bytes as u32, value, &mut at) {
                         Ok(()) => took!(at),
-                        Err(stop) => stop!(at, stop.into()),
+                        Err(stop) => wait!(at, stop),
                     }
                 }
             }};
@@ -361,11 +388,22 @@ macro_rules! fast {
             Code::Fetch => {
                 if $timed {
                     let mut at = at!();
-                    if let Err(stop) = $s.port.fetch_line($m.imm as u64, &mut at) {
-                        stop!(at, stop.into());
-                    }
-                    if at != at!() {
-                        took!(at);
+                    let line = $m.imm as u64;
+                    match $s.port.fetch_line(line, &mut at) {
+                        Ok(()) if at == at!() => {}
+                        Ok(()) => {
+                            $now += at - at!();
+                            if $s.must_leave($b, $now, $deadline) {
+                                let exit = $s.leave($b, index($first, $ip), at, Halt::Bus);
+                                $s.fetched = $s.lines_before(line) + 1;
+                                return exit;
+                            }
+                        }
+                        Err(stop) => {
+                            let exit = $s.leave($b, index($first, $ip), at, stop.into());
+                            $s.fetched = $s.lines_before(line);
+                            return exit;
+                        }
                     }
                 }
             }
@@ -400,6 +438,10 @@ macro_rules! fast {
                 return Exit::Rare;
             }
             Code::Mark => {
+                // A mark takes no time, so that the block may have ended before it began.
+                if $timed && at!() >= $deadline {
+                    stop!(at!(), Halt::Deadline);
+                }
                 end!(0);
                 $s.state.pc = $b.end;
                 let bits = $m.imm as u32;

@@ -5,7 +5,7 @@ use chasqui_memory::{BlockOperation, Stop};
 
 use crate::csr::{self, Counters};
 use crate::fp::{self, Rounding};
-use crate::hart::{Halt, Hart};
+use crate::hart::{FETCHED, Halt, Hart};
 use crate::insn::{Insn, Op};
 use crate::{decode, for_each_op};
 
@@ -28,7 +28,8 @@ impl Hart {
         Ok(decode(low | high << 16))
     }
 
-    /// Executes the instruction at `pc`. `None`: it is done and nothing stops the next.
+    /// Executes the instruction at `pc`. `None`: it is done and nothing stops the next. If fetching it
+    /// takes time, that is all that happens: it starts later, at `cycle`.
     pub fn step(&mut self) -> Option<Halt> {
         match self.try_step() {
             Ok(halt) => halt,
@@ -38,31 +39,39 @@ impl Hart {
 
     fn try_step(&mut self) -> Result<Option<Halt>, Halt> {
         let insn = self.instruction(self.state.pc)?;
+        let timed = self.port.is_timed();
+        if timed && insn.op != Op::Mark && !self.fetch(insn.length)? {
+            return Ok(None);
+        }
         let mut at = self.cycle;
-        if insn.op != Op::Mark && self.port.is_timed() {
-            self.fetch(insn.length, &mut at)?;
-        }
         let next = self.state.pc.wrapping_add(u64::from(insn.length));
-        let halt = self.dispatch(&insn, next, &mut at)?;
-        if self.port.is_timed() {
-            self.cycle = at + self.timing.of(insn.op);
+        let done = self.dispatch(&insn, next, &mut at);
+        if timed {
+            // What a hit in the L2 took has passed even if the next access must wait.
+            self.cycle = at + if done.is_ok() { self.timing.of(insn.op) } else { 0 };
         }
+        self.fetched = if timed && matches!(done, Err(Halt::Wait(_))) { FETCHED } else { 0 };
+        let halt = done?;
         self.statistics.instructions += u64::from(insn.op != Op::Mark);
         Ok(halt.or(self.port.wants_bus().then_some(Halt::Bus)))
     }
 
-    /// Fetches the lines that the instruction at `pc` lies in.
-    fn fetch(&mut self, length: u8, at: &mut u64) -> Result<(), Stop> {
+    /// Fetches the lines that the instruction at `pc` lies in. False: it took time.
+    fn fetch(&mut self, length: u8) -> Result<bool, Stop> {
         let mask = !(self.port.fetch_line_bytes() - 1);
         let first = self.state.pc & mask;
         let last = (self.state.pc + u64::from(length) - 1) & mask;
-        let result = self
-            .port
-            .fetch_line(first, at)
-            .and_then(|()| if last == first { Ok(()) } else { self.port.fetch_line(last, at) });
-        // What a hit in the L2 took has passed even if the next access must wait.
-        self.cycle = *at;
-        result
+        while self.fetched < FETCHED {
+            let mut at = self.cycle;
+            let done = self.port.fetch_line(if self.fetched == 0 { first } else { last }, &mut at);
+            let took = at - std::mem::replace(&mut self.cycle, at);
+            done?;
+            self.fetched += if first == last { FETCHED } else { 1 };
+            if took > 0 {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn write_x(&mut self, rd: u8, value: u64) {
@@ -81,17 +90,15 @@ impl Hart {
     }
 
     fn load(&mut self, i: &Insn, bytes: u32, at: &mut u64) -> Result<u64, Halt> {
-        let value = self.port.load(self.x(i.rs1).wrapping_add(i.imm as u64), bytes, at);
-        self.cycle = if self.port.is_timed() { *at } else { self.cycle };
-        self.statistics.loads += u64::from(value.is_ok());
-        Ok(value?)
+        let value = self.port.load(self.x(i.rs1).wrapping_add(i.imm as u64), bytes, at)?;
+        self.statistics.loads += 1;
+        Ok(value)
     }
 
     fn store(&mut self, i: &Insn, bytes: u32, value: u64, at: &mut u64) -> Result<(), Halt> {
-        let done = self.port.store(self.x(i.rs1).wrapping_add(i.imm as u64), bytes, value, at);
-        self.cycle = if self.port.is_timed() { *at } else { self.cycle };
-        self.statistics.stores += u64::from(done.is_ok());
-        Ok(done?)
+        self.port.store(self.x(i.rs1).wrapping_add(i.imm as u64), bytes, value, at)?;
+        self.statistics.stores += 1;
+        Ok(())
     }
 
     fn atomic(&mut self, i: &Insn, bytes: u32, at: &mut u64, f: fn(u64, u64) -> u64) -> Result<(), Halt> {

@@ -41,6 +41,11 @@ impl Geometry {
                 "{bytes} bytes of {ways} ways of {line_bytes}-byte lines do not make a power of two of sets"
             ));
         }
+        if bytes == u64::from(line_bytes) {
+            return Err(format!(
+                "a single line of {line_bytes} bytes can't hold both halves of an access that crosses a line"
+            ));
+        }
         Ok(())
     }
 }
@@ -177,6 +182,7 @@ mod tests {
         let g = |bytes, ways, line_bytes| Geometry { bytes, ways, line_bytes }.check();
         assert!(g(16384, 4, 32).is_ok());
         assert!(g(16384, 3, 32).unwrap_err().contains("power of two of sets"));
+        assert!(g(64, 1, 64).unwrap_err().contains("single line"));
         assert!(g(16384, 4, 24).unwrap_err().contains("line of 24"));
     }
 }

@@ -18,6 +18,8 @@ use crate::state::State;
 pub const LOW: u8 = 2;
 /// Points to the middle of the window (s0).
 pub const MIDDLE: u8 = 8;
+/// Virtual page of what [`Kind::Device`] accesses.
+pub const DEVICE: u64 = 0x3000_0000;
 /// Counts loops (s1).
 const COUNTER: u8 = 9;
 /// Holds addresses within a unit (t1); between units it is free.
@@ -58,6 +60,8 @@ pub enum Kind {
     CacheBlock,
     /// Any compressed instruction that is no jump.
     Compressed,
+    /// Aligned loads and stores at [`DEVICE`].
+    Device,
 }
 
 /// What a program is made of.
@@ -257,12 +261,26 @@ impl Generator<'_> {
                 let address = self.address(8);
                 vec![address, Item::plain(Insn { op, rs1: ADDRESS, ..NOTHING })]
             }
+            Kind::Device => self.device(),
             Kind::Compressed => {
                 let op = self.random.below(self.compressed.len() as u64) as usize;
                 let half = self.random.pick(&self.compressed[op]);
                 vec![Item::plain(decode(u32::from(half)))]
             }
         }
+    }
+
+    /// One access to a register of the device.
+    fn device(&mut self) -> Vec<Item> {
+        let page = Insn { op: Op::Lui, rd: ADDRESS, imm: DEVICE as i64, ..NOTHING };
+        let imm = self.random.within(0..16) * 8;
+        let insn = match self.random.below(4) {
+            0 => Insn { op: Op::Ld, rd: self.destination(), rs1: ADDRESS, imm, ..NOTHING },
+            1 => Insn { op: Op::Flw, rd: self.float(), rs1: ADDRESS, imm, ..NOTHING },
+            2 => Insn { op: Op::Sd, rs1: ADDRESS, rs2: self.source(), imm, ..NOTHING },
+            _ => Insn { op: Op::Sw, rs1: ADDRESS, rs2: self.source(), imm: imm + 4, ..NOTHING },
+        };
+        vec![Item::plain(page), self.maybe_short(insn)]
     }
 
     /// Any register, to be read; x0 now and then.

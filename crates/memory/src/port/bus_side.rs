@@ -60,30 +60,37 @@ impl Port {
             Some(Request::Fill { line, data: true, exclusive }) => {
                 self.statistics.l1d_load_misses += 1;
                 let state = if shared && !exclusive { State::Shared } else { State::Exclusive };
-                self.place_in_l2(line, state);
-                self.place_data_line(line, state);
+                self.place_in_l2(line, state, true);
+                let way = self.place_data_line(line, state);
+                self.l1d.way_mut(way).stale = false;
             }
             Some(Request::Fill { line, data: false, .. }) => {
                 self.statistics.l1i_misses += 1;
-                self.place_in_l2(line, State::Shared);
+                self.place_in_l2(line, State::Shared, true);
                 self.place_instruction_line(line);
             }
-            Some(Request::Own { line, .. }) => {
-                self.place_in_l2(line, State::Exclusive);
-                self.place_data_line(line, State::Exclusive);
+            Some(Request::Own { line, upgrade }) => {
+                self.place_in_l2(line, State::Exclusive, !upgrade);
+                let way = self.place_data_line(line, State::Exclusive);
+                self.arriving = (!upgrade).then_some(line);
+                self.apply_owned(way);
             }
             _ => {}
         }
         self.issue_posted(cycle);
     }
 
-    fn place_in_l2(&mut self, line: u64, state: State) {
+    /// `line` comes into the L2, if there is one; its data too (`fetched`), or only a right.
+    fn place_in_l2(&mut self, line: u64, state: State, fetched: bool) {
         let Some(l2) = &mut self.l2 else { return };
-        self.statistics.l2_misses += 1;
+        self.statistics.l2_misses += u64::from(fetched);
         self.tick += 1;
         let line = l2.line_of(line);
         if let Some(way) = l2.find(line) {
-            l2.way_mut(way).state = l2.way(way).state.max(state);
+            let way = l2.way_mut(way);
+            way.state = way.state.max(state);
+            way.stamp = self.tick;
+            way.stale &= !fetched;
             return;
         }
         let way = l2.victim(line, |w| w.stamp);
@@ -100,23 +107,23 @@ impl Port {
         for l1 in (line..line + bytes).step_by(self.l1d.line_bytes() as usize) {
             dirty |= self.remove_data(l1) == Some(State::Modified);
         }
-        for l1 in (line..line + bytes).step_by(self.l1i.line_bytes() as usize) {
-            self.remove_instruction_line(l1);
-        }
+        self.remove_instruction_lines(line, bytes);
         if dirty {
             self.posted.push_back(Request::WriteBack { line, bytes: bytes as u32, flush: false });
             self.changes += 1;
         }
     }
 
-    fn remove_instruction_line(&mut self, line: u64) {
-        if let Some(way) = self.l1i.find(line) {
-            let index = self.l1i.way(way).fast;
-            if index != crate::cache::NOT_FAST {
-                self.instructions.remove(index);
+    pub(super) fn remove_instruction_lines(&mut self, line: u64, bytes: u64) {
+        for l1 in (line..line + bytes).step_by(self.l1i.line_bytes() as usize) {
+            if let Some(way) = self.l1i.find(l1) {
+                let index = self.l1i.way(way).fast;
+                if index != crate::cache::NOT_FAST {
+                    self.instructions.remove(index);
+                }
+                self.l1i.clear(way);
+                self.changes += 1;
             }
-            self.l1i.clear(way);
-            self.changes += 1;
         }
     }
 
@@ -124,19 +131,16 @@ impl Port {
     pub fn completed(&mut self, slot: Slot, value: u64, cycle: u64) {
         let request = self.under_way[slot as usize].take();
         self.changes += u64::from(!matches!(request, Some(Request::UncachedLoad { .. })));
+        if slot == Slot::WriteBuffer {
+            self.arriving = None;
+        }
         match (slot, request) {
             (Slot::Blocking, Some(Request::UncachedLoad { address, .. })) => {
                 self.reply = Some((address, value))
             }
             (Slot::Blocking, _) => {}
             (Slot::WriteBuffer, Some(Request::OwnFromL2)) => {
-                let line = self.write_buffer.front().map(|s| self.line(s.address));
-                if let (Some(line), Some(l2)) = (line, &self.l2)
-                    && l2.state(l2.line_of(line)) >= State::Exclusive
-                {
-                    self.statistics.l2_hits += 1;
-                    self.place_data_line(line, State::Exclusive);
-                }
+                self.own_from_l2();
                 self.drain(cycle);
             }
             (Slot::WriteBuffer, _) => self.drain(cycle),
@@ -147,11 +151,35 @@ impl Port {
         self.issue_posted(cycle);
     }
 
-    /// Another master's transaction on `bytes` from `line` on.
-    pub fn snoop(&mut self, snoop: Snoop, line: u64, bytes: u32) -> Snooped {
+    /// The line of the oldest buffered store comes from the L2, if that still may give it.
+    fn own_from_l2(&mut self) {
+        let (Some(store), Some(l2)) = (self.write_buffer.front(), &mut self.l2) else { return };
+        let line = self.l1d.line_of(store.address);
+        let Some(l2_way) = l2.find(l2.line_of(line)).filter(|&w| l2.way(w).state >= State::Exclusive) else {
+            return;
+        };
+        self.tick += 1;
+        l2.way_mut(l2_way).stamp = self.tick;
+        let stale = l2.way(l2_way).stale;
+        self.statistics.l2_hits += 1;
+        let way = self.place_data_line(line, State::Exclusive);
+        self.l1d.way_mut(way).stale |= stale;
+    }
+
+    /// Another master's transaction on `bytes` from `address` on. With an L2 all of its lines that it
+    /// touches are concerned, and what they include.
+    pub fn snoop(&mut self, snoop: Snoop, address: u64, bytes: u32) -> Snooped {
         let mut found = Snooped::default();
-        let end = line + u64::from(bytes);
-        let mut l1 = self.line(line);
+        let mut end = address + u64::from(bytes);
+        let mut line = self.line(address);
+        if let Some(l2) = &self.l2 {
+            line = l2.line_of(address);
+            end = l2.line_of(end - 1) + l2.line_bytes();
+            if snoop == Snoop::Invalidate {
+                self.remove_instruction_lines(line, end - line);
+            }
+        }
+        let mut l1 = line;
         while l1 < end {
             match snoop {
                 Snoop::Invalidate => {
@@ -218,7 +246,13 @@ impl Port {
                     && self.line(s.address) == line
             });
             let l2_dirty = self.l2.as_ref().is_some_and(|l2| l2.state(l2.line_of(line)) == State::Modified);
-            if buffered || l2_dirty || self.l1d.state(line) == State::Modified {
+            let leaving = self.posted.iter().any(|r| match r {
+                Request::WriteBack { line: posted, bytes, .. } => {
+                    *posted <= line && line < posted + u64::from(*bytes)
+                }
+                _ => false,
+            });
+            if leaving || buffered || l2_dirty || self.l1d.state(line) == State::Modified {
                 return Some(Incoherence::DeviceReadsDirty { address: line.max(address) });
             }
             line += self.l1d.line_bytes();
@@ -240,6 +274,11 @@ impl Port {
                     self.drop_fast_data(index);
                 }
                 self.l1d.way_mut(way).stale = true;
+            }
+            if let Some(l2) = &mut self.l2
+                && let Some(way) = l2.find(l2.line_of(line))
+            {
+                l2.way_mut(way).stale = true;
             }
             line += self.l1d.line_bytes();
         }

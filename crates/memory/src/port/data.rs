@@ -4,7 +4,7 @@ use super::fast::FastView;
 use super::{
     Access, BufferedStore, DEVICE_BASE, Fault, Incoherence, Observed, Port, Request, Slot, Stall, Stop, fast,
 };
-use crate::cache::State;
+use crate::cache::{Cache, State};
 use crate::tlb::PAGE_BYTES;
 
 /// Cache-block operations (Zicbom).
@@ -91,11 +91,7 @@ impl Port {
         let granule = if self.timed { self.l1d.line_bytes() } else { PAGE_BYTES };
         let first = (granule - (va & (granule - 1))).min(u64::from(bytes)) as u32;
         if first < bytes {
-            // Crosses a line: two accesses, both of which must be here at once.
-            self.load_slow(va + u64::from(first), bytes - first, cycles)?;
-            let low = self.load_slow(va, first, cycles)?;
-            let high = self.load_slow(va + u64::from(first), bytes - first, cycles)?;
-            return Ok(low | high << (8 * first));
+            return self.load_across(va, first, bytes, cycles);
         }
         let (pa, permissions) = self.translate(va, Access::Read, cycles)?;
         if pa >= DEVICE_BASE {
@@ -105,23 +101,50 @@ impl Port {
             self.make_untimed(va, pa, permissions);
             return Ok(self.read_memory(pa, bytes));
         }
+        let (value, way) = self.load_cached(pa, bytes, cycles)?;
+        if let Some(way) = way {
+            self.make_fast(way, va, pa, permissions);
+        }
+        Ok(value)
+    }
+
+    /// Loads `bytes` at physical address `pa`, within a line. Also the line's way, if nothing stands in the
+    /// way of the fast path.
+    fn load_cached(
+        &mut self,
+        pa: u64,
+        bytes: u32,
+        cycles: &mut u64,
+    ) -> Result<(u64, Option<usize>), Stop> {
+        let line = self.line(pa);
         let buffered = self.buffered(pa, bytes);
         match buffered {
-            Buffered::Forward(value) => return Ok(value),
+            Buffered::Forward(value) => return Ok((value, None)),
             Buffered::Overlap => return Err(Stop::Wait(Stall::WriteBuffer)),
-            Buffered::SameLine if self.l1d.find(self.line(pa)).is_none() => {
+            Buffered::SameLine if self.l1d.find(line).is_none() || self.arriving == Some(line) => {
                 return Err(Stop::Wait(Stall::WriteBuffer));
             }
             Buffered::SameLine | Buffered::None => {}
         }
-        let way = self.obtain(self.line(pa), false, Stall::Data, cycles)?;
+        let way = self.obtain(line, false, Stall::Data, cycles)?;
         self.check_fresh(way, pa)?;
-        if matches!(buffered, Buffered::None) && !self.l1d.way(way).stale {
-            self.make_fast(way, va, pa, permissions);
-        } else {
-            self.touch(way);
+        self.touch(way);
+        Ok((self.read_memory(pa, bytes), matches!(buffered, Buffered::None).then_some(way)))
+    }
+
+    /// A load of which the `first` bytes are on one line and the rest on the next.
+    fn load_across(&mut self, va: u64, first: u32, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
+        let (low, high) = self.translate_both(va, first, Access::Read, cycles)?;
+        if low >= DEVICE_BASE || high >= DEVICE_BASE {
+            return Err(Stop::Fault(Fault::DeviceAlignment { address: va }));
         }
-        Ok(self.read_memory(pa, bytes))
+        let values = if self.timed {
+            (self.load_cached(low, first, cycles)?.0, self.load_cached(high, bytes - first, cycles)?.0)
+        } else {
+            (self.read_memory(low, first), self.read_memory(high, bytes - first))
+        };
+        self.split = None;
+        Ok(values.0 | values.1 << (8 * first))
     }
 
     #[cold]
@@ -130,17 +153,7 @@ impl Port {
         let granule = if self.timed { self.l1d.line_bytes() } else { PAGE_BYTES };
         let first = (granule - (va & (granule - 1))).min(u64::from(bytes)) as u32;
         if first < bytes {
-            // Crosses a line: nothing may stop the second half once the first is done.
-            let (low, _) = self.translate(va, Access::Write, cycles)?;
-            let (high, _) = self.translate(va + u64::from(first), Access::Write, cycles)?;
-            if low >= DEVICE_BASE || high >= DEVICE_BASE {
-                return Err(Stop::Fault(Fault::DeviceAlignment { address: va }));
-            }
-            if self.timed && self.write_buffer.len() + 2 > self.parameters.write_buffer_entries.max(2) {
-                return Err(Stop::Wait(Stall::WriteBuffer));
-            }
-            self.store_slow(va, first, value, cycles)?;
-            return self.store_slow(va + u64::from(first), bytes - first, value >> (8 * first), cycles);
+            return self.store_across(va, first, bytes, value, cycles);
         }
         let (pa, permissions) = self.translate(va, Access::Write, cycles)?;
         if pa >= DEVICE_BASE {
@@ -153,22 +166,73 @@ impl Port {
             self.write_memory(pa, bytes, value);
             return Ok(());
         }
-        let line = self.line(pa);
-        let owned = self.l1d.find(line).filter(|&w| self.l1d.way(w).state >= State::Exclusive);
-        if let (Some(way), false) = (owned, self.is_buffered(line)) {
-            self.check_fresh(way, pa)?;
-            if self.l1d.way(way).state != State::Modified {
-                self.l1d.way_mut(way).state = State::Modified;
-                self.changes += 1;
+        match self.owned_way(pa) {
+            Some(way) => {
+                self.check_fresh(way, pa)?;
+                self.store_owned(way, pa, bytes, value);
+                self.make_fast(way, va, pa, permissions);
             }
-            self.write_memory(pa, bytes, value);
-            self.make_fast(way, va, pa, permissions);
-            return Ok(());
+            None if self.write_buffer.len() >= self.parameters.write_buffer_entries => {
+                return Err(Stop::Wait(Stall::WriteBuffer));
+            }
+            None => self.buffer_store(pa, bytes, value, *cycles),
         }
-        if self.write_buffer.len() >= self.parameters.write_buffer_entries {
+        Ok(())
+    }
+
+    /// The way with the line of `pa`, if it may be written at once.
+    fn owned_way(&self, pa: u64) -> Option<usize> {
+        let line = self.line(pa);
+        let way = self.l1d.find(line).filter(|&w| self.l1d.way(w).state >= State::Exclusive)?;
+        (!self.is_buffered(line)).then_some(way)
+    }
+
+    fn store_owned(&mut self, way: usize, pa: u64, bytes: u32, value: u64) {
+        if self.l1d.way(way).state != State::Modified {
+            self.l1d.way_mut(way).state = State::Modified;
+            self.changes += 1;
+        }
+        self.write_memory(pa, bytes, value);
+    }
+
+    /// A store of which the `first` bytes are on one line and the rest on the next: both are done, or
+    /// neither.
+    fn store_across(
+        &mut self,
+        va: u64,
+        first: u32,
+        bytes: u32,
+        value: u64,
+        cycles: &mut u64,
+    ) -> Result<(), Stop> {
+        let (low, high) = self.translate_both(va, first, Access::Write, cycles)?;
+        if low >= DEVICE_BASE || high >= DEVICE_BASE {
+            return Err(Stop::Fault(Fault::DeviceAlignment { address: va }));
+        }
+        let parts = [(low, first, value), (high, bytes - first, value >> (8 * first))];
+        for (pa, bytes, value) in parts {
+            self.observe_store(pa, bytes, value);
+        }
+        // A buffer with a single entry takes both when it is empty.
+        if self.timed && self.write_buffer.len() + 2 > self.parameters.write_buffer_entries.max(2) {
             return Err(Stop::Wait(Stall::WriteBuffer));
         }
-        self.buffer_store(pa, bytes, value, *cycles);
+        if self.timed {
+            for (pa, ..) in parts {
+                self.owned_way(pa).map_or(Ok(()), |way| self.check_fresh(way, pa))?;
+            }
+        }
+        for (pa, bytes, value) in parts {
+            match self.owned_way(pa) {
+                _ if !self.timed => self.write_memory(pa, bytes, value),
+                Some(way) => {
+                    self.store_owned(way, pa, bytes, value);
+                    self.touch(way);
+                }
+                None => self.buffer_store(pa, bytes, value, *cycles),
+            }
+        }
+        self.split = None;
         Ok(())
     }
 
@@ -203,10 +267,13 @@ impl Port {
             return Buffered::None;
         }
         let end = pa + u64::from(bytes);
-        // What was applied ahead of its time is in memory, or newer data are.
-        for store in self.write_buffer.iter().rev().filter(|s| !s.applied) {
+        // What was settled ahead of its time is in memory, or newer data are.
+        for store in self.write_buffer.iter().rev().filter(|s| !s.applied || s.owned) {
             let store_end = store.address + u64::from(store.bytes);
             if store.address <= pa && end <= store_end {
+                if store.owned {
+                    return Buffered::Forward(self.read_memory(pa, bytes));
+                }
                 let value = store.value >> (8 * (pa - store.address));
                 let mask = if bytes == 8 { u64::MAX } else { (1 << (8 * bytes)) - 1 };
                 return Buffered::Forward(value & mask);
@@ -227,7 +294,8 @@ impl Port {
                 self.drop_fast_data(index);
             }
         }
-        self.write_buffer.push_back(BufferedStore { address: pa, bytes, value, applied: false });
+        let store = BufferedStore { address: pa, bytes, value, applied: false, owned: false };
+        self.write_buffer.push_back(store);
         self.changes += 1;
         if self.under_way[Slot::WriteBuffer as usize].is_none() {
             self.drain(cycle);
@@ -237,6 +305,11 @@ impl Port {
     /// Writes what may be written and asks for what the oldest store lacks.
     pub(super) fn drain(&mut self, cycle: u64) {
         while let Some(&store) = self.write_buffer.front() {
+            if store.owned {
+                self.write_buffer.pop_front();
+                self.changes += 1;
+                continue;
+            }
             let line = self.line(store.address);
             let state = self.l1d.state(line);
             if state >= State::Exclusive {
@@ -261,6 +334,23 @@ impl Port {
         }
     }
 
+    /// The oldest stores have their line at way `way`: they take effect now, in the order of the bus.
+    /// (Were they to wait for the data, another fetch could take the line away again, for ever.)
+    pub(super) fn apply_owned(&mut self, way: usize) {
+        let line = self.l1d.way(way).line;
+        for i in 0..self.write_buffer.len() {
+            let store = self.write_buffer[i];
+            if self.line(store.address) != line {
+                break;
+            }
+            self.l1d.way_mut(way).state = State::Modified;
+            if !store.applied {
+                self.write_memory(store.address, store.bytes, store.value);
+            }
+            (self.write_buffer[i].applied, self.write_buffer[i].owned) = (true, true);
+        }
+    }
+
     // --- lines ----------------------------------------------------------------------------------
 
     /// The way of the data cache with `line`, fetched from the L2 if it is there; else a request.
@@ -272,16 +362,20 @@ impl Port {
         cycles: &mut u64,
     ) -> Result<usize, Stop> {
         let least = if exclusive { State::Exclusive } else { State::Shared };
+        // Lines take their places at the grant; their data come later.
+        if self.under_way[Slot::Blocking as usize].is_some() || self.arriving == Some(line) {
+            return Err(Stop::Wait(stall));
+        }
         if let Some(way) = self.l1d.find(line).filter(|&w| self.l1d.way(w).state >= least) {
             return Ok(way);
         }
-        if self.under_way[Slot::Blocking as usize].is_some() {
+        if self.is_arriving(line) {
             return Err(Stop::Wait(stall));
         }
         let l2_way = self.l2.as_ref().and_then(|l2| l2.find(l2.line_of(line)));
         if let Some(l2_way) = l2_way {
             let l2 = self.l2.as_mut().expect("just found");
-            let state = l2.way(l2_way).state;
+            let (state, stale) = (l2.way(l2_way).state, l2.way(l2_way).stale);
             if state >= least {
                 self.tick += 1;
                 l2.way_mut(l2_way).stamp = self.tick;
@@ -289,7 +383,9 @@ impl Port {
                 self.statistics.l2_hits += 1;
                 *cycles += self.parameters.l2_cycles;
                 let state = if state == State::Shared { State::Shared } else { State::Exclusive };
-                return Ok(self.place_data_line(line, state));
+                let way = self.place_data_line(line, state);
+                self.l1d.way_mut(way).stale |= stale;
+                return Ok(way);
             }
         }
         self.request(*cycles, Slot::Blocking, Request::Fill { line, data: true, exclusive });
@@ -450,18 +546,27 @@ impl Port {
             return Ok(());
         }
         let line = self.line(pa);
-        if self.is_buffered(line) {
+        if self.is_buffered(line) || self.is_arriving(line) {
             return Err(Stop::Wait(Stall::WriteBuffer));
         }
-        let state = self.l1d.state(line);
         let l2_line = self.l2.as_ref().map(|l2| (l2.line_of(line), l2.line_bytes()));
-        let l2_dirty =
-            l2_line.is_some_and(|(l, _)| self.l2.as_ref().expect("has a line").state(l) == State::Modified);
-        let dirty = state == State::Modified || l2_dirty;
+        let (flush_line, bytes) = l2_line.unwrap_or((line, self.l1d.line_bytes()));
+        let is_dirty = |cache: &Cache| {
+            let mut lines = (flush_line..flush_line + bytes).step_by(cache.line_bytes() as usize);
+            lines.any(|l| cache.state(l) == State::Modified)
+        };
+        let dirty = is_dirty(&self.l1d) || self.l2.as_ref().is_some_and(is_dirty);
         if dirty && self.posted.len() >= self.parameters.posted_entries {
             return Err(Stop::Wait(Stall::Posted));
         }
-        let (flush_line, bytes) = l2_line.unwrap_or((line, self.l1d.line_bytes()));
+        // A write-back that was an eviction's is now the program's: a fence waits for it.
+        for request in &mut self.posted {
+            if let Request::WriteBack { line, flush, .. } = request
+                && *line == flush_line
+            {
+                *flush = true;
+            }
+        }
         if operation == BlockOperation::Clean {
             self.snoop(super::Snoop::Read, flush_line, bytes as u32);
         } else {
@@ -486,6 +591,7 @@ impl Port {
         {
             l2.clear(way);
             self.changes += 1;
+            self.remove_instruction_lines(line, bytes);
         }
     }
 

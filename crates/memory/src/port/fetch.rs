@@ -17,6 +17,11 @@ impl Port {
         self.fetch_slow(line_va, cycles)
     }
 
+    /// The line at virtual address `line_va` can be fetched in no time.
+    pub fn holds_code(&mut self, line_va: u64) -> bool {
+        self.instructions.entry(line_va).load == line_va
+    }
+
     /// Line length [bytes] of the instruction cache.
     pub fn fetch_line_bytes(&self) -> u64 {
         self.l1i.line_bytes()
@@ -29,6 +34,10 @@ impl Port {
             return Ok(());
         }
         let (pa, _) = self.translate(line_va, Access::Execute, cycles)?;
+        // Lines take their places at the grant; their data come later.
+        if self.under_way[Slot::Blocking as usize].is_some() {
+            return Err(Stop::Wait(Stall::Instruction));
+        }
         let way = match self.l1i.find(pa) {
             Some(way) => way,
             None => self.fetch_miss(pa, cycles)?,
@@ -54,9 +63,8 @@ impl Port {
     }
 
     fn fetch_miss(&mut self, pa: u64, cycles: &mut u64) -> Result<usize, Stop> {
-        let wait = Stop::Wait(Stall::Instruction);
-        if self.under_way[Slot::Blocking as usize].is_some() {
-            return Err(wait);
+        if self.l2.is_some() && self.is_arriving(pa) {
+            return Err(Stop::Wait(Stall::Instruction));
         }
         let in_l2 = self.l2.as_ref().and_then(|l2| l2.find(l2.line_of(pa)));
         if let Some(l2_way) = in_l2 {
@@ -69,7 +77,7 @@ impl Port {
             return Ok(self.place_instruction_line(pa));
         }
         self.request(*cycles, Slot::Blocking, Request::Fill { line: pa, data: false, exclusive: false });
-        Err(wait)
+        Err(Stop::Wait(Stall::Instruction))
     }
 
     /// Entry `index` is about to go: its recency goes to the cache.

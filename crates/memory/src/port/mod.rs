@@ -20,7 +20,7 @@ pub use bus_side::{Snoop, Snooped};
 pub use data::{BlockOperation, order};
 use fast::FastTable;
 pub use fast::FastView;
-use translate::Walk;
+use translate::{Split, Walk};
 
 /// Physical addresses from here on are devices: uncached.
 pub const DEVICE_BASE: u64 = 1 << 40;
@@ -203,8 +203,10 @@ struct BufferedStore {
     address: u64,
     bytes: u32,
     value: u64,
-    /// Written to memory already, when caches were switched off.
+    /// In memory already: owned, or settled ahead of its time.
     applied: bool,
+    /// The transaction for its line has its place in the order; the entry stays until it is over.
+    owned: bool,
 }
 
 /// Counters of a port.
@@ -260,9 +262,12 @@ pub struct Port {
     timed: bool,
     tick: u64,
     walk: Option<Walk>,
+    split: Option<Split>,
     write_buffer: VecDeque<BufferedStore>,
     posted: VecDeque<Request>,
     under_way: [Option<Request>; 3],
+    /// The line that the oldest buffered store fetches, from the grant until its data are here.
+    arriving: Option<u64>,
     /// Requests not yet taken by the bus, with the cycle at which each was made.
     requests: Vec<(u64, Slot, Request)>,
     reply: Option<(u64, u64)>,
@@ -298,9 +303,11 @@ impl Port {
             timed: true,
             tick: 0,
             walk: None,
+            split: None,
             write_buffer: VecDeque::with_capacity(p.write_buffer_entries),
             posted: VecDeque::new(),
             under_way: [None; 3],
+            arriving: None,
             requests: Vec::with_capacity(4),
             reply: None,
             reservation: None,
@@ -326,7 +333,7 @@ impl Port {
     pub fn flush_translations(&mut self) {
         self.itlb.flush();
         self.dtlb.flush();
-        self.walk = None;
+        (self.walk, self.split) = (None, None);
         self.drop_fast_lines();
         self.changes += 1;
     }
@@ -369,7 +376,7 @@ impl Port {
     pub fn forget_page(&mut self, page: u64) {
         self.itlb.forget(page);
         self.dtlb.forget(page);
-        self.walk = None;
+        (self.walk, self.split) = (None, None);
         self.drop_fast_page(page);
         self.drop_fast_fetch(page, PAGE_BYTES);
         let index = self.untimed.index(page) as u32;
@@ -404,6 +411,12 @@ impl Port {
         self.changes
     }
 
+    /// Lines in the caches with their states: instructions, data, L2.
+    pub fn lines(&self) -> impl Iterator<Item = (u64, State)> + '_ {
+        let l2 = self.l2.iter().flat_map(Cache::lines);
+        self.l1i.lines().chain(self.l1d.lines()).chain(l2)
+    }
+
     /// Physical line address that a load-reserved holds.
     pub fn reservation(&self) -> Option<u64> {
         self.reservation
@@ -419,6 +432,14 @@ impl Port {
 
     fn line(&self, address: u64) -> u64 {
         self.l1d.line_of(address)
+    }
+
+    /// The line at `line` has its place in a cache, but its data are still on their way.
+    fn is_arriving(&self, line: u64) -> bool {
+        self.arriving.is_some_and(|arriving| match &self.l2 {
+            Some(l2) => l2.line_of(arriving) == l2.line_of(line),
+            None => arriving == line,
+        })
     }
 
     /// Value of `bytes` of functional memory.

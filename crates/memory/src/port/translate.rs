@@ -12,7 +12,39 @@ pub(super) struct Walk {
     table: u64,
 }
 
+/// The translations of an access that crosses a page. They are kept over retries too: a small TLB may not
+/// hold both at once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Split {
+    va: u64,
+    access: Access,
+    low: u64,
+    high: u64,
+}
+
 impl Port {
+    /// Physical addresses of the `first` bytes at `va` and of those after them, which are on another line.
+    pub(super) fn translate_both(
+        &mut self,
+        va: u64,
+        first: u32,
+        access: Access,
+        cycles: &mut u64,
+    ) -> Result<(u64, u64), Stop> {
+        let second = va.wrapping_add(u64::from(first));
+        if !second.is_multiple_of(PAGE_BYTES) {
+            let (low, _) = self.translate(va, access, cycles)?;
+            return Ok((low, low + u64::from(first)));
+        }
+        if let Some(s) = self.split.filter(|s| s.va == va && s.access == access) {
+            return Ok((s.low, s.high));
+        }
+        let (low, _) = self.translate(va, access, cycles)?;
+        let (high, _) = self.translate(second, access, cycles)?;
+        self.split = Some(Split { va, access, low, high });
+        Ok((low, high))
+    }
+
     /// Physical address of `va`, and the page's permissions.
     #[inline]
     pub(super) fn translate(

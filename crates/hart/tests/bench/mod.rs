@@ -1,0 +1,179 @@
+//! A test bench: one hart with its port, memory behind real page tables, and a bus that serves it as a node
+//! does. A bench is advanced by [`Hart::run`] or by [`Hart::step`]; both must do the same.
+#![allow(dead_code, reason = "each test uses a part")]
+
+#[path = "../../../memory/tests/service/mod.rs"]
+pub mod service;
+
+use chasqui_engine::{Clock, Time};
+use chasqui_hart::testing::program::DEVICE;
+use chasqui_hart::{Halt, Hart, State, Timing};
+use chasqui_memory::{
+    BusParameters, DEVICE_BASE, FlatMemory, PAGE_BYTES, Port, PortParameters, STALLS, Stall, pte,
+};
+use service::Service;
+
+/// Bytes of physical memory.
+pub const MEMORY: u64 = 1 << 20;
+/// Where page tables begin; the first is the root.
+const TABLES: u64 = 0x1000;
+
+/// Puts Sv39 tables into memory.
+pub struct Mapper {
+    next: u64,
+}
+
+impl Mapper {
+    pub fn new() -> Mapper {
+        Mapper { next: TABLES + PAGE_BYTES }
+    }
+
+    /// Maps the page at `virtual_page` onto `physical_page` with full rights.
+    pub fn map(&mut self, memory: &mut FlatMemory, virtual_page: u64, physical_page: u64) {
+        let mut table = TABLES;
+        for level in [2, 1] {
+            let at = table + (virtual_page >> (12 + 9 * level) & 511) * 8;
+            if memory.read(at, 8).unwrap() & pte::V == 0 {
+                memory.write(at, 8, self.next >> 12 << 10 | pte::V).unwrap();
+                self.next += PAGE_BYTES;
+            }
+            table = pte::address(memory.read(at, 8).unwrap());
+        }
+        let rights = pte::V | pte::R | pte::W | pte::X | pte::U;
+        memory.write(table + (virtual_page >> 12 & 511) * 8, 8, physical_page >> 12 << 10 | rights).unwrap();
+    }
+}
+
+/// What a bench is made of.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    pub port: PortParameters,
+    pub timing: Timing,
+    pub clock: Clock,
+    pub timebase_hz: u64,
+    pub bus: BusParameters,
+    /// See [`Service::sharing`].
+    pub sharing: u64,
+    pub device_latency: Time,
+    /// Marks with an odd code switch the timing on and off.
+    pub marks_switch: bool,
+    /// The port observes stores, as it does in a polling loop.
+    pub observe: bool,
+    /// Virtual and physical pages.
+    pub pages: Vec<(u64, u64)>,
+    /// What is in virtual memory.
+    pub contents: Vec<(u64, Vec<u8>)>,
+    pub state: State,
+    /// What another master does, and when.
+    pub foreign: Vec<(Time, service::Foreign)>,
+}
+
+/// What a bench's hart does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    Ready,
+    Waiting(u64, Stall),
+    Ended,
+}
+
+/// Where a bench stops so that two can be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// The hart halted, for a reason other than bus or deadline.
+    Halt(Halt),
+    /// Something happened on the bus.
+    Event(Time),
+    /// Nothing is left to do.
+    Idle,
+}
+
+pub struct Bench {
+    pub memory: FlatMemory,
+    pub hart: Hart,
+    pub service: Service,
+    pub activity: Activity,
+    pub stalls: [u64; STALLS],
+    marks_switch: bool,
+}
+
+impl Bench {
+    pub fn new(setup: &Setup) -> Bench {
+        let mut memory = FlatMemory::new(MEMORY).unwrap();
+        let mut mapper = Mapper::new();
+        for &(virtual_page, physical_page) in &setup.pages {
+            mapper.map(&mut memory, virtual_page, physical_page);
+        }
+        mapper.map(&mut memory, DEVICE, DEVICE_BASE + PAGE_BYTES);
+        for (address, bytes) in &setup.contents {
+            for (i, byte) in bytes.iter().enumerate() {
+                let va = address + i as u64;
+                let page = setup.pages.iter().find(|(v, _)| *v == va & !(PAGE_BYTES - 1)).expect("mapped");
+                memory.write(page.1 | va & (PAGE_BYTES - 1), 1, u64::from(*byte)).unwrap();
+            }
+        }
+        let mut port = Port::new(setup.port.clone(), &mut memory);
+        port.set_root(TABLES);
+        port.observe(setup.observe);
+        let mut service = Service::new(setup.bus);
+        (service.sharing, service.device_latency) = (setup.sharing, setup.device_latency);
+        for &(time, foreign) in &setup.foreign {
+            service.ask_foreign(time, foreign);
+        }
+        let hart = Hart::new(setup.state.clone(), port, setup.timing, setup.clock, setup.timebase_hz);
+        let marks_switch = setup.marks_switch;
+        Bench { memory, hart, service, activity: Activity::Ready, stalls: [0; STALLS], marks_switch }
+    }
+
+    fn collect(&mut self) {
+        let Bench { hart, service, .. } = self;
+        let (clock, cycle) = (hart.clock(), hart.cycle);
+        service.collect(&mut hart.port, cycle, |cycle| clock.edge(cycle));
+    }
+
+    /// Goes on to the next point. `execute` executes at least one instruction that starts before the
+    /// given cycle, and none that starts later.
+    pub fn advance(&mut self, execute: &mut dyn FnMut(&mut Hart, u64) -> Halt) -> Point {
+        loop {
+            let event = self.service.next_time();
+            if self.activity == Activity::Ready && self.hart.now() < event {
+                let limit = self.hart.cycle_at(event);
+                let halt = execute(&mut self.hart, limit);
+                let timed = self.hart.port.is_timed();
+                self.collect();
+                match halt {
+                    Halt::Deadline | Halt::Bus => continue,
+                    // What is served at once wakes the hart at once.
+                    Halt::Wait(Stall::Uncached) if !timed => {}
+                    Halt::Wait(stall) => self.activity = Activity::Waiting(self.hart.cycle, stall),
+                    Halt::Mark { code, .. } if self.marks_switch && code & 1 == 1 => {
+                        self.hart.port.set_timed(!timed);
+                    }
+                    Halt::Mark { .. } | Halt::Pause => {}
+                    _ => self.activity = Activity::Ended,
+                }
+                return Point::Halt(halt);
+            }
+            if event == Time::NEVER {
+                assert_eq!(self.activity, Activity::Ended, "a hart that nobody wakes");
+                return Point::Idle;
+            }
+            self.happen();
+            return Point::Event(event);
+        }
+    }
+
+    /// The next thing happens on the bus.
+    fn happen(&mut self) {
+        let Bench { hart, service, memory, .. } = self;
+        let clock = hart.clock();
+        let over = service.act(&mut hart.port, memory, |time| clock.edge_at_or_after(time));
+        if let (Some(now), Activity::Waiting(since, stall)) = (over, self.activity) {
+            if hart.port.is_timed() {
+                hart.cycle = hart.cycle.max(hart.cycle_at(now));
+                self.stalls[stall as usize] += hart.cycle - since;
+            }
+            self.activity = Activity::Ready;
+        }
+        self.collect();
+    }
+}

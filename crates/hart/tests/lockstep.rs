@@ -1,0 +1,199 @@
+//! The fast loop against the reference: random programs on random caches, TLBs, buses and costs, cut at
+//! random deadlines. [`Hart::run`] and [`Hart::step`] must agree after every halt and every bus event in
+//! registers, time, statistics and what the bus saw, and in memory and the contents of caches.
+
+mod bench;
+
+use bench::service::Foreign;
+use bench::{Bench, MEMORY, Point, Setup};
+use chasqui_engine::{Clock, Time};
+use chasqui_hart::testing::Random;
+use chasqui_hart::testing::program::{Kind, Options, generate, initial_state, initial_window};
+use chasqui_hart::{CLASSES, Class, Halt, Hart, Timing};
+use chasqui_memory::{BusParameters, Geometry, PAGE_BYTES, PortParameters, Snoop};
+
+/// Programs of one test.
+const PROGRAMS: u64 = 1500;
+/// Points that a program may take; more is a hart that makes no progress.
+const POINTS_MAX: u64 = 40_000;
+
+const CODE: u64 = 0x1_0000;
+const WINDOW: u64 = 0x2_0000;
+
+fn cache(random: &mut Random, sets_log_max: u64, line_log_min: u64) -> Geometry {
+    let line_bytes = 1 << (line_log_min + random.below(3)).min(7);
+    let ways = random.pick(&[1, 1, 2, 3, 4]);
+    let sets = 1 << random.below(sets_log_max + 1);
+    let sets: u64 = if ways == 1 && sets == 1 { 2 } else { sets };
+    Geometry { bytes: sets * u64::from(ways) * line_bytes, ways, line_bytes: line_bytes as u32 }
+}
+
+fn port(random: &mut Random) -> PortParameters {
+    let (l1i, l1d) = (cache(random, 4, 4), cache(random, 4, 4));
+    let longest = u64::from(l1i.line_bytes.max(l1d.line_bytes).trailing_zeros());
+    let tlb = |random: &mut Random| random.pick(&[(1, 1), (2, 1), (2, 2), (4, 2), (64, 64)]);
+    PortParameters {
+        l1i,
+        l1d,
+        l2: random.once_in(2).then(|| cache(random, 6, longest)),
+        l2_cycles: 1 + random.below(20),
+        itlb: tlb(random),
+        dtlb: tlb(random),
+        walk_cycles: random.below(5),
+        write_buffer_entries: 1 + random.below(8) as usize,
+        posted_entries: 1 + random.below(4) as usize,
+        fence_cycles: random.below(6),
+        flush_cycles: random.below(6),
+        atomic_cycles: random.below(6),
+        check_coherence: random.once_in(8),
+    }
+}
+
+fn timing(random: &mut Random) -> Timing {
+    let mut class = [1; CLASSES];
+    if !random.once_in(4) {
+        class.fill_with(|| random.pick(&[1, 1, 2, 3, 10, 40]));
+        class[Class::Hint as usize] = 1 + random.below(30) as u16;
+    }
+    let mut branch = || random.pick(&[0, 1, 3, 200]);
+    Timing { class, branch_taken: branch(), branch_mispredicted: branch() }
+}
+
+fn bus(random: &mut Random) -> BusParameters {
+    let time = |random: &mut Random, limit| Time(random.below(limit));
+    BusParameters {
+        clock: Clock::new(random.pick(&[40_000_000, 50_000_000, 300_000_000, 1_000_000_000])),
+        width_bytes: random.pick(&[4, 8, 16]),
+        address_cycles: 1 + random.below(3),
+        pipelined: random.once_in(2),
+        intervention_cycles: random.below(5),
+        dram_first_chunk: time(random, 150_000),
+        dram_next_chunk: time(random, 30_000),
+        dram_write: time(random, 60_000),
+    }
+}
+
+/// What another master does while the program runs.
+fn foreign(random: &mut Random, pages: &[(u64, u64)]) -> Vec<(Time, Foreign)> {
+    let count = random.pick(&[0, 0, 10, 40]);
+    let window = &pages[pages.len() - 2..];
+    let one = |random: &mut Random| {
+        let snoop = random.pick(&[Snoop::Read, Snoop::Invalidate]);
+        let bytes = random.pick(&[8, 16, 32, 64]);
+        let address = random.pick(window).1 + random.below(PAGE_BYTES / 64) * 64;
+        let value = (snoop == Snoop::Invalidate && random.once_in(2)).then(|| random.bits());
+        (Time(random.below(100_000_000)), Foreign { snoop, address, bytes, value })
+    };
+    (0..count).map(|_| one(random)).collect()
+}
+
+fn setup(random: &mut Random) -> (Options, Setup) {
+    let mut options = Options {
+        units: 20 + random.below(150) as usize,
+        window_bytes: random.pick(&[1024, 2048, 4096]),
+        misaligned: random.once_in(2),
+        ..Options::default()
+    };
+    options.weights.extend([(Kind::Counter, 2), (Kind::CacheBlock, 3)]);
+    if random.once_in(2) {
+        options.weights.push((Kind::Device, 3));
+    }
+    if random.once_in(4) {
+        // Mostly memory.
+        options.weights.extend([(Kind::Load, 100), (Kind::Store, 80), (Kind::Loop, 10)]);
+    }
+    // Pages in any order, so that neighbours and tables meet in the same sets.
+    let mut free: Vec<u64> = (16..MEMORY / PAGE_BYTES).collect();
+    let mut page = || free.swap_remove(random.below(free.len() as u64) as usize) * PAGE_BYTES;
+    let virtual_pages = (0..3).map(|i| CODE + i * PAGE_BYTES).chain((0..2).map(|i| WINDOW + i * PAGE_BYTES));
+    let pages: Vec<_> = virtual_pages.map(|v| (v, page())).collect();
+    let pc = CODE + random.below(PAGE_BYTES / 2) * 2;
+    let window = WINDOW + random.below((2 * PAGE_BYTES - options.window_bytes) / 8) * 8;
+    let contents =
+        vec![(pc, generate(&options, random)), (window, initial_window(&options, random))];
+    let state = initial_state(&options, pc, window, random);
+    let setup = Setup {
+        port: port(random),
+        timing: timing(random),
+        clock: Clock::new(random.pick(&[133_000_000, 150_000_000, 1_000_000_000, 3_000_000_000])),
+        timebase_hz: random.pick(&[10_000_000, 100_000_000]),
+        bus: bus(random),
+        sharing: random.below(4),
+        device_latency: Time(random.below(100_000)),
+        marks_switch: random.once_in(4),
+        observe: random.once_in(4),
+        foreign: foreign(random, &pages),
+        pages,
+        contents,
+        state,
+    };
+    (options, setup)
+}
+
+/// Fails unless the two benches are in the same state; `all`: memory and caches too.
+fn compare(fast: &mut Bench, slow: &mut Bench, all: bool) {
+    let (a, b) = (&fast.hart, &slow.hart);
+    let mut states = [a.state.clone(), b.state.clone()];
+    // The destination that stands for x0 holds what nobody reads.
+    states.iter_mut().for_each(|s| s.x[32] = 0);
+    assert_eq!(states[0], states[1], "registers");
+    assert_eq!(a.cycle, b.cycle, "cycle at pc {:#x}", a.state.pc);
+    assert_eq!(a.statistics, b.statistics, "the hart's statistics");
+    assert_eq!(a.port.statistics, b.port.statistics, "the port's statistics");
+    assert_eq!(fast.activity, slow.activity, "activity");
+    assert_eq!(fast.stalls, slow.stalls, "stalls");
+    assert_eq!(a.port.reservation(), b.port.reservation(), "reservation");
+    assert_eq!(a.port.changes(), b.port.changes(), "changes");
+    assert_eq!(a.port.is_silent(), b.port.is_silent(), "what was observed");
+    assert_eq!(fast.service.log.len(), slow.service.log.len(), "things that happened on the bus");
+    assert_eq!(fast.service.log.last(), slow.service.log.last(), "what happened on the bus");
+    if all {
+        assert!(a.port.lines().eq(b.port.lines()), "lines in caches");
+        assert_eq!(fast.service.log, slow.service.log);
+        assert_eq!(fast.service.bus.statistics, slow.service.bus.statistics);
+        assert_eq!(fast.service.device_stores, slow.service.device_stores);
+        let bytes = |bench: &Bench| bench.memory.slice(0, MEMORY as usize).unwrap().to_vec();
+        assert!(bytes(fast) == bytes(slow), "memory");
+    }
+}
+
+/// Runs both benches to their ends; returns instructions executed.
+fn lockstep(setup: &Setup, cuts: &mut Random) -> u64 {
+    let (mut fast, mut slow) = (Bench::new(setup), Bench::new(setup));
+    let style = cuts.below(4);
+    let mut run = |hart: &mut Hart, limit: u64| {
+        let longest = [u64::MAX, 1, 20, 300][style as usize];
+        let cut = if longest == u64::MAX { longest } else { hart.cycle + 1 + cuts.below(longest) };
+        hart.run(limit.min(cut))
+    };
+    let mut step = |hart: &mut Hart, _: u64| hart.step().unwrap_or(Halt::Deadline);
+    for point in 1..POINTS_MAX {
+        let (a, b) = (fast.advance(&mut run), slow.advance(&mut step));
+        assert_eq!(a, b, "at {point}: pc {:#x} and {:#x}", fast.hart.state.pc, slow.hart.state.pc);
+        compare(&mut fast, &mut slow, point.is_multiple_of(64) || a == Point::Idle);
+        if a == Point::Idle {
+            return fast.hart.statistics.instructions;
+        }
+    }
+    panic!("no end after {POINTS_MAX} points at pc {:#x}", fast.hart.state.pc);
+}
+
+#[test]
+fn run_agrees_with_step() {
+    let mut seeds = Random::for_test(0x10c5_7e9a);
+    let (mut executed, mut failed) = (0, 0);
+    for program in 0..PROGRAMS {
+        let mut random = Random::new(seeds.bits());
+        let (_, setup) = setup(&mut random);
+        match std::panic::catch_unwind(|| lockstep(&setup, &mut random.clone())) {
+            Ok(instructions) => executed += instructions,
+            Err(_) => {
+                let Setup { port, timing, bus, .. } = setup;
+                println!("that was program {program}: {port:?} {timing:?} {bus:?}");
+                failed += 1;
+            }
+        }
+    }
+    println!("{PROGRAMS} programs, {executed} instructions");
+    assert_eq!(failed, 0, "programs failed");
+}

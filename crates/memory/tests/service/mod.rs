@@ -1,0 +1,209 @@
+//! What serves a port in tests: a bus and its DRAM, by the rules of a node with one hart, and at times
+//! another master whose transactions the caches snoop. Tests of other crates take this file by path.
+#![allow(dead_code, reason = "each test uses a part")]
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use chasqui_engine::Time;
+use chasqui_memory::{Bus, BusParameters, FlatMemory, Port, Request, Responder, Slot, Snoop, Snooped, Tenure};
+
+/// A transaction of another master.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Foreign {
+    /// What it asks of caches.
+    pub snoop: Snoop,
+    /// Physical address.
+    pub address: u64,
+    /// Length [bytes].
+    pub bytes: u32,
+    /// The eight bytes at `address` that it writes when it is granted.
+    pub value: Option<u64>,
+}
+
+/// Who asks for a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Client {
+    Port(Slot),
+    Foreign(usize),
+}
+
+/// What happened on the bus, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happened {
+    Requested(Client, Option<Request>),
+    Granted(Client, Option<Request>, Tenure),
+    Snooped(Foreign, Snooped),
+    Done(Client, u64),
+}
+
+#[derive(Clone, Copy)]
+enum Event {
+    Request(Client),
+    Grant,
+    Done(Client, u64),
+}
+
+/// The bus and what is under way.
+pub struct Service {
+    pub bus: Bus,
+    events: BinaryHeap<Reverse<(Time, u8, usize)>>,
+    /// Events by number, as the queue names them.
+    all: Vec<Event>,
+    waiting: VecDeque<Client>,
+    grant_scheduled: bool,
+    foreign: Vec<Foreign>,
+    /// Another cache keeps a copy of every so-manieth line that is fetched; 0: of none.
+    pub sharing: u64,
+    fetched: u64,
+    /// Value of the next uncached load.
+    pub device_value: u64,
+    /// From the end of the address tenure to the device's first beat.
+    pub device_latency: Time,
+    /// Uncached stores that reached the device: address and value.
+    pub device_stores: Vec<(u64, u64)>,
+    pub log: Vec<(Time, Happened)>,
+}
+
+impl Service {
+    pub fn new(parameters: BusParameters) -> Service {
+        Service {
+            bus: Bus::new(parameters),
+            events: BinaryHeap::new(),
+            all: vec![],
+            waiting: VecDeque::new(),
+            grant_scheduled: false,
+            foreign: vec![],
+            sharing: 0,
+            fetched: 0,
+            device_value: 0,
+            device_latency: Time::ZERO,
+            device_stores: vec![],
+            log: vec![],
+        }
+    }
+
+    fn schedule(&mut self, time: Time, class: u8, event: Event) {
+        self.all.push(event);
+        self.events.push(Reverse((time, class, self.all.len() - 1)));
+    }
+
+    /// When the next thing happens.
+    pub fn next_time(&self) -> Time {
+        self.events.peek().map_or(Time::NEVER, |Reverse((time, _, _))| *time)
+    }
+
+    /// Another master asks at `time`.
+    pub fn ask_foreign(&mut self, time: Time, foreign: Foreign) {
+        self.foreign.push(foreign);
+        self.schedule(time, 1, Event::Request(Client::Foreign(self.foreign.len() - 1)));
+    }
+
+    /// Takes what the port asks for. `time_of` gives the time at which one of its cycles begins.
+    pub fn collect(&mut self, port: &mut Port, now: u64, time_of: impl Fn(u64) -> Time) {
+        while let Some((cycle, slot, request)) = port.take_request() {
+            let at = time_of(cycle);
+            match request {
+                Request::UncachedLoad { .. } if !port.is_timed() => {
+                    let value = self.load_device();
+                    port.completed(slot, value, now);
+                }
+                Request::UncachedStore { address, value, .. } if !port.is_timed() => {
+                    self.device_stores.push((address, value));
+                }
+                Request::OwnFromL2 => {
+                    self.log.push((at, Happened::Requested(Client::Port(slot), Some(request))));
+                    let end = time_of(cycle + port.parameters().l2_cycles);
+                    self.schedule(end, 0, Event::Done(Client::Port(slot), 0));
+                }
+                _ => self.schedule(at, 1, Event::Request(Client::Port(slot))),
+            }
+        }
+    }
+
+    fn load_device(&mut self) -> u64 {
+        self.device_value = self.device_value.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1);
+        self.device_value
+    }
+
+    /// Does the next thing. `cycle_at` gives the hart's first cycle at or after a time. Returns the time
+    /// if a transaction of the port is over: its hart tries again.
+    pub fn act(
+        &mut self,
+        port: &mut Port,
+        memory: &mut FlatMemory,
+        cycle_at: impl Fn(Time) -> u64,
+    ) -> Option<Time> {
+        let Reverse((now, _, event)) = self.events.pop().expect("an event is due");
+        let mut over = None;
+        match self.all[event] {
+            Event::Request(client) => {
+                let request = if let Client::Port(slot) = client { port.current(slot) } else { None };
+                self.log.push((now, Happened::Requested(client, request)));
+                self.waiting.push_back(client);
+            }
+            Event::Grant => {
+                self.grant_scheduled = false;
+                let client = self.waiting.pop_front().expect("a grant is for somebody");
+                let (tenure, value) = match client {
+                    Client::Port(slot) => self.grant(port, slot, now, cycle_at(now)),
+                    Client::Foreign(index) => (self.grant_foreign(port, memory, index, now), 0),
+                };
+                self.schedule(tenure.end, 0, Event::Done(client, value));
+            }
+            Event::Done(client, value) => {
+                self.log.push((now, Happened::Done(client, value)));
+                if let Client::Port(slot) = client {
+                    if let (Slot::Posted, Some(Request::UncachedStore { address, value, .. })) =
+                        (slot, port.current(slot))
+                    {
+                        self.device_stores.push((address, value));
+                    }
+                    port.completed(slot, value, cycle_at(now));
+                    over = Some(now);
+                }
+            }
+        }
+        if !self.grant_scheduled && !self.waiting.is_empty() {
+            self.grant_scheduled = true;
+            let at = self.bus.grant_at(now);
+            self.schedule(at, 0, Event::Grant);
+        }
+        over
+    }
+
+    fn grant(&mut self, port: &mut Port, slot: Slot, now: Time, cycle: u64) -> (Tenure, u64) {
+        let request = port.current(slot).expect("a request is for something");
+        let (bytes, write) = port.transfer(request);
+        let mut value = 0;
+        let responder = match request {
+            Request::Own { upgrade: true, .. } | Request::OwnFromL2 => Responder::None,
+            Request::Fill { .. } | Request::Own { .. } | Request::WriteBack { .. } => Responder::Dram,
+            Request::UncachedStore { .. } => Responder::Device(Time::ZERO),
+            Request::UncachedLoad { .. } => {
+                value = self.load_device();
+                Responder::Device(self.device_latency)
+            }
+        };
+        self.fetched += u64::from(matches!(request, Request::Fill { .. }));
+        let shared = self.sharing != 0 && self.fetched.is_multiple_of(self.sharing);
+        let tenure = self.bus.place(now, bytes, write, responder);
+        self.log.push((now, Happened::Granted(Client::Port(slot), Some(request), tenure)));
+        port.granted(slot, shared, cycle);
+        (tenure, value)
+    }
+
+    fn grant_foreign(&mut self, port: &mut Port, memory: &mut FlatMemory, index: usize, now: Time) -> Tenure {
+        let foreign = self.foreign[index];
+        let found = port.snoop(foreign.snoop, foreign.address, foreign.bytes);
+        self.log.push((now, Happened::Snooped(foreign, found)));
+        let responder = if found.dirty { Responder::Cache } else { Responder::Dram };
+        if let Some(value) = foreign.value {
+            memory.write(foreign.address, 8, value).expect("an address in memory");
+        }
+        let write = foreign.value.is_some();
+        let tenure = self.bus.place(now, foreign.bytes, write, responder);
+        self.log.push((now, Happened::Granted(Client::Foreign(index), None, tenure)));
+        tenure
+    }
+}
