@@ -102,12 +102,11 @@ class FakeCore(types.ModuleType):
                     "variants": [{"name": "slow", "summary": "a slow one"}],
                     "summary": "a network that is L, o, g, G",
                     "ranks_max": 1024,
-                    "path": "machines/loggp",
                 }
             ]
         )
 
-    def parameters(self, machine: str) -> str:
+    def parameters(self, machine: str, sets: list[str]) -> str:
         self._known(machine)
         return json.dumps(
             [
@@ -134,9 +133,7 @@ class FakeCore(types.ModuleType):
         directory = Path(request["directory"])
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "resolved.toml").write_text(RESOLVED)
-        report = {
-            "time_ps": 5, "instructions": 6, "host_seconds": 1.5, "rate_mips": 4.0, "messages": 3,
-        }  # fmt: skip
+        report = {"time_ps": 5, "instructions": 6, "host_seconds": 1.5, "rate_mips": 4.0}
         interrupted = bool(progress and progress(json.dumps(report)))
         if Path(request["program"]).name.startswith("logp-"):
             trips, count, *sizes = map(int, request["args"])
@@ -155,7 +152,7 @@ class FakeCore(types.ModuleType):
             ],
             "stages": STAGES,
             "limited_by": "waiting for messages",
-            "host": {"seconds": 0.25, "mips": 4.0},
+            "host": {"simulation_s": 0.25, "instructions_millions_per_s": 4.0},
             **self.answers.get(request["machine"], {}),
         }
         return json.dumps(summary)

@@ -99,7 +99,7 @@ def test_a_truncated_program(chasqui: Run, good: Path, tmp_path: Path, kept: int
 def test_an_object_file(chasqui: Run, tmp_path: Path) -> None:
     (tmp_path / "a.c").write_text("int main(void) { return 0; }\n")
     assert chasqui("cc", "-c", "a.c").returncode == 0
-    assert "executable" in refused(chasqui, tmp_path, "--", "./a.o")
+    assert "object file" in refused(chasqui, tmp_path, "--", "./a.o")
 
 
 def test_a_text(chasqui: Run, tmp_path: Path) -> None:
@@ -216,17 +216,35 @@ def test_programs_that_go_wrong(
     assert (tmp_path / "run" / "messages.parquet").exists()
 
 
-def test_ctrl_c_stops_cleanly_and_keeps_what_there_is(compile_c: Compiler, tmp_path: Path) -> None:
-    program = compile_c("endless", INIT + "    for (volatile long i = 0;; i++) { }\n}\n")
+ENDLESS = INIT + "    for (volatile long i = 0;; i++) { }\n}\n"
+
+
+def interrupt(program: Path, directory: Path, times: int) -> tuple[int, str]:
+    """Starts an endless run, presses Ctrl-C; gives status and messages."""
     command = [sys.executable, "-m", "chasqui", "run", "--out", "run", "--", str(program)]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as running:
-        deadline = time.monotonic() + 30
-        while not (tmp_path / "run").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(1)
-        running.send_signal(signal.SIGINT)
-        _, message = running.communicate(timeout=30)
-    assert running.returncode == 130, message
+    with subprocess.Popen(command, cwd=directory, stderr=subprocess.PIPE, text=True) as running:
+        try:
+            deadline = time.monotonic() + 30
+            while not (directory / "run").exists() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            time.sleep(1)
+            for _ in range(times):
+                running.send_signal(signal.SIGINT)
+                time.sleep(0.02)
+            _, message = running.communicate(timeout=30)
+        finally:
+            running.kill()
+    return running.returncode, message
+
+
+def test_ctrl_c_stops_cleanly_and_keeps_what_there_is(compile_c: Compiler, tmp_path: Path) -> None:
+    status, message = interrupt(compile_c("endless", ENDLESS), tmp_path, 1)
+    assert status == 130, message
     assert "interrupted" in message
     assert "Traceback" not in message
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["outcome"] == "interrupted"
+
+
+def test_the_second_ctrl_c_kills(compile_c: Compiler, tmp_path: Path) -> None:
+    status, message = interrupt(compile_c("endless", ENDLESS), tmp_path, 2)
+    assert status == 130, message

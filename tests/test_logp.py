@@ -65,6 +65,19 @@ def test_g_below_o_is_reported_as_hidden_where_no_size_shows_it() -> None:
     assert {size.limited_by for size in found.sizes} == {"processor"}
 
 
+def test_g_of_long_messages_is_not_that_of_short_ones() -> None:
+    """Short messages are limited by the processor, and long ones travel in another way."""
+    rows = stream_and_pings(SIZES, count=32, trips=6, **{**PARAMETERS, "g": 1})
+    for row in rows:
+        if row["bytes"] >= 512:
+            row["send_return_ps"] += 5_000  # more overhead, less L
+    found = loggp.figures([Message(**row) for row in rows], SIZES)
+    assert found.sizes[0].limited_by == "processor"
+    assert found.sizes[-1].limited_by == "ni"
+    assert found.g_hidden
+    assert found.g_ps == found.sizes[0].gap_ps
+
+
 def test_a_message_of_no_bytes_counts_as_one_byte() -> None:
     sizes = [0, 4096, 65536]
     found = loggp.figures(records(sizes), sizes)

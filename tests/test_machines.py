@@ -22,11 +22,10 @@ def machines() -> list[str]:
     if not NEEDS["core"][1]:
         return ["loggp"]
     from chasqui import core
-    from chasqui.cli.machines import variant_name
 
     found = []
     for machine in core.machines():
-        variants = [f"{machine['name']}/{variant_name(each)}" for each in machine["variants"]]
+        variants = [f"{machine['name']}/{each['name']}" for each in machine["variants"]]
         found += variants or [machine["name"]]
     return found
 

@@ -7,13 +7,13 @@ class InputError(Exception):
 
 def version() -> str: ...
 def machines() -> str:
-    """[{name, variants, summary, ranks_max, path}]"""
+    """[{name, variants: [{name, summary}], summary, ranks_max}]"""
 
-def parameters(machine: str) -> str:
+def parameters(machine: str, sets: Sequence[str] = ...) -> str:
     """[{name, type, unit, default, value, range, doc, source}]"""
 
 def resolve(machine: str, sets: Sequence[str]) -> str:
     """The machine with every parameter written out (TOML)."""
 
-def run(request: str, progress: Callable[[str], bool | None] | None) -> str:
+def run(request: str, progress: Callable[[str], bool | None] | None = None) -> str:
     """Runs a program; see chasqui.simulation for the request and the summary."""

@@ -31,9 +31,11 @@ g can't be seen. Hence, with the sizes whose stream is limited by the network in
     G = (gap(b) - gap(a)) / (b - a)          of the two longest, a < b, by (2); with fewer than
                                              two: (L(b) - L(a)) / (b - a) of the shortest and the
                                              longest of all, by (1)
-    g = gap(a) - (a - 1) G                   of the shortest; with none: gap of the shortest size,
-                                             an upper bound (g_hidden is then true)
-    L = L(a) - (a - 1) G                     of the shortest of all
+    L = L(s) - (s - 1) G                     of the shortest of all, s
+    g = gap(a) - (a - 1) G                   of the shortest, a. If a > s this stands only where the
+                                             same G explains both latencies, L(a) = L + (a - 1) G:
+                                             else a travels otherwise than s. Then, and with none,
+                                             gap(s), an upper bound (g_hidden is true)
 
 All times are integer picoseconds, quotients are exact fractions: on the machine `loggp` the result
 is its parameters, bit for bit.
@@ -180,16 +182,19 @@ def summarise(sizes: Sequence[SizeFigures]) -> Figures:
     elif _extra(longest.bytes) > _extra(shortest.bytes):
         span = _extra(longest.bytes) - _extra(shortest.bytes)
         per_byte = Fraction(longest.l_ps - shortest.l_ps, span)
-    g = shortest.gap_ps
-    if limited:
-        g = limited[0].gap_ps - _extra(limited[0].bytes) * per_byte
+    latency_ps = shortest.l_ps - _extra(shortest.bytes) * per_byte
+    seen = bool(limited) and (
+        limited[0] is shortest
+        or limited[0].l_ps == latency_ps + _extra(limited[0].bytes) * per_byte
+    )
+    g = limited[0].gap_ps - _extra(limited[0].bytes) * per_byte if seen else shortest.gap_ps
     return Figures(
-        l_ps=shortest.l_ps - _extra(shortest.bytes) * per_byte,
+        l_ps=latency_ps,
         o_send_ps=shortest.o_send_ps,
         o_recv_ps=shortest.o_recv_ps,
         g_ps=g,
         g_per_byte_ps=per_byte,
-        g_hidden=not limited,
+        g_hidden=not seen,
         sizes=tuple(ordered),
     )
 

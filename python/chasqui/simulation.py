@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import signal
 import sys
@@ -11,7 +12,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from chasqui import core
@@ -19,6 +19,7 @@ from chasqui.errors import InputError
 from chasqui.text import simulated_time
 
 RUNS = Path("runs")
+STATUS_INTERRUPTED = 130
 PROGRESS_AFTER_S = 1.0  # shorter runs show no progress line
 
 
@@ -35,6 +36,7 @@ class Job:
     directory: Path | None = None  # None: numbered, below runs/
     echo: bool = False
     progress: bool = False
+    timeline: int = 0  # MPI calls of each rank kept for timeline.json; 0: no such file
 
 
 @dataclass
@@ -81,7 +83,11 @@ def _numbered(stem: str) -> Iterator[Path]:
 
 
 class Watch:
-    """The progress line and Ctrl-C, both from within the core's progress callback."""
+    """The progress line, and Ctrl-C.
+
+    A signal handler of Python's would wait for the core to call back. So signals go through a pipe
+    to a thread, which runs as long as the core doesn't hold the interpreter's lock.
+    """
 
     def __init__(self, show: bool) -> None:
         self.show = show
@@ -90,13 +96,13 @@ class Watch:
         self.shown = False
 
     def __call__(self, report: str) -> bool:
+        """The core's progress callback; true asks it to stop."""
         if self.show and time.monotonic() - self.started > PROGRESS_AFTER_S:
             now = json.loads(report)
             note = "  stopping" if self.stopping else ""
             line = (
                 f"simulated {simulated_time(now['time_ps'])}  "
-                f"{now['rate_mips']:.1f} M instr/s  {now['messages']:,} messages  "
-                f"{now['host_seconds']:.0f} s{note}"
+                f"{now['rate_mips']:.1f} M instr/s  {now['host_seconds']:.0f} s{note}"
             )
             # The cursor goes back to the line's start: a rank's output overwrites it.
             sys.stderr.write(f"\x1b[K{line}\r")
@@ -109,12 +115,34 @@ class Watch:
             sys.stderr.write("\x1b[K")
             sys.stderr.flush()
 
-    def interrupt(self, _number: int, _frame: FrameType | None) -> None:
+    def _listen(self, pipe: int) -> None:
         """First Ctrl-C: a clean stop that keeps what there is. The second kills."""
-        self.stopping = True
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        self.clear()
-        print("\nchasqui: stopping; press Ctrl-C again to kill", file=sys.stderr)
+        while number := os.read(pipe, 1):
+            if number[0] != signal.SIGINT:
+                continue
+            if self.stopping:
+                os._exit(STATUS_INTERRUPTED)
+            self.stopping = True
+            self.clear()
+            print("\nchasqui: stopping; press Ctrl-C again to kill", file=sys.stderr, flush=True)
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Takes Ctrl-C while the core runs."""
+        import _thread
+
+        read_end, write_end = os.pipe()
+        os.set_blocking(write_end, False)
+        handler = signal.signal(signal.SIGINT, lambda _number, _frame: None)
+        wakeup = signal.set_wakeup_fd(write_end)
+        _thread.start_new_thread(self._listen, (read_end,))
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(wakeup)
+            signal.signal(signal.SIGINT, handler)
+            os.close(write_end)  # the thread reads the end of the pipe
+            self.clear()
 
 
 def execute(job: Job) -> Result:
@@ -138,16 +166,12 @@ def _execute(job: Job, directory: Path) -> Result:
         "env": dict(job.environment),
         "directory": str(directory),
         "echo": job.echo,
-        # Before it copies a rank's output: erase the progress line.
-        "options": {"clear_line": watch.show},
+        "command": sys.argv,
+        "options": {"timeline": job.timeline},
     }
     sys.stdout.flush()
-    before = signal.signal(signal.SIGINT, watch.interrupt)
-    try:
+    with watch.listening():
         summary = core.run(request, watch)
-    finally:
-        signal.signal(signal.SIGINT, before)
-        watch.clear()
     return Result(directory, summary)
 
 
@@ -160,9 +184,8 @@ def mpi_share(summary: Mapping[str, Any]) -> float | None:
 
 def host_speed(summary: Mapping[str, Any]) -> tuple[float, float]:
     """Host seconds, and million simulated instructions a host second."""
-    host = summary.get("host") or {}
-    seconds = float(host.get("seconds", host.get("simulation_s", 0)))
-    return seconds, float(host.get("mips", host.get("instructions_millions_per_s", 0)))
+    host = summary["host"]
+    return host["simulation_s"], host["instructions_millions_per_s"]
 
 
 def report(result: Result) -> list[str]:
@@ -171,9 +194,7 @@ def report(result: Result) -> list[str]:
     lines = []
     if not went_well(summary):
         lines.append(ending(summary))
-    share = mpi_share(summary)
-    in_mpi = f", {share:.1%} of it in MPI" if share is not None else ""
-    lines.append(f"simulated time  {simulated_time(summary['time_ps'])}{in_mpi}")
+    lines.append(f"simulated time  {simulated_time(summary['time_ps'])}")
     seconds, mips = host_speed(summary)
     lines.append(
         f"host time       {seconds:.2f} s, {mips:.1f} million simulated instructions a second"

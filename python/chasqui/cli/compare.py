@@ -56,6 +56,7 @@ def commands() -> dict[str, click.Command]:
     help="Put the run directories into DIR, one a machine (default: runs/, numbered).",
 )  # fmt: skip
 @options.environment()
+@options.timeline()
 @click.option("--logp", "with_logp", is_flag=True, help="Measure the machines' LogGP figures too.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the table as comma-separated values.")
@@ -68,6 +69,7 @@ def compare(
     sets: tuple[str, ...],
     directory: str | None,
     environment: tuple[str, ...],
+    timeline: int,
     with_logp: bool,
     as_json: bool,
     as_csv: bool,
@@ -98,6 +100,7 @@ def compare(
             environment=options.check_environment(environment),
             directory=Path(directory) / simulation.short_name(machine) if directory else None,
             progress=not quiet,
+            timeline=timeline,
         )
         rows.append(comparison.run_on(machine, job, with_logp=with_logp))
         last = rows[-1].result
@@ -166,8 +169,9 @@ def _loggp_lines(rows: list[Row]) -> list[str]:
     for row in rows:
         assert row.measurement is not None
         found = row.measurement.figures
-        times = (found.l_ps, found.o_send_ps, found.o_recv_ps, found.g_ps, found.g_per_byte_ps)
-        cells.append([row.machine, *(ns(each) for each in times)])
+        at_most = "<= " if found.g_hidden else ""
+        times = [ns(ps) for ps in (found.l_ps, found.o_send_ps, found.o_recv_ps)]
+        cells.append([row.machine, *times, at_most + ns(found.g_ps), ns(found.g_per_byte_ps)])
     return [table(header, cells)]
 
 

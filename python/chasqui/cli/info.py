@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import textwrap
 from typing import Any
 
@@ -13,9 +15,9 @@ from chasqui.errors import InputError
 HELP = """Explains parameters: value, unit, default, allowed range, meaning, source of the value.
 
 Without arguments: all machines. With a machine: a table of its parameters. With (part of) a
-parameter's name as well: everything about those that match. Every parameter can be changed with
---set KEY=VALUE in run, compare and logp, with the unit in the value ('150 MHz', '32 KiB',
-'160 MB/s').
+parameter's name as well: everything about those that match, with units and source. Every parameter
+can be changed with --set KEY=VALUE in run, compare and logp, with the unit in the value
+('150 MHz', '32 KiB', '160 MB/s').
 
 \b
 Examples:
@@ -60,7 +62,7 @@ def info(
     if as_toml:
         print(core.resolve(machine, options.check_sets(sets)), end="")
         return 0
-    found = core.parameters(machine)
+    found = core.parameters(machine, options.check_sets(sets))
     if parameter is not None:
         found = _matching(found, machine, parameter)
     if as_json:
@@ -90,17 +92,8 @@ def _shown(value: object) -> str:
     return "-" if value is None or value == "" else str(value)
 
 
-def _unit(each: dict[str, Any]) -> str:
-    return _shown(each.get("unit") or each.get("units"))
-
-
 def _allowed(each: dict[str, Any]) -> str:
-    """A range, or the words of a choice."""
-    allowed = each.get("range")
-    if isinstance(allowed, list) and len(allowed) == 2:
-        return f"{allowed[0]} to {allowed[1]}"
-    words = [word["word"] for word in each.get("alternatives") or []]
-    return _shown(allowed or ", ".join(words))
+    return " to ".join(each["range"]) if each["range"] else "-"
 
 
 def _overview(found: list[dict[str, Any]]) -> str:
@@ -109,24 +102,20 @@ def _overview(found: list[dict[str, Any]]) -> str:
     rows = []
     for each in found:
         first_sentence = str(each["doc"]).split(". ")[0].rstrip(".")
-        rows.append(
-            [
-                each["name"],
-                _shown(each["value"]),
-                _unit(each),
-                _shown(each["default"]),
-                _allowed(each),
-                first_sentence,
-            ]
-        )
-    header = ["parameter", "value", "unit", "default", "allowed", "what it is"]
-    return table(header, rows, left=(0, 2, 4, 5))
+        value, default = _shown(each["value"]), _shown(each["default"])
+        rows.append([each["name"], value, default, _allowed(each), first_sentence])
+    header = ["parameter", "value", "default", "allowed", "what it is"]
+    lines = table(header, rows, left=(0, 3, 4)).splitlines()
+    if sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns
+        lines = [line if len(line) <= width else f"{line[: width - 1]}…" for line in lines]
+    return "\n".join(lines)
 
 
 def _all_about(each: dict[str, Any]) -> str:
     facts = {
         "value": _shown(each["value"]),
-        "unit": _unit(each),
+        "unit": _shown(each["unit"]),
         "default": _shown(each["default"]),
         "type": _shown(each["type"]),
         "allowed": _allowed(each),
@@ -134,6 +123,4 @@ def _all_about(each: dict[str, Any]) -> str:
         "meaning": textwrap.fill(str(each["doc"]), WIDTH, subsequent_indent=" " * 11),
     }
     lines = [f"  {label:8} {text}" for label, text in facts.items()]
-    for word in each.get("alternatives") or []:
-        lines.append(f"  {'':8} {word['word']}: {word['doc']}")
     return "\n".join([str(each["name"]), *lines])

@@ -19,11 +19,6 @@ def commands() -> dict[str, click.Command]:
     return {"machines": machines}
 
 
-def variant_name(variant: str | dict[str, str]) -> str:
-    """A variant is its name, or {name, summary}."""
-    return variant if isinstance(variant, str) else variant["name"]
-
-
 @click.command("machines", help=HELP, context_settings=options.SETTINGS)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def machines(as_json: bool) -> int:
@@ -39,7 +34,7 @@ def machines(as_json: bool) -> int:
     rows = [
         [
             machine["name"],
-            ", ".join(map(variant_name, machine["variants"])) or "-",
+            ", ".join(each["name"] for each in machine["variants"]) or "-",
             number(machine["ranks_max"]),
             machine["summary"],
         ]

@@ -17,6 +17,7 @@ SETTINGS: dict[str, Any] = {
     "allow_interspersed_args": False,
 }
 DEFAULT_MACHINE = "loggp"
+TIMELINE_CALLS = 1000
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -53,6 +54,14 @@ def environment() -> Decorator:
         "--env", "environment", multiple=True, metavar="NAME[=VALUE]",
         help="An environment variable of every rank (they have none otherwise; without =VALUE: as "
         "it is here). Repeatable.",
+    )  # fmt: skip
+
+
+def timeline() -> Decorator:
+    return click.option(
+        "--timeline", type=click.IntRange(min=0), default=TIMELINE_CALLS, show_default=True,
+        metavar="CALLS",
+        help="MPI calls of each rank to keep for timeline.json; 0: no such file.",
     )  # fmt: skip
 
 

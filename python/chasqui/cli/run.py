@@ -39,6 +39,7 @@ def commands() -> dict[str, click.Command]:
     help="Run directory; must not exist (default: runs/PROGRAM-MACHINE-NUMBER).",
 )  # fmt: skip
 @options.environment()
+@options.timeline()
 @click.option("--quiet", "-q", is_flag=True, help="Only the program's own output.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on stdout.")
 @options.program()
@@ -48,6 +49,7 @@ def run(
     sets: tuple[str, ...],
     directory: str | None,
     environment: tuple[str, ...],
+    timeline: int,
     quiet: bool,
     as_json: bool,
     program: tuple[str, ...],
@@ -66,6 +68,7 @@ def run(
         directory=Path(directory) if directory else None,
         echo=not as_json,
         progress=not quiet,
+        timeline=timeline,
     )
     result = simulation.execute(job)
     if as_json:
