@@ -73,7 +73,7 @@ int chq_request_finish(MPI_Request *handle, struct request *request, MPI_Status 
         else
             chq_status_of(request, status);
     }
-    if (receive && !inactive)
+    if (receive && !inactive && request->source != MATCH_ANY_SOURCE)
         MARK_DONE(request);
     if (request->persistent) {
         request->active = false;
