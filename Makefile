@@ -11,6 +11,8 @@ STAMPS := $(VENV)/.stamps
 # The wheel, the tests and the benchmarks share what cargo builds.
 export CARGO_TARGET_DIR := $(CURDIR)/target
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# pip calls maturin, the tests call cmake: both are in the environment.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 # A Matrix Market file for the demonstration: make demo MATRIX=path. Without one, a Laplacian.
 MATRIX ?= $(wildcard ../shared/data/bcsstk15.mtx)
@@ -59,6 +61,7 @@ PACKAGE_SOURCES := pyproject.toml README.md $(wildcard Cargo.toml Cargo.lock) $(
 
 # Without build isolation: maturin is in the environment already, and cargo finds its old results.
 $(STAMPS)/install: $(PACKAGE_SOURCES) | $(STAMPS)/venv
+	@echo 'make: building the simulator (some minutes, the first time)'
 	$(BIN)/python -m pip install -q --no-build-isolation .
 	$(BIN)/python -m chasqui.shims
 	$(BIN)/python -m chasqui.toolchain

@@ -357,6 +357,27 @@ static void elements(void)
     CHECK_EQUAL(count, 9);
 }
 
+/* Messages shorter than the receive: what they don't fill stays as it was. */
+static void shorter(void)
+{
+    static const MPI_Datatype basics[] = {MPI_CHAR, MPI_INT, MPI_DOUBLE};
+    static const int bytes[] = {1, 4, 8};
+    for (int b = 0; b < 3; b++) {
+        unsigned char data[400], got[400];
+        MPI_Datatype type;
+        MPI_Type_vector(10, 1, 2, basics[b], &type);
+        MPI_Type_commit(&type);
+        for (int elements = 0; elements <= 10; elements++) {
+            memset(data, 7, sizeof data);
+            memset(got, 1, sizeof got);
+            MPI_Sendrecv(data, elements, basics[b], check_rank, 0, got, 1, type, check_rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            for (int i = 0; i < (int)sizeof got; i++)
+                CHECK_EQUAL(got[i], i / bytes[b] % 2 == 0 && i / bytes[b] / 2 < elements ? 7 : 1);
+        }
+        MPI_Type_free(&type);
+    }
+}
+
 static void contents(void)
 {
     int lengths[2] = {3, 4}, indices[2] = {5, 9}, integers[5], n[4];
@@ -388,6 +409,7 @@ int main(int argc, char **argv)
     structures();
     subarrays();
     elements();
+    shorter();
     contents();
     return check_end("datatypes");
 }

@@ -29,6 +29,33 @@ static void lengths_in_order(void)
     }
 }
 
+/* Many sends under way at once, with one tag: those that had to wait for room must not be overtaken,
+ * neither by nonblocking nor by blocking ones. */
+static void burst(void)
+{
+    enum { N = 300 };
+    static int data[N][40];
+    MPI_Request requests[N];
+    int count = 0;
+    if (check_rank == 0) {
+        for (int i = 0; i < N; i++) {
+            data[i][0] = i;
+            int length = i % 7 == 0 ? 40 : 1;
+            if (i % 11 == 10)
+                MPI_Send(data[i], length, MPI_INT, 1, 3, MPI_COMM_WORLD);
+            else
+                MPI_Isend(data[i], length, MPI_INT, 1, 3, MPI_COMM_WORLD, &requests[count++]);
+        }
+        MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+    } else if (check_rank == 1) {
+        for (int i = 0; i < N; i++) {
+            int got[40];
+            MPI_Recv(got, 40, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            CHECK_EQUAL(got[0], i);
+        }
+    }
+}
+
 /* Each other rank sends messages numbered in order; rank 0 receives them with open receives, some
  * posted before and some after they come. Each comes once, and those of a sender in order. */
 static void from_anyone(unsigned seed)
@@ -158,6 +185,7 @@ int main(int argc, char **argv)
         printf("order: seed %u\n", seed);
     if (check_size > 1) {
         lengths_in_order();
+        burst();
         MPI_Barrier(MPI_COMM_WORLD);
         for (unsigned i = 0; i < 10; i++)
             exact(seed + i, i % 2);

@@ -37,7 +37,8 @@ All options are the compiler's own (clang's by default, GCC's with --toolchain g
   --help               this text
 
 Left out, with a warning where it matters: -march=, -mtune= and vector options of other processors,
--flto, -fopenmp (zig has no OpenMP run-time), -pie, -rdynamic. Refused: -shared.
+-flto, -fopenmp (zig has no OpenMP run-time), -fPIC, -pie, -s, -rdynamic.
+Refused: -shared.
 
 Examples:
   chasqui {language} -O2 -o ring ring.{suffix} -lm
@@ -59,10 +60,12 @@ SOURCES = (".c", ".i", ".cc", ".cpp", ".cxx", ".c++", ".C", ".ii", ".s", ".S", "
 
 RV64GC = ("rv64gc", "rv64g", "rv64imafdc", "rv64imafd")
 OTHER_PROCESSORS = ("-mavx", "-msse", "-mssse", "-mfma", "-mbmi", "-mf16c", "-maes", "-mpopcnt")
+# All executables are static and stand at fixed addresses; and zig would build another musl for
+# -fPIC (half a minute), as for -s. Symbols are wanted besides: reports of faults name them.
 SILENTLY_LEFT_OUT = frozenset(
     """
-    -m64 -pie -static-pie -rdynamic -static-libgcc -static-libstdc++ -mabi=lp64d
-    -Wl,-export-dynamic -Wl,--export-dynamic
+    -m64 -pie -static-pie -fPIC -fpic -fPIE -fpie -rdynamic -static-libgcc -static-libstdc++
+    -mabi=lp64d -Wl,-export-dynamic -Wl,--export-dynamic -s -Wl,-s -Wl,--strip-all
     """.split()
 )
 

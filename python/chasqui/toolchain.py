@@ -25,10 +25,12 @@ MACHINES = (PACKAGE / "machines").resolve()
 INCLUDE = GUEST / "include"
 
 # RV64GC (G includes Zifencei) and the pause hint: what every simulated node executes. Neither
-# vectors nor bit manipulation: zig's baseline_rv64 has none.
-ZIG_TARGET = ["-target", "riscv64-linux-musl", "-mcpu=baseline_rv64+zifencei+zihintpause"]
-# zig would add checks of its own to programs compiled without -O; they would be simulated too.
-ZIG_ALWAYS = ["-fno-sanitize=all", "-fno-stack-protector"]
+# vectors nor bit manipulation: zig's baseline_rv64 has none. `relax` is no extension: the linker
+# may shorten calls, as GNU's does.
+ZIG_TARGET = ["-target", "riscv64-linux-musl", "-mcpu=baseline_rv64+zifencei+zihintpause+relax"]
+# What zig would add to every program, and the simulator would execute: checks of its own without
+# -O, frame pointers with -O.
+ZIG_ALWAYS = ["-fno-sanitize=all", "-fno-stack-protector", "-fomit-frame-pointer"]
 GNU_ALWAYS = ["-march=rv64gc", "-mabi=lp64d", "-fno-stack-protector"]
 GNU_PREFIX = "riscv64-linux-gnu-"
 
@@ -62,6 +64,9 @@ def zig_environment() -> dict[str, str]:
     environment = dict(os.environ)
     environment["ZIG_GLOBAL_CACHE_DIR"] = str(cache / "global")
     environment["ZIG_LOCAL_CACHE_DIR"] = str(cache / "local")
+    # zig names its library relative to the current directory where it lies below that, and would
+    # build musl and libc++ again for the other name. Below this alias nobody works.
+    environment["ZIG_LIB_DIR"] = f"/proc/self/root{zig().parent / 'lib'}"
     return environment
 
 

@@ -79,6 +79,11 @@ impl Outbox<'_> {
 pub trait Partition: Send {
     /// A lower bound on the time of the next thing it does, [`Time::NEVER`] when it waits for others.
     fn next(&self) -> Time;
+    /// A lower bound on the times of the events that it will send if nothing reaches it from outside.
+    /// `least`: the least look-ahead from here to anybody.
+    fn bound(&self, least: Time) -> Time {
+        self.next() + least
+    }
     /// Does everything that is earlier than `out.limit()`, which shrinks as it sends.
     fn run(&mut self, out: &mut Outbox<'_>);
     /// Takes a message. Its time is at or after every limit that the partition has run to.
@@ -95,6 +100,10 @@ pub trait Partition: Send {
 pub struct Lookahead {
     direct: Vec<Vec<Time>>,
     least: Vec<Vec<Time>>,
+    /// From the arrival of the first message of group `a` anywhere to its effect in group `b`.
+    onward: Vec<Vec<Time>>,
+    /// The least direct delay from a group.
+    first: Vec<Time>,
 }
 
 impl Lookahead {
@@ -113,7 +122,15 @@ impl Lookahead {
                 }
             }
         }
-        Lookahead { direct, least }
+        let groups = 0..least.len();
+        let after = |via: usize, to: usize| if via == to { Time::ZERO } else { least[via][to] };
+        let through = |from: usize, to: usize| {
+            let reached = groups.clone().filter(|&via| direct[from][via] != Time::NEVER);
+            reached.map(|via| after(via, to)).fold(Time::NEVER, Time::min)
+        };
+        let onward = groups.clone().map(|a| groups.clone().map(|b| through(a, b)).collect()).collect();
+        let first = direct.iter().map(|row| row.iter().copied().fold(Time::NEVER, Time::min)).collect();
+        Lookahead { onward, first, direct, least }
     }
 }
 
@@ -135,7 +152,10 @@ pub struct Engine {
     lookahead: Lookahead,
     /// Lower bound of each partition's next action.
     next: Vec<Time>,
-    /// Partitions that can act: `next` is not [`Time::NEVER`].
+    /// Lower bound of the events that each will send.
+    bounds: Vec<Time>,
+    /// The earliest bounds of each group.
+    earliest: Vec<Earliest>,
     messages: Vec<Message>,
 }
 
@@ -147,16 +167,30 @@ struct Earliest {
     second: Time,
 }
 
+/// Longest round, so that the watcher is called now and then however far nobody can reach anybody.
+const ROUND_MAX: Time = Time(100_000_000);
+
+const NOBODY: Earliest = Earliest { first: Time::NEVER, who: usize::MAX, second: Time::NEVER };
+
 impl Engine {
     /// An engine without partitions.
     pub fn new(lookahead: Lookahead) -> Engine {
-        Engine { partitions: vec![], groups: vec![], lookahead, next: vec![], messages: vec![] }
+        Engine {
+            partitions: vec![],
+            groups: vec![],
+            earliest: vec![NOBODY; lookahead.direct.len()],
+            lookahead,
+            next: vec![],
+            bounds: vec![],
+            messages: vec![],
+        }
     }
 
     /// Adds a partition of `group`.
     pub fn add(&mut self, group: Group, partition: Box<dyn Partition>) -> PartitionId {
         assert!(group < self.lookahead.direct.len(), "group {group}");
         self.next.push(partition.next());
+        self.bounds.push(partition.bound(self.lookahead.first[group]));
         self.partitions.push(partition);
         self.groups.push(group);
         (self.partitions.len() - 1) as PartitionId
@@ -178,8 +212,8 @@ impl Engine {
         let mut stop = Time::NEVER;
         let mut stopped = false;
         loop {
-            let earliest = self.earliest();
-            let now = earliest.iter().map(|e| e.first).fold(Time::NEVER, Time::min);
+            self.find_earliest();
+            let now = self.next.iter().copied().fold(Time::NEVER, Time::min);
             if now == Time::NEVER || now >= stop {
                 return if stopped { Ended::Stopped(stop) } else { Ended::Idle };
             }
@@ -187,7 +221,10 @@ impl Engine {
                 return Ended::Interrupted;
             }
             for p in 0..self.partitions.len() {
-                let limit = self.limit(p, &earliest).min(stop);
+                if self.next[p] == Time::NEVER {
+                    continue;
+                }
+                let limit = self.limit(p).min(stop).min(now + ROUND_MAX);
                 if self.next[p] >= limit {
                     continue;
                 }
@@ -204,26 +241,24 @@ impl Engine {
         }
     }
 
-    fn earliest(&self) -> Vec<Earliest> {
-        let none = Earliest { first: Time::NEVER, who: usize::MAX, second: Time::NEVER };
-        let mut earliest = vec![none; self.lookahead.direct.len()];
-        for (p, (&next, &group)) in self.next.iter().zip(&self.groups).enumerate() {
-            let e = &mut earliest[group];
-            if next < e.first {
-                *e = Earliest { first: next, who: p, second: e.first };
-            } else if next < e.second {
-                e.second = next;
+    fn find_earliest(&mut self) {
+        self.earliest.fill(NOBODY);
+        for (p, (&bound, &group)) in self.bounds.iter().zip(&self.groups).enumerate() {
+            let e = &mut self.earliest[group];
+            if bound < e.first {
+                *e = Earliest { first: bound, who: p, second: e.first };
+            } else if bound < e.second {
+                e.second = bound;
             }
         }
-        earliest
     }
 
     /// The first moment at which another partition could reach `p`.
-    fn limit(&self, p: usize, earliest: &[Earliest]) -> Time {
+    fn limit(&self, p: usize) -> Time {
         let mut limit = Time::NEVER;
-        for (group, e) in earliest.iter().enumerate() {
-            let next = if e.who == p { e.second } else { e.first };
-            limit = limit.min(next + self.lookahead.least[group][self.groups[p]]);
+        for (group, e) in self.earliest.iter().enumerate() {
+            let bound = if e.who == p { e.second } else { e.first };
+            limit = limit.min(bound + self.lookahead.onward[group][self.groups[p]]);
         }
         limit
     }
@@ -239,6 +274,7 @@ impl Engine {
         };
         self.partitions[p].run(&mut out);
         self.next[p] = self.partitions[p].next();
+        self.bounds[p] = self.partitions[p].bound(self.lookahead.first[self.groups[p]]);
     }
 
     fn deliver(&mut self) {
@@ -246,6 +282,7 @@ impl Engine {
             let to = m.to as usize;
             self.next[to] = self.next[to].min(m.event.time);
             self.partitions[to].receive(m.event, m.packet);
+            self.bounds[to] = self.partitions[to].bound(self.lookahead.first[self.groups[to]]);
         }
     }
 }

@@ -59,15 +59,20 @@ impl fmt::Display for Time {
     }
 }
 
-const PS_PER_S: u128 = 1_000_000_000_000;
+const PS_PER_S: u64 = 1_000_000_000_000;
 
 /// A clock whose edge *n* is at floor(*n* / frequency): periods that are not whole picoseconds
 /// never accumulate an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     hz: u64,
-    /// The period [ps] where it is a whole number, else 0.
-    period_ps: u64,
+    /// The period [ps] as a reduced fraction.
+    numerator: u64,
+    denominator: u64,
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 impl Clock {
@@ -76,9 +81,9 @@ impl Clock {
     /// # Panics
     /// When `hz` is zero or above 1 THz, whose edges picoseconds can't tell apart.
     pub fn new(hz: u64) -> Clock {
-        assert!(hz > 0 && u128::from(hz) <= PS_PER_S, "clock of {hz} Hz");
-        let whole = PS_PER_S.is_multiple_of(u128::from(hz));
-        Clock { hz, period_ps: if whole { (PS_PER_S / u128::from(hz)) as u64 } else { 0 } }
+        assert!(hz > 0 && hz <= PS_PER_S, "clock of {hz} Hz");
+        let common = greatest_common_divisor(PS_PER_S, hz);
+        Clock { hz, numerator: PS_PER_S / common, denominator: hz / common }
     }
 
     /// Frequency [Hz].
@@ -89,10 +94,12 @@ impl Clock {
     /// Time of edge `n`.
     #[inline]
     pub fn edge(self, n: u64) -> Time {
-        if self.period_ps != 0 {
-            Time(n.saturating_mul(self.period_ps))
-        } else {
-            Time((u128::from(n) * PS_PER_S / u128::from(self.hz)).min(u128::from(u64::MAX)) as u64)
+        match n.checked_mul(self.numerator) {
+            Some(product) => Time(product / self.denominator),
+            None => {
+                let wide = u128::from(n) * u128::from(self.numerator) / u128::from(self.denominator);
+                Time(u64::try_from(wide).unwrap_or(u64::MAX))
+            }
         }
     }
 
@@ -100,11 +107,13 @@ impl Clock {
     #[inline]
     pub fn edge_at_or_after(self, t: Time) -> u64 {
         if t == Time::NEVER {
-            u64::MAX
-        } else if self.period_ps != 0 {
-            t.0.div_ceil(self.period_ps)
-        } else {
-            (u128::from(t.0) * u128::from(self.hz)).div_ceil(PS_PER_S) as u64
+            return u64::MAX;
+        }
+        match t.0.checked_mul(self.denominator) {
+            Some(product) => product.div_ceil(self.numerator),
+            None => {
+                (u128::from(t.0) * u128::from(self.denominator)).div_ceil(u128::from(self.numerator)) as u64
+            }
         }
     }
 

@@ -27,10 +27,12 @@ enum Exit {
 }
 
 impl Hart {
-    /// Executes every instruction that starts before cycle `deadline`, unless something halts it.
-    pub fn run(&mut self, deadline: u64) -> Halt {
+    /// Executes every instruction that starts before cycle `soft`, and perhaps some that start before
+    /// `deadline`, unless something halts it.
+    pub fn run(&mut self, soft: u64, deadline: u64) -> Halt {
+        debug_assert!(soft <= deadline);
         self.blocks.reclaim();
-        while self.fetched > 0 && self.cycle < deadline {
+        while self.fetched > 0 && self.cycle < soft {
             if self.holds_code() {
                 self.fetched = 0;
             } else if let Some(halt) = self.step() {
@@ -38,7 +40,7 @@ impl Hart {
             }
         }
         loop {
-            if self.cycle >= deadline {
+            if self.cycle >= soft {
                 return Halt::Deadline;
             }
             let Some(mut block) = self.block() else {
@@ -46,13 +48,18 @@ impl Hart {
             };
             let exit = loop {
                 match self.enter(block, deadline) {
-                    Exit::Chain(next) => block = next,
+                    Exit::Chain(next) if self.cycle < soft => block = next,
+                    Exit::Chain(next) => {
+                        // SAFETY: blocks live until `reclaim`.
+                        self.state.pc = unsafe { &*next }.pc;
+                        return Halt::Deadline;
+                    }
                     exit => break exit,
                 }
             };
             match exit {
                 Exit::Halt(halt) => return halt,
-                Exit::Rare if self.cycle < deadline => {
+                Exit::Rare if self.cycle < soft => {
                     if let Some(halt) = self.step() {
                         return halt;
                     }

@@ -64,6 +64,13 @@ pub struct BusRequest {
     pub tag: u64,
 }
 
+/// The operating system's part in DMA: it brings pages of the process in.
+pub trait Pager {
+    /// Makes the page at virtual address `address` present, for writing if `write`. False: the process
+    /// has no such page.
+    fn page_in(&mut self, memory: &mut FlatMemory, address: u64, write: bool) -> bool;
+}
+
 /// What an NI may do while its node calls it.
 pub struct Context<'a, 'b> {
     /// The present.
@@ -72,6 +79,8 @@ pub struct Context<'a, 'b> {
     pub memory: &'a mut FlatMemory,
     /// The harts' ports, for the coherence checker and for processes' address spaces.
     pub ports: &'a mut [&'a mut Port],
+    /// The operating system, for pages that are not there.
+    pub pager: &'a mut dyn Pager,
     /// Life-of-a-message records.
     pub recorder: &'a mut Recorder,
     /// Other partitions.
@@ -105,6 +114,16 @@ impl Context<'_, '_> {
     /// Asks for a bus transaction.
     pub fn bus(&mut self, request: BusRequest) {
         self.wishes.bus.push(request);
+    }
+
+    /// Physical address of the process's virtual address `address`, if its page is there.
+    pub fn physical(&self, address: u64) -> Option<u64> {
+        self.ports[0].physical(address).filter(|&physical| physical < DEVICE_BASE)
+    }
+
+    /// Has the operating system bring in the page at virtual address `address`.
+    pub fn page_in(&mut self, address: u64, write: bool) -> bool {
+        self.pager.page_in(self.memory, address, write)
     }
 
     /// The NI reads `bytes` at `address` through its own port, past the caches.
@@ -158,6 +177,13 @@ pub trait NetworkInterface: Send {
         let _ = event;
         true
     }
+    /// From an access of the processor, or a bus transaction of its, that reaches the NI: the least time to
+    /// an event that the NI sends to another partition because of it. The longer, the faster the
+    /// simulation; too long is a bug that the engine finds.
+    fn output_latency(&self) -> Time;
+    /// From an event that another partition sends: the least time to anything that the processor can
+    /// notice of it: another value in a register, a bus transaction.
+    fn input_latency(&self) -> Time;
     /// Visits the NI's counters: name, unit, documentation, value.
     fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64));
 }

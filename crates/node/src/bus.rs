@@ -107,10 +107,7 @@ impl Node {
     /// on its length tells.
     fn nobody_else(&self, at: Time, limit: Time) -> bool {
         let end = self.bus.grant_at(at) + self.transaction_max;
-        self.waiting_for_bus.is_empty()
-            && !self.grant_scheduled
-            && self.queue.next_time() > end
-            && limit > end
+        self.waiting_for_bus.is_empty() && !self.grant_scheduled && self.next_event() > end && limit > end
     }
 
     /// A whole transaction at once: what three events would do.
@@ -118,8 +115,7 @@ impl Node {
         let granted = self.bus.grant_at(at);
         let client = Client::Hart(slot);
         let (tenure, value) = self.grant(client, granted, out);
-        if self.queue.next_time() > tenure.end && out.limit() > tenure.end && self.waiting_for_bus.is_empty()
-        {
+        if self.next_event() > tenure.end && out.limit() > tenure.end && self.waiting_for_bus.is_empty() {
             self.done(client, value, tenure.end, out);
         } else {
             self.schedule(tenure.end, Class::Bus, Target::Bus, BusEvent::Done(client, value).into());

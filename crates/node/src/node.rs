@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 
 use chasqui_engine::{Class, Event, EventQueue, Outbox, Packet, Partition, Payload, Port, Time};
 use chasqui_hart::{Halt, Hart};
+use chasqui_linux::{Access, Process};
 use chasqui_memory::{Bus, FlatMemory};
-use chasqui_ni::{BusRequest, Context, NetworkInterface, Wishes};
+use chasqui_ni::{BusRequest, Context, NetworkInterface, Pager, Wishes};
 use chasqui_record::Recorder;
 
 use crate::bus::{BusEvent, Client};
@@ -30,6 +31,16 @@ const NETWORK: u32 = Target::Network as u32;
 
 /// Event ports that a node uses: bus and NI.
 pub const PORTS: u32 = 2;
+
+/// The process's operating system, as the NI meets it.
+struct Pages<'a>(&'a mut Process);
+
+impl Pager for Pages<'_> {
+    fn page_in(&mut self, memory: &mut FlatMemory, address: u64, write: bool) -> bool {
+        let access = if write { Access::Write } else { Access::Read };
+        self.0.space.fault(memory, address, access).is_ok()
+    }
+}
 
 /// What a node is built from.
 pub struct NodeSpec<'a> {
@@ -58,7 +69,14 @@ pub struct Node {
     pub(crate) ni: Box<dyn NetworkInterface>,
     pub(crate) ni_requests: Vec<BusRequest>,
     pub(crate) free_requests: Vec<u32>,
-    pub(crate) queue: EventQueue,
+    /// Events that may send to other partitions at once: the NI's, and bus transactions that it asked for.
+    prompt: EventQueue,
+    /// Bus events of the hart's: what they cause takes the NI's output latency.
+    slow: EventQueue,
+    /// The NI's input latency.
+    input_latency: Time,
+    /// From a store's start to its arrival at the NI.
+    store_latency: Time,
     pub(crate) l2_cycles: u64,
     /// No transaction that begins when the bus is idle takes longer.
     pub(crate) transaction_max: Time,
@@ -81,9 +99,13 @@ impl Node {
         let c = spec.configuration;
         let rank = spec.processor.rank as u16;
         let port = chasqui_memory::Port::new(c.port(), &mut spec.memory);
+        let free_calls = spec.processor.free_calls;
         let (timing, clock, timebase) = (c.timing(), c.clock(), c.core.timebase.hz());
         let processor =
             Processor::new(spec.processor, |state| Hart::new(state, port, timing, clock, timebase));
+        let input_latency = spec.ni.input_latency();
+        let tenure = c.bus().clock.edge(c.bus().address_cycles + 1);
+        let store_latency = if free_calls { Time::ZERO } else { tenure };
         Node {
             processor,
             recorder: Recorder::new(rank, 1),
@@ -94,7 +116,10 @@ impl Node {
             ni: spec.ni,
             ni_requests: Vec::new(),
             free_requests: Vec::new(),
-            queue: EventQueue::default(),
+            prompt: EventQueue::default(),
+            slow: EventQueue::default(),
+            input_latency,
+            store_latency,
             l2_cycles: c.l2.latency.cycles(),
             transaction_max: c.transaction_max(),
             packets: Vec::new(),
@@ -136,7 +161,35 @@ impl Node {
     pub(crate) fn schedule(&mut self, time: Time, class: Class, target: Target, payload: Payload) {
         let port = if target == Target::Bus { &mut self.bus_port } else { &mut self.ni_port };
         let order = port.next(class);
-        self.queue.push(Event { time, order, target: target as u32, payload });
+        let event = Event { time, order, target: target as u32, payload };
+        if target == Target::Bus && self.is_slow(payload.into()) {
+            self.slow.push(event);
+        } else {
+            self.prompt.push(event);
+        }
+    }
+
+    /// The bus event is about the hart's transactions alone.
+    fn is_slow(&self, event: BusEvent) -> bool {
+        match event {
+            BusEvent::Request(client) | BusEvent::Done(client, _) => matches!(client, Client::Hart(_)),
+            BusEvent::Grant => matches!(self.waiting_for_bus.front(), Some(Client::Hart(_))),
+        }
+    }
+
+    /// Time of the node's earliest event.
+    #[inline]
+    pub(crate) fn next_event(&self) -> Time {
+        self.prompt.next_time().min(self.slow.next_time())
+    }
+
+    /// The queue with the earliest event.
+    fn earliest(&mut self) -> &mut EventQueue {
+        match (self.prompt.peek(), self.slow.peek()) {
+            (Some(a), Some(b)) if (a.time, a.order) < (b.time, b.order) => &mut self.prompt,
+            (Some(_), None) => &mut self.prompt,
+            _ => &mut self.slow,
+        }
     }
 
     /// Calls the NI and does what it wishes.
@@ -150,6 +203,7 @@ impl Node {
             now,
             memory: &mut self.memory,
             ports: &mut [&mut self.processor.hart.port],
+            pager: &mut Pages(&mut self.processor.process),
             recorder: &mut self.recorder,
             out,
             wishes: &mut self.wishes,
@@ -212,10 +266,8 @@ impl Node {
         match event.target {
             NETWORK => self.ni.observable_network(event),
             t if t == Target::Ni as u32 => self.ni.observable(event.payload),
-            _ => matches!(
-                BusEvent::from(event.payload),
-                BusEvent::Grant | BusEvent::Request(Client::Ni(_)) | BusEvent::Done(Client::Ni(_), _)
-            ),
+            // The hart's own transactions are part of what it repeats.
+            _ => !self.is_slow(event.payload.into()),
         }
     }
 
@@ -230,10 +282,10 @@ impl Node {
         }
     }
 
-    fn run_hart(&mut self, until: Time, out: &mut Outbox<'_>) {
+    fn run_hart(&mut self, soft: Time, hard: Time, out: &mut Outbox<'_>) {
         let p = &mut self.processor;
         p.rise();
-        let halt = p.hart.run(p.hart.cycle_at(until));
+        let halt = p.hart.run(p.hart.cycle_at(soft), p.hart.cycle_at(hard));
         p.spin.check(&mut p.hart);
         p.halted(halt, &mut self.memory, &mut self.recorder);
         if halt == Halt::Pause && p.may_park() {
@@ -280,7 +332,13 @@ impl Node {
 
 impl Partition for Node {
     fn next(&self) -> Time {
-        self.queue.next_time().min(self.processor.ready_at())
+        self.next_event().min(self.processor.ready_at())
+    }
+
+    fn bound(&self, least: Time) -> Time {
+        let output = self.ni.output_latency();
+        let hart = self.processor.ready_at() + self.store_latency + output;
+        (self.prompt.next_time() + least).min(self.slow.next_time() + output).min(hart)
     }
 
     fn run(&mut self, out: &mut Outbox<'_>) {
@@ -297,7 +355,7 @@ impl Partition for Node {
         event.target = NETWORK;
         let slot = self.keep_packet(packet);
         event.payload[1] = event.payload[1] & 0xffff_ffff | u64::from(slot) << 32;
-        self.queue.push(event);
+        self.prompt.push(event);
     }
 
     fn stop(&self) -> Option<Time> {
@@ -314,22 +372,24 @@ impl Node {
     fn run_to_limit(&mut self, out: &mut Outbox<'_>) {
         loop {
             let limit = out.limit();
-            let event = self.queue.next_time();
-            let until = event.min(limit);
-            if self.processor.ready_at() < until {
-                self.run_hart(until, out);
+            let event = self.next_event();
+            // What comes from outside is noticed only later: the hart may run on so long.
+            let hard = event.min(limit + self.input_latency);
+            let soft = event.min(limit);
+            if self.processor.ready_at() < soft {
+                self.run_hart(soft, hard, out);
                 continue;
             }
             if event >= limit {
                 return;
             }
-            let next = self.queue.peek().expect("an event is due");
-            if matches!(self.processor.activity, Activity::Parked(_)) && self.is_observable(next) {
+            let next = *self.earliest().peek().expect("an event is due");
+            if matches!(self.processor.activity, Activity::Parked(_)) && self.is_observable(&next) {
                 // The hart catches up before the event happens.
                 self.observable(event);
                 continue;
             }
-            let event = self.queue.pop_before(limit).expect("an event is due");
+            let event = self.earliest().pop_before(limit).expect("an event is due");
             if self.is_observable(&event) {
                 self.events += 1;
             }

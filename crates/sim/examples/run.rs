@@ -19,7 +19,14 @@ fn main() {
         command: vec![],
         options: Default::default(),
     };
-    match run(&request, &mut |_| true) {
+    let watch = std::env::var_os("WATCH").is_some();
+    let mut progress = |now| {
+        if watch {
+            eprintln!("{}", serde_json::to_string(&now).expect("progress is JSON"));
+        }
+        true
+    };
+    match run(&request, &mut progress) {
         Ok(report) => println!("{}", serde_json::to_string_pretty(&report.host).expect("a report is JSON")),
         Err(error) => {
             eprintln!("{error}");

@@ -3,10 +3,11 @@
 use chasqui_config::{ConfigError, Resolved, Schema};
 use chasqui_machine::Machine;
 use machine_loggp::LoggpMachine;
+use machine_voyager::VoyagerMachine;
 use serde::Serialize;
 
 /// All machines.
-pub const CATALOGUE: Catalogue = Catalogue(&[&LoggpMachine]);
+pub const CATALOGUE: Catalogue = Catalogue(&[&LoggpMachine, &VoyagerMachine]);
 
 /// A list of machines.
 pub struct Catalogue(&'static [&'static dyn Machine]);

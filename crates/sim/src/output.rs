@@ -12,6 +12,7 @@ use chasqui_record::{RunDirectory, RunError};
 pub(crate) struct Streams {
     ranks: Vec<Mutex<Rank>>,
     echo: bool,
+    clear_line: bool,
     instructions: AtomicU64,
 }
 
@@ -22,7 +23,12 @@ struct Rank {
 }
 
 impl Streams {
-    pub fn new(directory: &RunDirectory, ranks: u32, echo: bool) -> Result<Streams, RunError> {
+    pub fn new(
+        directory: &RunDirectory,
+        ranks: u32,
+        echo: bool,
+        clear_line: bool,
+    ) -> Result<Streams, RunError> {
         let open = |rank| -> Result<_, RunError> {
             let files = [directory.stdout(rank)?, directory.stderr(rank)?];
             Ok(Mutex::new(Rank { files, partial: [vec![], vec![]] }))
@@ -30,6 +36,7 @@ impl Streams {
         Ok(Streams {
             ranks: (0..ranks).map(open).collect::<Result<_, _>>()?,
             echo,
+            clear_line,
             instructions: AtomicU64::new(0),
         })
     }
@@ -50,7 +57,7 @@ impl Streams {
             for (i, which) in [Stream::Output, Stream::Error].into_iter().enumerate() {
                 let rest = std::mem::take(&mut r.partial[i]);
                 if self.echo && !rest.is_empty() {
-                    show(which, &rest);
+                    self.show(which, &rest);
                 }
                 r.files[i].flush();
             }
@@ -58,12 +65,20 @@ impl Streams {
     }
 }
 
-fn show(stream: Stream, bytes: &[u8]) {
-    // A closed terminal is no reason to stop the simulation.
-    let _ = match stream {
-        Stream::Output => std::io::stdout().write_all(bytes).and_then(|()| std::io::stdout().flush()),
-        Stream::Error => std::io::stderr().write_all(bytes),
-    };
+/// Returns the cursor and erases the line (ECMA-48 EL).
+const CLEAR_LINE: &[u8] = b"\r\x1b[K";
+
+impl Streams {
+    fn show(&self, stream: Stream, bytes: &[u8]) {
+        // A closed terminal is no reason to stop the simulation.
+        if self.clear_line {
+            let _ = std::io::stderr().write_all(CLEAR_LINE);
+        }
+        let _ = match stream {
+            Stream::Output => std::io::stdout().write_all(bytes).and_then(|()| std::io::stdout().flush()),
+            Stream::Error => std::io::stderr().write_all(bytes),
+        };
+    }
 }
 
 impl Output for Streams {
@@ -75,14 +90,14 @@ impl Output for Streams {
             r.partial[i].extend_from_slice(bytes);
             if let Some(end) = r.partial[i].iter().rposition(|&b| b == b'\n') {
                 let lines: Vec<u8> = r.partial[i].drain(..=end).collect();
-                show(stream, &lines);
+                self.show(stream, &lines);
             }
         }
     }
 
     fn unknown_call(&self, rank: u32, number: u64) {
         let text = format!("chasqui: rank {rank}: system call {number} is not served: it returns ENOSYS\n");
-        show(Stream::Error, text.as_bytes());
+        self.show(Stream::Error, text.as_bytes());
     }
 
     fn executed(&self, instructions: u64) {

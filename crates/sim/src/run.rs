@@ -58,11 +58,13 @@ pub struct Options {
     pub seed: u64,
     /// MPI calls of each rank kept for `timeline.json`; 0: no timeline.
     pub timeline: usize,
+    /// A progress line stands on the terminal: clear it before output is shown.
+    pub clear_line: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { seed: 1, timeline: 0 }
+        Options { seed: 1, timeline: 0, clear_line: false }
     }
 }
 
@@ -122,7 +124,8 @@ pub fn run(request: &Request, progress: &mut dyn FnMut(Progress) -> bool) -> Res
     let ranks = check_ranks(request.ranks, machine, &resolved)?;
     let elf = Arc::new(Elf::load(&request.program).map_err(input)?);
     let directory = RunDirectory::create(&request.directory).map_err(input)?;
-    let streams = Arc::new(Streams::new(&directory, ranks, request.echo).map_err(input)?);
+    let streams =
+        Arc::new(Streams::new(&directory, ranks, request.echo, request.options.clear_line).map_err(input)?);
     let job = job(request, ranks, elf, streams.clone())?;
     let built = machine.build(&resolved, &job).inspect_err(|_| remove(&directory)).map_err(InputError)?;
     let simulation = Instant::now();

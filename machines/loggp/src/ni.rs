@@ -195,6 +195,14 @@ impl NetworkInterface for LoggpNi {
         None
     }
 
+    fn output_latency(&self) -> Time {
+        self.overhead_send + self.latency
+    }
+
+    fn input_latency(&self) -> Time {
+        Time::ZERO
+    }
+
     fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
         visit("sent", "messages", "Messages sent.", self.sent);
         visit("received", "messages", "Messages received.", self.received);

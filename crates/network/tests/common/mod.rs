@@ -191,6 +191,9 @@ impl Node {
 }
 
 impl Partition for Host {
+    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
+        self
+    }
     fn next(&self) -> Time {
         self.queue.next_time()
     }

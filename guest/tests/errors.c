@@ -1,0 +1,157 @@
+/* Errors that are returned: each argument checked, truncation, handlers, codes that the program adds. */
+#include "check.h"
+
+static int class_of(int error)
+{
+    int class = -1;
+    MPI_Error_class(error, &class);
+    return class;
+}
+
+#define FAILS(call, wanted) CHECK_EQUAL(class_of(call), wanted)
+
+static void arguments(void)
+{
+    int value = 0, flag, ranks[2] = {0, check_size};
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Datatype raw, type;
+    MPI_Comm comm;
+    MPI_Group group, made;
+    FAILS(MPI_Send(&value, 1, MPI_INT, check_size, 0, MPI_COMM_WORLD), MPI_ERR_RANK);
+    FAILS(MPI_Send(&value, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD), MPI_ERR_RANK);
+    FAILS(MPI_Send(&value, -1, MPI_INT, 0, 0, MPI_COMM_WORLD), MPI_ERR_COUNT);
+    FAILS(MPI_Send(&value, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_WORLD), MPI_ERR_TYPE);
+    FAILS(MPI_Send(&value, 1, MPI_INT, 0, -5, MPI_COMM_WORLD), MPI_ERR_TAG);
+    FAILS(MPI_Send(&value, 1, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD), MPI_ERR_TAG);
+    FAILS(MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_NULL), MPI_ERR_COMM);
+    FAILS(MPI_Send(NULL, 1, MPI_INT, 0, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    FAILS(MPI_Isend(&value, 1, MPI_INT, check_size, 0, MPI_COMM_WORLD, &request), MPI_ERR_RANK);
+    FAILS(MPI_Recv(&value, 1, MPI_INT, check_size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_ERR_RANK);
+    FAILS(MPI_Irecv(&value, 1, MPI_INT, 0, -7, MPI_COMM_WORLD, &request), MPI_ERR_TAG);
+    FAILS(MPI_Recv_init(&value, -3, MPI_INT, 0, 0, MPI_COMM_WORLD, &request), MPI_ERR_COUNT);
+    FAILS(MPI_Probe(check_size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_ERR_RANK);
+    FAILS(MPI_Start(&request), MPI_ERR_REQUEST);
+    FAILS(MPI_Cancel(&request), MPI_ERR_REQUEST);
+    FAILS(MPI_Request_free(&request), MPI_ERR_REQUEST);
+    FAILS(MPI_Bsend(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    MPI_Type_contiguous(2, MPI_INT, &raw);
+    FAILS(MPI_Send(&value, 1, raw, 0, 0, MPI_COMM_WORLD), MPI_ERR_TYPE);
+    MPI_Type_free(&raw);
+    FAILS(MPI_Type_free(&raw), MPI_ERR_TYPE);
+    type = MPI_INT;
+    FAILS(MPI_Type_free(&type), MPI_ERR_TYPE);
+    FAILS(MPI_Type_contiguous(-1, MPI_INT, &type), MPI_ERR_COUNT);
+    FAILS(MPI_Bcast(&value, 1, MPI_INT, check_size, MPI_COMM_WORLD), MPI_ERR_ROOT);
+    FAILS(MPI_Reduce(&value, &flag, 1, MPI_INT, MPI_SUM, -1, MPI_COMM_WORLD), MPI_ERR_ROOT);
+    FAILS(MPI_Allreduce(&value, &flag, 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD), MPI_ERR_OP);
+    FAILS(MPI_Allreduce(&value, &flag, 1, MPI_DOUBLE, MPI_BAND, MPI_COMM_WORLD), MPI_ERR_OP);
+    comm = MPI_COMM_WORLD;
+    FAILS(MPI_Comm_free(&comm), MPI_ERR_COMM);
+    FAILS(MPI_Comm_rank(MPI_COMM_NULL, &value), MPI_ERR_COMM);
+    FAILS(MPI_Cart_rank(MPI_COMM_WORLD, ranks, &value), MPI_ERR_TOPOLOGY);
+    MPI_Comm_group(MPI_COMM_WORLD, &group);
+    FAILS(MPI_Group_incl(group, 2, ranks, &made), MPI_ERR_RANK);
+    ranks[1] = 0;
+    FAILS(MPI_Group_incl(group, 2, ranks, &made), MPI_ERR_RANK);
+    MPI_Group_free(&group);
+    FAILS(MPI_Group_size(group, &value), MPI_ERR_GROUP);
+    int dims[2] = {check_size + 1, 1}, periods[2] = {0, 0}, odd[2] = {5, 0};
+    FAILS(MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &comm), MPI_ERR_DIMS);
+    FAILS(MPI_Dims_create(12, 2, odd), MPI_ERR_DIMS);
+    FAILS(MPI_Init(NULL, NULL), MPI_ERR_OTHER);
+    CHECK_EQUAL(value == value, 1);
+}
+
+static void truncation(int sent, int room)
+{
+    static int data[6000], got[6000];
+    MPI_Status status, statuses[2];
+    MPI_Request requests[2];
+    int right = (check_rank + 1) % check_size, left = (check_rank + check_size - 1) % check_size, count;
+    for (int i = 0; i < sent; i++)
+        data[i] = i + 1;
+    memset(got, 0, sizeof got);
+    MPI_Isend(data, sent, MPI_INT, right, 0, MPI_COMM_WORLD, &requests[0]);
+    FAILS(MPI_Recv(got, room, MPI_INT, left, 0, MPI_COMM_WORLD, &status), MPI_ERR_TRUNCATE);
+    CHECK_EQUAL(status.MPI_SOURCE, left);
+    CHECK_EQUAL(got[room], 0);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    MPI_Irecv(got, room, MPI_INT, left, 1, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(got + 3000, 2, MPI_INT, left, 2, MPI_COMM_WORLD, &requests[1]);
+    MPI_Request sends[2];
+    MPI_Isend(data, sent, MPI_INT, right, 1, MPI_COMM_WORLD, &sends[0]);
+    MPI_Isend(data, 2, MPI_INT, right, 2, MPI_COMM_WORLD, &sends[1]);
+    FAILS(MPI_Waitall(2, requests, statuses), MPI_ERR_IN_STATUS);
+    FAILS(statuses[0].MPI_ERROR, MPI_ERR_TRUNCATE);
+    CHECK_EQUAL(statuses[1].MPI_ERROR, MPI_SUCCESS);
+    CHECK_EQUAL(got[3001], 2);
+    CHECK_EQUAL(got[room], 0);
+    MPI_Waitall(2, sends, MPI_STATUSES_IGNORE);
+    /* Afterwards all goes on as before. */
+    MPI_Sendrecv(data, sent, MPI_INT, right, 3, got, sent, MPI_INT, left, 3, MPI_COMM_WORLD, &status);
+    MPI_Get_count(&status, MPI_INT, &count);
+    CHECK_EQUAL(count, sent);
+    CHECK_EQUAL(got[sent - 1], sent);
+}
+
+static int handled, handled_class;
+static void handler(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    handled++;
+    handled_class = class_of(*code);
+}
+
+static void handlers(void)
+{
+    MPI_Errhandler mine, current;
+    MPI_Comm comm, copy;
+    char text[MPI_MAX_ERROR_STRING];
+    int length, class, code;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_create_errhandler(handler, &mine);
+    MPI_Comm_set_errhandler(comm, mine);
+    MPI_Errhandler_free(&mine);
+    CHECK(mine == MPI_ERRHANDLER_NULL);
+    FAILS(MPI_Send(NULL, 0, MPI_INT, check_size, 0, comm), MPI_ERR_RANK);
+    CHECK(handled == 1 && handled_class == MPI_ERR_RANK);
+    MPI_Comm_dup(comm, &copy);
+    MPI_Comm_free(&comm);
+    MPI_Comm_call_errhandler(copy, MPI_ERR_TAG);
+    CHECK(handled == 2 && handled_class == MPI_ERR_TAG);
+    MPI_Errhandler_get(copy, &current);
+    MPI_Errhandler_set(copy, MPI_ERRORS_RETURN);
+    MPI_Comm_call_errhandler(copy, MPI_ERR_TAG);
+    CHECK_EQUAL(handled, 2);
+    MPI_Errhandler_free(&current);
+    MPI_Comm_free(&copy);
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &current);
+    CHECK(current == MPI_ERRORS_RETURN);
+    for (class = 0; class <= MPI_ERR_ABI; class++) {
+        CHECK_EQUAL(MPI_Error_string(class, text, &length), MPI_SUCCESS);
+        CHECK(length > 0 && length == (int)strlen(text));
+    }
+    MPI_Add_error_class(&class);
+    MPI_Add_error_code(class, &code);
+    MPI_Add_error_string(code, "ours");
+    CHECK_EQUAL(class_of(code), class);
+    MPI_Error_string(code, text, &length);
+    CHECK(strcmp(text, "ours") == 0);
+}
+
+int main(int argc, char **argv)
+{
+    check_init(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    arguments();
+    truncation(10, 4);
+    truncation(2000, 100);
+    truncation(2000, 0);
+    handlers();
+    int flag = 0;
+    MPI_Initialized(&flag);
+    CHECK(flag);
+    MPI_Finalized(&flag);
+    CHECK(!flag);
+    return check_end("errors");
+}

@@ -1,0 +1,125 @@
+//! StarT-Voyager (Ang, Chiou, Rosenband, Ehrlich, Rudolph, Arvind, *StarT-Voyager: A Flexible Platform
+//! for Exploring Scalable SMP Issues* and CSG Memo 394, MIT, 1996): a network interface, the NES, on the
+//! memory bus of a PowerPC 604 node, and the Arctic fat tree.
+//!
+//! Here is the Basic mechanism, in both variants, with DMA for long messages.
+//!
+//! Reading order: `registers.rs`, `nes/mod.rs`, `nes/transmit.rs`, `nes/receive.rs`, `nes/dma.rs`, then
+//! `device.c`.
+
+mod nes;
+pub mod parameters;
+pub mod registers;
+
+use chasqui_config::{Resolved, Schema};
+use chasqui_engine::{Engine, Lookahead, Time};
+use chasqui_machine::{Built, Job, Machine, NetworkUnit, NodePlan, build_node, ni_memory_base};
+use chasqui_network::{Attachment, Fabric};
+use chasqui_node::{Node, NodeConfiguration};
+
+use nes::{Nes, NesPlan};
+use parameters::{Basic, Dma, Mpi};
+
+/// The machine.
+pub struct VoyagerMachine;
+
+/// Groups of partitions: nodes, network.
+const NODES: usize = 0;
+const FABRIC: usize = 1;
+
+impl Machine for VoyagerMachine {
+    fn name(&self) -> &'static str {
+        "voyager"
+    }
+
+    fn file(&self) -> &'static str {
+        include_str!("../machine.toml")
+    }
+
+    fn schema(&self) -> Schema {
+        Schema::new()
+            .with::<parameters::Nes>("voyager.nes")
+            .with::<Basic>("voyager.basic")
+            .with::<Dma>("voyager.dma")
+            .with::<Mpi>("voyager.mpi")
+            .with::<NetworkUnit>("network")
+            .with_part("", chasqui_node::schema())
+    }
+
+    fn mistakes(&self, resolved: &Resolved) -> Vec<String> {
+        let node = NodeConfiguration::read(resolved);
+        let network: NetworkUnit = resolved.read("network");
+        let nes: parameters::Nes = resolved.read("voyager.nes");
+        let mut found = node.mistakes();
+        found.extend(resolved.read::<Basic>("voyager.basic").mistakes());
+        found.extend(network.parameters().errors());
+        let longest = registers::SLOT_DATA_BYTES + nes.packet_overhead.bytes();
+        if network.packet_max.bytes() < longest {
+            found.push(format!("network.packet_max: a packet of {longest} bytes must fit"));
+        }
+        if 96 % node.l1d.line.bytes() != 0 || node.l2.present && 96 % node.l2.line.bytes() != 0 {
+            found.push(
+                "node.l1d.line, node.l2.line: a slot of 96 bytes must be whole lines: 16 or 32 bytes".into(),
+            );
+        }
+        found
+    }
+
+    fn ranks_max(&self, resolved: &Resolved) -> u32 {
+        resolved.read::<parameters::Nes>("voyager.nes").sites as u32
+    }
+
+    fn build(&self, resolved: &Resolved, job: &Job) -> Result<Built, String> {
+        let configuration = NodeConfiguration::read(resolved);
+        let network = resolved.read::<NetworkUnit>("network").parameters();
+        let (to_fabric, to_node) = network.lookahead();
+        let never = Time::NEVER;
+        let lookahead = Lookahead::new(vec![vec![never, to_fabric], vec![to_node, never]]);
+        let mut engine = Engine::new(lookahead);
+        let attachments = (0..job.ranks).map(|partition| Attachment { partition, target: 0 }).collect();
+        let first_fabric_port = job.ranks * Node::PORTS;
+        let fabric = Fabric::new(&network, attachments, first_fabric_port).map_err(|e| e.join("\n"))?;
+        let mut nodes = Vec::new();
+        for rank in 0..job.ranks {
+            let nes = Nes::new(NesPlan {
+                nes: resolved.read("voyager.nes"),
+                basic: resolved.read("voyager.basic"),
+                dma: resolved.read("voyager.dma"),
+                mpi: resolved.read("voyager.mpi"),
+                clock: configuration.bus().clock,
+                line_bytes: u64::from(configuration.port().l1d.line_bytes),
+                memory_base: ni_memory_base(&configuration),
+                sites: job.ranks,
+                port: fabric.node_port(rank, job.ranks),
+                first_hop: Time(network.link_latency_ps + network.routing_delay_ps),
+            });
+            let plan = NodePlan {
+                configuration: &configuration,
+                rank,
+                ni_memory_bytes: nes.memory_bytes(),
+                ni: Box::new(nes),
+                free_calls: false,
+                first_port: rank * Node::PORTS,
+            };
+            nodes.push(engine.add(NODES, Box::new(build_node(plan, job)?)));
+        }
+        let fabric = engine.add(FABRIC, Box::new(fabric));
+        Ok(Built { engine, nodes, fabric: Some(fabric) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guest_header_is_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/registers.h");
+        chasqui_abi::header::check(path, &registers::text());
+    }
+
+    #[test]
+    fn declarations_are_right() {
+        assert_eq!(VoyagerMachine.schema().mistakes(), Vec::<String>::new());
+    }
+}

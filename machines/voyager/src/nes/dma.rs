@@ -1,0 +1,233 @@
+//! Block transfer: a request in the style of Basic; the NES reads the block from memory, coherently,
+//! packet by packet, and sends it to the other site's memory.
+
+use std::collections::VecDeque;
+
+use chasqui_memory::PAGE_BYTES;
+use chasqui_ni::{BusOperation, BusRequest, Context};
+use chasqui_record::Stage;
+
+use super::table::{Destination, PROCESS_QUEUE};
+use super::transmit::{KIND_DMA, KIND_NOTICE, message_of, packet_bytes, push_packet};
+use super::{NesEvent, Owner, Ring, Shared, stamp};
+use crate::parameters::Dma;
+use crate::registers::VoyagerDma;
+
+/// Bytes of a request: two lines.
+pub(super) const REQUEST: u64 = size_of::<VoyagerDma>() as u64;
+
+const _: () = assert!(REQUEST == 64);
+
+/// What the engine's reading side does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Idle,
+    /// Lines of the request still to be read from the cache (Reclaim).
+    Fetching(u32),
+    /// Control of a new request, or pages being brought in.
+    Preparing,
+    /// The next piece can be read when there is a buffer for it.
+    Ready,
+    /// So many lines of a piece are still to come.
+    Reading(u32),
+    /// All is read.
+    Read,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Transfer {
+    request: VoyagerDma,
+    to: Destination,
+    /// Bytes read.
+    read: u64,
+    message: Option<(u16, u32)>,
+}
+
+/// Pieces that are read ahead: one crosses the I-bus while the next is read.
+const BUFFERS: usize = 2;
+
+/// The unit that serves DMA requests, one after the other. It reads pieces of the block over the bus while
+/// earlier ones cross the I-bus, so that bus and link limit it.
+pub(super) struct DmaEngine {
+    pub ring: Ring,
+    pub producer: u32,
+    pub consumer: u32,
+    state: State,
+    transfer: Option<Transfer>,
+    /// Pieces that have been read, as packet data; the first may be crossing.
+    pieces: VecDeque<Vec<u8>>,
+    crossing: bool,
+    setup_cycles: u64,
+    page_in_cycles: u64,
+    packet_bytes: u64,
+}
+
+impl DmaEngine {
+    pub fn new(ring: Ring, dma: &Dma) -> DmaEngine {
+        DmaEngine {
+            ring,
+            producer: 0,
+            consumer: 0,
+            state: State::Idle,
+            transfer: None,
+            pieces: VecDeque::new(),
+            crossing: false,
+            setup_cycles: dma.setup.cycles(),
+            page_in_cycles: dma.page_in.cycles(),
+            packet_bytes: dma.packet_data.bytes(),
+        }
+    }
+
+    pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        match self.state {
+            State::Idle if self.consumer != self.producer => self.fetch(s, c),
+            State::Ready if self.pieces.len() < BUFFERS => self.read(s, c),
+            State::Read if self.pieces.is_empty() && s.txu_has_room() => self.notify(s),
+            _ => {}
+        }
+        if !self.crossing
+            && s.txu_has_room()
+            && let Some(piece) = self.pieces.front()
+        {
+            self.crossing = true;
+            c.at(s.cross(c.now, s.nes.transmit.cycles(), piece.len() as u64), NesEvent::Crossed.into());
+        }
+    }
+
+    /// Room in the TxU is all that the request's end waits for.
+    pub fn waits_to_notify(&self) -> bool {
+        self.state == State::Read
+    }
+
+    /// Turns to the next request.
+    fn fetch(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        if !s.reclaims() {
+            return self.begin(s, c);
+        }
+        let address = self.ring.slot(self.consumer);
+        let lines = (REQUEST / s.line_bytes) as u32;
+        for i in 0..lines {
+            let address = address + u64::from(i) * s.line_bytes;
+            let tag = Owner::DmaRead.tag();
+            c.bus(BusRequest { operation: BusOperation::Read, address, bytes: s.line_bytes as u32, tag });
+        }
+        self.state = State::Fetching(lines);
+    }
+
+    fn begin(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let mut bytes = [0; REQUEST as usize];
+        let address = self.ring.slot(self.consumer);
+        if s.reclaims() {
+            bytes.copy_from_slice(c.memory.slice(address, REQUEST as usize).expect("the ring is in SRAM"));
+        } else {
+            c.read_unsnooped(address, &mut bytes);
+        }
+        let request = VoyagerDma::from_bytes(&bytes);
+        let Some(to) = s.table.find(PROCESS_QUEUE, request.node) else {
+            c.wishes.fault = Some(format!("protection: no destination {} in the NES's table", request.node));
+            return;
+        };
+        let message = message_of(request.flags, &notice(&request));
+        stamp(c, message, Stage::Accept, c.now);
+        s.counters.dma_requests += 1;
+        self.transfer = Some(Transfer { request, to, read: 0, message });
+        self.prepare(s, c, self.setup_cycles);
+    }
+
+    fn prepare(&mut self, s: &Shared, c: &mut Context<'_, '_>, cycles: u64) {
+        self.state = State::Preparing;
+        c.at(s.clock.after(c.now, cycles), NesEvent::Prepared.into());
+    }
+
+    /// A request's control, or pages, are ready.
+    pub fn prepared(&mut self) {
+        let left = self.transfer.map_or(0, |t| t.request.bytes - t.read);
+        self.state = if left == 0 { State::Read } else { State::Ready };
+    }
+
+    /// The next piece: where it comes from and how long it is. Pieces end at multiples of their length in
+    /// the destination, so that they write whole lines there, and at the end of a page here.
+    fn next_piece(&self) -> (u64, u64) {
+        let t = self.transfer.as_ref().expect("a transfer is under way");
+        let (from, to) = (t.request.from + t.read, t.request.to + t.read);
+        let room = (self.packet_bytes - to % self.packet_bytes).min(PAGE_BYTES - from % PAGE_BYTES);
+        (from, room.min(t.request.bytes - t.read))
+    }
+
+    /// Reads the lines of the next piece.
+    fn read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let (from, bytes) = self.next_piece();
+        let Some(physical) = c.physical(from) else { return self.bring_in(from, s, c) };
+        let mut lines = 0;
+        let mut at = physical;
+        while at < physical + bytes {
+            let end = (at - at % s.line_bytes + s.line_bytes).min(physical + bytes);
+            let tag = Owner::DmaRead.tag();
+            c.bus(BusRequest { operation: BusOperation::Read, address: at, bytes: (end - at) as u32, tag });
+            lines += 1;
+            at = end;
+        }
+        self.state = State::Reading(lines);
+    }
+
+    fn bring_in(&mut self, from: u64, s: &mut Shared, c: &mut Context<'_, '_>) {
+        if !c.page_in(from, false) {
+            c.wishes.fault = Some(format!("the NES was told to read {from:#x}, which is not mapped"));
+            self.state = State::Idle;
+            return;
+        }
+        s.counters.pages_in += 1;
+        self.prepare(s, c, self.page_in_cycles);
+    }
+
+    pub fn line_read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        match self.state {
+            State::Fetching(1) => self.begin(s, c),
+            State::Fetching(left) => self.state = State::Fetching(left - 1),
+            State::Reading(1) => self.piece_read(c),
+            State::Reading(left) => self.state = State::Reading(left - 1),
+            _ => unreachable!("a line for nobody"),
+        }
+    }
+
+    fn piece_read(&mut self, c: &mut Context<'_, '_>) {
+        let (from, bytes) = self.next_piece();
+        let physical = c.physical(from).expect("it was there when it was asked for");
+        let t = self.transfer.as_mut().expect("a transfer is under way");
+        let mut data = (t.request.to + t.read).to_le_bytes().to_vec();
+        data.extend_from_slice(c.memory.slice(physical, bytes as usize).expect("a mapped page"));
+        self.pieces.push_back(data);
+        t.read += bytes;
+        self.state = if t.read == t.request.bytes { State::Read } else { State::Ready };
+    }
+
+    /// A piece has crossed the I-bus: it becomes a packet.
+    pub fn crossed(&mut self, s: &mut Shared) {
+        let data = self.pieces.pop_front().expect("a piece crosses");
+        let t = self.transfer.as_mut().expect("a transfer is under way");
+        self.crossing = false;
+        s.counters.dma_packets += 1;
+        s.counters.dma_bytes += data.len() as u64 - 8;
+        let bytes = packet_bytes(KIND_DMA, t.to.source, 0, &data);
+        push_packet(s, t.to.site, bytes, data.len() as u64, t.message);
+    }
+
+    /// The notice follows the block; the source may be reused.
+    fn notify(&mut self, s: &mut Shared) {
+        let transfer = self.transfer.take().expect("a transfer ends");
+        let data = notice(&transfer.request);
+        let bytes = packet_bytes(KIND_NOTICE, transfer.to.source, transfer.request.flags, &data);
+        push_packet(s, transfer.to.site, bytes, data.len() as u64, transfer.message);
+        self.consumer = self.consumer.wrapping_add(1);
+        self.state = State::Idle;
+    }
+}
+
+/// Data of the notice: a whole envelope whose `sender` is zero.
+fn notice(request: &VoyagerDma) -> Vec<u8> {
+    let mut data = Vec::with_capacity(40);
+    request.notice.iter().for_each(|w| data.extend_from_slice(&w.to_le_bytes()));
+    data.extend_from_slice(&0u64.to_le_bytes());
+    data.extend_from_slice(&request.receiver.to_le_bytes());
+    data
+}

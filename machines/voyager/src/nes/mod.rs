@@ -1,0 +1,410 @@
+//! The NES: control, SRAM rings, destination table, I-bus, and the units that send and receive.
+//!
+//! Timing: a message crosses the I-bus between SRAM and the TxU or RxU, 64 bits a bus clock, which both
+//! directions share; before that the control takes its cycles. The TxU holds a few packets and starts
+//! them as link and credits allow. Packets are received one after the other; what finds no room stays in
+//! the network, which then stops (ours, until the service processor's miss queue is there).
+
+mod dma;
+mod receive;
+mod table;
+mod transmit;
+
+use std::collections::VecDeque;
+
+use chasqui_abi::NiIdentification;
+use chasqui_engine::{Clock, Event, Packet, Payload, Time};
+use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
+use chasqui_network::{NodeEvent, NodePort};
+use chasqui_ni::{BusRequest, Context, NetworkInterface, Region, Reply};
+use chasqui_record::{MessageId, Stage};
+
+use crate::parameters::{Basic, Coherence, Dma, Mpi};
+use crate::{parameters, registers};
+use dma::DmaEngine;
+use receive::Receiver;
+use table::DestinationTable;
+use transmit::Transmitter;
+
+/// Bytes of a slot.
+const SLOT: u64 = registers::SLOT_BYTES;
+
+/// What an NES is made from.
+pub(crate) struct NesPlan {
+    pub nes: parameters::Nes,
+    pub basic: Basic,
+    pub dma: Dma,
+    pub mpi: Mpi,
+    /// The bus clock, which is also the NES's.
+    pub clock: Clock,
+    pub line_bytes: u64,
+    /// Physical address of its SRAM.
+    pub memory_base: u64,
+    /// Sites of the job.
+    pub sites: u32,
+    /// Its end of the network link.
+    pub port: NodePort,
+    /// From the start of a packet to the event at its first router.
+    pub first_hop: Time,
+}
+
+/// A ring of slots in SRAM.
+#[derive(Clone, Copy, Debug)]
+struct Ring {
+    base: u64,
+    slots: u32,
+    slot_bytes: u64,
+}
+
+impl Ring {
+    fn slot(&self, pointer: u32) -> u64 {
+        self.base + u64::from(pointer % self.slots) * self.slot_bytes
+    }
+
+    /// Whole pages that it takes.
+    fn bytes(&self) -> u64 {
+        (u64::from(self.slots) * self.slot_bytes).next_multiple_of(PAGE_BYTES)
+    }
+}
+
+/// The NES's own events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NesEvent {
+    /// A message has crossed the I-bus into the TxU.
+    Transmitted,
+    /// The TxU may start a packet.
+    Start,
+    /// A packet's tail has landed.
+    Landed,
+    /// A packet has crossed the I-bus from the RxU.
+    Received,
+    /// The DMA engine has prepared a request, or its pages.
+    Prepared,
+    /// A piece of a block has crossed the I-bus.
+    Crossed,
+    /// The pages that a received DMA packet goes to are there.
+    PagesIn,
+}
+
+const EVENTS: [NesEvent; 7] = [
+    NesEvent::Transmitted,
+    NesEvent::Start,
+    NesEvent::Landed,
+    NesEvent::Received,
+    NesEvent::Prepared,
+    NesEvent::Crossed,
+    NesEvent::PagesIn,
+];
+
+impl From<NesEvent> for Payload {
+    fn from(event: NesEvent) -> Payload {
+        [event as u64, 0]
+    }
+}
+
+impl From<Payload> for NesEvent {
+    fn from([a, _]: Payload) -> NesEvent {
+        EVENTS[a as usize]
+    }
+}
+
+/// Who asked for a bus transaction: the high bits of its tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    /// Lines of a slot to send (Reclaim).
+    Transmit,
+    /// Old lines of receive slots (Reclaim).
+    Reclaim,
+    /// Lines that the DMA reads.
+    DmaRead,
+    /// Lines that a received DMA packet writes.
+    DmaWrite,
+}
+
+const OWNERS: [Owner; 4] = [Owner::Transmit, Owner::Reclaim, Owner::DmaRead, Owner::DmaWrite];
+
+impl Owner {
+    fn tag(self) -> u64 {
+        self as u64
+    }
+
+    fn of(tag: u64) -> Owner {
+        OWNERS[tag as usize]
+    }
+}
+
+/// Counters.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counters {
+    transmitted: u64,
+    received: u64,
+    dma_requests: u64,
+    dma_packets: u64,
+    dma_bytes: u64,
+    ring_full_ps: u64,
+    pages_in: u64,
+}
+
+/// What every unit of the NES uses.
+struct Shared {
+    clock: Clock,
+    basic: Basic,
+    nes: parameters::Nes,
+    line_bytes: u64,
+    /// The I-bus is free from then on.
+    ibus_free: Time,
+    port: NodePort,
+    /// From the start of a packet to the event at its first router.
+    first_hop: Time,
+    table: DestinationTable,
+    /// Packets that wait for the link.
+    txu: VecDeque<Box<Packet>>,
+    /// A `Start` is scheduled for when the link is free.
+    start_scheduled: bool,
+    counters: Counters,
+}
+
+impl Shared {
+    fn reclaims(&self) -> bool {
+        self.basic.coherence == Coherence::Reclaim
+    }
+
+    /// When control of `cycles` and a crossing of the I-bus by `bytes` end, if they begin at `now`.
+    fn cross(&mut self, now: Time, cycles: u64, bytes: u64) -> Time {
+        let ready = self.clock.after(now, cycles);
+        let start = ready.max(self.ibus_free);
+        self.ibus_free = self.clock.after(start, bytes.div_ceil(self.nes.ibus_width.bytes()));
+        self.ibus_free
+    }
+
+    fn txu_has_room(&self) -> bool {
+        (self.txu.len() as u64) < self.nes.txu_packets
+    }
+
+    /// Hands packets of the TxU to the link while it takes them.
+    fn start(&mut self, c: &mut Context<'_, '_>) {
+        while let Some(packet) = self.txu.front() {
+            match self.port.can_send(c.now, packet.priority) {
+                Ok(()) => {}
+                Err(chasqui_network::Blocked::LinkBusy { until }) => {
+                    if !self.start_scheduled {
+                        self.start_scheduled = true;
+                        c.at(until, NesEvent::Start.into());
+                    }
+                    return;
+                }
+                Err(chasqui_network::Blocked::NoCredit) => return,
+            }
+            let packet = self.txu.pop_front().expect("just looked");
+            let message = packet.message;
+            let sent = self.port.send(c.now, packet, c.out);
+            stamp(c, message, Stage::Inject, sent.head);
+        }
+    }
+}
+
+/// Stamps a stage of the message that a packet belongs to.
+fn stamp(c: &mut Context<'_, '_>, message: Option<(u16, u32)>, stage: Stage, at: Time) {
+    if let Some((source, sequence)) = message {
+        c.recorder.stamp(MessageId { source, sequence }, stage, at.0);
+    }
+}
+
+/// The NES of a site.
+pub(crate) struct Nes {
+    shared: Shared,
+    transmitter: Transmitter,
+    receiver: Receiver,
+    dma: DmaEngine,
+    memory: std::ops::Range<u64>,
+    eager_bytes: u64,
+}
+
+impl Nes {
+    pub fn new(plan: NesPlan) -> Nes {
+        let slots = plan.basic.slots as u32;
+        let transmit = Ring { base: plan.memory_base, slots, slot_bytes: SLOT };
+        let receive = Ring { base: transmit.base + transmit.bytes(), ..transmit };
+        let requests = Ring {
+            base: receive.base + receive.bytes(),
+            slots: plan.dma.requests as u32,
+            slot_bytes: dma::REQUEST,
+        };
+        Nes {
+            memory: plan.memory_base..requests.base + requests.bytes(),
+            eager_bytes: plan.mpi.eager.bytes(),
+            transmitter: Transmitter::new(transmit),
+            receiver: Receiver::new(receive, plan.dma.page_in.cycles()),
+            dma: DmaEngine::new(requests, &plan.dma),
+            shared: Shared {
+                clock: plan.clock,
+                table: DestinationTable::identity(plan.port.node(), plan.sites),
+                basic: plan.basic,
+                nes: plan.nes,
+                line_bytes: plan.line_bytes,
+                ibus_free: Time::ZERO,
+                port: plan.port,
+                first_hop: plan.first_hop,
+                txu: VecDeque::new(),
+                start_scheduled: false,
+                counters: Counters::default(),
+            },
+        }
+    }
+
+    /// Bytes of SRAM that the processor can reach.
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory.end - self.memory.start
+    }
+
+    /// The units look for work: a packet left the TxU, or a message is there to be sent.
+    fn go_on(&mut self, c: &mut Context<'_, '_>) {
+        self.shared.start(c);
+        self.transmitter.go_on(&mut self.shared, c);
+        self.dma.go_on(&mut self.shared, c);
+        // What they put into the TxU may start at once.
+        self.shared.start(c);
+    }
+}
+
+impl NetworkInterface for Nes {
+    fn identify(&self, page: &mut NiIdentification) {
+        page.device = registers::DEVICE as u32;
+        page.settings[registers::SETTING_VARIANT as usize] = u64::from(self.shared.reclaims());
+        page.settings[registers::SETTING_SLOTS as usize] = u64::from(self.transmitter.ring.slots);
+        page.settings[registers::SETTING_REQUESTS as usize] = u64::from(self.dma.ring.slots);
+        page.settings[registers::SETTING_EAGER_BYTES as usize] = self.eager_bytes;
+    }
+
+    fn regions(&self) -> Vec<Region> {
+        let ring = |r: &Ring| Region { physical: r.base, bytes: r.bytes() };
+        vec![
+            Region { physical: DEVICE_BASE, bytes: PAGE_BYTES },
+            ring(&self.transmitter.ring),
+            ring(&self.receiver.ring),
+            ring(&self.dma.ring),
+        ]
+    }
+
+    fn read(&mut self, _: &mut Context<'_, '_>, address: u64, _: u32) -> Reply {
+        let value = match address {
+            registers::TRANSMIT_CONSUMER => self.transmitter.consumer,
+            registers::RECEIVE_PRODUCER => self.receiver.producer,
+            registers::DMA_CONSUMER => self.dma.consumer,
+            _ => 0,
+        };
+        let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
+        Reply { value: u64::from(value), latency, repeatable: true }
+    }
+
+    fn write(&mut self, c: &mut Context<'_, '_>, address: u64, _: u32, value: u64) {
+        match address {
+            registers::TRANSMIT_PRODUCER => {
+                self.transmitter.producer = value as u32;
+                self.transmitter.go_on(&mut self.shared, c);
+            }
+            registers::RECEIVE_CONSUMER => self.receiver.release(value as u32, &mut self.shared, c),
+            registers::DMA_PRODUCER => {
+                self.dma.producer = value as u32;
+                self.dma.go_on(&mut self.shared, c);
+            }
+            _ => {}
+        }
+    }
+
+    fn event(&mut self, c: &mut Context<'_, '_>, payload: Payload) {
+        match payload.into() {
+            NesEvent::Transmitted => self.transmitter.transmitted(&mut self.shared, c),
+            NesEvent::Start => self.shared.start_scheduled = false,
+            NesEvent::Landed => self.receiver.landed(&mut self.shared, c),
+            NesEvent::Received => self.receiver.received(&mut self.shared, c),
+            NesEvent::PagesIn => self.receiver.pages_in(&mut self.shared, c),
+            NesEvent::Prepared => self.dma.prepared(),
+            NesEvent::Crossed => self.dma.crossed(&mut self.shared),
+        }
+        self.go_on(c);
+    }
+
+    fn network(&mut self, c: &mut Context<'_, '_>, event: Event, packet: Option<Box<Packet>>) {
+        match event.payload.into() {
+            NodeEvent::Packet { tail, priority, .. } => {
+                let packet = packet.expect("a packet event brings a packet");
+                self.shared.port.arrive(priority, tail);
+                stamp(c, packet.message, Stage::Arrive, c.now);
+                self.receiver.arriving.push_back(packet);
+                c.at(tail, NesEvent::Landed.into());
+            }
+            NodeEvent::Credit { priority } => {
+                self.shared.port.receive_credit(priority);
+                self.go_on(c);
+            }
+        }
+    }
+
+    fn bus_granted(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
+        if Owner::of(request.tag) == Owner::DmaWrite {
+            self.receiver.write_granted(request, c);
+        }
+    }
+
+    fn bus_done(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
+        match Owner::of(request.tag) {
+            Owner::Transmit => self.transmitter.line_read(&mut self.shared, c),
+            Owner::Reclaim => {}
+            Owner::DmaRead => self.dma.line_read(&mut self.shared, c),
+            Owner::DmaWrite => self.receiver.line_written(&mut self.shared, c),
+        }
+        self.go_on(c);
+    }
+
+    fn memory_latency(&self, address: u64) -> Option<Time> {
+        let latency = self.shared.clock.edge(self.shared.nes.sram_access.cycles());
+        self.memory.contains(&address).then_some(latency)
+    }
+
+    /// These move pointers that the processor reads, or ask for the bus.
+    fn observable(&self, payload: Payload) -> bool {
+        match payload.into() {
+            NesEvent::Landed => false,
+            NesEvent::Start => self.dma.waits_to_notify(),
+            _ => true,
+        }
+    }
+
+    fn observable_network(&self, event: &Event) -> bool {
+        matches!(event.payload.into(), NodeEvent::Credit { .. }) && self.dma.waits_to_notify()
+    }
+
+    /// A store of a pointer starts a message on its way, or makes room for a packet whose credit goes back;
+    /// either takes control cycles first.
+    fn output_latency(&self) -> Time {
+        let s = &self.shared;
+        let packet = s.clock.edge(s.nes.transmit.cycles() + 1) + s.first_hop;
+        let credit = s.clock.edge(s.nes.receive.cycles()) + s.port.link().latency();
+        if self.receiver.is_full() { packet.min(credit) } else { packet }
+    }
+
+    /// Packets and credits start control that takes cycles before anything else happens.
+    fn input_latency(&self) -> Time {
+        let s = &self.shared;
+        s.clock.edge(s.nes.transmit.cycles().min(s.nes.receive.cycles()))
+    }
+
+    fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
+        let c = &self.shared.counters;
+        visit("transmitted", "messages", "Basic messages sent", c.transmitted);
+        visit("received", "messages", "Basic messages and notices received", c.received);
+        visit("dma_requests", "requests", "DMA requests served", c.dma_requests);
+        visit("dma_packets", "packets", "Packets that the DMA sent", c.dma_packets);
+        visit("dma_bytes", "bytes", "Data that the DMA sent", c.dma_bytes);
+        visit("pages_in", "pages", "Pages that the operating system had to bring in for DMA", c.pages_in);
+        visit(
+            "ring_full_ps",
+            "ps",
+            "Time for which a packet waited for room in the receive ring",
+            c.ring_full_ps,
+        );
+        let link = self.shared.port.statistics();
+        link.visit(&mut |name, unit, doc, value| visit(&format!("link.{name}"), unit, doc, value));
+    }
+}

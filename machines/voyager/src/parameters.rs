@@ -1,0 +1,77 @@
+//! The machine's parameters.
+
+use chasqui_config::{Bytes, Count, Cycles};
+
+chasqui_config::choice! {
+    /// How cached message data are kept coherent with the NES's SRAM.
+    pub enum Coherence {
+        /// Software flushes the lines that it wrote or read.
+        Flush = "flush",
+        /// The NES takes the lines from the cache when the pointer moves, and drops old receive lines.
+        Reclaim = "reclaim",
+    }
+}
+
+chasqui_config::parameters! {
+    /// The Network Endpoint Subsystem: control, SRAM, I-bus. Cycles are bus clocks.
+    pub struct Nes {
+        /// Sites.
+        sites: Count = 4096, range 1 ..= 65536, source "ours: fat trees of any size";
+        /// Uncached access to a pointer: from the end of the address tenure to the data.
+        pointer_access: Cycles = 2, range 0 ..= 1000, source "assumption: NESCtrl register behind the bus interface";
+        /// Access of the processor to SRAM: from the end of the address tenure to the first beat.
+        sram_access: Cycles = 2, range 0 ..= 1000, source "assumption: dual-ported SRAM at the bus clock";
+        /// Control of a message on its way out: pointers, destination table, TxU.
+        transmit: Cycles = 5, range 0 ..= 1000, source "assumption";
+        /// Control of a message on its way in: RxU, queue look-up, pointers.
+        receive: Cycles = 5, range 0 ..= 1000, source "assumption";
+        /// Width of the I-bus.
+        ibus_width: Bytes = "8 B", range "1 B" ..= "64 B", source "StarT-Voyager, section 3";
+        /// Packets that the TxU holds.
+        txu_packets: Count = 2, range 1 ..= 64, source "assumption: one going out, one coming in";
+        /// Bytes of a packet beside its data: header with route, destination queue, source and length; CRC.
+        packet_overhead: Bytes = "12 B", range "4 B" ..= "64 B", source "assumption: 8 bytes of header, 4 of CRC";
+    }
+}
+
+chasqui_config::parameters! {
+    /// Basic queues.
+    pub struct Basic {
+        /// How cached message data are kept coherent.
+        coherence: Coherence = "flush", source "ours: the simpler variant is the default";
+        /// Slots of a ring, a power of two.
+        slots: Count = 32, range 2 ..= 4096, source "assumption: 16 pairs of rings in 96 KB of SRAM";
+    }
+}
+
+chasqui_config::parameters! {
+    /// DMA. Cycles are bus clocks.
+    pub struct Dma {
+        /// Requests that the ring holds, a power of two.
+        requests: Count = 8, range 2 ..= 4096, source "assumption";
+        /// Control of a request.
+        setup: Cycles = 10, range 0 ..= 10000, source "assumption";
+        /// Data of a packet.
+        packet_data: Bytes = "64 B", range "8 B" ..= "80 B", source "assumption: two lines, and the address, in an Arctic packet";
+        /// A page that the operating system must bring in first.
+        page_in: Cycles = 500, range 0 ..= 1000000, source "assumption: an interrupt and a page fault of the application processor";
+    }
+}
+
+chasqui_config::parameters! {
+    /// Choices of the MPI device.
+    pub struct Mpi {
+        /// Longest message sent through Basic queues; longer ones by rendezvous and DMA.
+        eager: Bytes = "1 KiB", range "48 B" ..= "2 KiB", source "assumption: about where the DMA's fixed cost is repaid";
+    }
+}
+
+impl Basic {
+    /// What does not fit, in words.
+    pub fn mistakes(&self) -> Vec<String> {
+        let power = |name: &str, value: u64| {
+            (!value.is_power_of_two()).then(|| format!("{name}: {value} is not a power of two"))
+        };
+        power("voyager.basic.slots", self.slots).into_iter().collect()
+    }
+}
