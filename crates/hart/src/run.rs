@@ -395,7 +395,9 @@ macro_rules! fast {
                             $now += at - at!();
                             if $s.must_leave($b, $now, $deadline) {
                                 let exit = $s.leave($b, index($first, $ip), at, Halt::Bus);
-                                $s.fetched = $s.lines_before(line) + 1;
+                                // SAFETY: a fetch is never the last entry.
+                                let more = unsafe { (*$ip).code } == Code::Fetch;
+                                $s.fetched = if more { 1 } else { FETCHED };
                                 return exit;
                             }
                         }

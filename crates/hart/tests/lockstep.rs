@@ -109,8 +109,7 @@ fn setup(random: &mut Random) -> (Options, Setup) {
     let pages: Vec<_> = virtual_pages.map(|v| (v, page())).collect();
     let pc = CODE + random.below(PAGE_BYTES / 2) * 2;
     let window = WINDOW + random.below((2 * PAGE_BYTES - options.window_bytes) / 8) * 8;
-    let contents =
-        vec![(pc, generate(&options, random)), (window, initial_window(&options, random))];
+    let contents = vec![(pc, generate(&options, random)), (window, initial_window(&options, random))];
     let state = initial_state(&options, pc, window, random);
     let setup = Setup {
         port: port(random),
