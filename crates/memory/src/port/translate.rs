@@ -57,10 +57,15 @@ impl Port {
         let tlb = if access == Access::Execute { &self.itlb } else { &self.dtlb };
         let found = tlb.find(page);
         let t = match found {
-            Some(t) => t,
-            None if self.timed => self.walk(page, access, cycles)?,
-            None => self.untimed_walk(page, access)?,
+            Some(t) => Ok(t),
+            None if self.timed => self.walk(page, access, cycles),
+            None => self.untimed_walk(page, access),
         };
+        // A fault names the address, not only its page.
+        let t = t.map_err(|stop| match stop {
+            Stop::Fault(Fault::Page { .. }) => Stop::Fault(Fault::Page { address: va, access }),
+            other => other,
+        })?;
         if t.permissions & access.bit() == 0 {
             return Err(Stop::Fault(Fault::Page { address: va, access }));
         }
