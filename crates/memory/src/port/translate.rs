@@ -54,7 +54,7 @@ impl Port {
         cycles: &mut u64,
     ) -> Result<(u64, u64), Stop> {
         let page = va & !(PAGE_BYTES - 1);
-        let tlb = if access == Access::Execute { &self.itlb } else { &self.dtlb };
+        let tlb = if access == Access::Execute { &mut self.itlb } else { &mut self.dtlb };
         let found = tlb.find(page);
         let t = match found {
             Some(t) => Ok(t),
