@@ -76,7 +76,10 @@ impl Tlb {
     /// When that does not make a power of two of sets.
     pub fn new(entries: u32, ways: u32) -> Tlb {
         let sets = entries / ways;
-        assert!(sets.is_power_of_two() && entries % ways == 0 && ways <= 255, "TLB of {entries}/{ways}");
+        assert!(
+            sets.is_power_of_two() && entries.is_multiple_of(ways) && ways <= 255,
+            "TLB of {entries}/{ways}"
+        );
         Tlb {
             entries: vec![EMPTY; entries as usize],
             next: vec![0; sets as usize],
@@ -87,7 +90,7 @@ impl Tlb {
     }
 
     fn set(&self, page: u64) -> usize {
-        (page / PAGE_BYTES & self.set_mask) as usize
+        ((page / PAGE_BYTES) & self.set_mask) as usize
     }
 
     /// The translation of the page at `page`.

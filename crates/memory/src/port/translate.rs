@@ -77,7 +77,10 @@ impl Port {
         let canonical = (page as i64) << 25 >> 25 == page as i64;
         let start = Walk { page, level: 2, table: self.root };
         let mut walk = self.walk.filter(|w| w.page == page).unwrap_or(start);
-        while canonical {
+        if !canonical {
+            return Err(fault);
+        }
+        loop {
             let entry_address = walk.table + (page >> (12 + 9 * walk.level) & 511) * 8;
             self.walk = Some(walk);
             self.walker_load(entry_address, cycles)?;
