@@ -107,6 +107,12 @@ impl Tlb {
         Some(self.entries[first + way])
     }
 
+    /// The same, leaving no trace.
+    pub fn peek(&self, page: u64) -> Option<Translation> {
+        let first = self.set(page) * self.ways;
+        self.entries[first..first + self.ways].iter().find(|e| e.virtual_page == page).copied()
+    }
+
     /// Adds a translation; returns the one that had to go.
     pub fn insert(&mut self, translation: Translation) -> Option<Translation> {
         let set = self.set(translation.virtual_page);
