@@ -48,7 +48,9 @@ struct communicator {
     struct attribute *attributes;
     struct info *info;
     char *name; /* Null: none set. */
+    uint64_t spare[4];
 };
+_Static_assert(sizeof(struct communicator) == 128, "an index into chq_comms is a shift");
 
 /* predefined handles: 0x100 null, 0x101 world, 0x102 self. */
 extern struct communicator chq_comms[3];

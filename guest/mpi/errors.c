@@ -19,9 +19,12 @@ static void print(const struct line *line) { chq_platform_write(2, line->text, l
 _Noreturn void chq_die(const char *text)
 {
     struct line line = {.length = 0};
-    line_add(&line, "rank ");
-    line_add_number(&line, chq.ni ? (long)chq.ni->rank : -1);
-    line_add(&line, ": MPI: ");
+    if (chq.ni) {
+        line_add(&line, "rank ");
+        line_add_number(&line, (long)chq.ni->rank);
+        line_add(&line, ": ");
+    }
+    line_add(&line, "MPI: ");
     line_add(&line, text);
     line_add(&line, "\n");
     print(&line);

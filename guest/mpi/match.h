@@ -68,6 +68,19 @@ static inline uint64_t match_widen(uint64_t key, int pattern)
     return key;
 }
 
+/* The bits of a key that `pattern` leaves to match. */
+static inline uint64_t match_mask(int pattern)
+{
+    return ~((pattern & PATTERN_ANY_SOURCE ? (uint64_t)MATCH_ANY_SOURCE << 48 : 0) |
+             (pattern & PATTERN_ANY_TAG ? (uint64_t)UINT32_MAX : 0));
+}
+
+/* The pattern of wildcards in a receive's key. */
+static inline int match_key_pattern(uint64_t key)
+{
+    return ((key >> 48) == MATCH_ANY_SOURCE) << 1 | ((uint32_t)key == (uint32_t)MPI_ANY_TAG);
+}
+
 static inline struct match_node **match_bucket(struct match_table *table, uint64_t key)
 {
     /* Fibonacci hashing (Knuth, TAOCP 3, 6.4): the high bits of the product depend on all of the

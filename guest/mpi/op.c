@@ -18,7 +18,7 @@ int chq_op_check(const struct op *op, const struct datatype *type)
 {
     if (op->valid != OP_VALID)
         return chq_reason(MPI_ERR_OP, "not an operator for reductions");
-    if (!op->function && !chq_op_builtin(op->number, type->class, NULL, NULL, 0))
+    if (!op->function && !chq_op_is_defined(op->number, type->class))
         return chq_reason(MPI_ERR_OP, "the operator is not defined for the datatype");
     return MPI_SUCCESS;
 }

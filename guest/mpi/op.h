@@ -34,7 +34,8 @@ int chq_op_check(const struct op *op, const struct datatype *type);
 /* inout = in op inout, element by element: `in` is the contribution of the lower ranks. */
 void chq_op_apply(const struct op *op, const void *in, void *inout, size_t count, struct datatype *type);
 
-/* op_builtin.c. False: the operator isn't defined for the class. `count` 0 only asks. */
-bool chq_op_builtin(unsigned number, enum type_class class, const void *in, void *inout, size_t count);
+/* op_builtin.c. Predefined operators, by number and enum type_class. */
+bool chq_op_is_defined(unsigned number, unsigned class);
+void chq_op_builtin(unsigned number, unsigned class, const void *in, void *inout, size_t count);
 
 #endif

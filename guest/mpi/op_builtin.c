@@ -180,42 +180,81 @@ PAIR(pair_long_double_int, long double, int)
 PAIR(pair_float_float, float, float)
 PAIR(pair_double_double, double, double)
 
-bool chq_op_builtin(unsigned number, enum type_class class, const void *in, void *inout, size_t count)
-{
-#define CLASS(name, function)                                                                      \
-    case name:                                                                                     \
-        return function(number, in, inout, count)
-    switch (class) {
-        CLASS(CLASS_DOUBLE, real_double);
-        CLASS(CLASS_INT32, int32);
-        CLASS(CLASS_INT64, int64);
-        CLASS(CLASS_FLOAT, real_float);
-        CLASS(CLASS_INT8, int8);
-        CLASS(CLASS_UINT8, uint8);
-        CLASS(CLASS_INT16, int16);
-        CLASS(CLASS_UINT16, uint16);
-        CLASS(CLASS_UINT32, uint32);
-        CLASS(CLASS_UINT64, uint64);
-        CLASS(CLASS_INT128, int128s);
-        CLASS(CLASS_LONG_DOUBLE, real_long_double);
-        CLASS(CLASS_COMPLEX_FLOAT, complex_float);
-        CLASS(CLASS_COMPLEX_DOUBLE, complex_double);
-        CLASS(CLASS_COMPLEX_LONG_DOUBLE, complex_long_double);
-        CLASS(CLASS_LOGICAL8, logical8);
-        CLASS(CLASS_LOGICAL16, logical16);
-        CLASS(CLASS_LOGICAL32, logical32);
-        CLASS(CLASS_LOGICAL64, logical64);
-        CLASS(CLASS_BYTE, byte);
-        CLASS(CLASS_PAIR_FLOAT_INT, pair_float_int);
-        CLASS(CLASS_PAIR_DOUBLE_INT, pair_double_int);
-        CLASS(CLASS_PAIR_LONG_INT, pair_long_int);
-        CLASS(CLASS_PAIR_INT_INT, pair_int_int);
-        CLASS(CLASS_PAIR_SHORT_INT, pair_short_int);
-        CLASS(CLASS_PAIR_LONG_DOUBLE_INT, pair_long_double_int);
-        CLASS(CLASS_PAIR_FLOAT_FLOAT, pair_float_float);
-        CLASS(CLASS_PAIR_DOUBLE_DOUBLE, pair_double_double);
-    default:
-        return false;
+typedef bool class_function(unsigned number, const void *in, void *inout, size_t count);
+
+/* The functions take pointers to their own type; called through one type, they are cast once, here. */
+#define WRAP(function, type)                                                                       \
+    static bool any_##function(unsigned number, const void *in, void *inout, size_t count)         \
+    {                                                                                              \
+        return function(number, (const type *)in, (type *)inout, count);                           \
     }
-#undef CLASS
+WRAP(int8, int8_t)
+WRAP(uint8, uint8_t)
+WRAP(int16, int16_t)
+WRAP(uint16, uint16_t)
+WRAP(int32, int32_t)
+WRAP(uint32, uint32_t)
+WRAP(int64, int64_t)
+WRAP(uint64, uint64_t)
+WRAP(int128s, int128)
+WRAP(real_float, float)
+WRAP(real_double, double)
+WRAP(real_long_double, long double)
+WRAP(complex_float, float)
+WRAP(complex_double, double)
+WRAP(complex_long_double, long double)
+WRAP(logical8, uint8_t)
+WRAP(logical16, uint16_t)
+WRAP(logical32, uint32_t)
+WRAP(logical64, uint64_t)
+WRAP(byte, uint8_t)
+
+#define BIT(number) (1u << (number))
+#define ARITHMETIC (BIT(NUMBER_SUM) | BIT(NUMBER_PROD))
+#define ORDER (BIT(NUMBER_MIN) | BIT(NUMBER_MAX))
+#define LOGIC (BIT(NUMBER_LAND) | BIT(NUMBER_LOR) | BIT(NUMBER_LXOR))
+#define BITWISE (BIT(NUMBER_BAND) | BIT(NUMBER_BOR) | BIT(NUMBER_BXOR))
+#define LOCATION (BIT(NUMBER_MINLOC) | BIT(NUMBER_MAXLOC))
+#define WHOLE (ARITHMETIC | ORDER | LOGIC | BITWISE)
+#define FLOATING (ARITHMETIC | ORDER | BIT(NUMBER_LAND) | BIT(NUMBER_LOR))
+
+static const struct {
+    class_function *apply;
+    unsigned numbers; /* Operators that are defined. */
+} classes[] = {
+    [CLASS_INT8] = {any_int8, WHOLE},
+    [CLASS_UINT8] = {any_uint8, WHOLE},
+    [CLASS_INT16] = {any_int16, WHOLE},
+    [CLASS_UINT16] = {any_uint16, WHOLE},
+    [CLASS_INT32] = {any_int32, WHOLE},
+    [CLASS_UINT32] = {any_uint32, WHOLE},
+    [CLASS_INT64] = {any_int64, WHOLE},
+    [CLASS_UINT64] = {any_uint64, WHOLE},
+    [CLASS_INT128] = {any_int128s, WHOLE},
+    [CLASS_FLOAT] = {any_real_float, FLOATING},
+    [CLASS_DOUBLE] = {any_real_double, FLOATING},
+    [CLASS_LONG_DOUBLE] = {any_real_long_double, FLOATING},
+    [CLASS_COMPLEX_FLOAT] = {any_complex_float, ARITHMETIC},
+    [CLASS_COMPLEX_DOUBLE] = {any_complex_double, ARITHMETIC},
+    [CLASS_COMPLEX_LONG_DOUBLE] = {any_complex_long_double, ARITHMETIC},
+    [CLASS_LOGICAL8] = {any_logical8, LOGIC},
+    [CLASS_LOGICAL16] = {any_logical16, LOGIC},
+    [CLASS_LOGICAL32] = {any_logical32, LOGIC},
+    [CLASS_LOGICAL64] = {any_logical64, LOGIC},
+    [CLASS_BYTE] = {any_byte, BITWISE},
+    [CLASS_PAIR_FLOAT_INT] = {pair_float_int, LOCATION},
+    [CLASS_PAIR_DOUBLE_INT] = {pair_double_int, LOCATION},
+    [CLASS_PAIR_LONG_INT] = {pair_long_int, LOCATION},
+    [CLASS_PAIR_INT_INT] = {pair_int_int, LOCATION},
+    [CLASS_PAIR_SHORT_INT] = {pair_short_int, LOCATION},
+    [CLASS_PAIR_LONG_DOUBLE_INT] = {pair_long_double_int, LOCATION},
+    [CLASS_PAIR_FLOAT_FLOAT] = {pair_float_float, LOCATION},
+    [CLASS_PAIR_DOUBLE_DOUBLE] = {pair_double_double, LOCATION},
+};
+
+bool chq_op_is_defined(unsigned number, unsigned class) { return classes[class].numbers >> number & 1; }
+
+void chq_op_builtin(unsigned number, unsigned class, const void *in, void *inout, size_t count)
+{
+    classes[class].apply(number, in, inout, count);
 }

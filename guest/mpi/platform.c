@@ -1,6 +1,8 @@
 /* Raw system calls of RISC-V Linux (asm-generic numbers). */
 #include "mpi/platform.h"
 
+#include "mpi/mark.h"
+
 #if defined(__riscv)
 
 enum { CALL_OPENAT = 56, CALL_WRITE = 64, CALL_EXIT_GROUP = 94, CALL_UNAME = 160, CALL_MMAP = 222 };
@@ -57,6 +59,8 @@ void chq_platform_write(int fd, const void *text, size_t bytes)
 
 _Noreturn void chq_platform_exit(int status)
 {
+    /* The whole job ends with this process. */
+    CHQ_MARK_NAME(CHASQUI_MARK_ABORT, (long)status);
     for (;;)
         system_call(CALL_EXIT_GROUP, status, 0, 0, 0, 0, 0);
 }

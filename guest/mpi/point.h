@@ -24,7 +24,7 @@ void chq_unexpected_free(struct unexpected *message);
 
 /* arrive.c. The message has met its receive, which is in no table any more. */
 void chq_matched(struct request *request, const struct chasqui_envelope *envelope, const void *payload);
-/* Puts packed data where the receive wants it; `payload` null: take it from the device. */
+/* Completes a receive: puts packed data where the receive wants it; `payload` null: take it from the device. */
 void chq_deliver(struct request *request, const void *payload, size_t bytes);
 
 /* queue.c. Sends now if the device has room and nothing to that destination waits, else in order
@@ -55,6 +55,8 @@ void chq_receive_start(struct request *request, void *buffer, size_t count, stru
                        int source, int tag, struct communicator *comm, int context);
 int chq_receive_check(const void *buffer, int count, const struct datatype *type, int source, int tag,
                       const struct communicator *comm);
+/* Joins the table of posted receives. */
+void chq_receive_file(struct request *request, uint64_t key, int pattern);
 /* Takes the request out of the posted receives. */
 void chq_receive_unpost(struct request *request);
 

@@ -129,6 +129,7 @@ static int receive_message(struct request *request, void *buffer, int count, MPI
         request->count = (size_t)count;
         if (!type_is_dense(type)) {
             request->type = type;
+            request->ends = true;
             type_retain(type);
         }
         MARK_POST(request);

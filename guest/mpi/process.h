@@ -12,6 +12,7 @@
 #include "mpi/platform.h"
 
 struct request;
+struct request;
 struct send_queue;
 struct transfer;
 struct unexpected;
@@ -42,6 +43,7 @@ struct chq_process {
     uint32_t posted_any_wild;       /* Of them, with any wildcard. */
     uint32_t unexpected_patterns;   /* Bit p: unexpected messages are filed under pattern p. */
     uint64_t stamp;                 /* Order of the last receive posted. */
+    struct request *lone; /* The only posted receive: it needs no table. Then the table is empty. */
     struct match_table posted;
     struct match_table unexpected;
     struct pool requests;

@@ -37,18 +37,39 @@ static __attribute__((noinline)) bool take_unexpected(struct request *request, u
     return true;
 }
 
-/* Meets a waiting message, or joins the posted receives. */
-static inline void post(struct request *request, uint64_t key, int pattern)
+static void file(struct request *request, uint64_t key, int pattern)
 {
-    MARK_POST(request);
-    if (unlikely(chq.unexpected_count) && take_unexpected(request, key, pattern))
-        return;
     request->stamp = ++chq.stamp;
-    request->posted = true;
     match_append(&chq.posted, &request->node, key);
     if (pattern) {
         chq.posted_wild[pattern]++;
         chq.posted_any_wild++;
+    }
+}
+
+void chq_receive_file(struct request *request, uint64_t key, int pattern)
+{
+    struct request *lone = chq.lone;
+    if (lone) {
+        chq.lone = NULL;
+        file(lone, lone->node.key, match_key_pattern(lone->node.key));
+    }
+    file(request, key, pattern);
+}
+
+/* Meets a waiting message, or joins the posted receives. */
+static inline __attribute__((always_inline)) void post(struct request *request, uint64_t key, int pattern)
+{
+    MARK_POST(request);
+    if (unlikely(chq.unexpected_count) && take_unexpected(request, key, pattern))
+        return;
+    request->posted = true;
+    if (likely(!chq.lone && !chq.posted.keys)) {
+        request->node.key = key;
+        request->mask = match_mask(pattern);
+        chq.lone = request;
+    } else {
+        chq_receive_file(request, key, pattern);
     }
 }
 
@@ -71,6 +92,7 @@ void chq_receive_start(struct request *request, void *buffer, size_t count, stru
             request->buffer = (char *)buffer + type->true_lb;
         } else {
             request->type = type;
+            request->ends = true;
             type_retain(type);
         }
     }
@@ -80,14 +102,17 @@ void chq_receive_start(struct request *request, void *buffer, size_t count, stru
 
 void chq_receive_unpost(struct request *request)
 {
-    uint64_t key = request->node.key;
-    int pattern = ((key >> 48) == MATCH_ANY_SOURCE) << 1 | ((uint32_t)key == (uint32_t)MPI_ANY_TAG);
+    int pattern = match_key_pattern(request->node.key);
+    request->posted = false;
+    if (chq.lone == request) {
+        chq.lone = NULL;
+        return;
+    }
     chq_match_remove(&chq.posted, &request->node);
     if (pattern) {
         chq.posted_wild[pattern]--;
         chq.posted_any_wild--;
     }
-    request->posted = false;
 }
 
 /* Arguments of the short path: valid, dense, no wildcard. */
@@ -98,7 +123,7 @@ static inline bool receive_is_short(const void *buffer, int count, const struct 
            (uint32_t)source < (uint32_t)comm->size && (count | tag) >= 0 && buffer != NULL;
 }
 
-static inline void start_short(struct request *request, void *buffer, int count, const struct datatype *type,
+static inline __attribute__((always_inline)) void start_short(struct request *request, void *buffer, int count, const struct datatype *type,
                                int source, int tag, struct communicator *comm)
 {
     request->comm = comm;
@@ -117,6 +142,29 @@ static __attribute__((noinline)) int start_general(struct request *request, void
     return error;
 }
 
+/* chq_request_spin, without the call. */
+static inline __attribute__((always_inline)) void request_spin(struct request *request)
+{
+    MARK_BLOCKED(request);
+    do
+        chq_progress();
+    while (!request->complete);
+    MARK_UNBLOCKED();
+}
+
+static inline void status_of_receive(const struct request *request, MPI_Status *status)
+{
+    if (unlikely(request->source == MATCH_ANY_SOURCE || request->comm->world)) {
+        chq_status_of(request, status);
+        return;
+    }
+    status->MPI_SOURCE = (int)request->source;
+    status->MPI_TAG = request->tag;
+    uint64_t length = request->got;
+    __builtin_memcpy(&status->MPI_internal[0], &length, sizeof length);
+    status->MPI_internal[2] = false;
+}
+
 int PMPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
               MPI_Status *status)
 {
@@ -131,9 +179,10 @@ int PMPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, 
     else
         error = start_general(&request, buf, count, type, source, tag, c);
     if (likely(error == MPI_SUCCESS)) {
-        request_wait(&request);
+        if (!request.complete)
+            request_spin(&request);
         if (status)
-            chq_status_of(&request, status);
+            status_of_receive(&request, status);
         error = request.error;
         MARK_DONE(&request);
     }

@@ -33,6 +33,7 @@ void chq_rendezvous_accept(struct request *request, const struct chasqui_envelop
     void *landing = request->buffer;
     if (request->type && bytes > 0) {
         request->packed = chq_malloc(bytes);
+        request->ends = true;
         landing = request->packed;
     }
     request->from = landing;

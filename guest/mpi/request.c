@@ -32,6 +32,7 @@ void chq_request_end(struct request *request)
     if (request->type)
         chq_type_release(request->type);
     request->type = NULL;
+    request->ends = false;
     request->complete = true;
     if (request->freed) {
         if (request->kind == REQUEST_SEND)
@@ -72,7 +73,7 @@ int chq_request_finish(MPI_Request *handle, struct request *request, MPI_Status 
         else
             chq_status_of(request, status);
     }
-    if (receive && !inactive)
+    if (receive && !inactive && request->source != MATCH_ANY_SOURCE)
         MARK_DONE(request);
     if (request->persistent) {
         request->active = false;
@@ -92,7 +93,7 @@ int PMPI_Request_free(MPI_Request *request)
     if (r->complete) {
         chq_request_release(r);
     } else {
-        r->freed = true;
+        r->freed = r->ends = true;
         if (r->kind == REQUEST_SEND)
             chq.outstanding++;
     }

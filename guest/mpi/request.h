@@ -24,18 +24,21 @@ enum send_mode { MODE_STANDARD, MODE_READY, MODE_SYNCHRONOUS, MODE_BUFFERED };
 
 struct request {
     struct match_node node; /* Of a posted receive. */
-    uint32_t valid;
+    /* Eight bytes that request_start sets by one store. */
     bool complete;   /* Nothing is outstanding. */
     uint8_t kind;    /* enum request_kind */
+    bool ends;       /* Completion has more to do (chq_request_end): `packed`, `type` or `freed`. */
     bool persistent; /* The handle survives completion. */
     bool active;     /* Persistent: started and not yet waited for. */
     bool freed;      /* The program gave the handle up: release when complete. */
     bool cancelled;
-    bool posted; /* In the table of posted receives. */
     bool counted; /* Holds a reference to its communicator until it is released. */
-    uint8_t mode; /* enum send_mode */
     int32_t error;
+    uint32_t valid;
+    uint8_t mode; /* enum send_mode */
+    bool posted;  /* Waits for its message. */
     uint64_t stamp; /* Order among posted receives. */
+    uint64_t mask;  /* Bits of the key that must match, while it is chq.lone. */
 
     void *buffer;          /* Dense data, or the program's buffer of `count` elements of `type`. */
     size_t bytes;          /* Send: length of the data; receive: room for it. */
@@ -72,12 +75,12 @@ void chq_request_release(struct request *request);
 static inline void request_start(struct request *request, enum request_kind kind)
 {
     request->complete = false;
-    request->kind = kind;
+    request->kind = (uint8_t)kind;
+    request->ends = false;
     request->persistent = false;
     request->active = false;
     request->freed = false;
     request->cancelled = false;
-    request->posted = false;
     request->counted = false;
     request->error = MPI_SUCCESS;
     request->packed = NULL;
@@ -88,7 +91,7 @@ static inline void request_start(struct request *request, enum request_kind kind
 void chq_request_end(struct request *request);
 static inline void request_complete(struct request *request)
 {
-    if (unlikely(request->freed || request->packed || request->type))
+    if (unlikely(request->ends))
         chq_request_end(request);
     else
         request->complete = true;

@@ -64,6 +64,7 @@ void chq_send_start(struct request *request, enum send_mode mode, const void *bu
             data = (const char *)buffer + type->true_lb;
         } else {
             request->packed = chq_malloc(bytes);
+            request->ends = true;
             chq_pack(buffer, count, type, request->packed, bytes);
             data = request->packed;
         }
@@ -85,7 +86,9 @@ void chq_send_start(struct request *request, enum send_mode mode, const void *bu
         send_to_self(request, envelope, data);
     else if (envelope->kind == PACKET_READY_TO_SEND)
         chq_send_in_order(envelope, NULL, 0, NULL);
-    else if (chq_send_in_order(envelope, data, bytes, request) && envelope->kind == PACKET_EAGER)
+    else if (((likely(!chq_is_blocked()) && chq.send(envelope, data, bytes)) ||
+              chq_send_in_order(envelope, data, bytes, request)) &&
+             envelope->kind == PACKET_EAGER)
         request_complete(request);
 }
 

@@ -92,7 +92,8 @@ class Plan:
         # On a compilation clang would warn that -static is unused.
         link = ["-static"] if self.mode == "link" else []
         command = [str(toolchain.zig()), self.language]
-        return [*command, *toolchain.ZIG_TARGET, *toolchain.ZIG_ALWAYS, *link]
+        always = [*toolchain.ZIG_ALWAYS, *toolchain.ZIG_TOLERANT]
+        return [*command, *toolchain.ZIG_TARGET, *always, *link]
 
     def compile_part(self) -> list[str]:
         after = toolchain.GNU_ALWAYS if self.toolchain == "gnu" else []

@@ -31,10 +31,24 @@ ZIG_TARGET = ["-target", "riscv64-linux-musl", "-mcpu=baseline_rv64+zifencei+zih
 # What zig would add to every program, and the simulator would execute: checks of its own without
 # -O, frame pointers with -O.
 ZIG_ALWAYS = ["-fno-sanitize=all", "-fno-stack-protector", "-fomit-frame-pointer"]
+# Programs older than C99 build as they do with the compilers of their time: warned, not refused.
+ZIG_TOLERANT = [
+    f"-Wno-error={what}"
+    for what in (
+        "implicit-function-declaration",
+        "implicit-int",
+        "int-conversion",
+        "incompatible-function-pointer-types",
+        "return-mismatch",
+    )
+]
 GNU_ALWAYS = ["-march=rv64gc", "-mabi=lp64d", "-fno-stack-protector"]
 GNU_PREFIX = "riscv64-linux-gnu-"
 
-LIBMPI_FLAGS = ["-O2", "-g", "-std=gnu11", "-ffunction-sections", "-fdata-sections", "-Wall"]
+LIBMPI_FLAGS = [
+    *["-O2", "-g", "-std=gnu11", "-ffreestanding", "-fno-pic", "-Wall"],
+    *["-ffunction-sections", "-fdata-sections", "-fno-asynchronous-unwind-tables"],
+]
 LIBC_FLAGS = ["-fno-builtin"]  # else the compiler may see that a loop is strlen, and call that
 
 

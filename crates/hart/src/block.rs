@@ -287,6 +287,7 @@ pub(crate) struct Blocks {
     /// Direct-mapped, in front of the map.
     recent: Vec<(u64, *const Block)>,
     /// Blocks dropped while the loop may hold one.
+    #[allow(clippy::vec_box, reason = "blocks must not move")]
     dropped: Vec<Box<Block>>,
 }
 

@@ -32,7 +32,7 @@ impl Hart {
     pub fn run(&mut self, soft: u64, deadline: u64) -> Halt {
         debug_assert!(soft <= deadline);
         self.blocks.reclaim();
-        while self.fetched > 0 && self.cycle < deadline {
+        while self.fetched > 0 && self.cycle < soft {
             if self.holds_code() {
                 self.fetched = 0;
             } else if let Some(halt) = self.step() {
@@ -395,7 +395,9 @@ macro_rules! fast {
                             $now += at - at!();
                             if $s.must_leave($b, $now, $deadline) {
                                 let exit = $s.leave($b, index($first, $ip), at, Halt::Bus);
-                                $s.fetched = $s.lines_before(line) + 1;
+                                // SAFETY: a fetch is never the last entry.
+                                let more = unsafe { (*$ip).code } == Code::Fetch;
+                                $s.fetched = if more { 1 } else { FETCHED };
                                 return exit;
                             }
                         }

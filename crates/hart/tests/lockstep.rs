@@ -109,8 +109,7 @@ fn setup(random: &mut Random) -> (Options, Setup) {
     let pages: Vec<_> = virtual_pages.map(|v| (v, page())).collect();
     let pc = CODE + random.below(PAGE_BYTES / 2) * 2;
     let window = WINDOW + random.below((2 * PAGE_BYTES - options.window_bytes) / 8) * 8;
-    let contents =
-        vec![(pc, generate(&options, random)), (window, initial_window(&options, random))];
+    let contents = vec![(pc, generate(&options, random)), (window, initial_window(&options, random))];
     let state = initial_state(&options, pc, window, random);
     let setup = Setup {
         port: port(random),
@@ -163,8 +162,9 @@ fn lockstep(setup: &Setup, cuts: &mut Random) -> u64 {
     let style = cuts.below(4);
     let mut run = |hart: &mut Hart, limit: u64| {
         let longest = [u64::MAX, 1, 20, 300][style as usize];
-        let cut = if longest == u64::MAX { longest } else { hart.cycle + 1 + cuts.below(longest) };
-        hart.run(limit.min(cut))
+        let mut cut = || if style == 0 { limit } else { limit.min(hart.cycle + 1 + cuts.below(longest)) };
+        let (a, b) = (cut(), cut());
+        hart.run(a.min(b), a.max(b))
     };
     let mut step = |hart: &mut Hart, _: u64| hart.step().unwrap_or(Halt::Deadline);
     for point in 1..POINTS_MAX {

@@ -120,6 +120,11 @@ impl Cache {
         &self.ways[index]
     }
 
+    /// All ways, used or not.
+    pub(crate) fn ways(&self) -> impl Iterator<Item = &Way> {
+        self.ways.iter()
+    }
+
     pub(crate) fn way_mut(&mut self, index: usize) -> &mut Way {
         &mut self.ways[index]
     }

@@ -61,7 +61,11 @@ pub struct Tlb {
     next: Vec<u8>,
     ways: usize,
     set_mask: u64,
+    /// Where a page was found last, by its low bits: a short cut past the search of the set.
+    hints: [u16; HINTS],
 }
+
+const HINTS: usize = 64;
 
 const EMPTY: Translation = Translation { virtual_page: u64::MAX, physical_page: 0, permissions: 0 };
 
@@ -72,22 +76,39 @@ impl Tlb {
     /// When that does not make a power of two of sets.
     pub fn new(entries: u32, ways: u32) -> Tlb {
         let sets = entries / ways;
-        assert!(sets.is_power_of_two() && entries % ways == 0 && ways <= 255, "TLB of {entries}/{ways}");
+        assert!(
+            sets.is_power_of_two() && entries.is_multiple_of(ways) && ways <= 255,
+            "TLB of {entries}/{ways}"
+        );
         Tlb {
             entries: vec![EMPTY; entries as usize],
             next: vec![0; sets as usize],
             ways: ways as usize,
             set_mask: u64::from(sets) - 1,
+            hints: [0; HINTS],
         }
     }
 
     fn set(&self, page: u64) -> usize {
-        (page / PAGE_BYTES & self.set_mask) as usize
+        ((page / PAGE_BYTES) & self.set_mask) as usize
     }
 
     /// The translation of the page at `page`.
     #[inline]
-    pub fn find(&self, page: u64) -> Option<Translation> {
+    pub fn find(&mut self, page: u64) -> Option<Translation> {
+        let hint = (page / PAGE_BYTES) as usize % HINTS;
+        let hinted = &self.entries[usize::from(self.hints[hint])];
+        if hinted.virtual_page == page {
+            return Some(*hinted);
+        }
+        let first = self.set(page) * self.ways;
+        let way = self.entries[first..first + self.ways].iter().position(|e| e.virtual_page == page)?;
+        self.hints[hint] = (first + way) as u16;
+        Some(self.entries[first + way])
+    }
+
+    /// The same, leaving no trace.
+    pub fn peek(&self, page: u64) -> Option<Translation> {
         let first = self.set(page) * self.ways;
         self.entries[first..first + self.ways].iter().find(|e| e.virtual_page == page).copied()
     }

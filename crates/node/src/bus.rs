@@ -70,6 +70,8 @@ impl Node {
                 let client = self.waiting_for_bus.pop_front().expect("a grant is for somebody");
                 let (tenure, value) = self.grant(client, now, out);
                 self.schedule(tenure.end, Class::Bus, Target::Bus, BusEvent::Done(client, value).into());
+                // A line that was replaced asks for its write-back now.
+                self.collect_requests(out);
                 self.schedule_grant(now);
             }
             BusEvent::Done(client, value) => self.done(client, value, now, out),

@@ -39,6 +39,7 @@ pub enum Ended {
 
 /// What a hart does at the moment.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one in a node")]
 pub(crate) enum Activity {
     /// It can execute the instruction at `pc`.
     Ready,

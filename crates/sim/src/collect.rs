@@ -124,12 +124,34 @@ fn verdict(nodes: &[Box<Node>], ended: Ended) -> (Outcome, i32, String) {
     if ended == Ended::Interrupted {
         return (Outcome::Interrupted, INTERRUPTED, "stopped by the user".into());
     }
-    let waiting = waiting(nodes);
-    if !waiting.is_empty() {
-        return (Outcome::Deadlock, DEADLOCK, waiting);
-    }
     let status = nodes.iter().filter_map(|n| n.processor.ended.as_ref()).map(|(_, how)| status_of(how)).max();
-    (Outcome::Finished, status.unwrap_or(0), String::new())
+    let status = status.unwrap_or(0);
+    let waiting = waiting(nodes);
+    match (unfinalized(nodes), waiting.is_empty()) {
+        (None, true) => (Outcome::Finished, status, String::new()),
+        (Some(text), true) => (Outcome::Finished, status, text),
+        (None, false) => (Outcome::Deadlock, DEADLOCK, waiting),
+        // A process that leaves without goodbye takes the job with it, as MPI launchers have it.
+        (Some(text), false) => (Outcome::Aborted, status.max(1), format!("{text}\n{waiting}")),
+    }
+}
+
+/// Ranks that exited after MPI_Init without MPI_Finalize, in words.
+fn unfinalized(nodes: &[Box<Node>]) -> Option<String> {
+    let mut left = nodes.iter().filter_map(|n| {
+        let p = &n.processor;
+        let Some((at, chasqui_node::Ended::Exit(status))) = &p.ended else { return None };
+        let calls = CallSummary::of(&p.life, &calls::name);
+        let called = |name: &str| calls.iter().any(|c| c.name == name);
+        let unfinalized = called("MPI_Init") && !called("MPI_Finalize");
+        unfinalized
+            .then(|| format!("rank {} at {at}: exited with status {status} without MPI_Finalize", p.rank))
+    });
+    let first = left.next()?;
+    match left.count() {
+        0 => Some(first),
+        more => Some(format!("{first} (and {more} more ranks)")),
+    }
 }
 
 /// Ranks listed in a deadlock's report.

@@ -39,8 +39,8 @@ enum {
 
 /* The algorithm for a case of `bytes` (a rank's or a block's, see select.c); -1: the program forces
  * one that can't do it. */
-int chq_coll_select(enum coll_kind kind, size_t bytes, int ranks, unsigned offers);
-unsigned chq_coll_offers(const struct communicator *comm, size_t count, const struct datatype *type, const struct op *op);
+int chq_coll_select(enum coll_kind kind, size_t bytes, const struct communicator *comm, size_t count, const struct datatype *type,
+                    const struct op *op);
 
 typedef int coll_bcast(void *buffer, size_t count, struct datatype *type, int root, struct communicator *comm);
 coll_bcast chq_bcast_binomial, chq_bcast_scatter_allgather;

@@ -62,7 +62,7 @@ static int alltoall(struct blocks send, struct blocks recv, struct communicator 
     int error = check(comm, &send, &recv);
     if (error)
         return error;
-    int algorithm = chq_coll_select(COLL_ALLTOALL, recv.count * recv.type->size, comm->size, 0);
+    int algorithm = chq_coll_select(COLL_ALLTOALL, recv.count * recv.type->size, comm, recv.count, recv.type, NULL);
     if (algorithm < 0)
         return MPI_ERR_UNSUPPORTED_OPERATION;
     void *packed = NULL;

@@ -56,7 +56,7 @@ static int gather(struct side send, struct side recv, int root, struct communica
     if (recv.displacements)
         return chq_gather_linear(&send, &recv, root, comm);
     const struct side *own = at_root ? &recv : &send;
-    int algorithm = chq_coll_select(COLL_GATHER, own->count * own->type->size, comm->size, 0);
+    int algorithm = chq_coll_select(COLL_GATHER, own->count * own->type->size, comm, own->count, own->type, NULL);
     return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&send, &recv, root, comm);
 }
 
@@ -108,7 +108,7 @@ static int scatter(struct side send, struct side recv, int root, struct communic
     if (send.displacements)
         return chq_scatter_linear(&send, &recv, root, comm);
     const struct side *own = at_root ? &send : &recv;
-    int algorithm = chq_coll_select(COLL_SCATTER, own->count * own->type->size, comm->size, 0);
+    int algorithm = chq_coll_select(COLL_SCATTER, own->count * own->type->size, comm, own->count, own->type, NULL);
     return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&send, &recv, root, comm);
 }
 
@@ -155,7 +155,7 @@ static int allgather(struct side send, struct side recv, struct communicator *co
     if (recv.counts)
         return chq_allgather_ring(&send, &recv, comm);
     size_t bytes = recv.count * recv.type->size * (size_t)comm->size;
-    int algorithm = chq_coll_select(COLL_ALLGATHER, bytes, comm->size, chq_coll_offers(comm, recv.count, recv.type, NULL));
+    int algorithm = chq_coll_select(COLL_ALLGATHER, bytes, comm, recv.count, recv.type, NULL);
     return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&send, &recv, comm);
 }
 

@@ -106,7 +106,7 @@ static int scan(const char *call, enum coll_kind kind, coll_allreduce *const alg
     const struct op *o = op_of(op);
     int error = check_reduction(c, count, type, o);
     if (!error && count > 0) {
-        int algorithm = chq_coll_select(kind, (size_t)count * type->size, c->size, chq_coll_offers(c, (size_t)count, type, o));
+        int algorithm = chq_coll_select(kind, (size_t)count * type->size, c, (size_t)count, type, o);
         error = algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION
                               : algorithms[algorithm](sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, recvbuf, (size_t)count, type, o, c);
     }
@@ -141,7 +141,7 @@ static int reduce_scatter(const void *sendbuf, void *recvbuf, const int counts[]
         total += (size_t)counts[i];
     if (total == 0)
         return MPI_SUCCESS;
-    int algorithm = chq_coll_select(COLL_REDUCE_SCATTER, total * type->size, comm->size, chq_coll_offers(comm, total, type, op));
+    int algorithm = chq_coll_select(COLL_REDUCE_SCATTER, total * type->size, comm, total, type, op);
     if (algorithm < 0)
         return MPI_ERR_UNSUPPORTED_OPERATION;
     return algorithms[algorithm](sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, recvbuf, counts, type, op, comm);

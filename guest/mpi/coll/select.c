@@ -61,24 +61,33 @@ static const struct collective collectives[COLL_KINDS] = {
 /* Forced algorithm plus 1; 0: the table decides. */
 static uint8_t forced[COLL_KINDS];
 
-unsigned chq_coll_offers(const struct communicator *comm, size_t count, const struct datatype *type, const struct op *op)
+static unsigned offers_of(const struct communicator *comm, size_t count, const struct datatype *type, const struct op *op)
 {
     return (type_is_dense(type) ? NEED_DENSE : 0u) | (op && op->commutes ? NEED_COMMUTES : 0u) |
            ((comm->size & (comm->size - 1)) == 0 ? NEED_POWER_OF_TWO : 0u) | (count >= (size_t)comm->size ? NEED_COUNT : 0u);
 }
 
-int chq_coll_select(enum coll_kind kind, size_t bytes, int ranks, unsigned offers)
+static int forced_algorithm(enum coll_kind kind, unsigned offers)
+{
+    int algorithm = forced[kind] - 1;
+    if (!(collectives[kind].algorithms[algorithm].needs & ~offers))
+        return algorithm;
+    chq_reason(MPI_ERR_UNSUPPORTED_OPERATION, "the forced algorithm can't do this case");
+    return -1;
+}
+
+int chq_coll_select(enum coll_kind kind, size_t bytes, const struct communicator *comm, size_t count, const struct datatype *type,
+                    const struct op *op)
 {
     const struct collective *collective = &collectives[kind];
-    if (unlikely(forced[kind])) {
-        int algorithm = forced[kind] - 1;
-        if (!(collective->algorithms[algorithm].needs & ~offers))
-            return algorithm;
-        chq_reason(MPI_ERR_UNSUPPORTED_OPERATION, "the forced algorithm can't do this case");
-        return -1;
-    }
     const struct row *row = collective->rows;
-    while (bytes > row->bytes_max || ranks > row->ranks_max || (collective->algorithms[row->algorithm].needs & ~offers))
+    if (unlikely(forced[kind]))
+        return forced_algorithm(kind, offers_of(comm, count, type, op));
+    /* Usually short, and the first row's algorithm can do everything. */
+    if (likely(bytes <= row->bytes_max && comm->size <= row->ranks_max && !collective->algorithms[row->algorithm].needs))
+        return row->algorithm;
+    unsigned offers = offers_of(comm, count, type, op);
+    while (bytes > row->bytes_max || comm->size > row->ranks_max || (collective->algorithms[row->algorithm].needs & ~offers))
         row++;
     return row->algorithm;
 }

@@ -110,12 +110,7 @@ impl Port {
 
     /// Loads `bytes` at physical address `pa`, within a line. Also the line's way, if nothing stands in the
     /// way of the fast path.
-    fn load_cached(
-        &mut self,
-        pa: u64,
-        bytes: u32,
-        cycles: &mut u64,
-    ) -> Result<(u64, Option<usize>), Stop> {
+    fn load_cached(&mut self, pa: u64, bytes: u32, cycles: &mut u64) -> Result<(u64, Option<usize>), Stop> {
         let line = self.line(pa);
         let buffered = self.buffered(pa, bytes);
         match buffered {

@@ -63,6 +63,11 @@ impl FastTable {
         &mut self.lines[index as usize]
     }
 
+    /// Numbers of all entries.
+    pub fn entries(&self) -> impl Iterator<Item = u32> + use<> {
+        0..self.lines.len() as u32
+    }
+
     /// The way that owns entry `index`.
     pub fn owner(&self, index: u32) -> Option<u32> {
         (self.lines[index as usize].load != NOTHING).then(|| self.ways[index as usize])

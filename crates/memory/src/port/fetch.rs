@@ -81,7 +81,7 @@ impl Port {
     }
 
     /// Entry `index` is about to go: its recency goes to the cache.
-    fn save_fetch_stamp(&mut self, index: u32) {
+    pub(super) fn save_fetch_stamp(&mut self, index: u32) {
         if let Some(owner) = self.instructions.owner(index) {
             let stamp = self.instructions.at(index).stamp;
             let way = self.l1i.way_mut(owner as usize);

@@ -6,6 +6,7 @@
 //! survive a retry (the walker's place, the reply of an uncached load) is kept in the port.
 
 mod bus_side;
+mod check;
 mod data;
 mod fast;
 mod fetch;
@@ -340,10 +341,13 @@ impl Port {
 
     /// Empties the fast tables, keeping the recency that they hold.
     fn drop_fast_lines(&mut self) {
-        for index in 0..1024 {
+        for index in self.data.entries() {
             if self.data.owner(index).is_some() {
                 self.drop_fast_data(index);
             }
+        }
+        for index in self.instructions.entries() {
+            self.save_fetch_stamp(index);
         }
         self.instructions.clear();
         self.untimed.clear();

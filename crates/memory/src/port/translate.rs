@@ -54,13 +54,18 @@ impl Port {
         cycles: &mut u64,
     ) -> Result<(u64, u64), Stop> {
         let page = va & !(PAGE_BYTES - 1);
-        let tlb = if access == Access::Execute { &self.itlb } else { &self.dtlb };
+        let tlb = if access == Access::Execute { &mut self.itlb } else { &mut self.dtlb };
         let found = tlb.find(page);
         let t = match found {
-            Some(t) => t,
-            None if self.timed => self.walk(page, access, cycles)?,
-            None => self.untimed_walk(page, access)?,
+            Some(t) => Ok(t),
+            None if self.timed => self.walk(page, access, cycles),
+            None => self.untimed_walk(page, access),
         };
+        // A fault names the address, not only its page.
+        let t = t.map_err(|stop| match stop {
+            Stop::Fault(Fault::Page { .. }) => Stop::Fault(Fault::Page { address: va, access }),
+            other => other,
+        })?;
         if t.permissions & access.bit() == 0 {
             return Err(Stop::Fault(Fault::Page { address: va, access }));
         }
@@ -72,7 +77,10 @@ impl Port {
         let canonical = (page as i64) << 25 >> 25 == page as i64;
         let start = Walk { page, level: 2, table: self.root };
         let mut walk = self.walk.filter(|w| w.page == page).unwrap_or(start);
-        while canonical {
+        if !canonical {
+            return Err(fault);
+        }
+        loop {
             let entry_address = walk.table + (page >> (12 + 9 * walk.level) & 511) * 8;
             self.walk = Some(walk);
             self.walker_load(entry_address, cycles)?;

@@ -6,7 +6,9 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use chasqui_engine::Time;
-use chasqui_memory::{Bus, BusParameters, FlatMemory, Port, Request, Responder, Slot, Snoop, Snooped, Tenure};
+use chasqui_memory::{
+    Bus, BusParameters, FlatMemory, Port, Request, Responder, Slot, Snoop, Snooped, Tenure,
+};
 
 /// A transaction of another master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,223 @@
+//! Random accesses, flushes, fences and snoops on random caches: after each the port's invariants hold, and
+//! every load gets what a plain memory would have given.
+
+mod rig;
+
+use std::collections::HashMap;
+
+use chasqui_engine::Time;
+use chasqui_memory::{BlockOperation, Geometry, PAGE_BYTES, PortParameters, Snoop};
+use rig::service::{Foreign, Happened};
+use rig::{LOW, Rig};
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+struct Random(u64);
+
+impl Random {
+    fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        self.bits() % limit
+    }
+
+    fn cache(&mut self, line_log: u64, sets_log_max: u64) -> Geometry {
+        let (line_bytes, ways) = (1 << line_log, 1 + self.below(4));
+        let sets = 1 << (1 + self.below(sets_log_max));
+        Geometry { bytes: sets * ways * line_bytes, ways: ways as u32, line_bytes: line_bytes as u32 }
+    }
+}
+
+fn parameters(random: &mut Random) -> PortParameters {
+    let (i, d) = (4 + random.below(3), 4 + random.below(3));
+    let outer = (i.max(d) + random.below(2)).min(7);
+    let tlb = [(1, 1), (2, 1), (2, 2), (8, 4)];
+    PortParameters {
+        l1i: random.cache(i, 3),
+        l1d: random.cache(d, 4),
+        l2: (random.below(3) > 0).then(|| random.cache(outer, 5)),
+        itlb: tlb[random.below(4) as usize],
+        dtlb: tlb[random.below(4) as usize],
+        write_buffer_entries: 1 + random.below(6) as usize,
+        posted_entries: 1 + random.below(3) as usize,
+        ..rig::parameters()
+    }
+}
+
+/// Pages that are accessed.
+const PAGES: u64 = 4;
+/// The lines' first eight bytes of every 64 are another master's to write, the rest the hart's.
+const FOREIGN: u64 = 8;
+
+struct Model {
+    rig: Rig,
+    bytes: HashMap<u64, u8>,
+    seen: usize,
+}
+
+impl Model {
+    fn put(&mut self, address: u64, bytes: u64, value: u64) {
+        for i in 0..bytes {
+            self.bytes.insert(address + i, (value >> (8 * i)) as u8);
+        }
+    }
+
+    fn get(&self, address: u64, bytes: u64) -> u64 {
+        (0..bytes).map(|i| u64::from(*self.bytes.get(&(address + i)).unwrap_or(&0)) << (8 * i)).sum()
+    }
+
+    /// What the other master has written in the meantime.
+    fn catch_up(&mut self) {
+        for at in self.seen..self.rig.service.log.len() {
+            if let (_, Happened::Snooped(Foreign { address, value: Some(value), .. }, _)) =
+                self.rig.service.log[at]
+            {
+                self.put(address, 8, value);
+            }
+        }
+        self.seen = self.rig.service.log.len();
+    }
+
+    /// A place for `bytes` of the hart's own, aligned if so wished.
+    fn place(random: &mut Random, bytes: u64, aligned: bool) -> u64 {
+        loop {
+            let address = LOW + random.below(PAGES * PAGE_BYTES - 8);
+            let address = if aligned { address & !(bytes - 1) } else { address };
+            if (address..address + bytes).all(|a| a % 64 >= FOREIGN) {
+                return address;
+            }
+        }
+    }
+
+    fn load(&mut self, address: u64, bytes: u64) {
+        // The fast path first, as a hart does it.
+        // SAFETY: the view is of this port, and used at once.
+        let fast = unsafe {
+            let view = self.rig.port.view();
+            match bytes {
+                1 => view.load::<1>(address),
+                2 => view.load::<2>(address),
+                4 => view.load::<4>(address),
+                _ => view.load::<8>(address),
+            }
+        };
+        let value = match fast {
+            Some(value) => value,
+            None => self.rig.perform(|port, at| port.load(address, bytes as u32, at)),
+        };
+        self.catch_up();
+        assert_eq!(
+            value,
+            self.get(address, bytes),
+            "{bytes} bytes at {address:#x}, fast: {}",
+            fast.is_some()
+        );
+    }
+
+    fn store(&mut self, address: u64, bytes: u64, value: u64) {
+        // SAFETY: as in `load`.
+        let done = unsafe {
+            let view = self.rig.port.view();
+            match bytes {
+                1 => view.store::<1>(address, value),
+                2 => view.store::<2>(address, value),
+                4 => view.store::<4>(address, value),
+                _ => view.store::<8>(address, value),
+            }
+        };
+        if !done {
+            self.rig.perform(|port, at| port.store(address, bytes as u32, value, at));
+        }
+        self.catch_up();
+        self.put(address, bytes, value);
+    }
+
+    fn atomic(&mut self, random: &mut Random) {
+        let (address, add) = (Self::place(random, 8, true), random.bits());
+        if random.below(2) == 0 {
+            let old = self.rig.perform(|port, at| port.atomic(address, 8, at, |old| old.wrapping_add(add)));
+            assert_eq!(old, self.get(address, 8));
+            self.put(address, 8, old.wrapping_add(add));
+            return;
+        }
+        let old = self.rig.perform(|port, at| port.load_reserved(address, 8, at));
+        assert_eq!(old, self.get(address, 8));
+        if self.rig.perform(|port, at| port.store_conditional(address, 8, add, at)) {
+            self.put(address, 8, add);
+        }
+    }
+
+    fn foreign(&mut self, random: &mut Random) {
+        let snoop = [Snoop::Read, Snoop::Invalidate][random.below(2) as usize];
+        let address = LOW + random.below(PAGES * PAGE_BYTES / 64) * 64;
+        let bytes = [8, 16, 32, 64][random.below(4) as usize];
+        let value = (snoop == Snoop::Invalidate && random.below(2) == 0).then(|| random.bits());
+        let time = Time((self.rig.cycle + random.below(300)) * 1000);
+        self.rig.service.ask_foreign(time, Foreign { snoop, address, bytes, value });
+    }
+
+    fn act(&mut self, random: &mut Random) {
+        let bytes = 1 << random.below(4);
+        let anywhere = LOW + random.below(PAGES * PAGE_BYTES - 8);
+        match random.below(40) {
+            // Where aligned accesses hit again and again.
+            0..8 => self.load(LOW + 0x7f0 + random.below(0x800) / bytes * bytes, bytes),
+            8..14 => self.load(anywhere, bytes),
+            14..20 => self.store(Self::place(random, bytes, true), bytes, random.bits() >> (64 - 8 * bytes)),
+            20..26 => self.store(Self::place(random, bytes, false), bytes, random.bits() >> (64 - 8 * bytes)),
+            26 | 27 => self.atomic(random),
+            28 | 29 => {
+                let operations = [BlockOperation::Clean, BlockOperation::Flush, BlockOperation::Invalidate];
+                let operation = operations[random.below(3) as usize];
+                self.rig.perform(|port, at| port.block(operation, anywhere, at));
+            }
+            30 => self.rig.fence(),
+            31 | 32 => {
+                let line = anywhere & !(self.rig.port.fetch_line_bytes() - 1);
+                self.rig.perform(|port, at| port.fetch_line(line, at));
+            }
+            33..36 => self.foreign(random),
+            36 => self.rig.port.forget_page(anywhere & !(PAGE_BYTES - 1)),
+            37 if random.below(4) == 0 => self.rig.port.flush_translations(),
+            37 if random.below(2) == 0 => self.rig.port.settle(),
+            38 if random.below(2) == 0 => {
+                let timed = self.rig.port.is_timed();
+                self.rig.port.set_timed(!timed);
+            }
+            _ => self.rig.until(self.rig.cycle + random.below(200)),
+        }
+        self.catch_up();
+    }
+}
+
+#[test]
+fn invariants_hold_and_loads_see_what_was_stored() {
+    let seed = std::env::var("CHASQUI_SEED").map_or(0x1e57, |s| s.parse().expect("CHASQUI_SEED: a number"));
+    println!("seed {seed} (CHASQUI_SEED={seed} repeats it)");
+    let mut seeds = Random(seed);
+    for round in 0..200 {
+        let mut random = Random(seeds.bits());
+        let parameters = parameters(&mut random);
+        let mut bus = rig::bus();
+        bus.pipelined = random.below(2) == 0;
+        let mut model = Model { rig: Rig::new(parameters, bus), bytes: HashMap::new(), seen: 0 };
+        model.rig.service.sharing = random.below(4);
+        for action in 0..500 {
+            model.act(&mut random);
+            if let Err(what) = model.rig.port.check_invariants() {
+                panic!("{what} after action {action} of round {round}, {:?}", model.rig.port.parameters());
+            }
+        }
+        model.rig.settle();
+        model.catch_up();
+        assert!(model.rig.port.is_quiet(), "something is left in round {round}");
+        for (&address, &byte) in &model.bytes {
+            assert_eq!(model.rig.memory.read(address, 1), Ok(u64::from(byte)), "{address:#x} in {round}");
+        }
+    }
+}

@@ -1,0 +1,479 @@
+//! How long accesses take: *probes* (waiting in the cycle before, done in this one) and *formulas*, whose
+//! derivations stand beside. Cycles are nanoseconds; see `rig` for the machine.
+
+mod rig;
+
+use chasqui_engine::Time;
+use chasqui_memory::{
+    BlockOperation, Bus, BusParameters, Geometry, PAGE_BYTES, PortParameters, Request, Responder, Snoop,
+    State, order,
+};
+use rig::service::{Foreign, Happened};
+use rig::{DEVICE, LOW, Rig, bus, parameters};
+
+/// A bus clock.
+const CLOCK: u64 = 2;
+/// An address tenure: 2 bus clocks.
+const ADDRESS: u64 = 2 * CLOCK;
+/// From the end of the address tenure to the last of a line's four chunks: the first after 60, three more at 2.
+const DRAM: u64 = 60 + 3 * 2;
+/// A line from memory when nothing else goes on.
+const MISS: u64 = ADDRESS + DRAM;
+/// A line to memory: address and four beats.
+const WRITE_BACK: u64 = ADDRESS + 4 * CLOCK;
+
+/// A line that meets no table in a set.
+const A: u64 = LOW + 0x400;
+/// The line after it.
+const B: u64 = A + 64;
+/// A line that meets A in a set of the direct-mapped L1.
+const A2: u64 = A + 2 * PAGE_BYTES;
+
+fn direct_mapped() -> PortParameters {
+    PortParameters { l1d: Geometry { bytes: 4096, ways: 1, line_bytes: 64 }, ..parameters() }
+}
+
+fn with_l2() -> PortParameters {
+    PortParameters { l2: Some(Geometry { bytes: 16384, ways: 2, line_bytes: 128 }), ..parameters() }
+}
+
+fn serial() -> BusParameters {
+    BusParameters { pipelined: false, ..bus() }
+}
+
+#[test]
+fn a_miss_is_address_first_chunk_and_the_rest_and_a_hit_is_nothing() {
+    let mut rig = Rig::usual();
+    rig.warm(A);
+    rig.memory.write(A, 8, 42).unwrap();
+    assert_eq!(rig.probe(MISS, |port, at| port.load(A, 8, at)), 42);
+    assert_eq!(rig.took(|rig| assert_eq!(rig.load(A), 42)), 0);
+    assert_eq!(rig.took(|rig| assert_eq!(rig.load(A + 56), 0)), 0, "another part of the line");
+    assert_eq!(rig.port.statistics.l1d_load_misses, 3 + 2, "three for the walk");
+}
+
+#[test]
+fn a_request_waits_for_the_next_edge_of_the_bus() {
+    let mut rig = Rig::usual();
+    rig.warm(A);
+    rig.until(rig.cycle + 1);
+    // One cycle to the edge.
+    rig.probe(1 + MISS, |port, at| port.load(A, 8, at));
+}
+
+#[test]
+fn a_cold_translation_is_three_walker_loads() {
+    let mut rig = Rig::usual();
+    // Each level: a line from memory and the walker's two cycles; then the datum.
+    assert_eq!(rig.took(|rig| _ = rig.load(A)), 3 * (MISS + 2) + MISS);
+    assert_eq!(rig.port.statistics.dtlb_misses, 1);
+    rig.settle();
+    // The next page's entry is on a line that is here: two cycles a level.
+    assert_eq!(rig.took(|rig| _ = rig.load(A + PAGE_BYTES)), 3 * 2 + MISS);
+    rig.settle();
+    // The code's translation is another, its walk finds all lines.
+    let fetch = |rig: &mut Rig| rig.perform(|port, at| port.fetch_line(A + 64, at));
+    assert_eq!(rig.took(fetch), 3 * 2 + MISS);
+    assert_eq!(rig.took(fetch), 0);
+    assert_eq!((rig.port.statistics.itlb_misses, rig.port.statistics.l1i_misses), (1, 1));
+}
+
+#[test]
+fn an_access_across_pages_translates_both_even_with_a_single_entry() {
+    let mut rig = Rig::new(PortParameters { dtlb: (1, 1), ..direct_mapped() }, bus());
+    let across = LOW + PAGE_BYTES - 4;
+    rig.memory.write(across, 8, 0x0123_4567_89ab_cdef).unwrap();
+    assert_eq!(rig.load(across), 0x0123_4567_89ab_cdef);
+    rig.store(across, 0x1122_3344_5566_7788);
+    rig.fence();
+    assert_eq!(rig.memory.read(across, 8), Ok(0x1122_3344_5566_7788));
+}
+
+#[test]
+fn a_hit_in_the_l2_takes_its_cycles() {
+    let mut rig = Rig::new(with_l2(), bus());
+    rig.warm(A);
+    // A line of the L2 is eight chunks.
+    rig.probe(MISS + 4 * 2, |port, at| port.load(A, 8, at));
+    assert_eq!(rig.took(|rig| _ = rig.load(B)), 10, "the other half came with it");
+    assert_eq!(rig.took(|rig| _ = rig.load(B)), 0);
+    assert_eq!(
+        rig.took(|rig| rig.perform(|port, at| port.fetch_line(A, at))),
+        3 * 2 + 10,
+        "a walk, then code"
+    );
+    assert_eq!(rig.port.statistics.l2_hits, 2, "B and the code");
+}
+
+#[test]
+fn stores_that_miss_cost_nothing_until_the_buffer_is_full() {
+    let mut rig = Rig::new(PortParameters { write_buffer_entries: 2, ..parameters() }, bus());
+    rig.warm(A);
+    let lines = [A, B, A + 128];
+    assert_eq!(rig.took(|rig| lines[..2].iter().for_each(|&line| rig.store(line, 1))), 0);
+    // Seen in the order of the bus: the first has its place there, the second not.
+    assert_eq!(lines.map(|line| rig.memory.read(line, 8)), [Ok(1), Ok(0), Ok(0)]);
+    // The oldest leaves when its line has come.
+    rig.probe(MISS, |port, at| port.store(lines[2], 8, 1, at));
+    rig.fence();
+    assert_eq!(lines.map(|line| rig.memory.read(line, 8)), [Ok(1); 3]);
+    assert_eq!(rig.port.statistics.l1d_store_misses, 3);
+}
+
+#[test]
+fn a_store_that_hits_costs_nothing_and_is_seen_at_once() {
+    let mut rig = Rig::usual();
+    rig.warm(A);
+    rig.load(A);
+    assert_eq!(rig.took(|rig| rig.store(A, 7)), 0);
+    assert_eq!(rig.memory.read(A, 8), Ok(7));
+    assert_eq!(rig.port.statistics.l1d_store_misses, 0);
+}
+
+#[test]
+fn loads_look_into_the_write_buffer() {
+    let mut rig = Rig::usual();
+    rig.warm(A);
+    rig.store(A, 0x1122_3344_5566_7788);
+    assert_eq!(rig.took(|rig| assert_eq!(rig.load(A), 0x1122_3344_5566_7788)), 0);
+    assert_eq!(rig.at(rig.cycle, |port, at| port.load(A + 4, 2, at)), Ok(0x3344));
+    // Part from the buffer, part from the line: when the store is done. So with another part of the line.
+    let start = rig.cycle;
+    assert_eq!(rig.probe(MISS, |port, at| port.load(A + 4, 8, at)), 0x1122_3344);
+    assert_eq!(rig.cycle, start + MISS);
+}
+
+#[test]
+fn other_bytes_of_a_line_on_its_way_to_a_store_come_with_it() {
+    let mut rig = Rig::usual();
+    rig.warm(A);
+    rig.store(A, 1);
+    rig.probe(MISS, |port, at| port.load(A + 8, 8, at));
+}
+
+#[test]
+fn the_other_half_of_an_l2_line_on_its_way_to_a_store_comes_with_it() {
+    let mut rig = Rig::new(with_l2(), bus());
+    rig.warm(A);
+    rig.store(A, 1);
+    // When it is there, the L2 gives it.
+    let ready = MISS + 4 * 2;
+    let start = rig.cycle;
+    assert!(rig.at(start, |port, at| port.load(B, 8, at)).is_err());
+    assert!(rig.at(start + ready - 1, |port, at| port.load(B, 8, at)).is_err());
+    assert!(rig.at(start + ready, |port, at| port.load(B, 8, at)).is_ok());
+    assert_eq!(rig.cycle, start + ready + 10);
+}
+
+#[test]
+fn a_load_behind_a_store_waits_for_its_own_line() {
+    let mut rig = Rig::usual();
+    rig.warm(A);
+    rig.store(A, 1);
+    // The load's address tenure follows the store's; the DRAM serves one at a time. That the store is done
+    // at MISS does not help the load.
+    rig.probe(MISS + DRAM, |port, at| port.load(B, 8, at));
+}
+
+#[test]
+fn a_store_and_a_load_that_meet_in_a_set_both_get_done() {
+    for bus in [bus(), serial()] {
+        for parameters in [direct_mapped(), PortParameters { l2: with_l2().l2, ..direct_mapped() }] {
+            let mut rig = Rig::new(parameters, bus);
+            rig.warm(A);
+            rig.warm(A2);
+            for round in 0..10 {
+                rig.store(A, round);
+                assert!(rig.took(|rig| _ = rig.load(A2)) <= 3 * MISS);
+            }
+            rig.fence();
+            assert_eq!(rig.memory.read(A, 8), Ok(9));
+        }
+    }
+}
+
+#[test]
+fn a_fence_waits_for_the_write_buffer() {
+    let mut rig = Rig::new(PortParameters { fence_cycles: 5, ..parameters() }, bus());
+    rig.warm(A);
+    assert_eq!(rig.took(Rig::fence), 5, "nothing to wait for");
+    rig.settle();
+    rig.store(A, 1);
+    assert_eq!(rig.took(Rig::fence), MISS + 5);
+    rig.settle();
+    rig.store(B, 1);
+    let order_reads = |rig: &mut Rig| rig.perform(|port, at| port.fence(2, at));
+    assert_eq!(rig.took(order_reads), 5, "a fence after reads does not");
+}
+
+#[test]
+fn a_fence_waits_for_posted_transactions() {
+    let mut rig = Rig::usual();
+    rig.load(DEVICE);
+    rig.settle();
+    rig.store(DEVICE, 1);
+    // Address and a beat.
+    rig.probe(ADDRESS + CLOCK, |port, at| port.fence(order::O, at));
+    assert_eq!(rig.service.device_stores.len(), 1);
+    rig.store(DEVICE, 2);
+    assert_eq!(rig.took(|rig| rig.perform(|port, at| port.fence(order::W, at))), 0, "memory only");
+}
+
+#[test]
+fn an_uncached_load_is_address_device_and_a_beat() {
+    let mut rig = Rig::usual();
+    rig.load(DEVICE);
+    rig.settle();
+    rig.service.device_latency = Time(40_000);
+    rig.probe(ADDRESS + 40 + CLOCK, |port, at| port.load(DEVICE, 4, at));
+}
+
+#[test]
+fn uncached_accesses_stay_in_order() {
+    let mut rig = Rig::usual();
+    rig.load(DEVICE);
+    rig.settle();
+    rig.store(DEVICE, 1);
+    // The store, then the load.
+    rig.probe((ADDRESS + CLOCK) + (ADDRESS + CLOCK), |port, at| port.load(DEVICE + 8, 8, at));
+}
+
+#[test]
+fn posted_stores_cost_nothing_until_there_are_too_many() {
+    let mut rig = Rig::new(PortParameters { posted_entries: 2, ..parameters() }, serial());
+    rig.load(DEVICE);
+    rig.settle();
+    assert_eq!(rig.took(|rig| (0..2).for_each(|i| rig.store(DEVICE, i))), 0);
+    rig.probe(ADDRESS + CLOCK, |port, at| port.store(DEVICE, 8, 2, at));
+    rig.settle();
+    let values: Vec<u64> = rig.service.device_stores.iter().map(|&(_, value)| value).collect();
+    assert_eq!(values, [0, 1, 2]);
+}
+
+#[test]
+fn a_flush_of_a_dirty_line_posts_a_write_back() {
+    for l2 in [None, with_l2().l2] {
+        let mut rig = Rig::new(PortParameters { l2, flush_cycles: 3, ..parameters() }, bus());
+        rig.warm(A);
+        rig.load(B);
+        // With an L2 the store is to one half of its line, the flush of the other.
+        rig.load(A);
+        rig.store(if l2.is_some() { B } else { A }, 1);
+        rig.settle();
+        rig.service.log.clear();
+        let start = rig.cycle;
+        assert_eq!(rig.took(|rig| rig.flush(A)), 3);
+        let length = if l2.is_some() { WRITE_BACK + 4 * CLOCK } else { WRITE_BACK };
+        rig.fence();
+        assert_eq!(rig.cycle, start + length);
+        let bytes = if l2.is_some() { 128 } else { 64 };
+        assert_eq!(rig.granted(), [Request::WriteBack { line: A, bytes, flush: true }]);
+        assert!(!rig.port.lines().any(|(line, _)| line == A), "it is gone");
+        rig.flush(A);
+        rig.settle();
+        assert_eq!(rig.granted().len(), 1, "nothing is left to be written");
+    }
+}
+
+#[test]
+fn a_clean_keeps_the_line() {
+    let mut rig = Rig::usual();
+    rig.warm(A);
+    rig.store(A, 1);
+    rig.fence();
+    rig.perform(|port, at| port.block(BlockOperation::Clean, A, at));
+    rig.settle();
+    assert_eq!(rig.granted().last(), Some(&Request::WriteBack { line: A, bytes: 64, flush: true }));
+    assert_eq!(rig.took(|rig| assert_eq!(rig.load(A), 1)), 0);
+}
+
+#[test]
+fn a_flush_waits_for_the_line_s_stores() {
+    let mut rig = Rig::usual();
+    rig.warm(A);
+    rig.store(A, 1);
+    rig.probe(MISS, |port, at| port.block(BlockOperation::Flush, A, at));
+}
+
+#[test]
+fn a_dirty_line_that_is_replaced_is_written_back_at_once() {
+    let mut rig = Rig::new(direct_mapped(), serial());
+    rig.warm(A);
+    rig.warm(A2);
+    rig.store(A, 1);
+    rig.settle();
+    rig.service.log.clear();
+    let start = rig.cycle;
+    rig.load(A2);
+    rig.settle();
+    let write_back = Request::WriteBack { line: A, bytes: 64, flush: false };
+    assert_eq!(rig.granted(), [Request::Fill { line: A2, data: true, exclusive: false }, write_back]);
+    let ends = rig.service.log.iter().filter_map(|(_, h)| match h {
+        Happened::Granted(_, _, tenure) => Some(tenure.end.0 / 1000 - start),
+        _ => None,
+    });
+    // It asks when the new line is granted, and has the bus after it.
+    assert!(ends.eq([MISS, MISS + WRITE_BACK]));
+    let asked = rig.service.log.iter().filter(|(_, h)| matches!(h, Happened::Requested(..)));
+    assert!(asked.map(|(time, _)| time.0 / 1000 - start).eq([0, 0]));
+}
+
+#[test]
+fn a_flush_of_a_line_that_was_just_replaced_is_awaited_by_a_fence() {
+    let mut rig = Rig::new(direct_mapped(), serial());
+    rig.warm(A);
+    rig.warm(A2);
+    rig.store(A, 1);
+    rig.settle();
+    let start = rig.cycle;
+    rig.load(A2);
+    assert_eq!(rig.cycle, start + MISS);
+    rig.flush(A);
+    rig.fence();
+    assert_eq!(rig.cycle, start + MISS + WRITE_BACK);
+}
+
+#[test]
+fn a_store_to_a_shared_line_asks_for_the_right_alone() {
+    for l2 in [None, with_l2().l2] {
+        let mut rig = Rig::new(PortParameters { l2, ..parameters() }, bus());
+        rig.service.sharing = 1;
+        rig.warm(A);
+        rig.load(A);
+        rig.settle();
+        rig.service.log.clear();
+        assert_eq!(rig.took(|rig| rig.store(A, 1)), 0);
+        assert_eq!(rig.took(|rig| _ = rig.load(A + 8)), 0, "the rest of the line is here");
+        // An address tenure.
+        rig.probe(ADDRESS, |port, at| port.fence(order::W, at));
+        assert_eq!(rig.granted(), [Request::Own { line: A, upgrade: true }]);
+    }
+}
+
+#[test]
+fn an_atomic_operation_fetches_its_line_for_writing() {
+    let mut rig = Rig::new(PortParameters { atomic_cycles: 4, ..parameters() }, bus());
+    rig.service.sharing = 1;
+    rig.warm(A);
+    rig.store(B, 1);
+    // It waits for the buffer, then for its line.
+    let took = rig.took(|rig| assert_eq!(rig.perform(|port, at| port.atomic(A, 8, at, |old| old + 1)), 0));
+    assert_eq!(took, MISS + MISS + 4);
+    let took = rig.took(|rig| assert_eq!(rig.perform(|port, at| port.atomic(A, 8, at, |old| old + 1)), 1));
+    assert_eq!(took, 4);
+}
+
+// --- other masters ------------------------------------------------------------------------------
+
+fn snoop(rig: &mut Rig, snoop: Snoop, address: u64) -> u64 {
+    let now = rig.cycle;
+    rig.service.ask_foreign(Time(now * 1000), Foreign { snoop, address, bytes: 64, value: None });
+    rig.service.log.clear();
+    rig.settle();
+    let end = rig.service.log.iter().find_map(|(_, h)| match h {
+        Happened::Granted(_, _, tenure) => Some(tenure.end.0 / 1000),
+        _ => None,
+    });
+    end.unwrap() - now
+}
+
+fn state(rig: &Rig, line: u64) -> State {
+    rig.port.lines().filter(|(l, _)| *l == line).map(|(_, s)| s).max().unwrap_or(State::Invalid)
+}
+
+#[test]
+fn a_snooped_read_leaves_the_line_shared() {
+    for l2 in [None, with_l2().l2] {
+        let mut rig = Rig::new(PortParameters { l2, ..parameters() }, bus());
+        rig.warm(A);
+        rig.load(A);
+        rig.settle();
+        assert_eq!(state(&rig, A), State::Exclusive);
+        assert_eq!(snoop(&mut rig, Snoop::Read, A), MISS, "memory answers: it is clean");
+        assert_eq!(state(&rig, A), State::Shared);
+        assert_eq!(rig.took(|rig| _ = rig.load(A)), 0);
+        rig.store(A, 1);
+        rig.fence();
+        rig.settle();
+        assert_eq!(state(&rig, A), State::Modified);
+        // The cache gives it: address, four bus clocks, four beats.
+        assert_eq!(snoop(&mut rig, Snoop::Read, A), ADDRESS + 4 * CLOCK + 4 * CLOCK);
+        assert_eq!(state(&rig, A), State::Shared);
+    }
+}
+
+#[test]
+fn a_snooped_write_takes_the_line_away() {
+    for l2 in [None, with_l2().l2] {
+        let mut rig = Rig::new(PortParameters { l2, ..parameters() }, bus());
+        rig.warm(A);
+        rig.store(A, 1);
+        rig.load(B);
+        rig.settle();
+        snoop(&mut rig, Snoop::Invalidate, A);
+        assert_eq!(state(&rig, A), State::Invalid);
+        // With an L2 its whole line goes, and both of the L1's that it includes.
+        assert_eq!(state(&rig, B), if l2.is_some() { State::Invalid } else { State::Exclusive });
+        assert_eq!(rig.port.statistics.l1d_invalidations, if l2.is_some() { 2 } else { 1 });
+        let length = if l2.is_some() { MISS + 4 * 2 } else { MISS };
+        rig.probe(length, |port, at| port.load(A, 8, at));
+    }
+}
+
+#[test]
+fn a_reservation_goes_with_its_line() {
+    let mut rig = Rig::usual();
+    rig.warm(A);
+    let conditional = |rig: &mut Rig| rig.perform(|port, at| port.store_conditional(A, 8, 5, at));
+    rig.perform(|port, at| port.load_reserved(A, 8, at));
+    assert!(conditional(&mut rig));
+    assert!(!conditional(&mut rig), "a second one finds none");
+    rig.perform(|port, at| port.load_reserved(A, 8, at));
+    snoop(&mut rig, Snoop::Invalidate, A);
+    assert!(!conditional(&mut rig));
+}
+
+// --- the bus ------------------------------------------------------------------------------------
+
+/// Bytes and time of many transactions, each asked for as soon as the bus takes it.
+fn stream(parameters: BusParameters, bytes: u32, write: bool, responder: Responder) -> (u64, Time) {
+    let mut bus = Bus::new(parameters);
+    let mut end = Time::ZERO;
+    for _ in 0..1000 {
+        let grant = bus.grant_at(Time::ZERO);
+        end = bus.place(grant, bytes, write, responder).end;
+    }
+    assert_eq!(bus.statistics.bytes, 1000 * u64::from(bytes));
+    (bus.statistics.bytes, end)
+}
+
+#[test]
+fn a_pipelined_bus_streams_at_its_peak() {
+    // 16 bytes a clock of 2 ns are 8 GB/s; before the first beat comes an address tenure.
+    let (bytes, time) = stream(bus(), 64, false, Responder::Device(Time::ZERO));
+    assert_eq!(time, Time((ADDRESS + bytes / 16 * CLOCK) * 1000));
+}
+
+#[test]
+fn streams_of_other_sorts() {
+    let ns = |time: Time| time.0 / 1000;
+    // Not pipelined: each address tenure takes its time.
+    let (_, time) = stream(serial(), 64, false, Responder::Device(Time::ZERO));
+    assert_eq!(ns(time), 1000 * (ADDRESS + 4 * CLOCK));
+    // DRAM serves one at a time; a pipelined bus hides the address tenures.
+    let (_, time) = stream(bus(), 64, false, Responder::Dram);
+    assert_eq!(ns(time), ADDRESS + 1000 * DRAM);
+    // A write keeps the DRAM busy for 20 ns after its last beat.
+    let (_, time) = stream(bus(), 64, true, Responder::Dram);
+    assert_eq!(ns(time), ADDRESS + 1000 * (4 * CLOCK) + 999 * 20);
+    // Chunks of 5 ns: the bus takes each at the next edge after all; the line ends at one.
+    let slow = BusParameters { dram_next_chunk: Time(5_000), ..serial() };
+    let (_, time) = stream(slow, 64, false, Responder::Dram);
+    assert_eq!(ns(time), 1000 * (ADDRESS + 60 + 15 + 1));
+    // Short of a bus width is a beat.
+    let (_, time) = stream(serial(), 4, false, Responder::Device(Time::ZERO));
+    assert_eq!(ns(time), 1000 * (ADDRESS + CLOCK));
+    // Nothing but addresses.
+    let (_, time) = stream(bus(), 0, false, Responder::None);
+    assert_eq!(ns(time), 1000 * ADDRESS);
+}
