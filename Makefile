@@ -18,7 +18,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 MATRIX ?= $(wildcard ../shared/data/bcsstk15.mtx)
 DEMO_RANKS ?= 4
 DEMO_MACHINES ?= loggp voyager
-DEMO_PROBLEM := $(if $(MATRIX),-i 20 $(MATRIX),-g 32)
+DEMO_PROBLEM := $(if $(MATRIX),-i 100 $(MATRIX),-g 32)
 
 EXAMPLES := $(basename $(notdir $(wildcard examples/*.c)))
 # The extension module is tested through Python: cargo can't link it without an interpreter.

@@ -129,6 +129,40 @@ static long read_long(char **at, const char *path)
     return value;
 }
 
+/* A decimal number, to within a few units in its last place. strtod would be exact, and take most of
+ * the program's time where long double is done in software. */
+static double read_real(char **at, const char *path)
+{
+    char *c = *at + strspn(*at, " \t\r\n");
+    bool negative = *c == '-', point = false, digits = false;
+    unsigned long long mantissa = 0;
+    int exponent = 0;
+    c += *c == '-' || *c == '+';
+    for (; isdigit((unsigned char)*c) || (*c == '.' && !point); c++) {
+        if (*c == '.') {
+            point = true;
+        } else if (mantissa < 100000000000000000ull) {
+            digits = true;
+            mantissa = 10 * mantissa + (unsigned)(*c - '0');
+            exponent -= point;
+        } else {
+            exponent += !point; /* more digits than a double holds */
+        }
+    }
+    if (!digits)
+        stop("cg: %s: a number is missing at \"%.20s\"", path, *at);
+    *at = c;
+    if (strchr("eEdD", *c) && *c) {
+        (*at)++;
+        exponent += (int)read_long(at, path);
+    }
+    double value = (double)mantissa, power = 10;
+    for (int n = exponent < 0 ? -exponent : exponent; n; n >>= 1, power *= power)
+        if (n & 1)
+            value = exponent < 0 ? value / power : value * power;
+    return negative ? -value : value;
+}
+
 /* The header line; whether only one triangle is stored. Moves `at` past the comments. */
 static bool read_header(char **at, const char *path)
 {
@@ -161,11 +195,9 @@ static struct matrix read_matrix(const char *path)
     long count = 0;
     for (long i = 0; i < stored; i++) {
         int row = (int)read_long(&at, path) - 1, column = (int)read_long(&at, path) - 1;
-        char *end;
-        double value = strtod(at, &end);
-        if (end == at || row < 0 || row >= rows || column < 0 || column >= rows)
-            stop("cg: %s: entry %ld is wrong", path, i + 1);
-        at = end;
+        double value = read_real(&at, path);
+        if (row < 0 || row >= rows || column < 0 || column >= rows)
+            stop("cg: %s: entry %ld is outside the matrix", path, i + 1);
         entry[count++] = (struct entry){row, column, value};
         if (half && row != column)
             entry[count++] = (struct entry){column, row, value};
@@ -365,12 +397,10 @@ static void release(struct problem *p)
 /* The argument that is no option, or null. */
 static const char *file_name(int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++) {
-        if (argv[i][0] != '-')
-            return argv[i];
-        i++; /* every option has a value */
-    }
-    return NULL;
+    int i = 1;
+    while (i < argc && argv[i][0] == '-')
+        i += 2; /* every option has a value */
+    return i < argc ? argv[i] : NULL;
 }
 
 int main(int argc, char **argv)

@@ -101,7 +101,8 @@ class Plan:
 
     def link_part(self) -> list[str]:
         # -l, not the archive's name: that would be taken for a source after `-x c`.
-        return [f"-L{toolchain.libmpi_directory()}", "-lmpi"]
+        libraries = ["-lmpi", "-lchasqui-c"] if self.toolchain == "zig" else ["-lmpi"]
+        return [f"-L{toolchain.libmpi_directory()}", *libraries]
 
     def command(self) -> list[str]:
         if self.mode == "question":
@@ -235,7 +236,7 @@ def show(result: Plan) -> str:
     if what == "compile":
         return shlex.join(compile_part)
     if what == "libs":
-        return "mpi"
+        return "mpi chasqui-c" if result.toolchain == "zig" else "mpi"
     if what == "libdirs":
         return str(toolchain.libmpi_directory())
     if what == "link":

@@ -48,7 +48,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[i
             for i, cell in enumerate(row)
         ]
         lines.append("  ".join(cells).rstrip())
-    lines.insert(1, "  ".join("-" * width for width in widths))
+    lines.insert(1, "  ".join("-" * width for width in widths).rstrip())
     return "\n".join(lines)
 
 

@@ -49,6 +49,7 @@ LIBMPI_FLAGS = [
     *["-O2", "-g", "-std=gnu11", "-ffreestanding", "-fno-pic", "-Wall"],
     *["-ffunction-sections", "-fdata-sections", "-fno-asynchronous-unwind-tables"],
 ]
+LIBC_FLAGS = ["-fno-builtin"]  # else the compiler may see that a loop is strlen, and call that
 
 
 def cache_directory() -> Path:
@@ -107,14 +108,19 @@ def libmpi_sources() -> list[Path]:
     return found
 
 
+def libc_sources() -> list[Path]:
+    """What stands before zig's libc: see guest/libc."""
+    return sorted(GUEST.glob("libc/*.c"))
+
+
 def _libmpi_key() -> str:
     """Names one state of the sources, flags and compiler."""
     import hashlib
 
     digest = hashlib.sha256()
-    digest.update(repr((ZIG_TARGET, ZIG_ALWAYS, LIBMPI_FLAGS)).encode())
+    digest.update(repr((ZIG_TARGET, ZIG_ALWAYS, LIBMPI_FLAGS, LIBC_FLAGS)).encode())
     headers = sorted(GUEST.glob("**/*.h")) + sorted(MACHINES.glob("*/*.h"))
-    for path in [*libmpi_sources(), *headers]:
+    for path in [*libmpi_sources(), *libc_sources(), *headers]:
         digest.update(f"{path.parent.name}/{path.name}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
@@ -132,7 +138,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def libmpi_directory() -> Path:
-    """The directory of a current `libmpi.a`, which is built first where there is none."""
+    """Where a current `libmpi.a` is (and `libchasqui-c.a`); they are built where there is none."""
     place = cache_directory() / "libmpi" / _libmpi_key()
     if (place / "libmpi.a").is_file():
         return place
@@ -149,19 +155,24 @@ def _build_libmpi(place: Path) -> None:
     building = place.with_name(f"{place.name}.{os.getpid()}")
     shutil.rmtree(building, ignore_errors=True)
     building.mkdir(parents=True)
-    includes = [f"-I{INCLUDE}", f"-I{GUEST}", f"-I{GUEST / 'mpi'}"]
+    flags = [*ZIG_TARGET, *ZIG_ALWAYS, *LIBMPI_FLAGS]
+    flags += [f"-I{INCLUDE}", f"-I{GUEST}", f"-I{GUEST / 'mpi'}"]
 
     def compile_one(source: Path) -> Path:
         target = building / f"{source.parent.name}-{source.stem}.o"
-        _zig(["cc", *ZIG_TARGET, *ZIG_ALWAYS, *LIBMPI_FLAGS, *includes], "-c", source, "-o", target)
+        special = LIBC_FLAGS if source in libc else []
+        _zig(["cc", *flags, *special], "-c", source, "-o", target)
         return target
 
+    libc = libc_sources()
     try:
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            objects = list(pool.map(compile_one, libmpi_sources()))
-        _zig(["ar", "rcs"], building / "libmpi.a", *objects)
-        for path in objects:
-            path.unlink()
+            for name, sources in (("libmpi.a", libmpi_sources()), ("libchasqui-c.a", libc)):
+                objects = list(pool.map(compile_one, sources))
+                if objects:
+                    _zig(["ar", "rcs"], building / name, *objects)
+                for path in objects:
+                    path.unlink()
         os.rename(building, place)
     finally:
         shutil.rmtree(building, ignore_errors=True)
