@@ -25,6 +25,7 @@ pub(crate) struct Snapshot {
     state: State,
     cycle: u64,
     changes: u64,
+    reservation: Option<u64>,
     events: u64,
     counters: Counters,
 }
@@ -72,6 +73,7 @@ impl Spin {
             && last.events == events
             && (!timed || last.changes == hart.port.changes())
             && last.state == hart.state
+            && last.reservation == hart.port.reservation()
             && (!timed || repeats(hart, bus, last, &counters))
         {
             let cycles = if timed { hart.cycle - last.cycle } else { 0 };
@@ -84,9 +86,17 @@ impl Spin {
             Some(last) => {
                 last.state.clone_from(&hart.state);
                 (last.cycle, last.changes, last.events, last.counters) = (cycle, changes, events, counters);
+                last.reservation = hart.port.reservation();
             }
             None => {
-                self.last = Some(Snapshot { state: hart.state.clone(), cycle, changes, events, counters });
+                self.last = Some(Snapshot {
+                    state: hart.state.clone(),
+                    cycle,
+                    changes,
+                    reservation: hart.port.reservation(),
+                    events,
+                    counters,
+                });
             }
         }
         hart.port.observe(self.last.is_some());

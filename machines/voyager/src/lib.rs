@@ -51,7 +51,7 @@ impl Machine for VoyagerMachine {
         let network: NetworkUnit = resolved.read("network");
         let nes: parameters::Nes = resolved.read("voyager.nes");
         let mut found = node.mistakes();
-        found.extend(resolved.read::<Basic>("voyager.basic").mistakes());
+        found.extend(resolved.read::<Basic>("voyager.basic").mistakes(&resolved.read("voyager.mpi")));
         found.extend(network.parameters().errors());
         let longest = registers::SLOT_DATA_BYTES + nes.packet_overhead.bytes();
         if network.packet_max.bytes() < longest {

@@ -1,6 +1,9 @@
 //! The machine's parameters.
 
+use chasqui_abi::Envelope;
 use chasqui_config::{Bytes, Count, Cycles};
+
+use crate::registers;
 
 chasqui_config::choice! {
     /// How cached message data are kept coherent with the NES's SRAM.
@@ -68,10 +71,19 @@ chasqui_config::parameters! {
 
 impl Basic {
     /// What does not fit, in words.
-    pub fn mistakes(&self) -> Vec<String> {
+    pub fn mistakes(&self, mpi: &Mpi) -> Vec<String> {
         let power = |name: &str, value: u64| {
             (!value.is_power_of_two()).then(|| format!("{name}: {value} is not a power of two"))
         };
-        power("voyager.basic.slots", self.slots).into_iter().collect()
+        let mut found: Vec<String> = power("voyager.basic.slots", self.slots).into_iter().collect();
+        // A whole envelope and the longest eager message must fit into an empty ring.
+        let needed = (mpi.eager.bytes() + size_of::<Envelope>() as u64).div_ceil(registers::SLOT_DATA_BYTES);
+        if self.slots < needed {
+            found.push(format!(
+                "voyager.basic.slots: {} slots can't hold a message of voyager.mpi.eager = {}, which takes {needed}",
+                self.slots, mpi.eager
+            ));
+        }
+        found
     }
 }

@@ -38,11 +38,13 @@ pub(super) struct Transmitter {
     state: State,
     /// The message that crosses the I-bus.
     crossing: Option<(VoyagerSlot, Vec<u8>)>,
+    /// The MPI message that the latest slots belong to, for the records.
+    message: Option<(u16, u32)>,
 }
 
 impl Transmitter {
     pub fn new(ring: Ring) -> Transmitter {
-        Transmitter { ring, producer: 0, consumer: 0, state: State::Idle, crossing: None }
+        Transmitter { ring, producer: 0, consumer: 0, state: State::Idle, crossing: None, message: None }
     }
 
     pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
@@ -98,8 +100,10 @@ impl Transmitter {
     fn cross(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let (header, data) = self.slot(s, c);
         let bytes = HEADER as u64 + data.len() as u64;
-        let message = message_of(header.flags, &data);
-        stamp(c, message, Stage::Accept, c.now);
+        if u64::from(header.flags) & registers::FLAG_MORE == 0 {
+            self.message = message_of(header.flags, &data);
+        }
+        stamp(c, self.message, Stage::Accept, c.now);
         let end = s.cross(c.now, s.nes.transmit.cycles(), bytes);
         self.state = State::Crossing;
         self.crossing = Some((header, data));
@@ -119,7 +123,7 @@ impl Transmitter {
             return;
         };
         s.counters.transmitted += 1;
-        let message = message_of(header.flags, &data);
+        let message = self.message;
         let bytes = packet_bytes(KIND_BASIC, to.source, header.flags, &data);
         push_packet(s, to.site, bytes, data.len() as u64, message);
     }
