@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Speed and memory of the simulator, each figure beside a peer in the same run.
+
+    .venv/bin/python benches/run.py [--record TEXT]
+
+Instructions a second are compared with qemu-riscv64 (and Spike, where it is found) on the same
+binary; messages a second and memory have absolute goals, and a goal is only as good as the host it is
+measured on. --record appends the figures to benches/history.jsonl with TEXT.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CHASQUI = [sys.executable, "-m", "chasqui"]
+REPEATS = 3
+
+
+def compile_c(source: Path, target: Path) -> Path:
+    subprocess.run([*CHASQUI, "cc", "-O2", source, "-o", target, "-lm"], check=True)
+    return target
+
+
+def chasqui(machine: str, ranks: int, program: Path, *arguments: str) -> dict[str, float]:
+    """Host figures of one run, whose program must succeed."""
+    with tempfile.TemporaryDirectory() as scratch:
+        out = Path(scratch) / "run"
+        command = [*CHASQUI, "run", "--quiet", "-np", str(ranks), "--machine", machine]
+        command += ["--out", str(out), "--", str(program), *arguments]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        host: dict[str, float] = json.loads((out / "host.json").read_text())
+        host["instructions"] = json.loads((out / "summary.json").read_text())["instructions"]
+        return host
+
+
+def peer_seconds(command: list[str]) -> float:
+    begin = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - begin
+
+
+def speed(program: Path) -> dict[str, float]:
+    """Millions of instructions a second, and the ratio to each peer, run in turn."""
+    arguments = ["20"]
+    peers = {"qemu-riscv64": ["qemu-riscv64"], "spike": ["spike", "--isa=rv64gc", "pk"]}
+    found = {name: command for name, command in peers.items() if shutil.which(name)}
+    rates: dict[str, list[float]] = {"chasqui": [], **{name: [] for name in found}}
+    for _ in range(REPEATS):
+        host = chasqui("loggp", 1, program, *arguments)
+        rates["chasqui"].append(host["instructions"] / host["simulation_s"] / 1e6)
+        for name, command in found.items():
+            seconds = peer_seconds([*command, str(program), *arguments])
+            rates[name].append(host["instructions"] / seconds / 1e6)
+    figures = {f"spmv_mips_{name}": statistics.median(r) for name, r in rates.items()}
+    for name in found:
+        pairs = zip(rates["chasqui"], rates[name], strict=True)
+        figures[f"spmv_ratio_{name}"] = statistics.median(a / b for a, b in pairs)
+    return figures
+
+
+def messages(program: Path) -> dict[str, float]:
+    def rate(machine: str) -> float:
+        runs = [chasqui(machine, 16, program, "200") for _ in range(REPEATS)]
+        return statistics.median(run["messages_per_s"] for run in runs)
+
+    return {f"messages_per_s_{machine}": rate(machine) for machine in ("loggp", "voyager")}
+
+
+def memory(program: Path) -> dict[str, float]:
+    host = chasqui("voyager", 256, program)
+    return {"heat_256_ranks_bytes": host["memory_bytes_max"]}
+
+
+GOALS = {
+    "spmv_ratio_qemu-riscv64": (0.084, "at least"),
+    "messages_per_s_loggp": (300_000, "at least"),
+    "messages_per_s_voyager": (100_000, "at least"),
+    "heat_256_ranks_bytes": (8e9, "at most"),
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--record", metavar="TEXT", help="append the figures to history.jsonl")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        build = Path(scratch)
+        figures = {
+            **speed(compile_c(ROOT / "benches/spmv.c", build / "spmv")),
+            **messages(compile_c(ROOT / "benches/mix.c", build / "mix")),
+            **memory(compile_c(ROOT / "examples/heat.c", build / "heat")),
+        }
+    missed = 0
+    for name, value in figures.items():
+        goal, sense = GOALS.get(name, (None, ""))
+        text = ""
+        if goal is not None:
+            met = value >= goal if sense == "at least" else value <= goal
+            missed += not met
+            text = f"   goal: {sense} {goal:g}{'' if met else ', MISSED'}"
+        print(f"{name:32} {value:16,.4g}{text}")
+    if not shutil.which("qemu-riscv64"):
+        print("SKIPPED the comparison with qemu-riscv64, which is not installed (Debian: qemu-user)")
+    if options.record:
+        line = {"change": options.record, "date": time.strftime("%Y-%m-%d"), **figures}
+        with (ROOT / "benches/history.jsonl").open("a") as history:
+            history.write(json.dumps(line) + "\n")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
