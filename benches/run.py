@@ -4,8 +4,8 @@
     .venv/bin/python benches/run.py [--record TEXT]
 
 Instructions a second are compared with qemu-riscv64 (and Spike, where it is found) on the same
-binary; messages a second and memory have absolute goals, and a goal is only as good as the host it is
-measured on. --record appends the figures to benches/history.jsonl with TEXT.
+binary; messages a second and memory have absolute goals, and a goal is only as good as the host
+it is measured on. --record appends the figures to benches/history.jsonl with TEXT.
 """
 
 from __future__ import annotations
@@ -109,7 +109,9 @@ def main() -> int:
             text = f"   goal: {sense} {goal:g}{'' if met else ', MISSED'}"
         print(f"{name:32} {value:16,.4g}{text}")
     if not shutil.which("qemu-riscv64"):
-        print("SKIPPED the comparison with qemu-riscv64, which is not installed (Debian: qemu-user)")
+        print(
+            "SKIPPED the comparison with qemu-riscv64, which is not installed (Debian: qemu-user)"
+        )
     if options.record:
         line = {"change": options.record, "date": time.strftime("%Y-%m-%d"), **figures}
         with (ROOT / "benches/history.jsonl").open("a") as history:

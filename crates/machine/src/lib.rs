@@ -102,7 +102,7 @@ fn identification(plan: &NodePlan<'_>, job: &Job) -> NiIdentification {
         ..Default::default()
     };
     for (slot, region) in page.regions.iter_mut().zip(plan.ni.regions()) {
-        let flags = if region.uncached() { NI_REGION_UNCACHED as u32 } else { 0 };
+        let flags = if region.uncached() { NI_REGION_UNCACHED } else { 0 };
         *slot = NiRegion { bytes: region.bytes, flags, reserved: 0 };
     }
     plan.ni.identify(&mut page);

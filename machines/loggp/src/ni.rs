@@ -151,10 +151,8 @@ impl NetworkInterface for LoggpNi {
             registers::SEND => self.send(c, value),
             registers::DESCRIBE => self.describe(c, value),
             registers::TAKE => self.take(c, value),
-            registers::RELEASE => {
-                if self.arrived.pop_front().is_some() {
-                    c.wishes.charge = self.overhead_receive;
-                }
+            registers::RELEASE if self.arrived.pop_front().is_some() => {
+                c.wishes.charge = self.overhead_receive;
             }
             _ => {}
         }
