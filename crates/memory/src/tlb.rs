@@ -107,6 +107,11 @@ impl Tlb {
         Some(self.entries[first + way])
     }
 
+    /// The same, leaving no hint behind.
+    pub(crate) fn peek(&self, page: u64) -> Option<Translation> {
+        self.entries.iter().find(|e| e.virtual_page == page).copied()
+    }
+
     /// Adds a translation; returns the one that had to go.
     pub fn insert(&mut self, translation: Translation) -> Option<Translation> {
         let set = self.set(translation.virtual_page);

@@ -56,7 +56,7 @@ impl Port {
             let Some(way) = self.data.owner(index).map(|way| self.l1d.way(way as usize)) else { continue };
             let entry = self.data.at(index);
             let page = entry.load & !(PAGE_BYTES - 1);
-            let Some(translation) = self.dtlb.find(page) else {
+            let Some(translation) = self.dtlb.peek(page) else {
                 return Err(format!("{:#x} is fast, its page is not in the TLB", entry.load));
             };
             let physical = translation.physical_page | entry.load & (PAGE_BYTES - 1);
@@ -79,7 +79,7 @@ impl Port {
         for index in self.instructions.entries() {
             let Some(way) = self.instructions.owner(index) else { continue };
             let va = self.instructions.at(index).load;
-            let translation = self.itlb.find(va & !(PAGE_BYTES - 1));
+            let translation = self.itlb.peek(va & !(PAGE_BYTES - 1));
             let physical = translation.map(|t| t.physical_page | va & (PAGE_BYTES - 1));
             if physical != Some(self.l1i.way(way as usize).line) {
                 return Err(format!("code at {va:#x} is fast, its translation is {physical:?}"));
