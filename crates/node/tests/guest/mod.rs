@@ -1,0 +1,354 @@
+//! One node with a guest program in machine code and a network interface that does what a test tells it.
+#![allow(dead_code, reason = "each test uses a part")]
+
+use std::sync::{Arc, Mutex};
+
+use chasqui_abi::NiIdentification;
+use chasqui_config::{Frequency, Quantity, Resolved, Scalar};
+use chasqui_engine::{Engine, Event, Lookahead, Packet, Payload, Time};
+use chasqui_hart::testing::encode::encode;
+use chasqui_hart::{Insn, Op};
+use chasqui_linux::space::{Backing, Placement, Protection};
+use chasqui_linux::{Elf, Options, Process, Stream};
+use chasqui_memory::{DEVICE_BASE, FlatMemory, PAGE_BYTES};
+use chasqui_ni::{BusOperation, BusRequest, Context, NetworkInterface, Region, Reply};
+use chasqui_node::{Ended, Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec, schema};
+
+/// Where the program is.
+pub const TEXT: u64 = 0x1_0000;
+/// A page of the program's, in DRAM.
+pub const DATA: u64 = 0x2000_0000;
+/// The NI's registers.
+pub const REGISTERS: u64 = 0x3000_0000;
+/// The NI's memory: cacheable, and accessed by the NI past the caches.
+pub const SHARED: u64 = 0x4000_0000;
+/// Bytes of DRAM; the NI's memory is behind it.
+const DRAM: u64 = 1 << 20;
+
+/// Registers of the NI, relative to [`REGISTERS`].
+pub mod register {
+    /// Reads the flag.
+    pub const FLAG: i64 = 0;
+    /// A write starts the schedule.
+    pub const START: i64 = 8;
+    /// A write is noted.
+    pub const NOTE: i64 = 16;
+    /// A write makes the NI read the first line of its memory and answer.
+    pub const DOORBELL: i64 = 24;
+}
+
+/// The line that the NI reads when its doorbell rings, and the one that it writes, in its memory.
+pub const SEND: i64 = 0;
+pub const RECEIVE: i64 = 512;
+
+/// What the NI does by itself.
+#[derive(Clone, Copy, Debug)]
+pub enum Action {
+    /// Changes the flag register.
+    Flag(u64),
+    /// Writes eight bytes of the program's data page in a bus transaction.
+    Write(i64, u64),
+    /// Reads a line of the program's data page in a bus transaction.
+    Read(i64),
+    /// Nothing that the processor could notice.
+    Nothing,
+}
+
+/// What is seen from the NI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    Store(Time, u64, u64),
+    Granted(Time, BusRequest),
+    Done(Time, BusRequest),
+}
+
+/// What an NI leaves behind.
+#[derive(Default)]
+struct Record {
+    seen: Vec<Seen>,
+    reads: u64,
+}
+
+/// The network interface.
+pub struct TestNi {
+    /// What it does, counted from the start.
+    schedule: Vec<(Time, Action)>,
+    record: Arc<Mutex<Record>>,
+    flag: u64,
+    data: u64,
+}
+
+impl TestNi {
+    pub fn new(schedule: Vec<(Time, Action)>) -> TestNi {
+        TestNi { schedule, record: Arc::default(), flag: 0, data: 0 }
+    }
+
+    fn saw(&self, seen: Seen) {
+        self.record.lock().expect("a lock").seen.push(seen);
+    }
+
+    fn answer(&mut self, c: &mut Context<'_, '_>) {
+        let mut line = [0; 8];
+        c.read_unsnooped(DRAM + SEND as u64, &mut line);
+        let answer = u64::from_le_bytes(line) + 1;
+        c.write_unsnooped(DRAM + RECEIVE as u64, &answer.to_le_bytes());
+        self.flag += 1;
+    }
+}
+
+/// The event that answers a doorbell.
+const ANSWER: u64 = u64::MAX;
+
+impl NetworkInterface for TestNi {
+    fn identify(&self, _: &mut NiIdentification) {}
+
+    fn regions(&self) -> Vec<Region> {
+        vec![]
+    }
+
+    fn read(&mut self, _: &mut Context<'_, '_>, address: u64, _: u32) -> Reply {
+        assert_eq!(address, register::FLAG as u64);
+        self.record.lock().expect("a lock").reads += 1;
+        Reply { value: self.flag, latency: Time(30_000), repeatable: true }
+    }
+
+    fn write(&mut self, c: &mut Context<'_, '_>, address: u64, _: u32, value: u64) {
+        self.saw(Seen::Store(c.now, address, value));
+        match address as i64 {
+            register::START => {
+                self.data = c.physical(DATA).expect("the data page is there");
+                for (i, &(after, _)) in self.schedule.iter().enumerate() {
+                    c.at(c.now + after, [i as u64, 0]);
+                }
+            }
+            register::DOORBELL => c.at(c.now + Time(200_000), [ANSWER, 0]),
+            register::NOTE => {}
+            other => panic!("register {other:#x}"),
+        }
+    }
+
+    fn event(&mut self, c: &mut Context<'_, '_>, [what, _]: Payload) {
+        if what == ANSWER {
+            return self.answer(c);
+        }
+        let request = |operation, address, bytes| BusRequest { operation, address, bytes, tag: what };
+        match self.schedule[what as usize].1 {
+            Action::Flag(value) => self.flag = value,
+            Action::Write(at, _) => c.bus(request(BusOperation::Write, self.data + at as u64, 8)),
+            Action::Read(at) => c.bus(request(BusOperation::Read, self.data + at as u64, 64)),
+            Action::Nothing => {}
+        }
+    }
+
+    fn network(&mut self, _: &mut Context<'_, '_>, _: Event, _: Option<Box<Packet>>) {
+        unreachable!("there is no network")
+    }
+
+    fn bus_granted(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
+        self.saw(Seen::Granted(c.now, request));
+        if let Action::Write(_, value) = self.schedule[request.tag as usize].1 {
+            c.memory.write(request.address, 8, value).expect("the program's memory");
+        }
+    }
+
+    fn bus_done(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
+        self.saw(Seen::Done(c.now, request));
+    }
+
+    fn memory_latency(&self, address: u64) -> Option<Time> {
+        (address >= DRAM).then_some(Time(20_000))
+    }
+
+    fn observable(&self, [what, _]: Payload) -> bool {
+        what == ANSWER || !matches!(self.schedule[what as usize].1, Action::Nothing)
+    }
+
+    fn output_latency(&self) -> Time {
+        Time(1_000)
+    }
+
+    fn input_latency(&self) -> Time {
+        Time(1_000)
+    }
+
+    fn statistics(&self, _: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {}
+}
+
+// --- the program --------------------------------------------------------------------------------
+
+/// A program under construction.
+#[derive(Clone, Default)]
+pub struct Program {
+    pub code: Vec<Insn>,
+}
+
+pub const ZERO: u8 = 0;
+pub const A0: u8 = 10;
+pub const A7: u8 = 17;
+/// Registers that hold [`DATA`], [`REGISTERS`], [`SHARED`].
+pub const DATA_REGISTER: u8 = 18;
+pub const NI_REGISTER: u8 = 19;
+pub const SHARED_REGISTER: u8 = 20;
+
+const NOTHING: Insn = Insn { op: Op::Addi, rd: 0, rs1: 0, rs2: 0, rs3: 0, rm: 0, length: 4, imm: 0 };
+
+impl Program {
+    /// A program that has its pointers in registers and its pages present.
+    pub fn new() -> Program {
+        let mut p = Program::default();
+        for (rd, address) in [(DATA_REGISTER, DATA), (NI_REGISTER, REGISTERS), (SHARED_REGISTER, SHARED)] {
+            p.push(Insn { op: Op::Lui, rd, imm: address as i64, ..NOTHING });
+        }
+        p.store(ZERO, DATA_REGISTER, 0x7f8);
+        p
+    }
+
+    pub fn push(&mut self, insn: Insn) -> &mut Program {
+        self.code.push(insn);
+        self
+    }
+
+    /// Index of the next instruction, to jump to.
+    pub fn here(&self) -> usize {
+        self.code.len()
+    }
+
+    pub fn add(&mut self, rd: u8, rs1: u8, imm: i64) -> &mut Program {
+        self.push(Insn { rd, rs1, imm, ..NOTHING })
+    }
+
+    pub fn load(&mut self, rd: u8, rs1: u8, imm: i64) -> &mut Program {
+        self.push(Insn { op: Op::Ld, rd, rs1, imm, ..NOTHING })
+    }
+
+    pub fn store(&mut self, rs2: u8, rs1: u8, imm: i64) -> &mut Program {
+        self.push(Insn { op: Op::Sd, rs1, rs2, imm, ..NOTHING })
+    }
+
+    pub fn pause(&mut self) -> &mut Program {
+        self.push(Insn { op: Op::Pause, ..NOTHING })
+    }
+
+    /// `fence ow, ow`
+    pub fn fence(&mut self) -> &mut Program {
+        self.push(Insn { op: Op::Fence, imm: 0x55, ..NOTHING })
+    }
+
+    pub fn flush(&mut self, rs1: u8) -> &mut Program {
+        self.push(Insn { op: Op::CboFlush, rs1, ..NOTHING })
+    }
+
+    /// A branch back to instruction `to`.
+    pub fn branch(&mut self, op: Op, rs1: u8, rs2: u8, to: usize) -> &mut Program {
+        let imm = (to as i64 - self.here() as i64) * 4;
+        self.push(Insn { op, rs1, rs2, imm, ..NOTHING })
+    }
+
+    /// Exits with the status in a0.
+    pub fn exit(&mut self) -> &mut Program {
+        self.add(A7, ZERO, 93);
+        self.push(Insn { op: Op::Ecall, ..NOTHING })
+    }
+
+    /// The same with a no-operation in place of instruction `index`.
+    pub fn without(&self, index: usize) -> Program {
+        let mut changed = self.clone();
+        changed.code[index] = NOTHING;
+        changed
+    }
+
+    /// A static executable: one segment with headers and code.
+    fn elf(&self) -> Elf {
+        let code: Vec<u8> = self.code.iter().flat_map(|insn| encode(insn).to_le_bytes()).collect();
+        let mut bytes = Vec::new();
+        let mut put = |value: u64, size: usize| bytes.extend(&value.to_le_bytes()[..size]);
+        let headers = 64 + 56;
+        let length = headers + code.len() as u64;
+        put(u64::from_le_bytes(*b"\x7fELF\x02\x01\x01\x00"), 8);
+        put(0, 8);
+        // ET_EXEC, RISC-V, version, entry, program headers, no sections, RVC and double ABI.
+        for (value, size) in [(2, 2), (243, 2), (1, 4), (TEXT + headers, 8), (64, 8), (0, 8), (5, 4)] {
+            put(value, size);
+        }
+        for value in [64, 56, 1, 64, 0, 0] {
+            put(value, 2);
+        }
+        // PT_LOAD, readable and executable.
+        for (value, size) in
+            [(1, 4), (5, 4), (0, 8), (TEXT, 8), (TEXT, 8), (length, 8), (length, 8), (PAGE_BYTES, 8)]
+        {
+            put(value, size);
+        }
+        bytes.extend(code);
+        Elf::parse("guest", bytes).expect("an executable")
+    }
+}
+
+// --- the node -----------------------------------------------------------------------------------
+
+struct Silent;
+
+impl Output for Silent {
+    fn write(&self, _: u32, _: Stream, bytes: &[u8]) {
+        panic!("output: {}", String::from_utf8_lossy(bytes));
+    }
+    fn unknown_call(&self, _: u32, number: u64) {
+        panic!("system call {number}");
+    }
+    fn executed(&self, _: u64) {}
+}
+
+/// The default node, with the checker.
+pub fn configuration() -> NodeConfiguration {
+    let mut configuration = NodeConfiguration::read(&Resolved::defaults(&schema()));
+    configuration.checks.coherence = true;
+    configuration
+}
+
+pub fn frequency(text: &str) -> Frequency {
+    Frequency::parse(&Scalar::from(text)).expect("a frequency")
+}
+
+/// How a run ended and what was counted.
+#[derive(Debug, PartialEq)]
+pub struct Outcome {
+    pub ended: Option<(Time, Ended)>,
+    pub statistics: Vec<(String, u64)>,
+    pub seen: Vec<Seen>,
+}
+
+/// Runs `program` on a node; also gives the number of register reads that really happened.
+pub fn run(c: &NodeConfiguration, program: &Program, ni: TestNi) -> (Outcome, u64) {
+    let mut memory = FlatMemory::new(DRAM + PAGE_BYTES).expect("address space");
+    let options = Options::new(0..DRAM, ".".into());
+    let mut process = Process::new(&mut memory, Arc::new(program.elf()), &["guest".into()], &[], options)
+        .expect("a process");
+    let mut map = |address, backing| {
+        let (placement, rights) = (Placement::Fixed(address), Protection::READ_WRITE);
+        process.space.map(&mut memory, placement, PAGE_BYTES, rights, backing).expect("room");
+    };
+    map(DATA, Backing::Anonymous);
+    map(REGISTERS, Backing::Device { physical: DEVICE_BASE, uncached: true });
+    map(SHARED, Backing::Device { physical: DRAM, uncached: false });
+    let record = ni.record.clone();
+    let processor = ProcessorSpec {
+        process,
+        rank: 0,
+        syscall_cycles: 100,
+        page_fault_cycles: 100,
+        free_calls: false,
+        spin_skip: c.checks.spin_skip,
+        timeline_max: 0,
+        output: Arc::new(Silent),
+    };
+    let node = Node::new(NodeSpec { configuration: c, memory, processor, ni: Box::new(ni), first_port: 0 });
+    let mut engine = Engine::new(Lookahead::new(vec![vec![Time::NEVER]]));
+    engine.add(0, Box::new(node));
+    engine.run(&mut |_| true);
+    let node = engine.partitions().pop().expect("the node").into_any().downcast::<Node>().expect("a node");
+    let mut statistics = vec![];
+    node.visit_statistics(&mut |name, _, _, value| statistics.push((name.to_string(), value)));
+    let ended = node.processor.ended.clone();
+    let record = record.lock().expect("a lock");
+    (Outcome { ended, statistics, seen: record.seen.clone() }, record.reads)
+}

@@ -1,0 +1,138 @@
+//! Skipping of polling loops: with it and without it, all is the same to the picosecond and the last count.
+
+mod guest;
+
+use std::collections::BTreeSet;
+
+use chasqui_engine::Time;
+use chasqui_hart::Op;
+use chasqui_hart::testing::Random;
+use chasqui_node::NodeConfiguration;
+use guest::register::{FLAG, NOTE, START};
+use guest::{A0, Action, DATA_REGISTER, NI_REGISTER, Program, TestNi, ZERO, configuration, frequency, run};
+
+/// Where in the data page the NI writes the flag; other lines serve as noise.
+const MEMORY_FLAG: i64 = 0x100;
+/// Changes of the flag.
+const CHANGES: u64 = 6;
+
+/// What a program polls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Polled {
+    Memory,
+    Register,
+    Both,
+}
+
+/// Polls until the flag has changed, notes it at the NI and in memory, and again until the last value.
+/// `padding`: instructions in the loop that change nothing; `stores`: some of them rewrite memory.
+fn program(polled: Polled, padding: u64, stores: bool) -> Program {
+    let (old, last, flag, count, other) = (5, 6, 7, 28, 29);
+    let mut p = Program::new();
+    p.add(last, ZERO, CHANGES as i64).add(old, ZERO, 0).add(count, ZERO, 0);
+    p.store(ZERO, NI_REGISTER, START);
+    let poll = p.here();
+    p.pause();
+    for i in 0..padding {
+        match i % 4 {
+            0 if stores => p.store(count, DATA_REGISTER, 0x200),
+            1 => p.load(other, DATA_REGISTER, 0x240 + 8 * (i as i64 & 7)),
+            _ => p.add(other, ZERO, 7),
+        };
+    }
+    match polled {
+        Polled::Memory => p.load(flag, DATA_REGISTER, MEMORY_FLAG),
+        Polled::Register => p.load(flag, NI_REGISTER, FLAG),
+        Polled::Both => p.load(flag, NI_REGISTER, FLAG).load(flag, DATA_REGISTER, MEMORY_FLAG),
+    };
+    p.branch(Op::Beq, flag, old, poll);
+    p.add(old, flag, 0).add(count, count, 1);
+    p.store(flag, NI_REGISTER, NOTE).store(flag, DATA_REGISTER, 0x200);
+    p.branch(Op::Bne, flag, last, poll);
+    p.add(A0, count, 0).exit();
+    p
+}
+
+/// Changes of the flag at random times, among other things that the NI does.
+fn schedule(polled: Polled, random: &mut Random) -> Vec<(Time, Action)> {
+    let span = random.pick(&[3_000_000, 30_000_000, 300_000_000]);
+    // At edges of clocks as often as between them.
+    let step = random.pick(&[1, 1_000, 20_000]);
+    let time = |random: &mut Random| Time(random.below(span / step) * step);
+    let mut times = BTreeSet::new();
+    while times.len() < CHANGES as usize {
+        times.insert(time(random));
+    }
+    let mut schedule = vec![];
+    for (i, at) in times.into_iter().enumerate() {
+        let value = i as u64 + 1;
+        match polled {
+            Polled::Register => schedule.push((at, Action::Flag(value))),
+            _ => schedule.push((at, Action::Write(MEMORY_FLAG, value))),
+        }
+    }
+    for _ in 0..random.below(12) {
+        let at = time(random);
+        let place = random.below(16) as i64 * 64;
+        schedule.push(match random.below(4) {
+            0 => (at, Action::Nothing),
+            1 => (at, Action::Read(place)),
+            2 => (at, Action::Write(0x400 + place, random.bits())),
+            // The flag register, which a program that polls memory may read too.
+            _ if polled == Polled::Both => (at, Action::Flag(random.bits())),
+            _ => (at, Action::Nothing),
+        });
+    }
+    schedule
+}
+
+fn machine(clocks: (&str, &str), random: &mut Random) -> NodeConfiguration {
+    let mut c = configuration();
+    (c.core.clock, c.bus.clock) = (frequency(clocks.0), frequency(clocks.1));
+    c.bus.pipelined = random.once_in(2);
+    c.l2.present = random.once_in(2);
+    c.checks.coherence = random.once_in(2);
+    c
+}
+
+const CLOCKS: [(&str, &str); 5] = [
+    ("1 GHz", "500 MHz"),
+    ("150 MHz", "50 MHz"),
+    ("133 MHz", "40 MHz"),
+    ("1 GHz", "300 MHz"),
+    ("3 GHz", "400 MHz"),
+];
+
+#[test]
+fn skipping_changes_nothing() {
+    let mut random = Random::for_test(0x5b19);
+    let mut reads = [[0; 2]; CLOCKS.len()];
+    for round in 0..1000 {
+        let clocks = round % CLOCKS.len();
+        let polled = random.pick(&[Polled::Memory, Polled::Register, Polled::Both]);
+        let (padding, stores) = (random.below(12), random.once_in(2));
+        let program = program(polled, padding, stores);
+        let schedule = schedule(polled, &mut random);
+        let mut c = machine(CLOCKS[clocks], &mut random);
+        let mut outcome = |skip| {
+            c.checks.spin_skip = skip;
+            let (outcome, count) = run(&c, &program, TestNi::new(schedule.clone()));
+            reads[clocks][usize::from(skip)] += count;
+            outcome
+        };
+        let (skipped, executed) = (outcome(true), outcome(false));
+        let what =
+            || format!("round {round}: {:?}, {polled:?}, {padding}, {stores}, {schedule:?}", CLOCKS[clocks]);
+        assert_eq!(skipped.ended, executed.ended, "{}", what());
+        for (a, b) in skipped.statistics.iter().zip(&executed.statistics) {
+            assert_eq!(a, b, "{}", what());
+        }
+        assert!(skipped == executed, "{}", what());
+        assert!(matches!(skipped.ended, Some((_, chasqui_node::Ended::Exit(1..)))), "{:?}", skipped.ended);
+    }
+    for (clocks, [executed, skipped]) in CLOCKS.iter().zip(reads) {
+        println!("{clocks:?}: {executed} register reads without skipping, {skipped} with");
+    }
+    // Where a loop can take a whole number of bus clocks, skipping does away with most reads.
+    assert!(reads[1][1] * 4 < reads[1][0]);
+}
