@@ -5,14 +5,17 @@ mod guest;
 use std::collections::BTreeSet;
 
 use chasqui_engine::Time;
-use chasqui_hart::Op;
+use chasqui_hart::csr::CYCLE;
 use chasqui_hart::testing::Random;
+use chasqui_hart::{Insn, Op, decode};
 use chasqui_node::NodeConfiguration;
 use guest::register::{FLAG, NOTE, START};
 use guest::{A0, Action, DATA_REGISTER, NI_REGISTER, Program, TestNi, ZERO, configuration, frequency, run};
 
 /// Where in the data page the NI writes the flag; other lines serve as noise.
 const MEMORY_FLAG: i64 = 0x100;
+/// A word of the data page that [`Extra::Toggles`] changes.
+const TOGGLED: i64 = 0x240;
 /// Changes of the flag.
 const CHANGES: u64 = 6;
 
@@ -24,19 +27,51 @@ enum Polled {
     Both,
 }
 
+/// What an iteration does that makes it differ from the one before, though its registers may be the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extra {
+    Nothing,
+    /// Counts in a register.
+    Counts,
+    /// Stores another value each time, and leaves no trace in registers.
+    Toggles,
+    /// Writes a register of the NI.
+    Notes,
+    /// Gives up at a certain cycle.
+    GivesUp,
+}
+
 /// Polls until the flag has changed, notes it at the NI and in memory, and again until the last value.
 /// `padding`: instructions in the loop that change nothing; `stores`: some of them rewrite memory.
-fn program(polled: Polled, padding: u64, stores: bool) -> Program {
-    let (old, last, flag, count, other) = (5, 6, 7, 28, 29);
+fn program(polled: Polled, extra: Extra, padding: u64, stores: bool) -> Program {
+    let (old, last, flag, count, other, end) = (5, 6, 7, 28, 29, 30);
     let mut p = Program::new();
     p.add(last, ZERO, CHANGES as i64).add(old, ZERO, 0).add(count, ZERO, 0);
+    p.push(Insn { op: Op::Lui, rd: end, imm: 40 << 12, ..decode(0x13) });
     p.store(ZERO, NI_REGISTER, START);
     let poll = p.here();
     p.pause();
+    match extra {
+        Extra::Nothing => {}
+        Extra::Counts => _ = p.add(count, count, 1),
+        Extra::Toggles => {
+            p.load(other, DATA_REGISTER, TOGGLED);
+            p.push(Insn { op: Op::Xori, rd: other, rs1: other, imm: 1, ..decode(0x13) });
+            p.store(other, DATA_REGISTER, TOGGLED).add(other, ZERO, 7);
+        }
+        Extra::Notes => _ = p.fence().store(old, NI_REGISTER, NOTE),
+        Extra::GivesUp => {
+            p.push(Insn { op: Op::Csrrs, rd: other, imm: CYCLE.into(), ..decode(0x13) });
+            p.push(Insn { op: Op::Sltu, rd: other, rs1: other, rs2: end, ..decode(0x13) });
+            // Past the exit.
+            p.push(Insn { op: Op::Bne, rs1: other, imm: 16, ..decode(0x13) });
+            p.add(A0, ZERO, 99).exit();
+        }
+    }
     for i in 0..padding {
         match i % 4 {
             0 if stores => p.store(count, DATA_REGISTER, 0x200),
-            1 => p.load(other, DATA_REGISTER, 0x240 + 8 * (i as i64 & 7)),
+            1 => p.load(other, DATA_REGISTER, 0x280 + 8 * (i as i64 & 7)),
             _ => p.add(other, ZERO, 7),
         };
     }
@@ -47,9 +82,12 @@ fn program(polled: Polled, padding: u64, stores: bool) -> Program {
     };
     p.branch(Op::Beq, flag, old, poll);
     p.add(old, flag, 0).add(count, count, 1);
-    p.store(flag, NI_REGISTER, NOTE).store(flag, DATA_REGISTER, 0x200);
+    p.fence().store(flag, NI_REGISTER, NOTE).store(flag, DATA_REGISTER, 0x200);
     p.branch(Op::Bne, flag, last, poll);
-    p.add(A0, count, 0).exit();
+    p.load(other, DATA_REGISTER, TOGGLED);
+    p.push(Insn { op: Op::Add, rd: count, rs1: count, rs2: other, ..decode(0x13) });
+    p.push(Insn { op: Op::Andi, rd: count, rs1: count, imm: 63, ..decode(0x13) });
+    p.add(A0, count, 1).exit();
     p
 }
 
@@ -74,8 +112,10 @@ fn schedule(polled: Polled, random: &mut Random) -> Vec<(Time, Action)> {
     for _ in 0..random.below(12) {
         let at = time(random);
         let place = random.below(16) as i64 * 64;
-        schedule.push(match random.below(4) {
+        schedule.push(match random.below(5) {
             0 => (at, Action::Nothing),
+            // Another word of the flag's line.
+            4 => (at, Action::Write(MEMORY_FLAG + 8, random.bits())),
             1 => (at, Action::Read(place)),
             2 => (at, Action::Write(0x400 + place, random.bits())),
             // The flag register, which a program that polls memory may read too.
@@ -110,19 +150,25 @@ fn skipping_changes_nothing() {
     for round in 0..1000 {
         let clocks = round % CLOCKS.len();
         let polled = random.pick(&[Polled::Memory, Polled::Register, Polled::Both]);
+        let extras = [Extra::Counts, Extra::Toggles, Extra::Notes, Extra::GivesUp];
+        let extra = if random.once_in(2) { Extra::Nothing } else { random.pick(&extras) };
         let (padding, stores) = (random.below(12), random.once_in(2));
-        let program = program(polled, padding, stores);
+        let program = program(polled, extra, padding, stores);
         let schedule = schedule(polled, &mut random);
         let mut c = machine(CLOCKS[clocks], &mut random);
         let mut outcome = |skip| {
             c.checks.spin_skip = skip;
             let (outcome, count) = run(&c, &program, TestNi::new(schedule.clone()));
-            reads[clocks][usize::from(skip)] += count;
+            reads[clocks][usize::from(skip)] += if extra == Extra::Nothing { count } else { 0 };
             outcome
         };
         let (skipped, executed) = (outcome(true), outcome(false));
-        let what =
-            || format!("round {round}: {:?}, {polled:?}, {padding}, {stores}, {schedule:?}", CLOCKS[clocks]);
+        let what = || {
+            format!(
+                "round {round}: {:?}, {polled:?}, {extra:?}, {padding}, {stores}, {schedule:?}",
+                CLOCKS[clocks]
+            )
+        };
         assert_eq!(skipped.ended, executed.ended, "{}", what());
         for (a, b) in skipped.statistics.iter().zip(&executed.statistics) {
             assert_eq!(a, b, "{}", what());
