@@ -214,9 +214,12 @@ impl Node {
     }
 
     fn grant_wishes(&mut self, now: Time) {
-        while let Some((time, payload)) = self.wishes.events.pop() {
+        let mut events = std::mem::take(&mut self.wishes.events);
+        for (time, payload) in events.drain(..) {
             self.schedule(time, Class::Internal, Target::Ni, payload);
         }
+        // The room is used again by the next call.
+        self.wishes.events = events;
         for request in std::mem::take(&mut self.wishes.bus) {
             let index = match self.free_requests.pop() {
                 Some(index) => {
