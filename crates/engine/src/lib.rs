@@ -11,4 +11,4 @@ mod time;
 
 pub use event::{Class, Event, EventQueue, Order, Payload, Port};
 pub use partition::{Ended, Engine, Group, Lookahead, Message, Outbox, Packet, Partition, PartitionId};
-pub use time::{Clock, Time};
+pub use time::{Clock, Cycles, Time};

@@ -1,6 +1,6 @@
 //! A hart: state, port, time, and why it stops.
 
-use chasqui_engine::{Clock, Time};
+use chasqui_engine::{Clock, Cycles, Time};
 use chasqui_memory::{Fault, Port, Stall, Stop};
 
 use crate::block::Blocks;
@@ -76,10 +76,8 @@ pub struct Hart {
     /// So many lines of the instruction at `pc` were fetched while it waited: they are not fetched again,
     /// or its data and its code could take each other's places for ever. [`FETCHED`]: all.
     pub(crate) fetched: u8,
-    clock: Clock,
     timebase: Clock,
-    /// Cycle and time from which edges are counted.
-    origin: (u64, Time),
+    pub(crate) cycles: Cycles,
 }
 
 impl Hart {
@@ -93,21 +91,20 @@ impl Hart {
             timing,
             blocks: Blocks::default(),
             fetched: 0,
-            clock,
             timebase: Clock::new(timebase_hz),
-            origin: (0, Time::ZERO),
+            cycles: Cycles::new(clock, 0, Time::ZERO),
         }
     }
 
     /// The hart's clock.
     pub fn clock(&self) -> Clock {
-        self.clock
+        self.cycles.clock()
     }
 
     /// The time at which `cycle` starts.
     #[inline]
     pub fn time_of(&self, cycle: u64) -> Time {
-        self.origin.1 + self.clock.edge(cycle - self.origin.0)
+        self.cycles.time_of(cycle)
     }
 
     /// The time at which the next instruction starts.
@@ -119,10 +116,7 @@ impl Hart {
     /// The first cycle that starts at or after `time`.
     #[inline]
     pub fn cycle_at(&self, time: Time) -> u64 {
-        if time == Time::NEVER {
-            return u64::MAX;
-        }
-        self.origin.0 + self.clock.edge_at_or_after(Time(time.0.saturating_sub(self.origin.1.0)))
+        self.cycles.cycle_at(time)
     }
 
     /// The next instruction starts at `time` exactly, edge or not: for an idealised machine whose
@@ -130,7 +124,7 @@ impl Hart {
     pub fn start_at(&mut self, time: Time) {
         let edge = self.cycle_at(time);
         self.cycle = edge;
-        self.origin = (edge, time);
+        self.cycles = Cycles::new(self.clock(), edge, time);
     }
 
     /// Value of the `time` CSR.

@@ -6,7 +6,8 @@
 
 use std::cell::Cell;
 
-use chasqui_memory::Stop;
+use chasqui_engine::Time;
+use chasqui_memory::{Bus, Stop};
 
 use crate::block::{Block, Code, Micro};
 use crate::for_each_op;
@@ -67,6 +68,22 @@ impl Hart {
                 _ => {}
             }
         }
+    }
+
+    /// [`Hart::run`] while the hart has `bus` for itself: see [`Port::lend_bus`].
+    pub fn run_with_bus(
+        &mut self,
+        bus: &mut Bus,
+        before: Time,
+        dram_bytes: u64,
+        soft: u64,
+        deadline: u64,
+    ) -> Halt {
+        // SAFETY: `bus` is borrowed until it is taken back.
+        unsafe { self.port.lend_bus(bus, self.cycles, before, dram_bytes) };
+        let halt = self.run(soft, deadline);
+        self.port.take_back_bus();
+        halt
     }
 
     /// The lines of the instruction at `pc` can be fetched in no time.

@@ -103,6 +103,12 @@ impl Bus {
         self.address_free.max(self.data_free).max(self.dram_free) <= now
     }
 
+    /// A transaction granted at `grant` finds no earlier one's data on the bus.
+    #[inline]
+    pub fn is_free(&self, grant: Time) -> bool {
+        self.data_free <= grant
+    }
+
     /// Moves what is under way on by `length`: a repetition was skipped.
     pub fn shift(&mut self, length: Time) {
         self.address_free += length;

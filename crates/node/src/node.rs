@@ -78,6 +78,8 @@ pub struct Node {
     /// From a store's start to its arrival at the NI.
     store_latency: Time,
     pub(crate) l2_cycles: u64,
+    /// Physical addresses below are main memory's.
+    dram_bytes: u64,
     /// No transaction that begins when the bus is idle takes longer.
     pub(crate) transaction_max: Time,
     packets: Vec<Option<Box<Packet>>>,
@@ -121,6 +123,7 @@ impl Node {
             input_latency,
             store_latency,
             l2_cycles: c.l2.latency.cycles(),
+            dram_bytes: c.dram.size.bytes(),
             transaction_max: c.transaction_max(),
             packets: Vec::new(),
             free_packets: Vec::new(),
@@ -258,7 +261,7 @@ impl Node {
         self.events += 1;
         if let Activity::Parked(parked) = self.processor.activity {
             let p = &mut self.processor;
-            parked.advance(&mut p.hart, &mut self.bus, &mut p.statistics.stalls, now);
+            parked.advance(&mut p.hart, &mut self.bus, now);
             p.spin.stop(&mut p.hart);
             p.activity = Activity::Ready;
         }
@@ -286,13 +289,17 @@ impl Node {
     }
 
     fn run_hart(&mut self, soft: Time, hard: Time, out: &mut Outbox<'_>) {
+        // Until an event, or something from outside, the bus is the hart's; unless others wait for it.
+        let alone = if self.waiting_for_bus.is_empty() { soft } else { Time::ZERO };
+        let before = Time(alone.0.saturating_sub(self.transaction_max.0));
         let p = &mut self.processor;
         p.rise();
-        let halt = p.hart.run(p.hart.cycle_at(soft), p.hart.cycle_at(hard));
+        let (soft, hard) = (p.hart.cycle_at(soft), p.hart.cycle_at(hard));
+        let halt = p.hart.run_with_bus(&mut self.bus, before, self.dram_bytes, soft, hard);
         p.spin.check(&mut p.hart);
         p.halted(halt, &mut self.memory, &mut self.recorder);
         if halt == Halt::Pause && p.may_park() {
-            let parked = p.spin.pause(&mut p.hart, &self.bus, &p.statistics.stalls, self.events);
+            let parked = p.spin.pause(&mut p.hart, &self.bus, self.events);
             if let Some(parked) = parked {
                 p.activity = Activity::Parked(parked);
             }

@@ -6,7 +6,7 @@ use chasqui_abi::mark;
 use chasqui_engine::Time;
 use chasqui_hart::{Halt, Hart, State};
 use chasqui_linux::{Elf, Flush, Outcome, Process, Stream};
-use chasqui_memory::{Access, Fault, FlatMemory, Incoherence, PAGE_BYTES, Port, STALLS, Stall};
+use chasqui_memory::{Access, Fault, FlatMemory, Incoherence, PAGE_BYTES, Port, Stall};
 use chasqui_record::{RankLife, Recorder};
 
 use crate::spin::{Parked, Spin};
@@ -58,8 +58,6 @@ pub(crate) enum Activity {
 /// Counters of a processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessorStatistics {
-    /// Cycles in which the hart waited, by reason ([`Stall`]).
-    pub stalls: [u64; STALLS],
     /// System calls served.
     pub calls: u64,
     /// Page faults served.
@@ -71,17 +69,6 @@ pub struct ProcessorStatistics {
 impl ProcessorStatistics {
     /// Visits the counters: name, unit, documentation, value.
     pub fn visit(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
-        const STALL_NAMES: [(Stall, &str, &str); STALLS] = [
-            (Stall::Data, "stall_data", "Waiting for a data line"),
-            (Stall::Instruction, "stall_instruction", "Waiting for an instruction line"),
-            (Stall::Walk, "stall_walk", "Waiting for a line of page-table entries"),
-            (Stall::Uncached, "stall_uncached", "Waiting for an uncached load"),
-            (Stall::WriteBuffer, "stall_write_buffer", "Waiting for the write buffer"),
-            (Stall::Posted, "stall_posted", "Waiting for posted transactions"),
-        ];
-        for (stall, name, doc) in STALL_NAMES {
-            visit(name, "cycles", doc, self.stalls[stall as usize]);
-        }
         visit("calls", "count", "System calls served", self.calls);
         visit("page_faults", "count", "Page faults served", self.page_faults);
         visit("software_cycles", "cycles", "Charged for system calls and page faults", self.software_cycles);
@@ -182,7 +169,7 @@ impl Processor {
         if let Activity::Waiting(since, stall) = self.activity {
             if self.hart.port.is_timed() {
                 self.hart.cycle = self.hart.cycle.max(self.hart.cycle_at(now));
-                self.statistics.stalls[stall as usize] += self.hart.cycle - since;
+                self.hart.port.waited(stall, self.hart.cycle - since);
             }
             self.activity = Activity::Ready;
         }

@@ -17,7 +17,6 @@ struct Counters {
     hart: HartStatistics,
     port: PortStatistics,
     bus: BusStatistics,
-    stalls: [u64; chasqui_memory::STALLS],
 }
 
 /// The node at a `pause`.
@@ -55,14 +54,12 @@ impl Spin {
         &mut self,
         hart: &mut Hart,
         bus: &Bus,
-        stalls: &[u64; chasqui_memory::STALLS],
         events: u64,
     ) -> Option<Parked> {
         let counters = Counters {
             hart: hart.statistics,
             port: hart.port.statistics,
             bus: bus.statistics,
-            stalls: *stalls,
         };
         // Accesses that are not timed do not depend on caches and buffers.
         let timed = hart.port.is_timed();
@@ -139,7 +136,6 @@ impl Parked {
         &self,
         hart: &mut Hart,
         bus: &mut Bus,
-        stalls: &mut [u64; chasqui_memory::STALLS],
         until: Time,
     ) {
         if self.cycles == 0 {
@@ -157,9 +153,6 @@ impl Parked {
         if a.bus != b.bus {
             bus.statistics = bus.statistics.repeated(&b.bus, &a.bus, iterations);
             bus.shift(hart.now() - start);
-        }
-        for (stall, (before, after)) in stalls.iter_mut().zip(b.stalls.iter().zip(&a.stalls)) {
-            *stall += iterations * (after - before);
         }
     }
 }

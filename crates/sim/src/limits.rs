@@ -18,7 +18,7 @@ pub(crate) fn limited_by(nodes: &[Box<Node>], time_ps: u64) -> String {
     for node in nodes {
         let p = &node.processor;
         let ps = |cycles: u64| p.hart.clock().edge(cycles).0;
-        let stalls = &p.statistics.stalls;
+        let stalls = &p.hart.port.statistics.stalls;
         let stalled = |s: Stall| ps(stalls[s as usize]);
         let software = ps(p.statistics.software_cycles);
         let elapsed = p.ended.as_ref().map_or(time_ps, |(at, _)| at.0);

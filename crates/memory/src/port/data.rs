@@ -383,7 +383,11 @@ impl Port {
                 return Ok(way);
             }
         }
-        self.request(*cycles, Slot::Blocking, Request::Fill { line, data: true, exclusive });
+        let fill = Request::Fill { line, data: true, exclusive };
+        if self.fill_now(fill, stall, cycles) {
+            return Ok(self.l1d.find(line).expect("the line is here"));
+        }
+        self.request(*cycles, Slot::Blocking, fill);
         Err(Stop::Wait(stall))
     }
 

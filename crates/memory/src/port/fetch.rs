@@ -76,7 +76,11 @@ impl Port {
             self.l2.as_mut().expect("just found").way_mut(l2_way).stamp = tick;
             return Ok(self.place_instruction_line(pa));
         }
-        self.request(*cycles, Slot::Blocking, Request::Fill { line: pa, data: false, exclusive: false });
+        let fill = Request::Fill { line: pa, data: false, exclusive: false };
+        if self.fill_now(fill, Stall::Instruction, cycles) {
+            return Ok(self.l1i.find(pa).expect("the line is here"));
+        }
+        self.request(*cycles, Slot::Blocking, fill);
         Err(Stop::Wait(Stall::Instruction))
     }
 

@@ -10,6 +10,7 @@ mod check;
 mod data;
 mod fast;
 mod fetch;
+mod lent;
 mod translate;
 
 use std::collections::VecDeque;
@@ -21,6 +22,7 @@ pub use bus_side::{Snoop, Snooped};
 pub use data::{BlockOperation, order};
 use fast::FastTable;
 pub use fast::FastView;
+use lent::Lent;
 use translate::{Split, Walk};
 
 /// Physical addresses from here on are devices: uncached.
@@ -241,6 +243,8 @@ pub struct PortStatistics {
     pub flushes: u64,
     /// Fences.
     pub fences: u64,
+    /// Cycles in which the hart waited, by reason ([`Stall`]).
+    pub stalls: [u64; STALLS],
 }
 
 /// A hart's port.
@@ -271,6 +275,8 @@ pub struct Port {
     arriving: Option<u64>,
     /// Requests not yet taken by the bus, with the cycle at which each was made.
     requests: Vec<(u64, Slot, Request)>,
+    /// The node's bus, while nobody else can want it.
+    lent: Option<Lent>,
     reply: Option<(u64, u64)>,
     reservation: Option<u64>,
     observed: Option<Observed>,
@@ -310,6 +316,7 @@ impl Port {
             under_way: [None; 3],
             arriving: None,
             requests: Vec::with_capacity(4),
+            lent: None,
             reply: None,
             reservation: None,
             observed: None,
@@ -400,9 +407,9 @@ impl Port {
         !self.requests.is_empty()
     }
 
-    /// Takes a request for the bus and the cycle at which it was made.
+    /// Takes the oldest request for the bus and the cycle at which it was made.
     pub fn take_request(&mut self) -> Option<(u64, Slot, Request)> {
-        self.requests.pop()
+        if self.requests.is_empty() { None } else { Some(self.requests.remove(0)) }
     }
 
     /// State that decides what the next accesses do: see [`Port::changes`].
@@ -537,6 +544,7 @@ impl PortStatistics {
             uncached_stores: self.uncached_stores + times * (after.uncached_stores - before.uncached_stores),
             flushes: self.flushes + times * (after.flushes - before.flushes),
             fences: self.fences + times * (after.fences - before.fences),
+            stalls: std::array::from_fn(|i| self.stalls[i] + times * (after.stalls[i] - before.stalls[i])),
         }
     }
 }
@@ -573,5 +581,16 @@ impl PortStatistics {
         visit("uncached_stores", "count", "Uncached stores.", self.uncached_stores);
         visit("flushes", "count", "Cache-block operations.", self.flushes);
         visit("fences", "count", "Fences.", self.fences);
+        const STALL_NAMES: [(Stall, &str, &str); STALLS] = [
+            (Stall::Data, "stall_data", "Waiting for a data line."),
+            (Stall::Instruction, "stall_instruction", "Waiting for an instruction line."),
+            (Stall::Walk, "stall_walk", "Waiting for a line of page-table entries."),
+            (Stall::Uncached, "stall_uncached", "Waiting for an uncached load."),
+            (Stall::WriteBuffer, "stall_write_buffer", "Waiting for the write buffer."),
+            (Stall::Posted, "stall_posted", "Waiting for posted transactions."),
+        ];
+        for (stall, name, doc) in STALL_NAMES {
+            visit(name, "cycles", doc, self.stalls[stall as usize]);
+        }
     }
 }

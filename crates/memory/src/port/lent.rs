@@ -1,0 +1,82 @@
+//! Fills that need no event: the bus is lent to the port.
+//!
+//! While a node knows that nothing but the hart can want the bus before some time, it lends the bus to the
+//! hart's port. A line that the hart waits for and that comes before that time is then fetched on the spot:
+//! the grant and the completion happen as they would have, one after the other, and the access goes on.
+
+use std::ptr::NonNull;
+
+use chasqui_engine::{Cycles, Time};
+
+use super::{Port, Request, Slot, Stall};
+use crate::cache::{Cache, State};
+use crate::{Bus, Responder};
+
+/// A bus on loan.
+pub(super) struct Lent {
+    bus: NonNull<Bus>,
+    cycles: Cycles,
+    /// A transaction of a free bus that is granted before this time is over before anything else happens.
+    before: Time,
+    /// Physical addresses below are main memory's.
+    dram_bytes: u64,
+}
+
+impl Port {
+    /// Lends `bus` until [`Port::take_back_bus`]. Nobody else may ask for it before a transaction is over
+    /// that is granted before `before`, when the bus is free. `cycles`: the hart's. `dram_bytes`: physical
+    /// addresses below are main memory's.
+    ///
+    /// # Safety
+    /// Until then nothing but the port may touch `bus`, which must stay where it is.
+    pub unsafe fn lend_bus(&mut self, bus: &mut Bus, cycles: Cycles, before: Time, dram_bytes: u64) {
+        self.lent = Some(Lent { bus: NonNull::from(bus), cycles, before, dram_bytes });
+    }
+
+    /// The bus is the node's again.
+    pub fn take_back_bus(&mut self) {
+        self.lent = None;
+    }
+
+    /// Fetches the line of `fill` at once, if the bus is here for it; `cycles` is then the cycle at which
+    /// the line is here. False: it must be asked for.
+    pub(super) fn fill_now(&mut self, fill: Request, stall: Stall, cycles: &mut u64) -> bool {
+        let (Some(lent), Request::Fill { line, data, .. }) = (&mut self.lent, fill) else { return false };
+        // SAFETY: `lend_bus` promises that the bus is there and that nobody else uses it.
+        let bus = unsafe { lent.bus.as_mut() };
+        let grant = bus.grant_at(lent.cycles.time_of(*cycles));
+        // A request that was made before comes first.
+        let first = self.requests.is_empty() && bus.is_free(grant);
+        if grant >= lent.before || line >= lent.dram_bytes || !first || replaces_code(&self.l2, &self.l1i, line) {
+            return false;
+        }
+        let (hart, bytes) = (lent.cycles, self.bus_line_bytes(data));
+        let end = bus.place(grant, bytes, false, Responder::Dram).end;
+        self.changes += 1;
+        self.under_way[Slot::Blocking as usize] = Some(fill);
+        self.granted(Slot::Blocking, false, hart.cycle_at(grant));
+        let end = hart.cycle_at(end).max(*cycles);
+        self.completed(Slot::Blocking, 0, end);
+        self.statistics.stalls[stall as usize] += end - *cycles;
+        *cycles = end;
+        true
+    }
+
+    /// The hart has waited for `cycles` cycles.
+    pub fn waited(&mut self, stall: Stall, cycles: u64) {
+        self.statistics.stalls[stall as usize] += cycles;
+    }
+}
+
+/// The inclusive L2 drops lines of instructions to make room for `line`: the hart, which goes on after the
+/// access, may have to fetch its code again.
+fn replaces_code(l2: &Option<Cache>, l1i: &Cache, line: u64) -> bool {
+    let Some(l2) = l2 else { return false };
+    let line = l2.line_of(line);
+    if l2.find(line).is_some() {
+        return false;
+    }
+    let old = l2.way(l2.victim(line, |w| w.stamp));
+    let mut lines = (old.line..old.line + l2.line_bytes()).step_by(l1i.line_bytes() as usize);
+    old.state != State::Invalid && lines.any(|line| l1i.find(line).is_some())
+}
