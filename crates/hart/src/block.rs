@@ -3,7 +3,7 @@
 //! A block runs from an address to the first jump, branch or rare instruction, or to [`MAX_LENGTH`].
 //! Times of hits are known when it is decoded, so the loop adds them once a block.
 
-use std::cell::Cell;
+use std::cell::{Cell, UnsafeCell};
 
 use chasqui_memory::Port;
 use rustc_hash::FxHashMap;
@@ -111,16 +111,26 @@ const _: () = assert!(size_of::<Micro>() == 16);
 /// What of a block's instructions is counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
-    pub instructions: u32,
-    pub loads: u32,
-    pub stores: u32,
+    pub instructions: u8,
+    pub loads: u8,
+    pub stores: u8,
+}
+
+/// What of an entry is needed only where a block is left in its midst.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// Address of the entry's instruction, less the block's.
+    pub offset: u16,
+    /// What is counted of this entry and of those after it.
+    pub rest: Counts,
 }
 
 /// A block.
 pub(crate) struct Block {
-    pub micros: Box<[Micro]>,
-    /// Address of the instruction of each entry, less `pc`.
-    pub offsets: Box<[u16]>,
+    /// A run that must end within the block replaces an entry for its time: see [`Block::cut`].
+    micros: Box<[UnsafeCell<Micro>]>,
+    /// Of each entry.
+    pub places: Box<[Place]>,
     pub pc: u64,
     /// Address after the last instruction.
     pub end: u64,
@@ -133,38 +143,40 @@ pub(crate) struct Block {
 }
 
 impl Block {
+    /// The first entry.
+    #[inline(always)]
+    pub fn first(&self) -> *const Micro {
+        self.micros.as_ptr().cast()
+    }
+
     /// Address of the instruction of entry `index`.
     pub fn address(&self, index: usize) -> u64 {
-        self.pc + u64::from(self.offsets[index])
+        self.pc + u64::from(self.places[index].offset)
     }
 
-    /// What of the entries from `index` on is counted.
-    pub fn counts_from(&self, index: usize) -> Counts {
-        let mut counts = Counts::default();
-        self.micros[index..].iter().for_each(|m| counts.add(m.code));
-        counts
+    /// Puts [`Code::Leave`] in place of the first entry that does not start before `cycles` have passed.
+    /// `None`: all of them do. To be undone by [`Block::mend`].
+    pub fn cut(&self, cycles: u64) -> Option<Cut> {
+        // SAFETY: a block is one hart's, and no reference to an entry is held outside the fast loop.
+        let start = |m: &UnsafeCell<Micro>| u64::from(unsafe { (*m.get()).start });
+        let index = self.micros.partition_point(|m| start(m) < cycles);
+        let entry = self.micros.get(index)?.get();
+        // SAFETY: as above.
+        let code = unsafe { std::mem::replace(&mut (*entry).code, Code::Leave) };
+        Some(Cut { index, code })
     }
 
-    /// The entries that start before `cycles` have passed, and a [`Code::Leave`]. `None`: all of them do.
-    pub fn until(&self, cycles: u64) -> Option<Block> {
-        let stays = |m: &Micro| u64::from(m.start) < cycles;
-        let length = self.micros.iter().position(|m| !stays(m))?;
-        let mut micros = self.micros[..length].to_vec();
-        let leave = self.micros[length];
-        micros.push(Micro { code: Code::Leave, ..leave });
-        let mut block = Block {
-            micros: micros.into(),
-            offsets: self.offsets[..=length].into(),
-            pc: self.pc,
-            end: self.address(length),
-            cycles: u64::from(leave.start),
-            counts: Counts::default(),
-            taken: Cell::new(std::ptr::null()),
-            next: Cell::new(std::ptr::null()),
-        };
-        block.counts = block.counts_from(0);
-        Some(block)
+    /// Undoes [`Block::cut`].
+    pub fn mend(&self, cut: Cut) {
+        // SAFETY: as in `cut`.
+        unsafe { (*self.micros[cut.index].get()).code = cut.code }
     }
+}
+
+/// An entry that was replaced.
+pub(crate) struct Cut {
+    index: usize,
+    code: Code,
 }
 
 impl Counts {
@@ -188,7 +200,7 @@ impl Counts {
 /// Builds one block.
 struct Builder<'a> {
     micros: Vec<Micro>,
-    offsets: Vec<u16>,
+    places: Vec<Place>,
     pc: u64,
     at: u64,
     cycles: u64,
@@ -200,7 +212,7 @@ struct Builder<'a> {
 impl Builder<'_> {
     fn push(&mut self, micro: Micro) {
         self.micros.push(Micro { start: self.cycles as u16, ..micro });
-        self.offsets.push((self.at - self.pc) as u16);
+        self.places.push(Place { offset: (self.at - self.pc) as u16, rest: Counts::default() });
     }
 
     /// Fetches of the lines that an instruction of `length` lies in, unless it was just fetched.
@@ -252,6 +264,26 @@ impl Builder<'_> {
             self.at += u64::from(insn.length);
         }
         !ends
+    }
+}
+
+impl Builder<'_> {
+    fn finish(mut self) -> Block {
+        let mut counts = Counts::default();
+        for (micro, place) in self.micros.iter().zip(&mut self.places).rev() {
+            counts.add(micro.code);
+            place.rest = counts;
+        }
+        Block {
+            micros: self.micros.into_iter().map(UnsafeCell::new).collect(),
+            places: self.places.into(),
+            pc: self.pc,
+            end: self.at,
+            cycles: self.cycles,
+            counts,
+            taken: Cell::new(std::ptr::null()),
+            next: Cell::new(std::ptr::null()),
+        }
     }
 }
 
@@ -326,7 +358,7 @@ impl Blocks {
     /// Decodes the block at `pc`. `None`: the first instruction can't be read.
     pub fn build(&mut self, pc: u64, port: &mut Port, timing: &Timing) -> Option<*const Block> {
         let line_bytes = port.fetch_line_bytes();
-        let mut b = Builder { micros: vec![], offsets: vec![], pc, at: pc, cycles: 0, line: None, timing };
+        let mut b = Builder { micros: vec![], places: vec![], pc, at: pc, cycles: 0, line: None, timing };
         loop {
             let Some(insn) = read(port, b.at) else {
                 if b.at == pc {
@@ -346,17 +378,7 @@ impl Blocks {
                 break;
             }
         }
-        let mut block = Block {
-            micros: b.micros.into(),
-            offsets: b.offsets.into(),
-            pc,
-            end: b.at,
-            cycles: b.cycles,
-            counts: Counts::default(),
-            taken: Cell::new(std::ptr::null()),
-            next: Cell::new(std::ptr::null()),
-        };
-        block.counts = block.counts_from(0);
+        let block = b.finish();
         self.blocks.insert(pc, Box::new(block));
         self.find(pc)
     }

@@ -130,12 +130,12 @@ impl Hart {
             self.state.pc = b.pc;
             return Exit::Halt(Halt::Deadline);
         }
-        match b.until(deadline - self.cycle) {
-            Some(part) => match self.execute::<true>(&part, deadline) {
-                // A chain would be to a successor of the part, which has none.
-                Exit::Chain(_) => Exit::Lookup,
-                exit => exit,
-            },
+        match b.cut(deadline - self.cycle) {
+            Some(cut) => {
+                let exit = self.execute::<true>(b, deadline);
+                b.mend(cut);
+                exit
+            }
             None => self.execute::<true>(b, deadline),
         }
     }
@@ -143,7 +143,7 @@ impl Hart {
     /// Leaves `b` at entry `index`, whose instruction is not executed, at cycle `at`.
     #[cold]
     fn leave(&mut self, b: &Block, index: usize, at: u64, halt: Halt) -> Exit {
-        let rest = b.counts_from(index);
+        let rest = b.places[index].rest;
         self.statistics.instructions -= u64::from(rest.instructions);
         self.statistics.loads -= u64::from(rest.loads);
         self.statistics.stores -= u64::from(rest.stores);
@@ -178,7 +178,7 @@ impl Hart {
         self.statistics.stores += u64::from(b.counts.stores);
         let view = self.port.view();
         let mut now = self.cycle;
-        let first = b.micros.as_ptr();
+        let first = b.first();
         let mut ip = first;
         loop {
             // SAFETY: a block ends with an entry that leaves the loop.
@@ -446,11 +446,7 @@ macro_rules! fast {
                 end!(0);
                 return $s.follow(&$b.next, $b.end);
             }
-            Code::Leave => {
-                end!(0);
-                $s.state.pc = $b.end;
-                return Exit::Halt(Halt::Deadline);
-            }
+            Code::Leave => stop!(at!(), Halt::Deadline),
             Code::Rare => {
                 end!(0);
                 $s.state.pc = $b.end;
