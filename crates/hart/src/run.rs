@@ -152,6 +152,13 @@ impl Hart {
         Exit::Halt(halt)
     }
 
+    /// Leaves `b` after entry `index`, at cycle `at`: the bus is wanted, or the deadline may be near.
+    #[cold]
+    fn leave_after(&mut self, b: &Block, index: usize, at: u64) -> Exit {
+        let exit = self.leave(b, index + 1, at, Halt::Bus);
+        if self.port.wants_bus() { exit } else { Exit::Lookup }
+    }
+
     /// After an access that was not a plain hit: leave before entry `index` if the bus is wanted or the
     /// deadline may now be within the block.
     #[inline(always)]
@@ -281,7 +288,7 @@ macro_rules! fast {
                         // SAFETY: an access is never the last entry.
                         let next = unsafe { &*$ip };
                         let at = $now + u64::from(next.start);
-                        return $s.leave($b, index($first, $ip) + 1, at, Halt::Bus);
+                        return $s.leave_after($b, index($first, $ip), at);
                     }
                 } else if $s.port.wants_bus() {
                     return $s.leave($b, index($first, $ip) + 1, $now, Halt::Bus);

@@ -116,20 +116,14 @@ impl Bus {
         self.dram_free += length;
     }
 
-    /// Bus clocks that `bytes` of data take.
-    fn beats(&self, bytes: u32) -> u64 {
-        u64::from(bytes.div_ceil(self.parameters.width_bytes))
-    }
-
     /// Places a transaction whose grant is `grant` (from [`Bus::grant_at`]).
     pub fn place(&mut self, grant: Time, bytes: u32, write: bool, responder: Responder) -> Tenure {
-        let p = self.parameters;
-        let address_end = p.clock.after(grant, p.address_cycles);
+        let address_end = self.parameters.clock.after(grant, self.parameters.address_cycles);
         let end = match responder {
             Responder::None => address_end,
             _ => self.data_tenure(address_end, bytes, write, responder),
         };
-        self.address_free = if p.pipelined { address_end } else { end };
+        self.address_free = if self.parameters.pipelined { address_end } else { end };
         self.statistics.transactions += 1;
         self.statistics.bytes += u64::from(bytes);
         self.statistics.address_busy_ps += (address_end - grant).0;
@@ -137,30 +131,31 @@ impl Bus {
     }
 
     fn data_tenure(&mut self, address_end: Time, bytes: u32, write: bool, responder: Responder) -> Time {
-        let p = self.parameters;
-        let beats = self.beats(bytes);
+        let p = &self.parameters;
+        let clock = p.clock;
         let dram_ready = address_end.max(self.dram_free);
         let ready = match responder {
             Responder::Dram if write => dram_ready,
             Responder::Dram => dram_ready + p.dram_first_chunk,
-            Responder::Cache => p.clock.after(address_end, p.intervention_cycles),
+            Responder::Cache => clock.after(address_end, p.intervention_cycles),
             Responder::Device(latency) => address_end + latency,
             Responder::None => unreachable!("no data tenure"),
         };
-        // The first beat ends where the responder is ready, one clock after it could start.
-        let start = p.clock.align(ready.max(self.data_free));
-        let first_end = match responder {
-            Responder::Dram if !write => start.max(p.clock.after(self.data_free, 1)),
-            _ => p.clock.after(start, 1),
-        };
+        let from_dram = responder == Responder::Dram && !write;
+        let beats = u64::from(bytes.div_ceil(p.width_bytes));
         let last = beats - 1;
-        let steady = p.clock.after(first_end, last);
-        let chunks = match responder {
-            Responder::Dram if !write => first_end + Time(p.dram_next_chunk.0 * last),
-            _ => steady,
+        // A beat takes a clock. The DRAM's first chunk is ready at the end of the first beat, all others at
+        // its start.
+        let start = clock.edge_at_or_after(ready.max(self.data_free));
+        let in_time = from_dram && clock.edge(start) > self.data_free;
+        let first_end = if in_time { start } else { start + 1 };
+        let steady = clock.edge(first_end + last);
+        let end = if from_dram {
+            clock.align(steady.max(clock.edge(first_end) + Time(p.dram_next_chunk.0 * last)))
+        } else {
+            steady
         };
-        let end = p.clock.align(steady.max(chunks));
-        self.statistics.data_busy_ps += (p.clock.edge(beats)).0;
+        self.statistics.data_busy_ps += clock.edge(beats).0;
         self.data_free = end;
         if responder == Responder::Dram {
             self.dram_free = if write { end + p.dram_write } else { end };

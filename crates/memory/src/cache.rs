@@ -94,6 +94,7 @@ impl Cache {
     }
 
     /// Length of a line [bytes].
+    #[inline]
     pub fn line_bytes(&self) -> u64 {
         1 << self.line_shift
     }
@@ -113,9 +114,13 @@ impl Cache {
     /// Index of the way that holds `line`.
     #[inline]
     pub(crate) fn find(&self, line: u64) -> Option<usize> {
-        self.set(line).find(|&w| self.ways[w].state != State::Invalid && self.ways[w].line == line)
+        let set = self.set(line);
+        let first = set.start;
+        let way = self.ways[set].iter().position(|w| w.line == line && w.state != State::Invalid)?;
+        Some(first + way)
     }
 
+    #[inline]
     pub(crate) fn way(&self, index: usize) -> &Way {
         &self.ways[index]
     }
@@ -125,23 +130,34 @@ impl Cache {
         self.ways.iter()
     }
 
+    #[inline]
     pub(crate) fn way_mut(&mut self, index: usize) -> &mut Way {
         &mut self.ways[index]
     }
 
     /// State of the line at `line`.
+    #[inline]
     pub fn state(&self, line: u64) -> State {
         self.find(line).map_or(State::Invalid, |w| self.ways[w].state)
     }
 
     /// The way that a new line at `line` takes: an invalid one, else the least recently used.
     /// `stamp_of` gives a way's recency.
+    #[inline]
     pub(crate) fn victim(&self, line: u64, stamp_of: impl Fn(&Way) -> u64) -> usize {
         let set = self.set(line);
-        if let Some(free) = set.clone().find(|&w| self.ways[w].state == State::Invalid) {
-            return free;
+        let first = set.start;
+        let (mut oldest, mut least) = (first, u64::MAX);
+        for (w, way) in self.ways[set].iter().enumerate() {
+            if way.state == State::Invalid {
+                return first + w;
+            }
+            let stamp = stamp_of(way);
+            if stamp < least {
+                (oldest, least) = (first + w, stamp);
+            }
         }
-        set.min_by_key(|&w| stamp_of(&self.ways[w])).expect("a set has ways")
+        oldest
     }
 
     /// Puts `line` in way `index`.

@@ -97,6 +97,9 @@ impl Node {
                 self.schedule(end, Class::Bus, Target::Bus, BusEvent::Done(Client::Hart(slot), 0).into());
             } else if slot == Slot::Blocking && self.nobody_else(at, out.limit()) {
                 self.serve_now(slot, at, out);
+            } else if self.next_event() > at && out.limit() > at {
+                // Nothing comes before the request: it can be noted at once.
+                self.bus_event(BusEvent::Request(Client::Hart(slot)), at, out);
             } else {
                 self.schedule(at, Class::Request, Target::Bus, BusEvent::Request(Client::Hart(slot)).into());
             }
