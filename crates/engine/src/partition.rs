@@ -212,7 +212,6 @@ impl Engine {
         let mut stop = Time::NEVER;
         let mut stopped = false;
         loop {
-            self.find_earliest();
             let now = self.next.iter().copied().fold(Time::NEVER, Time::min);
             if now == Time::NEVER || now >= stop {
                 return if stopped { Ended::Stopped(stop) } else { Ended::Idle };
@@ -220,24 +219,27 @@ impl Engine {
             if !watch(now) {
                 return Ended::Interrupted;
             }
-            for p in 0..self.partitions.len() {
-                if self.next[p] == Time::NEVER {
-                    continue;
+            // A group goes as far as what the one before it has just done allows.
+            for group in 0..self.earliest.len() {
+                self.find_earliest();
+                for p in 0..self.partitions.len() {
+                    if self.groups[p] != group || self.next[p] == Time::NEVER {
+                        continue;
+                    }
+                    let limit = self.limit(p).min(stop).min(now + ROUND_MAX);
+                    if self.next[p] >= limit {
+                        continue;
+                    }
+                    self.advance(p, limit);
+                    if let Some(at) = self.partitions[p].stop() {
+                        // Nobody has run further than this: each was bound by the one that stops.
+                        let reach = self.lookahead.least[group].iter().filter(|&&d| d != Time::NEVER).max();
+                        stop = stop.min(at + reach.copied().unwrap_or(Time(1)));
+                        stopped = true;
+                    }
                 }
-                let limit = self.limit(p).min(stop).min(now + ROUND_MAX);
-                if self.next[p] >= limit {
-                    continue;
-                }
-                self.advance(p, limit);
-                if let Some(at) = self.partitions[p].stop() {
-                    // Nobody has run further than this: each was bound by the one that stops.
-                    let group = self.groups[p];
-                    let reach = self.lookahead.least[group].iter().filter(|&&d| d != Time::NEVER).max();
-                    stop = stop.min(at + reach.copied().unwrap_or(Time(1)));
-                    stopped = true;
-                }
+                self.deliver();
             }
-            self.deliver();
         }
     }
 
