@@ -149,6 +149,13 @@ impl Block {
         self.micros.as_ptr().cast()
     }
 
+    /// Cycles from the block's start to that of entry `index`, if every access hits.
+    #[inline(always)]
+    pub fn start(&self, index: usize) -> u64 {
+        // SAFETY: as in `cut`.
+        u64::from(unsafe { (*self.micros[index].get()).start })
+    }
+
     /// Address of the instruction of entry `index`.
     pub fn address(&self, index: usize) -> u64 {
         self.pc + u64::from(self.places[index].offset)
@@ -311,6 +318,14 @@ fn writes_x(op: Op) -> bool {
     })
 }
 
+/// A place in a block.
+#[derive(Clone, Copy)]
+pub(crate) struct Resume {
+    pub block: *const Block,
+    pub index: usize,
+    pub pc: u64,
+}
+
 /// All blocks of a hart, by address.
 #[derive(Default)]
 pub(crate) struct Blocks {
@@ -318,6 +333,8 @@ pub(crate) struct Blocks {
     blocks: FxHashMap<u64, Box<Block>>,
     /// Direct-mapped, in front of the map.
     recent: Vec<(u64, *const Block)>,
+    /// Where the hart goes on, if its pc is still there.
+    pub resume: Option<Resume>,
     /// Blocks dropped while the loop may hold one.
     #[allow(clippy::vec_box, reason = "blocks must not move")]
     dropped: Vec<Box<Block>>,
@@ -348,6 +365,7 @@ impl Blocks {
     pub fn clear(&mut self) {
         self.dropped.extend(self.blocks.drain().map(|(_, b)| b));
         self.recent.fill((u64::MAX, std::ptr::null()));
+        self.resume = None;
     }
 
     /// No block is in use.

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use chasqui_engine::Time;
 use chasqui_memory::{Bus, Stop};
 
-use crate::block::{Block, Code, Micro};
+use crate::block::{Block, Code, Micro, Resume};
 use crate::for_each_op;
 use crate::fp::{self, Rounding};
 use crate::hart::{FETCHED, Halt, Hart};
@@ -44,15 +44,14 @@ impl Hart {
             if self.cycle >= soft {
                 return Halt::Deadline;
             }
-            let Some(mut block) = self.block() else {
+            let Some((mut block, mut index)) = self.resume().or_else(|| Some((self.block()?, 0))) else {
                 return self.step().unwrap_or(Halt::Deadline);
             };
             let exit = loop {
-                match self.enter(block, deadline) {
-                    Exit::Chain(next) if self.cycle < soft => block = next,
+                match self.enter(block, index, deadline) {
+                    Exit::Chain(next) if self.cycle < soft => (block, index) = (next, 0),
                     Exit::Chain(next) => {
-                        // SAFETY: blocks live until `reclaim`.
-                        self.state.pc = unsafe { &*next }.pc;
+                        self.stand_before(next);
                         return Halt::Deadline;
                     }
                     exit => break exit,
@@ -93,6 +92,21 @@ impl Hart {
         self.port.holds_code(pc & mask) && self.port.holds_code((pc + 3) & mask)
     }
 
+    /// Where the hart was when it left a block, if it can go on there: it has not been moved, and its code
+    /// need not be fetched again.
+    fn resume(&mut self) -> Option<(*const Block, usize)> {
+        let place = self.blocks.resume.take()?;
+        let holds = place.pc == self.state.pc && (!self.port.is_timed() || self.holds_code());
+        holds.then_some((place.block, place.index))
+    }
+
+    /// The next instruction is the first of `block`.
+    fn stand_before(&mut self, block: *const Block) {
+        // SAFETY: blocks live until `reclaim`.
+        self.state.pc = unsafe { &*block }.pc;
+        self.blocks.resume = Some(Resume { block, index: 0, pc: self.state.pc });
+    }
+
     /// Lines that the instruction at `pc` lies in before `line`.
     #[cold]
     fn lines_before(&self, line: u64) -> u8 {
@@ -108,35 +122,32 @@ impl Hart {
         }
     }
 
-    /// Runs `block` as far as the deadline lets it.
+    /// Runs `block` from entry `index` on as far as the deadline lets it.
     #[inline(always)]
-    fn enter(&mut self, block: *const Block, deadline: u64) -> Exit {
+    fn enter(&mut self, block: *const Block, index: usize, deadline: u64) -> Exit {
         // SAFETY: blocks live until `reclaim`, which is called only outside.
         let b = unsafe { &*block };
         if self.port.is_timed() {
             if self.cycle + b.cycles > deadline {
-                return self.enter_short(b, deadline);
+                return self.enter_short(b, index, deadline);
             }
-            self.execute::<true>(b, deadline)
+            self.execute::<true>(b, index, deadline)
         } else {
-            self.execute::<false>(b, deadline)
+            self.execute::<false>(b, index, deadline)
         }
     }
 
-    /// Runs the part of `b` that starts before the deadline.
+    /// Runs the part of `b` from entry `index` on that starts before the deadline.
     #[cold]
-    fn enter_short(&mut self, b: &Block, deadline: u64) -> Exit {
-        if self.cycle >= deadline {
-            self.state.pc = b.pc;
-            return Exit::Halt(Halt::Deadline);
-        }
-        match b.cut(deadline - self.cycle) {
+    fn enter_short(&mut self, b: &Block, index: usize, deadline: u64) -> Exit {
+        debug_assert!(self.cycle < deadline);
+        match b.cut(deadline - self.cycle + b.start(index)) {
             Some(cut) => {
-                let exit = self.execute::<true>(b, deadline);
+                let exit = self.execute::<true>(b, index, deadline);
                 b.mend(cut);
                 exit
             }
-            None => self.execute::<true>(b, deadline),
+            None => self.execute::<true>(b, index, deadline),
         }
     }
 
@@ -148,6 +159,7 @@ impl Hart {
         self.statistics.loads -= u64::from(rest.loads);
         self.statistics.stores -= u64::from(rest.stores);
         self.state.pc = b.address(index);
+        self.blocks.resume = Some(Resume { block: b, index, pc: self.state.pc });
         self.cycle = at;
         Exit::Halt(halt)
     }
@@ -163,7 +175,7 @@ impl Hart {
     /// deadline may now be within the block.
     #[inline(always)]
     fn must_leave(&self, b: &Block, now: u64, deadline: u64) -> bool {
-        self.port.wants_bus() || now + b.cycles > deadline
+        self.port.wants_bus() || now.wrapping_add(b.cycles) > deadline
     }
 
     #[cold]
@@ -179,14 +191,17 @@ impl Hart {
     }
 
     #[inline(always)]
-    fn execute<const TIMED: bool>(&mut self, b: &Block, deadline: u64) -> Exit {
-        self.statistics.instructions += u64::from(b.counts.instructions);
-        self.statistics.loads += u64::from(b.counts.loads);
-        self.statistics.stores += u64::from(b.counts.stores);
+    fn execute<const TIMED: bool>(&mut self, b: &Block, index: usize, deadline: u64) -> Exit {
+        let counts = if index == 0 { b.counts } else { b.places[index].rest };
+        self.statistics.instructions += u64::from(counts.instructions);
+        self.statistics.loads += u64::from(counts.loads);
+        self.statistics.stores += u64::from(counts.stores);
         let view = self.port.view();
-        let mut now = self.cycle;
+        // When the block would have begun.
+        let mut now = if TIMED { self.cycle.wrapping_sub(b.start(index)) } else { self.cycle };
         let first = b.first();
-        let mut ip = first;
+        // SAFETY: `index` is an entry's.
+        let mut ip = unsafe { first.add(index) };
         loop {
             // SAFETY: a block ends with an entry that leaves the loop.
             let m = unsafe { &*ip };
@@ -231,6 +246,14 @@ impl Hart {
         if next.is_null() { self.link(link, target) } else { Exit::Chain(next) }
     }
 
+    /// The next instruction is the first after `b`.
+    fn stand_after(&mut self, b: &Block) {
+        self.state.pc = b.end;
+        if let Exit::Chain(next) = self.follow(&b.next, b.end) {
+            self.stand_before(next);
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn link(&mut self, link: &Cell<*const Block>, target: u64) -> Exit {
@@ -267,7 +290,7 @@ macro_rules! fast {
         // Set by a load that was not a plain hit: when it ended.
         let mut slow_loaded: Option<u64> = None;
         /// Cycle at which this entry starts.
-        macro_rules! at { () => { if $timed { $now + u64::from($m.start) } else { $now } } }
+        macro_rules! at { () => { if $timed { $now.wrapping_add(u64::from($m.start)) } else { $now } } }
         /// Leaves at this entry.
         macro_rules! stop {
             ($at:expr, $halt:expr) => { return $s.leave($b, index($first, $ip), $at, $halt) };
@@ -283,11 +306,11 @@ macro_rules! fast {
         macro_rules! took {
             ($at:expr) => {
                 if $timed {
-                    $now += $at - at!();
+                    $now = $now.wrapping_add($at - at!());
                     if $s.must_leave($b, $now, $deadline) {
                         // SAFETY: an access is never the last entry.
                         let next = unsafe { &*$ip };
-                        let at = $now + u64::from(next.start);
+                        let at = $now.wrapping_add(u64::from(next.start));
                         return $s.leave_after($b, index($first, $ip), at);
                     }
                 } else if $s.port.wants_bus() {
@@ -340,7 +363,7 @@ macro_rules! fast {
         }
         /// Ends the block.
         macro_rules! end {
-            ($extra:expr) => { if $timed { $s.cycle = $now + $b.cycles + $extra } else { $s.cycle = $now } };
+            ($extra:expr) => { if $timed { $s.cycle = $now.wrapping_add($b.cycles) + $extra } else { $s.cycle = $now } };
         }
         match $m.code {
             $(Code::$r => $s.set_x($m.rd, $rf($s.x($m.rs1), $s.x($m.rs2))),)*
@@ -416,7 +439,7 @@ macro_rules! fast {
                     match $s.port.fetch_line(line, &mut at) {
                         Ok(()) if at == at!() => {}
                         Ok(()) => {
-                            $now += at - at!();
+                            $now = $now.wrapping_add(at - at!());
                             if $s.must_leave($b, $now, $deadline) {
                                 let exit = $s.leave($b, index($first, $ip), at, Halt::Bus);
                                 // SAFETY: a fetch is never the last entry.
@@ -465,13 +488,13 @@ macro_rules! fast {
                     stop!(at!(), Halt::Deadline);
                 }
                 end!(0);
-                $s.state.pc = $b.end;
+                $s.stand_after($b);
                 let bits = $m.imm as u32;
                 return Exit::Halt(Halt::Mark { code: bits & 31, call: bits >> 5 & 127, value: $s.x($m.rs1) });
             }
             Code::Pause => {
                 end!(0);
-                $s.state.pc = $b.end;
+                $s.stand_after($b);
                 return Exit::Halt(Halt::Pause);
             }
         }
