@@ -116,6 +116,11 @@ impl EventQueue {
         if self.next_time() < limit { self.heap.pop() } else { None }
     }
 
+    /// All events, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &Event> {
+        self.heap.iter()
+    }
+
     /// The earliest event.
     pub fn peek(&self) -> Option<&Event> {
         self.heap.peek()

@@ -46,7 +46,6 @@ pub struct Message {
 /// Where a running partition puts what it sends, and how far it may run.
 pub struct Outbox<'a> {
     limit: Time,
-    now: Time,
     from: Group,
     groups: &'a [Group],
     lookahead: &'a Lookahead,
@@ -69,7 +68,6 @@ impl Outbox<'_> {
         let group = self.groups[to as usize];
         let delay = self.lookahead.direct[self.from][group];
         assert!(event.time >= now + delay, "look-ahead of {delay} broken: sent at {now} for {}", event.time);
-        self.now = self.now.max(now);
         self.limit = self.limit.min(event.time + self.lookahead.least[group][self.from]);
         self.messages.push(Message { to, event, packet });
     }
@@ -79,9 +77,10 @@ impl Outbox<'_> {
 pub trait Partition: Send {
     /// A lower bound on the time of the next thing it does, [`Time::NEVER`] when it waits for others.
     fn next(&self) -> Time;
-    /// A lower bound on the times of the events that it will send if nothing reaches it from outside.
-    /// `least`: the least look-ahead from here to anybody.
-    fn bound(&self, least: Time) -> Time {
+    /// A lower bound on the time of its first effect on another partition of group `to`, directly or
+    /// through others, if nothing reaches it from outside. `least`: the look-ahead from here to there.
+    fn reach(&self, to: Group, least: Time) -> Time {
+        let _ = to;
         self.next() + least
     }
     /// Does everything that is earlier than `out.limit()`, which shrinks as it sends.
@@ -100,10 +99,6 @@ pub trait Partition: Send {
 pub struct Lookahead {
     direct: Vec<Vec<Time>>,
     least: Vec<Vec<Time>>,
-    /// From the arrival of the first message of group `a` anywhere to its effect in group `b`.
-    onward: Vec<Vec<Time>>,
-    /// The least direct delay from a group.
-    first: Vec<Time>,
 }
 
 impl Lookahead {
@@ -122,15 +117,7 @@ impl Lookahead {
                 }
             }
         }
-        let groups = 0..least.len();
-        let after = |via: usize, to: usize| if via == to { Time::ZERO } else { least[via][to] };
-        let through = |from: usize, to: usize| {
-            let reached = groups.clone().filter(|&via| direct[from][via] != Time::NEVER);
-            reached.map(|via| after(via, to)).fold(Time::NEVER, Time::min)
-        };
-        let onward = groups.clone().map(|a| groups.clone().map(|b| through(a, b)).collect()).collect();
-        let first = direct.iter().map(|row| row.iter().copied().fold(Time::NEVER, Time::min)).collect();
-        Lookahead { onward, first, direct, least }
+        Lookahead { direct, least }
     }
 }
 
@@ -152,14 +139,14 @@ pub struct Engine {
     lookahead: Lookahead,
     /// Lower bound of each partition's next action.
     next: Vec<Time>,
-    /// Lower bound of the events that each will send.
-    bounds: Vec<Time>,
-    /// The earliest bounds of each group.
-    earliest: Vec<Earliest>,
+    /// [`Partition::reach`] of each partition to each group, the groups of one partition side by side.
+    reaches: Vec<Time>,
+    /// How far each has run.
+    limits: Vec<Time>,
     messages: Vec<Message>,
 }
 
-/// The two earliest of a group, so that each partition can look at all but itself.
+/// The two earliest reaches to a group, so that each partition can look at all but its own.
 #[derive(Clone, Copy)]
 struct Earliest {
     first: Time,
@@ -170,18 +157,16 @@ struct Earliest {
 /// Longest round, so that the watcher is called now and then however far nobody can reach anybody.
 const ROUND_MAX: Time = Time(100_000_000);
 
-const NOBODY: Earliest = Earliest { first: Time::NEVER, who: usize::MAX, second: Time::NEVER };
-
 impl Engine {
     /// An engine without partitions.
     pub fn new(lookahead: Lookahead) -> Engine {
         Engine {
             partitions: vec![],
             groups: vec![],
-            earliest: vec![NOBODY; lookahead.direct.len()],
             lookahead,
             next: vec![],
-            bounds: vec![],
+            reaches: vec![],
+            limits: vec![],
             messages: vec![],
         }
     }
@@ -189,11 +174,14 @@ impl Engine {
     /// Adds a partition of `group`.
     pub fn add(&mut self, group: Group, partition: Box<dyn Partition>) -> PartitionId {
         assert!(group < self.lookahead.direct.len(), "group {group}");
+        let id = self.partitions.len();
         self.next.push(partition.next());
-        self.bounds.push(partition.bound(self.lookahead.first[group]));
+        self.limits.push(Time::ZERO);
+        self.reaches.extend(std::iter::repeat_n(Time::NEVER, self.lookahead.direct.len()));
         self.partitions.push(partition);
         self.groups.push(group);
-        (self.partitions.len() - 1) as PartitionId
+        self.note_reach(id);
+        id as PartitionId
     }
 
     /// The partitions, to collect results.
@@ -220,13 +208,14 @@ impl Engine {
                 return Ended::Interrupted;
             }
             // A group goes as far as what the one before it has just done allows.
-            for group in 0..self.earliest.len() {
-                self.find_earliest();
+            for group in 0..self.lookahead.direct.len() {
+                let earliest = self.earliest(group);
                 for p in 0..self.partitions.len() {
                     if self.groups[p] != group || self.next[p] == Time::NEVER {
                         continue;
                     }
-                    let limit = self.limit(p).min(stop).min(now + ROUND_MAX);
+                    let reach = if earliest.who == p { earliest.second } else { earliest.first };
+                    let limit = reach.min(stop).min(now + ROUND_MAX);
                     if self.next[p] >= limit {
                         continue;
                     }
@@ -243,49 +232,53 @@ impl Engine {
         }
     }
 
-    fn find_earliest(&mut self) {
-        self.earliest.fill(NOBODY);
-        for (p, (&bound, &group)) in self.bounds.iter().zip(&self.groups).enumerate() {
-            let e = &mut self.earliest[group];
-            if bound < e.first {
-                *e = Earliest { first: bound, who: p, second: e.first };
-            } else if bound < e.second {
-                e.second = bound;
+    /// The first moments at which partitions could reach others of group `to`.
+    fn earliest(&self, to: Group) -> Earliest {
+        let mut e = Earliest { first: Time::NEVER, who: usize::MAX, second: Time::NEVER };
+        for (p, &reach) in self.reaches.iter().skip(to).step_by(self.lookahead.direct.len()).enumerate() {
+            if reach < e.first {
+                e = Earliest { first: reach, who: p, second: e.first };
+            } else if reach < e.second {
+                e.second = reach;
             }
         }
+        e
     }
 
-    /// The first moment at which another partition could reach `p`.
-    fn limit(&self, p: usize) -> Time {
-        let mut limit = Time::NEVER;
-        for (group, e) in self.earliest.iter().enumerate() {
-            let bound = if e.who == p { e.second } else { e.first };
-            limit = limit.min(bound + self.lookahead.onward[group][self.groups[p]]);
+    /// Remembers whom partition `p` can reach, and when.
+    fn note_reach(&mut self, p: usize) {
+        let groups = self.lookahead.direct.len();
+        let least = &self.lookahead.least[self.groups[p]];
+        for (to, reach) in self.reaches[p * groups..][..groups].iter_mut().enumerate() {
+            *reach = self.partitions[p].reach(to, least[to]);
         }
-        limit
     }
 
     fn advance(&mut self, p: usize, limit: Time) {
         let mut out = Outbox {
             limit,
-            now: Time::ZERO,
             from: self.groups[p],
             groups: &self.groups,
             lookahead: &self.lookahead,
             messages: &mut self.messages,
         };
         self.partitions[p].run(&mut out);
+        self.limits[p] = out.limit;
         self.next[p] = self.partitions[p].next();
-        self.bounds[p] = self.partitions[p].bound(self.lookahead.first[self.groups[p]]);
+        self.note_reach(p);
     }
 
     fn deliver(&mut self) {
-        for m in self.messages.drain(..) {
+        let mut messages = std::mem::take(&mut self.messages);
+        for m in messages.drain(..) {
             let to = m.to as usize;
-            self.next[to] = self.next[to].min(m.event.time);
+            let (time, limit) = (m.event.time, self.limits[to]);
+            assert!(time >= limit, "an event for {time} comes late: partition {to} has run to {limit}");
+            self.next[to] = self.next[to].min(time);
             self.partitions[to].receive(m.event, m.packet);
-            self.bounds[to] = self.partitions[to].bound(self.lookahead.first[self.groups[to]]);
+            self.note_reach(to);
         }
+        self.messages = messages;
     }
 }
 

@@ -6,7 +6,7 @@
 //! [`Context`]. Machines are built from NIs; the node knows none of them.
 
 use chasqui_abi::NiIdentification;
-use chasqui_engine::{Event, Outbox, Packet, Payload, Time};
+use chasqui_engine::{Event, Group, Outbox, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, FlatMemory, Incoherence, Port};
 use chasqui_record::Recorder;
 
@@ -145,6 +145,19 @@ impl Context<'_, '_> {
     }
 }
 
+/// What may make an NI send.
+#[derive(Clone, Copy, Debug)]
+pub enum Cause<'a> {
+    /// An access of the processor, or a bus transaction of its, reaches the NI.
+    Access,
+    /// An event of the NI's own.
+    Event(Payload),
+    /// An event from another partition.
+    Network(&'a Event),
+    /// A bus transaction of the NI's is granted, or over.
+    Bus(BusRequest),
+}
+
 /// A network interface.
 pub trait NetworkInterface: Send {
     /// Fills in what the identification page says of this NI.
@@ -177,10 +190,11 @@ pub trait NetworkInterface: Send {
         let _ = event;
         true
     }
-    /// From an access of the processor, or a bus transaction of its, that reaches the NI: the least time to
-    /// an event that the NI sends to another partition because of it. The longer, the faster the
-    /// simulation; too long is a bug that the engine finds.
-    fn output_latency(&self) -> Time;
+    /// From `cause`: the least time to the first effect of the NI on another partition of group `to`,
+    /// directly or through others, if nothing comes from outside before. What the processor may do when it
+    /// sees what the cause has changed counts too. The longer, the faster the simulation; too long is a
+    /// bug that the engine finds.
+    fn output_latency(&self, cause: Cause<'_>, to: Group) -> Time;
     /// From an event that another partition sends: the least time to anything that the processor can
     /// notice of it: another value in a register, a bus transaction.
     fn input_latency(&self) -> Time;

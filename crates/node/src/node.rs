@@ -3,11 +3,11 @@
 use std::any::Any;
 use std::collections::VecDeque;
 
-use chasqui_engine::{Class, Event, EventQueue, Outbox, Packet, Partition, Payload, Port, Time};
+use chasqui_engine::{Class, Event, EventQueue, Group, Outbox, Packet, Partition, Payload, Port, Time};
 use chasqui_hart::{Halt, Hart};
 use chasqui_linux::{Access, Process};
 use chasqui_memory::{Bus, FlatMemory};
-use chasqui_ni::{BusRequest, Context, NetworkInterface, Pager, Wishes};
+use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Pager, Wishes};
 use chasqui_record::Recorder;
 
 use crate::bus::{BusEvent, Client};
@@ -288,6 +288,24 @@ impl Node {
         }
     }
 
+    /// What `event`, a prompt one, is to the NI.
+    fn cause<'a>(&self, event: &'a Event) -> Cause<'a> {
+        match event.target {
+            NETWORK => Cause::Network(event),
+            t if t == Target::Ni as u32 => Cause::Event(event.payload),
+            _ => {
+                let client = match event.payload.into() {
+                    BusEvent::Request(client) | BusEvent::Done(client, _) => Some(client),
+                    BusEvent::Grant => self.waiting_for_bus.front().copied(),
+                };
+                match client {
+                    Some(Client::Ni(index)) => Cause::Bus(self.ni_requests[index as usize]),
+                    _ => Cause::Access,
+                }
+            }
+        }
+    }
+
     fn run_hart(&mut self, soft: Time, hard: Time, out: &mut Outbox<'_>) {
         // Until an event, or something from outside, the bus is the hart's; unless others wait for it.
         let alone = if self.waiting_for_bus.is_empty() { soft } else { Time::ZERO };
@@ -295,13 +313,20 @@ impl Node {
         let p = &mut self.processor;
         p.rise();
         let (soft, hard) = (p.hart.cycle_at(soft), p.hart.cycle_at(hard));
-        let halt = p.hart.run_with_bus(&mut self.bus, before, self.dram_bytes, soft, hard);
-        p.spin.check(&mut p.hart);
-        p.halted(halt, &mut self.memory, &mut self.recorder);
-        if halt == Halt::Pause && p.may_park() {
-            let parked = p.spin.pause(&mut p.hart, &self.bus, self.events);
-            if let Some(parked) = parked {
-                p.activity = Activity::Parked(parked);
+        loop {
+            let halt = p.hart.run_with_bus(&mut self.bus, before, self.dram_bytes, soft, hard);
+            p.spin.check(&mut p.hart);
+            p.halted(halt, &mut self.memory, &mut self.recorder);
+            if halt == Halt::Pause && p.may_park() {
+                let parked = p.spin.pause(&mut p.hart, &self.bus, self.events);
+                if let Some(parked) = parked {
+                    p.activity = Activity::Parked(parked);
+                }
+            }
+            // After a mark or a pause the hart mostly goes on.
+            let passed = matches!(halt, Halt::Mark { .. } | Halt::Pause);
+            if !passed || !matches!(p.activity, Activity::Ready) || p.hart.cycle >= soft {
+                break;
             }
         }
         if p.hart.port.wants_bus() {
@@ -345,10 +370,11 @@ impl Partition for Node {
         self.next_event().min(self.processor.ready_at())
     }
 
-    fn bound(&self, least: Time) -> Time {
-        let output = self.ni.output_latency();
-        let hart = self.processor.ready_at() + self.store_latency + output;
-        (self.prompt.next_time() + least).min(self.slow.next_time() + output).min(hart)
+    fn reach(&self, to: Group, _: Time) -> Time {
+        let access = self.ni.output_latency(Cause::Access, to);
+        let hart = self.processor.ready_at() + self.store_latency;
+        let ni = self.prompt.iter().map(|e| e.time + self.ni.output_latency(self.cause(e), to));
+        ni.fold(self.slow.next_time().min(hart) + access, Time::min)
     }
 
     fn run(&mut self, out: &mut Outbox<'_>) {

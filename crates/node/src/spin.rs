@@ -50,17 +50,8 @@ const OBSERVED_MAX: u64 = 20_000;
 impl Spin {
     /// The hart has executed a `pause`. `events`: number of things that happened in the node and were not
     /// the hart's doing. Returns how to park, if it repeats itself.
-    pub fn pause(
-        &mut self,
-        hart: &mut Hart,
-        bus: &Bus,
-        events: u64,
-    ) -> Option<Parked> {
-        let counters = Counters {
-            hart: hart.statistics,
-            port: hart.port.statistics,
-            bus: bus.statistics,
-        };
+    pub fn pause(&mut self, hart: &mut Hart, bus: &Bus, events: u64) -> Option<Parked> {
+        let counters = Counters { hart: hart.statistics, port: hart.port.statistics, bus: bus.statistics };
         // Accesses that are not timed do not depend on caches and buffers.
         let timed = hart.port.is_timed();
         let quiet = !timed || hart.port.is_quiet();
@@ -132,12 +123,7 @@ fn repeats(hart: &Hart, bus: &Bus, last: &Snapshot, now: &Counters) -> bool {
 
 impl Parked {
     /// Moves the hart on by the whole iterations that end at or before `until`.
-    pub fn advance(
-        &self,
-        hart: &mut Hart,
-        bus: &mut Bus,
-        until: Time,
-    ) {
+    pub fn advance(&self, hart: &mut Hart, bus: &mut Bus, until: Time) {
         if self.cycles == 0 {
             hart.start_at(until);
             return;

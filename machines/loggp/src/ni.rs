@@ -8,9 +8,9 @@
 use std::collections::VecDeque;
 
 use chasqui_abi::{Envelope, NiIdentification};
-use chasqui_engine::{Class, Event, Packet, Payload, Port, Time};
+use chasqui_engine::{Class, Event, Group, Packet, Payload, Port, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
-use chasqui_ni::{BusRequest, Context, NetworkInterface, Region, Reply};
+use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
 use chasqui_record::{MessageId, Stage};
 
 use crate::Loggp;
@@ -193,7 +193,7 @@ impl NetworkInterface for LoggpNi {
         None
     }
 
-    fn output_latency(&self) -> Time {
+    fn output_latency(&self, _: Cause<'_>, _: Group) -> Time {
         self.overhead_send + self.latency
     }
 

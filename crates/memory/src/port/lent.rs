@@ -47,7 +47,11 @@ impl Port {
         let grant = bus.grant_at(lent.cycles.time_of(*cycles));
         // A request that was made before comes first.
         let first = self.requests.is_empty() && bus.is_free(grant);
-        if grant >= lent.before || line >= lent.dram_bytes || !first || replaces_code(&self.l2, &self.l1i, line) {
+        if grant >= lent.before
+            || line >= lent.dram_bytes
+            || !first
+            || replaces_code(&self.l2, &self.l1i, line)
+        {
             return false;
         }
         let (hart, bytes) = (lent.cycles, self.bus_line_bytes(data));

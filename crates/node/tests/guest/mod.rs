@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use chasqui_abi::NiIdentification;
 use chasqui_config::{Frequency, Quantity, Resolved, Scalar};
-use chasqui_engine::{Engine, Event, Lookahead, Packet, Payload, Time};
+use chasqui_engine::{Engine, Event, Group, Lookahead, Packet, Payload, Time};
 use chasqui_hart::testing::encode::encode;
 use chasqui_hart::{Insn, Op};
 use chasqui_linux::space::{Backing, Placement, Protection};
 use chasqui_linux::{Elf, Options, Process, Stream};
 use chasqui_memory::{DEVICE_BASE, FlatMemory, PAGE_BYTES};
-use chasqui_ni::{BusOperation, BusRequest, Context, NetworkInterface, Region, Reply};
+use chasqui_ni::{BusOperation, BusRequest, Cause, Context, NetworkInterface, Region, Reply};
 use chasqui_node::{Ended, Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec, schema};
 
 /// Where the program is.
@@ -163,7 +163,7 @@ impl NetworkInterface for TestNi {
         what == ANSWER || !matches!(self.schedule[what as usize].1, Action::Nothing)
     }
 
-    fn output_latency(&self) -> Time {
+    fn output_latency(&self, _: Cause<'_>, _: Group) -> Time {
         Time(1_000)
     }
 

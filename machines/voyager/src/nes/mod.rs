@@ -13,14 +13,14 @@ mod transmit;
 use std::collections::VecDeque;
 
 use chasqui_abi::NiIdentification;
-use chasqui_engine::{Clock, Event, Packet, Payload, Time};
+use chasqui_engine::{Clock, Event, Group, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_network::{NodeEvent, NodePort};
-use chasqui_ni::{BusRequest, Context, NetworkInterface, Region, Reply};
+use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
 use chasqui_record::{MessageId, Stage};
 
 use crate::parameters::{Basic, Coherence, Dma, Mpi};
-use crate::{parameters, registers};
+use crate::{FABRIC, parameters, registers};
 use dma::DmaEngine;
 use receive::Receiver;
 use table::DestinationTable;
@@ -375,13 +375,28 @@ impl NetworkInterface for Nes {
         matches!(event.payload.into(), NodeEvent::Credit { .. }) && self.dma.waits_to_notify()
     }
 
-    /// A store of a pointer starts a message on its way, or makes room for a packet whose credit goes back;
-    /// either takes control cycles first.
-    fn output_latency(&self) -> Time {
+    fn output_latency(&self, cause: Cause<'_>, to: Group) -> Time {
         let s = &self.shared;
-        let packet = s.clock.edge(s.nes.transmit.cycles() + 1) + s.first_hop;
-        let credit = s.clock.edge(s.nes.receive.cycles()) + s.port.link().latency();
-        if self.receiver.is_full() { packet.min(credit) } else { packet }
+        let link = s.port.link();
+        // What another node notices first: the packet's head, or room in the first router's buffer when
+        // the credit has let a packet leave it.
+        let shortest = link.serialization(s.nes.packet_overhead.bytes() as u32);
+        let (packet, credit) = if to == FABRIC {
+            (s.first_hop, link.latency())
+        } else {
+            (s.first_hop + link.latency(), link.latency() + shortest + link.latency())
+        };
+        // A store of a pointer starts a message on its way, or makes room for a packet whose credit goes
+        // back; either takes control cycles first.
+        let received = s.clock.edge(s.nes.receive.cycles()) + credit;
+        let stored = s.clock.edge(s.nes.transmit.cycles() + 1) + packet;
+        let access = if self.receiver.is_full() { stored.min(received) } else { stored };
+        match cause {
+            Cause::Access => access,
+            Cause::Event(event) if self.receiver.may_finish(event.into()) => packet.min(credit),
+            Cause::Bus(request) if Owner::of(request.tag) == Owner::DmaWrite => packet.min(credit),
+            Cause::Event(_) | Cause::Network(_) | Cause::Bus(_) => packet.min(received),
+        }
     }
 
     /// Packets and credits start control that takes cycles before anything else happens.
