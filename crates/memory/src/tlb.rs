@@ -1,5 +1,7 @@
 //! Translation look-aside buffer and the Sv39 formats (privileged ISA, section 12.4).
 
+use std::cell::Cell;
+
 /// Bytes of a page.
 pub const PAGE_BYTES: u64 = 4096;
 
@@ -52,6 +54,32 @@ pub struct Translation {
     pub physical_page: u64,
     /// Permission bits, as in [`pte`].
     pub permissions: u64,
+}
+
+/// Translations walked lately without time: the simulator's own memory of the page tables.
+pub(crate) struct Walked {
+    entries: [Cell<Translation>; HINTS],
+}
+
+impl Walked {
+    pub fn new() -> Walked {
+        Walked { entries: [const { Cell::new(EMPTY) }; HINTS] }
+    }
+
+    /// The translation of the page at `page`.
+    #[inline]
+    pub fn find(&self, page: u64) -> Option<Translation> {
+        let t = self.entries[(page / PAGE_BYTES) as usize % HINTS].get();
+        (t.virtual_page == page).then_some(t)
+    }
+
+    pub fn insert(&self, t: Translation) {
+        self.entries[(t.virtual_page / PAGE_BYTES) as usize % HINTS].set(t);
+    }
+
+    pub fn flush(&self) {
+        self.entries.iter().for_each(|e| e.set(EMPTY));
+    }
 }
 
 /// A set-associative TLB, first in first out within a set (ours: recency of hits would have to be

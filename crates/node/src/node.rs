@@ -378,12 +378,8 @@ impl Partition for Node {
     }
 
     fn run(&mut self, out: &mut Outbox<'_>) {
-        let before = self.processor.hart.statistics.instructions;
         self.run_to_limit(out);
-        let executed = self.processor.hart.statistics.instructions - before;
-        if executed > 0 {
-            self.processor.output.executed(executed);
-        }
+        self.processor.report_progress();
     }
 
     /// The high half of the payload's second word is the node's, to keep the packet's place.

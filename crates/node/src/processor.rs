@@ -112,6 +112,8 @@ pub struct Processor {
     pub(crate) activity: Activity,
     pub(crate) spin: Spin,
     spec: Costs,
+    /// Instructions that the output knows of.
+    reported: u64,
     pub(crate) output: Arc<dyn Output>,
 }
 
@@ -151,6 +153,7 @@ impl Processor {
                 free_calls: spec.free_calls,
                 spin_skip: spec.spin_skip,
             },
+            reported: 0,
             output: spec.output,
         }
     }
@@ -201,6 +204,16 @@ impl Processor {
     /// Name of the program.
     pub fn elf(&self) -> &Arc<Elf> {
         self.process.elf()
+    }
+
+    /// Tells the output how far the hart has come, now and then.
+    pub(crate) fn report_progress(&mut self) {
+        const OFTEN: u64 = 10_000;
+        let executed = self.hart.statistics.instructions - self.reported;
+        if executed >= OFTEN || self.ended.is_some() && executed > 0 {
+            self.output.executed(executed);
+            self.reported += executed;
+        }
     }
 
     fn charge(&mut self, cycles: u64) {

@@ -16,7 +16,7 @@ mod translate;
 use std::collections::VecDeque;
 
 use crate::cache::{Cache, Geometry, State};
-use crate::tlb::{Access, Tlb};
+use crate::tlb::{Access, Tlb, Walked};
 use crate::{FlatMemory, PAGE_BYTES};
 pub use bus_side::{Snoop, Snooped};
 pub use data::{BlockOperation, order};
@@ -260,6 +260,7 @@ pub struct Port {
     l2: Option<Cache>,
     itlb: Tlb,
     dtlb: Tlb,
+    walked: Walked,
     /// Fast tables: data by line, instructions by line, data by page (caches off).
     data: FastTable,
     instructions: FastTable,
@@ -304,6 +305,7 @@ impl Port {
             l2: p.l2.map(Cache::new),
             itlb: Tlb::new(p.itlb.0, p.itlb.1),
             dtlb: Tlb::new(p.dtlb.0, p.dtlb.1),
+            walked: Walked::new(),
             data: FastTable::new(1024, u64::from(p.l1d.line_bytes)),
             instructions: FastTable::new(512, u64::from(p.l1i.line_bytes)),
             untimed: FastTable::new(256, PAGE_BYTES),
@@ -341,6 +343,7 @@ impl Port {
     pub fn flush_translations(&mut self) {
         self.itlb.flush();
         self.dtlb.flush();
+        self.walked.flush();
         (self.walk, self.split) = (None, None);
         self.drop_fast_lines();
         self.changes += 1;
@@ -387,6 +390,7 @@ impl Port {
     pub fn forget_page(&mut self, page: u64) {
         self.itlb.forget(page);
         self.dtlb.forget(page);
+        self.walked.flush();
         (self.walk, self.split) = (None, None);
         self.drop_fast_page(page);
         self.drop_fast_fetch(page, PAGE_BYTES);

@@ -54,12 +54,11 @@ impl Port {
         cycles: &mut u64,
     ) -> Result<(u64, u64), Stop> {
         let page = va & !(PAGE_BYTES - 1);
-        let tlb = if access == Access::Execute { &mut self.itlb } else { &mut self.dtlb };
-        let found = tlb.find(page);
-        let t = match found {
-            Some(t) => Ok(t),
-            None if self.timed => self.walk(page, access, cycles),
-            None => self.untimed_walk(page, access),
+        let t = if self.timed {
+            let tlb = if access == Access::Execute { &mut self.itlb } else { &mut self.dtlb };
+            tlb.find(page).map_or_else(|| self.walk(page, access, cycles), Ok)
+        } else {
+            self.untimed_walk(page, access)
         };
         // A fault names the address, not only its page.
         let t = t.map_err(|stop| match stop {
@@ -104,7 +103,17 @@ impl Port {
     }
 
     /// The walk without caches and time.
+    #[inline]
     pub(super) fn untimed_walk(&self, page: u64, access: Access) -> Result<Translation, Stop> {
+        if let Some(t) = self.walked.find(page) {
+            return Ok(t);
+        }
+        let t = self.read_tables(page, access)?;
+        self.walked.insert(t);
+        Ok(t)
+    }
+
+    fn read_tables(&self, page: u64, access: Access) -> Result<Translation, Stop> {
         let fault = Stop::Fault(Fault::Page { address: page, access });
         if (page as i64) << 25 >> 25 != page as i64 {
             return Err(fault);
