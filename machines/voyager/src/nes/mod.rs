@@ -154,8 +154,6 @@ struct Shared {
     /// The I-bus is free from then on.
     ibus_free: Time,
     port: NodePort,
-    /// From the start of a packet to the event at its first router.
-    first_hop: Time,
     table: DestinationTable,
     /// Packets that wait for the link.
     txu: VecDeque<Box<Packet>>,
@@ -210,9 +208,38 @@ fn stamp(c: &mut Context<'_, '_>, message: Option<(u16, u32)>, stage: Stage, at:
     }
 }
 
+/// Least times from what happens at the NES to its first effect elsewhere.
+struct Delays {
+    /// From a store that starts a message on its way.
+    store: Time,
+    /// From a store that makes room for a packet that waits.
+    release: Time,
+    /// From the moment a packet may leave the receive buffer.
+    finish: Time,
+    /// From anything else.
+    other: Time,
+}
+
+impl Delays {
+    /// `packet` and `credit`: from the start of a packet, or the return of a credit.
+    fn new(clock: Clock, nes: &parameters::Nes, packet: Time, credit: Time) -> Delays {
+        let release = clock.edge(nes.receive.cycles()) + credit;
+        Delays {
+            store: clock.edge(nes.transmit.cycles() + 1) + packet,
+            release,
+            finish: packet.min(credit),
+            other: packet.min(release),
+        }
+    }
+}
+
 /// The NES of a site.
 pub(crate) struct Nes {
     shared: Shared,
+    to_fabric: Delays,
+    /// What another node notices first: a packet's head, or room in the first router's buffer when a
+    /// credit has let a packet leave it.
+    to_node: Delays,
     transmitter: Transmitter,
     receiver: Receiver,
     dma: DmaEngine,
@@ -230,7 +257,12 @@ impl Nes {
             slots: plan.dma.requests as u32,
             slot_bytes: dma::REQUEST,
         };
+        let (link, overhead) = (plan.port.link(), plan.nes.packet_overhead.bytes() as u32);
+        let hop = link.latency();
+        let room = hop + link.serialization(overhead) + hop;
         Nes {
+            to_fabric: Delays::new(plan.clock, &plan.nes, plan.first_hop, hop),
+            to_node: Delays::new(plan.clock, &plan.nes, plan.first_hop + hop, room),
             memory: plan.memory_base..requests.base + requests.bytes(),
             eager_bytes: plan.mpi.eager.bytes(),
             transmitter: Transmitter::new(transmit),
@@ -244,7 +276,6 @@ impl Nes {
                 line_bytes: plan.line_bytes,
                 ibus_free: Time::ZERO,
                 port: plan.port,
-                first_hop: plan.first_hop,
                 txu: VecDeque::new(),
                 start_scheduled: false,
                 counters: Counters::default(),
@@ -376,26 +407,13 @@ impl NetworkInterface for Nes {
     }
 
     fn output_latency(&self, cause: Cause<'_>, to: Group) -> Time {
-        let s = &self.shared;
-        let link = s.port.link();
-        // What another node notices first: the packet's head, or room in the first router's buffer when
-        // the credit has let a packet leave it.
-        let shortest = link.serialization(s.nes.packet_overhead.bytes() as u32);
-        let (packet, credit) = if to == FABRIC {
-            (s.first_hop, link.latency())
-        } else {
-            (s.first_hop + link.latency(), link.latency() + shortest + link.latency())
-        };
-        // A store of a pointer starts a message on its way, or makes room for a packet whose credit goes
-        // back; either takes control cycles first.
-        let received = s.clock.edge(s.nes.receive.cycles()) + credit;
-        let stored = s.clock.edge(s.nes.transmit.cycles() + 1) + packet;
-        let access = if self.receiver.is_full() { stored.min(received) } else { stored };
+        let delays = if to == FABRIC { &self.to_fabric } else { &self.to_node };
         match cause {
-            Cause::Access => access,
-            Cause::Event(event) if self.receiver.may_finish(event.into()) => packet.min(credit),
-            Cause::Bus(request) if Owner::of(request.tag) == Owner::DmaWrite => packet.min(credit),
-            Cause::Event(_) | Cause::Network(_) | Cause::Bus(_) => packet.min(received),
+            Cause::Access if self.receiver.is_full() => delays.store.min(delays.release),
+            Cause::Access => delays.store,
+            Cause::Event(event) if self.receiver.may_finish(event.into()) => delays.finish,
+            Cause::Bus(request) if Owner::of(request.tag) == Owner::DmaWrite => delays.finish,
+            Cause::Event(_) | Cause::Network(_) | Cause::Bus(_) => delays.other,
         }
     }
 
