@@ -6,7 +6,6 @@
 use std::cell::{Cell, UnsafeCell};
 
 use chasqui_memory::Port;
-use rustc_hash::FxHashMap;
 
 use crate::insn::{Insn, Op};
 use crate::state::SINK;
@@ -318,88 +317,31 @@ fn writes_x(op: Op) -> bool {
     })
 }
 
-/// A place in a block.
-#[derive(Clone, Copy)]
-pub(crate) struct Resume {
-    pub block: *const Block,
-    pub index: usize,
-    pub pc: u64,
-}
-
-/// All blocks of a hart, by address.
-#[derive(Default)]
-pub(crate) struct Blocks {
-    /// Boxed, so that addresses stay.
-    blocks: FxHashMap<u64, Box<Block>>,
-    /// Direct-mapped, in front of the map.
-    recent: Vec<(u64, *const Block)>,
-    /// Where the hart goes on, if its pc is still there.
-    pub resume: Option<Resume>,
-    /// Blocks dropped while the loop may hold one.
-    #[allow(clippy::vec_box, reason = "blocks must not move")]
-    dropped: Vec<Box<Block>>,
-}
-
-// SAFETY: the pointers lead to boxes that the same struct owns.
-unsafe impl Send for Blocks {}
-
-const RECENT: usize = 2048;
-
-impl Blocks {
-    /// The block at `pc`, if it was built.
-    #[inline]
-    pub fn find(&mut self, pc: u64) -> Option<*const Block> {
-        if self.recent.is_empty() {
-            self.recent = vec![(u64::MAX, std::ptr::null()); RECENT];
-        }
-        let slot = &mut self.recent[(pc >> 1) as usize & (RECENT - 1)];
-        if slot.0 == pc {
-            return Some(slot.1);
-        }
-        let block: *const Block = &**self.blocks.get(&pc)?;
-        *slot = (pc, block);
-        Some(block)
-    }
-
-    /// Forgets all blocks. They live on until [`Blocks::reclaim`], since the loop may stand in one.
-    pub fn clear(&mut self) {
-        self.dropped.extend(self.blocks.drain().map(|(_, b)| b));
-        self.recent.fill((u64::MAX, std::ptr::null()));
-        self.resume = None;
-    }
-
-    /// No block is in use.
-    pub fn reclaim(&mut self) {
-        self.dropped.clear();
-    }
-
-    /// Decodes the block at `pc`. `None`: the first instruction can't be read.
-    pub fn build(&mut self, pc: u64, port: &mut Port, timing: &Timing) -> Option<*const Block> {
-        let line_bytes = port.fetch_line_bytes();
-        let mut b = Builder { micros: vec![], places: vec![], pc, at: pc, cycles: 0, line: None, timing };
-        loop {
-            let Some(insn) = read(port, b.at) else {
-                if b.at == pc {
-                    return None;
-                }
-                b.push(micro(Code::End, 0));
-                break;
-            };
-            if !matches!(code_of(insn.op), Code::Mark | Code::Rare) {
-                b.fetch(insn.length, line_bytes);
+/// Decodes the block at `pc`, which ends before `end`. `None`: the first instruction can't be read.
+pub(crate) fn build(pc: u64, end: u64, port: &mut Port, timing: &Timing) -> Option<Block> {
+    let line_bytes = port.fetch_line_bytes();
+    let mut b = Builder { micros: vec![], places: vec![], pc, at: pc, cycles: 0, line: None, timing };
+    loop {
+        let insn = if b.at < end { read(port, b.at) } else { None };
+        let Some(insn) = insn else {
+            if b.at == pc {
+                return None;
             }
-            if !b.add(&insn) {
-                break;
-            }
-            if b.micros.len() >= MAX_LENGTH {
-                b.push(micro(Code::End, 0));
-                break;
-            }
+            b.push(micro(Code::End, 0));
+            break;
+        };
+        if !matches!(code_of(insn.op), Code::Mark | Code::Rare) {
+            b.fetch(insn.length, line_bytes);
         }
-        let block = b.finish();
-        self.blocks.insert(pc, Box::new(block));
-        self.find(pc)
+        if !b.add(&insn) {
+            break;
+        }
+        if b.micros.len() >= MAX_LENGTH {
+            b.push(micro(Code::End, 0));
+            break;
+        }
     }
+    Some(b.finish())
 }
 
 fn read(port: &mut Port, at: u64) -> Option<Insn> {

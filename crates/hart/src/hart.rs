@@ -3,7 +3,7 @@
 use chasqui_engine::{Clock, Cycles, Time};
 use chasqui_memory::{Fault, Port, Stall, Stop};
 
-use crate::block::Blocks;
+use crate::blocks::{Blocks, Text};
 use crate::{State, Timing};
 
 /// Why [`Hart::run`] returned. Unless it says otherwise the instruction at `pc` has not been executed.
@@ -134,7 +134,17 @@ impl Hart {
         if self.timebase.edge(next) == now { next } else { next - 1 }
     }
 
-    /// Forgets decoded code: memory that holds code, or its mapping, changed.
+    /// Shares the decoded `text` with other harts from now on, or nothing.
+    pub fn share_text(&mut self, text: Option<Text>) {
+        self.blocks.share(text);
+    }
+
+    /// The text that the hart shares.
+    pub fn shared_text(&self) -> Option<&Text> {
+        self.blocks.text()
+    }
+
+    /// Forgets the code that this hart alone has decoded: memory that holds code, or its mapping, changed.
     pub fn forget_code(&mut self) {
         self.blocks.clear();
     }

@@ -7,6 +7,7 @@
 
 pub mod alu;
 mod block;
+mod blocks;
 pub mod class;
 mod compressed;
 pub mod csr;
@@ -24,6 +25,7 @@ mod timing;
 
 pub mod testing;
 
+pub use blocks::Text;
 pub use class::{CLASSES, Class, class};
 pub use decode::decode;
 pub use hart::{Halt, Hart, HartStatistics};

@@ -9,7 +9,8 @@ use std::cell::Cell;
 use chasqui_engine::Time;
 use chasqui_memory::{Bus, Stop};
 
-use crate::block::{Block, Code, Micro, Resume};
+use crate::block::{Block, Code, Micro};
+use crate::blocks::Resume;
 use crate::for_each_op;
 use crate::fp::{self, Rounding};
 use crate::hart::{FETCHED, Halt, Hart};
@@ -32,7 +33,7 @@ impl Hart {
     /// `deadline`, unless something halts it.
     pub fn run(&mut self, soft: u64, deadline: u64) -> Halt {
         debug_assert!(soft <= deadline);
-        self.blocks.reclaim();
+        self.blocks.begin();
         while self.fetched > 0 && self.cycle < soft {
             if self.holds_code() {
                 self.fetched = 0;
@@ -102,7 +103,7 @@ impl Hart {
 
     /// The next instruction is the first of `block`.
     fn stand_before(&mut self, block: *const Block) {
-        // SAFETY: blocks live until `reclaim`.
+        // SAFETY: blocks live until the next run.
         self.state.pc = unsafe { &*block }.pc;
         self.blocks.resume = Some(Resume { block, index: 0, pc: self.state.pc });
     }
@@ -125,7 +126,7 @@ impl Hart {
     /// Runs `block` from entry `index` on as far as the deadline lets it.
     #[inline(always)]
     fn enter(&mut self, block: *const Block, index: usize, deadline: u64) -> Exit {
-        // SAFETY: blocks live until `reclaim`, which is called only outside.
+        // SAFETY: blocks live until the next run.
         let b = unsafe { &*block };
         if self.port.is_timed() {
             if self.cycle + b.cycles > deadline {
@@ -241,26 +242,28 @@ impl Hart {
 
     /// The block at `target`, remembered in `link`.
     #[inline(always)]
-    fn follow(&mut self, link: &Cell<*const Block>, target: u64) -> Exit {
+    fn follow(&mut self, from: &Block, link: &Cell<*const Block>, target: u64) -> Exit {
         let next = link.get();
-        if next.is_null() { self.link(link, target) } else { Exit::Chain(next) }
+        if next.is_null() { self.link(from, link, target) } else { Exit::Chain(next) }
     }
 
     /// The next instruction is the first after `b`.
     fn stand_after(&mut self, b: &Block) {
         self.state.pc = b.end;
-        if let Exit::Chain(next) = self.follow(&b.next, b.end) {
+        if let Exit::Chain(next) = self.follow(b, &b.next, b.end) {
             self.stand_before(next);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn link(&mut self, link: &Cell<*const Block>, target: u64) -> Exit {
+    fn link(&mut self, from: &Block, link: &Cell<*const Block>, target: u64) -> Exit {
         self.state.pc = target;
         match self.block() {
             Some(next) => {
-                link.set(next);
+                if self.blocks.may_link(from.pc, target) {
+                    link.set(next);
+                }
                 Exit::Chain(next)
             }
             None => Exit::Lookup,
@@ -372,11 +375,11 @@ macro_rules! fast {
                 if $bf($s.x($m.rs1), $s.x($m.rs2)) {
                     end!(u64::from($m.rs3));
                     $s.statistics.mispredicted += u64::from($m.rd == 0);
-                    return $s.follow(&$b.taken, $m.imm as u64);
+                    return $s.follow($b, &$b.taken, $m.imm as u64);
                 }
                 end!(u64::from($m.rm));
                 $s.statistics.mispredicted += u64::from($m.rd != 0);
-                return $s.follow(&$b.next, $b.end);
+                return $s.follow($b, &$b.next, $b.end);
             })*
             $(Code::$l => {
                 let value = load!(size_of::<$lt>());
@@ -460,7 +463,7 @@ macro_rules! fast {
             Code::Jal => {
                 $s.set_x($m.rd, $b.end);
                 end!(0);
-                return $s.follow(&$b.taken, $m.imm as u64);
+                return $s.follow($b, &$b.taken, $m.imm as u64);
             }
             Code::Jalr => {
                 let target = $s.x($m.rs1).wrapping_add($m.imm as u64) & !1;
@@ -474,7 +477,7 @@ macro_rules! fast {
             }
             Code::End => {
                 end!(0);
-                return $s.follow(&$b.next, $b.end);
+                return $s.follow($b, &$b.next, $b.end);
             }
             Code::Leave => stop!(at!(), Halt::Deadline),
             Code::Rare => {

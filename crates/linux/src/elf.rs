@@ -178,6 +178,12 @@ impl Elf {
         self.header_count
     }
 
+    /// The addresses of the code that can't be written to: that of the first such segment.
+    pub fn text(&self) -> Option<Range<u64>> {
+        let text = self.segments.iter().find(|s| s.execute && !s.write)?;
+        Some(text.address..text.address + text.file_bytes)
+    }
+
     /// Whether the program asks for an executable stack (`PT_GNU_STACK`).
     pub fn executable_stack(&self) -> bool {
         self.executable_stack

@@ -188,6 +188,12 @@ impl Process {
         for segment in elf.segments() {
             map_segment(&mut space, memory, &elf, segment).map_err(|_| full())?;
         }
+        // The text is there from the start: other ranks' copies are in the kernel's page cache, and a fault
+        // maps the pages around it (Linux mm/memory.c, `do_fault_around`).
+        let text = elf.text().unwrap_or_default();
+        for page in (page_down(text.start)..text.end).step_by(PAGE_BYTES as usize) {
+            space.fault(memory, page, crate::Access::Execute).map_err(fault)?;
+        }
         space.start_heap(elf.end());
         let mut random = Random::new(options.seed, options.rank);
         let stack = Stack::new(&elf, arguments, environment, &mut random);

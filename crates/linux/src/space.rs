@@ -303,6 +303,20 @@ impl AddressSpace {
         Fault { address, access, cause: FaultCause::OutOfMemory { limit_bytes: self.limit_bytes() } }
     }
 
+    /// Every page of `range` is there, filled from an image, and can be executed but not written to.
+    pub fn is_text(&self, memory: &FlatMemory, range: &Range<u64>) -> bool {
+        let is_code = |area: &Area| {
+            let image = matches!(area.backing, Backing::Image { .. });
+            image && area.protection.allows(Protection::EXECUTE) && !area.protection.allows(Protection::WRITE)
+        };
+        let mut pages = (page_down(range.start)..range.end).step_by(PAGE_BYTES as usize);
+        let is_there = |page| {
+            let entry = self.table.find(memory, page).map(|at| table::load(memory, at));
+            entry.is_some_and(|entry| entry & bits::V != 0)
+        };
+        self.areas.covers(range) && self.areas.within(range).all(|(_, a)| is_code(a)) && pages.all(is_there)
+    }
+
     /// Serves a page fault: makes the page at `address` usable for `access`. It may be so already
     /// (a hart's stale translation): walk again.
     ///

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use chasqui_abi::{ABI_VERSION, NI_MAGIC, NI_REGION_UNCACHED, NiIdentification, NiRegion};
 use chasqui_config::{Resolved, Schema};
 use chasqui_engine::{Engine, PartitionId};
+use chasqui_hart::Text;
 use chasqui_linux::{Elf, NiDevice, NiMapping, Options, Process};
 use chasqui_memory::{FlatMemory, PAGE_BYTES};
 use chasqui_ni::NetworkInterface;
@@ -24,6 +25,8 @@ pub use network::NetworkUnit;
 pub struct Job {
     /// The program.
     pub program: Arc<Elf>,
+    /// Its text, which the harts of all nodes share: they are alike, and one host thread runs them.
+    pub text: Option<Text>,
     /// Its arguments, the program's name first.
     pub arguments: Vec<String>,
     /// Its environment, `NAME=value` each.
@@ -137,6 +140,7 @@ pub fn build_node(plan: NodePlan<'_>, job: &Job) -> Result<Node, String> {
         processor: ProcessorSpec {
             process,
             rank: plan.rank,
+            text: job.text.clone(),
             syscall_cycles: c.software.syscall.cycles(),
             page_fault_cycles: c.software.page_fault.cycles(),
             free_calls: plan.free_calls,

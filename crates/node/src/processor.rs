@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chasqui_abi::mark;
 use chasqui_engine::Time;
-use chasqui_hart::{Halt, Hart, State};
+use chasqui_hart::{Halt, Hart, State, Text};
 use chasqui_linux::{Elf, Flush, Outcome, Process, Stream};
 use chasqui_memory::{Access, Fault, FlatMemory, Incoherence, PAGE_BYTES, Port, Stall};
 use chasqui_record::{RankLife, Recorder};
@@ -81,6 +81,8 @@ pub struct ProcessorSpec {
     pub process: Process,
     /// World rank.
     pub rank: u32,
+    /// The program's text, if harts share it decoded.
+    pub text: Option<Text>,
     /// Cycles of a system call.
     pub syscall_cycles: u64,
     /// Cycles of a page fault.
@@ -138,6 +140,7 @@ impl Processor {
         state.x[2] = spec.process.stack_pointer();
         let mut hart = make_hart(state);
         hart.port.set_root(spec.process.space.root());
+        hart.share_text(spec.text);
         Processor {
             hart,
             life: RankLife::new(spec.rank as u16, spec.timeline_max),
@@ -267,7 +270,7 @@ impl Processor {
         self.hart.port.settle();
         let outcome = self.process.syscall(number, args, now, memory, &mut host);
         self.charge(self.spec.syscall_cycles);
-        self.flush_translations();
+        self.flush_translations(memory);
         let result = match outcome {
             Outcome::Return(value) => value,
             Outcome::Exit { status, .. } => return self.end(Ended::Exit(status)),
@@ -299,18 +302,29 @@ impl Processor {
                 self.charge(self.spec.page_fault_cycles);
                 // The page may have been there with fewer rights.
                 self.hart.port.forget_page(address & !(PAGE_BYTES - 1));
-                self.flush_translations();
+                self.flush_translations(memory);
             }
             Err(fault) => self.fault(fault.signal(), &fault.to_string()),
         }
     }
 
-    fn flush_translations(&mut self) {
-        match self.process.space.take_flush() {
-            Flush::None => {}
-            Flush::Pages(_) | Flush::All => {
-                self.hart.port.flush_translations();
-                self.hart.forget_code();
+    fn flush_translations(&mut self, memory: &FlatMemory) {
+        let flush = self.process.space.take_flush();
+        if matches!(flush, Flush::None) {
+            return;
+        }
+        self.hart.port.flush_translations();
+        self.hart.forget_code();
+        if let Some(text) = self.hart.shared_text() {
+            let range = text.range();
+            let is_whole = match flush {
+                Flush::Pages(pages) => {
+                    !pages.iter().any(|p| (p + PAGE_BYTES) > range.start && *p < range.end)
+                }
+                _ => self.process.space.is_text(memory, range),
+            };
+            if !is_whole {
+                self.hart.share_text(None);
             }
         }
     }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use chasqui_config::Resolved;
 use chasqui_engine::{Ended, Time};
+use chasqui_hart::Text;
 use chasqui_linux::Elf;
 use chasqui_machine::{Built, Job, Machine};
 use chasqui_node::Output;
@@ -164,6 +165,7 @@ fn job(request: &Request, ranks: u32, elf: Arc<Elf>, output: Arc<dyn Output>) ->
     let mut arguments = vec![request.program.to_string_lossy().into_owned()];
     arguments.extend(request.args.iter().cloned());
     Ok(Job {
+        text: elf.text().map(Text::new),
         program: elf,
         arguments,
         environment: request.env.iter().map(|(k, v)| format!("{k}={v}")).collect(),

@@ -334,6 +334,7 @@ pub fn run(c: &NodeConfiguration, program: &Program, ni: TestNi) -> (Outcome, u6
     let processor = ProcessorSpec {
         process,
         rank: 0,
+        text: None,
         syscall_cycles: 100,
         page_fault_cycles: 100,
         free_calls: false,

@@ -1,0 +1,177 @@
+//! Where a hart finds its blocks: its own, and those of a text that it shares.
+
+use std::cell::UnsafeCell;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use chasqui_memory::Port;
+use rustc_hash::FxHashMap;
+
+use crate::Timing;
+use crate::block::{Block, build};
+
+/// Blocks by address.
+#[derive(Default)]
+struct Store {
+    /// Boxed, so that addresses stay.
+    blocks: FxHashMap<u64, Box<Block>>,
+    /// Direct-mapped, in front of the map.
+    recent: Vec<(u64, *const Block)>,
+}
+
+const RECENT: usize = 2048;
+
+impl Store {
+    #[inline]
+    fn find(&mut self, pc: u64) -> Option<*const Block> {
+        if self.recent.is_empty() {
+            self.recent = vec![(u64::MAX, std::ptr::null()); RECENT];
+        }
+        let slot = &mut self.recent[(pc >> 1) as usize & (RECENT - 1)];
+        if slot.0 == pc {
+            return Some(slot.1);
+        }
+        let block: *const Block = &**self.blocks.get(&pc)?;
+        *slot = (pc, block);
+        Some(block)
+    }
+
+    fn insert(&mut self, pc: u64, block: Block) -> Option<*const Block> {
+        self.blocks.insert(pc, Box::new(block));
+        self.find(pc)
+    }
+}
+
+/// The text of a program, decoded once for all harts of a host thread that execute it: the hosts' caches
+/// hold it once, however many ranks there are.
+///
+/// The harts must have the same [`Timing`] and the same length of instruction lines; the text must be
+/// mapped for each from its first instruction on, with the same bytes, and may never be written to.
+#[derive(Clone)]
+pub struct Text(Arc<SharedText>);
+
+struct SharedText {
+    range: Range<u64>,
+    store: UnsafeCell<Store>,
+    /// The host thread whose it is; 0: nobody's yet.
+    owner: AtomicUsize,
+}
+
+// SAFETY: the store is used by the owning thread alone, see `Text::claim`.
+unsafe impl Send for SharedText {}
+// SAFETY: as above.
+unsafe impl Sync for SharedText {}
+
+impl Text {
+    /// The text at the virtual addresses `range`.
+    pub fn new(range: Range<u64>) -> Text {
+        Text(Arc::new(SharedText { range, store: UnsafeCell::default(), owner: AtomicUsize::new(0) }))
+    }
+
+    /// The calling thread is about to use the blocks.
+    ///
+    /// # Panics
+    /// When another thread has done so before.
+    #[inline]
+    fn claim(&self) {
+        thread_local!(static HERE: u8 = const { 0 });
+        let here = HERE.with(|here| std::ptr::from_ref(here) as usize);
+        if self.0.owner.load(Ordering::Relaxed) != here {
+            let first = self.0.owner.compare_exchange(0, here, Ordering::Relaxed, Ordering::Relaxed);
+            assert!(first.is_ok(), "harts of two host threads share a text");
+        }
+    }
+
+    /// Its virtual addresses.
+    pub fn range(&self) -> &Range<u64> {
+        &self.0.range
+    }
+}
+
+/// A place in a block.
+#[derive(Clone, Copy)]
+pub(crate) struct Resume {
+    pub block: *const Block,
+    pub index: usize,
+    pub pc: u64,
+}
+
+/// All blocks of a hart.
+#[derive(Default)]
+pub(crate) struct Blocks {
+    own: Store,
+    text: Option<Text>,
+    /// Where the hart goes on, if its pc is still there.
+    pub resume: Option<Resume>,
+    /// Blocks dropped while the loop may hold one.
+    #[allow(clippy::vec_box, reason = "blocks must not move")]
+    dropped: Vec<Box<Block>>,
+}
+
+// SAFETY: the pointers lead to boxes that the same struct owns, or the text that it shares.
+unsafe impl Send for Blocks {}
+
+impl Blocks {
+    /// From now on the hart shares `text`, or nothing.
+    pub fn share(&mut self, text: Option<Text>) {
+        self.clear();
+        self.text = text;
+    }
+
+    /// The text that the hart shares.
+    pub fn text(&self) -> Option<&Text> {
+        self.text.as_ref()
+    }
+
+    /// `pc` lies in the shared text.
+    #[inline]
+    fn is_shared(&self, pc: u64) -> bool {
+        self.text.as_ref().is_some_and(|t| t.0.range.contains(&pc))
+    }
+
+    /// The store for the block at `pc`, and where its code ends at the latest.
+    #[inline]
+    fn store(&mut self, pc: u64) -> (&mut Store, u64) {
+        match &self.text {
+            // SAFETY: the hart runs, so the text is this thread's (`begin`), and no reference into the store
+            // is held while another is made.
+            Some(t) if t.0.range.contains(&pc) => (unsafe { &mut *t.0.store.get() }, t.0.range.end),
+            _ => (&mut self.own, u64::MAX),
+        }
+    }
+
+    /// The block at `pc`, if it was built.
+    #[inline]
+    pub fn find(&mut self, pc: u64) -> Option<*const Block> {
+        self.store(pc).0.find(pc)
+    }
+
+    /// Decodes the block at `pc`. `None`: the first instruction can't be read.
+    pub fn build(&mut self, pc: u64, port: &mut Port, timing: &Timing) -> Option<*const Block> {
+        let (store, end) = self.store(pc);
+        store.insert(pc, build(pc, end, port, timing)?)
+    }
+
+    /// A block at `from` may remember that the block at `to` follows: all harts that have it have that one
+    /// too.
+    pub fn may_link(&self, from: u64, to: u64) -> bool {
+        self.is_shared(to) || !self.is_shared(from)
+    }
+
+    /// Forgets the hart's own blocks. They live on until [`Blocks::begin`], since the loop may stand in
+    /// one.
+    pub fn clear(&mut self) {
+        self.dropped.extend(self.own.blocks.drain().map(|(_, b)| b));
+        self.own.recent.fill((u64::MAX, std::ptr::null()));
+        self.resume = None;
+    }
+
+    /// The hart is about to run; no block is in use.
+    pub fn begin(&mut self) {
+        if let Some(text) = &self.text {
+            text.claim();
+        }
+        self.dropped.clear();
+    }
+}
