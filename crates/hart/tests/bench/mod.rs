@@ -9,7 +9,7 @@ use chasqui_engine::{Clock, Time};
 use chasqui_hart::testing::program::DEVICE;
 use chasqui_hart::{Halt, Hart, State, Timing};
 use chasqui_memory::{
-    BusParameters, DEVICE_BASE, FlatMemory, PAGE_BYTES, Port, PortParameters, STALLS, Stall, pte,
+    Bus, BusParameters, DEVICE_BASE, FlatMemory, PAGE_BYTES, Port, PortParameters, Stall, pte,
 };
 use service::Service;
 
@@ -92,9 +92,16 @@ pub struct Bench {
     pub hart: Hart,
     pub service: Service,
     pub activity: Activity,
-    pub stalls: [u64; STALLS],
+    /// While nobody else wants the bus, it is lent to the hart.
+    pub lends: bool,
     marks_switch: bool,
+    /// No transaction of a free bus takes longer.
+    transaction_max: u64,
 }
+
+/// How a bench executes instructions: at least one that starts before the given cycle, and none that starts
+/// later. A transaction on the bus that is granted before the given time is the hart's for certain.
+pub type Execute<'a> = dyn FnMut(&mut Hart, &mut Bus, Time, u64) -> Halt + 'a;
 
 impl Bench {
     pub fn new(setup: &Setup) -> Bench {
@@ -120,8 +127,20 @@ impl Bench {
             service.ask_foreign(time, foreign);
         }
         let hart = Hart::new(setup.state.clone(), port, setup.timing, setup.clock, setup.timebase_hz);
-        let marks_switch = setup.marks_switch;
-        Bench { memory, hart, service, activity: Activity::Ready, stalls: [0; STALLS], marks_switch }
+        let (b, marks_switch) = (&setup.bus, setup.marks_switch);
+        let beats = hart.port.bus_line_bytes(true).div_ceil(b.width_bytes).max(8);
+        let clocks = b.clock.edge(b.address_cycles + u64::from(beats) + 4);
+        let dram = b.dram_first_chunk + b.dram_write + Time(b.dram_next_chunk.0 * u64::from(beats));
+        let transaction_max = (clocks + dram).0;
+        Bench {
+            memory,
+            hart,
+            service,
+            activity: Activity::Ready,
+            lends: false,
+            marks_switch,
+            transaction_max,
+        }
     }
 
     fn collect(&mut self) {
@@ -130,14 +149,15 @@ impl Bench {
         service.collect(&mut hart.port, cycle, |cycle| clock.edge(cycle));
     }
 
-    /// Goes on to the next point. `execute` executes at least one instruction that starts before the
-    /// given cycle, and none that starts later.
-    pub fn advance(&mut self, execute: &mut dyn FnMut(&mut Hart, u64) -> Halt) -> Point {
+    /// Goes on to the next point.
+    pub fn advance(&mut self, execute: &mut Execute<'_>) -> Point {
         loop {
             let event = self.service.next_time();
             if self.activity == Activity::Ready && self.hart.now() < event {
                 let limit = self.hart.cycle_at(event);
-                let halt = execute(&mut self.hart, limit);
+                let alone = if self.lends && self.service.nobody_waits() { event } else { Time::ZERO };
+                let before = Time(alone.0.saturating_sub(self.transaction_max));
+                let halt = execute(&mut self.hart, &mut self.service.bus, before, limit);
                 let timed = self.hart.port.is_timed();
                 self.collect();
                 match halt {
@@ -170,7 +190,7 @@ impl Bench {
         if let (Some(now), Activity::Waiting(since, stall)) = (over, self.activity) {
             if hart.port.is_timed() {
                 hart.cycle = hart.cycle.max(hart.cycle_at(now));
-                self.stalls[stall as usize] += hart.cycle - since;
+                hart.port.waited(stall, hart.cycle - since);
             }
             self.activity = Activity::Ready;
         }

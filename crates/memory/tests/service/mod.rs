@@ -95,6 +95,11 @@ impl Service {
         self.events.peek().map_or(Time::NEVER, |Reverse((time, _, _))| *time)
     }
 
+    /// No client waits for the bus.
+    pub fn nobody_waits(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// Another master asks at `time`.
     pub fn ask_foreign(&mut self, time: Time, foreign: Foreign) {
         self.foreign.push(foreign);
