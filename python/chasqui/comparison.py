@@ -58,7 +58,7 @@ def run_on(machine: str, job: simulation.Job, *, with_logp: bool) -> Row:
             row.reason = simulation.ending(summary)
         elif row.result.status:
             row.reason = f"exit status {row.result.status}"
-        if with_logp:
+        if with_logp and summary["outcome"] != "interrupted":
             from chasqui import measurement
 
             row.measurement = measurement.measure(machine, sets=job.sets)
