@@ -7,8 +7,8 @@
  * stores the pointer, and those that it read before it frees the slot; in the reclaim variant the NES takes
  * them. Order: device stores do not pass older stores or flushes only if a fence says so.
  *
- * A pointer's store costs a fence and a bus transaction. So received slots are freed together: when a
- * quarter of the ring has come, or when there is nothing else to do. But the slots of a long message are
+ * A pointer's store costs a fence and a bus transaction. So received slots are freed together: when
+ * half of the ring has come, or when there is nothing else to do. But the slots of a long message are
  * released one by one, so that the NES sends and the receiver copies while the rest is composed.
  */
 #include "mpi/device.h"
@@ -300,7 +300,7 @@ static void receive_until(uint32_t producer)
     do {
         arrived(slot_of(&receive, after(receive.consumed, producer)));
         receive.consumed++;
-        if (unlikely(receive.consumed - receive_freed > receive.mask / 4))
+        if (unlikely(receive.consumed - receive_freed > receive.mask / 2))
             free_slots();
     } while (receive.consumed != producer);
 }
