@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from conftest import Compiler, Run
 
 pytestmark = pytest.mark.core
 
-# Every alignment of both ends, every length around a block of words, overlaps either way; bytes around
-# the target must stay.
+# Every alignment of both ends, every length around a block of words, overlaps either way; bytes
+# around the target must stay.
 COPIES = """
 #include <stdio.h>
 #include <stdlib.h>
