@@ -169,6 +169,13 @@ def test_ctrl_c_ends_a_comparison(chatter: Path, tmp_path: Path) -> None:
     check_kept(tmp_path / "runs" / "chatter-loggp-1")
 
 
+def test_ctrl_c_ends_a_measurement(tmp_path: Path) -> None:
+    words = ["logp", "--machine", "voyager", "--sizes", ",".join(map(str, range(1, 4000)))]
+    seen = at_terminal(tmp_path, *words, until=PROGRESS.pattern)
+    assert seen.status == 130
+    assert "Traceback" not in seen.text
+
+
 def test_sigint_without_a_terminal(chatter: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-c", AT_ONCE, "run", str(chatter), FOREVER, "1000000"]
     with subprocess.Popen(

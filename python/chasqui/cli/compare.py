@@ -93,8 +93,7 @@ def compare(
             **settings,
         )
         rows.append(comparison.run_on(machine, job, with_logp=with_logp))
-        last = rows[-1].result
-        if last and last.summary["outcome"] == "interrupted":
+        if rows[-1].interrupted:
             break
     _show(rows, f"{name} on {settings['ranks']} ranks", as_json=as_json, as_csv=as_csv)
     return max(row.status for row in rows)
