@@ -40,14 +40,6 @@ struct problem {
     MPI_Request *request;
 };
 
-static void *room(size_t count, size_t bytes)
-{
-    void *result = calloc(count ? count : 1, bytes);
-    if (!result)
-        stop("no memory for %zu elements", count);
-    return result;
-}
-
 /* --- rank 0: the whole matrix ------------------------------------------------------------- */
 
 struct entry {
@@ -405,14 +397,9 @@ static const char *file_name(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
     int rank, ranks;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (asked_for_help(argc, argv, rank, usage)) {
-        MPI_Finalize();
+    if (!begin(&argc, &argv, usage, &rank, &ranks))
         return EXIT_SUCCESS;
-    }
     const char *path = file_name(argc, argv);
     long side = option(argc, argv, "-g", 1, 32), limit = option(argc, argv, "-i", 1, 0);
     struct matrix whole = {0};

@@ -1,4 +1,4 @@
-/* What the examples share: options, and the verdict at the end. */
+/* What the examples share: the start, options, memory, and the verdict at the end. */
 #ifndef EXAMPLE_H
 #define EXAMPLE_H
 
@@ -21,16 +21,29 @@ _Noreturn static inline void stop(const char *format, ...)
     abort();
 }
 
-/* --help: rank 0 prints `usage`, and every rank returns true. */
-static inline bool asked_for_help(int argc, char **argv, int rank, const char *usage)
+/* Starts MPI. False after --help: rank 0 has printed `usage`, and MPI has ended. */
+static inline bool begin(int *argc, char ***argv, const char *usage, int *rank, int *ranks)
 {
-    for (int i = 1; i < argc; i++)
-        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-            if (rank == 0)
+    MPI_Init(argc, argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, rank);
+    MPI_Comm_size(MPI_COMM_WORLD, ranks);
+    for (int i = 1; i < *argc; i++)
+        if (!strcmp((*argv)[i], "--help") || !strcmp((*argv)[i], "-h")) {
+            if (*rank == 0)
                 fputs(usage, stdout);
-            return true;
+            MPI_Finalize();
+            return false;
         }
-    return false;
+    return true;
+}
+
+/* Zeroed memory for `count` elements of `bytes` each, or the end of the job. */
+static inline void *room(size_t count, size_t bytes)
+{
+    void *result = calloc(count ? count : 1, bytes);
+    if (!result)
+        stop("no memory for %zu elements of %zu bytes", count, bytes);
+    return result;
 }
 
 /* The number after option `name`, at least `least`; `otherwise` where the option is absent. */

@@ -61,10 +61,8 @@ static void divide(struct part *part, long points)
     MPI_Type_commit(&part->column);
 
     size_t cells = (size_t)((part->rows + 2) * (part->columns + 2));
-    part->now = calloc(cells, sizeof(double)); /* the halo at the edge of the square stays 0 */
-    part->next = calloc(cells, sizeof(double));
-    if (!part->now || !part->next)
-        stop("no memory for %zu cells", cells);
+    part->now = room(cells, sizeof(double)); /* the halo at the edge of the square stays 0 */
+    part->next = room(cells, sizeof(double));
     for (long row = 0; row < part->rows; row++)
         for (long column = 0; column < part->columns; column++)
             *at(part, part->now, row, column) =
@@ -117,14 +115,9 @@ static double error_of(struct part *part, long points, long steps)
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
     int rank, ranks;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (asked_for_help(argc, argv, rank, usage)) {
-        MPI_Finalize();
+    if (!begin(&argc, &argv, usage, &rank, &ranks))
         return EXIT_SUCCESS;
-    }
     long points = option(argc, argv, "-n", 1, 64), steps = option(argc, argv, "-t", 0, 50);
     struct part part;
     divide(&part, points);

@@ -111,21 +111,14 @@ static bool first_force_right(const double force[3], long bodies)
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
     int rank, ranks;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (asked_for_help(argc, argv, rank, usage)) {
-        MPI_Finalize();
+    if (!begin(&argc, &argv, usage, &rank, &ranks))
         return EXIT_SUCCESS;
-    }
     long count = option(argc, argv, "-n", 1, 32), steps = option(argc, argv, "-t", 0, 10);
-    size_t room = (size_t)count;
-    struct body *mine = calloc(room, sizeof *mine);
-    struct body *travelling[2] = {calloc(room, sizeof *mine), calloc(room, sizeof *mine)};
-    double (*velocity)[3] = calloc(room, sizeof *velocity), (*force)[3] = calloc(room, sizeof *force);
-    if (!mine || !travelling[0] || !travelling[1] || !velocity || !force)
-        stop("no memory for %ld bodies", count);
+    size_t length = (size_t)count;
+    struct body *mine = room(length, sizeof *mine);
+    struct body *travelling[2] = {room(length, sizeof *mine), room(length, sizeof *mine)};
+    double (*velocity)[3] = room(length, sizeof *velocity), (*force)[3] = room(length, sizeof *force);
     for (long i = 0; i < count; i++)
         mine[i] = body_at(rank * count + i);
 

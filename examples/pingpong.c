@@ -49,20 +49,13 @@ static double trip(int rank, unsigned char *buffer, long bytes, long number)
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
     int rank, ranks;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (asked_for_help(argc, argv, rank, usage)) {
-        MPI_Finalize();
+    if (!begin(&argc, &argv, usage, &rank, &ranks))
         return EXIT_SUCCESS;
-    }
     if (ranks < 2)
         stop("pingpong needs 2 ranks");
     long trips = option(argc, argv, "-n", 1, 10), bytes_max = option(argc, argv, "-m", 0, 65536);
-    unsigned char *buffer = malloc((size_t)bytes_max + 1);
-    if (!buffer)
-        stop("no memory for %ld bytes", bytes_max);
+    unsigned char *buffer = room((size_t)bytes_max, 1);
 
     bool right = true;
     if (rank == 0)

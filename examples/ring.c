@@ -30,9 +30,7 @@ static bool shift(int rank, int ranks, long numbers)
 {
     bool right_answer = true;
     int left = (rank + ranks - 1) % ranks, right = (rank + 1) % ranks;
-    int *array = malloc((size_t)numbers * sizeof *array), *next = malloc((size_t)numbers * sizeof *next);
-    if (!array || !next)
-        stop("no memory for %ld numbers", numbers);
+    int *array = room((size_t)numbers, sizeof *array), *next = room((size_t)numbers, sizeof *next);
     for (long i = 0; i < numbers; i++)
         array[i] = rank * 1000 + (int)i;
     for (int step = 1; step <= ranks; step++) {
@@ -52,14 +50,9 @@ static bool shift(int rank, int ranks, long numbers)
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
     int rank, ranks;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (asked_for_help(argc, argv, rank, usage)) {
-        MPI_Finalize();
+    if (!begin(&argc, &argv, usage, &rank, &ranks))
         return EXIT_SUCCESS;
-    }
     long laps = option(argc, argv, "-l", 1, 3), numbers = option(argc, argv, "-n", 1, 64);
 
     double start = MPI_Wtime();

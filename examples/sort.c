@@ -54,10 +54,8 @@ static void sort(uint32_t *keys, uint32_t *scratch, long count)
 /* Sends every key to its owner. Returns what came, `*count` of them. */
 static uint32_t *distribute(const uint32_t *keys, long drawn, int ranks, long *count)
 {
-    int *table = calloc(5 * (size_t)ranks, sizeof(int));
-    uint32_t *bucketed = malloc((size_t)drawn * sizeof *bucketed);
-    if (!table || !bucketed)
-        stop("no memory for %ld keys", drawn);
+    int *table = room(5 * (size_t)ranks, sizeof *table);
+    uint32_t *bucketed = room((size_t)drawn, sizeof *bucketed);
     int *give = table, *give_at = table + ranks, *take = table + 2 * ranks, *take_at = table + 3 * ranks;
     int *fill = table + 4 * ranks;
     for (long i = 0; i < drawn; i++)
@@ -72,9 +70,7 @@ static uint32_t *distribute(const uint32_t *keys, long drawn, int ranks, long *c
         int to = owner(keys[i], ranks);
         bucketed[give_at[to] + fill[to]++] = keys[i];
     }
-    uint32_t *got = malloc(((size_t)*count + 1) * sizeof *got);
-    if (!got)
-        stop("no memory for %ld keys", *count);
+    uint32_t *got = room((size_t)*count, sizeof *got);
     MPI_Alltoallv(bucketed, give, give_at, MPI_UINT32_T, got, take, take_at, MPI_UINT32_T, MPI_COMM_WORLD);
     free(table);
     free(bucketed);
@@ -94,18 +90,11 @@ static bool in_order(const uint32_t *keys, long count, int rank, int ranks)
 
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
     int rank, ranks;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (asked_for_help(argc, argv, rank, usage)) {
-        MPI_Finalize();
+    if (!begin(&argc, &argv, usage, &rank, &ranks))
         return EXIT_SUCCESS;
-    }
     long drawn = option(argc, argv, "-n", 1, 4096), count;
-    uint32_t *keys = malloc((size_t)drawn * sizeof *keys), state = 2463534242u + 7919u * (uint32_t)rank;
-    if (!keys)
-        stop("no memory for %ld keys", drawn);
+    uint32_t *keys = room((size_t)drawn, sizeof *keys), state = 2463534242u + 7919u * (uint32_t)rank;
     for (long i = 0; i < drawn; i++)
         keys[i] = draw(&state);
     uint64_t before[3], after[3];
@@ -113,9 +102,7 @@ int main(int argc, char **argv)
 
     double start = MPI_Wtime();
     uint32_t *mine = distribute(keys, drawn, ranks, &count);
-    uint32_t *scratch = malloc(((size_t)count + 1) * sizeof *scratch);
-    if (!scratch)
-        stop("no memory for %ld keys", count);
+    uint32_t *scratch = room((size_t)count, sizeof *scratch);
     sort(mine, scratch, count);
     double seconds = MPI_Wtime() - start;
 

@@ -60,9 +60,11 @@ void chq_matched(struct request *request, const struct chasqui_envelope *envelop
         send_matched(envelope);
 }
 
-/* The earliest receive in the table that matches, taken out; null: none. */
-static struct request *take_filed(uint64_t key)
+/* The earliest receive in the table that matches; null: none. */
+static struct match_node *find_filed(uint64_t key)
 {
+    if (!chq.posted.keys)
+        return NULL;
     struct match_node *found = match_find(&chq.posted, key);
     for (int pattern = 1; unlikely(chq.posted_any_wild) && pattern < PATTERNS; pattern++) {
         if (!chq.posted_wild[pattern])
@@ -71,27 +73,31 @@ static struct request *take_filed(uint64_t key)
         if (node && (!found || ((struct request *)node)->stamp < ((struct request *)found)->stamp))
             found = node;
     }
-    if (!found)
-        return NULL;
+    return found;
+}
+
+/* Takes what find_filed has found out of the table. */
+static struct request *take_filed(struct match_node *found)
+{
     int pattern = match_key_pattern(found->key);
     if (unlikely(pattern)) {
         chq.posted_wild[pattern]--;
         chq.posted_any_wild--;
     }
     match_take_first(&chq.posted, found);
-    return (struct request *)found;
+    struct request *request = (struct request *)found;
+    request->posted = false;
+    return request;
 }
 
 /* A message that the only posted receive, if there is one, doesn't take. */
 static __attribute__((noinline)) void arrived_other(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
-    struct request *request = chq.posted.keys ? take_filed(match_envelope_key(envelope)) : NULL;
-    if (!request) {
+    struct match_node *found = find_filed(match_envelope_key(envelope));
+    if (found)
+        chq_matched(take_filed(found), envelope, payload);
+    else
         chq_unexpected_add(envelope, payload, bytes);
-        return;
-    }
-    request->posted = false;
-    chq_matched(request, envelope, payload);
 }
 
 static __attribute__((noinline)) void arrived_control(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
@@ -114,6 +120,20 @@ static __attribute__((noinline)) void arrived_control(const struct chasqui_envel
     }
 }
 
+/* Whether the only posted receive, if there is one, takes a message. */
+static inline bool is_lones(const struct request *lone, const struct chasqui_envelope *envelope)
+{
+    return lone && ((lone->node.key ^ match_envelope_key(envelope)) & lone->mask) == 0;
+}
+
+static inline void matched(struct request *request, const struct chasqui_envelope *envelope)
+{
+    MARK_MATCH(request, envelope);
+    request->source = envelope->source;
+    request->tag = envelope->tag;
+    request->got = envelope->bytes;
+}
+
 /* The short path, written out: an eager message for the only posted receive, dense and long enough.
  * It does what chq_matched and chq_deliver do. */
 void mpi_arrived(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
@@ -123,7 +143,7 @@ void mpi_arrived(const struct chasqui_envelope *envelope, const void *payload, s
         return;
     }
     struct request *request = chq.lone;
-    if (unlikely(!request || ((request->node.key ^ match_envelope_key(envelope)) & request->mask) != 0)) {
+    if (unlikely(!is_lones(request, envelope))) {
         arrived_other(envelope, payload, bytes);
         return;
     }
@@ -134,14 +154,38 @@ void mpi_arrived(const struct chasqui_envelope *envelope, const void *payload, s
         chq_matched(request, envelope, payload);
         return;
     }
-    MARK_MATCH(request, envelope);
-    request->source = envelope->source;
-    request->tag = envelope->tag;
-    request->got = length;
+    matched(request, envelope);
     if (payload)
         chq_copy(request->buffer, payload, length);
     else if (length > 0)
         chq.device->take(request->buffer, length);
     MARK_DELIVER(request);
     request->complete = true;
+}
+
+struct request *mpi_begins(const struct chasqui_envelope *envelope, void **to)
+{
+    if (envelope->kind != PACKET_EAGER)
+        return NULL; /* its sender must hear when it is matched */
+    struct request *lone = chq.lone;
+    struct match_node *found = is_lones(lone, envelope) ? &lone->node : find_filed(match_envelope_key(envelope));
+    struct request *request = (struct request *)found;
+    /* Data to be cut off or unpacked wait until they are complete. */
+    if (!request || envelope->bytes > request->bytes || request->type)
+        return NULL;
+    if (request == lone) {
+        chq.lone = NULL;
+        request->posted = false;
+    } else {
+        take_filed(found);
+    }
+    matched(request, envelope);
+    *to = request->buffer;
+    return request;
+}
+
+void mpi_placed(struct request *request)
+{
+    MARK_DELIVER(request);
+    request_complete(request);
 }

@@ -16,6 +16,8 @@
 
 #include "chasqui/abi.h"
 
+struct request;
+
 struct mpi_device {
     const char *name;
     uint32_t id;
@@ -48,6 +50,14 @@ struct mpi_device {
 /* Upcall: an envelope with `bytes` of payload has come. `payload` points at it where it lies in
  * memory that may be read in place until the upcall returns; null: use `take`. */
 void mpi_arrived(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
+
+/* Upcall, for a device whose messages come in several packets: the first has brought the
+ * envelope. If a receive waits for just this message, it is taken, and *to is where the whole payload must
+ * go; then mpi_placed follows. Null: the device keeps the payload until it can call mpi_arrived. */
+struct request *mpi_begins(const struct chasqui_envelope *envelope, void **to);
+
+/* Upcall: the payload is where mpi_begins said. */
+void mpi_placed(struct request *request);
 
 /* Upcall: the local side of a put is complete; `sender` is fin->sender. */
 void mpi_put_done(uint64_t sender);

@@ -1,9 +1,11 @@
-/* Memory of the library: malloc that never returns null, and free lists of equal objects. */
+/* Memory of the library: malloc that never returns null, free lists of equal objects, short copies. */
 #ifndef CHASQUI_MEMORY_H
 #define CHASQUI_MEMORY_H
 
 #include <stddef.h>
+#include <stdint.h>
 
+#include "mpi/platform.h"
 #include "mpi/public.h"
 
 /* Ends the job with a message when there is no memory: no caller could go on. */
@@ -32,6 +34,19 @@ static inline void pool_give(struct pool *pool, void *object)
 {
     *(void **)object = pool->first;
     pool->first = object;
+}
+
+/* Copies that are usually a few bytes: one word without a call. */
+static inline void chq_copy(void *to, const void *from, size_t bytes)
+{
+    if (likely(bytes == 8 && (((uintptr_t)to | (uintptr_t)from) & 7) == 0)) {
+        uint64_t *target = __builtin_assume_aligned(to, 8);
+        const uint64_t *source = __builtin_assume_aligned(from, 8);
+        __builtin_memcpy(target, source, 8);
+        return;
+    }
+    if (bytes)
+        memcpy(to, from, bytes);
 }
 
 #endif

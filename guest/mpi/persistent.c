@@ -13,7 +13,7 @@ static int persistent_new(const char *call, enum request_kind kind, enum send_mo
                                      : chq_receive_check(buffer, count, type, peer, tag, comm);
     if (error)
         return chq_fail(comm, call, error, NULL);
-    struct request *request = chq_request_new(kind);
+    struct request *request = request_new(kind);
     request->persistent = true;
     request->complete = true;
     request->mode = mode;

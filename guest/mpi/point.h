@@ -6,6 +6,14 @@
 #include "mpi/process.h"
 #include "mpi/request.h"
 
+static inline struct request *request_new(enum request_kind kind)
+{
+    struct request *request = pool_take(&chq.requests);
+    request_start(request, kind);
+    request->valid = REQUEST_VALID;
+    return request;
+}
+
 /* A message that no receive has met. */
 struct unexpected {
     struct match_node nodes[PATTERNS]; /* First: the pool's link may overwrite it. */

@@ -166,7 +166,7 @@ MPI_ALIAS(Mrecv);
 int PMPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request)
 {
     MARK_CALL(CALL_IMRECV);
-    struct request *receive = chq_request_new(REQUEST_RECEIVE);
+    struct request *receive = request_new(REQUEST_RECEIVE);
     int error = receive_message(receive, buf, count, datatype, message);
     if (error) {
         chq_request_release(receive);

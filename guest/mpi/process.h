@@ -79,17 +79,4 @@ static inline void chq_progress(void)
         chq_retry();
 }
 
-/* Copies that are usually a few bytes: words without a call. */
-static inline void chq_copy(void *to, const void *from, size_t bytes)
-{
-    if (likely(bytes == 8 && (((uintptr_t)to | (uintptr_t)from) & 7) == 0)) {
-        uint64_t *target = __builtin_assume_aligned(to, 8);
-        const uint64_t *source = __builtin_assume_aligned(from, 8);
-        __builtin_memcpy(target, source, 8);
-        return;
-    }
-    if (bytes)
-        memcpy(to, from, bytes);
-}
-
 #endif

@@ -199,7 +199,7 @@ int PMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
     MARK_CALL(CALL_IRECV);
     struct communicator *c = comm_of(comm);
     struct datatype *type = type_of(datatype);
-    struct request *receive = chq_request_new(REQUEST_RECEIVE);
+    struct request *receive = request_new(REQUEST_RECEIVE);
     int error = MPI_SUCCESS;
     if (likely(receive_is_short(buf, count, type, source, tag, c)))
         start_short(receive, buf, count, type, source, tag, c);

@@ -5,14 +5,6 @@
 
 struct request chq_sent = {.valid = REQUEST_VALID, .complete = true, .kind = REQUEST_SEND, .comm = &chq_world};
 
-struct request *chq_request_new(enum request_kind kind)
-{
-    struct request *request = pool_take(&chq.requests);
-    request_start(request, kind);
-    request->valid = REQUEST_VALID;
-    return request;
-}
-
 void chq_request_release(struct request *request)
 {
     if (request == &chq_sent)

@@ -68,7 +68,6 @@ struct request {
 /* A send that was complete when its call returned: one object serves them all. */
 extern struct request chq_sent;
 
-struct request *chq_request_new(enum request_kind kind);
 void chq_request_release(struct request *request);
 
 /* Prepares a request that lives on a stack or was just made. */

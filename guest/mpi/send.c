@@ -185,7 +185,7 @@ static int send_nonblocking(const char *call, enum send_mode mode, const void *b
     int error = chq_send_check(buffer, count, type, destination, tag, comm);
     if (error)
         return chq_fail(comm, call, error, NULL);
-    struct request *request = chq_request_new(REQUEST_SEND);
+    struct request *request = request_new(REQUEST_SEND);
     chq_send_start(request, mode, buffer, (size_t)count, type, destination, tag, comm, CONTEXT_POINT);
     if (request->complete) {
         chq_request_release(request);
@@ -204,7 +204,7 @@ int PMPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int 
     if (likely(send_short(&envelope, buf, count, type_of(datatype), dest, tag, comm_of(comm)))) {
         struct request *sent = &chq_sent;
         if (unlikely(!chq.send(&envelope, buf, envelope.bytes))) {
-            sent = chq_request_new(REQUEST_SEND);
+            sent = request_new(REQUEST_SEND);
             if (chq_send_in_order(&envelope, buf, envelope.bytes, sent))
                 request_complete(sent);
         }

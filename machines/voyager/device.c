@@ -1,15 +1,19 @@
 /* The MPI device over Basic messages and DMA.
  *
- * A message up to `eager` bytes goes as Basic slots, one after the other, released by one pointer store; the
- * first begins with the envelope. Longer ones go by the library's rendezvous and a DMA request.
+ * A message up to `eager` bytes goes as Basic slots, one after the other; the first begins with the
+ * envelope. Longer ones go by the library's rendezvous and a DMA request.
  *
  * Coherence with the NES's SRAM: in the flush variant software flushes the lines that it wrote before it
  * stores the pointer, and those that it read before it frees the slot; in the reclaim variant the NES takes
  * them. Order: device stores do not pass older stores or flushes only if a fence says so.
+ *
+ * A pointer's store costs a fence and a bus transaction. So received slots are freed together: when
+ * half of the ring has come, or when there is nothing else to do. But the slots of a long message are
+ * released one by one, so that the NES sends and the receiver copies while the rest is composed.
  */
 #include "mpi/device.h"
 #include "mpi/mark.h"
-#include "mpi/platform.h"
+#include "mpi/memory.h"
 #include "registers.h"
 
 #define SLOT CHASQUI_VOYAGER_SLOT_BYTES
@@ -18,8 +22,9 @@
 /* An envelope whose two names are zero is sent without them. */
 #define SHORT_ENVELOPE offsetof(struct chasqui_envelope, sender)
 
+/* Slots and requests are whole lines: words. */
 struct ring {
-    char *slots;
+    uint64_t *slots;
     uint32_t mask;
     uint32_t produced;
     uint32_t consumed;
@@ -28,13 +33,16 @@ struct ring {
 /* A message of several slots, as its parts come in. */
 struct partial {
     struct chasqui_envelope envelope;
-    uint32_t have;
-    char *data;
+    size_t have;
+    char *to;
+    struct request *request; /* The receive that waits for it; null: `to` is `kept`. */
+    char *kept;
 };
 
 static volatile char *pointers;
 static struct ring transmit, receive, dma;
-static uint32_t line_mask;
+static uint32_t receive_freed; /* Slots that the NES knows to be free. */
+static uint32_t line_bytes;
 static bool reclaim;
 static struct partial *partials; /* by source */
 static uint64_t *dma_sender;     /* by request: whom to tell */
@@ -62,17 +70,26 @@ static inline uint32_t after(uint32_t index, uint32_t pointer)
     return index + zero;
 }
 
-static inline void flush(const char *from, size_t bytes)
+static inline void flush(const void *from, size_t bytes)
 {
-    if (reclaim)
+    if (unlikely(reclaim))
         return;
-    for (size_t i = 0; i < bytes; i += line_mask + 1)
-        flush_line(from + i);
+    size_t step = line_bytes; /* flush_line clobbers what is in memory */
+    const char *end = (const char *)from + bytes;
+    for (const char *line = from; line < end; line += step)
+        flush_line(line);
 }
 
-static inline struct chasqui_voyager_slot *slot_of(const struct ring *ring, uint32_t index)
+static inline uint64_t *slot_of(const struct ring *ring, uint32_t index)
 {
-    return (struct chasqui_voyager_slot *)(ring->slots + (index & ring->mask) * SLOT);
+    return ring->slots + (index & ring->mask) * (SLOT / sizeof *ring->slots);
+}
+
+static inline struct chasqui_voyager_slot header_of(const uint64_t *slot)
+{
+    struct chasqui_voyager_slot header;
+    __builtin_memcpy(&header, slot, sizeof header);
+    return header;
 }
 
 static bool map_ring(struct ring *ring, const struct chasqui_ni_identification *ni, int ni_fd, unsigned region,
@@ -89,7 +106,7 @@ static bool voyager_open(const struct chasqui_ni_identification *ni, int ni_fd)
     uint32_t slots = settings[CHASQUI_VOYAGER_SETTING_SLOTS];
     uint32_t requests = settings[CHASQUI_VOYAGER_SETTING_REQUESTS];
     uint32_t ranks = ni->ranks;
-    line_mask = ni->line_bytes - 1;
+    line_bytes = ni->line_bytes;
     reclaim = settings[CHASQUI_VOYAGER_SETTING_VARIANT] != 0;
     mpi_device_voyager.eager_bytes_max = settings[CHASQUI_VOYAGER_SETTING_EAGER_BYTES];
     pointers = chq_platform_map(ni_fd, (CHASQUI_VOYAGER_REGION_POINTERS + 1) * CHASQUI_NI_REGION_STRIDE,
@@ -112,57 +129,78 @@ static void voyager_close(void)
 
 static bool has_room(struct ring *ring, uint32_t wanted, uint64_t consumer)
 {
-    if (ring->mask + 1 - (ring->produced - ring->consumed) >= wanted)
+    if (likely(ring->mask + 1 - (ring->produced - ring->consumed) >= wanted))
         return true;
     ring->consumed = *(volatile uint32_t *)(pointers + consumer);
     return ring->mask + 1 - (ring->produced - ring->consumed) >= wanted;
 }
 
-/* Composes the slot at `index`: `head` bytes of envelope, then payload. */
-static inline void compose(uint32_t index, uint16_t node, uint32_t flags, const void *envelope, size_t head,
-                           const char *payload, size_t bytes)
+static inline void set_header(uint64_t *slot, uint16_t node, size_t bytes, uint32_t flags)
 {
-    struct chasqui_voyager_slot *slot = slot_of(&transmit, index);
-    slot->node = node;
-    slot->bytes = head + bytes;
-    slot->flags = flags;
-    char *data = (char *)(slot + 1);
-    if (head) {
-        const uint64_t *from = envelope;
-        uint64_t *to = (uint64_t *)data;
-        for (size_t i = 0; i < head / sizeof *from; i++)
-            to[i] = from[i];
+    struct chasqui_voyager_slot header = {.node = node, .bytes = (uint16_t)bytes, .flags = flags};
+    __builtin_memcpy(slot, &header, sizeof header);
+}
+
+/* Composes the slot that begins a message: `head` bytes of envelope, then payload. */
+static inline void compose_first(uint64_t *slot, uint32_t flags, const struct chasqui_envelope *envelope,
+                                 size_t head, const void *payload, size_t bytes)
+{
+    bool whole = head == sizeof *envelope;
+    flags |= CHASQUI_VOYAGER_FLAG_ENVELOPE | (whole ? CHASQUI_VOYAGER_FLAG_WHOLE : 0);
+    set_header(slot, envelope->destination, head + bytes, flags);
+    uint64_t *data = slot + HEADER / sizeof *slot;
+    __builtin_memcpy(data, envelope, SHORT_ENVELOPE);
+    if (unlikely(whole))
+        __builtin_memcpy(data + SHORT_ENVELOPE / sizeof *data, &envelope->sender, sizeof *envelope - SHORT_ENVELOPE);
+    chq_copy(data + head / sizeof *data, payload, bytes);
+    flush(slot, HEADER + head + bytes);
+}
+
+/* Hands the slots before `index` to the NES. */
+static inline void release(uint32_t index)
+{
+    transmit.produced = index;
+    fence_before_pointer();
+    POINTER(TRANSMIT_PRODUCER) = index;
+}
+
+/* A message of several slots; the first takes `first` bytes of it. */
+static __attribute__((noinline)) bool send_slots(const struct chasqui_envelope *envelope, size_t head,
+                                                 const char *payload, size_t bytes)
+{
+    size_t first = SLOT_DATA - head;
+    uint32_t more = (bytes - first + SLOT_DATA - 1) / SLOT_DATA;
+    if (!has_room(&transmit, 1 + more, CHASQUI_VOYAGER_TRANSMIT_CONSUMER))
+        return false;
+    uint32_t begin = transmit.produced;
+    compose_first(slot_of(&transmit, begin), CHASQUI_VOYAGER_FLAG_BEGINS, envelope, head, payload, first);
+    payload += first;
+    bytes -= first;
+    for (uint32_t index = begin + 1; bytes > 0; index++) {
+        release(index);
+        uint64_t *slot = slot_of(&transmit, index);
+        size_t part = bytes < SLOT_DATA ? bytes : SLOT_DATA;
+        set_header(slot, envelope->destination, part, CHASQUI_VOYAGER_FLAG_MORE);
+        memcpy(slot + HEADER / sizeof *slot, payload, part);
+        flush(slot, HEADER + part);
+        payload += part;
+        bytes -= part;
     }
-    if (bytes == sizeof(uint64_t))
-        __builtin_memcpy(data + head, payload, sizeof(uint64_t));
-    else if (bytes)
-        memcpy(data + head, payload, bytes);
-    flush((const char *)slot, HEADER + head + bytes);
+    release(begin + 1 + more);
+    MARK_READY(envelope);
+    return true;
 }
 
 static bool voyager_send(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
-    bool whole = envelope->sender | envelope->receiver;
-    size_t head = whole ? sizeof *envelope : SHORT_ENVELOPE;
-    size_t first = SLOT_DATA - head < bytes ? SLOT_DATA - head : bytes;
-    uint32_t more = 0;
-    for (size_t left = bytes - first; left; left = left > SLOT_DATA ? left - SLOT_DATA : 0)
-        more++;
-    if (!has_room(&transmit, 1 + more, CHASQUI_VOYAGER_TRANSMIT_CONSUMER))
+    size_t head = unlikely(envelope->sender | envelope->receiver) ? sizeof *envelope : SHORT_ENVELOPE;
+    if (unlikely(bytes > SLOT_DATA - head))
+        return send_slots(envelope, head, payload, bytes);
+    if (unlikely(!has_room(&transmit, 1, CHASQUI_VOYAGER_TRANSMIT_CONSUMER)))
         return false;
-    uint32_t flags = CHASQUI_VOYAGER_FLAG_ENVELOPE | (whole ? CHASQUI_VOYAGER_FLAG_WHOLE : 0) |
-                     (more ? CHASQUI_VOYAGER_FLAG_BEGINS : 0);
     uint32_t index = transmit.produced;
-    uint16_t node = envelope->destination;
-    compose(index++, node, flags, envelope, head, payload, first);
-    for (size_t done = first; done < bytes;) {
-        size_t part = bytes - done < SLOT_DATA ? bytes - done : SLOT_DATA;
-        compose(index++, node, CHASQUI_VOYAGER_FLAG_MORE, 0, 0, (const char *)payload + done, part);
-        done += part;
-    }
-    transmit.produced = index;
-    fence_before_pointer();
-    POINTER(TRANSMIT_PRODUCER) = index;
+    compose_first(slot_of(&transmit, index), 0, envelope, head, payload, bytes);
+    release(index + 1);
     MARK_READY(envelope);
     return true;
 }
@@ -182,7 +220,7 @@ static bool voyager_put(const struct chasqui_envelope *fin, const void *from, ui
     __builtin_memcpy(request->notice, fin, sizeof request->notice);
     request->receiver = fin->receiver;
     dma_sender[index] = fin->sender;
-    flush((const char *)request, sizeof *request);
+    flush(request, sizeof *request);
     dma.produced++;
     fence_before_pointer();
     POINTER(DMA_PRODUCER) = dma.produced;
@@ -193,62 +231,78 @@ static bool voyager_put(const struct chasqui_envelope *fin, const void *from, ui
 /* --- receiving ----------------------------------------------------------------------------------- */
 
 /* Further data of a message of several slots. */
-static void append(const struct chasqui_voyager_slot *slot)
+static __attribute__((noinline)) void append(uint32_t source, const uint64_t *data, size_t bytes)
 {
-    struct partial *p = &partials[slot->node];
-    memcpy(p->data + p->have, slot + 1, slot->bytes);
-    p->have += slot->bytes;
-    if (p->have == p->envelope.bytes)
-        mpi_arrived(&p->envelope, p->data, p->have);
+    struct partial *p = &partials[source];
+    memcpy(p->to + p->have, data, bytes);
+    p->have += bytes;
+    if (p->have < p->envelope.bytes)
+        return;
+    if (p->request)
+        mpi_placed(p->request);
+    else
+        mpi_arrived(&p->envelope, p->kept, p->have);
 }
 
 /* The first slot of several. */
-static void begin(const struct chasqui_envelope *envelope, const char *data, size_t bytes)
+static __attribute__((noinline)) void begin(const struct chasqui_envelope *envelope, const uint64_t *data, size_t bytes)
 {
     struct partial *p = &partials[envelope->source];
-    if (!p->data)
-        p->data = malloc(mpi_device_voyager.eager_bytes_max);
+    void *to = NULL;
+    p->request = mpi_begins(envelope, &to);
+    if (!p->request) {
+        if (!p->kept)
+            p->kept = malloc(mpi_device_voyager.eager_bytes_max);
+        to = p->kept;
+    }
     p->envelope = *envelope;
-    memcpy(p->data, data, bytes);
+    p->to = to;
     p->have = bytes;
+    memcpy(to, data, bytes);
 }
 
-static inline void arrived(const struct chasqui_voyager_slot *slot)
+static inline void arrived(const uint64_t *slot)
 {
-    if (slot->flags & CHASQUI_VOYAGER_FLAG_MORE) {
-        append(slot);
+    struct chasqui_voyager_slot header = header_of(slot);
+    const uint64_t *data = slot + HEADER / sizeof *slot;
+    if (unlikely(header.flags & CHASQUI_VOYAGER_FLAG_MORE)) {
+        append(header.node, data, header.bytes);
         return;
     }
-    const char *data = (const char *)(slot + 1);
     struct chasqui_envelope envelope;
-    size_t head = slot->flags & CHASQUI_VOYAGER_FLAG_WHOLE ? sizeof envelope : SHORT_ENVELOPE;
-    if (head == SHORT_ENVELOPE) {
-        __builtin_memcpy(&envelope, data, SHORT_ENVELOPE);
-        envelope.sender = envelope.receiver = 0;
-    } else {
-        __builtin_memcpy(&envelope, data, sizeof envelope);
+    size_t head = SHORT_ENVELOPE;
+    envelope.sender = envelope.receiver = 0;
+    __builtin_memcpy(&envelope, data, SHORT_ENVELOPE);
+    if (unlikely(header.flags & CHASQUI_VOYAGER_FLAG_WHOLE)) {
+        head = sizeof envelope;
+        __builtin_memcpy(&envelope.sender, data + SHORT_ENVELOPE / sizeof *data, head - SHORT_ENVELOPE);
     }
-    size_t bytes = slot->bytes - head;
-    if (slot->flags & CHASQUI_VOYAGER_FLAG_BEGINS)
-        begin(&envelope, data + head, bytes);
+    data += head / sizeof *data;
+    if (unlikely(header.flags & CHASQUI_VOYAGER_FLAG_BEGINS))
+        begin(&envelope, data, header.bytes - head);
     else
-        mpi_arrived(&envelope, data + head, bytes);
+        mpi_arrived(&envelope, data, header.bytes - head);
 }
 
-static void receive_all(void)
+/* Gives the slots that have been read back to the NES. */
+static __attribute__((noinline)) void free_slots(void)
 {
-    uint32_t producer = POINTER(RECEIVE_PRODUCER);
-    if (producer == receive.consumed)
-        return;
-    do {
-        const struct chasqui_voyager_slot *slot = slot_of(&receive, after(receive.consumed, producer));
-        size_t used = HEADER + slot->bytes;
-        arrived(slot);
-        flush((const char *)slot, used);
-        receive.consumed++;
-    } while (receive.consumed != producer);
+    for (; receive_freed != receive.consumed; receive_freed++) {
+        const uint64_t *slot = slot_of(&receive, receive_freed);
+        flush(slot, HEADER + header_of(slot).bytes);
+    }
     fence_before_pointer();
-    POINTER(RECEIVE_CONSUMER) = producer;
+    POINTER(RECEIVE_CONSUMER) = receive_freed;
+}
+
+static void receive_until(uint32_t producer)
+{
+    do {
+        arrived(slot_of(&receive, after(receive.consumed, producer)));
+        receive.consumed++;
+        if (unlikely(receive.consumed - receive_freed > receive.mask / 2))
+            free_slots();
+    } while (receive.consumed != producer);
 }
 
 static void finish_puts(void)
@@ -258,11 +312,22 @@ static void finish_puts(void)
         mpi_put_done(dma_sender[dma.consumed++ & dma.mask]);
 }
 
+/* Something has happened since the last poll, or is to be tidied up. */
+static __attribute__((noinline)) void act(uint32_t producer)
+{
+    if (likely(receive.consumed != producer))
+        receive_until(producer);
+    else if (receive_freed != producer)
+        free_slots();
+    if (unlikely(dma.consumed != dma.produced))
+        finish_puts();
+}
+
 static void voyager_poll(void)
 {
-    receive_all();
-    if (dma.consumed != dma.produced)
-        finish_puts();
+    uint32_t producer = POINTER(RECEIVE_PRODUCER);
+    if (receive_freed != producer || dma.consumed != dma.produced)
+        act(producer);
 }
 
 struct mpi_device mpi_device_voyager = {

@@ -25,9 +25,12 @@ class Row:
     result: simulation.Result | None = None
     reason: str | None = None
     measurement: Measurement | None = None
+    interrupted: bool = False  # by the user: no further machine is tried
 
     @property
     def status(self) -> int:
+        if self.interrupted:
+            return simulation.STATUS_INTERRUPTED
         return self.result.status if self.result else BAD_INPUT
 
     @property
@@ -58,12 +61,15 @@ def run_on(machine: str, job: simulation.Job, *, with_logp: bool) -> Row:
             row.reason = simulation.ending(summary)
         elif row.result.status:
             row.reason = f"exit status {row.result.status}"
-        if with_logp:
+        row.interrupted = summary["outcome"] == "interrupted"
+        if with_logp and not row.interrupted:
             from chasqui import measurement
 
             row.measurement = measurement.measure(machine, sets=job.sets)
     except InputError as error:
         row.reason = str(error)
+    except KeyboardInterrupt:
+        row.interrupted, row.reason = True, "interrupted while its LogGP figures were measured"
     return row
 
 

@@ -47,10 +47,6 @@ def machines() -> list[dict[str, Any]]:
 def parameters(machine: str, sets: Sequence[str] = ()) -> list[dict[str, Any]]:
     """[{name, type, unit, default, value, range, doc, source}] of one machine."""
     found: list[dict[str, Any]] = json.loads(_call("parameters", machine, list(sets)))
-    for each in found:
-        # Texts come in TOML's quotes; --set takes them without, and so do people.
-        each["value"], each["default"] = each["value"].strip('"'), each["default"].strip('"')
-        each["range"] = each["range"] and [end.strip('"') for end in each["range"]]
     return found
 
 

@@ -96,6 +96,8 @@ def _measure(
         progress=True,
     )
     result = simulation.execute(job)
+    if result.summary["outcome"] == "interrupted":
+        raise KeyboardInterrupt
     if result.summary["outcome"] != "finished":
         raise InputError(
             f"the measurement on {machine} ended with {result.summary['outcome']}: "

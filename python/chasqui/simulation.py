@@ -16,7 +16,7 @@ from typing import Any
 
 from chasqui import core
 from chasqui.errors import InputError
-from chasqui.text import simulated_time
+from chasqui.text import say, simulated_time
 
 RUNS = Path("runs")
 STATUS_INTERRUPTED = 130
@@ -82,6 +82,16 @@ def _numbered(stem: str) -> Iterator[Path]:
         raise
 
 
+def _terminal_width() -> int:
+    """Columns of the terminal behind stderr; 0: it is none, or one without control characters."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        return 0
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except OSError:
+        return 80
+
+
 class Watch:
     """The progress line, and Ctrl-C.
 
@@ -90,7 +100,7 @@ class Watch:
     """
 
     def __init__(self, show: bool) -> None:
-        self.show = show
+        self.show = show and _terminal_width() > 0
         self.stopping = False
         self.started = time.monotonic()
         self.shown = False
@@ -99,21 +109,27 @@ class Watch:
         """The core's progress callback; true asks it to stop."""
         if self.show and time.monotonic() - self.started > PROGRESS_AFTER_S:
             now = json.loads(report)
-            note = "  stopping" if self.stopping else ""
-            line = (
-                f"simulated {simulated_time(now['time_ps'])}  "
-                f"{now['rate_mips']:.1f} M instr/s  {now['host_seconds']:.0f} s{note}"
-            )
-            # The cursor goes back to the line's start: a rank's output overwrites it.
-            sys.stderr.write(f"\x1b[K{line}\r")
-            sys.stderr.flush()
-            self.shown = True
+            if not now["within_line"]:
+                self._print(now)
         return self.stopping
+
+    def _print(self, now: Mapping[str, Any]) -> None:
+        note = "  stopping" if self.stopping else ""
+        line = (
+            f"simulated {simulated_time(now['time_ps'])}  "
+            f"{now['rate_mips']:.1f} M instr/s  {now['host_seconds']:.0f} s{note}"
+        )
+        # The cursor goes back to the line's start: whatever comes next overwrites it. A line that
+        # wraps could not be erased.
+        sys.stderr.write(f"\x1b[K{line[: _terminal_width() - 1]}\r")
+        sys.stderr.flush()
+        self.shown = True
 
     def clear(self) -> None:
         if self.shown:
             sys.stderr.write("\x1b[K")
             sys.stderr.flush()
+            self.shown = False
 
     def _listen(self, pipe: int) -> None:
         """First Ctrl-C: a clean stop that keeps what there is. The second kills."""
@@ -124,7 +140,9 @@ class Watch:
                 os._exit(STATUS_INTERRUPTED)
             self.stopping = True
             self.clear()
-            print("\nchasqui: stopping; press Ctrl-C again to kill", file=sys.stderr, flush=True)
+            # The terminal has echoed ^C.
+            start = "\n" if self.show else ""
+            say(f"{start}chasqui: stopping; press Ctrl-C again to kill")
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
@@ -155,8 +173,7 @@ def execute(job: Job) -> Result:
 
 
 def _execute(job: Job, directory: Path) -> Result:
-    terminal = sys.stderr.isatty()
-    watch = Watch(job.progress and terminal)
+    watch = Watch(job.progress)
     request = {
         "machine": job.machine,
         "sets": list(job.sets),
@@ -167,7 +184,7 @@ def _execute(job: Job, directory: Path) -> Result:
         "directory": str(directory),
         "echo": job.echo,
         "command": sys.argv,
-        "options": {"timeline": job.timeline},
+        "options": {"timeline": job.timeline, "clear_line": watch.show},
     }
     sys.stdout.flush()
     with watch.listening():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TextIO
 
 PS_PER_NS = 1_000
 
@@ -54,4 +56,15 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[i
 
 def say(line: str = "") -> None:
     """A line for the person at the terminal; stdout belongs to the program that runs."""
-    print(line, file=sys.stderr, flush=True)
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except BrokenPipeError:
+        abandon(sys.stderr)
+
+
+def abandon(stream: TextIO) -> None:
+    """Nobody reads the stream any more: what it still gets, at the latest when the interpreter
+    flushes it, goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

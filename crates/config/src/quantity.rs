@@ -29,6 +29,16 @@ impl fmt::Display for Scalar {
     }
 }
 
+impl Scalar {
+    /// As people write it on the command line: text without TOML's quotes.
+    pub fn plain(&self) -> String {
+        match self {
+            Scalar::Text(text) => text.clone(),
+            other => other.to_string(),
+        }
+    }
+}
+
 /// A TOML basic string.
 pub(crate) fn quote(text: &str) -> String {
     let mut out = String::from("\"");

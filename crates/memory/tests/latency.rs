@@ -288,6 +288,29 @@ fn a_clean_keeps_the_line() {
 }
 
 #[test]
+fn after_a_clean_a_store_needs_no_bus_and_the_next_clean_writes_it() {
+    for l2 in [None, with_l2().l2] {
+        let mut rig = Rig::new(PortParameters { l2, ..parameters() }, bus());
+        rig.warm(A);
+        rig.store(A, 1);
+        rig.fence();
+        let clean = |rig: &mut Rig| {
+            rig.perform(|port, at| port.block(BlockOperation::Clean, A, at));
+            rig.settle();
+        };
+        clean(&mut rig);
+        rig.service.log.clear();
+        assert_eq!(rig.took(|rig| rig.store(A, 2)), 0);
+        rig.fence();
+        assert_eq!(rig.granted(), [], "the line is still this hart's own");
+        clean(&mut rig);
+        assert_eq!(rig.granted().len(), 1, "it was modified again");
+        clean(&mut rig);
+        assert_eq!(rig.granted().len(), 1, "nothing is left to be written");
+    }
+}
+
+#[test]
 fn a_flush_waits_for_the_line_s_stores() {
     let mut rig = Rig::usual();
     rig.warm(A);

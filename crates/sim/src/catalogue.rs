@@ -66,7 +66,7 @@ pub fn machines() -> Result<Vec<MachineText>, ConfigError> {
         .collect()
 }
 
-/// A parameter, for people.
+/// A parameter, for people: values as `--set` takes them.
 #[derive(Serialize)]
 pub struct ParameterText {
     name: String,
@@ -89,9 +89,9 @@ pub fn describe(resolved: &Resolved) -> Vec<ParameterText> {
                 name: p.path.clone(),
                 r#type: d.describe_type(),
                 unit: d.units.to_string(),
-                default: d.default.to_string(),
-                value: p.value.to_string(),
-                range: d.range.as_ref().map(|(a, b)| (a.to_string(), b.to_string())),
+                default: d.default.plain(),
+                value: p.value.plain(),
+                range: d.range.as_ref().map(|(a, b)| (a.plain(), b.plain())),
                 doc: d.doc.to_string(),
                 source: p.source.clone(),
             }
@@ -114,5 +114,16 @@ mod tests {
             assert!(unsourced.is_empty(), "{name}: no source for {unsourced:?}");
             assert_eq!(machine.mistakes(&resolved), Vec::<String>::new(), "{name}");
         }
+    }
+
+    #[test]
+    fn values_are_described_without_quotes() {
+        let sets = [String::from("loggp.latency=2 us")];
+        let resolved = chasqui_config::resolve(&CATALOGUE, "loggp", &sets).unwrap_or_else(|e| panic!("{e}"));
+        let all = describe(&resolved);
+        let latency = all.iter().find(|p| p.name == "loggp.latency").expect("a parameter of loggp");
+        assert_eq!(latency.value, "2 us");
+        let ends = all.iter().filter_map(|p| p.range.clone()).flat_map(|(a, b)| [a, b]);
+        assert!(all.iter().map(|p| p.value.clone()).chain(ends).all(|text| !text.contains('"')));
     }
 }

@@ -1,6 +1,6 @@
 //! Output of the simulated processes.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,9 +12,12 @@ use chasqui_record::{RunDirectory, RunError};
 pub(crate) struct Streams {
     ranks: Vec<Mutex<Rank>>,
     echo: bool,
-    clear_line: bool,
+    screen: Mutex<Screen>,
     instructions: AtomicU64,
 }
+
+/// A line that grows longer than this [bytes] is shown before it ends.
+const LINE_BYTES_MAX: usize = 1 << 16;
 
 struct Rank {
     files: [chasqui_record::Stream; 2],
@@ -36,7 +39,7 @@ impl Streams {
         Ok(Streams {
             ranks: (0..ranks).map(open).collect::<Result<_, _>>()?,
             echo,
-            clear_line,
+            screen: Mutex::new(Screen::new(clear_line)),
             instructions: AtomicU64::new(0),
         })
     }
@@ -50,6 +53,15 @@ impl Streams {
         self.instructions.load(Ordering::Relaxed)
     }
 
+    /// The terminal's cursor stands within a line of output: a progress line would overwrite it.
+    pub fn within_line(&self) -> bool {
+        self.screen().within_line
+    }
+
+    fn screen(&self) -> std::sync::MutexGuard<'_, Screen> {
+        self.screen.lock().expect("no writer panics")
+    }
+
     /// Writes what is left.
     pub fn finish(&self) {
         for rank in 0..self.ranks.len() as u32 {
@@ -57,27 +69,54 @@ impl Streams {
             for (i, which) in [Stream::Output, Stream::Error].into_iter().enumerate() {
                 let rest = std::mem::take(&mut r.partial[i]);
                 if self.echo && !rest.is_empty() {
-                    self.show(which, &rest);
+                    self.screen().show(which, &rest);
                 }
                 r.files[i].flush();
             }
         }
+        self.screen().end_line();
     }
+}
+
+/// Where the ranks' output and the command's progress line take turns.
+struct Screen {
+    /// A progress line may stand on it.
+    progress: bool,
+    /// Whether output and errors go to a terminal.
+    terminal: [bool; 2],
+    /// What was shown last on a terminal did not end its line.
+    within_line: bool,
 }
 
 /// Returns the cursor and erases the line (ECMA-48 EL).
 const CLEAR_LINE: &[u8] = b"\r\x1b[K";
 
-impl Streams {
-    fn show(&self, stream: Stream, bytes: &[u8]) {
-        // A closed terminal is no reason to stop the simulation.
-        if self.clear_line {
+impl Screen {
+    fn new(progress: bool) -> Screen {
+        let terminal = [std::io::stdout().is_terminal(), std::io::stderr().is_terminal()];
+        Screen { progress, terminal, within_line: false }
+    }
+
+    /// A closed terminal or pipe is no reason to stop the simulation: errors are not looked at.
+    fn show(&mut self, stream: Stream, bytes: &[u8]) {
+        if self.progress && !self.within_line {
             let _ = std::io::stderr().write_all(CLEAR_LINE);
         }
         let _ = match stream {
             Stream::Output => std::io::stdout().write_all(bytes).and_then(|()| std::io::stdout().flush()),
             Stream::Error => std::io::stderr().write_all(bytes),
         };
+        if self.terminal[usize::from(stream == Stream::Error)] {
+            self.within_line = !bytes.ends_with(b"\n");
+        }
+    }
+
+    /// What the command says next begins a line.
+    fn end_line(&mut self) {
+        if self.progress && self.within_line {
+            let _ = std::io::stderr().write_all(b"\n");
+            self.within_line = false;
+        }
     }
 }
 
@@ -88,16 +127,18 @@ impl Output for Streams {
         r.files[i].write(bytes);
         if self.echo {
             r.partial[i].extend_from_slice(bytes);
-            if let Some(end) = r.partial[i].iter().rposition(|&b| b == b'\n') {
-                let lines: Vec<u8> = r.partial[i].drain(..=end).collect();
-                self.show(stream, &lines);
+            let whole = r.partial[i].iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
+            let shown = if r.partial[i].len() - whole > LINE_BYTES_MAX { r.partial[i].len() } else { whole };
+            if shown > 0 {
+                let lines: Vec<u8> = r.partial[i].drain(..shown).collect();
+                self.screen().show(stream, &lines);
             }
         }
     }
 
     fn unknown_call(&self, rank: u32, number: u64) {
         let text = format!("chasqui: rank {rank}: system call {number} is not served: it returns ENOSYS\n");
-        self.show(Stream::Error, text.as_bytes());
+        self.screen().show(Stream::Error, text.as_bytes());
     }
 
     fn executed(&self, instructions: u64) {

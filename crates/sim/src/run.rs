@@ -96,6 +96,8 @@ pub struct Progress {
     pub instructions: u64,
     /// Millions of them a second of host time.
     pub rate_mips: f64,
+    /// Output that does not end its line stands on the terminal: a progress line would overwrite it.
+    pub within_line: bool,
 }
 
 /// A summary with what belongs to the host.
@@ -112,6 +114,10 @@ pub struct Report {
 
 /// Host time between calls of `progress`.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
+/// The host's clock is looked at after so many rounds, or so many instructions: rounds of many busy nodes
+/// take long.
+const ROUNDS_BETWEEN_LOOKS: u32 = 256;
+const INSTRUCTIONS_BETWEEN_LOOKS: u64 = 1_000_000;
 
 /// Runs a program on a machine and writes the run directory. `progress` is called a few times a second
 /// and returns false to stop.
@@ -190,16 +196,22 @@ fn simulate(
 ) -> (Ended, Built) {
     let begin = Instant::now();
     let mut last = begin;
-    let mut rounds = 0u32;
+    let (mut rounds, mut looked_at) = (0, 0);
     let ended = built.engine.run(&mut |time: Time| {
-        rounds = rounds.wrapping_add(1);
-        if !rounds.is_multiple_of(256) || last.elapsed() < PROGRESS_INTERVAL {
+        rounds += 1;
+        let instructions = streams.instructions();
+        if rounds < ROUNDS_BETWEEN_LOOKS && instructions - looked_at < INSTRUCTIONS_BETWEEN_LOOKS {
+            return true;
+        }
+        (rounds, looked_at) = (0, instructions);
+        if last.elapsed() < PROGRESS_INTERVAL {
             return true;
         }
         last = Instant::now();
-        let (host_seconds, instructions) = (begin.elapsed().as_secs_f64(), streams.instructions());
+        let host_seconds = begin.elapsed().as_secs_f64();
         let rate_mips = instructions as f64 / host_seconds / 1e6;
-        progress(Progress { time_ps: time.0, host_seconds, instructions, rate_mips })
+        let within_line = streams.within_line();
+        progress(Progress { time_ps: time.0, host_seconds, instructions, rate_mips, within_line })
     });
     (ended, built)
 }

@@ -16,8 +16,15 @@ static struct native_ring *rings;
 static uint32_t rank, ranks;
 static uint64_t slots;
 static int take_only;
+static int in_parts; /* Messages come in two parts: the payload with the next poll. */
 static uint64_t random_state;
 static const uint8_t *arriving; /* Payload that `take` may copy. */
+
+/* By source: the message whose first part has come and whose receive is known; null: none. */
+static struct begun {
+    struct request *request;
+    void *to;
+} *begun;
 
 /* A put under way: cut into pieces of the payload's size, in order. */
 struct put {
@@ -52,6 +59,10 @@ static bool native_open(const struct chasqui_ni_identification *ni, int ni_fd)
     rings = chq_platform_map(ni_fd, 0, native_memory_bytes(ranks));
     slots = (uint64_t)native_setting("CHQ_NATIVE_SLOTS", 4);
     take_only = native_setting("CHQ_NATIVE_TAKE", 0) != 0;
+    in_parts = native_setting("CHQ_NATIVE_PARTS", 0) != 0;
+    begun = calloc(ranks, sizeof *begun);
+    if (!begun)
+        return false;
     random_state = (uint64_t)native_setting("CHQ_NATIVE_SEED", 0) * 0x9e3779b97f4a7c15ull;
     if (random_state)
         random_state += rank + 1;
@@ -135,13 +146,35 @@ static void deliver(struct native_slot *slot)
     arriving = NULL;
 }
 
+/* False: its first part only. */
+static bool deliver_in_parts(struct native_slot *slot, struct begun *message)
+{
+    if (message->request) {
+        struct request *request = message->request;
+        message->request = NULL;
+        if (slot->bytes > 0)
+            memcpy(message->to, slot->payload, slot->bytes);
+        mpi_placed(request);
+        return true;
+    }
+    if (!slot->address)
+        message->request = mpi_begins(&slot->envelope, &message->to);
+    if (!message->request)
+        deliver(slot);
+    return !message->request;
+}
+
 static void native_poll(void)
 {
     puts_step();
     for (uint32_t from = 0; from < ranks; from++) {
         struct native_ring *ring = ring_of(from, rank);
         while (ring->read != __atomic_load_n(&ring->written, __ATOMIC_ACQUIRE) && !sometimes(7)) {
-            deliver(&ring->slots[ring->read % slots]);
+            struct native_slot *slot = &ring->slots[ring->read % slots];
+            if (!in_parts)
+                deliver(slot);
+            else if (!deliver_in_parts(slot, &begun[from]))
+                break;
             __atomic_store_n(&ring->read, ring->read + 1, __ATOMIC_RELEASE);
         }
     }

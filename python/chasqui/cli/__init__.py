@@ -24,6 +24,7 @@ COMMANDS = {
 
 STATUS_BAD_INPUT = 2
 STATUS_INTERRUPTED = 130
+STATUS_BROKEN_PIPE = 1  # click's
 
 
 def main() -> NoReturn:
@@ -32,12 +33,19 @@ def main() -> NoReturn:
         from chasqui import compiler
 
         compiler.main(sys.argv[1], f"chasqui {sys.argv[1]}", sys.argv[2:])
-    sys.exit(invoke(sys.argv[1:]))
+    _exit(sys.argv[1:])
 
 
 def mpiexec() -> NoReturn:
     """The `mpiexec` command: `chasqui run` on the machine that CHASQUI_MACHINE names."""
-    sys.exit(invoke(["run", *sys.argv[1:]], name="mpiexec"))
+    _exit(["run", *sys.argv[1:]], name="mpiexec")
+
+
+def _exit(arguments: list[str], name: str = "chasqui") -> NoReturn:
+    try:
+        sys.exit(invoke(arguments, name))
+    except KeyboardInterrupt:  # while modules were loaded
+        sys.exit(STATUS_INTERRUPTED)
 
 
 def invoke(arguments: list[str], name: str = "chasqui") -> int:
@@ -46,9 +54,11 @@ def invoke(arguments: list[str], name: str = "chasqui") -> int:
 
     from chasqui.cli.group import group
     from chasqui.errors import InputError
+    from chasqui.text import abandon
 
     try:
         status = group().main(args=arguments, prog_name="chasqui", standalone_mode=False)
+        sys.stdout.flush()
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else name
         return _bad_input(f"{_plain(error)} (see: {where} --help)")
@@ -57,9 +67,8 @@ def invoke(arguments: list[str], name: str = "chasqui") -> int:
     except (KeyboardInterrupt, click.Abort):
         return STATUS_INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has closed it; keep the interpreter from flushing into it.
-        sys.stderr.close()
-        return 0
+        abandon(sys.stdout)
+        return STATUS_BROKEN_PIPE
     return status if isinstance(status, int) else 0
 
 

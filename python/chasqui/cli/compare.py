@@ -49,27 +49,21 @@ def commands() -> dict[str, click.Command]:
     context_settings={**options.SETTINGS, "allow_interspersed_args": True},
 )  # fmt: skip
 @click.argument("machines", nargs=-1, metavar="")
-@options.ranks()
-@options.sets()
+@options.job
 @click.option(
     "--out", "directory", metavar="DIR",
     help="Put the run directories into DIR, one a machine (default: runs/, numbered).",
 )  # fmt: skip
-@options.environment()
-@options.timeline()
 @click.option("--logp", "with_logp", is_flag=True, help="Measure the machines' LogGP figures too.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the table as comma-separated values.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress on the terminal.")
+@options.quiet("No progress on the terminal.")
 @click.pass_context
 def compare(
     ctx: click.Context,
     machines: tuple[str, ...],
-    ranks: int,
-    sets: tuple[str, ...],
+    settings: dict[str, Any],
     directory: str | None,
-    environment: tuple[str, ...],
-    timeline: int,
     with_logp: bool,
     as_json: bool,
     as_csv: bool,
@@ -86,27 +80,22 @@ def compare(
     if len(set(machines)) < len(machines):
         raise InputError("a machine was named twice")
     name, arguments = options.check_program(words)
-    options.check_ranks(ranks)
     rows: list[Row] = []
     for machine in machines:
         if not quiet and sys.stderr.isatty():
             print(f"chasqui: {name} on {machine} …", file=sys.stderr)
         job = simulation.Job(
             machine=machine,
-            ranks=ranks,
             program=name,
             arguments=arguments,
-            sets=options.check_sets(sets),
-            environment=options.check_environment(environment),
             directory=Path(directory) / simulation.short_name(machine) if directory else None,
             progress=not quiet,
-            timeline=timeline,
+            **settings,
         )
         rows.append(comparison.run_on(machine, job, with_logp=with_logp))
-        last = rows[-1].result
-        if last and last.summary["outcome"] == "interrupted":
+        if rows[-1].interrupted:
             break
-    _show(rows, f"{name} on {ranks} ranks", as_json=as_json, as_csv=as_csv)
+    _show(rows, f"{name} on {settings['ranks']} ranks", as_json=as_json, as_csv=as_csv)
     return max(row.status for row in rows)
 
 

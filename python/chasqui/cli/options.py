@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -26,9 +27,9 @@ def default_machine() -> str:
     return os.environ.get("CHASQUI_MACHINE") or DEFAULT_MACHINE
 
 
-def ranks(default: int | None = 1) -> Decorator:
+def _ranks() -> Decorator:
     return click.option(
-        "-np", "-n", "ranks", type=int, default=default, show_default=True, metavar="RANKS",
+        "-np", "-n", "ranks", type=int, default=1, show_default=True, metavar="RANKS",
         help="Number of MPI ranks (processes).",
     )  # fmt: skip
 
@@ -49,7 +50,7 @@ def sets() -> Decorator:
     )  # fmt: skip
 
 
-def environment() -> Decorator:
+def _environment() -> Decorator:
     return click.option(
         "--env", "environment", multiple=True, metavar="NAME[=VALUE]",
         help="An environment variable of every rank (they have none otherwise; without =VALUE: as "
@@ -57,12 +58,45 @@ def environment() -> Decorator:
     )  # fmt: skip
 
 
-def timeline() -> Decorator:
+def _timeline() -> Decorator:
     return click.option(
         "--timeline", type=click.IntRange(min=0), default=TIMELINE_CALLS, show_default=True,
         metavar="CALLS",
         help="MPI calls of each rank to keep for timeline.json; 0: no such file.",
     )  # fmt: skip
+
+
+def quiet(doc: str) -> Decorator:
+    return click.option("--quiet", "-q", is_flag=True, help=doc)
+
+
+def job(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say how a program runs: ranks, sets, environment, timeline.
+
+    The command gets them as one `settings`, the arguments of simulation.Job.
+    """
+
+    @functools.wraps(function)
+    def checked(
+        *arguments: Any,
+        ranks: int,
+        sets: tuple[str, ...],
+        environment: tuple[str, ...],
+        timeline: int,
+        **others: Any,
+    ) -> Any:
+        settings = {
+            "ranks": check_ranks(ranks),
+            "sets": check_sets(sets),
+            "environment": check_environment(environment),
+            "timeline": timeline,
+        }
+        return function(*arguments, settings=settings, **others)
+
+    result: Callable[..., Any] = checked
+    for option in (_timeline(), _environment(), sets(), _ranks()):
+        result = option(result)
+    return result
 
 
 def program() -> Decorator:

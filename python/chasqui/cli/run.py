@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -31,25 +32,19 @@ def commands() -> dict[str, click.Command]:
 
 
 @click.command("run", help=HELP, context_settings=options.SETTINGS)
-@options.ranks()
+@options.job
 @options.machine()
-@options.sets()
 @click.option(
     "--out", "directory", metavar="DIR",
     help="Run directory; must not exist (default: runs/PROGRAM-MACHINE-NUMBER).",
 )  # fmt: skip
-@options.environment()
-@options.timeline()
-@click.option("--quiet", "-q", is_flag=True, help="Only the program's own output.")
+@options.quiet("Only the program's own output.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on stdout.")
 @options.program()
 def run(
-    ranks: int,
     machine: str,
-    sets: tuple[str, ...],
+    settings: dict[str, Any],
     directory: str | None,
-    environment: tuple[str, ...],
-    timeline: int,
     quiet: bool,
     as_json: bool,
     program: tuple[str, ...],
@@ -60,15 +55,12 @@ def run(
     name, arguments = options.check_program(program)
     job = simulation.Job(
         machine=machine,
-        ranks=options.check_ranks(ranks),
         program=name,
         arguments=arguments,
-        sets=options.check_sets(sets),
-        environment=options.check_environment(environment),
         directory=Path(directory) if directory else None,
         echo=not as_json,
         progress=not quiet,
-        timeline=timeline,
+        **settings,
     )
     result = simulation.execute(job)
     if as_json:

@@ -10,7 +10,7 @@ use crate::tlb::PAGE_BYTES;
 /// Cache-block operations (Zicbom).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockOperation {
-    /// Write back if dirty; keep.
+    /// Write back if dirty; keep, with the right to write.
     Clean,
     /// Write back if dirty; drop.
     Flush,
@@ -567,7 +567,7 @@ impl Port {
             }
         }
         if operation == BlockOperation::Clean {
-            self.snoop(super::Snoop::Read, flush_line, bytes as u32);
+            self.clean_block(flush_line, bytes);
         } else {
             self.drop_block(flush_line, bytes);
         }
@@ -578,6 +578,28 @@ impl Port {
         self.statistics.flushes += 1;
         *cycles += self.parameters.flush_cycles;
         Ok(())
+    }
+
+    /// `bytes` from `line` on are on their way to memory: what was modified is exclusive. The CMO extension
+    /// asks for the write only; processors keep the line and their right to it, as the 604
+    /// does for dcbst (PowerPC 604 User's Manual: modified becomes exclusive).
+    fn clean_block(&mut self, line: u64, bytes: u64) {
+        for l1 in (line..line + bytes).step_by(self.l1d.line_bytes() as usize) {
+            if let Some(way) = self.l1d.find(l1).filter(|&w| self.l1d.way(w).state == State::Modified) {
+                let way = self.l1d.way_mut(way);
+                way.state = State::Exclusive;
+                if way.fast != crate::cache::NOT_FAST {
+                    self.data.at_mut(way.fast).store = fast::NOTHING;
+                }
+                self.changes += 1;
+            }
+        }
+        if let Some(l2) = &mut self.l2
+            && let Some(way) = l2.find(line).filter(|&w| l2.way(w).state == State::Modified)
+        {
+            l2.way_mut(way).state = State::Exclusive;
+            self.changes += 1;
+        }
     }
 
     /// Drops `bytes` from `line` on from every cache of this hart.
