@@ -1,6 +1,6 @@
 //! The fabric: all routers of a network, as one partition of the engine.
 
-use chasqui_engine::{Class, Event, EventQueue, Outbox, Packet, Partition, PartitionId, Port, Time};
+use chasqui_engine::{Class, Event, EventQueue, Group, Outbox, Packet, Partition, PartitionId, Port, Time};
 
 use crate::node_port::{NodePort, Uplink};
 use crate::router::{Departure, Held, Router, Work};
@@ -250,6 +250,24 @@ impl Fabric {
         }
     }
 
+    /// From `event` to its first effect on a node.
+    fn delay(&self, event: &Event) -> Time {
+        let latency = self.link.latency();
+        let FabricEvent::Packet { input, slot, .. } = event.payload.into() else { return latency };
+        let (router, transit) = (event.target, &self.transits[slot as usize]);
+        let output = self.topology.route(router, input, &transit.header);
+        if matches!(self.far_end(RouterPort { router, port: output }), Neighbour::Node(_)) {
+            return latency;
+        }
+        // The packet has another router to pass; room for the next is known to the node that sent it when
+        // the tail has left.
+        let onward = latency + self.routing_delay + latency;
+        match self.far_end(RouterPort { router, port: input }) {
+            Neighbour::Node(_) => onward.min(transit.serialization + latency),
+            _ => onward,
+        }
+    }
+
     /// Puts a packet on the wire and returns the credit for the room it leaves. Every packet that a
     /// router sends passes here: this is where a faulty link would act.
     fn depart(&mut self, now: Time, router: u32, departure: Departure, out: &mut Outbox<'_>) {
@@ -296,6 +314,18 @@ impl Partition for Fabric {
 
     fn next(&self) -> Time {
         self.queue.next_time()
+    }
+
+    fn reach(&self, _: Group, _: Time) -> Time {
+        let latency = self.link.latency();
+        let mut first = Time::NEVER;
+        for event in self.queue.iter() {
+            // Only what may come before the first found is looked at closely.
+            if event.time + latency < first {
+                first = first.min(event.time + self.delay(event));
+            }
+        }
+        first
     }
 
     fn run(&mut self, out: &mut Outbox<'_>) {

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use chasqui_engine::{Class, Event, EventQueue, Group, Outbox, Packet, Partition, Payload, Port, Time};
 use chasqui_hart::{Halt, Hart};
 use chasqui_linux::{Access, Process};
-use chasqui_memory::{Bus, FlatMemory};
+use chasqui_memory::{Bus, FlatMemory, Slot};
 use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Pager, Wishes};
 use chasqui_record::Recorder;
 
@@ -288,6 +288,13 @@ impl Node {
         }
     }
 
+    /// From `event`, about the hart's transactions, to an access to the NI: only the end of a posted store is
+    /// one itself.
+    fn delay(&self, event: BusEvent) -> Time {
+        let posted = matches!(event, BusEvent::Done(Client::Hart(Slot::Posted), _));
+        if posted { Time::ZERO } else { self.store_latency }
+    }
+
     /// What `event`, a prompt one, is to the NI.
     fn cause<'a>(&self, event: &'a Event) -> Cause<'a> {
         match event.target {
@@ -373,8 +380,9 @@ impl Partition for Node {
     fn reach(&self, to: Group, _: Time) -> Time {
         let access = self.ni.output_latency(Cause::Access, to);
         let hart = self.processor.ready_at() + self.store_latency;
+        let bus = self.slow.iter().map(|e| e.time + self.delay(e.payload.into()));
         let ni = self.prompt.iter().map(|e| e.time + self.ni.output_latency(self.cause(e), to));
-        ni.fold(self.slow.next_time().min(hart) + access, Time::min)
+        ni.fold(bus.fold(hart, Time::min) + access, Time::min)
     }
 
     fn run(&mut self, out: &mut Outbox<'_>) {

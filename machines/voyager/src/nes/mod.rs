@@ -212,7 +212,8 @@ fn stamp(c: &mut Context<'_, '_>, message: Option<(u16, u32)>, stage: Stage, at:
 struct Delays {
     /// From a store that starts a message on its way.
     store: Time,
-    /// From a store that makes room for a packet that waits.
+    /// From a store that makes room for a packet that waits, or from the arrival of a packet, to its
+    /// leaving the receive buffer.
     release: Time,
     /// From the moment a packet may leave the receive buffer.
     finish: Time,
@@ -347,7 +348,8 @@ impl NetworkInterface for Nes {
         match payload.into() {
             NesEvent::Transmitted => self.transmitter.transmitted(&mut self.shared, c),
             NesEvent::Start => self.shared.start_scheduled = false,
-            NesEvent::Landed => self.receiver.landed(&mut self.shared, c),
+            // This is nothing to those who send.
+            NesEvent::Landed => return self.receiver.landed(&mut self.shared, c),
             NesEvent::Received => self.receiver.received(&mut self.shared, c),
             NesEvent::PagesIn => self.receiver.pages_in(&mut self.shared, c),
             NesEvent::Prepared => self.dma.prepared(),
@@ -413,6 +415,8 @@ impl NetworkInterface for Nes {
             Cause::Access => delays.store,
             Cause::Event(event) if self.receiver.may_finish(event.into()) => delays.finish,
             Cause::Bus(request) if Owner::of(request.tag) == Owner::DmaWrite => delays.finish,
+            Cause::Event(event) if NesEvent::from(event) == NesEvent::Landed => delays.release,
+            Cause::Network(event) if matches!(event.payload.into(), NodeEvent::Packet { .. }) => delays.release,
             Cause::Event(_) | Cause::Network(_) | Cause::Bus(_) => delays.other,
         }
     }
