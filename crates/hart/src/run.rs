@@ -14,6 +14,9 @@ use crate::fp::{self, Rounding};
 use crate::hart::{FETCHED, Halt, Hart};
 use crate::step::extend;
 
+/// Instructions that one run executes in a call that takes no time: a matter of a millisecond.
+const UNTIMED_RUN: u64 = 1 << 16;
+
 /// How a run through one block ended.
 enum Exit {
     /// Go on with this block.
@@ -28,10 +31,16 @@ enum Exit {
 
 impl Hart {
     /// Executes every instruction that starts before cycle `soft`, and perhaps some that start before
-    /// `deadline`, unless something halts it.
+    /// `deadline`, unless something halts it. Instructions that take no time never come to a deadline: of
+    /// those it executes 65,536 or a few more, so that its caller keeps hold of it.
     pub fn run(&mut self, soft: u64, deadline: u64) -> Halt {
         debug_assert!(soft <= deadline);
         self.blocks.reclaim();
+        let timed = self.port.is_timed();
+        let last = self.statistics.instructions + UNTIMED_RUN;
+        // What is timed changes at marks only, which end this.
+        let is_over =
+            |hart: &Hart| if timed { hart.cycle >= soft } else { hart.statistics.instructions >= last };
         while self.fetched > 0 && self.cycle < soft {
             if self.holds_code() {
                 self.fetched = 0;
@@ -40,7 +49,7 @@ impl Hart {
             }
         }
         loop {
-            if self.cycle >= soft {
+            if self.cycle >= soft || is_over(self) {
                 return Halt::Deadline;
             }
             let Some(mut block) = self.block() else {
@@ -48,7 +57,7 @@ impl Hart {
             };
             let exit = loop {
                 match self.enter(block, deadline) {
-                    Exit::Chain(next) if self.cycle < soft => block = next,
+                    Exit::Chain(next) if !is_over(self) => block = next,
                     Exit::Chain(next) => {
                         // SAFETY: blocks live until `reclaim`.
                         self.state.pc = unsafe { &*next }.pc;

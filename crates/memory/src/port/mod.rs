@@ -194,9 +194,20 @@ pub enum Slot {
 }
 
 /// What is remembered while a polling loop is observed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Observed {
     silent: bool,
+    /// What stores changed, in their order.
+    overwritten: Vec<Overwritten>,
+}
+
+/// Bytes of memory that a store changed.
+#[derive(Clone, Copy, Debug)]
+struct Overwritten {
+    address: u64,
+    bytes: u32,
+    /// What was there before.
+    old: [u8; 8],
 }
 
 #[derive(Clone, Copy, Debug)]
