@@ -1,4 +1,4 @@
-"""What tests of simulated machines share: machines, small runs of the examples, two runs at a time."""
+"""What tests of simulated machines share: machines, small runs of the examples, two at a time."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Whole runs, bit by bit: what only observes or only saves host time changes nothing, and the same
 run has the same bits twice.
 
-Use this when skipping of polling loops, the coherence checker, the timeline or the order of anything
-changes. What differs here is a bug of the simulator: nothing but the line of the parameter that was
-set is excused. Every example also runs with the coherence checker on, so this is the test that the
-MPI devices flush and fence where they must.
+Use this when skipping of polling loops, the coherence checker, the timeline or the order of
+anything changes. What differs here is a bug of the simulator: nothing but the line of the parameter
+that was set is excused. Every example also runs with the coherence checker on, so this is the test
+that the MPI devices flush and fence where they must.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ VARIATIONS = {
     "no timeline": ["--timeline", "0"],
 }
 
-# Processor and bus: an iteration that polls a register is seldom a whole number of these bus clocks,
-# so that some loops can be skipped and others can't.
+# Processor and bus: an iteration that polls a register is seldom a whole number of these bus
+# clocks, so that some loops can be skipped and others can't.
 CLOCKS = [("151 MHz", "61 MHz"), ("133 MHz", "40 MHz"), ("3 GHz", "400 MHz")]
 
 
@@ -101,7 +101,7 @@ def test_skipping_at_any_clocks(
     check(tmp_path, [*run, *arguments], {"loops executed": VARIATIONS["loops executed"]}, 0)
 
 
-# Loops that never end: in a call, in a call that looks through what has come, around calls that test.
+# Loops that never end: in a call, in one that looks through what has come, around calls that test.
 ENDLESS = {
     "receive": "MPI_Recv(&x, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);",
     "probe": "MPI_Probe(1 - rank, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);",

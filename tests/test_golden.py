@@ -48,7 +48,8 @@ def test_simulated_times(
     pytestconfig: pytest.Config, examples: Path, tmp_path: Path, machine: str, name: str
 ) -> None:
     ranks, arguments = PROGRAMS[name]
-    run = ["run", "--out", "run", "-np", str(ranks), "--machine", machine, "--", examples / name]
+    program = str(examples / name)
+    run = ["run", "--out", "run", "-np", str(ranks), "--machine", machine, "--", program]
     done = command(*run, *arguments, directory=tmp_path)
     assert done.returncode == 0, done.stderr
     found = in_words(tmp_path / "run")

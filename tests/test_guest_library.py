@@ -43,8 +43,8 @@ def cases() -> list[Case]:
 
 
 def on(machine: str) -> list[Case]:
-    """On `loggp`, where calls take no time, everything; on the others what keeps the device busy: full
-    and empty rings, long messages, messages in any order."""
+    """On `loggp`, where calls take no time, everything; on the others what keeps the device busy:
+    full and empty rings, long messages, messages in any order."""
     hard = {"basic", "errors", "modes", "order", "probes", "stress", "unexpected", "waits"}
     return [case for case in cases() if machine == "loggp" or case.program in hard]
 
