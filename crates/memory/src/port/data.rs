@@ -75,15 +75,17 @@ impl Port {
     pub fn is_silent(&self) -> bool {
         let Some(observed) = self.observed.as_ref().filter(|o| o.silent) else { return false };
         let mut checked: Vec<u64> = vec![];
-        // Of a byte that was overwritten twice, what it held first counts.
         for o in &observed.overwritten {
-            for (i, old) in o.old[..o.bytes as usize].iter().enumerate() {
-                let address = o.address + i as u64;
-                let mut now = [0];
-                if !checked.contains(&address) && !(self.peek(address, &mut now) && now[0] == *old) {
-                    return false;
+            for (address, &old) in (o.address..).zip(&o.old[..o.bytes as usize]) {
+                // Of a byte that was overwritten twice, what it held first counts.
+                if checked.contains(&address) {
+                    continue;
                 }
                 checked.push(address);
+                let mut now = [0];
+                if !self.peek(address, &mut now) || now[0] != old {
+                    return false;
+                }
             }
         }
         true
