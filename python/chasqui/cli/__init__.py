@@ -32,12 +32,20 @@ def main() -> NoReturn:
         from chasqui import compiler
 
         compiler.main(sys.argv[1], f"chasqui {sys.argv[1]}", sys.argv[2:])
-    sys.exit(invoke(sys.argv[1:]))
+    _leave(invoke(sys.argv[1:]))
 
 
 def mpiexec() -> NoReturn:
     """The `mpiexec` command: `chasqui run` on the machine that CHASQUI_MACHINE names."""
-    sys.exit(invoke(["run", *sys.argv[1:]], name="mpiexec"))
+    _leave(invoke(["run", *sys.argv[1:]], name="mpiexec"))
+
+
+def _leave(status: int) -> NoReturn:
+    """Exits. All is done and written: a late Ctrl-C must not make it the death of a signal."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(status)
 
 
 def invoke(arguments: list[str], name: str = "chasqui") -> int:
