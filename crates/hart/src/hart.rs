@@ -76,6 +76,8 @@ pub struct Hart {
     /// So many lines of the instruction at `pc` were fetched while it waited: they are not fetched again,
     /// or its data and its code could take each other's places for ever. [`FETCHED`]: all.
     pub(crate) fetched: u8,
+    /// A run through instructions that take no time ends after so many instructions in all.
+    pub(crate) untimed_last: u64,
     clock: Clock,
     timebase: Clock,
     /// Cycle and time from which edges are counted.
@@ -93,6 +95,7 @@ impl Hart {
             timing,
             blocks: Blocks::default(),
             fetched: 0,
+            untimed_last: 0,
             clock,
             timebase: Clock::new(timebase_hz),
             origin: (0, Time::ZERO),

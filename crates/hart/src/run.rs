@@ -36,11 +36,7 @@ impl Hart {
     pub fn run(&mut self, soft: u64, deadline: u64) -> Halt {
         debug_assert!(soft <= deadline);
         self.blocks.reclaim();
-        let timed = self.port.is_timed();
-        let last = self.statistics.instructions + UNTIMED_RUN;
-        // What is timed changes at marks only, which end this.
-        let is_over =
-            |hart: &Hart| if timed { hart.cycle >= soft } else { hart.statistics.instructions >= last };
+        self.untimed_last = self.statistics.instructions + UNTIMED_RUN;
         while self.fetched > 0 && self.cycle < soft {
             if self.holds_code() {
                 self.fetched = 0;
@@ -49,7 +45,7 @@ impl Hart {
             }
         }
         loop {
-            if self.cycle >= soft || is_over(self) {
+            if self.cycle >= soft {
                 return Halt::Deadline;
             }
             let Some(mut block) = self.block() else {
@@ -57,7 +53,7 @@ impl Hart {
             };
             let exit = loop {
                 match self.enter(block, deadline) {
-                    Exit::Chain(next) if !is_over(self) => block = next,
+                    Exit::Chain(next) if self.cycle < soft => block = next,
                     Exit::Chain(next) => {
                         // SAFETY: blocks live until `reclaim`.
                         self.state.pc = unsafe { &*next }.pc;
@@ -110,8 +106,11 @@ impl Hart {
                 return self.enter_short(b, deadline);
             }
             self.execute::<true>(b, deadline)
-        } else {
+        } else if self.statistics.instructions < self.untimed_last {
             self.execute::<false>(b, deadline)
+        } else {
+            self.state.pc = b.pc;
+            Exit::Halt(Halt::Deadline)
         }
     }
 

@@ -59,7 +59,9 @@ pub(crate) enum Repetition {
 /// Observation of one hart.
 #[derive(Default)]
 pub(crate) struct Spin {
+    /// The latest pause. It counts while the hart is `observed`; its room is used again.
     last: Option<Snapshot>,
+    observed: bool,
     /// Pauses up to then are not looked at: an event may still be on its way to what the hart sees.
     from: Time,
     /// Pauses since an event.
@@ -96,7 +98,7 @@ impl Spin {
             stalls: *stalls,
         };
         let quiet = hart.port.is_quiet();
-        if let Some(last) = &self.last {
+        if let Some(last) = self.last.as_ref().filter(|_| self.observed) {
             let found = last.repetition(hart, bus, &counters, self.returns, quiet);
             if found.is_some() {
                 return found;
@@ -126,6 +128,7 @@ impl Spin {
                 self.last = Some(Snapshot { state, cycle, changes, reservation, returns, counters });
             }
         }
+        self.observed = true;
         hart.port.observe(true);
     }
 
@@ -146,7 +149,8 @@ impl Spin {
 
     /// Ends an observation that leads nowhere.
     pub fn check(&mut self, hart: &mut Hart) {
-        if let Some(last) = &self.last
+        if self.observed
+            && let Some(last) = &self.last
             && hart.statistics.instructions > last.counters.hart.instructions + OBSERVED_MAX
         {
             self.stop(hart);
@@ -155,7 +159,8 @@ impl Spin {
 
     /// Stops observing.
     pub fn stop(&mut self, hart: &mut Hart) {
-        if self.last.take().is_some() {
+        if self.observed {
+            self.observed = false;
             hart.port.observe(false);
         }
     }

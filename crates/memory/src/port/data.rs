@@ -64,18 +64,18 @@ impl Port {
     /// From now on remembers what stores change and whether loads from devices may be repeated (`true`),
     /// or stops remembering.
     pub fn observe(&mut self, on: bool) {
-        // The list's room is used again by the next observation.
-        let mut overwritten = self.observed.take().map_or_else(Vec::new, |o| o.overwritten);
-        overwritten.clear();
-        self.observed = on.then_some(Observed { silent: true, overwritten });
+        self.overwritten.clear();
+        self.observed = on.then_some(Observed { silent: true });
     }
 
     /// Since [`Port::observe`] nothing happened that a repetition would have as its effect again, and the
     /// hart's memory holds what it held then: a place on the stack may have had several values meanwhile.
     pub fn is_silent(&self) -> bool {
-        let Some(observed) = self.observed.as_ref().filter(|o| o.silent) else { return false };
+        if !self.observed.is_some_and(|o| o.silent) {
+            return false;
+        }
         let mut checked: Vec<u64> = vec![];
-        for o in &observed.overwritten {
+        for o in &self.overwritten {
             for (address, &old) in (o.address..).zip(&o.old[..o.bytes as usize]) {
                 // Of a byte that was overwritten twice, what it held first counts.
                 if checked.contains(&address) {
@@ -99,7 +99,7 @@ impl Port {
     }
 
     fn observe_store(&mut self, pa: u64, bytes: u32, value: u64) {
-        if self.observed.is_none() {
+        if !self.observed.is_some_and(|o| o.silent) {
             return;
         }
         let mut old = [0; 8];
@@ -107,12 +107,10 @@ impl Port {
         if old[..bytes as usize] == value.to_le_bytes()[..bytes as usize] {
             return;
         }
-        if let Some(observed) = &mut self.observed {
-            if observed.overwritten.len() < OVERWRITTEN_MAX {
-                observed.overwritten.push(Overwritten { address: pa, bytes, old });
-            } else {
-                observed.silent = false;
-            }
+        if self.overwritten.len() < OVERWRITTEN_MAX {
+            self.overwritten.push(Overwritten { address: pa, bytes, old });
+        } else {
+            self.disturb();
         }
     }
 

@@ -194,11 +194,9 @@ pub enum Slot {
 }
 
 /// What is remembered while a polling loop is observed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Observed {
     silent: bool,
-    /// What stores changed, in their order.
-    overwritten: Vec<Overwritten>,
 }
 
 /// Bytes of memory that a store changed.
@@ -285,6 +283,8 @@ pub struct Port {
     reply: Option<(u64, u64)>,
     reservation: Option<u64>,
     observed: Option<Observed>,
+    /// What observed stores changed, in their order.
+    overwritten: Vec<Overwritten>,
     /// Counts changes of cache, TLB and buffer state: equal values mean that nothing changed.
     changes: u64,
     /// What happened so far.
@@ -324,6 +324,7 @@ impl Port {
             reply: None,
             reservation: None,
             observed: None,
+            overwritten: Vec::new(),
             changes: 0,
             statistics: PortStatistics::default(),
             parameters,
