@@ -24,7 +24,7 @@ EXAMPLES := $(basename $(notdir $(wildcard examples/*.c)))
 # The extension module is tested through Python: cargo can't link it without an interpreter.
 CARGO_TEST := $(CARGO) test --release --workspace --exclude chasqui-core
 
-.PHONY: all demo test test-gnu test-rust bench headers lint format install examples clean help
+.PHONY: all demo test test-gnu test-guest test-rust bench headers lint format install examples clean help
 .DELETE_ON_ERROR:
 
 all: install
@@ -88,8 +88,12 @@ demo: examples
 test-rust: $(STAMPS)/prerequisites
 	$(CARGO_TEST)
 
-test: test-rust examples $(STAMPS)/dev
+test: test-rust test-guest examples $(STAMPS)/dev
 	$(BIN)/python -m pytest
+
+# The MPI library's tests on the host; pytest runs them on the simulator.
+test-guest: $(STAMPS)/prerequisites
+	$(MAKE) -s -C guest/tests native QUICK=1
 
 test-gnu: examples $(STAMPS)/dev
 	@command -v riscv64-linux-gnu-gcc >/dev/null || \

@@ -23,6 +23,10 @@ NEEDS = {
 _left_out: dict[str, int] = {}
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write tests/golden anew")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves out what can't run here, and counts it: one line, not a page of skips."""
     for marker, (reason, here) in NEEDS.items():
@@ -38,6 +42,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for reason, count in _left_out.items():
         terminalreporter.write_line(f"SKIPPED {count} tests ({reason})")
+    terminalreporter.write_line(
+        f"SEED={os.environ.get('SEED', '1')} (guest library's random tests)"
+    )
 
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

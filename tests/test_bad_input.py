@@ -218,10 +218,27 @@ def test_programs_that_go_wrong(
 
 ENDLESS = INIT + "    for (volatile long i = 0;; i++) { }\n}\n"
 
+# In calls that take no time (loggp) simulated time stands for ever, which nobody may have to guess.
+ENDLESS_IN_A_CALL = INIT.replace(
+    "int main",
+    "static void never(void *a, void *b, int *n, MPI_Datatype *type)\n"
+    "{\n    for (volatile long i = 0;; i++) { }\n}\nint main",
+) + (
+    "    int sum;\n    MPI_Op op;\n    MPI_Op_create(never, 1, &op);\n"
+    "    MPI_Allreduce(&rank, &sum, 1, MPI_INT, op, MPI_COMM_WORLD);\n}\n"
+)
+
+# A loop that counts its turns is not known to be endless.
+ENDLESS_TESTS = INIT + (
+    "    for (volatile long i = 0;; i++)\n"
+    "        MPI_Iprobe(0, 0, MPI_COMM_WORLD, &number, MPI_STATUS_IGNORE);\n}\n"
+)
+
 
 def interrupt(program: Path, directory: Path, times: int) -> tuple[int, str]:
     """Starts an endless run, presses Ctrl-C; gives status and messages."""
-    command = [sys.executable, "-m", "chasqui", "run", "--out", "run", "--", str(program)]
+    chasqui = [sys.executable, "-m", "chasqui"]
+    command = [*chasqui, "run", "-np", "2", "--out", "run", "--", str(program)]
     with subprocess.Popen(command, cwd=directory, stderr=subprocess.PIPE, text=True) as running:
         try:
             deadline = time.monotonic() + 30
@@ -237,10 +254,21 @@ def interrupt(program: Path, directory: Path, times: int) -> tuple[int, str]:
     return running.returncode, message
 
 
-def test_ctrl_c_stops_cleanly_and_keeps_what_there_is(compile_c: Compiler, tmp_path: Path) -> None:
-    status, message = interrupt(compile_c("endless", ENDLESS), tmp_path, 1)
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("endless", ENDLESS, "(main"),
+        ("endless_in_a_call", ENDLESS_IN_A_CALL, "in MPI_Allreduce, pc"),
+        ("endless_tests", ENDLESS_TESTS, "rank 1"),
+    ],
+)
+def test_ctrl_c_stops_cleanly_and_keeps_what_there_is(
+    compile_c: Compiler, tmp_path: Path, name: str, text: str, place: str
+) -> None:
+    status, message = interrupt(compile_c(name, text), tmp_path, 1)
     assert status == 130, message
     assert "interrupted" in message
+    assert place in message, "it says where the ranks are"
     assert "Traceback" not in message
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["outcome"] == "interrupted"
 

@@ -1,5 +1,4 @@
-"""Simulated machines through the commands: the examples on every machine, LogGP's own figures, the
-same bits twice.
+"""Simulated machines through the commands: the examples on every machine, LogGP's own figures.
 
 Use this when a machine, the MPI library or an example changes.
 """
@@ -12,33 +11,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import NEEDS, ROOT, Run
+from conftest import ROOT, Run
+from simulated import EXAMPLES, machines
 
 pytestmark = pytest.mark.core
-
-
-def machines() -> list[str]:
-    """Every machine and variant."""
-    if not NEEDS["core"][1]:
-        return ["loggp"]
-    from chasqui import core
-
-    found = []
-    for machine in core.machines():
-        variants = [f"{machine['name']}/{each['name']}" for each in machine["variants"]]
-        found += variants or [machine["name"]]
-    return found
-
-
-# Small, but with more than one step of everything.
-EXAMPLES = {
-    "pingpong": (2, ["-n", "2", "-m", "4096"]),
-    "ring": (5, ["-l", "2"]),
-    "heat": (6, ["-n", "24", "-t", "5"]),
-    "cg": (4, ["-g", "12"]),
-    "sort": (4, ["-n", "512"]),
-    "nbody": (3, ["-n", "8", "-t", "2"]),
-}
 
 
 @pytest.mark.parametrize("machine", machines())
@@ -115,31 +91,6 @@ def test_measuring_loggp_returns_its_parameters(chasqui: Run, changed: dict[str,
 def in_ps(text: str) -> int:
     number, unit = text.split()
     return int(number) * {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}[unit]
-
-
-@pytest.mark.parametrize("machine", machines())
-def test_the_same_bits_twice(chasqui: Run, examples: Path, tmp_path: Path, machine: str) -> None:
-    for out in ("one", "two"):
-        arguments = [
-            "-np",
-            "4",
-            "--machine",
-            machine,
-            "--out",
-            out,
-            "--",
-            examples / "sort",
-            "-n",
-            "256",
-        ]
-        assert chasqui("run", *arguments).returncode == 0
-    names = {path.name for path in (tmp_path / "one").iterdir()}
-    expected = {"summary.json", "stats.json", "messages.parquet", "timeline.json", "resolved.toml"}
-    assert expected | {"host.json", "stdout.0", "stderr.3"} <= names
-    for name in names - {"host.json"}:
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), (
-            name
-        )
 
 
 def test_a_resolved_machine_is_a_machine_file(chasqui: Run, examples: Path, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 /* Every collective with every algorithm: counts, roots, in place, dense and strided types, operators
- * that don't commute. Each rank can compute what all should get. */
+ * that don't commute. Each rank can compute what all should get. Argument: n, to use every n-th count. */
 #include <chasqui/collectives.h>
 
 #include "check.h"
@@ -10,6 +10,7 @@ enum { COUNTS = sizeof counts / sizeof *counts, MOST = 500, GUARD = -777 };
 static MPI_Comm comm;
 static int rank, size;
 static const char *algorithm; /* The one that is forced. */
+static int stride = 1;        /* Of the counts used. */
 
 /* Contribution of a rank: element `at` of the block for `to`. */
 static int value(int from, int to, int at) { return from * 1000003 + to * 1009 + at * 7 + 1; }
@@ -353,7 +354,7 @@ static void all_cases(const char *name, void (*one)(int count, int root, int in_
         if (index < 0)
             algorithm = NULL;
         CHECK(chasqui_collective_force(name, algorithm));
-        for (int c = 0; c < COUNTS; c++)
+        for (int c = 0; c < COUNTS; c += stride)
             for (int in_place = 0; in_place < 2; in_place++)
                 for (step = 1; step <= 2; step++) {
                     type = step == 1 ? MPI_INT : strided;
@@ -408,6 +409,8 @@ static void barrier_separates(void)
 int main(int argc, char **argv)
 {
     check_init(&argc, &argv);
+    if (argc > 1)
+        stride = atoi(argv[1]);
     MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &strided);
     MPI_Type_commit(&strided);
     MPI_Type_contiguous(3, MPI_INT, &span_type);

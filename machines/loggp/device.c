@@ -65,6 +65,7 @@ static void loggp_poll(void)
 static void loggp_take(void *to, size_t bytes)
 {
     touch_for_write(to, bytes);
+    REGISTER(TAKE_BYTES) = bytes;
     REGISTER(TAKE) = (uint64_t)to;
     __asm__ volatile("" ::: "memory");
 }

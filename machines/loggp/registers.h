@@ -15,8 +15,9 @@
 #define CHASQUI_LOGGP_SEND 0x0ull /* Store: send the message that the [`Send`] at this address describes. */
 #define CHASQUI_LOGGP_ARRIVED 0x8ull /* Load: 1 if a message has arrived and not been released, else 0. */
 #define CHASQUI_LOGGP_DESCRIBE 0x10ull /* Store: write an [`Arrival`] about the oldest arrived message to this address. */
-#define CHASQUI_LOGGP_TAKE 0x18ull /* Store: write its payload to this address. */
+#define CHASQUI_LOGGP_TAKE 0x18ull /* Store: write its payload to this address, `TAKE_BYTES` of it. */
 #define CHASQUI_LOGGP_RELEASE 0x20ull /* Store, any value: it has been dealt with. */
+#define CHASQUI_LOGGP_TAKE_BYTES 0x28ull /* Store: how much of payloads to take [bytes]; a receive may have room for less than came. */
 
 struct chasqui_loggp_send {
     struct chasqui_envelope envelope; /* Its envelope. */

@@ -76,6 +76,8 @@ pub struct Hart {
     /// So many lines of the instruction at `pc` were fetched while it waited: they are not fetched again,
     /// or its data and its code could take each other's places for ever. [`FETCHED`]: all.
     pub(crate) fetched: u8,
+    /// A run through instructions that take no time ends after so many instructions in all.
+    pub(crate) untimed_last: u64,
     timebase: Clock,
     pub(crate) cycles: Cycles,
 }
@@ -91,6 +93,7 @@ impl Hart {
             timing,
             blocks: Blocks::default(),
             fetched: 0,
+            untimed_last: 0,
             timebase: Clock::new(timebase_hz),
             cycles: Cycles::new(clock, 0, Time::ZERO),
         }

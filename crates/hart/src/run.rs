@@ -16,6 +16,9 @@ use crate::fp::{self, Rounding};
 use crate::hart::{FETCHED, Halt, Hart};
 use crate::step::extend;
 
+/// Instructions that one run executes in a call that takes no time: a matter of a millisecond.
+const UNTIMED_RUN: u64 = 1 << 16;
+
 /// How a run through one block ended.
 enum Exit {
     /// Go on with this block.
@@ -30,10 +33,12 @@ enum Exit {
 
 impl Hart {
     /// Executes every instruction that starts before cycle `soft`, and perhaps some that start before
-    /// `deadline`, unless something halts it.
+    /// `deadline`, unless something halts it. Instructions that take no time never come to a deadline: of
+    /// those it executes 65,536 or a few more, so that its caller keeps hold of it.
     pub fn run(&mut self, soft: u64, deadline: u64) -> Halt {
         debug_assert!(soft <= deadline);
         self.blocks.begin();
+        self.untimed_last = self.statistics.instructions + UNTIMED_RUN;
         while self.fetched > 0 && self.cycle < soft {
             if self.holds_code() {
                 self.fetched = 0;
@@ -133,8 +138,11 @@ impl Hart {
                 return self.enter_short(b, index, deadline);
             }
             self.execute::<true>(b, index, deadline)
-        } else {
+        } else if self.statistics.instructions < self.untimed_last {
             self.execute::<false>(b, index, deadline)
+        } else {
+            self.state.pc = b.address(index);
+            Exit::Halt(Halt::Deadline)
         }
     }
 

@@ -12,7 +12,7 @@ use chasqui_record::Recorder;
 
 use crate::bus::{BusEvent, Client};
 use crate::parameters::NodeConfiguration;
-use crate::processor::{Activity, Ended, Processor, ProcessorSpec, describe_incoherence};
+use crate::processor::{Ended, Processor, ProcessorSpec, describe_incoherence};
 
 /// Components of a node, as targets of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,10 @@ pub(crate) enum Target {
 
 /// Target number of the NI for events from other partitions.
 const NETWORK: u32 = Target::Network as u32;
+
+/// Instructions of the hart in one go, or a few more: then the engine is asked again, so that progress is
+/// shown and Ctrl-C is seen. A matter of a millisecond.
+const RUN_MAX: u64 = 1 << 17;
 
 /// Event ports that a node uses: bus and NI.
 pub const PORTS: u32 = 2;
@@ -87,8 +91,6 @@ pub struct Node {
     bus_port: Port,
     ni_port: Port,
     wishes: Wishes,
-    /// Things that happened in the node and were not the hart's doing.
-    events: u64,
     stop: Option<Time>,
 }
 
@@ -130,7 +132,6 @@ impl Node {
             bus_port: Port::new(spec.first_port),
             ni_port: Port::new(spec.first_port + 1),
             wishes: Wishes::default(),
-            events: 0,
             stop: None,
         }
     }
@@ -258,13 +259,7 @@ impl Node {
 
     /// An event that a polling loop may see is about to happen.
     pub(crate) fn observable(&mut self, now: Time) {
-        self.events += 1;
-        if let Activity::Parked(parked) = self.processor.activity {
-            let p = &mut self.processor;
-            parked.advance(&mut p.hart, &mut self.bus, now);
-            p.spin.stop(&mut p.hart);
-            p.activity = Activity::Ready;
-        }
+        self.processor.event(&mut self.bus, now, now);
     }
 
     /// Whether the event may be seen by a polling loop. Bus events decide when they are dealt with.
@@ -324,15 +319,12 @@ impl Node {
             let halt = p.hart.run_with_bus(&mut self.bus, before, self.dram_bytes, soft, hard);
             p.spin.check(&mut p.hart);
             p.halted(halt, &mut self.memory, &mut self.recorder);
-            if halt == Halt::Pause && p.may_park() {
-                let parked = p.spin.pause(&mut p.hart, &self.bus, self.events);
-                if let Some(parked) = parked {
-                    p.activity = Activity::Parked(parked);
-                }
+            if halt == Halt::Pause {
+                p.pause(&self.bus);
             }
             // After a mark or a pause the hart mostly goes on.
             let passed = matches!(halt, Halt::Mark { .. } | Halt::Pause);
-            if !passed || !matches!(p.activity, Activity::Ready) || p.hart.cycle >= soft {
+            if !passed || !p.is_ready() || p.hart.cycle >= soft {
                 break;
             }
         }
@@ -410,6 +402,7 @@ impl Partition for Node {
 impl Node {
     /// Does everything that is earlier than the engine's limit.
     fn run_to_limit(&mut self, out: &mut Outbox<'_>) {
+        let last = self.processor.hart.statistics.instructions + RUN_MAX;
         loop {
             let limit = out.limit();
             let event = self.next_event();
@@ -418,21 +411,27 @@ impl Node {
             let soft = event.min(limit);
             if self.processor.ready_at() < soft {
                 self.run_hart(soft, hard, out);
+                if self.processor.hart.statistics.instructions >= last {
+                    // A call that takes no time, or a suspended hart that catches up, may take long.
+                    return;
+                }
                 continue;
             }
             if event >= limit {
                 return;
             }
             let next = *self.earliest().peek().expect("an event is due");
-            if matches!(self.processor.activity, Activity::Parked(_)) && self.is_observable(&next) {
-                // The hart catches up before the event happens.
-                self.observable(event);
-                continue;
+            if self.is_observable(&next) {
+                let idle = self.processor.is_idle();
+                // The hart may have run past what comes from outside, as far as it can't have noticed.
+                let latency = if next.target == NETWORK { self.input_latency } else { Time::ZERO };
+                self.processor.event(&mut self.bus, event, event + latency);
+                if idle {
+                    // The hart catches up before the event happens.
+                    continue;
+                }
             }
             let event = self.earliest().pop_before(limit).expect("an event is due");
-            if self.is_observable(&event) {
-                self.events += 1;
-            }
             self.dispatch(event, out);
         }
     }

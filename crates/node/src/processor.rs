@@ -6,10 +6,10 @@ use chasqui_abi::mark;
 use chasqui_engine::Time;
 use chasqui_hart::{Halt, Hart, State, Text};
 use chasqui_linux::{Elf, Flush, Outcome, Process, Stream};
-use chasqui_memory::{Access, Fault, FlatMemory, Incoherence, PAGE_BYTES, Port, Stall};
+use chasqui_memory::{Access, Bus, Fault, FlatMemory, Incoherence, PAGE_BYTES, Port, Stall};
 use chasqui_record::{RankLife, Recorder};
 
-use crate::spin::{Parked, Spin};
+use crate::spin::{Parked, Repetition, Spin};
 
 /// Where the output of processes goes.
 pub trait Output: Send + Sync {
@@ -47,6 +47,8 @@ pub(crate) enum Activity {
     Waiting(u64, Stall),
     /// It repeats a polling loop.
     Parked(Parked),
+    /// It repeats itself in some other way: it goes on when an event comes.
+    Suspended,
     /// It sleeps until then.
     Sleeping(Time),
     /// It waits for another thread, and there is none.
@@ -252,7 +254,7 @@ impl Processor {
         self.life
             .mark(recorder, code, call, value, now, &mut |address, bytes| port.peek_virtual(address, bytes));
         if code == mark::RETURN {
-            self.spin.stop(&mut self.hart);
+            self.spin.returned(&mut self.hart);
         }
         if self.spec.free_calls && matches!(code, mark::CALL | mark::RETURN) {
             self.hart.port.set_timed(self.life.current_call().is_none());
@@ -337,9 +339,37 @@ impl Processor {
         }
     }
 
-    /// Whether polling loops are skipped; those that take no time always are.
-    pub(crate) fn may_park(&self) -> bool {
-        self.spec.spin_skip || !self.hart.port.is_timed()
+    /// The hart has executed a `pause`: if it repeats itself, it does nothing until an event comes.
+    pub(crate) fn pause(&mut self, bus: &Bus) {
+        // Polling that takes no time is always skipped.
+        let skip = self.spec.spin_skip || !self.hart.port.is_timed();
+        match self.spin.pause(&mut self.hart, bus) {
+            Some(Repetition::Exact(parked)) if skip => self.activity = Activity::Parked(parked),
+            Some(_) => self.activity = Activity::Suspended,
+            None => {}
+        }
+    }
+
+    /// The hart can execute its next instruction.
+    pub(crate) fn is_ready(&self) -> bool {
+        matches!(self.activity, Activity::Ready)
+    }
+
+    /// The hart does nothing until an event comes that it can see.
+    pub(crate) fn is_idle(&self) -> bool {
+        matches!(self.activity, Activity::Parked(_) | Activity::Suspended)
+    }
+
+    /// An event happens at `now` that the hart may see until `until` at the latest. A parked hart catches
+    /// up; one that is suspended is ready where it stopped, and has yet to.
+    pub(crate) fn event(&mut self, bus: &mut Bus, now: Time, until: Time) {
+        if let Activity::Parked(parked) = self.activity {
+            parked.advance(&mut self.hart, bus, now);
+        }
+        if self.is_idle() {
+            self.activity = Activity::Ready;
+        }
+        self.spin.event(&mut self.hart, until);
     }
 
     /// What the process waits for, if it can't go on by itself.
@@ -350,6 +380,9 @@ impl Processor {
             (Activity::Ended, _) => None,
             (Activity::Blocked(why), _) => Some(format!("another thread: {why}")),
             (_, Some(text)) => Some(text),
+            (Activity::Suspended, None) => {
+                Some(format!("what never comes: it repeats itself at pc {}", self.place()))
+            }
             _ => Some(format!("something, at pc {}", self.place())),
         }
     }

@@ -1,11 +1,17 @@
-//! Exact skipping of polling loops.
+//! Loops that repeat themselves: exact skipping, and harts that nothing but an event can help.
 //!
 //! A polling loop executes `pause` at its head. If between two pauses at the same place the hart came
-//! back to the same registers, no cache, TLB or buffer changed, every store rewrote the value that was
-//! there, every uncached read may be repeated, and nothing but the hart itself happened in the node, then
-//! the next iteration does the same in the same time, and so does every one until an event that the loop
-//! can see. The hart is parked; when such an event comes it is moved on by whole iterations, with their
-//! statistics and bus transactions, to the last that ends before the event, and runs on from there.
+//! back to the same registers and the same memory, every uncached read may be repeated, and nothing but
+//! the hart itself happened in the node, then it does the same for ever, until an event that it can see.
+//!
+//! - If caches, TLBs and buffers are as they were too, and the bus stands as it stood, each iteration also
+//!   takes the same time. The hart is *parked*: when an event comes it is moved on by whole iterations, with
+//!   their statistics and bus transactions, to the last that ends before the event, and runs on from there.
+//! - If not, or if skipping is switched off, or if the loop is the program's, around calls that test, the
+//!   hart is *suspended*: it executes all those iterations, but no sooner than an event comes.
+//!
+//! Both do nothing by themselves, so that a run in which nobody else does anything ends: a deadlock.
+//! At which pause a hart is parked or suspended does not depend on how far the engine lets it run.
 
 use chasqui_engine::Time;
 use chasqui_hart::{Hart, HartStatistics, State};
@@ -19,13 +25,14 @@ struct Counters {
     bus: BusStatistics,
 }
 
-/// The node at a `pause`.
-pub(crate) struct Snapshot {
+/// The hart at a `pause`.
+struct Snapshot {
     state: State,
     cycle: u64,
     changes: u64,
     reservation: Option<u64>,
-    events: u64,
+    /// Calls that had returned.
+    returns: u64,
     counters: Counters,
 }
 
@@ -38,62 +45,101 @@ pub(crate) struct Parked {
     after: Counters,
 }
 
+/// How a hart repeats itself.
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::large_enum_variant, reason = "moved once a loop")]
+pub(crate) enum Repetition {
+    /// In the same time: it can be skipped.
+    Exact(Parked),
+    /// Its values only.
+    OfValues,
+}
+
 /// Observation of one hart.
 #[derive(Default)]
 pub(crate) struct Spin {
+    /// The latest pause. It counts while the hart is `observed`; its room is used again.
     last: Option<Snapshot>,
+    observed: bool,
+    /// Pauses up to then are not looked at: an event may still be on its way to what the hart sees.
+    from: Time,
+    /// Pauses since an event.
+    idle: u32,
+    /// Calls that have returned.
+    returns: u64,
 }
 
 /// An observation that reaches this many instructions without a pause was not of a polling loop.
 const OBSERVED_MAX: u64 = 20_000;
 
+/// So many pauses without any event: the program itself may be polling, with calls that test. Before,
+/// observation ends with the call, since it slows down what the program does afterwards.
+const IDLE_MIN: u32 = 16;
+
 impl Spin {
-    /// The hart has executed a `pause`. `events`: number of things that happened in the node and were not
-    /// the hart's doing. Returns how to park, if it repeats itself.
-    pub fn pause(&mut self, hart: &mut Hart, bus: &Bus, events: u64) -> Option<Parked> {
-        let counters = Counters { hart: hart.statistics, port: hart.port.statistics, bus: bus.statistics };
-        // Accesses that are not timed do not depend on caches and buffers.
+    /// The hart has executed a `pause`. Returns how it repeats itself, if it does.
+    pub fn pause(&mut self, hart: &mut Hart, bus: &Bus) -> Option<Repetition> {
         let timed = hart.port.is_timed();
-        let quiet = !timed || hart.port.is_quiet();
-        if let Some(last) = &self.last
-            && quiet
-            && hart.port.is_silent()
-            && last.events == events
-            && (!timed || last.changes == hart.port.changes())
-            && last.state == hart.state
-            && last.reservation == hart.port.reservation()
-            && (!timed || repeats(hart, bus, last, &counters))
-        {
-            let cycles = if timed { hart.cycle - last.cycle } else { 0 };
-            return Some(Parked { cycles, before: last.counters, after: counters });
+        if timed && hart.now() <= self.from {
+            return None;
         }
-        // Observe from here to the next pause.
-        let (cycle, changes) = (hart.cycle, hart.port.changes());
+        self.idle = self.idle.saturating_add(1);
+        self.check(hart);
+        let counters = Counters { hart: hart.statistics, port: hart.port.statistics, bus: bus.statistics };
+        let quiet = hart.port.is_quiet();
+        if let Some(last) = self.last.as_ref().filter(|_| self.observed) {
+            let found = last.repetition(hart, bus, &counters, self.returns, quiet);
+            if found.is_some() {
+                return found;
+            }
+        }
+        // Accesses that are not timed do not depend on caches and buffers.
+        if timed && !quiet {
+            self.stop(hart);
+        } else {
+            self.observe(hart, counters);
+        }
+        None
+    }
+
+    /// From here to the next pause.
+    fn observe(&mut self, hart: &mut Hart, counters: Counters) {
+        let (cycle, changes, returns) = (hart.cycle, hart.port.changes(), self.returns);
+        let reservation = hart.port.reservation();
         match &mut self.last {
-            _ if !quiet => self.last = None,
             Some(last) => {
                 last.state.clone_from(&hart.state);
-                (last.cycle, last.changes, last.events, last.counters) = (cycle, changes, events, counters);
-                last.reservation = hart.port.reservation();
+                (last.cycle, last.changes, last.returns) = (cycle, changes, returns);
+                (last.reservation, last.counters) = (reservation, counters);
             }
             None => {
-                self.last = Some(Snapshot {
-                    state: hart.state.clone(),
-                    cycle,
-                    changes,
-                    reservation: hart.port.reservation(),
-                    events,
-                    counters,
-                });
+                let state = hart.state.clone();
+                self.last = Some(Snapshot { state, cycle, changes, reservation, returns, counters });
             }
         }
-        hart.port.observe(self.last.is_some());
-        None
+        self.observed = true;
+        hart.port.observe(true);
+    }
+
+    /// An event that the hart may see until `until` at the latest: what was observed before says nothing.
+    pub fn event(&mut self, hart: &mut Hart, until: Time) {
+        self.from = self.from.max(until);
+        self.idle = 0;
+        self.stop(hart);
+    }
+
+    /// An MPI call returns.
+    pub fn returned(&mut self, hart: &mut Hart) {
+        self.returns += 1;
+        if self.idle < IDLE_MIN {
+            self.stop(hart);
+        }
     }
 
     /// Ends an observation that leads nowhere.
     pub fn check(&mut self, hart: &mut Hart) {
-        if let Some(last) = &self.last
+        if self.observed
+            && let Some(last) = &self.last
             && hart.statistics.instructions > last.counters.hart.instructions + OBSERVED_MAX
         {
             self.stop(hart);
@@ -102,8 +148,39 @@ impl Spin {
 
     /// Stops observing.
     pub fn stop(&mut self, hart: &mut Hart) {
-        if self.last.take().is_some() {
+        if self.observed {
+            self.observed = false;
             hart.port.observe(false);
+        }
+    }
+}
+
+impl Snapshot {
+    /// Whether and how the hart does again what it did since then.
+    fn repetition(
+        &self,
+        hart: &Hart,
+        bus: &Bus,
+        now: &Counters,
+        returns: u64,
+        quiet: bool,
+    ) -> Option<Repetition> {
+        let timed = hart.port.is_timed();
+        let same = (quiet || !timed)
+            && self.state == hart.state
+            && self.reservation == hart.port.reservation()
+            && hart.port.is_silent();
+        // Marks of calls are recorded one by one.
+        let in_call = self.returns == returns;
+        let exact =
+            in_call && (!timed || self.changes == hart.port.changes() && repeats(hart, bus, self, now));
+        match same {
+            true if exact => {
+                let cycles = if timed { hart.cycle - self.cycle } else { 0 };
+                Some(Repetition::Exact(Parked { cycles, before: self.counters, after: *now }))
+            }
+            true if quiet => Some(Repetition::OfValues),
+            _ => None,
         }
     }
 }

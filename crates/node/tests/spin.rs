@@ -35,6 +35,8 @@ enum Extra {
     Counts,
     /// Stores another value each time, and leaves no trace in registers.
     Toggles,
+    /// Changes a word and puts back what was there, as spilled registers do on a stack.
+    Restores,
     /// Writes a register of the NI.
     Notes,
     /// Gives up at a certain cycle.
@@ -58,6 +60,14 @@ fn program(polled: Polled, extra: Extra, padding: u64, stores: bool) -> Program 
             p.load(other, DATA_REGISTER, TOGGLED);
             p.push(Insn { op: Op::Xori, rd: other, rs1: other, imm: 1, ..decode(0x13) });
             p.store(other, DATA_REGISTER, TOGGLED).add(other, ZERO, 7);
+        }
+        Extra::Restores => {
+            for _ in 0..2 {
+                p.load(other, DATA_REGISTER, TOGGLED);
+                p.push(Insn { op: Op::Xori, rd: other, rs1: other, imm: 1, ..decode(0x13) });
+                p.store(other, DATA_REGISTER, TOGGLED);
+            }
+            p.add(other, ZERO, 7);
         }
         Extra::Notes => _ = p.fence().store(old, NI_REGISTER, NOTE),
         Extra::GivesUp => {
@@ -150,7 +160,7 @@ fn skipping_changes_nothing() {
     for round in 0..1000 {
         let clocks = round % CLOCKS.len();
         let polled = random.pick(&[Polled::Memory, Polled::Register, Polled::Both]);
-        let extras = [Extra::Counts, Extra::Toggles, Extra::Notes, Extra::GivesUp];
+        let extras = [Extra::Restores, Extra::Counts, Extra::Toggles, Extra::Notes, Extra::GivesUp];
         let extra = if random.once_in(2) { Extra::Nothing } else { random.pick(&extras) };
         let (padding, stores) = (random.below(12), random.once_in(2));
         let program = program(polled, extra, padding, stores);
@@ -181,4 +191,32 @@ fn skipping_changes_nothing() {
     }
     // Where a loop can take a whole number of bus clocks, skipping does away with most reads.
     assert!(reads[1][1] * 4 < reads[1][0]);
+}
+
+/// The last change never comes: the run ends, since nobody can end the loop, at the same pause with skipping
+/// and without, and also where an iteration is not a whole number of bus clocks and can't be skipped.
+#[test]
+fn a_loop_that_nothing_can_end_ends_the_run() {
+    let mut random = Random::for_test(0xdead);
+    for round in 0..200 {
+        let clocks = CLOCKS[round % CLOCKS.len()];
+        let polled = random.pick(&[Polled::Memory, Polled::Register, Polled::Both]);
+        let extra = random.pick(&[Extra::Nothing, Extra::Restores]);
+        let program = program(polled, extra, random.below(12), random.once_in(2));
+        let mut schedule = schedule(polled, &mut random);
+        let is_last = |action: &Action| match action {
+            Action::Flag(value) | Action::Write(MEMORY_FLAG, value) => *value == CHANGES,
+            _ => false,
+        };
+        schedule.retain(|(_, action)| !is_last(action));
+        let mut c = machine(clocks, &mut random);
+        let mut outcome = |skip| {
+            c.checks.spin_skip = skip;
+            run(&c, &program, TestNi::new(schedule.clone())).0
+        };
+        let (skipped, executed) = (outcome(true), outcome(false));
+        let what = format!("round {round}: {clocks:?}, {polled:?}, {extra:?}, {schedule:?}");
+        assert_eq!(skipped.ended, None, "{what}");
+        assert_eq!(skipped, executed, "{what}");
+    }
 }

@@ -122,7 +122,8 @@ fn verdict(nodes: &[Box<Node>], ended: Ended) -> (Outcome, i32, String) {
         };
     }
     if ended == Ended::Interrupted {
-        return (Outcome::Interrupted, INTERRUPTED, "stopped by the user".into());
+        let text = format!("stopped by the user at {}{}", time(nodes), places(nodes));
+        return (Outcome::Interrupted, INTERRUPTED, text);
     }
     let status = nodes.iter().filter_map(|n| n.processor.ended.as_ref()).map(|(_, how)| status_of(how)).max();
     let status = status.unwrap_or(0);
@@ -182,6 +183,22 @@ fn waiting(nodes: &[Box<Node>]) -> String {
     }
     if waits.len() > LISTED {
         text += &format!("\n  and {} more", waits.len() - LISTED);
+    }
+    text
+}
+
+/// Where the ranks are that have not ended, a line each.
+fn places(nodes: &[Box<Node>]) -> String {
+    let running: Vec<&Node> = nodes.iter().map(|n| &**n).filter(|n| n.processor.ended.is_none()).collect();
+    let mut text = String::new();
+    for node in running.iter().take(LISTED) {
+        let p = &node.processor;
+        let call = p.life.current_call().map(|(number, _)| calls::name(number));
+        let place = call.map_or(String::new(), |c| format!(" in {c}"));
+        text += &format!("\n  rank {}{place}, pc {}", p.rank, p.place());
+    }
+    if running.len() > LISTED {
+        text += &format!("\n  and {} more", running.len() - LISTED);
     }
     text
 }

@@ -34,6 +34,8 @@ pub(crate) struct LoggpNi {
     landing: VecDeque<Box<Packet>>,
     /// Messages that have arrived.
     arrived: VecDeque<Box<Packet>>,
+    /// Bytes of a payload that are taken.
+    take_bytes: u64,
     sent: u64,
     received: u64,
     bytes: u64,
@@ -52,6 +54,7 @@ impl LoggpNi {
             receive_free: Time::ZERO,
             landing: VecDeque::new(),
             arrived: VecDeque::new(),
+            take_bytes: 0,
             sent: 0,
             received: 0,
             bytes: 0,
@@ -109,7 +112,8 @@ impl LoggpNi {
 
     fn take(&mut self, c: &mut Context<'_, '_>, address: u64) {
         if let Some(packet) = self.arrived.front() {
-            write_virtual(c, address, &packet.bytes[ENVELOPE..]);
+            let payload = &packet.bytes[ENVELOPE..];
+            write_virtual(c, address, &payload[..payload.len().min(self.take_bytes as usize)]);
         }
     }
 }
@@ -150,6 +154,7 @@ impl NetworkInterface for LoggpNi {
         match address {
             registers::SEND => self.send(c, value),
             registers::DESCRIBE => self.describe(c, value),
+            registers::TAKE_BYTES => self.take_bytes = value,
             registers::TAKE => self.take(c, value),
             registers::RELEASE if self.arrived.pop_front().is_some() => {
                 c.wishes.charge = self.overhead_receive;

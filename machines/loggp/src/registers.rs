@@ -12,10 +12,12 @@ chasqui_abi::guest_constants! {
     pub const ARRIVED: u64 = 0x08;
     /// Store: write an [`Arrival`] about the oldest arrived message to this address.
     pub const DESCRIBE: u64 = 0x10;
-    /// Store: write its payload to this address.
+    /// Store: write its payload to this address, `TAKE_BYTES` of it.
     pub const TAKE: u64 = 0x18;
     /// Store, any value: it has been dealt with.
     pub const RELEASE: u64 = 0x20;
+    /// Store: how much of payloads to take [bytes]; a receive may have room for less than came.
+    pub const TAKE_BYTES: u64 = 0x28;
 }
 
 chasqui_abi::guest_struct! {

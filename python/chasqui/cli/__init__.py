@@ -5,6 +5,7 @@ Exit status: 2 for bad arguments or input, found before anything ran; else the c
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
@@ -42,10 +43,14 @@ def mpiexec() -> NoReturn:
 
 
 def _exit(arguments: list[str], name: str = "chasqui") -> NoReturn:
+    """Does what is asked and exits."""
     try:
-        sys.exit(invoke(arguments, name))
+        status = invoke(arguments, name)
     except KeyboardInterrupt:  # while modules were loaded
-        sys.exit(STATUS_INTERRUPTED)
+        status = STATUS_INTERRUPTED
+    # All is done and written: a late Ctrl-C must not make it the death of a signal.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(status)
 
 
 def invoke(arguments: list[str], name: str = "chasqui") -> int:

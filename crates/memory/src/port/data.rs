@@ -2,7 +2,8 @@
 
 use super::fast::FastView;
 use super::{
-    Access, BufferedStore, DEVICE_BASE, Fault, Incoherence, Observed, Port, Request, Slot, Stall, Stop, fast,
+    Access, BufferedStore, DEVICE_BASE, Fault, Incoherence, Observed, Overwritten, Port, Request, Slot,
+    Stall, Stop, fast,
 };
 use crate::cache::{Cache, State};
 use crate::tlb::PAGE_BYTES;
@@ -25,6 +26,9 @@ pub mod order {
     /// Memory writes.
     pub const W: u32 = 1;
 }
+
+/// Changes of memory that one observation follows; a polling loop makes a few, on its stack.
+const OVERWRITTEN_MAX: usize = 64;
 
 enum Buffered {
     /// The newest store to these bytes gives the whole value.
@@ -57,15 +61,34 @@ impl Port {
         self.store_slow(va, bytes, value, cycles)
     }
 
-    /// From now on remembers whether stores change memory and loads from devices may be repeated
-    /// (`true`), or stops remembering.
+    /// From now on remembers what stores change and whether loads from devices may be repeated (`true`),
+    /// or stops remembering.
     pub fn observe(&mut self, on: bool) {
+        self.overwritten.clear();
         self.observed = on.then_some(Observed { silent: true });
     }
 
-    /// Since [`Port::observe`], every store rewrote the value that was there.
+    /// Since [`Port::observe`] nothing happened that a repetition would have as its effect again, and the
+    /// hart's memory holds what it held then: a place on the stack may have had several values meanwhile.
     pub fn is_silent(&self) -> bool {
-        self.observed.is_some_and(|o| o.silent)
+        if !self.observed.is_some_and(|o| o.silent) {
+            return false;
+        }
+        let mut checked: Vec<u64> = vec![];
+        for o in &self.overwritten {
+            for (address, &old) in (o.address..).zip(&o.old[..o.bytes as usize]) {
+                // Of a byte that was overwritten twice, what it held first counts.
+                if checked.contains(&address) {
+                    continue;
+                }
+                checked.push(address);
+                let mut now = [0];
+                if !self.peek(address, &mut now) || now[0] != old {
+                    return false;
+                }
+            }
+        }
+        true
     }
 
     /// What is observed is not silent: an effect outside that a repetition would have again.
@@ -76,12 +99,18 @@ impl Port {
     }
 
     fn observe_store(&mut self, pa: u64, bytes: u32, value: u64) {
-        if self.observed.is_some() {
-            let mut old = [0; 8];
-            self.peek(pa, &mut old[..bytes as usize]);
-            if old[..bytes as usize] != value.to_le_bytes()[..bytes as usize] {
-                self.disturb();
-            }
+        if !self.observed.is_some_and(|o| o.silent) {
+            return;
+        }
+        let mut old = [0; 8];
+        self.peek(pa, &mut old[..bytes as usize]);
+        if old[..bytes as usize] == value.to_le_bytes()[..bytes as usize] {
+            return;
+        }
+        if self.overwritten.len() < OVERWRITTEN_MAX {
+            self.overwritten.push(Overwritten { address: pa, bytes, old });
+        } else {
+            self.disturb();
         }
     }
 

@@ -201,6 +201,15 @@ struct Observed {
     silent: bool,
 }
 
+/// Bytes of memory that a store changed.
+#[derive(Clone, Copy, Debug)]
+struct Overwritten {
+    address: u64,
+    bytes: u32,
+    /// What was there before.
+    old: [u8; 8],
+}
+
 #[derive(Clone, Copy, Debug)]
 struct BufferedStore {
     address: u64,
@@ -281,6 +290,8 @@ pub struct Port {
     reply: Option<(u64, u64)>,
     reservation: Option<u64>,
     observed: Option<Observed>,
+    /// What observed stores changed, in their order.
+    overwritten: Vec<Overwritten>,
     /// Counts changes of cache, TLB and buffer state: equal values mean that nothing changed.
     changes: u64,
     /// What happened so far.
@@ -322,6 +333,7 @@ impl Port {
             reply: None,
             reservation: None,
             observed: None,
+            overwritten: Vec::new(),
             changes: 0,
             statistics: PortStatistics::default(),
             parameters,

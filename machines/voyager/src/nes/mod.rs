@@ -416,7 +416,9 @@ impl NetworkInterface for Nes {
             Cause::Event(event) if self.receiver.may_finish(event.into()) => delays.finish,
             Cause::Bus(request) if Owner::of(request.tag) == Owner::DmaWrite => delays.finish,
             Cause::Event(event) if NesEvent::from(event) == NesEvent::Landed => delays.release,
-            Cause::Network(event) if matches!(event.payload.into(), NodeEvent::Packet { .. }) => delays.release,
+            Cause::Network(event) if matches!(event.payload.into(), NodeEvent::Packet { .. }) => {
+                delays.release
+            }
             Cause::Event(_) | Cause::Network(_) | Cause::Bus(_) => delays.other,
         }
     }

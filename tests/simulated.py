@@ -1,0 +1,54 @@
+"""What tests of simulated machines share: machines, small runs of the examples, two at a time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from conftest import NEEDS
+
+# Small, but with more than one step of everything.
+EXAMPLES = {
+    "pingpong": (2, ["-n", "2", "-m", "4096"]),
+    "ring": (5, ["-l", "2"]),
+    "heat": (6, ["-n", "24", "-t", "5"]),
+    "cg": (4, ["-g", "12"]),
+    "sort": (4, ["-n", "512"]),
+    "nbody": (3, ["-n", "8", "-t", "2"]),
+}
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+def machines() -> list[str]:
+    """Every machine and variant."""
+    if not NEEDS["core"][1]:
+        return ["loggp"]
+    from chasqui import core
+
+    found = []
+    for machine in core.machines():
+        variants = [f"{machine['name']}/{each['name']}" for each in machine["variants"]]
+        found += variants or [machine["name"]]
+    return found
+
+
+def command(*arguments: str | Path, directory: Path) -> subprocess.CompletedProcess[str]:
+    """`chasqui ARGUMENTS` in `directory`."""
+    environment = {**os.environ, "COLUMNS": "100", "CHASQUI_MACHINE": ""}
+    return subprocess.run(
+        [sys.executable, "-m", "chasqui", *map(str, arguments)],
+        cwd=directory, env=environment, text=True, capture_output=True, check=False, timeout=300,
+    )  # fmt: skip
+
+
+def two_at_a_time(work: Callable[[A], B], items: Iterable[A]) -> list[B]:
+    """`work` of each item. A simulation is a process of its own: two keep two processors busy."""
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(work, items))

@@ -1,0 +1,132 @@
+"""Whole runs, bit by bit: what only observes or only saves host time changes nothing, and the same
+run has the same bits twice.
+
+Use this when skipping of polling loops, the coherence checker, the timeline or the order of
+anything changes. What differs here is a bug of the simulator: nothing but the line of the parameter
+that was set is excused. Every example also runs with the coherence checker on, so this is the test
+that the MPI devices flush and fence where they must.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from conftest import Compiler
+from simulated import EXAMPLES, command, machines, two_at_a_time
+
+pytestmark = pytest.mark.core
+
+# name: options of the run
+VARIATIONS = {
+    "again": [],
+    "loops executed": ["--set", "check.spin_skip=false"],
+    "checker on": ["--set", "check.coherence=true"],
+    "no timeline": ["--timeline", "0"],
+}
+
+# Processor and bus: an iteration that polls a register is seldom a whole number of these bus
+# clocks, so that some loops can be skipped and others can't.
+CLOCKS = [("151 MHz", "61 MHz"), ("133 MHz", "40 MHz"), ("3 GHz", "400 MHz")]
+
+
+def without(machine: str, parameters: set[str]) -> str:
+    """A resolved machine without the lines of these parameters."""
+    kept, section = [], ""
+    for line in machine.splitlines(keepends=True):
+        if line.startswith("["):
+            section = line.strip("[]\n")
+        if f"{section}.{line.split(' = ')[0]}" not in parameters:
+            kept.append(line)
+    assert len(kept) == machine.count("\n") - len(parameters)
+    return "".join(kept)
+
+
+def files(directory: Path, options: list[str]) -> dict[str, bytes]:
+    """What a run left, without what belongs to the host and without the lines of parameters that
+    `options` set."""
+    parameters = {option.split("=")[0] for option in options if "=" in option}
+    found = {path.name: path.read_bytes() for path in directory.iterdir()}
+    del found["host.json"]
+    found["resolved.toml"] = without(found["resolved.toml"].decode(), parameters).encode()
+    return found
+
+
+def differences(one: Path, other: Path, options: list[str]) -> list[str]:
+    """Names of files that differ or that only one has."""
+    a, b = files(one, options), files(other, options)
+    missing = {"timeline.json"} if options[:1] == ["--timeline"] else set()
+    names = (a.keys() | b.keys()) - missing
+    assert not missing & b.keys()
+    return sorted(name for name in names if a.get(name) != b.get(name))
+
+
+def check(
+    directory: Path, common: Sequence[str | Path], variations: dict[str, list[str]], status: int
+) -> None:
+    """Runs with and without each variation and compares."""
+    everything = {"reference": [], **variations}
+
+    def run(name: str) -> str:
+        done = command("run", "--out", name, *everything[name], *common, directory=directory)
+        return "" if done.returncode == status else f"{name}: {done.stdout}{done.stderr}"
+
+    assert [text for text in two_at_a_time(run, everything) if text] == []
+    expected = {"summary.json", "stats.json", "messages.parquet", "timeline.json", "resolved.toml"}
+    assert expected | {"stdout.0", "stderr.1"} <= files(directory / "reference", []).keys()
+    found = {
+        name: differences(directory / "reference", directory / name, options)
+        for name, options in variations.items()
+    }
+    assert found == {name: [] for name in variations}
+
+
+@pytest.mark.parametrize("machine", machines())
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_same_bits(examples: Path, tmp_path: Path, machine: str, name: str) -> None:
+    ranks, arguments = EXAMPLES[name]
+    run = ["-np", str(ranks), "--machine", machine, "--", str(examples / name)]
+    check(tmp_path, [*run, *arguments], VARIATIONS, 0)
+
+
+@pytest.mark.parametrize("machine", machines())
+@pytest.mark.parametrize("clocks", CLOCKS, ids=" ".join)
+def test_skipping_at_any_clocks(
+    examples: Path, tmp_path: Path, machine: str, clocks: tuple[str, str]
+) -> None:
+    sets = ["--set", f"node.core.clock={clocks[0]}", "--set", f"node.bus.clock={clocks[1]}"]
+    ranks, arguments = EXAMPLES["sort"]
+    run = ["-np", str(ranks), "--machine", machine, *sets, "--", str(examples / "sort")]
+    check(tmp_path, [*run, *arguments], {"loops executed": VARIATIONS["loops executed"]}, 0)
+
+
+# Loops that never end: in a call, in one that looks through what has come, around calls that test.
+ENDLESS = {
+    "receive": "MPI_Recv(&x, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);",
+    "probe": "MPI_Probe(1 - rank, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);",
+    "test": (
+        "MPI_Irecv(&x, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, &request);"
+        " while (!flag) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);"
+    ),
+    "iprobe": "while (!flag) MPI_Iprobe(1 - rank, 5, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);",
+}
+
+
+@pytest.mark.parametrize("machine", machines())
+@pytest.mark.parametrize("name", ENDLESS)
+def test_a_deadlock_is_found_at_the_same_time(
+    compile_c: Compiler, tmp_path: Path, machine: str, name: str
+) -> None:
+    """Also with skipping off: that it is found must not depend on what only saves host time."""
+    program = compile_c(
+        f"endless_{name}",
+        "#include <mpi.h>\nint main(int argc, char **argv)\n{\n"
+        "    int rank, x, flag = 0;\n    MPI_Request request;\n"
+        "    (void)x, (void)flag, (void)request;\n"
+        "    MPI_Init(&argc, &argv);\n    MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n"
+        f"    {ENDLESS[name]}\n    MPI_Finalize();\n    return 0;\n}}\n",
+    )
+    variations = {name: VARIATIONS[name] for name in ("loops executed", "checker on")}
+    check(tmp_path, ["-np", "2", "--machine", machine, "--", str(program)], variations, 125)
+    assert "deadlock at " in (tmp_path / "reference" / "summary.json").read_text()
