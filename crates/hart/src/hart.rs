@@ -4,6 +4,7 @@ use chasqui_engine::{Clock, Cycles, Time};
 use chasqui_memory::{Fault, Port, Stall, Stop};
 
 use crate::blocks::{Blocks, Text};
+use crate::run::Exit;
 use crate::{State, Timing};
 
 /// Why [`Hart::run`] returned. Unless it says otherwise the instruction at `pc` has not been executed.
@@ -76,6 +77,8 @@ pub struct Hart {
     /// So many lines of the instruction at `pc` were fetched while it waited: they are not fetched again,
     /// or its data and its code could take each other's places for ever. [`FETCHED`]: all.
     pub(crate) fetched: u8,
+    /// What follows the block that was executed last, if no block does.
+    pub(crate) exit: Exit,
     /// A run through instructions that take no time ends after so many instructions in all.
     pub(crate) untimed_last: u64,
     timebase: Clock,
@@ -93,6 +96,7 @@ impl Hart {
             timing,
             blocks: Blocks::default(),
             fetched: 0,
+            exit: Exit::Lookup,
             untimed_last: 0,
             timebase: Clock::new(timebase_hz),
             cycles: Cycles::new(clock, 0, Time::ZERO),

@@ -21,6 +21,7 @@ mod semantics;
 pub mod state;
 
 mod step;
+mod threaded;
 mod timing;
 
 pub mod testing;

@@ -5,16 +5,22 @@ use crate::cache::State;
 use crate::tlb::PAGE_BYTES;
 
 impl Port {
+    /// Fetches the line at virtual address `line_va`, if that takes no time; false if it may.
+    #[inline(always)]
+    pub fn fetches(&mut self, line_va: u64) -> bool {
+        let entry = self.instructions.entry(line_va);
+        if entry.load != line_va {
+            return false;
+        }
+        self.tick += 1;
+        entry.stamp = self.tick;
+        true
+    }
+
     /// Times the fetch of the line at virtual address `line_va`.
     #[inline(always)]
     pub fn fetch_line(&mut self, line_va: u64, cycles: &mut u64) -> Result<(), Stop> {
-        let entry = self.instructions.entry(line_va);
-        if entry.load == line_va {
-            self.tick += 1;
-            entry.stamp = self.tick;
-            return Ok(());
-        }
-        self.fetch_slow(line_va, cycles)
+        if self.fetches(line_va) { Ok(()) } else { self.fetch_slow(line_va, cycles) }
     }
 
     /// The line at virtual address `line_va` can be fetched in no time.

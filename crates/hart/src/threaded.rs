@@ -1,0 +1,434 @@
+//! Threaded code: a function for each code of a block, which ends by calling that of the next entry
+//! (J. R. Bell, "Threaded code", Communications of the ACM 16, 1973).
+//!
+//! These calls are the last thing that a function does and all have the same parameters, so that the
+//! compiler makes them jumps: each function has an indirect jump of its own, which the host predicts by what
+//! came before, and what they pass on stays in registers. Should they remain calls, a block takes a stack
+//! frame for each of its entries, of which there are few. What takes long is apart and marked cold, so that
+//! the rest needs no stack.
+
+use chasqui_memory::{FastView, Stop};
+
+use crate::block::{Block, Code, Micro};
+use crate::for_each_op;
+use crate::fp::{self, Rounding};
+use crate::hart::{FETCHED, Halt, Hart};
+use crate::run::{Exit, Next};
+use crate::step::extend;
+
+/// What is the same for all entries of a block.
+pub(crate) struct Frame<'a> {
+    pub block: &'a Block,
+    pub view: FastView,
+    /// No instruction may start at this cycle or later.
+    pub deadline: u64,
+}
+
+/// A place in a block: never past its last entry, which leaves it.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Ip(*const Micro);
+
+impl Ip {
+    #[inline(always)]
+    fn micro<'a>(self) -> &'a Micro {
+        // SAFETY: an entry of a block that is being executed.
+        unsafe { &*self.0 }
+    }
+
+    /// The next entry; only of an entry that does not leave the block.
+    #[inline(always)]
+    fn after(self) -> Ip {
+        // SAFETY: a block ends with an entry that leaves it.
+        Ip(unsafe { self.0.add(1) })
+    }
+
+    fn index(self, b: &Block) -> usize {
+        // SAFETY: both point into one block.
+        unsafe { self.0.offset_from(b.first()) as usize }
+    }
+}
+
+/// Executes the entry at `ip` and those after it. `now`: the cycle at which the block would have begun, were
+/// all accesses hits.
+type Handler = fn(&mut Hart, &Frame<'_>, Ip, u64) -> Next;
+
+/// Executes the block of `f` from entry `index` on.
+#[inline(always)]
+pub(crate) fn enter<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, index: usize, now: u64) -> Next {
+    debug_assert!(index < f.block.places.len());
+    // SAFETY: `index` is an entry's.
+    let ip = Ip(unsafe { f.block.first().add(index) });
+    Table::<TIMED>::HANDLERS[ip.micro().code as usize](h, f, ip, now)
+}
+
+#[inline(always)]
+fn next<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+    let ip = ip.after();
+    Table::<TIMED>::HANDLERS[ip.micro().code as usize](h, f, ip, now)
+}
+
+/// Cycle at which the entry starts.
+#[inline(always)]
+fn at<const TIMED: bool>(m: &Micro, now: u64) -> u64 {
+    if TIMED { now.wrapping_add(u64::from(m.start)) } else { now }
+}
+
+/// The block ends, `extra` cycles later than its entries say.
+#[inline(always)]
+fn end<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, now: u64, extra: u64) {
+    h.cycle = if TIMED { now.wrapping_add(f.block.cycles) + extra } else { now };
+}
+
+/// Leaves at this entry.
+#[cold]
+fn stop<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64, halt: Halt) -> Next {
+    h.leave(f.block, ip.index(f.block), at::<TIMED>(ip.micro(), now), halt)
+}
+
+/// Leaves at this entry, whose access did not succeed until cycle `at`.
+fn wait<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, at: u64, stop: Stop) -> Next {
+    h.fetched = if TIMED && matches!(stop, Stop::Wait(_)) { FETCHED } else { 0 };
+    h.leave(f.block, ip.index(f.block), at, stop.into())
+}
+
+/// Goes on after an access that took until cycle `done` instead of no time.
+fn took<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64, done: u64) -> Next {
+    let now = now.wrapping_add(done - at::<TIMED>(ip.micro(), now));
+    if TIMED && h.must_leave(f, now) {
+        let next_at = at::<TIMED>(ip.after().micro(), now);
+        return h.leave_after(f.block, ip.index(f.block), next_at);
+    }
+    if !TIMED && h.port.wants_bus() {
+        return h.leave(f.block, ip.index(f.block) + 1, now, Halt::Bus);
+    }
+    next::<TIMED>(h, f, ip, now)
+}
+
+/// Writes a loaded value to a register.
+type Put = fn(&mut Hart, u8, u64);
+
+/// A load that is not a plain hit.
+#[cold]
+#[inline(never)]
+fn slow_load<const TIMED: bool, const BYTES: usize>(
+    h: &mut Hart,
+    f: &Frame<'_>,
+    ip: Ip,
+    now: u64,
+    put: Put,
+) -> Next {
+    let m = ip.micro();
+    let va = h.x(m.rs1).wrapping_add(m.imm as u64);
+    let mut done = at::<TIMED>(m, now);
+    match h.port.load(va, BYTES as u32, &mut done) {
+        Ok(value) => {
+            put(h, m.rd, value);
+            took::<TIMED>(h, f, ip, now, done)
+        }
+        Err(stop) => wait::<TIMED>(h, f, ip, done, stop),
+    }
+}
+
+#[inline(always)]
+fn load<const TIMED: bool, const BYTES: usize>(
+    h: &mut Hart,
+    f: &Frame<'_>,
+    ip: Ip,
+    now: u64,
+    put: Put,
+) -> Next {
+    let m = ip.micro();
+    let va = h.x(m.rs1).wrapping_add(m.imm as u64);
+    // SAFETY: the view is of this hart's port, which nothing else holds.
+    match unsafe { f.view.load::<BYTES>(va) } {
+        Some(value) => {
+            put(h, m.rd, value);
+            next::<TIMED>(h, f, ip, now)
+        }
+        None => slow_load::<TIMED, BYTES>(h, f, ip, now, put),
+    }
+}
+
+/// A store that is not a plain hit.
+#[cold]
+#[inline(never)]
+fn slow_store<const TIMED: bool, const BYTES: usize>(
+    h: &mut Hart,
+    f: &Frame<'_>,
+    ip: Ip,
+    now: u64,
+    value: u64,
+) -> Next {
+    let m = ip.micro();
+    let va = h.x(m.rs1).wrapping_add(m.imm as u64);
+    let mut done = at::<TIMED>(m, now);
+    match h.port.store(va, BYTES as u32, value, &mut done) {
+        Ok(()) => took::<TIMED>(h, f, ip, now, done),
+        Err(stop) => wait::<TIMED>(h, f, ip, done, stop),
+    }
+}
+
+#[inline(always)]
+fn store<const TIMED: bool, const BYTES: usize>(
+    h: &mut Hart,
+    f: &Frame<'_>,
+    ip: Ip,
+    now: u64,
+    value: u64,
+) -> Next {
+    let m = ip.micro();
+    let va = h.x(m.rs1).wrapping_add(m.imm as u64);
+    // SAFETY: as in `load`.
+    if unsafe { f.view.store::<BYTES>(va, value) } {
+        next::<TIMED>(h, f, ip, now)
+    } else {
+        slow_store::<TIMED, BYTES>(h, f, ip, now, value)
+    }
+}
+
+#[inline(always)]
+fn branch<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, m: &Micro, now: u64, taken: bool) -> Next {
+    let b = f.block;
+    if taken {
+        end::<TIMED>(h, f, now, u64::from(m.rs3));
+        h.statistics.mispredicted += u64::from(m.rd == 0);
+        h.follow(b, &b.taken, m.imm as u64)
+    } else {
+        end::<TIMED>(h, f, now, u64::from(m.rm));
+        h.statistics.mispredicted += u64::from(m.rd != 0);
+        h.follow(b, &b.next, b.end)
+    }
+}
+
+/// The functions of the codes that an operation does not name.
+#[allow(non_snake_case, reason = "they are called like their codes")]
+mod own {
+    use super::*;
+
+    pub fn Fetch<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+        if !TIMED || h.port.fetches(ip.micro().imm as u64) {
+            return next::<TIMED>(h, f, ip, now);
+        }
+        fetch(h, f, ip, now)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fetch(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+        let (m, b) = (ip.micro(), f.block);
+        let line = m.imm as u64;
+        let mut done = at::<true>(m, now);
+        if let Err(stop) = h.port.fetch_line(line, &mut done) {
+            let next = h.leave(b, ip.index(b), done, stop.into());
+            h.fetched = h.lines_before(line);
+            return next;
+        }
+        let now = now.wrapping_add(done - at::<true>(m, now));
+        if h.must_leave(f, now) {
+            let more = ip.after().micro().code == Code::Fetch;
+            let next = h.leave(b, ip.index(b), done, Halt::Bus);
+            h.fetched = if more { 1 } else { FETCHED };
+            return next;
+        }
+        next::<true>(h, f, ip, now)
+    }
+
+    pub fn End<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, _: Ip, now: u64) -> Next {
+        end::<TIMED>(h, f, now, 0);
+        h.follow(f.block, &f.block.next, f.block.end)
+    }
+
+    pub fn Leave<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+        stop::<TIMED>(h, f, ip, now, Halt::Deadline)
+    }
+
+    pub fn Rare<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, _: Ip, now: u64) -> Next {
+        end::<TIMED>(h, f, now, 0);
+        h.state.pc = f.block.end;
+        h.leave_for(Exit::Rare)
+    }
+
+    pub fn Constant<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+        let m = ip.micro();
+        h.set_x(m.rd, m.imm as u64);
+        next::<TIMED>(h, f, ip, now)
+    }
+
+    pub fn Jal<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+        let (m, b) = (ip.micro(), f.block);
+        h.set_x(m.rd, b.end);
+        end::<TIMED>(h, f, now, 0);
+        h.follow(b, &b.taken, m.imm as u64)
+    }
+
+    pub fn Jalr<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+        let m = ip.micro();
+        let target = h.x(m.rs1).wrapping_add(m.imm as u64) & !1;
+        h.set_x(m.rd, f.block.end);
+        end::<TIMED>(h, f, now, 0);
+        h.state.pc = target;
+        match h.blocks.find(target) {
+            Some(next) => next,
+            None => h.leave_for(Exit::Lookup),
+        }
+    }
+
+    pub fn Flw<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+        load::<TIMED, 4>(h, f, ip, now, |h, rd, value| h.set_f(rd, fp::box_s(value)))
+    }
+
+    pub fn Fld<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+        load::<TIMED, 8>(h, f, ip, now, Hart::set_f)
+    }
+
+    pub fn Fsw<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+        let value = h.f(ip.micro().rs2);
+        store::<TIMED, 4>(h, f, ip, now, value)
+    }
+
+    pub fn Fsd<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+        let value = h.f(ip.micro().rs2);
+        store::<TIMED, 8>(h, f, ip, now, value)
+    }
+
+    pub fn Mark<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+        let m = ip.micro();
+        // A mark takes no time, so that the block may have ended before it began.
+        if TIMED && at::<TIMED>(m, now) >= f.deadline {
+            return stop::<TIMED>(h, f, ip, now, Halt::Deadline);
+        }
+        end::<TIMED>(h, f, now, 0);
+        h.stand_after(f.block);
+        let bits = m.imm as u32;
+        let mark = Halt::Mark { code: bits & 31, call: bits >> 5 & 127, value: h.x(m.rs1) };
+        h.leave_for(Exit::Halt(mark))
+    }
+
+    pub fn Pause<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, _: Ip, now: u64) -> Next {
+        end::<TIMED>(h, f, now, 0);
+        h.stand_after(f.block);
+        h.leave_for(Exit::Halt(Halt::Pause))
+    }
+
+    /// There is no such code.
+    pub fn nothing(_: &mut Hart, _: &Frame<'_>, _: Ip, _: u64) -> Next {
+        unreachable!("a code without a function")
+    }
+}
+
+/// The function of each code, by its number; as long as a number goes, so that none need be checked.
+struct Table<const TIMED: bool>;
+
+macro_rules! declare_handlers {
+    ({ $($own:ident)* }
+     register { $($r:ident => $rf:path;)* } immediate { $($i:ident => $mf:path;)* }
+     branch { $($br:ident => $bf:path;)* } load { $($l:ident => $lt:ty;)* } store { $($st:ident => $stt:ty;)* }
+     amo_w { $($aw:ident => $awf:path;)* } amo_d { $($ad:ident => $adf:path;)* }
+     fp_binary { $($fb:ident => $fbf:path;)* } fp_fused { $($ff:ident => $fff:path;)* }
+     fp_unary { $($fu:ident => $fuf:path;)* } fp_min_max { $($fm:ident => $fmf:path;)* }
+     fp_sign { $($fs:ident => $fsf:path;)* } fp_compare { $($fc:ident => $fcf:path;)* }
+     fp_to_integer { $($fi:ident => $fif:path;)* } fp_from_integer { $($if:ident => $iff:path;)* }
+     fp_move_to_integer { $($fx:ident => $fxf:path;)* } fp_move_from_integer { $($xf:ident => $xff:path;)* }
+    ) => {
+        /// The functions of operations.
+        #[allow(non_snake_case, reason = "they are called like their codes")]
+        mod of {
+            use super::*;
+            /// A function that does something and goes on.
+            macro_rules! plain {
+                ($name:ident, $h:ident, $m:ident, $do:block) => {
+                    pub fn $name<const TIMED: bool>($h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+                        let $m = ip.micro();
+                        $do
+                        next::<TIMED>($h, f, ip, now)
+                    }
+                };
+            }
+            /// The same with a rounding mode, which may be none.
+            macro_rules! rounded {
+                ($name:ident, $h:ident, $m:ident, $rm:ident, $do:block) => {
+                    pub fn $name<const TIMED: bool>($h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+                        let $m = ip.micro();
+                        let Some($rm) = Rounding::select($m.rm, $h.state.frm) else {
+                            return stop::<TIMED>($h, f, ip, now, Halt::Illegal(0));
+                        };
+                        $do
+                        next::<TIMED>($h, f, ip, now)
+                    }
+                };
+            }
+            $(plain!($r, h, m, { h.set_x(m.rd, $rf(h.x(m.rs1), h.x(m.rs2))) });)*
+            $(plain!($i, h, m, { h.set_x(m.rd, $mf(h.x(m.rs1), m.imm as u64)) });)*
+            $(pub fn $br<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+                let m = ip.micro();
+                let taken = $bf(h.x(m.rs1), h.x(m.rs2));
+                branch::<TIMED>(h, f, m, now, taken)
+            })*
+            $(pub fn $l<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+                let put: Put = |h, rd, value| h.set_x(rd, extend!(value, $lt));
+                load::<TIMED, { size_of::<$lt>() }>(h, f, ip, now, put)
+            })*
+            $(pub fn $st<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+                let value = h.x(ip.micro().rs2);
+                store::<TIMED, { size_of::<$stt>() }>(h, f, ip, now, value)
+            })*
+            $(rounded!($fb, h, m, rm, {
+                let value = $fbf(h.f(m.rs1), h.f(m.rs2), rm, &mut h.state.flags);
+                h.set_f(m.rd, value);
+            });)*
+            $(rounded!($ff, h, m, rm, {
+                let value = $fff(h.f(m.rs1), h.f(m.rs2), h.f(m.rs3), rm, &mut h.state.flags);
+                h.set_f(m.rd, value);
+            });)*
+            $(rounded!($fu, h, m, rm, {
+                let value = $fuf(h.f(m.rs1), rm, &mut h.state.flags);
+                h.set_f(m.rd, value);
+            });)*
+            $(plain!($fm, h, m, {
+                let value = $fmf(h.f(m.rs1), h.f(m.rs2), &mut h.state.flags);
+                h.set_f(m.rd, value);
+            });)*
+            $(plain!($fs, h, m, { h.set_f(m.rd, $fsf(h.f(m.rs1), h.f(m.rs2))) });)*
+            $(plain!($fc, h, m, {
+                let value = $fcf(h.f(m.rs1), h.f(m.rs2), &mut h.state.flags);
+                h.set_x(m.rd, value);
+            });)*
+            $(rounded!($fi, h, m, rm, {
+                let value = $fif(h.f(m.rs1), rm, &mut h.state.flags);
+                h.set_x(m.rd, value);
+            });)*
+            $(rounded!($if, h, m, rm, {
+                let value = $iff(h.x(m.rs1), rm, &mut h.state.flags);
+                h.set_f(m.rd, value);
+            });)*
+            $(plain!($fx, h, m, { h.set_x(m.rd, $fxf(h.f(m.rs1))) });)*
+            $(plain!($xf, h, m, { h.set_f(m.rd, $xff(h.x(m.rs1))) });)*
+        }
+
+        impl<const TIMED: bool> Table<TIMED> {
+            const HANDLERS: &'static [Handler; 256] = &{
+                let mut table: [Handler; 256] = [own::nothing; 256];
+                $(table[Code::$own as usize] = own::$own::<TIMED>;)*
+                $(table[Code::$r as usize] = of::$r::<TIMED>;)*
+                $(table[Code::$i as usize] = of::$i::<TIMED>;)*
+                $(table[Code::$br as usize] = of::$br::<TIMED>;)*
+                $(table[Code::$l as usize] = of::$l::<TIMED>;)*
+                $(table[Code::$st as usize] = of::$st::<TIMED>;)*
+                $(table[Code::$fb as usize] = of::$fb::<TIMED>;)*
+                $(table[Code::$ff as usize] = of::$ff::<TIMED>;)*
+                $(table[Code::$fu as usize] = of::$fu::<TIMED>;)*
+                $(table[Code::$fm as usize] = of::$fm::<TIMED>;)*
+                $(table[Code::$fs as usize] = of::$fs::<TIMED>;)*
+                $(table[Code::$fc as usize] = of::$fc::<TIMED>;)*
+                $(table[Code::$fi as usize] = of::$fi::<TIMED>;)*
+                $(table[Code::$if as usize] = of::$if::<TIMED>;)*
+                $(table[Code::$fx as usize] = of::$fx::<TIMED>;)*
+                $(table[Code::$xf as usize] = of::$xf::<TIMED>;)*
+                table
+            };
+        }
+    };
+}
+
+for_each_op!(declare_handlers, Fetch End Leave Rare Constant Jal Jalr Flw Fld Fsw Fsd Mark Pause);
