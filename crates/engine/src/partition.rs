@@ -77,11 +77,11 @@ impl Outbox<'_> {
 pub trait Partition: Send {
     /// A lower bound on the time of the next thing it does, [`Time::NEVER`] when it waits for others.
     fn next(&self) -> Time;
-    /// A lower bound on the time of its first effect on another partition of group `to`, directly or
-    /// through others, if nothing reaches it from outside. `least`: the look-ahead from here to there.
-    fn reach(&self, to: Group, least: Time) -> Time {
-        let _ = to;
-        self.next() + least
+    /// Lower bounds on the times of its first effects on other partitions, by their group, directly or
+    /// through others, if nothing reaches it from outside. `least`: the look-aheads from here.
+    fn reach(&self, least: &[Time], reach: &mut [Time]) {
+        let next = self.next();
+        reach.iter_mut().zip(least).for_each(|(reach, &least)| *reach = next + least);
     }
     /// Does everything that is earlier than `out.limit()`, which shrinks as it sends.
     fn run(&mut self, out: &mut Outbox<'_>);
@@ -136,6 +136,8 @@ pub enum Ended {
 pub struct Engine {
     partitions: Vec<Box<dyn Partition>>,
     groups: Vec<Group>,
+    /// The partitions of each group.
+    members: Vec<Vec<usize>>,
     lookahead: Lookahead,
     /// Lower bound of each partition's next action.
     next: Vec<Time>,
@@ -144,6 +146,8 @@ pub struct Engine {
     /// How far each has run.
     limits: Vec<Time>,
     messages: Vec<Message>,
+    /// Who has just received something.
+    received: Vec<usize>,
 }
 
 /// The two earliest reaches to a group, so that each partition can look at all but its own.
@@ -163,11 +167,13 @@ impl Engine {
         Engine {
             partitions: vec![],
             groups: vec![],
+            members: vec![vec![]; lookahead.direct.len()],
             lookahead,
             next: vec![],
             reaches: vec![],
             limits: vec![],
             messages: vec![],
+            received: vec![],
         }
     }
 
@@ -180,6 +186,7 @@ impl Engine {
         self.reaches.extend(std::iter::repeat_n(Time::NEVER, self.lookahead.direct.len()));
         self.partitions.push(partition);
         self.groups.push(group);
+        self.members[group].push(id);
         self.note_reach(id);
         id as PartitionId
     }
@@ -210,10 +217,8 @@ impl Engine {
             // A group goes as far as what the one before it has just done allows.
             for group in 0..self.lookahead.direct.len() {
                 let earliest = self.earliest(group);
-                for p in 0..self.partitions.len() {
-                    if self.groups[p] != group || self.next[p] == Time::NEVER {
-                        continue;
-                    }
+                for i in 0..self.members[group].len() {
+                    let p = self.members[group][i];
                     let reach = if earliest.who == p { earliest.second } else { earliest.first };
                     let limit = reach.min(stop).min(now + ROUND_MAX);
                     if self.next[p] >= limit {
@@ -247,11 +252,8 @@ impl Engine {
 
     /// Remembers whom partition `p` can reach, and when.
     fn note_reach(&mut self, p: usize) {
-        let groups = self.lookahead.direct.len();
         let least = &self.lookahead.least[self.groups[p]];
-        for (to, reach) in self.reaches[p * groups..][..groups].iter_mut().enumerate() {
-            *reach = self.partitions[p].reach(to, least[to]);
-        }
+        self.partitions[p].reach(least, &mut self.reaches[p * least.len()..][..least.len()]);
     }
 
     fn advance(&mut self, p: usize, limit: Time) {
@@ -276,9 +278,12 @@ impl Engine {
             assert!(time >= limit, "an event for {time} comes late: partition {to} has run to {limit}");
             self.next[to] = self.next[to].min(time);
             self.partitions[to].receive(m.event, m.packet);
-            self.note_reach(to);
+            self.received.push(to);
         }
         self.messages = messages;
+        while let Some(to) = self.received.pop() {
+            self.note_reach(to);
+        }
     }
 }
 

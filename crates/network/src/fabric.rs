@@ -1,6 +1,6 @@
 //! The fabric: all routers of a network, as one partition of the engine.
 
-use chasqui_engine::{Class, Event, EventQueue, Group, Outbox, Packet, Partition, PartitionId, Port, Time};
+use chasqui_engine::{Class, Event, EventQueue, Outbox, Packet, Partition, PartitionId, Port, Time};
 
 use crate::node_port::{NodePort, Uplink};
 use crate::router::{Departure, Held, Router, Work};
@@ -316,7 +316,7 @@ impl Partition for Fabric {
         self.queue.next_time()
     }
 
-    fn reach(&self, _: Group, _: Time) -> Time {
+    fn reach(&self, _: &[Time], reach: &mut [Time]) {
         let latency = self.link.latency();
         let mut first = Time::NEVER;
         for event in self.queue.iter() {
@@ -325,7 +325,7 @@ impl Partition for Fabric {
                 first = first.min(event.time + self.delay(event));
             }
         }
-        first
+        reach.fill(first);
     }
 
     fn run(&mut self, out: &mut Outbox<'_>) {

@@ -6,7 +6,7 @@
 //! [`Context`]. Machines are built from NIs; the node knows none of them.
 
 use chasqui_abi::NiIdentification;
-use chasqui_engine::{Event, Group, Outbox, Packet, Payload, Time};
+use chasqui_engine::{Event, Outbox, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, FlatMemory, Incoherence, Port};
 use chasqui_record::Recorder;
 
@@ -190,11 +190,11 @@ pub trait NetworkInterface: Send {
         let _ = event;
         true
     }
-    /// From `cause`: the least time to the first effect of the NI on another partition of group `to`,
+    /// From `cause`: the least times to the first effects of the NI on other partitions, by their group,
     /// directly or through others, if nothing comes from outside before. What the processor may do when it
     /// sees what the cause has changed counts too. The longer, the faster the simulation; too long is a
     /// bug that the engine finds.
-    fn output_latency(&self, cause: Cause<'_>, to: Group) -> Time;
+    fn output_latency(&self, cause: Cause<'_>) -> &[Time];
     /// From an event that another partition sends: the least time to anything that the processor can
     /// notice of it: another value in a register, a bus transaction.
     fn input_latency(&self) -> Time;

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::collections::VecDeque;
 
-use chasqui_engine::{Class, Event, EventQueue, Group, Outbox, Packet, Partition, Payload, Port, Time};
+use chasqui_engine::{Class, Event, EventQueue, Outbox, Packet, Partition, Payload, Port, Time};
 use chasqui_hart::{Halt, Hart};
 use chasqui_linux::{Access, Process};
 use chasqui_memory::{Bus, FlatMemory, Slot};
@@ -314,7 +314,8 @@ impl Node {
         let before = Time(alone.0.saturating_sub(self.transaction_max.0));
         let p = &mut self.processor;
         p.rise();
-        let (soft, hard) = (p.hart.cycle_at(soft), p.hart.cycle_at(hard));
+        let end = p.hart.cycle_at(soft);
+        let (soft, hard) = (end, if hard == soft { end } else { p.hart.cycle_at(hard) });
         loop {
             let halt = p.hart.run_with_bus(&mut self.bus, before, self.dram_bytes, soft, hard);
             p.spin.check(&mut p.hart);
@@ -369,12 +370,18 @@ impl Partition for Node {
         self.next_event().min(self.processor.ready_at())
     }
 
-    fn reach(&self, to: Group, _: Time) -> Time {
-        let access = self.ni.output_latency(Cause::Access, to);
+    fn reach(&self, _: &[Time], reach: &mut [Time]) {
         let hart = self.processor.ready_at() + self.store_latency;
         let bus = self.slow.iter().map(|e| e.time + self.delay(e.payload.into()));
-        let ni = self.prompt.iter().map(|e| e.time + self.ni.output_latency(self.cause(e), to));
-        ni.fold(bus.fold(hart, Time::min) + access, Time::min)
+        let access = bus.fold(hart, Time::min);
+        let latencies = self.ni.output_latency(Cause::Access);
+        reach.iter_mut().zip(latencies).for_each(|(reach, &latency)| *reach = access + latency);
+        for event in self.prompt.iter() {
+            let latencies = self.ni.output_latency(self.cause(event));
+            for (reach, &latency) in reach.iter_mut().zip(latencies) {
+                *reach = (*reach).min(event.time + latency);
+            }
+        }
     }
 
     fn run(&mut self, out: &mut Outbox<'_>) {

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use chasqui_abi::{Envelope, NiIdentification};
-use chasqui_engine::{Class, Event, Group, Packet, Payload, Port, Time};
+use chasqui_engine::{Class, Event, Packet, Payload, Port, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
 use chasqui_record::{MessageId, Stage};
@@ -25,6 +25,8 @@ pub(crate) struct LoggpNi {
     overhead_receive: Time,
     gap: Time,
     gap_per_byte: Time,
+    /// To other nodes, which are all there is.
+    output_latency: [Time; 1],
     port: Port,
     /// The next message may be injected.
     send_free: Time,
@@ -49,6 +51,7 @@ impl LoggpNi {
             overhead_receive: Time(loggp.overhead_receive.ps()),
             gap: Time(loggp.gap.ps()),
             gap_per_byte: Time(loggp.gap_per_byte.ps()),
+            output_latency: [Time(loggp.overhead_send.ps() + loggp.latency.ps())],
             port: Port::new(port),
             send_free: Time::ZERO,
             receive_free: Time::ZERO,
@@ -198,8 +201,8 @@ impl NetworkInterface for LoggpNi {
         None
     }
 
-    fn output_latency(&self, _: Cause<'_>, _: Group) -> Time {
-        self.overhead_send + self.latency
+    fn output_latency(&self, _: Cause<'_>) -> &[Time] {
+        &self.output_latency
     }
 
     fn input_latency(&self) -> Time {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use chasqui_abi::NiIdentification;
 use chasqui_config::{Frequency, Quantity, Resolved, Scalar};
-use chasqui_engine::{Engine, Event, Group, Lookahead, Packet, Payload, Time};
+use chasqui_engine::{Engine, Event, Lookahead, Packet, Payload, Time};
 use chasqui_hart::testing::encode::encode;
 use chasqui_hart::{Insn, Op};
 use chasqui_linux::space::{Backing, Placement, Protection};
@@ -163,8 +163,8 @@ impl NetworkInterface for TestNi {
         what == ANSWER || !matches!(self.schedule[what as usize].1, Action::Nothing)
     }
 
-    fn output_latency(&self, _: Cause<'_>, _: Group) -> Time {
-        Time(1_000)
+    fn output_latency(&self, _: Cause<'_>) -> &[Time] {
+        &[Time(1_000)]
     }
 
     fn input_latency(&self) -> Time {

@@ -13,14 +13,14 @@ mod transmit;
 use std::collections::VecDeque;
 
 use chasqui_abi::NiIdentification;
-use chasqui_engine::{Clock, Event, Group, Packet, Payload, Time};
+use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_network::{NodeEvent, NodePort};
 use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
 use chasqui_record::{MessageId, Stage};
 
 use crate::parameters::{Basic, Coherence, Dma, Mpi};
-use crate::{FABRIC, parameters, registers};
+use crate::{FABRIC, NODES, parameters, registers};
 use dma::DmaEngine;
 use receive::Receiver;
 use table::DestinationTable;
@@ -208,28 +208,44 @@ fn stamp(c: &mut Context<'_, '_>, message: Option<(u16, u32)>, stage: Stage, at:
     }
 }
 
-/// Least times from what happens at the NES to its first effect elsewhere.
+/// Least times from something that happens at the NES to its first effects elsewhere, by group.
+type Delay = [Time; 2];
+
+/// These times, by what happens.
 struct Delays {
-    /// From a store that starts a message on its way.
-    store: Time,
-    /// From a store that makes room for a packet that waits, or from the arrival of a packet, to its
-    /// leaving the receive buffer.
-    release: Time,
-    /// From the moment a packet may leave the receive buffer.
-    finish: Time,
-    /// From anything else.
-    other: Time,
+    /// A store starts a message on its way.
+    store: Delay,
+    /// A store makes room for a packet that waits, or a packet arrives: it leaves the receive buffer.
+    release: Delay,
+    /// Either.
+    any_store: Delay,
+    /// A packet may leave the receive buffer.
+    finish: Delay,
+    /// Anything else.
+    other: Delay,
 }
 
 impl Delays {
-    /// `packet` and `credit`: from the start of a packet, or the return of a credit.
-    fn new(clock: Clock, nes: &parameters::Nes, packet: Time, credit: Time) -> Delays {
-        let release = clock.edge(nes.receive.cycles()) + credit;
+    fn new(plan: &NesPlan) -> Delays {
+        let (link, nes) = (plan.port.link(), &plan.nes);
+        let hop = link.latency();
+        // What another node notices first: a packet's head, or room in the first router's buffer when a
+        // credit has let a packet leave it.
+        let room = hop + link.serialization(nes.packet_overhead.bytes() as u32) + hop;
+        let mut packet = [Time::NEVER; 2];
+        (packet[FABRIC], packet[NODES]) = (plan.first_hop, plan.first_hop + hop);
+        let mut credit = [Time::NEVER; 2];
+        (credit[FABRIC], credit[NODES]) = (hop, room);
+        let after = |cycles, delay: Delay| delay.map(|d| plan.clock.edge(cycles) + d);
+        let either = |a: Delay, b: Delay| std::array::from_fn(|to| a[to].min(b[to]));
+        let store = after(nes.transmit.cycles() + 1, packet);
+        let release = after(nes.receive.cycles(), credit);
         Delays {
-            store: clock.edge(nes.transmit.cycles() + 1) + packet,
+            store,
             release,
-            finish: packet.min(credit),
-            other: packet.min(release),
+            any_store: either(store, release),
+            finish: either(packet, credit),
+            other: either(packet, release),
         }
     }
 }
@@ -237,10 +253,7 @@ impl Delays {
 /// The NES of a site.
 pub(crate) struct Nes {
     shared: Shared,
-    to_fabric: Delays,
-    /// What another node notices first: a packet's head, or room in the first router's buffer when a
-    /// credit has let a packet leave it.
-    to_node: Delays,
+    delays: Delays,
     transmitter: Transmitter,
     receiver: Receiver,
     dma: DmaEngine,
@@ -258,12 +271,8 @@ impl Nes {
             slots: plan.dma.requests as u32,
             slot_bytes: dma::REQUEST,
         };
-        let (link, overhead) = (plan.port.link(), plan.nes.packet_overhead.bytes() as u32);
-        let hop = link.latency();
-        let room = hop + link.serialization(overhead) + hop;
         Nes {
-            to_fabric: Delays::new(plan.clock, &plan.nes, plan.first_hop, hop),
-            to_node: Delays::new(plan.clock, &plan.nes, plan.first_hop + hop, room),
+            delays: Delays::new(&plan),
             memory: plan.memory_base..requests.base + requests.bytes(),
             eager_bytes: plan.mpi.eager.bytes(),
             transmitter: Transmitter::new(transmit),
@@ -408,18 +417,18 @@ impl NetworkInterface for Nes {
         matches!(event.payload.into(), NodeEvent::Credit { .. }) && self.dma.waits_to_notify()
     }
 
-    fn output_latency(&self, cause: Cause<'_>, to: Group) -> Time {
-        let delays = if to == FABRIC { &self.to_fabric } else { &self.to_node };
+    fn output_latency(&self, cause: Cause<'_>) -> &[Time] {
+        let delays = &self.delays;
         match cause {
-            Cause::Access if self.receiver.is_full() => delays.store.min(delays.release),
-            Cause::Access => delays.store,
-            Cause::Event(event) if self.receiver.may_finish(event.into()) => delays.finish,
-            Cause::Bus(request) if Owner::of(request.tag) == Owner::DmaWrite => delays.finish,
-            Cause::Event(event) if NesEvent::from(event) == NesEvent::Landed => delays.release,
+            Cause::Access if self.receiver.is_full() => &delays.any_store,
+            Cause::Access => &delays.store,
+            Cause::Event(event) if self.receiver.may_finish(event.into()) => &delays.finish,
+            Cause::Bus(request) if Owner::of(request.tag) == Owner::DmaWrite => &delays.finish,
+            Cause::Event(event) if NesEvent::from(event) == NesEvent::Landed => &delays.release,
             Cause::Network(event) if matches!(event.payload.into(), NodeEvent::Packet { .. }) => {
-                delays.release
+                &delays.release
             }
-            Cause::Event(_) | Cause::Network(_) | Cause::Bus(_) => delays.other,
+            Cause::Event(_) | Cause::Network(_) | Cause::Bus(_) => &delays.other,
         }
     }
 
