@@ -107,13 +107,10 @@ pub(crate) struct Micro {
 
 const _: () = assert!(size_of::<Micro>() == 16);
 
-/// What of a block's instructions is counted.
+/// What of blocks' instructions is counted: three numbers in one word, so that a block is counted by one
+/// addition. They have room for [`Counts::BLOCKS_MAX`] blocks.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
-    pub instructions: u8,
-    pub loads: u8,
-    pub stores: u8,
-}
+pub(crate) struct Counts(u64);
 
 /// What of an entry is needed only where a block is left in its midst.
 #[derive(Clone, Copy, Debug)]
@@ -186,20 +183,43 @@ pub(crate) struct Cut {
 }
 
 impl Counts {
-    fn add(&mut self, code: Code) {
+    const BITS: u32 = 21;
+    const INSTRUCTION: u64 = 1;
+    const LOAD: u64 = 1 << Counts::BITS;
+    const STORE: u64 = 1 << (2 * Counts::BITS);
+    /// So many blocks can be added up.
+    pub const BLOCKS_MAX: u32 = (1 << Counts::BITS) / (MAX_LENGTH as u32 + 8);
+
+    fn add_code(&mut self, code: Code) {
         use Code::*;
-        match code {
-            Fetch | End | Leave | Rare | Mark => {}
-            Lb | Lh | Lw | Ld | Lbu | Lhu | Lwu | Flw | Fld => {
-                self.instructions += 1;
-                self.loads += 1;
-            }
-            Sb | Sh | Sw | Sd | Fsw | Fsd => {
-                self.instructions += 1;
-                self.stores += 1;
-            }
-            _ => self.instructions += 1,
-        }
+        self.0 += match code {
+            Fetch | End | Leave | Rare | Mark => 0,
+            Lb | Lh | Lw | Ld | Lbu | Lhu | Lwu | Flw | Fld => Counts::INSTRUCTION + Counts::LOAD,
+            Sb | Sh | Sw | Sd | Fsw | Fsd => Counts::INSTRUCTION + Counts::STORE,
+            _ => Counts::INSTRUCTION,
+        };
+    }
+
+    /// Adds those of a block.
+    #[inline(always)]
+    pub fn add(&mut self, other: Counts) {
+        self.0 += other.0;
+    }
+
+    fn field(self, number: u32) -> u64 {
+        self.0 >> (number * Counts::BITS) & ((1 << Counts::BITS) - 1)
+    }
+
+    pub fn instructions(self) -> u64 {
+        self.field(0)
+    }
+
+    pub fn loads(self) -> u64 {
+        self.field(1)
+    }
+
+    pub fn stores(self) -> u64 {
+        self.field(2)
     }
 }
 
@@ -277,7 +297,7 @@ impl Builder<'_> {
     fn finish(mut self) -> Block {
         let mut counts = Counts::default();
         for (micro, place) in self.micros.iter().zip(&mut self.places).rev() {
-            counts.add(micro.code);
+            counts.add_code(micro.code);
             place.rest = counts;
         }
         Block {

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use chasqui_engine::Time;
 use chasqui_memory::Bus;
 
-use crate::block::Block;
+use crate::block::{Block, Counts};
 use crate::blocks::Resume;
 use crate::hart::{Halt, Hart};
 use crate::threaded::{self, Frame};
@@ -47,13 +47,14 @@ impl Hart {
             }
         }
         loop {
-            if self.cycle >= soft {
+            let timed = self.port.is_timed();
+            if self.cycle >= soft || !timed && self.statistics.instructions >= self.untimed_last {
                 return Halt::Deadline;
             }
             let Some((block, index)) = self.resume().or_else(|| Some((self.block()?, 0))) else {
                 return self.step().unwrap_or(Halt::Deadline);
             };
-            let exit = if self.port.is_timed() {
+            let exit = if timed {
                 self.run_blocks::<true>(block, index, soft, deadline)
             } else {
                 self.run_blocks::<false>(block, index, soft, deadline)
@@ -80,26 +81,32 @@ impl Hart {
     ) -> Exit {
         // SAFETY: blocks live until the next run.
         let mut frame = Frame { block: unsafe { &*block }, view: self.port.view(), deadline };
-        loop {
+        let mut executed = Counts::default();
+        let mut blocks = 0;
+        let exit = loop {
             let b = frame.block;
+            executed.add(if index == 0 { b.counts } else { b.places[index].rest });
             let next = if TIMED && self.cycle + b.cycles > deadline {
                 self.execute_short(&frame, index)
-            } else if TIMED || self.statistics.instructions < self.untimed_last {
-                self.execute::<TIMED>(&frame, index)
             } else {
-                self.state.pc = b.address(index);
-                return Exit::Halt(Halt::Deadline);
+                self.execute::<TIMED>(&frame, index)
             };
             if next.is_null() {
-                return self.exit;
+                break self.exit;
             }
-            if self.cycle >= soft {
+            blocks += 1;
+            if self.cycle >= soft || blocks == Counts::BLOCKS_MAX {
                 self.stand_before(next);
-                return Exit::Halt(Halt::Deadline);
+                break Exit::Lookup;
             }
             // SAFETY: as above.
             (frame.block, index) = (unsafe { &*next }, 0);
-        }
+        };
+        let s = &mut self.statistics;
+        s.instructions = s.instructions.wrapping_add(executed.instructions());
+        s.loads = s.loads.wrapping_add(executed.loads());
+        s.stores = s.stores.wrapping_add(executed.stores());
+        exit
     }
 
     /// [`Hart::run`] while the hart has `bus` for itself: see [`Port::lend_bus`].
@@ -172,10 +179,6 @@ impl Hart {
     #[inline(always)]
     fn execute<const TIMED: bool>(&mut self, frame: &Frame<'_>, index: usize) -> Next {
         let b = frame.block;
-        let counts = if index == 0 { b.counts } else { b.places[index].rest };
-        self.statistics.instructions += u64::from(counts.instructions);
-        self.statistics.loads += u64::from(counts.loads);
-        self.statistics.stores += u64::from(counts.stores);
         // When the block would have begun.
         let now = if TIMED { self.cycle.wrapping_sub(b.start(index)) } else { self.cycle };
         threaded::enter::<TIMED>(self, frame, index, now)
@@ -191,10 +194,11 @@ impl Hart {
     /// Leaves `b` at entry `index`, whose instruction is not executed, at cycle `at`.
     #[cold]
     pub(crate) fn leave(&mut self, b: &Block, index: usize, at: u64, halt: Halt) -> Next {
-        let rest = b.places[index].rest;
-        self.statistics.instructions -= u64::from(rest.instructions);
-        self.statistics.loads -= u64::from(rest.loads);
-        self.statistics.stores -= u64::from(rest.stores);
+        // `run_blocks` counts the whole block.
+        let (rest, s) = (b.places[index].rest, &mut self.statistics);
+        s.instructions = s.instructions.wrapping_sub(rest.instructions());
+        s.loads = s.loads.wrapping_sub(rest.loads());
+        s.stores = s.stores.wrapping_sub(rest.stores());
         self.state.pc = b.address(index);
         self.blocks.resume = Some(Resume { block: b, index, pc: self.state.pc });
         self.cycle = at;
