@@ -12,7 +12,7 @@ use chasqui_memory::Bus;
 use crate::block::{Block, Counts};
 use crate::blocks::Resume;
 use crate::hart::{Halt, Hart};
-use crate::threaded::{self, Frame};
+use crate::threaded::{self, CHAIN_MAX, Frame};
 
 /// Instructions that one run executes in a call that takes no time: a matter of a millisecond.
 const UNTIMED_RUN: u64 = 1 << 16;
@@ -80,32 +80,34 @@ impl Hart {
         deadline: u64,
     ) -> Exit {
         // SAFETY: blocks live until the next run.
-        let mut frame = Frame { block: unsafe { &*block }, view: self.port.view(), deadline };
-        let mut executed = Counts::default();
-        let mut blocks = 0;
+        let block = unsafe { &*block };
+        let (view, executed) = (self.port.view(), Counts::default());
+        let mut f = Frame { block, view, soft, deadline, executed, left: 0 };
+        let mut chains = 0;
         let exit = loop {
-            let b = frame.block;
-            executed.add(if index == 0 { b.counts } else { b.places[index].rest });
+            let b = f.block;
+            f.executed.add(if index == 0 { b.counts } else { b.places[index].rest });
+            f.left = CHAIN_MAX;
             let next = if TIMED && self.cycle + b.cycles > deadline {
-                self.execute_short(&frame, index)
+                self.execute_short(&mut f, index)
             } else {
-                self.execute::<TIMED>(&frame, index)
+                self.execute::<TIMED>(&mut f, index)
             };
             if next.is_null() {
                 break self.exit;
             }
-            blocks += 1;
-            if self.cycle >= soft || blocks == Counts::BLOCKS_MAX {
+            chains += 1;
+            if self.cycle >= soft || chains == Counts::BLOCKS_MAX / (CHAIN_MAX + 1) {
                 self.stand_before(next);
                 break Exit::Lookup;
             }
             // SAFETY: as above.
-            (frame.block, index) = (unsafe { &*next }, 0);
+            (f.block, index) = (unsafe { &*next }, 0);
         };
         let s = &mut self.statistics;
-        s.instructions = s.instructions.wrapping_add(executed.instructions());
-        s.loads = s.loads.wrapping_add(executed.loads());
-        s.stores = s.stores.wrapping_add(executed.stores());
+        s.instructions = s.instructions.wrapping_add(f.executed.instructions());
+        s.loads = s.loads.wrapping_add(f.executed.loads());
+        s.stores = s.stores.wrapping_add(f.executed.stores());
         exit
     }
 
@@ -164,7 +166,7 @@ impl Hart {
 
     /// Runs the part of the block from entry `index` on that starts before the deadline.
     #[cold]
-    fn execute_short(&mut self, frame: &Frame<'_>, index: usize) -> Next {
+    fn execute_short(&mut self, frame: &mut Frame<'_>, index: usize) -> Next {
         debug_assert!(self.cycle < frame.deadline);
         let b = frame.block;
         let cut = b.cut(frame.deadline - self.cycle + b.start(index));
@@ -177,7 +179,7 @@ impl Hart {
 
     /// Runs the block from entry `index` on.
     #[inline(always)]
-    fn execute<const TIMED: bool>(&mut self, frame: &Frame<'_>, index: usize) -> Next {
+    fn execute<const TIMED: bool>(&mut self, frame: &mut Frame<'_>, index: usize) -> Next {
         let b = frame.block;
         // When the block would have begun.
         let now = if TIMED { self.cycle.wrapping_sub(b.start(index)) } else { self.cycle };
@@ -246,25 +248,20 @@ impl Hart {
         unsafe { *self.state.f.get_unchecked_mut(usize::from(r)) = value }
     }
 
-    /// The block at `target`, remembered in `link`.
-    #[inline(always)]
-    pub(crate) fn follow(&mut self, from: &Block, link: &Cell<Next>, target: u64) -> Next {
-        let next = link.get();
-        if next.is_null() { self.link(from, link, target) } else { next }
-    }
-
     /// The next instruction is the first after `b`.
     pub(crate) fn stand_after(&mut self, b: &Block) {
         self.state.pc = b.end;
-        let next = self.follow(b, &b.next, b.end);
+        let known = b.next.get();
+        let next = if known.is_null() { self.link(b, &b.next, b.end) } else { known };
         if !next.is_null() {
             self.stand_before(next);
         }
     }
 
+    /// The block at `target`, to be remembered in `link` of the block `from`.
     #[cold]
     #[inline(never)]
-    fn link(&mut self, from: &Block, link: &Cell<Next>, target: u64) -> Next {
+    pub(crate) fn link(&mut self, from: &Block, link: &Cell<Next>, target: u64) -> Next {
         self.state.pc = target;
         match self.block() {
             Some(next) => {

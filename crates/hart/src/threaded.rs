@@ -3,26 +3,37 @@
 //!
 //! These calls are the last thing that a function does and all have the same parameters, so that the
 //! compiler makes them jumps: each function has an indirect jump of its own, which the host predicts by what
-//! came before, and what they pass on stays in registers. Should they remain calls, a block takes a stack
-//! frame for each of its entries, of which there are few. What takes long is apart and marked cold, so that
-//! the rest needs no stack.
+//! came before, and what they pass on stays in registers. Should they remain calls, each entry takes a stack
+//! frame until the chain returns, after [`CHAIN_MAX`] blocks at the latest. What takes long is apart and marked
+//! cold, so that the rest needs no stack.
+
+use std::cell::Cell;
 
 use chasqui_memory::{FastView, Stop};
 
-use crate::block::{Block, Code, Micro};
+use crate::block::{Block, Code, Counts, Micro};
 use crate::for_each_op;
 use crate::fp::{self, Rounding};
 use crate::hart::{FETCHED, Halt, Hart};
 use crate::run::{Exit, Next};
 use crate::step::extend;
 
-/// What is the same for all entries of a block.
+/// What the functions share.
 pub(crate) struct Frame<'a> {
     pub block: &'a Block,
     pub view: FastView,
+    /// No block need be begun at this cycle or later.
+    pub soft: u64,
     /// No instruction may start at this cycle or later.
     pub deadline: u64,
+    /// What the blocks had that were begun.
+    pub executed: Counts,
+    /// So many more may be begun without a return.
+    pub left: u32,
 }
+
+/// Blocks that may follow each other without a return: few enough for the stack, were there no jumps.
+pub(crate) const CHAIN_MAX: u32 = 128;
 
 /// A place in a block: never past its last entry, which leaves it.
 #[derive(Clone, Copy)]
@@ -51,11 +62,11 @@ impl Ip {
 
 /// Executes the entry at `ip` and those after it. `now`: the cycle at which the block would have begun, were
 /// all accesses hits.
-type Handler = fn(&mut Hart, &Frame<'_>, Ip, u64) -> Next;
+type Handler = fn(&mut Hart, &mut Frame<'_>, Ip, u64) -> Next;
 
 /// Executes the block of `f` from entry `index` on.
 #[inline(always)]
-pub(crate) fn enter<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, index: usize, now: u64) -> Next {
+pub(crate) fn enter<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, index: usize, now: u64) -> Next {
     debug_assert!(index < f.block.places.len());
     // SAFETY: `index` is an entry's.
     let ip = Ip(unsafe { f.block.first().add(index) });
@@ -63,7 +74,7 @@ pub(crate) fn enter<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, index: usize
 }
 
 #[inline(always)]
-fn next<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+fn next<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
     let ip = ip.after();
     Table::<TIMED>::HANDLERS[ip.micro().code as usize](h, f, ip, now)
 }
@@ -82,7 +93,7 @@ fn end<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, now: u64, extra: u64) {
 
 /// Leaves at this entry.
 #[cold]
-fn stop<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64, halt: Halt) -> Next {
+fn stop<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64, halt: Halt) -> Next {
     h.leave(f.block, ip.index(f.block), at::<TIMED>(ip.micro(), now), halt)
 }
 
@@ -93,7 +104,7 @@ fn wait<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, at: u64, stop: S
 }
 
 /// Goes on after an access that took until cycle `done` instead of no time.
-fn took<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64, done: u64) -> Next {
+fn took<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64, done: u64) -> Next {
     let now = now.wrapping_add(done - at::<TIMED>(ip.micro(), now));
     if TIMED && h.must_leave(f, now) {
         let next_at = at::<TIMED>(ip.after().micro(), now);
@@ -113,7 +124,7 @@ type Put = fn(&mut Hart, u8, u64);
 #[inline(never)]
 fn slow_load<const TIMED: bool, const BYTES: usize>(
     h: &mut Hart,
-    f: &Frame<'_>,
+    f: &mut Frame<'_>,
     ip: Ip,
     now: u64,
     put: Put,
@@ -133,7 +144,7 @@ fn slow_load<const TIMED: bool, const BYTES: usize>(
 #[inline(always)]
 fn load<const TIMED: bool, const BYTES: usize>(
     h: &mut Hart,
-    f: &Frame<'_>,
+    f: &mut Frame<'_>,
     ip: Ip,
     now: u64,
     put: Put,
@@ -155,7 +166,7 @@ fn load<const TIMED: bool, const BYTES: usize>(
 #[inline(never)]
 fn slow_store<const TIMED: bool, const BYTES: usize>(
     h: &mut Hart,
-    f: &Frame<'_>,
+    f: &mut Frame<'_>,
     ip: Ip,
     now: u64,
     value: u64,
@@ -172,7 +183,7 @@ fn slow_store<const TIMED: bool, const BYTES: usize>(
 #[inline(always)]
 fn store<const TIMED: bool, const BYTES: usize>(
     h: &mut Hart,
-    f: &Frame<'_>,
+    f: &mut Frame<'_>,
     ip: Ip,
     now: u64,
     value: u64,
@@ -187,17 +198,36 @@ fn store<const TIMED: bool, const BYTES: usize>(
     }
 }
 
+/// Goes on with the block at `target`, which `link` remembers, or returns it.
 #[inline(always)]
-fn branch<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, m: &Micro, now: u64, taken: bool) -> Next {
+fn follow<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, link: &Cell<Next>, target: u64) -> Next {
+    let to = link.get();
+    if to.is_null() {
+        return h.link(f.block, link, target);
+    }
+    // SAFETY: blocks live until the next run.
+    let block = unsafe { &*to };
+    let late = TIMED && (h.cycle >= f.soft || h.cycle + block.cycles > f.deadline);
+    if late || f.left == 0 {
+        return to;
+    }
+    f.left -= 1;
+    f.block = block;
+    f.executed.add(block.counts);
+    enter::<TIMED>(h, f, 0, h.cycle)
+}
+
+#[inline(always)]
+fn branch<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, m: &Micro, now: u64, taken: bool) -> Next {
     let b = f.block;
     if taken {
         end::<TIMED>(h, f, now, u64::from(m.rs3));
         h.statistics.mispredicted += u64::from(m.rd == 0);
-        h.follow(b, &b.taken, m.imm as u64)
+        follow::<TIMED>(h, f, &b.taken, m.imm as u64)
     } else {
         end::<TIMED>(h, f, now, u64::from(m.rm));
         h.statistics.mispredicted += u64::from(m.rd != 0);
-        h.follow(b, &b.next, b.end)
+        follow::<TIMED>(h, f, &b.next, b.end)
     }
 }
 
@@ -206,7 +236,7 @@ fn branch<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, m: &Micro, now: u64, t
 mod own {
     use super::*;
 
-    pub fn Fetch<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+    pub fn Fetch<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
         if !TIMED || h.port.fetches(ip.micro().imm as u64) {
             return next::<TIMED>(h, f, ip, now);
         }
@@ -215,7 +245,7 @@ mod own {
 
     #[cold]
     #[inline(never)]
-    fn fetch(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+    fn fetch(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
         let (m, b) = (ip.micro(), f.block);
         let line = m.imm as u64;
         let mut done = at::<true>(m, now);
@@ -234,35 +264,35 @@ mod own {
         next::<true>(h, f, ip, now)
     }
 
-    pub fn End<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, _: Ip, now: u64) -> Next {
+    pub fn End<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, _: Ip, now: u64) -> Next {
         end::<TIMED>(h, f, now, 0);
-        h.follow(f.block, &f.block.next, f.block.end)
+        follow::<TIMED>(h, f, &f.block.next, f.block.end)
     }
 
-    pub fn Leave<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+    pub fn Leave<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
         stop::<TIMED>(h, f, ip, now, Halt::Deadline)
     }
 
-    pub fn Rare<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, _: Ip, now: u64) -> Next {
+    pub fn Rare<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, _: Ip, now: u64) -> Next {
         end::<TIMED>(h, f, now, 0);
         h.state.pc = f.block.end;
         h.leave_for(Exit::Rare)
     }
 
-    pub fn Constant<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+    pub fn Constant<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
         let m = ip.micro();
         h.set_x(m.rd, m.imm as u64);
         next::<TIMED>(h, f, ip, now)
     }
 
-    pub fn Jal<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+    pub fn Jal<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
         let (m, b) = (ip.micro(), f.block);
         h.set_x(m.rd, b.end);
         end::<TIMED>(h, f, now, 0);
-        h.follow(b, &b.taken, m.imm as u64)
+        follow::<TIMED>(h, f, &b.taken, m.imm as u64)
     }
 
-    pub fn Jalr<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+    pub fn Jalr<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
         let m = ip.micro();
         let target = h.x(m.rs1).wrapping_add(m.imm as u64) & !1;
         h.set_x(m.rd, f.block.end);
@@ -274,25 +304,25 @@ mod own {
         }
     }
 
-    pub fn Flw<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+    pub fn Flw<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
         load::<TIMED, 4>(h, f, ip, now, |h, rd, value| h.set_f(rd, fp::box_s(value)))
     }
 
-    pub fn Fld<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+    pub fn Fld<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
         load::<TIMED, 8>(h, f, ip, now, Hart::set_f)
     }
 
-    pub fn Fsw<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+    pub fn Fsw<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
         let value = h.f(ip.micro().rs2);
         store::<TIMED, 4>(h, f, ip, now, value)
     }
 
-    pub fn Fsd<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+    pub fn Fsd<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
         let value = h.f(ip.micro().rs2);
         store::<TIMED, 8>(h, f, ip, now, value)
     }
 
-    pub fn Mark<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+    pub fn Mark<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
         let m = ip.micro();
         // A mark takes no time, so that the block may have ended before it began.
         if TIMED && at::<TIMED>(m, now) >= f.deadline {
@@ -305,14 +335,14 @@ mod own {
         h.leave_for(Exit::Halt(mark))
     }
 
-    pub fn Pause<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, _: Ip, now: u64) -> Next {
+    pub fn Pause<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, _: Ip, now: u64) -> Next {
         end::<TIMED>(h, f, now, 0);
         h.stand_after(f.block);
         h.leave_for(Exit::Halt(Halt::Pause))
     }
 
     /// There is no such code.
-    pub fn nothing(_: &mut Hart, _: &Frame<'_>, _: Ip, _: u64) -> Next {
+    pub fn nothing(_: &mut Hart, _: &mut Frame<'_>, _: Ip, _: u64) -> Next {
         unreachable!("a code without a function")
     }
 }
@@ -338,7 +368,7 @@ macro_rules! declare_handlers {
             /// A function that does something and goes on.
             macro_rules! plain {
                 ($name:ident, $h:ident, $m:ident, $do:block) => {
-                    pub fn $name<const TIMED: bool>($h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+                    pub fn $name<const TIMED: bool>($h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
                         let $m = ip.micro();
                         $do
                         next::<TIMED>($h, f, ip, now)
@@ -348,7 +378,7 @@ macro_rules! declare_handlers {
             /// The same with a rounding mode, which may be none.
             macro_rules! rounded {
                 ($name:ident, $h:ident, $m:ident, $rm:ident, $do:block) => {
-                    pub fn $name<const TIMED: bool>($h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+                    pub fn $name<const TIMED: bool>($h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
                         let $m = ip.micro();
                         let Some($rm) = Rounding::select($m.rm, $h.state.frm) else {
                             return stop::<TIMED>($h, f, ip, now, Halt::Illegal(0));
@@ -360,16 +390,16 @@ macro_rules! declare_handlers {
             }
             $(plain!($r, h, m, { h.set_x(m.rd, $rf(h.x(m.rs1), h.x(m.rs2))) });)*
             $(plain!($i, h, m, { h.set_x(m.rd, $mf(h.x(m.rs1), m.imm as u64)) });)*
-            $(pub fn $br<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+            $(pub fn $br<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
                 let m = ip.micro();
                 let taken = $bf(h.x(m.rs1), h.x(m.rs2));
                 branch::<TIMED>(h, f, m, now, taken)
             })*
-            $(pub fn $l<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+            $(pub fn $l<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
                 let put: Put = |h, rd, value| h.set_x(rd, extend!(value, $lt));
                 load::<TIMED, { size_of::<$lt>() }>(h, f, ip, now, put)
             })*
-            $(pub fn $st<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, now: u64) -> Next {
+            $(pub fn $st<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
                 let value = h.x(ip.micro().rs2);
                 store::<TIMED, { size_of::<$stt>() }>(h, f, ip, now, value)
             })*
