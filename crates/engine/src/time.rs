@@ -83,7 +83,7 @@ impl Divisor {
     #[inline]
     fn divide(self, dividend: u64) -> u64 {
         // The reciprocal is less than one too small, so the estimate is the quotient or one less.
-        let estimate = (u128::from(dividend) * u128::from(self.reciprocal) >> 64) as u64;
+        let estimate = ((u128::from(dividend) * u128::from(self.reciprocal)) >> 64) as u64;
         estimate + u64::from(dividend - estimate * self.value >= self.value)
     }
 
