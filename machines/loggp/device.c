@@ -35,7 +35,11 @@ static void touch_for_write(void *address, size_t bytes)
 static bool loggp_open(const struct chasqui_ni_identification *ni, int ni_fd)
 {
     registers = chq_platform_map(ni_fd, REGISTERS_OFFSET, ni->regions[0].bytes);
-    return registers != 0;
+    if (!registers)
+        return false;
+    touch_for_write(&arrival, sizeof arrival);
+    REGISTER(DESCRIBE) = (uint64_t)&arrival;
+    return true;
 }
 
 static void loggp_close(void)
@@ -55,9 +59,9 @@ static bool loggp_send(const struct chasqui_envelope *envelope, const void *payl
 static void loggp_poll(void)
 {
     while (REGISTER(ARRIVED)) {
-        REGISTER(DESCRIBE) = (uint64_t)&arrival;
-        __asm__ volatile("" ::: "memory");
-        mpi_arrived(&arrival.envelope, 0, arrival.payload_bytes);
+        __asm__ volatile("" ::: "memory"); /* the NI has written `arrival` */
+        size_t bytes = arrival.payload_bytes;
+        mpi_arrived(&arrival.envelope, bytes <= CHASQUI_LOGGP_SHORT_BYTES ? arrival.payload : 0, bytes);
         REGISTER(RELEASE) = 1;
     }
 }

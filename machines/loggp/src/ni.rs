@@ -6,6 +6,7 @@
 //! releases a message that it dealt with.
 
 use std::collections::VecDeque;
+use std::mem::offset_of;
 
 use chasqui_abi::{Envelope, NiIdentification};
 use chasqui_engine::{Class, Event, Packet, Payload, Port, Time};
@@ -38,6 +39,8 @@ pub(crate) struct LoggpNi {
     arrived: VecDeque<Box<Packet>>,
     /// Bytes of a payload that are taken.
     take_bytes: u64,
+    /// Virtual address to which arrivals are described.
+    describe_at: u64,
     sent: u64,
     received: u64,
     bytes: u64,
@@ -58,6 +61,7 @@ impl LoggpNi {
             landing: VecDeque::new(),
             arrived: VecDeque::new(),
             take_bytes: 0,
+            describe_at: 0,
             sent: 0,
             received: 0,
             bytes: 0,
@@ -104,13 +108,17 @@ impl LoggpNi {
         c.out.send(c.now, u32::from(e.destination), event, Some(Box::new(packet)));
     }
 
-    fn describe(&mut self, c: &mut Context<'_, '_>, address: u64) {
-        let Some(packet) = self.arrived.front() else { return };
-        let arrival = LoggpArrival {
-            envelope: Envelope::from_bytes(&packet.bytes),
-            payload_bytes: (packet.bytes.len() - ENVELOPE) as u64,
-        };
-        write_virtual(c, address, &arrival.to_bytes());
+    /// Describes the oldest message that has arrived; false: there is none.
+    fn describe(&self, c: &mut Context<'_, '_>) -> bool {
+        let Some(packet) = self.arrived.front() else { return false };
+        let payload = &packet.bytes[ENVELOPE..];
+        let (envelope, payload_bytes) = (Envelope::from_bytes(&packet.bytes), payload.len() as u64);
+        let mut arrival = LoggpArrival { envelope, payload_bytes, ..Default::default() }.to_bytes();
+        if payload_bytes <= registers::SHORT_BYTES {
+            arrival[offset_of!(LoggpArrival, payload)..][..payload.len()].copy_from_slice(payload);
+        }
+        write_virtual(c, self.describe_at, &arrival);
+        true
     }
 
     fn take(&mut self, c: &mut Context<'_, '_>, address: u64) {
@@ -148,15 +156,15 @@ impl NetworkInterface for LoggpNi {
         vec![Region { physical: DEVICE_BASE, bytes: PAGE_BYTES }]
     }
 
-    fn read(&mut self, _: &mut Context<'_, '_>, address: u64, _: u32) -> Reply {
-        let value = if address == registers::ARRIVED { u64::from(!self.arrived.is_empty()) } else { 0 };
-        Reply { value, latency: Time::ZERO, repeatable: true }
+    fn read(&mut self, c: &mut Context<'_, '_>, address: u64, _: u32) -> Reply {
+        let arrived = address == registers::ARRIVED && self.describe(c);
+        Reply { value: u64::from(arrived), latency: Time::ZERO, repeatable: !arrived }
     }
 
     fn write(&mut self, c: &mut Context<'_, '_>, address: u64, _: u32, value: u64) {
         match address {
             registers::SEND => self.send(c, value),
-            registers::DESCRIBE => self.describe(c, value),
+            registers::DESCRIBE => self.describe_at = value,
             registers::TAKE_BYTES => self.take_bytes = value,
             registers::TAKE => self.take(c, value),
             registers::RELEASE if self.arrived.pop_front().is_some() => {

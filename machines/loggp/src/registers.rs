@@ -8,9 +8,10 @@ chasqui_abi::guest_constants! {
     pub const DEVICE: u64 = 1;
     /// Store: send the message that the [`Send`] at this address describes.
     pub const SEND: u64 = 0x00;
-    /// Load: 1 if a message has arrived and not been released, else 0.
+    /// Load: 1 if a message has arrived and not been released, else 0. If so the oldest is described where
+    /// `DESCRIBE` says.
     pub const ARRIVED: u64 = 0x08;
-    /// Store: write an [`Arrival`] about the oldest arrived message to this address.
+    /// Store: address of the [`Arrival`] to which descriptions of messages are written.
     pub const DESCRIBE: u64 = 0x10;
     /// Store: write its payload to this address, `TAKE_BYTES` of it.
     pub const TAKE: u64 = 0x18;
@@ -18,6 +19,8 @@ chasqui_abi::guest_constants! {
     pub const RELEASE: u64 = 0x20;
     /// Store: how much of payloads to take [bytes]; a receive may have room for less than came.
     pub const TAKE_BYTES: u64 = 0x28;
+    /// A payload up to this length [bytes] comes with its description and need not be taken.
+    pub const SHORT_BYTES: u64 = 64;
 }
 
 chasqui_abi::guest_struct! {
@@ -39,6 +42,8 @@ chasqui_abi::guest_struct! {
         pub envelope: Envelope,
         /// Length of its payload [bytes].
         pub payload_bytes: u64,
+        /// The payload, if it is short.
+        pub payload: [u64; 8],
     }
 }
 
