@@ -78,6 +78,20 @@ def test_g_of_long_messages_is_not_that_of_short_ones() -> None:
     assert found.g_ps == found.sizes[0].gap_ps
 
 
+def test_a_receiver_that_falls_behind_limits() -> None:
+    """Its work between messages is in no overhead, but messages wait for it."""
+    rows = stream_and_pings(SIZES, count=32, trips=6, **PARAMETERS)
+    delivered = 0
+    for row in rows:
+        if row["tag"] % 8 == 3:
+            delivered = max(row["land_ps"], delivered + 3 * PARAMETERS["g"])
+            row["deliver_ps"] = delivered
+    found = loggp.figures([Message(**row) for row in rows], SIZES)
+    assert found.sizes[0].limited_by == "processor"
+    assert found.sizes[-1].limited_by == "ni"
+    assert found.g_ps == PARAMETERS["g"]  # from the long ones
+
+
 def test_a_message_of_no_bytes_counts_as_one_byte() -> None:
     sizes = [0, 4096, 65536]
     found = loggp.figures(records(sizes), sizes)

@@ -176,8 +176,9 @@ static __attribute__((noinline)) bool send_slots(const struct chasqui_envelope *
     compose_first(slot_of(&transmit, begin), CHASQUI_VOYAGER_FLAG_BEGINS, envelope, head, payload, first);
     payload += first;
     bytes -= first;
+    release(begin + 1);
+    MARK_READY(envelope);
     for (uint32_t index = begin + 1; bytes > 0; index++) {
-        release(index);
         uint64_t *slot = slot_of(&transmit, index);
         size_t part = bytes < SLOT_DATA ? bytes : SLOT_DATA;
         set_header(slot, envelope->destination, part, CHASQUI_VOYAGER_FLAG_MORE);
@@ -185,9 +186,8 @@ static __attribute__((noinline)) bool send_slots(const struct chasqui_envelope *
         flush(slot, HEADER + part);
         payload += part;
         bytes -= part;
+        release(index + 1);
     }
-    release(begin + 1 + more);
-    MARK_READY(envelope);
     return true;
 }
 

@@ -25,7 +25,8 @@ sends, whose receives are all posted beforehand:
     bandwidth = k / gap(k)
 
 A stream is *limited by the processor* where gap(k) is no longer than what the sender's processor
-needs for a message, o + its own instructions between two calls, or the receiver's, o_recv. There
+needs for a message, o + its own instructions between two calls, or the receiver's: o_recv, or, where
+most messages have landed before the one before them was delivered, the interval of deliveries. There
 g can't be seen. Hence, with the sizes whose stream is limited by the network interface:
 
     G = (gap(b) - gap(a)) / (b - a)          of the two longest, a < b, by (2); with fewer than
@@ -144,6 +145,18 @@ def interval(times: Sequence[int]) -> Fraction:
     return Fraction(ordered[-1] - ordered[first], count)
 
 
+def is_behind(stream: Sequence[Message]) -> bool:
+    """Over the second half of a stream, most messages wait for the receiver's processor."""
+    pairs = list(itertools.pairwise(stream))[len(stream) // 2 :]
+    waits = [
+        before.deliver_ps is not None
+        and after.land_ps is not None
+        and after.land_ps <= before.deliver_ps
+        for before, after in pairs
+    ]
+    return 2 * sum(waits) > len(waits)
+
+
 def measure_size(size: int, pings: Sequence[Message], stream: Sequence[Message]) -> SizeFigures:
     """The figures of one size."""
     if not pings or not stream:
@@ -152,13 +165,14 @@ def measure_size(size: int, pings: Sequence[Message], stream: Sequence[Message])
     land = interval([_need(message.land_ps, "land", message) for message in stream])
     delivered = [message.deliver_ps for message in stream if message.deliver_ps is not None]
     deliver = interval(delivered) if len(delivered) == len(stream) else land
+    receive = _median(map(o_recv, pings))
+    receiving = max(receive, deliver) if is_behind(stream) else receive
     # The sender's own instructions between two calls; its o from whichever shows no stall.
     between = _median(
         _need(after.call_ps, "call", after) - _need(before.send_return_ps, "send_return", before)
         for before, after in itertools.pairwise(stream)
     )
     send = _median(map(o_send, pings))
-    receive = _median(map(o_recv, pings))
     sending = min(send, _median(map(o_send, stream))) + between
     return SizeFigures(
         bytes=size,
@@ -166,7 +180,7 @@ def measure_size(size: int, pings: Sequence[Message], stream: Sequence[Message])
         o_recv_ps=receive,
         latency_ps=_median(map(latency, pings)),
         gap_ps=max(land, deliver),
-        processor_ps=max(sending, receive),
+        processor_ps=max(sending, receiving),
     )
 
 

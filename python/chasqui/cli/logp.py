@@ -118,10 +118,10 @@ def summary(found: Measurement) -> str:
     from chasqui.text import ns
 
     figures = found.figures
-    at_most = "<= " if figures.g_hidden else ""
+    relation = "<=" if figures.g_hidden else "="
     rate = f" ({10**6 / float(figures.g_per_byte_ps):,.1f} MB/s)" if figures.g_per_byte_ps else ""
     return (
         f"L = {ns(figures.l_ps)} ns   o_send = {ns(figures.o_send_ps)} ns   "
-        f"o_recv = {ns(figures.o_recv_ps)} ns   g = {at_most}{ns(figures.g_ps)} ns   "
+        f"o_recv = {ns(figures.o_recv_ps)} ns   g {relation} {ns(figures.g_ps)} ns   "
         f"G = {ns(figures.g_per_byte_ps)} ns/byte{rate}"
     )
