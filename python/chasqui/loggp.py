@@ -25,9 +25,10 @@ sends, whose receives are all posted beforehand:
     bandwidth = k / gap(k)
 
 A stream is *limited by the processor* where gap(k) is no longer than what the sender's processor
-needs for a message, o + its own instructions between two calls, or the receiver's: o_recv, or, where
-most messages have landed before the one before them was delivered, the interval of deliveries. There
-g can't be seen. Hence, with the sizes whose stream is limited by the network interface:
+needs for a message, o + its own instructions between two calls, or the receiver's: o_recv, or,
+where most messages have landed before the one before them was delivered, the interval of
+deliveries. There g can't be seen. Hence, with the sizes whose stream is limited by the network
+interface:
 
     G = (gap(b) - gap(a)) / (b - a)          of the two longest, a < b, by (2); with fewer than
                                              two: (L(b) - L(a)) / (b - a) of the shortest and the
@@ -69,7 +70,7 @@ class SizeFigures:
     o_recv_ps: int
     latency_ps: int
     gap_ps: Fraction
-    processor_ps: int  # the least interval that the processors allow
+    processor_ps: Fraction  # the least interval that the processors allow
 
     @property
     def l_ps(self) -> int:
@@ -166,7 +167,7 @@ def measure_size(size: int, pings: Sequence[Message], stream: Sequence[Message])
     delivered = [message.deliver_ps for message in stream if message.deliver_ps is not None]
     deliver = interval(delivered) if len(delivered) == len(stream) else land
     receive = _median(map(o_recv, pings))
-    receiving = max(receive, deliver) if is_behind(stream) else receive
+    receiving: Fraction = max(Fraction(receive), deliver if is_behind(stream) else Fraction(0))
     # The sender's own instructions between two calls; its o from whichever shows no stall.
     between = _median(
         _need(after.call_ps, "call", after) - _need(before.send_return_ps, "send_return", before)
@@ -180,7 +181,7 @@ def measure_size(size: int, pings: Sequence[Message], stream: Sequence[Message])
         o_recv_ps=receive,
         latency_ps=_median(map(latency, pings)),
         gap_ps=max(land, deliver),
-        processor_ps=max(sending, receiving),
+        processor_ps=max(Fraction(sending), receiving),
     )
 
 
