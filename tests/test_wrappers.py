@@ -135,6 +135,8 @@ def test_what_is_refused(arguments: list[str], message: str) -> None:
         (["-march=native", "a.c"], ["a.c"], 1),
         (["-march=rv64gc", "-mabi=lp64d", "-mtune=native", "a.c"], ["a.c"], 0),
         (["-mavx2", "-flto=thin", "-fopenmp", "a.c"], ["a.c"], 3),
+        (["-mfpmath=sse", "-ftree-vectorizer-verbose=0", "-fopt-info", "a.c"], ["a.c"], 3),
+        (["--toolchain", "gnu", "-fopt-info", "a.c"], ["-fopt-info", "a.c"], 0),
         (["-D", "-march=native", "-I", "-shared", "a.c"], None, 0),  # values, not options
         (["-O3", "-DX=1 2", "-Wl,--gc-sections", "a.c"], None, 0),
     ],

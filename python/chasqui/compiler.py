@@ -59,7 +59,9 @@ QUESTIONS = ("-dump", "-print-", "--print-", "--version", "-###", "-V")
 SOURCES = (".c", ".i", ".cc", ".cpp", ".cxx", ".c++", ".C", ".ii", ".s", ".S", ".m")
 
 RV64GC = ("rv64gc", "rv64g", "rv64imafdc", "rv64imafd")
-OTHER_PROCESSORS = ("-mavx", "-msse", "-mssse", "-mfma", "-mbmi", "-mf16c", "-maes", "-mpopcnt")
+OTHER_PROCESSORS = tuple("-mavx -msse -mssse -mfma -mbmi -mf16c -maes -mpopcnt -mfpmath=".split())
+# Options of GCC's that change no program, and that clang refuses instead of ignoring.
+GCC_ONLY = ("-ftree-vectorizer-verbose", "-fopt-info", "-fvect-cost-model=")
 # All executables are static and stand at fixed addresses; and zig would build another musl for
 # -fPIC (half a minute), as for -s. Symbols are wanted besides: reports of faults name them.
 SILENTLY_LEFT_OUT = frozenset(
@@ -206,6 +208,8 @@ def _left_out(result: Plan, argument: str) -> bool:
     reason = None
     if argument.startswith(OTHER_PROCESSORS):
         reason = "simulated nodes are RV64GC"
+    elif argument.startswith(GCC_ONLY) and result.toolchain == "zig":
+        reason = "only GCC knows it; --toolchain gnu has it"
     elif argument.startswith("-flto"):
         reason = "link-time optimisation is not supported for simulated machines"
     elif argument.startswith(("-fopenmp", "-qopenmp")) and result.toolchain == "zig":
