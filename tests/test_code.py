@@ -1,5 +1,5 @@
-"""Programs that change their own code: ranks share what the simulator has decoded of a program's text
-only as long as nobody can write to it."""
+"""Programs that change their own code: ranks share what the simulator has decoded of a program's
+text only as long as nobody can write to it."""
 
 from __future__ import annotations
 
