@@ -24,7 +24,7 @@ EXAMPLES := $(basename $(notdir $(wildcard examples/*.c)))
 # The extension module is tested through Python: cargo can't link it without an interpreter.
 CARGO_TEST := $(CARGO) test --release --workspace --exclude chasqui-core
 
-.PHONY: all demo test test-gnu test-guest test-rust bench headers lint format install examples clean help
+.PHONY: all demo test test-gnu test-guest test-rust bench headers lock lint format install examples clean help
 .DELETE_ON_ERROR:
 
 all: install
@@ -36,6 +36,7 @@ help:
 	@echo 'make bench     benchmarks, beside their peers in the same run'
 	@echo 'make examples  compile examples/*.c into build/examples'
 	@echo 'make headers   regenerate guest/include/chasqui/*.h from crates/abi'
+	@echo 'make lock      pin the versions of Rust dependencies anew, after a change of them'
 	@echo 'make lint      formatters and checkers, warnings denied'
 
 # --- set-up -----------------------------------------------------------------------------------
@@ -49,18 +50,27 @@ $(STAMPS)/prerequisites:
 	  { echo 'make: $(PYTHON) has no venv (Debian: apt install python3-venv)' >&2; exit 1; }
 	@mkdir -p $(STAMPS) && touch $@
 
+# dependencies.lock is cargo's lock file without the address of the registry, which cargo knows itself.
+$(STAMPS)/lock: dependencies.lock | $(STAMPS)/prerequisites
+	@rm -f Cargo.lock && $(CARGO) generate-lockfile --quiet
+	@source=$$(sed -n '/^source = /{p;q;}' Cargo.lock) && sed "s|^source$$|$$source|" $< > $@.new
+	@mv $@.new Cargo.lock
+	@$(CARGO) update --quiet --workspace --locked || \
+	  { echo 'make: dependencies.lock does not fit the Cargo.toml files: make lock' >&2; exit 1; }
+	@touch $@
+
 $(STAMPS)/venv: $(STAMPS)/prerequisites
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q 'maturin>=1.9,<2'
 	@touch $@
 
 # Whatever goes into the wheel. A new file is noticed too: its folder is newer.
-PACKAGE_SOURCES := pyproject.toml README.md $(wildcard Cargo.toml Cargo.lock) $(shell \
+PACKAGE_SOURCES := pyproject.toml README.md Cargo.toml $(shell \
   find python crates machines guest -name __pycache__ -prune -o \
     \( -name '*.rs' -o -name '*.toml' -o -name '*.[chS]' -o -name '*.py' -o -name '*.pyi' -o -type d \) -print)
 
 # Without build isolation: maturin is in the environment already, and cargo finds its old results.
-$(STAMPS)/install: $(PACKAGE_SOURCES) | $(STAMPS)/venv
+$(STAMPS)/install: $(PACKAGE_SOURCES) $(STAMPS)/lock | $(STAMPS)/venv
 	@echo 'make: building the simulator (some minutes, the first time)'
 	$(BIN)/python -m pip install -q --no-build-isolation .
 	$(BIN)/python -m chasqui.shims
@@ -85,7 +95,7 @@ demo: examples
 	@echo
 	$(BIN)/chasqui compare $(DEMO_MACHINES) -np $(DEMO_RANKS) --logp -- build/examples/cg $(DEMO_PROBLEM)
 
-test-rust: $(STAMPS)/prerequisites
+test-rust: $(STAMPS)/lock
 	$(CARGO_TEST)
 
 test: test-rust test-guest examples $(STAMPS)/dev
@@ -105,7 +115,7 @@ bench: examples
 
 # --- care of the sources --------------------------------------------------------------------------
 
-headers:
+headers: $(STAMPS)/lock
 	CHASQUI_WRITE_HEADERS=1 $(CARGO_TEST) header
 
 lint: $(STAMPS)/dev
@@ -115,10 +125,15 @@ lint: $(STAMPS)/dev
 	$(BIN)/ruff format --check python tests
 	$(BIN)/mypy
 
+# After a change of dependencies, which cargo has taken into its own lock file.
+lock:
+	$(CARGO) update --quiet --workspace
+	sed -e '/^#/d' -e 's/^source = .*/source/' Cargo.lock > dependencies.lock
+
 format: $(STAMPS)/dev
 	$(CARGO) fmt --all
 	$(BIN)/ruff check --fix python tests
 	$(BIN)/ruff format python tests
 
 clean:
-	rm -rf $(VENV) target build
+	rm -rf $(VENV) target build Cargo.lock
