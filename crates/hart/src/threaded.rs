@@ -35,85 +35,102 @@ pub(crate) struct Frame<'a> {
 /// Blocks that may follow each other without a return: few enough for the stack, were there no jumps.
 pub(crate) const CHAIN_MAX: u32 = 128;
 
-/// A place in a block: never past its last entry, which leaves it.
+/// A place in a block, never past its last entry, which leaves it; and the cycle at which the block would
+/// have begun, were all accesses hits. (Two words, which functions pass in registers.)
 #[derive(Clone, Copy)]
-#[repr(transparent)]
-struct Ip(*const Micro);
+struct Place {
+    entry: *const Micro,
+    begun: u64,
+}
 
-impl Ip {
+impl Place {
     #[inline(always)]
     fn micro<'a>(self) -> &'a Micro {
         // SAFETY: an entry of a block that is being executed.
-        unsafe { &*self.0 }
+        unsafe { &*self.entry }
     }
 
     /// The next entry; only of an entry that does not leave the block.
     #[inline(always)]
-    fn after(self) -> Ip {
+    fn after(self) -> Place {
         // SAFETY: a block ends with an entry that leaves it.
-        Ip(unsafe { self.0.add(1) })
+        Place { entry: unsafe { self.entry.add(1) }, ..self }
     }
 
     fn index(self, b: &Block) -> usize {
         // SAFETY: both point into one block.
-        unsafe { self.0.offset_from(b.first()) as usize }
+        unsafe { self.entry.offset_from(b.first()) as usize }
+    }
+
+    /// Cycle at which the entry starts.
+    #[inline(always)]
+    fn at<const TIMED: bool>(self) -> u64 {
+        if TIMED { self.begun.wrapping_add(u64::from(self.micro().start)) } else { self.begun }
+    }
+
+    /// The same place, after an access of the entry that took until cycle `done` instead of no time.
+    fn moved<const TIMED: bool>(self, done: u64) -> Place {
+        Place { begun: self.begun.wrapping_add(done - self.at::<TIMED>()), ..self }
+    }
+
+    /// The virtual address that the entry accesses.
+    #[inline(always)]
+    fn address(self, h: &Hart) -> u64 {
+        let m = self.micro();
+        h.x(m.rs1).wrapping_add(m.imm as u64)
     }
 }
 
-/// Executes the entry at `ip` and those after it. `now`: the cycle at which the block would have begun, were
-/// all accesses hits.
-type Handler = fn(&mut Hart, &mut Frame<'_>, Ip, u64) -> Next;
+/// Executes the entry at a place and those after it.
+type Handler = fn(&mut Hart, &mut Frame<'_>, Place) -> Next;
 
 /// Executes the block of `f` from entry `index` on.
 #[inline(always)]
 pub(crate) fn enter<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, index: usize, now: u64) -> Next {
     debug_assert!(index < f.block.places.len());
     // SAFETY: `index` is an entry's.
-    let ip = Ip(unsafe { f.block.first().add(index) });
-    Table::<TIMED>::HANDLERS[ip.micro().code as usize](h, f, ip, now)
+    let entry = unsafe { f.block.first().add(index) };
+    go(h, f, Place { entry, begun: now }, Table::<TIMED>::HANDLERS)
 }
 
 #[inline(always)]
-fn next<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
-    let ip = ip.after();
-    Table::<TIMED>::HANDLERS[ip.micro().code as usize](h, f, ip, now)
+fn next<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+    go(h, f, p.after(), Table::<TIMED>::HANDLERS)
 }
 
-/// Cycle at which the entry starts.
 #[inline(always)]
-fn at<const TIMED: bool>(m: &Micro, now: u64) -> u64 {
-    if TIMED { now.wrapping_add(u64::from(m.start)) } else { now }
+fn go(h: &mut Hart, f: &mut Frame<'_>, p: Place, handlers: &[Handler; 256]) -> Next {
+    handlers[p.micro().code as usize](h, f, p)
 }
 
 /// The block ends, `extra` cycles later than its entries say.
 #[inline(always)]
-fn end<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, now: u64, extra: u64) {
-    h.cycle = if TIMED { now.wrapping_add(f.block.cycles) + extra } else { now };
+fn end<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, p: Place, extra: u64) {
+    h.cycle = if TIMED { p.begun.wrapping_add(f.block.cycles) + extra } else { p.begun };
 }
 
 /// Leaves at this entry.
 #[cold]
-fn stop<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64, halt: Halt) -> Next {
-    h.leave(f.block, ip.index(f.block), at::<TIMED>(ip.micro(), now), halt)
+fn stop<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place, halt: Halt) -> Next {
+    h.leave(f.block, p.index(f.block), p.at::<TIMED>(), halt)
 }
 
 /// Leaves at this entry, whose access did not succeed until cycle `at`.
-fn wait<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, ip: Ip, at: u64, stop: Stop) -> Next {
+fn wait<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, p: Place, at: u64, stop: Stop) -> Next {
     h.fetched = if TIMED && matches!(stop, Stop::Wait(_)) { FETCHED } else { 0 };
-    h.leave(f.block, ip.index(f.block), at, stop.into())
+    h.leave(f.block, p.index(f.block), at, stop.into())
 }
 
 /// Goes on after an access that took until cycle `done` instead of no time.
-fn took<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64, done: u64) -> Next {
-    let now = now.wrapping_add(done - at::<TIMED>(ip.micro(), now));
-    if TIMED && h.must_leave(f, now) {
-        let next_at = at::<TIMED>(ip.after().micro(), now);
-        return h.leave_after(f.block, ip.index(f.block), next_at);
+fn took<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place, done: u64) -> Next {
+    let p = p.moved::<TIMED>(done);
+    if TIMED && h.must_leave(f, p.begun) {
+        return h.leave_after(f.block, p.index(f.block), p.after().at::<TIMED>());
     }
     if !TIMED && h.port.wants_bus() {
-        return h.leave(f.block, ip.index(f.block) + 1, now, Halt::Bus);
+        return h.leave(f.block, p.index(f.block) + 1, p.begun, Halt::Bus);
     }
-    next::<TIMED>(h, f, ip, now)
+    next::<TIMED>(h, f, p)
 }
 
 /// Writes a loaded value to a register.
@@ -125,39 +142,28 @@ type Put = fn(&mut Hart, u8, u64);
 fn slow_load<const TIMED: bool, const BYTES: usize>(
     h: &mut Hart,
     f: &mut Frame<'_>,
-    ip: Ip,
-    now: u64,
+    p: Place,
     put: Put,
 ) -> Next {
-    let m = ip.micro();
-    let va = h.x(m.rs1).wrapping_add(m.imm as u64);
-    let mut done = at::<TIMED>(m, now);
-    match h.port.load(va, BYTES as u32, &mut done) {
+    let mut done = p.at::<TIMED>();
+    match h.port.load(p.address(h), BYTES as u32, &mut done) {
         Ok(value) => {
-            put(h, m.rd, value);
-            took::<TIMED>(h, f, ip, now, done)
+            put(h, p.micro().rd, value);
+            took::<TIMED>(h, f, p, done)
         }
-        Err(stop) => wait::<TIMED>(h, f, ip, done, stop),
+        Err(stop) => wait::<TIMED>(h, f, p, done, stop),
     }
 }
 
 #[inline(always)]
-fn load<const TIMED: bool, const BYTES: usize>(
-    h: &mut Hart,
-    f: &mut Frame<'_>,
-    ip: Ip,
-    now: u64,
-    put: Put,
-) -> Next {
-    let m = ip.micro();
-    let va = h.x(m.rs1).wrapping_add(m.imm as u64);
+fn load<const TIMED: bool, const BYTES: usize>(h: &mut Hart, f: &mut Frame<'_>, p: Place, put: Put) -> Next {
     // SAFETY: the view is of this hart's port, which nothing else holds.
-    match unsafe { f.view.load::<BYTES>(va) } {
+    match unsafe { f.view.load::<BYTES>(p.address(h)) } {
         Some(value) => {
-            put(h, m.rd, value);
-            next::<TIMED>(h, f, ip, now)
+            put(h, p.micro().rd, value);
+            next::<TIMED>(h, f, p)
         }
-        None => slow_load::<TIMED, BYTES>(h, f, ip, now, put),
+        None => slow_load::<TIMED, BYTES>(h, f, p, put),
     }
 }
 
@@ -167,16 +173,13 @@ fn load<const TIMED: bool, const BYTES: usize>(
 fn slow_store<const TIMED: bool, const BYTES: usize>(
     h: &mut Hart,
     f: &mut Frame<'_>,
-    ip: Ip,
-    now: u64,
+    p: Place,
     value: u64,
 ) -> Next {
-    let m = ip.micro();
-    let va = h.x(m.rs1).wrapping_add(m.imm as u64);
-    let mut done = at::<TIMED>(m, now);
-    match h.port.store(va, BYTES as u32, value, &mut done) {
-        Ok(()) => took::<TIMED>(h, f, ip, now, done),
-        Err(stop) => wait::<TIMED>(h, f, ip, done, stop),
+    let mut done = p.at::<TIMED>();
+    match h.port.store(p.address(h), BYTES as u32, value, &mut done) {
+        Ok(()) => took::<TIMED>(h, f, p, done),
+        Err(stop) => wait::<TIMED>(h, f, p, done, stop),
     }
 }
 
@@ -184,17 +187,14 @@ fn slow_store<const TIMED: bool, const BYTES: usize>(
 fn store<const TIMED: bool, const BYTES: usize>(
     h: &mut Hart,
     f: &mut Frame<'_>,
-    ip: Ip,
-    now: u64,
+    p: Place,
     value: u64,
 ) -> Next {
-    let m = ip.micro();
-    let va = h.x(m.rs1).wrapping_add(m.imm as u64);
     // SAFETY: as in `load`.
-    if unsafe { f.view.store::<BYTES>(va, value) } {
-        next::<TIMED>(h, f, ip, now)
+    if unsafe { f.view.store::<BYTES>(p.address(h), value) } {
+        next::<TIMED>(h, f, p)
     } else {
-        slow_store::<TIMED, BYTES>(h, f, ip, now, value)
+        slow_store::<TIMED, BYTES>(h, f, p, value)
     }
 }
 
@@ -218,14 +218,14 @@ fn follow<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, link: &Cell<Next>,
 }
 
 #[inline(always)]
-fn branch<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, m: &Micro, now: u64, taken: bool) -> Next {
-    let b = f.block;
+fn branch<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place, taken: bool) -> Next {
+    let (m, b) = (p.micro(), f.block);
     if taken {
-        end::<TIMED>(h, f, now, u64::from(m.rs3));
+        end::<TIMED>(h, f, p, u64::from(m.rs3));
         h.statistics.mispredicted += u64::from(m.rd == 0);
         follow::<TIMED>(h, f, &b.taken, m.imm as u64)
     } else {
-        end::<TIMED>(h, f, now, u64::from(m.rm));
+        end::<TIMED>(h, f, p, u64::from(m.rm));
         h.statistics.mispredicted += u64::from(m.rd != 0);
         follow::<TIMED>(h, f, &b.next, b.end)
     }
@@ -236,67 +236,67 @@ fn branch<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, m: &Micro, now: u6
 mod own {
     use super::*;
 
-    pub fn Fetch<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
-        if !TIMED || h.port.fetches(ip.micro().imm as u64) {
-            return next::<TIMED>(h, f, ip, now);
+    pub fn Fetch<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+        if !TIMED || h.port.fetches(p.micro().imm as u64) {
+            return next::<TIMED>(h, f, p);
         }
-        fetch(h, f, ip, now)
+        fetch(h, f, p)
     }
 
     #[cold]
     #[inline(never)]
-    fn fetch(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
-        let (m, b) = (ip.micro(), f.block);
-        let line = m.imm as u64;
-        let mut done = at::<true>(m, now);
+    fn fetch(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+        let b = f.block;
+        let line = p.micro().imm as u64;
+        let mut done = p.at::<true>();
         if let Err(stop) = h.port.fetch_line(line, &mut done) {
-            let next = h.leave(b, ip.index(b), done, stop.into());
+            let next = h.leave(b, p.index(b), done, stop.into());
             h.fetched = h.lines_before(line);
             return next;
         }
-        let now = now.wrapping_add(done - at::<true>(m, now));
-        if h.must_leave(f, now) {
-            let more = ip.after().micro().code == Code::Fetch;
-            let next = h.leave(b, ip.index(b), done, Halt::Bus);
+        let p = p.moved::<true>(done);
+        if h.must_leave(f, p.begun) {
+            let more = p.after().micro().code == Code::Fetch;
+            let next = h.leave(b, p.index(b), done, Halt::Bus);
             h.fetched = if more { 1 } else { FETCHED };
             return next;
         }
-        next::<true>(h, f, ip, now)
+        next::<true>(h, f, p)
     }
 
-    pub fn End<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, _: Ip, now: u64) -> Next {
-        end::<TIMED>(h, f, now, 0);
+    pub fn End<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+        end::<TIMED>(h, f, p, 0);
         follow::<TIMED>(h, f, &f.block.next, f.block.end)
     }
 
-    pub fn Leave<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
-        stop::<TIMED>(h, f, ip, now, Halt::Deadline)
+    pub fn Leave<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+        stop::<TIMED>(h, f, p, Halt::Deadline)
     }
 
-    pub fn Rare<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, _: Ip, now: u64) -> Next {
-        end::<TIMED>(h, f, now, 0);
+    pub fn Rare<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+        end::<TIMED>(h, f, p, 0);
         h.state.pc = f.block.end;
         h.leave_for(Exit::Rare)
     }
 
-    pub fn Constant<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
-        let m = ip.micro();
+    pub fn Constant<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+        let m = p.micro();
         h.set_x(m.rd, m.imm as u64);
-        next::<TIMED>(h, f, ip, now)
+        next::<TIMED>(h, f, p)
     }
 
-    pub fn Jal<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
-        let (m, b) = (ip.micro(), f.block);
+    pub fn Jal<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+        let (m, b) = (p.micro(), f.block);
         h.set_x(m.rd, b.end);
-        end::<TIMED>(h, f, now, 0);
+        end::<TIMED>(h, f, p, 0);
         follow::<TIMED>(h, f, &b.taken, m.imm as u64)
     }
 
-    pub fn Jalr<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
-        let m = ip.micro();
+    pub fn Jalr<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+        let m = p.micro();
         let target = h.x(m.rs1).wrapping_add(m.imm as u64) & !1;
         h.set_x(m.rd, f.block.end);
-        end::<TIMED>(h, f, now, 0);
+        end::<TIMED>(h, f, p, 0);
         h.state.pc = target;
         match h.blocks.find(target) {
             Some(next) => next,
@@ -304,45 +304,45 @@ mod own {
         }
     }
 
-    pub fn Flw<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
-        load::<TIMED, 4>(h, f, ip, now, |h, rd, value| h.set_f(rd, fp::box_s(value)))
+    pub fn Flw<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+        load::<TIMED, 4>(h, f, p, |h, rd, value| h.set_f(rd, fp::box_s(value)))
     }
 
-    pub fn Fld<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
-        load::<TIMED, 8>(h, f, ip, now, Hart::set_f)
+    pub fn Fld<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+        load::<TIMED, 8>(h, f, p, Hart::set_f)
     }
 
-    pub fn Fsw<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
-        let value = h.f(ip.micro().rs2);
-        store::<TIMED, 4>(h, f, ip, now, value)
+    pub fn Fsw<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+        let value = h.f(p.micro().rs2);
+        store::<TIMED, 4>(h, f, p, value)
     }
 
-    pub fn Fsd<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
-        let value = h.f(ip.micro().rs2);
-        store::<TIMED, 8>(h, f, ip, now, value)
+    pub fn Fsd<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+        let value = h.f(p.micro().rs2);
+        store::<TIMED, 8>(h, f, p, value)
     }
 
-    pub fn Mark<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
-        let m = ip.micro();
+    pub fn Mark<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+        let m = p.micro();
         // A mark takes no time, so that the block may have ended before it began.
-        if TIMED && at::<TIMED>(m, now) >= f.deadline {
-            return stop::<TIMED>(h, f, ip, now, Halt::Deadline);
+        if TIMED && p.at::<TIMED>() >= f.deadline {
+            return stop::<TIMED>(h, f, p, Halt::Deadline);
         }
-        end::<TIMED>(h, f, now, 0);
+        end::<TIMED>(h, f, p, 0);
         h.stand_after(f.block);
         let bits = m.imm as u32;
         let mark = Halt::Mark { code: bits & 31, call: bits >> 5 & 127, value: h.x(m.rs1) };
         h.leave_for(Exit::Halt(mark))
     }
 
-    pub fn Pause<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, _: Ip, now: u64) -> Next {
-        end::<TIMED>(h, f, now, 0);
+    pub fn Pause<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+        end::<TIMED>(h, f, p, 0);
         h.stand_after(f.block);
         h.leave_for(Exit::Halt(Halt::Pause))
     }
 
     /// There is no such code.
-    pub fn nothing(_: &mut Hart, _: &mut Frame<'_>, _: Ip, _: u64) -> Next {
+    pub fn nothing(_: &mut Hart, _: &mut Frame<'_>, _: Place) -> Next {
         unreachable!("a code without a function")
     }
 }
@@ -368,40 +368,40 @@ macro_rules! declare_handlers {
             /// A function that does something and goes on.
             macro_rules! plain {
                 ($name:ident, $h:ident, $m:ident, $do:block) => {
-                    pub fn $name<const TIMED: bool>($h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
-                        let $m = ip.micro();
+                    pub fn $name<const TIMED: bool>($h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+                        let $m = p.micro();
                         $do
-                        next::<TIMED>($h, f, ip, now)
+                        next::<TIMED>($h, f, p)
                     }
                 };
             }
             /// The same with a rounding mode, which may be none.
             macro_rules! rounded {
                 ($name:ident, $h:ident, $m:ident, $rm:ident, $do:block) => {
-                    pub fn $name<const TIMED: bool>($h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
-                        let $m = ip.micro();
+                    pub fn $name<const TIMED: bool>($h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+                        let $m = p.micro();
                         let Some($rm) = Rounding::select($m.rm, $h.state.frm) else {
-                            return stop::<TIMED>($h, f, ip, now, Halt::Illegal(0));
+                            return stop::<TIMED>($h, f, p, Halt::Illegal(0));
                         };
                         $do
-                        next::<TIMED>($h, f, ip, now)
+                        next::<TIMED>($h, f, p)
                     }
                 };
             }
             $(plain!($r, h, m, { h.set_x(m.rd, $rf(h.x(m.rs1), h.x(m.rs2))) });)*
             $(plain!($i, h, m, { h.set_x(m.rd, $mf(h.x(m.rs1), m.imm as u64)) });)*
-            $(pub fn $br<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
-                let m = ip.micro();
+            $(pub fn $br<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+                let m = p.micro();
                 let taken = $bf(h.x(m.rs1), h.x(m.rs2));
-                branch::<TIMED>(h, f, m, now, taken)
+                branch::<TIMED>(h, f, p, taken)
             })*
-            $(pub fn $l<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
+            $(pub fn $l<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
                 let put: Put = |h, rd, value| h.set_x(rd, extend!(value, $lt));
-                load::<TIMED, { size_of::<$lt>() }>(h, f, ip, now, put)
+                load::<TIMED, { size_of::<$lt>() }>(h, f, p, put)
             })*
-            $(pub fn $st<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, ip: Ip, now: u64) -> Next {
-                let value = h.x(ip.micro().rs2);
-                store::<TIMED, { size_of::<$stt>() }>(h, f, ip, now, value)
+            $(pub fn $st<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+                let value = h.x(p.micro().rs2);
+                store::<TIMED, { size_of::<$stt>() }>(h, f, p, value)
             })*
             $(rounded!($fb, h, m, rm, {
                 let value = $fbf(h.f(m.rs1), h.f(m.rs2), rm, &mut h.state.flags);
