@@ -124,6 +124,7 @@ def test_a_text(chasqui: Run, tmp_path: Path) -> None:
         (["--set", "loggp.latency=-5 us"], ["loggp.latency", "-5 us"]),
         (["--set", "loggp.latency"], ["loggp.latency", "KEY=VALUE"]),
         (["-np", "0"], ["-np 0", "at least 1"]),
+        (["--threads", "0"], ["--threads", "'0'", "auto", "1 to 256"]),
         (["-np", "10000000"], ["10000000", "loggp"]),
         (["--out", "."], ["."]),  # there is the program in it
     ],

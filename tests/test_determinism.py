@@ -1,5 +1,5 @@
 """Whole runs, bit by bit: what only observes or only saves host time changes nothing, and the same
-run has the same bits twice.
+run has the same bits twice, on any number of host threads.
 
 Use this when skipping of polling loops, the coherence checker, the timeline or the order of
 anything changes. What differs here is a bug of the simulator: nothing but the line of the parameter
@@ -19,11 +19,13 @@ from simulated import EXAMPLES, command, machines, two_at_a_time
 pytestmark = pytest.mark.core
 
 # name: options of the run
+THREADS = {f"{count} threads": ["--threads", str(count)] for count in (1, 2, 4)}
 VARIATIONS = {
     "again": [],
     "loops executed": ["--set", "check.spin_skip=false"],
     "checker on": ["--set", "check.coherence=true"],
     "no timeline": ["--timeline", "0"],
+    **THREADS,
 }
 
 # Processor and bus: an iteration that polls a register is seldom a whole number of these bus
@@ -130,3 +132,54 @@ def test_a_deadlock_is_found_at_the_same_time(
     variations = {name: VARIATIONS[name] for name in ("loops executed", "checker on")}
     check(tmp_path, ["-np", "2", "--machine", machine, "--", str(program)], variations, 125)
     assert "deadlock at " in (tmp_path / "reference" / "summary.json").read_text()
+
+
+# Rank 3 prints first; rank 1 ends the job while others compute, send and receive.
+ABORT = """\
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int rank, ranks, out = 1, in;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    for (int round = 0;; round++) {
+        for (volatile int i = 0; i < 1000 * (4 - rank % 4); i++)
+            ;
+        printf("rank %d round %d\\n", rank, round);
+        fflush(stdout);
+        if (rank == 1 && round == 9)
+            MPI_Abort(MPI_COMM_WORLD, 42);
+        MPI_Sendrecv(&out, 1, MPI_INT, (rank + 1) % ranks, 0, &in, 1, MPI_INT,
+                     (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("machine", machines())
+def test_an_abort_stops_all_at_the_same_time(
+    compile_c: Compiler, tmp_path: Path, machine: str
+) -> None:
+    program = compile_c("abort_at_9", ABORT)
+    run = ["-np", "6", "--machine", machine, "--", str(program)]
+    check(tmp_path, run, {"loops executed": VARIATIONS["loops executed"], **THREADS}, 42)
+
+
+@pytest.mark.parametrize("machine", machines())
+def test_lines_come_in_the_order_of_simulated_time(
+    compile_c: Compiler, tmp_path: Path, machine: str
+) -> None:
+    program = compile_c("abort_at_9", ABORT)
+    outputs = {
+        name: command(
+            "run", "-q", *options, "-np", "6", "--machine", machine, "--", program,
+            directory=tmp_path,
+        ).stdout
+        for name, options in THREADS.items()
+    }  # fmt: skip
+    assert set(outputs.values()) == {outputs["1 threads"]}
+    first = [line for line in outputs["1 threads"].splitlines() if line.endswith("round 0")]
+    # The less a rank computes, the sooner it prints.
+    assert [int(line.split()[1]) % 4 for line in first] == [3, 2, 1, 1, 0, 0]

@@ -36,6 +36,7 @@ class Job:
     directory: Path | None = None  # None: numbered, below runs/
     echo: bool = False
     progress: bool = False
+    threads: int = 0  # host threads; 0: as many as are of use
     timeline: int = 0  # MPI calls of each rank kept for timeline.json; 0: no such file
 
 
@@ -184,7 +185,11 @@ def _execute(job: Job, directory: Path) -> Result:
         "directory": str(directory),
         "echo": job.echo,
         "command": sys.argv,
-        "options": {"timeline": job.timeline, "clear_line": watch.show},
+        "options": {
+            "timeline": job.timeline,
+            "threads": job.threads,
+            "clear_line": watch.show,
+        },
     }
     sys.stdout.flush()
     with watch.listening():

@@ -5,10 +5,17 @@
 //! Invariants: the engine knows no machine; time is an integer; the order of events depends on
 //! nothing but the model (never on a global counter, the host, or how partitions are scheduled).
 
+mod engine;
 mod event;
+mod lookahead;
+mod pace;
 mod partition;
+mod share;
+mod team;
 mod time;
 
+pub use engine::{Ended, Engine, share_of};
 pub use event::{Class, Event, EventQueue, Order, Payload, Port};
-pub use partition::{Ended, Engine, Group, Lookahead, Message, Outbox, Packet, Partition, PartitionId};
+pub use lookahead::Lookahead;
+pub use partition::{Group, Message, Outbox, Packet, Partition, PartitionId};
 pub use time::{Clock, Cycles, Time};

@@ -43,8 +43,8 @@ impl Store {
     }
 }
 
-/// The text of a program, decoded once for all harts of a host thread that execute it: the hosts' caches
-/// hold it once, however many ranks there are.
+/// The text of a program, decoded once for all harts that a host thread runs: the host's caches hold it
+/// once, however many ranks there are.
 ///
 /// The harts must have the same [`Timing`] and the same length of instruction lines; the text must be
 /// mapped for each from its first instruction on, with the same bytes, and may never be written to.
@@ -72,15 +72,22 @@ impl Text {
     /// The calling thread is about to use the blocks.
     ///
     /// # Panics
-    /// When another thread has done so before.
+    /// When another thread has done so, and not left them.
     #[inline]
     fn claim(&self) {
         thread_local!(static HERE: u8 = const { 0 });
         let here = HERE.with(|here| std::ptr::from_ref(here) as usize);
         if self.0.owner.load(Ordering::Relaxed) != here {
-            let first = self.0.owner.compare_exchange(0, here, Ordering::Relaxed, Ordering::Relaxed);
+            let first = self.0.owner.compare_exchange(0, here, Ordering::Acquire, Ordering::Relaxed);
             assert!(first.is_ok(), "harts of two host threads share a text");
         }
+    }
+
+    /// The calling thread will not use the blocks before another may have done so.
+    fn leave(&self) {
+        // It is this thread's, or nobody's.
+        self.claim();
+        self.0.owner.store(0, Ordering::Release);
     }
 
     /// Its virtual addresses.
@@ -151,6 +158,13 @@ impl Blocks {
     pub fn build(&mut self, pc: u64, port: &mut Port, timing: &Timing) -> Option<*const Block> {
         let (store, end) = self.store(pc);
         store.insert(pc, build(pc, end, port, timing)?)
+    }
+
+    /// The calling thread will not run the hart before another may have done so.
+    pub fn leave(&self) {
+        if let Some(text) = &self.text {
+            text.leave();
+        }
     }
 
     /// A block at `from` may remember that the block at `to` follows: all harts that have it have that one

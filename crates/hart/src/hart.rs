@@ -151,6 +151,11 @@ impl Hart {
         self.blocks.text()
     }
 
+    /// The calling thread will not run the hart, nor others that share its text, before another has.
+    pub fn leave_text(&self) {
+        self.blocks.leave();
+    }
+
     /// Forgets the code that this hart alone has decoded: memory that holds code, or its mapping, changed.
     pub fn forget_code(&mut self) {
         self.blocks.clear();

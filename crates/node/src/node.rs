@@ -401,6 +401,10 @@ impl Partition for Node {
         self.stop
     }
 
+    fn leave(&mut self) {
+        self.processor.hart.leave_text();
+    }
+
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
     }

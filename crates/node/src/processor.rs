@@ -13,10 +13,10 @@ use crate::spin::{Parked, Repetition, Spin};
 
 /// Where the output of processes goes.
 pub trait Output: Send + Sync {
-    /// Process `rank` has written `bytes`.
-    fn write(&self, rank: u32, stream: Stream, bytes: &[u8]);
-    /// Process `rank` has made a system call that is not served.
-    fn unknown_call(&self, rank: u32, number: u64);
+    /// Process `rank` writes `bytes` at `now`.
+    fn write(&self, rank: u32, now: Time, stream: Stream, bytes: &[u8]);
+    /// Process `rank` makes a system call at `now` that is not served.
+    fn unknown_call(&self, rank: u32, now: Time, number: u64);
     /// So many more instructions were executed, by any process.
     fn executed(&self, instructions: u64);
 }
@@ -267,7 +267,7 @@ impl Processor {
         let now = self.hart.now();
         self.hart.port.disturb();
         self.statistics.calls += 1;
-        let mut host = Host { rank: self.rank, output: &*self.output };
+        let mut host = Host { rank: self.rank, now, output: &*self.output };
         // The kernel sees all that the program has stored.
         self.hart.port.settle();
         let outcome = self.process.syscall(number, args, now, memory, &mut host);
@@ -390,16 +390,17 @@ impl Processor {
 
 struct Host<'a> {
     rank: u32,
+    now: Time,
     output: &'a dyn Output,
 }
 
 impl chasqui_linux::Host for Host<'_> {
     fn write(&mut self, stream: Stream, bytes: &[u8]) {
-        self.output.write(self.rank, stream, bytes);
+        self.output.write(self.rank, self.now, stream, bytes);
     }
 
     fn report_unknown(&mut self, number: u64) {
-        self.output.unknown_call(self.rank, number);
+        self.output.unknown_call(self.rank, self.now, number);
     }
 }
 

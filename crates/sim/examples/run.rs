@@ -1,6 +1,6 @@
 //! Runs a program from the Rust side alone: `run MACHINE RANKS DIRECTORY PROGRAM [ARGUMENT…]`.
 
-use chasqui_sim::{Request, run};
+use chasqui_sim::{Options, Request, run};
 
 fn main() {
     let mut args = std::env::args().skip(1);
@@ -17,7 +17,10 @@ fn main() {
         env: Default::default(),
         echo: true,
         command: vec![],
-        options: Default::default(),
+        options: Options {
+            threads: std::env::var("THREADS").map_or(0, |n| n.parse().expect("THREADS is a number")),
+            ..Default::default()
+        },
     };
     let watch = std::env::var_os("WATCH").is_some();
     let mut progress = |now| {

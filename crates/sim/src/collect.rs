@@ -1,7 +1,7 @@
 //! Results of a finished run.
 
 use chasqui_config::Resolved;
-use chasqui_engine::Ended;
+use chasqui_engine::{Ended, Time};
 use chasqui_machine::{Built, Job};
 use chasqui_network::Fabric;
 use chasqui_node::Node;
@@ -72,8 +72,11 @@ impl Results {
     }
 }
 
-/// The last thing that a process did.
+/// The last thing that a process did, or what ended the job: others had not heard of it yet.
 fn end_of(nodes: &[Box<Node>]) -> u64 {
+    if let Some((at, ..)) = broken(nodes) {
+        return at.0;
+    }
     let time = |n: &Node| match &n.processor.ended {
         Some((at, _)) => at.0,
         None => n.processor.hart.now().0,
@@ -103,16 +106,20 @@ fn status_of(how: &chasqui_node::Ended) -> i32 {
     }
 }
 
-/// How the run ended, the command's exit status, and what there is to say.
-fn verdict(nodes: &[Box<Node>], ended: Ended) -> (Outcome, i32, String) {
-    // The earliest fault or abort is the one that ended the job.
+/// The fault or abort that ended the job, the earliest: when, of which rank, what.
+fn broken(nodes: &[Box<Node>]) -> Option<(Time, u32, &chasqui_node::Ended)> {
     let broken = nodes.iter().filter_map(|n| match &n.processor.ended {
         Some((at, how @ (chasqui_node::Ended::Abort(_) | chasqui_node::Ended::Fault { .. }))) => {
             Some((*at, n.processor.rank, how))
         }
         _ => None,
     });
-    if let Some((at, rank, how)) = broken.min_by_key(|(at, rank, _)| (*at, *rank)) {
+    broken.min_by_key(|(at, rank, _)| (*at, *rank))
+}
+
+/// How the run ended, the command's exit status, and what there is to say.
+fn verdict(nodes: &[Box<Node>], ended: Ended) -> (Outcome, i32, String) {
+    if let Some((at, rank, how)) = broken(nodes) {
         return match how {
             chasqui_node::Ended::Fault { text, .. } => (Outcome::Fault, status_of(how), text.clone()),
             _ => {
@@ -203,8 +210,8 @@ fn places(nodes: &[Box<Node>]) -> String {
     text
 }
 
-fn time(nodes: &[Box<Node>]) -> chasqui_engine::Time {
-    chasqui_engine::Time(end_of(nodes))
+fn time(nodes: &[Box<Node>]) -> Time {
+    Time(end_of(nodes))
 }
 
 fn statistics(nodes: &[Box<Node>], fabric: Option<&Fabric>) -> StatisticsTree {

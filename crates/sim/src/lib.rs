@@ -11,4 +11,4 @@ mod output;
 mod run;
 
 pub use catalogue::{CATALOGUE, Catalogue, describe, machines};
-pub use run::{InputError, Progress, Request, run};
+pub use run::{InputError, Options, Progress, Request, run};

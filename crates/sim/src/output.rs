@@ -2,18 +2,31 @@
 
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use chasqui_engine::Time;
 use chasqui_linux::Stream;
 use chasqui_node::Output;
 use chasqui_record::{RunDirectory, RunError};
 
-/// Writes each process's streams to the run directory, and whole lines to the terminal if asked.
+/// Writes each process's streams to the run directory, and whole lines to the terminal if asked. Lines of
+/// different ranks come there in the order of simulated time, whatever host threads wrote them.
 pub(crate) struct Streams {
     ranks: Vec<Mutex<Rank>>,
     echo: bool,
     screen: Mutex<Screen>,
+    /// What the terminal has not been shown yet.
+    pending: Mutex<Vec<Pending>>,
+    is_pending: AtomicBool,
     instructions: AtomicU64,
+}
+
+/// Lines for the terminal.
+struct Pending {
+    now: Time,
+    rank: u32,
+    stream: Stream,
+    bytes: Vec<u8>,
 }
 
 /// A line that grows longer than this [bytes] is shown before it ends.
@@ -40,6 +53,8 @@ impl Streams {
             ranks: (0..ranks).map(open).collect::<Result<_, _>>()?,
             echo,
             screen: Mutex::new(Screen::new(clear_line)),
+            pending: Mutex::default(),
+            is_pending: AtomicBool::new(false),
             instructions: AtomicU64::new(0),
         })
     }
@@ -62,8 +77,35 @@ impl Streams {
         self.screen.lock().expect("no writer panics")
     }
 
+    fn show_later(&self, now: Time, rank: u32, stream: Stream, bytes: Vec<u8>) {
+        let mut pending = self.pending.lock().expect("no writer panics");
+        pending.push(Pending { now, rank, stream, bytes });
+        self.is_pending.store(true, Ordering::Relaxed);
+    }
+
+    /// Shows what was written before `time`: nobody will write anything earlier.
+    #[inline]
+    pub fn show_until(&self, time: Time) {
+        if self.is_pending.load(Ordering::Relaxed) {
+            self.show_pending(time);
+        }
+    }
+
+    #[cold]
+    fn show_pending(&self, time: Time) {
+        let mut pending = self.pending.lock().expect("no writer panics");
+        // What one rank has written stays in its order.
+        pending.sort_by_key(|p| (p.now, p.rank));
+        let due = pending.partition_point(|p| p.now < time);
+        for p in pending.drain(..due) {
+            self.screen().show(p.stream, &p.bytes);
+        }
+        self.is_pending.store(!pending.is_empty(), Ordering::Relaxed);
+    }
+
     /// Writes what is left.
     pub fn finish(&self) {
+        self.show_pending(Time::NEVER);
         for rank in 0..self.ranks.len() as u32 {
             let mut r = self.lock(rank);
             for (i, which) in [Stream::Output, Stream::Error].into_iter().enumerate() {
@@ -121,7 +163,7 @@ impl Screen {
 }
 
 impl Output for Streams {
-    fn write(&self, rank: u32, stream: Stream, bytes: &[u8]) {
+    fn write(&self, rank: u32, now: Time, stream: Stream, bytes: &[u8]) {
         let mut r = self.lock(rank);
         let i = usize::from(stream == Stream::Error);
         r.files[i].write(bytes);
@@ -131,14 +173,14 @@ impl Output for Streams {
             let shown = if r.partial[i].len() - whole > LINE_BYTES_MAX { r.partial[i].len() } else { whole };
             if shown > 0 {
                 let lines: Vec<u8> = r.partial[i].drain(..shown).collect();
-                self.screen().show(stream, &lines);
+                self.show_later(now, rank, stream, lines);
             }
         }
     }
 
-    fn unknown_call(&self, rank: u32, number: u64) {
+    fn unknown_call(&self, rank: u32, now: Time, number: u64) {
         let text = format!("chasqui: rank {rank}: system call {number} is not served: it returns ENOSYS\n");
-        self.screen().show(Stream::Error, text.as_bytes());
+        self.show_later(now, rank, Stream::Error, text.into_bytes());
     }
 
     fn executed(&self, instructions: u64) {

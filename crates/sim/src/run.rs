@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use chasqui_config::Resolved;
-use chasqui_engine::{Ended, Time};
+use chasqui_engine::Ended;
 use chasqui_hart::Text;
 use chasqui_linux::Elf;
 use chasqui_machine::{Built, Job, Machine};
@@ -59,13 +59,15 @@ pub struct Options {
     pub seed: u64,
     /// MPI calls of each rank kept for `timeline.json`; 0: no timeline.
     pub timeline: usize,
+    /// Host threads; 0: as many as are of use.
+    pub threads: usize,
     /// A progress line stands on the terminal: clear it before output is shown.
     pub clear_line: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { seed: 1, timeline: 0, clear_line: false }
+        Options { seed: 1, timeline: 0, threads: 0, clear_line: false }
     }
 }
 
@@ -133,17 +135,19 @@ pub fn run(request: &Request, progress: &mut dyn FnMut(Progress) -> bool) -> Res
     let directory = RunDirectory::create(&request.directory).map_err(input)?;
     let streams =
         Arc::new(Streams::new(&directory, ranks, request.echo, request.options.clear_line).map_err(input)?);
-    let job = job(request, ranks, elf, streams.clone())?;
+    let threads = threads(request.options.threads, ranks);
+    let job = job(request, ranks, elf, threads, streams.clone())?;
     let built = machine.build(&resolved, &job).inspect_err(|_| remove(&directory)).map_err(InputError)?;
     let simulation = Instant::now();
-    let (ended, built) = simulate(built, &streams, progress);
+    let (ended, built) = simulate(built, threads, &streams, progress);
     let simulation_s = simulation.elapsed().as_secs_f64();
     streams.finish();
     let results = Results::collect(built, ended, &resolved, &job);
     directory.write_resolved(&resolved.to_toml()).map_err(input)?;
     results.write(&directory).map_err(input)?;
     let summary = results.summary;
-    let host = host(request, &summary, started, simulation_s, begin.elapsed().as_secs_f64());
+    let times = (simulation_s, begin.elapsed().as_secs_f64());
+    let host = host(request, &summary, threads, started, times);
     directory.write_host(&host).map_err(input)?;
     Ok(Report { summary, host, directory: directory.path().to_path_buf() })
 }
@@ -167,11 +171,24 @@ fn check_ranks(ranks: i64, machine: &dyn Machine, resolved: &Resolved) -> Result
     }
 }
 
-fn job(request: &Request, ranks: u32, elf: Arc<Elf>, output: Arc<dyn Output>) -> Result<Job, InputError> {
+/// Host threads of use: no more than the host has, or ranks.
+fn threads(asked: usize, ranks: u32) -> usize {
+    let host = || std::thread::available_parallelism().map_or(1, |n| n.get());
+    let threads = if asked == 0 { host() } else { asked };
+    threads.min(ranks as usize)
+}
+
+fn job(
+    request: &Request,
+    ranks: u32,
+    elf: Arc<Elf>,
+    threads: usize,
+    output: Arc<dyn Output>,
+) -> Result<Job, InputError> {
     let mut arguments = vec![request.program.to_string_lossy().into_owned()];
     arguments.extend(request.args.iter().cloned());
     Ok(Job {
-        text: elf.text().map(Text::new),
+        texts: elf.text().map_or(vec![], |range| (0..threads).map(|_| Text::new(range.clone())).collect()),
         program: elf,
         arguments,
         environment: request.env.iter().map(|(k, v)| format!("{k}={v}")).collect(),
@@ -191,13 +208,15 @@ fn remove(directory: &RunDirectory) {
 
 fn simulate(
     mut built: Built,
+    threads: usize,
     streams: &Streams,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> (Ended, Built) {
     let begin = Instant::now();
     let mut last = begin;
     let (mut rounds, mut looked_at) = (0, 0);
-    let ended = built.engine.run(&mut |time: Time| {
+    let ended = built.engine.run(threads, &mut |time| {
+        streams.show_until(time);
         rounds += 1;
         let instructions = streams.instructions();
         if rounds < ROUNDS_BETWEEN_LOOKS && instructions - looked_at < INSTRUCTIONS_BETWEEN_LOOKS {
@@ -216,7 +235,13 @@ fn simulate(
     (ended, built)
 }
 
-fn host(request: &Request, summary: &Summary, started: SystemTime, simulation_s: f64, total_s: f64) -> Host {
+fn host(
+    request: &Request,
+    summary: &Summary,
+    threads: usize,
+    started: SystemTime,
+    (simulation_s, total_s): (f64, f64),
+) -> Host {
     Host {
         version: env!("CARGO_PKG_VERSION").to_string(),
         command: request.command.clone(),
@@ -226,7 +251,7 @@ fn host(request: &Request, summary: &Summary, started: SystemTime, simulation_s:
         total_s,
         instructions_millions_per_s: summary.instructions as f64 / simulation_s / 1e6,
         messages_per_s: summary.messages as f64 / simulation_s,
-        threads: 1,
+        threads: threads as u32,
         memory_bytes_max: memory_bytes_max(Path::new("/proc/self/status")),
     }
 }

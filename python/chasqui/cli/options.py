@@ -19,6 +19,7 @@ SETTINGS: dict[str, Any] = {
 }
 DEFAULT_MACHINE = "loggp"
 TIMELINE_CALLS = 1000
+THREADS_MAX = 256
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -66,12 +67,33 @@ def _timeline() -> Decorator:
     )  # fmt: skip
 
 
+class Threads(click.ParamType[int]):
+    """`auto`, which is 0, or a number."""
+
+    name = "threads"
+
+    def convert(self, value: Any, parameter: Any, context: Any) -> int:
+        if value == "auto" or isinstance(value, int):
+            return 0 if value == "auto" else value
+        if not value.isdecimal() or not 1 <= int(value) <= THREADS_MAX:
+            self.fail(f"{value!r} is neither auto nor 1 to {THREADS_MAX}", parameter, context)
+        return int(value)
+
+
+def _threads() -> Decorator:
+    return click.option(
+        "--threads", type=Threads(), default="auto", show_default=True, metavar="N",
+        help="Host threads; auto: as many as there are processors, while they are worth it. "
+        "Results are the same bits with any number.",
+    )  # fmt: skip
+
+
 def quiet(doc: str) -> Decorator:
     return click.option("--quiet", "-q", is_flag=True, help=doc)
 
 
 def job(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say how a program runs: ranks, sets, environment, timeline.
+    """The options that say how a program runs: ranks, sets, environment, timeline, threads.
 
     The command gets them as one `settings`, the arguments of simulation.Job.
     """
@@ -83,6 +105,7 @@ def job(function: Callable[..., Any]) -> Callable[..., Any]:
         sets: tuple[str, ...],
         environment: tuple[str, ...],
         timeline: int,
+        threads: int,
         **others: Any,
     ) -> Any:
         settings = {
@@ -90,11 +113,12 @@ def job(function: Callable[..., Any]) -> Callable[..., Any]:
             "sets": check_sets(sets),
             "environment": check_environment(environment),
             "timeline": timeline,
+            "threads": threads,
         }
         return function(*arguments, settings=settings, **others)
 
     result: Callable[..., Any] = checked
-    for option in (_timeline(), _environment(), sets(), _ranks()):
+    for option in (_threads(), _timeline(), _environment(), sets(), _ranks()):
         result = option(result)
     return result
 

@@ -289,10 +289,10 @@ impl Program {
 struct Silent;
 
 impl Output for Silent {
-    fn write(&self, _: u32, _: Stream, bytes: &[u8]) {
+    fn write(&self, _: u32, _: Time, _: Stream, bytes: &[u8]) {
         panic!("output: {}", String::from_utf8_lossy(bytes));
     }
-    fn unknown_call(&self, _: u32, number: u64) {
+    fn unknown_call(&self, _: u32, _: Time, number: u64) {
         panic!("system call {number}");
     }
     fn executed(&self, _: u64) {}
@@ -345,7 +345,7 @@ pub fn run(c: &NodeConfiguration, program: &Program, ni: TestNi) -> (Outcome, u6
     let node = Node::new(NodeSpec { configuration: c, memory, processor, ni: Box::new(ni), first_port: 0 });
     let mut engine = Engine::new(Lookahead::new(vec![vec![Time::NEVER]]));
     engine.add(0, Box::new(node));
-    engine.run(&mut |_| true);
+    engine.run(1, &mut |_| true);
     let node = engine.partitions().pop().expect("the node").into_any().downcast::<Node>().expect("a node");
     let mut statistics = vec![];
     node.visit_statistics(&mut |name, _, _, value| statistics.push((name.to_string(), value)));

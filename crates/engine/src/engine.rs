@@ -1,0 +1,333 @@
+//! The rounds in which partitions advance.
+//!
+//! How far each round goes has no effect on results, only on speed: the order of events is fixed by
+//! the events. Nor has it which host thread runs a partition.
+
+use std::sync::{Mutex, MutexGuard};
+use std::time::Instant;
+
+use crate::pace::Pace;
+use crate::partition::{Group, Partition, PartitionId};
+use crate::share::{Earliest, Layout, Phase, ROUND_MAX, Share};
+use crate::team::Team;
+use crate::{Lookahead, Time};
+
+/// Why [`Engine::run`] returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Nothing is left to do.
+    Idle,
+    /// A partition asked to stop; all have run to this time.
+    Stopped(Time),
+    /// The watcher asked to stop.
+    Interrupted,
+}
+
+/// The share of `count` partitions of a group, in the order in which they were added, that number
+/// `index` belongs to, if `shares` host threads run them.
+pub fn share_of(index: usize, count: usize, shares: usize) -> usize {
+    index * shares / count
+}
+
+/// Advances partitions.
+pub struct Engine {
+    partitions: Vec<Box<dyn Partition>>,
+    layout: Layout,
+}
+
+impl Engine {
+    /// An engine without partitions.
+    pub fn new(lookahead: Lookahead) -> Engine {
+        Engine { partitions: vec![], layout: Layout { groups: vec![], lookahead } }
+    }
+
+    /// Adds a partition of `group`.
+    pub fn add(&mut self, group: Group, partition: Box<dyn Partition>) -> PartitionId {
+        assert!(group < self.layout.lookahead.direct.len(), "group {group}");
+        self.partitions.push(partition);
+        self.layout.groups.push(group);
+        self.layout.groups.len() as PartitionId - 1
+    }
+
+    /// The partitions, to collect results.
+    pub fn partitions(self) -> Vec<Box<dyn Partition>> {
+        self.partitions
+    }
+
+    /// Runs on `threads` host threads until nothing is left, a partition stops the job, or `watch` returns
+    /// false. `watch` is called once a round, by this thread, with the time up to which all is done.
+    pub fn run(&mut self, threads: usize, watch: &mut dyn FnMut(Time) -> bool) -> Ended {
+        let (shares, places) = self.divide(threads.max(1));
+        let (team, layout) = (Team::default(), &self.layout);
+        let ended = std::thread::scope(|scope| {
+            // Followers go home also if this thread panics.
+            let home = Home(&team);
+            for share in &shares[1..] {
+                let team = &team;
+                scope.spawn(move || team.follow(|| follow(share, layout)));
+            }
+            let held = shares.iter().map(lock).collect();
+            let mut leader = Leader {
+                layout,
+                places: &places,
+                team: &team,
+                shares: &shares,
+                held,
+                pace: Pace::new(threads),
+            };
+            let ended = leader.run(watch);
+            drop(leader);
+            drop(home);
+            ended
+        });
+        let shares = shares.into_iter().map(|s| s.into_inner().expect("nobody has panicked"));
+        let mut partitions: Vec<_> = shares.flat_map(Share::into_partitions).collect();
+        partitions.sort_by_key(|&(id, _)| id);
+        self.partitions = partitions.into_iter().map(|(_, partition)| partition).collect();
+        ended
+    }
+
+    /// Deals the partitions out to `count` host threads; where each is.
+    fn divide(&mut self, count: usize) -> (Vec<Mutex<Share>>, Vec<Place>) {
+        let groups = self.layout.lookahead.direct.len();
+        let mut shares: Vec<Share> = (0..count).map(|_| Share::new(groups)).collect();
+        let mut places = vec![];
+        let mut seen = vec![0; groups];
+        for (id, partition) in self.partitions.drain(..).enumerate() {
+            let group = self.layout.groups[id];
+            let members = self.layout.groups.iter().filter(|&&g| g == group).count();
+            let share = share_of(seen[group], members, count);
+            seen[group] += 1;
+            let place = shares[share].add(id as PartitionId, partition, &self.layout);
+            places.push(Place { share, place });
+        }
+        (shares.into_iter().map(Mutex::new).collect(), places)
+    }
+}
+
+/// Where a partition is.
+struct Place {
+    share: usize,
+    place: usize,
+}
+
+struct Home<'a>(&'a Team);
+
+impl Drop for Home<'_> {
+    fn drop(&mut self) {
+        self.0.quit();
+    }
+}
+
+fn lock(share: &Mutex<Share>) -> MutexGuard<'_, Share> {
+    share.lock().expect("a host thread has panicked")
+}
+
+fn follow(share: &Mutex<Share>, layout: &Layout) {
+    let mut share = lock(share);
+    match share.phase {
+        Some(phase) => share.run(&phase, layout),
+        None => share.leave(),
+    }
+}
+
+/// The host thread that leads: it does all that is not the running of partitions, and its share of that.
+struct Leader<'a> {
+    layout: &'a Layout,
+    places: &'a [Place],
+    team: &'a Team,
+    shares: &'a [Mutex<Share>],
+    /// All shares between phases, its own always. That of this thread is the first.
+    held: Vec<MutexGuard<'a, Share>>,
+    pace: Pace,
+}
+
+impl Leader<'_> {
+    fn run(&mut self, watch: &mut dyn FnMut(Time) -> bool) -> Ended {
+        let mut stop = Time::NEVER;
+        loop {
+            let now = self.held.iter().map(|s| s.next()).fold(Time::NEVER, Time::min);
+            if now == Time::NEVER || now >= stop {
+                return if stop == Time::NEVER { Ended::Idle } else { Ended::Stopped(stop) };
+            }
+            if !watch(now) {
+                return Ended::Interrupted;
+            }
+            self.set_pace();
+            // A group goes as far as what the one before it has just done allows.
+            for group in 0..self.layout.lookahead.direct.len() {
+                let mut earliest = Earliest::NONE;
+                self.held.iter().for_each(|s| s.note_earliest(group, &mut earliest));
+                self.phase(Phase { group, earliest, horizon: stop.min(now + ROUND_MAX) });
+                self.deliver();
+                stop = self.held.iter().map(|s| s.stop).fold(stop, Time::min);
+            }
+        }
+    }
+
+    /// Decides whether the team goes on together.
+    fn set_pace(&mut self) {
+        if self.shares.len() == 1 {
+            return;
+        }
+        let turns = self.held.iter().map(|s| s.turns).sum();
+        let together = self.pace.together();
+        self.pace.round(turns, Instant::now);
+        if together && !self.pace.together() {
+            self.step(None);
+        } else if !together && self.pace.together() {
+            self.held[1..].iter_mut().for_each(|s| s.leave());
+        }
+    }
+
+    fn phase(&mut self, phase: Phase) {
+        let together = self.pace.together() && self.held[1..].iter().any(|s| s.is_due(&phase));
+        if !together {
+            self.held.iter_mut().for_each(|s| s.run(&phase, self.layout));
+            return;
+        }
+        self.step(Some(phase));
+    }
+
+    /// All threads do the same with their shares.
+    fn step(&mut self, phase: Option<Phase>) {
+        self.held[1..].iter_mut().for_each(|s| s.phase = phase);
+        self.held.truncate(1);
+        self.team.start(self.shares.len() as u32 - 1);
+        if let Some(phase) = phase {
+            self.held[0].run(&phase, self.layout);
+        }
+        self.team.finish();
+        self.held.extend(self.shares[1..].iter().map(lock));
+    }
+
+    fn deliver(&mut self) {
+        for from in 0..self.held.len() {
+            let mut sent = std::mem::take(&mut self.held[from].sent);
+            for m in sent.drain(..) {
+                let Place { share, place } = self.places[m.to as usize];
+                self.held[share].receive(place, m.event, m.packet);
+            }
+            // The room is used again.
+            self.held[from].sent = sent;
+        }
+        self.held.iter_mut().for_each(|s| s.note_received(self.layout));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::any::Any;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{Class, Event, EventQueue, Outbox, Packet, Port};
+
+    /// Passes a token to the next partition after a delay, `hops` times.
+    struct Relay {
+        id: u32,
+        count: u32,
+        delay: u64,
+        queue: EventQueue,
+        port: Port,
+        log: Arc<Mutex<Vec<(u64, u32, u64)>>>,
+    }
+
+    impl Partition for Relay {
+        fn next(&self) -> Time {
+            self.queue.next_time()
+        }
+        fn run(&mut self, out: &mut Outbox<'_>) {
+            while let Some(e) = self.queue.pop_before(out.limit()) {
+                self.log.lock().unwrap().push((e.time.0, self.id, e.payload[0]));
+                if e.payload[0] > 0 {
+                    let event = Event {
+                        time: e.time + Time(self.delay),
+                        order: self.port.next(Class::Packet),
+                        target: 0,
+                        payload: [e.payload[0] - 1, 0],
+                    };
+                    out.send(e.time, (self.id + 1) % self.count, event, None);
+                }
+            }
+        }
+        fn receive(&mut self, event: Event, _: Option<Box<Packet>>) {
+            self.queue.push(event);
+        }
+        fn into_any(self: Box<Self>) -> Box<dyn Any> {
+            self
+        }
+    }
+
+    fn ring(count: u32, lookahead: u64, threads: usize) -> Vec<(u64, u32, u64)> {
+        let log = Arc::new(Mutex::new(vec![]));
+        let mut engine = Engine::new(Lookahead::new(vec![vec![Time(lookahead)]]));
+        for id in 0..count {
+            let mut relay = Relay {
+                id,
+                count,
+                delay: 10,
+                queue: EventQueue::default(),
+                port: Port::new(id),
+                log: log.clone(),
+            };
+            for (k, start) in [3u64, 3, 8].into_iter().enumerate() {
+                let order = relay.port.next(Class::Internal);
+                relay.queue.push(Event { time: Time(start), order, target: 0, payload: [20 + k as u64, 0] });
+            }
+            engine.add(0, Box::new(relay));
+        }
+        assert_eq!(engine.run(threads, &mut |_| true), Ended::Idle);
+        let mut events = log.lock().unwrap().clone();
+        // Partitions interleave differently; what each one sees must not.
+        events.sort_by_key(|&(time, id, _)| (id, time));
+        events
+    }
+
+    #[test]
+    fn results_depend_neither_on_the_window_nor_on_threads() {
+        let reference = ring(3, 10, 1);
+        assert_eq!(reference.len(), 3 * (21 + 22 + 23));
+        for lookahead in [1, 3, 7] {
+            for threads in [1, 2, 3, 5] {
+                assert_eq!(ring(3, lookahead, threads), reference);
+            }
+        }
+    }
+
+    /// Panics at its first turn.
+    struct Broken;
+
+    impl Partition for Broken {
+        fn next(&self) -> Time {
+            Time::ZERO
+        }
+        fn run(&mut self, _: &mut Outbox<'_>) {
+            panic!("a bug of the model");
+        }
+        fn receive(&mut self, _: Event, _: Option<Box<Packet>>) {}
+        fn into_any(self: Box<Self>) -> Box<dyn Any> {
+            self
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "a host thread has panicked")]
+    fn a_panic_of_a_follower_ends_the_run() {
+        let mut engine = Engine::new(Lookahead::new(vec![vec![Time(1)]]));
+        for _ in 0..2 {
+            let relay = Relay {
+                id: 0,
+                count: 1,
+                delay: 1,
+                queue: EventQueue::default(),
+                port: Port::new(0),
+                log: Arc::default(),
+            };
+            engine.add(0, Box::new(relay));
+        }
+        // The second half is the follower's.
+        (0..2).for_each(|_| _ = engine.add(0, Box::new(Broken)));
+        engine.run(2, &mut |_| true);
+    }
+}

@@ -1,0 +1,42 @@
+//! Limits come from the *look-ahead*: the least simulated time from anything a partition of one
+//! group does to its first effect on a partition of another.
+
+use crate::Time;
+
+/// Least time from a cause in one group to its effect in another.
+pub struct Lookahead {
+    pub(crate) direct: Vec<Vec<Time>>,
+    pub(crate) least: Vec<Vec<Time>>,
+}
+
+impl Lookahead {
+    /// From `direct[a][b]`, the least delay of a message from group `a` to group `b` ([`Time::NEVER`]:
+    /// they do not talk). Effects through third groups are found by shortest paths.
+    ///
+    /// # Panics
+    /// When a delay is zero: two partitions could then not be ordered.
+    pub fn new(direct: Vec<Vec<Time>>) -> Lookahead {
+        assert!(direct.iter().flatten().all(|&d| d > Time::ZERO), "a look-ahead is zero: {direct:?}");
+        let mut least = direct.clone();
+        for via in 0..least.len() {
+            for a in 0..least.len() {
+                for b in 0..least.len() {
+                    least[a][b] = least[a][b].min(least[a][via] + least[via][b]);
+                }
+            }
+        }
+        Lookahead { direct, least }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lookahead_follows_the_shortest_path() {
+        let n = Time::NEVER;
+        let l = Lookahead::new(vec![vec![n, Time(5)], vec![Time(7), n]]);
+        assert_eq!(l.least, [[Time(12), Time(5)], [Time(7), Time(12)]]);
+    }
+}
