@@ -85,17 +85,37 @@ impl Walked {
 /// A set-associative TLB, first in first out within a set (ours: recency of hits would have to be
 /// kept on every access; data sheets seldom say).
 pub struct Tlb {
-    entries: Vec<Translation>,
+    entries: Vec<Entry>,
     next: Vec<u8>,
     ways: usize,
     set_mask: u64,
     /// Where a page was found last, by its low bits: a short cut past the search of the set.
     hints: [u16; HINTS],
+    /// Pages held, by their low bits: where none is, nothing need be searched.
+    held: [u8; HELD],
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    translation: Translation,
+    /// Chunks of the page, by number, that the owner has marked: see [`Tlb::mark`].
+    marks: u64,
 }
 
 const HINTS: usize = 64;
+const HELD: usize = 1024;
+
+/// Bytes that one mark stands for.
+pub(crate) const CHUNK_BYTES: u64 = PAGE_BYTES / 64;
 
 const EMPTY: Translation = Translation { virtual_page: u64::MAX, physical_page: 0, permissions: 0 };
+
+/// A translation that had to go, and the chunks of its page that were marked.
+pub(crate) type Evicted = (Translation, u64);
+
+fn held_index(page: u64) -> usize {
+    (page / PAGE_BYTES) as usize % HELD
+}
 
 impl Tlb {
     /// A TLB of `entries`, `ways` a set.
@@ -109,11 +129,12 @@ impl Tlb {
             "TLB of {entries}/{ways}"
         );
         Tlb {
-            entries: vec![EMPTY; entries as usize],
+            entries: vec![Entry { translation: EMPTY, marks: 0 }; entries as usize],
             next: vec![0; sets as usize],
             ways: ways as usize,
             set_mask: u64::from(sets) - 1,
             hints: [0; HINTS],
+            held: [0; HELD],
         }
     }
 
@@ -121,48 +142,81 @@ impl Tlb {
         ((page / PAGE_BYTES) & self.set_mask) as usize
     }
 
+    /// Place of the translation of the page at `page`.
+    #[inline]
+    fn place(&self, page: u64) -> Option<usize> {
+        let hint = usize::from(self.hints[(page / PAGE_BYTES) as usize % HINTS]);
+        if self.entries[hint].translation.virtual_page == page {
+            return Some(hint);
+        }
+        // No more pages than a byte counts have these low bits, or the count stays at its end.
+        if self.held[held_index(page)] == 0 {
+            return None;
+        }
+        let first = self.set(page) * self.ways;
+        let mut set = self.entries[first..first + self.ways].iter();
+        Some(first + set.position(|e| e.translation.virtual_page == page)?)
+    }
+
     /// The translation of the page at `page`.
     #[inline]
     pub fn find(&mut self, page: u64) -> Option<Translation> {
-        let hint = (page / PAGE_BYTES) as usize % HINTS;
-        let hinted = &self.entries[usize::from(self.hints[hint])];
-        if hinted.virtual_page == page {
-            return Some(*hinted);
-        }
-        let first = self.set(page) * self.ways;
-        let way = self.entries[first..first + self.ways].iter().position(|e| e.virtual_page == page)?;
-        self.hints[hint] = (first + way) as u16;
-        Some(self.entries[first + way])
+        let place = self.place(page)?;
+        self.hints[(page / PAGE_BYTES) as usize % HINTS] = place as u16;
+        Some(self.entries[place].translation)
     }
 
     /// The same, leaving no trace.
     pub fn peek(&self, page: u64) -> Option<Translation> {
-        let first = self.set(page) * self.ways;
-        self.entries[first..first + self.ways].iter().find(|e| e.virtual_page == page).copied()
+        self.place(page).map(|place| self.entries[place].translation)
+    }
+
+    /// Marks the chunk of `va`: when its page goes, the owner hears of it.
+    #[inline]
+    pub(crate) fn mark(&mut self, va: u64) {
+        if let Some(place) = self.place(va & !(PAGE_BYTES - 1)) {
+            self.entries[place].marks |= 1 << (va % PAGE_BYTES / CHUNK_BYTES);
+        }
     }
 
     /// Adds a translation; returns the one that had to go.
-    pub fn insert(&mut self, translation: Translation) -> Option<Translation> {
+    pub(crate) fn insert(&mut self, translation: Translation) -> Option<Evicted> {
         let set = self.set(translation.virtual_page);
         let slot = set * self.ways + usize::from(self.next[set]);
         self.next[set] = ((usize::from(self.next[set]) + 1) % self.ways) as u8;
-        let old = std::mem::replace(&mut self.entries[slot], translation);
-        (old.virtual_page != EMPTY.virtual_page).then_some(old)
+        let held = &mut self.held[held_index(translation.virtual_page)];
+        *held = held.saturating_add(1);
+        let old = std::mem::replace(&mut self.entries[slot], Entry { translation, marks: 0 });
+        let page = old.translation.virtual_page;
+        if page == EMPTY.virtual_page {
+            return None;
+        }
+        self.release(page);
+        Some((old.translation, old.marks))
+    }
+
+    fn release(&mut self, page: u64) {
+        let held = &mut self.held[held_index(page)];
+        if *held < u8::MAX {
+            *held -= 1;
+        }
     }
 
     /// Forgets the translation of `page`.
     pub fn forget(&mut self, page: u64) {
         let first = self.set(page) * self.ways;
-        for entry in &mut self.entries[first..first + self.ways] {
-            if entry.virtual_page == page {
-                *entry = EMPTY;
+        for place in first..first + self.ways {
+            if self.entries[place].translation.virtual_page == page {
+                self.entries[place].translation = EMPTY;
+                self.release(page);
             }
         }
     }
 
     /// Forgets everything.
     pub fn flush(&mut self) {
-        self.entries.fill(EMPTY);
+        self.entries.fill(Entry { translation: EMPTY, marks: 0 });
+        self.held = [0; HELD];
     }
 }
 
@@ -177,8 +231,35 @@ mod tests {
             |n: u64| Translation { virtual_page: n * 2 * PAGE_BYTES, physical_page: n, permissions: 0 };
         assert!(tlb.insert(page(1)).is_none());
         assert!(tlb.insert(page(2)).is_none());
-        assert_eq!(tlb.insert(page(3)).unwrap().physical_page, 1);
+        tlb.mark(2 * PAGE_BYTES + 3 * CHUNK_BYTES);
+        let (old, marks) = tlb.insert(page(3)).unwrap();
+        assert_eq!((old.physical_page, marks), (1, 1 << 3));
         assert!(tlb.find(2 * PAGE_BYTES).is_none());
         assert_eq!(tlb.find(6 * PAGE_BYTES).unwrap().physical_page, 3);
+    }
+
+    #[test]
+    fn what_is_held_is_found() {
+        for (entries, ways) in [(64, 64), (64, 4), (8, 8)] {
+            let mut tlb = Tlb::new(entries, ways);
+            let mut state = 1u64;
+            println!("seed {state}");
+            for round in 0..20_000 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                // Few low bits, so that pages meet in the filter.
+                let page = ((state >> 33) % 5 + (state >> 40) % 40 * HELD as u64) * PAGE_BYTES;
+                let known = tlb.entries.iter().any(|e| e.translation.virtual_page == page);
+                assert_eq!(tlb.find(page).is_some(), known, "round {round}");
+                match (state >> 60, known) {
+                    (0, _) => tlb.forget(page),
+                    (1, _) if state >> 50 & 1023 == 0 => tlb.flush(),
+                    (_, false) => {
+                        let physical_page = 0;
+                        _ = tlb.insert(Translation { virtual_page: page, physical_page, permissions: 0 });
+                    }
+                    _ => {}
+                }
+            }
+        }
     }
 }

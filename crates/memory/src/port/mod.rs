@@ -472,16 +472,19 @@ impl Port {
     /// Value of `bytes` of functional memory.
     fn read_memory(&self, address: u64, bytes: u32) -> u64 {
         debug_assert!(address + u64::from(bytes) <= self.memory_bytes);
-        let mut value = [0u8; 8];
         // SAFETY: the translation was checked against `memory_bytes`, the mapping outlives the port.
         unsafe {
-            std::ptr::copy_nonoverlapping(
-                self.base.add(address as usize),
-                value.as_mut_ptr(),
-                bytes as usize,
-            );
+            let at = self.base.add(address as usize);
+            match bytes {
+                8 => u64::from_le(at.cast::<u64>().read_unaligned()),
+                4 => u64::from(u32::from_le(at.cast::<u32>().read_unaligned())),
+                _ => {
+                    let mut value = [0u8; 8];
+                    std::ptr::copy_nonoverlapping(at, value.as_mut_ptr(), bytes as usize);
+                    u64::from_le_bytes(value)
+                }
+            }
         }
-        u64::from_le_bytes(value)
     }
 
     fn write_memory(&mut self, address: u64, bytes: u32, value: u64) {
@@ -528,6 +531,7 @@ impl Port {
             stamp: self.tick,
         };
         self.data.set(index, line, way as u32);
+        self.dtlb.mark(va);
         let way = self.l1d.way_mut(way);
         way.fast = index;
         way.stamp = self.tick;

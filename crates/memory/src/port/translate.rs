@@ -1,7 +1,7 @@
 //! Virtual to physical: TLBs and the timed Sv39 walk (privileged ISA, section 12.4).
 
 use super::{Access, DEVICE_BASE, Fault, Port, Stall, Stop};
-use crate::tlb::{PAGE_BYTES, Translation, pte};
+use crate::tlb::{CHUNK_BYTES, PAGE_BYTES, Translation, pte};
 
 /// A walk in progress. It is kept over retries, so that lines of page-table entries and of data that
 /// fall into one set can't evict each other for ever.
@@ -147,26 +147,38 @@ impl Port {
         self.changes += 1;
         if access == Access::Execute {
             self.statistics.itlb_misses += 1;
-            if let Some(old) = self.itlb.insert(translation) {
+            if let Some((old, _)) = self.itlb.insert(translation) {
                 self.drop_fast_fetch(old.virtual_page, PAGE_BYTES);
             }
         } else {
             self.statistics.dtlb_misses += 1;
-            if let Some(old) = self.dtlb.insert(translation) {
-                self.drop_fast_page(old.virtual_page);
+            if let Some((old, chunks)) = self.dtlb.insert(translation) {
+                self.drop_fast_chunks(old.virtual_page, chunks);
             }
         }
         translation
     }
 
-    /// The data TLB lost `page`: its lines leave the fast table.
-    pub(super) fn drop_fast_page(&mut self, page: u64) {
-        for va in (page..page + PAGE_BYTES).step_by(self.l1d.line_bytes() as usize) {
-            let index = self.data.index(va) as u32;
-            if self.data.at(index).load == va {
-                self.drop_fast_data(index);
+    /// The data TLB lost `page`: its lines leave the fast table. Only those of `chunks` may be there.
+    fn drop_fast_chunks(&mut self, page: u64, mut chunks: u64) {
+        while chunks != 0 {
+            let chunk = page + u64::from(chunks.trailing_zeros()) * CHUNK_BYTES;
+            // A chunk may have several lines, or be part of one.
+            let mut line = chunk & self.data.granule_mask;
+            while line < chunk + CHUNK_BYTES {
+                let index = self.data.index(line) as u32;
+                if self.data.at(index).load == line {
+                    self.drop_fast_data(index);
+                }
+                line += self.l1d.line_bytes();
             }
+            chunks &= chunks - 1;
         }
+    }
+
+    /// The data TLB has forgotten `page`.
+    pub(super) fn drop_fast_page(&mut self, page: u64) {
+        self.drop_fast_chunks(page, u64::MAX);
     }
 
     /// The walker's loads go through the data cache.
