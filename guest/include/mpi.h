@@ -394,6 +394,10 @@ CHASQUI_MPI(int, Status_set_elements_x, (MPI_Status *status, MPI_Datatype dataty
 
 /* Collectives. */
 CHASQUI_MPI(int, Barrier, (MPI_Comm comm));
+CHASQUI_MPI(int, Ibarrier, (MPI_Comm comm, MPI_Request *request));
+CHASQUI_MPI(int, Ibcast, (void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request *request));
+CHASQUI_MPI(int, Barrier_init, (MPI_Comm comm, MPI_Info info, MPI_Request *request));
+CHASQUI_MPI(int, Bcast_init, (void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request));
 CHASQUI_MPI(int, Bcast, (void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm));
 CHASQUI_MPI(int, Gather, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm));
 CHASQUI_MPI(int, Gatherv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm));

@@ -86,8 +86,8 @@ int chq_buffered_send(const void *buffer, size_t count, struct datatype *type, i
         return chq_reason(MPI_ERR_BUFFER, "the attached buffer has no room for the message");
     chq_pack(buffer, count, type, block + 1, bytes);
     request_start(&block->request, REQUEST_SEND);
-    chq_send_start(&block->request, MODE_BUFFERED, block + 1, bytes, type_of(MPI_PACKED), destination, tag, comm,
-                   CONTEXT_POINT);
+    chq_send_start(&block->request, SEND_HOW(MODE_BUFFERED, CONTEXT_POINT), block + 1, bytes, type_of(MPI_PACKED),
+                   destination, tag, comm);
     return MPI_SUCCESS;
 }
 

@@ -56,6 +56,18 @@
     CALL(54, REDUCE_SCATTER_BLOCK, "MPI_Reduce_scatter_block")                                     \
     CALL(55, SCAN, "MPI_Scan")                                                                     \
     CALL(56, EXSCAN, "MPI_Exscan")                                                                 \
+    CALL(57, IBARRIER, "MPI_Ibarrier")                                                             \
+    CALL(58, IBCAST, "MPI_Ibcast")                                                                 \
+    CALL(59, IGATHER, "MPI_Igather")                                                               \
+    CALL(60, ISCATTER, "MPI_Iscatter")                                                             \
+    CALL(61, IALLGATHER, "MPI_Iallgather")                                                         \
+    CALL(62, IALLTOALL, "MPI_Ialltoall")                                                           \
+    CALL(63, IREDUCE, "MPI_Ireduce")                                                               \
+    CALL(64, IALLREDUCE, "MPI_Iallreduce")                                                         \
+    CALL(65, IREDUCE_SCATTER, "MPI_Ireduce_scatter")                                               \
+    CALL(66, ISCAN, "MPI_Iscan")                                                                   \
+    CALL(67, COMM_IDUP, "MPI_Comm_idup")                                                           \
+    CALL(68, GREQUEST_COMPLETE, "MPI_Grequest_complete")                                           \
     CALL(80, COMM_DUP, "MPI_Comm_dup")                                                             \
     CALL(81, COMM_CREATE, "MPI_Comm_create")                                                       \
     CALL(82, COMM_SPLIT, "MPI_Comm_split")                                                         \

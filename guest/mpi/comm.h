@@ -41,6 +41,7 @@ struct communicator {
                               remote group). */
     uint16_t context;
     bool inter;
+    uint32_t collective_tag; /* Added to the tags of collectives: the operation's own in a nonblocking one. */
     struct group *group;
     struct group *remote; /* Same as `group` unless `inter`. */
     struct errhandler *errhandler;
@@ -48,7 +49,8 @@ struct communicator {
     struct attribute *attributes;
     struct info *info;
     char *name; /* Null: none set. */
-    uint64_t spare[4];
+    uint32_t nonblocking; /* Nonblocking and persistent collectives so far. */
+    uint32_t spare[7];
 };
 _Static_assert(sizeof(struct communicator) == 128, "an index into chq_comms is a shift");
 

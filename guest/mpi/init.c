@@ -78,7 +78,9 @@ int PMPI_Finalize(void)
             chq_progress();
         MARK_WAITED();
         /* Nobody stops listening while another still needs an answer. */
+        MARK_WAITING("MPI_Finalize: the other processes");
         chq_coll_barrier(&chq_world);
+        MARK_WAITED();
         while (chq_is_blocked())
             chq_progress();
         chq.device->close();

@@ -39,6 +39,14 @@ void chq_op_apply(const struct op *op, const void *in, void *inout, size_t count
     }
 }
 
+void chq_op_release(struct op *op)
+{
+    if (!op->function || --op->references > 0)
+        return;
+    op->valid = 0;
+    free(op);
+}
+
 int PMPI_Op_create(MPI_User_function *user_fn, int commute, MPI_Op *op)
 {
     if (!user_fn)
@@ -55,8 +63,7 @@ int PMPI_Op_free(MPI_Op *op)
     struct op *o = op_of(*op);
     if (o->valid != OP_VALID || !o->function)
         return chq_fail(NULL, "MPI_Op_free", MPI_ERR_OP, "not an operator of the program");
-    o->valid = 0;
-    free(o);
+    chq_op_release(o);
     *op = MPI_OP_NULL;
     return MPI_SUCCESS;
 }

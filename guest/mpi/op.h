@@ -28,6 +28,14 @@ static inline struct op *op_of(MPI_Op handle)
     return value < 0x1000 ? &chq_ops[0] : (struct op *)value;
 }
 
+/* A collective under way keeps the operators of the program. */
+static inline void op_retain(struct op *op)
+{
+    if (op->function)
+        op->references++;
+}
+void chq_op_release(struct op *op);
+
 /* Valid, and defined for the type: else MPI_ERR_OP with its reason. */
 int chq_op_check(const struct op *op, const struct datatype *type);
 

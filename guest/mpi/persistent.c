@@ -1,5 +1,6 @@
 /* Persistent requests (MPI 5.0, section 3.9): the arguments are kept and checked once; MPI_Start
  * runs the same code as the nonblocking call. */
+#include "mpi/coll/coll.h"
 #include "mpi/error.h"
 #include "mpi/mark.h"
 #include "mpi/point.h"
@@ -85,9 +86,13 @@ static int start(const char *call, MPI_Request handle)
                           request->user_tag, request->comm, CONTEXT_POINT);
         return MPI_SUCCESS;
     }
+    if (request->kind == REQUEST_COLLECTIVE) {
+        chq_coll_restart(request);
+        return MPI_SUCCESS;
+    }
     if (request->mode != MODE_BUFFERED) {
-        chq_send_start(request, request->mode, request->user_buffer, request->user_count, request->user_type,
-                       request->peer, request->user_tag, request->comm, CONTEXT_POINT);
+        chq_send_start(request, SEND_HOW(request->mode, CONTEXT_POINT), request->user_buffer, request->user_count,
+                       request->user_type, request->peer, request->user_tag, request->comm);
         return MPI_SUCCESS;
     }
     error = chq_buffered_send(request->user_buffer, request->user_count, request->user_type, request->peer,

@@ -5,9 +5,9 @@
 
 #if defined(__riscv)
 
-enum { CALL_OPENAT = 56, CALL_WRITE = 64, CALL_EXIT_GROUP = 94, CALL_UNAME = 160, CALL_MMAP = 222 };
+enum { CALL_OPENAT = 56, CALL_WRITE = 64, CALL_EXIT_GROUP = 94, CALL_UNAME = 160, CALL_MMAP = 222, CALL_MPROTECT = 226 };
 enum { AT_FDCWD = -100, O_RDWR = 2, O_CLOEXEC = 02000000 };
-enum { PROT_READ_WRITE = 3, PROT_READ = 1, MAP_SHARED = 1 };
+enum { PROT_NONE = 0, PROT_READ = 1, PROT_READ_WRITE = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_ANONYMOUS = 0x20 };
 enum { PAGE_BYTES = 4096 };
 
 static long system_call(long number, long a, long b, long c, long d, long e, long f)
@@ -26,9 +26,9 @@ static long system_call(long number, long a, long b, long c, long d, long e, lon
     return a0;
 }
 
-static void *map(int fd, uint64_t offset, size_t bytes, int protection)
+static void *map(int fd, uint64_t offset, size_t bytes, int protection, int flags)
 {
-    long at = system_call(CALL_MMAP, 0, (long)bytes, protection, MAP_SHARED, fd, (long)offset);
+    long at = system_call(CALL_MMAP, 0, (long)bytes, protection, flags, fd, (long)offset);
     return at < 0 && at > -4096 ? NULL : (void *)at;
 }
 
@@ -37,12 +37,20 @@ const struct chasqui_ni_identification *chq_platform_open_ni(int *ni_fd)
     static const char name[] = "/dev/ni0";
     long fd = system_call(CALL_OPENAT, AT_FDCWD, (long)name, O_RDWR | O_CLOEXEC, 0, 0, 0);
     *ni_fd = fd < 0 ? -1 : (int)fd;
-    return fd < 0 ? NULL : map((int)fd, 0, PAGE_BYTES, PROT_READ);
+    return fd < 0 ? NULL : map((int)fd, 0, PAGE_BYTES, PROT_READ, MAP_SHARED);
 }
 
 void *chq_platform_map(int ni_fd, uint64_t offset, size_t bytes)
 {
-    return map(ni_fd, offset, bytes, PROT_READ_WRITE);
+    return map(ni_fd, offset, bytes, PROT_READ_WRITE, MAP_SHARED);
+}
+
+void *chq_platform_stack(size_t bytes)
+{
+    char *guard = map(-1, 0, bytes + PAGE_BYTES, PROT_READ_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+    if (!guard || system_call(CALL_MPROTECT, (long)guard, PAGE_BYTES, PROT_NONE, 0, 0, 0) != 0)
+        return NULL;
+    return guard + PAGE_BYTES;
 }
 
 void chq_platform_write(int fd, const void *text, size_t bytes)

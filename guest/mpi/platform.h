@@ -26,6 +26,9 @@ void *chq_platform_map(int ni_fd, uint64_t offset, size_t bytes);
 void chq_platform_write(int fd, const void *text, size_t bytes);
 _Noreturn void chq_platform_exit(int status);
 
+/* Memory for a stack, mapped when touched, with a page without access below it. Null: there is none. */
+void *chq_platform_stack(size_t bytes);
+
 /* Bounded copy of the host name; returns its length. */
 size_t chq_platform_host_name(char *name, size_t bytes);
 

@@ -51,10 +51,11 @@ void chq_rendezvous_finished(const struct chasqui_envelope *envelope);
 void chq_transfers_retry(void);
 
 /* send.c. Starts a send in a request that request_start has prepared. The arguments are checked.
- * On return the request may be complete already. */
-void chq_send_start(struct request *request, enum send_mode mode, const void *buffer, size_t count,
-                    struct datatype *type, int destination, int tag, struct communicator *comm,
-                    int context);
+ * On return the request may be complete already. `how`: SEND_HOW of the mode and the context's
+ * place among its communicator's (CONTEXT_*), in one word, so that all arguments are in registers. */
+#define SEND_HOW(mode, context) ((uint32_t)(mode) | (uint32_t)(context) << 16)
+void chq_send_start(struct request *request, uint32_t how, const void *buffer, size_t count,
+                    struct datatype *type, int destination, int tag, struct communicator *comm);
 int chq_send_check(const void *buffer, int count, const struct datatype *type, int destination, int tag,
                    const struct communicator *comm);
 

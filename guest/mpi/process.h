@@ -11,7 +11,7 @@
 #include "mpi/memory.h"
 #include "mpi/platform.h"
 
-struct request;
+struct coroutine;
 struct request;
 struct send_queue;
 struct transfer;
@@ -33,7 +33,7 @@ enum packet_kind {
 struct chq_process {
     /* Short paths. */
     bool (*send)(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
-    void (*poll)(void);
+    void (*poll)(void); /* The device's, unless coroutines wait. */
     size_t eager_bytes_max;
     uint32_t rank;
     uint32_t size;
@@ -63,6 +63,7 @@ struct chq_process {
     double seconds_per_tick;
     const char *reason; /* chq_reason. */
     uint32_t outstanding; /* Sends that nobody waits for but MPI_Finalize must. */
+    struct coroutine *running; /* Null: the program itself (coroutine.h). */
 };
 
 extern struct chq_process chq;

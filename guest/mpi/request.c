@@ -1,9 +1,19 @@
 /* Life of requests. */
+#include "mpi/coll/coll.h"
+#include "mpi/coroutine.h"
 #include "mpi/error.h"
 #include "mpi/mark.h"
 #include "mpi/point.h"
 
 struct request chq_sent = {.valid = REQUEST_VALID, .complete = true, .kind = REQUEST_SEND, .comm = &chq_world};
+
+static void forget_arguments(struct request *request)
+{
+    if (request->kind == REQUEST_COLLECTIVE)
+        chq_coll_forget(request);
+    else
+        chq_type_release(request->user_type);
+}
 
 void chq_request_release(struct request *request)
 {
@@ -12,7 +22,7 @@ void chq_request_release(struct request *request)
     if (request->counted)
         comm_release(request->comm);
     if (request->persistent)
-        chq_type_release(request->user_type);
+        forget_arguments(request);
     request->kind = REQUEST_FREE;
     pool_give(&chq.requests, request);
 }
@@ -35,11 +45,19 @@ void chq_request_end(struct request *request)
 
 void chq_request_spin(struct request *request)
 {
-    MARK_BLOCKED(request);
+    if (unlikely(chq.running != NULL)) {
+        chq_coroutine_await(request);
+        return;
+    }
+    if (unlikely(request->kind >= REQUEST_COLLECTIVE))
+        MARK_WAITING(request->what);
+    else
+        MARK_BLOCKED(request);
     do
         chq_progress();
     while (!request->complete);
     MARK_UNBLOCKED();
+    MARK_WAITED();
 }
 
 struct request *chq_request_of(MPI_Request handle, int *error)
@@ -82,6 +100,8 @@ int PMPI_Request_free(MPI_Request *request)
     struct request *r = chq_request_of(*request, &error);
     if (!r)
         return chq_fail(NULL, "MPI_Request_free", MPI_ERR_REQUEST, error ? NULL : "null request");
+    if (r->kind == REQUEST_COLLECTIVE && !(r->persistent && !r->active))
+        return chq_fail(r->comm, "MPI_Request_free", MPI_ERR_REQUEST, "not for a nonblocking collective");
     if (r->complete) {
         chq_request_release(r);
     } else {
@@ -103,6 +123,8 @@ int PMPI_Cancel(MPI_Request *request)
     struct request *r = chq_request_of(*request, &error);
     if (!r) {
         error = chq_fail(NULL, "MPI_Cancel", MPI_ERR_REQUEST, error ? NULL : "null request");
+    } else if (r->kind == REQUEST_COLLECTIVE) {
+        error = chq_fail(r->comm, "MPI_Cancel", MPI_ERR_REQUEST, "a collective can't be cancelled");
     } else if (r->kind == REQUEST_RECEIVE && r->posted) {
         chq_receive_unpost(r);
         r->cancelled = true;

@@ -16,8 +16,8 @@ enum { REQUEST_VALID = 0x52455155 };
 enum request_kind {
     REQUEST_FREE, /* In the pool: a handle that still names it is stale. */
     REQUEST_SEND,
-    REQUEST_RECEIVE
-    /* Nonblocking collectives and generalized requests: further kinds. */
+    REQUEST_RECEIVE,
+    REQUEST_COLLECTIVE /* Nonblocking (coll/nonblocking.c). */
 };
 
 enum send_mode { MODE_STANDARD, MODE_READY, MODE_SYNCHRONOUS, MODE_BUFFERED };
@@ -63,6 +63,8 @@ struct request {
     size_t user_count;
     int peer;
     int user_tag;
+
+    const char *what; /* Collective: its name, for reports of what a process waits for. */
 };
 
 /* A send that was complete when its call returned: one object serves them all. */

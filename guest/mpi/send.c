@@ -48,9 +48,8 @@ static void send_to_self(struct request *request, struct chasqui_envelope *envel
         request_complete(request);
 }
 
-void chq_send_start(struct request *request, enum send_mode mode, const void *buffer, size_t count,
-                    struct datatype *type, int destination, int tag, struct communicator *comm,
-                    int context)
+void chq_send_start(struct request *request, uint32_t how, const void *buffer, size_t count,
+                    struct datatype *type, int destination, int tag, struct communicator *comm)
 {
     request->comm = comm;
     if (destination == MPI_PROC_NULL) {
@@ -71,13 +70,13 @@ void chq_send_start(struct request *request, enum send_mode mode, const void *bu
     }
     struct chasqui_envelope *envelope = &request->envelope;
     uint32_t world = comm_world_rank(comm, destination);
-    fill_envelope(envelope, comm->head + ((uint64_t)context << 16), world, tag, bytes);
+    fill_envelope(envelope, comm->head + (how & ~(uint32_t)0xffff), world, tag, bytes);
     request->buffer = (void *)data;
     request->bytes = bytes;
     if (bytes > chq.eager_bytes_max) {
         envelope->kind = PACKET_READY_TO_SEND;
         envelope->sender = (uintptr_t)request;
-    } else if (mode == MODE_SYNCHRONOUS) {
+    } else if ((uint8_t)how == MODE_SYNCHRONOUS) {
         envelope->kind = PACKET_SYNCHRONOUS;
         envelope->sender = (uintptr_t)request;
     }
@@ -102,7 +101,7 @@ static int send_blocking(const char *call, enum send_mode mode, const void *buff
         return chq_fail(comm, call, error, NULL);
     struct request request;
     request_start(&request, REQUEST_SEND);
-    chq_send_start(&request, mode, buffer, (size_t)count, type, destination, tag, comm, CONTEXT_POINT);
+    chq_send_start(&request, SEND_HOW(mode, CONTEXT_POINT), buffer, (size_t)count, type, destination, tag, comm);
     request_wait(&request);
     return MPI_SUCCESS;
 }
@@ -186,7 +185,7 @@ static int send_nonblocking(const char *call, enum send_mode mode, const void *b
     if (error)
         return chq_fail(comm, call, error, NULL);
     struct request *request = request_new(REQUEST_SEND);
-    chq_send_start(request, mode, buffer, (size_t)count, type, destination, tag, comm, CONTEXT_POINT);
+    chq_send_start(request, SEND_HOW(mode, CONTEXT_POINT), buffer, (size_t)count, type, destination, tag, comm);
     if (request->complete) {
         chq_request_release(request);
         request = &chq_sent;

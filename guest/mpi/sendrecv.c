@@ -17,8 +17,8 @@ static int exchange(const char *call, const void *send_buffer, int send_count, s
     request_start(&receive, REQUEST_RECEIVE);
     request_start(&send, REQUEST_SEND);
     chq_receive_start(&receive, buffer, (size_t)count, type, source, tag, comm, CONTEXT_POINT);
-    chq_send_start(&send, MODE_STANDARD, send_buffer, (size_t)send_count, send_type, destination, send_tag, comm,
-                   CONTEXT_POINT);
+    chq_send_start(&send, SEND_HOW(MODE_STANDARD, CONTEXT_POINT), send_buffer, (size_t)send_count, send_type, destination,
+                   send_tag, comm);
     request_wait(&receive);
     request_wait(&send);
     if (status)

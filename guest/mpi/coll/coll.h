@@ -90,17 +90,43 @@ int chq_coll_allreduce(const void *send, void *recv, size_t count, struct dataty
 int chq_coll_allreduce_max(struct communicator *comm, int32_t *values, size_t count);
 int chq_coll_allgather_bytes(struct communicator *comm, const void *own, void *all, size_t bytes);
 
+/* A nonblocking collective: the function that the blocking one calls, run as a coroutine
+ * (mpi/coroutine.h) over a communicator that differs from the program's in context and tag alone.
+ * So an algorithm is written once, as if it blocked. */
+typedef int coll_body(const void *arguments, struct communicator *comm);
+
+struct coll_start {
+    const char *name; /* Of the public function: what a report says the process waits for. */
+    coll_body *body;
+    const void *arguments; /* Checked. `bytes` of them are copied. */
+    size_t bytes;
+    /* What must live until the end, though the program may give it up before; null or 0: none. */
+    struct datatype *types[2];
+    struct op *op;
+    const MPI_Datatype *type_lists[2];
+    int list_lengths[2];
+};
+
+/* The end of a public function of the form: `error` is that of its arguments. Starts the operation,
+ * or keeps it for MPI_Start; *request is its request, or null when there is an error, which is raised. */
+enum form { FORM_NONBLOCKING, FORM_PERSISTENT };
+int chq_coll_request(const struct coll_start *start, enum form form, int error, struct communicator *comm, MPI_Request *request);
+
+/* MPI_Start of a persistent one, and its end. */
+void chq_coll_restart(struct request *request);
+void chq_coll_forget(struct request *request);
+
 /* Messages within a collective. `tag` is its enum coll_kind. */
 static inline void coll_isend(struct request *request, const void *buffer, size_t count, struct datatype *type, int to, int tag, struct communicator *comm)
 {
     request_start(request, REQUEST_SEND);
-    chq_send_start(request, MODE_STANDARD, buffer, count, type, to, tag, comm, CONTEXT_COLLECTIVE);
+    chq_send_start(request, SEND_HOW(MODE_STANDARD, CONTEXT_COLLECTIVE), buffer, count, type, to, (int)comm->collective_tag + tag, comm);
 }
 
 static inline void coll_irecv(struct request *request, void *buffer, size_t count, struct datatype *type, int from, int tag, struct communicator *comm)
 {
     request_start(request, REQUEST_RECEIVE);
-    chq_receive_start(request, buffer, count, type, from, tag, comm, CONTEXT_COLLECTIVE);
+    chq_receive_start(request, buffer, count, type, from, (int)comm->collective_tag + tag, comm, CONTEXT_COLLECTIVE);
 }
 
 /* Waits for a receive; its error. */

@@ -1,66 +1,16 @@
-/* Barrier, broadcast and the reductions as the program calls them (MPI 5.0, chapter 6): arguments
- * checked, MPI_IN_PLACE resolved. */
-#include "mpi/coll/coll.h"
-#include "mpi/error.h"
-#include "mpi/mark.h"
-
-static int check_comm(const struct communicator *comm)
-{
-    int error = chq_comm_check(comm);
-    if (!error && comm->inter)
-        error = chq_reason(MPI_ERR_COMM, "not for an intercommunicator");
-    return error;
-}
-
-static int check_root(const struct communicator *comm, int root)
-{
-    return root >= 0 && root < comm->size ? MPI_SUCCESS : chq_reason(MPI_ERR_ROOT, "root is not a rank of the communicator");
-}
+/* Reductions as the program calls them (MPI 5.0, sections 6.9 to 6.11): arguments checked, MPI_IN_PLACE
+ * resolved. */
+#include "mpi/coll/public.h"
 
 static int check_reduction(const struct communicator *comm, int count, const struct datatype *type, const struct op *op)
 {
-    int error = check_comm(comm);
+    int error = coll_check_comm(comm);
     if (!error && count < 0)
         error = chq_reason(MPI_ERR_COUNT, "negative count");
     if (!error)
         error = chq_type_check(type);
     return error ? error : chq_op_check(op, type);
 }
-
-int PMPI_Barrier(MPI_Comm comm)
-{
-    MARK_CALL(CALL_BARRIER);
-    struct communicator *c = comm_of(comm);
-    int error = check_comm(c);
-    if (!error)
-        error = chq_coll_barrier(c);
-    if (unlikely(error))
-        error = chq_fail(c, "MPI_Barrier", error, NULL);
-    MARK_RETURN(CALL_BARRIER);
-    return error;
-}
-MPI_ALIAS(Barrier);
-
-int PMPI_Bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
-{
-    MARK_CALL(CALL_BCAST);
-    struct communicator *c = comm_of(comm);
-    struct datatype *type = type_of(datatype);
-    int error = check_comm(c);
-    if (!error)
-        error = check_root(c, root);
-    if (!error && count < 0)
-        error = chq_reason(MPI_ERR_COUNT, "negative count");
-    if (!error)
-        error = chq_type_check(type);
-    if (!error && count > 0 && c->size > 1)
-        error = chq_coll_bcast(buffer, (size_t)count, type, root, c);
-    if (unlikely(error))
-        error = chq_fail(c, "MPI_Bcast", error, NULL);
-    MARK_RETURN(CALL_BCAST);
-    return error;
-}
-MPI_ALIAS(Bcast);
 
 int PMPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
 {
@@ -70,7 +20,7 @@ int PMPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype data
     const struct op *o = op_of(op);
     int error = check_reduction(c, count, type, o);
     if (!error)
-        error = check_root(c, root);
+        error = coll_check_root(c, root);
     if (!error && sendbuf == MPI_IN_PLACE && c->rank != root)
         error = chq_reason(MPI_ERR_BUFFER, "MPI_IN_PLACE is for the root");
     if (!error && count > 0)

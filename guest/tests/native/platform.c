@@ -40,6 +40,13 @@ void *chq_platform_map(int ni_fd, uint64_t offset, size_t bytes)
     return at == MAP_FAILED ? NULL : at;
 }
 
+void *chq_platform_stack(size_t bytes)
+{
+    size_t page = 4096;
+    char *guard = mmap(NULL, bytes + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return guard == MAP_FAILED || mprotect(guard, page, PROT_NONE) != 0 ? NULL : guard + page;
+}
+
 void chq_platform_write(int fd, const void *text, size_t bytes)
 {
     if (write(fd, text, bytes) < 0)

@@ -1,0 +1,37 @@
+/* What the public collectives share. A collective has three forms, blocking, nonblocking and
+ * persistent, which check the same arguments into one struct and run the same function of it. */
+#ifndef CHASQUI_COLL_PUBLIC_H
+#define CHASQUI_COLL_PUBLIC_H
+
+#include "mpi/coll/coll.h"
+#include "mpi/error.h"
+#include "mpi/mark.h"
+
+static inline int coll_check_comm(const struct communicator *comm)
+{
+    int error = chq_comm_check(comm);
+    if (!error && comm->inter)
+        error = chq_reason(MPI_ERR_COMM, "not for an intercommunicator");
+    return error;
+}
+
+static inline int coll_check_root(const struct communicator *comm, int root)
+{
+    return root >= 0 && root < comm->size ? MPI_SUCCESS : chq_reason(MPI_ERR_ROOT, "root is not a rank of the communicator");
+}
+
+static inline int coll_check_counts(const int counts[], int blocks)
+{
+    for (int i = 0; i < blocks; i++)
+        if (counts[i] < 0)
+            return chq_reason(MPI_ERR_COUNT, "negative count");
+    return MPI_SUCCESS;
+}
+
+/* The end of a blocking form. */
+static inline int coll_finish(struct communicator *comm, const char *call, int error)
+{
+    return likely(error == MPI_SUCCESS) ? MPI_SUCCESS : chq_fail(comm, call, error, NULL);
+}
+
+#endif
