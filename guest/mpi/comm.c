@@ -17,6 +17,13 @@ struct communicator chq_comms[3];
 static struct group world_group, self_group;
 static uint16_t self_rank;
 
+void chq_comm_set_context(struct communicator *comm, uint16_t context)
+{
+    comm->context = context;
+    comm->head = PACKET_EAGER | (uint64_t)context << 16 | (uint64_t)chq.rank << 32;
+    chq_context_take(context);
+}
+
 static void comm_fill(struct communicator *comm, struct group *group, uint16_t context)
 {
     comm->valid = COMM_VALID;
@@ -24,8 +31,7 @@ static void comm_fill(struct communicator *comm, struct group *group, uint16_t c
     comm->size = group->size;
     comm->rank = group->rank;
     comm->world = group->world;
-    comm->context = context;
-    comm->head = PACKET_EAGER | (uint64_t)context << 16 | (uint64_t)chq.rank << 32;
+    chq_comm_set_context(comm, context);
     comm->group = comm->remote = group;
 }
 
@@ -37,8 +43,6 @@ void chq_comm_init(int rank, int size)
     comm_fill(&chq_world, &world_group, 0);
     comm_fill(&chq_self, &self_group, CONTEXTS);
     chq_world.errhandler = chq_self.errhandler = &chq_errors_are_fatal;
-    chq_context_take(0);
-    chq_context_take(CONTEXTS);
 }
 
 struct communicator *chq_comm_new(struct communicator *parent, struct group *group, uint16_t context)
@@ -48,7 +52,6 @@ struct communicator *chq_comm_new(struct communicator *parent, struct group *gro
     comm_fill(comm, group, context);
     comm->errhandler = parent->errhandler;
     chq_errhandler_retain(comm->errhandler);
-    chq_context_take(context);
     return comm;
 }
 

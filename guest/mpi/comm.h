@@ -102,6 +102,9 @@ void chq_comm_init(int rank, int size);
 /* A communicator over `group` (whose reference it takes), with `parent`'s error handler. */
 struct communicator *chq_comm_new(struct communicator *parent, struct group *group, uint16_t context);
 
+/* A communicator that was made before its context id was agreed on. */
+void chq_comm_set_context(struct communicator *comm, uint16_t context);
+
 /* Agrees on a free context id with all processes of `comm`; collective. Error class. */
 int chq_context_agree(struct communicator *comm, uint16_t *context);
 void chq_context_take(uint16_t context);

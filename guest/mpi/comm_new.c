@@ -68,6 +68,71 @@ int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
 }
 MPI_ALIAS(Comm_dup_with_info);
 
+/* Nonblocking: all but the context id is copied at the call, so that what the program changes later
+ * is not (MPI 5.0, section 7.4.2). */
+struct duplicate {
+    struct communicator *made;
+    MPI_Comm *result;
+};
+
+/* It has no context id of its own yet, but that of the world, which stays taken. */
+static void discard(struct communicator *made)
+{
+    chq_comm_free(made);
+    chq_context_take(chq_world.context);
+}
+
+static int agree_for_duplicate(const void *arguments, struct communicator *comm)
+{
+    const struct duplicate *duplicate = arguments;
+    uint16_t context;
+    int error = chq_context_agree(comm, &context);
+    if (error) {
+        discard(duplicate->made);
+        return error;
+    }
+    chq_comm_set_context(duplicate->made, context);
+    *duplicate->result = (MPI_Comm)duplicate->made;
+    return MPI_SUCCESS;
+}
+
+static int comm_idup(const char *call, struct communicator *comm, const MPI_Info *info, MPI_Comm *newcomm, MPI_Request *request)
+{
+    struct duplicate duplicate = {NULL, newcomm};
+    struct coll_start start = {.name = call, .body = agree_for_duplicate, .arguments = &duplicate, .bytes = sizeof duplicate};
+    int error = intra_check(comm);
+    *newcomm = MPI_COMM_NULL;
+    if (!error) {
+        comm->group->references++;
+        duplicate.made = chq_comm_new(comm, comm->group, chq_world.context);
+        duplicate.made->topology = chq_topology_copy(comm->topology);
+        error = chq_attributes_copy(comm, duplicate.made);
+    }
+    if (!error && info)
+        error = chq_info_copy(*info, &duplicate.made->info);
+    if (error && duplicate.made)
+        discard(duplicate.made);
+    return chq_coll_request(&start, FORM_NONBLOCKING, error, comm, request);
+}
+
+int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
+{
+    MARK_CALL(CALL_COMM_IDUP);
+    int error = comm_idup("MPI_Comm_idup", comm_of(comm), NULL, newcomm, request);
+    MARK_RETURN(CALL_COMM_IDUP);
+    return error;
+}
+MPI_ALIAS(Comm_idup);
+
+int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request)
+{
+    MARK_CALL(CALL_COMM_IDUP);
+    int error = comm_idup("MPI_Comm_idup_with_info", comm_of(comm), &info, newcomm, request);
+    MARK_RETURN(CALL_COMM_IDUP);
+    return error;
+}
+MPI_ALIAS(Comm_idup_with_info);
+
 /* A communicator over a group that is part of `comm`'s; collective over `comm`. Null for those
  * outside the group. */
 static int comm_create(struct communicator *comm, struct group *group, struct communicator **made)

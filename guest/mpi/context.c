@@ -25,14 +25,20 @@ static int32_t lowest_free(int32_t from)
 }
 
 /* Each process proposes the lowest id that is free to it; they are done when all propose the same,
- * and otherwise go on from the highest proposal. Usually one round of 8 bytes. */
+ * and otherwise go on from the highest proposal. Usually one round of 8 bytes. A proposal is taken
+ * while it is under discussion: another agreement may be under way (MPI_Comm_idup), and if each ends
+ * with what its processes had taken for it, they end differently. Proposals only rise, so all end. */
 int chq_context_agree(struct communicator *comm, uint16_t *context)
 {
     int32_t proposal = 0;
     for (;;) {
         proposal = lowest_free(proposal);
         int32_t extremes[2] = {proposal, -proposal};
+        if (proposal < IDS)
+            chq_context_take((uint16_t)(proposal * CONTEXTS));
         int error = chq_coll_allreduce_max(comm, extremes, 2);
+        if (proposal < IDS)
+            chq_context_free((uint16_t)(proposal * CONTEXTS));
         if (error)
             return error;
         if (extremes[0] >= IDS)

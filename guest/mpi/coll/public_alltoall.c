@@ -1,8 +1,11 @@
 /* All-to-alls as the program calls them (MPI 5.0, section 6.8). In place, the data is packed aside
  * first and sent from there. */
-#include "mpi/coll/coll.h"
-#include "mpi/error.h"
-#include "mpi/mark.h"
+#include "mpi/coll/public.h"
+
+/* Checked arguments. */
+struct exchange {
+    struct blocks send, recv;
+};
 
 static struct datatype *block_type(const struct blocks *side, int rank) { return side->types ? type_of(side->types[rank]) : side->type; }
 
@@ -19,16 +22,28 @@ static int check_blocks(const struct blocks *side, const struct communicator *co
     return error;
 }
 
-static int check(const struct communicator *comm, const struct blocks *send, const struct blocks *recv)
+static int exchange_arguments(const struct exchange *e, const struct communicator *comm)
 {
-    int error = chq_comm_check(comm);
-    if (!error && comm->inter)
-        error = chq_reason(MPI_ERR_COMM, "not for an intercommunicator");
+    int error = coll_check_comm(comm);
     if (!error)
-        error = check_blocks(recv, comm);
-    if (!error && send->buffer != MPI_IN_PLACE)
-        error = check_blocks(send, comm);
+        error = check_blocks(&e->recv, comm);
+    if (!error && e->send.buffer != MPI_IN_PLACE)
+        error = check_blocks(&e->send, comm);
     return error;
+}
+
+static int exchange_request(const char *call, enum form form, int error, coll_body *body, const struct exchange *e, struct communicator *comm,
+                            MPI_Request *request)
+{
+    bool in_place = e->send.buffer == MPI_IN_PLACE;
+    struct coll_start start = {.name = call, .body = body, .arguments = e, .bytes = sizeof *e};
+    start.types[0] = in_place ? NULL : e->send.type;
+    start.types[1] = e->recv.type;
+    start.type_lists[0] = e->send.types;
+    start.type_lists[1] = e->recv.types;
+    start.list_lengths[0] = e->send.types && !in_place ? comm->size : 0;
+    start.list_lengths[1] = e->recv.types ? comm->size : 0;
+    return chq_coll_request(&start, form, error, comm, request);
 }
 
 /* Blocks of differing sizes, in place: packed one after another, sent as bytes. */
@@ -56,73 +71,150 @@ static int pairwise_in_place(const struct blocks *recv, struct communicator *com
     return error;
 }
 
-static int alltoall(struct blocks send, struct blocks recv, struct communicator *comm)
+static int alltoall(const void *arguments, struct communicator *comm)
 {
     static coll_alltoall *const algorithms[] = {chq_alltoall_bruck, chq_alltoall_pairwise};
-    int error = check(comm, &send, &recv);
-    if (error)
-        return error;
-    int algorithm = chq_coll_select(COLL_ALLTOALL, recv.count * recv.type->size, comm, recv.count, recv.type, NULL);
+    const struct exchange *e = arguments;
+    const struct blocks *recv = &e->recv;
+    int algorithm = chq_coll_select(COLL_ALLTOALL, recv->count * recv->type->size, comm, recv->count, recv->type, NULL);
     if (algorithm < 0)
         return MPI_ERR_UNSUPPORTED_OPERATION;
-    void *packed = NULL;
-    if (send.buffer == MPI_IN_PLACE) {
-        size_t count = recv.count * (size_t)comm->size, bytes = count * recv.type->size;
-        packed = chq_malloc(bytes);
-        chq_pack(recv.buffer, count, recv.type, packed, bytes);
-        send = (struct blocks){packed, recv.count * recv.type->size, type_byte(), NULL, NULL, NULL};
-    }
-    error = algorithms[algorithm](&send, &recv, comm);
+    if (e->send.buffer != MPI_IN_PLACE)
+        return algorithms[algorithm](&e->send, recv, comm);
+    size_t count = recv->count * (size_t)comm->size, bytes = count * recv->type->size;
+    void *packed = chq_malloc(bytes);
+    chq_pack(recv->buffer, count, recv->type, packed, bytes);
+    struct blocks send = {packed, recv->count * recv->type->size, type_byte(), NULL, NULL, NULL};
+    int error = algorithms[algorithm](&send, recv, comm);
     free(packed);
     return error;
+}
+
+static int alltoallw(const void *arguments, struct communicator *comm)
+{
+    const struct exchange *e = arguments;
+    return e->send.buffer == MPI_IN_PLACE ? pairwise_in_place(&e->recv, comm) : chq_alltoall_pairwise(&e->send, &e->recv, comm);
+}
+
+static inline struct blocks equal_blocks(const void *buffer, int count, MPI_Datatype type)
+{
+    return (struct blocks){(char *)(uintptr_t)buffer, (size_t)count, type_of(type), NULL, NULL, NULL};
+}
+
+static inline struct blocks counted_blocks(const void *buffer, const int counts[], const int displacements[], MPI_Datatype type)
+{
+    return (struct blocks){(char *)(uintptr_t)buffer, 0, type_of(type), counts, displacements, NULL};
+}
+
+static inline struct blocks typed_blocks(const void *buffer, const int counts[], const int displacements[], const MPI_Datatype types[])
+{
+    return (struct blocks){(char *)(uintptr_t)buffer, 0, NULL, counts, displacements, types};
 }
 
 int PMPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     MARK_CALL(CALL_ALLTOALL);
     struct communicator *c = comm_of(comm);
-    struct blocks send = {(char *)(uintptr_t)sendbuf, (size_t)sendcount, type_of(sendtype), NULL, NULL, NULL};
-    struct blocks recv = {recvbuf, (size_t)recvcount, type_of(recvtype), NULL, NULL, NULL};
-    int error = alltoall(send, recv, c);
-    if (unlikely(error))
-        error = chq_fail(c, "MPI_Alltoall", error, NULL);
+    struct exchange e = {equal_blocks(sendbuf, sendcount, sendtype), equal_blocks(recvbuf, recvcount, recvtype)};
+    int error = exchange_arguments(&e, c);
+    if (!error)
+        error = alltoall(&e, c);
+    error = coll_finish(c, "MPI_Alltoall", error);
     MARK_RETURN(CALL_ALLTOALL);
     return error;
 }
 MPI_ALIAS(Alltoall);
 
-static int alltoallw(const struct blocks *send, const struct blocks *recv, struct communicator *comm)
+int PMPI_Ialltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    int error = check(comm, send, recv);
-    if (error)
-        return error;
-    return send->buffer == MPI_IN_PLACE ? pairwise_in_place(recv, comm) : chq_alltoall_pairwise(send, recv, comm);
+    MARK_CALL(CALL_IALLTOALL);
+    struct communicator *c = comm_of(comm);
+    struct exchange e = {equal_blocks(sendbuf, sendcount, sendtype), equal_blocks(recvbuf, recvcount, recvtype)};
+    int error = exchange_arguments(&e, c);
+    error = exchange_request("MPI_Ialltoall", FORM_NONBLOCKING, error, alltoall, &e, c, request);
+    MARK_RETURN(CALL_IALLTOALL);
+    return error;
 }
+MPI_ALIAS(Ialltoall);
+
+int PMPI_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    (void)info;
+    struct communicator *c = comm_of(comm);
+    struct exchange e = {equal_blocks(sendbuf, sendcount, sendtype), equal_blocks(recvbuf, recvcount, recvtype)};
+    int error = exchange_arguments(&e, c);
+    return exchange_request("MPI_Alltoall_init", FORM_PERSISTENT, error, alltoall, &e, c, request);
+}
+MPI_ALIAS(Alltoall_init);
 
 int PMPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
 {
     MARK_CALL(CALL_ALLTOALLV);
     struct communicator *c = comm_of(comm);
-    struct blocks send = {(char *)(uintptr_t)sendbuf, 0, type_of(sendtype), sendcounts, sdispls, NULL};
-    struct blocks recv = {recvbuf, 0, type_of(recvtype), recvcounts, rdispls, NULL};
-    int error = alltoallw(&send, &recv, c);
-    if (unlikely(error))
-        error = chq_fail(c, "MPI_Alltoallv", error, NULL);
+    struct exchange e = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype), counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
+    int error = exchange_arguments(&e, c);
+    if (!error)
+        error = alltoallw(&e, c);
+    error = coll_finish(c, "MPI_Alltoallv", error);
     MARK_RETURN(CALL_ALLTOALLV);
     return error;
 }
 MPI_ALIAS(Alltoallv);
 
+int PMPI_Ialltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+{
+    MARK_CALL(CALL_IALLTOALL);
+    struct communicator *c = comm_of(comm);
+    struct exchange e = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype), counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
+    int error = exchange_arguments(&e, c);
+    error = exchange_request("MPI_Ialltoallv", FORM_NONBLOCKING, error, alltoallw, &e, c, request);
+    MARK_RETURN(CALL_IALLTOALL);
+    return error;
+}
+MPI_ALIAS(Ialltoallv);
+
+int PMPI_Alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    (void)info;
+    struct communicator *c = comm_of(comm);
+    struct exchange e = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype), counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
+    int error = exchange_arguments(&e, c);
+    return exchange_request("MPI_Alltoallv_init", FORM_PERSISTENT, error, alltoallw, &e, c, request);
+}
+MPI_ALIAS(Alltoallv_init);
+
 int PMPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
 {
     MARK_CALL(CALL_ALLTOALLW);
     struct communicator *c = comm_of(comm);
-    struct blocks send = {(char *)(uintptr_t)sendbuf, 0, NULL, sendcounts, sdispls, sendtypes};
-    struct blocks recv = {recvbuf, 0, NULL, recvcounts, rdispls, recvtypes};
-    int error = alltoallw(&send, &recv, c);
-    if (unlikely(error))
-        error = chq_fail(c, "MPI_Alltoallw", error, NULL);
+    struct exchange e = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes), typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};
+    int error = exchange_arguments(&e, c);
+    if (!error)
+        error = alltoallw(&e, c);
+    error = coll_finish(c, "MPI_Alltoallw", error);
     MARK_RETURN(CALL_ALLTOALLW);
     return error;
 }
 MPI_ALIAS(Alltoallw);
+
+int PMPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
+{
+    MARK_CALL(CALL_IALLTOALL);
+    struct communicator *c = comm_of(comm);
+    struct exchange e = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes), typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};
+    int error = exchange_arguments(&e, c);
+    error = exchange_request("MPI_Ialltoallw", FORM_NONBLOCKING, error, alltoallw, &e, c, request);
+    MARK_RETURN(CALL_IALLTOALL);
+    return error;
+}
+MPI_ALIAS(Ialltoallw);
+
+int PMPI_Alltoallw_init(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    (void)info;
+    struct communicator *c = comm_of(comm);
+    struct exchange e = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes), typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};
+    int error = exchange_arguments(&e, c);
+    return exchange_request("MPI_Alltoallw_init", FORM_PERSISTENT, error, alltoallw, &e, c, request);
+}
+MPI_ALIAS(Alltoallw_init);

@@ -1,188 +1,333 @@
-/* Gathers, scatters and all-to-alls as the program calls them (MPI 5.0, sections 6.5 to 6.8):
- * arguments checked, MPI_IN_PLACE resolved. */
-#include "mpi/coll/coll.h"
-#include "mpi/error.h"
-#include "mpi/mark.h"
+/* Gathers and scatters as the program calls them (MPI 5.0, sections 6.5 to 6.7). */
+#include "mpi/coll/public.h"
 
-static int check_comm(const struct communicator *comm, int root)
+/* Checked arguments, MPI_IN_PLACE resolved. What means nothing in this process has no type. */
+struct gathering {
+    struct side send, recv;
+    int root;
+};
+
+static int check_side(const struct side *side, const struct communicator *comm)
 {
-    int error = chq_comm_check(comm);
-    if (!error && comm->inter)
-        error = chq_reason(MPI_ERR_COMM, "not for an intercommunicator");
-    if (!error && (root < 0 || root >= comm->size))
-        error = chq_reason(MPI_ERR_ROOT, "root is not a rank of the communicator");
-    return error;
+    int error = side->counts ? coll_check_counts(side->counts, comm->size) : (int)side->count < 0 ? chq_reason(MPI_ERR_COUNT, "negative count") : MPI_SUCCESS;
+    return error ? error : chq_type_check(side->type);
 }
 
-static int check_side(int count, const struct datatype *type)
+static inline struct side equal_side(const void *buffer, int count, MPI_Datatype type)
 {
-    return count < 0 ? chq_reason(MPI_ERR_COUNT, "negative count") : chq_type_check(type);
+    return (struct side){(void *)(uintptr_t)buffer, (size_t)count, type_of(type), NULL, NULL};
 }
 
-static int check_counts(const int counts[], const struct datatype *type, const struct communicator *comm)
+static inline struct side counted_side(const void *buffer, const int counts[], const int displacements[], MPI_Datatype type)
 {
-    for (int i = 0; i < comm->size; i++)
-        if (counts[i] < 0)
-            return chq_reason(MPI_ERR_COUNT, "negative count");
-    return chq_type_check(type);
-}
-
-static int finish(struct communicator *comm, const char *call, int error)
-{
-    return likely(error == MPI_SUCCESS) ? MPI_SUCCESS : chq_fail(comm, call, error, NULL);
+    return (struct side){(void *)(uintptr_t)buffer, 0, type_of(type), counts, displacements};
 }
 
 /* In place, the own block is already where it goes: the other side's block of this rank. */
-static struct side resolve(const struct side *side, const struct side *other, int rank)
+static struct side own_block(const struct side *other, int rank)
 {
-    if (side->buffer != MPI_IN_PLACE)
-        return *side;
     return (struct side){side_block(other, rank), side_count(other, rank), other->type, NULL, NULL};
 }
 
-static int gather(struct side send, struct side recv, int root, struct communicator *comm)
+/* One end of a gather or scatter is `all`, at the root alone, the other the block of each rank. */
+static int rooted_arguments(struct side *all, struct side *own, int root, const struct communicator *comm)
 {
-    static coll_gather *const algorithms[] = {chq_gather_binomial, chq_gather_linear};
-    bool at_root = comm->rank == root;
-    int error = at_root ? (recv.counts ? check_counts(recv.counts, recv.type, comm) : check_side((int)recv.count, recv.type)) : MPI_SUCCESS;
-    if (!error && send.buffer == MPI_IN_PLACE && !at_root)
-        error = chq_reason(MPI_ERR_BUFFER, "MPI_IN_PLACE is for the root");
-    if (!error && send.buffer != MPI_IN_PLACE)
-        error = check_side((int)send.count, send.type);
+    int error = coll_check_comm(comm);
+    if (!error)
+        error = coll_check_root(comm, root);
     if (error)
         return error;
-    if (at_root)
-        send = resolve(&send, &recv, root);
-    if (recv.displacements)
-        return chq_gather_linear(&send, &recv, root, comm);
-    const struct side *own = at_root ? &recv : &send;
+    if (comm->rank == root)
+        error = check_side(all, comm);
+    else
+        all->type = NULL;
+    if (error || own->buffer != MPI_IN_PLACE)
+        return error ? error : check_side(own, comm);
+    if (comm->rank != root)
+        return chq_reason(MPI_ERR_BUFFER, "MPI_IN_PLACE is for the root");
+    *own = own_block(all, root);
+    return MPI_SUCCESS;
+}
+
+static int gather_arguments(struct gathering *g, const struct communicator *comm) { return rooted_arguments(&g->recv, &g->send, g->root, comm); }
+static int scatter_arguments(struct gathering *g, const struct communicator *comm) { return rooted_arguments(&g->send, &g->recv, g->root, comm); }
+
+static int allgather_arguments(struct gathering *g, const struct communicator *comm)
+{
+    int error = coll_check_comm(comm);
+    if (!error)
+        error = check_side(&g->recv, comm);
+    if (error || g->send.buffer != MPI_IN_PLACE)
+        return error ? error : check_side(&g->send, comm);
+    g->send = own_block(&g->recv, comm->rank);
+    return MPI_SUCCESS;
+}
+
+static int gathering_request(const char *call, enum form form, int error, coll_body *body, const struct gathering *g,
+                             struct communicator *comm, MPI_Request *request)
+{
+    struct coll_start start = {.name = call, .body = body, .arguments = g, .bytes = sizeof *g, .types = {g->send.type, g->recv.type}};
+    return chq_coll_request(&start, form, error, comm, request);
+}
+
+static int gather(const void *arguments, struct communicator *comm)
+{
+    static coll_gather *const algorithms[] = {chq_gather_binomial, chq_gather_linear};
+    const struct gathering *g = arguments;
+    const struct side *own = comm->rank == g->root ? &g->recv : &g->send;
     int algorithm = chq_coll_select(COLL_GATHER, own->count * own->type->size, comm, own->count, own->type, NULL);
-    return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&send, &recv, root, comm);
+    return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&g->send, &g->recv, g->root, comm);
+}
+
+/* Only the root knows all counts: no tree. */
+static int gatherv(const void *arguments, struct communicator *comm)
+{
+    const struct gathering *g = arguments;
+    return chq_gather_linear(&g->send, &g->recv, g->root, comm);
+}
+
+static int scatter(const void *arguments, struct communicator *comm)
+{
+    static coll_gather *const algorithms[] = {chq_scatter_binomial, chq_scatter_linear};
+    const struct gathering *g = arguments;
+    const struct side *own = comm->rank == g->root ? &g->send : &g->recv;
+    int algorithm = chq_coll_select(COLL_SCATTER, own->count * own->type->size, comm, own->count, own->type, NULL);
+    return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&g->send, &g->recv, g->root, comm);
+}
+
+static int scatterv(const void *arguments, struct communicator *comm)
+{
+    const struct gathering *g = arguments;
+    return chq_scatter_linear(&g->send, &g->recv, g->root, comm);
+}
+
+static int allgather(const void *arguments, struct communicator *comm)
+{
+    static coll_allgather *const algorithms[] = {chq_allgather_ring, chq_allgather_recursive_doubling, chq_allgather_bruck};
+    const struct gathering *g = arguments;
+    size_t bytes = g->recv.count * g->recv.type->size * (size_t)comm->size;
+    int algorithm = chq_coll_select(COLL_ALLGATHER, bytes, comm, g->recv.count, g->recv.type, NULL);
+    return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&g->send, &g->recv, comm);
+}
+
+static int allgatherv(const void *arguments, struct communicator *comm)
+{
+    const struct gathering *g = arguments;
+    return chq_allgather_ring(&g->send, &g->recv, comm);
 }
 
 int PMPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     MARK_CALL(CALL_GATHER);
     struct communicator *c = comm_of(comm);
-    int error = check_comm(c, root);
+    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), equal_side(recvbuf, recvcount, recvtype), root};
+    int error = gather_arguments(&g, c);
     if (!error)
-        error = gather((struct side){(void *)(uintptr_t)sendbuf, (size_t)sendcount, type_of(sendtype), NULL, NULL},
-                       (struct side){recvbuf, (size_t)recvcount, type_of(recvtype), NULL, NULL}, root, c);
-    error = finish(c, "MPI_Gather", error);
+        error = gather(&g, c);
+    error = coll_finish(c, "MPI_Gather", error);
     MARK_RETURN(CALL_GATHER);
     return error;
 }
 MPI_ALIAS(Gather);
 
+int PMPI_Igather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
+{
+    MARK_CALL(CALL_IGATHER);
+    struct communicator *c = comm_of(comm);
+    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), equal_side(recvbuf, recvcount, recvtype), root};
+    int error = gather_arguments(&g, c);
+    error = gathering_request("MPI_Igather", FORM_NONBLOCKING, error, gather, &g, c, request);
+    MARK_RETURN(CALL_IGATHER);
+    return error;
+}
+MPI_ALIAS(Igather);
+
+int PMPI_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    (void)info;
+    struct communicator *c = comm_of(comm);
+    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), equal_side(recvbuf, recvcount, recvtype), root};
+    int error = gather_arguments(&g, c);
+    return gathering_request("MPI_Gather_init", FORM_PERSISTENT, error, gather, &g, c, request);
+}
+MPI_ALIAS(Gather_init);
+
 int PMPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     MARK_CALL(CALL_GATHERV);
     struct communicator *c = comm_of(comm);
-    int error = check_comm(c, root);
-    if (!error) {
-        /* Away from the root, counts and displacements mean nothing and may be null. */
-        bool at_root = c->rank == root;
-        static const int none[1];
-        error = gather((struct side){(void *)(uintptr_t)sendbuf, (size_t)sendcount, type_of(sendtype), NULL, NULL},
-                       (struct side){recvbuf, 0, type_of(recvtype), at_root ? recvcounts : none, at_root ? displs : none}, root, c);
-    }
-    error = finish(c, "MPI_Gatherv", error);
+    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype), root};
+    int error = gather_arguments(&g, c);
+    if (!error)
+        error = gatherv(&g, c);
+    error = coll_finish(c, "MPI_Gatherv", error);
     MARK_RETURN(CALL_GATHERV);
     return error;
 }
 MPI_ALIAS(Gatherv);
 
-static int scatter(struct side send, struct side recv, int root, struct communicator *comm)
+int PMPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
-    static coll_gather *const algorithms[] = {chq_scatter_binomial, chq_scatter_linear};
-    bool at_root = comm->rank == root;
-    int error = at_root ? (send.counts ? check_counts(send.counts, send.type, comm) : check_side((int)send.count, send.type)) : MPI_SUCCESS;
-    if (!error && recv.buffer == MPI_IN_PLACE && !at_root)
-        error = chq_reason(MPI_ERR_BUFFER, "MPI_IN_PLACE is for the root");
-    if (!error && recv.buffer != MPI_IN_PLACE)
-        error = check_side((int)recv.count, recv.type);
-    if (error)
-        return error;
-    if (at_root)
-        recv = resolve(&recv, &send, root);
-    if (send.displacements)
-        return chq_scatter_linear(&send, &recv, root, comm);
-    const struct side *own = at_root ? &send : &recv;
-    int algorithm = chq_coll_select(COLL_SCATTER, own->count * own->type->size, comm, own->count, own->type, NULL);
-    return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&send, &recv, root, comm);
+    MARK_CALL(CALL_IGATHER);
+    struct communicator *c = comm_of(comm);
+    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype), root};
+    int error = gather_arguments(&g, c);
+    error = gathering_request("MPI_Igatherv", FORM_NONBLOCKING, error, gatherv, &g, c, request);
+    MARK_RETURN(CALL_IGATHER);
+    return error;
 }
+MPI_ALIAS(Igatherv);
+
+int PMPI_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    (void)info;
+    struct communicator *c = comm_of(comm);
+    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype), root};
+    int error = gather_arguments(&g, c);
+    return gathering_request("MPI_Gatherv_init", FORM_PERSISTENT, error, gatherv, &g, c, request);
+}
+MPI_ALIAS(Gatherv_init);
 
 int PMPI_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     MARK_CALL(CALL_SCATTER);
     struct communicator *c = comm_of(comm);
-    int error = check_comm(c, root);
+    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), equal_side(recvbuf, recvcount, recvtype), root};
+    int error = scatter_arguments(&g, c);
     if (!error)
-        error = scatter((struct side){(void *)(uintptr_t)sendbuf, (size_t)sendcount, type_of(sendtype), NULL, NULL},
-                        (struct side){recvbuf, (size_t)recvcount, type_of(recvtype), NULL, NULL}, root, c);
-    error = finish(c, "MPI_Scatter", error);
+        error = scatter(&g, c);
+    error = coll_finish(c, "MPI_Scatter", error);
     MARK_RETURN(CALL_SCATTER);
     return error;
 }
 MPI_ALIAS(Scatter);
 
+int PMPI_Iscatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
+{
+    MARK_CALL(CALL_ISCATTER);
+    struct communicator *c = comm_of(comm);
+    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), equal_side(recvbuf, recvcount, recvtype), root};
+    int error = scatter_arguments(&g, c);
+    error = gathering_request("MPI_Iscatter", FORM_NONBLOCKING, error, scatter, &g, c, request);
+    MARK_RETURN(CALL_ISCATTER);
+    return error;
+}
+MPI_ALIAS(Iscatter);
+
+int PMPI_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    (void)info;
+    struct communicator *c = comm_of(comm);
+    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), equal_side(recvbuf, recvcount, recvtype), root};
+    int error = scatter_arguments(&g, c);
+    return gathering_request("MPI_Scatter_init", FORM_PERSISTENT, error, scatter, &g, c, request);
+}
+MPI_ALIAS(Scatter_init);
+
 int PMPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     MARK_CALL(CALL_SCATTERV);
     struct communicator *c = comm_of(comm);
-    int error = check_comm(c, root);
-    if (!error) {
-        bool at_root = c->rank == root;
-        static const int none[1];
-        error = scatter((struct side){(void *)(uintptr_t)sendbuf, 0, type_of(sendtype), at_root ? sendcounts : none, at_root ? displs : none},
-                        (struct side){recvbuf, (size_t)recvcount, type_of(recvtype), NULL, NULL}, root, c);
-    }
-    error = finish(c, "MPI_Scatterv", error);
+    struct gathering g = {counted_side(sendbuf, sendcounts, displs, sendtype), equal_side(recvbuf, recvcount, recvtype), root};
+    int error = scatter_arguments(&g, c);
+    if (!error)
+        error = scatterv(&g, c);
+    error = coll_finish(c, "MPI_Scatterv", error);
     MARK_RETURN(CALL_SCATTERV);
     return error;
 }
 MPI_ALIAS(Scatterv);
 
-static int allgather(struct side send, struct side recv, struct communicator *comm)
+int PMPI_Iscatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
-    static coll_allgather *const algorithms[] = {chq_allgather_ring, chq_allgather_recursive_doubling, chq_allgather_bruck};
-    int error = recv.counts ? check_counts(recv.counts, recv.type, comm) : check_side((int)recv.count, recv.type);
-    if (!error && send.buffer != MPI_IN_PLACE)
-        error = check_side((int)send.count, send.type);
-    if (error)
-        return error;
-    send = resolve(&send, &recv, comm->rank);
-    if (recv.counts)
-        return chq_allgather_ring(&send, &recv, comm);
-    size_t bytes = recv.count * recv.type->size * (size_t)comm->size;
-    int algorithm = chq_coll_select(COLL_ALLGATHER, bytes, comm, recv.count, recv.type, NULL);
-    return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&send, &recv, comm);
+    MARK_CALL(CALL_ISCATTER);
+    struct communicator *c = comm_of(comm);
+    struct gathering g = {counted_side(sendbuf, sendcounts, displs, sendtype), equal_side(recvbuf, recvcount, recvtype), root};
+    int error = scatter_arguments(&g, c);
+    error = gathering_request("MPI_Iscatterv", FORM_NONBLOCKING, error, scatterv, &g, c, request);
+    MARK_RETURN(CALL_ISCATTER);
+    return error;
 }
+MPI_ALIAS(Iscatterv);
+
+int PMPI_Scatterv_init(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    (void)info;
+    struct communicator *c = comm_of(comm);
+    struct gathering g = {counted_side(sendbuf, sendcounts, displs, sendtype), equal_side(recvbuf, recvcount, recvtype), root};
+    int error = scatter_arguments(&g, c);
+    return gathering_request("MPI_Scatterv_init", FORM_PERSISTENT, error, scatterv, &g, c, request);
+}
+MPI_ALIAS(Scatterv_init);
 
 int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
     MARK_CALL(CALL_ALLGATHER);
     struct communicator *c = comm_of(comm);
-    int error = check_comm(c, 0);
+    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), equal_side(recvbuf, recvcount, recvtype), 0};
+    int error = allgather_arguments(&g, c);
     if (!error)
-        error = allgather((struct side){(void *)(uintptr_t)sendbuf, (size_t)sendcount, type_of(sendtype), NULL, NULL},
-                          (struct side){recvbuf, (size_t)recvcount, type_of(recvtype), NULL, NULL}, c);
-    error = finish(c, "MPI_Allgather", error);
+        error = allgather(&g, c);
+    error = coll_finish(c, "MPI_Allgather", error);
     MARK_RETURN(CALL_ALLGATHER);
     return error;
 }
 MPI_ALIAS(Allgather);
 
+int PMPI_Iallgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+{
+    MARK_CALL(CALL_IALLGATHER);
+    struct communicator *c = comm_of(comm);
+    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), equal_side(recvbuf, recvcount, recvtype), 0};
+    int error = allgather_arguments(&g, c);
+    error = gathering_request("MPI_Iallgather", FORM_NONBLOCKING, error, allgather, &g, c, request);
+    MARK_RETURN(CALL_IALLGATHER);
+    return error;
+}
+MPI_ALIAS(Iallgather);
+
+int PMPI_Allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    (void)info;
+    struct communicator *c = comm_of(comm);
+    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), equal_side(recvbuf, recvcount, recvtype), 0};
+    int error = allgather_arguments(&g, c);
+    return gathering_request("MPI_Allgather_init", FORM_PERSISTENT, error, allgather, &g, c, request);
+}
+MPI_ALIAS(Allgather_init);
+
 int PMPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm)
 {
     MARK_CALL(CALL_ALLGATHERV);
     struct communicator *c = comm_of(comm);
-    int error = check_comm(c, 0);
+    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype), 0};
+    int error = allgather_arguments(&g, c);
     if (!error)
-        error = allgather((struct side){(void *)(uintptr_t)sendbuf, (size_t)sendcount, type_of(sendtype), NULL, NULL},
-                          (struct side){recvbuf, 0, type_of(recvtype), recvcounts, displs}, c);
-    error = finish(c, "MPI_Allgatherv", error);
+        error = allgatherv(&g, c);
+    error = coll_finish(c, "MPI_Allgatherv", error);
     MARK_RETURN(CALL_ALLGATHERV);
     return error;
 }
 MPI_ALIAS(Allgatherv);
+
+int PMPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+{
+    MARK_CALL(CALL_IALLGATHER);
+    struct communicator *c = comm_of(comm);
+    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype), 0};
+    int error = allgather_arguments(&g, c);
+    error = gathering_request("MPI_Iallgatherv", FORM_NONBLOCKING, error, allgatherv, &g, c, request);
+    MARK_RETURN(CALL_IALLGATHER);
+    return error;
+}
+MPI_ALIAS(Iallgatherv);
+
+int PMPI_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    (void)info;
+    struct communicator *c = comm_of(comm);
+    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype), 0};
+    int error = allgather_arguments(&g, c);
+    return gathering_request("MPI_Allgatherv_init", FORM_PERSISTENT, error, allgatherv, &g, c, request);
+}
+MPI_ALIAS(Allgatherv_init);
