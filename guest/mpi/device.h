@@ -18,6 +18,26 @@
 
 struct request;
 
+enum mpi_collective_kind { MPI_COLLECTIVE_BARRIER, MPI_COLLECTIVE_BCAST, MPI_COLLECTIVE_ALLREDUCE };
+enum { MPI_COLLECTIVE_NO_OPERATOR = 0xff };
+
+/* A collective over dense data. */
+struct mpi_collective {
+    enum mpi_collective_kind kind;
+    int ranks, rank;
+    const uint16_t *world; /* World rank of each process; null: the identity. */
+    /* With the first process's world rank, these name an operation. Operations of one name begin in
+     * the same order everywhere; of different names they may be under way in any order. */
+    uint32_t context, tag;
+    size_t count, bytes; /* Elements, and their length. */
+    unsigned type;       /* Of an allreduce: enum type_class (mpi/type.h). */
+    unsigned op;         /* Likewise: the operator's handle less OP_HANDLE_FIRST (mpi/op.h), or
+                            MPI_COLLECTIVE_NO_OPERATOR for one of the program's. */
+    int root;
+    const void *send;
+    void *recv;
+};
+
 struct mpi_device {
     const char *name;
     uint32_t id;
@@ -45,7 +65,15 @@ struct mpi_device {
      * once `from` may be reused. False: no room at this moment. Null: the device can't; the
      * library then sends segments. */
     bool (*put)(const struct chasqui_envelope *fin, const void *from, uint64_t to, size_t bytes);
+
+    /* A collective in the NI. `request` null: asks whether the device takes it, which all processes
+     * must answer alike, so only from what is the same on all. Otherwise starts it; then
+     * mpi_collective_done(request) follows. Null: the device has none. */
+    bool (*collective)(const struct mpi_collective *what, struct request *request);
 };
+
+/* Upcall: a collective is complete in this process. */
+void mpi_collective_done(struct request *request);
 
 /* Upcall: an envelope with `bytes` of payload has come. `payload` points at it where it lies in
  * memory that may be read in place until the upcall returns; null: use `take`. */

@@ -39,6 +39,10 @@ static int init(int required)
     chq.seconds_per_tick = chq.ni->timebase_hz ? 1.0 / chq.ni->timebase_hz : 0.0;
     chq.thread_level = required < MPI_THREAD_SERIALIZED ? required : MPI_THREAD_SERIALIZED;
     chq_comm_init((int)chq.rank, (int)chq.size);
+    if (chq.device->collective)
+        chq_coll_ask_device();
+    if (chq.ni->mpi_settings)
+        chq_coll_force_all((const char *)chq.ni + chq.ni->mpi_settings);
     chq.initialized = true;
     return MPI_SUCCESS;
 }

@@ -57,6 +57,10 @@ crate::guest_struct! {
         pub regions: [NiRegion; NI_REGIONS],
         /// Settings peculiar to the device (each machine documents its own).
         pub settings: [u64; 16],
+        /// Where in this page [bytes] settings of the MPI library are (collectives, `crates/machine`); 0: none.
+        pub mpi_settings: u32,
+        /// Zero.
+        pub reserved: u32,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a parameter is: the one declaration from which parser, manual and resolved file come.
 
-use crate::quantity::{Alternative, Quantity, Scalar};
+use crate::quantity::{Alternative, Quantity, Scalar, parse_choice};
 use crate::resolved::Resolved;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -39,7 +39,11 @@ impl Declaration {
     /// # Errors
     /// What was found and what is allowed.
     pub fn check(&self, value: &Scalar) -> Result<Scalar, String> {
-        (self.check)(value, self.range.as_ref())
+        if self.alternatives.is_empty() {
+            return (self.check)(value, self.range.as_ref());
+        }
+        let words: Vec<_> = self.alternatives.iter().map(|a| a.word).collect();
+        parse_choice(value, self.alternatives, &words).map(Scalar::from)
     }
 
     /// Type and range for people: `duration, "0 ns" to "10 us"`.

@@ -16,8 +16,10 @@ use chasqui_memory::{FlatMemory, PAGE_BYTES};
 use chasqui_ni::NetworkInterface;
 use chasqui_node::{Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec};
 
+mod collectives;
 mod network;
 
+pub use collectives::{forced_collectives, with_collectives};
 pub use network::NetworkUnit;
 
 /// A program to run, on how many ranks, and what belongs to it.
@@ -39,6 +41,8 @@ pub struct Job {
     pub seed: u64,
     /// MPI calls of each rank kept for the timeline.
     pub timeline_max: usize,
+    /// Settings of the MPI library, as its processes find them ([`forced_collectives`]).
+    pub mpi_settings: Vec<u8>,
     /// Where its output goes.
     pub output: Arc<dyn Output>,
 }
@@ -101,8 +105,8 @@ pub fn ni_memory_base(configuration: &NodeConfiguration) -> u64 {
     configuration.dram.size.bytes().next_multiple_of(PAGE_BYTES)
 }
 
-/// The identification page of an NI for a process.
-fn identification(plan: &NodePlan<'_>, job: &Job) -> NiIdentification {
+/// The identification page of an NI for a process, with the MPI library's settings behind it.
+fn identification(plan: &NodePlan<'_>, job: &Job) -> Vec<u8> {
     let mut page = NiIdentification {
         magic: NI_MAGIC,
         version: ABI_VERSION,
@@ -117,7 +121,12 @@ fn identification(plan: &NodePlan<'_>, job: &Job) -> NiIdentification {
         *slot = NiRegion { bytes: region.bytes, flags, reserved: 0 };
     }
     plan.ni.identify(&mut page);
-    page
+    if !job.mpi_settings.is_empty() {
+        page.mpi_settings = size_of::<NiIdentification>() as u32;
+    }
+    let mut bytes = page.to_bytes();
+    bytes.extend(&job.mpi_settings);
+    bytes
 }
 
 /// Puts a node together, with its process loaded.
@@ -133,7 +142,7 @@ pub fn build_node(plan: NodePlan<'_>, job: &Job) -> Result<Node, String> {
     let mappings =
         regions.iter().map(|r| NiMapping { physical: r.physical, bytes: r.bytes, uncached: r.uncached() });
     let device =
-        NiDevice { identification: identification(&plan, job).to_bytes(), regions: mappings.collect() };
+        NiDevice { identification: identification(&plan, job), regions: mappings.collect() };
     let mut options = Options::new(0..dram_bytes, job.directory.clone());
     options.rank = plan.rank;
     options.seed = job.seed;

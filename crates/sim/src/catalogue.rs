@@ -1,7 +1,7 @@
 //! The machines, in the order in which they are shown.
 
 use chasqui_config::{ConfigError, Resolved, Schema};
-use chasqui_machine::Machine;
+use chasqui_machine::{Machine, with_collectives};
 use machine_loggp::LoggpMachine;
 use machine_voyager::VoyagerMachine;
 use serde::Serialize;
@@ -29,7 +29,7 @@ impl chasqui_config::Catalogue for Catalogue {
     }
 
     fn schema(&self, name: &str) -> Schema {
-        self.find(name).expect("a machine of the catalogue").schema()
+        with_collectives(self.find(name).expect("a machine of the catalogue").schema())
     }
 }
 
@@ -75,6 +75,7 @@ pub struct ParameterText {
     default: String,
     value: String,
     range: Option<(String, String)>,
+    choices: Vec<String>,
     doc: String,
     source: String,
 }
@@ -92,6 +93,7 @@ pub fn describe(resolved: &Resolved) -> Vec<ParameterText> {
                 default: d.default.plain(),
                 value: p.value.plain(),
                 range: d.range.as_ref().map(|(a, b)| (a.plain(), b.plain())),
+                choices: d.alternatives.iter().map(|a| a.word.to_string()).collect(),
                 doc: d.doc.to_string(),
                 source: p.source.clone(),
             }

@@ -10,7 +10,7 @@ use chasqui_config::Resolved;
 use chasqui_engine::Ended;
 use chasqui_hart::Text;
 use chasqui_linux::Elf;
-use chasqui_machine::{Built, Job, Machine};
+use chasqui_machine::{Built, Job, Machine, forced_collectives};
 use chasqui_node::Output;
 use chasqui_record::{Host, RunDirectory, Summary};
 use serde::{Deserialize, Serialize};
@@ -136,7 +136,7 @@ pub fn run(request: &Request, progress: &mut dyn FnMut(Progress) -> bool) -> Res
     let streams =
         Arc::new(Streams::new(&directory, ranks, request.echo, request.options.clear_line).map_err(input)?);
     let threads = threads(request.options.threads, ranks);
-    let job = job(request, ranks, elf, threads, streams.clone())?;
+    let job = job(request, &resolved, ranks, elf, threads, streams.clone())?;
     let built = machine.build(&resolved, &job).inspect_err(|_| remove(&directory)).map_err(InputError)?;
     let simulation = Instant::now();
     let (ended, built) = simulate(built, threads, &streams, progress);
@@ -180,6 +180,7 @@ fn threads(asked: usize, ranks: u32) -> usize {
 
 fn job(
     request: &Request,
+    resolved: &Resolved,
     ranks: u32,
     elf: Arc<Elf>,
     threads: usize,
@@ -196,6 +197,7 @@ fn job(
         directory: std::env::current_dir().map_err(input)?,
         seed: request.options.seed,
         timeline_max: request.options.timeline,
+        mpi_settings: forced_collectives(resolved),
         output,
     })
 }

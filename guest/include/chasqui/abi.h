@@ -49,8 +49,10 @@ struct chasqui_ni_identification {
     uint32_t timebase_hz; /* Frequency [Hz] of the `time` CSR. */
     struct chasqui_ni_region regions[8]; /* The mappable regions. */
     uint64_t settings[16]; /* Settings peculiar to the device (each machine documents its own). */
+    uint32_t mpi_settings; /* Where in this page [bytes] settings of the MPI library are (collectives, `crates/machine`); 0: none. */
+    uint32_t reserved; /* Zero. */
 };
-_Static_assert(sizeof(struct chasqui_ni_identification) == 288, "chasqui_ni_identification");
+_Static_assert(sizeof(struct chasqui_ni_identification) == 296, "chasqui_ni_identification");
 _Static_assert(offsetof(struct chasqui_ni_identification, magic) == 0, "chasqui_ni_identification.magic");
 _Static_assert(offsetof(struct chasqui_ni_identification, version) == 8, "chasqui_ni_identification.version");
 _Static_assert(offsetof(struct chasqui_ni_identification, device) == 12, "chasqui_ni_identification.device");
@@ -60,6 +62,8 @@ _Static_assert(offsetof(struct chasqui_ni_identification, line_bytes) == 24, "ch
 _Static_assert(offsetof(struct chasqui_ni_identification, timebase_hz) == 28, "chasqui_ni_identification.timebase_hz");
 _Static_assert(offsetof(struct chasqui_ni_identification, regions) == 32, "chasqui_ni_identification.regions");
 _Static_assert(offsetof(struct chasqui_ni_identification, settings) == 160, "chasqui_ni_identification.settings");
+_Static_assert(offsetof(struct chasqui_ni_identification, mpi_settings) == 288, "chasqui_ni_identification.mpi_settings");
+_Static_assert(offsetof(struct chasqui_ni_identification, reserved) == 292, "chasqui_ni_identification.reserved");
 
 struct chasqui_envelope {
     uint8_t kind; /* What this packet is to the MPI library (its own numbering). */

@@ -7,6 +7,7 @@
 #ifndef CHASQUI_COLL_H
 #define CHASQUI_COLL_H
 
+#include "mpi/coll/algorithms.h"
 #include "mpi/op.h"
 #include "mpi/point.h"
 
@@ -34,7 +35,8 @@ enum {
     NEED_COMMUTES = 1,     /* The operator commutes. */
     NEED_DENSE = 2,        /* The data is one run of bytes. */
     NEED_POWER_OF_TWO = 4, /* Of ranks. */
-    NEED_COUNT = 8         /* At least one element a rank. */
+    NEED_COUNT = 8,        /* At least one element a rank. */
+    NEED_NI = 16           /* The network interface takes the case. */
 };
 
 /* The algorithm for a case of `bytes` (a rank's or a block's, see select.c); -1: the program forces
@@ -42,14 +44,17 @@ enum {
 int chq_coll_select(enum coll_kind kind, size_t bytes, const struct communicator *comm, size_t count, const struct datatype *type,
                     const struct op *op);
 
+typedef int coll_barrier(struct communicator *comm);
+coll_barrier chq_barrier_dissemination, chq_barrier_tree, chq_barrier_ni;
+
 typedef int coll_bcast(void *buffer, size_t count, struct datatype *type, int root, struct communicator *comm);
-coll_bcast chq_bcast_binomial, chq_bcast_scatter_allgather;
+coll_bcast chq_bcast_binomial, chq_bcast_scatter_allgather, chq_bcast_chain, chq_bcast_ni;
 
 typedef int coll_reduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, int root, struct communicator *comm);
 coll_reduce chq_reduce_binomial, chq_reduce_rabenseifner;
 
 typedef int coll_allreduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, struct communicator *comm);
-coll_allreduce chq_allreduce_recursive_doubling, chq_allreduce_ring, chq_allreduce_rabenseifner;
+coll_allreduce chq_allreduce_recursive_doubling, chq_allreduce_ring, chq_allreduce_rabenseifner, chq_allreduce_ni;
 coll_allreduce chq_scan_recursive_doubling, chq_scan_linear;
 coll_allreduce chq_exscan_recursive_doubling, chq_exscan_linear;
 
@@ -64,7 +69,7 @@ typedef int coll_gather(const struct side *send, const struct side *recv, int ro
 coll_gather chq_gather_binomial, chq_gather_linear, chq_scatter_binomial, chq_scatter_linear;
 
 typedef int coll_allgather(const struct side *send, const struct side *recv, struct communicator *comm);
-coll_allgather chq_allgather_ring, chq_allgather_recursive_doubling, chq_allgather_bruck;
+coll_allgather chq_allgather_ring, chq_allgather_recursive_doubling, chq_allgather_bruck, chq_allgatherv_bruck;
 
 /* One side of an all-to-all. */
 struct blocks {
@@ -75,12 +80,17 @@ struct blocks {
     const MPI_Datatype *types;
 };
 typedef int coll_alltoall(const struct blocks *send, const struct blocks *recv, struct communicator *comm);
-coll_alltoall chq_alltoall_bruck, chq_alltoall_pairwise;
+coll_alltoall chq_alltoall_bruck, chq_alltoall_pairwise, chq_alltoall_linear;
 
 typedef int coll_reduce_scatter(const void *send, void *recv, const int counts[], struct datatype *type, const struct op *op, struct communicator *comm);
 coll_reduce_scatter chq_reduce_scatter_pairwise, chq_reduce_scatter_halving, chq_reduce_scatter_by_reduce;
 
-int chq_barrier_dissemination(struct communicator *comm);
+/* ni.c: whether the network interface takes a case, the same answer on all processes. */
+bool chq_ni_takes(enum coll_kind kind, size_t count, const struct datatype *type, const struct op *op, const struct communicator *comm);
+/* select.c: from MPI_Init, when the device can do collectives: it is asked first. */
+void chq_coll_ask_device(void);
+/* Forces what the simulator's settings say: pairs of texts, collective and algorithm, up to an empty one. */
+void chq_coll_force_all(const char *pairs);
 
 /* Selected, for the library itself. */
 int chq_coll_barrier(struct communicator *comm);
@@ -178,6 +188,24 @@ static inline char *side_block(const struct side *side, int rank)
 static inline size_t side_count(const struct side *side, int rank)
 {
     return side->counts ? (size_t)side->counts[rank] : side->count;
+}
+
+/* Block of a rank on one side of an all-to-all. */
+static inline struct datatype *blocks_type(const struct blocks *side, int rank)
+{
+    return side->types ? type_of(side->types[rank]) : side->type;
+}
+static inline size_t blocks_count(const struct blocks *side, int rank) { return side->counts ? (size_t)side->counts[rank] : side->count; }
+static inline char *blocks_at(const struct blocks *side, int rank)
+{
+    if (side->types)
+        return side->buffer + side->displacements[rank];
+    return element(side->buffer, side->counts ? (size_t)(MPI_Aint)side->displacements[rank] : (size_t)rank * side->count, side->type);
+}
+static inline void blocks_copy_own(const struct blocks *send, const struct blocks *recv, int rank)
+{
+    chq_copy_typed(blocks_at(send, rank), blocks_count(send, rank), blocks_type(send, rank), blocks_at(recv, rank), blocks_count(recv, rank),
+                   blocks_type(recv, rank));
 }
 
 /* (a + b) mod n for 0 <= a, b < n: no division. */

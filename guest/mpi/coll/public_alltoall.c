@@ -7,8 +7,6 @@ struct exchange {
     struct blocks send, recv;
 };
 
-static struct datatype *block_type(const struct blocks *side, int rank) { return side->types ? type_of(side->types[rank]) : side->type; }
-
 static int check_blocks(const struct blocks *side, const struct communicator *comm)
 {
     int error = side->types ? MPI_SUCCESS : chq_type_check(side->type);
@@ -17,7 +15,7 @@ static int check_blocks(const struct blocks *side, const struct communicator *co
     for (int i = 0; i < comm->size && !error; i++) {
         error = side->counts[i] < 0 ? chq_reason(MPI_ERR_COUNT, "negative count") : MPI_SUCCESS;
         if (!error && side->types)
-            error = chq_type_check(block_type(side, i));
+            error = chq_type_check(blocks_type(side, i));
     }
     return error;
 }
@@ -47,25 +45,23 @@ static int exchange_request(const char *call, enum form form, int error, coll_bo
 }
 
 /* Blocks of differing sizes, in place: packed one after another, sent as bytes. */
-static int pairwise_in_place(const struct blocks *recv, struct communicator *comm)
+static int packed_in_place(coll_alltoall *algorithm, const struct blocks *recv, struct communicator *comm)
 {
     int n = comm->size;
     size_t total = 0;
     int *numbers = chq_malloc(2 * (size_t)n * sizeof *numbers);
     int *counts = numbers, *displacements = numbers + n;
     for (int i = 0; i < n; i++) {
-        counts[i] = (int)((size_t)recv->counts[i] * block_type(recv, i)->size);
+        counts[i] = (int)((size_t)recv->counts[i] * blocks_type(recv, i)->size);
         displacements[i] = (int)total;
         total += (size_t)counts[i];
     }
     char *packed = chq_malloc(total);
     for (int i = 0; i < n; i++) {
-        struct datatype *type = block_type(recv, i);
-        char *block = recv->types ? recv->buffer + recv->displacements[i] : element(recv->buffer, (size_t)(MPI_Aint)recv->displacements[i], type);
-        chq_pack(block, (size_t)recv->counts[i], type, packed + displacements[i], (size_t)counts[i]);
+        chq_pack(blocks_at(recv, i), (size_t)recv->counts[i], blocks_type(recv, i), packed + displacements[i], (size_t)counts[i]);
     }
     struct blocks send = {packed, 0, type_byte(), counts, displacements, NULL};
-    int error = chq_alltoall_pairwise(&send, recv, comm);
+    int error = algorithm(&send, recv, comm);
     free(packed);
     free(numbers);
     return error;
@@ -73,7 +69,7 @@ static int pairwise_in_place(const struct blocks *recv, struct communicator *com
 
 static int alltoall(const void *arguments, struct communicator *comm)
 {
-    static coll_alltoall *const algorithms[] = {chq_alltoall_bruck, chq_alltoall_pairwise};
+    static coll_alltoall *const algorithms[] = {CHQ_ALLTOALL(CHQ_ALGORITHM_FUNCTION)};
     const struct exchange *e = arguments;
     const struct blocks *recv = &e->recv;
     int algorithm = chq_coll_select(COLL_ALLTOALL, recv->count * recv->type->size, comm, recv->count, recv->type, NULL);
@@ -92,8 +88,14 @@ static int alltoall(const void *arguments, struct communicator *comm)
 
 static int alltoallw(const void *arguments, struct communicator *comm)
 {
+    static coll_alltoall *const algorithms[] = {CHQ_ALLTOALLW(CHQ_ALGORITHM_FUNCTION)};
     const struct exchange *e = arguments;
-    return e->send.buffer == MPI_IN_PLACE ? pairwise_in_place(&e->recv, comm) : chq_alltoall_pairwise(&e->send, &e->recv, comm);
+    /* How long the blocks are differs from process to process, so it can't decide. */
+    int algorithm = chq_coll_select(COLL_ALLTOALLW, 0, comm, 0, type_byte(), NULL);
+    if (algorithm < 0)
+        return MPI_ERR_UNSUPPORTED_OPERATION;
+    return e->send.buffer == MPI_IN_PLACE ? packed_in_place(algorithms[algorithm], &e->recv, comm)
+                                          : algorithms[algorithm](&e->send, &e->recv, comm);
 }
 
 static inline struct blocks equal_blocks(const void *buffer, int count, MPI_Datatype type)

@@ -72,7 +72,7 @@ static int gathering_request(const char *call, enum form form, int error, coll_b
 
 static int gather(const void *arguments, struct communicator *comm)
 {
-    static coll_gather *const algorithms[] = {chq_gather_binomial, chq_gather_linear};
+    static coll_gather *const algorithms[] = {CHQ_GATHER(CHQ_ALGORITHM_FUNCTION)};
     const struct gathering *g = arguments;
     const struct side *own = comm->rank == g->root ? &g->recv : &g->send;
     int algorithm = chq_coll_select(COLL_GATHER, own->count * own->type->size, comm, own->count, own->type, NULL);
@@ -88,7 +88,7 @@ static int gatherv(const void *arguments, struct communicator *comm)
 
 static int scatter(const void *arguments, struct communicator *comm)
 {
-    static coll_gather *const algorithms[] = {chq_scatter_binomial, chq_scatter_linear};
+    static coll_gather *const algorithms[] = {CHQ_SCATTER(CHQ_ALGORITHM_FUNCTION)};
     const struct gathering *g = arguments;
     const struct side *own = comm->rank == g->root ? &g->send : &g->recv;
     int algorithm = chq_coll_select(COLL_SCATTER, own->count * own->type->size, comm, own->count, own->type, NULL);
@@ -103,7 +103,7 @@ static int scatterv(const void *arguments, struct communicator *comm)
 
 static int allgather(const void *arguments, struct communicator *comm)
 {
-    static coll_allgather *const algorithms[] = {chq_allgather_ring, chq_allgather_recursive_doubling, chq_allgather_bruck};
+    static coll_allgather *const algorithms[] = {CHQ_ALLGATHER(CHQ_ALGORITHM_FUNCTION)};
     const struct gathering *g = arguments;
     size_t bytes = g->recv.count * g->recv.type->size * (size_t)comm->size;
     int algorithm = chq_coll_select(COLL_ALLGATHER, bytes, comm, g->recv.count, g->recv.type, NULL);
@@ -112,8 +112,13 @@ static int allgather(const void *arguments, struct communicator *comm)
 
 static int allgatherv(const void *arguments, struct communicator *comm)
 {
+    static coll_allgather *const algorithms[] = {CHQ_ALLGATHERV(CHQ_ALGORITHM_FUNCTION)};
     const struct gathering *g = arguments;
-    return chq_allgather_ring(&g->send, &g->recv, comm);
+    size_t count = 0;
+    for (int i = 0; i < comm->size; i++)
+        count += (size_t)g->recv.counts[i];
+    int algorithm = chq_coll_select(COLL_ALLGATHERV, count * g->recv.type->size, comm, count, g->recv.type, NULL);
+    return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&g->send, &g->recv, comm);
 }
 
 int PMPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)

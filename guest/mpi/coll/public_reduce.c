@@ -129,7 +129,7 @@ MPI_ALIAS(Allreduce_init);
 
 static int scan(const void *arguments, struct communicator *comm)
 {
-    static coll_allreduce *const algorithms[] = {chq_scan_recursive_doubling, chq_scan_linear};
+    static coll_allreduce *const algorithms[] = {CHQ_SCAN(CHQ_ALGORITHM_FUNCTION)};
     const struct reduction *r = arguments;
     if (r->count == 0)
         return MPI_SUCCESS;
@@ -175,7 +175,7 @@ MPI_ALIAS(Scan_init);
 
 static int exscan(const void *arguments, struct communicator *comm)
 {
-    static coll_allreduce *const algorithms[] = {chq_exscan_recursive_doubling, chq_exscan_linear};
+    static coll_allreduce *const algorithms[] = {CHQ_EXSCAN(CHQ_ALGORITHM_FUNCTION)};
     const struct reduction *r = arguments;
     if (r->count == 0)
         return MPI_SUCCESS;
@@ -221,7 +221,7 @@ MPI_ALIAS(Exscan_init);
 
 static int reduce_scatter_counts(const struct reduction *r, const int counts[], struct communicator *comm)
 {
-    static coll_reduce_scatter *const algorithms[] = {chq_reduce_scatter_pairwise, chq_reduce_scatter_halving, chq_reduce_scatter_by_reduce};
+    static coll_reduce_scatter *const algorithms[] = {CHQ_REDUCE_SCATTER(CHQ_ALGORITHM_FUNCTION)};
     size_t total = 0;
     for (int i = 0; i < comm->size; i++)
         total += (size_t)counts[i];

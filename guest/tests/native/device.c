@@ -2,7 +2,8 @@
  *
  * Settings (environment): CHQ_NATIVE_SLOTS packets a ring, CHQ_NATIVE_EAGER longest payload,
  * CHQ_NATIVE_PUT 0: no put, CHQ_NATIVE_TAKE 1: payloads are not in memory, CHQ_NATIVE_SEED: not 0:
- * refuse sends and hold back arrivals now and then, by random numbers from this seed.
+ * refuse sends and hold back arrivals now and then, by random numbers from this seed,
+ * CHQ_NATIVE_COLLECTIVE 1: some collectives are done in hardware (collective.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +70,12 @@ static bool native_open(const struct chasqui_ni_identification *ni, int ni_fd)
     mpi_device_native.eager_bytes_max = (size_t)native_setting("CHQ_NATIVE_EAGER", 64);
     if (!native_setting("CHQ_NATIVE_PUT", 1))
         mpi_device_native.put = NULL;
-    return rings != NULL;
+    if (!rings)
+        return false;
+    native_collective_open((struct native_units *)((char *)rings + native_rings_bytes(ranks)));
+    if (native_setting("CHQ_NATIVE_COLLECTIVE", 0))
+        mpi_device_native.collective = native_collective;
+    return true;
 }
 
 static void native_close(void) {}
@@ -167,6 +173,7 @@ static bool deliver_in_parts(struct native_slot *slot, struct begun *message)
 static void native_poll(void)
 {
     puts_step();
+    native_collective_poll();
     for (uint32_t from = 0; from < ranks; from++) {
         struct native_ring *ring = ring_of(from, rank);
         while (ring->read != __atomic_load_n(&ring->written, __ATOMIC_ACQUIRE) && !sometimes(7)) {

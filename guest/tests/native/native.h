@@ -2,6 +2,7 @@
 #ifndef CHASQUI_NATIVE_H
 #define CHASQUI_NATIVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,7 +25,28 @@ struct native_ring {
     struct native_slot slots[NATIVE_SLOTS_MAX];
 };
 
-static inline size_t native_memory_bytes(size_t ranks) { return ranks * ranks * sizeof(struct native_ring); }
+/* Where the processes of a collective in hardware meet (collective.c). */
+enum { NATIVE_UNITS = 512, NATIVE_UNIT_BYTES = 64 };
+struct native_unit {
+    uint32_t number; /* Of the operation among those of its name, from 1; 0: the unit is free. */
+    uint32_t context, tag, first; /* The name. */
+    uint32_t arrived, left, filled;
+    uint8_t payload[NATIVE_UNIT_BYTES];
+};
+struct native_units {
+    uint32_t locked;
+    struct native_unit units[NATIVE_UNITS];
+};
+
+/* Rings for each pair of processes, then the units. */
+static inline size_t native_rings_bytes(size_t ranks) { return ranks * ranks * sizeof(struct native_ring); }
+static inline size_t native_memory_bytes(size_t ranks) { return native_rings_bytes(ranks) + sizeof(struct native_units); }
+
+struct mpi_collective;
+struct request;
+void native_collective_open(struct native_units *shared);
+void native_collective_poll(void);
+bool native_collective(const struct mpi_collective *what, struct request *request);
 
 long native_setting(const char *name, long otherwise);
 

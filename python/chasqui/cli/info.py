@@ -93,6 +93,8 @@ def _shown(value: object) -> str:
 
 
 def _allowed(each: dict[str, Any]) -> str:
+    if each["choices"]:
+        return ", ".join(each["choices"])
     return " to ".join(each["range"]) if each["range"] else "-"
 
 

@@ -51,6 +51,14 @@ def sets() -> Decorator:
     )  # fmt: skip
 
 
+def _mpi() -> Decorator:
+    return click.option(
+        "--mpi", "mpi", multiple=True, metavar="KEY=VALUE",
+        help="Change what the MPI library does: --mpi coll.allreduce=ring forces an algorithm. "
+        "Short for --set mpi.KEY=VALUE. Repeatable. `chasqui info MACHINE mpi` lists them.",
+    )  # fmt: skip
+
+
 def _environment() -> Decorator:
     return click.option(
         "--env", "environment", multiple=True, metavar="NAME[=VALUE]",
@@ -103,6 +111,7 @@ def job(function: Callable[..., Any]) -> Callable[..., Any]:
         *arguments: Any,
         ranks: int,
         sets: tuple[str, ...],
+        mpi: tuple[str, ...],
         environment: tuple[str, ...],
         timeline: int,
         threads: int,
@@ -110,7 +119,7 @@ def job(function: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         settings = {
             "ranks": check_ranks(ranks),
-            "sets": check_sets(sets),
+            "sets": [*check_sets(sets), *check_mpi(mpi)],
             "environment": check_environment(environment),
             "timeline": timeline,
             "threads": threads,
@@ -118,7 +127,7 @@ def job(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*arguments, settings=settings, **others)
 
     result: Callable[..., Any] = checked
-    for option in (_threads(), _timeline(), _environment(), sets(), _ranks()):
+    for option in (_threads(), _timeline(), _environment(), _mpi(), sets(), _ranks()):
         result = option(result)
     return result
 
@@ -165,3 +174,12 @@ def check_sets(texts: tuple[str, ...]) -> list[str]:
                 f"--set {text!r}: KEY=VALUE is expected, as in --set node.core.clock='2 GHz'"
             )
     return list(texts)
+
+
+def check_mpi(texts: tuple[str, ...]) -> list[str]:
+    for text in texts:
+        if not text.partition("=")[0] or "=" not in text:
+            raise InputError(
+                f"--mpi {text!r}: KEY=VALUE is expected, as in --mpi coll.allreduce=ring"
+            )
+    return [f"mpi.{text}" for text in texts]
