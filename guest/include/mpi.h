@@ -305,6 +305,9 @@ enum {
 };
 
 /* Functions that the program gives to the library. */
+typedef int MPI_Grequest_query_function(void *extra_state, MPI_Status *status);
+typedef int MPI_Grequest_free_function(void *extra_state);
+typedef int MPI_Grequest_cancel_function(void *extra_state, int complete);
 typedef void MPI_User_function(void *invec, void *inoutvec, int *len, MPI_Datatype *datatype);
 typedef int MPI_Comm_copy_attr_function(MPI_Comm, int keyval, void *extra_state, void *value_in, void *value_out, int *flag);
 typedef int MPI_Comm_delete_attr_function(MPI_Comm, int keyval, void *value, void *extra_state);
@@ -454,6 +457,8 @@ CHASQUI_MPI(int, Comm_size, (MPI_Comm comm, int *size));
 CHASQUI_MPI(int, Comm_rank, (MPI_Comm comm, int *rank));
 CHASQUI_MPI(int, Comm_compare, (MPI_Comm comm1, MPI_Comm comm2, int *result));
 CHASQUI_MPI(int, Comm_dup, (MPI_Comm comm, MPI_Comm *newcomm));
+CHASQUI_MPI(int, Grequest_start, (MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn, MPI_Grequest_cancel_function *cancel_fn, void *extra_state, MPI_Request *request));
+CHASQUI_MPI(int, Grequest_complete, (MPI_Request request));
 CHASQUI_MPI(int, Comm_idup, (MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request));
 CHASQUI_MPI(int, Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request));
 CHASQUI_MPI(int, Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm));

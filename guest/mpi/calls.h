@@ -67,7 +67,6 @@
     CALL(65, IREDUCE_SCATTER, "MPI_Ireduce_scatter")                                               \
     CALL(66, ISCAN, "MPI_Iscan")                                                                   \
     CALL(67, COMM_IDUP, "MPI_Comm_idup")                                                           \
-    CALL(68, GREQUEST_COMPLETE, "MPI_Grequest_complete")                                           \
     CALL(80, COMM_DUP, "MPI_Comm_dup")                                                             \
     CALL(81, COMM_CREATE, "MPI_Comm_create")                                                       \
     CALL(82, COMM_SPLIT, "MPI_Comm_split")                                                         \

@@ -74,6 +74,11 @@ int chq_buffered_send(const void *buffer, size_t count, struct datatype *type, i
                       struct communicator *comm);
 void chq_buffer_flush(void);
 
+/* grequest.c: calls of the program's functions; their results. */
+int chq_grequest_query(const struct request *request, MPI_Status *status);
+int chq_grequest_cancel(const struct request *request);
+int chq_grequest_free(struct request *request);
+
 /* Completion of a nonblocking request as the program sees it: status, handle, release. */
 int chq_request_finish(MPI_Request *handle, struct request *request, MPI_Status *status);
 

@@ -11,6 +11,8 @@ static void forget_arguments(struct request *request)
 {
     if (request->kind == REQUEST_COLLECTIVE)
         chq_coll_forget(request);
+    else if (request->kind == REQUEST_GENERALIZED)
+        chq_grequest_free(request);
     else
         chq_type_release(request->user_type);
 }
@@ -72,6 +74,12 @@ struct request *chq_request_of(MPI_Request handle, int *error)
     return request;
 }
 
+static int finish_generalized(struct request *request, MPI_Status *status)
+{
+    int error = chq_grequest_query(request, status), free_error = chq_grequest_free(request);
+    return error ? error : free_error;
+}
+
 int chq_request_finish(MPI_Request *handle, struct request *request, MPI_Status *status)
 {
     bool inactive = request->persistent && !request->active;
@@ -85,9 +93,11 @@ int chq_request_finish(MPI_Request *handle, struct request *request, MPI_Status 
     }
     if (receive && !inactive && request->source != MATCH_ANY_SOURCE)
         MARK_DONE(request);
-    if (request->persistent) {
+    if (request->persistent && request->kind != REQUEST_GENERALIZED) {
         request->active = false;
     } else {
+        if (request->persistent)
+            error = finish_generalized(request, status);
         chq_request_release(request);
         *handle = MPI_REQUEST_NULL;
     }
@@ -125,6 +135,8 @@ int PMPI_Cancel(MPI_Request *request)
         error = chq_fail(NULL, "MPI_Cancel", MPI_ERR_REQUEST, error ? NULL : "null request");
     } else if (r->kind == REQUEST_COLLECTIVE) {
         error = chq_fail(r->comm, "MPI_Cancel", MPI_ERR_REQUEST, "a collective can't be cancelled");
+    } else if (r->kind == REQUEST_GENERALIZED) {
+        error = chq_fail(r->comm, "MPI_Cancel", chq_grequest_cancel(r), NULL);
     } else if (r->kind == REQUEST_RECEIVE && r->posted) {
         chq_receive_unpost(r);
         r->cancelled = true;

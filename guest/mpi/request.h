@@ -17,7 +17,8 @@ enum request_kind {
     REQUEST_FREE, /* In the pool: a handle that still names it is stale. */
     REQUEST_SEND,
     REQUEST_RECEIVE,
-    REQUEST_COLLECTIVE /* Nonblocking (coll/nonblocking.c). */
+    REQUEST_COLLECTIVE, /* Nonblocking or persistent (coll/nonblocking.c). */
+    REQUEST_GENERALIZED /* grequest.c */
 };
 
 enum send_mode { MODE_STANDARD, MODE_READY, MODE_SYNCHRONOUS, MODE_BUFFERED };
@@ -64,7 +65,7 @@ struct request {
     int peer;
     int user_tag;
 
-    const char *what; /* Collective: its name, for reports of what a process waits for. */
+    const char *what; /* Collective or generalized: for reports of what a process waits for. */
 };
 
 /* A send that was complete when its call returned: one object serves them all. */

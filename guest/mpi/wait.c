@@ -287,6 +287,8 @@ int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
         *flag = r->complete;
         if (*flag && status)
             chq_status_of(r, status);
+        if (*flag && r->kind == REQUEST_GENERALIZED)
+            error = chq_fail(r->comm, "MPI_Request_get_status", chq_grequest_query(r, status), NULL);
     }
     MARK_RETURN(CALL_REQUEST_GET_STATUS);
     return error;
