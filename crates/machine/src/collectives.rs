@@ -54,7 +54,7 @@ pub fn with_collectives(schema: Schema) -> Schema {
         default: Scalar::from(SELECTED),
         range: None,
         doc: "Algorithm of this MPI collective; auto: what the library selects by size and ranks.",
-        source: "guest/mpi/coll/select.c",
+        source: "guest/mpi/coll/select.h",
         alternatives: c.alternatives,
         check: |value, _| Text::parse(value).map(|text| text.scalar()),
     };

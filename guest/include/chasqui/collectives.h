@@ -1,4 +1,4 @@
-/* Choosing collective algorithms by hand, instead of by the library's table (mpi/coll/select.c). */
+/* Choosing collective algorithms by hand, instead of by the library's table (mpi/coll/select.h). */
 #ifndef CHASQUI_COLLECTIVES_H
 #define CHASQUI_COLLECTIVES_H
 

@@ -1,6 +1,6 @@
 /* Every collective with its algorithms: the one list. An entry is the collective, the algorithm's
  * name, its function and what it needs (coll.h). From here come the declarations, the dispatch tables
- * and the numbers in select.c's rows; the simulator reads here what --mpi allows. */
+ * and the numbers in select.h's rows; the simulator reads here what --mpi allows. */
 #ifndef CHASQUI_ALGORITHMS_H
 #define CHASQUI_ALGORITHMS_H
 

@@ -1,8 +1,8 @@
-/* Collectives: one algorithm a file, chosen in select.c.
+/* Collectives: one algorithm a file, chosen in select.h.
  *
  * An algorithm is called with checked arguments and MPI_IN_PLACE resolved: the send buffer is then
  * the receive buffer, or its own block of it. It returns an error class. What it can't do stands
- * in select.c's table, and it is never called for that.
+ * in algorithms.h, and it is never called for that.
  */
 #ifndef CHASQUI_COLL_H
 #define CHASQUI_COLL_H
@@ -38,11 +38,6 @@ enum {
     NEED_COUNT = 8,        /* At least one element a rank. */
     NEED_NI = 16           /* The network interface takes the case. */
 };
-
-/* The algorithm for a case of `bytes` (a rank's or a block's, see select.c); -1: the program forces
- * one that can't do it. */
-int chq_coll_select(enum coll_kind kind, size_t bytes, const struct communicator *comm, size_t count, const struct datatype *type,
-                    const struct op *op);
 
 typedef int coll_barrier(struct communicator *comm);
 coll_barrier chq_barrier_dissemination, chq_barrier_tree, chq_barrier_ni;

@@ -72,7 +72,7 @@ static int alltoall(const void *arguments, struct communicator *comm)
     static coll_alltoall *const algorithms[] = {CHQ_ALLTOALL(CHQ_ALGORITHM_FUNCTION)};
     const struct exchange *e = arguments;
     const struct blocks *recv = &e->recv;
-    int algorithm = chq_coll_select(COLL_ALLTOALL, recv->count * recv->type->size, comm, recv->count, recv->type, NULL);
+    int algorithm = coll_select(COLL_ALLTOALL, recv->count * recv->type->size, comm, recv->count, recv->type, NULL);
     if (algorithm < 0)
         return MPI_ERR_UNSUPPORTED_OPERATION;
     if (e->send.buffer != MPI_IN_PLACE)
@@ -91,7 +91,7 @@ static int alltoallw(const void *arguments, struct communicator *comm)
     static coll_alltoall *const algorithms[] = {CHQ_ALLTOALLW(CHQ_ALGORITHM_FUNCTION)};
     const struct exchange *e = arguments;
     /* How long the blocks are differs from process to process, so it can't decide. */
-    int algorithm = chq_coll_select(COLL_ALLTOALLW, 0, comm, 0, type_byte(), NULL);
+    int algorithm = coll_select(COLL_ALLTOALLW, 0, comm, 0, type_byte(), NULL);
     if (algorithm < 0)
         return MPI_ERR_UNSUPPORTED_OPERATION;
     return e->send.buffer == MPI_IN_PLACE ? packed_in_place(algorithms[algorithm], &e->recv, comm)

@@ -52,7 +52,7 @@ struct broadcast {
     int root;
 };
 
-static inline int bcast_arguments(struct broadcast *b, void *buffer, int count, MPI_Datatype datatype, int root, const struct communicator *comm)
+COLL_INLINE int bcast_arguments(struct broadcast *b, void *buffer, int count, MPI_Datatype datatype, int root, const struct communicator *comm)
 {
     *b = (struct broadcast){buffer, (size_t)count, type_of(datatype), root};
     int error = coll_check_comm(comm);
@@ -63,7 +63,7 @@ static inline int bcast_arguments(struct broadcast *b, void *buffer, int count, 
     return error ? error : chq_type_check(b->type);
 }
 
-static inline int bcast(const void *arguments, struct communicator *comm)
+COLL_INLINE int bcast(const void *arguments, struct communicator *comm)
 {
     const struct broadcast *b = arguments;
     return b->count > 0 && comm->size > 1 ? chq_coll_bcast(b->buffer, b->count, b->type, b->root, comm) : MPI_SUCCESS;

@@ -75,7 +75,7 @@ static int gather(const void *arguments, struct communicator *comm)
     static coll_gather *const algorithms[] = {CHQ_GATHER(CHQ_ALGORITHM_FUNCTION)};
     const struct gathering *g = arguments;
     const struct side *own = comm->rank == g->root ? &g->recv : &g->send;
-    int algorithm = chq_coll_select(COLL_GATHER, own->count * own->type->size, comm, own->count, own->type, NULL);
+    int algorithm = coll_select(COLL_GATHER, own->count * own->type->size, comm, own->count, own->type, NULL);
     return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&g->send, &g->recv, g->root, comm);
 }
 
@@ -91,7 +91,7 @@ static int scatter(const void *arguments, struct communicator *comm)
     static coll_gather *const algorithms[] = {CHQ_SCATTER(CHQ_ALGORITHM_FUNCTION)};
     const struct gathering *g = arguments;
     const struct side *own = comm->rank == g->root ? &g->send : &g->recv;
-    int algorithm = chq_coll_select(COLL_SCATTER, own->count * own->type->size, comm, own->count, own->type, NULL);
+    int algorithm = coll_select(COLL_SCATTER, own->count * own->type->size, comm, own->count, own->type, NULL);
     return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&g->send, &g->recv, g->root, comm);
 }
 
@@ -106,7 +106,7 @@ static int allgather(const void *arguments, struct communicator *comm)
     static coll_allgather *const algorithms[] = {CHQ_ALLGATHER(CHQ_ALGORITHM_FUNCTION)};
     const struct gathering *g = arguments;
     size_t bytes = g->recv.count * g->recv.type->size * (size_t)comm->size;
-    int algorithm = chq_coll_select(COLL_ALLGATHER, bytes, comm, g->recv.count, g->recv.type, NULL);
+    int algorithm = coll_select(COLL_ALLGATHER, bytes, comm, g->recv.count, g->recv.type, NULL);
     return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&g->send, &g->recv, comm);
 }
 
@@ -117,7 +117,7 @@ static int allgatherv(const void *arguments, struct communicator *comm)
     size_t count = 0;
     for (int i = 0; i < comm->size; i++)
         count += (size_t)g->recv.counts[i];
-    int algorithm = chq_coll_select(COLL_ALLGATHERV, count * g->recv.type->size, comm, count, g->recv.type, NULL);
+    int algorithm = coll_select(COLL_ALLGATHERV, count * g->recv.type->size, comm, count, g->recv.type, NULL);
     return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&g->send, &g->recv, comm);
 }
 

@@ -12,7 +12,7 @@ struct reduction {
     int root;
 };
 
-static inline int reduction_arguments(struct reduction *r, const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op,
+COLL_INLINE int reduction_arguments(struct reduction *r, const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op,
                                       const struct communicator *comm)
 {
     *r = (struct reduction){send == MPI_IN_PLACE ? recv : send, recv, (size_t)count, NULL, type_of(datatype), op_of(op), 0};
@@ -31,7 +31,7 @@ static int reduction_request(const char *call, enum form form, int error, coll_b
     return chq_coll_request(&start, form, error, comm, request);
 }
 
-static inline int reduce_arguments(struct reduction *r, const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op, int root,
+COLL_INLINE int reduce_arguments(struct reduction *r, const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op, int root,
                                    const struct communicator *comm)
 {
     int error = reduction_arguments(r, send, recv, count, datatype, op, comm);
@@ -43,7 +43,7 @@ static inline int reduce_arguments(struct reduction *r, const void *send, void *
     return error;
 }
 
-static inline int reduce(const void *arguments, struct communicator *comm)
+COLL_INLINE int reduce(const void *arguments, struct communicator *comm)
 {
     const struct reduction *r = arguments;
     return r->count > 0 ? chq_coll_reduce(r->send, r->recv, r->count, r->type, r->op, r->root, comm) : MPI_SUCCESS;
@@ -85,7 +85,7 @@ int PMPI_Reduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype
 }
 MPI_ALIAS(Reduce_init);
 
-static inline int allreduce(const void *arguments, struct communicator *comm)
+COLL_INLINE int allreduce(const void *arguments, struct communicator *comm)
 {
     const struct reduction *r = arguments;
     return r->count > 0 ? chq_coll_allreduce(r->send, r->recv, r->count, r->type, r->op, comm) : MPI_SUCCESS;
@@ -133,7 +133,7 @@ static int scan(const void *arguments, struct communicator *comm)
     const struct reduction *r = arguments;
     if (r->count == 0)
         return MPI_SUCCESS;
-    int algorithm = chq_coll_select(COLL_SCAN, r->count * r->type->size, comm, r->count, r->type, r->op);
+    int algorithm = coll_select(COLL_SCAN, r->count * r->type->size, comm, r->count, r->type, r->op);
     return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](r->send, r->recv, r->count, r->type, r->op, comm);
 }
 
@@ -179,7 +179,7 @@ static int exscan(const void *arguments, struct communicator *comm)
     const struct reduction *r = arguments;
     if (r->count == 0)
         return MPI_SUCCESS;
-    int algorithm = chq_coll_select(COLL_EXSCAN, r->count * r->type->size, comm, r->count, r->type, r->op);
+    int algorithm = coll_select(COLL_EXSCAN, r->count * r->type->size, comm, r->count, r->type, r->op);
     return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](r->send, r->recv, r->count, r->type, r->op, comm);
 }
 
@@ -227,7 +227,7 @@ static int reduce_scatter_counts(const struct reduction *r, const int counts[], 
         total += (size_t)counts[i];
     if (total == 0)
         return MPI_SUCCESS;
-    int algorithm = chq_coll_select(COLL_REDUCE_SCATTER, total * r->type->size, comm, total, r->type, r->op);
+    int algorithm = coll_select(COLL_REDUCE_SCATTER, total * r->type->size, comm, total, r->type, r->op);
     return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](r->send, r->recv, counts, r->type, r->op, comm);
 }
 
