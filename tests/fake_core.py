@@ -112,12 +112,14 @@ class FakeCore(types.ModuleType):
             [
                 {
                     "name": "ni.L", "type": "duration", "unit": "ps, ns, us", "default": "5 us",
-                    "value": "5 us", "range": ["0 ps", "1 s"], "doc": "Latency. Of the wire.",
+                    "value": "5 us", "range": ["0 ps", "1 s"],
+                    "choices": [], "doc": "Latency. Of the wire.",
                     "source": "an assumption",
                 },
                 {
                     "name": "ni.g", "type": "duration", "unit": "ps, ns, us", "default": "1 us",
-                    "value": "1.5 us", "range": None, "doc": "Gap.", "source": "",
+                    "value": "1.5 us", "range": None, "choices": [],
+                    "doc": "Gap.", "source": "",
                 },
             ]
         )  # fmt: skip

@@ -51,9 +51,10 @@ def test_run_passes_options_on(fake_core: FakeCore, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("HERE", "yes")
     monkeypatch.setenv("CHASQUI_MACHINE", "other")
     options = ["--set", "a.b=1", "--set", "c=2 us", "--env", "X=1=2", "--env", "HERE"]
+    options += ["--mpi", "coll.bcast=chain"]
     assert invoke(["run", "-n", "2", *options, "--out", "here", "prog", "--out", "there"]) == 0
     request = fake_core.requests[0]
-    assert request["sets"] == ["a.b=1", "c=2 us"]
+    assert request["sets"] == ["a.b=1", "c=2 us", "mpi.coll.bcast=chain"]
     assert request["env"] == {"X": "1=2", "HERE": "yes"}
     assert (request["directory"], request["machine"]) == ("here", "other")
     assert (request["program"], request["args"]) == ("prog", ["--out", "there"])
@@ -84,6 +85,7 @@ def test_the_exit_status_is_the_summarys(
         (["run", "-np", "many", "./x"], "'many' is not a valid integer"),
         (["run", "-np", "2"], "no program was named"),
         (["run", "--set", "clock", "./x"], "--set 'clock': KEY=VALUE is expected"),
+        (["run", "--mpi", "coll.bcast", "./x"], "--mpi 'coll.bcast': KEY=VALUE is expected"),
         (["run", "--env", "=1", "./x"], "--env '=1': NAME=VALUE is expected"),
         (["run", "--nosuch", "./x"], "--nosuch"),
         (["run", "--machine", "nosuch", "./x"], "unknown machine 'nosuch'; there are: loggp"),

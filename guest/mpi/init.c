@@ -83,7 +83,7 @@ int PMPI_Finalize(void)
         MARK_WAITED();
         /* Nobody stops listening while another still needs an answer. */
         MARK_WAITING("MPI_Finalize: the other processes");
-        chq_coll_barrier(&chq_world);
+        chq_barrier_dissemination(&chq_world);
         MARK_WAITED();
         while (chq_is_blocked())
             chq_progress();
