@@ -11,7 +11,7 @@
 
 #include "mpi/coll/coll.h"
 
-enum { ALGORITHMS_MAX = 4, ROWS_MAX = 5, ANY_RANKS = INT32_MAX };
+enum { ALGORITHMS_MAX = 4, ROWS_MAX = 6, ANY_RANKS = INT32_MAX };
 #define ANY_BYTES SIZE_MAX
 
 struct algorithm {
@@ -40,7 +40,9 @@ static const struct collective coll_table[COLL_KINDS] = {
     [COLL_BCAST] = {"bcast",
                     {CHQ_BCAST(ENTRY)},
                     {{12288, ANY_RANKS, bcast_is_binomial},
-                     {ANY_BYTES, 7, bcast_is_binomial},
+                     {(1 << 19) - 1, 7, bcast_is_binomial},
+                     {(1 << 19) - 1, ANY_RANKS, bcast_is_scatter_allgather},
+                     {ANY_BYTES, 8, bcast_is_chain},
                      ALWAYS(bcast_is_scatter_allgather),
                      ALWAYS(bcast_is_binomial)}},
     [COLL_REDUCE] = {"reduce",
