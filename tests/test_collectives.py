@@ -1,7 +1,7 @@
 """Collective algorithms as the user chooses them: `--mpi coll.allreduce=ring`.
 
-Use this when the list of algorithms, its way to the guest's library, or the messages about it change.
-What the algorithms compute is tested by guest/tests/collectives.c.
+Use this when the list of algorithms, its way to the guest's library, or the messages about it
+change. What the algorithms compute is tested by guest/tests/collectives.c.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ int main(int argc, char **argv)
     return sum == 4 ? 0 : 1;
 }
 """
-# With n = 4: dissemination sends n log2 n messages, a tree 2 (n - 1); recursive doubling n log2 n, a
-# ring n (n - 1). MPI_Finalize has a barrier of its own.
+# With n = 4: dissemination sends n log2 n messages, a tree 2 (n - 1); recursive doubling n log2 n,
+# a ring n (n - 1). MPI_Finalize has a barrier of its own.
 MESSAGES = 4 * 8
 
 

@@ -39,7 +39,8 @@ fn entries(text: &'static str) -> impl Iterator<Item = (&'static str, &'static s
     text.split("ALGORITHM(").filter_map(|entry| {
         let mut parts = entry.split(',');
         let (collective, algorithm) = (parts.next()?, parts.next()?.trim());
-        let is_name = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+        let is_name =
+            |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
         (is_name(collective) && is_name(algorithm)).then_some((collective, algorithm))
     })
 }

@@ -141,8 +141,7 @@ pub fn build_node(plan: NodePlan<'_>, job: &Job) -> Result<Node, String> {
     let regions = plan.ni.regions();
     let mappings =
         regions.iter().map(|r| NiMapping { physical: r.physical, bytes: r.bytes, uncached: r.uncached() });
-    let device =
-        NiDevice { identification: identification(&plan, job), regions: mappings.collect() };
+    let device = NiDevice { identification: identification(&plan, job), regions: mappings.collect() };
     let mut options = Options::new(0..dram_bytes, job.directory.clone());
     options.rank = plan.rank;
     options.seed = job.seed;
