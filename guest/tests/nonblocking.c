@@ -283,7 +283,7 @@ static void duplicates(void)
 /* Persistent ones, started in another order on odd ranks than on even ones, and again. */
 static void persistent(void)
 {
-    int value, sum, last, data[3], total;
+    int value = 0, sum, last, data[3], total;
     MPI_Request kept[4];
     MPI_Allreduce_init(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &kept[0]);
     MPI_Bcast_init(data, 3, MPI_INT, check_size - 1, MPI_COMM_WORLD, MPI_INFO_NULL, &kept[1]);
