@@ -72,7 +72,18 @@
     CALL(82, COMM_SPLIT, "MPI_Comm_split")                                                         \
     CALL(83, COMM_FREE, "MPI_Comm_free")                                                           \
     CALL(84, CART_CREATE, "MPI_Cart_create")                                                       \
-    CALL(85, CART_SUB, "MPI_Cart_sub")
+    CALL(85, CART_SUB, "MPI_Cart_sub")                                                             \
+    CALL(86, COMM_CREATE_GROUP, "MPI_Comm_create_group")                                           \
+    CALL(87, INTERCOMM_CREATE, "MPI_Intercomm_create")                                             \
+    CALL(88, INTERCOMM_MERGE, "MPI_Intercomm_merge")                                               \
+    CALL(89, GRAPH_CREATE, "MPI_Graph_create")                                                     \
+    CALL(90, DIST_GRAPH_CREATE, "MPI_Dist_graph_create")                                           \
+    CALL(91, DIST_GRAPH_CREATE_ADJACENT, "MPI_Dist_graph_create_adjacent")                         \
+    CALL(92, NEIGHBOR_ALLGATHER, "MPI_Neighbor_allgather")                                         \
+    CALL(93, NEIGHBOR_ALLGATHERV, "MPI_Neighbor_allgatherv")                                       \
+    CALL(94, NEIGHBOR_ALLTOALL, "MPI_Neighbor_alltoall")                                           \
+    CALL(95, NEIGHBOR_ALLTOALLV, "MPI_Neighbor_alltoallv")                                         \
+    CALL(96, NEIGHBOR_ALLTOALLW, "MPI_Neighbor_alltoallw")
 
 enum {
 #define CHQ_CALL_NUMBER(number, name, text) CALL_##name = number,

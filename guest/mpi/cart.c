@@ -9,41 +9,29 @@
 
 static struct topology *cart_new(int dimensions)
 {
-    struct topology *cart = chq_malloc(sizeof *cart + 3 * (size_t)dimensions * sizeof(int));
-    cart->kind = MPI_CART;
-    cart->dimensions = dimensions;
-    cart->extents = (int *)(cart + 1);
-    cart->periods = cart->extents + dimensions;
-    cart->coordinates = cart->periods + dimensions;
-    return cart;
+    struct topology *topology = chq_topology_new(MPI_CART, 3 * (size_t)dimensions);
+    topology->cart.dimensions = dimensions;
+    topology->cart.extents = topology_numbers(topology);
+    topology->cart.periods = topology->cart.extents + dimensions;
+    topology->cart.coordinates = topology->cart.periods + dimensions;
+    return topology;
 }
 
-struct topology *chq_topology_copy(const struct topology *topology)
+static void coordinates_of(const struct topology *topology, int rank, int *coordinates)
 {
-    if (!topology)
-        return NULL;
-    struct topology *copy = cart_new(topology->dimensions);
-    memcpy(copy->extents, topology->extents, 3 * (size_t)topology->dimensions * sizeof(int));
-    return copy;
-}
-
-void chq_topology_free(struct topology *topology) { free(topology); }
-
-static void coordinates_of(const struct topology *cart, int rank, int *coordinates)
-{
-    for (int i = cart->dimensions - 1; i >= 0; i--) {
-        coordinates[i] = rank % cart->extents[i];
-        rank /= cart->extents[i];
+    for (int i = topology->cart.dimensions - 1; i >= 0; i--) {
+        coordinates[i] = rank % topology->cart.extents[i];
+        rank /= topology->cart.extents[i];
     }
 }
 
-static int rank_of(const struct topology *cart, const int *coordinates)
+static int rank_of(const struct topology *topology, const int *coordinates)
 {
     int rank = 0;
-    for (int i = 0; i < cart->dimensions; i++) {
-        int at = coordinates[i], extent = cart->extents[i];
+    for (int i = 0; i < topology->cart.dimensions; i++) {
+        int at = coordinates[i], extent = topology->cart.extents[i];
         if (at < 0 || at >= extent) {
-            if (!cart->periods[i])
+            if (!topology->cart.periods[i])
                 return MPI_PROC_NULL;
             at %= extent;
             at += at < 0 ? extent : 0;
@@ -53,16 +41,26 @@ static int rank_of(const struct topology *cart, const int *coordinates)
     return rank;
 }
 
-/* The communicator's topology, or null with the error raised. */
-static struct topology *cart_of(const char *call, MPI_Comm comm, int *error)
+static struct topology *cart_of(const char *call, MPI_Comm comm, int *error) { return chq_topology_of(call, comm, MPI_CART, error); }
+
+/* The rank `steps` further along a dimension. */
+static int rank_along(const struct topology *topology, int dimension, int steps)
 {
-    struct communicator *c = comm_of(comm);
-    *error = chq_comm_check(c);
-    if (!*error && (!c->topology || c->topology->kind != MPI_CART))
-        *error = chq_reason(MPI_ERR_TOPOLOGY, "the communicator has no Cartesian topology");
-    if (*error)
-        *error = chq_fail(c, call, *error, NULL);
-    return *error ? NULL : c->topology;
+    int *at = &topology->cart.coordinates[dimension], own = *at;
+    *at = own + steps;
+    int rank = rank_of(topology, topology->cart.coordinates);
+    *at = own;
+    return rank;
+}
+
+void chq_cart_neighbors(struct topology *topology)
+{
+    int *neighbors = chq_malloc(2 * (size_t)topology->cart.dimensions * sizeof *neighbors);
+    for (int i = 0; i < topology->cart.dimensions; i++) {
+        neighbors[2 * i] = rank_along(topology, i, -1);
+        neighbors[2 * i + 1] = rank_along(topology, i, 1);
+    }
+    topology->cart.neighbors = neighbors;
 }
 
 /* Processes of the grid, or -1: bad arguments, with the reason. */
@@ -88,22 +86,20 @@ int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int p
     (void)reorder;
     MARK_CALL(CALL_CART_CREATE);
     struct communicator *c = comm_of(comm_old), *made = NULL;
-    int error = chq_comm_check(c);
-    if (!error && c->inter)
-        error = chq_reason(MPI_ERR_COMM, "not for an intercommunicator");
+    int error = chq_comm_check_intra(c);
     int size = error ? 0 : grid_size(ndims, dims, c->size);
     if (size < 0)
         error = MPI_ERR_DIMS;
     if (!error)
-        error = chq_comm_split(c, c->rank < size ? 0 : MPI_UNDEFINED, c->rank, &made);
+        error = chq_comm_first(c, size, &made);
     if (made) {
-        struct topology *cart = cart_new(ndims);
+        struct topology *topology = cart_new(ndims);
         for (int i = 0; i < ndims; i++) {
-            cart->extents[i] = dims[i];
-            cart->periods[i] = periods[i] != 0;
+            topology->cart.extents[i] = dims[i];
+            topology->cart.periods[i] = periods[i] != 0;
         }
-        coordinates_of(cart, made->rank, cart->coordinates);
-        made->topology = cart;
+        coordinates_of(topology, made->rank, topology->cart.coordinates);
+        made->topology = topology;
     }
     *comm_cart = made ? (MPI_Comm)made : MPI_COMM_NULL;
     if (error)
@@ -118,13 +114,13 @@ int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm)
     MARK_CALL(CALL_CART_SUB);
     int error;
     struct communicator *made = NULL;
-    struct topology *cart = cart_of("MPI_Cart_sub", comm, &error);
-    if (cart) {
+    struct topology *topology = cart_of("MPI_Cart_sub", comm, &error);
+    if (topology) {
         /* The color numbers the place in the dimensions that go, the key that in those that stay. */
         int color = 0, key = 0, kept = 0;
-        for (int i = 0; i < cart->dimensions; i++) {
+        for (int i = 0; i < topology->cart.dimensions; i++) {
             int *number = remain_dims[i] ? &key : &color;
-            *number = *number * cart->extents[i] + cart->coordinates[i];
+            *number = *number * topology->cart.extents[i] + topology->cart.coordinates[i];
             kept += remain_dims[i] != 0;
         }
         error = chq_comm_split(comm_of(comm), color, key, &made);
@@ -132,12 +128,12 @@ int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm)
             error = chq_fail(comm_of(comm), "MPI_Cart_sub", error, NULL);
         else
             made->topology = cart_new(kept);
-        for (int i = 0, at = 0; !error && i < cart->dimensions; i++) {
+        for (int i = 0, at = 0; !error && i < topology->cart.dimensions; i++) {
             if (!remain_dims[i])
                 continue;
-            made->topology->extents[at] = cart->extents[i];
-            made->topology->periods[at] = cart->periods[i];
-            made->topology->coordinates[at++] = cart->coordinates[i];
+            made->topology->cart.extents[at] = topology->cart.extents[i];
+            made->topology->cart.periods[at] = topology->cart.periods[i];
+            made->topology->cart.coordinates[at++] = topology->cart.coordinates[i];
         }
     }
     *newcomm = made ? (MPI_Comm)made : MPI_COMM_NULL;
@@ -149,9 +145,9 @@ MPI_ALIAS(Cart_sub);
 int PMPI_Cartdim_get(MPI_Comm comm, int *ndims)
 {
     int error;
-    struct topology *cart = cart_of("MPI_Cartdim_get", comm, &error);
-    if (cart)
-        *ndims = cart->dimensions;
+    struct topology *topology = cart_of("MPI_Cartdim_get", comm, &error);
+    if (topology)
+        *ndims = topology->cart.dimensions;
     return error;
 }
 MPI_ALIAS(Cartdim_get);
@@ -159,11 +155,11 @@ MPI_ALIAS(Cartdim_get);
 int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[])
 {
     int error;
-    struct topology *cart = cart_of("MPI_Cart_get", comm, &error);
-    for (int i = 0; cart && i < maxdims && i < cart->dimensions; i++) {
-        dims[i] = cart->extents[i];
-        periods[i] = cart->periods[i];
-        coords[i] = cart->coordinates[i];
+    struct topology *topology = cart_of("MPI_Cart_get", comm, &error);
+    for (int i = 0; topology && i < maxdims && i < topology->cart.dimensions; i++) {
+        dims[i] = topology->cart.extents[i];
+        periods[i] = topology->cart.periods[i];
+        coords[i] = topology->cart.coordinates[i];
     }
     return error;
 }
@@ -172,10 +168,10 @@ MPI_ALIAS(Cart_get);
 int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int *rank)
 {
     int error;
-    struct topology *cart = cart_of("MPI_Cart_rank", comm, &error);
-    if (!cart)
+    struct topology *topology = cart_of("MPI_Cart_rank", comm, &error);
+    if (!topology)
         return error;
-    *rank = rank_of(cart, coords);
+    *rank = rank_of(topology, coords);
     if (*rank == MPI_PROC_NULL)
         return chq_fail(comm_of(comm), "MPI_Cart_rank", MPI_ERR_ARG, "a coordinate is outside a dimension that is not periodic");
     return MPI_SUCCESS;
@@ -185,14 +181,14 @@ MPI_ALIAS(Cart_rank);
 int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[])
 {
     int error;
-    struct topology *cart = cart_of("MPI_Cart_coords", comm, &error);
-    if (!cart)
+    struct topology *topology = cart_of("MPI_Cart_coords", comm, &error);
+    if (!topology)
         return error;
     if (rank < 0 || rank >= comm_of(comm)->size)
         return chq_fail(comm_of(comm), "MPI_Cart_coords", MPI_ERR_RANK, "not a rank of the communicator");
-    if (maxdims < cart->dimensions)
+    if (maxdims < topology->cart.dimensions)
         return chq_fail(comm_of(comm), "MPI_Cart_coords", MPI_ERR_ARG, "not enough room");
-    coordinates_of(cart, rank, coords);
+    coordinates_of(topology, rank, coords);
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Cart_coords);
@@ -200,17 +196,13 @@ MPI_ALIAS(Cart_coords);
 int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int *rank_source, int *rank_dest)
 {
     int error;
-    struct topology *cart = cart_of("MPI_Cart_shift", comm, &error);
-    if (!cart)
+    struct topology *topology = cart_of("MPI_Cart_shift", comm, &error);
+    if (!topology)
         return error;
-    if (direction < 0 || direction >= cart->dimensions)
+    if (direction < 0 || direction >= topology->cart.dimensions)
         return chq_fail(comm_of(comm), "MPI_Cart_shift", MPI_ERR_DIMS, "no such dimension");
-    int own = cart->coordinates[direction];
-    cart->coordinates[direction] = own - disp;
-    *rank_source = rank_of(cart, cart->coordinates);
-    cart->coordinates[direction] = own + disp;
-    *rank_dest = rank_of(cart, cart->coordinates);
-    cart->coordinates[direction] = own;
+    *rank_source = rank_along(topology, direction, -disp);
+    *rank_dest = rank_along(topology, direction, disp);
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Cart_shift);
@@ -219,7 +211,7 @@ int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[
 {
     (void)periods;
     struct communicator *c = comm_of(comm);
-    int error = chq_comm_check(c);
+    int error = chq_comm_check_intra(c);
     int size = error ? 0 : grid_size(ndims, dims, c->size);
     if (error || size < 0)
         return chq_fail(c, "MPI_Cart_map", error ? error : MPI_ERR_DIMS, NULL);
@@ -227,14 +219,3 @@ int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Cart_map);
-
-int PMPI_Topo_test(MPI_Comm comm, int *status)
-{
-    struct communicator *c = comm_of(comm);
-    int error = chq_comm_check(c);
-    if (error)
-        return chq_fail(c, "MPI_Topo_test", error, NULL);
-    *status = c->topology ? c->topology->kind : MPI_UNDEFINED;
-    return MPI_SUCCESS;
-}
-MPI_ALIAS(Topo_test);

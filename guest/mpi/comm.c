@@ -28,7 +28,7 @@ static void comm_fill(struct communicator *comm, struct group *group, uint16_t c
 {
     comm->valid = COMM_VALID;
     comm->references = 1;
-    comm->size = group->size;
+    comm->size = comm->local_size = group->size;
     comm->rank = group->rank;
     comm->world = group->world;
     chq_comm_set_context(comm, context);
@@ -55,16 +55,28 @@ struct communicator *chq_comm_new(struct communicator *parent, struct group *gro
     return comm;
 }
 
+struct communicator *chq_comm_new_inter(struct communicator *parent, struct group *group, struct group *remote, uint16_t context)
+{
+    struct communicator *comm = chq_comm_new(parent, group, context);
+    comm->inter = true;
+    comm->remote = remote;
+    comm->size = remote->size;
+    comm->world = remote->world;
+    return comm;
+}
+
 /* The last reference is gone. */
 void chq_comm_destroy(struct communicator *comm)
 {
     comm->valid = 0;
     chq_context_free(comm->context);
     chq_errhandler_release(comm->errhandler);
-    chq_topology_free(comm->topology);
+    chq_topology_release(comm->topology);
     chq_info_free(comm->info);
     free(comm->name);
     chq_group_release(comm->group);
+    if (comm->inter)
+        chq_group_release(comm->remote);
     free(comm);
 }
 
@@ -77,9 +89,25 @@ int chq_comm_check(const struct communicator *comm)
     return chq_reason(MPI_ERR_COMM, "not a communicator");
 }
 
+int chq_comm_check_intra(const struct communicator *comm)
+{
+    int error = chq_comm_check(comm);
+    if (!error && comm->inter)
+        error = chq_reason(MPI_ERR_COMM, "not for an intercommunicator");
+    return error;
+}
+
+int chq_comm_check_inter(const struct communicator *comm)
+{
+    int error = chq_comm_check(comm);
+    if (!error && !comm->inter)
+        error = chq_reason(MPI_ERR_COMM, "only for an intercommunicator");
+    return error;
+}
+
 int chq_comm_free(struct communicator *comm)
 {
-    int error = chq_attributes_delete(comm);
+    int error = chq_attributes_delete(&comm->attributes, comm_handle(comm));
     if (!error)
         comm_release(comm);
     return error;
@@ -112,7 +140,7 @@ int PMPI_Comm_size(MPI_Comm comm, int *size)
     int error = chq_comm_check(c);
     if (error)
         return chq_fail(c, "MPI_Comm_size", error, NULL);
-    *size = c->size;
+    *size = c->local_size;
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Comm_size);
@@ -136,14 +164,14 @@ int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result)
         error = chq_comm_check(b);
     if (error)
         return chq_fail(NULL, "MPI_Comm_compare", error, NULL);
-    if (a == b) {
-        *result = MPI_IDENT;
-        return MPI_SUCCESS;
+    *result = a == b ? MPI_IDENT : a->inter == b->inter ? chq_group_compare(a->group, b->group) : MPI_UNEQUAL;
+    if (a != b && a->inter && b->inter) {
+        int remote = chq_group_compare(a->remote, b->remote);
+        *result = remote > *result ? remote : *result; /* The constants ascend as groups differ more. */
     }
-    error = PMPI_Group_compare(chq_group_handle(a->group), chq_group_handle(b->group), result);
-    if (*result == MPI_IDENT)
+    if (a != b && *result == MPI_IDENT)
         *result = MPI_CONGRUENT;
-    return error;
+    return MPI_SUCCESS;
 }
 MPI_ALIAS(Comm_compare);
 
@@ -157,6 +185,17 @@ int PMPI_Comm_test_inter(MPI_Comm comm, int *flag)
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Comm_test_inter);
+
+int PMPI_Comm_remote_size(MPI_Comm comm, int *size)
+{
+    struct communicator *c = comm_of(comm);
+    int error = chq_comm_check_inter(c);
+    if (error)
+        return chq_fail(c, "MPI_Comm_remote_size", error, NULL);
+    *size = c->size;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Comm_remote_size);
 
 int PMPI_Comm_set_name(MPI_Comm comm, const char *comm_name)
 {

@@ -33,8 +33,8 @@ enum { CONTEXT_POINT = 0, CONTEXT_COLLECTIVE = 1, CONTEXT_NONBLOCKING = 2, CONTE
 struct communicator {
     /* First what the short paths read: one cache line. */
     uint32_t valid;
-    int32_t size;
-    int32_t rank;
+    int32_t size; /* Of the group to talk to: an intercommunicator's remote group. */
+    int32_t rank; /* In `group`. */
     int32_t references; /* The handle, and requests that are not complete. */
     uint64_t head;      /* First envelope word of a message: context and source. */
     const uint16_t *world; /* group->world of the processes to talk to (an intercommunicator's
@@ -44,13 +44,14 @@ struct communicator {
     uint32_t collective_tag; /* Added to the tags of collectives: the operation's own in a nonblocking one. */
     struct group *group;
     struct group *remote; /* Same as `group` unless `inter`. */
+    int32_t local_size;   /* Of `group`. */
+    uint32_t nonblocking; /* Nonblocking and persistent collectives so far. */
     struct errhandler *errhandler;
     struct topology *topology; /* Null: none. */
     struct attribute *attributes;
     struct info *info;
     char *name; /* Null: none set. */
-    uint32_t nonblocking; /* Nonblocking and persistent collectives so far. */
-    uint32_t spare[7];
+    uint64_t spare[3];
 };
 _Static_assert(sizeof(struct communicator) == 128, "an index into chq_comms is a shift");
 
@@ -102,11 +103,16 @@ void chq_comm_init(int rank, int size);
 /* A communicator over `group` (whose reference it takes), with `parent`'s error handler. */
 struct communicator *chq_comm_new(struct communicator *parent, struct group *group, uint16_t context);
 
+/* An intercommunicator between two groups (whose references it takes). */
+struct communicator *chq_comm_new_inter(struct communicator *parent, struct group *group, struct group *remote, uint16_t context);
+
 /* A communicator that was made before its context id was agreed on. */
 void chq_comm_set_context(struct communicator *comm, uint16_t context);
 
-/* Agrees on a free context id with all processes of `comm`; collective. Error class. */
-int chq_context_agree(struct communicator *comm, uint16_t *context);
+/* Agrees on a free context id with all processes of `comm` and, unless `bridge` is null, with both
+ * of its sides; collective. Error class. */
+struct bridge;
+int chq_context_agree(struct communicator *comm, const struct bridge *bridge, uint16_t *context);
 void chq_context_take(uint16_t context);
 void chq_context_free(uint16_t context);
 
@@ -114,17 +120,25 @@ void chq_context_free(uint16_t context);
  * `key`. *made is null for the others. */
 int chq_comm_split(struct communicator *comm, int color, int key, struct communicator **made);
 
+/* A communicator of the first `size` processes of `comm`, in the same order. *made is null for the others. */
+int chq_comm_first(struct communicator *comm, int size, struct communicator **made);
+
 /* Frees what the handle holds: collective in the standard, local here. */
 int chq_comm_free(struct communicator *comm);
 
 /* MPI_ERR_COMM with its reason unless valid. */
 int chq_comm_check(const struct communicator *comm);
+/* The same unless valid and no intercommunicator. */
+int chq_comm_check_intra(const struct communicator *comm);
+/* The same unless valid and an intercommunicator. */
+int chq_comm_check_inter(const struct communicator *comm);
 
 struct group *chq_group_new(int size); /* With a `world` array to fill; then chq_group_seal. */
 void chq_group_seal(struct group *group);
 struct group *chq_group_of(MPI_Group handle); /* Null: not a group. */
 MPI_Group chq_group_handle(struct group *group);
 void chq_group_release(struct group *group);
+int chq_group_compare(struct group *a, struct group *b); /* MPI_IDENT, MPI_SIMILAR or MPI_UNEQUAL. */
 static inline uint32_t group_world_rank(const struct group *group, int rank)
 {
     return group->world ? group->world[rank] : (uint32_t)rank;

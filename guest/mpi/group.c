@@ -92,6 +92,8 @@ int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_
     struct group *from = chq_group_of(group1), *to = chq_group_of(group2);
     if (!from || !to)
         return chq_fail(NULL, "MPI_Group_translate_ranks", MPI_ERR_GROUP, NULL);
+    if (n < 0)
+        return chq_fail(NULL, "MPI_Group_translate_ranks", MPI_ERR_ARG, "negative number of ranks");
     for (int i = 0; i < n; i++) {
         if (ranks1[i] == MPI_PROC_NULL) {
             ranks2[i] = MPI_PROC_NULL;
@@ -105,21 +107,27 @@ int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_
 }
 MPI_ALIAS(Group_translate_ranks);
 
+int chq_group_compare(struct group *a, struct group *b)
+{
+    int result = MPI_IDENT;
+    if (a->size != b->size)
+        return MPI_UNEQUAL;
+    for (int i = 0; i < a->size; i++) {
+        int there = chq_group_rank_of_world(b, group_world_rank(a, i));
+        if (there == MPI_UNDEFINED)
+            return MPI_UNEQUAL;
+        if (there != i)
+            result = MPI_SIMILAR;
+    }
+    return result;
+}
+
 int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result)
 {
     struct group *a = chq_group_of(group1), *b = chq_group_of(group2);
     if (!a || !b)
         return chq_fail(NULL, "MPI_Group_compare", MPI_ERR_GROUP, NULL);
-    *result = MPI_IDENT;
-    if (a->size != b->size)
-        *result = MPI_UNEQUAL;
-    for (int i = 0; *result != MPI_UNEQUAL && i < a->size; i++) {
-        int there = chq_group_rank_of_world(b, group_world_rank(a, i));
-        if (there == MPI_UNDEFINED)
-            *result = MPI_UNEQUAL;
-        else if (there != i)
-            *result = MPI_SIMILAR;
-    }
+    *result = chq_group_compare(a, b);
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Group_compare);
@@ -146,3 +154,15 @@ int PMPI_Comm_group(MPI_Comm comm, MPI_Group *group)
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Comm_group);
+
+int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
+{
+    struct communicator *c = comm_of(comm);
+    int error = chq_comm_check_inter(c);
+    if (error)
+        return chq_fail(c, "MPI_Comm_remote_group", error, NULL);
+    c->remote->references++;
+    *group = chq_group_handle(c->remote);
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Comm_remote_group);

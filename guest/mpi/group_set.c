@@ -121,24 +121,37 @@ int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group *newgro
 }
 MPI_ALIAS(Group_excl);
 
-/* Ranges are triples: first, last, stride. */
+/* Ranges are triples: first, last, stride. Whether they are right, and how many ranks they name. */
+static int check_ranges(const struct group *group, int n, int ranges[][3], int *count)
+{
+    if (n < 0)
+        return chq_reason(MPI_ERR_ARG, "negative number of ranges");
+    *count = 0;
+    for (int i = 0; i < n; i++) {
+        int first = ranges[i][0], last = ranges[i][1], stride = ranges[i][2];
+        if (stride == 0)
+            return chq_reason(MPI_ERR_ARG, "a range has stride 0");
+        long steps = stride > 0 == last >= first || last == first ? ((long)last - first) / stride : -1;
+        long reached = first + steps * stride;
+        if (steps >= 0 && (first < 0 || first >= group->size || reached < 0 || reached >= group->size))
+            return chq_reason(MPI_ERR_RANK, "a range leaves the group");
+        *count += (int)steps + 1;
+    }
+    return MPI_SUCCESS;
+}
+
 static int select_ranges(const char *call, MPI_Group handle, int n, int ranges[][3], bool include, MPI_Group *newgroup)
 {
     struct group *group = chq_group_of(handle);
-    if (!group)
-        return chq_fail(NULL, call, MPI_ERR_GROUP, NULL);
-    int count = 0, room = 0;
-    for (int i = 0; i < n; i++) {
-        if (ranges[i][2] == 0)
-            return chq_fail(NULL, call, MPI_ERR_ARG, "a range has stride 0");
-        int steps = (ranges[i][1] - ranges[i][0]) / ranges[i][2];
-        room += steps >= 0 ? steps + 1 : 0;
-    }
-    int *ranks = chq_malloc((size_t)(room + 1) * sizeof *ranks);
+    int count = 0, error = group ? check_ranges(group, n, ranges, &count) : MPI_ERR_GROUP;
+    if (error)
+        return chq_fail(NULL, call, error, NULL);
+    int *ranks = chq_malloc((size_t)count * sizeof *ranks);
+    count = 0;
     for (int i = 0; i < n; i++)
-        for (int rank = ranges[i][0]; ranges[i][2] > 0 ? rank <= ranges[i][1] : rank >= ranges[i][1]; rank += ranges[i][2])
-            ranks[count++] = rank;
-    int error = select_ranks(call, group, count, ranks, include, newgroup);
+        for (long rank = ranges[i][0]; ranges[i][2] > 0 ? rank <= ranges[i][1] : rank >= ranges[i][1]; rank += ranges[i][2])
+            ranks[count++] = (int)rank;
+    error = select_ranks(call, group, count, ranks, include, newgroup);
     free(ranks);
     return error;
 }

@@ -16,7 +16,7 @@ int chq_receive_check(const void *buffer, int count, const struct datatype *type
     if (error)
         return error;
     if (source != MPI_PROC_NULL && source != MPI_ANY_SOURCE &&
-        (unsigned)source >= (unsigned)(comm->inter ? comm->remote->size : comm->size))
+        (unsigned)source >= (unsigned)comm->size)
         return chq_reason(MPI_ERR_RANK, "source is not a rank of the communicator");
     if (tag < 0 && tag != MPI_ANY_TAG)
         return chq_reason(MPI_ERR_TAG, "negative tag");

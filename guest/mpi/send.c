@@ -18,7 +18,7 @@ int chq_send_check(const void *buffer, int count, const struct datatype *type, i
     error = chq_type_check(type);
     if (error)
         return error;
-    if (destination != MPI_PROC_NULL && (unsigned)destination >= (unsigned)(comm->inter ? comm->remote->size : comm->size))
+    if (destination != MPI_PROC_NULL && (unsigned)destination >= (unsigned)comm->size)
         return chq_reason(MPI_ERR_RANK, "destination is not a rank of the communicator");
     if (tag < 0)
         return chq_reason(MPI_ERR_TAG, "negative tag");

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "mpi/attribute.h"
 #include "mpi/error.h"
 #include "mpi/platform.h"
 
@@ -157,6 +158,7 @@ void chq_type_release(struct datatype *type)
     struct type_shape *shape = type->shape;
     if (!shape || --type->references > 0)
         return;
+    chq_attributes_delete(&type->attributes, type_handle(type));
     type->state = 0;
     for (int i = 0; i < shape->type_count; i++)
         chq_type_release(type_of(shape->types[i]));

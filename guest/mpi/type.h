@@ -55,6 +55,7 @@ enum type_class {
     CLASS_PAIR_DOUBLE_DOUBLE
 };
 
+struct attribute;
 struct datatype;
 
 /* How a derived type was made, and the blocks that pack.c walks. */
@@ -88,7 +89,8 @@ struct datatype {
     uint8_t class;
     uint8_t alignment;
     bool explicit_lb, explicit_ub; /* Set by a marker or by resizing: sticks to what is built on it. */
-    uint8_t spare[44];
+    struct attribute *attributes;
+    uint8_t spare[32];
 };
 _Static_assert(sizeof(struct datatype) == 128, "an index into chq_types is a shift");
 

@@ -1,5 +1,6 @@
 /* Datatype constructors (MPI 5.0, section 5.1.2). Each describes its blocks in a type_shape; the
  * bounds and the other properties follow from those alone (type_build). */
+#include "mpi/attribute.h"
 #include "mpi/error.h"
 #include "mpi/memory.h"
 #include "mpi/platform.h"
@@ -356,7 +357,12 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
     type->class = old->class; /* Operators take it as the original. */
     type->extent = old->extent;
     type->lb = old->lb;
-    return MPI_SUCCESS;
+    error = chq_attributes_copy(old->attributes, oldtype, &type->attributes);
+    if (error) {
+        chq_type_release(type);
+        *newtype = MPI_DATATYPE_NULL;
+    }
+    return chq_fail(NULL, "MPI_Type_dup", error, NULL);
 }
 MPI_ALIAS(Type_dup);
 

@@ -1,6 +1,7 @@
 /* What can be asked of a datatype, and its life (MPI 5.0, sections 5.1.5 to 5.1.13). */
 #include <stdint.h>
 
+#include "mpi/attribute.h"
 #include "mpi/error.h"
 #include "mpi/memory.h"
 #include "mpi/platform.h"
@@ -33,6 +34,11 @@ int PMPI_Type_free(MPI_Datatype *datatype)
         return error;
     if (type_is_predefined(type))
         return chq_fail(NULL, "MPI_Type_free", MPI_ERR_TYPE, "a predefined datatype can't be freed");
+    /* While it is the last reference, an attribute's function may still forbid it. */
+    if (type->references == 1)
+        error = chq_attributes_delete(&type->attributes, *datatype);
+    if (error)
+        return chq_fail(NULL, "MPI_Type_free", error, NULL);
     chq_type_release(type);
     *datatype = MPI_DATATYPE_NULL;
     return MPI_SUCCESS;

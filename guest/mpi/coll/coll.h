@@ -27,7 +27,8 @@ enum coll_kind {
     COLL_REDUCE_SCATTER,
     COLL_SCAN,
     COLL_EXSCAN,
-    COLL_KINDS
+    COLL_KINDS,
+    COLL_NEIGHBOR = COLL_KINDS /* A tag only: there is nothing to choose. */
 };
 
 /* What a case offers and an algorithm may need. */
