@@ -77,7 +77,7 @@ static void copy_ends(int count, const int *ranks, const int *weights, int *to, 
         memcpy(weights_to, weights, (size_t)count * sizeof(int));
 }
 
-int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm *comm_dist_graph)
+int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int *sourceweights, int outdegree, const int destinations[], const int *destweights, MPI_Info info, int reorder, MPI_Comm *comm_dist_graph)
 {
     (void)reorder;
     MARK_CALL(CALL_DIST_GRAPH_CREATE_ADJACENT);
@@ -207,7 +207,7 @@ static int check_list(const struct communicator *comm, const struct edge_list *l
     return error ? error : check_ends(comm, edges, list->destinations, list->weights);
 }
 
-int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder, MPI_Comm *comm_dist_graph)
+int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int *weights, MPI_Info info, int reorder, MPI_Comm *comm_dist_graph)
 {
     (void)reorder;
     MARK_CALL(CALL_DIST_GRAPH_CREATE);
@@ -248,7 +248,7 @@ MPI_ALIAS(Dist_graph_neighbors_count);
 static int least(int a, int b) { return a < b ? a : b; }
 
 /* Too little room is no error here: the first ones are given (section 8.5.5). */
-int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[], int maxoutdegree, int destinations[], int destweights[])
+int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int *sourceweights, int maxoutdegree, int destinations[], int *destweights)
 {
     int error;
     struct topology *topology = chq_topology_of("MPI_Dist_graph_neighbors", comm, MPI_DIST_GRAPH, &error);

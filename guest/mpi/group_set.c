@@ -131,9 +131,10 @@ static int check_ranges(const struct group *group, int n, int ranges[][3], int *
         int first = ranges[i][0], last = ranges[i][1], stride = ranges[i][2];
         if (stride == 0)
             return chq_reason(MPI_ERR_ARG, "a range has stride 0");
-        long steps = stride > 0 == last >= first || last == first ? ((long)last - first) / stride : -1;
-        long reached = first + steps * stride;
-        if (steps >= 0 && (first < 0 || first >= group->size || reached < 0 || reached >= group->size))
+        if (stride > 0 ? last < first : last > first)
+            continue; /* It names nobody. */
+        long steps = ((long)last - first) / stride, reached = first + steps * stride;
+        if (first < 0 || first >= group->size || reached < 0 || reached >= group->size)
             return chq_reason(MPI_ERR_RANK, "a range leaves the group");
         *count += (int)steps + 1;
     }
