@@ -28,7 +28,7 @@ static int leaders_exchange(const struct bridge *bridge, const void *own, size_t
     request_start(&receive, REQUEST_RECEIVE);
     chq_receive_start(&receive, theirs, their_bytes, type_byte(), bridge->remote_leader, bridge->tag, bridge->peer, bridge->context);
     request_start(&send, REQUEST_SEND);
-    chq_send_start(&send, MODE_STANDARD, own, bytes, type_byte(), bridge->remote_leader, bridge->tag, bridge->peer, bridge->context);
+    chq_send_start(&send, SEND_HOW(MODE_STANDARD, bridge->context), own, bytes, type_byte(), bridge->remote_leader, bridge->tag, bridge->peer);
     int error = chq_coll_received(&receive);
     request_wait(&send);
     return error;
