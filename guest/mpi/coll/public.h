@@ -3,6 +3,7 @@
 #ifndef CHASQUI_COLL_PUBLIC_H
 #define CHASQUI_COLL_PUBLIC_H
 
+#include "mpi/coll/inter.h"
 #include "mpi/coll/select.h"
 #include "mpi/error.h"
 #include "mpi/mark.h"
@@ -11,17 +12,18 @@
  * registers, and the struct costs the blocking form nothing. */
 #define COLL_INLINE static inline __attribute__((always_inline))
 
-static inline int coll_check_comm(const struct communicator *comm)
-{
-    int error = chq_comm_check(comm);
-    if (!error && comm->inter)
-        error = chq_reason(MPI_ERR_COMM, "not for an intercommunicator");
-    return error;
-}
-
+/* Of an intercommunicator a root is one of the other side, or MPI_ROOT here. */
 static inline int coll_check_root(const struct communicator *comm, int root)
 {
-    return root >= 0 && root < comm->size ? MPI_SUCCESS : chq_reason(MPI_ERR_ROOT, "root is not a rank of the communicator");
+    if (likely(root >= 0 && root < comm->size) || (comm->inter && (root == MPI_ROOT || root == MPI_PROC_NULL)))
+        return MPI_SUCCESS;
+    return chq_reason(MPI_ERR_ROOT, "root is not a rank of the communicator");
+}
+
+/* `error` is that of the other arguments: they mean nothing beside the root of an intercommunicator. */
+static inline int coll_unless_beside_root(int error, const struct communicator *comm, int root)
+{
+    return unlikely(error) && comm->inter && root == MPI_PROC_NULL ? MPI_SUCCESS : error;
 }
 
 static inline int coll_check_counts(const int counts[], int blocks)

@@ -22,11 +22,13 @@ static int check_blocks(const struct blocks *side, const struct communicator *co
 
 static int exchange_arguments(const struct exchange *e, const struct communicator *comm)
 {
-    int error = coll_check_comm(comm);
+    int error = chq_comm_check(comm);
     if (!error)
         error = check_blocks(&e->recv, comm);
     if (!error && e->send.buffer != MPI_IN_PLACE)
         error = check_blocks(&e->send, comm);
+    else if (!error && comm->inter)
+        error = coll_not_in_place();
     return error;
 }
 
@@ -72,6 +74,8 @@ static int alltoall(const void *arguments, struct communicator *comm)
     static coll_alltoall *const algorithms[] = {CHQ_ALLTOALL(CHQ_ALGORITHM_FUNCTION)};
     const struct exchange *e = arguments;
     const struct blocks *recv = &e->recv;
+    if (unlikely(comm->inter))
+        return chq_inter_alltoall(&e->send, recv, comm);
     int algorithm = coll_select(COLL_ALLTOALL, recv->count * recv->type->size, comm, recv->count, recv->type, NULL);
     if (algorithm < 0)
         return MPI_ERR_UNSUPPORTED_OPERATION;
@@ -90,6 +94,8 @@ static int alltoallw(const void *arguments, struct communicator *comm)
 {
     static coll_alltoall *const algorithms[] = {CHQ_ALLTOALLW(CHQ_ALGORITHM_FUNCTION)};
     const struct exchange *e = arguments;
+    if (unlikely(comm->inter))
+        return chq_inter_alltoall(&e->send, &e->recv, comm);
     /* How long the blocks are differs from process to process, so it can't decide. */
     int algorithm = coll_select(COLL_ALLTOALLW, 0, comm, 0, type_byte(), NULL);
     if (algorithm < 0)

@@ -1,26 +1,26 @@
 /* Barrier and broadcast as the program calls them (MPI 5.0, sections 6.3 and 6.4). */
 #include "mpi/coll/public.h"
 
-static int barrier(const void *arguments, struct communicator *comm)
+static inline int barrier(const void *arguments, struct communicator *comm)
 {
     (void)arguments;
-    return chq_coll_barrier(comm);
+    return unlikely(comm->inter) ? chq_inter_barrier(comm) : chq_coll_barrier(comm);
 }
 
 static int barrier_request(const char *call, enum form form, struct communicator *comm, MPI_Request *request)
 {
     struct coll_start start = {.name = call, .body = barrier};
-    return chq_coll_request(&start, form, coll_check_comm(comm), comm, request);
+    return chq_coll_request(&start, form, chq_comm_check(comm), comm, request);
 }
 
 int PMPI_Barrier(MPI_Comm comm)
 {
     MARK_CALL(CALL_BARRIER);
     struct communicator *c = comm_of(comm);
-    int error = coll_check_comm(c);
+    int error = chq_comm_check(c);
     if (!error) {
         MARK_WAITING("a barrier: the other processes");
-        error = chq_coll_barrier(c);
+        error = barrier(NULL, c);
         MARK_WAITED();
     }
     error = coll_finish(c, "MPI_Barrier", error);
@@ -55,17 +55,20 @@ struct broadcast {
 COLL_INLINE int bcast_arguments(struct broadcast *b, void *buffer, int count, MPI_Datatype datatype, int root, const struct communicator *comm)
 {
     *b = (struct broadcast){buffer, (size_t)count, type_of(datatype), root};
-    int error = coll_check_comm(comm);
+    int error = chq_comm_check(comm);
     if (!error)
         error = coll_check_root(comm, root);
-    if (!error && count < 0)
-        error = chq_reason(MPI_ERR_COUNT, "negative count");
-    return error ? error : chq_type_check(b->type);
+    if (error)
+        return error;
+    error = count < 0 ? chq_reason(MPI_ERR_COUNT, "negative count") : chq_type_check(b->type);
+    return coll_unless_beside_root(error, comm, root);
 }
 
 COLL_INLINE int bcast(const void *arguments, struct communicator *comm)
 {
     const struct broadcast *b = arguments;
+    if (unlikely(comm->inter))
+        return chq_inter_bcast(b->buffer, b->count, b->type, b->root, comm);
     return b->count > 0 && comm->size > 1 ? chq_coll_bcast(b->buffer, b->count, b->type, b->root, comm) : MPI_SUCCESS;
 }
 

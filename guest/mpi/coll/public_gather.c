@@ -29,14 +29,29 @@ static struct side own_block(const struct side *other, int rank)
     return (struct side){side_block(other, rank), side_count(other, rank), other->type, NULL, NULL};
 }
 
+/* Of an intercommunicator: `all` at the root, `own` on the other side, nothing beside the root. */
+static int inter_rooted_arguments(struct side *all, struct side *own, int root, const struct communicator *comm)
+{
+    struct side *meant = root == MPI_ROOT ? all : root == MPI_PROC_NULL ? NULL : own;
+    if (meant != all)
+        all->type = NULL;
+    if (meant != own)
+        own->type = NULL;
+    if (meant && meant->buffer == MPI_IN_PLACE)
+        return coll_not_in_place();
+    return meant ? check_side(meant, comm) : MPI_SUCCESS;
+}
+
 /* One end of a gather or scatter is `all`, at the root alone, the other the block of each rank. */
 static int rooted_arguments(struct side *all, struct side *own, int root, const struct communicator *comm)
 {
-    int error = coll_check_comm(comm);
+    int error = chq_comm_check(comm);
     if (!error)
         error = coll_check_root(comm, root);
     if (error)
         return error;
+    if (unlikely(comm->inter))
+        return inter_rooted_arguments(all, own, root, comm);
     if (comm->rank == root)
         error = check_side(all, comm);
     else
@@ -54,11 +69,13 @@ static int scatter_arguments(struct gathering *g, const struct communicator *com
 
 static int allgather_arguments(struct gathering *g, const struct communicator *comm)
 {
-    int error = coll_check_comm(comm);
+    int error = chq_comm_check(comm);
     if (!error)
         error = check_side(&g->recv, comm);
     if (error || g->send.buffer != MPI_IN_PLACE)
         return error ? error : check_side(&g->send, comm);
+    if (comm->inter)
+        return coll_not_in_place();
     g->send = own_block(&g->recv, comm->rank);
     return MPI_SUCCESS;
 }
@@ -74,6 +91,8 @@ static int gather(const void *arguments, struct communicator *comm)
 {
     static coll_gather *const algorithms[] = {CHQ_GATHER(CHQ_ALGORITHM_FUNCTION)};
     const struct gathering *g = arguments;
+    if (unlikely(comm->inter))
+        return chq_inter_gather(&g->send, &g->recv, g->root, comm);
     const struct side *own = comm->rank == g->root ? &g->recv : &g->send;
     int algorithm = coll_select(COLL_GATHER, own->count * own->type->size, comm, own->count, own->type, NULL);
     return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&g->send, &g->recv, g->root, comm);
@@ -83,6 +102,8 @@ static int gather(const void *arguments, struct communicator *comm)
 static int gatherv(const void *arguments, struct communicator *comm)
 {
     const struct gathering *g = arguments;
+    if (unlikely(comm->inter))
+        return chq_inter_gather(&g->send, &g->recv, g->root, comm);
     return chq_gather_linear(&g->send, &g->recv, g->root, comm);
 }
 
@@ -90,6 +111,8 @@ static int scatter(const void *arguments, struct communicator *comm)
 {
     static coll_gather *const algorithms[] = {CHQ_SCATTER(CHQ_ALGORITHM_FUNCTION)};
     const struct gathering *g = arguments;
+    if (unlikely(comm->inter))
+        return chq_inter_scatter(&g->send, &g->recv, g->root, comm);
     const struct side *own = comm->rank == g->root ? &g->send : &g->recv;
     int algorithm = coll_select(COLL_SCATTER, own->count * own->type->size, comm, own->count, own->type, NULL);
     return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&g->send, &g->recv, g->root, comm);
@@ -98,6 +121,8 @@ static int scatter(const void *arguments, struct communicator *comm)
 static int scatterv(const void *arguments, struct communicator *comm)
 {
     const struct gathering *g = arguments;
+    if (unlikely(comm->inter))
+        return chq_inter_scatter(&g->send, &g->recv, g->root, comm);
     return chq_scatter_linear(&g->send, &g->recv, g->root, comm);
 }
 
@@ -105,6 +130,8 @@ static int allgather(const void *arguments, struct communicator *comm)
 {
     static coll_allgather *const algorithms[] = {CHQ_ALLGATHER(CHQ_ALGORITHM_FUNCTION)};
     const struct gathering *g = arguments;
+    if (unlikely(comm->inter))
+        return chq_inter_allgather(&g->send, &g->recv, comm);
     size_t bytes = g->recv.count * g->recv.type->size * (size_t)comm->size;
     int algorithm = coll_select(COLL_ALLGATHER, bytes, comm, g->recv.count, g->recv.type, NULL);
     return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&g->send, &g->recv, comm);
@@ -114,6 +141,8 @@ static int allgatherv(const void *arguments, struct communicator *comm)
 {
     static coll_allgather *const algorithms[] = {CHQ_ALLGATHERV(CHQ_ALGORITHM_FUNCTION)};
     const struct gathering *g = arguments;
+    if (unlikely(comm->inter))
+        return chq_inter_allgather(&g->send, &g->recv, comm);
     size_t count = 0;
     for (int i = 0; i < comm->size; i++)
         count += (size_t)g->recv.counts[i];

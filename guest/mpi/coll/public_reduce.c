@@ -16,7 +16,7 @@ COLL_INLINE int reduction_arguments(struct reduction *r, const void *send, void 
                                       const struct communicator *comm)
 {
     *r = (struct reduction){send == MPI_IN_PLACE ? recv : send, recv, (size_t)count, NULL, type_of(datatype), op_of(op), 0};
-    int error = coll_check_comm(comm);
+    int error = chq_comm_check(comm);
     if (!error && count < 0)
         error = chq_reason(MPI_ERR_COUNT, "negative count");
     if (!error)
@@ -35,17 +35,20 @@ COLL_INLINE int reduce_arguments(struct reduction *r, const void *send, void *re
                                    const struct communicator *comm)
 {
     int error = reduction_arguments(r, send, recv, count, datatype, op, comm);
-    if (!error)
-        error = coll_check_root(comm, root);
+    r->root = root;
+    if (unlikely(error))
+        return error == MPI_ERR_COMM ? error : coll_unless_beside_root(error, comm, root);
+    error = coll_check_root(comm, root);
     if (!error && send == MPI_IN_PLACE && comm->rank != root)
         error = chq_reason(MPI_ERR_BUFFER, "MPI_IN_PLACE is for the root");
-    r->root = root;
     return error;
 }
 
 COLL_INLINE int reduce(const void *arguments, struct communicator *comm)
 {
     const struct reduction *r = arguments;
+    if (unlikely(comm->inter))
+        return chq_inter_reduce(r->send, r->recv, r->count, r->type, r->op, r->root, comm);
     return r->count > 0 ? chq_coll_reduce(r->send, r->recv, r->count, r->type, r->op, r->root, comm) : MPI_SUCCESS;
 }
 
@@ -88,6 +91,8 @@ MPI_ALIAS(Reduce_init);
 COLL_INLINE int allreduce(const void *arguments, struct communicator *comm)
 {
     const struct reduction *r = arguments;
+    if (unlikely(comm->inter))
+        return chq_inter_allreduce(r->send, r->recv, r->count, r->type, r->op, comm);
     return r->count > 0 ? chq_coll_allreduce(r->send, r->recv, r->count, r->type, r->op, comm) : MPI_SUCCESS;
 }
 
@@ -131,6 +136,8 @@ static int scan(const void *arguments, struct communicator *comm)
 {
     static coll_allreduce *const algorithms[] = {CHQ_SCAN(CHQ_ALGORITHM_FUNCTION)};
     const struct reduction *r = arguments;
+    if (unlikely(comm->inter))
+        return chq_comm_check_intra(comm);
     if (r->count == 0)
         return MPI_SUCCESS;
     int algorithm = coll_select(COLL_SCAN, r->count * r->type->size, comm, r->count, r->type, r->op);
@@ -177,6 +184,8 @@ static int exscan(const void *arguments, struct communicator *comm)
 {
     static coll_allreduce *const algorithms[] = {CHQ_EXSCAN(CHQ_ALGORITHM_FUNCTION)};
     const struct reduction *r = arguments;
+    if (unlikely(comm->inter))
+        return chq_comm_check_intra(comm);
     if (r->count == 0)
         return MPI_SUCCESS;
     int algorithm = coll_select(COLL_EXSCAN, r->count * r->type->size, comm, r->count, r->type, r->op);
@@ -223,6 +232,8 @@ static int reduce_scatter_counts(const struct reduction *r, const int counts[], 
 {
     static coll_reduce_scatter *const algorithms[] = {CHQ_REDUCE_SCATTER(CHQ_ALGORITHM_FUNCTION)};
     size_t total = 0;
+    if (unlikely(comm->inter))
+        return chq_inter_reduce_scatter(r->send, r->recv, counts, r->type, r->op, comm);
     for (int i = 0; i < comm->size; i++)
         total += (size_t)counts[i];
     if (total == 0)
@@ -236,7 +247,7 @@ static int reduce_scatter_arguments(struct reduction *r, const void *send, void 
 {
     int error = reduction_arguments(r, send, recv, 0, datatype, op, comm);
     r->counts = counts;
-    return error ? error : coll_check_counts(counts, comm->size);
+    return error ? error : coll_check_counts(counts, comm->local_size);
 }
 
 static int reduce_scatter(const void *arguments, struct communicator *comm)
@@ -285,8 +296,8 @@ static int reduce_scatter_block(const void *arguments, struct communicator *comm
 {
     const struct reduction *r = arguments;
     struct scratch scratch;
-    int *counts = chq_scratch(&scratch, (size_t)comm->size * sizeof *counts);
-    for (int i = 0; i < comm->size; i++)
+    int *counts = chq_scratch(&scratch, (size_t)comm->local_size * sizeof *counts);
+    for (int i = 0; i < comm->local_size; i++)
         counts[i] = (int)r->count;
     int error = reduce_scatter_counts(r, counts, comm);
     scratch_free(&scratch);
