@@ -83,7 +83,8 @@
     CALL(93, NEIGHBOR_ALLGATHERV, "MPI_Neighbor_allgatherv")                                       \
     CALL(94, NEIGHBOR_ALLTOALL, "MPI_Neighbor_alltoall")                                           \
     CALL(95, NEIGHBOR_ALLTOALLV, "MPI_Neighbor_alltoallv")                                         \
-    CALL(96, NEIGHBOR_ALLTOALLW, "MPI_Neighbor_alltoallw")
+    CALL(96, NEIGHBOR_ALLTOALLW, "MPI_Neighbor_alltoallw")                                         \
+    CALL(97, INEIGHBOR, "MPI_Ineighbor")
 
 enum {
 #define CHQ_CALL_NUMBER(number, name, text) CALL_##name = number,

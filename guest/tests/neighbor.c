@@ -11,6 +11,34 @@ struct around {
     int sent_as[NEIGHBORS_MAX]; /* The sender's number for what comes to block i here. */
 };
 
+/* How a collective is called: at once, as a request, or as a persistent request, twice. */
+static int form;
+
+static void finish(MPI_Request *request)
+{
+    for (int times = 0; form == 2 && times < 2; times++) {
+        MPI_Start(request);
+        MPI_Wait(request, MPI_STATUS_IGNORE);
+    }
+    if (form == 2)
+        MPI_Request_free(request);
+    else
+        MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
+#define CALL(Name, Iname, ...)                                                                     \
+    do {                                                                                           \
+        MPI_Request call_request;                                                                  \
+        if (form == 0)                                                                             \
+            MPI_##Name(__VA_ARGS__);                                                               \
+        else if (form == 1)                                                                        \
+            MPI_##Iname(__VA_ARGS__, &call_request);                                               \
+        else                                                                                       \
+            MPI_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, &call_request);                          \
+        if (form)                                                                                  \
+            finish(&call_request);                                                                 \
+    } while (0)
+
 static int value_of(int sender, int number, int i) { return sender * 1000 + number * 10 + i; }
 
 /* Block i, of i + 1 elements, after those before it and a gap of one each. */
@@ -22,7 +50,7 @@ static void allgather(const struct around *around, MPI_Comm comm)
     for (int j = 0; j < COUNT; j++)
         send[j] = value_of(check_rank, 0, j);
     memset(recv, -1, sizeof recv);
-    MPI_Neighbor_allgather(send, COUNT, MPI_INT, recv, COUNT, MPI_INT, comm);
+    CALL(Neighbor_allgather, Ineighbor_allgather, send, COUNT, MPI_INT, recv, COUNT, MPI_INT, comm);
     for (int i = 0; i < around->in; i++)
         for (int j = 0; j < COUNT; j++)
             CHECK_EQUAL(recv[i * COUNT + j], around->sources[i] < 0 ? -1 : value_of(around->sources[i], 0, j));
@@ -31,7 +59,7 @@ static void allgather(const struct around *around, MPI_Comm comm)
         counts[i] = COUNT;
         places[i] = (around->in - 1 - i) * (COUNT + 1);
     }
-    MPI_Neighbor_allgatherv(send, COUNT, MPI_INT, recv, counts, places, MPI_INT, comm);
+    CALL(Neighbor_allgatherv, Ineighbor_allgatherv, send, COUNT, MPI_INT, recv, counts, places, MPI_INT, comm);
     for (int i = 0; i < around->in; i++) {
         for (int j = 0; j < COUNT; j++)
             CHECK_EQUAL(recv[places[i] + j], around->sources[i] < 0 ? -1 : value_of(around->sources[i], 0, j));
@@ -46,7 +74,7 @@ static void alltoall(const struct around *around, MPI_Comm comm)
         for (int j = 0; j < COUNT; j++)
             send[i * COUNT + j] = value_of(check_rank, i, j);
     memset(recv, -1, sizeof recv);
-    MPI_Neighbor_alltoall(send, COUNT, MPI_INT, recv, COUNT, MPI_INT, comm);
+    CALL(Neighbor_alltoall, Ineighbor_alltoall, send, COUNT, MPI_INT, recv, COUNT, MPI_INT, comm);
     for (int i = 0; i < around->in; i++)
         for (int j = 0; j < COUNT; j++)
             CHECK_EQUAL(recv[i * COUNT + j], around->sources[i] < 0 ? -1 : value_of(around->sources[i], around->sent_as[i], j));
@@ -68,7 +96,7 @@ static void alltoallv(const struct around *around, MPI_Comm comm)
         at += recv_counts[i] + 1;
     }
     memset(recv, -1, sizeof recv);
-    MPI_Neighbor_alltoallv(send, send_counts, send_places, MPI_INT, recv, recv_counts, recv_places, MPI_INT, comm);
+    CALL(Neighbor_alltoallv, Ineighbor_alltoallv, send, send_counts, send_places, MPI_INT, recv, recv_counts, recv_places, MPI_INT, comm);
     for (int i = 0; i < around->in; i++) {
         for (int j = 0; j < recv_counts[i]; j++)
             CHECK_EQUAL(recv[recv_places[i] + j], value_of(around->sources[i], around->sent_as[i], j));
@@ -90,7 +118,7 @@ static void alltoallv(const struct around *around, MPI_Comm comm)
         at += 2 * recv_counts[i];
     }
     memset(recv, -1, sizeof recv);
-    MPI_Neighbor_alltoallw(send, send_counts, send_bytes, send_types, recv, recv_counts, recv_bytes, recv_types, comm);
+    CALL(Neighbor_alltoallw, Ineighbor_alltoallw, send, send_counts, send_bytes, send_types, recv, recv_counts, recv_bytes, recv_types, comm);
     for (int i = 0; i < around->in; i++)
         for (int j = 0; j < recv_counts[i]; j++) {
             const int *pair = recv + recv_bytes[i] / (MPI_Aint)sizeof(int) + 2 * j;
@@ -102,9 +130,11 @@ static void alltoallv(const struct around *around, MPI_Comm comm)
 
 static void all(const struct around *around, MPI_Comm comm)
 {
-    allgather(around, comm);
-    alltoall(around, comm);
-    alltoallv(around, comm);
+    for (form = 0; form < 3; form++) {
+        allgather(around, comm);
+        alltoall(around, comm);
+        alltoallv(around, comm);
+    }
 }
 
 /* What goes down a dimension comes in from above, also where both neighbours are one process. */
