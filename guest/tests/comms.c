@@ -146,6 +146,114 @@ static void splits(void)
     MPI_Comm_free(&comm);
 }
 
+static int class_of(int error)
+{
+    int class = -1;
+    MPI_Error_class(error, &class);
+    return class;
+}
+
+#define FAILS(call, wanted) CHECK_EQUAL(class_of(call), wanted)
+
+/* How alike two communicators are, in every degree. */
+static void compared(void)
+{
+    MPI_Comm copy, mirrored, part;
+    int result;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Comm_compare(MPI_COMM_WORLD, MPI_COMM_WORLD, &result);
+    CHECK_EQUAL(result, MPI_IDENT);
+    MPI_Comm_compare(MPI_COMM_WORLD, copy, &result);
+    CHECK_EQUAL(result, MPI_CONGRUENT);
+    MPI_Comm_split(copy, 0, -check_rank, &mirrored);
+    MPI_Comm_compare(copy, mirrored, &result);
+    CHECK_EQUAL(result, check_size == 1 ? MPI_CONGRUENT : MPI_SIMILAR);
+    MPI_Comm_split(copy, check_rank == 0, 0, &part);
+    MPI_Comm_compare(copy, part, &result);
+    CHECK_EQUAL(result, check_size == 1 ? MPI_CONGRUENT : MPI_UNEQUAL);
+    MPI_Comm_compare(MPI_COMM_SELF, part, &result);
+    int alone = check_rank == 0 || check_size == 2;
+    CHECK_EQUAL(result, alone ? MPI_CONGRUENT : MPI_UNEQUAL);
+    MPI_Comm_free(&part);
+    MPI_Comm_free(&mirrored);
+    MPI_Comm_free(&copy);
+}
+
+/* Duplications begun in different orders: they agree all the same. */
+static void crossed(void)
+{
+    enum { PAIRS = 4 };
+    MPI_Comm base[2], made[2 * PAIRS];
+    MPI_Request requests[2 * PAIRS];
+    int sum, one = 1;
+    for (int i = 0; i < 2; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &base[i]);
+    for (int i = 0; i < 2 * PAIRS; i++) {
+        int which = check_rank % 2 ? i ^ 1 : i;
+        MPI_Comm_idup(base[which % 2], &made[which], &requests[which]);
+    }
+    MPI_Waitall(2 * PAIRS, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < 2 * PAIRS; i++) {
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, made[i]);
+        CHECK_EQUAL(sum, check_size);
+        MPI_Comm_free(&made[i]);
+    }
+    for (int i = 0; i < 2; i++)
+        MPI_Comm_free(&base[i]);
+}
+
+static void errors(void)
+{
+    MPI_Comm comm = MPI_COMM_WORLD, made;
+    MPI_Group world, group;
+    MPI_Info bad = (MPI_Info)MPI_COMM_WORLD;
+    int value, ranks[2] = {0, 0}, ranges[1][3] = {{0, check_size, 1}};
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    FAILS(MPI_Comm_dup(MPI_COMM_NULL, &made), MPI_ERR_COMM);
+    CHECK(made == MPI_COMM_NULL);
+    FAILS(MPI_Comm_dup_with_info(MPI_COMM_WORLD, bad, &made), MPI_ERR_INFO);
+    FAILS(MPI_Comm_set_info(MPI_COMM_WORLD, bad), MPI_ERR_INFO);
+    FAILS(MPI_Comm_split(MPI_COMM_WORLD, -1, 0, &made), MPI_ERR_ARG);
+    FAILS(MPI_Comm_split_type(MPI_COMM_WORLD, 12345, 0, MPI_INFO_NULL, &made), MPI_ERR_ARG);
+    FAILS(MPI_Comm_create(MPI_COMM_WORLD, MPI_GROUP_NULL, &made), MPI_ERR_GROUP);
+    FAILS(MPI_Comm_create_group(MPI_COMM_WORLD, world, -1, &made), MPI_ERR_TAG);
+    FAILS(MPI_Comm_create_group(MPI_COMM_WORLD, MPI_GROUP_NULL, 0, &made), MPI_ERR_GROUP);
+    if (check_size > 1)
+        FAILS(MPI_Comm_create(MPI_COMM_SELF, world, &made), MPI_ERR_GROUP);
+    FAILS(MPI_Comm_compare(MPI_COMM_WORLD, MPI_COMM_NULL, &value), MPI_ERR_COMM);
+    FAILS(MPI_Comm_free(&comm), MPI_ERR_COMM);
+    FAILS(MPI_Group_range_incl(world, 1, ranges, &group), MPI_ERR_RANK);
+    ranges[0][1] = 0;
+    ranges[0][2] = 0;
+    FAILS(MPI_Group_range_incl(world, 1, ranges, &group), MPI_ERR_ARG);
+    FAILS(MPI_Group_range_excl(world, -1, ranges, &group), MPI_ERR_ARG);
+    FAILS(MPI_Group_excl(world, 2, ranks, &group), MPI_ERR_RANK);
+    FAILS(MPI_Group_translate_ranks(world, -1, ranks, world, ranks), MPI_ERR_ARG);
+    FAILS(MPI_Group_translate_ranks(world, 1, &check_size, world, ranks), MPI_ERR_RANK);
+    FAILS(MPI_Group_union(world, MPI_GROUP_NULL, &group), MPI_ERR_GROUP);
+    FAILS(MPI_Group_compare(MPI_GROUP_NULL, world, &value), MPI_ERR_GROUP);
+    MPI_Group_compare(MPI_GROUP_EMPTY, MPI_GROUP_EMPTY, &value);
+    CHECK_EQUAL(value, MPI_IDENT);
+    MPI_Group_incl(world, 0, NULL, &group);
+    CHECK(group == MPI_GROUP_EMPTY);
+    /* A range that ends between two of its steps, and one that names nobody. */
+    int odd_end[2][3] = {{0, check_size - 1, check_size + 1}, {check_size - 1, 0, check_size}};
+    MPI_Group_range_incl(world, check_size > 1 ? 1 : 0, odd_end, &group);
+    MPI_Group_size(group, &value);
+    CHECK_EQUAL(value, check_size > 1);
+    MPI_Group_free(&group);
+    MPI_Group_free(&world);
+    /* Nobody at all. */
+    MPI_Comm_create(MPI_COMM_WORLD, MPI_GROUP_EMPTY, &made);
+    CHECK(made == MPI_COMM_NULL);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_GUIDED, 0, MPI_INFO_NULL, &made);
+    CHECK(made == MPI_COMM_NULL);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_UNDEFINED, 0, MPI_INFO_NULL, &made);
+    CHECK(made == MPI_COMM_NULL);
+}
+
 static int copies, deletions;
 static int copy(MPI_Comm comm, int keyval, void *extra, void *in, void *out, int *flag)
 {
@@ -320,5 +428,8 @@ int main(int argc, char **argv)
     attributes();
     names();
     cartesian();
+    compared();
+    crossed();
+    errors();
     return check_end("comms");
 }
