@@ -12,6 +12,12 @@
  * registers, and the struct costs the blocking form nothing. */
 #define COLL_INLINE static inline __attribute__((always_inline))
 
+/* What is usual without a call. */
+static inline int coll_check_comm(const struct communicator *comm)
+{
+    return likely(comm->valid == COMM_VALID) ? MPI_SUCCESS : chq_comm_check(comm);
+}
+
 /* Of an intercommunicator a root is one of the other side, or MPI_ROOT here. */
 static inline int coll_check_root(const struct communicator *comm, int root)
 {

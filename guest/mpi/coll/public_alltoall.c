@@ -22,7 +22,7 @@ static int check_blocks(const struct blocks *side, const struct communicator *co
 
 static int exchange_arguments(const struct exchange *e, const struct communicator *comm)
 {
-    int error = chq_comm_check(comm);
+    int error = coll_check_comm(comm);
     if (!error)
         error = check_blocks(&e->recv, comm);
     if (!error && e->send.buffer != MPI_IN_PLACE)

@@ -10,14 +10,14 @@ static inline int barrier(const void *arguments, struct communicator *comm)
 static int barrier_request(const char *call, enum form form, struct communicator *comm, MPI_Request *request)
 {
     struct coll_start start = {.name = call, .body = barrier};
-    return chq_coll_request(&start, form, chq_comm_check(comm), comm, request);
+    return chq_coll_request(&start, form, coll_check_comm(comm), comm, request);
 }
 
 int PMPI_Barrier(MPI_Comm comm)
 {
     MARK_CALL(CALL_BARRIER);
     struct communicator *c = comm_of(comm);
-    int error = chq_comm_check(c);
+    int error = coll_check_comm(c);
     if (!error) {
         MARK_WAITING("a barrier: the other processes");
         error = barrier(NULL, c);
@@ -55,7 +55,7 @@ struct broadcast {
 COLL_INLINE int bcast_arguments(struct broadcast *b, void *buffer, int count, MPI_Datatype datatype, int root, const struct communicator *comm)
 {
     *b = (struct broadcast){buffer, (size_t)count, type_of(datatype), root};
-    int error = chq_comm_check(comm);
+    int error = coll_check_comm(comm);
     if (!error)
         error = coll_check_root(comm, root);
     if (error)

@@ -45,7 +45,7 @@ static int inter_rooted_arguments(struct side *all, struct side *own, int root, 
 /* One end of a gather or scatter is `all`, at the root alone, the other the block of each rank. */
 static int rooted_arguments(struct side *all, struct side *own, int root, const struct communicator *comm)
 {
-    int error = chq_comm_check(comm);
+    int error = coll_check_comm(comm);
     if (!error)
         error = coll_check_root(comm, root);
     if (error)
@@ -69,7 +69,7 @@ static int scatter_arguments(struct gathering *g, const struct communicator *com
 
 static int allgather_arguments(struct gathering *g, const struct communicator *comm)
 {
-    int error = chq_comm_check(comm);
+    int error = coll_check_comm(comm);
     if (!error)
         error = check_side(&g->recv, comm);
     if (error || g->send.buffer != MPI_IN_PLACE)

@@ -24,7 +24,7 @@ static int check_side(const struct neighbor_side *side, int blocks)
 static int exchange_arguments(const struct neighborhood *n, const struct communicator *comm)
 {
     struct neighbors neighbors;
-    int error = chq_comm_check(comm);
+    int error = coll_check_comm(comm);
     if (!error)
         error = chq_topology_neighbors(comm, &neighbors);
     if (!error)

@@ -16,7 +16,7 @@ COLL_INLINE int reduction_arguments(struct reduction *r, const void *send, void 
                                       const struct communicator *comm)
 {
     *r = (struct reduction){send == MPI_IN_PLACE ? recv : send, recv, (size_t)count, NULL, type_of(datatype), op_of(op), 0};
-    int error = chq_comm_check(comm);
+    int error = coll_check_comm(comm);
     if (!error && count < 0)
         error = chq_reason(MPI_ERR_COUNT, "negative count");
     if (!error)
