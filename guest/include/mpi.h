@@ -275,6 +275,7 @@ enum {
     MPI_DISTRIBUTE_CYCLIC = 18,
     MPI_DISTRIBUTE_DFLT_DARG = 19
 };
+enum { MPI_TYPECLASS_INTEGER = 192, MPI_TYPECLASS_REAL = 193, MPI_TYPECLASS_COMPLEX = 194 };
 enum {
     MPI_COMBINER_NAMED = 101,
     MPI_COMBINER_DUP = 102,
@@ -368,6 +369,8 @@ CHASQUI_MPI(int, Start, (MPI_Request *request));
 CHASQUI_MPI(int, Startall, (int count, MPI_Request requests[]));
 CHASQUI_MPI(int, Sendrecv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status));
 CHASQUI_MPI(int, Sendrecv_replace, (void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status));
+CHASQUI_MPI(int, Isendrecv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request *request));
+CHASQUI_MPI(int, Isendrecv_replace, (void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request *request));
 CHASQUI_MPI(int, Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status));
 CHASQUI_MPI(int, Iprobe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status));
 CHASQUI_MPI(int, Mprobe, (int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status));
@@ -378,6 +381,9 @@ CHASQUI_MPI(int, Cancel, (MPI_Request *request));
 CHASQUI_MPI(int, Test_cancelled, (const MPI_Status *status, int *flag));
 CHASQUI_MPI(int, Request_free, (MPI_Request *request));
 CHASQUI_MPI(int, Request_get_status, (MPI_Request request, int *flag, MPI_Status *status));
+CHASQUI_MPI(int, Request_get_status_any, (int count, const MPI_Request requests[], int *indx, int *flag, MPI_Status *status));
+CHASQUI_MPI(int, Request_get_status_all, (int count, const MPI_Request requests[], int *flag, MPI_Status *statuses));
+CHASQUI_MPI(int, Request_get_status_some, (int incount, const MPI_Request requests[], int *outcount, int indices[], MPI_Status *statuses));
 CHASQUI_MPI(int, Wait, (MPI_Request *request, MPI_Status *status));
 CHASQUI_MPI(int, Waitall, (int count, MPI_Request requests[], MPI_Status *statuses));
 CHASQUI_MPI(int, Waitany, (int count, MPI_Request requests[], int *indx, MPI_Status *status));
@@ -394,6 +400,12 @@ CHASQUI_MPI(int, Get_elements_x, (const MPI_Status *status, MPI_Datatype datatyp
 CHASQUI_MPI(int, Status_set_cancelled, (MPI_Status *status, int flag));
 CHASQUI_MPI(int, Status_set_elements, (MPI_Status *status, MPI_Datatype datatype, int count));
 CHASQUI_MPI(int, Status_set_elements_x, (MPI_Status *status, MPI_Datatype datatype, MPI_Count count));
+CHASQUI_MPI(int, Status_get_source, (const MPI_Status *status, int *source));
+CHASQUI_MPI(int, Status_set_source, (MPI_Status *status, int source));
+CHASQUI_MPI(int, Status_get_tag, (const MPI_Status *status, int *tag));
+CHASQUI_MPI(int, Status_set_tag, (MPI_Status *status, int tag));
+CHASQUI_MPI(int, Status_get_error, (const MPI_Status *status, int *error));
+CHASQUI_MPI(int, Status_set_error, (MPI_Status *status, int error));
 
 /* Collectives. */
 CHASQUI_MPI(int, Barrier, (MPI_Comm comm));
@@ -476,8 +488,14 @@ CHASQUI_MPI(int, Type_create_indexed_block, (int count, int blocklength, const i
 CHASQUI_MPI(int, Type_create_hindexed_block, (int count, int blocklength, const MPI_Aint displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype));
 CHASQUI_MPI(int, Type_create_struct, (int count, const int blocklengths[], const MPI_Aint displacements[], const MPI_Datatype types[], MPI_Datatype *newtype));
 CHASQUI_MPI(int, Type_create_subarray, (int ndims, const int sizes[], const int subsizes[], const int starts[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype));
+CHASQUI_MPI(int, Type_create_darray, (int size, int rank, int ndims, const int gsizes[], const int distribs[], const int dargs[], const int psizes[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype));
 CHASQUI_MPI(int, Type_create_resized, (MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent, MPI_Datatype *newtype));
 CHASQUI_MPI(int, Type_dup, (MPI_Datatype oldtype, MPI_Datatype *newtype));
+CHASQUI_MPI(int, Type_match_size, (int typeclass, int size, MPI_Datatype *datatype));
+CHASQUI_MPI(int, Type_create_f90_real, (int p, int r, MPI_Datatype *newtype));
+CHASQUI_MPI(int, Type_create_f90_complex, (int p, int r, MPI_Datatype *newtype));
+CHASQUI_MPI(int, Type_create_f90_integer, (int r, MPI_Datatype *newtype));
+CHASQUI_MPI(int, Type_get_value_index, (MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype *pair_type));
 CHASQUI_MPI(int, Type_commit, (MPI_Datatype *datatype));
 CHASQUI_MPI(int, Type_free, (MPI_Datatype *datatype));
 CHASQUI_MPI(int, Type_size, (MPI_Datatype datatype, int *size));
@@ -496,6 +514,9 @@ CHASQUI_MPI(MPI_Aint, Aint_diff, (MPI_Aint addr1, MPI_Aint addr2));
 CHASQUI_MPI(int, Pack, (const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position, MPI_Comm comm));
 CHASQUI_MPI(int, Unpack, (const void *inbuf, int insize, int *position, void *outbuf, int outcount, MPI_Datatype datatype, MPI_Comm comm));
 CHASQUI_MPI(int, Pack_size, (int incount, MPI_Datatype datatype, MPI_Comm comm, int *size));
+CHASQUI_MPI(int, Pack_external, (const char datarep[], const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, MPI_Aint outsize, MPI_Aint *position));
+CHASQUI_MPI(int, Unpack_external, (const char datarep[], const void *inbuf, MPI_Aint insize, MPI_Aint *position, void *outbuf, int outcount, MPI_Datatype datatype));
+CHASQUI_MPI(int, Pack_external_size, (const char datarep[], int incount, MPI_Datatype datatype, MPI_Aint *size));
 
 /* Errors. */
 CHASQUI_MPI(int, Comm_create_errhandler, (MPI_Comm_errhandler_function *function, MPI_Errhandler *errhandler));
@@ -508,9 +529,13 @@ CHASQUI_MPI(int, Error_class, (int errorcode, int *errorclass));
 CHASQUI_MPI(int, Add_error_class, (int *errorclass));
 CHASQUI_MPI(int, Add_error_code, (int errorclass, int *errorcode));
 CHASQUI_MPI(int, Add_error_string, (int errorcode, const char *string));
+CHASQUI_MPI(int, Remove_error_class, (int errorclass));
+CHASQUI_MPI(int, Remove_error_code, (int errorcode));
+CHASQUI_MPI(int, Remove_error_string, (int errorcode));
 
 /* Info. */
 CHASQUI_MPI(int, Info_create, (MPI_Info *info));
+CHASQUI_MPI(int, Info_create_env, (int argc, char *argv[], MPI_Info *info));
 CHASQUI_MPI(int, Info_dup, (MPI_Info info, MPI_Info *newinfo));
 CHASQUI_MPI(int, Info_free, (MPI_Info *info));
 CHASQUI_MPI(int, Info_set, (MPI_Info info, const char *key, const char *value));

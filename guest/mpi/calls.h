@@ -56,6 +56,8 @@
     CALL(54, REDUCE_SCATTER_BLOCK, "MPI_Reduce_scatter_block")                                     \
     CALL(55, SCAN, "MPI_Scan")                                                                     \
     CALL(56, EXSCAN, "MPI_Exscan")                                                                 \
+    CALL(70, ISENDRECV, "MPI_Isendrecv")                                                           \
+    CALL(71, ISENDRECV_REPLACE, "MPI_Isendrecv_replace")                                           \
     CALL(80, COMM_DUP, "MPI_Comm_dup")                                                             \
     CALL(81, COMM_CREATE, "MPI_Comm_create")                                                       \
     CALL(82, COMM_SPLIT, "MPI_Comm_split")                                                         \

@@ -64,7 +64,7 @@ static void walk(struct cursor *cursor, char *user, size_t count, const struct d
 /* One element of a type that is no run. */
 static void walk_blocks(struct cursor *cursor, char *user, const struct type_shape *shape)
 {
-    const struct datatype *type = type_of(shape->types[0]);
+    const struct datatype *type = shape_type(shape, 0);
     if (!shape->displacements) {
         if (type_is_dense(type)) {
             move_strided(cursor, user, shape->blocks, shape->length * type->size, shape->stride);
@@ -76,8 +76,8 @@ static void walk_blocks(struct cursor *cursor, char *user, const struct type_sha
     }
     for (size_t i = 0; i < shape->blocks && cursor->left > 0; i++) {
         if (i > 0 && shape->type_count > 1)
-            type = type_of(shape->types[i]);
-        walk(cursor, user + shape->displacements[i], shape->lengths ? (size_t)shape->lengths[i] : shape->length, type);
+            type = shape_type(shape, i);
+        walk(cursor, user + shape->displacements[i], shape_length(shape, i), type);
     }
 }
 
@@ -163,8 +163,8 @@ static bool count_elements(const struct datatype *type, size_t count, size_t *by
         return false;
     }
     for (size_t i = 0; i < shape->blocks && *bytes > 0; i++) {
-        const struct datatype *of = type_of(shape->types[shape->type_count == 1 ? 0 : i]);
-        if (!count_elements(of, shape->displacements && shape->lengths ? (size_t)shape->lengths[i] : shape->length, bytes, elements))
+        const struct datatype *of = shape_type(shape, i);
+        if (!count_elements(of, shape_length(shape, i), bytes, elements))
             return false;
     }
     return true;

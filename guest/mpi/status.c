@@ -71,6 +71,24 @@ int PMPI_Get_elements(const MPI_Status *status, MPI_Datatype datatype, int *coun
 }
 MPI_ALIAS(Get_elements);
 
+#define STATUS_FIELD(name, field)                                                                  \
+    int PMPI_Status_get_##name(const MPI_Status *status, int *name)                                \
+    {                                                                                              \
+        *name = status->field;                                                                     \
+        return MPI_SUCCESS;                                                                        \
+    }                                                                                              \
+    MPI_ALIAS(Status_get_##name);                                                                  \
+    int PMPI_Status_set_##name(MPI_Status *status, int name)                                       \
+    {                                                                                              \
+        status->field = name;                                                                      \
+        return MPI_SUCCESS;                                                                        \
+    }                                                                                              \
+    MPI_ALIAS(Status_set_##name)
+
+STATUS_FIELD(source, MPI_SOURCE);
+STATUS_FIELD(tag, MPI_TAG);
+STATUS_FIELD(error, MPI_ERROR);
+
 int PMPI_Test_cancelled(const MPI_Status *status, int *flag)
 {
     *flag = status->MPI_internal[2] != 0;

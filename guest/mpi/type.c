@@ -160,6 +160,8 @@ void chq_type_release(struct datatype *type)
     type->state = 0;
     for (int i = 0; i < shape->type_count; i++)
         chq_type_release(type_of(shape->types[i]));
+    if (shape->built)
+        chq_type_release(type_of(shape->built));
     free(shape); /* The arrays are in the same block. */
     free(type->name);
     free(type);

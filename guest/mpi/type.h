@@ -65,6 +65,7 @@ struct type_shape {
     int *integers;
     MPI_Aint *addresses;
     MPI_Datatype *types;
+    MPI_Datatype built; /* What is walked in place of types[0], which it was built from; null: types[0]. */
     /* The walk. `displacements` null: `blocks` blocks of `length` elements of types[0], `stride`
      * bytes apart. Otherwise block i is lengths[i] (null: `length`) elements of types[i] (or of
      * types[0], when there is only one) at displacements[i]. */
@@ -117,7 +118,19 @@ static inline bool type_is_valid(const struct datatype *type)
     return (type->state & ~(uint32_t)TYPE_FLAGS) == TYPE_VALID;
 }
 static inline bool type_is_predefined(const struct datatype *type) { return !type->shape; }
+
+/* What block `block` of the walk consists of. */
+static inline struct datatype *shape_type(const struct type_shape *shape, size_t block)
+{
+    return type_of(shape->built ? shape->built : shape->types[shape->type_count == 1 ? 0 : block]);
+}
 static inline bool type_is_dense(const struct datatype *type) { return type->state & TYPE_DENSE; }
+
+/* And how many of them. */
+static inline size_t shape_length(const struct type_shape *shape, size_t block)
+{
+    return shape->lengths ? (size_t)shape->lengths[block] : shape->length;
+}
 
 static inline void type_retain(struct datatype *type)
 {
@@ -125,6 +138,14 @@ static inline void type_retain(struct datatype *type)
         type->references++;
 }
 void chq_type_release(struct datatype *type);
+
+/* type_new.c. A shape with room for the constructor's arguments, and for `displacements` in bytes. */
+struct type_shape *chq_shape_new(int combiner, int integers, int addresses, int types, size_t displacements);
+/* The new type; its contents are retained. */
+MPI_Datatype chq_type_build(struct type_shape *shape);
+/* `built`, whose reference it takes, as a type that says it came from `oldtype` by these arguments. */
+MPI_Datatype chq_type_wrap(int combiner, int count, const int *const integers[], const int lengths[],
+                           MPI_Datatype oldtype, MPI_Datatype built);
 
 /* Valid and committed, else MPI_ERR_TYPE with its reason. */
 int chq_type_check(const struct datatype *type);

@@ -1,12 +1,11 @@
 /* Datatype constructors (MPI 5.0, section 5.1.2). Each describes its blocks in a type_shape; the
- * bounds and the other properties follow from those alone (type_build). */
+ * bounds and the other properties follow from those alone (chq_type_build). */
 #include "mpi/error.h"
 #include "mpi/memory.h"
 #include "mpi/platform.h"
 #include "mpi/type.h"
 
-/* A shape with room for the constructor's arguments, and for `displacements` in bytes. */
-static struct type_shape *shape_new(int combiner, int integers, int addresses, int types, size_t displacements)
+struct type_shape *chq_shape_new(int combiner, int integers, int addresses, int types, size_t displacements)
 {
     struct type_shape *shape = chq_malloc(sizeof *shape + (size_t)addresses * sizeof(MPI_Aint) +
                                           displacements * sizeof(MPI_Aint) +
@@ -74,27 +73,21 @@ static void bounds_add(struct bounds *b, const struct datatype *type, size_t len
     b->any_data = true;
 }
 
-static struct datatype *block_type(const struct type_shape *shape, size_t block)
-{
-    return type_of(shape->types[shape->type_count == 1 ? 0 : block]);
-}
-
-/* The new type; its contents are retained. */
-static MPI_Datatype type_build(struct type_shape *shape)
+MPI_Datatype chq_type_build(struct type_shape *shape)
 {
     struct datatype *type = chq_malloc(sizeof *type);
     struct bounds b = {.alignment = 1};
     memset(type, 0, sizeof *type);
     if (shape->displacements) {
         for (size_t i = 0; i < shape->blocks; i++) {
-            struct datatype *of = block_type(shape, i);
-            size_t length = shape->lengths ? (size_t)shape->lengths[i] : shape->length;
+            struct datatype *of = shape_type(shape, i);
+            size_t length = shape_length(shape, i);
             bounds_add(&b, of, length, shape->displacements[i]);
             type->size += length * of->size;
             type->elements += length * of->elements;
         }
     } else if (shape->blocks > 0) {
-        struct datatype *of = block_type(shape, 0);
+        struct datatype *of = shape_type(shape, 0);
         size_t total = shape->blocks * shape->length;
         bool close = shape->blocks == 1 || shape->stride == (MPI_Aint)shape->length * of->extent;
         bounds_add(&b, of, shape->length, 0);
@@ -145,17 +138,34 @@ static int check_lengths(const char *call, int count, const int lengths[])
     return MPI_SUCCESS;
 }
 
+MPI_Datatype chq_type_wrap(int combiner, int count, const int *const integers[], const int lengths[],
+                           MPI_Datatype oldtype, MPI_Datatype built)
+{
+    int total = 0, at = 0;
+    for (int i = 0; i < count; i++)
+        total += lengths[i];
+    struct type_shape *shape = chq_shape_new(combiner, total, 0, 1, 0);
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < lengths[i]; j++)
+            shape->integers[at++] = integers[i][j];
+    shape->types[0] = oldtype;
+    shape->built = built;
+    shape->blocks = 1;
+    shape->length = 1;
+    return chq_type_build(shape);
+}
+
 int PMPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
     int error = check("MPI_Type_contiguous", count, oldtype);
     if (error)
         return error;
-    struct type_shape *shape = shape_new(MPI_COMBINER_CONTIGUOUS, 1, 0, 1, 0);
+    struct type_shape *shape = chq_shape_new(MPI_COMBINER_CONTIGUOUS, 1, 0, 1, 0);
     shape->integers[0] = count;
     shape->types[0] = oldtype;
     shape->blocks = 1;
     shape->length = (size_t)count;
-    *newtype = type_build(shape);
+    *newtype = chq_type_build(shape);
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Type_contiguous);
@@ -165,7 +175,7 @@ int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtyp
     int error = check("MPI_Type_vector", count < blocklength ? count : blocklength, oldtype);
     if (error)
         return error;
-    struct type_shape *shape = shape_new(MPI_COMBINER_VECTOR, 3, 0, 1, 0);
+    struct type_shape *shape = chq_shape_new(MPI_COMBINER_VECTOR, 3, 0, 1, 0);
     shape->integers[0] = count;
     shape->integers[1] = blocklength;
     shape->integers[2] = stride;
@@ -173,7 +183,7 @@ int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtyp
     shape->blocks = (size_t)count;
     shape->length = (size_t)blocklength;
     shape->stride = stride * type_of(oldtype)->extent;
-    *newtype = type_build(shape);
+    *newtype = chq_type_build(shape);
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Type_vector);
@@ -183,7 +193,7 @@ int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Da
     int error = check("MPI_Type_create_hvector", count < blocklength ? count : blocklength, oldtype);
     if (error)
         return error;
-    struct type_shape *shape = shape_new(MPI_COMBINER_HVECTOR, 2, 1, 1, 0);
+    struct type_shape *shape = chq_shape_new(MPI_COMBINER_HVECTOR, 2, 1, 1, 0);
     shape->integers[0] = count;
     shape->integers[1] = blocklength;
     shape->addresses[0] = stride;
@@ -191,7 +201,7 @@ int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Da
     shape->blocks = (size_t)count;
     shape->length = (size_t)blocklength;
     shape->stride = stride;
-    *newtype = type_build(shape);
+    *newtype = chq_type_build(shape);
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Type_create_hvector);
@@ -203,7 +213,7 @@ int PMPI_Type_indexed(int count, const int blocklengths[], const int displacemen
         error = check_lengths("MPI_Type_indexed", count, blocklengths);
     if (error)
         return error;
-    struct type_shape *shape = shape_new(MPI_COMBINER_INDEXED, 1 + 2 * count, 0, 1, (size_t)count);
+    struct type_shape *shape = chq_shape_new(MPI_COMBINER_INDEXED, 1 + 2 * count, 0, 1, (size_t)count);
     MPI_Aint *bytes = shape->addresses;
     shape->integers[0] = count;
     for (int i = 0; i < count; i++) {
@@ -214,7 +224,7 @@ int PMPI_Type_indexed(int count, const int blocklengths[], const int displacemen
     shape->types[0] = oldtype;
     shape->blocks = (size_t)count;
     shape->lengths = shape->integers + 1;
-    *newtype = type_build(shape);
+    *newtype = chq_type_build(shape);
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Type_indexed);
@@ -227,7 +237,7 @@ static int hindexed(const char *call, int combiner, int count, const int blockle
         error = check_lengths(call, count, blocklengths);
     if (error)
         return error;
-    struct type_shape *shape = shape_new(combiner, 1 + count, count, 1, 0);
+    struct type_shape *shape = chq_shape_new(combiner, 1 + count, count, 1, 0);
     shape->integers[0] = count;
     for (int i = 0; i < count; i++) {
         shape->integers[1 + i] = blocklengths[i];
@@ -237,7 +247,7 @@ static int hindexed(const char *call, int combiner, int count, const int blockle
     shape->blocks = (size_t)count;
     shape->lengths = shape->integers + 1;
     shape->displacements = shape->addresses;
-    *newtype = type_build(shape);
+    *newtype = chq_type_build(shape);
     return MPI_SUCCESS;
 }
 
@@ -252,7 +262,7 @@ int PMPI_Type_create_indexed_block(int count, int blocklength, const int displac
     int error = check("MPI_Type_create_indexed_block", count < blocklength ? count : blocklength, oldtype);
     if (error)
         return error;
-    struct type_shape *shape = shape_new(MPI_COMBINER_INDEXED_BLOCK, 2 + count, 0, 1, (size_t)count);
+    struct type_shape *shape = chq_shape_new(MPI_COMBINER_INDEXED_BLOCK, 2 + count, 0, 1, (size_t)count);
     MPI_Aint *bytes = shape->addresses;
     shape->integers[0] = count;
     shape->integers[1] = blocklength;
@@ -263,7 +273,7 @@ int PMPI_Type_create_indexed_block(int count, int blocklength, const int displac
     shape->types[0] = oldtype;
     shape->blocks = (size_t)count;
     shape->length = (size_t)blocklength;
-    *newtype = type_build(shape);
+    *newtype = chq_type_build(shape);
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Type_create_indexed_block);
@@ -273,7 +283,7 @@ int PMPI_Type_create_hindexed_block(int count, int blocklength, const MPI_Aint d
     int error = check("MPI_Type_create_hindexed_block", count < blocklength ? count : blocklength, oldtype);
     if (error)
         return error;
-    struct type_shape *shape = shape_new(MPI_COMBINER_HINDEXED_BLOCK, 2, count, 1, 0);
+    struct type_shape *shape = chq_shape_new(MPI_COMBINER_HINDEXED_BLOCK, 2, count, 1, 0);
     shape->integers[0] = count;
     shape->integers[1] = blocklength;
     for (int i = 0; i < count; i++)
@@ -282,7 +292,7 @@ int PMPI_Type_create_hindexed_block(int count, int blocklength, const MPI_Aint d
     shape->blocks = (size_t)count;
     shape->length = (size_t)blocklength;
     shape->displacements = shape->addresses;
-    *newtype = type_build(shape);
+    *newtype = chq_type_build(shape);
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Type_create_hindexed_block);
@@ -297,7 +307,7 @@ static int make_struct(const char *call, int count, const int blocklengths[], co
         error = check(call, 0, types[i]);
     if (error)
         return error;
-    struct type_shape *shape = shape_new(MPI_COMBINER_STRUCT, 1 + count, count, count, 0);
+    struct type_shape *shape = chq_shape_new(MPI_COMBINER_STRUCT, 1 + count, count, count, 0);
     shape->integers[0] = count;
     for (int i = 0; i < count; i++) {
         shape->integers[1 + i] = blocklengths[i];
@@ -307,7 +317,7 @@ static int make_struct(const char *call, int count, const int blocklengths[], co
     shape->blocks = (size_t)count;
     shape->lengths = shape->integers + 1;
     shape->displacements = shape->addresses;
-    *newtype = type_build(shape);
+    *newtype = chq_type_build(shape);
     return MPI_SUCCESS;
 }
 
@@ -322,13 +332,13 @@ int PMPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent,
     int error = check("MPI_Type_create_resized", 0, oldtype);
     if (error)
         return error;
-    struct type_shape *shape = shape_new(MPI_COMBINER_RESIZED, 0, 2, 1, 0);
+    struct type_shape *shape = chq_shape_new(MPI_COMBINER_RESIZED, 0, 2, 1, 0);
     shape->addresses[0] = lb;
     shape->addresses[1] = extent;
     shape->types[0] = oldtype;
     shape->blocks = 1;
     shape->length = 1;
-    *newtype = type_build(shape);
+    *newtype = chq_type_build(shape);
     struct datatype *type = (struct datatype *)*newtype;
     type->lb = lb;
     type->extent = extent;
@@ -346,11 +356,11 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
     if (error)
         return error;
     struct datatype *old = type_of(oldtype);
-    struct type_shape *shape = shape_new(MPI_COMBINER_DUP, 0, 0, 1, 0);
+    struct type_shape *shape = chq_shape_new(MPI_COMBINER_DUP, 0, 0, 1, 0);
     shape->types[0] = oldtype;
     shape->blocks = 1;
     shape->length = 1;
-    *newtype = type_build(shape);
+    *newtype = chq_type_build(shape);
     struct datatype *type = (struct datatype *)*newtype;
     type->state = old->state;
     type->class = old->class; /* Operators take it as the original. */

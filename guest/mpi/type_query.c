@@ -31,7 +31,7 @@ int PMPI_Type_free(MPI_Datatype *datatype)
     struct datatype *type = checked("MPI_Type_free", *datatype, &error);
     if (error)
         return error;
-    if (type_is_predefined(type))
+    if (type_is_predefined(type) || type->predefined_name)
         return chq_fail(NULL, "MPI_Type_free", MPI_ERR_TYPE, "a predefined datatype can't be freed");
     chq_type_release(type);
     *datatype = MPI_DATATYPE_NULL;

@@ -269,26 +269,3 @@ int PMPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status *statu
     return error;
 }
 MPI_ALIAS(Testall);
-
-int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
-{
-    MARK_CALL(CALL_REQUEST_GET_STATUS);
-    int error = MPI_SUCCESS;
-    struct request *r = chq_request_of(request, &error);
-    if (error) {
-        error = chq_fail(NULL, "MPI_Request_get_status", error, NULL);
-    } else if (!is_active(r)) {
-        *flag = 1;
-        if (status)
-            chq_status_empty(status);
-    } else {
-        if (!r->complete)
-            chq_progress();
-        *flag = r->complete;
-        if (*flag && status)
-            chq_status_of(r, status);
-    }
-    MARK_RETURN(CALL_REQUEST_GET_STATUS);
-    return error;
-}
-MPI_ALIAS(Request_get_status);
