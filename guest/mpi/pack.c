@@ -1,23 +1,23 @@
-/* Packing and unpacking. One walk serves both: it visits the runs of a type's data in the order of
- * its type map and moves them between the program's buffer and a cursor. Dense parts at any depth
- * are one run, and a vector of dense blocks is one loop. */
+/* Packing and unpacking. One walk serves both: it moves what it can by loops (move.h), by the plan of
+ * a committed type (plan.h), and goes into a type only where it has none, or where the data end inside
+ * an element. */
 #include "mpi/comm.h"
 #include "mpi/error.h"
+#include "mpi/plan.h"
 #include "mpi/platform.h"
 #include "mpi/process.h"
-#include "mpi/type.h"
 
 struct cursor {
     char *packed;
-    size_t left;  /* Bytes that may still be moved. */
-    bool to_user; /* Unpacking. */
+    size_t left; /* Bytes that may still be moved. */
+    enum direction direction;
 };
 
-static inline void move_run(struct cursor *cursor, char *user, size_t bytes)
+static void move_run(struct cursor *cursor, char *user, size_t bytes)
 {
-    if (unlikely(bytes > cursor->left))
+    if (bytes > cursor->left)
         bytes = cursor->left;
-    if (cursor->to_user)
+    if (cursor->direction == UNPACK)
         chq_copy(user, cursor->packed, bytes);
     else
         chq_copy(cursor->packed, user, bytes);
@@ -25,67 +25,35 @@ static inline void move_run(struct cursor *cursor, char *user, size_t bytes)
     cursor->left -= bytes;
 }
 
-/* Runs of whole words: the loops that columns of matrices and lists of points spend their time in. */
-#define MOVE_WORDS(word)                                                                           \
-    do {                                                                                           \
-        word *packed = (word *)(void *)cursor->packed;                                             \
-        if (cursor->to_user)                                                                       \
-            for (size_t i = 0; i < runs; i++, user += stride)                                      \
-                *(word *)(void *)user = packed[i];                                                 \
-        else                                                                                       \
-            for (size_t i = 0; i < runs; i++, user += stride)                                      \
-                packed[i] = *(word *)(void *)user;                                                 \
-        cursor->packed += runs * sizeof(word);                                                     \
-        cursor->left -= runs * sizeof(word);                                                       \
-    } while (0)
-
-typedef uint64_t __attribute__((may_alias)) word64;
-typedef uint32_t __attribute__((may_alias)) word32;
-
-static void move_strided(struct cursor *cursor, char *user, size_t runs, size_t bytes, MPI_Aint stride)
+/* Whole elements of a type that is one run, or has a plan. */
+static void move_elements(struct cursor *cursor, char *user, size_t count, const struct datatype *type)
 {
-    if (runs * bytes <= cursor->left) {
-        uintptr_t low_bits = (uintptr_t)user | (uintptr_t)cursor->packed | (uintptr_t)stride;
-        if (bytes == 8 && (low_bits & 7) == 0) {
-            MOVE_WORDS(word64);
-            return;
-        }
-        if (bytes == 4 && (low_bits & 3) == 0) {
-            MOVE_WORDS(word32);
-            return;
-        }
+    if (type->state & TYPE_RUN) {
+        struct grid grid = {type->size, count, 1, type->extent, 0};
+        chq_move_grid(cursor->direction, cursor->packed, user + type->true_lb, &grid);
+    } else {
+        chq_plan_move(type->shape->plan, cursor->direction, cursor->packed, user, count, type);
     }
-    for (size_t i = 0; i < runs && cursor->left > 0; i++, user += stride)
-        move_run(cursor, user, bytes);
+    cursor->packed += count * type->size;
+    cursor->left -= count * type->size;
 }
 
 static void walk(struct cursor *cursor, char *user, size_t count, const struct datatype *type);
 
 /* One element of a type that is no run. */
-static void walk_blocks(struct cursor *cursor, char *user, const struct type_shape *shape)
+static void walk_element(struct cursor *cursor, char *user, const struct datatype *type)
 {
-    const struct datatype *type = shape_type(shape, 0);
-    if (!shape->displacements) {
-        if (type_is_dense(type)) {
-            move_strided(cursor, user, shape->blocks, shape->length * type->size, shape->stride);
-            return;
-        }
-        for (size_t i = 0; i < shape->blocks && cursor->left > 0; i++)
-            walk(cursor, user + (MPI_Aint)i * shape->stride, shape->length, type);
+    const struct type_shape *shape = type->shape;
+    if (!shape) {
+        /* The only predefined types that are no run: MPI_SHORT_INT and its like, value then index. */
+        move_run(cursor, user, type->size - sizeof(int));
+        move_run(cursor, user + type->true_extent - (MPI_Aint)sizeof(int), sizeof(int));
         return;
     }
     for (size_t i = 0; i < shape->blocks && cursor->left > 0; i++) {
-        if (i > 0 && shape->type_count > 1)
-            type = shape_type(shape, i);
-        walk(cursor, user + shape->displacements[i], shape_length(shape, i), type);
+        MPI_Aint at = shape->displacements ? shape->displacements[i] : (MPI_Aint)i * shape->stride;
+        walk(cursor, user + at, shape_length(shape, i), shape_type(shape, i));
     }
-}
-
-/* The only predefined types that are no run: MPI_SHORT_INT and its like, value then index. */
-static void walk_pair(struct cursor *cursor, char *user, const struct datatype *type)
-{
-    move_run(cursor, user, type->size - sizeof(int));
-    move_run(cursor, user + type->true_extent - (MPI_Aint)sizeof(int), sizeof(int));
 }
 
 static void walk(struct cursor *cursor, char *user, size_t count, const struct datatype *type)
@@ -94,28 +62,33 @@ static void walk(struct cursor *cursor, char *user, size_t count, const struct d
         return;
     if (type_is_dense(type)) {
         move_run(cursor, user, count * type->size);
-    } else if (type->state & TYPE_RUN) {
-        move_strided(cursor, user + type->true_lb, count, type->size, type->extent);
-    } else {
-        for (size_t i = 0; i < count && cursor->left > 0; i++, user += type->extent) {
-            if (type->shape)
-                walk_blocks(cursor, user, type->shape);
-            else
-                walk_pair(cursor, user, type);
-        }
+        return;
+    }
+    if ((type->state & TYPE_RUN) || (type->shape && type->shape->plan)) {
+        size_t whole = count * type->size <= cursor->left ? count : cursor->left / type->size;
+        if (whole)
+            move_elements(cursor, user, whole, type);
+        user += (MPI_Aint)whole * type->extent;
+        count -= whole;
+    }
+    for (; count > 0 && cursor->left > 0; count--, user += type->extent) {
+        if (type->state & TYPE_RUN)
+            move_run(cursor, user + type->true_lb, type->size);
+        else
+            walk_element(cursor, user, type);
     }
 }
 
 size_t chq_pack(const void *user, size_t count, const struct datatype *type, void *packed, size_t limit)
 {
-    struct cursor cursor = {packed, limit, false};
+    struct cursor cursor = {packed, limit, PACK};
     walk(&cursor, (char *)(uintptr_t)user, count, type);
     return limit - cursor.left;
 }
 
 size_t chq_unpack(const void *packed, size_t limit, void *user, size_t count, const struct datatype *type)
 {
-    struct cursor cursor = {(char *)(uintptr_t)packed, limit, true};
+    struct cursor cursor = {(char *)(uintptr_t)packed, limit, UNPACK};
     walk(&cursor, user, count, type);
     return limit - cursor.left;
 }
@@ -167,7 +140,7 @@ static bool count_elements(const struct datatype *type, size_t count, size_t *by
         if (!count_elements(of, shape_length(shape, i), bytes, elements))
             return false;
     }
-    return true;
+    return *bytes == 0;
 }
 
 int64_t chq_elements(const struct datatype *type, size_t bytes)

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "mpi/error.h"
+#include "mpi/plan.h"
 #include "mpi/platform.h"
 
 /* Fortran: default INTEGER, REAL and LOGICAL are 4 bytes, DOUBLE PRECISION 8, as in gfortran. */
@@ -162,6 +163,7 @@ void chq_type_release(struct datatype *type)
         chq_type_release(type_of(shape->types[i]));
     if (shape->built)
         chq_type_release(type_of(shape->built));
+    chq_plan_free(shape->plan);
     free(shape); /* The arrays are in the same block. */
     free(type->name);
     free(type);

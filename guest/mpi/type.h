@@ -56,6 +56,7 @@ enum type_class {
 };
 
 struct datatype;
+struct plan;
 
 /* How a derived type was made, and the blocks that pack.c walks. */
 struct type_shape {
@@ -74,6 +75,7 @@ struct type_shape {
     MPI_Aint stride;
     const MPI_Aint *displacements;
     const int *lengths;
+    struct plan *plan; /* How to pack it, once committed (plan.h); null: one run, or no plan. */
 };
 
 struct datatype {

@@ -2,6 +2,7 @@
  * bounds and the other properties follow from those alone (chq_type_build). */
 #include "mpi/error.h"
 #include "mpi/memory.h"
+#include "mpi/plan.h"
 #include "mpi/platform.h"
 #include "mpi/type.h"
 
@@ -366,6 +367,8 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
     type->class = old->class; /* Operators take it as the original. */
     type->extent = old->extent;
     type->lb = old->lb;
+    if (type->state & TYPE_COMMITTED)
+        chq_plan_make(type);
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Type_dup);

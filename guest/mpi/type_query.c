@@ -3,6 +3,7 @@
 
 #include "mpi/error.h"
 #include "mpi/memory.h"
+#include "mpi/plan.h"
 #include "mpi/platform.h"
 #include "mpi/text.h"
 #include "mpi/type.h"
@@ -19,8 +20,10 @@ int PMPI_Type_commit(MPI_Datatype *datatype)
 {
     int error;
     struct datatype *type = checked("MPI_Type_commit", *datatype, &error);
-    if (!error)
+    if (!error && !(type->state & TYPE_COMMITTED)) {
+        chq_plan_make(type);
         type->state |= TYPE_COMMITTED;
+    }
     return error;
 }
 MPI_ALIAS(Type_commit);
