@@ -160,7 +160,7 @@ int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbu
         error = chq_type_check(type);
     if (!error && incount < 0)
         error = chq_reason(MPI_ERR_COUNT, "negative count");
-    if (!error && (*position < 0 || (size_t)incount * type->size > (size_t)(outsize - *position)))
+    if (!error && (*position < 0 || *position > outsize || (size_t)incount * type->size > (size_t)(outsize - *position)))
         error = chq_reason(MPI_ERR_TRUNCATE, "the buffer has no room for the data");
     if (error)
         return chq_fail(c, "MPI_Pack", error, NULL);
@@ -178,7 +178,7 @@ int PMPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int 
         error = chq_type_check(type);
     if (!error && outcount < 0)
         error = chq_reason(MPI_ERR_COUNT, "negative count");
-    if (!error && (*position < 0 || (size_t)outcount * type->size > (size_t)(insize - *position)))
+    if (!error && (*position < 0 || *position > insize || (size_t)outcount * type->size > (size_t)(insize - *position)))
         error = chq_reason(MPI_ERR_TRUNCATE, "the buffer has less data than that");
     if (error)
         return chq_fail(c, "MPI_Unpack", error, NULL);
@@ -198,7 +198,8 @@ int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int *size)
         error = chq_reason(MPI_ERR_COUNT, "negative count");
     if (error)
         return chq_fail(c, "MPI_Pack_size", error, NULL);
-    *size = incount * (int)type->size;
+    size_t bytes = (size_t)incount * type->size;
+    *size = bytes > INT32_MAX ? MPI_UNDEFINED : (int)bytes;
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Pack_size);

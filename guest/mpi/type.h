@@ -57,6 +57,7 @@ enum type_class {
 
 struct datatype;
 struct plan;
+struct pool;
 
 /* How a derived type was made, and the blocks that pack.c walks. */
 struct type_shape {
@@ -79,9 +80,9 @@ struct type_shape {
 };
 
 struct datatype {
+    size_t size;    /* Bytes of data of one element. First: the pool's link may overwrite it. */
     uint32_t state; /* TYPE_VALID with TYPE_* flags; 0: not a datatype. */
     int32_t references;
-    size_t size; /* Bytes of data of one element. */
     MPI_Aint lb, extent;
     MPI_Aint true_lb, true_extent;
     size_t elements; /* Basic elements in one element. */
@@ -140,6 +141,8 @@ static inline void type_retain(struct datatype *type)
         type->references++;
 }
 void chq_type_release(struct datatype *type);
+/* Derived types stay memory that can be read, so that a handle of a freed one is known as such. */
+extern struct pool chq_type_pool;
 
 /* type_new.c. A shape with room for the constructor's arguments, and for `displacements` in bytes. */
 struct type_shape *chq_shape_new(int combiner, int integers, int addresses, int types, size_t displacements);

@@ -48,7 +48,7 @@ static int kind_type(const char *call, int combiner, int precision, int range, M
         shape->integers[0] = integer ? range : precision;
         if (!integer)
             shape->integers[1] = range;
-        struct datatype *type = chq_malloc(sizeof *type);
+        struct datatype *type = pool_take(&chq_type_pool);
         *type = *type_of(like);
         type->shape = shape;
         type->predefined_name = "";

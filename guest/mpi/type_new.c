@@ -76,7 +76,7 @@ static void bounds_add(struct bounds *b, const struct datatype *type, size_t len
 
 MPI_Datatype chq_type_build(struct type_shape *shape)
 {
-    struct datatype *type = chq_malloc(sizeof *type);
+    struct datatype *type = pool_take(&chq_type_pool);
     struct bounds b = {.alignment = 1};
     memset(type, 0, sizeof *type);
     if (shape->displacements) {
