@@ -2,8 +2,8 @@
  *
  * Handle types, constant values and the layout of MPI_Status are those of the MPI 5.0 standard ABI
  * (MPI 5.0, chapter 20), so that objects compiled against another standard-ABI mpi.h link with
- * this library. What is declared here is implemented; what is not fails when it is compiled or
- * linked, not when it runs.
+ * this library. What is declared here is implemented; what is not (mpi_missing.h) fails when it is
+ * compiled or linked, not when it runs.
  */
 #ifndef CHASQUI_MPI_H
 #define CHASQUI_MPI_H
@@ -345,6 +345,7 @@ CHASQUI_MPI(int, Get_processor_name, (char *name, int *resultlen));
 CHASQUI_MPI(int, Get_version, (int *version, int *subversion));
 CHASQUI_MPI(int, Get_library_version, (char *version, int *resultlen));
 CHASQUI_MPI(int, Abi_get_version, (int *abi_major, int *abi_minor));
+CHASQUI_MPI(int, Comm_get_parent, (MPI_Comm *parent));
 CHASQUI_MPI(int, Pcontrol, (const int level, ...));
 CHASQUI_MPI(int, Alloc_mem, (MPI_Aint size, MPI_Info info, void *baseptr));
 CHASQUI_MPI(int, Free_mem, (void *base));
@@ -583,6 +584,8 @@ CHASQUI_MPI(int, Status_c2f, (const MPI_Status *c_status, MPI_Fint *f_status));
 CHASQUI_MPI(int, Status_f2c, (const MPI_Fint *f_status, MPI_Status *c_status));
 
 #include "mpi_removed.h"
+
+#include "mpi_missing.h"
 
 #undef CHASQUI_MPI
 
