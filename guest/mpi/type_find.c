@@ -51,6 +51,7 @@ static int kind_type(const char *call, int combiner, int precision, int range, M
         struct datatype *type = pool_take(&chq_type_pool);
         *type = *type_of(like);
         type->shape = shape;
+        type->name = NULL;
         type->predefined_name = "";
         kind = chq_malloc(sizeof *kind);
         *kind = (struct kind){kinds, combiner, precision, range, (MPI_Datatype)type};
