@@ -113,6 +113,12 @@ void chq_copy_typed(const void *from, size_t from_count, const struct datatype *
     }
 }
 
+/* A pair's value may be there without its index. */
+static size_t value_bytes(const struct datatype *pair)
+{
+    return pair->size - (pair->class >= CLASS_PAIR_FLOAT_FLOAT ? pair->size / 2 : sizeof(int));
+}
+
 /* Counts basic elements of up to `count` elements while `*bytes` last. False: ends inside one. */
 static bool count_elements(const struct datatype *type, size_t count, size_t *bytes, int64_t *elements)
 {
@@ -127,8 +133,7 @@ static bool count_elements(const struct datatype *type, size_t count, size_t *by
         return true;
     const struct type_shape *shape = type->shape;
     if (!shape) {
-        /* A pair's value may be there without its index. */
-        if (type->elements == 2 && *bytes == type->size - (type->class >= CLASS_PAIR_FLOAT_FLOAT ? type->size / 2 : sizeof(int))) {
+        if (type->elements == 2 && *bytes == value_bytes(type)) {
             *bytes = 0;
             ++*elements;
             return true;
@@ -149,6 +154,33 @@ int64_t chq_elements(const struct datatype *type, size_t bytes)
     if (type->size == 0)
         return bytes == 0 ? 0 : -1;
     return count_elements(type, SIZE_MAX / type->size, &bytes, &elements) ? elements : -1;
+}
+
+/* Bytes of the first `*left` basic elements of up to `count` elements; takes them off. */
+static size_t count_bytes(const struct datatype *type, size_t count, size_t *left)
+{
+    if (type->elements == 0 || count == 0)
+        return 0;
+    size_t whole = *left / type->elements;
+    if (whole > count)
+        whole = count;
+    *left -= whole * type->elements;
+    size_t bytes = whole * type->size;
+    if (whole == count || *left == 0)
+        return bytes;
+    const struct type_shape *shape = type->shape;
+    if (!shape) {
+        *left = 0;
+        return bytes + value_bytes(type);
+    }
+    for (size_t i = 0; i < shape->blocks && *left > 0; i++)
+        bytes += count_bytes(shape_type(shape, i), shape_length(shape, i), left);
+    return bytes;
+}
+
+size_t chq_element_bytes(const struct datatype *type, size_t elements)
+{
+    return count_bytes(type, SIZE_MAX, &elements);
 }
 
 int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position, MPI_Comm comm)

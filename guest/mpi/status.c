@@ -110,8 +110,8 @@ int PMPI_Status_set_elements_x(MPI_Status *status, MPI_Datatype datatype, MPI_Co
         return chq_fail(NULL, "MPI_Status_set_elements_x", MPI_ERR_TYPE, "not a datatype");
     if (count < 0)
         return chq_fail(NULL, "MPI_Status_set_elements_x", MPI_ERR_COUNT, "negative count");
-    size_t basic = type->elements ? type->size / type->elements : 0;
-    chq_status_set(status, status->MPI_SOURCE, status->MPI_TAG, (size_t)count * basic, status->MPI_internal[2]);
+    size_t bytes = chq_element_bytes(type, (size_t)count);
+    chq_status_set(status, status->MPI_SOURCE, status->MPI_TAG, bytes, status->MPI_internal[2]);
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Status_set_elements_x);

@@ -167,6 +167,9 @@ void chq_copy_typed(const void *from, size_t from_count, const struct datatype *
 /* Basic elements in the first `bytes` bytes of packed data; -1: not a whole number of them. */
 int64_t chq_elements(const struct datatype *type, size_t bytes);
 
+/* And the other way round: bytes of so many basic elements. */
+size_t chq_element_bytes(const struct datatype *type, size_t elements);
+
 /* Bytes from the first to past the last that `count` elements touch. */
 static inline size_t type_span(const struct datatype *type, size_t count)
 {

@@ -56,11 +56,33 @@ static void types(void)
     CHECK_EQUAL(MPI_Pack_size_c(-1, MPI_INT, MPI_COMM_WORLD, &size), MPI_ERR_COUNT);
 }
 
+/* Elements of different sizes: a number of them is a number of bytes only by going through the type. */
+static void elements(void)
+{
+    const int lengths[3] = {1, 2, 1};
+    const MPI_Aint at[3] = {0, 8, 24};
+    const MPI_Datatype of[3] = {MPI_CHAR, MPI_DOUBLE, MPI_SHORT_INT};
+    MPI_Datatype type;
+    MPI_Status status = {0};
+    MPI_Type_create_struct(3, lengths, at, of, &type);
+    for (int i = 0; i <= 12; i++) {
+        MPI_Count got = -1;
+        int whole = -1;
+        MPI_Status_set_elements_c(&status, type, i);
+        MPI_Get_elements_c(&status, type, &got);
+        CHECK_EQUAL(got, i);
+        MPI_Get_count(&status, type, &whole);
+        CHECK_EQUAL(whole, i % 5 ? MPI_UNDEFINED : i / 5);
+    }
+    MPI_Type_free(&type);
+}
+
 int main(int argc, char **argv)
 {
     check_init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     messages();
     types();
+    elements();
     return check_end("large");
 }
