@@ -574,6 +574,9 @@ CHASQUI_MPI(int, Type_contiguous_c, (MPI_Count count, MPI_Datatype oldtype, MPI_
 CHASQUI_MPI(int, Type_vector_c, (MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype *newtype));
 CHASQUI_MPI(int, Type_create_hvector_c, (MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype *newtype));
 CHASQUI_MPI(int, Type_create_resized_c, (MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent, MPI_Datatype *newtype));
+CHASQUI_MPI(int, Type_create_hindexed_c, (MPI_Count count, const MPI_Count blocklengths[], const MPI_Count displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype));
+CHASQUI_MPI(int, Type_create_struct_c, (MPI_Count count, const MPI_Count blocklengths[], const MPI_Count displacements[], const MPI_Datatype types[], MPI_Datatype *newtype));
+CHASQUI_MPI(int, Type_create_indexed_block_c, (MPI_Count count, MPI_Count blocklength, const MPI_Count displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype));
 CHASQUI_MPI(int, Pack_size_c, (MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count *size));
 
 /* Handles and statuses of Fortran; handles as integers. */

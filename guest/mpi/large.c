@@ -117,9 +117,32 @@ int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count *true_lb, MPI_C
 }
 MPI_ALIAS(Type_get_true_extent_c);
 
+/* More than an int counts: rows of LONG_ROW elements, then the rest. */
+static int contiguous_rows(MPI_Count count, MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    enum { LONG_ROW = 1 << 30 };
+    MPI_Aint lb, extent;
+    MPI_Datatype row;
+    int error = fits("MPI_Type_contiguous_c", count / LONG_ROW);
+    if (!error)
+        error = PMPI_Type_get_extent(oldtype, &lb, &extent);
+    if (!error)
+        error = PMPI_Type_contiguous(LONG_ROW, oldtype, &row);
+    if (error)
+        return error;
+    const int lengths[2] = {(int)(count / LONG_ROW), (int)(count % LONG_ROW)};
+    const MPI_Aint at[2] = {0, lengths[0] * (MPI_Aint)LONG_ROW * extent};
+    const MPI_Datatype types[2] = {row, oldtype};
+    error = PMPI_Type_create_struct(2, lengths, at, types, newtype);
+    PMPI_Type_free(&row);
+    return error;
+}
+
 int PMPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    IF_FITS("MPI_Type_contiguous_c", count, PMPI_Type_contiguous((int)count, oldtype, newtype));
+    if (count > INT_MAX)
+        return contiguous_rows(count, oldtype, newtype);
+    return PMPI_Type_contiguous(count < 0 ? -1 : (int)count, oldtype, newtype);
 }
 MPI_ALIAS(Type_contiguous_c);
 
@@ -160,3 +183,57 @@ int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MP
     return error;
 }
 MPI_ALIAS(Pack_size_c);
+
+/* The lengths as ints; null, with the error raised, where one doesn't fit. */
+static int *narrow(const char *call, MPI_Count count, const MPI_Count lengths[], int *error)
+{
+    *error = fits(call, count);
+    for (MPI_Count i = 0; i < count && !*error; i++)
+        *error = fits(call, lengths[i]);
+    if (*error)
+        return NULL;
+    int *ints = chq_malloc((size_t)count * sizeof *ints);
+    for (MPI_Count i = 0; i < count; i++)
+        ints[i] = (int)lengths[i];
+    return ints;
+}
+
+_Static_assert(sizeof(MPI_Count) == sizeof(MPI_Aint), "displacements need no conversion");
+
+int PMPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count blocklengths[], const MPI_Count displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    int error, *lengths = narrow("MPI_Type_create_hindexed_c", count, blocklengths, &error);
+    if (!error)
+        error = PMPI_Type_create_hindexed((int)count, lengths, (const MPI_Aint *)displacements, oldtype, newtype);
+    free(lengths);
+    return error;
+}
+MPI_ALIAS(Type_create_hindexed_c);
+
+int PMPI_Type_create_struct_c(MPI_Count count, const MPI_Count blocklengths[], const MPI_Count displacements[], const MPI_Datatype types[], MPI_Datatype *newtype)
+{
+    int error, *lengths = narrow("MPI_Type_create_struct_c", count, blocklengths, &error);
+    if (!error)
+        error = PMPI_Type_create_struct((int)count, lengths, (const MPI_Aint *)displacements, types, newtype);
+    free(lengths);
+    return error;
+}
+MPI_ALIAS(Type_create_struct_c);
+
+/* Displacements in elements may be longer than an int: in bytes they fit. */
+int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength, const MPI_Count displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    MPI_Aint lb, extent;
+    int error = fits("MPI_Type_create_indexed_block_c", count > blocklength ? count : blocklength);
+    if (!error)
+        error = PMPI_Type_get_extent(oldtype, &lb, &extent);
+    if (error)
+        return error;
+    MPI_Aint *bytes = chq_malloc((size_t)count * sizeof *bytes);
+    for (MPI_Count i = 0; i < count; i++)
+        bytes[i] = displacements[i] * extent;
+    error = PMPI_Type_create_hindexed_block((int)count, (int)blocklength, bytes, oldtype, newtype);
+    free(bytes);
+    return error;
+}
+MPI_ALIAS(Type_create_indexed_block_c);
