@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Speed and memory of the simulator, each figure beside a peer in the same run.
 
-    .venv/bin/python benches/run.py [--record TEXT]
+    .venv/bin/python benches/run.py [--part simulator|mpi] [--record TEXT]
 
 Instructions a second are compared with qemu-riscv64 (and Spike, where it is found) on the same
 binary; messages a second and memory have absolute goals, and a goal is only as good as the host
@@ -34,15 +34,22 @@ def chasqui(
     machine: str, ranks: int, program: Path, *arguments: str, threads: str = "auto"
 ) -> dict[str, float]:
     """Host figures of one run, whose program must succeed."""
+    return run(machine, ranks, program, *arguments, threads=threads)[0]
+
+
+def run(
+    machine: str, ranks: int, program: Path, *arguments: str, threads: str = "auto"
+) -> tuple[dict[str, float], list[str]]:
+    """Host figures of one run, and the lines that the program printed."""
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "run"
         command = [*CHASQUI, "run", "--quiet", "-np", str(ranks), "--machine", machine]
         command += ["--threads", threads]
         command += ["--out", str(out), "--", str(program), *arguments]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         host: dict[str, float] = json.loads((out / "host.json").read_text())
         host["instructions"] = json.loads((out / "summary.json").read_text())["instructions"]
-        return host
+        return host, done.stdout.splitlines()
 
 
 def peer_seconds(command: list[str]) -> float:
@@ -107,26 +114,83 @@ def memory(program: Path) -> dict[str, float]:
     return {"heat_256_ranks_bytes": host["memory_bytes_max"]}
 
 
+def packing(program: Path) -> dict[str, float]:
+    """Simulated cycles of MPI_Pack over those of packing by hand, by layout."""
+    rows = (line.split() for line in run("loggp", 1, program)[1])
+    return {f"pack_ratio_{name}": int(pack) / int(by_hand) for name, _, pack, by_hand in rows}
+
+
+def library(start: Path, unexpected: Path) -> dict[str, float]:
+    """Simulated instructions of MPI_Init, and of receiving one of many unexpected messages."""
+    figures: dict[str, float] = {}
+    for ranks in (2, 16, 64, 256):
+        figures[f"init_instructions_{ranks}_ranks"] = int(run("loggp", ranks, start)[1][0])
+    each = {count: run("loggp", 2, unexpected, str(count))[1] for count in (1000, 10000, 50000)}
+    for count, lines in each.items():
+        figures[f"unexpected_instructions_of_{count}"] = int(lines[0])
+    figures["unexpected_growth"] = int(each[50000][0]) / int(each[1000][0])
+    return figures
+
+
+def collectives(program: Path) -> dict[str, float]:
+    """Host time and messages a second of one collective after the other."""
+    figures: dict[str, float] = {}
+    for name, repeats in (("allreduce", 100), ("alltoall", 2)):
+        for ranks in (2, 16, 64, 256):
+            host = chasqui("loggp", ranks, program, name, str(repeats))
+            figures[f"mpi_{name}_{ranks}_ranks_s"] = host["simulation_s"] / repeats
+            figures[f"mpi_{name}_{ranks}_ranks_messages_per_s"] = host["messages_per_s"]
+    return figures
+
+
+def mpi(build: Path) -> dict[str, float]:
+    """The guest's MPI library."""
+    names = ("pack", "start", "unexpected", "exchange")
+    built = {name: compile_c(ROOT / f"benches/mpi/{name}.c", build / name) for name in names}
+    return {
+        **packing(built["pack"]),
+        **library(built["start"], built["unexpected"]),
+        **collectives(built["exchange"]),
+    }
+
+
+def simulator(build: Path) -> dict[str, float]:
+    """Instructions, messages and memory."""
+    return {
+        **speed(build),
+        **messages(compile_c(ROOT / "benches/mix.c", build / "mix")),
+        **memory(compile_c(ROOT / "examples/heat.c", build / "heat")),
+    }
+
+
+PARTS = {"simulator": simulator, "mpi": mpi}
+
+# Layouts whose blocks have 8 bytes and more.
+WIDE = """
+    vector-8B vector-16B vector-40B vector-320B nested-8B indexed-8B indexed-8..24B subarray-8x8x8
+"""
 GOALS = {
     "spmv_ratio_qemu-riscv64": (0.084, "at least"),
     "mean_ratio_qemu-riscv64": (0.126, "at least"),
     "messages_per_s_loggp": (300_000, "at least"),
     "messages_per_s_voyager": (100_000, "at least"),
     "heat_256_ranks_bytes": (8e9, "at most"),
+    **{f"pack_ratio_{layout}": (1.5, "at most") for layout in WIDE.split()},
+    "init_instructions_64_ranks": (100_000, "at most"),  # A real library's: some 10 million.
+    "unexpected_growth": (1.2, "at most"),
 }
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--record", metavar="TEXT", help="append the figures to history.jsonl")
+    parser.add_argument("--part", choices=PARTS, help="only this part")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         build = Path(scratch)
-        figures = {
-            **speed(build),
-            **messages(compile_c(ROOT / "benches/mix.c", build / "mix")),
-            **memory(compile_c(ROOT / "examples/heat.c", build / "heat")),
-        }
+        figures: dict[str, float] = {}
+        for name in [options.part] if options.part else PARTS:
+            figures |= PARTS[name](build)
     missed = 0
     for name, value in figures.items():
         goal, sense = GOALS.get(name, (None, ""))

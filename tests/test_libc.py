@@ -68,3 +68,36 @@ def test_copies(compile_c: Compiler, chasqui: Run) -> None:
     program = compile_c("copies", COPIES, "-fno-builtin")
     done = chasqui("run", "-q", program)
     assert (done.returncode, done.stdout) == (0, "PASSED\n")
+
+
+# Memory that was used before must come back clear; a product that does not fit is refused.
+CLEARED = """
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(void)
+{
+    for (size_t bytes = 1; bytes < 300000; bytes += 1 + bytes / 3) {
+        char *used = malloc(bytes);
+        memset(used, 'x', bytes);
+        free(used);
+        char *clear = calloc(bytes, 1);
+        for (size_t i = 0; i < bytes; i++)
+            if (clear[i])
+                return 1;
+        free(clear);
+    }
+    volatile size_t most = SIZE_MAX;
+    if (calloc(most / 2, 3) || errno != ENOMEM)
+        return 2;
+    puts("PASSED");
+    return 0;
+}
+"""
+
+
+def test_calloc(compile_c: Compiler, chasqui: Run) -> None:
+    done = chasqui("run", "-q", compile_c("cleared", CLEARED, "-fno-builtin"))
+    assert (done.returncode, done.stdout) == (0, "PASSED\n")

@@ -260,6 +260,21 @@ def test_cmake(shim_directory: Path, hello: Path, how: str) -> None:
     assert elf.is_static(hello.parent / "build" / "hello")
 
 
+def test_a_missing_function_is_named_where_it_is_called_and_by_the_linker(
+    chasqui: Run, tmp_path: Path
+) -> None:
+    begin = "#include <mpi.h>\nint main(void)\n{\n    MPI_Win window = MPI_WIN_NULL;\n"
+    (tmp_path / "holds.c").write_text(begin + "    return window != MPI_WIN_NULL;\n}\n")
+    done = chasqui("cc", "holds.c", "-o", "holds")
+    assert (done.returncode, done.stderr) == (0, "")
+    (tmp_path / "calls.c").write_text(begin + "    return MPI_Win_free(&window);\n}\n")
+    done = chasqui("cc", "calls.c", "-o", "calls")
+    assert done.returncode != 0
+    assert "calls.c:5:12: warning:" in done.stderr
+    assert "MPI_Win_free is missing in Chasqui's MPI library" in done.stderr
+    assert "undefined symbol: MPI_Win_free" in done.stderr
+
+
 def test_libmpi_appears_whole_however_many_build_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -2,8 +2,8 @@
  *
  * Handle types, constant values and the layout of MPI_Status are those of the MPI 5.0 standard ABI
  * (MPI 5.0, chapter 20), so that objects compiled against another standard-ABI mpi.h link with
- * this library. What is declared here is implemented; what is not fails when it is compiled or
- * linked, not when it runs.
+ * this library. What is declared here is implemented; what is not (mpi_missing.h) fails when it is
+ * compiled or linked, not when it runs.
  */
 #ifndef CHASQUI_MPI_H
 #define CHASQUI_MPI_H
@@ -169,6 +169,9 @@ typedef struct MPI_ABI_Win *MPI_Win;
 enum { MPI_ANY_SOURCE = -1, MPI_ANY_TAG = -2, MPI_PROC_NULL = -3, MPI_ROOT = -4 };
 enum { MPI_UNDEFINED = -32766 };
 
+/* A status as Fortran sees it: an array of so many integers, and what is where. */
+enum { MPI_F_STATUS_SIZE = 8, MPI_F_SOURCE = 0, MPI_F_TAG = 1, MPI_F_ERROR = 2 };
+
 /* Lengths of strings and buffers. */
 #define MPI_MAX_DATAREP_STRING 128
 #define MPI_MAX_ERROR_STRING 512
@@ -272,6 +275,7 @@ enum {
     MPI_DISTRIBUTE_CYCLIC = 18,
     MPI_DISTRIBUTE_DFLT_DARG = 19
 };
+enum { MPI_TYPECLASS_INTEGER = 192, MPI_TYPECLASS_REAL = 193, MPI_TYPECLASS_COMPLEX = 194 };
 enum {
     MPI_COMBINER_NAMED = 101,
     MPI_COMBINER_DUP = 102,
@@ -344,6 +348,7 @@ CHASQUI_MPI(int, Get_processor_name, (char *name, int *resultlen));
 CHASQUI_MPI(int, Get_version, (int *version, int *subversion));
 CHASQUI_MPI(int, Get_library_version, (char *version, int *resultlen));
 CHASQUI_MPI(int, Abi_get_version, (int *abi_major, int *abi_minor));
+CHASQUI_MPI(int, Comm_get_parent, (MPI_Comm *parent));
 CHASQUI_MPI(int, Pcontrol, (const int level, ...));
 CHASQUI_MPI(int, Alloc_mem, (MPI_Aint size, MPI_Info info, void *baseptr));
 CHASQUI_MPI(int, Free_mem, (void *base));
@@ -368,6 +373,8 @@ CHASQUI_MPI(int, Start, (MPI_Request *request));
 CHASQUI_MPI(int, Startall, (int count, MPI_Request requests[]));
 CHASQUI_MPI(int, Sendrecv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status));
 CHASQUI_MPI(int, Sendrecv_replace, (void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status));
+CHASQUI_MPI(int, Isendrecv, (const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request *request));
+CHASQUI_MPI(int, Isendrecv_replace, (void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request *request));
 CHASQUI_MPI(int, Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status));
 CHASQUI_MPI(int, Iprobe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status));
 CHASQUI_MPI(int, Mprobe, (int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status));
@@ -378,6 +385,9 @@ CHASQUI_MPI(int, Cancel, (MPI_Request *request));
 CHASQUI_MPI(int, Test_cancelled, (const MPI_Status *status, int *flag));
 CHASQUI_MPI(int, Request_free, (MPI_Request *request));
 CHASQUI_MPI(int, Request_get_status, (MPI_Request request, int *flag, MPI_Status *status));
+CHASQUI_MPI(int, Request_get_status_any, (int count, const MPI_Request requests[], int *indx, int *flag, MPI_Status *status));
+CHASQUI_MPI(int, Request_get_status_all, (int count, const MPI_Request requests[], int *flag, MPI_Status *statuses));
+CHASQUI_MPI(int, Request_get_status_some, (int incount, const MPI_Request requests[], int *outcount, int indices[], MPI_Status *statuses));
 CHASQUI_MPI(int, Wait, (MPI_Request *request, MPI_Status *status));
 CHASQUI_MPI(int, Waitall, (int count, MPI_Request requests[], MPI_Status *statuses));
 CHASQUI_MPI(int, Waitany, (int count, MPI_Request requests[], int *indx, MPI_Status *status));
@@ -394,6 +404,12 @@ CHASQUI_MPI(int, Get_elements_x, (const MPI_Status *status, MPI_Datatype datatyp
 CHASQUI_MPI(int, Status_set_cancelled, (MPI_Status *status, int flag));
 CHASQUI_MPI(int, Status_set_elements, (MPI_Status *status, MPI_Datatype datatype, int count));
 CHASQUI_MPI(int, Status_set_elements_x, (MPI_Status *status, MPI_Datatype datatype, MPI_Count count));
+CHASQUI_MPI(int, Status_get_source, (const MPI_Status *status, int *source));
+CHASQUI_MPI(int, Status_set_source, (MPI_Status *status, int source));
+CHASQUI_MPI(int, Status_get_tag, (const MPI_Status *status, int *tag));
+CHASQUI_MPI(int, Status_set_tag, (MPI_Status *status, int tag));
+CHASQUI_MPI(int, Status_get_error, (const MPI_Status *status, int *error));
+CHASQUI_MPI(int, Status_set_error, (MPI_Status *status, int error));
 
 /* Collectives. */
 CHASQUI_MPI(int, Barrier, (MPI_Comm comm));
@@ -550,8 +566,14 @@ CHASQUI_MPI(int, Type_create_indexed_block, (int count, int blocklength, const i
 CHASQUI_MPI(int, Type_create_hindexed_block, (int count, int blocklength, const MPI_Aint displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype));
 CHASQUI_MPI(int, Type_create_struct, (int count, const int blocklengths[], const MPI_Aint displacements[], const MPI_Datatype types[], MPI_Datatype *newtype));
 CHASQUI_MPI(int, Type_create_subarray, (int ndims, const int sizes[], const int subsizes[], const int starts[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype));
+CHASQUI_MPI(int, Type_create_darray, (int size, int rank, int ndims, const int gsizes[], const int distribs[], const int dargs[], const int psizes[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype));
 CHASQUI_MPI(int, Type_create_resized, (MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent, MPI_Datatype *newtype));
 CHASQUI_MPI(int, Type_dup, (MPI_Datatype oldtype, MPI_Datatype *newtype));
+CHASQUI_MPI(int, Type_match_size, (int typeclass, int size, MPI_Datatype *datatype));
+CHASQUI_MPI(int, Type_create_f90_real, (int p, int r, MPI_Datatype *newtype));
+CHASQUI_MPI(int, Type_create_f90_complex, (int p, int r, MPI_Datatype *newtype));
+CHASQUI_MPI(int, Type_create_f90_integer, (int r, MPI_Datatype *newtype));
+CHASQUI_MPI(int, Type_get_value_index, (MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype *pair_type));
 CHASQUI_MPI(int, Type_commit, (MPI_Datatype *datatype));
 CHASQUI_MPI(int, Type_free, (MPI_Datatype *datatype));
 CHASQUI_MPI(int, Type_size, (MPI_Datatype datatype, int *size));
@@ -570,6 +592,9 @@ CHASQUI_MPI(MPI_Aint, Aint_diff, (MPI_Aint addr1, MPI_Aint addr2));
 CHASQUI_MPI(int, Pack, (const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position, MPI_Comm comm));
 CHASQUI_MPI(int, Unpack, (const void *inbuf, int insize, int *position, void *outbuf, int outcount, MPI_Datatype datatype, MPI_Comm comm));
 CHASQUI_MPI(int, Pack_size, (int incount, MPI_Datatype datatype, MPI_Comm comm, int *size));
+CHASQUI_MPI(int, Pack_external, (const char datarep[], const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, MPI_Aint outsize, MPI_Aint *position));
+CHASQUI_MPI(int, Unpack_external, (const char datarep[], const void *inbuf, MPI_Aint insize, MPI_Aint *position, void *outbuf, int outcount, MPI_Datatype datatype));
+CHASQUI_MPI(int, Pack_external_size, (const char datarep[], int incount, MPI_Datatype datatype, MPI_Aint *size));
 
 /* Errors. */
 CHASQUI_MPI(int, Comm_create_errhandler, (MPI_Comm_errhandler_function *function, MPI_Errhandler *errhandler));
@@ -582,9 +607,13 @@ CHASQUI_MPI(int, Error_class, (int errorcode, int *errorclass));
 CHASQUI_MPI(int, Add_error_class, (int *errorclass));
 CHASQUI_MPI(int, Add_error_code, (int errorclass, int *errorcode));
 CHASQUI_MPI(int, Add_error_string, (int errorcode, const char *string));
+CHASQUI_MPI(int, Remove_error_class, (int errorclass));
+CHASQUI_MPI(int, Remove_error_code, (int errorcode));
+CHASQUI_MPI(int, Remove_error_string, (int errorcode));
 
 /* Info. */
 CHASQUI_MPI(int, Info_create, (MPI_Info *info));
+CHASQUI_MPI(int, Info_create_env, (int argc, char *argv[], MPI_Info *info));
 CHASQUI_MPI(int, Info_dup, (MPI_Info info, MPI_Info *newinfo));
 CHASQUI_MPI(int, Info_free, (MPI_Info *info));
 CHASQUI_MPI(int, Info_set, (MPI_Info info, const char *key, const char *value));
@@ -595,7 +624,77 @@ CHASQUI_MPI(int, Info_get_valuelen, (MPI_Info info, const char *key, int *valuel
 CHASQUI_MPI(int, Info_get_nkeys, (MPI_Info info, int *nkeys));
 CHASQUI_MPI(int, Info_get_nthkey, (MPI_Info info, int n, char *key));
 
+/* Counts of MPI_Count. */
+CHASQUI_MPI(int, Send_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm));
+CHASQUI_MPI(int, Bsend_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm));
+CHASQUI_MPI(int, Ssend_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm));
+CHASQUI_MPI(int, Rsend_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm));
+CHASQUI_MPI(int, Isend_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request));
+CHASQUI_MPI(int, Ibsend_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request));
+CHASQUI_MPI(int, Issend_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request));
+CHASQUI_MPI(int, Irsend_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request));
+CHASQUI_MPI(int, Send_init_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request));
+CHASQUI_MPI(int, Bsend_init_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request));
+CHASQUI_MPI(int, Ssend_init_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request));
+CHASQUI_MPI(int, Rsend_init_c, (const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request));
+CHASQUI_MPI(int, Recv_c, (void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status));
+CHASQUI_MPI(int, Irecv_c, (void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request));
+CHASQUI_MPI(int, Recv_init_c, (void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request));
+CHASQUI_MPI(int, Sendrecv_c, (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status));
+CHASQUI_MPI(int, Get_count_c, (const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count));
+CHASQUI_MPI(int, Get_elements_c, (const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count));
+CHASQUI_MPI(int, Status_set_elements_c, (MPI_Status *status, MPI_Datatype datatype, MPI_Count count));
+CHASQUI_MPI(int, Type_size_c, (MPI_Datatype datatype, MPI_Count *size));
+CHASQUI_MPI(int, Type_get_extent_c, (MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent));
+CHASQUI_MPI(int, Type_get_true_extent_c, (MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent));
+CHASQUI_MPI(int, Type_contiguous_c, (MPI_Count count, MPI_Datatype oldtype, MPI_Datatype *newtype));
+CHASQUI_MPI(int, Type_vector_c, (MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype *newtype));
+CHASQUI_MPI(int, Type_create_hvector_c, (MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype *newtype));
+CHASQUI_MPI(int, Type_create_resized_c, (MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent, MPI_Datatype *newtype));
+CHASQUI_MPI(int, Type_create_hindexed_c, (MPI_Count count, const MPI_Count blocklengths[], const MPI_Count displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype));
+CHASQUI_MPI(int, Type_create_struct_c, (MPI_Count count, const MPI_Count blocklengths[], const MPI_Count displacements[], const MPI_Datatype types[], MPI_Datatype *newtype));
+CHASQUI_MPI(int, Type_create_indexed_block_c, (MPI_Count count, MPI_Count blocklength, const MPI_Count displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype));
+CHASQUI_MPI(int, Pack_size_c, (MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count *size));
+
+/* Handles and statuses of Fortran; handles as integers. */
+CHASQUI_MPI(MPI_Fint, Comm_c2f, (MPI_Comm comm));
+CHASQUI_MPI(MPI_Comm, Comm_f2c, (MPI_Fint comm));
+CHASQUI_MPI(MPI_Fint, Errhandler_c2f, (MPI_Errhandler errhandler));
+CHASQUI_MPI(MPI_Errhandler, Errhandler_f2c, (MPI_Fint errhandler));
+CHASQUI_MPI(MPI_Fint, Group_c2f, (MPI_Group group));
+CHASQUI_MPI(MPI_Group, Group_f2c, (MPI_Fint group));
+CHASQUI_MPI(MPI_Fint, Info_c2f, (MPI_Info info));
+CHASQUI_MPI(MPI_Info, Info_f2c, (MPI_Fint info));
+CHASQUI_MPI(MPI_Fint, Message_c2f, (MPI_Message message));
+CHASQUI_MPI(MPI_Message, Message_f2c, (MPI_Fint message));
+CHASQUI_MPI(MPI_Fint, Op_c2f, (MPI_Op op));
+CHASQUI_MPI(MPI_Op, Op_f2c, (MPI_Fint op));
+CHASQUI_MPI(MPI_Fint, Request_c2f, (MPI_Request request));
+CHASQUI_MPI(MPI_Request, Request_f2c, (MPI_Fint request));
+CHASQUI_MPI(MPI_Fint, Type_c2f, (MPI_Datatype datatype));
+CHASQUI_MPI(MPI_Datatype, Type_f2c, (MPI_Fint datatype));
+CHASQUI_MPI(int, Comm_toint, (MPI_Comm comm));
+CHASQUI_MPI(MPI_Comm, Comm_fromint, (int comm));
+CHASQUI_MPI(int, Errhandler_toint, (MPI_Errhandler errhandler));
+CHASQUI_MPI(MPI_Errhandler, Errhandler_fromint, (int errhandler));
+CHASQUI_MPI(int, Group_toint, (MPI_Group group));
+CHASQUI_MPI(MPI_Group, Group_fromint, (int group));
+CHASQUI_MPI(int, Info_toint, (MPI_Info info));
+CHASQUI_MPI(MPI_Info, Info_fromint, (int info));
+CHASQUI_MPI(int, Message_toint, (MPI_Message message));
+CHASQUI_MPI(MPI_Message, Message_fromint, (int message));
+CHASQUI_MPI(int, Op_toint, (MPI_Op op));
+CHASQUI_MPI(MPI_Op, Op_fromint, (int op));
+CHASQUI_MPI(int, Request_toint, (MPI_Request request));
+CHASQUI_MPI(MPI_Request, Request_fromint, (int request));
+CHASQUI_MPI(int, Type_toint, (MPI_Datatype datatype));
+CHASQUI_MPI(MPI_Datatype, Type_fromint, (int datatype));
+CHASQUI_MPI(int, Status_c2f, (const MPI_Status *c_status, MPI_Fint *f_status));
+CHASQUI_MPI(int, Status_f2c, (const MPI_Fint *f_status, MPI_Status *c_status));
+
 #include "mpi_removed.h"
+
+#include "mpi_missing.h"
 
 #undef CHASQUI_MPI
 

@@ -67,6 +67,8 @@
     CALL(65, IREDUCE_SCATTER, "MPI_Ireduce_scatter")                                               \
     CALL(66, ISCAN, "MPI_Iscan")                                                                   \
     CALL(67, COMM_IDUP, "MPI_Comm_idup")                                                           \
+    CALL(70, ISENDRECV, "MPI_Isendrecv")                                                           \
+    CALL(71, ISENDRECV_REPLACE, "MPI_Isendrecv_replace")                                           \
     CALL(80, COMM_DUP, "MPI_Comm_dup")                                                             \
     CALL(81, COMM_CREATE, "MPI_Comm_create")                                                       \
     CALL(82, COMM_SPLIT, "MPI_Comm_split")                                                         \

@@ -40,6 +40,14 @@ int PMPI_Get_library_version(char *version, int *resultlen)
 }
 MPI_ALIAS(Get_library_version);
 
+/* Nobody is ever spawned here. */
+int PMPI_Comm_get_parent(MPI_Comm *parent)
+{
+    *parent = MPI_COMM_NULL;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Comm_get_parent);
+
 int PMPI_Pcontrol(const int level, ...)
 {
     (void)level;

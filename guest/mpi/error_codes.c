@@ -25,16 +25,45 @@ static const char *const texts[] = {
     [MPI_ERR_INTERN] = "MPI_ERR_INTERN: internal error",
     [MPI_ERR_PENDING] = "MPI_ERR_PENDING: operation not complete",
     [MPI_ERR_IN_STATUS] = "MPI_ERR_IN_STATUS: error code is in the status",
+    [MPI_ERR_ACCESS] = "MPI_ERR_ACCESS: permission denied",
+    [MPI_ERR_AMODE] = "MPI_ERR_AMODE: invalid access mode",
+    [MPI_ERR_ASSERT] = "MPI_ERR_ASSERT: invalid assertion",
+    [MPI_ERR_BAD_FILE] = "MPI_ERR_BAD_FILE: invalid file name",
+    [MPI_ERR_BASE] = "MPI_ERR_BASE: invalid base of memory",
+    [MPI_ERR_CONVERSION] = "MPI_ERR_CONVERSION: error in a data conversion function",
+    [MPI_ERR_DISP] = "MPI_ERR_DISP: invalid displacement",
+    [MPI_ERR_DUP_DATAREP] = "MPI_ERR_DUP_DATAREP: data representation defined twice",
+    [MPI_ERR_FILE_EXISTS] = "MPI_ERR_FILE_EXISTS: file exists",
+    [MPI_ERR_FILE_IN_USE] = "MPI_ERR_FILE_IN_USE: file is in use",
     [MPI_ERR_FILE] = "MPI_ERR_FILE: invalid file",
     [MPI_ERR_INFO_KEY] = "MPI_ERR_INFO_KEY: invalid info key",
     [MPI_ERR_INFO_NOKEY] = "MPI_ERR_INFO_NOKEY: no such info key",
     [MPI_ERR_INFO_VALUE] = "MPI_ERR_INFO_VALUE: invalid info value",
     [MPI_ERR_INFO] = "MPI_ERR_INFO: invalid info object",
+    [MPI_ERR_IO] = "MPI_ERR_IO: error of input or output",
     [MPI_ERR_KEYVAL] = "MPI_ERR_KEYVAL: invalid attribute key",
+    [MPI_ERR_LOCKTYPE] = "MPI_ERR_LOCKTYPE: invalid type of lock",
     [MPI_ERR_NAME] = "MPI_ERR_NAME: invalid name",
     [MPI_ERR_NO_MEM] = "MPI_ERR_NO_MEM: out of memory",
+    [MPI_ERR_NOT_SAME] = "MPI_ERR_NOT_SAME: arguments differ between processes",
+    [MPI_ERR_NO_SPACE] = "MPI_ERR_NO_SPACE: not enough space",
+    [MPI_ERR_NO_SUCH_FILE] = "MPI_ERR_NO_SUCH_FILE: no such file",
+    [MPI_ERR_PORT] = "MPI_ERR_PORT: invalid port",
+    [MPI_ERR_QUOTA] = "MPI_ERR_QUOTA: quota exceeded",
+    [MPI_ERR_READ_ONLY] = "MPI_ERR_READ_ONLY: file or file system is read-only",
+    [MPI_ERR_RMA_ATTACH] = "MPI_ERR_RMA_ATTACH: memory can't be attached",
+    [MPI_ERR_RMA_CONFLICT] = "MPI_ERR_RMA_CONFLICT: conflicting accesses to a window",
+    [MPI_ERR_RMA_RANGE] = "MPI_ERR_RMA_RANGE: memory is not part of the window",
+    [MPI_ERR_RMA_SHARED] = "MPI_ERR_RMA_SHARED: memory can't be shared",
+    [MPI_ERR_RMA_SYNC] = "MPI_ERR_RMA_SYNC: wrong synchronization of a window",
+    [MPI_ERR_SERVICE] = "MPI_ERR_SERVICE: service can't be unpublished",
+    [MPI_ERR_SIZE] = "MPI_ERR_SIZE: invalid size",
+    [MPI_ERR_SPAWN] = "MPI_ERR_SPAWN: processes can't be started",
+    [MPI_ERR_UNSUPPORTED_DATAREP] = "MPI_ERR_UNSUPPORTED_DATAREP: unsupported data representation",
     [MPI_ERR_UNSUPPORTED_OPERATION] = "MPI_ERR_UNSUPPORTED_OPERATION: unsupported operation",
     [MPI_ERR_WIN] = "MPI_ERR_WIN: invalid window",
+    [MPI_ERR_RMA_FLAVOR] = "MPI_ERR_RMA_FLAVOR: wrong flavor of window",
+    [MPI_ERR_PROC_ABORTED] = "MPI_ERR_PROC_ABORTED: a process has aborted",
     [MPI_ERR_VALUE_TOO_LARGE] = "MPI_ERR_VALUE_TOO_LARGE: value too large",
     [MPI_ERR_SESSION] = "MPI_ERR_SESSION: invalid session",
     [MPI_ERR_ERRHANDLER] = "MPI_ERR_ERRHANDLER: invalid error handler",
@@ -49,7 +78,10 @@ static struct {
 } added[ADDED_MAX];
 static int added_count;
 
-static int is_added(int code) { return code >= ADDED_FIRST && code < ADDED_FIRST + added_count; }
+static int is_added(int code)
+{
+    return code >= ADDED_FIRST && code < ADDED_FIRST + added_count && added[code - ADDED_FIRST].class != 0;
+}
 static int is_standard(int code) { return code >= 0 && code <= MPI_ERR_ABI; }
 
 const char *chq_error_text(int code)
@@ -57,7 +89,7 @@ const char *chq_error_text(int code)
     if (is_added(code))
         return added[code - ADDED_FIRST].text ? added[code - ADDED_FIRST].text : "";
     if (is_standard(code))
-        return (size_t)code < sizeof texts / sizeof *texts && texts[code] ? texts[code] : "error of a part of MPI that is not here";
+        return texts[code];
     return "unknown error code";
 }
 
@@ -97,6 +129,47 @@ int PMPI_Add_error_string(int errorcode, const char *string)
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Add_error_string);
+
+/* A place in the middle stays empty: codes that are still in use must keep their numbers. */
+static void remove_code(int code)
+{
+    free(added[code - ADDED_FIRST].text);
+    added[code - ADDED_FIRST].text = NULL;
+    added[code - ADDED_FIRST].class = 0;
+    while (added_count > 0 && added[added_count - 1].class == 0)
+        added_count--;
+}
+
+int PMPI_Remove_error_class(int errorclass)
+{
+    if (!is_added(errorclass) || added[errorclass - ADDED_FIRST].class != errorclass)
+        return chq_fail(NULL, "MPI_Remove_error_class", MPI_ERR_ARG, "not a class that the program added");
+    for (int i = 0; i < added_count; i++)
+        if (added[i].class == errorclass && ADDED_FIRST + i != errorclass)
+            return chq_fail(NULL, "MPI_Remove_error_class", MPI_ERR_ARG, "there are still codes of the class");
+    remove_code(errorclass);
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Remove_error_class);
+
+int PMPI_Remove_error_code(int errorcode)
+{
+    if (!is_added(errorcode) || added[errorcode - ADDED_FIRST].class == errorcode)
+        return chq_fail(NULL, "MPI_Remove_error_code", MPI_ERR_ARG, "not a code that the program added");
+    remove_code(errorcode);
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Remove_error_code);
+
+int PMPI_Remove_error_string(int errorcode)
+{
+    if (!is_added(errorcode) || !added[errorcode - ADDED_FIRST].text)
+        return chq_fail(NULL, "MPI_Remove_error_string", MPI_ERR_ARG, "not a code with a text that the program added");
+    free(added[errorcode - ADDED_FIRST].text);
+    added[errorcode - ADDED_FIRST].text = NULL;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Remove_error_string);
 
 int PMPI_Error_class(int errorcode, int *errorclass)
 {

@@ -106,6 +106,14 @@ int PMPI_Info_create(MPI_Info *info)
 }
 MPI_ALIAS(Info_create);
 
+/* The program is alone in knowing its arguments: nothing to say about its start. */
+int PMPI_Info_create_env(int argc, char *argv[], MPI_Info *info)
+{
+    (void)argc, (void)argv;
+    return PMPI_Info_create(info);
+}
+MPI_ALIAS(Info_create_env);
+
 int PMPI_Info_dup(MPI_Info info, MPI_Info *newinfo)
 {
     struct info *copy;

@@ -1,23 +1,23 @@
-/* Packing and unpacking. One walk serves both: it visits the runs of a type's data in the order of
- * its type map and moves them between the program's buffer and a cursor. Dense parts at any depth
- * are one run, and a vector of dense blocks is one loop. */
+/* Packing and unpacking. One walk serves both: it moves what it can by loops (move.h), by the plan of
+ * a committed type (plan.h), and goes into a type only where it has none, or where the data end inside
+ * an element. */
 #include "mpi/comm.h"
 #include "mpi/error.h"
+#include "mpi/plan.h"
 #include "mpi/platform.h"
 #include "mpi/process.h"
-#include "mpi/type.h"
 
 struct cursor {
     char *packed;
-    size_t left;  /* Bytes that may still be moved. */
-    bool to_user; /* Unpacking. */
+    size_t left; /* Bytes that may still be moved. */
+    enum direction direction;
 };
 
-static inline void move_run(struct cursor *cursor, char *user, size_t bytes)
+static void move_run(struct cursor *cursor, char *user, size_t bytes)
 {
-    if (unlikely(bytes > cursor->left))
+    if (bytes > cursor->left)
         bytes = cursor->left;
-    if (cursor->to_user)
+    if (cursor->direction == UNPACK)
         chq_copy(user, cursor->packed, bytes);
     else
         chq_copy(cursor->packed, user, bytes);
@@ -25,67 +25,35 @@ static inline void move_run(struct cursor *cursor, char *user, size_t bytes)
     cursor->left -= bytes;
 }
 
-/* Runs of whole words: the loops that columns of matrices and lists of points spend their time in. */
-#define MOVE_WORDS(word)                                                                           \
-    do {                                                                                           \
-        word *packed = (word *)(void *)cursor->packed;                                             \
-        if (cursor->to_user)                                                                       \
-            for (size_t i = 0; i < runs; i++, user += stride)                                      \
-                *(word *)(void *)user = packed[i];                                                 \
-        else                                                                                       \
-            for (size_t i = 0; i < runs; i++, user += stride)                                      \
-                packed[i] = *(word *)(void *)user;                                                 \
-        cursor->packed += runs * sizeof(word);                                                     \
-        cursor->left -= runs * sizeof(word);                                                       \
-    } while (0)
-
-typedef uint64_t __attribute__((may_alias)) word64;
-typedef uint32_t __attribute__((may_alias)) word32;
-
-static void move_strided(struct cursor *cursor, char *user, size_t runs, size_t bytes, MPI_Aint stride)
+/* Whole elements of a type that is one run, or has a plan. */
+static void move_elements(struct cursor *cursor, char *user, size_t count, const struct datatype *type)
 {
-    if (runs * bytes <= cursor->left) {
-        uintptr_t low_bits = (uintptr_t)user | (uintptr_t)cursor->packed | (uintptr_t)stride;
-        if (bytes == 8 && (low_bits & 7) == 0) {
-            MOVE_WORDS(word64);
-            return;
-        }
-        if (bytes == 4 && (low_bits & 3) == 0) {
-            MOVE_WORDS(word32);
-            return;
-        }
+    if (type->state & TYPE_RUN) {
+        struct grid grid = {type->size, count, 1, type->extent, 0};
+        chq_move_grid(cursor->direction, cursor->packed, user + type->true_lb, &grid);
+    } else {
+        chq_plan_move(type->shape->plan, cursor->direction, cursor->packed, user, count, type);
     }
-    for (size_t i = 0; i < runs && cursor->left > 0; i++, user += stride)
-        move_run(cursor, user, bytes);
+    cursor->packed += count * type->size;
+    cursor->left -= count * type->size;
 }
 
 static void walk(struct cursor *cursor, char *user, size_t count, const struct datatype *type);
 
 /* One element of a type that is no run. */
-static void walk_blocks(struct cursor *cursor, char *user, const struct type_shape *shape)
+static void walk_element(struct cursor *cursor, char *user, const struct datatype *type)
 {
-    const struct datatype *type = type_of(shape->types[0]);
-    if (!shape->displacements) {
-        if (type_is_dense(type)) {
-            move_strided(cursor, user, shape->blocks, shape->length * type->size, shape->stride);
-            return;
-        }
-        for (size_t i = 0; i < shape->blocks && cursor->left > 0; i++)
-            walk(cursor, user + (MPI_Aint)i * shape->stride, shape->length, type);
+    const struct type_shape *shape = type->shape;
+    if (!shape) {
+        /* The only predefined types that are no run: MPI_SHORT_INT and its like, value then index. */
+        move_run(cursor, user, type->size - sizeof(int));
+        move_run(cursor, user + type->true_extent - (MPI_Aint)sizeof(int), sizeof(int));
         return;
     }
     for (size_t i = 0; i < shape->blocks && cursor->left > 0; i++) {
-        if (i > 0 && shape->type_count > 1)
-            type = type_of(shape->types[i]);
-        walk(cursor, user + shape->displacements[i], shape->lengths ? (size_t)shape->lengths[i] : shape->length, type);
+        MPI_Aint at = shape->displacements ? shape->displacements[i] : (MPI_Aint)i * shape->stride;
+        walk(cursor, user + at, shape_length(shape, i), shape_type(shape, i));
     }
-}
-
-/* The only predefined types that are no run: MPI_SHORT_INT and its like, value then index. */
-static void walk_pair(struct cursor *cursor, char *user, const struct datatype *type)
-{
-    move_run(cursor, user, type->size - sizeof(int));
-    move_run(cursor, user + type->true_extent - (MPI_Aint)sizeof(int), sizeof(int));
 }
 
 static void walk(struct cursor *cursor, char *user, size_t count, const struct datatype *type)
@@ -94,28 +62,33 @@ static void walk(struct cursor *cursor, char *user, size_t count, const struct d
         return;
     if (type_is_dense(type)) {
         move_run(cursor, user, count * type->size);
-    } else if (type->state & TYPE_RUN) {
-        move_strided(cursor, user + type->true_lb, count, type->size, type->extent);
-    } else {
-        for (size_t i = 0; i < count && cursor->left > 0; i++, user += type->extent) {
-            if (type->shape)
-                walk_blocks(cursor, user, type->shape);
-            else
-                walk_pair(cursor, user, type);
-        }
+        return;
+    }
+    if ((type->state & TYPE_RUN) || (type->shape && type->shape->plan)) {
+        size_t whole = count * type->size <= cursor->left ? count : cursor->left / type->size;
+        if (whole)
+            move_elements(cursor, user, whole, type);
+        user += (MPI_Aint)whole * type->extent;
+        count -= whole;
+    }
+    for (; count > 0 && cursor->left > 0; count--, user += type->extent) {
+        if (type->state & TYPE_RUN)
+            move_run(cursor, user + type->true_lb, type->size);
+        else
+            walk_element(cursor, user, type);
     }
 }
 
 size_t chq_pack(const void *user, size_t count, const struct datatype *type, void *packed, size_t limit)
 {
-    struct cursor cursor = {packed, limit, false};
+    struct cursor cursor = {packed, limit, PACK};
     walk(&cursor, (char *)(uintptr_t)user, count, type);
     return limit - cursor.left;
 }
 
 size_t chq_unpack(const void *packed, size_t limit, void *user, size_t count, const struct datatype *type)
 {
-    struct cursor cursor = {(char *)(uintptr_t)packed, limit, true};
+    struct cursor cursor = {(char *)(uintptr_t)packed, limit, UNPACK};
     walk(&cursor, user, count, type);
     return limit - cursor.left;
 }
@@ -140,6 +113,12 @@ void chq_copy_typed(const void *from, size_t from_count, const struct datatype *
     }
 }
 
+/* A pair's value may be there without its index. */
+static size_t value_bytes(const struct datatype *pair)
+{
+    return pair->size - (pair->class >= CLASS_PAIR_FLOAT_FLOAT ? pair->size / 2 : sizeof(int));
+}
+
 /* Counts basic elements of up to `count` elements while `*bytes` last. False: ends inside one. */
 static bool count_elements(const struct datatype *type, size_t count, size_t *bytes, int64_t *elements)
 {
@@ -154,8 +133,7 @@ static bool count_elements(const struct datatype *type, size_t count, size_t *by
         return true;
     const struct type_shape *shape = type->shape;
     if (!shape) {
-        /* A pair's value may be there without its index. */
-        if (type->elements == 2 && *bytes == type->size - (type->class >= CLASS_PAIR_FLOAT_FLOAT ? type->size / 2 : sizeof(int))) {
+        if (type->elements == 2 && *bytes == value_bytes(type)) {
             *bytes = 0;
             ++*elements;
             return true;
@@ -163,11 +141,11 @@ static bool count_elements(const struct datatype *type, size_t count, size_t *by
         return false;
     }
     for (size_t i = 0; i < shape->blocks && *bytes > 0; i++) {
-        const struct datatype *of = type_of(shape->types[shape->type_count == 1 ? 0 : i]);
-        if (!count_elements(of, shape->displacements && shape->lengths ? (size_t)shape->lengths[i] : shape->length, bytes, elements))
+        const struct datatype *of = shape_type(shape, i);
+        if (!count_elements(of, shape_length(shape, i), bytes, elements))
             return false;
     }
-    return true;
+    return *bytes == 0;
 }
 
 int64_t chq_elements(const struct datatype *type, size_t bytes)
@@ -176,6 +154,33 @@ int64_t chq_elements(const struct datatype *type, size_t bytes)
     if (type->size == 0)
         return bytes == 0 ? 0 : -1;
     return count_elements(type, SIZE_MAX / type->size, &bytes, &elements) ? elements : -1;
+}
+
+/* Bytes of the first `*left` basic elements of up to `count` elements; takes them off. */
+static size_t count_bytes(const struct datatype *type, size_t count, size_t *left)
+{
+    if (type->elements == 0 || count == 0)
+        return 0;
+    size_t whole = *left / type->elements;
+    if (whole > count)
+        whole = count;
+    *left -= whole * type->elements;
+    size_t bytes = whole * type->size;
+    if (whole == count || *left == 0)
+        return bytes;
+    const struct type_shape *shape = type->shape;
+    if (!shape) {
+        *left = 0;
+        return bytes + value_bytes(type);
+    }
+    for (size_t i = 0; i < shape->blocks && *left > 0; i++)
+        bytes += count_bytes(shape_type(shape, i), shape_length(shape, i), left);
+    return bytes;
+}
+
+size_t chq_element_bytes(const struct datatype *type, size_t elements)
+{
+    return count_bytes(type, SIZE_MAX, &elements);
 }
 
 int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position, MPI_Comm comm)
@@ -187,7 +192,7 @@ int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbu
         error = chq_type_check(type);
     if (!error && incount < 0)
         error = chq_reason(MPI_ERR_COUNT, "negative count");
-    if (!error && (*position < 0 || (size_t)incount * type->size > (size_t)(outsize - *position)))
+    if (!error && (*position < 0 || *position > outsize || (size_t)incount * type->size > (size_t)(outsize - *position)))
         error = chq_reason(MPI_ERR_TRUNCATE, "the buffer has no room for the data");
     if (error)
         return chq_fail(c, "MPI_Pack", error, NULL);
@@ -205,7 +210,7 @@ int PMPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int 
         error = chq_type_check(type);
     if (!error && outcount < 0)
         error = chq_reason(MPI_ERR_COUNT, "negative count");
-    if (!error && (*position < 0 || (size_t)outcount * type->size > (size_t)(insize - *position)))
+    if (!error && (*position < 0 || *position > insize || (size_t)outcount * type->size > (size_t)(insize - *position)))
         error = chq_reason(MPI_ERR_TRUNCATE, "the buffer has less data than that");
     if (error)
         return chq_fail(c, "MPI_Unpack", error, NULL);
@@ -225,7 +230,8 @@ int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int *size)
         error = chq_reason(MPI_ERR_COUNT, "negative count");
     if (error)
         return chq_fail(c, "MPI_Pack_size", error, NULL);
-    *size = incount * (int)type->size;
+    size_t bytes = (size_t)incount * type->size;
+    *size = bytes > INT32_MAX ? MPI_UNDEFINED : (int)bytes;
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Pack_size);

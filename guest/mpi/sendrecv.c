@@ -1,4 +1,4 @@
-/* MPI_Sendrecv and MPI_Sendrecv_replace (MPI 5.0, section 3.11). */
+/* MPI_Sendrecv, MPI_Sendrecv_replace and their nonblocking forms (MPI 5.0, section 3.11). */
 #include "mpi/error.h"
 #include "mpi/mark.h"
 #include "mpi/point.h"
@@ -67,3 +67,54 @@ int PMPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
     return error;
 }
 MPI_ALIAS(Sendrecv_replace);
+
+/* The data leave from a copy, as a buffered send's do, so that the receive alone is the request and
+ * the send ends when it can. */
+static int start_exchange(const char *call, const void *send_buffer, int send_count, struct datatype *send_type,
+                          int destination, int send_tag, void *buffer, int count, struct datatype *type,
+                          int source, int tag, struct communicator *comm, MPI_Request *result)
+{
+    int error = chq_send_check(send_buffer, send_count, send_type, destination, send_tag, comm);
+    if (!error)
+        error = chq_receive_check(buffer, count, type, source, tag, comm);
+    if (error)
+        return chq_fail(comm, call, error, NULL);
+    struct request *receive = request_new(REQUEST_RECEIVE), *send = request_new(REQUEST_SEND);
+    size_t bytes = (size_t)send_count * send_type->size;
+    send->packed = chq_malloc(bytes);
+    send->ends = true;
+    chq_pack(send_buffer, (size_t)send_count, send_type, send->packed, bytes);
+    receive->counted = true;
+    comm_retain(comm);
+    chq_receive_start(receive, buffer, (size_t)count, type, source, tag, comm, CONTEXT_POINT);
+    chq_send_start(send, MODE_STANDARD, send->packed, bytes, type_of(MPI_PACKED), destination, send_tag, comm,
+                   CONTEXT_POINT);
+    MPI_Request handle = (MPI_Request)send;
+    PMPI_Request_free(&handle);
+    *result = (MPI_Request)receive;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                   void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                   MPI_Comm comm, MPI_Request *request)
+{
+    MARK_CALL(CALL_ISENDRECV);
+    int error = start_exchange("MPI_Isendrecv", sendbuf, sendcount, type_of(sendtype), dest, sendtag, recvbuf,
+                               recvcount, type_of(recvtype), source, recvtag, comm_of(comm), request);
+    MARK_RETURN(CALL_ISENDRECV);
+    return error;
+}
+MPI_ALIAS(Isendrecv);
+
+int PMPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source,
+                           int recvtag, MPI_Comm comm, MPI_Request *request)
+{
+    MARK_CALL(CALL_ISENDRECV_REPLACE);
+    struct datatype *type = type_of(datatype);
+    int error = start_exchange("MPI_Isendrecv_replace", buf, count, type, dest, sendtag, buf, count, type, source,
+                               recvtag, comm_of(comm), request);
+    MARK_RETURN(CALL_ISENDRECV_REPLACE);
+    return error;
+}
+MPI_ALIAS(Isendrecv_replace);

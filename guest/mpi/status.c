@@ -71,6 +71,24 @@ int PMPI_Get_elements(const MPI_Status *status, MPI_Datatype datatype, int *coun
 }
 MPI_ALIAS(Get_elements);
 
+#define STATUS_FIELD(name, field)                                                                  \
+    int PMPI_Status_get_##name(const MPI_Status *status, int *name)                                \
+    {                                                                                              \
+        *name = status->field;                                                                     \
+        return MPI_SUCCESS;                                                                        \
+    }                                                                                              \
+    MPI_ALIAS(Status_get_##name);                                                                  \
+    int PMPI_Status_set_##name(MPI_Status *status, int name)                                       \
+    {                                                                                              \
+        status->field = name;                                                                      \
+        return MPI_SUCCESS;                                                                        \
+    }                                                                                              \
+    MPI_ALIAS(Status_set_##name)
+
+STATUS_FIELD(source, MPI_SOURCE);
+STATUS_FIELD(tag, MPI_TAG);
+STATUS_FIELD(error, MPI_ERROR);
+
 int PMPI_Test_cancelled(const MPI_Status *status, int *flag)
 {
     *flag = status->MPI_internal[2] != 0;
@@ -92,8 +110,8 @@ int PMPI_Status_set_elements_x(MPI_Status *status, MPI_Datatype datatype, MPI_Co
         return chq_fail(NULL, "MPI_Status_set_elements_x", MPI_ERR_TYPE, "not a datatype");
     if (count < 0)
         return chq_fail(NULL, "MPI_Status_set_elements_x", MPI_ERR_COUNT, "negative count");
-    size_t basic = type->elements ? type->size / type->elements : 0;
-    chq_status_set(status, status->MPI_SOURCE, status->MPI_TAG, (size_t)count * basic, status->MPI_internal[2]);
+    size_t bytes = chq_element_bytes(type, (size_t)count);
+    chq_status_set(status, status->MPI_SOURCE, status->MPI_TAG, bytes, status->MPI_internal[2]);
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Status_set_elements_x);

@@ -5,6 +5,8 @@
 
 #include "mpi/attribute.h"
 #include "mpi/error.h"
+#include "mpi/memory.h"
+#include "mpi/plan.h"
 #include "mpi/platform.h"
 
 /* Fortran: default INTEGER, REAL and LOGICAL are 4 bytes, DOUBLE PRECISION 8, as in gfortran. */
@@ -73,13 +75,13 @@ struct datatype chq_types[TYPE_HANDLES] = {
     DENSE(HANDLE(208), 2, CLASS_INT16, "MPI_SHORT"),
     DENSE(HANDLE(209), 4, CLASS_INT32, "MPI_INT"),
     DENSE(HANDLE(20a), 8, CLASS_INT64, "MPI_LONG"),
-    DENSE(HANDLE(20b), 8, CLASS_INT64, "MPI_LONG_LONG"),
+    DENSE(HANDLE(20b), 8, CLASS_INT64, "MPI_LONG_LONG_INT"),
     DENSE(HANDLE(20c), 2, CLASS_UINT16, "MPI_UNSIGNED_SHORT"),
     DENSE(HANDLE(20d), 4, CLASS_UINT32, "MPI_UNSIGNED"),
     DENSE(HANDLE(20e), 8, CLASS_UINT64, "MPI_UNSIGNED_LONG"),
     DENSE(HANDLE(20f), 8, CLASS_UINT64, "MPI_UNSIGNED_LONG_LONG"),
     DENSE(HANDLE(210), 4, CLASS_FLOAT, "MPI_FLOAT"),
-    COMPLEX(HANDLE(212), 8, CLASS_COMPLEX_FLOAT, "MPI_C_FLOAT_COMPLEX"),
+    COMPLEX(HANDLE(212), 8, CLASS_COMPLEX_FLOAT, "MPI_C_COMPLEX"),
     COMPLEX(HANDLE(213), 8, CLASS_COMPLEX_FLOAT, "MPI_CXX_FLOAT_COMPLEX"),
     DENSE(HANDLE(214), 8, CLASS_DOUBLE, "MPI_DOUBLE"),
     COMPLEX(HANDLE(216), 16, CLASS_COMPLEX_DOUBLE, "MPI_C_DOUBLE_COMPLEX"),
@@ -153,6 +155,8 @@ int chq_type_check(const struct datatype *type)
     return MPI_SUCCESS;
 }
 
+struct pool chq_type_pool = {NULL, sizeof(struct datatype), 8};
+
 void chq_type_release(struct datatype *type)
 {
     struct type_shape *shape = type->shape;
@@ -162,7 +166,10 @@ void chq_type_release(struct datatype *type)
     type->state = 0;
     for (int i = 0; i < shape->type_count; i++)
         chq_type_release(type_of(shape->types[i]));
+    if (shape->built)
+        chq_type_release(type_of(shape->built));
+    chq_plan_free(shape->plan);
     free(shape); /* The arrays are in the same block. */
     free(type->name);
-    free(type);
+    pool_give(&chq_type_pool, type);
 }

@@ -57,6 +57,8 @@ enum type_class {
 
 struct attribute;
 struct datatype;
+struct plan;
+struct pool;
 
 /* How a derived type was made, and the blocks that pack.c walks. */
 struct type_shape {
@@ -66,6 +68,7 @@ struct type_shape {
     int *integers;
     MPI_Aint *addresses;
     MPI_Datatype *types;
+    MPI_Datatype built; /* What is walked in place of types[0], which it was built from; null: types[0]. */
     /* The walk. `displacements` null: `blocks` blocks of `length` elements of types[0], `stride`
      * bytes apart. Otherwise block i is lengths[i] (null: `length`) elements of types[i] (or of
      * types[0], when there is only one) at displacements[i]. */
@@ -74,12 +77,13 @@ struct type_shape {
     MPI_Aint stride;
     const MPI_Aint *displacements;
     const int *lengths;
+    struct plan *plan; /* How to pack it, once committed (plan.h); null: one run, or no plan. */
 };
 
 struct datatype {
+    size_t size;    /* Bytes of data of one element. First: the pool's link may overwrite it. */
     uint32_t state; /* TYPE_VALID with TYPE_* flags; 0: not a datatype. */
     int32_t references;
-    size_t size; /* Bytes of data of one element. */
     MPI_Aint lb, extent;
     MPI_Aint true_lb, true_extent;
     size_t elements; /* Basic elements in one element. */
@@ -119,7 +123,19 @@ static inline bool type_is_valid(const struct datatype *type)
     return (type->state & ~(uint32_t)TYPE_FLAGS) == TYPE_VALID;
 }
 static inline bool type_is_predefined(const struct datatype *type) { return !type->shape; }
+
+/* What block `block` of the walk consists of. */
+static inline struct datatype *shape_type(const struct type_shape *shape, size_t block)
+{
+    return type_of(shape->built ? shape->built : shape->types[shape->type_count == 1 ? 0 : block]);
+}
 static inline bool type_is_dense(const struct datatype *type) { return type->state & TYPE_DENSE; }
+
+/* And how many of them. */
+static inline size_t shape_length(const struct type_shape *shape, size_t block)
+{
+    return shape->lengths ? (size_t)shape->lengths[block] : shape->length;
+}
 
 static inline void type_retain(struct datatype *type)
 {
@@ -127,6 +143,16 @@ static inline void type_retain(struct datatype *type)
         type->references++;
 }
 void chq_type_release(struct datatype *type);
+/* Derived types stay memory that can be read, so that a handle of a freed one is known as such. */
+extern struct pool chq_type_pool;
+
+/* type_new.c. A shape with room for the constructor's arguments, and for `displacements` in bytes. */
+struct type_shape *chq_shape_new(int combiner, int integers, int addresses, int types, size_t displacements);
+/* The new type; its contents are retained. */
+MPI_Datatype chq_type_build(struct type_shape *shape);
+/* `built`, whose reference it takes, as a type that says it came from `oldtype` by these arguments. */
+MPI_Datatype chq_type_wrap(int combiner, int count, const int *const integers[], const int lengths[],
+                           MPI_Datatype oldtype, MPI_Datatype built);
 
 /* Valid and committed, else MPI_ERR_TYPE with its reason. */
 int chq_type_check(const struct datatype *type);
@@ -142,6 +168,9 @@ void chq_copy_typed(const void *from, size_t from_count, const struct datatype *
 
 /* Basic elements in the first `bytes` bytes of packed data; -1: not a whole number of them. */
 int64_t chq_elements(const struct datatype *type, size_t bytes);
+
+/* And the other way round: bytes of so many basic elements. */
+size_t chq_element_bytes(const struct datatype *type, size_t elements);
 
 /* Bytes from the first to past the last that `count` elements touch. */
 static inline size_t type_span(const struct datatype *type, size_t count)

@@ -1,13 +1,13 @@
 /* Datatype constructors (MPI 5.0, section 5.1.2). Each describes its blocks in a type_shape; the
- * bounds and the other properties follow from those alone (type_build). */
+ * bounds and the other properties follow from those alone (chq_type_build). */
 #include "mpi/attribute.h"
 #include "mpi/error.h"
 #include "mpi/memory.h"
+#include "mpi/plan.h"
 #include "mpi/platform.h"
 #include "mpi/type.h"
 
-/* A shape with room for the constructor's arguments, and for `displacements` in bytes. */
-static struct type_shape *shape_new(int combiner, int integers, int addresses, int types, size_t displacements)
+struct type_shape *chq_shape_new(int combiner, int integers, int addresses, int types, size_t displacements)
 {
     struct type_shape *shape = chq_malloc(sizeof *shape + (size_t)addresses * sizeof(MPI_Aint) +
                                           displacements * sizeof(MPI_Aint) +
@@ -75,27 +75,21 @@ static void bounds_add(struct bounds *b, const struct datatype *type, size_t len
     b->any_data = true;
 }
 
-static struct datatype *block_type(const struct type_shape *shape, size_t block)
+MPI_Datatype chq_type_build(struct type_shape *shape)
 {
-    return type_of(shape->types[shape->type_count == 1 ? 0 : block]);
-}
-
-/* The new type; its contents are retained. */
-static MPI_Datatype type_build(struct type_shape *shape)
-{
-    struct datatype *type = chq_malloc(sizeof *type);
+    struct datatype *type = pool_take(&chq_type_pool);
     struct bounds b = {.alignment = 1};
     memset(type, 0, sizeof *type);
     if (shape->displacements) {
         for (size_t i = 0; i < shape->blocks; i++) {
-            struct datatype *of = block_type(shape, i);
-            size_t length = shape->lengths ? (size_t)shape->lengths[i] : shape->length;
+            struct datatype *of = shape_type(shape, i);
+            size_t length = shape_length(shape, i);
             bounds_add(&b, of, length, shape->displacements[i]);
             type->size += length * of->size;
             type->elements += length * of->elements;
         }
     } else if (shape->blocks > 0) {
-        struct datatype *of = block_type(shape, 0);
+        struct datatype *of = shape_type(shape, 0);
         size_t total = shape->blocks * shape->length;
         bool close = shape->blocks == 1 || shape->stride == (MPI_Aint)shape->length * of->extent;
         bounds_add(&b, of, shape->length, 0);
@@ -146,17 +140,34 @@ static int check_lengths(const char *call, int count, const int lengths[])
     return MPI_SUCCESS;
 }
 
+MPI_Datatype chq_type_wrap(int combiner, int count, const int *const integers[], const int lengths[],
+                           MPI_Datatype oldtype, MPI_Datatype built)
+{
+    int total = 0, at = 0;
+    for (int i = 0; i < count; i++)
+        total += lengths[i];
+    struct type_shape *shape = chq_shape_new(combiner, total, 0, 1, 0);
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < lengths[i]; j++)
+            shape->integers[at++] = integers[i][j];
+    shape->types[0] = oldtype;
+    shape->built = built;
+    shape->blocks = 1;
+    shape->length = 1;
+    return chq_type_build(shape);
+}
+
 int PMPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
     int error = check("MPI_Type_contiguous", count, oldtype);
     if (error)
         return error;
-    struct type_shape *shape = shape_new(MPI_COMBINER_CONTIGUOUS, 1, 0, 1, 0);
+    struct type_shape *shape = chq_shape_new(MPI_COMBINER_CONTIGUOUS, 1, 0, 1, 0);
     shape->integers[0] = count;
     shape->types[0] = oldtype;
     shape->blocks = 1;
     shape->length = (size_t)count;
-    *newtype = type_build(shape);
+    *newtype = chq_type_build(shape);
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Type_contiguous);
@@ -166,7 +177,7 @@ int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtyp
     int error = check("MPI_Type_vector", count < blocklength ? count : blocklength, oldtype);
     if (error)
         return error;
-    struct type_shape *shape = shape_new(MPI_COMBINER_VECTOR, 3, 0, 1, 0);
+    struct type_shape *shape = chq_shape_new(MPI_COMBINER_VECTOR, 3, 0, 1, 0);
     shape->integers[0] = count;
     shape->integers[1] = blocklength;
     shape->integers[2] = stride;
@@ -174,7 +185,7 @@ int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtyp
     shape->blocks = (size_t)count;
     shape->length = (size_t)blocklength;
     shape->stride = stride * type_of(oldtype)->extent;
-    *newtype = type_build(shape);
+    *newtype = chq_type_build(shape);
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Type_vector);
@@ -184,7 +195,7 @@ int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Da
     int error = check("MPI_Type_create_hvector", count < blocklength ? count : blocklength, oldtype);
     if (error)
         return error;
-    struct type_shape *shape = shape_new(MPI_COMBINER_HVECTOR, 2, 1, 1, 0);
+    struct type_shape *shape = chq_shape_new(MPI_COMBINER_HVECTOR, 2, 1, 1, 0);
     shape->integers[0] = count;
     shape->integers[1] = blocklength;
     shape->addresses[0] = stride;
@@ -192,7 +203,7 @@ int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Da
     shape->blocks = (size_t)count;
     shape->length = (size_t)blocklength;
     shape->stride = stride;
-    *newtype = type_build(shape);
+    *newtype = chq_type_build(shape);
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Type_create_hvector);
@@ -204,7 +215,7 @@ int PMPI_Type_indexed(int count, const int blocklengths[], const int displacemen
         error = check_lengths("MPI_Type_indexed", count, blocklengths);
     if (error)
         return error;
-    struct type_shape *shape = shape_new(MPI_COMBINER_INDEXED, 1 + 2 * count, 0, 1, (size_t)count);
+    struct type_shape *shape = chq_shape_new(MPI_COMBINER_INDEXED, 1 + 2 * count, 0, 1, (size_t)count);
     MPI_Aint *bytes = shape->addresses;
     shape->integers[0] = count;
     for (int i = 0; i < count; i++) {
@@ -215,7 +226,7 @@ int PMPI_Type_indexed(int count, const int blocklengths[], const int displacemen
     shape->types[0] = oldtype;
     shape->blocks = (size_t)count;
     shape->lengths = shape->integers + 1;
-    *newtype = type_build(shape);
+    *newtype = chq_type_build(shape);
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Type_indexed);
@@ -228,7 +239,7 @@ static int hindexed(const char *call, int combiner, int count, const int blockle
         error = check_lengths(call, count, blocklengths);
     if (error)
         return error;
-    struct type_shape *shape = shape_new(combiner, 1 + count, count, 1, 0);
+    struct type_shape *shape = chq_shape_new(combiner, 1 + count, count, 1, 0);
     shape->integers[0] = count;
     for (int i = 0; i < count; i++) {
         shape->integers[1 + i] = blocklengths[i];
@@ -238,7 +249,7 @@ static int hindexed(const char *call, int combiner, int count, const int blockle
     shape->blocks = (size_t)count;
     shape->lengths = shape->integers + 1;
     shape->displacements = shape->addresses;
-    *newtype = type_build(shape);
+    *newtype = chq_type_build(shape);
     return MPI_SUCCESS;
 }
 
@@ -253,7 +264,7 @@ int PMPI_Type_create_indexed_block(int count, int blocklength, const int displac
     int error = check("MPI_Type_create_indexed_block", count < blocklength ? count : blocklength, oldtype);
     if (error)
         return error;
-    struct type_shape *shape = shape_new(MPI_COMBINER_INDEXED_BLOCK, 2 + count, 0, 1, (size_t)count);
+    struct type_shape *shape = chq_shape_new(MPI_COMBINER_INDEXED_BLOCK, 2 + count, 0, 1, (size_t)count);
     MPI_Aint *bytes = shape->addresses;
     shape->integers[0] = count;
     shape->integers[1] = blocklength;
@@ -264,7 +275,7 @@ int PMPI_Type_create_indexed_block(int count, int blocklength, const int displac
     shape->types[0] = oldtype;
     shape->blocks = (size_t)count;
     shape->length = (size_t)blocklength;
-    *newtype = type_build(shape);
+    *newtype = chq_type_build(shape);
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Type_create_indexed_block);
@@ -274,7 +285,7 @@ int PMPI_Type_create_hindexed_block(int count, int blocklength, const MPI_Aint d
     int error = check("MPI_Type_create_hindexed_block", count < blocklength ? count : blocklength, oldtype);
     if (error)
         return error;
-    struct type_shape *shape = shape_new(MPI_COMBINER_HINDEXED_BLOCK, 2, count, 1, 0);
+    struct type_shape *shape = chq_shape_new(MPI_COMBINER_HINDEXED_BLOCK, 2, count, 1, 0);
     shape->integers[0] = count;
     shape->integers[1] = blocklength;
     for (int i = 0; i < count; i++)
@@ -283,7 +294,7 @@ int PMPI_Type_create_hindexed_block(int count, int blocklength, const MPI_Aint d
     shape->blocks = (size_t)count;
     shape->length = (size_t)blocklength;
     shape->displacements = shape->addresses;
-    *newtype = type_build(shape);
+    *newtype = chq_type_build(shape);
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Type_create_hindexed_block);
@@ -298,7 +309,7 @@ static int make_struct(const char *call, int count, const int blocklengths[], co
         error = check(call, 0, types[i]);
     if (error)
         return error;
-    struct type_shape *shape = shape_new(MPI_COMBINER_STRUCT, 1 + count, count, count, 0);
+    struct type_shape *shape = chq_shape_new(MPI_COMBINER_STRUCT, 1 + count, count, count, 0);
     shape->integers[0] = count;
     for (int i = 0; i < count; i++) {
         shape->integers[1 + i] = blocklengths[i];
@@ -308,7 +319,7 @@ static int make_struct(const char *call, int count, const int blocklengths[], co
     shape->blocks = (size_t)count;
     shape->lengths = shape->integers + 1;
     shape->displacements = shape->addresses;
-    *newtype = type_build(shape);
+    *newtype = chq_type_build(shape);
     return MPI_SUCCESS;
 }
 
@@ -323,13 +334,13 @@ int PMPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent,
     int error = check("MPI_Type_create_resized", 0, oldtype);
     if (error)
         return error;
-    struct type_shape *shape = shape_new(MPI_COMBINER_RESIZED, 0, 2, 1, 0);
+    struct type_shape *shape = chq_shape_new(MPI_COMBINER_RESIZED, 0, 2, 1, 0);
     shape->addresses[0] = lb;
     shape->addresses[1] = extent;
     shape->types[0] = oldtype;
     shape->blocks = 1;
     shape->length = 1;
-    *newtype = type_build(shape);
+    *newtype = chq_type_build(shape);
     struct datatype *type = (struct datatype *)*newtype;
     type->lb = lb;
     type->extent = extent;
@@ -347,16 +358,18 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
     if (error)
         return error;
     struct datatype *old = type_of(oldtype);
-    struct type_shape *shape = shape_new(MPI_COMBINER_DUP, 0, 0, 1, 0);
+    struct type_shape *shape = chq_shape_new(MPI_COMBINER_DUP, 0, 0, 1, 0);
     shape->types[0] = oldtype;
     shape->blocks = 1;
     shape->length = 1;
-    *newtype = type_build(shape);
+    *newtype = chq_type_build(shape);
     struct datatype *type = (struct datatype *)*newtype;
     type->state = old->state;
     type->class = old->class; /* Operators take it as the original. */
     type->extent = old->extent;
     type->lb = old->lb;
+    if (type->state & TYPE_COMMITTED)
+        chq_plan_make(type);
     error = chq_attributes_copy(old->attributes, oldtype, &type->attributes);
     if (error) {
         chq_type_release(type);

@@ -4,6 +4,7 @@
 #include "mpi/attribute.h"
 #include "mpi/error.h"
 #include "mpi/memory.h"
+#include "mpi/plan.h"
 #include "mpi/platform.h"
 #include "mpi/text.h"
 #include "mpi/type.h"
@@ -20,8 +21,10 @@ int PMPI_Type_commit(MPI_Datatype *datatype)
 {
     int error;
     struct datatype *type = checked("MPI_Type_commit", *datatype, &error);
-    if (!error)
+    if (!error && !(type->state & TYPE_COMMITTED)) {
+        chq_plan_make(type);
         type->state |= TYPE_COMMITTED;
+    }
     return error;
 }
 MPI_ALIAS(Type_commit);
@@ -32,7 +35,7 @@ int PMPI_Type_free(MPI_Datatype *datatype)
     struct datatype *type = checked("MPI_Type_free", *datatype, &error);
     if (error)
         return error;
-    if (type_is_predefined(type))
+    if (type_is_predefined(type) || type->predefined_name)
         return chq_fail(NULL, "MPI_Type_free", MPI_ERR_TYPE, "a predefined datatype can't be freed");
     /* While it is the last reference, an attribute's function may still forbid it. */
     if (type->references == 1)

@@ -30,6 +30,8 @@ static int wait_all(const char *call, int count, MPI_Request requests[], MPI_Sta
 {
     int first_error = MPI_SUCCESS;
     struct communicator *comm = NULL;
+    if (unlikely(count <= 0))
+        return count == 0 ? MPI_SUCCESS : chq_fail(NULL, call, MPI_ERR_COUNT, "negative count");
     for (int i = 0; i < count; i++) {
         MPI_Status *status = statuses ? &statuses[i] : NULL;
         /* A send that is over already, the usual company of receives: nothing to look at. */
@@ -81,6 +83,8 @@ static int find_complete(int count, MPI_Request requests[], bool *active, int *e
 {
     bool any = false;
     int found = MPI_UNDEFINED;
+    if (unlikely(count < 0))
+        *error = chq_reason(MPI_ERR_COUNT, "negative count");
     for (int i = 0; i < count && found == MPI_UNDEFINED; i++) {
         struct request *r = chq_request_of(requests[i], error);
         if (!is_active(r))
@@ -244,6 +248,8 @@ MPI_ALIAS(Test);
 
 static bool all_complete(int count, MPI_Request requests[], int *error)
 {
+    if (unlikely(count < 0))
+        *error = chq_reason(MPI_ERR_COUNT, "negative count");
     for (int i = 0; i < count; i++) {
         struct request *r = chq_request_of(requests[i], error);
         if (r && !r->complete)
@@ -269,28 +275,3 @@ int PMPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status *statu
     return error;
 }
 MPI_ALIAS(Testall);
-
-int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
-{
-    MARK_CALL(CALL_REQUEST_GET_STATUS);
-    int error = MPI_SUCCESS;
-    struct request *r = chq_request_of(request, &error);
-    if (error) {
-        error = chq_fail(NULL, "MPI_Request_get_status", error, NULL);
-    } else if (!is_active(r)) {
-        *flag = 1;
-        if (status)
-            chq_status_empty(status);
-    } else {
-        if (!r->complete)
-            chq_progress();
-        *flag = r->complete;
-        if (*flag && status)
-            chq_status_of(r, status);
-        if (*flag && r->kind == REQUEST_GENERALIZED)
-            error = chq_fail(r->comm, "MPI_Request_get_status", chq_grequest_query(r, status), NULL);
-    }
-    MARK_RETURN(CALL_REQUEST_GET_STATUS);
-    return error;
-}
-MPI_ALIAS(Request_get_status);

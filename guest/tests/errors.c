@@ -130,6 +130,7 @@ static void handlers(void)
     for (class = 0; class <= MPI_ERR_ABI; class++) {
         CHECK_EQUAL(MPI_Error_string(class, text, &length), MPI_SUCCESS);
         CHECK(length > 0 && length == (int)strlen(text));
+        CHECK(strncmp(text, "MPI_", 4) == 0 && strchr(text, ':') != NULL);
     }
     MPI_Add_error_class(&class);
     MPI_Add_error_code(class, &code);
@@ -137,6 +138,69 @@ static void handlers(void)
     CHECK_EQUAL(class_of(code), class);
     MPI_Error_string(code, text, &length);
     CHECK(strcmp(text, "ours") == 0);
+    CHECK_EQUAL(MPI_Remove_error_string(code), MPI_SUCCESS);
+    MPI_Error_string(code, text, &length);
+    CHECK_EQUAL(length, 0);
+    FAILS(MPI_Remove_error_string(code), MPI_ERR_ARG);
+    FAILS(MPI_Remove_error_class(class), MPI_ERR_ARG); /* Its code is still there. */
+    FAILS(MPI_Remove_error_class(code), MPI_ERR_ARG);
+    FAILS(MPI_Remove_error_code(class), MPI_ERR_ARG);
+    CHECK_EQUAL(MPI_Remove_error_code(code), MPI_SUCCESS);
+    CHECK_EQUAL(MPI_Remove_error_class(class), MPI_SUCCESS);
+    FAILS(MPI_Error_class(code, &length), MPI_ERR_ARG);
+    FAILS(MPI_Error_string(class, text, &length), MPI_ERR_ARG);
+    FAILS(MPI_Remove_error_class(MPI_ERR_TAG), MPI_ERR_ARG);
+}
+
+/* What a freed or null handle meets; what the functions that wait and test say of one. */
+static void handles(void)
+{
+    int value = 0, flag, index, count;
+    MPI_Request stale, requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Status statuses[2];
+    MPI_Datatype type, freed;
+    MPI_Irecv(&value, 1, MPI_INT, check_rank, 5, MPI_COMM_WORLD, &requests[0]);
+    stale = requests[0];
+    MPI_Send(&value, 1, MPI_INT, check_rank, 5, MPI_COMM_WORLD);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    requests[1] = stale;
+    FAILS(MPI_Wait(&requests[1], MPI_STATUS_IGNORE), MPI_ERR_REQUEST);
+    FAILS(MPI_Test(&requests[1], &flag, MPI_STATUS_IGNORE), MPI_ERR_REQUEST);
+    FAILS(MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE), MPI_ERR_REQUEST);
+    FAILS(MPI_Testsome(2, requests, &count, &index, statuses), MPI_ERR_REQUEST);
+    FAILS(MPI_Waitall(2, requests, statuses), MPI_ERR_IN_STATUS);
+    CHECK(statuses[0].MPI_ERROR == MPI_SUCCESS && class_of(statuses[1].MPI_ERROR) == MPI_ERR_REQUEST);
+    FAILS(MPI_Request_get_status(stale, &flag, MPI_STATUS_IGNORE), MPI_ERR_REQUEST);
+    FAILS(MPI_Request_get_status_all(2, requests, &flag, statuses), MPI_ERR_REQUEST);
+    FAILS(MPI_Waitall(-1, requests, statuses), MPI_ERR_COUNT);
+    FAILS(MPI_Waitany(-1, requests, &index, MPI_STATUS_IGNORE), MPI_ERR_COUNT);
+    FAILS(MPI_Waitsome(-1, requests, &count, &index, statuses), MPI_ERR_COUNT);
+    FAILS(MPI_Testall(-1, requests, &flag, statuses), MPI_ERR_COUNT);
+    MPI_Type_contiguous(3, MPI_INT, &type);
+    freed = type;
+    MPI_Type_free(&type);
+    FAILS(MPI_Type_commit(&freed), MPI_ERR_TYPE);
+    FAILS(MPI_Send(&value, 1, freed, 0, 0, MPI_COMM_WORLD), MPI_ERR_TYPE);
+    /* Nobody asks about the type of no data. */
+    CHECK_EQUAL(MPI_Recv(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    CHECK_EQUAL(MPI_Send(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+}
+
+static void packing(void)
+{
+    int values[2] = {1, 2}, position = 0, size = 0;
+    char packed[16];
+    FAILS(MPI_Pack(values, 3, MPI_INT, packed, 8, &position, MPI_COMM_WORLD), MPI_ERR_TRUNCATE);
+    position = 12;
+    FAILS(MPI_Pack(values, 1, MPI_INT, packed, 8, &position, MPI_COMM_WORLD), MPI_ERR_TRUNCATE);
+    FAILS(MPI_Unpack(packed, 8, &position, values, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_TRUNCATE);
+    position = -1;
+    FAILS(MPI_Unpack(packed, 8, &position, values, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_TRUNCATE);
+    FAILS(MPI_Pack(values, -1, MPI_INT, packed, 8, &position, MPI_COMM_WORLD), MPI_ERR_COUNT);
+    FAILS(MPI_Pack(values, 1, MPI_INT, packed, 8, &position, MPI_COMM_NULL), MPI_ERR_COMM);
+    FAILS(MPI_Pack_size(1, MPI_DATATYPE_NULL, MPI_COMM_WORLD, &size), MPI_ERR_TYPE);
+    CHECK_EQUAL(MPI_Pack_size(1 << 30, MPI_INT, MPI_COMM_WORLD, &size), MPI_SUCCESS);
+    CHECK_EQUAL(size, MPI_UNDEFINED);
 }
 
 int main(int argc, char **argv)
@@ -148,6 +212,8 @@ int main(int argc, char **argv)
     truncation(2000, 100);
     truncation(2000, 0);
     handlers();
+    handles();
+    packing();
     int flag = 0;
     MPI_Initialized(&flag);
     CHECK(flag);

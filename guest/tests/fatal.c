@@ -12,6 +12,9 @@ int main(int argc, char **argv)
         MPI_Recv(&one, 1, MPI_INT, check_rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else if (strcmp(how, "rank") == 0) {
         MPI_Send(two, 1, MPI_INT, check_size, 0, MPI_COMM_WORLD);
+    } else if (strcmp(how, "handler") == 0) {
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ABORT);
+        MPI_Send(two, -1, MPI_INT, 0, 0, MPI_COMM_WORLD);
     } else if (strcmp(how, "abort") == 0) {
         MPI_Abort(MPI_COMM_WORLD, 42);
     }
