@@ -87,8 +87,8 @@ static int start_exchange(const char *call, const void *send_buffer, int send_co
     receive->counted = true;
     comm_retain(comm);
     chq_receive_start(receive, buffer, (size_t)count, type, source, tag, comm, CONTEXT_POINT);
-    chq_send_start(send, MODE_STANDARD, send->packed, bytes, type_of(MPI_PACKED), destination, send_tag, comm,
-                   CONTEXT_POINT);
+    chq_send_start(send, SEND_HOW(MODE_STANDARD, CONTEXT_POINT), send->packed, bytes, type_of(MPI_PACKED), destination,
+                   send_tag, comm);
     MPI_Request handle = (MPI_Request)send;
     PMPI_Request_free(&handle);
     *result = (MPI_Request)receive;

@@ -52,6 +52,7 @@ static int kind_type(const char *call, int combiner, int precision, int range, M
         *type = *type_of(like);
         type->shape = shape;
         type->name = NULL;
+        type->attributes = NULL;
         type->predefined_name = "";
         kind = chq_malloc(sizeof *kind);
         *kind = (struct kind){kinds, combiner, precision, range, (MPI_Datatype)type};
