@@ -169,6 +169,9 @@ typedef struct MPI_ABI_Win *MPI_Win;
 enum { MPI_ANY_SOURCE = -1, MPI_ANY_TAG = -2, MPI_PROC_NULL = -3, MPI_ROOT = -4 };
 enum { MPI_UNDEFINED = -32766 };
 
+/* A status as Fortran sees it: an array of so many integers, and what is where. */
+enum { MPI_F_STATUS_SIZE = 8, MPI_F_SOURCE = 0, MPI_F_TAG = 1, MPI_F_ERROR = 2 };
+
 /* Lengths of strings and buffers. */
 #define MPI_MAX_DATAREP_STRING 128
 #define MPI_MAX_ERROR_STRING 512
@@ -517,6 +520,42 @@ CHASQUI_MPI(int, Info_get_string, (MPI_Info info, const char *key, int *buflen, 
 CHASQUI_MPI(int, Info_get_valuelen, (MPI_Info info, const char *key, int *valuelen, int *flag));
 CHASQUI_MPI(int, Info_get_nkeys, (MPI_Info info, int *nkeys));
 CHASQUI_MPI(int, Info_get_nthkey, (MPI_Info info, int n, char *key));
+
+/* Handles and statuses of Fortran; handles as integers. */
+CHASQUI_MPI(MPI_Fint, Comm_c2f, (MPI_Comm comm));
+CHASQUI_MPI(MPI_Comm, Comm_f2c, (MPI_Fint comm));
+CHASQUI_MPI(MPI_Fint, Errhandler_c2f, (MPI_Errhandler errhandler));
+CHASQUI_MPI(MPI_Errhandler, Errhandler_f2c, (MPI_Fint errhandler));
+CHASQUI_MPI(MPI_Fint, Group_c2f, (MPI_Group group));
+CHASQUI_MPI(MPI_Group, Group_f2c, (MPI_Fint group));
+CHASQUI_MPI(MPI_Fint, Info_c2f, (MPI_Info info));
+CHASQUI_MPI(MPI_Info, Info_f2c, (MPI_Fint info));
+CHASQUI_MPI(MPI_Fint, Message_c2f, (MPI_Message message));
+CHASQUI_MPI(MPI_Message, Message_f2c, (MPI_Fint message));
+CHASQUI_MPI(MPI_Fint, Op_c2f, (MPI_Op op));
+CHASQUI_MPI(MPI_Op, Op_f2c, (MPI_Fint op));
+CHASQUI_MPI(MPI_Fint, Request_c2f, (MPI_Request request));
+CHASQUI_MPI(MPI_Request, Request_f2c, (MPI_Fint request));
+CHASQUI_MPI(MPI_Fint, Type_c2f, (MPI_Datatype datatype));
+CHASQUI_MPI(MPI_Datatype, Type_f2c, (MPI_Fint datatype));
+CHASQUI_MPI(int, Comm_toint, (MPI_Comm comm));
+CHASQUI_MPI(MPI_Comm, Comm_fromint, (int comm));
+CHASQUI_MPI(int, Errhandler_toint, (MPI_Errhandler errhandler));
+CHASQUI_MPI(MPI_Errhandler, Errhandler_fromint, (int errhandler));
+CHASQUI_MPI(int, Group_toint, (MPI_Group group));
+CHASQUI_MPI(MPI_Group, Group_fromint, (int group));
+CHASQUI_MPI(int, Info_toint, (MPI_Info info));
+CHASQUI_MPI(MPI_Info, Info_fromint, (int info));
+CHASQUI_MPI(int, Message_toint, (MPI_Message message));
+CHASQUI_MPI(MPI_Message, Message_fromint, (int message));
+CHASQUI_MPI(int, Op_toint, (MPI_Op op));
+CHASQUI_MPI(MPI_Op, Op_fromint, (int op));
+CHASQUI_MPI(int, Request_toint, (MPI_Request request));
+CHASQUI_MPI(MPI_Request, Request_fromint, (int request));
+CHASQUI_MPI(int, Type_toint, (MPI_Datatype datatype));
+CHASQUI_MPI(MPI_Datatype, Type_fromint, (int datatype));
+CHASQUI_MPI(int, Status_c2f, (const MPI_Status *c_status, MPI_Fint *f_status));
+CHASQUI_MPI(int, Status_f2c, (const MPI_Fint *f_status, MPI_Status *c_status));
 
 #include "mpi_removed.h"
 
