@@ -50,7 +50,8 @@ Usage: chasqui fc [COMPILER OPTIONS] FILES
 
 Compiles Fortran programs with MPI (mpif.h, `use mpi`) for the simulated machines: static RV64GC
 Linux executables. Runs riscv64-linux-gnu-gfortran, where installed; all options are its own.
-Calls that pass one argument as different types are allowed, as old programs need it.
+What gfortran allowed until version 10 is allowed: one argument passed as different types,
+constants like X'7F'.
 
   -show, -showme       print the compiler's command line and do nothing
   -showme:compile, -showme:link, -showme:incdirs, -showme:libdirs, -showme:libs

@@ -103,13 +103,14 @@ def gnu(language: str) -> str:
 
 
 def fortran_tolerant() -> list[str]:
-    """Old programs pass one argument as different types: warned, not refused, as gfortran did
-    until version 10."""
+    """What old programs do, gfortran refuses since version 10: pass one argument as different
+    types, write constants as X'7F'. It is allowed again."""
     done = subprocess.run(
         [gnu("fc"), "-dumpversion"], stdout=subprocess.PIPE, text=True, check=False
     )
     major = done.stdout.partition(".")[0].strip()
-    return ["-fallow-argument-mismatch"] if major.isdigit() and int(major) >= 10 else []
+    recent = major.isdigit() and int(major) >= 10
+    return ["-fallow-argument-mismatch", "-fallow-invalid-boz"] if recent else []
 
 
 def libmpi_sources() -> list[Path]:
