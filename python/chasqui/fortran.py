@@ -125,11 +125,11 @@ class Function:
 
 
 def _argument(text: str) -> Argument:
-    found = re.fullmatch(r"(const )?(\w+) (\**)(\w+)(\[\])?(\[3\])?", text.strip())
+    found = re.fullmatch(r"(const )?(\w+) (\*?)(\w+)(\[\])?(\[3\])?", text.strip())
     if found is None:
         raise ValueError(f"mpi.h: not understood: {text}")
-    const, kind, stars, name, array, triples = found.groups()
-    return Argument(kind, name, bool(const), len(stars) == 1, bool(array), bool(triples))
+    const, kind, star, name, array, triples = found.groups()
+    return Argument(kind, name, bool(const), bool(star), bool(array), bool(triples))
 
 
 def functions(include: Path) -> list[Function]:
