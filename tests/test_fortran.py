@@ -56,7 +56,9 @@ def declared() -> set[str]:
 def test_every_function_has_a_wrapper_and_an_interface() -> None:
     """All that mpi.h declares, but conversions of handles and what is C's by its name."""
     names = {function.name for function in fortran.functions(toolchain.INCLUDE)}
-    assert all(re.search(r"_[cf]2[cf]$|2f08$|_c$|_(to|from)int$", name) for name in declared() - names)
+    assert all(
+        re.search(r"_[cf]2[cf]$|2f08$|_c$|_(to|from)int$", name) for name in declared() - names
+    )
     assert {"Send", "Waitall", "Type_struct", "Wtime", "Comm_get_name"} < names
     generated = fortran.wrappers(toolchain.INCLUDE, toolchain.FORTRAN_SOURCES)
     wrapped = re.findall(r"^FORTRAN_ALIAS\((\w+)\);", "".join(generated.values()), re.MULTILINE)
@@ -64,7 +66,9 @@ def test_every_function_has_a_wrapper_and_an_interface() -> None:
     assert sorted([*wrapped, *by_hand]) == sorted(name.lower() for name in names)
     module = fortran.module(toolchain.INCLUDE)
     heads = re.findall(r"^(?:subroutine|function) (P?MPI_\w+)\(", module, re.MULTILINE)
-    assert sorted(heads) == sorted(f"{prefix}{name}" for name in names for prefix in ("MPI_", "PMPI_"))
+    assert sorted(heads) == sorted(
+        f"{prefix}{name}" for name in names for prefix in ("MPI_", "PMPI_")
+    )
 
 
 def test_arguments_that_are_not_understood_are_refused(tmp_path: Path) -> None:
@@ -241,8 +245,8 @@ def test_what_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.gnu
 def test_an_executable_is_static_rv64gc(shim_directory: Path, hello: Path) -> None:
     for name in ("mpifort", "mpif90", "mpif77"):
-        command_line = [shim_directory / name, "-O2", "-fPIE", "hello.f90", "-o", name]
-        subprocess.run(command_line, cwd=hello.parent, check=True)
+        options = ["-O2", "-fPIE", "hello.f90", "-o", name]
+        subprocess.run([shim_directory / name, *options], cwd=hello.parent, check=True)
         assert elf.header(hello.with_name(name)) == (elf.ET_EXEC, elf.EM_RISCV)
         assert elf.is_static(hello.with_name(name))
 
@@ -250,7 +254,7 @@ def test_an_executable_is_static_rv64gc(shim_directory: Path, hello: Path) -> No
 @pytest.mark.gnu
 @pytest.mark.parametrize("form", ["-ffixed-form", "-ffree-form"])
 def test_the_include_file_is_valid(chasqui: Run, tmp_path: Path, form: str) -> None:
-    """As strictly as gfortran can, but for CHARACTER*1 and COMMON, which are obsolescent."""
+    """As strict as gfortran can be."""
     (tmp_path / "a.f").write_text(
         "      subroutine a(x)\n      implicit none\n      include 'mpif.h'\n"
         "      double precision x\n      x = MPI_WTIME() + MPI_AINT_DIFF(3_8, 1_8)\n      end\n"

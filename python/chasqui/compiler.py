@@ -1,9 +1,10 @@
-"""The compiler commands: `chasqui cc`, `c++` and `fc`, and mpicc, mpicxx, mpifort … of the same code.
+"""The compiler commands: `chasqui cc`, `c++` and `fc`; mpicc, mpicxx, mpifort … of the same code.
 
 The user's arguments go to the compiler as they are; ours stand around them. Before: the target,
-static linking, no added checks. After: the directory of mpi.h (mpif.h, mpi.mod), so that a program's
-own header of that name wins, and, where the command links, the libraries. A few options can't mean anything here
-(`-march=native`) or would break the result (`-pie`); `Plan` says which and what becomes of them.
+static linking, no added checks. After: the directory of mpi.h (and Fortran's, of mpif.h and
+mpi.mod), so that a program's own header of that name wins, and, where the command links, the
+libraries. A few options can't mean anything here (`-march=native`) or would break the result
+(`-pie`); `Plan` says which and what becomes of them.
 
 Invariant: nothing is imported that a compilation doesn't need (a configure script calls this
 hundreds of times).
@@ -229,7 +230,7 @@ def _option(result: Plan, argument: str) -> None:
             "--disable-shared)"
         )
     if argument == "-fdefault-integer-8":
-        raise InputError(f"{argument}: MPI's INTEGERs have 4 bytes; declare INTEGER(8) where needed")
+        raise InputError(f"{argument}: MPI's INTEGERs have 4 bytes")
     if argument == "-fdefault-real-8":
         result.warnings.append(f"{argument}: MPI_REAL still has 4 bytes (MPI_REAL8 has 8)")
     if argument in NO_LINK:

@@ -1,7 +1,8 @@
 """The Fortran binding, made from mpi.h: its prototypes are the table of functions, its constants
 the table of constants. From them come
 
-- `wrappers`: C functions `mpi_send_` and `pmpi_send_` that convert what differs and call `PMPI_Send`;
+- `wrappers`: C functions `mpi_send_` and `pmpi_send_`, which convert what differs and call
+  `PMPI_Send`;
 - `include_file`: mpif.h, valid in fixed and free form;
 - `module`: the module `mpi`, with an interface for every function.
 
@@ -54,7 +55,7 @@ INTEGER MPI_BOTTOM, MPI_IN_PLACE, MPI_BUFFER_AUTOMATIC
 INTEGER MPI_UNWEIGHTED(1), MPI_WEIGHTS_EMPTY(1)
 INTEGER MPI_ERRCODES_IGNORE(1)
 INTEGER MPI_STATUS_IGNORE(8), MPI_STATUSES_IGNORE(8,1)
-CHARACTER*1 MPI_ARGV_NULL(1), MPI_ARGVS_NULL(1,1)
+CHARACTER MPI_ARGV_NULL(1), MPI_ARGVS_NULL(1,1)
 COMMON /MPI_SENTINELS/ MPI_BOTTOM, MPI_IN_PLACE
 COMMON /MPI_SENTINELS/ MPI_BUFFER_AUTOMATIC, MPI_UNWEIGHTED
 COMMON /MPI_SENTINELS/ MPI_WEIGHTS_EMPTY, MPI_ERRCODES_IGNORE
@@ -304,7 +305,8 @@ class _Wrapper:
             body = [f"return {call};"]
             head = f"{function.result} {name}({parameters})"
         else:
-            head = f"void {name}({', '.join([*self.parameters, 'MPI_Fint *ierror', *self.lengths])})"
+            parameters = ", ".join([*self.parameters, "MPI_Fint *ierror", *self.lengths])
+            head = f"void {name}({parameters})"
             body = [*self.before, f"*ierror = {call};", *self.after]
         lines = "".join(f"    {line}\n" for line in body)
         return f"{head}\n{{\n{lines}}}\nFORTRAN_ALIAS({function.name.lower()});\n"
