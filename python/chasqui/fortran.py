@@ -9,6 +9,8 @@ the table of constants. From them come
 What an argument is follows from its C type and, where C's `int` says too little, from its name
 (MPI's functions name their arguments alike). A function declared in mpi.h has its binding without
 further ado. Those that differ in more than conversion are written by hand in guest/fortran/*.c.
+What is neither is left out of everything (`Binding.left_out`), so that a program that calls it
+fails to link; the tests say which functions those may be.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ HANDLES = frozenset(
 )
 ADDRESSES = frozenset({"MPI_Aint", "MPI_Count", "MPI_Offset"})
 # Arguments that C declares as int and Fortran as LOGICAL.
-LOGICALS = frozenset("flag commute reorder periods remain_dims high local_flag".split())
+LOGICALS = frozenset("flag commute reorder periods remain_dims high weighted".split())
 # Results that count from 1 in Fortran; the second are arrays of `outcount` elements.
 INDEX, INDICES = "indx", "indices"
 # Functions that read the handle whose address they get; the others only set it.
@@ -109,7 +111,12 @@ class Argument:
 
     @property
     def is_text(self) -> bool:
-        return self.type == "char" and self.pointer
+        return self.type == "char"
+
+    @property
+    def is_weights(self) -> bool:
+        """An array or MPI_UNWEIGHTED, whether C writes * or []."""
+        return self.name.endswith("weights")
 
     @property
     def is_procedure(self) -> bool:
@@ -125,33 +132,56 @@ class Function:
     old: bool  # of mpi_removed.h: addresses are INTEGERs
 
 
+@dataclass(frozen=True)
+class Binding:
+    """What mpi.h and mpi_removed.h declare, in their order."""
+
+    functions: list[Function]
+    left_out: dict[str, str]  # name -> reason
+    by_hand: set[str]  # in lower case
+
+
+class NotUnderstoodError(Exception):
+    """Something that no wrapper can be made for."""
+
+
 def _argument(text: str) -> Argument:
     found = re.fullmatch(r"(const )?(\w+) (\*?)(\w+)(\[\])?(\[3\])?", text.strip())
     if found is None:
-        raise ValueError(f"mpi.h: not understood: {text}")
+        raise NotUnderstoodError(f"{text.strip()}: a type that Fortran has not")
     const, kind, star, name, array, triples = found.groups()
     return Argument(kind, name, bool(const), bool(star), bool(array), bool(triples))
 
 
-def functions(include: Path) -> list[Function]:
-    """What mpi.h and mpi_removed.h declare and Fortran has, in their order."""
-    found = []
+def read(include: Path, sources: Path) -> Binding:
+    """The binding for the headers in `include` and what is by hand in `sources`."""
+    text = "".join(path.read_text() for path in sorted(sources.glob("*.c")))
+    by_hand = set(re.findall(r"^FORTRAN_ALIAS\((\w+)\);", text, re.MULTILINE))
+    binding = Binding([], {}, by_hand)
     for file in ("mpi.h", "mpi_removed.h"):
         section = "environment"
         for line in (include / file).read_text().splitlines():
             if heading := re.fullmatch(r"/\* ([\w -]+)[.,:].*\*/", line):
                 section = re.sub(r"\W+", "_", heading[1].lower())
             prototype = re.fullmatch(r"CHASQUI_MPI\((\w+), (\w+), \((.*)\)\);", line)
-            if prototype and not ONLY_C.search(prototype[2]):
-                found.append(_function(prototype, section, old=file == "mpi_removed.h"))
-    return found
+            if prototype is None:
+                continue
+            try:
+                function = _function(prototype, section, old=file == "mpi_removed.h")
+                if function.name.lower() not in by_hand:
+                    _Wrapper(function)
+                binding.functions.append(function)
+            except NotUnderstoodError as reason:
+                binding.left_out[prototype[2]] = str(reason)
+    return binding
 
 
 def _function(prototype: re.Match[str], section: str, *, old: bool) -> Function:
     result, name, parameters = prototype.groups()
-    if name in ("Init", "Init_thread"):  # Fortran has no argument vector
-        parameters = parameters.replace("int *argc, char ***argv", "").lstrip(", ")
-    parameters = parameters.removesuffix(", ...")
+    if ONLY_C.search(name):
+        raise NotUnderstoodError("a function of C alone")
+    # Fortran has neither an argument vector nor variable arguments.
+    parameters = re.sub(r"int \*?argc, char \S+(, )?", "", parameters).removesuffix(", ...")
     if parameters in ("void", ""):
         return Function(name, result, (), section, old)
     arguments = tuple(_argument(each) for each in parameters.split(","))
@@ -180,12 +210,6 @@ def constants(include: Path) -> dict[str, int]:
     return {**values, **FORTRAN_ONLY}
 
 
-def by_hand(sources: Path) -> set[str]:
-    """The functions that guest/fortran/*.c defines, in lower case."""
-    text = "".join(path.read_text() for path in sorted(sources.glob("*.c")))
-    return set(re.findall(r"^FORTRAN_ALIAS\((\w+)\);", text, re.MULTILINE))
-
-
 # --- C --------------------------------------------------------------------------------------------
 
 
@@ -212,7 +236,7 @@ class _Wrapper:
             self._narrow_address(argument)
         elif argument.by_value:
             self._give(f"{argument.type} *{name}", f"*{name}")
-        elif argument.type in ("void", "MPI_Status") or name.endswith("weights"):
+        elif argument.type in ("void", "MPI_Status") or argument.is_weights:
             self._give(f"{argument.type} *{name}", f"fortran_address({name})")
         elif argument.triples:
             self._give(f"{argument.type} (*{name})[3]", name)
@@ -231,6 +255,9 @@ class _Wrapper:
 
     def _handle(self, argument: Argument) -> None:
         name, kind = argument.name, argument.type
+        ends_later = self.function.arguments[-1].name == "request" and not self._is_taken()
+        if ends_later and not argument.by_value and name != "request":
+            raise NotUnderstoodError(f"{name} is needed until the request is complete")
         if argument.by_value:
             self._give(f"MPI_Fint *{name}", f"fortran_to_c(*{name})")
         elif argument.array:
@@ -259,7 +286,7 @@ class _Wrapper:
         for argument in self.function.arguments:
             if argument.name in LENGTH and argument.by_value:
                 return f"*{argument.name}"
-        raise ValueError(f"MPI_{self.function.name}: how long is the array of handles?")
+        raise NotUnderstoodError("how long is the array of handles?")
 
     def _text(self, argument: Argument) -> None:
         name = argument.name
@@ -273,7 +300,7 @@ class _Wrapper:
             ]
             return
         if self.function.name not in TEXT_ROOM:
-            raise ValueError(f"MPI_{self.function.name}: how long is {name}?")
+            raise NotUnderstoodError(f"how long is {name}?")
         room = TEXT_ROOM[self.function.name]
         self.before += [f"char c_{name}[{room}];", f"c_{name}[0] = '\\0';"]
         self.after.append(f"chq_fortran_text_from_c({name}, {name}_length, c_{name});")
@@ -312,15 +339,13 @@ class _Wrapper:
         return f"{head}\n{{\n{lines}}}\nFORTRAN_ALIAS({function.name.lower()});\n"
 
 
-def wrappers(include: Path, sources: Path) -> dict[str, str]:
+def wrappers(binding: Binding) -> dict[str, str]:
     """The text of the C files, by name: one for a section of mpi.h, so that a program gets only
     the sections that it uses."""
-    written = by_hand(sources)
     texts: dict[str, str] = {}
-    for function in functions(include):
-        if function.name.lower() not in written:
-            start = '#include "fortran/fortran.h"\n'
-            before = texts.setdefault(function.section, start)
+    for function in binding.functions:
+        if function.name.lower() not in binding.by_hand:
+            before = texts.setdefault(function.section, '#include "fortran/fortran.h"\n')
             texts[function.section] = f"{before}\n{_Wrapper(function).text()}"
     return texts
 
@@ -341,10 +366,10 @@ def _result_type(function: Function) -> str:
     return "DOUBLE PRECISION" if function.result == "double" else "INTEGER(KIND=8)"
 
 
-def include_file(include: Path) -> str:
+def include_file(binding: Binding, include: Path) -> str:
     """mpif.h: statements in columns 7 to 72 without continuation, comments that begin with `!`."""
     text = _constants_text(include)
-    for function in functions(include):
+    for function in binding.functions:
         if function.result != "int":
             for name in (f"MPI_{function.name.upper()}", f"PMPI_{function.name.upper()}"):
                 text += f"{_result_type(function)} {name}\nEXTERNAL {name}\n"
@@ -369,7 +394,7 @@ def _declaration(argument: Argument, old: bool) -> list[str]:
         return [f"integer :: {name}(8{', *' if name == 'statuses' else ''})"]
     kind = address if argument.type in ADDRESSES else "integer"
     kind = "logical" if name in LOGICALS else kind
-    shape = "(3, *)" if argument.triples else "(*)" if argument.array else ""
+    shape = "(3, *)" if argument.triples else "(*)" if argument.array or argument.is_weights else ""
     intent = ", intent(in)" if argument.by_value or argument.const else ""
     return [f"{kind}{intent} :: {name}{shape}"]
 
@@ -401,11 +426,11 @@ def _sizeof() -> Iterator[str]:
         )
 
 
-def module(include: Path) -> str:
+def module(binding: Binding, include: Path) -> str:
     """The module `mpi`, in free form."""
     interfaces = "".join(
         _interface(function, prefix)
-        for function in functions(include)
+        for function in binding.functions
         for prefix in ("MPI_", "PMPI_")
     )
     sizes = ", ".join(f"sizeof_{number}" for number in range(len(SIZEOF_TYPES)))

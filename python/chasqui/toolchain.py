@@ -227,15 +227,16 @@ def _build_fortran(place: Path) -> None:
 
     announce_first_build()
     with _appearing(place) as building:
-        (building / "mpif.h").write_text(fortran.include_file(INCLUDE))
-        (building / "mpi.f90").write_text(fortran.module(INCLUDE))
+        binding = fortran.read(INCLUDE, FORTRAN_SOURCES)
+        (building / "mpif.h").write_text(fortran.include_file(binding, INCLUDE))
+        (building / "mpi.f90").write_text(fortran.module(binding, INCLUDE))
         command = [gnu("fc"), *GNU_ALWAYS, "-fno-pie", "-O2", "-ffree-line-length-none", "-c"]
         done = subprocess.run([*command, "mpi.f90"], cwd=building, stdout=sys.stderr, check=False)
         if done.returncode != 0:
             raise InputError("gfortran could not build the module mpi: its messages are above")
         (building / "generated").mkdir()
         sources = sorted(FORTRAN_SOURCES.glob("*.c"))
-        for name, text in fortran.wrappers(INCLUDE, FORTRAN_SOURCES).items():
+        for name, text in fortran.wrappers(binding).items():
             sources.append(building / "generated" / f"{name}.c")
             sources[-1].write_text(text)
         _archive(building / "libmpifort.a", sources, ready=[building / "mpi.o"])
