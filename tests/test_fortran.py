@@ -72,6 +72,10 @@ def test_every_function_has_a_wrapper_and_an_interface() -> None:
         ("MPI_Comm comms[]", "how long is the array of handles?"),
         ("char *text", "how long is text?"),
         (
+            "MPI_User_function *work",
+            "work: C's procedures and attributes are not Fortran's",
+        ),
+        (
             "MPI_Comm *newcomm, MPI_Request *request",
             "newcomm is needed until the request is complete",
         ),

@@ -1,15 +1,6 @@
-/* Functions whose arguments differ from C's: those here have no argument vector, no variable
- * arguments, and lengths of texts that count no terminating null. */
+/* Functions whose arguments differ from C's: no variable arguments, and lengths of texts that count
+ * no terminating null. */
 #include "fortran/fortran.h"
-
-void pmpi_init_(MPI_Fint *ierror) { *ierror = PMPI_Init(NULL, NULL); }
-FORTRAN_ALIAS(init);
-
-void pmpi_init_thread_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *ierror)
-{
-    *ierror = PMPI_Init_thread(NULL, NULL, *required, provided);
-}
-FORTRAN_ALIAS(init_thread);
 
 void pmpi_pcontrol_(MPI_Fint *level) { PMPI_Pcontrol(*level); }
 FORTRAN_ALIAS(pcontrol);

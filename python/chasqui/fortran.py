@@ -122,6 +122,11 @@ class Argument:
     def is_procedure(self) -> bool:
         return self.type.endswith(("_function", "_fn"))
 
+    @property
+    def is_attribute(self) -> bool:
+        """A pointer in C, an integer in Fortran."""
+        return self.name in ("extra_state", "attribute_val")
+
 
 @dataclass(frozen=True)
 class Function:
@@ -130,6 +135,7 @@ class Function:
     arguments: tuple[Argument, ...]
     section: str  # of mpi.h
     old: bool  # of mpi_removed.h: addresses are INTEGERs
+    no_vector: str  # what C gets for the argument vector that Fortran has not
 
 
 @dataclass(frozen=True)
@@ -180,12 +186,14 @@ def _function(prototype: re.Match[str], section: str, *, old: bool) -> Function:
     result, name, parameters = prototype.groups()
     if ONLY_C.search(name):
         raise NotUnderstoodError("a function of C alone")
-    # Fortran has neither an argument vector nor variable arguments.
-    parameters = re.sub(r"int \*?argc, char \S+(, )?", "", parameters).removesuffix(", ...")
-    if parameters in ("void", ""):
-        return Function(name, result, (), section, old)
-    arguments = tuple(_argument(each) for each in parameters.split(","))
-    return Function(name, result, arguments, "removed" if old else section, old)
+    no_vector = ""
+    if vector := re.match(r"int (\*?)argc, char [^,]+(, )?", parameters):
+        no_vector = "NULL, NULL" if vector[1] else "0, NULL"
+        parameters = parameters[vector.end() :]
+    parameters = parameters.removesuffix(", ...")
+    each = [] if parameters in ("void", "") else parameters.split(",")
+    arguments = tuple(_argument(text) for text in each)
+    return Function(name, result, arguments, "removed" if old else section, old, no_vector)
 
 
 def constants(include: Path) -> dict[str, int]:
@@ -221,13 +229,15 @@ class _Wrapper:
         self.parameters: list[str] = []
         self.lengths: list[str] = []
         self.before: list[str] = []
-        self.call: list[str] = []
+        self.call: list[str] = [function.no_vector] if function.no_vector else []
         self.after: list[str] = []
         for argument in function.arguments:
             self._take(argument)
 
     def _take(self, argument: Argument) -> None:
         name = argument.name
+        if argument.is_procedure or argument.is_attribute:
+            raise NotUnderstoodError(f"{name}: C's procedures and attributes are not Fortran's")
         if argument.is_handle:
             self._handle(argument)
         elif argument.is_text:
@@ -383,7 +393,7 @@ def _declaration(argument: Argument, old: bool) -> list[str]:
     if argument.is_procedure:
         return [f"external :: {name}"]
     address = "integer" if old else "integer(8)"
-    if name in ("extra_state", "attribute_val"):
+    if argument.is_attribute:
         return [f"{address} :: {name}"]
     if argument.type == "void":
         # Anything: gfortran compares neither type nor rank.
