@@ -197,8 +197,8 @@ def _function(prototype: re.Match[str], section: str, *, old: bool) -> Function:
 
 
 def constants(include: Path) -> dict[str, int]:
-    """Every integer and handle that mpi.h defines, by name, and Fortran's own."""
-    text = "".join((include / file).read_text() for file in ("mpi.h", "mpi_removed.h"))
+    """Every integer and handle that mpi.h and its parts define, by name, and Fortran's own."""
+    text = "".join(file.read_text() for file in sorted(include.glob("mpi*.h")))
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     values: dict[str, int] = {}
     number = r"(-?(?:0x)?[0-9a-f]+)"
