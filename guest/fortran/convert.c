@@ -4,21 +4,14 @@
 
 struct fortran_sentinels mpi_sentinels_;
 
-void *chq_fortran_sentinel(const void *argument)
-{
-    switch ((uintptr_t)argument - (uintptr_t)&mpi_sentinels_) {
-    case offsetof(struct fortran_sentinels, in_place):
-        return MPI_IN_PLACE;
-    case offsetof(struct fortran_sentinels, buffer_automatic):
-        return MPI_BUFFER_AUTOMATIC;
-    case offsetof(struct fortran_sentinels, unweighted):
-        return MPI_UNWEIGHTED;
-    case offsetof(struct fortran_sentinels, weights_empty):
-        return MPI_WEIGHTS_EMPTY;
-    default: /* The others are null pointers in C. */
-        return NULL;
-    }
-}
+/* The others are null pointers in C. */
+#define SPECIAL(member, value) [offsetof(struct fortran_sentinels, member) / sizeof(MPI_Fint)] = (value)
+void *const chq_fortran_specials[FORTRAN_SPECIALS] = {
+    SPECIAL(in_place, MPI_IN_PLACE),
+    SPECIAL(buffer_automatic, MPI_BUFFER_AUTOMATIC),
+    SPECIAL(unweighted, MPI_UNWEIGHTED),
+    SPECIAL(weights_empty, MPI_WEIGHTS_EMPTY),
+};
 
 void chq_fortran_handles_to_c(void *to, const MPI_Fint *from, int count)
 {

@@ -37,14 +37,17 @@ _Static_assert(sizeof(MPI_Status) == sizeof(MPI_Fint[8]), "MPI_STATUS_SIZE");
 /* As gfortran aligns COMMON blocks. */
 extern struct fortran_sentinels mpi_sentinels_ __attribute__((aligned(16)));
 
-/* C's value for the address of a sentinel. */
-void *chq_fortran_sentinel(const void *argument);
+/* C's values, by the sentinels' places. */
+enum { FORTRAN_SPECIALS = sizeof(struct fortran_sentinels) / sizeof(MPI_Fint) };
+extern void *const chq_fortran_specials[FORTRAN_SPECIALS];
 
-/* A buffer, status or array of weights: its address, or the special value that it stands for. */
+/* A buffer, status or array of weights: its address, or the special value that it stands for. No
+ * call, so that wrappers have nothing to keep over one. */
 static inline void *fortran_address(const void *argument)
 {
-    if (unlikely((uintptr_t)argument - (uintptr_t)&mpi_sentinels_ < sizeof mpi_sentinels_))
-        return chq_fortran_sentinel(argument);
+    uintptr_t offset = (uintptr_t)argument - (uintptr_t)&mpi_sentinels_;
+    if (unlikely(offset < sizeof mpi_sentinels_))
+        return chq_fortran_specials[offset / sizeof(MPI_Fint)];
     return (void *)(uintptr_t)argument;
 }
 
