@@ -31,8 +31,8 @@ all: install
 
 help:
 	@echo 'make demo      set up, then run conjugate gradients on two simulated machines'
-	@echo 'make test      set up, then every test (the glibc tests where a cross compiler is found)'
-	@echo 'make test-gnu  the glibc tests; fails without riscv64-linux-gnu-gcc'
+	@echo 'make test      set up, then every test (those with glibc and Fortran where cross compilers are found)'
+	@echo 'make test-gnu  the glibc and Fortran tests; fails without riscv64-linux-gnu-gcc and -gfortran'
 	@echo 'make bench     benchmarks, beside their peers in the same run'
 	@echo 'make examples  compile examples/*.c into build/examples'
 	@echo 'make headers   regenerate guest/include/chasqui/*.h from crates/abi'
@@ -106,8 +106,8 @@ test-guest: $(STAMPS)/prerequisites
 	$(MAKE) -s -C guest/tests native QUICK=1
 
 test-gnu: examples $(STAMPS)/dev
-	@command -v riscv64-linux-gnu-gcc >/dev/null || \
-	  { echo 'make: riscv64-linux-gnu-gcc was not found (Debian: apt install gcc-riscv64-linux-gnu g++-riscv64-linux-gnu)' >&2; exit 1; }
+	@for each in gcc g++ gfortran; do command -v riscv64-linux-gnu-$$each >/dev/null || \
+	  { echo "make: riscv64-linux-gnu-$$each was not found (Debian: apt install $$each-riscv64-linux-gnu)" >&2; exit 1; }; done
 	$(BIN)/python -m pytest -m gnu
 
 bench: examples

@@ -18,7 +18,10 @@ ROOT = Path(__file__).resolve().parent.parent
 # marker -> what it needs, whether that is here
 NEEDS = {
     "core": ("no chasqui._core", importlib.util.find_spec("chasqui._core") is not None),
-    "gnu": ("no riscv64-linux-gnu-gcc", shutil.which("riscv64-linux-gnu-gcc") is not None),
+    "gnu": (
+        "no riscv64-linux-gnu-gcc or -gfortran",
+        all(shutil.which(f"riscv64-linux-gnu-{name}") for name in ("gcc", "gfortran")),
+    ),
 }
 _left_out: dict[str, int] = {}
 

@@ -93,7 +93,7 @@ def test_the_exit_status_is_the_summarys(
         (["compare", "loggp", "loggp", "--", "./x"], "a machine was named twice"),
         (["logp", "--sizes", "1,x"], "'x' is not a number of bytes"),
         (["info", "loggp", "ni.q"], "loggp has no parameter 'ni.q'; did you mean ni.g"),
-        (["nosuch"], "no command 'nosuch'; there are: cc, c++, run"),
+        (["nosuch"], "no command 'nosuch'; there are: cc, c++, fc, run"),
     ],
 )
 def test_bad_arguments_are_one_line_and_status_2(

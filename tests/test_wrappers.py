@@ -201,11 +201,6 @@ def test_shims(shim_directory: Path, hello: Path) -> None:
     subprocess.run([shim_directory / "mpicc", "hello.c", "-lm"], cwd=hello.parent, check=True)
     assert elf.is_static(hello.with_name("a.out"))
     done = subprocess.run(
-        [shim_directory / "mpif90", "x.f90"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert "Fortran is not supported yet" in done.stderr
-    done = subprocess.run(
         [shim_directory / "mpiexec", "-np", "0", "./a"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (2, "chasqui: -np 0: at least 1 rank is needed\n")

@@ -6,9 +6,9 @@
 #include "mpi/memory.h"
 #include "mpi/platform.h"
 
-struct errhandler chq_errors_are_fatal = {ERRHANDLER_VALID, 1, NULL};
-struct errhandler chq_errors_abort = {ERRHANDLER_VALID, 1, NULL};
-struct errhandler chq_errors_return = {ERRHANDLER_VALID, 1, NULL};
+struct errhandler chq_errors_are_fatal = {ERRHANDLER_VALID, 1, NULL, false};
+struct errhandler chq_errors_abort = {ERRHANDLER_VALID, 1, NULL, false};
+struct errhandler chq_errors_return = {ERRHANDLER_VALID, 1, NULL, false};
 
 static struct errhandler *handler_of(MPI_Errhandler handle)
 {
@@ -51,9 +51,7 @@ int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errh
     if (!function)
         return chq_fail(NULL, "MPI_Comm_create_errhandler", MPI_ERR_ARG, "null function");
     struct errhandler *handler = chq_malloc(sizeof *handler);
-    handler->valid = ERRHANDLER_VALID;
-    handler->references = 1;
-    handler->function = function;
+    *handler = (struct errhandler){ERRHANDLER_VALID, 1, function, false};
     *errhandler = (MPI_Errhandler)handler;
     return MPI_SUCCESS;
 }

@@ -5,6 +5,7 @@
 
 #include "mpi/comm.h"
 #include "mpi/errhandler.h"
+#include "mpi/fortran_handle.h"
 #include "mpi/process.h"
 #include "mpi/text.h"
 
@@ -64,6 +65,8 @@ int chq_fail(struct communicator *comm, const char *call, int class, const char 
         return class;
     if (handler->function) {
         MPI_Comm handle = comm_handle(comm);
+        if (handler->fortran)
+            handle = fortran_in_place(handle);
         int code = class;
         handler->function(&handle, &code);
         return class;

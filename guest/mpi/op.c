@@ -4,10 +4,11 @@
 #include <limits.h>
 
 #include "mpi/error.h"
+#include "mpi/fortran_handle.h"
 #include "mpi/memory.h"
 #include "mpi/platform.h"
 
-#define PREDEFINED(value) [(value)-OP_HANDLE_FIRST] = {OP_VALID, 1, true, (value)-OP_HANDLE_FIRST, NULL}
+#define PREDEFINED(value) [(value)-OP_HANDLE_FIRST] = {OP_VALID, 1, true, (value)-OP_HANDLE_FIRST, false, NULL}
 
 struct op chq_ops[OP_HANDLES] = {
     PREDEFINED(0x21), PREDEFINED(0x22), PREDEFINED(0x23), PREDEFINED(0x24), PREDEFINED(0x28), PREDEFINED(0x29),
@@ -30,6 +31,8 @@ void chq_op_apply(const struct op *op, const void *in, void *inout, size_t count
         return;
     }
     MPI_Datatype handle = type_handle(type);
+    if (op->fortran)
+        handle = fortran_in_place(handle);
     while (count > 0) {
         int part = count > INT_MAX ? INT_MAX : (int)count;
         op->function((void *)(uintptr_t)in, inout, &part, &handle);
@@ -52,7 +55,7 @@ int PMPI_Op_create(MPI_User_function *user_fn, int commute, MPI_Op *op)
     if (!user_fn)
         return chq_fail(NULL, "MPI_Op_create", MPI_ERR_ARG, "null function");
     struct op *made = chq_malloc(sizeof *made);
-    *made = (struct op){OP_VALID, 1, commute != 0, 0, user_fn};
+    *made = (struct op){OP_VALID, 1, commute != 0, 0, false, user_fn};
     *op = (MPI_Op)made;
     return MPI_SUCCESS;
 }

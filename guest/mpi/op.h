@@ -13,6 +13,7 @@ struct op {
     int32_t references;
     bool commutes;
     uint8_t number;              /* Predefined: the handle less OP_HANDLE_FIRST. */
+    bool fortran;                /* The function is Fortran's: the datatype is an INTEGER. */
     MPI_User_function *function; /* Null: predefined. */
 };
 

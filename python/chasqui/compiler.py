@@ -1,9 +1,10 @@
-"""The compiler commands: `chasqui cc`, `chasqui c++`, and mpicc, mpicxx … of the same code.
+"""The compiler commands: `chasqui cc`, `c++` and `fc`; mpicc, mpicxx, mpifort … of the same code.
 
 The user's arguments go to the compiler as they are; ours stand around them. Before: the target,
-static linking, no added checks. After: the directory of mpi.h, so that a program's own header of
-that name wins, and, where the command links, libmpi.a. A few options can't mean anything here
-(`-march=native`) or would break the result (`-pie`); `Plan` says which and what becomes of them.
+static linking, no added checks. After: the directory of mpi.h (and Fortran's, of mpif.h and
+mpi.mod), so that a program's own header of that name wins, and, where the command links, the
+libraries. A few options can't mean anything here (`-march=native`) or would break the result
+(`-pie`); `Plan` says which and what becomes of them.
 
 Invariant: nothing is imported that a compilation doesn't need (a configure script calls this
 hundreds of times).
@@ -45,11 +46,33 @@ Examples:
   make CC={shim}            with PATH=.venv/libexec/chasqui/bin:$PATH
 """
 
+HELP_FORTRAN = """\
+Usage: chasqui fc [COMPILER OPTIONS] FILES
+
+Compiles Fortran programs with MPI (mpif.h, `use mpi`) for the simulated machines: static RV64GC
+Linux executables. Runs riscv64-linux-gnu-gfortran, where installed; all options are its own.
+What gfortran allowed until version 10 is allowed: one argument passed as different types,
+constants like X'7F'.
+
+  -show, -showme       print the compiler's command line and do nothing
+  -showme:compile, -showme:link, -showme:incdirs, -showme:libdirs, -showme:libs
+                       print that part of it
+  --help               this text
+
+Left out, with a warning where it matters: -march=, -mtune= and vector options of other processors,
+-mcmodel= of theirs, -flto, -fPIC, -pie, -s, -rdynamic.
+Refused: -shared; -fdefault-integer-8, since MPI's INTEGERs have 4 bytes.
+
+Examples:
+  chasqui fc -O2 -o ring ring.f90
+  make FC=mpifort           with PATH=.venv/libexec/chasqui/bin:$PATH
+"""
+
 # Options whose value is the next argument: what follows them is no input file.
 WITH_VALUE = frozenset(
     """
     -o -x -I -L -l -D -U -include -imacros -isystem -idirafter -iquote -iprefix -isysroot -MF -MT
-    -MQ -Xlinker -Xpreprocessor -Xassembler -Xclang -T -u -z -e -A -G --param -arch -target
+    -MQ -J -Xlinker -Xpreprocessor -Xassembler -Xclang -T -u -z -e -A -G --param -arch -target
     """.split()
 )
 # Any of these: nothing is linked.
@@ -59,7 +82,12 @@ QUESTIONS = ("-dump", "-print-", "--print-", "--version", "-###", "-V")
 SOURCES = (".c", ".i", ".cc", ".cpp", ".cxx", ".c++", ".C", ".ii", ".s", ".S", ".m")
 
 RV64GC = ("rv64gc", "rv64g", "rv64imafdc", "rv64imafd")
-OTHER_PROCESSORS = tuple("-mavx -msse -mssse -mfma -mbmi -mf16c -maes -mpopcnt -mfpmath=".split())
+OTHER_PROCESSORS = tuple(
+    """
+    -mavx -msse -mssse -mfma -mbmi -mf16c -maes -mpopcnt -mfpmath= -mcmodel=small -mcmodel=medium
+    -mcmodel=large
+    """.split()
+)
 # Options of GCC's that change no program, and that clang refuses instead of ignoring.
 GCC_ONLY = ("-ftree-vectorizer-verbose", "-fopt-info", "-fvect-cost-model=")
 # All executables are static and stand at fixed addresses; and zig would build another musl for
@@ -97,14 +125,27 @@ class Plan:
         always = [*toolchain.ZIG_ALWAYS, *toolchain.ZIG_TOLERANT]
         return [*command, *toolchain.ZIG_TARGET, *always, *link]
 
+    def include_directories(self) -> list[Path]:
+        fortran = [toolchain.fortran_directory()] if self.language == "fc" else []
+        return [*fortran, toolchain.INCLUDE]
+
+    def library_directories(self) -> list[Path]:
+        fortran = [toolchain.fortran_directory()] if self.language == "fc" else []
+        return [*fortran, toolchain.libmpi_directory()]
+
+    def libraries(self) -> list[str]:
+        fortran = ["mpifort"] if self.language == "fc" else []
+        return [*fortran, "mpi", *(["chasqui-c"] if self.toolchain == "zig" else [])]
+
     def compile_part(self) -> list[str]:
         after = toolchain.GNU_ALWAYS if self.toolchain == "gnu" else []
-        return [*after, f"-I{toolchain.INCLUDE}"]
+        tolerant = toolchain.fortran_tolerant() if self.language == "fc" else []
+        return [*after, *tolerant, *(f"-I{place}" for place in self.include_directories())]
 
     def link_part(self) -> list[str]:
+        places = [f"-L{place}" for place in self.library_directories()]
         # -l, not the archive's name: that would be taken for a source after `-x c`.
-        libraries = ["-lmpi", "-lchasqui-c"] if self.toolchain == "zig" else ["-lmpi"]
-        return [f"-L{toolchain.libmpi_directory()}", *libraries]
+        return [*places, *(f"-l{name}" for name in self.libraries())]
 
     def command(self) -> list[str]:
         if self.mode == "question":
@@ -127,8 +168,11 @@ def expand_response_files(arguments: list[str]) -> list[str]:
 
 def plan(language: str, arguments: list[str]) -> Plan:
     """Reads the arguments. Raises InputError for what can't be done."""
-    result = Plan(language, toolchain=os.environ.get("CHASQUI_TOOLCHAIN") or "zig")
+    wanted = os.environ.get("CHASQUI_TOOLCHAIN") or "zig"
+    result = Plan(language, toolchain="gnu" if language == "fc" else wanted)
     rest = _own_options(result, expand_response_files(arguments))
+    if language == "fc" and result.toolchain == "zig":
+        raise InputError("--toolchain zig: zig has no Fortran; leave it out")
     if result.toolchain not in ("zig", "gnu"):
         raise InputError(f"--toolchain {result.toolchain}: there are zig and gnu")
     position = 0
@@ -185,6 +229,10 @@ def _option(result: Plan, argument: str) -> None:
             "build an archive (.a) instead (CMake: -DBUILD_SHARED_LIBS=OFF; configure: "
             "--disable-shared)"
         )
+    if argument == "-fdefault-integer-8":
+        raise InputError(f"{argument}: MPI's INTEGERs have 4 bytes")
+    if argument == "-fdefault-real-8":
+        result.warnings.append(f"{argument}: MPI_REAL still has 4 bytes (MPI_REAL8 has 8)")
     if argument in NO_LINK:
         # -E and -M win over -c, as in the compiler.
         if result.mode == "link" or argument in ("-E", "-M", "-MM"):
@@ -234,15 +282,14 @@ def _processor(result: Plan, argument: str) -> None:
 def show(result: Plan) -> str:
     """The text that -show and its relatives print."""
     what = result.show
-    compile_part = [f"-I{toolchain.INCLUDE}"]
     if what == "incdirs":
-        return str(toolchain.INCLUDE)
+        return " ".join(map(str, result.include_directories()))
     if what == "compile":
-        return shlex.join(compile_part)
+        return shlex.join(f"-I{place}" for place in result.include_directories())
     if what == "libs":
-        return "mpi chasqui-c" if result.toolchain == "zig" else "mpi"
+        return " ".join(result.libraries())
     if what == "libdirs":
-        return str(toolchain.libmpi_directory())
+        return " ".join(map(str, result.library_directories()))
     if what == "link":
         return shlex.join(result.link_part())
     if what == "version":
@@ -316,6 +363,8 @@ def _call(command: list[str], environment: dict[str, str]) -> int:
 
 
 def help_text(language: str) -> str:
+    if language == "fc":
+        return HELP_FORTRAN
     if language == "c++":
         return HELP.format(language="c++", name="C++", gcc="g++", suffix="cc", shim="mpicxx")
     return HELP.format(language="cc", name="C", gcc="gcc", suffix="c", shim="mpicc")
@@ -325,8 +374,6 @@ def main(language: str, name: str = "chasqui", arguments: list[str] | None = Non
     """The compiler command; `name` is what the user typed."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        if language == "fortran":
-            raise InputError(f"{name}: Fortran is not supported yet (C and C++ are: mpicc, mpicxx)")
         if given == ["--help"]:
             print(help_text(language), end="")
             sys.exit(0)

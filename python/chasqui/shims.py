@@ -16,9 +16,9 @@ COMPILERS = {
     "mpicxx": "c++",
     "mpic++": "c++",
     "mpiCC": "c++",
-    "mpifort": "fortran",
-    "mpif77": "fortran",
-    "mpif90": "fortran",
+    "mpifort": "fc",
+    "mpif77": "fc",
+    "mpif90": "fc",
 }
 LAUNCHERS = ("mpiexec", "mpirun")
 
@@ -52,6 +52,7 @@ set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR riscv64)
 set(CMAKE_C_COMPILER "{directory() / "mpicc"}")
 set(CMAKE_CXX_COMPILER "{directory() / "mpicxx"}")
+set(CMAKE_Fortran_COMPILER "{directory() / "mpifort"}")
 set(BUILD_SHARED_LIBS OFF)
 """
 

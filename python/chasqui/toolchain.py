@@ -1,9 +1,10 @@
-"""The guest toolchain: where zig and the GNU cross compiler are, what both are always told, and
+"""The guest toolchain: where zig and the GNU cross compilers are, what they are always told, and
 `libmpi.a`, built from the guest's sources when it is first needed.
 
-Two things are cached, both below `cache_directory()`: zig's own builds of musl and libc++ (about a
-minute each, once), and one `libmpi.a` for every state of its sources. Each appears by one rename,
-so that any number of compilers may run at a time.
+Three things are cached, all below `cache_directory()`: zig's own builds of musl and libc++ (about a
+minute each, once), one `libmpi.a` for every state of its sources, and the Fortran binding for every
+state of those and every gfortran. Each appears by one rename, so that any number of compilers may
+run at a time.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from chasqui.errors import InputError
@@ -23,6 +24,7 @@ PACKAGE = Path(__file__).resolve().parent
 GUEST = (PACKAGE / "guest").resolve()
 MACHINES = (PACKAGE / "machines").resolve()
 INCLUDE = GUEST / "include"
+FORTRAN_SOURCES = GUEST / "fortran"
 
 # RV64GC (G includes Zifencei) and the pause hint: what every simulated node executes. Neither
 # vectors nor bit manipulation: zig's baseline_rv64 has none. `relax` is no extension: the linker
@@ -86,16 +88,29 @@ def zig_environment() -> dict[str, str]:
 
 
 def gnu(language: str) -> str:
-    """Debian's cross compiler; `language` is `cc` or `c++`."""
-    name = GNU_PREFIX + ("g++" if language == "c++" else "gcc")
+    """Debian's cross compiler; `language` is `cc`, `c++` or `fc`."""
+    compiler = {"c++": "g++", "fc": "gfortran"}.get(language, "gcc")
+    name = GNU_PREFIX + compiler
     found = shutil.which(name)
     if found is None:
-        package = "g++-riscv64-linux-gnu" if language == "c++" else "gcc-riscv64-linux-gnu"
+        install = f"install it (Debian, Ubuntu: apt install {compiler}-riscv64-linux-gnu)"
+        if language == "fc":
+            raise InputError(f"{name} was not found; {install}")
         raise InputError(
-            f"--toolchain gnu: {name} was not found; install it (Debian, Ubuntu: apt install "
-            f"{package}) or leave out --toolchain gnu"
+            f"--toolchain gnu: {name} was not found; {install} or leave out --toolchain gnu"
         )
     return found
+
+
+def fortran_tolerant() -> list[str]:
+    """What old programs do, gfortran refuses since version 10: pass one argument as different
+    types, write constants as X'7F'. It is allowed again."""
+    done = subprocess.run(
+        [gnu("fc"), "-dumpversion"], stdout=subprocess.PIPE, text=True, check=False
+    )
+    major = done.stdout.partition(".")[0].strip()
+    recent = major.isdigit() and int(major) >= 10
+    return ["-fallow-argument-mismatch", "-fallow-invalid-boz"] if recent else []
 
 
 def libmpi_sources() -> list[Path]:
@@ -149,33 +164,82 @@ def libmpi_directory() -> Path:
 
 
 def _build_libmpi(place: Path) -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
     announce_first_build()
+    with _appearing(place) as building:
+        _archive(building / "libmpi.a", libmpi_sources())
+        _archive(building / "libchasqui-c.a", libc_sources(), *LIBC_FLAGS)
+
+
+@contextlib.contextmanager
+def _appearing(place: Path) -> Iterator[Path]:
+    """A directory to fill, which becomes `place` at the end, and disappears after an error."""
     building = place.with_name(f"{place.name}.{os.getpid()}")
     shutil.rmtree(building, ignore_errors=True)
     building.mkdir(parents=True)
-    flags = [*ZIG_TARGET, *ZIG_ALWAYS, *LIBMPI_FLAGS]
-    flags += [f"-I{INCLUDE}", f"-I{GUEST}", f"-I{GUEST / 'mpi'}"]
-
-    def compile_one(source: Path) -> Path:
-        target = building / f"{source.parent.name}-{source.stem}.o"
-        special = LIBC_FLAGS if source in libc else []
-        _zig(["cc", *flags, *special], "-c", source, "-o", target)
-        return target
-
-    libc = libc_sources()
     try:
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            for name, sources in (("libmpi.a", libmpi_sources()), ("libchasqui-c.a", libc)):
-                objects = list(pool.map(compile_one, sources))
-                if objects:
-                    _zig(["ar", "rcs"], building / name, *objects)
-                for path in objects:
-                    path.unlink()
+        yield building
         os.rename(building, place)
     finally:
         shutil.rmtree(building, ignore_errors=True)
+
+
+def _archive(archive: Path, sources: list[Path], *special: str, ready: Sequence[Path] = ()) -> None:
+    """Compiles C for the guest, all at a time; objects that are `ready` join the archive."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    flags = [*ZIG_TARGET, *ZIG_ALWAYS, *LIBMPI_FLAGS]
+    flags += [f"-I{INCLUDE}", f"-I{GUEST}", f"-I{GUEST / 'mpi'}", *special]
+
+    def compile_one(source: Path) -> Path:
+        target = archive.parent / f"{source.parent.name}-{source.stem}.o"
+        _zig(["cc", *flags], "-c", source, "-o", target)
+        return target
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        objects = [*pool.map(compile_one, sources), *ready]
+    if objects:
+        _zig(["ar", "rcs"], archive, *objects)
+    for path in objects:
+        path.unlink()
+
+
+def fortran_directory() -> Path:
+    """Where `libmpifort.a`, mpif.h and mpi.mod for the installed gfortran are; they are made where
+    there are none."""
+    import hashlib
+
+    compiler = Path(gnu("fc")).resolve()
+    state = compiler.stat()
+    digest = hashlib.sha256(repr((_libmpi_key(), compiler, state.st_size, state.st_mtime)).encode())
+    for path in [PACKAGE / "fortran.py", *sorted(FORTRAN_SOURCES.glob("*.c"))]:
+        digest.update(path.read_bytes())
+    place = cache_directory() / "fortran" / digest.hexdigest()[:16]
+    if place.is_dir():
+        return place
+    with _locked(place.with_suffix(".lock")):
+        if not place.is_dir():
+            _build_fortran(place)
+    return place
+
+
+def _build_fortran(place: Path) -> None:
+    from chasqui import fortran
+
+    announce_first_build()
+    with _appearing(place) as building:
+        binding = fortran.read(INCLUDE, FORTRAN_SOURCES)
+        (building / "mpif.h").write_text(fortran.include_file(binding, INCLUDE))
+        (building / "mpi.f90").write_text(fortran.module(binding, INCLUDE))
+        command = [gnu("fc"), *GNU_ALWAYS, "-fno-pie", "-O2", "-ffree-line-length-none", "-c"]
+        done = subprocess.run([*command, "mpi.f90"], cwd=building, stdout=sys.stderr, check=False)
+        if done.returncode != 0:
+            raise InputError("gfortran could not build the module mpi: its messages are above")
+        (building / "generated").mkdir()
+        sources = sorted(FORTRAN_SOURCES.glob("*.c"))
+        for name, text in fortran.wrappers(binding).items():
+            sources.append(building / "generated" / f"{name}.c")
+            sources[-1].write_text(text)
+        _archive(building / "libmpifort.a", sources, ready=[building / "mpi.o"])
 
 
 def _zig(command: list[str], *arguments: str | Path) -> None:

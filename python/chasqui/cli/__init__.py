@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "cc": ("cc", "Compile and link C programs with MPI for the simulated machines."),
     "c++": ("cc", "Compile and link C++ programs with MPI for the simulated machines."),
+    "fc": ("cc", "Compile and link Fortran programs with MPI for the simulated machines."),
     "run": ("run", "Run an MPI program on a simulated machine."),
     "compare": ("compare", "Run one program on several machines and compare them."),
     "logp": ("logp", "Measure a machine's LogGP figures: L, o, g, G."),
@@ -30,7 +31,7 @@ STATUS_BROKEN_PIPE = 1  # click's
 
 def main() -> NoReturn:
     """The `chasqui` command."""
-    if len(sys.argv) > 1 and sys.argv[1] in ("cc", "c++"):
+    if len(sys.argv) > 1 and sys.argv[1] in ("cc", "c++", "fc"):
         from chasqui import compiler
 
         compiler.main(sys.argv[1], f"chasqui {sys.argv[1]}", sys.argv[2:])

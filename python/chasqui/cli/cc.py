@@ -1,4 +1,4 @@
-"""`chasqui cc` and `chasqui c++`: here for `chasqui --help`; chasqui.compiler does the work, and
+"""`chasqui cc`, `c++` and `fc`: here for `chasqui --help`; chasqui.compiler does the work, and
 `main` calls it without loading click."""
 
 from __future__ import annotations
@@ -22,4 +22,4 @@ def _command(language: str) -> click.Command:
 
 
 def commands() -> dict[str, click.Command]:
-    return {"cc": _command("cc"), "c++": _command("c++")}
+    return {language: _command(language) for language in ("cc", "c++", "fc")}

@@ -1,0 +1,345 @@
+"""Fortran: the binding that is made from mpi.h, `chasqui fc`, and programs that use both.
+
+Use this when mpi.h, guest/fortran, chasqui.fortran or `chasqui fc` change. The programs in
+tests/fortran check their own answers and print PASSED.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import elf
+import pytest
+from conftest import Run
+from simulated import command, two_at_a_time
+
+from chasqui import compiler, fortran, toolchain
+from chasqui.errors import InputError
+
+HERE = Path(__file__).resolve().parent
+PROGRAMS = sorted(path.name for path in (HERE / "fortran").iterdir())
+CMAKE = str(Path(sys.executable).with_name("cmake"))
+
+HELLO = """\
+program hello
+  use mpi
+  implicit none
+  integer :: error, rank
+  call MPI_Init(error)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+  print '(a, i0)', 'rank ', rank
+  call MPI_Finalize(error)
+end program
+"""
+
+
+@pytest.fixture
+def hello(tmp_path: Path) -> Path:
+    (tmp_path / "hello.f90").write_text(HELLO)
+    return tmp_path / "hello.f90"
+
+
+# --- the binding ----------------------------------------------------------------------------------
+
+
+def the_binding() -> fortran.Binding:
+    return fortran.read(toolchain.INCLUDE, toolchain.FORTRAN_SOURCES)
+
+
+def test_every_function_has_a_wrapper_and_an_interface() -> None:
+    binding = the_binding()
+    missing = {name for name, reason in binding.left_out.items() if "C alone" not in reason}
+    assert missing == set()
+    names = {function.name for function in binding.functions}
+    assert {"Send", "Waitall", "Type_struct", "Wtime", "Comm_get_name"} < names
+    generated = "".join(fortran.wrappers(binding).values())
+    wrapped = re.findall(r"^FORTRAN_ALIAS\((\w+)\);", generated, re.MULTILINE)
+    assert sorted([*wrapped, *binding.by_hand]) == sorted(name.lower() for name in names)
+    module = fortran.module(binding, toolchain.INCLUDE)
+    heads = re.findall(r"^(?:subroutine|function) (P?MPI_\w+)\(", module, re.MULTILINE)
+    assert sorted(heads) == sorted(f"{each}{name}" for name in names for each in ("MPI_", "PMPI_"))
+
+
+@pytest.mark.parametrize(
+    ("prototype", "reason"),
+    [
+        ("int **table", "int **table: a type that Fortran has not"),
+        ("MPI_Comm comms[]", "how long is the array of handles?"),
+        ("char *text", "how long is text?"),
+        (
+            "MPI_User_function *work",
+            "work: C's procedures and attributes are not Fortran's",
+        ),
+        (
+            "MPI_Comm *newcomm, MPI_Request *request",
+            "newcomm is needed until the request is complete",
+        ),
+    ],
+)
+def test_arguments_that_are_not_understood_are_never_guessed(
+    tmp_path: Path, prototype: str, reason: str
+) -> None:
+    (tmp_path / "mpi_removed.h").write_text("")
+    (tmp_path / "mpi.h").write_text(
+        f"CHASQUI_MPI(int, New, ({prototype}));\nCHASQUI_MPI(int, Barrier, (MPI_Comm comm));\n"
+    )
+    binding = fortran.read(tmp_path, toolchain.FORTRAN_SOURCES)
+    assert binding.left_out == {"New": reason}
+    assert [function.name for function in binding.functions] == ["Barrier"]
+
+
+def test_a_wrapper_is_one_call() -> None:
+    """The short paths: nothing but conversions by value, whatever mpi.h looks like."""
+    assert (
+        "    *ierror = PMPI_Send(fortran_address(buf), *count, fortran_to_c(*datatype), "
+        "*dest, *tag, fortran_to_c(*comm));\n}\n"
+    ) in fortran.wrappers(the_binding())["point_to_point"]
+
+
+def test_mpif_h_fits_both_forms() -> None:
+    """Fixed form reads columns 7 to 72; in free form an `&` at the end would be needed to go on."""
+    for line in fortran.include_file(the_binding(), toolchain.INCLUDE).splitlines():
+        assert line.startswith(("!", "      ")), line
+        assert line.startswith("!") or (line[6] != " " and len(line) <= 72), line
+        assert not line.endswith("&")
+
+
+@pytest.mark.gnu
+@pytest.mark.core
+def test_constants_have_the_values_of_mpi_h(tmp_path: Path) -> None:
+    """A C program prints mpi.h's values, a Fortran program those of the module."""
+    ours = fortran.FORTRAN_ONLY
+    names = [name for name in fortran.constants(toolchain.INCLUDE) if name not in ours]
+    lengths = {name for name in names if name.startswith("MPI_MAX_")}
+    assert {"MPI_COMM_WORLD", "MPI_ANY_TAG", "MPI_ERR_LASTCODE", "MPI_LB", "MPI_VERSION"} < {*names}
+    prints = "".join(f'printf("%ld\\n", (long){n} - {int(n in lengths)});\n' for n in names)
+    (tmp_path / "c.c").write_text(
+        f"#include <mpi.h>\n#include <stdio.h>\nint main(void) {{\n{prints}return 0; }}\n"
+    )
+    prints = "".join(f"print '(i0)', {name}\n" for name in names)
+    (tmp_path / "f.f90").write_text(f"use mpi\n{prints}end\n")
+    outputs = []
+    for language, source in (("cc", "c.c"), ("fc", "f.f90")):
+        assert command(language, source, "-o", source[0], directory=tmp_path).returncode == 0
+        done = command("run", "-q", "--", f"./{source[0]}", directory=tmp_path)
+        assert done.returncode == 0, done.stderr
+        outputs.append(dict(zip(names, done.stdout.split(), strict=True)))
+    assert outputs[0] == outputs[1]
+
+
+# --- programs -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("fortran")
+
+    def compile_one(name: str) -> str:
+        source = HERE / "fortran" / name
+        done = command("fc", "-O2", source, "-o", place / source.stem, directory=place)
+        return done.stderr if done.returncode else ""
+
+    assert "".join(two_at_a_time(compile_one, PROGRAMS)) == ""
+    return place
+
+
+@pytest.mark.gnu
+@pytest.mark.core
+@pytest.mark.parametrize("machine", ["loggp", "voyager"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program(programs: Path, tmp_path: Path, name: str, machine: str) -> None:
+    def run(ranks: int) -> str:
+        program = programs / Path(name).stem
+        options = ["-q", "-np", str(ranks), "--machine", machine]
+        done = command("run", *options, "--", program, directory=tmp_path)
+        right = done.returncode == 0 and done.stdout == " PASSED\n"
+        return "" if right else f"{ranks} ranks: {done.stdout}{done.stderr}"
+
+    assert "".join(two_at_a_time(run, [6, 3, 1])) == ""
+
+
+# A tool that counts sends, as a library between program and MPI does it.
+PROFILED = """\
+module tool
+  integer :: sends = 0
+end module
+subroutine MPI_Send(buffer, count, datatype, destination, tag, comm, error)
+  use tool
+  integer :: buffer(*), count, datatype, destination, tag, comm, error
+  sends = sends + 1
+  call PMPI_Send(buffer, count, datatype, destination, tag, comm, error)
+end subroutine
+program profiled
+  use tool
+  include 'mpif.h'
+  integer :: error, value
+  call MPI_Init(error)
+  call MPI_Send([1], 1, MPI_INTEGER, MPI_PROC_NULL, 0, MPI_COMM_WORLD, error)
+  print '(i0)', sends
+  call MPI_Finalize(error)
+end program
+"""
+
+
+@pytest.mark.gnu
+@pytest.mark.core
+def test_a_tool_can_take_over_a_function(chasqui: Run, tmp_path: Path) -> None:
+    (tmp_path / "tool.f90").write_text(PROFILED)
+    assert chasqui("fc", "tool.f90", "-o", "tool").returncode == 0
+    assert chasqui("run", "-q", "--", "./tool").stdout == "1\n"
+
+
+@pytest.mark.gnu
+@pytest.mark.core
+def test_a_stop_with_a_status_and_a_deadlock_are_seen(chasqui: Run, tmp_path: Path) -> None:
+    """Fortran's own run-time system ends the process; a wait is found through the wrapper."""
+    text = HELLO.replace("call MPI_Finalize(error)", "if (rank == 0) stop 3\n  call sleep_forever")
+    text += (
+        "subroutine sleep_forever\n  use mpi\n  integer :: error, n\n"
+        "  call MPI_Recv(n, 1, MPI_INTEGER, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE, error)\n"
+        "end subroutine\n"
+    )
+    (tmp_path / "stop.f90").write_text(text)
+    assert chasqui("fc", "stop.f90", "-o", "stop").returncode == 0
+    assert chasqui("run", "-q", "--", "./stop").returncode == 3
+    (tmp_path / "stop.f90").write_text(text.replace("if (rank == 0) stop 3", ""))
+    assert chasqui("fc", "stop.f90", "-o", "stop").returncode == 0
+    done = chasqui("run", "-q", "-np", "2", "--", "./stop")
+    assert done.returncode == 125
+    assert "MPI_Recv" in done.stderr
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+def test_a_missing_compiler_is_said_clearly(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(SystemExit) as caught:
+        compiler.main("fc", "mpif90", ["x.f90"])
+    assert caught.value.code == 2
+    assert capfd.readouterr().err == (
+        "chasqui: riscv64-linux-gnu-gfortran was not found; "
+        "install it (Debian, Ubuntu: apt install gfortran-riscv64-linux-gnu)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--toolchain=zig", "a.f"], "zig has no Fortran"),
+        (["-fdefault-integer-8", "a.f"], "MPI's INTEGERs have 4 bytes"),
+        (["-shared", "a.f"], "static executables only"),
+    ],
+)
+def test_what_is_refused(arguments: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        compiler.plan("fc", arguments)
+
+
+def test_what_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHASQUI_TOOLCHAIN", "zig")  # for C and C++
+    found = compiler.plan("fc", ["-mcmodel=medium", "-fdefault-real-8", "-O3", "a.f"])
+    assert (found.toolchain, found.arguments) == ("gnu", ["-fdefault-real-8", "-O3", "a.f"])
+    assert len(found.warnings) == 2
+
+
+@pytest.mark.gnu
+def test_an_executable_is_static_rv64gc(shim_directory: Path, hello: Path) -> None:
+    for name in ("mpifort", "mpif90", "mpif77"):
+        options = ["-O2", "-fPIE", "hello.f90", "-o", name]
+        subprocess.run([shim_directory / name, *options], cwd=hello.parent, check=True)
+        assert elf.header(hello.with_name(name)) == (elf.ET_EXEC, elf.EM_RISCV)
+        assert elf.is_static(hello.with_name(name))
+
+
+@pytest.mark.gnu
+@pytest.mark.parametrize("form", ["-ffixed-form", "-ffree-form"])
+def test_the_include_file_is_valid(chasqui: Run, tmp_path: Path, form: str) -> None:
+    """As strict as gfortran can be."""
+    (tmp_path / "a.f").write_text(
+        "      subroutine a(x)\n      implicit none\n      include 'mpif.h'\n"
+        "      double precision x\n      x = MPI_WTIME() + MPI_AINT_DIFF(3_8, 1_8)\n      end\n"
+    )
+    options = ["-std=f2008", "-Wall", "-Werror", "-Wno-unused-parameter", "-Wno-unused-variable"]
+    done = chasqui("fc", form, *options, "-c", "a.f")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.gnu
+def test_a_function_that_is_missing_fails_when_it_is_linked(chasqui: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.f90").write_text("call MPI_Win_create(1)\nend\n")
+    done = chasqui("fc", "a.f90", "-o", "a")
+    assert done.returncode != 0
+    assert "undefined reference to `mpi_win_create_'" in done.stderr
+
+
+@pytest.mark.gnu
+def test_old_programs_compile(chasqui: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.f").write_text(
+        "      data i / X'7F' /\n      call f(1)\n      call f(1.0)\n      end\n"
+        "      subroutine f(x)\n      integer x\n      end\n"
+    )
+    assert chasqui("fc", "-w", "a.f", "-o", "a").returncode == 0
+
+
+@pytest.mark.gnu
+def test_the_module_finds_wrong_arguments(chasqui: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.f90").write_text("use mpi\ncall MPI_Barrier(MPI_COMM_WORLD)\nend\n")
+    done = chasqui("fc", "-c", "a.f90")
+    assert done.returncode == 1
+    assert "Missing actual argument for argument" in done.stderr
+
+
+@pytest.mark.gnu
+def test_show(chasqui: Run, hello: Path) -> None:
+    place = toolchain.fortran_directory()
+    assert (place / "mpi.mod").exists()
+    assert (place / "mpif.h").exists()
+    assert chasqui("fc", "-showme:incdirs").stdout.split()[0] == str(place)
+    assert chasqui("fc", "-showme:libs").stdout == "mpifort mpi\n"
+    command_line = chasqui("fc", "-show", "hello.f90", "-o", "shown").stdout
+    assert {"-static", "-no-pie", "-lmpifort", "-march=rv64gc"} < set(command_line.split())
+    subprocess.run(command_line, shell=True, check=True, cwd=hello.parent, capture_output=True)
+    assert elf.is_static(hello.with_name("shown"))
+
+
+@pytest.mark.gnu
+@pytest.mark.parametrize("how", ["FC", "find_package"])
+def test_cmake(shim_directory: Path, hello: Path, how: str) -> None:
+    find = "find_package(MPI REQUIRED COMPONENTS Fortran)" if how == "find_package" else ""
+    use = "target_link_libraries(hello MPI::MPI_Fortran)" if how == "find_package" else ""
+    (hello.parent / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(hello Fortran)\n"
+        f"{find}\nadd_executable(hello hello.f90)\n{use}\n"
+    )
+    environment = {**os.environ, "FC": str(shim_directory / "mpifort")}
+    for step in ([CMAKE, "-S", ".", "-B", "build"], [CMAKE, "--build", "build"]):
+        done = subprocess.run(
+            step, cwd=hello.parent, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert elf.is_static(hello.parent / "build" / "hello")
+
+
+@pytest.mark.gnu
+def test_the_binding_appears_whole_however_many_build_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    calls = []
+    monkeypatch.setenv("CHASQUI_CACHE_DIR", str(tmp_path))
+
+    def build(place: Path) -> None:
+        calls.append(place)
+        place.mkdir(parents=True)
+
+    monkeypatch.setattr(toolchain, "_build_fortran", build)
+    with ThreadPoolExecutor(8) as pool:
+        places = set(pool.map(lambda _: toolchain.fortran_directory(), range(8)))
+    assert (len(calls), len(places)) == (1, 1)
