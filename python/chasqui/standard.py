@@ -8,6 +8,9 @@ the change logs. Names stand here without MPI_.
 
 from __future__ import annotations
 
+import functools
+from typing import NamedTuple
+
 # topic -> version -> functions
 FUNCTIONS = {
     "Environment": {
@@ -338,3 +341,33 @@ CONSTANTS = """
     WIN_FLAVOR_DYNAMIC WIN_FLAVOR_SHARED WIN_MODEL WIN_NULL WIN_NULL_COPY_FN WIN_NULL_DELETE_FN
     WIN_SEPARATE WIN_SIZE WIN_UNIFIED WTIME_IS_GLOBAL
 """
+
+
+class Function(NamedTuple):
+    """A function of the standard."""
+
+    name: str  # with MPI_
+    topic: str
+    version: str  # that brought it
+
+
+@functools.cache
+def functions() -> dict[str, Function]:
+    """Every function by name, in the standard's order."""
+    large = set(WITH_LARGE_COUNTS.split())
+    found = {}
+    for topic, versions in FUNCTIONS.items():
+        for version, names in versions.items():
+            for name in names.split():
+                found[f"MPI_{name}"] = Function(f"MPI_{name}", topic, version)
+                if name in large:
+                    # The twins came with 4.0; what is younger had them from its beginning.
+                    since = max(version, "4.0")
+                    found[f"MPI_{name}_c"] = Function(f"MPI_{name}_c", topic, since)
+    return found
+
+
+@functools.cache
+def other_names() -> frozenset[str]:
+    """Types, constants and predefined handles."""
+    return frozenset(f"MPI_{name}" for name in [*TYPES.split(), *CONSTANTS.split()])
