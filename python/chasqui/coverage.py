@@ -30,6 +30,10 @@ class Function(NamedTuple):
     state: str
     note: str  # why it is partial
 
+    @property
+    def about(self) -> str:
+        return f"{self.topic[0].lower()}{self.topic[1:]}, MPI {self.version}"
+
 
 class SystemCall(NamedTuple):
     """What is to be said of a system call."""
@@ -42,9 +46,8 @@ class SystemCall(NamedTuple):
 
 @functools.cache
 def library() -> frozenset[str]:
-    """The names that the guest's archives define: MPI_Send, and mpi_send_ for Fortran."""
-    archives = sorted(toolchain.libmpi_directory().glob("*.a"))
-    parts = [part for archive in archives for part in core.inspect(str(archive))["parts"]]
+    """The public names that libmpi.a defines."""
+    parts = core.inspect(str(toolchain.libmpi_directory() / "libmpi.a"))["parts"]
     return frozenset(name for part in parts for name in part["defined"])
 
 
@@ -79,10 +82,33 @@ def declared() -> frozenset[str]:
     )
 
 
+def named(symbol: str) -> str | None:
+    """The function that a linker's name means: MPI_Send, PMPI_Send, Fortran's mpi_send_."""
+    plain = symbol.removeprefix("P").removeprefix("p")
+    if plain.startswith("mpi_"):
+        plain = plain.rstrip("_")
+    return _by_capitals().get(plain.upper())
+
+
 @functools.cache
-def fortran() -> frozenset[str]:
-    """The functions that Fortran programs find, in capitals; none without a Fortran binding."""
-    return frozenset(name.rstrip("_").upper() for name in library() if name.startswith("mpi_"))
+def _by_capitals() -> dict[str, str]:
+    return {name.upper(): name for name in standard.functions()}
+
+
+def why_undefined(words: list[str]) -> str:
+    """A line about the functions among the words of a linker's messages that are missing here."""
+    names = [named(word.strip("`'\".,:;")) for word in words]
+    missing = {
+        name: functions()[name] for name in names if name and functions()[name].state == MISSING
+    }
+    if not missing:
+        return ""
+    each = [f"{name} ({function.about})" for name, function in missing.items()]
+    be = "is" if len(each) == 1 else "are"
+    return (
+        f"chasqui: {', '.join(each)} {be} not in this version's library; "
+        "`chasqui check` lists such calls\n"
+    )
 
 
 @functools.cache

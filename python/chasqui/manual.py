@@ -26,7 +26,7 @@ def coverage_page() -> str:
         topics[each.topic].append(each)
     parts = [HEAD, "## MPI functions\n", _counts(topics)]
     parts += [_topic(topic, functions) for topic, functions in topics.items()]
-    parts += [_fortran(), _system_calls()]
+    parts.append(_system_calls())
     return "\n".join(parts)
 
 
@@ -53,7 +53,7 @@ def _topic(topic: str, functions: list[Function]) -> str:
         if state == PARTIAL:
             lines += [f"- partial: `{each.name}`: {each.note}" for each in found]
             continue
-        # A twin for large counts says nothing new, as long as the twins are there, or not, together.
+        # The twins for large counts are counted, as long as all are there or all are missing.
         every = len(large) == len([each for each in functions if _is_large(each)])
         shown = [each.name for each in plain] if every else [each.name for each in found]
         if shown:
@@ -69,21 +69,6 @@ def _is_large(function: Function) -> bool:
 
 def _names(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
-
-
-def _fortran() -> str:
-    bound = coverage.fortran()
-    if not bound:
-        return "## Fortran\n\nThis version has no Fortran binding.\n"
-    lacking = [
-        each.name
-        for each in coverage.functions().values()
-        if each.state != MISSING and not _is_large(each) and each.name.upper() not in bound
-    ]
-    lines = [f"## Fortran\n\n{len(bound)} functions have a Fortran binding."]
-    if lacking:
-        lines.append(f"\nOf those that C has, Fortran lacks {_names(lacking)}.")
-    return "\n".join(lines) + "\n"
 
 
 def _system_calls() -> str:

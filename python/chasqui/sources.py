@@ -6,6 +6,7 @@ Nothing is preprocessed: what `#ifdef` leaves out is seen too, but not what stan
 from __future__ import annotations
 
 import re
+import string
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,37 +15,45 @@ FIXED = frozenset(".f .for .ftn .f77 .F .FOR .FTN .F77".split())
 FREE = frozenset(".f90 .f95 .f03 .f08 .F90 .F95 .F03 .F08".split())
 ENDINGS = C | FIXED | FREE
 
-# In each pattern a name is a group; what only keeps names from being found is none.
+# In each pattern a name of MPI, from behind MPI, is a group; what only keeps names from being found
+# is none. Every alternative begins with a letter of its own: only so is the search fast.
 C_TOKEN = re.compile(
     r"""
-    //(?:[^\\\n]|\\.)*                              # comments
+    //(?:[^\\\n]|\\.)*                            # comments
     | /\*.*?(?:\*/|\Z)
-    | \bR"([^()\\\s]{0,16})\(.*?\)\1"               # strings and characters
+    | R(?<!\wR)"([^()\\\s]{0,16})\(.*?\)\1"        # strings and characters
     | "(?:[^"\\\n]|\\.)*"
     | '(?:[^'\\\n]|\\.){1,10}'
-    | ^[ \t]*\#[ \t]*(?:el)?if(?:n?def)?\b(?:(?!/[*/])[^\\\n]|\\.)*   # conditions
-    | \b(?P<name>P?MPIX?_[A-Z]\w*)
-    | (?<![\w:])MPI\s*::\s*(?P<cxx>[A-Z]\w*)
+    | \#[ \t]*(?:el)?if(?:n?def)?\b(?:(?!/[/*])[^\\\n]|\\.)*   # conditions
+    | M(?<!\wM)PI(?P<name>X?_[A-Z]\w*)
+    | P(?<!\wP)MPI(?P<profiling>X?_[A-Z]\w*)
+    | M(?<![\w:]M)PI\s*::\s*(?P<cxx>[A-Z]\w*)
     """,
-    re.DOTALL | re.MULTILINE | re.VERBOSE,
+    re.DOTALL | re.VERBOSE,
 )
+# For texts in capitals that begin with a line's end.
 FORTRAN = r"""
     ![^\n]*
     | '(?:[^'\n]|'')*'
     | "(?:[^"\n]|"")*"
-    | ^[ \t]*\#[^\n]*
-    | \b(?P<name>P?MPI_[A-Z]\w*)
+    | \n[ \t]*\#[^\n]*
+    | M(?<!\wM)PI(?P<name>_[A-Z]\w*)
+    | P(?<!\wP)MPI(?P<profiling>_[A-Z]\w*)
     """
-FREE_TOKEN = re.compile(FORTRAN, re.IGNORECASE | re.MULTILINE | re.VERBOSE)
-FIXED_TOKEN = re.compile(rf"^[c*][^\n]* | {FORTRAN}", re.IGNORECASE | re.MULTILINE | re.VERBOSE)
+FREE_TOKEN = re.compile(FORTRAN, re.VERBOSE)
+FIXED_TOKEN = re.compile(rf"\n[C*][^\n]* | {FORTRAN}", re.VERBOSE)
 
-CONDITION = re.compile(r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b[ \t]*(0\b)?", re.MULTILINE)
+# A word that begins so, or with P and then so.
+ANY_NAME = re.compile(rb"M(?<![0-9A-OQ-Z_a-z]M)PI\s*[X_:]")
+CONDITION = re.compile(
+    r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b[ \t]*(0\b)?", re.MULTILINE
+)
 OWN_NAMESPACE = re.compile(r"\b(?:namespace|class|struct)\s+MPI\b")
-WORD_BEFORE = re.compile(r"(\w+)[\s*&]*\Z")
+WORD = string.ascii_letters + string.digits + "_"
 # Words after which a name is used, not declared.
 USED_AFTER = frozenset("return else do case throw co_return co_await co_yield and or not".split())
 TYPES = frozenset("void int double char".split())
-DEFINED_AFTER = frozenset("subroutine function interface module entry procedure".split())
+DEFINED_AFTER = frozenset("SUBROUTINE FUNCTION INTERFACE MODULE ENTRY PROCEDURE".split())
 
 
 @dataclass
@@ -63,7 +72,7 @@ def scan(path: Path) -> Found:
     suffix = path.suffix
     found = Found(fortran=suffix not in C)
     # Most files of most programs say nothing of MPI.
-    if b"MPI" not in (data.upper() if found.fortran else data):
+    if not ANY_NAME.search(data.upper() if found.fortran else data):
         return found
     text = data.decode("utf-8", "replace")
     if found.fortran:
@@ -75,15 +84,14 @@ def scan(path: Path) -> Found:
 
 def _c(found: Found, text: str) -> None:
     lines = _Lines(text)
-    own_namespace = OWN_NAMESPACE.search(text) is not None
     for match in C_TOKEN.finditer(text):
-        name, cxx = match["name"], match["cxx"]
-        if cxx and not own_namespace:
-            _add(found, f"MPI::{cxx}", lines.of(match.start()))
+        if match["cxx"] and not OWN_NAMESPACE.search(text):
+            _add(found, f"MPI::{match['cxx']}", lines.of(match.start()))
+        name = _name(match)
         if not name:
             continue
         after = text[match.end() : match.end() + 80].lstrip()
-        if _is_declared(text, match, after):
+        if _is_declared(text[max(0, match.start() - 200) : match.start()], after):
             found.declared.add(name)
             continue
         _add(found, name, lines.of(match.start()))
@@ -91,18 +99,30 @@ def _c(found: Found, text: str) -> None:
             found.calls.add(name)
 
 
-def _is_declared(text: str, match: re.Match[str], after: str) -> bool:
-    """Whether the name is declared or defined, not used: `int MPI_Send(…`, `#define MPI_Send`."""
-    before = text[max(0, match.start() - 200) : match.start()]
-    word = WORD_BEFORE.search(before)
-    if word is None:
+def _name(match: re.Match[str]) -> str | None:
+    if match["name"]:
+        return f"MPI{match['name']}"
+    return f"PMPI{match['profiling']}" if match["profiling"] else None
+
+
+def _word_before(text: str) -> tuple[str, str]:
+    """The last word of the text, and the blanks and operators of pointers behind it."""
+    stripped = text.rstrip(" \t\r\n*&")
+    word = stripped[len(stripped.rstrip(WORD)) :]
+    return word, text[len(stripped) :]
+
+
+def _is_declared(before: str, after: str) -> bool:
+    """Whether a name is declared or defined, not used: `int MPI_Send(…`, `#define MPI_Send`."""
+    word, between = _word_before(before)
+    if not word:
         return False
-    if word[1] in ("define", "undef"):
+    if word in ("define", "undef"):
         return True
     if after.startswith("("):
         # `a * MPI_Wtime()` is an expression; `void *MPI_f(` and `int MPI_f(` are declarations.
-        operator = ("*" in word[0] or "&" in word[0]) and word[1] not in TYPES
-        return word[1] not in USED_AFTER and not word[1].isdigit() and not operator
+        operator = between.strip() != "" and word not in TYPES
+        return word not in USED_AFTER and not word.isdigit() and not operator
     return after.startswith(";") and "typedef" in before[before.rfind(";") + 1 :]
 
 
@@ -129,13 +149,14 @@ def _without_if_0(text: str) -> str:
 
 
 def _fortran(found: Found, text: str, token: re.Pattern[str]) -> None:
-    lines = _Lines(text)
+    text = "\n" + text.upper()
+    lines = _Lines(text, line=0)
     for match in token.finditer(text):
-        if not match["name"]:
+        name = _name(match)
+        if not name:
             continue
-        name = match["name"].upper()
-        word = WORD_BEFORE.search(text[max(0, match.start() - 80) : match.start()])
-        if word is not None and word[1].lower() in DEFINED_AFTER:
+        word, _ = _word_before(text[max(0, match.start() - 80) : match.start()])
+        if word in DEFINED_AFTER:
             found.declared.add(name)
         else:
             _add(found, name, lines.of(match.start()))
@@ -150,8 +171,8 @@ def _add(found: Found, name: str, line: int) -> None:
 class _Lines:
     """From a place in a text to its line, for places that come in order."""
 
-    def __init__(self, text: str) -> None:
-        self.text, self.at, self.line = text, 0, 1
+    def __init__(self, text: str, line: int = 1) -> None:
+        self.text, self.at, self.line = text, 0, line
 
     def of(self, place: int) -> int:
         self.line += self.text.count("\n", self.at, place)

@@ -1,6 +1,6 @@
 """The MPI standard's names: every function by topic and by the version that brought it, and the
 other names of its C binding. What of them this version has is another module's business: see
-chasqui.coverage.
+chasqui.coverage. MPI_Sizeof and MPI_F_sync_reg belong to the Fortran modules alone.
 
 Sources: MPI 1.3, 2.0, 2.2, 3.0, 3.1, 4.0, 4.1 and 5.0, Annex A ("Language Bindings Summary") and
 the change logs. Names stand here without MPI_.
@@ -222,10 +222,6 @@ FUNCTIONS = {
             Type_fromint Win_toint Win_fromint
         """,
     },
-    "Fortran only": {
-        "2.0": "Sizeof",
-        "3.0": "F_sync_reg",
-    },
     "Removed or deprecated names": {
         "1.0": """
             Address Type_hvector Type_hindexed Type_struct Type_extent Type_lb Type_ub
@@ -279,7 +275,7 @@ TYPES = """
     Win_copy_attr_function Win_delete_attr_function Win_errhandler_fn Win_errhandler_function
 """
 
-# Constants, predefined handles and callbacks, those of the Fortran bindings and removed ones included.
+# Constants, predefined handles and callbacks, with those of Fortran and removed ones.
 CONSTANTS = """
     2DOUBLE_PRECISION 2INT 2INTEGER 2REAL ABI_SUBVERSION ABI_VERSION ADDRESS_KIND AINT ANY_SOURCE
     ANY_TAG APPNUM ARGVS_NULL ARGV_NULL ASYNC_PROTECTS_NONBLOCKING BAND BOR BOTTOM BSEND_OVERHEAD

@@ -1,4 +1,4 @@
-"""What a set of files uses of MPI and Linux, held against what there is: the work of `chasqui check`.
+"""What files use of MPI and Linux, held against what there is: the work of `chasqui check`.
 
 Invariant: nothing is run and nothing is preprocessed.
 """
@@ -36,7 +36,8 @@ class Place:
         if self.line:
             return f"{self.file}:{self.line}"
         if self.function:
-            return f"{self.file}: {self.function}+{self.offset:#x}"
+            distance = f"+{self.offset:#x}" if self.offset else ""
+            return f"{self.file}: {self.function}{distance}"
         return self.file
 
 
@@ -71,7 +72,6 @@ class Survey:
     files: int = 0
     names: list[Name] = field(default_factory=list)
     system_calls: list[SystemCall] | None = None  # none: no program was among the files
-    notes: list[str] = field(default_factory=list)
 
     def of(self, kind: str, *states: str) -> list[Name]:
         return [each for each in self.names if each.kind == kind and each.state in states]
@@ -119,9 +119,7 @@ def _files(path: Path) -> Iterator[Path]:
         raise InputError(f"{path}: no such file or folder")
     if not path.is_dir():
         if path.suffix not in sources.ENDINGS and not _is_binary(path):
-            raise InputError(
-                f"{path}: is no C, C++ or Fortran source, object, archive or program"
-            )
+            raise InputError(f"{path}: is no C, C++ or Fortran source, object, archive or program")
         yield path
         return
     some = False
@@ -172,7 +170,7 @@ def _add_binary(gathered: _Gathered, path: Path) -> None:
             name = use["name"]
             into = gathered.uses
             if name.startswith(("mpi_", "pmpi_")):
-                into, name = gathered.fortran, name.rstrip("_").upper()
+                into = gathered.fortran
             gathered.calls.add(name)
             into.setdefault(name, []).extend(places or [Place(file)])
         if part["system_calls"] is not None:
@@ -198,15 +196,10 @@ def _judge(gathered: _Gathered) -> Survey:
     names: dict[str, Name] = {}
     for name, places in gathered.uses.items():
         _take(names, _judge_c(name, gathered), places)
-    capitals = {name.upper(): name for name in standard.functions()}
     for name, places in gathered.fortran.items():
-        _take(names, _judge_fortran(name, capitals), places)
+        _take(names, _judge_fortran(name), places)
     every = sorted(names.values(), key=lambda name: (ORDER[name.state], name.topic, name.name))
     result = Survey(gathered.files, every)
-    if gathered.fortran and not coverage.fortran():
-        result.notes.append(
-            "this version has no Fortran binding: Fortran's calls are judged by the C functions"
-        )
     if gathered.system_calls is not None:
         result.system_calls = _judge_system_calls(gathered.system_calls)
     return result
@@ -234,14 +227,11 @@ def _judge_c(name: str, gathered: _Gathered) -> Name | None:
     return Name(name, "function", "", UNKNOWN, why)
 
 
-def _judge_fortran(name: str, capitals: dict[str, str]) -> Name | None:
-    plain = name[1:] if name.startswith("P") else name
-    if plain in capitals:
-        judged = _function(capitals[plain])
-        lacking = coverage.fortran() and plain not in coverage.fortran()
-        if lacking and judged.state != MISSING:
-            judged.state, judged.what = MISSING, "not in the Fortran binding"
-        return judged
+def _judge_fortran(name: str) -> Name | None:
+    """Every C function has its Fortran binding."""
+    function = coverage.named(name)
+    if function is not None:
+        return _function(function)
     # A program's own names may begin with mpi_ too; constants of Fortran alone are not in mpi.h.
     if name in standard.other_names() and name in coverage.declared():
         return Name(name, "name", OTHERS, THERE, "")
@@ -250,8 +240,7 @@ def _judge_fortran(name: str, capitals: dict[str, str]) -> Name | None:
 
 def _function(name: str) -> Name:
     found = coverage.functions()[name]
-    what = found.note or f"{found.topic[0].lower()}{found.topic[1:]} (MPI {found.version})"
-    return Name(name, "function", found.topic, found.state, what)
+    return Name(name, "function", found.topic, found.state, found.note or found.about)
 
 
 def _cxx(name: str) -> str:

@@ -18,6 +18,8 @@ pub(crate) struct Program {
     parents: Vec<Option<Parent>>,
     /// Whether a function is reached from where the program begins without `main`.
     start_up: Vec<bool>,
+    /// The functions whose addresses lie in data.
+    pub in_data: Vec<usize>,
 }
 
 /// A function.
@@ -67,7 +69,13 @@ impl Program {
         if functions.is_empty() {
             return Err("is stripped: nothing can be said without symbols (link without -s)".into());
         }
-        let mut program = Program { functions, edges: Vec::new(), parents: Vec::new(), start_up: Vec::new() };
+        let mut program = Program {
+            functions,
+            edges: Vec::new(),
+            parents: Vec::new(),
+            start_up: Vec::new(),
+            in_data: Vec::new(),
+        };
         program.edges = program.functions.iter().map(|function| program.edges_of(function)).collect();
         program.reach(file);
         Ok(program)
@@ -151,8 +159,8 @@ impl Program {
         self.start_up = self.parents.iter().map(Option::is_some).collect();
         let main: Vec<usize> = main.into_iter().collect();
         self.follow(&main, None);
-        let data = self.in_data(file);
-        self.follow(&data, None);
+        self.in_data = self.find_in_data(file);
+        self.follow(&self.in_data.clone(), None);
     }
 
     /// Adds what `roots` lead to, but for `barrier`.
@@ -172,7 +180,7 @@ impl Program {
     }
 
     /// The functions whose addresses lie in data, and those that choose an implementation at the start.
-    fn in_data(&self, file: &object::File) -> Vec<usize> {
+    fn find_in_data(&self, file: &object::File) -> Vec<usize> {
         let mut found = Vec::new();
         for section in file.sections().filter(|section| section.address() != 0 && !has_code(section)) {
             let Ok(data) = section.data() else { continue };

@@ -69,6 +69,12 @@ pub(crate) fn of_program(file: &object::File, program: &Program) -> Vec<Use> {
         };
         add(&mut places, name, place);
     }
+    for &callee in &program.in_data {
+        if let Some(name) = program.functions[callee].names.iter().find(|name| is_mpi(name)) {
+            let place = Place { function: "data".into(), offset: 0, line: None, reached: true };
+            add(&mut places, name, place);
+        }
+    }
     in_order(places)
 }
 

@@ -180,9 +180,10 @@ impl Output for Streams {
 
     fn unknown_call(&self, rank: u32, now: Time, number: u64) {
         let name = chasqui_linux::syscall::name(number).unwrap_or("unknown to Linux");
-        let text =
-            format!("chasqui: rank {rank}: system call {number} ({name}) is not served: it returns ENOSYS
-");
+        let text = format!(
+            "chasqui: rank {rank}: system call {number} ({name}) is not served: it returns ENOSYS
+"
+        );
         self.show_later(now, rank, Stream::Error, text.into_bytes());
     }
 

@@ -104,7 +104,6 @@ def _text(found: Survey, everything: bool) -> str:
         room = max(WHERE_MIN, shutil.get_terminal_size((WIDTH, 24)).columns - sum(widths) - 6)
         lines = [[*row, _fitted(places, room)] for row, places in rows]
         parts.append(table(header, lines, left=(0, 1, 2, 3)))
-    parts += found.notes
     parts.append(_summary(found))
     return "\n\n".join(parts)
 
