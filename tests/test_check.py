@@ -119,7 +119,19 @@ MPI_Alltoallv(
 #else
 x = MPI_Wtime() * 2 * MPI_Wtick();
 #endif
-return MPI_Barrier(comm), PMPI_Barrier(comm);
+return MPI_Barrier(comm), PMPI_Barrier(comm); // a comment
+MPI_Wait(a);
+#define FINISH MPI_Finalize(); \
+    MPI_Abort(comm, 1)
+#ifdef X
+    MPI_Start(a);
+#else
+    BEGIN
+    MPI_Startall(a);
+#endif // X
+    MPI_Testall(a);
+int
+MPI_Allreduce(a);
 xMPI_Init(); MPI_(); MPI_lower(); my.MPI_Test = &MPI_Test;
 """
 
@@ -131,7 +143,13 @@ def test_c_is_read_as_c(tmp_path: Path) -> None:
         "MPI_Wtick": [16],
         "MPI_Barrier": [18],
         "PMPI_Barrier": [18],
-        "MPI_Test": [19],
+        "MPI_Wait": [19],
+        "MPI_Finalize": [20],
+        "MPI_Abort": [21],
+        "MPI_Start": [23],
+        "MPI_Startall": [26],
+        "MPI_Testall": [28],
+        "MPI_Test": [31],
     }
 
 

@@ -24,7 +24,8 @@ C_TOKEN = re.compile(
     | R(?<!\wR)"([^()\\\s]{0,16})\(.*?\)\1"        # strings and characters
     | "(?:[^"\\\n]|\\.)*"
     | '(?:[^'\\\n]|\\.){1,10}'
-    | \#[ \t]*(?:el)?if(?:n?def)?\b(?:(?!/[/*])[^\\\n]|\\.)*   # conditions
+    | \#[ \t]*define[ \t]+(?P<defined>\w+)
+    | \#[ \t]*(?:(?:el)?if|ifn?def|else|endif|undef|pragma|error)\b(?:(?!/[/*])[^\\\n]|\\.)*
     | M(?<!\wM)PI(?P<name>X?_[A-Z]\w*)
     | P(?<!\wP)MPI(?P<profiling>X?_[A-Z]\w*)
     | M(?<![\w:]M)PI\s*::\s*(?P<cxx>[A-Z]\w*)
@@ -83,15 +84,18 @@ def scan(path: Path) -> Found:
 
 
 def _c(found: Found, text: str) -> None:
-    lines = _Lines(text)
+    lines, code = _Lines(text), 0  # where the code before a name begins
     for match in C_TOKEN.finditer(text):
+        if match["defined"]:
+            found.declared.add(match["defined"])
         if match["cxx"] and not OWN_NAMESPACE.search(text):
             _add(found, f"MPI::{match['cxx']}", lines.of(match.start()))
         name = _name(match)
         if not name:
+            code = match.end()
             continue
         after = text[match.end() : match.end() + 80].lstrip()
-        if _is_declared(text[max(0, match.start() - 200) : match.start()], after):
+        if _is_declared(text[max(code, match.start() - 200) : match.start()], after):
             found.declared.add(name)
             continue
         _add(found, name, lines.of(match.start()))
@@ -113,16 +117,16 @@ def _word_before(text: str) -> tuple[str, str]:
 
 
 def _is_declared(before: str, after: str) -> bool:
-    """Whether a name is declared or defined, not used: `int MPI_Send(…`, `#define MPI_Send`."""
+    """Whether a name is declared or defined, not used: `int MPI_Send(…`, `typedef … MPI_Comm;`."""
     word, between = _word_before(before)
     if not word:
         return False
-    if word in ("define", "undef"):
-        return True
     if after.startswith("("):
         # `a * MPI_Wtime()` is an expression; `void *MPI_f(` and `int MPI_f(` are declarations.
         operator = between.strip() != "" and word not in TYPES
-        return word not in USED_AFTER and not word.isdigit() and not operator
+        # What stands alone on the line before is a type, or a macro: then the line is indented.
+        indented = "\n" in between and between[-1] in " \t"
+        return not (word in USED_AFTER or word.isdigit() or operator or indented)
     return after.startswith(";") and "typedef" in before[before.rfind(";") + 1 :]
 
 
