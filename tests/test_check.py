@@ -371,6 +371,12 @@ def test_a_missing_system_call_is_said_with_the_way_to_it(
     assert re.search(r"; \d+ system calls: \d+ there, \d+ partial, 1 missing$", done.stdout.strip())
 
 
+def test_a_run_says_the_name_of_a_missing_system_call(chasqui: Run, compile_c: Compiler) -> None:
+    program = compile_c("check-fork", PROGRAM, "-DFORK=fork();")
+    done = chasqui("run", "-np", "1", "--quiet", program)
+    assert done.stderr.count("rank 0: system call 220 (clone) is not served") == 1
+
+
 @pytest.mark.gnu
 def test_programs_of_glibc_are_complete(chasqui: Run, compile_c: Compiler) -> None:
     program = compile_c("check-glibc", PROGRAM, "-DFORK=", "--toolchain", "gnu")
