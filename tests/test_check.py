@@ -168,6 +168,8 @@ def test_fortran_is_read_as_fortran(tmp_path: Path) -> None:
     assert uses(tmp_path, "a.f", fixed) == {"MPI_BARRIER": [3], "MPI_COMM_WORLD": [4]}
     free = 'c = mpi_wtime()\n#ifdef MPI_X\nx = "MPI_Send" ! MPI_Recv\nsubroutine mpi_init(e)\n'
     assert uses(tmp_path, "a.F90", free) == {"MPI_WTIME": [1]}
+    header = "! it's included; by all\n      integer MPI_SUM\n      parameter (mpi_sum = 3)\n"
+    assert uses(tmp_path, "mpif.h", header) == {"MPI_SUM": [2, 3]}
 
 
 # --- the command --------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import string
 from dataclasses import dataclass, field
 from pathlib import Path
 
-C = frozenset(".c .h .cc .cpp .cxx .c++ .C .hh .hpp .hxx .h++ .H .inl .ipp .tpp .cu .m".split())
+C = frozenset(".c .h .cc .cpp .cxx .c++ .C .hh .hpp .hxx .h++ .H .inl .ipp .tpp .cu .inc".split())
 FIXED = frozenset(".f .for .ftn .f77 .F .FOR .FTN .F77".split())
 FREE = frozenset(".f90 .f95 .f03 .f08 .F90 .F95 .F03 .F08".split())
 ENDINGS = C | FIXED | FREE
@@ -46,6 +46,7 @@ FIXED_TOKEN = re.compile(rf"\n[C*][^\n]* | {FORTRAN}", re.VERBOSE)
 
 # A word that begins so, or with P and then so.
 ANY_NAME = re.compile(rb"M(?<![0-9A-OQ-Z_a-z]M)PI\s*[X_:]")
+FORTRAN_LINE = re.compile(rb"(?im)^[ \t]+(?:integer|parameter|common|external)\b[^;\n]*$")
 CONDITION = re.compile(
     r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b[ \t]*(0\b)?", re.MULTILINE
 )
@@ -71,16 +72,21 @@ def scan(path: Path) -> Found:
     """Reads one file."""
     data = path.read_bytes()
     suffix = path.suffix
-    found = Found(fortran=suffix not in C)
+    found = Found(fortran=suffix not in C or _is_fortrans(suffix, data))
     # Most files of most programs say nothing of MPI.
     if not ANY_NAME.search(data.upper() if found.fortran else data):
         return found
     text = data.decode("utf-8", "replace")
     if found.fortran:
-        _fortran(found, text, FIXED_TOKEN if suffix in FIXED else FREE_TOKEN)
+        _fortran(found, text, FREE_TOKEN if suffix in FREE else FIXED_TOKEN)
     else:
         _c(found, _without_if_0(text))
     return found
+
+
+def _is_fortrans(suffix: str, data: bytes) -> bool:
+    """Whether a header is Fortran's, as mpif.h is."""
+    return suffix in (".h", ".inc") and b"{" not in data and bool(FORTRAN_LINE.search(data))
 
 
 def _c(found: Found, text: str) -> None:

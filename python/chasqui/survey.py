@@ -19,6 +19,7 @@ MAGIC = (b"\x7fELF", b"!<arch>\n", b"!<thin>\n", b"BC\xc0\xde")
 UNKNOWN = "unknown"
 ORDER = {MISSING: 0, UNKNOWN: 1, PARTIAL: 2, THERE: 3}
 OTHERS = "types and constants"
+NO_NAME = "not in mpi.h"
 # In linked programs these are ours, and call each other.
 LIBRARY = ("MPI_", "PMPI_", "chq_", "mpi_", "pmpi_")
 
@@ -215,13 +216,15 @@ def _judge_c(name: str, gathered: _Gathered) -> Name | None:
     plain = name[1:] if name.startswith("P") else name
     if plain in standard.functions():
         return _function(plain)
+    if name in gathered.declared:
+        return None
     if name.startswith(("MPI::", "_ZN")):
         why = "C++ bindings: removed in MPI 3.0"
         return Name(_cxx(name), "function", "C++", MISSING, why) if _is_cxx(name) else None
+    there = name in coverage.declared()
     if name in standard.other_names():
-        state = THERE if name in coverage.declared() else MISSING
-        return Name(name, "name", OTHERS, state, "" if state == THERE else "not in mpi.h")
-    if name in gathered.declared or name in coverage.declared() or name not in gathered.calls:
+        return Name(name, "name", OTHERS, THERE if there else MISSING, "" if there else NO_NAME)
+    if there or name not in gathered.calls:
         return None
     why = "an extension of some MPI" if "MPIX_" in name else "not in the MPI standard"
     return Name(name, "function", "", UNKNOWN, why)

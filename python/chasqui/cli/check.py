@@ -30,7 +30,7 @@ Examples:
   chasqui check src/                   every source in src and below
   chasqui check app.c libsolver.a
   chasqui check ./ring                 a linked program: its calls and system calls
-  chasqui check --all --json ./ring    what is there as well, for machines
+  chasqui check --all ./ring           what is there as well
 """
 
 PROGRESS_S = 0.3
@@ -47,7 +47,7 @@ def commands() -> dict[str, click.Command]:
 )
 @click.argument("files", nargs=-1, metavar="FILE…")
 @click.option("--all", "everything", is_flag=True, help="Also list what is there.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, with every place.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: everything, with every place.")
 def check(files: tuple[str, ...], everything: bool, as_json: bool) -> int:
     from chasqui.survey import survey
 
@@ -174,9 +174,8 @@ def _as_json(found: Survey) -> dict[str, Any]:
 
     every = asdict(found)
     names = every.pop("names")
-    kinds = {"functions": "function", "names": "name"}
-    for key, kind in kinds.items():
-        every[key] = [
-            {k: v for k, v in each.items() if k != "kind"} for each in names if each["kind"] == kind
-        ]
+    for name in names:
+        name["places"] = [{k: v for k, v in place.items() if v} for place in name["places"]]
+    for key, kind in (("functions", "function"), ("names", "name")):
+        every[key] = [each for each in names if each["kind"] == kind]
     return {"complete": found.complete, **every}
