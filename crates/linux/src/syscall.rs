@@ -19,6 +19,7 @@ pub(crate) mod limits;
 mod mapping;
 mod names;
 mod numbers;
+mod poll;
 mod signals;
 mod status;
 mod threads;
