@@ -20,8 +20,6 @@ UNKNOWN = "unknown"
 ORDER = {MISSING: 0, UNKNOWN: 1, PARTIAL: 2, THERE: 3}
 OTHERS = "types and constants"
 NO_NAME = "not in mpi.h"
-# In linked programs these are ours, and call each other.
-LIBRARY = ("MPI_", "PMPI_", "chq_", "mpi_", "pmpi_")
 
 
 @dataclass(frozen=True)
@@ -189,8 +187,11 @@ def _place(file: str, place: dict[str, Any]) -> Place:
 
 def _is_programs(part: dict[str, Any], place: dict[str, Any]) -> bool:
     """Whether a call stands in the program's own code, and can be reached."""
-    linked = part["system_calls"] is not None
-    return not linked or (place["reached"] and not place["function"].startswith(LIBRARY))
+    if part["system_calls"] is None:  # not linked: nothing of the library is in it
+        return True
+    function = place["function"]
+    librarys = coverage.named(function) is not None or function.startswith("chq_")
+    return place["reached"] and not librarys
 
 
 def _judge(gathered: _Gathered) -> Survey:
