@@ -54,8 +54,10 @@ def check(files: tuple[str, ...], everything: bool, as_json: bool) -> int:
     if not files:
         raise InputError("no file was named (see: chasqui check --help)")
     progress = _Progress()
-    found = survey(files, progress)
-    progress.end()
+    try:
+        found = survey(files, progress)
+    finally:
+        progress.end()
     if as_json:
         import json
 
