@@ -92,11 +92,10 @@ class _Gathered:
 
     files: int = 0
     uses: dict[str, list[Place]] = field(default_factory=dict)
-    fortran: dict[str, list[Place]] = field(default_factory=dict)  # names in capitals
+    fortran: dict[str, list[Place]] = field(default_factory=dict)  # capitals, or a linker's
     calls: set[str] = field(default_factory=set)
     declared: set[str] = field(default_factory=set)
     system_calls: list[dict[str, Any]] | None = None
-    foreign: set[str] = field(default_factory=set)
 
 
 def survey(paths: Iterable[str], progress: Callable[[int], None] = lambda _: None) -> Survey:
@@ -174,8 +173,6 @@ def _add_binary(gathered: _Gathered, path: Path) -> None:
             into.setdefault(name, []).extend(places or [Place(file)])
         if part["system_calls"] is not None:
             gathered.system_calls = (gathered.system_calls or []) + part["system_calls"]
-        if part["machine"] != "riscv64":
-            gathered.foreign.add(part["machine"])
 
 
 def _place(file: str, place: dict[str, Any]) -> Place:
