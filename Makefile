@@ -24,7 +24,7 @@ EXAMPLES := $(basename $(notdir $(wildcard examples/*.c)))
 # The extension module is tested through Python: cargo can't link it without an interpreter.
 CARGO_TEST := $(CARGO) test --release --workspace --exclude chasqui-core
 
-.PHONY: all demo test test-gnu test-guest test-rust bench headers lock lint format install examples clean help
+.PHONY: all demo test test-gnu test-guest test-rust bench docs headers lock lint format install examples clean help
 .DELETE_ON_ERROR:
 
 all: install
@@ -36,6 +36,7 @@ help:
 	@echo 'make bench     benchmarks, beside their peers in the same run'
 	@echo 'make examples  compile examples/*.c into build/examples'
 	@echo 'make headers   regenerate guest/include/chasqui/*.h from crates/abi'
+	@echo 'make docs      write docs/coverage.md from the library and the simulator'
 	@echo 'make lock      pin the versions of Rust dependencies anew, after a change of them'
 	@echo 'make lint      formatters and checkers, warnings denied'
 
@@ -117,6 +118,11 @@ bench: examples
 
 headers: $(STAMPS)/lock
 	CHASQUI_WRITE_HEADERS=1 $(CARGO_TEST) header
+
+# By way of another file: a failure leaves the page as it was.
+docs: $(STAMPS)/install
+	$(BIN)/python -m chasqui.manual > $(STAMPS)/coverage.md
+	mv $(STAMPS)/coverage.md docs/coverage.md
 
 lint: $(STAMPS)/dev
 	$(CARGO) fmt --all --check

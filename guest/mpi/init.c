@@ -67,6 +67,7 @@ int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
     return error;
 }
 MPI_ALIAS(Init_thread);
+MPI_PARTIAL(Init_thread, "provides MPI_THREAD_SERIALIZED at most");
 
 int PMPI_Finalize(void)
 {

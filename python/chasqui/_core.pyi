@@ -15,5 +15,11 @@ def parameters(machine: str, sets: Sequence[str] = ...) -> str:
 def resolve(machine: str, sets: Sequence[str]) -> str:
     """The machine with every parameter written out (TOML)."""
 
+def inspect(path: str) -> str:
+    """What a compiled file asks for: `Report` of crates/inspect."""
+
+def system_calls() -> str:
+    """[{number, name, served: full|partial|refused|missing, left_out}]"""
+
 def run(request: str, progress: Callable[[str], bool | None] | None = None) -> str:
     """Runs a program; see chasqui.simulation for the request and the summary."""

@@ -311,7 +311,8 @@ def run(result: Plan) -> int:
     for warning in result.warnings:
         print(f"chasqui: warning: {warning}", file=sys.stderr)
     if result.toolchain == "gnu":
-        return _call(result.command(), dict(os.environ))
+        call = _link if result.mode == "link" else _call
+        return call(result.command(), dict(os.environ))
     for name in result.inputs:
         if name != "-" and not os.path.exists(name):  # zig's own message is obscure
             print(f"chasqui: {name}: no such file", file=sys.stderr)
@@ -328,7 +329,8 @@ def run(result: Plan) -> int:
             result.arguments += ["-o", os.devnull]
     if result.mode in ("-c", "-S"):
         return _compile(result, sources, environment)
-    return _call(result.command(), environment)
+    call = _link if result.mode == "link" else _call
+    return call(result.command(), environment)
 
 
 def _compile(result: Plan, sources: list[str], environment: dict[str, str]) -> int:
@@ -360,6 +362,25 @@ def _compile(result: Plan, sources: list[str], environment: dict[str, str]) -> i
 
 def _call(command: list[str], environment: dict[str, str]) -> int:
     return subprocess.run(command, env=environment, check=False).returncode
+
+
+def _link(command: list[str], environment: dict[str, str]) -> int:
+    """As `_call`; after a failure says of the MPI functions that the linker misses why they are."""
+    if sys.stderr.isatty():  # which the compiler doesn't see
+        command = [*command, "-fdiagnostics-color=always"]
+    undefined: list[str] = []
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) as process:
+        for line in process.stderr or ():
+            sys.stderr.buffer.write(line)
+            sys.stderr.flush()
+            if b"undefined" in line:
+                text = line.decode(errors="replace")
+                undefined += [word for word in text.split() if "mpi_" in word.lower()]
+    if process.returncode != 0 and undefined:
+        from chasqui import coverage
+
+        print(coverage.why_undefined(undefined), end="", file=sys.stderr)
+    return process.returncode
 
 
 def help_text(language: str) -> str:

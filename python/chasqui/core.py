@@ -55,6 +55,18 @@ def resolve(machine: str, sets: Sequence[str]) -> str:
     return _call("resolve", machine, list(sets))
 
 
+def inspect(path: str) -> dict[str, Any]:
+    """What a compiled file asks for; `Report` of crates/inspect says it field by field."""
+    found: dict[str, Any] = json.loads(_call("inspect", path))
+    return found
+
+
+def system_calls() -> list[dict[str, Any]]:
+    """[{number, name, served: full|partial|refused|missing, left_out}] of all that Linux has."""
+    found: list[dict[str, Any]] = json.loads(_call("system_calls"))
+    return found
+
+
 def run(request: dict[str, Any], progress: Progress | None) -> dict[str, Any]:
     """Runs a program and returns the summary; see chasqui.simulation."""
     summary: dict[str, Any] = json.loads(_call("run", json.dumps(request), progress))

@@ -1,6 +1,7 @@
 //! The Python package's extension module: text in, text out (JSON unless said otherwise), and one
 //! exception for what the user must mend.
 
+use chasqui_linux::syscall::Service;
 use chasqui_sim::{CATALOGUE, Request};
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
@@ -68,6 +69,29 @@ fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>) -> PyResult<S
     }
 }
 
+/// What a compiled file asks of the MPI library and of Linux.
+#[pyfunction]
+fn inspect(py: Python<'_>, path: std::path::PathBuf) -> PyResult<String> {
+    json(&py.detach(|| chasqui_inspect::inspect(&path)).map_err(input)?)
+}
+
+/// Every system call of Linux, and what becomes of it.
+#[pyfunction]
+fn system_calls() -> PyResult<String> {
+    let rows: Vec<_> = chasqui_linux::syscall::calls()
+        .map(|(number, name, service)| {
+            let (served, left_out) = match service {
+                Service::Full => ("full", None),
+                Service::Partial(left_out) => ("partial", Some(left_out)),
+                Service::Refused => ("refused", None),
+                Service::Missing => ("missing", None),
+            };
+            serde_json::json!({"number": number, "name": name, "served": served, "left_out": left_out})
+        })
+        .collect();
+    json(&rows)
+}
+
 /// Reports about runs and machines, as text.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -76,5 +100,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(machines, module)?)?;
     module.add_function(wrap_pyfunction!(parameters, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(inspect, module)?)?;
+    module.add_function(wrap_pyfunction!(system_calls, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)
 }

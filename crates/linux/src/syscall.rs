@@ -18,11 +18,14 @@ mod identity;
 pub(crate) mod limits;
 mod mapping;
 mod names;
+mod numbers;
+mod poll;
 mod signals;
 mod status;
 mod threads;
 mod time;
 
+pub use numbers::{Service, calls, name};
 pub use time::EPOCH_S;
 
 /// What the simulator does for a process.
@@ -131,7 +134,7 @@ impl Process {
         host: &mut dyn Host,
     ) -> Outcome {
         let mut call = Call { process: self, memory, host, now, args };
-        match call.serve(number) {
+        match calls::serve(&mut call, number) {
             Ok(value) => Outcome::Return(value),
             Err(Stop::Error(errno)) => Outcome::Return(-errno.0),
             Err(Stop::Outcome(outcome)) => outcome,

@@ -435,6 +435,23 @@ fn clocks_tell_simulated_time() {
 }
 
 #[test]
+fn descriptors_are_always_ready() {
+    let mut m = machine();
+    const POLLIN: u64 = 1;
+    const POLLNVAL: u64 = 0x20;
+    let s = m.scratch;
+    let entry = |descriptor: i32, found: u64| u64::from(descriptor as u32) | POLLIN << 32 | found << 48;
+    m.put_words(s, &[entry(0, 0), entry(-1, 7), entry(99, 0)]);
+    assert_eq!(m.call(73, &[s, 3, 0, 0]), 2);
+    assert_eq!(m.words(s, 3), [entry(0, POLLIN), entry(-1, 0), entry(99, POLLNVAL)]);
+    // Of no descriptors only the timeout is left.
+    m.put_words(s, &[0, 1_000_000]);
+    assert!(matches!(m.outcome(73, &[0, 0, s, 0]), Outcome::Sleep { value: 0, .. }));
+    assert_eq!(m.call(73, &[0, 0, 0, 0]), ENOSYS);
+    assert_eq!(m.call(73, &[s, 1 << 20, 0, 0]), EINVAL);
+}
+
+#[test]
 fn sleep_ends_at_its_time() {
     let mut m = machine();
     let s = m.scratch;

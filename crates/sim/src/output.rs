@@ -179,7 +179,11 @@ impl Output for Streams {
     }
 
     fn unknown_call(&self, rank: u32, now: Time, number: u64) {
-        let text = format!("chasqui: rank {rank}: system call {number} is not served: it returns ENOSYS\n");
+        let name = chasqui_linux::syscall::name(number).unwrap_or("unknown to Linux");
+        let text = format!(
+            "chasqui: rank {rank}: system call {number} ({name}) is not served: it returns ENOSYS
+"
+        );
         self.show_later(now, rank, Stream::Error, text.into_bytes());
     }
 

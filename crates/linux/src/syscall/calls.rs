@@ -3,95 +3,120 @@
 use super::{Call, Outcome, Result, Stop};
 use crate::errno::Errno;
 
-impl Call<'_> {
-    /// Serves call `number`.
-    pub(super) fn serve(&mut self, number: u64) -> Result<i64> {
-        let [a, b, c, d, ..] = self.args;
-        match number {
-            17 => self.getcwd(a, b),
-            23 => self.dup(a),
-            24 => self.dup3(a, b, c),
-            25 => self.fcntl(a, b, c),
-            29 => self.ioctl(a),
-            34 => self.mkdirat(a, b, c),
-            35 => self.unlinkat(a, b, c),
-            45 => self.truncate(a, b),
-            46 => self.ftruncate(a, b),
-            48 | 439 => self.faccessat(a, b, c),
-            49 => self.chdir(a),
-            56 => self.openat(a, b, c, d),
-            57 => self.close(a),
-            61 => self.getdents64(a, b, c),
-            62 => self.lseek(a, b as i64, c),
-            63 => self.read_file(a, &[(b, c)], None),
-            64 => self.write_file(a, &[(b, c)], None),
-            65 => self.vectors(b, c).and_then(|parts| self.read_file(a, &parts, None)),
-            66 => self.vectors(b, c).and_then(|parts| self.write_file(a, &parts, None)),
-            67 => self.read_file(a, &[(b, c)], Some(d)),
-            68 => self.write_file(a, &[(b, c)], Some(d)),
-            69 => self.vectors(b, c).and_then(|parts| self.read_file(a, &parts, Some(d))),
-            70 => self.vectors(b, c).and_then(|parts| self.write_file(a, &parts, Some(d))),
-            78 => self.readlinkat(a, b, c, d),
-            79 => self.newfstatat(a, b, c, d),
-            80 => self.fstat(a, b),
-            // fsync, fdatasync
-            82 | 83 => self.process.descriptors.get(a).map(|_| 0).map_err(Stop::from),
-            93 => self.exit(false),
-            94 => self.exit(true),
-            96 => self.set_tid_address(),
-            98 => self.futex(),
-            99 => Ok(0), // set_robust_list: of use only when threads die
-            101 => self.nanosleep(a),
-            113 => self.clock_gettime(a, b),
-            114 => self.clock_getres(a, b),
-            115 => self.clock_nanosleep(a, b, c),
-            122 => Ok(0), // sched_setaffinity: a rank stays on its hart
-            123 => self.sched_getaffinity(a, b, c),
-            124 => Ok(0), // sched_yield
-            129 => self.kill(a, b),
-            130 => self.kill(a, b), // tkill
-            131 => self.kill(b, c), // tgkill
-            132 => self.sigaltstack(a, b),
-            134 => self.rt_sigaction(a, b, c, d),
-            135 => self.rt_sigprocmask(a, b, c, d),
-            136 => self.rt_sigpending(a, b),
-            153 => self.times(a),
-            155 | 156 => Ok(self.process.id()), // getpgid, getsid
-            160 => self.uname(a),
-            163 => self.getrlimit(a, b),
-            164 => self.setrlimit(a, b),
-            165 => self.getrusage(a, b),
-            166 => Ok(0o22), // umask
-            167 => self.prctl(a),
-            168 => self.getcpu(a, b),
-            169 => self.gettimeofday(a, b),
-            172 | 178 => Ok(self.process.id()), // getpid, gettid
-            173 => Ok(1),                       // getppid
-            174..=177 => Ok(crate::process::USER_ID as i64),
-            179 => self.sysinfo(a),
-            214 => Ok(self.process.space.brk(self.memory, a) as i64),
-            215 => self.munmap(a, b),
-            216 => self.mremap(),
-            222 => self.mmap(),
-            226 => self.mprotect(a, b, c),
-            227..=231 => Ok(0), // msync, mlock, munlock, mlockall, munlockall: nothing is swapped
-            233 => self.madvise(a, b, c),
-            // riscv_flush_icache (arch/riscv/include/uapi/asm/unistd.h)
-            259 => {
-                self.process.space.flush_all();
-                Ok(0)
+/// Makes of one list `serve` and [`SERVED`]: a row has numbers, what serves them, and, after `but`,
+/// what is left out of what Linux does.
+macro_rules! served {
+    ($call:ident [$($argument:ident),*]
+     $($($number:literal)|+ => $answer:expr $(, but $left_out:literal)?;)*) => {
+        /// Serves call `number`.
+        // A row lists its numbers one by one.
+        #[allow(clippy::manual_range_patterns)]
+        pub(super) fn serve($call: &mut Call, number: u64) -> Result<i64> {
+            let [$($argument,)* ..] = $call.args;
+            match number {
+                $($($number)|+ => $answer,)*
+                refused if REFUSED.contains(&refused) => Err(Errno::ENOSYS.into()),
+                _ => $call.unknown(number).map_err(Stop::from),
             }
-            261 => self.prlimit64(a, b, c, d),
-            276 => self.renameat2(),
-            278 => self.getrandom(a, b),
-            283 => self.membarrier(a),
-            // riscv_hwprobe, statx, rseq, clone3: C libraries do without them.
-            258 | 291 | 293 | 435 => Err(Errno::ENOSYS.into()),
-            _ => self.unknown(number).map_err(Stop::from),
         }
-    }
 
-    fn exit(&mut self, group: bool) -> Result<i64> {
-        Err(Stop::Outcome(Outcome::Exit { status: (self.args[0] & 0xff) as i32, group }))
-    }
+        /// The numbers of each row, and what is left out.
+        pub(super) const SERVED: &[(&[u64], Option<&str>)] = &[
+            $((&[$($number),+], served!(@ $($left_out)?)),)*
+        ];
+    };
+    (@) => { None };
+    (@ $left_out:literal) => { Some($left_out) };
+}
+
+/// riscv_hwprobe, statx, rseq, clone3: C libraries do without them.
+pub(super) const REFUSED: [u64; 4] = [258, 291, 293, 435];
+
+served! {
+    call [a, b, c, d]
+    17 => call.getcwd(a, b);
+    23 => call.dup(a);
+    24 => call.dup3(a, b, c);
+    25 => call.fcntl(a, b, c), but "locks always succeed and keep nobody out";
+    29 => call.ioctl(a);
+    34 => call.mkdirat(a, b, c);
+    35 => call.unlinkat(a, b, c);
+    45 => call.truncate(a, b);
+    46 => call.ftruncate(a, b);
+    48 | 439 => call.faccessat(a, b, c);
+    49 => call.chdir(a);
+    56 => call.openat(a, b, c, d);
+    57 => call.close(a);
+    61 => call.getdents64(a, b, c);
+    62 => call.lseek(a, b as i64, c);
+    63 => call.read_file(a, &[(b, c)], None);
+    64 => call.write_file(a, &[(b, c)], None);
+    65 => call.vectors(b, c).and_then(|parts| call.read_file(a, &parts, None));
+    66 => call.vectors(b, c).and_then(|parts| call.write_file(a, &parts, None));
+    67 => call.read_file(a, &[(b, c)], Some(d));
+    68 => call.write_file(a, &[(b, c)], Some(d));
+    69 => call.vectors(b, c).and_then(|parts| call.read_file(a, &parts, Some(d)));
+    70 => call.vectors(b, c).and_then(|parts| call.write_file(a, &parts, Some(d)));
+    73 => call.ppoll(a, b, c), but "does not wait without a descriptor and a timeout";
+    78 => call.readlinkat(a, b, c, d);
+    79 => call.newfstatat(a, b, c, d);
+    80 => call.fstat(a, b);
+    // fsync, fdatasync
+    82 | 83 => call.process.descriptors.get(a).map(|_| 0).map_err(Stop::from);
+    93 => exit(call, false);
+    94 => exit(call, true);
+    96 => call.set_tid_address();
+    98 => call.futex(), but "waits and wakes alone: no requeue, no priority inheritance";
+    99 => Ok(0); // set_robust_list: of use only when threads die
+    101 => call.nanosleep(a);
+    113 => call.clock_gettime(a, b);
+    114 => call.clock_getres(a, b);
+    115 => call.clock_nanosleep(a, b, c);
+    // sched_setaffinity
+    122 => Ok(0), but "does nothing: a rank stays on its hart";
+    123 => call.sched_getaffinity(a, b, c);
+    124 => Ok(0); // sched_yield
+    129 => call.kill(a, b);
+    130 => call.kill(a, b); // tkill
+    131 => call.kill(b, c); // tgkill
+    132 => call.sigaltstack(a, b);
+    134 => call.rt_sigaction(a, b, c, d),
+        but "handlers never run: a signal that is not ignored ends the rank";
+    135 => call.rt_sigprocmask(a, b, c, d);
+    136 => call.rt_sigpending(a, b);
+    153 => call.times(a);
+    155 | 156 => Ok(call.process.id()); // getpgid, getsid
+    160 => call.uname(a);
+    163 => call.getrlimit(a, b);
+    164 => call.setrlimit(a, b);
+    165 => call.getrusage(a, b);
+    // umask
+    166 => Ok(0o22), but "does nothing: always says 022";
+    167 => call.prctl(a), but "PR_SET_NAME alone";
+    168 => call.getcpu(a, b);
+    169 => call.gettimeofday(a, b);
+    172 | 178 => Ok(call.process.id()); // getpid, gettid
+    173 => Ok(1); // getppid
+    174 | 175 | 176 | 177 => Ok(crate::process::USER_ID as i64);
+    179 => call.sysinfo(a);
+    214 => Ok(call.process.space.brk(call.memory, a) as i64);
+    215 => call.munmap(a, b);
+    216 => call.mremap();
+    222 => call.mmap(), but "a file cannot be mapped shared and writable";
+    226 => call.mprotect(a, b, c);
+    227 | 228 | 229 | 230 | 231 => Ok(0); // msync, mlock, munlock, mlockall, munlockall: nothing is swapped
+    233 => call.madvise(a, b, c);
+    // riscv_flush_icache (arch/riscv/include/uapi/asm/unistd.h)
+    259 => {
+        call.process.space.flush_all();
+        Ok(0)
+    };
+    261 => call.prlimit64(a, b, c, d);
+    276 => call.renameat2();
+    278 => call.getrandom(a, b);
+    283 => call.membarrier(a);
+}
+
+fn exit(call: &Call, group: bool) -> Result<i64> {
+    Err(Stop::Outcome(Outcome::Exit { status: (call.args[0] & 0xff) as i32, group }))
 }
