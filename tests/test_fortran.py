@@ -77,7 +77,7 @@ def test_every_function_has_a_wrapper_and_an_interface() -> None:
         ),
         (
             "MPI_Comm *newcomm, MPI_Request *request",
-            "newcomm is needed until the request is complete",
+            "newcomm is set when the request is complete",
         ),
     ],
 )

@@ -46,6 +46,16 @@ static int delete_of_comm(MPI_Comm comm, int keyval, void *value, void *extra_st
     return delete_attribute(comm, keyval, value, extra_state);
 }
 
+static int copy_of_type(MPI_Datatype datatype, int keyval, void *extra_state, void *in, void *out, int *flag)
+{
+    return copy_attribute(datatype, keyval, extra_state, in, out, flag);
+}
+
+static int delete_of_type(MPI_Datatype datatype, int keyval, void *value, void *extra_state)
+{
+    return delete_attribute(datatype, keyval, value, extra_state);
+}
+
 static struct keyval_state *keyval_state(fortran_copy *copy, fortran_delete *delete, MPI_Aint extra_state)
 {
     struct keyval_state *state = chq_malloc(sizeof *state);
@@ -69,11 +79,25 @@ void pmpi_keyval_create_(fortran_copy *copy_fn, fortran_delete *delete_fn, MPI_F
 }
 FORTRAN_ALIAS(keyval_create);
 
+void pmpi_type_create_keyval_(fortran_copy *copy_fn, fortran_delete *delete_fn, MPI_Fint *keyval, MPI_Aint *extra_state,
+                              MPI_Fint *ierror)
+{
+    *ierror = PMPI_Type_create_keyval(copy_of_type, delete_of_type, keyval,
+                                      keyval_state(copy_fn, delete_fn, *extra_state));
+}
+FORTRAN_ALIAS(type_create_keyval);
+
 void pmpi_comm_set_attr_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *attribute_val, MPI_Fint *ierror)
 {
     *ierror = PMPI_Comm_set_attr(fortran_to_c(*comm), *keyval, (void *)*attribute_val);
 }
 FORTRAN_ALIAS(comm_set_attr);
+
+void pmpi_type_set_attr_(MPI_Fint *datatype, MPI_Fint *keyval, MPI_Aint *attribute_val, MPI_Fint *ierror)
+{
+    *ierror = PMPI_Type_set_attr(fortran_to_c(*datatype), *keyval, (void *)*attribute_val);
+}
+FORTRAN_ALIAS(type_set_attr);
 
 void pmpi_attr_put_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *attribute_val, MPI_Fint *ierror)
 {
@@ -95,6 +119,15 @@ void pmpi_comm_get_attr_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *attribute_v
         *attribute_val = integer_of(*keyval, value);
 }
 FORTRAN_ALIAS(comm_get_attr);
+
+void pmpi_type_get_attr_(MPI_Fint *datatype, MPI_Fint *keyval, MPI_Aint *attribute_val, MPI_Fint *flag, MPI_Fint *ierror)
+{
+    void *value = NULL;
+    *ierror = PMPI_Type_get_attr(fortran_to_c(*datatype), *keyval, &value, flag);
+    if (!*ierror && *flag)
+        *attribute_val = (MPI_Aint)value;
+}
+FORTRAN_ALIAS(type_get_attr);
 
 void pmpi_attr_get_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *attribute_val, MPI_Fint *flag, MPI_Fint *ierror)
 {

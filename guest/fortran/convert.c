@@ -1,6 +1,8 @@
 /* Conversion of arguments between Fortran and C (MPI 5.0, section 19.3). */
 #include "fortran/fortran.h"
+#include "mpi/memory.h"
 #include "mpi/platform.h"
+#include "mpi/topology.h"
 
 struct fortran_sentinels mpi_sentinels_;
 
@@ -26,6 +28,42 @@ void chq_fortran_handles_from_c(MPI_Fint *to, const void *from, int count)
     for (int i = 0; i < count; i++)
         to[i] = fortran_from_c(handles[i]);
 }
+
+/* Programs use few different arrays, again and again: an equal one is not kept twice. */
+const void *chq_fortran_handles_kept(const MPI_Fint *from, int count)
+{
+    static struct kept {
+        struct kept *next;
+        size_t bytes;
+        void *handles[];
+    } *all;
+    size_t bytes = (size_t)count * sizeof(void *);
+    struct kept *made = chq_malloc(sizeof *made + bytes);
+    chq_fortran_handles_to_c(made->handles, from, count);
+    for (struct kept *kept = all; kept; kept = kept->next) {
+        if (kept->bytes == bytes && memcmp(kept->handles, made->handles, bytes) == 0) {
+            free(made);
+            return kept->handles;
+        }
+    }
+    made->next = all;
+    made->bytes = bytes;
+    all = made;
+    return made->handles;
+}
+
+/* None where there is no topology: the call itself says so. */
+static struct neighbors neighbors_of(MPI_Fint comm)
+{
+    const struct communicator *c = comm_of(fortran_to_c(comm));
+    struct neighbors neighbors = {0};
+    if (c->valid == COMM_VALID && c->topology)
+        chq_topology_neighbors(c, &neighbors);
+    return neighbors;
+}
+
+int chq_fortran_neighbors_out(MPI_Fint comm) { return neighbors_of(comm).out; }
+int chq_fortran_neighbors_in(MPI_Fint comm) { return neighbors_of(comm).in; }
 
 void chq_fortran_widen(MPI_Aint *to, const MPI_Fint *from, int count)
 {

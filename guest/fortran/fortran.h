@@ -54,6 +54,8 @@ static inline void *fortran_address(const void *argument)
 /* Arrays of handles, which C has twice as wide. */
 void chq_fortran_handles_to_c(void *to, const MPI_Fint *from, int count);
 void chq_fortran_handles_from_c(MPI_Fint *to, const void *from, int count);
+/* For calls that read the array until their request is complete: one that is never freed. */
+const void *chq_fortran_handles_kept(const MPI_Fint *from, int count);
 
 /* Length of an array of one element a process that the call talks to. */
 static inline int fortran_peers(MPI_Fint comm)
@@ -61,6 +63,10 @@ static inline int fortran_peers(MPI_Fint comm)
     const struct communicator *c = comm_of(fortran_to_c(comm));
     return c->valid != COMM_VALID ? 0 : c->inter ? c->remote->size : c->size;
 }
+
+/* Of one element a neighbour that the process sends to, or receives from. */
+int chq_fortran_neighbors_out(MPI_Fint comm);
+int chq_fortran_neighbors_in(MPI_Fint comm);
 
 /* Arrays of addresses from INTEGERs, in the functions of MPI-1. */
 void chq_fortran_widen(MPI_Aint *to, const MPI_Fint *from, int count);

@@ -79,10 +79,10 @@ int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
 MPI_ALIAS(Comm_dup_with_info);
 
 /* Nonblocking: all but the context id is copied at the call, so that what the program changes later
- * is not (MPI 5.0, section 7.4.2). */
+ * is not (MPI 5.0, section 7.4.2). The handle is given at the call, too: Fortran's wrapper has no
+ * place for it that lasts. */
 struct duplicate {
     struct communicator *made;
-    MPI_Comm *result;
 };
 
 /* It has no context id of its own yet, but that of the world, which stays taken. */
@@ -103,13 +103,12 @@ static int agree_for_duplicate(const void *arguments, struct communicator *comm)
         return error;
     }
     chq_comm_set_context(duplicate->made, context);
-    *duplicate->result = (MPI_Comm)duplicate->made;
     return MPI_SUCCESS;
 }
 
 static int comm_idup(const char *call, struct communicator *comm, const MPI_Info *info, MPI_Comm *newcomm, MPI_Request *request)
 {
-    struct duplicate duplicate = {NULL, newcomm};
+    struct duplicate duplicate = {NULL};
     struct coll_start start = {.name = call, .body = agree_for_duplicate, .arguments = &duplicate, .bytes = sizeof duplicate};
     struct info *hints = NULL;
     int error = chq_comm_check(comm);
@@ -124,7 +123,10 @@ static int comm_idup(const char *call, struct communicator *comm, const MPI_Info
         duplicate.made->info = hints;
     else
         chq_info_free(hints);
-    return chq_coll_request(&start, FORM_NONBLOCKING, error, comm, request);
+    error = chq_coll_request(&start, FORM_NONBLOCKING, error, comm, request);
+    if (!error)
+        *newcomm = (MPI_Comm)duplicate.made;
+    return error;
 }
 
 int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)

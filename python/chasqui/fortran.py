@@ -36,9 +36,13 @@ TAKES_HANDLE = re.compile(
 # Arrays of handles: the argument that holds their length, where it is none of these.
 LENGTH = ("count", "incount", "n")
 OTHER_LENGTH = {
-    "Type_get_contents": "*max_datatypes",
-    "Alltoallw": "fortran_peers(*comm)",
+    r"Type_get_contents \w+": "*max_datatypes",
+    r"I?alltoallw(_init)? \w+": "fortran_peers(*comm)",
+    r"I?neighbor_alltoallw(_init)? sendtypes": "chq_fortran_neighbors_out(*comm)",
+    r"I?neighbor_alltoallw(_init)? recvtypes": "chq_fortran_neighbors_in(*comm)",
 }
+# Their request is complete later, but the handle is there at once.
+SET_AT_THE_CALL = ("Comm_idup", "Comm_idup_with_info")
 # Room for a text that C returns, with its end.
 TEXT_ROOM = {
     "Get_processor_name": "MPI_MAX_PROCESSOR_NAME",
@@ -265,13 +269,14 @@ class _Wrapper:
 
     def _handle(self, argument: Argument) -> None:
         name, kind = argument.name, argument.type
-        ends_later = self.function.arguments[-1].name == "request" and not self._is_taken()
-        if ends_later and not argument.by_value and name != "request":
-            raise NotUnderstoodError(f"{name} is needed until the request is complete")
         if argument.by_value:
             self._give(f"MPI_Fint *{name}", f"fortran_to_c(*{name})")
         elif argument.array:
-            length = self._length()
+            length = self._length(name)
+            if self._ends_later() and argument.const:
+                kept = f"chq_fortran_handles_kept({name}, {length})"
+                self._give(f"MPI_Fint *{name}", kept)
+                return
             self._give(f"MPI_Fint *{name}", f"c_{name}")
             self.before += [
                 f"const int n_{name} = {length} > 0 ? {length} : 0;",
@@ -281,6 +286,8 @@ class _Wrapper:
             if not (argument.const or self.function.old):  # MPI-1 has no const
                 self.after.append(f"chq_fortran_handles_from_c({name}, c_{name}, n_{name});")
         else:
+            if self._ends_later() and name != "request":
+                raise NotUnderstoodError(f"{name} is set when the request is complete")
             self._give(f"MPI_Fint *{name}", f"&c_{name}")
             null = f"{kind.upper()}_NULL"
             start = f"fortran_to_c(*{name})" if self._is_taken() else null
@@ -290,9 +297,15 @@ class _Wrapper:
     def _is_taken(self) -> bool:
         return TAKES_HANDLE.search(self.function.name) is not None
 
-    def _length(self) -> str:
-        if self.function.name in OTHER_LENGTH:
-            return OTHER_LENGTH[self.function.name]
+    def _ends_later(self) -> bool:
+        """Whether the call may read or set what its arguments name after it has returned."""
+        makes_request = self.function.arguments[-1].name == "request" and not self._is_taken()
+        return makes_request and self.function.name not in SET_AT_THE_CALL
+
+    def _length(self, name: str) -> str:
+        for what, length in OTHER_LENGTH.items():
+            if re.fullmatch(what, f"{self.function.name} {name}", re.IGNORECASE):
+                return length
         for argument in self.function.arguments:
             if argument.name in LENGTH and argument.by_value:
                 return f"*{argument.name}"
@@ -320,7 +333,7 @@ class _Wrapper:
         if argument.by_value:
             self._give(f"MPI_Fint *{name}", f"*{name}")
         elif argument.array:
-            length = self._length()
+            length = self._length(name)
             self._give(f"MPI_Fint *{name}", f"c_{name}")
             self.before += [
                 f"const int n_{name} = {length} > 0 ? {length} : 0;",

@@ -30,6 +30,8 @@ program collectives
   call locations
   call own_operator
   call moving
+  call at_the_same_time
+  call with_neighbours
   call wanted_types
   if (rank == 0) print *, 'PASSED'
   call MPI_Finalize(error)
@@ -191,6 +193,47 @@ contains
     call MPI_Reduce_scatter_block(places, last, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
     call check(last == ranks * rank, 'reduce_scatter_block')
     call MPI_Barrier(MPI_COMM_WORLD, error)
+  end subroutine
+
+  ! What ends after its call has returned; the program's lists of types may be gone by then.
+  subroutine at_the_same_time
+    integer, asynchronous :: out(ranks), in(ranks), counts(ranks), places(ranks)
+    integer :: requests(2), comm, answer, i
+    counts = 1
+    places = [(4 * (i - 1), i = 1, ranks)]
+    out = [(100 * rank + i - 1, i = 1, ranks)]
+    call MPI_Ialltoallw(out, counts, places, spread(MPI_INTEGER, 1, ranks), &
+      in, counts, places, spread(MPI_INTEGER, 1, ranks), MPI_COMM_WORLD, requests(1), error)
+    call MPI_Comm_idup(MPI_COMM_WORLD, comm, requests(2), error)
+    call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE, error)
+    call check(all(in == 25 * places + rank), 'ialltoallw')
+    call MPI_Comm_compare(MPI_COMM_WORLD, comm, answer, error)
+    call check(answer == MPI_CONGRUENT, 'comm_idup')
+    call MPI_Comm_free(comm, error)
+  end subroutine
+
+  ! A ring as a distributed graph: one neighbour to send to, one to receive from.
+  subroutine with_neighbours
+    integer :: ring, in, source(1), target(1), weight(1), sends, receives
+    integer(MPI_ADDRESS_KIND) :: nowhere(1)
+    logical :: weighted
+    source = mod(rank + ranks - 1, ranks)
+    target = mod(rank + 1, ranks)
+    call MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, source, MPI_UNWEIGHTED, 1, target, &
+      MPI_UNWEIGHTED, MPI_INFO_NULL, .false., ring, error)
+    call MPI_Dist_graph_neighbors_count(ring, receives, sends, weighted, error)
+    call check(receives == 1 .and. sends == 1 .and. .not. weighted, 'neighbours')
+    nowhere = 0
+    call MPI_Neighbor_alltoallw(rank, [1], nowhere, [MPI_INTEGER], in, [1], nowhere, [MPI_INTEGER], ring, error)
+    call check(in == source(1), 'neighbor_alltoallw')
+    call MPI_Comm_free(ring, error)
+    weight = 7
+    call MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, source, weight, 1, target, weight, &
+      MPI_INFO_NULL, .true., ring, error)
+    weight = 0
+    call MPI_Dist_graph_neighbors(ring, 1, source, weight, 1, target, MPI_UNWEIGHTED, error)
+    call check(weight(1) == 7, 'weights')
+    call MPI_Comm_free(ring, error)
   end subroutine
 
   ! An array section that is not contiguous is copied for the call.

@@ -17,6 +17,7 @@ program objects
   call groups
   call names
   call attributes
+  call type_attributes
   call old_attributes
   call predefined_attributes
   call grids
@@ -142,6 +143,26 @@ contains
     call check(extra == 1000 .and. value >= 2_MPI_ADDRESS_KIND**40, 'and their values')
     deletions = deletions + 1
     ierror = MPI_SUCCESS
+  end subroutine
+
+  subroutine type_attributes
+    integer :: keyval, row, copy
+    integer(MPI_ADDRESS_KIND) :: extra, value
+    logical :: found
+    extra = 0
+    call MPI_Type_create_keyval(MPI_TYPE_DUP_FN, MPI_TYPE_NULL_DELETE_FN, keyval, extra, error)
+    call MPI_Type_contiguous(3, MPI_INTEGER, row, error)
+    value = -2_MPI_ADDRESS_KIND**40
+    call MPI_Type_set_attr(row, keyval, value, error)
+    call MPI_Type_dup(row, copy, error)
+    call MPI_Type_get_attr(copy, keyval, value, found, error)
+    call check(found .and. value == -2_MPI_ADDRESS_KIND**40, 'attribute of a type')
+    call MPI_Type_delete_attr(copy, keyval, error)
+    call MPI_Type_get_attr(copy, keyval, value, found, error)
+    call check(.not. found, 'deleted attribute of a type')
+    call MPI_Type_free(copy, error)
+    call MPI_Type_free(row, error)
+    call MPI_Type_free_keyval(keyval, error)
   end subroutine
 
   ! MPI-1: default INTEGERs.
