@@ -191,7 +191,7 @@ def test_a_tree_of_sources(chasqui: Run, tmp_path: Path) -> None:
     (tree / "deep").mkdir(parents=True)
     (tree / "a.c").write_text(MISSING_CALL)
     (tree / "deep" / "b.F90").write_text("call MPI_WIN_CREATE(a)\ncall mpi_send(b)\n")
-    (tree / "deep" / "c.cc").write_text("void f() { MPI::Init(); MPI_Foo(MPI_LOCK_SHARED); }\n")
+    (tree / "deep" / "c.cc").write_text("void f() { MPI::Init(); MPI_Foo(MPI_T_BIND_MPI_COMM); }\n")
     (tree / "notes.txt").write_text("MPI_Win_free(x)\n")
     done = chasqui("check", "tree")
     assert done.returncode == 1
@@ -202,7 +202,7 @@ def test_a_tree_of_sources(chasqui: Run, tmp_path: Path) -> None:
         for line in lines
     )
     assert any(re.match(r"missing +MPI::Init +C\+\+ bindings", line) for line in lines)
-    assert any(re.match(r"missing +MPI_LOCK_SHARED +not in mpi\.h", line) for line in lines)
+    assert any(re.match(r"missing +MPI_T_BIND_MPI_COMM +not in mpi\.h", line) for line in lines)
     assert any(re.match(r"unknown +MPI_Foo +not in the MPI standard", line) for line in lines)
     assert lines[-1] == (
         "4 MPI functions used: 1 there, 2 missing, 1 unknown; 1 MPI type or constant missing"

@@ -2,7 +2,7 @@
 ! with mpif.h. Any number of ranks.
 module results
   implicit none
-  integer :: copies = 0, deletions = 0, handled = 0, handled_comm = 0
+  integer :: copies = 0, deletions = 0, handled = 0, handled_comm = 0, freed = 0
 end module
 
 program objects
@@ -23,6 +23,7 @@ program objects
   call grids
   call errors
   call infos
+  call generalized
   if (rank == 0) print *, 'PASSED'
   call MPI_Finalize(error)
 
@@ -34,6 +35,18 @@ contains
     if (right) return
     print *, 'FAILED: ', what
     call MPI_Abort(MPI_COMM_WORLD, 1, error)
+  end subroutine
+
+  subroutine generalized
+    integer(MPI_ADDRESS_KIND) :: state
+    integer :: request, status(MPI_STATUS_SIZE), n
+    external :: query, release, cancel
+    state = 77
+    call MPI_Grequest_start(query, release, cancel, state, request, error)
+    call MPI_Grequest_complete(request, error)
+    call MPI_Wait(request, status, error)
+    call MPI_Get_count(status, MPI_INTEGER, n, error)
+    call check(n == 77 .and. freed == 77 .and. request == MPI_REQUEST_NULL, 'generalized request')
   end subroutine
 
   subroutine groups
@@ -288,3 +301,34 @@ contains
     call check(info == MPI_INFO_NULL, 'info_free')
   end subroutine
 end program
+
+! A generalized request's procedures.
+subroutine query(state, status, error)
+  implicit none
+  include 'mpif.h'
+  integer(MPI_ADDRESS_KIND) :: state
+  integer :: status(MPI_STATUS_SIZE), error
+  call MPI_Status_set_elements(status, MPI_INTEGER, int(state), error)
+  call MPI_Status_set_cancelled(status, .false., error)
+  status(MPI_SOURCE) = MPI_UNDEFINED
+  status(MPI_TAG) = MPI_UNDEFINED
+end subroutine
+
+subroutine release(state, error)
+  use results
+  implicit none
+  include 'mpif.h'
+  integer(MPI_ADDRESS_KIND) :: state
+  integer :: error
+  freed = int(state)
+  error = MPI_SUCCESS
+end subroutine
+
+subroutine cancel(state, complete, error)
+  implicit none
+  include 'mpif.h'
+  integer(MPI_ADDRESS_KIND) :: state
+  logical :: complete
+  integer :: error
+  error = MPI_SUCCESS
+end subroutine
