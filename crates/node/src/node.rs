@@ -33,6 +33,9 @@ const NETWORK: u32 = Target::Network as u32;
 /// shown and Ctrl-C is seen. A matter of a millisecond.
 const RUN_MAX: u64 = 1 << 17;
 
+/// Of more events than these only the earliest is looked at: messages may come by the thousand.
+const CAUSES_MAX: usize = 16;
+
 /// Event ports that a node uses: bus and NI.
 pub const PORTS: u32 = 2;
 
@@ -370,17 +373,22 @@ impl Partition for Node {
         self.next_event().min(self.processor.ready_at())
     }
 
-    fn reach(&self, _: &[Time], reach: &mut [Time]) {
+    fn reach(&self, least: &[Time], reach: &mut [Time]) {
         let hart = self.processor.ready_at() + self.store_latency;
         let bus = self.slow.iter().map(|e| e.time + self.delay(e.payload.into()));
         let access = bus.fold(hart, Time::min);
         let latencies = self.ni.output_latency(Cause::Access);
         reach.iter_mut().zip(latencies).for_each(|(reach, &latency)| *reach = access + latency);
-        for event in self.prompt.iter() {
-            let latencies = self.ni.output_latency(self.cause(event));
+        let mut note = |time: Time, latencies: &[Time]| {
             for (reach, &latency) in reach.iter_mut().zip(latencies) {
-                *reach = (*reach).min(event.time + latency);
+                *reach = (*reach).min(time + latency);
             }
+        };
+        if self.prompt.len() > CAUSES_MAX {
+            return note(self.prompt.next_time(), least);
+        }
+        for event in self.prompt.iter() {
+            note(event.time, self.ni.output_latency(self.cause(event)));
         }
     }
 
