@@ -13,7 +13,7 @@ crate::guest_constants! {
     /// `magic` of a valid identification page: "CHASQUI1" in little-endian ASCII.
     pub const NI_MAGIC: u64 = 0x3149_5551_5341_4843;
     /// Version of the layouts in this crate; the guest library refuses another.
-    pub const ABI_VERSION: u32 = 1;
+    pub const ABI_VERSION: u32 = 2;
     /// Regions of the NI that a process may map (the identification page is not counted).
     pub const NI_REGIONS: usize = 8;
     /// Spacing [bytes] of the regions' `mmap` offsets in `/dev/ni0`: region `i` is at `(i + 1) * NI_REGION_STRIDE`;

@@ -10,7 +10,7 @@
 #endif
 
 #define CHASQUI_NI_MAGIC 0x3149555153414843ull /* `magic` of a valid identification page: "CHASQUI1" in little-endian ASCII. */
-#define CHASQUI_ABI_VERSION 0x1ull /* Version of the layouts in this crate; the guest library refuses another. */
+#define CHASQUI_ABI_VERSION 0x2ull /* Version of the layouts in this crate; the guest library refuses another. */
 #define CHASQUI_NI_REGIONS 0x8ull /* Regions of the NI that a process may map (the identification page is not counted). */
 #define CHASQUI_NI_REGION_STRIDE 0x100000000ull /* Spacing [bytes] of the regions' `mmap` offsets in `/dev/ni0`: region `i` is at `(i + 1) * NI_REGION_STRIDE`; */
 #define CHASQUI_NI_REGION_UNCACHED 0x1ull /* Region flag: processor accesses are uncached single-beat bus transactions. */
