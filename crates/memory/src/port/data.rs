@@ -525,6 +525,7 @@ impl Port {
     pub fn load_reserved(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
         let pa = self.own(va, bytes, cycles)?;
         self.reservation = Some(self.line(pa));
+        self.reserved_at = *cycles;
         Ok(self.read_memory(pa, bytes))
     }
 
@@ -536,6 +537,11 @@ impl Port {
         value: u64,
         cycles: &mut u64,
     ) -> Result<bool, Stop> {
+        // Without a reservation it fails at once: to take the line would cost another its own.
+        if self.reservation.is_none() {
+            *cycles += if self.timed { self.parameters.atomic_cycles } else { 0 };
+            return Ok(false);
+        }
         let pa = self.own(va, bytes, cycles)?;
         let holds = self.reservation.take() == Some(self.line(pa));
         if holds {

@@ -22,6 +22,8 @@ pub const DATA: u64 = 0x2000_0000;
 pub const REGISTERS: u64 = 0x3000_0000;
 /// The NI's memory: cacheable, and accessed by the NI past the caches.
 pub const SHARED: u64 = 0x4000_0000;
+/// From a call that wakes or makes a thread to its first instruction.
+pub const WAKE_CYCLES: u64 = 100;
 /// Bytes of DRAM; the NI's memory is behind it.
 const DRAM: u64 = 1 << 20;
 
@@ -295,6 +297,9 @@ impl Output for Silent {
     fn unknown_call(&self, _: u32, _: Time, number: u64) {
         panic!("system call {number}");
     }
+    fn no_hart(&self, _: u32, _: Time, harts: u32) {
+        panic!("more threads than {harts} harts");
+    }
     fn executed(&self, _: u64) {}
 }
 
@@ -320,7 +325,8 @@ pub struct Outcome {
 /// Runs `program` on a node; also gives the number of register reads that really happened.
 pub fn run(c: &NodeConfiguration, program: &Program, ni: TestNi) -> (Outcome, u64) {
     let mut memory = FlatMemory::new(DRAM + PAGE_BYTES).expect("address space");
-    let options = Options::new(0..DRAM, ".".into());
+    let mut options = Options::new(0..DRAM, ".".into());
+    options.harts = c.harts() as u32;
     let mut process = Process::new(&mut memory, Arc::new(program.elf()), &["guest".into()], &[], options)
         .expect("a process");
     let mut map = |address, backing| {
@@ -337,6 +343,8 @@ pub fn run(c: &NodeConfiguration, program: &Program, ni: TestNi) -> (Outcome, u6
         text: None,
         syscall_cycles: 100,
         page_fault_cycles: 100,
+        wake_cycles: WAKE_CYCLES,
+        shootdown_cycles: 100,
         free_calls: false,
         spin_skip: c.checks.spin_skip,
         timeline_max: 0,

@@ -1,0 +1,173 @@
+//! A hart of a node and the thread that is pinned to it.
+
+use chasqui_engine::Time;
+use chasqui_hart::Hart;
+use chasqui_linux::Wait;
+use chasqui_memory::{Bus, Stall};
+
+use crate::spin::{Parked, Repetition, Spin};
+
+/// What a hart does at the moment.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one a hart")]
+pub(crate) enum Activity {
+    /// No thread is on it.
+    Vacant,
+    /// It can execute the instruction at `pc`.
+    Ready,
+    /// It waits for its port since this cycle.
+    Waiting(u64, Stall),
+    /// It repeats a polling loop.
+    Parked(Parked),
+    /// It repeats itself in some other way: it goes on when an event comes. True: it uses the bus.
+    Suspended(bool),
+    /// It sleeps until then.
+    Sleeping(Time),
+    /// It waits for another thread, no longer than until then.
+    Blocked(Wait, Time),
+    /// Its process has ended.
+    Ended,
+}
+
+/// Counters of what system software does on a hart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessorStatistics {
+    /// System calls served.
+    pub calls: u64,
+    /// Page faults served.
+    pub page_faults: u64,
+    /// Cycles charged for system calls and page faults.
+    pub software_cycles: u64,
+}
+
+impl ProcessorStatistics {
+    /// Visits the counters: name, unit, documentation, value.
+    pub fn visit(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
+        visit("calls", "count", "System calls served", self.calls);
+        visit("page_faults", "count", "Page faults served", self.page_faults);
+        visit("software_cycles", "cycles", "Charged for system calls and page faults", self.software_cycles);
+    }
+}
+
+/// A line that a hart fetches for an instruction that waits: others get it when it was used.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Filling {
+    /// Physical address and length [bytes].
+    pub address: u64,
+    pub bytes: u32,
+    /// The instruction starts then.
+    pub used: Time,
+}
+
+/// A hart and the thread that is pinned to it.
+pub struct Thread {
+    /// The hart.
+    pub hart: Hart,
+    /// What system software did.
+    pub statistics: ProcessorStatistics,
+    pub(crate) activity: Activity,
+    pub(crate) spin: Spin,
+    /// The latest line that was fetched for an instruction that waits.
+    pub(crate) filling: Option<Filling>,
+}
+
+impl Thread {
+    /// A hart without a thread.
+    pub(crate) fn new(hart: Hart) -> Thread {
+        Thread {
+            hart,
+            statistics: ProcessorStatistics::default(),
+            activity: Activity::Vacant,
+            spin: Spin::default(),
+            filling: None,
+        }
+    }
+
+    /// When the hart can execute its next instruction, if nothing else happens.
+    #[inline]
+    pub(crate) fn ready_at(&self) -> Time {
+        match self.activity {
+            Activity::Ready => self.hart.now(),
+            Activity::Sleeping(until) | Activity::Blocked(_, until) => until,
+            _ => Time::NEVER,
+        }
+    }
+
+    /// Something of the hart's port is finished at `now`: it tries again what it waited for.
+    pub(crate) fn wake(&mut self, now: Time) {
+        if let Activity::Waiting(since, stall) = self.activity {
+            if self.hart.port.is_timed() {
+                self.hart.cycle = self.hart.cycle.max(self.hart.cycle_at(now));
+                self.hart.port.waited(stall, self.hart.cycle - since);
+            }
+            self.activity = Activity::Ready;
+        }
+    }
+
+    /// System software takes `cycles` of the hart's time.
+    pub(crate) fn charge(&mut self, cycles: u64) {
+        if self.hart.port.is_timed() {
+            self.hart.cycle += cycles;
+            self.statistics.software_cycles += cycles;
+        }
+    }
+
+    /// The hart goes on at `time` or at its own present, whichever is later.
+    pub(crate) fn resume_at(&mut self, time: Time) {
+        self.hart.cycle = self.hart.cycle.max(self.hart.cycle_at(time));
+        self.activity = Activity::Ready;
+    }
+
+    /// The hart has executed a `pause`: if it repeats itself, it does nothing until an event comes. `sole`:
+    /// no other hart uses the bus. `skip`: polling loops are skipped.
+    pub(crate) fn pause(&mut self, bus: &Bus, sole: bool, skip: bool) {
+        // Polling that takes no time is always skipped.
+        let skip = skip || !self.hart.port.is_timed();
+        match self.spin.pause(&mut self.hart, bus, sole) {
+            Some(Repetition::Exact(parked)) if skip => self.activity = Activity::Parked(parked),
+            Some(Repetition::Exact(parked)) => self.activity = Activity::Suspended(parked.uses_bus()),
+            Some(Repetition::OfValues { bus }) => self.activity = Activity::Suspended(bus),
+            None => {}
+        }
+    }
+
+    /// The hart can execute its next instruction.
+    #[inline]
+    pub(crate) fn is_ready(&self) -> bool {
+        matches!(self.activity, Activity::Ready)
+    }
+
+    /// The hart does nothing until an event comes that it can see.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        matches!(self.activity, Activity::Parked(_) | Activity::Suspended(_))
+    }
+
+    /// A thread is on the hart.
+    pub(crate) fn is_alive(&self) -> bool {
+        !matches!(self.activity, Activity::Vacant | Activity::Ended)
+    }
+
+    /// The hart does not use the bus until an event comes, or until it wakes by itself.
+    pub(crate) fn leaves_bus(&self) -> bool {
+        let leaves = match self.activity {
+            Activity::Ready | Activity::Waiting(..) => false,
+            Activity::Parked(parked) => !parked.uses_bus(),
+            Activity::Suspended(uses_bus) => !uses_bus,
+            Activity::Vacant | Activity::Sleeping(_) | Activity::Blocked(..) | Activity::Ended => true,
+        };
+        leaves && self.hart.port.is_quiet()
+    }
+
+    /// An event happens at `now` that the hart may see until `until` at the latest. A parked hart catches
+    /// up; one that is suspended is ready where it stopped, and has yet to.
+    pub(crate) fn event(&mut self, bus: &mut Bus, now: Time, until: Time) {
+        if let Activity::Parked(parked) = self.activity {
+            parked.advance(&mut self.hart, bus, now);
+        }
+        if self.is_idle() {
+            self.activity = Activity::Ready;
+        }
+        self.spin.event(&mut self.hart, until);
+    }
+}
