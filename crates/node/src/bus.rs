@@ -67,12 +67,13 @@ impl Node {
                 self.schedule_grant(now);
             }
             BusEvent::Grant => {
-                let client = *self.waiting_for_bus.front().expect("a grant is for somebody");
-                if let Some(later) = self.held_until(client, now) {
+                if self.processor.is_several()
+                    && let Some(later) = self.held_until(now)
+                {
                     return self.schedule(later, Class::Bus, Target::Bus, BusEvent::Grant.into());
                 }
                 self.grant_scheduled = false;
-                self.waiting_for_bus.pop_front();
+                let client = self.waiting_for_bus.pop_front().expect("a grant is for somebody");
                 let (tenure, value) = self.grant(client, now, out);
                 self.schedule(tenure.end, Class::Bus, Target::Bus, BusEvent::Done(client, value).into());
                 if let Client::Hart(hart, _) = client {
@@ -93,16 +94,24 @@ impl Node {
         }
     }
 
-    /// Takes the requests that the port of hart `index` has made.
+    /// Takes the requests that the port of hart `index` has made, if any.
+    #[inline(always)]
     pub(crate) fn collect_requests(&mut self, index: usize, out: &mut Outbox<'_>) {
-        while let Some((cycle, slot, request)) = self.hart(index).port.take_request() {
-            let at = self.hart(index).time_of(cycle);
+        if self.processor.threads[index].hart.port.wants_bus() {
+            self.take_requests(index, out);
+        }
+    }
+
+    fn take_requests(&mut self, index: usize, out: &mut Outbox<'_>) {
+        loop {
+            let hart = &mut self.processor.threads[index].hart;
+            let Some((cycle, slot, request)) = hart.port.take_request() else { return };
+            let (at, is_timed) = (hart.time_of(cycle), hart.port.is_timed());
             let client = Client::Hart(index as u8, slot);
-            if !self.hart(index).port.is_timed() {
+            if !is_timed {
                 self.serve_untimed(index, slot, request, out);
             } else if request == Request::OwnFromL2 {
-                let cycle = cycle + self.l2_cycles;
-                let end = self.hart(index).time_of(cycle);
+                let end = hart.time_of(cycle + self.l2_cycles);
                 self.schedule(end, Class::Bus, Target::Bus, BusEvent::Done(client, 0).into());
             } else if slot == Slot::Blocking && self.nobody_else(index, at, out.limit()) {
                 self.serve_now(client, at, out);
@@ -187,13 +196,14 @@ impl Node {
     }
 
     fn grant_hart(&mut self, index: usize, slot: Slot, now: Time, out: &mut Outbox<'_>) -> (Tenure, u64) {
+        let several = self.processor.is_several();
         let port = &self.processor.threads[index].hart.port;
         let Some(request) = port.current(slot) else {
             return (Tenure { grant: now, address_end: now, end: now }, 0);
         };
         let (bytes, write) = port.transfer(request);
         let mut value = 0;
-        let found = self.snoop_others(index, request, now);
+        let found = if several { self.snoop_others(index, request, now) } else { Snooped::default() };
         let responder = match request {
             Request::Own { upgrade: true, .. } | Request::OwnFromL2 => Responder::None,
             Request::Fill { .. } | Request::Own { .. } if found.dirty => Responder::Cache,
@@ -214,7 +224,7 @@ impl Node {
         let thread = &mut self.processor.threads[index];
         let cycle = thread.hart.cycle_at(now);
         thread.hart.port.granted(slot, found.present, cycle);
-        if slot == Slot::Blocking {
+        if several && slot == Slot::Blocking {
             thread.fills(request, tenure.end);
         }
         (tenure, value)
@@ -249,8 +259,9 @@ impl Node {
         match client {
             Client::Hart(index, slot) => {
                 let index = usize::from(index);
-                if let (Slot::Posted, Some(Request::UncachedStore { address, bytes, value })) =
-                    (slot, self.hart(index).port.current(slot))
+                if slot == Slot::Posted
+                    && let Some(Request::UncachedStore { address, bytes, value }) =
+                        self.hart(index).port.current(slot)
                 {
                     self.with_ni(index, now, out, |ni, c| ni.write(c, address - DEVICE_BASE, bytes, value));
                 }

@@ -52,20 +52,17 @@ impl Processor {
 }
 
 impl Node {
-    /// What the first in line, `client`, asks of other harts' caches, if it is a hart: which, where.
-    fn asked(&self, client: Client) -> Option<(usize, u64, u32)> {
-        let Client::Hart(index, slot) = client else { return None };
+    /// What the first in line asks of other harts' caches, if it is a hart: which, where.
+    fn asked(&self) -> Option<(usize, u64, u32)> {
+        let &Client::Hart(index, slot) = self.waiting_for_bus.front()? else { return None };
         let port = &self.processor.threads[usize::from(index)].hart.port;
         let (_, address, bytes) = port.asks(port.current(slot)?)?;
         Some((usize::from(index), address, bytes))
     }
 
-    /// When the grant to `client` is tried again, if another hart holds what it asks for at `now`.
-    pub(crate) fn held_until(&self, client: Client, now: Time) -> Option<Time> {
-        if !self.processor.is_several() {
-            return None;
-        }
-        let (index, address, bytes) = self.asked(client)?;
+    /// When the grant to the first in line is tried again, if another hart holds what it asks for at `now`.
+    pub(crate) fn held_until(&self, now: Time) -> Option<Time> {
+        let (index, address, bytes) = self.asked()?;
         let threads = self.processor.threads[..self.processor.started].iter().enumerate();
         let others = threads.filter(|&(i, t)| i != index && t.is_alive());
         let held = others.filter_map(|(_, t)| t.holds_until(address, bytes, now, self.reservation_cycles));
@@ -78,8 +75,7 @@ impl Node {
     /// The first in line is about to be granted the bus at `now`: harts that repeat themselves and hold what it
     /// asks for catch up first. True: there are some.
     pub(crate) fn announce_grant(&mut self, now: Time) -> bool {
-        let client = *self.waiting_for_bus.front().expect("a grant is for somebody");
-        let Some((index, address, bytes)) = self.asked(client) else { return false };
+        let Some((index, address, bytes)) = self.asked() else { return false };
         let mut idle = false;
         for thread in self.processor.others(index) {
             if thread.is_idle() && thread.hart.port.holds(address, bytes) {
@@ -93,9 +89,6 @@ impl Node {
     /// The transaction that hart `index` asked for with `request` snoops the caches of the others.
     pub(crate) fn snoop_others(&mut self, index: usize, request: Request, now: Time) -> Snooped {
         let mut found = Snooped::default();
-        if !self.processor.is_several() {
-            return found;
-        }
         let port = &self.processor.threads[index].hart.port;
         let Some((snoop, address, bytes)) = port.asks(request) else { return found };
         for thread in self.processor.others(index) {

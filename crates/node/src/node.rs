@@ -300,18 +300,20 @@ impl Node {
     }
 
     /// Has harts catch up that repeat themselves and may see `event`, which is next. True: there are some.
-    fn announce(&mut self, event: &Event) -> bool {
+    #[inline(always)]
+    fn announce<const SEVERAL: bool>(&mut self, event: &Event) -> bool {
         if self.is_observable(event) {
             // A hart may have run past what comes from outside, as far as it can't have noticed.
             let latency = if event.target == NETWORK { self.input_latency } else { Time::ZERO };
             return self.observable(event.time, event.time + latency);
         }
-        self.processor.is_several() && event.target == Target::Bus as u32 && {
+        SEVERAL && event.target == Target::Bus as u32 && {
             let is_grant = matches!(event.payload.into(), BusEvent::Grant);
             is_grant && self.announce_grant(event.time)
         }
     }
 
+    #[inline(always)]
     fn dispatch(&mut self, event: Event, out: &mut Outbox<'_>) {
         match event.target {
             NETWORK => {
@@ -350,14 +352,16 @@ impl Node {
         }
     }
 
-    /// Runs hart `index` until `soft` or perhaps `hard`.
-    fn run_hart(&mut self, index: usize, soft: Time, hard: Time, out: &mut Outbox<'_>) {
-        let several = self.processor.is_several();
+    /// Runs hart `index` until `soft` or perhaps `hard`. `SEVERAL`: see [`Node::run_to_limit`].
+    #[inline(always)]
+    fn run_hart<const SEVERAL: bool>(&mut self, index: usize, soft: Time, hard: Time, out: &mut Outbox<'_>) {
         // Until an event, or something from outside, the bus is the hart's; unless others wait for it, or
         // other harts have lines.
-        let alone = if self.waiting_for_bus.is_empty() && !several { soft } else { Time::ZERO };
+        let alone = if self.waiting_for_bus.is_empty() && !SEVERAL { soft } else { Time::ZERO };
         let before = Time(alone.0.saturating_sub(self.transaction_max.0));
-        self.processor.rise(index);
+        if !self.processor.threads[index].is_ready() {
+            self.processor.rise(index);
+        }
         let hart = &self.processor.threads[index].hart;
         let end = hart.cycle_at(soft);
         let (soft, hard) = (end, if hard == soft { end } else { hart.cycle_at(hard) });
@@ -365,7 +369,7 @@ impl Node {
             let t = &mut self.processor.threads[index];
             let halt = t.hart.run_with_bus(&mut self.bus, before, self.dram_bytes, soft, hard);
             t.spin.check(&mut t.hart);
-            if several && halt == Halt::Call && self.catch_up(index) {
+            if SEVERAL && halt == Halt::Call && self.catch_up(index) {
                 break;
             }
             let p = &mut self.processor;
@@ -380,12 +384,10 @@ impl Node {
                 break;
             }
         }
-        if several {
+        if SEVERAL {
             self.leave_untimed(index);
         }
-        if self.processor.threads[index].hart.port.wants_bus() {
-            self.collect_requests(index, out);
-        }
+        self.collect_requests(index, out);
         if self.processor.ended.is_some() {
             self.note_end();
         }
@@ -421,11 +423,11 @@ impl Node {
 
 impl Partition for Node {
     fn next(&self) -> Time {
-        self.next_event().min(self.processor.first_ready().0)
+        self.next_event().min(self.processor.ready_at())
     }
 
     fn reach(&self, least: &[Time], reach: &mut [Time]) {
-        let hart = self.processor.first_ready().0 + self.store_latency;
+        let hart = self.processor.ready_at() + self.store_latency;
         let bus = self.slow.iter().map(|e| e.time + self.delay(e.payload.into()));
         let access = bus.fold(hart, Time::min);
         let latencies = self.ni.output_latency(Cause::Access);
@@ -444,8 +446,11 @@ impl Partition for Node {
     }
 
     fn run(&mut self, out: &mut Outbox<'_>) {
-        self.run_to_limit(out);
-        self.processor.report_progress();
+        let executed = match self.processor.is_several() {
+            false => self.run_to_limit::<false>(out),
+            true => self.run_to_limit::<true>(out),
+        };
+        self.processor.report_progress(executed);
     }
 
     /// The high half of the payload's second word is the node's, to keep the packet's place.
@@ -470,28 +475,36 @@ impl Partition for Node {
 }
 
 impl Node {
-    /// Does everything that is earlier than the engine's limit.
-    fn run_to_limit(&mut self, out: &mut Outbox<'_>) {
-        let mut left = RUN_MAX;
+    /// Does everything that is earlier than the engine's limit, or a good part of it; returns how many
+    /// instructions that were. `SEVERAL`: more than one hart has had a thread. A single one pays nothing for
+    /// what others would need.
+    fn run_to_limit<const SEVERAL: bool>(&mut self, out: &mut Outbox<'_>) -> u64 {
+        let mut executed = 0;
         loop {
             let limit = out.limit();
             let event = self.next_event();
-            let (ready, index) = self.processor.first_ready();
+            let (ready, index) = self.processor.first_ready::<SEVERAL>();
             let soft = event.min(limit);
             if ready < soft {
-                let executed = self.run_first(index, soft, event, limit, out);
-                if executed >= left {
-                    // A call that takes no time, or a suspended hart that catches up, may take long.
-                    return;
+                let before = self.processor.threads[index].hart.statistics.instructions;
+                if SEVERAL {
+                    self.run_among_others(index, soft, out);
+                } else {
+                    // What comes from outside is noticed only later: the hart may run on so long.
+                    self.run_hart::<false>(index, soft, event.min(limit + self.input_latency), out);
                 }
-                left -= executed;
+                executed += self.processor.threads[index].hart.statistics.instructions - before;
+                // A call that takes no time, or a suspended hart that catches up, may take long.
+                if executed >= RUN_MAX || SEVERAL != self.processor.is_several() {
+                    return executed;
+                }
                 continue;
             }
             if event >= limit {
-                return;
+                return executed;
             }
             let next = *self.earliest().peek().expect("an event is due");
-            if self.announce(&next) {
+            if self.announce::<SEVERAL>(&next) {
                 // Harts catch up before the event happens.
                 continue;
             }
@@ -500,19 +513,12 @@ impl Node {
         }
     }
 
-    /// Runs hart `index`, which is ready first, until `soft`, the next event or the limit, at the latest.
-    /// Returns how many instructions it executed.
-    #[inline]
-    fn run_first(&mut self, index: usize, soft: Time, event: Time, limit: Time, out: &mut Outbox<'_>) -> u64 {
-        let before = self.processor.threads[index].hart.statistics.instructions;
-        if !self.processor.is_several() {
-            // What comes from outside is noticed only later: the hart may run on so long.
-            self.run_hart(index, soft, event.min(limit + self.input_latency), out);
-        } else if !self.is_seen(index) || !self.catch_up(index) {
+    /// Runs hart `index`, which is ready first, until `soft` or until another hart may be next.
+    fn run_among_others(&mut self, index: usize, soft: Time, out: &mut Outbox<'_>) {
+        if !self.is_seen(index) || !self.catch_up(index) {
             let until = soft.min(self.processor.others_ready(index));
-            self.run_hart(index, until, until, out);
+            self.run_hart::<true>(index, until, until, out);
         }
-        self.processor.threads[index].hart.statistics.instructions - before
     }
 
     /// What hart `index` is about to do may be seen by others, though they have the lines that they need: it

@@ -81,8 +81,8 @@ pub struct Processor {
     pub(crate) started: usize,
     text: Option<Text>,
     spec: Costs,
-    /// Instructions that the output knows of.
-    reported: u64,
+    /// Instructions that the output does not know of.
+    unreported: u64,
     pub(crate) output: Arc<dyn Output>,
 }
 
@@ -124,7 +124,7 @@ impl Processor {
                 free_calls: spec.free_calls,
                 spin_skip: spec.spin_skip,
             },
-            reported: 0,
+            unreported: 0,
             output: spec.output,
         };
         processor.start(0);
@@ -148,10 +148,16 @@ impl Processor {
         self.started > 1
     }
 
-    /// When the first hart is ready that is ready first, and which it is; of two at a time the lower.
+    /// When some hart is ready, if nothing else happens.
     #[inline]
-    pub(crate) fn first_ready(&self) -> (Time, usize) {
-        if !self.is_several() {
+    pub(crate) fn ready_at(&self) -> Time {
+        if self.is_several() { self.first_ready::<true>().0 } else { self.first_ready::<false>().0 }
+    }
+
+    /// When the hart is ready that is ready first, and which it is; of two at a time the lower.
+    #[inline]
+    pub(crate) fn first_ready<const SEVERAL: bool>(&self) -> (Time, usize) {
+        if !SEVERAL {
             return (self.threads[0].ready_at(), 0);
         }
         let ready = self.threads[..self.started].iter().enumerate().map(|(i, t)| (t.ready_at(), i));
@@ -246,13 +252,13 @@ impl Processor {
         self.process.elf()
     }
 
-    /// Tells the output how far the harts have come, now and then.
-    pub(crate) fn report_progress(&mut self) {
+    /// `executed` more instructions were executed: tells the output how far the harts have come, now and then.
+    #[inline]
+    pub(crate) fn report_progress(&mut self, executed: u64) {
         const OFTEN: u64 = 10_000;
-        let executed = self.instructions() - self.reported;
-        if executed >= OFTEN || self.ended.is_some() && executed > 0 {
-            self.output.executed(executed);
-            self.reported += executed;
+        self.unreported += executed;
+        if self.unreported >= OFTEN || self.ended.is_some() && self.unreported > 0 {
+            self.output.executed(std::mem::take(&mut self.unreported));
         }
     }
 

@@ -86,8 +86,10 @@ impl Thread {
     /// When the hart can execute its next instruction, if nothing else happens.
     #[inline]
     pub(crate) fn ready_at(&self) -> Time {
+        if self.is_ready() {
+            return self.hart.now();
+        }
         match self.activity {
-            Activity::Ready => self.hart.now(),
             Activity::Sleeping(until) | Activity::Blocked(_, until) => until,
             _ => Time::NEVER,
         }
