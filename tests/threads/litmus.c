@@ -138,7 +138,7 @@ static void meet(uint32_t *mine)
         __atomic_store_n(&turn, next, __ATOMIC_RELEASE);
     }
     while (__atomic_load_n(&turn, __ATOMIC_ACQUIRE) != next)
-        __asm__ volatile("pause");
+        __asm__ volatile(".word 0x0100000f"); /* pause */
     *mine = next;
 }
 

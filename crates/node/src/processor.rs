@@ -200,6 +200,11 @@ impl Processor {
         self.threads.iter().map(|t| t.hart.statistics.instructions).sum()
     }
 
+    /// Harts that have had threads, as far as their numbers tell.
+    pub fn harts_used(&self) -> usize {
+        self.started
+    }
+
     /// Cycles of the hart that has come furthest.
     pub fn cycles(&self) -> u64 {
         self.threads.iter().map(|t| t.hart.cycle).max().unwrap_or(0)
@@ -446,8 +451,7 @@ impl Processor {
                 thread.activity = Activity::Ready;
             }
             Activity::Blocked(_, until) => {
-                thread.hart.cycle = thread.hart.cycle_at(until);
-                thread.activity = Activity::Ready;
+                thread.resume_at(until);
                 thread.hart.return_from_call(self.process.time_out(index));
             }
             _ => {}
@@ -476,14 +480,15 @@ impl Processor {
         }
         let each = alive.into_iter().map(|i| format!("hart {i} for {}", self.thread_waits_for(i)));
         let threads = each.collect::<Vec<_>>().join("; ");
-        Some(called.map_or(threads.clone(), |call| format!("{call}; its threads: {threads}")))
+        let call = called.map_or(String::new(), |call| format!("{call}; "));
+        Some(format!("{call}its threads: {threads}"))
     }
 
     fn thread_waits_for(&self, index: usize) -> String {
         let place = self.place(index);
         match &self.threads[index].activity {
             Activity::Blocked(Wait::Futex { address }, _) => {
-                format!("another thread: futex at {address:#x}, pc {place}")
+                format!("another thread at the futex {address:#x}, pc {place}")
             }
             Activity::Suspended(_) | Activity::Parked(_) => {
                 format!("what never comes: it repeats itself at pc {place}")

@@ -65,6 +65,8 @@ pub struct Thread {
     pub hart: Hart,
     /// What system software did.
     pub statistics: ProcessorStatistics,
+    /// Cycles in which the thread waited for others.
+    pub blocked_cycles: u64,
     pub(crate) activity: Activity,
     pub(crate) spin: Spin,
     /// The latest line that was fetched for an instruction that waits.
@@ -77,6 +79,7 @@ impl Thread {
         Thread {
             hart,
             statistics: ProcessorStatistics::default(),
+            blocked_cycles: 0,
             activity: Activity::Vacant,
             spin: Spin::default(),
             filling: None,
@@ -114,9 +117,11 @@ impl Thread {
         }
     }
 
-    /// The hart goes on at `time` or at its own present, whichever is later.
+    /// The hart, which waited for another, goes on at `time` or at its own present, whichever is later.
     pub(crate) fn resume_at(&mut self, time: Time) {
-        self.hart.cycle = self.hart.cycle.max(self.hart.cycle_at(time));
+        let waited = self.hart.cycle_at(time).saturating_sub(self.hart.cycle);
+        self.hart.cycle += waited;
+        self.blocked_cycles += waited;
         self.activity = Activity::Ready;
     }
 

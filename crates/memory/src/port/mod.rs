@@ -460,6 +460,11 @@ impl Port {
         self.reservation
     }
 
+    /// Lines that snoops find, with their states: those of the outermost cache that keeps data.
+    pub fn coherent_lines(&self) -> impl Iterator<Item = (u64, State)> + '_ {
+        self.l2.as_ref().unwrap_or(&self.l1d).lines()
+    }
+
     /// The cycle at which a load-reserved took a line of the `bytes` from `address` on, if it still holds it.
     pub fn reserved_since(&self, address: u64, bytes: u32) -> Option<u64> {
         let range = address..address + u64::from(bytes);
