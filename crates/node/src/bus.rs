@@ -241,7 +241,7 @@ impl Node {
             _ => Snoop::Invalidate,
         };
         let mut found = Snooped::default();
-        for thread in &mut self.processor.threads {
+        for thread in self.processor.threads.iter_mut() {
             found = found.or(thread.hart.port.snoop(snoop, request.address, request.bytes));
         }
         let write = request.operation == BusOperation::Write;

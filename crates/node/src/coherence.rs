@@ -44,7 +44,7 @@ impl Processor {
     /// No hart but `index` does anything until `end`, or repeats itself and may see what `index` does, or
     /// holds a line.
     pub(crate) fn is_left_alone(&self, index: usize, end: Time) -> bool {
-        let mut others = self.threads[..self.started].iter().enumerate().filter(|&(i, _)| i != index);
+        let mut others = self.threads.iter().take(self.started).enumerate().filter(|&(i, _)| i != index);
         others.all(|(_, t)| {
             t.ready_at() > end && t.leaves_bus() && !t.is_idle() && t.hart.port.reservation().is_none()
         })
@@ -63,7 +63,7 @@ impl Node {
     /// When the grant to the first in line is tried again, if another hart holds what it asks for at `now`.
     pub(crate) fn held_until(&self, now: Time) -> Option<Time> {
         let (index, address, bytes) = self.asked()?;
-        let threads = self.processor.threads[..self.processor.started].iter().enumerate();
+        let threads = self.processor.threads.iter().take(self.processor.started).enumerate();
         let others = threads.filter(|&(i, t)| i != index && t.is_alive());
         let held = others.filter_map(|(_, t)| t.holds_until(address, bytes, now, self.reservation_cycles));
         // The instruction that starts at a time comes after events of that time.

@@ -22,4 +22,4 @@ pub use parameters::{
     TlbUnit, WriteBufferUnit, schema,
 };
 pub use processor::{Ended, Output, Processor, ProcessorSpec};
-pub use thread::{ProcessorStatistics, Thread};
+pub use thread::{ProcessorStatistics, Thread, Threads};

@@ -157,7 +157,7 @@ impl Node {
     pub fn visit_statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
         let threads = &self.processor.threads;
         for (i, t) in threads.iter().enumerate() {
-            let number = if threads.len() > 1 { format!("{i:02}") } else { String::new() };
+            let number = if threads.count() > 1 { format!("{i:02}") } else { String::new() };
             let mut of = |group: &str, name: &str, unit, doc, value| {
                 visit(&format!("{group}{number}.{name}"), unit, doc, value);
             };
@@ -215,15 +215,12 @@ impl Node {
         call: impl FnOnce(&mut dyn NetworkInterface, &mut Context<'_, '_>) -> T,
     ) -> T {
         let (mut one, mut several);
-        let ports: &mut [&mut chasqui_memory::Port] = match &mut self.processor.threads[..] {
-            [thread] => {
-                one = [&mut thread.hart.port];
-                &mut one
-            }
-            threads => {
-                several = threads.iter_mut().map(|thread| &mut thread.hart.port).collect::<Vec<_>>();
-                &mut several
-            }
+        let ports: &mut [&mut chasqui_memory::Port] = if self.processor.threads.count() == 1 {
+            one = [&mut self.processor.threads[0].hart.port];
+            &mut one
+        } else {
+            several = self.processor.threads.iter_mut().map(|t| &mut t.hart.port).collect::<Vec<_>>();
+            &mut several
         };
         let mut context = Context {
             now,
@@ -282,7 +279,7 @@ impl Node {
     /// An event that a polling loop may see is about to happen. True: a hart has to catch up first.
     pub(crate) fn observable(&mut self, now: Time, until: Time) -> bool {
         let mut idle = false;
-        for thread in &mut self.processor.threads {
+        for thread in self.processor.threads.iter_mut() {
             idle |= thread.is_idle();
             thread.event(&mut self.bus, now, until);
         }

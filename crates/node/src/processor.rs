@@ -9,7 +9,7 @@ use chasqui_linux::{Elf, Flush, Outcome, Process, Stream, Wait};
 use chasqui_memory::{Access, Bus, Fault, FlatMemory, Incoherence, PAGE_BYTES};
 use chasqui_record::{RankLife, Recorder};
 
-use crate::thread::{Activity, Thread};
+use crate::thread::{Activity, Thread, Threads};
 
 /// Where the output of processes goes.
 pub trait Output: Send + Sync {
@@ -68,7 +68,7 @@ pub struct ProcessorSpec {
 /// The harts of a node with their process.
 pub struct Processor {
     /// The harts with their threads.
-    pub threads: Vec<Thread>,
+    pub threads: Threads,
     /// The process.
     pub process: Process,
     /// What the process's marks say.
@@ -107,9 +107,9 @@ impl Processor {
     pub fn new(spec: ProcessorSpec, harts: usize, mut make_hart: impl FnMut(State) -> Hart) -> Processor {
         let mut state = State::new(spec.process.entry());
         state.x[2] = spec.process.stack_pointer();
-        let make = |_| Thread::new(make_hart(state.clone()));
+        let mut make = |_| Thread::new(make_hart(state.clone()));
         let mut processor = Processor {
-            threads: (0..harts).map(make).collect(),
+            threads: Threads::new(make(0), (1..harts).map(make).collect()),
             life: RankLife::new(spec.rank as u16, spec.timeline_max),
             rank: spec.rank,
             process: spec.process,
@@ -160,13 +160,13 @@ impl Processor {
         if !SEVERAL {
             return (self.threads[0].ready_at(), 0);
         }
-        let ready = self.threads[..self.started].iter().enumerate().map(|(i, t)| (t.ready_at(), i));
+        let ready = self.threads.iter().take(self.started).enumerate().map(|(i, t)| (t.ready_at(), i));
         ready.min().expect("a processor has harts")
     }
 
     /// Hart `index` must not start an instruction at or after this time, when another hart may be next.
     pub(crate) fn others_ready(&self, index: usize) -> Time {
-        let others = self.threads[..self.started].iter().enumerate().filter(|&(i, _)| i != index);
+        let others = self.threads.iter().take(self.started).enumerate().filter(|&(i, _)| i != index);
         // Of two at a time the lower comes first.
         let until = others.map(|(i, t)| t.ready_at() + Time(u64::from(index < i)));
         until.min().unwrap_or(Time::NEVER)
@@ -174,13 +174,13 @@ impl Processor {
 
     /// Harts other than `index` that have had threads.
     pub(crate) fn others(&mut self, index: usize) -> impl Iterator<Item = &mut Thread> {
-        let threads = self.threads[..self.started].iter_mut().enumerate();
+        let threads = self.threads.iter_mut().take(self.started).enumerate();
         threads.filter(move |&(i, _)| i != index).map(|(_, thread)| thread)
     }
 
     /// No hart but `index` uses the bus before an event comes, or one wakes by itself.
     fn is_sole(&self, index: usize) -> bool {
-        let threads = self.threads[..self.started].iter().enumerate();
+        let threads = self.threads.iter().take(self.started).enumerate();
         threads.filter(|&(i, _)| i != index).all(|(_, thread)| thread.leaves_bus())
     }
 
@@ -268,6 +268,7 @@ impl Processor {
     }
 
     /// Deals with what halted hart `index`, as far as it is the processor's own affair.
+    #[inline(always)]
     pub(crate) fn halted(
         &mut self,
         index: usize,
@@ -281,6 +282,14 @@ impl Processor {
                 let thread = &mut self.threads[index];
                 thread.activity = Activity::Waiting(thread.hart.cycle, stall);
             }
+            other => self.called(index, other, memory, recorder),
+        }
+    }
+
+    /// The instruction at which hart `index` has halted asks for software.
+    fn called(&mut self, index: usize, halt: Halt, memory: &mut FlatMemory, recorder: &mut Recorder) {
+        match halt {
+            Halt::Deadline | Halt::Bus | Halt::Pause | Halt::Wait(_) => {}
             Halt::Call => self.call(index, memory),
             Halt::Mark { code, call, value } => self.mark(index, code, call, value, recorder),
             Halt::Fault(Fault::Page { address, access }) => self.page_fault(index, address, access, memory),
@@ -429,7 +438,7 @@ impl Processor {
         }
         let is_shared = self.text.is_some();
         let mut told = false;
-        for (i, thread) in self.threads[..self.started].iter_mut().enumerate() {
+        for (i, thread) in self.threads.iter_mut().take(self.started).enumerate() {
             thread.hart.port.flush_translations();
             thread.hart.forget_code();
             if !is_shared {

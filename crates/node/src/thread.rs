@@ -1,5 +1,7 @@
 //! A hart of a node and the thread that is pinned to it.
 
+use std::ops::{Index, IndexMut};
+
 use chasqui_engine::Time;
 use chasqui_hart::Hart;
 use chasqui_linux::Wait;
@@ -46,6 +48,50 @@ impl ProcessorStatistics {
         visit("calls", "count", "System calls served", self.calls);
         visit("page_faults", "count", "Page faults served", self.page_faults);
         visit("software_cycles", "cycles", "Charged for system calls and page faults", self.software_cycles);
+    }
+}
+
+/// The harts of a node, by number. The first is at hand: most nodes have no other.
+pub struct Threads {
+    first: Thread,
+    others: Vec<Thread>,
+}
+
+impl Threads {
+    pub(crate) fn new(first: Thread, others: Vec<Thread>) -> Threads {
+        Threads { first, others }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        1 + self.others.len()
+    }
+
+    /// All.
+    pub fn iter(&self) -> impl Iterator<Item = &Thread> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// All.
+    #[inline]
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Thread> {
+        std::iter::once(&mut self.first).chain(&mut self.others)
+    }
+}
+
+impl Index<usize> for Threads {
+    type Output = Thread;
+
+    #[inline(always)]
+    fn index(&self, index: usize) -> &Thread {
+        if index == 0 { &self.first } else { &self.others[index - 1] }
+    }
+}
+
+impl IndexMut<usize> for Threads {
+    #[inline(always)]
+    fn index_mut(&mut self, index: usize) -> &mut Thread {
+        if index == 0 { &mut self.first } else { &mut self.others[index - 1] }
     }
 }
 
