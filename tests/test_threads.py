@@ -1,13 +1,15 @@
-"""Programs with threads on nodes of several harts: answers, what harts see of each other's stores, reports.
+"""Programs with threads on nodes of several harts: answers, what harts see of each other's stores,
+reports.
 
-The programs are in `tests/threads`. Use this when the order of harts, their caches or the system calls of
-threads change; `crates/node/tests/harts.rs` has the times.
+The programs are in `tests/threads`. Use this when the order of harts, their caches or the system
+calls of threads change; `crates/node/tests/harts.rs` has the times.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,9 +21,12 @@ pytestmark = pytest.mark.core
 SOURCES = ROOT / "tests" / "threads"
 MACHINES = ["loggp", "voyager"]
 
+# Name and options to the compiled program.
+Compiled = Callable[..., Path]
+
 
 @pytest.fixture(scope="session")
-def program(compile_c: Compiler):  # type: ignore[no-untyped-def]
+def program(compile_c: Compiler) -> Compiled:
     """A program of `tests/threads`, compiled."""
 
     def compiled(name: str, *flags: str) -> Path:
@@ -41,7 +46,7 @@ def run_threads(chasqui: Run, path: Path, machine: str, harts: int, *arguments: 
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("harts", [1, 2, 4])
-def test_pthreads(chasqui: Run, program, machine: str, harts: int) -> None:  # type: ignore[no-untyped-def]
+def test_pthreads(chasqui: Run, program: Compiled, machine: str, harts: int) -> None:
     """Counters, barriers, thread-local storage, condition variables, time-outs, a thread too many."""
     said = run_threads(chasqui, program("pthreads"), machine, harts, str(harts))
     assert f"{harts} threads: all is right" in said
@@ -51,20 +56,20 @@ def test_pthreads(chasqui: Run, program, machine: str, harts: int) -> None:  # t
 
 @pytest.mark.gnu
 @pytest.mark.parametrize("harts", [1, 2, 4])
-def test_pthreads_of_glibc(chasqui: Run, program, harts: int) -> None:  # type: ignore[no-untyped-def]
+def test_pthreads_of_glibc(chasqui: Run, program: Compiled, harts: int) -> None:
     path = program("pthreads", "--toolchain=gnu")
     assert "all is right" in run_threads(chasqui, path, "voyager", harts, str(harts))
 
 
 @pytest.mark.gnu
 @pytest.mark.parametrize("harts", [1, 2, 4])
-def test_openmp_of_glibc(chasqui: Run, program, harts: int) -> None:  # type: ignore[no-untyped-def]
+def test_openmp_of_glibc(chasqui: Run, program: Compiled, harts: int) -> None:
     path = program("openmp", "--toolchain=gnu", "-fopenmp")
     assert f"{harts} threads" in run_threads(chasqui, path, "loggp", harts, str(harts))
 
 
-# Outcomes that the architecture forbids (RISC-V unprivileged ISA, RVWMO); their digits are explained in
-# litmus.c. What is not named here has none.
+# Outcomes that the architecture forbids (RISC-V unprivileged ISA, RVWMO); their digits are explained
+# in litmus.c. What is not named here has none.
 FORBIDDEN = {
     "MP+fences": {"10"},
     "SB+fences": {"00"},
@@ -76,7 +81,7 @@ FORBIDDEN = {
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_litmus(chasqui: Run, program, machine: str) -> None:  # type: ignore[no-untyped-def]
+def test_litmus(chasqui: Run, program: Compiled, machine: str) -> None:
     """Only outcomes come that the memory model allows, and write buffers can be seen."""
     seed = os.environ.get("SEED", "1")
     said = run_threads(chasqui, program("litmus"), machine, 4, "200", seed)
@@ -94,7 +99,7 @@ def test_litmus(chasqui: Run, program, machine: str) -> None:  # type: ignore[no
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_the_same_bits(tmp_path: Path, program, machine: str) -> None:  # type: ignore[no-untyped-def]
+def test_the_same_bits(tmp_path: Path, program: Compiled, machine: str) -> None:
     """MPI by one thread of each rank: the same run directory however it is simulated."""
     variations = {
         "loops executed": ["--set", "check.spin_skip=false"],
@@ -144,14 +149,15 @@ def test_a_deadlock_names_every_thread(chasqui: Run, compile_c: Compiler) -> Non
     done = chasqui("run", "-np", "1", "--set", "node.harts=2", "--", path)
     assert done.returncode == 125, done.stderr
     for hart in (0, 1):
-        assert re.search(rf"hart {hart} for another thread at the futex 0x", done.stderr), done.stderr
+        assert f"hart {hart} for another thread at the futex 0x" in done.stderr, done.stderr
 
 
 def test_a_fault_names_its_thread(chasqui: Run, compile_c: Compiler) -> None:
     path = compile_c("null_store", NULL_STORE, "-pthread")
     done = chasqui("run", "-np", "1", "--set", "node.harts=2", "--", path)
     assert done.returncode == 128 + 11, done.stderr
-    assert re.search(r"rank 0, hart 1, at .*null pointer, pc 0x\w+ \(store", done.stderr), done.stderr
+    found = re.search(r"rank 0, hart 1, at .*null pointer, pc 0x\w+ \(store", done.stderr)
+    assert found, done.stderr
 
 
 def test_harts_are_declared(chasqui: Run) -> None:
