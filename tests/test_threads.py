@@ -47,7 +47,7 @@ def run_threads(chasqui: Run, path: Path, machine: str, harts: int, *arguments: 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("harts", [1, 2, 4])
 def test_pthreads(chasqui: Run, program: Compiled, machine: str, harts: int) -> None:
-    """Counters, barriers, thread-local storage, condition variables, time-outs, a thread too many."""
+    """Counters, barriers, thread-local storage, queues, time-outs, a thread too many."""
     said = run_threads(chasqui, program("pthreads"), machine, harts, str(harts))
     assert f"{harts} threads: all is right" in said
     refusal = f"every hart of its node has a thread ({harts}, node.harts): clone returns EAGAIN"
@@ -68,8 +68,8 @@ def test_openmp_of_glibc(chasqui: Run, program: Compiled, harts: int) -> None:
     assert f"{harts} threads" in run_threads(chasqui, path, "loggp", harts, str(harts))
 
 
-# Outcomes that the architecture forbids (RISC-V unprivileged ISA, RVWMO); their digits are explained
-# in litmus.c. What is not named here has none.
+# Outcomes that the architecture forbids (RISC-V unprivileged ISA, RVWMO); their digits are
+# explained in litmus.c. What is not named here has none.
 FORBIDDEN = {
     "MP+fences": {"10"},
     "SB+fences": {"00"},

@@ -126,8 +126,8 @@ chasqui_config::parameters! {
         /// Atomic operation; a load-reserved and store-conditional pair takes two.
         atomic: Cycles = 4, range 0 ..= 1000, source "assumption";
         /// For so long after a load-reserved other harts' transactions wait for its line, so that its
-        /// store-conditional can succeed.
-        reservation: Cycles = 80, range 0 ..= 1000, source "assumption: as the Rocket core's data cache holds off probes";
+        /// store-conditional can succeed. Shorter than the loops of a program, harts may hinder each other for ever.
+        reservation: Cycles = 80, range 16 ..= 1000, source "assumption: as the Rocket core's data cache holds off probes";
         /// Each level of a page-table walk.
         walk: Cycles = 2, range 0 ..= 1000, source "assumption: the walker reads the L1 data cache";
     }
