@@ -475,9 +475,8 @@ impl Port {
 
     // --- atomics --------------------------------------------------------------------------------
 
-    /// The physical address of an atomic operation, its line held for writing and every earlier store
-    /// done.
-    fn own(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
+    /// The physical address of an atomic operation.
+    fn atomic_address(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
         if !va.is_multiple_of(u64::from(bytes)) {
             return Err(Stop::Fault(Fault::Atomic { address: va }));
         }
@@ -485,6 +484,13 @@ impl Port {
         if pa >= DEVICE_BASE {
             return Err(Stop::Fault(Fault::Atomic { address: va }));
         }
+        Ok(pa)
+    }
+
+    /// The physical address of an atomic operation, its line held for writing and every earlier store
+    /// done.
+    fn own(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
+        let pa = self.atomic_address(va, bytes, cycles)?;
         if !self.timed {
             return Ok(pa);
         }
@@ -537,8 +543,10 @@ impl Port {
         value: u64,
         cycles: &mut u64,
     ) -> Result<bool, Stop> {
-        // Without a reservation it fails at once: to take the line would cost another its own.
-        if self.reservation.is_none() {
+        let pa = self.atomic_address(va, bytes, cycles)?;
+        // Without its reservation it fails at once: to take the line would cost another hart its own.
+        if self.reservation != Some(self.line(pa)) {
+            self.reservation = None;
             *cycles += if self.timed { self.parameters.atomic_cycles } else { 0 };
             return Ok(false);
         }
