@@ -145,7 +145,7 @@ int main(void)
 
 
 def test_a_deadlock_names_every_thread(chasqui: Run, compile_c: Compiler) -> None:
-    path = compile_c("locked", LOCKED_TWICE, "-pthread")
+    path = compile_c("thread_locked_twice", LOCKED_TWICE, "-pthread")
     done = chasqui("run", "-np", "1", "--set", "node.harts=2", "--", path)
     assert done.returncode == 125, done.stderr
     for hart in (0, 1):
@@ -153,7 +153,7 @@ def test_a_deadlock_names_every_thread(chasqui: Run, compile_c: Compiler) -> Non
 
 
 def test_a_fault_names_its_thread(chasqui: Run, compile_c: Compiler) -> None:
-    path = compile_c("null_store", NULL_STORE, "-pthread")
+    path = compile_c("thread_null_store", NULL_STORE, "-pthread")
     done = chasqui("run", "-np", "1", "--set", "node.harts=2", "--", path)
     assert done.returncode == 128 + 11, done.stderr
     found = re.search(r"rank 0, hart 1, at .*null pointer, pc 0x\w+ \(store", done.stderr)
