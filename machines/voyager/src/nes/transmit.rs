@@ -18,6 +18,8 @@ pub(super) const KIND_BASIC: u8 = 0;
 pub(super) const KIND_DMA: u8 = 1;
 /// The notice behind a block.
 pub(super) const KIND_NOTICE: u8 = 2;
+/// An Express message, whose flags are the queue; what is longer than its word was tagged on.
+pub(super) const KIND_EXPRESS: u8 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
