@@ -225,6 +225,22 @@ impl Shared {
     }
 }
 
+/// By what a message travels, as its record says under `protocol`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mechanism {
+    Basic = 1,
+    Dma = 2,
+}
+
+/// The NES turns to the message: it is accepted, and travels so. Of a long message, which Basic announces, the
+/// data's mechanism comes last and counts.
+fn accept(c: &mut Context<'_, '_>, message: Option<(u16, u32)>, mechanism: Mechanism) {
+    stamp(c, message, Stage::Accept, c.now);
+    if let Some((source, sequence)) = message {
+        c.recorder.protocol(MessageId { source, sequence }, mechanism as u32);
+    }
+}
+
 /// Stamps a stage of the message that a packet belongs to.
 fn stamp(c: &mut Context<'_, '_>, message: Option<(u16, u32)>, stage: Stage, at: Time) {
     if let Some((source, sequence)) = message {

@@ -75,14 +75,18 @@ impl Receiver {
         let packet = self.arriving.front().expect("a packet crosses");
         let (kind, queue) = (packet.bytes[0], usize::from(packet.bytes[1]));
         let tagged = packet.bytes.len() > HEADER + EXPRESS_BYTES as usize;
+        let express = kind == KIND_EXPRESS;
+        let full = if express {
+            !self.inbox.has_room(queue, tagged)
+        } else {
+            self.producer.wrapping_sub(self.consumer) == self.ring.slots
+        };
         if kind == KIND_DMA {
             self.place(s, c);
-        } else if kind == KIND_EXPRESS && self.inbox.has_room(queue, tagged) {
+        } else if full {
+            self.state = State::Full(c.now);
+        } else if express {
             self.deliver(queue, s, c);
-        } else if kind == KIND_EXPRESS {
-            self.state = State::Full(c.now);
-        } else if self.producer.wrapping_sub(self.consumer) == self.ring.slots {
-            self.state = State::Full(c.now);
         } else {
             self.enqueue(s, c);
         }
