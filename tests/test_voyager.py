@@ -112,3 +112,10 @@ def test_there_is_no_nes_on_another_machine(compile_c: Compiler, chasqui: Run) -
     done = chasqui("run", "-np", "2", "--", compile_c("counter", COUNTER))
     assert done.returncode != 0
     assert "counter: there is no NES here" in done.stderr
+
+
+def test_a_ring_that_is_not_a_power_of_two_is_refused(chasqui: Run) -> None:
+    sets = ["--set", "voyager.express.tags=3"]
+    done = chasqui("run", "--machine", "voyager", *sets, "--", "nosuch")
+    assert done.returncode == 2
+    assert "voyager.express.tags: 3 is not a power of two" in done.stderr

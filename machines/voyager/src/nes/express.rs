@@ -13,6 +13,9 @@ use crate::registers as r;
 
 const QUEUES: usize = r::EXPRESS_QUEUES as usize;
 
+// `network.packet_max` is checked against a Basic slot's data: no Tag-On packet is longer.
+const _: () = assert!(r::EXPRESS_BYTES + r::TAG_LONG_BYTES <= r::SLOT_DATA_BYTES);
+
 /// Data that a Tag-On message takes along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Tag {
