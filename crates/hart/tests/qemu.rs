@@ -1,5 +1,8 @@
-//! Random programs on our semantics and on QEMU's user-mode emulator: registers, fcsr and memory must agree.
+//! Random programs on our semantics, on a hart, and on independent emulators: registers, fcsr and memory must
+//! agree, at the end and at checkpoints (the same program, cut short). The hart runs by the fast loop and by
+//! the reference. `make conformance` takes more programs, `CHASQUI_PROGRAMS` says how many.
 
+mod bench;
 mod machine;
 
 use chasqui_hart::csr::FCSR;
