@@ -1,7 +1,7 @@
 """Conformance suites: which files are tests, and what became of them.
 
 A test is an executable ELF file. Beside NAME, or NAME.elf, its expected signature is
-NAME.reference_output or NAME.signature. What a test must do is said in crates/sim/src/conformance.rs.
+NAME.reference_output or NAME.signature. crates/sim/src/conformance.rs says what a test must do.
 """
 
 from __future__ import annotations

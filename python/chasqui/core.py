@@ -68,7 +68,7 @@ def system_calls() -> list[dict[str, Any]]:
 
 
 def conformance(test: dict[str, Any]) -> dict[str, Any]:
-    """Runs one test of a conformance suite; `Test` and `Verdict` of crates/sim say what is in it."""
+    """Runs one test of a conformance suite; see `Test` and `Verdict` of crates/sim."""
     verdict: dict[str, Any] = json.loads(_call("conformance", json.dumps(test)))
     return verdict
 

@@ -4,11 +4,10 @@
 
 mod bench;
 
-use bench::{Activity, Bench, Point, Setup};
-use chasqui_engine::{Clock, Time};
+use bench::{Bench, Setup};
 use chasqui_hart::testing::encode::{compress, encode};
-use chasqui_hart::{CLASSES, Class, Halt, Hart, Insn, Op, State, Timing};
-use chasqui_memory::{Bus, BusParameters, Geometry, PAGE_BYTES, PortParameters};
+use chasqui_hart::{CLASSES, Class, Insn, Op, State, Timing};
+use chasqui_memory::PAGE_BYTES;
 
 const CODE: u64 = 0x1_0000;
 const DATA: u64 = 0x2_0000;
@@ -45,74 +44,14 @@ fn bytes(list: &[Insn]) -> Vec<u8> {
 }
 
 fn setup(at: u64, code: Vec<u8>) -> Setup {
-    let cache = Geometry { bytes: 4096, ways: 2, line_bytes: 64 };
     let mut class = [0; CLASSES];
     (0..).zip(&mut class).for_each(|(number, cycles): (u16, _)| *cycles = number + LEAST as u16);
     let mut state = State::new(at);
     (state.x[usize::from(COUNTER)], state.x[usize::from(POINTER)]) = (ROUNDS, DATA);
-    Setup {
-        port: PortParameters {
-            l1i: cache,
-            l1d: cache,
-            l2: None,
-            l2_cycles: 1,
-            itlb: (8, 8),
-            dtlb: (8, 8),
-            walk_cycles: 2,
-            write_buffer_entries: 4,
-            posted_entries: 2,
-            fence_cycles: 0,
-            flush_cycles: 0,
-            atomic_cycles: 0,
-            check_coherence: true,
-        },
-        timing: Timing { class, branch_taken: TAKEN as u8, branch_mispredicted: MISPREDICTED as u8 },
-        clock: Clock::new(1_000_000_000),
-        timebase_hz: 10_000_000,
-        bus: BusParameters {
-            clock: Clock::new(500_000_000),
-            width_bytes: 16,
-            address_cycles: 2,
-            pipelined: true,
-            intervention_cycles: 1,
-            dram_first_chunk: Time(60_000),
-            dram_next_chunk: Time(2_000),
-            dram_write: Time(0),
-        },
-        sharing: 0,
-        device_latency: Time::ZERO,
-        marks_switch: false,
-        observe: false,
-        pages: (0..3)
-            .map(|i| (CODE + i * PAGE_BYTES, 0x4_0000 + i * PAGE_BYTES))
-            .chain([(DATA, 0x8_0000)])
-            .collect(),
-        contents: vec![(at, code)],
-        state,
-        foreign: vec![],
-    }
-}
-
-fn run(hart: &mut Hart, _: &mut Bus, _: Time, limit: u64) -> Halt {
-    hart.run(limit, limit)
-}
-
-fn step(hart: &mut Hart, _: &mut Bus, _: Time, _: u64) -> Halt {
-    hart.step().unwrap_or(Halt::Deadline)
-}
-
-/// Runs to the `ecall`; by the fast loop or by the reference.
-fn finish(bench: &mut Bench, fast: bool) {
-    bench.activity = Activity::Ready;
-    loop {
-        let point = if fast { bench.advance(&mut run) } else { bench.advance(&mut step) };
-        match point {
-            Point::Halt(Halt::Call) => return,
-            Point::Halt(Halt::Wait(_)) | Point::Event(_) => {}
-            Point::Halt(halt) => assert_eq!(halt, Halt::Deadline),
-            Point::Idle => panic!("no ecall at pc {:#x}", bench.hart.state.pc),
-        }
-    }
+    let pages = [0, PAGE_BYTES].map(|offset| (CODE + offset, 0x4_0000 + offset));
+    let pages = pages.into_iter().chain([(DATA, 0x8_0000)]).collect();
+    let timing = Timing { class, branch_taken: TAKEN as u8, branch_mispredicted: MISPREDICTED as u8 };
+    Setup { timing, ..Setup::ordinary(state, pages, vec![(at, code)]) }
 }
 
 /// Cycles of code at an address, up to its `ecall`, when all that it touches is there: of its second run.
@@ -120,10 +59,10 @@ fn warm_cycles(at: u64, list: &[Insn], fast: bool) -> u64 {
     let code = bytes(&[list, &[insn(Op::Ecall, 0, 0, 0)]].concat());
     let setup = setup(at, code);
     let mut bench = Bench::new(&setup);
-    finish(&mut bench, fast);
+    bench.to_call(fast);
     bench.hart.state = setup.state;
     let before = bench.hart.cycle;
-    finish(&mut bench, fast);
+    bench.to_call(fast);
     bench.hart.cycle - before
 }
 
@@ -198,7 +137,7 @@ fn code_that_is_stored_is_executed_behind_a_fence_i() {
     let code = bytes(&[&begin[..], &repeated(&body), &[insn(Op::Ecall, 0, 0, 0)]].concat());
     for fast in [false, true] {
         let mut bench = Bench::new(&setup(CODE, code.clone()));
-        finish(&mut bench, fast);
+        bench.to_call(fast);
         assert_eq!(bench.hart.state.x[usize::from(T0)], 1 + (ROUNDS - 1) * 77, "fast: {fast}");
     }
 }
