@@ -227,7 +227,7 @@ def faster(ratio_of: str, against: str, runs: int, *arguments: object) -> float:
 def threading(build: Path, compute: Path) -> dict[str, float]:
     """What more host threads give: on a program that computes, and on every example by default."""
     machine = build / "far.toml"
-    machine.write_text('schema_version = 1\nextends = "loggp"\nloggp.L = "1 us"\n')
+    machine.write_text('schema_version = 1\nextends = "loggp"\nloggp.latency = "1 us"\n')
     figures = {"threads_2_compute": faster("2", "1", REPEATS, str(machine), 16, compute, "40")}
     for name, (ranks, arguments) in EXAMPLES.items():
         program = compile_c(ROOT / f"examples/{name}.c", build / name)
