@@ -204,8 +204,8 @@ def starting(program: Path) -> dict[str, float]:
 
 # Ranks and arguments that take each example some tenths of a second.
 EXAMPLES = {
-    "pingpong": (2, ["-n", "100"]),
-    "ring": (16, ["-l", "50"]),
+    "pingpong": (2, ["-n", "10"]),
+    "ring": (16, ["-l", "500"]),
     "heat": (16, ["-n", "128", "-t", "50"]),
     "cg": (16, ["-g", "32"]),
     "sort": (16, ["-n", "16384"]),
