@@ -62,6 +62,8 @@ impl Output for Counter {
 
     fn unknown_call(&self, _: u32, _: Time, _: u64) {}
 
+    fn no_hart(&self, _: u32, _: Time, _: u32) {}
+
     fn executed(&self, instructions: u64) {
         self.0.fetch_add(instructions, Ordering::Relaxed);
     }
@@ -153,14 +155,16 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
         node.read_process(begin, bytes)
     });
     let processor = &node.processor;
-    let mut state = processor.hart.state.clone();
+    // Tests have one thread.
+    let hart = &processor.threads.iter().next().expect("a node has a hart").hart;
+    let mut state = hart.state.clone();
     // The destination that stands for x0 holds what nobody reads.
     state.x[32] = 0;
     Ok(Outcome {
         ended: processor.ended.clone(),
         state,
-        instructions: processor.hart.statistics.instructions,
-        cycle: processor.hart.cycle,
+        instructions: hart.statistics.instructions,
+        cycle: hart.cycle,
         signature,
     })
 }
