@@ -6,9 +6,11 @@
 mod calls;
 mod catalogue;
 mod collect;
+mod conformance;
 mod limits;
 mod output;
 mod run;
 
 pub use catalogue::{CATALOGUE, Catalogue, describe, machines};
+pub use conformance::{Test, Verdict, conformance};
 pub use run::{InputError, Options, Progress, Request, run};

@@ -83,7 +83,7 @@ impl fmt::Display for InputError {
 
 impl std::error::Error for InputError {}
 
-fn input(e: impl fmt::Display) -> InputError {
+pub(crate) fn input(e: impl fmt::Display) -> InputError {
     InputError(e.to_string())
 }
 
