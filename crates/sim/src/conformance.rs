@@ -147,7 +147,9 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
         output: counter.clone(),
     };
     let mut built = machine.build(&resolved, &job).map_err(InputError)?;
-    built.engine.run(1, &mut |_| counter.0.load(Ordering::Relaxed) < test.instructions_max);
+    built.engine.run(chasqui_engine::Threads::Exactly(1), &mut |_| {
+        counter.0.load(Ordering::Relaxed) < test.instructions_max
+    });
     let nodes = built.engine.partitions().into_iter().filter_map(|p| p.into_any().downcast::<Node>().ok());
     let mut node = nodes.last().expect("one rank has one node");
     let signature = elf.symbol(BEGIN).zip(elf.symbol(END)).and_then(|(begin, end)| {

@@ -174,7 +174,7 @@ fn run(scripts: [Vec<(u64, Access)>; 2]) -> Vec<Result<u64, String>> {
         engine.add(NODES, Box::new(site));
     }
     engine.add(FABRIC, Box::new(fabric));
-    assert_eq!(engine.run(1, &mut |_| true), Ended::Idle);
+    assert_eq!(engine.run(chasqui_engine::Threads::Exactly(1), &mut |_| true), Ended::Idle);
     let [zero, one] = logs.map(|log| log.lock().unwrap().clone());
     one.into_iter().chain(zero).collect()
 }
