@@ -59,10 +59,10 @@ fn warm_cycles(at: u64, list: &[Insn], fast: bool) -> u64 {
     let code = bytes(&[list, &[insn(Op::Ecall, 0, 0, 0)]].concat());
     let setup = setup(at, code);
     let mut bench = Bench::new(&setup);
-    bench.to_call(fast);
+    bench.run_to_call(fast);
     bench.hart.state = setup.state;
     let before = bench.hart.cycle;
-    bench.to_call(fast);
+    bench.run_to_call(fast);
     bench.hart.cycle - before
 }
 
@@ -137,7 +137,7 @@ fn code_that_is_stored_is_executed_behind_a_fence_i() {
     let code = bytes(&[&begin[..], &repeated(&body), &[insn(Op::Ecall, 0, 0, 0)]].concat());
     for fast in [false, true] {
         let mut bench = Bench::new(&setup(CODE, code.clone()));
-        bench.to_call(fast);
+        bench.run_to_call(fast);
         assert_eq!(bench.hart.state.x[usize::from(T0)], 1 + (ROUNDS - 1) * 77, "fast: {fast}");
     }
 }

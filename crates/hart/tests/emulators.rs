@@ -125,7 +125,7 @@ fn outcome_on_hart(machine: &Machine, fast: bool) -> Vec<u64> {
     let pages = (BASE..END).step_by(PAGE_BYTES as usize).map(|page| (page, page)).collect();
     let contents = vec![(machine.code_address, machine.code.clone()), (WINDOW, machine.window.clone())];
     let mut bench = Bench::new(&Setup::ordinary(machine.state.clone(), pages, contents));
-    bench.to_call(fast);
+    bench.run_to_call(fast);
     bench.settle();
     let window = bench.memory.slice(WINDOW, machine.window.len()).expect("memory").to_vec();
     words_of(&window).into_iter().chain(registers(&bench.hart.state)).collect()

@@ -229,7 +229,7 @@ impl Bench {
     }
 
     /// Advances to the next `ecall`, by the fast loop or by the reference.
-    pub fn to_call(&mut self, fast: bool) {
+    pub fn run_to_call(&mut self, fast: bool) {
         self.activity = Activity::Ready;
         let mut execute = |hart: &mut Hart, _: &mut Bus, _: Time, limit: u64| match fast {
             true => hart.run(limit, limit),
