@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 use chasqui_engine::Time;
 use chasqui_hart::csr::CYCLE;
-use chasqui_hart::testing::Random;
 use chasqui_hart::{Insn, Op, decode};
 use chasqui_node::NodeConfiguration;
+use chasqui_random::Random;
 use guest::register::{FLAG, NOTE, START};
 use guest::{A0, Action, DATA_REGISTER, NI_REGISTER, Program, TestNi, ZERO, configuration, frequency, run};
 
