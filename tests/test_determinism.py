@@ -169,7 +169,7 @@ def test_a_change_of_threads_within_a_run(
     check(tmp_path, run, {"alone": alone, "auto": auto}, 0)
 
     def together(name: str) -> int:
-        return json.loads((tmp_path / name / "host.json").read_text())["steps_together"]
+        return int(json.loads((tmp_path / name / "host.json").read_text())["steps_together"])
 
     assert together("alone") == 0
     assert together("auto") > 0
