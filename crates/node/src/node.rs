@@ -106,13 +106,14 @@ impl Node {
         let c = spec.configuration;
         let rank = spec.processor.rank as u16;
         let port = chasqui_memory::Port::new(c.port(), &mut spec.memory);
-        let free_calls = spec.processor.free_calls;
+        // An access that takes no time is at the NI at once.
+        let untimed = spec.processor.free_calls || spec.processor.fast_forward;
         let (timing, clock, timebase) = (c.timing(), c.clock(), c.core.timebase.hz());
         let processor =
             Processor::new(spec.processor, |state| Hart::new(state, port, timing, clock, timebase));
         let input_latency = spec.ni.input_latency();
         let tenure = c.bus().clock.edge(c.bus().address_cycles + 1);
-        let store_latency = if free_calls { Time::ZERO } else { tenure };
+        let store_latency = if untimed { Time::ZERO } else { tenure };
         Node {
             processor,
             recorder: Recorder::new(rank, 1),
@@ -241,8 +242,8 @@ impl Node {
             self.schedule(now, Class::Request, Target::Bus, BusEvent::Request(Client::Ni(index)).into());
         }
         if self.wishes.charge > Time::ZERO {
-            let hart = &mut self.processor.hart;
-            hart.start_at(hart.now().max(now) + self.wishes.charge);
+            let start = self.processor.hart.now().max(now);
+            self.processor.start_at(start + self.wishes.charge);
             self.wishes.charge = Time::ZERO;
         }
         if let Some(incoherence) = self.wishes.incoherence.take() {
@@ -320,7 +321,7 @@ impl Node {
         let end = p.hart.cycle_at(soft);
         let (soft, hard) = (end, if hard == soft { end } else { p.hart.cycle_at(hard) });
         loop {
-            let halt = p.hart.run_with_bus(&mut self.bus, before, self.dram_bytes, soft, hard);
+            let halt = p.run_hart(&mut self.bus, before, self.dram_bytes, soft, hard);
             p.spin.check(&mut p.hart);
             p.halted(halt, &mut self.memory, &mut self.recorder);
             if halt == Halt::Pause {

@@ -7,9 +7,10 @@ use chasqui_engine::Time;
 use chasqui_hart::{Halt, Hart, State, Text};
 use chasqui_linux::{Elf, Flush, Outcome, Process, Stream};
 use chasqui_memory::{Access, Bus, Fault, FlatMemory, Incoherence, PAGE_BYTES, Port, Stall};
-use chasqui_record::{RankLife, Recorder};
+use chasqui_record::{Cause, RankLife, RankProfile, Recorder};
 
 use crate::spin::{Parked, Repetition, Spin};
+use crate::watch::{Watch, WatchPlan};
 
 /// Where the output of processes goes.
 pub trait Output: Send + Sync {
@@ -19,6 +20,8 @@ pub trait Output: Send + Sync {
     fn unknown_call(&self, rank: u32, now: Time, number: u64);
     /// So many more instructions were executed, by any process.
     fn executed(&self, instructions: u64);
+    /// Lines of the instruction trace of `rank`.
+    fn traced(&self, _rank: u32, _lines: &str) {}
 }
 
 /// How a process ended.
@@ -57,6 +60,17 @@ pub(crate) enum Activity {
     Ended,
 }
 
+/// The part of a program that is simulated in detail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Region {
+    /// The program has not come to it.
+    Ahead,
+    /// The program is in it.
+    Within,
+    /// The program has left it.
+    Behind,
+}
+
 /// Counters of a processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessorStatistics {
@@ -91,10 +105,14 @@ pub struct ProcessorSpec {
     pub page_fault_cycles: u64,
     /// MPI calls take no time of the hart's (the `loggp` machine).
     pub free_calls: bool,
+    /// Before the part of interest instructions take no time.
+    pub fast_forward: bool,
     /// Skip polling loops.
     pub spin_skip: bool,
     /// Calls of a rank kept for the timeline.
     pub timeline_max: usize,
+    /// What is watched of it.
+    pub watch: WatchPlan,
     /// Where output goes.
     pub output: Arc<dyn Output>,
 }
@@ -115,6 +133,9 @@ pub struct Processor {
     pub ended: Option<(Time, Ended)>,
     pub(crate) activity: Activity,
     pub(crate) spin: Spin,
+    pub(crate) watch: Option<Box<Watch>>,
+    /// How far the program's part of interest has come, if the rest is fast-forwarded.
+    pub region: Option<Region>,
     spec: Costs,
     /// Instructions that the output knows of.
     reported: u64,
@@ -143,6 +164,8 @@ impl Processor {
         let mut hart = make_hart(state);
         hart.port.set_root(spec.process.space.root());
         hart.share_text(spec.text);
+        hart.port.set_timed(!spec.fast_forward);
+        let watch = Watch::new(&spec.watch, spec.rank, spec.process.elf(), &spec.output);
         Processor {
             hart,
             life: RankLife::new(spec.rank as u16, spec.timeline_max),
@@ -152,6 +175,8 @@ impl Processor {
             ended: None,
             activity: Activity::Ready,
             spin: Spin::default(),
+            watch,
+            region: spec.fast_forward.then_some(Region::Ahead),
             spec: Costs {
                 syscall_cycles: spec.syscall_cycles,
                 page_fault_cycles: spec.page_fault_cycles,
@@ -178,6 +203,7 @@ impl Processor {
             if self.hart.port.is_timed() {
                 self.hart.cycle = self.hart.cycle.max(self.hart.cycle_at(now));
                 self.hart.port.waited(stall, self.hart.cycle - since);
+                self.watch(|watch, hart| watch.stalled(hart, stall));
             }
             self.activity = Activity::Ready;
         }
@@ -211,6 +237,39 @@ impl Processor {
         self.process.elf()
     }
 
+    /// The hart executes up to a deadline: see [`Hart::run_with_bus`].
+    pub(crate) fn run_hart(
+        &mut self,
+        bus: &mut Bus,
+        before: Time,
+        dram_bytes: u64,
+        soft: u64,
+        hard: u64,
+    ) -> Halt {
+        match &mut self.watch {
+            None => self.hart.run_with_bus(bus, before, dram_bytes, soft, hard),
+            Some(watch) => watch.run(&mut self.hart, bus, (before, dram_bytes), soft, hard),
+        }
+    }
+
+    /// The NI charges the hart until `time`.
+    pub(crate) fn start_at(&mut self, time: Time) {
+        self.hart.start_at(time);
+        self.watch(|watch, hart| watch.pass(hart, Cause::Overhead));
+    }
+
+    /// Tells the watch, if there is one, what happened to the hart.
+    fn watch(&mut self, tell: impl FnOnce(&mut Watch, &Hart)) {
+        if let Some(watch) = &mut self.watch {
+            tell(watch, &self.hart);
+        }
+    }
+
+    /// Where its cycles went, if that was counted: once, when all is over.
+    pub fn take_profile(&mut self) -> Option<RankProfile> {
+        self.watch.take()?.profile()
+    }
+
     /// Tells the output how far the hart has come, now and then.
     pub(crate) fn report_progress(&mut self) {
         const OFTEN: u64 = 10_000;
@@ -225,6 +284,7 @@ impl Processor {
         if self.hart.port.is_timed() {
             self.hart.cycle += cycles;
             self.statistics.software_cycles += cycles;
+            self.watch(|watch, hart| watch.pass(hart, Cause::Software));
         }
     }
 
@@ -249,6 +309,9 @@ impl Processor {
         if code == mark::ABORT {
             return self.end(Ended::Abort(value as i32));
         }
+        if code == mark::REGION {
+            return self.region(value != 0);
+        }
         let now = self.hart.now().0;
         let port = &self.hart.port;
         self.life
@@ -257,8 +320,29 @@ impl Processor {
             self.spin.returned(&mut self.hart);
         }
         if self.spec.free_calls && matches!(code, mark::CALL | mark::RETURN) {
-            self.hart.port.set_timed(self.life.current_call().is_none());
+            self.set_timed();
         }
+    }
+
+    /// The part of interest begins or ends.
+    fn region(&mut self, begins: bool) {
+        if let Some(region) = &mut self.region {
+            *region = match *region {
+                Region::Ahead if !begins => Region::Ahead,
+                _ if begins => Region::Within,
+                _ => Region::Behind,
+            };
+            // What was seen of a loop so far took another time.
+            self.spin.stop(&mut self.hart);
+            self.set_timed();
+        }
+    }
+
+    /// Instructions take time or not, as things stand.
+    fn set_timed(&mut self) {
+        let detailed = self.region.is_none_or(|region| region == Region::Within);
+        let free = self.spec.free_calls && self.life.current_call().is_some();
+        self.hart.port.set_timed(detailed && !free);
     }
 
     fn call(&mut self, memory: &mut FlatMemory) {
@@ -335,12 +419,14 @@ impl Processor {
     pub(crate) fn rise(&mut self) {
         if let Activity::Sleeping(until) = self.activity {
             self.hart.cycle = self.hart.cycle_at(until);
+            self.watch(|watch, hart| watch.pass(hart, Cause::Sleep));
             self.activity = Activity::Ready;
         }
     }
 
     /// The hart has executed a `pause`: if it repeats itself, it does nothing until an event comes.
     pub(crate) fn pause(&mut self, bus: &Bus) {
+        self.watch(|watch, hart| watch.paused(hart));
         // Polling that takes no time is always skipped.
         let skip = self.spec.spin_skip || !self.hart.port.is_timed();
         match self.spin.pause(&mut self.hart, bus) {
@@ -364,7 +450,8 @@ impl Processor {
     /// up; one that is suspended is ready where it stopped, and has yet to.
     pub(crate) fn event(&mut self, bus: &mut Bus, now: Time, until: Time) {
         if let Activity::Parked(parked) = self.activity {
-            parked.advance(&mut self.hart, bus, now);
+            let turns = parked.advance(&mut self.hart, bus, now);
+            self.watch(|watch, hart| watch.repeated(hart, turns));
         }
         if self.is_idle() {
             self.activity = Activity::Ready;

@@ -9,6 +9,7 @@ mod collect;
 mod limits;
 mod output;
 mod run;
+mod trace_window;
 
 pub use catalogue::{CATALOGUE, Catalogue, describe, machines};
 pub use run::{InputError, Options, Progress, Request, run};
