@@ -14,7 +14,7 @@ use crate::processor::Output;
 /// A trace that is asked for.
 #[derive(Clone, Debug)]
 pub struct TracePlan {
-    /// Instructions that end then are written.
+    /// Instructions that start then are written.
     pub window: Range<Time>,
     /// Of these ranks; none named: of all.
     pub ranks: Vec<RangeInclusive<u32>>,
