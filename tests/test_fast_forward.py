@@ -133,8 +133,8 @@ def test_fast_forward_is_deterministic(phases: Path, tmp_path: Path, machine: st
 
 @pytest.mark.parametrize("machine", ["loggp", "voyager"])
 def test_a_program_without_a_marker_says_so(examples: Path, tmp_path: Path, machine: str) -> None:
-    run = ["run", "--fast-forward", "-np", "4", "--machine", machine, "--", examples / "ring"]
-    done = command(*run, directory=tmp_path)
+    run = ["run", "--fast-forward", "-np", "4", "--machine", machine, "--"]
+    done = command(*run, examples / "ring", directory=tmp_path)
     assert done.returncode == 0
     assert "ring: PASSED" in done.stdout
     assert "no rank came to a part of interest (MPI_Pcontrol(1)" in done.stderr
