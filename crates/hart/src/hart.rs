@@ -134,6 +134,12 @@ impl Hart {
         self.cycles = Cycles::new(self.clock(), edge, time);
     }
 
+    /// The `ecall` at `pc` has given `value`: the hart goes on behind it.
+    pub fn return_from_call(&mut self, value: i64) {
+        self.state.x[10] = value as u64;
+        self.state.pc += 4;
+    }
+
     /// Value of the `time` CSR.
     pub(crate) fn time_csr(&self) -> u64 {
         let now = self.now();

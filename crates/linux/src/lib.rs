@@ -15,6 +15,7 @@ pub mod syscall;
 mod descriptors;
 mod paths;
 mod random;
+mod threads;
 
 pub use descriptors::Stream;
 pub use elf::{Elf, ElfError};

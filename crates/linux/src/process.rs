@@ -17,6 +17,7 @@ use crate::space::{
     AddressSpace, Backing, Fault, PAGE_BYTES, Placement, Protection, STACK_TOP, page_down, page_up,
 };
 use crate::syscall::limits::Limits;
+use crate::threads::Threads;
 
 /// A region of a network interface that a process may map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,10 +123,15 @@ pub struct Process {
     pub(crate) descriptors: Descriptors,
     pub(crate) paths: Paths,
     pub(crate) signals: Signals,
+    pub(crate) threads: Threads,
     pub(crate) limits: Limits,
     pub(crate) random: Random,
     /// System calls that were not known, each reported once.
     pub(crate) unknown: Vec<u64>,
+    /// It was said that a thread found no hart.
+    pub(crate) told_harts: bool,
+    /// See [`Process::take_barrier`].
+    pub(crate) barrier: bool,
     stack_pointer: u64,
 }
 
@@ -210,6 +216,9 @@ impl Process {
             limits: Limits::new(options.stack_bytes),
             random,
             unknown: Vec::new(),
+            threads: Threads::new(process_id(options.rank), options.harts),
+            told_harts: false,
+            barrier: false,
             stack_pointer: stack.pointer,
             elf,
             options,
@@ -237,8 +246,12 @@ impl Process {
     }
 
     pub(crate) fn id(&self) -> i64 {
-        1000 + i64::from(self.options.rank)
+        process_id(self.options.rank)
     }
+}
+
+fn process_id(rank: u32) -> i64 {
+    1000 + i64::from(rank)
 }
 
 /// Maps a segment as Linux does (fs/binfmt_elf.c): whole file pages, then zeros.

@@ -27,22 +27,17 @@ pub const SIGNALS: i32 = 64;
 pub struct Signals {
     /// `struct sigaction` of each signal as the program gave it: handler, flags, mask.
     pub actions: [[u64; 3]; SIGNALS as usize],
-    /// Blocked signals; signal `n` is bit `n - 1`.
-    pub blocked: u64,
-    /// Signals that wait until they are not blocked any more.
+    /// Signals that wait until a thread does not block them any more. It does not matter which: a signal that
+    /// strikes ends the process.
     pub pending: u64,
-    /// The alternate stack: address, flags, length.
-    pub stack: [u64; 3],
 }
 
 /// `SIG_IGN`
 const IGNORE: u64 = 1;
-/// `SS_DISABLE`: there is no alternate stack.
-const STACK_DISABLED: u64 = 2;
 
 impl Default for Signals {
     fn default() -> Signals {
-        Signals { actions: [[0; 3]; SIGNALS as usize], blocked: 0, pending: 0, stack: [0, STACK_DISABLED, 0] }
+        Signals { actions: [[0; 3]; SIGNALS as usize], pending: 0 }
     }
 }
 
@@ -61,18 +56,18 @@ impl Signals {
         }
     }
 
-    /// Sends `signal`; gives it back when it strikes now.
-    pub fn send(&mut self, signal: i32) -> Option<i32> {
+    /// Sends `signal` to threads of which all block `blocked`; gives it back when it strikes now.
+    pub fn send(&mut self, signal: i32, blocked: u64) -> Option<i32> {
         if self.is_ignored(signal) {
             return None;
         }
         self.pending |= mask(signal);
-        self.take()
+        self.take(blocked)
     }
 
-    /// The signal that strikes now, if one is pending and not blocked.
-    pub fn take(&mut self) -> Option<i32> {
-        let ready = self.pending & (!self.blocked | mask(SIGKILL) | mask(SIGSTOP));
+    /// The signal that strikes a thread now that blocks `blocked`, if one is pending.
+    pub fn take(&mut self, blocked: u64) -> Option<i32> {
+        let ready = self.pending & (!blocked | mask(SIGKILL) | mask(SIGSTOP));
         if ready == 0 {
             return None;
         }

@@ -36,6 +36,9 @@ pub trait Host {
     /// Hears, once a number and process, of a system call that is not served.
     fn report_unknown(&mut self, number: u64);
 
+    /// Hears, once a process, that a thread found no hart of the node's `harts` for itself.
+    fn report_no_hart(&mut self, harts: u32);
+
     /// Whether the process may open (for `write`: change) the host's `path`; EACCES if not.
     fn may_open(&mut self, path: &Path, write: bool) -> bool {
         let _ = (path, write);
@@ -48,29 +51,48 @@ pub trait Host {
 pub enum Outcome {
     /// The process goes on with this in `a0`.
     Return(i64),
-    /// The thread ends; with `group` the process.
+    /// The process ends.
     Exit {
         /// Exit status, 0 to 255.
         status: i32,
-        /// Whether all threads end.
+        /// All threads end; else the last has.
         group: bool,
+    },
+    /// The thread ends; others go on.
+    Leave,
+    /// The thread goes on with `id` in `a0`, and another begins on hart `hart` as it is, with 0 in `a0`.
+    Clone {
+        /// The other's hart, which had no thread.
+        hart: usize,
+        /// Its stack pointer.
+        stack: u64,
+        /// Its thread pointer, if it gets one.
+        tls: Option<u64>,
+        /// Its id.
+        id: i64,
     },
     /// A signal strikes the process. Handlers are not run: it ends the process.
     Signal(i32),
-    /// The process goes on at `until` with `value` in `a0`.
+    /// The thread goes on at `until` with `value` in `a0`.
     Sleep {
         /// When.
         until: Time,
         /// What the call returns.
         value: i64,
     },
-    /// The process waits for another thread to wake it; it has none, so for ever.
-    Block(Wait),
+    /// The thread waits for another to wake it (see [`Process::take_woken`]), or until `until`, when
+    /// [`Process::time_out`] says what the call returns.
+    Block {
+        /// What for.
+        wait: Wait,
+        /// How long.
+        until: Time,
+    },
     /// Memory ran out while the call touched the process's memory.
     OutOfMemory(Fault),
 }
 
-/// What a blocked process waits for.
+/// What a blocked thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// `FUTEX_WAKE` on this address.
@@ -117,6 +139,8 @@ struct Call<'a> {
     memory: &'a mut FlatMemory,
     host: &'a mut dyn Host,
     now: Time,
+    /// The hart that makes the call.
+    hart: usize,
     args: [u64; 6],
 }
 
@@ -124,21 +148,39 @@ struct Call<'a> {
 const PATH_BYTES_MAX: usize = 4096;
 
 impl Process {
-    /// Serves system call `number` (`a7`) with `args` (`a0` to `a5`) at time `now`.
+    /// Serves system call `number` (`a7`) with `args` (`a0` to `a5`) of the thread on hart `hart` at time
+    /// `now`.
     pub fn syscall(
         &mut self,
+        hart: usize,
         number: u64,
         args: [u64; 6],
         now: Time,
         memory: &mut FlatMemory,
         host: &mut dyn Host,
     ) -> Outcome {
-        let mut call = Call { process: self, memory, host, now, args };
+        let mut call = Call { process: self, memory, host, now, hart, args };
         match calls::serve(&mut call, number) {
             Ok(value) => Outcome::Return(value),
             Err(Stop::Error(errno)) => Outcome::Return(-errno.0),
             Err(Stop::Outcome(outcome)) => outcome,
         }
+    }
+
+    /// The harts whose threads were woken since the last call: each goes on with 0 in `a0`.
+    pub fn take_woken(&mut self) -> Vec<usize> {
+        self.threads.take_woken()
+    }
+
+    /// The thread on hart `hart` has waited long enough: what its call returns.
+    pub fn time_out(&mut self, hart: usize) -> i64 {
+        self.threads.give_up(hart);
+        -Errno::ETIMEDOUT.0
+    }
+
+    /// Since the last call a thread has asked that all threads' stores be seen by all (`membarrier`).
+    pub fn take_barrier(&mut self) -> bool {
+        std::mem::take(&mut self.barrier)
     }
 }
 

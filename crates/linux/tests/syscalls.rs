@@ -481,15 +481,75 @@ fn a_futex_that_nobody_wakes_blocks() {
     m.put(s, &7u32.to_le_bytes());
     assert_eq!(m.call(98, &[s, 129, 1]), 0, "FUTEX_WAKE | FUTEX_PRIVATE_FLAG");
     assert_eq!(m.call(98, &[s, 128, 6, 0]), -11, "EAGAIN");
-    assert_eq!(m.outcome(98, &[s, 128, 7, 0]), Outcome::Block(Wait::Futex { address: s }));
+    let blocked = |until| Outcome::Block { wait: Wait::Futex { address: s }, until };
+    assert_eq!(m.outcome(98, &[s, 128, 7, 0]), blocked(Time::NEVER));
+    assert_eq!(m.process.time_out(0), -110, "ETIMEDOUT");
     m.put_words(s + 8, &[1, 0]);
     m.now = Time(500_000_000_000);
-    let timed = |ps| Outcome::Sleep { until: Time(ps), value: -110 };
-    assert_eq!(m.outcome(98, &[s, 0, 7, s + 8]), timed(1_500_000_000_000));
-    assert_eq!(m.outcome(98, &[s, 9, 7, s + 8]), timed(1_000_000_000_000), "FUTEX_WAIT_BITSET: absolute");
+    assert_eq!(m.outcome(98, &[s, 0, 7, s + 8]), blocked(Time(1_500_000_000_000)));
+    let absolute = m.outcome(98, &[s, 9, 7, s + 8, 0, 1]);
+    assert_eq!(absolute, blocked(Time(1_000_000_000_000)), "FUTEX_WAIT_BITSET: absolute");
+    assert_eq!(m.call(98, &[s, 9, 7, s + 8, 0, 0]), EINVAL, "no bits");
     assert_eq!(m.call(98, &[s + 2, 0, 7, 0]), EINVAL);
     assert_eq!(m.call(98, &[8, 0, 7, 0]), EFAULT);
-    assert_eq!(m.call(98, &[s, 3, 7, 0]), ENOSYS);
+    assert_eq!(m.call(98, &[s, 6, 7, 0]), ENOSYS, "FUTEX_LOCK_PI");
+}
+
+/// The flags with which C libraries make a thread, and its stack, thread pointer, id's address.
+const THREAD_FLAGS: u64 = 0x7d_0f00;
+
+#[test]
+fn threads_begin_wait_wake_and_end() {
+    let mut m = Machine::new(|options| options.harts = 2);
+    let s = m.scratch;
+    let id = 1000 + (2 << 17);
+    let clone = Outcome::Clone { hart: 1, stack: 0x7000, tls: Some(0x8000), id };
+    assert_eq!(m.outcome(220, &[THREAD_FLAGS, 0x7000, s, 0x8000, s + 4]), clone);
+    assert_eq!(m.get(s, 4), (id as u32).to_le_bytes(), "CLONE_PARENT_SETTID");
+    for _ in 0..2 {
+        assert_eq!(m.call(220, &[THREAD_FLAGS, 0x7000, s, 0x8000, s + 4]), -11, "EAGAIN");
+    }
+    assert_eq!(m.host.no_hart, [2], "said once");
+    assert_eq!(m.call(220, &[17, 0, 0, 0, 0]), ENOSYS, "fork");
+
+    m.hart = 1;
+    assert_eq!((m.call(178, &[]), m.call(172, &[])), (id, 1000), "gettid, getpid");
+    assert_eq!((m.call(168, &[s + 8, 0, 0]), m.get(s + 8, 4)), (0, vec![1, 0, 0, 0]), "getcpu");
+    m.put(s + 4, &7u32.to_le_bytes());
+    m.put(s + 16, &7u32.to_le_bytes());
+    m.hart = 0;
+    let blocked = Outcome::Block { wait: Wait::Futex { address: s + 16 }, until: Time::NEVER };
+    assert_eq!(m.outcome(98, &[s + 16, 0, 7, 0]), blocked);
+    m.hart = 1;
+    assert_eq!(m.call(98, &[s + 16, 4, 0, 1, s + 4, 6]), -11, "FUTEX_CMP_REQUEUE compares");
+    assert_eq!(m.call(98, &[s + 16, 4, 0, 1, s + 4, 7]), 1, "moved");
+    assert_eq!(m.call(98, &[s + 16, 1, 9]), 0, "nobody is left");
+    assert_eq!(m.call(131, &[1000, id as u64 + 1, 0]), -3, "ESRCH");
+    assert_eq!(m.outcome(93, &[5]), Outcome::Leave);
+    assert_eq!(m.get(s + 4, 4), [0; 4], "CLONE_CHILD_CLEARTID");
+    assert_eq!(m.process.take_woken(), [0]);
+    m.hart = 0;
+    assert_eq!(m.outcome(93, &[3]), Outcome::Exit { status: 3, group: false });
+}
+
+#[test]
+fn a_robust_mutex_outlives_its_owner() {
+    let mut m = Machine::new(|options| options.harts = 2);
+    let s = m.scratch;
+    let Outcome::Clone { id, .. } = m.outcome(220, &[THREAD_FLAGS, 0x7000, s, 0, s + 4]) else {
+        panic!("no thread");
+    };
+    // The head, and one entry with its futex 16 bytes behind.
+    m.put_words(s + 64, &[s + 128, 16, 0]);
+    m.put_words(s + 128, &[s + 64]);
+    m.put(s + 144, &(id as u32 | 0x8000_0000).to_le_bytes());
+    m.outcome(98, &[s + 144, 0, id as u64 | 0x8000_0000, 0]);
+    m.hart = 1;
+    assert_eq!(m.call(99, &[s + 64, 12]), EINVAL);
+    assert_eq!(m.call(99, &[s + 64, 24]), 0, "set_robust_list");
+    assert_eq!(m.outcome(93, &[0]), Outcome::Leave);
+    assert_eq!(m.get(s + 144, 4), 0xc000_0000u32.to_le_bytes(), "FUTEX_WAITERS | FUTEX_OWNER_DIED");
+    assert_eq!(m.process.take_woken(), [0]);
 }
 
 #[test]

@@ -149,6 +149,7 @@ pub fn build_node(plan: NodePlan<'_>, job: &Job) -> Result<Node, String> {
     let mut options = Options::new(0..dram_bytes, job.directory.clone());
     options.rank = plan.rank;
     options.seed = job.seed;
+    options.harts = c.harts() as u32;
     options.stack_bytes = c.software.stack.bytes();
     options.node_name = format!("node{}", plan.rank);
     options.devices = vec![device];
@@ -163,6 +164,8 @@ pub fn build_node(plan: NodePlan<'_>, job: &Job) -> Result<Node, String> {
             text: job.text(plan.rank),
             syscall_cycles: c.software.syscall.cycles(),
             page_fault_cycles: c.software.page_fault.cycles(),
+            wake_cycles: c.software.wake.cycles(),
+            shootdown_cycles: c.software.shootdown.cycles(),
             free_calls: plan.free_calls,
             fast_forward: job.fast_forward,
             spin_skip: c.checks.spin_skip,

@@ -1,53 +1,16 @@
 //! Random accesses, flushes, fences and snoops on random caches: after each the port's invariants hold, and
-//! every load gets what a plain memory would have given.
+//! every load gets what a plain memory would have given. Several ports on one memory: see `coherence.rs`.
 
+mod random;
 mod rig;
 
 use std::collections::HashMap;
 
 use chasqui_engine::Time;
-use chasqui_memory::{BlockOperation, Geometry, PAGE_BYTES, PortParameters, Snoop};
+use chasqui_memory::{BlockOperation, PAGE_BYTES, Snoop};
+use random::{Random, parameters};
 use rig::service::{Foreign, Happened};
 use rig::{LOW, Rig};
-
-/// SplitMix64 (Steele, Lea, Flood 2014).
-struct Random(u64);
-
-impl Random {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.bits() % limit
-    }
-
-    fn cache(&mut self, line_log: u64, sets_log_max: u64) -> Geometry {
-        let (line_bytes, ways) = (1 << line_log, 1 + self.below(4));
-        let sets = 1 << (1 + self.below(sets_log_max));
-        Geometry { bytes: sets * ways * line_bytes, ways: ways as u32, line_bytes: line_bytes as u32 }
-    }
-}
-
-fn parameters(random: &mut Random) -> PortParameters {
-    let (i, d) = (4 + random.below(3), 4 + random.below(3));
-    let outer = (i.max(d) + random.below(2)).min(7);
-    let tlb = [(1, 1), (2, 1), (2, 2), (8, 4)];
-    PortParameters {
-        l1i: random.cache(i, 3),
-        l1d: random.cache(d, 4),
-        l2: (random.below(3) > 0).then(|| random.cache(outer, 5)),
-        itlb: tlb[random.below(4) as usize],
-        dtlb: tlb[random.below(4) as usize],
-        write_buffer_entries: 1 + random.below(6) as usize,
-        posted_entries: 1 + random.below(3) as usize,
-        ..rig::parameters()
-    }
-}
 
 /// Pages that are accessed.
 const PAGES: u64 = 4;
@@ -197,9 +160,7 @@ impl Model {
 
 #[test]
 fn invariants_hold_and_loads_see_what_was_stored() {
-    let seed = std::env::var("CHASQUI_SEED").map_or(0x1e57, |s| s.parse().expect("CHASQUI_SEED: a number"));
-    println!("seed {seed} (CHASQUI_SEED={seed} repeats it)");
-    let mut seeds = Random(seed);
+    let mut seeds = Random::for_test(0x1e57);
     for round in 0..200 {
         let mut random = Random(seeds.bits());
         let parameters = parameters(&mut random);

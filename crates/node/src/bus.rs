@@ -1,7 +1,8 @@
 //! The node's bus: who uses it, and what transactions do.
 
 use chasqui_engine::{Class, Outbox, Payload, Time};
-use chasqui_memory::{DEVICE_BASE, Request, Responder, Slot, Snoop, Tenure};
+use chasqui_hart::Hart;
+use chasqui_memory::{DEVICE_BASE, Request, Responder, Slot, Snoop, Snooped, Tenure};
 use chasqui_ni::{BusOperation, BusRequest};
 
 use crate::node::{Node, Target};
@@ -9,8 +10,8 @@ use crate::node::{Node, Target};
 /// Who asks for a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Client {
-    /// A slot of the hart's port.
-    Hart(Slot),
+    /// A slot of a hart's port.
+    Hart(u8, Slot),
     /// A transaction of the NI, by its place in `Node::ni_requests`.
     Ni(u32),
 }
@@ -33,7 +34,7 @@ const SLOTS: [Slot; 3] = [Slot::Blocking, Slot::WriteBuffer, Slot::Posted];
 impl From<BusEvent> for Payload {
     fn from(event: BusEvent) -> Payload {
         let client = |c: Client| match c {
-            Client::Hart(slot) => slot as u64,
+            Client::Hart(hart, slot) => slot as u64 | u64::from(hart) << 16,
             Client::Ni(index) => 1 << 8 | u64::from(index) << 16,
         };
         match event {
@@ -47,7 +48,7 @@ impl From<BusEvent> for Payload {
 impl From<Payload> for BusEvent {
     fn from([a, value]: Payload) -> BusEvent {
         let client = match a >> 16 & 1 {
-            0 => Client::Hart(SLOTS[(a >> 8 & 3) as usize]),
+            0 => Client::Hart((a >> 24) as u8, SLOTS[(a >> 8 & 3) as usize]),
             _ => Client::Ni((a >> 24) as u32),
         };
         match a & 0xff {
@@ -66,12 +67,19 @@ impl Node {
                 self.schedule_grant(now);
             }
             BusEvent::Grant => {
+                if self.processor.is_several()
+                    && let Some(later) = self.held_until(now)
+                {
+                    return self.schedule(later, Class::Bus, Target::Bus, BusEvent::Grant.into());
+                }
                 self.grant_scheduled = false;
                 let client = self.waiting_for_bus.pop_front().expect("a grant is for somebody");
                 let (tenure, value) = self.grant(client, now, out);
                 self.schedule(tenure.end, Class::Bus, Target::Bus, BusEvent::Done(client, value).into());
-                // A line that was replaced asks for its write-back now.
-                self.collect_requests(out);
+                if let Client::Hart(hart, _) = client {
+                    // A line that was replaced asks for its write-back now.
+                    self.collect_requests(usize::from(hart), out);
+                }
                 self.schedule_grant(now);
             }
             BusEvent::Done(client, value) => self.done(client, value, now, out),
@@ -86,37 +94,60 @@ impl Node {
         }
     }
 
-    /// Takes the requests that the hart's port has made.
-    pub(crate) fn collect_requests(&mut self, out: &mut Outbox<'_>) {
-        while let Some((cycle, slot, request)) = self.processor.hart.port.take_request() {
-            let at = self.processor.hart.time_of(cycle);
-            if !self.processor.hart.port.is_timed() {
-                self.serve_untimed(slot, request, out);
+    /// Takes the requests that the port of hart `index` has made, if any.
+    #[inline(always)]
+    pub(crate) fn collect_requests(&mut self, index: usize, out: &mut Outbox<'_>) {
+        if self.processor.threads[index].hart.port.wants_bus() {
+            self.take_requests(index, out);
+        }
+    }
+
+    fn take_requests(&mut self, index: usize, out: &mut Outbox<'_>) {
+        loop {
+            let hart = &mut self.processor.threads[index].hart;
+            let Some((cycle, slot, request)) = hart.port.take_request() else { return };
+            let (at, is_timed) = (hart.time_of(cycle), hart.port.is_timed());
+            let client = Client::Hart(index as u8, slot);
+            if !is_timed {
+                self.serve_untimed(index, slot, request, out);
             } else if request == Request::OwnFromL2 {
-                let end = self.processor.hart.time_of(cycle + self.l2_cycles);
-                self.schedule(end, Class::Bus, Target::Bus, BusEvent::Done(Client::Hart(slot), 0).into());
-            } else if slot == Slot::Blocking && self.nobody_else(at, out.limit()) {
-                self.serve_now(slot, at, out);
-            } else if self.next_event() > at && out.limit() > at {
+                let end = hart.time_of(cycle + self.l2_cycles);
+                self.schedule(end, Class::Bus, Target::Bus, BusEvent::Done(client, 0).into());
+            } else if slot == Slot::Blocking && self.nobody_else(index, at, out.limit()) {
+                self.serve_now(client, at, out);
+            } else if self.is_next(at, out.limit()) {
                 // Nothing comes before the request: it can be noted at once.
-                self.bus_event(BusEvent::Request(Client::Hart(slot)), at, out);
+                self.bus_event(BusEvent::Request(client), at, out);
             } else {
-                self.schedule(at, Class::Request, Target::Bus, BusEvent::Request(Client::Hart(slot)).into());
+                self.schedule(at, Class::Request, Target::Bus, BusEvent::Request(client).into());
             }
         }
     }
 
-    /// No event can come between a request made at `at` and the end of its transaction, as far as a bound
-    /// on its length tells.
-    fn nobody_else(&self, at: Time, limit: Time) -> bool {
+    #[inline]
+    fn hart(&mut self, index: usize) -> &mut Hart {
+        &mut self.processor.threads[index].hart
+    }
+
+    /// Nothing comes before a request that a hart makes at `at`. Of several harts others may.
+    fn is_next(&self, at: Time, limit: Time) -> bool {
+        self.next_event() > at && limit > at && !self.processor.is_several()
+    }
+
+    /// No event, and no other hart, can come between a request of hart `index` made at `at` and the end of
+    /// its transaction, as far as a bound on its length tells.
+    fn nobody_else(&self, index: usize, at: Time, limit: Time) -> bool {
         let end = self.bus.grant_at(at) + self.transaction_max;
-        self.waiting_for_bus.is_empty() && !self.grant_scheduled && self.next_event() > end && limit > end
+        self.waiting_for_bus.is_empty()
+            && !self.grant_scheduled
+            && self.next_event() > end
+            && limit > end
+            && (!self.processor.is_several() || self.processor.is_left_alone(index, end))
     }
 
     /// A whole transaction at once: what three events would do.
-    fn serve_now(&mut self, slot: Slot, at: Time, out: &mut Outbox<'_>) {
+    fn serve_now(&mut self, client: Client, at: Time, out: &mut Outbox<'_>) {
         let granted = self.bus.grant_at(at);
-        let client = Client::Hart(slot);
         let (tenure, value) = self.grant(client, granted, out);
         if self.next_event() > tenure.end && out.limit() > tenure.end && self.waiting_for_bus.is_empty() {
             self.done(client, value, tenure.end, out);
@@ -125,28 +156,30 @@ impl Node {
         }
     }
 
-    /// An access to a device in a call that takes no time.
-    fn serve_untimed(&mut self, slot: Slot, request: Request, out: &mut Outbox<'_>) {
-        let now = self.processor.hart.now();
+    /// An access of hart `index` to a device in a call that takes no time.
+    fn serve_untimed(&mut self, index: usize, slot: Slot, request: Request, out: &mut Outbox<'_>) {
+        let now = self.hart(index).now();
         match request {
             Request::UncachedLoad { address, bytes } => {
-                let reply = self.with_ni(now, out, |ni, c| ni.read(c, address - DEVICE_BASE, bytes));
+                let reply = self.with_ni(index, now, out, |ni, c| ni.read(c, address - DEVICE_BASE, bytes));
+                let thread = &mut self.processor.threads[index];
                 if !reply.repeatable {
-                    self.processor.hart.port.disturb();
+                    thread.hart.port.disturb();
                 }
-                let cycle = self.processor.hart.cycle;
-                self.processor.hart.port.completed(slot, reply.value, cycle);
-                self.processor.wake(now);
+                let cycle = thread.hart.cycle;
+                thread.hart.port.completed(slot, reply.value, cycle);
+                thread.wake(now);
             }
             Request::UncachedStore { address, bytes, value } => {
-                self.with_ni(now, out, |ni, c| ni.write(c, address - DEVICE_BASE, bytes, value));
+                self.with_ni(index, now, out, |ni, c| ni.write(c, address - DEVICE_BASE, bytes, value));
             }
             other => {
                 // Made before the call began: it takes its time.
-                let cycle = self.processor.hart.cycle;
-                let at = self.processor.hart.time_of(cycle);
+                let cycle = self.hart(index).cycle;
+                let at = self.hart(index).time_of(cycle);
                 debug_assert!(!matches!(other, Request::Fill { .. }));
-                self.schedule(at, Class::Request, Target::Bus, BusEvent::Request(Client::Hart(slot)).into());
+                let client = Client::Hart(index as u8, slot);
+                self.schedule(at, Class::Request, Target::Bus, BusEvent::Request(client).into());
             }
         }
     }
@@ -154,39 +187,46 @@ impl Node {
     /// The transaction of `client` takes its place in the order: caches change, data move.
     fn grant(&mut self, client: Client, now: Time, out: &mut Outbox<'_>) -> (Tenure, u64) {
         match client {
-            Client::Hart(slot) => self.grant_hart(slot, now, out),
+            Client::Hart(hart, slot) => self.grant_hart(usize::from(hart), slot, now, out),
             Client::Ni(index) => {
-                self.observable(now);
+                self.observable(now, now);
                 (self.grant_ni(self.ni_requests[index as usize], now, out), 0)
             }
         }
     }
 
-    fn grant_hart(&mut self, slot: Slot, now: Time, out: &mut Outbox<'_>) -> (Tenure, u64) {
-        let port = &self.processor.hart.port;
+    fn grant_hart(&mut self, index: usize, slot: Slot, now: Time, out: &mut Outbox<'_>) -> (Tenure, u64) {
+        let several = self.processor.is_several();
+        let port = &self.processor.threads[index].hart.port;
         let Some(request) = port.current(slot) else {
             return (Tenure { grant: now, address_end: now, end: now }, 0);
         };
         let (bytes, write) = port.transfer(request);
         let mut value = 0;
+        let found = if several { self.snoop_others(index, request, now) } else { Snooped::default() };
         let responder = match request {
             Request::Own { upgrade: true, .. } | Request::OwnFromL2 => Responder::None,
+            Request::Fill { .. } | Request::Own { .. } if found.dirty => Responder::Cache,
             Request::Fill { line, .. } | Request::Own { line, .. } | Request::WriteBack { line, .. } => {
                 self.memory_responder(line)
             }
             Request::UncachedStore { .. } => Responder::Device(Time::ZERO),
             Request::UncachedLoad { address, bytes } => {
-                let reply = self.with_ni(now, out, |ni, c| ni.read(c, address - DEVICE_BASE, bytes));
+                let reply = self.with_ni(index, now, out, |ni, c| ni.read(c, address - DEVICE_BASE, bytes));
                 value = reply.value;
                 if !reply.repeatable {
-                    self.processor.hart.port.disturb();
+                    self.hart(index).port.disturb();
                 }
                 Responder::Device(reply.latency)
             }
         };
         let tenure = self.bus.place(now, bytes, write, responder);
-        let cycle = self.processor.hart.cycle_at(now);
-        self.processor.hart.port.granted(slot, false, cycle);
+        let thread = &mut self.processor.threads[index];
+        let cycle = thread.hart.cycle_at(now);
+        thread.hart.port.granted(slot, found.present, cycle);
+        if several && slot == Slot::Blocking {
+            thread.fills(request, tenure.end);
+        }
         (tenure, value)
     }
 
@@ -200,7 +240,10 @@ impl Node {
             BusOperation::Read => Snoop::Read,
             _ => Snoop::Invalidate,
         };
-        let found = self.processor.hart.port.snoop(snoop, request.address, request.bytes);
+        let mut found = Snooped::default();
+        for thread in self.processor.threads.iter_mut() {
+            found = found.or(thread.hart.port.snoop(snoop, request.address, request.bytes));
+        }
         let write = request.operation == BusOperation::Write;
         let responder = match request.operation {
             BusOperation::Invalidate if !found.dirty => Responder::None,
@@ -208,28 +251,31 @@ impl Node {
             _ => self.memory_responder(request.address),
         };
         let tenure = self.bus.place(now, request.bytes, write, responder);
-        self.with_ni(now, out, |ni, c| ni.bus_granted(c, request));
+        self.with_ni(0, now, out, |ni, c| ni.bus_granted(c, request));
         tenure
     }
 
     fn done(&mut self, client: Client, value: u64, now: Time, out: &mut Outbox<'_>) {
         match client {
-            Client::Hart(slot) => {
-                if let (Slot::Posted, Some(Request::UncachedStore { address, bytes, value })) =
-                    (slot, self.processor.hart.port.current(slot))
+            Client::Hart(index, slot) => {
+                let index = usize::from(index);
+                if slot == Slot::Posted
+                    && let Some(Request::UncachedStore { address, bytes, value }) =
+                        self.hart(index).port.current(slot)
                 {
-                    self.with_ni(now, out, |ni, c| ni.write(c, address - DEVICE_BASE, bytes, value));
+                    self.with_ni(index, now, out, |ni, c| ni.write(c, address - DEVICE_BASE, bytes, value));
                 }
-                let cycle = self.processor.hart.cycle_at(now);
-                self.processor.hart.port.completed(slot, value, cycle);
-                self.processor.wake(now);
-                self.collect_requests(out);
+                let thread = &mut self.processor.threads[index];
+                let cycle = thread.hart.cycle_at(now);
+                thread.hart.port.completed(slot, value, cycle);
+                thread.wake(now);
+                self.collect_requests(index, out);
             }
             Client::Ni(index) => {
-                self.observable(now);
+                self.observable(now, now);
                 let request = self.ni_requests[index as usize];
                 self.free_requests.push(index);
-                self.with_ni(now, out, |ni, c| ni.bus_done(c, request));
+                self.with_ni(0, now, out, |ni, c| ni.bus_done(c, request));
             }
         }
     }
@@ -242,9 +288,9 @@ mod tests {
     #[test]
     fn events_survive_the_round_trip() {
         let clients = [
-            Client::Hart(Slot::Blocking),
-            Client::Hart(Slot::WriteBuffer),
-            Client::Hart(Slot::Posted),
+            Client::Hart(0, Slot::Blocking),
+            Client::Hart(1, Slot::WriteBuffer),
+            Client::Hart(63, Slot::Posted),
             Client::Ni(0),
             Client::Ni(70_000),
         ];

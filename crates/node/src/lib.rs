@@ -1,24 +1,27 @@
-//! A node: a hart with its process, caches, bus, memory and network interface, as one partition of
+//! A node: harts with their process, caches, bus, memory and network interface, as one partition of
 //! the engine.
 //!
 //! Reading order: `parameters.rs` (what a node is made of), `node.rs` (the order in which things
-//! happen), `bus.rs` (transactions), `processor.rs` (what stops a hart), `spin.rs` (skipping of
-//! polling loops), `watch/mod.rs` (profile and instruction trace).
+//! happen), `bus.rs` (transactions), `processor.rs` (what stops a hart), `thread.rs` (what a hart does at
+//! the moment), `spin.rs` (skipping of polling loops), `watch/mod.rs` (profile and instruction trace).
 //!
-//! Invariants: the hart never runs past the node's next event or the engine's limit; whatever the hart
-//! and others share changes only in events; the node knows no machine.
+//! Invariants: a hart never runs past the node's next event, the engine's limit, or a hart that is behind;
+//! whatever harts and others share changes only in events and system calls; the node knows no machine.
 
 mod bus;
+mod coherence;
 mod node;
 mod parameters;
 mod processor;
 mod spin;
+mod thread;
 mod watch;
 
 pub use node::{Node, NodeSpec};
 pub use parameters::{
-    BusUnit, CacheUnit, Checks, Core, DramUnit, L2Unit, NodeConfiguration, OrderUnit, SoftwareUnit, TlbUnit,
-    WriteBufferUnit, schema,
+    BusUnit, CacheUnit, Checks, Core, DramUnit, L2Unit, NodeConfiguration, NodeUnit, OrderUnit, SoftwareUnit,
+    TlbUnit, WriteBufferUnit, schema,
 };
-pub use processor::{Ended, Output, Processor, ProcessorSpec, ProcessorStatistics, Region};
+pub use processor::{Ended, Output, Processor, ProcessorSpec, Region};
+pub use thread::{ProcessorStatistics, Thread, Threads};
 pub use watch::{TracePlan, WatchPlan};

@@ -85,6 +85,7 @@ pub struct Node {
     /// From a store's start to its arrival at the NI.
     store_latency: Time,
     pub(crate) l2_cycles: u64,
+    pub(crate) reservation_cycles: u64,
     /// Physical addresses below are main memory's.
     dram_bytes: u64,
     /// No transaction that begins when the bus is idle takes longer.
@@ -105,12 +106,13 @@ impl Node {
     pub fn new(mut spec: NodeSpec<'_>) -> Node {
         let c = spec.configuration;
         let rank = spec.processor.rank as u16;
-        let port = chasqui_memory::Port::new(c.port(), &mut spec.memory);
         // An access that takes no time is at the NI at once.
         let untimed = spec.processor.free_calls || spec.processor.fast_forward;
         let (timing, clock, timebase) = (c.timing(), c.clock(), c.core.timebase.hz());
-        let processor =
-            Processor::new(spec.processor, |state| Hart::new(state, port, timing, clock, timebase));
+        let processor = Processor::new(spec.processor, c.harts(), |state| {
+            let port = chasqui_memory::Port::new(c.port(), &mut spec.memory);
+            Hart::new(state, port, timing, clock, timebase)
+        });
         let input_latency = spec.ni.input_latency();
         let tenure = c.bus().clock.edge(c.bus().address_cycles + 1);
         let store_latency = if untimed { Time::ZERO } else { tenure };
@@ -129,6 +131,7 @@ impl Node {
             input_latency,
             store_latency,
             l2_cycles: c.l2.latency.cycles(),
+            reservation_cycles: c.order.reservation.cycles(),
             dram_bytes: c.dram.size.bytes(),
             transaction_max: c.transaction_max(),
             packets: Vec::new(),
@@ -150,16 +153,20 @@ impl Node {
         &*self.ni
     }
 
-    /// Visits every counter of the node: path, unit, documentation, value.
+    /// Visits every counter of the node: path, unit, documentation, value. Harts are numbered where there
+    /// are several.
     pub fn visit_statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
-        let p = &self.processor;
-        p.hart
-            .statistics
-            .visit(&mut |name, unit, doc, value| visit(&format!("hart.{name}"), unit, doc, value));
-        p.statistics
-            .visit(&mut |name, unit, doc, value| visit(&format!("processor.{name}"), unit, doc, value));
-        let port = &p.hart.port.statistics;
-        port.visit(&mut |name, unit, doc, value| visit(&format!("memory.{name}"), unit, doc, value));
+        let threads = &self.processor.threads;
+        for (i, t) in threads.iter().enumerate() {
+            let number = if threads.count() > 1 { format!("{i:02}") } else { String::new() };
+            let mut of = |group: &str, name: &str, unit, doc, value| {
+                visit(&format!("{group}{number}.{name}"), unit, doc, value);
+            };
+            t.hart.statistics.visit(&mut |name, unit, doc, value| of("hart", name, unit, doc, value));
+            t.statistics.visit(&mut |name, unit, doc, value| of("processor", name, unit, doc, value));
+            let port = &t.hart.port.statistics;
+            port.visit(&mut |name, unit, doc, value| of("memory", name, unit, doc, value));
+        }
         self.bus
             .statistics
             .visit(&mut |name, unit, doc, value| visit(&format!("bus.{name}"), unit, doc, value));
@@ -180,8 +187,8 @@ impl Node {
     /// The bus event is about the hart's transactions alone.
     fn is_slow(&self, event: BusEvent) -> bool {
         match event {
-            BusEvent::Request(client) | BusEvent::Done(client, _) => matches!(client, Client::Hart(_)),
-            BusEvent::Grant => matches!(self.waiting_for_bus.front(), Some(Client::Hart(_))),
+            BusEvent::Request(client) | BusEvent::Done(client, _) => matches!(client, Client::Hart(..)),
+            BusEvent::Grant => matches!(self.waiting_for_bus.front(), Some(Client::Hart(..))),
         }
     }
 
@@ -200,28 +207,37 @@ impl Node {
         }
     }
 
-    /// Calls the NI and does what it wishes.
+    /// Calls the NI and does what it wishes. What it charges is charged to hart `hart`.
     pub(crate) fn with_ni<T>(
         &mut self,
+        hart: usize,
         now: Time,
         out: &mut Outbox<'_>,
         call: impl FnOnce(&mut dyn NetworkInterface, &mut Context<'_, '_>) -> T,
     ) -> T {
+        let (mut one, mut several);
+        let ports: &mut [&mut chasqui_memory::Port] = if self.processor.threads.count() == 1 {
+            one = [&mut self.processor.threads[0].hart.port];
+            &mut one
+        } else {
+            several = self.processor.threads.iter_mut().map(|t| &mut t.hart.port).collect::<Vec<_>>();
+            &mut several
+        };
         let mut context = Context {
             now,
             memory: &mut self.memory,
-            ports: &mut [&mut self.processor.hart.port],
+            ports,
             pager: &mut Pages(&mut self.processor.process),
             recorder: &mut self.recorder,
             out,
             wishes: &mut self.wishes,
         };
         let result = call(&mut *self.ni, &mut context);
-        self.grant_wishes(now);
+        self.grant_wishes(hart, now);
         result
     }
 
-    fn grant_wishes(&mut self, now: Time) {
+    fn grant_wishes(&mut self, hart: usize, now: Time) {
         let mut events = std::mem::take(&mut self.wishes.events);
         for (time, payload) in events.drain(..) {
             self.schedule(time, Class::Internal, Target::Ni, payload);
@@ -242,28 +258,34 @@ impl Node {
             self.schedule(now, Class::Request, Target::Bus, BusEvent::Request(Client::Ni(index)).into());
         }
         if self.wishes.charge > Time::ZERO {
-            let start = self.processor.hart.now().max(now);
-            self.processor.start_at(start + self.wishes.charge);
+            let thread = &mut self.processor.threads[hart];
+            let start = thread.hart.now().max(now);
+            thread.start_at(start + self.wishes.charge);
             self.wishes.charge = Time::ZERO;
         }
         if let Some(incoherence) = self.wishes.incoherence.take() {
-            self.fault(7, &describe_incoherence(&incoherence));
+            self.fault(hart, 7, &describe_incoherence(&incoherence));
         }
         if let Some(text) = self.wishes.fault.take() {
-            self.fault(11, &text);
+            self.fault(hart, 11, &text);
         }
     }
 
-    fn fault(&mut self, signal: i32, text: &str) {
+    fn fault(&mut self, hart: usize, signal: i32, text: &str) {
         if self.processor.ended.is_none() {
-            self.processor.fault(signal, text);
+            self.processor.fault(hart, signal, text);
             self.note_end();
         }
     }
 
-    /// An event that a polling loop may see is about to happen.
-    pub(crate) fn observable(&mut self, now: Time) {
-        self.processor.event(&mut self.bus, now, now);
+    /// An event that a polling loop may see is about to happen. True: a hart has to catch up first.
+    pub(crate) fn observable(&mut self, now: Time, until: Time) -> bool {
+        let mut idle = false;
+        for thread in self.processor.threads.iter_mut() {
+            idle |= thread.is_idle();
+            thread.event(&mut self.bus, now, until);
+        }
+        idle
     }
 
     /// Whether the event may be seen by a polling loop. Bus events decide when they are dealt with.
@@ -276,21 +298,38 @@ impl Node {
         }
     }
 
+    /// Has harts catch up that repeat themselves and may see `event`, which is next. True: there are some.
+    #[inline(always)]
+    fn announce<const SEVERAL: bool>(&mut self, event: &Event) -> bool {
+        if self.is_observable(event) {
+            // A hart may have run past what comes from outside, as far as it can't have noticed.
+            let latency = if event.target == NETWORK { self.input_latency } else { Time::ZERO };
+            return self.observable(event.time, event.time + latency);
+        }
+        SEVERAL && event.target == Target::Bus as u32 && {
+            let is_grant = matches!(event.payload.into(), BusEvent::Grant);
+            is_grant && self.announce_grant(event.time)
+        }
+    }
+
+    #[inline(always)]
     fn dispatch(&mut self, event: Event, out: &mut Outbox<'_>) {
         match event.target {
             NETWORK => {
                 let packet = self.take_packet(event.payload);
-                self.with_ni(event.time, out, |ni, c| ni.network(c, event, packet));
+                self.with_ni(0, event.time, out, |ni, c| ni.network(c, event, packet));
             }
-            t if t == Target::Ni as u32 => self.with_ni(event.time, out, |ni, c| ni.event(c, event.payload)),
+            t if t == Target::Ni as u32 => {
+                self.with_ni(0, event.time, out, |ni, c| ni.event(c, event.payload));
+            }
             _ => self.bus_event(event.payload.into(), event.time, out),
         }
     }
 
-    /// From `event`, about the hart's transactions, to an access to the NI: only the end of a posted store is
+    /// From `event`, about a hart's transactions, to an access to the NI: only the end of a posted store is
     /// one itself.
     fn delay(&self, event: BusEvent) -> Time {
-        let posted = matches!(event, BusEvent::Done(Client::Hart(Slot::Posted), _));
+        let posted = matches!(event, BusEvent::Done(Client::Hart(_, Slot::Posted), _));
         if posted { Time::ZERO } else { self.store_latency }
     }
 
@@ -312,30 +351,42 @@ impl Node {
         }
     }
 
-    fn run_hart(&mut self, soft: Time, hard: Time, out: &mut Outbox<'_>) {
-        // Until an event, or something from outside, the bus is the hart's; unless others wait for it.
-        let alone = if self.waiting_for_bus.is_empty() { soft } else { Time::ZERO };
+    /// Runs hart `index` until `soft` or perhaps `hard`. `SEVERAL`: see [`Node::run_to_limit`].
+    #[inline(always)]
+    fn run_hart<const SEVERAL: bool>(&mut self, index: usize, soft: Time, hard: Time, out: &mut Outbox<'_>) {
+        // Until an event, or something from outside, the bus is the hart's; unless others wait for it, or
+        // other harts have lines.
+        let alone = if self.waiting_for_bus.is_empty() && !SEVERAL { soft } else { Time::ZERO };
         let before = Time(alone.0.saturating_sub(self.transaction_max.0));
-        let p = &mut self.processor;
-        p.rise();
-        let end = p.hart.cycle_at(soft);
-        let (soft, hard) = (end, if hard == soft { end } else { p.hart.cycle_at(hard) });
+        if !self.processor.threads[index].is_ready() {
+            self.processor.rise(index);
+        }
+        let hart = &self.processor.threads[index].hart;
+        let end = hart.cycle_at(soft);
+        let (soft, hard) = (end, if hard == soft { end } else { hart.cycle_at(hard) });
         loop {
-            let halt = p.run_hart(&mut self.bus, before, self.dram_bytes, soft, hard);
-            p.spin.check(&mut p.hart);
-            p.halted(halt, &mut self.memory, &mut self.recorder);
+            let t = &mut self.processor.threads[index];
+            let halt = t.run(&mut self.bus, before, self.dram_bytes, soft, hard);
+            t.spin.check(&mut t.hart);
+            if SEVERAL && halt == Halt::Call && self.catch_up(index) {
+                break;
+            }
+            let p = &mut self.processor;
+            p.halted(index, halt, &mut self.memory, &mut self.recorder);
             if halt == Halt::Pause {
-                p.pause(&self.bus);
+                p.pause(index, &self.bus);
             }
             // After a mark or a pause the hart mostly goes on.
             let passed = matches!(halt, Halt::Mark { .. } | Halt::Pause);
-            if !passed || !p.is_ready() || p.hart.cycle >= soft {
+            let t = &p.threads[index];
+            if !passed || !t.is_ready() || t.hart.cycle >= soft {
                 break;
             }
         }
-        if p.hart.port.wants_bus() {
-            self.collect_requests(out);
+        if SEVERAL {
+            self.leave_untimed(index);
         }
+        self.collect_requests(index, out);
         if self.processor.ended.is_some() {
             self.note_end();
         }
@@ -394,8 +445,11 @@ impl Partition for Node {
     }
 
     fn run(&mut self, out: &mut Outbox<'_>) {
-        self.run_to_limit(out);
-        self.processor.report_progress();
+        let executed = match self.processor.is_several() {
+            false => self.run_to_limit::<false>(out),
+            true => self.run_to_limit::<true>(out),
+        };
+        self.processor.report_progress(executed);
     }
 
     /// The high half of the payload's second word is the node's, to keep the packet's place.
@@ -411,7 +465,7 @@ impl Partition for Node {
     }
 
     fn leave(&mut self) {
-        self.processor.hart.leave_text();
+        self.processor.threads.iter().for_each(|thread| thread.hart.leave_text());
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
@@ -420,39 +474,71 @@ impl Partition for Node {
 }
 
 impl Node {
-    /// Does everything that is earlier than the engine's limit.
-    fn run_to_limit(&mut self, out: &mut Outbox<'_>) {
-        let last = self.processor.hart.statistics.instructions + RUN_MAX;
+    /// Does everything that is earlier than the engine's limit, or a good part of it; returns how many
+    /// instructions that were. `SEVERAL`: more than one hart has had a thread. A single one pays nothing for
+    /// what others would need.
+    fn run_to_limit<const SEVERAL: bool>(&mut self, out: &mut Outbox<'_>) -> u64 {
+        let mut executed = 0;
         loop {
             let limit = out.limit();
             let event = self.next_event();
-            // What comes from outside is noticed only later: the hart may run on so long.
-            let hard = event.min(limit + self.input_latency);
+            let (ready, index) = self.processor.first_ready::<SEVERAL>();
             let soft = event.min(limit);
-            if self.processor.ready_at() < soft {
-                self.run_hart(soft, hard, out);
-                if self.processor.hart.statistics.instructions >= last {
-                    // A call that takes no time, or a suspended hart that catches up, may take long.
-                    return;
+            if ready < soft {
+                let before = self.processor.threads[index].hart.statistics.instructions;
+                if SEVERAL {
+                    self.run_among_others(index, soft, out);
+                } else {
+                    // What comes from outside is noticed only later: the hart may run on so long.
+                    self.run_hart::<false>(index, soft, event.min(limit + self.input_latency), out);
+                }
+                executed += self.processor.threads[index].hart.statistics.instructions - before;
+                // A call that takes no time, or a suspended hart that catches up, may take long.
+                if executed >= RUN_MAX || SEVERAL != self.processor.is_several() {
+                    return executed;
                 }
                 continue;
             }
             if event >= limit {
-                return;
+                return executed;
             }
             let next = *self.earliest().peek().expect("an event is due");
-            if self.is_observable(&next) {
-                let idle = self.processor.is_idle();
-                // The hart may have run past what comes from outside, as far as it can't have noticed.
-                let latency = if next.target == NETWORK { self.input_latency } else { Time::ZERO };
-                self.processor.event(&mut self.bus, event, event + latency);
-                if idle {
-                    // The hart catches up before the event happens.
-                    continue;
-                }
+            if self.announce::<SEVERAL>(&next) {
+                // Harts catch up before the event happens.
+                continue;
             }
             let event = self.earliest().pop_before(limit).expect("an event is due");
             self.dispatch(event, out);
+        }
+    }
+
+    /// Runs hart `index`, which is ready first, until `soft` or until another hart may be next.
+    fn run_among_others(&mut self, index: usize, soft: Time, out: &mut Outbox<'_>) {
+        if !self.is_seen(index) || !self.catch_up(index) {
+            let until = soft.min(self.processor.others_ready(index));
+            self.run_hart::<true>(index, until, until, out);
+        }
+    }
+
+    /// What hart `index` is about to do may be seen by others, though they have the lines that they need: it
+    /// wakes by itself, or stores in no time, past the caches.
+    fn is_seen(&self, index: usize) -> bool {
+        let thread = &self.processor.threads[index];
+        !thread.is_ready() || !thread.hart.port.is_timed()
+    }
+
+    /// Hart `index` does something now that others may see. True: those that repeat themselves have to catch up
+    /// first; then it is asked again.
+    fn catch_up(&mut self, index: usize) -> bool {
+        let now = self.processor.threads[index].ready_at();
+        self.processor.announce(index, &mut self.bus, now)
+    }
+
+    /// Hart `index` stops. In a call that takes no time it has stored past the caches, and others may now
+    /// execute instructions between two of its own: reservations hold no longer.
+    fn leave_untimed(&mut self, index: usize) {
+        if !self.processor.threads[index].hart.port.is_timed() {
+            self.processor.threads.iter_mut().for_each(|thread| thread.hart.port.drop_reservation());
         }
     }
 }

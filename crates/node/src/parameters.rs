@@ -6,6 +6,14 @@ use chasqui_hart::{CLASSES, Class, Timing};
 use chasqui_memory::{BusParameters, Geometry, PortParameters};
 
 chasqui_config::parameters! {
+    /// The node as a whole.
+    pub struct NodeUnit {
+        /// Harts, each with caches of its own on the node's bus. A process has one thread a hart at most.
+        harts: Count = 1, range 1 ..= 64, source "assumption: one hart, unless a user says otherwise";
+    }
+}
+
+chasqui_config::parameters! {
     /// The processor core: in order, one instruction at a time.
     pub struct Core {
         /// Clock frequency.
@@ -117,6 +125,9 @@ chasqui_config::parameters! {
         flush: Cycles = 4, range 0 ..= 1000, source "assumption";
         /// Atomic operation; a load-reserved and store-conditional pair takes two.
         atomic: Cycles = 4, range 0 ..= 1000, source "assumption";
+        /// For so long after a load-reserved other harts' transactions wait for its line, so that its
+        /// store-conditional can succeed. Shorter than the loops of a program, harts may hinder each other for ever.
+        reservation: Cycles = 80, range 16 ..= 1000, source "assumption: as the Rocket core's data cache holds off probes";
         /// Each level of a page-table walk.
         walk: Cycles = 2, range 0 ..= 1000, source "assumption: the walker reads the L1 data cache";
     }
@@ -159,6 +170,10 @@ chasqui_config::parameters! {
         syscall: Cycles = 300, range 0 ..= 1000000, source "assumption: trap, dispatch and return of a small call";
         /// A page fault that maps a page.
         page_fault: Cycles = 1000, range 0 ..= 10000000, source "assumption: trap, page allocation and clearing";
+        /// From the call that wakes or makes a thread to the thread's first instruction.
+        wake: Cycles = 300, range 0 ..= 10000000, source "assumption: as a system call";
+        /// Having other harts forget translations, beside the call that changes a mapping.
+        shootdown: Cycles = 300, range 0 ..= 10000000, source "assumption: as a system call";
         /// Length that a process's stack may reach.
         stack: Bytes = "8 MiB", range "64 KiB" ..= "1 GiB", source "Linux's default limit";
     }
@@ -179,6 +194,8 @@ chasqui_config::parameters! {
 /// A node's parameters, in the groups of the machine file.
 #[derive(Clone, Debug)]
 pub struct NodeConfiguration {
+    /// `node`
+    pub node: NodeUnit,
     /// `node.core`
     pub core: Core,
     /// `node.l1i`
@@ -208,6 +225,7 @@ pub struct NodeConfiguration {
 /// The parameters of every node, for a machine's schema.
 pub fn schema() -> Schema {
     Schema::new()
+        .with::<NodeUnit>("node")
         .with::<Core>("node.core")
         .with::<CacheUnit>("node.l1i")
         .with::<CacheUnit>("node.l1d")
@@ -226,6 +244,7 @@ impl NodeConfiguration {
     /// Reads the groups of [`schema`].
     pub fn read(r: &Resolved) -> NodeConfiguration {
         NodeConfiguration {
+            node: r.read("node"),
             core: r.read("node.core"),
             l1i: r.read("node.l1i"),
             l1d: r.read("node.l1d"),
@@ -266,7 +285,12 @@ impl NodeConfiguration {
         found
     }
 
-    /// The hart's clock.
+    /// Harts of the node.
+    pub fn harts(&self) -> usize {
+        self.node.harts as usize
+    }
+
+    /// The harts' clock.
     pub fn clock(&self) -> Clock {
         Clock::new(self.core.clock.hz())
     }

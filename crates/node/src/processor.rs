@@ -1,15 +1,15 @@
-//! A processor of a node: a hart, the process on it, and what stops them.
+//! A node's processor: its harts, the process on them, and what stops them.
 
 use std::sync::Arc;
 
 use chasqui_abi::mark;
 use chasqui_engine::Time;
 use chasqui_hart::{Halt, Hart, State, Text};
-use chasqui_linux::{Elf, Flush, Outcome, Process, Stream};
-use chasqui_memory::{Access, Bus, Fault, FlatMemory, Incoherence, PAGE_BYTES, Port, Stall};
-use chasqui_record::{Cause, RankLife, RankProfile, Recorder};
+use chasqui_linux::{Elf, Flush, Outcome, Process, Stream, Wait};
+use chasqui_memory::{Access, Bus, Fault, FlatMemory, Incoherence, PAGE_BYTES};
+use chasqui_record::{RankLife, RankProfile, Recorder};
 
-use crate::spin::{Parked, Repetition, Spin};
+use crate::thread::{Activity, Thread, Threads};
 use crate::watch::{Watch, WatchPlan};
 
 /// Where the output of processes goes.
@@ -18,6 +18,8 @@ pub trait Output: Send + Sync {
     fn write(&self, rank: u32, now: Time, stream: Stream, bytes: &[u8]);
     /// Process `rank` makes a system call at `now` that is not served.
     fn unknown_call(&self, rank: u32, now: Time, number: u64);
+    /// Process `rank` asks at `now` for more threads than its node's `harts`.
+    fn no_hart(&self, rank: u32, now: Time, harts: u32);
     /// So many more instructions were executed, by any process.
     fn executed(&self, instructions: u64);
     /// Lines of the instruction trace of `rank`.
@@ -40,26 +42,6 @@ pub enum Ended {
     },
 }
 
-/// What a hart does at the moment.
-#[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant, reason = "one in a node")]
-pub(crate) enum Activity {
-    /// It can execute the instruction at `pc`.
-    Ready,
-    /// It waits for its port since this cycle.
-    Waiting(u64, Stall),
-    /// It repeats a polling loop.
-    Parked(Parked),
-    /// It repeats itself in some other way: it goes on when an event comes.
-    Suspended,
-    /// It sleeps until then.
-    Sleeping(Time),
-    /// It waits for another thread, and there is none.
-    Blocked(String),
-    /// Its process has ended.
-    Ended,
-}
-
 /// The part of a program that is simulated in detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Region {
@@ -69,26 +51,6 @@ pub enum Region {
     Within,
     /// The program has left it.
     Behind,
-}
-
-/// Counters of a processor.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ProcessorStatistics {
-    /// System calls served.
-    pub calls: u64,
-    /// Page faults served.
-    pub page_faults: u64,
-    /// Cycles charged for system calls and page faults.
-    pub software_cycles: u64,
-}
-
-impl ProcessorStatistics {
-    /// Visits the counters: name, unit, documentation, value.
-    pub fn visit(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
-        visit("calls", "count", "System calls served", self.calls);
-        visit("page_faults", "count", "Page faults served", self.page_faults);
-        visit("software_cycles", "cycles", "Charged for system calls and page faults", self.software_cycles);
-    }
 }
 
 /// What a processor is started with.
@@ -103,6 +65,10 @@ pub struct ProcessorSpec {
     pub syscall_cycles: u64,
     /// Cycles of a page fault.
     pub page_fault_cycles: u64,
+    /// Cycles from the call that wakes or makes a thread to its first instruction.
+    pub wake_cycles: u64,
+    /// Cycles of telling other harts that translations changed.
+    pub shootdown_cycles: u64,
     /// MPI calls take no time of the hart's (the `loggp` machine).
     pub free_calls: bool,
     /// Before the part of interest instructions take no time.
@@ -117,28 +83,26 @@ pub struct ProcessorSpec {
     pub output: Arc<dyn Output>,
 }
 
-/// A hart with its process.
+/// The harts of a node with their process.
 pub struct Processor {
-    /// The hart.
-    pub hart: Hart,
+    /// The harts with their threads.
+    pub threads: Threads,
     /// The process.
     pub process: Process,
     /// What the process's marks say.
     pub life: RankLife,
     /// World rank.
     pub rank: u32,
-    /// What happened so far.
-    pub statistics: ProcessorStatistics,
     /// How and when the process ended.
     pub ended: Option<(Time, Ended)>,
-    pub(crate) activity: Activity,
-    pub(crate) spin: Spin,
-    pub(crate) watch: Option<Box<Watch>>,
+    /// Harts up to this one have had threads: the caches of the others are empty.
+    pub(crate) started: usize,
+    text: Option<Text>,
     /// How far the program's part of interest has come, if the rest is fast-forwarded.
     pub region: Option<Region>,
     spec: Costs,
-    /// Instructions that the output knows of.
-    reported: u64,
+    /// Instructions that the output does not know of.
+    unreported: u64,
     pub(crate) output: Arc<dyn Output>,
 }
 
@@ -146,6 +110,8 @@ pub struct Processor {
 struct Costs {
     syscall_cycles: u64,
     page_fault_cycles: u64,
+    wake_cycles: u64,
+    shootdown_cycles: u64,
     free_calls: bool,
     spin_skip: bool,
 }
@@ -157,78 +123,160 @@ const SIGBUS: i32 = 7;
 const SIGSEGV: i32 = 11;
 
 impl Processor {
-    /// A processor about to execute the first instruction of its process.
-    pub fn new(spec: ProcessorSpec, make_hart: impl FnOnce(State) -> Hart) -> Processor {
+    /// A processor of `harts` harts about to execute the first instruction of its process.
+    pub fn new(spec: ProcessorSpec, harts: usize, mut make_hart: impl FnMut(State) -> Hart) -> Processor {
         let mut state = State::new(spec.process.entry());
         state.x[2] = spec.process.stack_pointer();
-        let mut hart = make_hart(state);
-        hart.port.set_root(spec.process.space.root());
-        hart.share_text(spec.text);
-        hart.port.set_timed(!spec.fast_forward);
-        let watch = Watch::new(&spec.watch, spec.rank, spec.process.elf(), &spec.output);
-        Processor {
-            hart,
+        let make = |index: usize| {
+            let number = (harts > 1).then_some(index);
+            let watch = Watch::new(&spec.watch, spec.rank, number, spec.process.elf(), &spec.output);
+            Thread::new(make_hart(state.clone()), watch)
+        };
+        let mut threads = (0..harts).map(make);
+        let first = threads.next().expect("a node has a hart");
+        let mut processor = Processor {
+            threads: Threads::new(first, threads.collect()),
             life: RankLife::new(spec.rank as u16, spec.timeline_max),
             rank: spec.rank,
             process: spec.process,
-            statistics: ProcessorStatistics::default(),
             ended: None,
-            activity: Activity::Ready,
-            spin: Spin::default(),
-            watch,
+            started: 0,
+            text: spec.text,
             region: spec.fast_forward.then_some(Region::Ahead),
             spec: Costs {
                 syscall_cycles: spec.syscall_cycles,
                 page_fault_cycles: spec.page_fault_cycles,
+                wake_cycles: spec.wake_cycles,
+                shootdown_cycles: spec.shootdown_cycles,
                 free_calls: spec.free_calls,
                 spin_skip: spec.spin_skip,
             },
-            reported: 0,
+            unreported: 0,
             output: spec.output,
-        }
+        };
+        processor.start(0);
+        processor.set_timed(0);
+        processor
     }
 
-    /// When the hart can execute its next instruction, if nothing else happens.
+    /// A thread comes to hart `index`.
+    fn start(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        thread.activity = Activity::Ready;
+        if index >= self.started {
+            thread.hart.port.set_root(self.process.space.root());
+            self.started = index + 1;
+        }
+        thread.hart.share_text(self.text.clone());
+    }
+
+    /// Threads have been on more than the first hart.
+    #[inline]
+    pub(crate) fn is_several(&self) -> bool {
+        self.started > 1
+    }
+
+    /// When some hart is ready, if nothing else happens.
+    #[inline]
     pub(crate) fn ready_at(&self) -> Time {
-        match self.activity {
-            Activity::Ready => self.hart.now(),
-            Activity::Sleeping(until) => until,
-            _ => Time::NEVER,
-        }
+        if self.is_several() { self.first_ready::<true>().0 } else { self.first_ready::<false>().0 }
     }
 
-    /// Something of the hart's port is finished at `now`: it tries again what it waited for.
-    pub(crate) fn wake(&mut self, now: Time) {
-        if let Activity::Waiting(since, stall) = self.activity {
-            if self.hart.port.is_timed() {
-                self.hart.cycle = self.hart.cycle.max(self.hart.cycle_at(now));
-                self.hart.port.waited(stall, self.hart.cycle - since);
-                self.watch(|watch, hart| watch.stalled(hart, stall));
-            }
-            self.activity = Activity::Ready;
+    /// When the hart is ready that is ready first, and which it is; of two at a time the lower.
+    #[inline]
+    pub(crate) fn first_ready<const SEVERAL: bool>(&self) -> (Time, usize) {
+        if !SEVERAL {
+            return (self.threads[0].ready_at(), 0);
         }
+        let ready = self.threads.iter().take(self.started).enumerate().map(|(i, t)| (t.ready_at(), i));
+        ready.min().expect("a processor has harts")
     }
 
-    pub(crate) fn end(&mut self, how: Ended) {
-        let now = self.hart.now();
+    /// Hart `index` must not start an instruction at or after this time, when another hart may be next.
+    pub(crate) fn others_ready(&self, index: usize) -> Time {
+        let others = self.threads.iter().take(self.started).enumerate().filter(|&(i, _)| i != index);
+        // Of two at a time the lower comes first.
+        let until = others.map(|(i, t)| t.ready_at() + Time(u64::from(index < i)));
+        until.min().unwrap_or(Time::NEVER)
+    }
+
+    /// Harts other than `index` that have had threads.
+    pub(crate) fn others(&mut self, index: usize) -> impl Iterator<Item = &mut Thread> {
+        let threads = self.threads.iter_mut().take(self.started).enumerate();
+        threads.filter(move |&(i, _)| i != index).map(|(_, thread)| thread)
+    }
+
+    /// No hart but `index` uses the bus before an event comes, or one wakes by itself.
+    fn is_sole(&self, index: usize) -> bool {
+        let threads = self.threads.iter().take(self.started).enumerate();
+        threads.filter(|&(i, _)| i != index).all(|(_, thread)| thread.leaves_bus())
+    }
+
+    /// Hart `index` does something at `now` that others may see. True: one that repeats itself has to catch up
+    /// first. A call that takes no time polls what no other thread changes: one thread at a time is in MPI.
+    pub(crate) fn announce(&mut self, index: usize, bus: &mut Bus, now: Time) -> bool {
+        let mut idle = false;
+        for thread in self.others(index).filter(|thread| thread.hart.port.is_timed()) {
+            idle |= thread.is_idle();
+            thread.event(bus, now, now);
+        }
+        idle
+    }
+
+    /// Instructions that all harts have executed.
+    pub fn instructions(&self) -> u64 {
+        self.threads.iter().map(|t| t.hart.statistics.instructions).sum()
+    }
+
+    /// Harts that have had threads, as far as their numbers tell.
+    pub fn harts_used(&self) -> usize {
+        self.started
+    }
+
+    /// Cycles of the hart that has come furthest.
+    pub fn cycles(&self) -> u64 {
+        self.threads.iter().map(|t| t.hart.cycle).max().unwrap_or(0)
+    }
+
+    /// The present of the hart that has come furthest.
+    pub fn now(&self) -> Time {
+        self.threads.iter().map(|t| t.hart.now()).max().unwrap_or(Time::ZERO)
+    }
+
+    fn end(&mut self, index: usize, how: Ended) {
+        let now = self.threads[index].hart.now();
         self.life.finish(now.0);
         self.ended = Some((now, how));
-        self.activity = Activity::Ended;
+        self.threads.iter_mut().for_each(|thread| thread.activity = Activity::Ended);
     }
 
-    /// Ends the process by `signal`, because of what is said in `what`.
-    pub(crate) fn fault(&mut self, signal: i32, what: &str) {
-        let text = format!("rank {} at {}: {what}, pc {}", self.rank, self.hart.now(), self.place());
-        self.end(Ended::Fault { signal, text });
+    /// Ends the process by `signal`, because of what is said in `what` and hart `index` does.
+    pub(crate) fn fault(&mut self, index: usize, signal: i32, what: &str) {
+        let thread = if self.is_several() { format!(", hart {index},") } else { String::new() };
+        let now = self.threads[index].hart.now();
+        let text = format!("rank {}{thread} at {now}: {what}, pc {}", self.rank, self.place(index));
+        self.end(index, Ended::Fault { signal, text });
     }
 
-    /// The hart's pc with its symbol.
-    pub fn place(&self) -> String {
-        let pc = self.hart.state.pc;
+    /// The pc of hart `index` with its symbol.
+    fn place(&self, index: usize) -> String {
+        let pc = self.threads[index].hart.state.pc;
         match self.process.elf().symbolize(pc) {
             Some((name, 0)) => format!("{pc:#x} ({name})"),
             Some((name, offset)) => format!("{pc:#x} ({name}+{offset:#x})"),
             None => format!("{pc:#x}"),
+        }
+    }
+
+    /// The pc of each thread with its symbol, in words.
+    pub fn places(&self) -> String {
+        let alive: Vec<usize> = (0..self.started).filter(|&i| self.threads[i].is_alive()).collect();
+        match alive[..] {
+            [one] => format!("pc {}", self.place(one)),
+            _ => {
+                let each = alive.iter().map(|&i| format!("hart {i}: pc {}", self.place(i)));
+                each.collect::<Vec<_>>().join(", ")
+            }
         }
     }
 
@@ -237,171 +285,221 @@ impl Processor {
         self.process.elf()
     }
 
-    /// The hart executes up to a deadline: see [`Hart::run_with_bus`].
-    pub(crate) fn run_hart(
-        &mut self,
-        bus: &mut Bus,
-        before: Time,
-        dram_bytes: u64,
-        soft: u64,
-        hard: u64,
-    ) -> Halt {
-        match &mut self.watch {
-            None => self.hart.run_with_bus(bus, before, dram_bytes, soft, hard),
-            Some(watch) => watch.run(&mut self.hart, bus, (before, dram_bytes), soft, hard),
-        }
-    }
-
-    /// The NI charges the hart until `time`.
-    pub(crate) fn start_at(&mut self, time: Time) {
-        self.hart.start_at(time);
-        self.watch(|watch, hart| watch.pass(hart, Cause::Overhead));
-    }
-
-    /// Tells the watch, if there is one, what happened to the hart.
-    fn watch(&mut self, tell: impl FnOnce(&mut Watch, &Hart)) {
-        if let Some(watch) = &mut self.watch {
-            tell(watch, &self.hart);
-        }
-    }
-
-    /// Where its cycles went, if that was counted: once, when all is over.
+    /// Where the cycles of its harts went, if that was counted: once, when all is over.
     pub fn take_profile(&mut self) -> Option<RankProfile> {
-        self.watch.take()?.profile()
+        let profiles = self.threads.iter_mut().filter_map(|thread| thread.watch.take()?.profile());
+        profiles.reduce(|mut sum, profile| {
+            sum.add(&profile);
+            sum
+        })
     }
 
-    /// Tells the output how far the hart has come, now and then.
-    pub(crate) fn report_progress(&mut self) {
+    /// `executed` more instructions were executed: tells the output how far the harts have come, now and then.
+    #[inline]
+    pub(crate) fn report_progress(&mut self, executed: u64) {
         const OFTEN: u64 = 10_000;
-        let executed = self.hart.statistics.instructions - self.reported;
-        if executed >= OFTEN || self.ended.is_some() && executed > 0 {
-            self.output.executed(executed);
-            self.reported += executed;
+        self.unreported += executed;
+        if self.unreported >= OFTEN || self.ended.is_some() && self.unreported > 0 {
+            self.output.executed(std::mem::take(&mut self.unreported));
         }
     }
 
-    fn charge(&mut self, cycles: u64) {
-        if self.hart.port.is_timed() {
-            self.hart.cycle += cycles;
-            self.statistics.software_cycles += cycles;
-            self.watch(|watch, hart| watch.pass(hart, Cause::Software));
-        }
-    }
-
-    /// Deals with what halted the hart, as far as it is the processor's own affair.
-    pub(crate) fn halted(&mut self, halt: Halt, memory: &mut FlatMemory, recorder: &mut Recorder) {
+    /// Deals with what halted hart `index`, as far as it is the processor's own affair.
+    #[inline(always)]
+    pub(crate) fn halted(
+        &mut self,
+        index: usize,
+        halt: Halt,
+        memory: &mut FlatMemory,
+        recorder: &mut Recorder,
+    ) {
         match halt {
             Halt::Deadline | Halt::Bus | Halt::Pause => {}
-            Halt::Wait(stall) => self.activity = Activity::Waiting(self.hart.cycle, stall),
-            Halt::Call => self.call(memory),
-            Halt::Mark { code, call, value } => self.mark(code, call, value, recorder),
-            Halt::Fault(Fault::Page { address, access }) => self.page_fault(address, access, memory),
-            Halt::Fault(fault) => {
-                let (signal, text) = describe(&fault);
-                self.fault(signal, &text);
+            Halt::Wait(stall) => {
+                let thread = &mut self.threads[index];
+                thread.activity = Activity::Waiting(thread.hart.cycle, stall);
             }
-            Halt::Illegal(bits) => self.fault(SIGILL, &format!("illegal instruction {bits:#010x}")),
-            Halt::Breakpoint => self.fault(SIGTRAP, "breakpoint"),
+            other => self.called(index, other, memory, recorder),
         }
     }
 
-    fn mark(&mut self, code: u32, call: u32, value: u64, recorder: &mut Recorder) {
+    /// The instruction at which hart `index` has halted asks for software.
+    fn called(&mut self, index: usize, halt: Halt, memory: &mut FlatMemory, recorder: &mut Recorder) {
+        match halt {
+            Halt::Deadline | Halt::Bus | Halt::Pause | Halt::Wait(_) => {}
+            Halt::Call => self.call(index, memory),
+            Halt::Mark { code, call, value } => self.mark(index, code, call, value, recorder),
+            Halt::Fault(Fault::Page { address, access }) => self.page_fault(index, address, access, memory),
+            Halt::Fault(fault) => {
+                let (signal, text) = describe(&fault);
+                self.fault(index, signal, &text);
+            }
+            Halt::Illegal(bits) => self.fault(index, SIGILL, &format!("illegal instruction {bits:#010x}")),
+            Halt::Breakpoint => self.fault(index, SIGTRAP, "breakpoint"),
+        }
+    }
+
+    fn mark(&mut self, index: usize, code: u32, call: u32, value: u64, recorder: &mut Recorder) {
         if code == mark::ABORT {
-            return self.end(Ended::Abort(value as i32));
+            return self.end(index, Ended::Abort(value as i32));
         }
         if code == mark::REGION {
-            return self.region(value != 0);
+            return self.region(index, value != 0);
         }
-        let now = self.hart.now().0;
-        let port = &self.hart.port;
+        let thread = &mut self.threads[index];
+        let now = thread.hart.now().0;
+        let port = &thread.hart.port;
         self.life
             .mark(recorder, code, call, value, now, &mut |address, bytes| port.peek_virtual(address, bytes));
         if code == mark::RETURN {
-            self.spin.returned(&mut self.hart);
+            thread.spin.returned(&mut thread.hart);
         }
         if self.spec.free_calls && matches!(code, mark::CALL | mark::RETURN) {
-            self.set_timed();
+            self.set_timed(index);
         }
     }
 
-    /// The part of interest begins or ends.
-    fn region(&mut self, begins: bool) {
+    /// The part of interest begins or ends, says hart `index`.
+    fn region(&mut self, index: usize, begins: bool) {
         if let Some(region) = &mut self.region {
             *region = match *region {
                 Region::Ahead if !begins => Region::Ahead,
                 _ if begins => Region::Within,
                 _ => Region::Behind,
             };
-            // What was seen of a loop so far took another time.
-            self.spin.stop(&mut self.hart);
-            self.set_timed();
+            // Where there are threads, instructions take time anyway.
+            if !self.is_several() {
+                self.change_timing(index);
+            }
         }
     }
 
-    /// Instructions take time or not, as things stand.
-    fn set_timed(&mut self) {
-        let detailed = self.region.is_none_or(|region| region == Region::Within);
-        let free = self.spec.free_calls && self.life.current_call().is_some();
-        self.hart.port.set_timed(detailed && !free);
+    /// Instructions of hart `index` may take another time than before.
+    fn change_timing(&mut self, index: usize) {
+        // What was seen of a loop so far took another time.
+        let thread = &mut self.threads[index];
+        thread.spin.stop(&mut thread.hart);
+        self.set_timed(index);
     }
 
-    fn call(&mut self, memory: &mut FlatMemory) {
-        let x = &self.hart.state.x;
+    /// Instructions of hart `index` take time or not, as things stand. Threads are not fast-forwarded: their
+    /// order is that of their times.
+    fn set_timed(&mut self, index: usize) {
+        let detailed = self.is_several() || self.region.is_none_or(|region| region == Region::Within);
+        let free = self.spec.free_calls && self.life.current_call().is_some();
+        self.threads[index].hart.port.set_timed(detailed && !free);
+    }
+
+    fn call(&mut self, index: usize, memory: &mut FlatMemory) {
+        let thread = &mut self.threads[index];
+        let x = &thread.hart.state.x;
         let (number, args) = (x[17], [x[10], x[11], x[12], x[13], x[14], x[15]]);
-        let now = self.hart.now();
-        self.hart.port.disturb();
-        self.statistics.calls += 1;
+        let now = thread.hart.now();
+        thread.hart.port.disturb();
+        thread.statistics.calls += 1;
         let mut host = Host { rank: self.rank, now, output: &*self.output };
-        // The kernel sees all that the program has stored.
-        self.hart.port.settle();
-        let outcome = self.process.syscall(number, args, now, memory, &mut host);
-        self.charge(self.spec.syscall_cycles);
-        self.flush_translations(memory);
+        // The kernel sees all that the thread has stored.
+        thread.hart.port.settle();
+        let outcome = self.process.syscall(index, number, args, now, memory, &mut host);
+        thread.charge(self.spec.syscall_cycles);
+        self.flush_translations(index, memory);
+        if self.is_several() {
+            self.change_memory(index, now);
+        }
+        let thread = &mut self.threads[index];
         let result = match outcome {
             Outcome::Return(value) => value,
-            Outcome::Exit { status, .. } => return self.end(Ended::Exit(status)),
-            Outcome::Signal(signal) => return self.fault(signal, "the process raised a signal"),
-            Outcome::Sleep { until, value } => {
-                self.activity = Activity::Sleeping(until.max(self.hart.now()));
-                value
-            }
-            Outcome::Block(wait) => {
-                self.activity = Activity::Blocked(format!("{wait:?}"));
+            Outcome::Exit { status, .. } => return self.end(index, Ended::Exit(status)),
+            Outcome::Leave => {
+                thread.activity = Activity::Vacant;
                 return;
             }
-            Outcome::OutOfMemory(fault) => return self.fault(fault.signal(), &fault.to_string()),
+            Outcome::Clone { hart, stack, tls, id } => {
+                self.begin(index, hart, stack, tls);
+                id
+            }
+            Outcome::Signal(signal) => return self.fault(index, signal, "the process raised a signal"),
+            Outcome::Sleep { until, value } => {
+                thread.activity = Activity::Sleeping(until.max(thread.hart.now()));
+                value
+            }
+            Outcome::Block { wait, until } => {
+                let until = if until == Time::NEVER { until } else { until.max(thread.hart.now()) };
+                thread.activity = Activity::Blocked(wait, until);
+                return;
+            }
+            Outcome::OutOfMemory(fault) => return self.fault(index, fault.signal(), &fault.to_string()),
         };
-        self.hart.state.x[10] = result as u64;
-        self.hart.state.pc += 4;
+        self.threads[index].hart.return_from_call(result);
     }
 
-    fn page_fault(&mut self, address: u64, access: Access, memory: &mut FlatMemory) {
+    /// A call of the thread on hart `index` at `now` may have changed memory past the caches, and woken
+    /// threads.
+    fn change_memory(&mut self, index: usize, now: Time) {
+        let barrier = self.process.take_barrier();
+        for thread in self.others(index) {
+            thread.hart.port.drop_reservation();
+            if barrier {
+                thread.hart.port.settle();
+            }
+        }
+        for woken in self.process.take_woken() {
+            let thread = &mut self.threads[woken];
+            thread.resume_at(now);
+            thread.charge(self.spec.wake_cycles);
+            thread.hart.return_from_call(0);
+        }
+    }
+
+    /// The thread on hart `parent` has made another, which begins on hart `index` where its maker is.
+    fn begin(&mut self, parent: usize, index: usize, stack: u64, tls: Option<u64>) {
+        let (state, now) = (self.threads[parent].hart.state.clone(), self.threads[parent].hart.now());
+        self.start(index);
+        if self.region.is_some() {
+            self.change_timing(parent);
+        }
+        let thread = &mut self.threads[index];
+        thread.hart.state = state;
+        thread.spin.stop(&mut thread.hart);
+        if stack != 0 {
+            thread.hart.state.x[2] = stack;
+        }
+        if let Some(tls) = tls {
+            thread.hart.state.x[4] = tls;
+        }
+        let wake_cycles = self.spec.wake_cycles;
+        thread.begin(now);
+        thread.charge(wake_cycles);
+        thread.hart.return_from_call(0);
+    }
+
+    fn page_fault(&mut self, index: usize, address: u64, access: Access, memory: &mut FlatMemory) {
         let wanted = match access {
             Access::Read => chasqui_linux::Access::Read,
             Access::Write => chasqui_linux::Access::Write,
             Access::Execute => chasqui_linux::Access::Execute,
         };
-        self.hart.port.disturb();
+        let thread = &mut self.threads[index];
+        thread.hart.port.disturb();
         match self.process.space.fault(memory, address, wanted) {
             Ok(()) => {
-                self.statistics.page_faults += 1;
-                self.charge(self.spec.page_fault_cycles);
+                thread.statistics.page_faults += 1;
+                thread.charge(self.spec.page_fault_cycles);
                 // The page may have been there with fewer rights.
-                self.hart.port.forget_page(address & !(PAGE_BYTES - 1));
-                self.flush_translations(memory);
+                thread.hart.port.forget_page(address & !(PAGE_BYTES - 1));
+                self.flush_translations(index, memory);
             }
-            Err(fault) => self.fault(fault.signal(), &fault.to_string()),
+            Err(fault) => self.fault(index, fault.signal(), &fault.to_string()),
         }
     }
 
-    fn flush_translations(&mut self, memory: &FlatMemory) {
+    /// Translations that the thread on hart `index` has changed are forgotten by all harts.
+    fn flush_translations(&mut self, index: usize, memory: &FlatMemory) {
         let flush = self.process.space.take_flush();
         if matches!(flush, Flush::None) {
             return;
         }
-        self.hart.port.flush_translations();
-        self.hart.forget_code();
-        if let Some(text) = self.hart.shared_text() {
+        if let Some(text) = &self.text {
             let range = text.range();
             let is_whole = match flush {
                 Flush::Pages(pages) => {
@@ -410,67 +508,75 @@ impl Processor {
                 _ => self.process.space.is_text(memory, range),
             };
             if !is_whole {
-                self.hart.share_text(None);
+                self.text = None;
             }
         }
-    }
-
-    /// The hart wakes from sleep, if it slept.
-    pub(crate) fn rise(&mut self) {
-        if let Activity::Sleeping(until) = self.activity {
-            self.hart.cycle = self.hart.cycle_at(until);
-            self.watch(|watch, hart| watch.pass(hart, Cause::Sleep));
-            self.activity = Activity::Ready;
+        let is_shared = self.text.is_some();
+        let mut told = false;
+        for (i, thread) in self.threads.iter_mut().take(self.started).enumerate() {
+            thread.hart.port.flush_translations();
+            thread.hart.forget_code();
+            if !is_shared {
+                thread.hart.share_text(None);
+            }
+            told |= i != index && thread.is_alive();
+        }
+        if told {
+            self.threads[index].charge(self.spec.shootdown_cycles);
         }
     }
 
-    /// The hart has executed a `pause`: if it repeats itself, it does nothing until an event comes.
-    pub(crate) fn pause(&mut self, bus: &Bus) {
-        self.watch(|watch, hart| watch.paused(hart));
-        // Polling that takes no time is always skipped.
-        let skip = self.spec.spin_skip || !self.hart.port.is_timed();
-        match self.spin.pause(&mut self.hart, bus) {
-            Some(Repetition::Exact(parked)) if skip => self.activity = Activity::Parked(parked),
-            Some(_) => self.activity = Activity::Suspended,
-            None => {}
+    /// Hart `index` is about to run: it wakes, if it slept or has waited long enough.
+    pub(crate) fn rise(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        match thread.activity {
+            Activity::Sleeping(until) => {
+                thread.rise(until);
+            }
+            Activity::Blocked(_, until) => {
+                thread.resume_at(until);
+                thread.hart.return_from_call(self.process.time_out(index));
+            }
+            _ => {}
         }
     }
 
-    /// The hart can execute its next instruction.
-    pub(crate) fn is_ready(&self) -> bool {
-        matches!(self.activity, Activity::Ready)
-    }
-
-    /// The hart does nothing until an event comes that it can see.
-    pub(crate) fn is_idle(&self) -> bool {
-        matches!(self.activity, Activity::Parked(_) | Activity::Suspended)
-    }
-
-    /// An event happens at `now` that the hart may see until `until` at the latest. A parked hart catches
-    /// up; one that is suspended is ready where it stopped, and has yet to.
-    pub(crate) fn event(&mut self, bus: &mut Bus, now: Time, until: Time) {
-        if let Activity::Parked(parked) = self.activity {
-            let turns = parked.advance(&mut self.hart, bus, now);
-            self.watch(|watch, hart| watch.repeated(hart, turns));
-        }
-        if self.is_idle() {
-            self.activity = Activity::Ready;
-        }
-        self.spin.event(&mut self.hart, until);
+    /// Hart `index` has executed a `pause`.
+    pub(crate) fn pause(&mut self, index: usize, bus: &Bus) {
+        let sole = self.is_sole(index);
+        self.threads[index].pause(bus, sole, self.spec.spin_skip);
     }
 
     /// What the process waits for, if it can't go on by itself.
     pub fn waiting_for(&self) -> Option<String> {
-        let port: &Port = &self.hart.port;
-        let text = self.life.waiting_for(&mut |address, bytes| port.peek_virtual(address, bytes));
-        match (&self.activity, text) {
-            (Activity::Ended, _) => None,
-            (Activity::Blocked(why), _) => Some(format!("another thread: {why}")),
-            (_, Some(text)) => Some(text),
-            (Activity::Suspended, None) => {
-                Some(format!("what never comes: it repeats itself at pc {}", self.place()))
+        if self.ended.is_some() {
+            return None;
+        }
+        let port = &self.threads[0].hart.port;
+        let called = self.life.waiting_for(&mut |address, bytes| port.peek_virtual(address, bytes));
+        let alive: Vec<usize> = (0..self.started).filter(|&i| self.threads[i].is_alive()).collect();
+        if let [one] = alive[..] {
+            return Some(match (&self.threads[one].activity, called) {
+                (Activity::Blocked(..), _) | (_, None) => self.thread_waits_for(one),
+                (_, Some(text)) => text,
+            });
+        }
+        let each = alive.into_iter().map(|i| format!("hart {i} for {}", self.thread_waits_for(i)));
+        let threads = each.collect::<Vec<_>>().join("; ");
+        let call = called.map_or(String::new(), |call| format!("{call}; "));
+        Some(format!("{call}its threads: {threads}"))
+    }
+
+    fn thread_waits_for(&self, index: usize) -> String {
+        let place = self.place(index);
+        match &self.threads[index].activity {
+            Activity::Blocked(Wait::Futex { address }, _) => {
+                format!("another thread at the futex {address:#x}, pc {place}")
             }
-            _ => Some(format!("something, at pc {}", self.place())),
+            Activity::Suspended(_) | Activity::Parked(_) => {
+                format!("what never comes: it repeats itself at pc {place}")
+            }
+            _ => format!("something, at pc {place}"),
         }
     }
 }
@@ -488,6 +594,10 @@ impl chasqui_linux::Host for Host<'_> {
 
     fn report_unknown(&mut self, number: u64) {
         self.output.unknown_call(self.rank, self.now, number);
+    }
+
+    fn report_no_hart(&mut self, harts: u32) {
+        self.output.no_hart(self.rank, self.now, harts);
     }
 }
 

@@ -31,6 +31,10 @@ struct Snapshot {
     cycle: u64,
     changes: u64,
     reservation: Option<u64>,
+    /// Transactions that the port had asked for.
+    asked: u64,
+    /// No other hart used the bus.
+    sole: bool,
     /// Calls that had returned.
     returns: u64,
     counters: Counters,
@@ -52,7 +56,10 @@ pub(crate) enum Repetition {
     /// In the same time: it can be skipped.
     Exact(Parked),
     /// Its values only.
-    OfValues,
+    OfValues {
+        /// It uses the bus.
+        bus: bool,
+    },
 }
 
 /// Observation of one hart.
@@ -77,18 +84,21 @@ const OBSERVED_MAX: u64 = 20_000;
 const IDLE_MIN: u32 = 16;
 
 impl Spin {
-    /// The hart has executed a `pause`. Returns how it repeats itself, if it does.
-    pub fn pause(&mut self, hart: &mut Hart, bus: &Bus) -> Option<Repetition> {
+    /// The hart has executed a `pause`. Returns how it repeats itself, if it does. `sole`: no other hart uses
+    /// the bus; if others may, a loop that uses it does not repeat itself.
+    pub fn pause(&mut self, hart: &mut Hart, bus: &Bus, sole: bool) -> Option<Repetition> {
         let timed = hart.port.is_timed();
         if timed && hart.now() <= self.from {
             return None;
         }
         self.idle = self.idle.saturating_add(1);
         self.check(hart);
-        let counters = Counters { hart: hart.statistics, port: hart.port.statistics, bus: bus.statistics };
+        // What others do on the bus is not repeated.
+        let used = if sole { bus.statistics } else { BusStatistics::default() };
+        let counters = Counters { hart: hart.statistics, port: hart.port.statistics, bus: used };
         let quiet = hart.port.is_quiet();
         if let Some(last) = self.last.as_ref().filter(|_| self.observed) {
-            let found = last.repetition(hart, bus, &counters, self.returns, quiet);
+            let found = last.repetition(hart, bus, sole, &counters, self.returns, quiet);
             if found.is_some() {
                 return found;
             }
@@ -97,24 +107,26 @@ impl Spin {
         if timed && !quiet {
             self.stop(hart);
         } else {
-            self.observe(hart, counters);
+            self.observe(hart, sole, counters);
         }
         None
     }
 
     /// From here to the next pause.
-    fn observe(&mut self, hart: &mut Hart, counters: Counters) {
+    fn observe(&mut self, hart: &mut Hart, sole: bool, counters: Counters) {
         let (cycle, changes, returns) = (hart.cycle, hart.port.changes(), self.returns);
-        let reservation = hart.port.reservation();
+        let (reservation, asked) = (hart.port.reservation(), hart.port.asked());
         match &mut self.last {
             Some(last) => {
                 last.state.clone_from(&hart.state);
                 (last.cycle, last.changes, last.returns) = (cycle, changes, returns);
                 (last.reservation, last.counters) = (reservation, counters);
+                (last.asked, last.sole) = (asked, sole);
             }
             None => {
                 let state = hart.state.clone();
-                self.last = Some(Snapshot { state, cycle, changes, reservation, returns, counters });
+                self.last =
+                    Some(Snapshot { state, cycle, changes, reservation, asked, sole, returns, counters });
             }
         }
         self.observed = true;
@@ -161,12 +173,16 @@ impl Snapshot {
         &self,
         hart: &Hart,
         bus: &Bus,
+        sole: bool,
         now: &Counters,
         returns: u64,
         quiet: bool,
     ) -> Option<Repetition> {
         let timed = hart.port.is_timed();
+        let uses_bus = self.asked != hart.port.asked();
         let same = (quiet || !timed)
+            && self.sole == sole
+            && (sole || !timed || !uses_bus)
             && self.state == hart.state
             && self.reservation == hart.port.reservation()
             && hart.port.is_silent();
@@ -179,7 +195,7 @@ impl Snapshot {
                 let cycles = if timed { hart.cycle - self.cycle } else { 0 };
                 Some(Repetition::Exact(Parked { cycles, before: self.counters, after: *now }))
             }
-            true if quiet => Some(Repetition::OfValues),
+            true if quiet => Some(Repetition::OfValues { bus: uses_bus }),
             _ => None,
         }
     }
@@ -199,6 +215,11 @@ fn repeats(hart: &Hart, bus: &Bus, last: &Snapshot, now: &Counters) -> bool {
 }
 
 impl Parked {
+    /// Its iterations have transactions on the bus.
+    pub fn uses_bus(&self) -> bool {
+        self.before.bus != self.after.bus
+    }
+
     /// Moves the hart on by the whole iterations that end at or before `until`, and says how many.
     pub fn advance(&self, hart: &mut Hart, bus: &mut Bus, until: Time) -> u64 {
         if self.cycles == 0 {

@@ -55,7 +55,7 @@ impl Results {
             message,
             exit_status,
             time_ps,
-            instructions: nodes.iter().map(|n| n.processor.hart.statistics.instructions).sum(),
+            instructions: nodes.iter().map(|n| n.processor.instructions()).sum(),
             messages: messages.rows().len() as u64,
             limited_by: limited_by(&nodes, time_ps),
             ranks: nodes.iter().map(|n| rank(n, time_ps)).collect(),
@@ -91,7 +91,7 @@ fn end_of(nodes: &[Box<Node>]) -> u64 {
     }
     let time = |n: &Node| match &n.processor.ended {
         Some((at, _)) => at.0,
-        None => n.processor.hart.now().0,
+        None => n.processor.now().0,
     };
     nodes.iter().map(|n| time(n)).max().unwrap_or(0)
 }
@@ -102,8 +102,8 @@ fn rank(node: &Node, end_ps: u64) -> RankSummary {
     RankSummary {
         rank: p.rank,
         status,
-        instructions: p.hart.statistics.instructions,
-        cycles: p.hart.cycle,
+        instructions: p.instructions(),
+        cycles: p.cycles(),
         time_ps: p.ended.as_ref().map_or(end_ps, |(at, _)| at.0),
         mpi_ps: p.life.mpi_ps(),
         calls: CallSummary::of(&p.life, &calls::name),
@@ -162,7 +162,8 @@ const NEVER_DETAILED: &str = "--fast-forward: no rank came to a part of interest
     chasqui_region_begin): nothing was simulated in detail";
 
 fn never_detailed(nodes: &[Box<Node>]) -> bool {
-    nodes.iter().all(|n| n.processor.region == Some(Region::Ahead))
+    // Threads are not fast-forwarded.
+    nodes.iter().all(|n| n.processor.region == Some(Region::Ahead) && n.processor.harts_used() == 1)
 }
 
 /// Ranks that exited after MPI_Init without MPI_Finalize, in words.
@@ -223,7 +224,7 @@ fn places(nodes: &[Box<Node>]) -> String {
         let p = &node.processor;
         let call = p.life.current_call().map(|(number, _)| calls::name(number));
         let place = call.map_or(String::new(), |c| format!(" in {c}"));
-        text += &format!("\n  rank {}{place}, pc {}", p.rank, p.place());
+        text += &format!("\n  rank {}{place}, {}", p.rank, p.places());
     }
     if running.len() > LISTED {
         text += &format!("\n  and {} more", running.len() - LISTED);

@@ -1,7 +1,7 @@
 //! What limited the program, in words.
 
-use chasqui_memory::Stall;
-use chasqui_node::Node;
+use chasqui_memory::{STALLS, Stall};
+use chasqui_node::{Node, Thread};
 
 /// The largest share of the ranks' time, in words for the last line of a run.
 pub(crate) fn limited_by(nodes: &[Box<Node>], time_ps: u64) -> String {
@@ -14,25 +14,29 @@ pub(crate) fn limited_by(nodes: &[Box<Node>], time_ps: u64) -> String {
         ("uncached accesses to the NI".into(), 0),
         ("stores waiting for lines or the bus".into(), 0),
         ("system calls and page faults".into(), 0),
+        ("waiting for other threads".into(), 0),
     ];
+    let mut total = 0;
     for node in nodes {
         let p = &node.processor;
-        let ps = |cycles: u64| p.hart.clock().edge(cycles).0;
-        let stalls = &p.hart.port.statistics.stalls;
-        let stalled = |s: Stall| ps(stalls[s as usize]);
-        let software = ps(p.statistics.software_cycles);
-        let elapsed = p.ended.as_ref().map_or(time_ps, |(at, _)| at.0);
-        let all: u64 = stalls.iter().map(|&c| ps(c)).sum();
+        let ps = |cycles: u64| p.threads[0].hart.clock().edge(cycles).0;
+        let of_harts = |cycles: &dyn Fn(&Thread) -> u64| p.threads.iter().map(cycles).sum::<u64>();
+        let stalled = |s: Stall| ps(of_harts(&|t| t.hart.port.statistics.stalls[s as usize]));
+        let software = ps(of_harts(&|t| t.statistics.software_cycles));
+        let blocked = ps(of_harts(&|t| t.blocked_cycles));
+        let elapsed = p.ended.as_ref().map_or(time_ps, |(at, _)| at.0) * p.harts_used() as u64;
+        total += u128::from(time_ps) * p.harts_used() as u128;
+        let all: u64 = (0..STALLS).map(|s| ps(of_harts(&|t| t.hart.port.statistics.stalls[s]))).sum();
         shares[0].1 += p.life.mpi_ps();
-        shares[1].1 += elapsed.saturating_sub(p.life.mpi_ps() + all + software);
+        shares[1].1 += elapsed.saturating_sub(p.life.mpi_ps() + all + software + blocked);
         shares[2].1 += stalled(Stall::Data);
         shares[3].1 += stalled(Stall::Instruction);
         shares[4].1 += stalled(Stall::Walk);
         shares[5].1 += stalled(Stall::Uncached);
         shares[6].1 += stalled(Stall::WriteBuffer) + stalled(Stall::Posted);
         shares[7].1 += software;
+        shares[8].1 += blocked;
     }
-    let total = u128::from(time_ps) * nodes.len() as u128;
     match shares.into_iter().max_by_key(|(_, ps)| *ps) {
         Some((what, ps)) if total > 0 => {
             format!("{what} ({} % of the ranks' time)", u128::from(ps) * 100 / total)

@@ -198,6 +198,14 @@ impl Output for Streams {
         self.show_later(now, rank, Stream::Error, text.into_bytes());
     }
 
+    fn no_hart(&self, rank: u32, now: Time, harts: u32) {
+        let text = format!(
+            "chasqui: rank {rank}: every hart of its node has a thread ({harts}, node.harts): \
+             clone returns EAGAIN\n"
+        );
+        self.show_later(now, rank, Stream::Error, text.into_bytes());
+    }
+
     fn executed(&self, instructions: u64) {
         self.instructions.fetch_add(instructions, Ordering::Relaxed);
     }

@@ -1,6 +1,6 @@
 //! Which number is which call.
 
-use super::{Call, Outcome, Result, Stop};
+use super::{Call, Result, Stop};
 use crate::errno::Errno;
 
 /// Makes of one list `serve` and [`SERVED`]: a row has numbers, what serves them, and, after `but`,
@@ -63,22 +63,21 @@ served! {
     80 => call.fstat(a, b);
     // fsync, fdatasync
     82 | 83 => call.process.descriptors.get(a).map(|_| 0).map_err(Stop::from);
-    93 => exit(call, false);
-    94 => exit(call, true);
+    93 => call.exit();
+    94 => call.exit_group();
     96 => call.set_tid_address();
-    98 => call.futex(), but "waits and wakes alone: no requeue, no priority inheritance";
-    99 => Ok(0); // set_robust_list: of use only when threads die
+    98 => call.futex(), but "no priority inheritance, no FUTEX_WAKE_OP";
+    99 => call.set_robust_list(a, b);
     101 => call.nanosleep(a);
     113 => call.clock_gettime(a, b);
     114 => call.clock_getres(a, b);
     115 => call.clock_nanosleep(a, b, c);
-    // sched_setaffinity
-    122 => Ok(0), but "does nothing: a rank stays on its hart";
+    122 => call.sched_setaffinity(a, b, c), but "a thread stays on its hart";
     123 => call.sched_getaffinity(a, b, c);
-    124 => Ok(0); // sched_yield
+    124 => Ok(0); // sched_yield: every thread has its hart
     129 => call.kill(a, b);
-    130 => call.kill(a, b); // tkill
-    131 => call.kill(b, c); // tgkill
+    130 => call.tkill(a, b);
+    131 => call.tgkill(a, b, c);
     132 => call.sigaltstack(a, b);
     134 => call.rt_sigaction(a, b, c, d),
         but "handlers never run: a signal that is not ignored ends the rank";
@@ -95,13 +94,15 @@ served! {
     167 => call.prctl(a), but "PR_SET_NAME alone";
     168 => call.getcpu(a, b);
     169 => call.gettimeofday(a, b);
-    172 | 178 => Ok(call.process.id()); // getpid, gettid
+    172 => Ok(call.process.id()); // getpid
     173 => Ok(1); // getppid
     174 | 175 | 176 | 177 => Ok(crate::process::USER_ID as i64);
+    178 => Ok(call.process.threads.get(call.hart).id); // gettid
     179 => call.sysinfo(a);
     214 => Ok(call.process.space.brk(call.memory, a) as i64);
     215 => call.munmap(a, b);
     216 => call.mremap();
+    220 => call.clone_thread(), but "threads alone, each on a hart of its own (node.harts)";
     222 => call.mmap(), but "a file cannot be mapped shared and writable";
     226 => call.mprotect(a, b, c);
     227 | 228 | 229 | 230 | 231 => Ok(0); // msync, mlock, munlock, mlockall, munlockall: nothing is swapped
@@ -115,8 +116,4 @@ served! {
     276 => call.renameat2();
     278 => call.getrandom(a, b);
     283 => call.membarrier(a);
-}
-
-fn exit(call: &Call, group: bool) -> Result<i64> {
-    Err(Stop::Outcome(Outcome::Exit { status: (call.args[0] & 0xff) as i32, group }))
 }

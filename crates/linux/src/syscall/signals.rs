@@ -21,17 +21,34 @@ impl Call<'_> {
         }
     }
 
-    /// `kill`, `tkill`, `tgkill`: a process can send to itself alone; 0 and -1 mean it too.
+    /// `kill`: a process can send to itself alone; 0 and -1 mean it too.
     pub(super) fn kill(&mut self, id: u64, signal: u64) -> Result<i64> {
-        let id = i64::from(id as i32);
+        let ours = [0, -1, self.process.id(), -self.process.id()].contains(&i64::from(id as i32));
+        let blocked = self.process.threads.all().fold(u64::MAX, |all, thread| all & thread.blocked);
+        self.send(ours.then_some(blocked), signal)
+    }
+
+    /// `tkill`: to a thread of the process.
+    pub(super) fn tkill(&mut self, id: u64, signal: u64) -> Result<i64> {
+        let thread = self.process.threads.find(i64::from(id as i32));
+        self.send(thread.map(|thread| thread.blocked), signal)
+    }
+
+    pub(super) fn tgkill(&mut self, process: u64, id: u64, signal: u64) -> Result<i64> {
+        if i64::from(process as i32) != self.process.id() {
+            return Err(Errno::ESRCH.into());
+        }
+        self.tkill(id, signal)
+    }
+
+    /// Sends `signal` to who blocks `blocked`; `None`: there is nobody.
+    fn send(&mut self, blocked: Option<u64>, signal: u64) -> Result<i64> {
         let signal = signal as i32;
         if !(0..=SIGNALS).contains(&signal) {
             return Err(Errno::EINVAL.into());
         }
-        if ![0, -1, self.process.id(), -self.process.id()].contains(&id) {
-            return Err(Errno::ESRCH.into());
-        }
-        let strikes = if signal == 0 { None } else { self.process.signals.send(signal) };
+        let blocked = blocked.ok_or(Errno::ESRCH)?;
+        let strikes = if signal == 0 { None } else { self.process.signals.send(signal, blocked) };
         self.strike(strikes)
     }
 
@@ -60,7 +77,7 @@ impl Call<'_> {
         if bytes != MASK_BYTES {
             return Err(Errno::EINVAL.into());
         }
-        let before = self.process.signals.blocked;
+        let before = self.process.threads.get(self.hart).blocked;
         if set != 0 {
             let [set] = self.read_words(set)?;
             let blocked = match how {
@@ -69,12 +86,14 @@ impl Call<'_> {
                 SIG_SETMASK => set,
                 _ => return Err(Errno::EINVAL.into()),
             };
-            self.process.signals.blocked = blocked & !(mask(SIGKILL) | mask(SIGSTOP));
+            let blocked = blocked & !(mask(SIGKILL) | mask(SIGSTOP));
+            self.process.threads.get(self.hart).blocked = blocked;
         }
         if old != 0 {
             self.write_words(old, &[before])?;
         }
-        let strikes = self.process.signals.take();
+        let blocked = self.process.threads.get(self.hart).blocked;
+        let strikes = self.process.signals.take(blocked);
         self.strike(strikes)
     }
 
@@ -88,7 +107,7 @@ impl Call<'_> {
     }
 
     pub(super) fn sigaltstack(&mut self, new: u64, old: u64) -> Result<i64> {
-        let before = self.process.signals.stack;
+        let before = self.process.threads.get(self.hart).signal_stack;
         if new != 0 {
             let [address, flags, bytes] = self.read_words(new)?;
             let flags = flags & 0xffff_ffff;
@@ -99,7 +118,8 @@ impl Call<'_> {
                 return Err(Errno::ENOMEM.into());
             }
             let none = flags & SS_DISABLE != 0;
-            self.process.signals.stack = if none { [0, SS_DISABLE, 0] } else { [address, flags, bytes] };
+            let stack = if none { [0, SS_DISABLE, 0] } else { [address, flags, bytes] };
+            self.process.threads.get(self.hart).signal_stack = stack;
         }
         if old != 0 {
             self.write_words(old, &before)?;

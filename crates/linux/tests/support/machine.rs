@@ -13,6 +13,7 @@ pub struct Recorder {
     pub output: Vec<u8>,
     pub error: Vec<u8>,
     pub unknown: Vec<u64>,
+    pub no_hart: Vec<u32>,
     pub read_only: bool,
     /// Where files may be opened; anywhere if not given.
     pub only: Option<PathBuf>,
@@ -30,6 +31,10 @@ impl Host for Recorder {
         self.unknown.push(number);
     }
 
+    fn report_no_hart(&mut self, harts: u32) {
+        self.no_hart.push(harts);
+    }
+
     fn may_open(&mut self, path: &Path, write: bool) -> bool {
         let inside = |only| path.starts_with(only) && !path.components().any(|c| c == Component::ParentDir);
         !(write && self.read_only) && self.only.as_ref().is_none_or(inside)
@@ -41,6 +46,8 @@ pub struct Machine {
     pub process: Process,
     pub host: Recorder,
     pub now: Time,
+    /// The hart that makes the calls.
+    pub hart: usize,
     /// A page for arguments, and behind it nothing.
     pub scratch: u64,
 }
@@ -59,8 +66,14 @@ impl Machine {
         let elf = Arc::new(Elf::parse("dir/prog", super::elf("rv64gc")).unwrap());
         let arguments = ["./dir/prog".to_string(), "one".to_string()];
         let process = Process::new(&mut memory, elf, &arguments, &["A=1".to_string()], options).unwrap();
-        let mut machine =
-            Machine { memory, process, host: Recorder::default(), now: Time::ZERO, scratch: SCRATCH };
+        let mut machine = Machine {
+            memory,
+            process,
+            host: Recorder::default(),
+            now: Time::ZERO,
+            hart: 0,
+            scratch: SCRATCH,
+        };
         machine.map_scratch();
         machine
     }
@@ -81,7 +94,7 @@ impl Machine {
     pub fn outcome(&mut self, number: u64, arguments: &[u64]) -> Outcome {
         let mut args = [0; 6];
         args[..arguments.len()].copy_from_slice(arguments);
-        self.process.syscall(number, args, self.now, &mut self.memory, &mut self.host)
+        self.process.syscall(self.hart, number, args, self.now, &mut self.memory, &mut self.host)
     }
 
     pub fn call(&mut self, number: u64, arguments: &[u64]) -> i64 {

@@ -1,7 +1,7 @@
 //! What the bus does to a port: grants, completions, snoops.
 
 use super::{Incoherence, Port, Request, Slot};
-use crate::cache::State;
+use crate::cache::{Cache, State};
 
 /// What another master's transaction asks of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,13 @@ pub struct Snooped {
     pub present: bool,
     /// It was modified: the cache gives the data.
     pub dirty: bool,
+}
+
+impl Snooped {
+    /// What two caches found.
+    pub fn or(self, other: Snooped) -> Snooped {
+        Snooped { present: self.present || other.present, dirty: self.dirty || other.dirty }
+    }
 }
 
 impl Port {
@@ -166,6 +173,28 @@ impl Port {
         self.l1d.way_mut(way).stale |= stale;
     }
 
+    /// The data cache or the L2 holds something of the `bytes` from `address` on: a snoop would find it.
+    pub fn holds(&self, address: u64, bytes: u32) -> bool {
+        let end = address + u64::from(bytes);
+        let is_in = |cache: &Cache| {
+            let mut lines = (cache.line_of(address)..end).step_by(cache.line_bytes() as usize);
+            lines.any(|line| cache.find(line).is_some())
+        };
+        is_in(&self.l1d) || self.l2.as_ref().is_some_and(is_in)
+    }
+
+    /// The lines that `request` takes from other caches, and how: what they are asked when it is granted.
+    pub fn asks(&self, request: Request) -> Option<(Snoop, u64, u32)> {
+        let (snoop, line, data) = match request {
+            Request::Fill { line, data, exclusive: false } => (Snoop::Read, line, data),
+            Request::Fill { line, data, exclusive: true } => (Snoop::Invalidate, line, data),
+            Request::Own { line, .. } => (Snoop::Invalidate, line, true),
+            _ => return None,
+        };
+        let bytes = self.bus_line_bytes(data);
+        Some((snoop, line & !(u64::from(bytes) - 1), bytes))
+    }
+
     /// Another master's transaction on `bytes` from `address` on. With an L2 all of its lines that it
     /// touches are concerned, and what they include.
     pub fn snoop(&mut self, snoop: Snoop, address: u64, bytes: u32) -> Snooped {
@@ -178,6 +207,9 @@ impl Port {
             if snoop == Snoop::Invalidate {
                 self.remove_instruction_lines(line, end - line);
             }
+        }
+        if snoop == Snoop::Invalidate && self.reservation.is_some_and(|held| (line..end).contains(&held)) {
+            self.reservation = None;
         }
         let mut l1 = line;
         while l1 < end {

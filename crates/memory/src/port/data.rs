@@ -476,9 +476,8 @@ impl Port {
 
     // --- atomics --------------------------------------------------------------------------------
 
-    /// The physical address of an atomic operation, its line held for writing and every earlier store
-    /// done.
-    fn own(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
+    /// The physical address of an atomic operation.
+    fn atomic_address(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
         if !va.is_multiple_of(u64::from(bytes)) {
             return Err(Stop::Fault(Fault::Atomic { address: va }));
         }
@@ -486,6 +485,13 @@ impl Port {
         if pa >= DEVICE_BASE {
             return Err(Stop::Fault(Fault::Atomic { address: va }));
         }
+        Ok(pa)
+    }
+
+    /// The physical address of an atomic operation, its line held for writing and every earlier store
+    /// done.
+    fn own(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
+        let pa = self.atomic_address(va, bytes, cycles)?;
         if !self.timed {
             return Ok(pa);
         }
@@ -526,6 +532,7 @@ impl Port {
     pub fn load_reserved(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
         let pa = self.own(va, bytes, cycles)?;
         self.reservation = Some(self.line(pa));
+        self.reserved_at = *cycles;
         Ok(self.read_memory(pa, bytes))
     }
 
@@ -537,6 +544,13 @@ impl Port {
         value: u64,
         cycles: &mut u64,
     ) -> Result<bool, Stop> {
+        let pa = self.atomic_address(va, bytes, cycles)?;
+        // Without its reservation it fails at once: to take the line would cost another hart its own.
+        if self.reservation != Some(self.line(pa)) {
+            self.reservation = None;
+            *cycles += if self.timed { self.parameters.atomic_cycles } else { 0 };
+            return Ok(false);
+        }
         let pa = self.own(va, bytes, cycles)?;
         let holds = self.reservation.take() == Some(self.line(pa));
         if holds {

@@ -57,6 +57,7 @@ impl Port {
         let (hart, bytes) = (lent.cycles, self.bus_line_bytes(data));
         let end = bus.place(grant, bytes, false, Responder::Dram).end;
         self.changes += 1;
+        self.asked += 1;
         self.under_way[Slot::Blocking as usize] = Some(fill);
         self.granted(Slot::Blocking, false, hart.cycle_at(grant));
         let end = hart.cycle_at(end).max(*cycles);

@@ -305,12 +305,16 @@ pub struct Port {
     lent: Option<Lent>,
     reply: Option<(u64, u64)>,
     reservation: Option<u64>,
+    /// The cycle at which it was made.
+    reserved_at: u64,
     observed: Option<Observed>,
     /// What observed stores changed, in their order.
     overwritten: Vec<Overwritten>,
     /// Counts changes of cache, TLB and buffer state: equal values mean that nothing changed.
     changes: u64,
     waits: Waits,
+    /// Transactions that were asked for.
+    asked: u64,
     /// What happened so far.
     pub statistics: PortStatistics,
 }
@@ -349,10 +353,12 @@ impl Port {
             lent: None,
             reply: None,
             reservation: None,
+            reserved_at: 0,
             observed: None,
             overwritten: Vec::new(),
             changes: 0,
             waits: Waits::default(),
+            asked: 0,
             statistics: PortStatistics::default(),
             parameters,
         }
@@ -456,6 +462,11 @@ impl Port {
         self.changes
     }
 
+    /// Transactions that the port has asked of the bus, those of the L2 included.
+    pub fn asked(&self) -> u64 {
+        self.asked
+    }
+
     /// Lines in the caches with their states: instructions, data, L2.
     pub fn lines(&self) -> impl Iterator<Item = (u64, State)> + '_ {
         let l2 = self.l2.iter().flat_map(Cache::lines);
@@ -473,8 +484,25 @@ impl Port {
         &self.waits
     }
 
+    /// Lines that snoops find, with their states: those of the outermost cache that keeps data.
+    pub fn coherent_lines(&self) -> impl Iterator<Item = (u64, State)> + '_ {
+        self.l2.as_ref().unwrap_or(&self.l1d).lines()
+    }
+
+    /// The cycle at which a load-reserved took a line of the `bytes` from `address` on, if it still holds it.
+    pub fn reserved_since(&self, address: u64, bytes: u32) -> Option<u64> {
+        let range = address..address + u64::from(bytes);
+        self.reservation.filter(|line| range.contains(line)).map(|_| self.reserved_at)
+    }
+
+    /// A load-reserved holds nothing any more: memory may change in ways that no snoop shows.
+    pub fn drop_reservation(&mut self) {
+        self.reservation = None;
+    }
+
     fn request(&mut self, cycle: u64, slot: Slot, request: Request) {
         debug_assert!(self.under_way[slot as usize].is_none());
+        self.asked += 1;
         self.under_way[slot as usize] = Some(request);
         self.requests.push((cycle, slot, request));
         // An uncached load leaves no trace in the port: a loop may poll with it.

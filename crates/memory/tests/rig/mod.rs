@@ -18,7 +18,7 @@ pub const MEMORY: u64 = 1 << 20;
 pub const LOW: u64 = 0x1_0000;
 /// Virtual page of the device.
 pub const DEVICE: u64 = 0x3000_0000;
-const ROOT: u64 = 0x1000;
+pub const ROOT: u64 = 0x1000;
 
 pub struct Rig {
     pub memory: FlatMemory,

@@ -60,11 +60,19 @@ const WAITS: [Stall; STALLS] =
     [Stall::Data, Stall::Instruction, Stall::Walk, Stall::Uncached, Stall::WriteBuffer, Stall::Posted];
 
 impl Watch {
-    /// As `plan` asks, of the hart of `rank` at the start of `elf`; `None`: nothing is asked.
-    pub fn new(plan: &WatchPlan, rank: u32, elf: &Arc<Elf>, output: &Arc<dyn Output>) -> Option<Box<Watch>> {
+    /// As `plan` asks, of a hart of `rank` at the start of `elf`; `None`: nothing is asked. `number`: the
+    /// hart's, where there are several.
+    pub fn new(
+        plan: &WatchPlan,
+        rank: u32,
+        number: Option<usize>,
+        elf: &Arc<Elf>,
+        output: &Arc<dyn Output>,
+    ) -> Option<Box<Watch>> {
         let profiler = plan.profile.then(|| Profiler::new(rank, elf.clone()));
         let trace = plan.trace.as_ref().filter(|plan| plan.has(rank));
-        let trace = trace.map(|plan| Trace::new(plan.window.clone(), rank, elf.clone(), output.clone()));
+        let trace =
+            trace.map(|plan| Trace::new(plan.window.clone(), (rank, number), elf.clone(), output.clone()));
         let watched = profiler.is_some() || trace.is_some();
         let (waits, decoder) = (Waits::default(), Decoder::default());
         watched.then(|| Box::new(Watch { seen: 0, waits, decoder, profiler, trace }))
@@ -98,6 +106,14 @@ impl Watch {
         let halt = hart.run_observed(self, &mut decoder, bus, before, dram_bytes, soft);
         self.decoder = decoder;
         halt
+    }
+
+    /// A new thread begins at the hart's pc. Until now the hart had none: nothing was spent.
+    pub fn begin(&mut self, hart: &Hart) {
+        self.catch_up(hart);
+        if let Some(profiler) = &mut self.profiler {
+            profiler.begin(hart);
+        }
     }
 
     /// The hart's clock was moved, which is `cause`'s doing.

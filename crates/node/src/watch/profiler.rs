@@ -57,6 +57,12 @@ impl Profiler {
         Profiler { profile, stack, turn: None, latest: vec![], shortest: BTreeMap::new() }
     }
 
+    /// A new thread begins on the hart.
+    pub fn begin(&mut self, hart: &Hart) {
+        self.end_turn();
+        self.stack.begin(hart.state.pc, &mut self.profile);
+    }
+
     fn at(&mut self) -> &mut Spent {
         let path = self.stack.path();
         match &mut self.turn {

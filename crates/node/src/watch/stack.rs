@@ -44,8 +44,14 @@ impl Stack {
     pub fn new(elf: Arc<Elf>, profile: &mut RankProfile) -> Stack {
         let entry = elf.entry();
         let mut stack = Stack { elf, frames: vec![], path: RankProfile::ROOT, function: 0..0 };
-        stack.enter(RankProfile::ROOT, entry, profile);
+        stack.begin(entry, profile);
         stack
+    }
+
+    /// A thread begins at `pc`, called by nobody.
+    pub fn begin(&mut self, pc: u64, profile: &mut RankProfile) {
+        self.frames.clear();
+        self.enter(RankProfile::ROOT, pc, profile);
     }
 
     /// Where the hart is.

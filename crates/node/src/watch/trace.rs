@@ -40,6 +40,8 @@ struct Tried {
 pub(super) struct Trace {
     window: Range<Time>,
     rank: u32,
+    /// The hart's number, where there are several.
+    number: Option<usize>,
     elf: Arc<Elf>,
     output: Arc<dyn Output>,
     tried: Option<Tried>,
@@ -56,10 +58,21 @@ const HEADER: &str = "\
 ";
 
 impl Trace {
-    pub fn new(window: Range<Time>, rank: u32, elf: Arc<Elf>, output: Arc<dyn Output>) -> Trace {
-        output.traced(rank, HEADER);
+    /// `number`: the hart's, where there are several.
+    pub fn new(
+        window: Range<Time>,
+        (rank, number): (u32, Option<usize>),
+        elf: Arc<Elf>,
+        output: Arc<dyn Output>,
+    ) -> Trace {
+        // The harts of a rank write to one file.
+        match number {
+            None => output.traced(rank, HEADER),
+            Some(0) => output.traced(rank, &format!("# hart; then\n{HEADER}")),
+            Some(_) => {}
+        }
         let (spent, line) = ([0; CAUSES], String::new());
-        Trace { window, rank, elf, output, tried: None, opened: false, spent, line }
+        Trace { window, rank, number, elf, output, tried: None, opened: false, spent, line }
     }
 
     /// When it begins.
@@ -116,6 +129,9 @@ impl Trace {
             None => "-".to_string(),
         };
         let out = &mut self.line;
+        if let Some(number) = self.number {
+            write!(out, "{number:>2} ")?;
+        }
         write!(out, "{:>14} {cycle:>12} {pc:#012x} {symbol:<32} {:<26}", time.0, insn.to_string())?;
         if let Some(register) = insn.destination() {
             write!(out, " {}={:#x}", register.name(), register.value(&hart.state))?;

@@ -23,6 +23,8 @@ pub const DATA: u64 = 0x2000_0000;
 pub const REGISTERS: u64 = 0x3000_0000;
 /// The NI's memory: cacheable, and accessed by the NI past the caches.
 pub const SHARED: u64 = 0x4000_0000;
+/// Cycles of a system call, and of a page fault.
+pub const SOFTWARE_CYCLES: u64 = 100;
 /// Bytes of DRAM; the NI's memory is behind it.
 const DRAM: u64 = 1 << 20;
 
@@ -245,10 +247,49 @@ impl Program {
         self.push(Insn { op, rs1, rs2, imm, ..NOTHING })
     }
 
+    /// A branch to an instruction that [`Program::land`] gives later.
+    pub fn branch_ahead(&mut self, op: Op, rs1: u8, rs2: u8) -> usize {
+        self.push(Insn { op, rs1, rs2, ..NOTHING });
+        self.here() - 1
+    }
+
+    /// The branch at `from` goes to the next instruction.
+    pub fn land(&mut self, from: usize) -> &mut Program {
+        self.code[from].imm = (self.here() - from) as i64 * 4;
+        self
+    }
+
+    /// `op rd, rs2, (rs1)`: an atomic operation.
+    pub fn atomic(&mut self, op: Op, rd: u8, rs2: u8, rs1: u8) -> &mut Program {
+        self.push(Insn { op, rd, rs1, rs2, ..NOTHING })
+    }
+
+    /// System call `number`; its arguments are in their registers.
+    pub fn call(&mut self, number: i64) -> &mut Program {
+        self.add(A7, ZERO, number);
+        self.push(Insn { op: Op::Ecall, ..NOTHING })
+    }
+
+    /// From here on `count` threads execute, each on a hart of its own, with their numbers in `number`.
+    pub fn threads(&mut self, count: usize, number: u8) -> &mut Program {
+        let mut children = vec![];
+        for i in 1..count {
+            self.add(number, ZERO, i as i64);
+            // CLONE_VM | CLONE_SIGHAND | CLONE_THREAD is 0x10900.
+            self.push(Insn { op: Op::Lui, rd: A0, imm: 0x11000, ..NOTHING });
+            self.add(A0, A0, -0x700).add(A0 + 1, ZERO, 0).call(220);
+            children.push(self.branch_ahead(Op::Beq, A0, ZERO));
+        }
+        self.add(number, ZERO, 0);
+        for child in children {
+            self.land(child);
+        }
+        self
+    }
+
     /// Exits with the status in a0.
     pub fn exit(&mut self) -> &mut Program {
-        self.add(A7, ZERO, 93);
-        self.push(Insn { op: Op::Ecall, ..NOTHING })
+        self.call(93)
     }
 
     /// The same with a no-operation in place of instruction `index`.
@@ -296,6 +337,9 @@ impl Output for Silent {
     fn unknown_call(&self, _: u32, _: Time, number: u64) {
         panic!("system call {number}");
     }
+    fn no_hart(&self, _: u32, _: Time, harts: u32) {
+        panic!("more threads than {harts} harts");
+    }
     fn executed(&self, _: u64) {}
 }
 
@@ -333,7 +377,8 @@ pub fn run_watched(
     watch: WatchPlan,
 ) -> (Outcome, u64, Option<(RankProfile, u64)>) {
     let mut memory = FlatMemory::new(DRAM + PAGE_BYTES).expect("address space");
-    let options = Options::new(0..DRAM, ".".into());
+    let mut options = Options::new(0..DRAM, ".".into());
+    options.harts = c.harts() as u32;
     let mut process = Process::new(&mut memory, Arc::new(program.elf()), &["guest".into()], &[], options)
         .expect("a process");
     let mut map = |address, backing| {
@@ -348,8 +393,10 @@ pub fn run_watched(
         process,
         rank: 0,
         text: None,
-        syscall_cycles: 100,
-        page_fault_cycles: 100,
+        syscall_cycles: SOFTWARE_CYCLES,
+        page_fault_cycles: SOFTWARE_CYCLES,
+        wake_cycles: c.software.wake.cycles(),
+        shootdown_cycles: 100,
         free_calls: false,
         fast_forward: false,
         spin_skip: c.checks.spin_skip,
@@ -367,7 +414,7 @@ pub fn run_watched(
     node.visit_statistics(&mut |name, _, _, value| statistics.push((name.to_string(), value)));
     let ended = node.processor.ended.clone();
     let record = record.lock().expect("a lock");
-    let cycles = node.processor.hart.cycle;
+    let cycles = node.processor.threads[0].hart.cycle;
     let profile = node.processor.take_profile().map(|profile| (profile, cycles));
     (Outcome { ended, statistics, seen: record.seen.clone() }, record.reads, profile)
 }

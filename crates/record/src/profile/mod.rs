@@ -205,6 +205,19 @@ impl RankProfile {
         &mut self.paths[path as usize].spent
     }
 
+    /// Counts what `other` has counted, too.
+    pub fn add(&mut self, other: &RankProfile) {
+        // A path comes after its parent.
+        let mut numbers = vec![Self::ROOT];
+        self.spend(Self::ROOT, &other.paths[0].spent);
+        for path in &other.paths[1..] {
+            let function = self.function(&other.functions[path.function as usize]);
+            let number = self.path(numbers[path.parent as usize], function);
+            self.spend(number, &path.spent);
+            numbers.push(number);
+        }
+    }
+
     /// All that was spent.
     pub fn total(&self) -> Spent {
         let mut total = Spent::default();

@@ -1,0 +1,275 @@
+//! A hart of a node and the thread that is pinned to it.
+
+use std::ops::{Index, IndexMut};
+
+use chasqui_engine::Time;
+use chasqui_hart::{Halt, Hart};
+use chasqui_linux::Wait;
+use chasqui_memory::{Bus, Stall};
+use chasqui_record::Cause;
+
+use crate::spin::{Parked, Repetition, Spin};
+use crate::watch::Watch;
+
+/// What a hart does at the moment.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one a hart")]
+pub(crate) enum Activity {
+    /// No thread is on it.
+    Vacant,
+    /// It can execute the instruction at `pc`.
+    Ready,
+    /// It waits for its port since this cycle.
+    Waiting(u64, Stall),
+    /// It repeats a polling loop.
+    Parked(Parked),
+    /// It repeats itself in some other way: it goes on when an event comes. True: it uses the bus.
+    Suspended(bool),
+    /// It sleeps until then.
+    Sleeping(Time),
+    /// It waits for another thread, no longer than until then.
+    Blocked(Wait, Time),
+    /// Its process has ended.
+    Ended,
+}
+
+/// Counters of what system software does on a hart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessorStatistics {
+    /// System calls served.
+    pub calls: u64,
+    /// Page faults served.
+    pub page_faults: u64,
+    /// Cycles charged for system calls and page faults.
+    pub software_cycles: u64,
+}
+
+impl ProcessorStatistics {
+    /// Visits the counters: name, unit, documentation, value.
+    pub fn visit(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
+        visit("calls", "count", "System calls served", self.calls);
+        visit("page_faults", "count", "Page faults served", self.page_faults);
+        visit("software_cycles", "cycles", "Charged for system calls and page faults", self.software_cycles);
+    }
+}
+
+/// The harts of a node, by number. The first is at hand: most nodes have no other.
+pub struct Threads {
+    first: Thread,
+    others: Vec<Thread>,
+}
+
+impl Threads {
+    pub(crate) fn new(first: Thread, others: Vec<Thread>) -> Threads {
+        Threads { first, others }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        1 + self.others.len()
+    }
+
+    /// All.
+    pub fn iter(&self) -> impl Iterator<Item = &Thread> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// All.
+    #[inline]
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Thread> {
+        std::iter::once(&mut self.first).chain(&mut self.others)
+    }
+}
+
+impl Index<usize> for Threads {
+    type Output = Thread;
+
+    #[inline(always)]
+    fn index(&self, index: usize) -> &Thread {
+        if index == 0 { &self.first } else { &self.others[index - 1] }
+    }
+}
+
+impl IndexMut<usize> for Threads {
+    #[inline(always)]
+    fn index_mut(&mut self, index: usize) -> &mut Thread {
+        if index == 0 { &mut self.first } else { &mut self.others[index - 1] }
+    }
+}
+
+/// A line that a hart fetches for an instruction that waits: others get it when it was used.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Filling {
+    /// Physical address and length [bytes].
+    pub address: u64,
+    pub bytes: u32,
+    /// The instruction starts then.
+    pub used: Time,
+}
+
+/// A hart and the thread that is pinned to it.
+pub struct Thread {
+    /// The hart.
+    pub hart: Hart,
+    /// What system software did.
+    pub statistics: ProcessorStatistics,
+    /// Cycles in which the thread waited for others.
+    pub blocked_cycles: u64,
+    pub(crate) activity: Activity,
+    pub(crate) spin: Spin,
+    /// The latest line that was fetched for an instruction that waits.
+    pub(crate) filling: Option<Filling>,
+    pub(crate) watch: Option<Box<Watch>>,
+}
+
+impl Thread {
+    /// A hart without a thread.
+    pub(crate) fn new(hart: Hart, watch: Option<Box<Watch>>) -> Thread {
+        Thread {
+            hart,
+            statistics: ProcessorStatistics::default(),
+            blocked_cycles: 0,
+            activity: Activity::Vacant,
+            spin: Spin::default(),
+            filling: None,
+            watch,
+        }
+    }
+
+    /// The hart executes up to a deadline: see [`Hart::run_with_bus`].
+    #[inline(always)]
+    pub(crate) fn run(&mut self, bus: &mut Bus, before: Time, dram_bytes: u64, soft: u64, hard: u64) -> Halt {
+        match &mut self.watch {
+            None => self.hart.run_with_bus(bus, before, dram_bytes, soft, hard),
+            Some(watch) => watch.run(&mut self.hart, bus, (before, dram_bytes), soft, hard),
+        }
+    }
+
+    /// Tells the watch, if there is one, what happened to the hart.
+    #[inline]
+    fn watch(&mut self, tell: impl FnOnce(&mut Watch, &Hart)) {
+        if let Some(watch) = &mut self.watch {
+            tell(watch, &self.hart);
+        }
+    }
+
+    /// A new thread is on the hart, from `time` or the hart's own present on, whichever is later.
+    pub(crate) fn begin(&mut self, time: Time) {
+        self.wait_until(time);
+        self.watch(Watch::begin);
+    }
+
+    /// The NI charges the hart until `time`.
+    pub(crate) fn start_at(&mut self, time: Time) {
+        self.hart.start_at(time);
+        self.watch(|watch, hart| watch.pass(hart, Cause::Overhead));
+    }
+
+    /// The hart has slept until `time`.
+    pub(crate) fn rise(&mut self, time: Time) {
+        self.hart.cycle = self.hart.cycle_at(time);
+        self.watch(|watch, hart| watch.pass(hart, Cause::Sleep));
+        self.activity = Activity::Ready;
+    }
+
+    /// When the hart can execute its next instruction, if nothing else happens.
+    #[inline]
+    pub(crate) fn ready_at(&self) -> Time {
+        if self.is_ready() {
+            return self.hart.now();
+        }
+        match self.activity {
+            Activity::Sleeping(until) | Activity::Blocked(_, until) => until,
+            _ => Time::NEVER,
+        }
+    }
+
+    /// Something of the hart's port is finished at `now`: it tries again what it waited for.
+    pub(crate) fn wake(&mut self, now: Time) {
+        if let Activity::Waiting(since, stall) = self.activity {
+            if self.hart.port.is_timed() {
+                self.hart.cycle = self.hart.cycle.max(self.hart.cycle_at(now));
+                self.hart.port.waited(stall, self.hart.cycle - since);
+                self.watch(|watch, hart| watch.stalled(hart, stall));
+            }
+            self.activity = Activity::Ready;
+        }
+    }
+
+    /// System software takes `cycles` of the hart's time.
+    pub(crate) fn charge(&mut self, cycles: u64) {
+        if self.hart.port.is_timed() {
+            self.hart.cycle += cycles;
+            self.statistics.software_cycles += cycles;
+            self.watch(|watch, hart| watch.pass(hart, Cause::Software));
+        }
+    }
+
+    /// The hart, which waited for another, goes on at `time` or at its own present, whichever is later.
+    pub(crate) fn resume_at(&mut self, time: Time) {
+        self.wait_until(time);
+        self.watch(|watch, hart| watch.pass(hart, Cause::Sleep));
+    }
+
+    fn wait_until(&mut self, time: Time) {
+        let waited = self.hart.cycle_at(time).saturating_sub(self.hart.cycle);
+        self.hart.cycle += waited;
+        self.blocked_cycles += waited;
+        self.activity = Activity::Ready;
+    }
+
+    /// The hart has executed a `pause`: if it repeats itself, it does nothing until an event comes. `sole`:
+    /// no other hart uses the bus. `skip`: polling loops are skipped.
+    pub(crate) fn pause(&mut self, bus: &Bus, sole: bool, skip: bool) {
+        self.watch(Watch::paused);
+        // Polling that takes no time is always skipped.
+        let skip = skip || !self.hart.port.is_timed();
+        match self.spin.pause(&mut self.hart, bus, sole) {
+            Some(Repetition::Exact(parked)) if skip => self.activity = Activity::Parked(parked),
+            Some(Repetition::Exact(parked)) => self.activity = Activity::Suspended(parked.uses_bus()),
+            Some(Repetition::OfValues { bus }) => self.activity = Activity::Suspended(bus),
+            None => {}
+        }
+    }
+
+    /// The hart can execute its next instruction.
+    #[inline]
+    pub(crate) fn is_ready(&self) -> bool {
+        matches!(self.activity, Activity::Ready)
+    }
+
+    /// The hart does nothing until an event comes that it can see.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        matches!(self.activity, Activity::Parked(_) | Activity::Suspended(_))
+    }
+
+    /// A thread is on the hart.
+    pub(crate) fn is_alive(&self) -> bool {
+        !matches!(self.activity, Activity::Vacant | Activity::Ended)
+    }
+
+    /// The hart does not use the bus until an event comes, or until it wakes by itself.
+    pub(crate) fn leaves_bus(&self) -> bool {
+        let leaves = match self.activity {
+            Activity::Ready | Activity::Waiting(..) => false,
+            Activity::Parked(parked) => !parked.uses_bus(),
+            Activity::Suspended(uses_bus) => !uses_bus,
+            Activity::Vacant | Activity::Sleeping(_) | Activity::Blocked(..) | Activity::Ended => true,
+        };
+        leaves && self.hart.port.is_quiet()
+    }
+
+    /// An event happens at `now` that the hart may see until `until` at the latest. A parked hart catches
+    /// up; one that is suspended is ready where it stopped, and has yet to.
+    pub(crate) fn event(&mut self, bus: &mut Bus, now: Time, until: Time) {
+        if let Activity::Parked(parked) = self.activity {
+            let turns = parked.advance(&mut self.hart, bus, now);
+            self.watch(|watch, hart| watch.repeated(hart, turns));
+        }
+        if self.is_idle() {
+            self.activity = Activity::Ready;
+        }
+        self.spin.event(&mut self.hart, until);
+    }
+}

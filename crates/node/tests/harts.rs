@@ -1,0 +1,285 @@
+//! Nodes of several harts: what they cost each other on the bus, against formulas, and that what only saves
+//! host time changes nothing.
+
+mod guest;
+
+use chasqui_config::Quantity;
+use chasqui_engine::Time;
+use chasqui_hart::testing::Random;
+use chasqui_hart::{Insn, Op, decode};
+use chasqui_node::{Ended, NodeConfiguration};
+use guest::register::{FLAG, NOTE, START};
+use guest::{
+    A0, Action, DATA_REGISTER, NI_REGISTER, Outcome, Program, Seen, TestNi, ZERO, configuration, frequency,
+    run,
+};
+
+/// The thread's number.
+const NUMBER: u8 = 9;
+const LINE: i64 = 64;
+
+fn harts(count: usize) -> NodeConfiguration {
+    let mut c = configuration();
+    c.node.harts = count as u64;
+    c
+}
+
+fn go(c: &NodeConfiguration, p: &Program) -> Outcome {
+    run(c, p, TestNi::new(vec![])).0
+}
+
+/// When the last thread has ended, with what status.
+fn end(outcome: &Outcome) -> (Time, i32) {
+    match &outcome.ended {
+        Some((time, Ended::Exit(status))) => (*time, *status),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn statistic(outcome: &Outcome, name: &str) -> u64 {
+    let found = outcome.statistics.iter().find(|(path, _)| path == name);
+    found.unwrap_or_else(|| panic!("no statistic {name}")).1
+}
+
+/// All `count` threads go on from here when all have come.
+fn meet(p: &mut Program, count: usize) {
+    let (arrived, here, all) = (26, 27, 28);
+    p.add(arrived, DATA_REGISTER, 0x780).add(here, ZERO, 1).atomic(Op::AmoaddD, ZERO, here, arrived);
+    p.add(all, ZERO, count as i64);
+    let poll = p.here();
+    p.load(here, arrived, 0).branch(Op::Bne, here, all, poll);
+}
+
+/// Each of two threads loads `lines` lines of its own, one after the other.
+fn streams(lines: i64) -> Program {
+    let mut p = Program::new();
+    p.threads(2, NUMBER);
+    meet(&mut p, 2);
+    let second = p.branch_ahead(Op::Bne, NUMBER, ZERO);
+    for line in 0..lines {
+        p.load(5, DATA_REGISTER, line * LINE);
+    }
+    p.add(A0, ZERO, 0).exit();
+    p.land(second);
+    for line in 0..lines {
+        p.load(5, DATA_REGISTER, 0x740 - line * LINE);
+    }
+    p.add(A0, ZERO, 0).exit();
+    p
+}
+
+/// The DRAM serves one line at a time: 60 ns to the first chunk, and three more of 2 ns. Whoever waits has its
+/// address tenure over by then, so with two harts that always wait a line comes every 66 ns. The loads' code
+/// comes the same way.
+#[test]
+fn two_streams_of_misses_are_bound_by_the_dram() {
+    let c = harts(2);
+    let (few, many) = (4, 12);
+    let [short, long] = [few, many].map(|lines| end(&go(&c, &streams(lines))).0);
+    let bus = c.bus();
+    let line = bus.dram_first_chunk.0 + 3 * bus.dram_next_chunk.0;
+    let (loads, code) = (2 * (many - few), 2 * (many - few) * 4 / LINE);
+    println!("a line takes {line} ps: 60 ns + 3 x 2 ns; {loads} more lines, and {code} of code");
+    assert_eq!((long - short).0, (loads + code) as u64 * line);
+}
+
+/// Each of `count` threads adds 1 to a word `times` times.
+fn additions(count: usize, times: i64) -> Program {
+    let (one, left, address) = (5, 6, 7);
+    let mut p = Program::new();
+    p.add(address, DATA_REGISTER, 0x100).threads(count, NUMBER);
+    meet(&mut p, count);
+    p.add(one, ZERO, 1).add(left, ZERO, times);
+    let again = p.here();
+    p.atomic(Op::AmoaddD, A0, one, address).add(left, left, -1).branch(Op::Bne, left, ZERO, again);
+    p.add(A0, ZERO, 0).exit();
+    p
+}
+
+/// A line that two harts take from each other for an atomic operation: address tenure (2 clocks), the
+/// other cache's latency (4), four beats; then the operation starts, and the next address tenure at the bus's next
+/// edge: 11 clocks, 22 ns.
+#[test]
+fn a_line_bounces_between_two_harts_at_the_rate_of_the_bus() {
+    let c = harts(2);
+    let (few, many) = (20, 60);
+    let [short, long] = [few, many].map(|times| go(&c, &additions(2, times)));
+    let bus = c.bus();
+    let clocks = bus.address_cycles + bus.intervention_cycles + 4 + 1;
+    println!("a bounce: 2 + 4 + 4 + 1 = {clocks} clocks; {} more", 2 * (many - few));
+    assert_eq!((end(&long).0 - end(&short).0).0, 2 * (many - few) as u64 * bus.clock.edge(clocks).0);
+    let taken = |outcome: &Outcome, hart| statistic(outcome, &format!("memory{hart:02}.l1d_invalidations"));
+    for hart in 0..2 {
+        assert_eq!(taken(&long, hart) - taken(&short, hart), (many - few) as u64, "every operation misses");
+    }
+}
+
+/// A thread waits for a futex; the other wakes it; both write a register of the NI when their call is over.
+fn waker_and_woken() -> Program {
+    let (count, zero) = (5, 6);
+    let mut p = Program::new();
+    p.threads(2, NUMBER);
+    p.add(A0, DATA_REGISTER, 0x100).add(A0 + 1, ZERO, 0).add(A0 + 2, ZERO, 0).add(A0 + 3, ZERO, 0);
+    let second = p.branch_ahead(Op::Bne, NUMBER, ZERO);
+    // Long enough for the other to wait.
+    p.add(count, ZERO, 2000);
+    let again = p.here();
+    p.add(count, count, -1).branch(Op::Bne, count, ZERO, again);
+    p.add(A0 + 1, ZERO, 1).add(A0 + 2, ZERO, 1);
+    p.land(second).call(98);
+    p.add(zero, A0, 0).store(NUMBER, NI_REGISTER, NOTE).add(A0, zero, 0).exit();
+    p
+}
+
+/// The woken thread begins `node.software.wake` after the call that wakes it began, and the waker goes on
+/// `node.software.syscall` after. With both the same their stores come an address tenure and a beat apart, and
+/// with a later wake so much later.
+#[test]
+fn a_woken_thread_begins_when_it_should() {
+    let stores = |wake: &str| {
+        let mut c = harts(2);
+        c.software.wake = Quantity::parse(&chasqui_config::Scalar::from(wake)).expect("cycles");
+        let noted = go(&c, &waker_and_woken()).seen.into_iter().map(|seen| match seen {
+            Seen::Store(at, _, number) => (number, at),
+            other => panic!("{other:?}"),
+        });
+        let mut noted: Vec<_> = noted.collect();
+        noted.sort_unstable();
+        noted.into_iter().map(|(_, at)| at).collect::<Vec<_>>()
+    };
+    let [early, late] = ["100 cycles", "1100 cycles"].map(stores);
+    let tenure = 2 * 2_000 + 2_000;
+    println!("waker and woken at {early:?}, and 1,000 cycles later {late:?}");
+    assert_eq!((early[1] - early[0]).0 % 2_000, 0);
+    assert!((early[1] - early[0]).0 <= tenure, "they store at the same time");
+    let apart = (late[1] - late[0]).0;
+    assert!((1_000_000..=1_000_000 + 2_000).contains(&apart), "{apart}");
+}
+
+#[test]
+fn atomic_operations_are_atomic() {
+    for count in 2..=4 {
+        let (one, left, address, sum, failed) = (5, 6, 7, 28, 29);
+        for op in [Op::AmoaddD, Op::ScD] {
+            let mut p = Program::new();
+            p.add(address, DATA_REGISTER, 0x100).threads(count, NUMBER);
+            p.add(one, ZERO, 1).add(left, ZERO, 20);
+            let again = p.here();
+            if op == Op::ScD {
+                p.atomic(Op::LrD, sum, 0, address).add(sum, sum, 1).atomic(Op::ScD, failed, sum, address);
+                p.branch(Op::Bne, failed, ZERO, again);
+            } else {
+                p.atomic(op, sum, one, address);
+            }
+            p.add(left, left, -1).branch(Op::Bne, left, ZERO, again);
+            // The first thread waits for the sum.
+            let others = p.branch_ahead(Op::Bne, NUMBER, ZERO);
+            p.add(left, ZERO, 20 * count as i64);
+            let poll = p.here();
+            p.pause().load(A0, address, 0).branch(Op::Bne, A0, left, poll);
+            p.land(others).exit();
+            assert_eq!(end(&go(&harts(count), &p)).1, 20 * count as i32, "{op:?}, {count} harts");
+        }
+    }
+}
+
+const PHASES: i64 = 4;
+const ADDITIONS: i64 = 3;
+
+/// In each phase every thread works for a while of its own, adds to a counter by load-reserved and
+/// store-conditional, and waits in a polling loop for the others. `polls`: the loop reads the NI too.
+fn phases(count: usize, polls: bool, random: &mut Random) -> Program {
+    let (counter, arrived, turn, one, phase) = (21, 22, 23, 24, 25);
+    let (left, value, other) = (5, 6, 7);
+    let mut p = Program::new();
+    p.store(ZERO, NI_REGISTER, START);
+    for (register, place) in [(counter, 0x100), (arrived, 0x140), (turn, 0x180)] {
+        p.add(register, DATA_REGISTER, place);
+    }
+    p.add(one, ZERO, 1).threads(count, NUMBER);
+    for number in 1..=PHASES {
+        p.add(phase, ZERO, number).add(left, ZERO, random.below(400) as i64);
+        p.push(Insn { op: Op::Mul, rd: left, rs1: NUMBER, rs2: left, ..decode(0x13) });
+        p.add(left, left, 1 + random.below(400) as i64);
+        let work = p.here();
+        p.load(other, DATA_REGISTER, 0x200 + 8 * random.below(60) as i64);
+        p.add(left, left, -1).branch(Op::Bne, left, ZERO, work);
+        p.add(left, ZERO, ADDITIONS);
+        let again = p.here();
+        p.atomic(Op::LrD, value, 0, counter).add(value, value, 1).atomic(Op::ScD, other, value, counter);
+        p.branch(Op::Bne, other, ZERO, again);
+        p.add(left, left, -1).branch(Op::Bne, left, ZERO, again);
+        p.add(other, ZERO, count as i64 - 1).atomic(Op::AmoaddD, value, one, arrived);
+        let last = p.branch_ahead(Op::Beq, value, other);
+        let poll = p.here();
+        p.pause();
+        if polls {
+            p.load(value, NI_REGISTER, FLAG);
+        }
+        p.load(other, turn, 0).branch(Op::Bne, other, phase, poll);
+        let done = p.branch_ahead(Op::Beq, ZERO, ZERO);
+        p.land(last).store(ZERO, arrived, 0).fence().store(phase, turn, 0);
+        p.land(done);
+    }
+    p.load(A0, counter, 0).exit();
+    p
+}
+
+/// Skipping of polling loops, the checker, and how far the engine lets the node run.
+#[test]
+fn what_saves_or_costs_host_time_changes_nothing() {
+    let mut random = Random::for_test(0x4a27);
+    for round in 0..150 {
+        let count = 2 + random.below(3) as usize;
+        let mut c = harts(count + random.below(2) as usize);
+        let clocks = random.pick(&[("1 GHz", "500 MHz"), ("133 MHz", "40 MHz"), ("3 GHz", "400 MHz")]);
+        (c.core.clock, c.bus.clock) = (frequency(clocks.0), frequency(clocks.1));
+        (c.bus.pipelined, c.l2.present) = (random.once_in(2), random.once_in(2));
+        let program = phases(count, random.once_in(2), &mut random);
+        let mut schedule = vec![];
+        for _ in 0..random.below(12) {
+            let place = 0x200 + 64 * random.below(8) as i64;
+            let action = match random.below(4) {
+                0 => Action::Nothing,
+                1 => Action::Read(place),
+                2 => Action::Write(place, random.bits()),
+                _ => Action::Flag(random.bits()),
+            };
+            schedule.push((Time(random.below(30_000_000)), action));
+        }
+        let mut outcome = |skip, checker| {
+            (c.checks.spin_skip, c.checks.coherence) = (skip, checker);
+            run(&c, &program, TestNi::new(schedule.clone())).0
+        };
+        let reference = outcome(true, false);
+        let what = format!("round {round}: {count} threads, {clocks:?}, {schedule:?}");
+        assert_eq!(end(&reference).1, count as i32 * (PHASES * ADDITIONS) as i32, "{what}");
+        for (skip, checker) in [(false, false), (true, true)] {
+            let other = outcome(skip, checker);
+            for (a, b) in reference.statistics.iter().zip(&other.statistics) {
+                assert_eq!(a, b, "{what}, skipping {skip}");
+            }
+            assert!(reference == other, "{what}, skipping {skip}");
+        }
+    }
+}
+
+/// The last to come never comes: all that wait are found, with skipping and without.
+#[test]
+fn threads_that_wait_for_ever_end_the_run() {
+    let mut random = Random::for_test(0xdea0);
+    for count in 2..=4 {
+        // One thread fewer than the barrier waits for.
+        let mut program = phases(count, false, &mut random);
+        let late = program.code.iter().position(|i| i.op == Op::ScD).expect("a counter");
+        let arrivals = program.code.iter().skip(late).position(|i| i.op == Op::AmoaddD).expect("an arrival");
+        program.code[late + arrivals].rs2 = ZERO;
+        let outcomes = [true, false].map(|skip| {
+            let mut c = harts(count);
+            c.checks.spin_skip = skip;
+            go(&c, &program)
+        });
+        assert_eq!(outcomes[0].ended, None);
+        assert_eq!(outcomes[0], outcomes[1]);
+    }
+}

@@ -1,0 +1,168 @@
+"""Programs with threads on nodes of several harts: answers, what harts see of each other's stores,
+reports.
+
+The programs are in `tests/threads`. Use this when the order of harts, their caches or the system
+calls of threads change; `crates/node/tests/harts.rs` has the times.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Compiler, Run
+from test_determinism import THREADS, check
+
+pytestmark = pytest.mark.core
+
+SOURCES = ROOT / "tests" / "threads"
+MACHINES = ["loggp", "voyager"]
+
+# Name and options to the compiled program.
+Compiled = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def program(compile_c: Compiler) -> Compiled:
+    """A program of `tests/threads`, compiled."""
+
+    def compiled(name: str, *flags: str) -> Path:
+        text = (SOURCES / f"{name}.c").read_text()
+        return compile_c("-".join([name, *flags]), text, "-O2", "-pthread", *flags)
+
+    return compiled
+
+
+def run_threads(chasqui: Run, path: Path, machine: str, harts: int, *arguments: str) -> str:
+    """Output of a run that must succeed."""
+    sets = ["--machine", machine, "--set", f"node.harts={harts}"]
+    done = chasqui("run", "-np", "1", *sets, "--", path, *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("harts", [1, 2, 4])
+def test_pthreads(chasqui: Run, program: Compiled, machine: str, harts: int) -> None:
+    """Counters, barriers, thread-local storage, queues, time-outs, a thread too many."""
+    said = run_threads(chasqui, program("pthreads"), machine, harts, str(harts))
+    assert f"{harts} threads: all is right" in said
+    refusal = f"every hart of its node has a thread ({harts}, node.harts): clone returns EAGAIN"
+    assert said.count(refusal) == 1
+
+
+@pytest.mark.gnu
+@pytest.mark.parametrize("harts", [1, 2, 4])
+def test_pthreads_of_glibc(chasqui: Run, program: Compiled, harts: int) -> None:
+    path = program("pthreads", "--toolchain=gnu")
+    assert "all is right" in run_threads(chasqui, path, "voyager", harts, str(harts))
+
+
+@pytest.mark.gnu
+@pytest.mark.parametrize("harts", [1, 2, 4])
+def test_openmp_of_glibc(chasqui: Run, program: Compiled, harts: int) -> None:
+    path = program("openmp", "--toolchain=gnu", "-fopenmp")
+    assert f"{harts} threads" in run_threads(chasqui, path, "loggp", harts, str(harts))
+
+
+# Outcomes that the architecture forbids (RISC-V unprivileged ISA, RVWMO); their digits are
+# explained in litmus.c. What is not named here has none.
+FORBIDDEN = {
+    "MP+fences": {"10"},
+    "SB+fences": {"00"},
+    "LB+fences": {"11"},
+    "IRIW+fences": {"1010"},
+    "CoRR": {"10"},
+    "2+2W+fences": {"11"},
+}
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_litmus(chasqui: Run, program: Compiled, machine: str) -> None:
+    """Only outcomes come that the memory model allows, and write buffers can be seen."""
+    seed = os.environ.get("SEED", "1")
+    said = run_threads(chasqui, program("litmus"), machine, 4, "200", seed)
+    print(f"SEED={seed}\n{said}")
+    found = {
+        line.split()[0]: set(re.findall(r"(\d+)=\d+", line))
+        for line in said.splitlines()
+        if re.match(r"\S+( \d+=\d+)+$", line)
+    }
+    assert len(found) == 10
+    for name, outcomes in found.items():
+        assert not outcomes & FORBIDDEN.get(name, set()), name
+        assert len(outcomes) > 1, name
+    assert "00" in found["SB"], "a store waits while a later load is done"
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_the_same_bits(tmp_path: Path, program: Compiled, machine: str) -> None:
+    """MPI by one thread of each rank: the same run directory however it is simulated."""
+    variations = {
+        "loops executed": ["--set", "check.spin_skip=false"],
+        "checker on": ["--set", "check.coherence=true"],
+        **THREADS,
+    }
+    common = ["-np", "3", "--machine", machine, "--set", "node.harts=3"]
+    check(tmp_path, [*common, "--", program("hybrid"), "3"], variations, 0)
+
+
+LOCKED_TWICE = """
+#include <pthread.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static void *lock(void *unused)
+{
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&mutex);
+    return unused;
+}
+int main(void)
+{
+    pthread_t other;
+    pthread_create(&other, NULL, lock, NULL);
+    return pthread_join(other, NULL);
+}
+"""
+
+NULL_STORE = """
+#include <pthread.h>
+static int *nowhere;
+static void *store(void *unused)
+{
+    *(volatile int *)nowhere = 1;
+    return unused;
+}
+int main(void)
+{
+    pthread_t other;
+    pthread_create(&other, NULL, store, NULL);
+    return pthread_join(other, NULL);
+}
+"""
+
+
+def test_a_deadlock_names_every_thread(chasqui: Run, compile_c: Compiler) -> None:
+    path = compile_c("thread_locked_twice", LOCKED_TWICE, "-pthread")
+    done = chasqui("run", "-np", "1", "--set", "node.harts=2", "--", path)
+    assert done.returncode == 125, done.stderr
+    for hart in (0, 1):
+        assert f"hart {hart} for another thread at the futex 0x" in done.stderr, done.stderr
+
+
+def test_a_fault_names_its_thread(chasqui: Run, compile_c: Compiler) -> None:
+    path = compile_c("thread_null_store", NULL_STORE, "-pthread")
+    done = chasqui("run", "-np", "1", "--set", "node.harts=2", "--", path)
+    assert done.returncode == 128 + 11, done.stderr
+    found = re.search(r"rank 0, hart 1, at .*null pointer, pc 0x\w+ \(store", done.stderr)
+    assert found, done.stderr
+
+
+def test_harts_are_declared(chasqui: Run) -> None:
+    done = chasqui("info", "voyager")
+    assert "harts" in done.stdout
+    done = chasqui("run", "-np", "1", "--set", "node.harts=65", "--", "nothing")
+    assert done.returncode == 2
+    assert "node.harts" in done.stderr
