@@ -24,7 +24,7 @@ EXAMPLES := $(basename $(notdir $(wildcard examples/*.c)))
 # The extension module is tested through Python: cargo can't link it without an interpreter.
 CARGO_TEST := $(CARGO) test --release --workspace --exclude chasqui-core
 
-.PHONY: all demo test test-gnu test-guest test-rust bench docs headers lock lint format install examples clean help
+.PHONY: all demo test test-gnu test-guest test-rust conformance bench docs headers lock lint format install examples clean help
 .DELETE_ON_ERROR:
 
 all: install
@@ -33,6 +33,7 @@ help:
 	@echo 'make demo      set up, then run conjugate gradients on two simulated machines'
 	@echo 'make test      set up, then every test (those with glibc and Fortran where cross compilers are found)'
 	@echo 'make test-gnu  the glibc and Fortran tests; fails without riscv64-linux-gnu-gcc and -gfortran'
+	@echo 'make conformance  random programs against qemu-riscv64 and Spike, where they are found'
 	@echo 'make bench     benchmarks, beside their peers in the same run'
 	@echo 'make examples  compile examples/*.c into build/examples'
 	@echo 'make headers   regenerate guest/include/chasqui/*.h from crates/abi'
@@ -110,6 +111,13 @@ test-gnu: examples $(STAMPS)/dev
 	@for each in gcc g++ gfortran; do command -v riscv64-linux-gnu-$$each >/dev/null || \
 	  { echo "make: riscv64-linux-gnu-$$each was not found (Debian: apt install $$each-riscv64-linux-gnu)" >&2; exit 1; }; done
 	$(BIN)/python -m pytest -m gnu
+
+# More random programs than `make test`, and others each time; the seed is printed.
+conformance: $(STAMPS)/lock
+	@CHASQUI_PROGRAMS=$${CHASQUI_PROGRAMS:-2000} CHASQUI_SEED=$${CHASQUI_SEED:-$$(date +%s)} \
+	  $(CARGO) test --release -q -p chasqui-hart --test emulators -- --nocapture
+	@CHASQUI_SEED=$${CHASQUI_SEED:-$$(date +%s)} \
+	  $(CARGO) test --release -q -p chasqui-hart --test lockstep -- --nocapture
 
 bench: examples
 	$(BIN)/python benches/run.py

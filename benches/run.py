@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Speed and memory of the simulator, each figure beside a peer in the same run.
 
-    .venv/bin/python benches/run.py [--part simulator|mpi] [--record TEXT]
+    .venv/bin/python benches/run.py [--part simulator|mpi|host] [--record TEXT]
 
 Instructions a second are compared with qemu-riscv64 (and Spike, where it is found) on the same
 binary; messages a second and memory have absolute goals, and a goal is only as good as the host
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import shutil
 import statistics
 import subprocess
@@ -163,7 +164,91 @@ def simulator(build: Path) -> dict[str, float]:
     }
 
 
-PARTS = {"simulator": simulator, "mpi": mpi}
+def cpu_seconds(*arguments: str | Path) -> float:
+    """Host CPU time of `chasqui run ARGUMENTS`, which must succeed."""
+    with tempfile.TemporaryDirectory() as scratch:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [*CHASQUI, "run", "--quiet", "--out", f"{scratch}/run", *map(str, arguments)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def waiting(program: Path) -> dict[str, float]:
+    """CPU time of two ranks that work beside 62 that wait, over that of the two alone."""
+    seconds = {
+        ranks: min(
+            cpu_seconds("--threads", "1", "-np", ranks, "--", program, "1000")
+            for _ in range(REPEATS)
+        )
+        for ranks in ("2", "64")
+    }
+    return {"waiting_62_of_64_ranks_ratio": seconds["64"] / seconds["2"]}
+
+
+def starting(program: Path) -> dict[str, float]:
+    """Seconds of `chasqui run` from the command to its end, and memory a rank beyond one rank's."""
+    figures: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        times = [
+            peer_seconds([*CHASQUI, "run", "--quiet", "--out", f"{scratch}/{i}", "--", str(program)])
+            for i in range(5 * REPEATS)
+        ]
+    figures["hello_s"] = min(times)
+    for machine in ("loggp", "voyager"):
+        bytes_max = {n: chasqui(machine, n, program)["memory_bytes_max"] for n in (1, 1024)}
+        figures[f"hello_1024_ranks_bytes_{machine}"] = bytes_max[1024]
+        figures[f"rank_bytes_{machine}"] = (bytes_max[1024] - bytes_max[1]) / 1023
+    return figures
+
+
+# Ranks and arguments that take each example some tenths of a second.
+EXAMPLES = {
+    "pingpong": (2, ["-n", "10"]),
+    "ring": (16, ["-l", "500"]),
+    "heat": (16, ["-n", "128", "-t", "50"]),
+    "cg": (16, ["-g", "32"]),
+    "sort": (16, ["-n", "16384"]),
+    "nbody": (16, ["-n", "64", "-t", "10"]),
+}
+
+
+def faster(ratio_of: str, against: str, runs: int, *arguments: object) -> float:
+    """How many times as fast a run is with one number of threads as with another: the best of each,
+    run in turn; only the host's other work makes one slower."""
+    best = {ratio_of: float("inf"), against: float("inf")}
+    for _ in range(runs):
+        for threads in best:
+            host = chasqui(*arguments, threads=threads)  # type: ignore[arg-type]
+            best[threads] = min(best[threads], host["simulation_s"])
+    return best[against] / best[ratio_of]
+
+
+def threading(build: Path, compute: Path) -> dict[str, float]:
+    """What more host threads give: on a program that computes, and on every example by default."""
+    machine = build / "far.toml"
+    machine.write_text('schema_version = 1\nextends = "loggp"\nloggp.latency = "1 us"\n')
+    figures = {"threads_2_compute": faster("2", "1", REPEATS, str(machine), 16, compute, "40")}
+    for name, (ranks, arguments) in EXAMPLES.items():
+        program = compile_c(ROOT / f"examples/{name}.c", build / name)
+        for on in ("loggp", "voyager"):
+            ratio = faster("auto", "1", 2 * REPEATS, on, ranks, program, *arguments)
+            figures[f"threads_auto_{name}_{on}"] = ratio
+    return figures
+
+
+def host(build: Path) -> dict[str, float]:
+    """What a run costs the host beside its instructions."""
+    names = ("waiters", "hello", "compute")
+    built = {name: compile_c(ROOT / f"benches/host/{name}.c", build / name) for name in names}
+    return {
+        **waiting(built["waiters"]),
+        **starting(built["hello"]),
+        **threading(build, built["compute"]),
+    }
+
+
+PARTS = {"simulator": simulator, "mpi": mpi, "host": host}
 
 # Layouts whose blocks have 8 bytes and more.
 WIDE = """
@@ -178,6 +263,16 @@ GOALS = {
     **{f"pack_ratio_{layout}": (1.5, "at most") for layout in WIDE.split()},
     "init_instructions_64_ranks": (100_000, "at most"),  # A real library's: some 10 million.
     "unexpected_growth": (1.2, "at most"),
+    "waiting_62_of_64_ranks_ratio": (1.2, "at most"),
+    "hello_s": (0.3, "at most"),
+    **{f"hello_1024_ranks_bytes_{name}": (8e9, "at most") for name in ("loggp", "voyager")},
+    **{f"rank_bytes_{name}": (1e6, "at most") for name in ("loggp", "voyager")},
+    "threads_2_compute": (1.7, "at least"),
+    **{
+        f"threads_auto_{example}_{name}": (0.95, "at least")
+        for example in EXAMPLES
+        for name in ("loggp", "voyager")
+    },
 }
 
 

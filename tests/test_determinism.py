@@ -23,6 +23,7 @@ THREADS = {f"{count} threads": ["--threads", str(count)] for count in (1, 2, 4)}
 VARIATIONS = {
     "again": [],
     "loops executed": ["--set", "check.spin_skip=false"],
+    "by the reference": ["--set", "check.reference=true"],
     "checker on": ["--set", "check.coherence=true"],
     "no timeline": ["--timeline", "0"],
     "profile": ["--profile"],

@@ -180,7 +180,8 @@ def test_threads_are_watched(program: Compiled, tmp_path: Path, machine: str) ->
         "executed": ["--profile", "--set", "check.spin_skip=false"],
     }
     for name, more in variations.items():
-        arguments = ["run", "--out", name, *options, *more, "--", program("pthreads"), "3"]
+        arguments: list[str | Path] = ["run", "--out", name, *options, *more]
+        arguments += ["--", program("pthreads"), "3"]
         done = command(*arguments, directory=tmp_path)
         assert done.returncode == 0, done.stderr
     for file in ("summary.json", "stats.json"):

@@ -3,6 +3,7 @@
 #ifndef CHASQUI_POINT_H
 #define CHASQUI_POINT_H
 
+#include "mpi/error.h"
 #include "mpi/process.h"
 #include "mpi/request.h"
 
@@ -12,6 +13,17 @@ static inline struct request *request_new(enum request_kind kind)
     request_start(request, kind);
     request->valid = REQUEST_VALID;
     return request;
+}
+
+/* Part of chq_send_check and chq_receive_check: the rest is known to be right. The short paths don't
+ * ask for MPI_IN_PLACE: it is no address, so the program faults there. */
+static inline int point_check_buffer(const void *buffer, int count, const struct datatype *type)
+{
+    if (buffer == MPI_IN_PLACE)
+        return chq_reason(MPI_ERR_BUFFER, "MPI_IN_PLACE is for collectives");
+    if (!buffer && count > 0 && type->size > 0 && type_is_predefined(type))
+        return chq_reason(MPI_ERR_BUFFER, "null buffer");
+    return MPI_SUCCESS;
 }
 
 /* A message that no receive has met. */

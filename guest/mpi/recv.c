@@ -20,9 +20,7 @@ int chq_receive_check(const void *buffer, int count, const struct datatype *type
         return chq_reason(MPI_ERR_RANK, "source is not a rank of the communicator");
     if (tag < 0 && tag != MPI_ANY_TAG)
         return chq_reason(MPI_ERR_TAG, "negative tag");
-    if (!buffer && count > 0 && type->size > 0 && type_is_predefined(type))
-        return chq_reason(MPI_ERR_BUFFER, "null buffer");
-    return MPI_SUCCESS;
+    return point_check_buffer(buffer, count, type);
 }
 
 /* The message is there already. */

@@ -22,9 +22,7 @@ int chq_send_check(const void *buffer, int count, const struct datatype *type, i
         return chq_reason(MPI_ERR_RANK, "destination is not a rank of the communicator");
     if (tag < 0)
         return chq_reason(MPI_ERR_TAG, "negative tag");
-    if (!buffer && count > 0 && type->size > 0 && type_is_predefined(type))
-        return chq_reason(MPI_ERR_BUFFER, "null buffer");
-    return MPI_SUCCESS;
+    return point_check_buffer(buffer, count, type);
 }
 
 static inline void fill_envelope(struct chasqui_envelope *envelope, uint64_t head, uint32_t destination,

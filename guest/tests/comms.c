@@ -408,8 +408,11 @@ static void cartesian(void)
     CHECK((cart == MPI_COMM_NULL) == (check_rank >= one[0]));
     if (cart != MPI_COMM_NULL)
         MPI_Comm_free(&cart);
-    static const int cases[][5] = {{12, 2, 4, 3, 0}, {7, 2, 7, 1, 0}, {16, 3, 4, 2, 2}, {60, 3, 5, 4, 3}, {27, 3, 3, 3, 3}, {1, 2, 1, 1, 0}};
-    for (int i = 0; i < 6; i++) {
+    /* Of 7488 the largest factor could be 24 (24 x 24 x 13), of 5040 20 (20 x 18 x 14); these are closer
+     * to each other, and as close with a larger smallest one. */
+    static const int cases[][5] = {{12, 2, 4, 3, 0}, {7, 2, 7, 1, 0}, {16, 3, 4, 2, 2}, {60, 3, 5, 4, 3}, {27, 3, 3, 3, 3}, {1, 2, 1, 1, 0},
+                                   {7488, 3, 26, 18, 16}, {5040, 3, 21, 16, 15}, {2147483647, 2, 2147483647, 1, 0}};
+    for (int i = 0; i < 9; i++) {
         int made[3] = {0, 0, 0};
         MPI_Dims_create(cases[i][0], cases[i][1], made);
         for (int j = 0; j < cases[i][1]; j++)

@@ -203,6 +203,41 @@ static void packing(void)
     CHECK_EQUAL(size, MPI_UNDEFINED);
 }
 
+/* MPI_IN_PLACE where it has no meaning: in point-to-point, on a process that isn't the root, for the
+ * buffer that is to be in place of the other. None of these calls reaches another process. */
+static void in_place(void)
+{
+    int value = 0, values[2] = {0, 0}, one = 1, zero = 0, dims = 1;
+    MPI_Request request;
+    MPI_Comm self = MPI_COMM_SELF, line;
+    MPI_Datatype integer = MPI_INT;
+    MPI_Status *ignore = MPI_STATUS_IGNORE;
+    MPI_Comm_set_errhandler(self, MPI_ERRORS_RETURN);
+    FAILS(MPI_Ssend(MPI_IN_PLACE, 1, MPI_INT, 0, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    FAILS(MPI_Send_init(MPI_IN_PLACE, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request), MPI_ERR_BUFFER);
+    FAILS(MPI_Irecv(MPI_IN_PLACE, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &request), MPI_ERR_BUFFER);
+    FAILS(MPI_Recv_init(MPI_IN_PLACE, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request), MPI_ERR_BUFFER);
+    FAILS(MPI_Sendrecv(MPI_IN_PLACE, 1, MPI_INT, 0, 0, &value, 1, MPI_INT, 0, 0, self, ignore), MPI_ERR_BUFFER);
+    FAILS(MPI_Sendrecv(&value, 1, MPI_INT, 0, 0, MPI_IN_PLACE, 1, MPI_INT, 0, 0, self, ignore), MPI_ERR_BUFFER);
+    FAILS(MPI_Sendrecv_replace(MPI_IN_PLACE, 1, MPI_INT, 0, 0, 0, 0, self, ignore), MPI_ERR_BUFFER);
+    FAILS(MPI_Gather(&value, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, 0, self), MPI_ERR_BUFFER);
+    FAILS(MPI_Gatherv(&value, 1, MPI_INT, MPI_IN_PLACE, &one, &zero, MPI_INT, 0, self), MPI_ERR_BUFFER);
+    FAILS(MPI_Scatter(MPI_IN_PLACE, 1, MPI_INT, &value, 1, MPI_INT, 0, self), MPI_ERR_BUFFER);
+    FAILS(MPI_Allgather(&value, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, self), MPI_ERR_BUFFER);
+    FAILS(MPI_Iallgather(MPI_IN_PLACE, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, self, &request), MPI_ERR_BUFFER);
+    FAILS(MPI_Alltoall(&value, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, self), MPI_ERR_BUFFER);
+    FAILS(MPI_Alltoallw(&value, &one, &zero, &integer, MPI_IN_PLACE, &one, &zero, &integer, self), MPI_ERR_BUFFER);
+    MPI_Cart_create(self, 1, &dims, &one, 0, &line);
+    FAILS(MPI_Neighbor_allgather(MPI_IN_PLACE, 1, MPI_INT, values, 1, MPI_INT, line), MPI_ERR_BUFFER);
+    FAILS(MPI_Neighbor_alltoall(values, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, line), MPI_ERR_BUFFER);
+    MPI_Comm_free(&line);
+    if (check_rank > 0) {
+        FAILS(MPI_Gather(MPI_IN_PLACE, 1, MPI_INT, NULL, 0, MPI_INT, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+        FAILS(MPI_Scatter(NULL, 0, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+        FAILS(MPI_Reduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    }
+}
+
 int main(int argc, char **argv)
 {
     check_init(&argc, &argv);
@@ -214,6 +249,7 @@ int main(int argc, char **argv)
     handlers();
     handles();
     packing();
+    in_place();
     int flag = 0;
     MPI_Initialized(&flag);
     CHECK(flag);

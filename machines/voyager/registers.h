@@ -14,22 +14,48 @@
 #define CHASQUI_VOYAGER_REGION_TRANSMIT 0x1ull /* Region: the Basic transmit ring, cacheable. */
 #define CHASQUI_VOYAGER_REGION_RECEIVE 0x2ull /* Region: the Basic receive ring, cacheable. */
 #define CHASQUI_VOYAGER_REGION_DMA 0x3ull /* Region: the ring of DMA requests, cacheable. */
+#define CHASQUI_VOYAGER_REGION_EXPRESS 0x4ull /* Region: the window of stores that are Express messages, uncached. */
+#define CHASQUI_VOYAGER_REGION_EXPRESS_RECEIVE 0x5ull /* Region: the page of loads that take Express messages, uncached. */
+#define CHASQUI_VOYAGER_REGION_TAG 0x6ull /* Region: the window of stores that are Tag-On messages, uncached. */
+#define CHASQUI_VOYAGER_REGION_TAG_DATA 0x7ull /* Region: places for data to be tagged on, rounded up to pages, then the ring of those that came; */
 #define CHASQUI_VOYAGER_TRANSMIT_PRODUCER 0x0ull /* Pointer, stored by the processor: slots composed in the transmit ring. */
 #define CHASQUI_VOYAGER_TRANSMIT_CONSUMER 0x8ull /* Pointer, loaded: slots of the transmit ring that the NES is done with. */
 #define CHASQUI_VOYAGER_RECEIVE_PRODUCER 0x10ull /* Pointer, loaded: slots that the NES has filled in the receive ring. */
 #define CHASQUI_VOYAGER_RECEIVE_CONSUMER 0x18ull /* Pointer, stored: slots of the receive ring that the processor is done with. */
 #define CHASQUI_VOYAGER_DMA_PRODUCER 0x20ull /* Pointer, stored: requests composed in the DMA ring. */
 #define CHASQUI_VOYAGER_DMA_CONSUMER 0x28ull /* Pointer, loaded: requests whose data have been read. */
+#define CHASQUI_VOYAGER_EXPRESS_SENT 0x30ull /* Pointer, loaded: messages that have left Express transmit queue 0; the next queue's is 8 further. */
+#define CHASQUI_VOYAGER_TAG_CONSUMER 0x40ull /* Pointer, stored: tagged data that the processor is done with. */
 #define CHASQUI_VOYAGER_SLOT_BYTES 0x60ull /* Bytes of a slot: header and data, three lines. */
 #define CHASQUI_VOYAGER_SLOT_DATA_BYTES 0x58ull /* Bytes of data in a slot, at most. */
 #define CHASQUI_VOYAGER_FLAG_ENVELOPE 0x1ull /* Slot flag: the data begin with an MPI envelope, or its beginning. */
 #define CHASQUI_VOYAGER_FLAG_WHOLE 0x2ull /* Slot flag: the envelope is whole; else its `sender` and `receiver` are zero and left out. */
 #define CHASQUI_VOYAGER_FLAG_MORE 0x4ull /* Slot flag: further data of the message that the last slot from this source began. */
 #define CHASQUI_VOYAGER_FLAG_BEGINS 0x8ull /* Slot flag: such slots follow, until the envelope's `bytes` are complete. */
+#define CHASQUI_VOYAGER_EXPRESS_QUEUES 0x2ull /* Express queue pairs of a process: the smallest allocation (section 4.1). */
+#define CHASQUI_VOYAGER_EXPRESS_BYTES 0x8ull /* Bytes of an Express message in SRAM. */
+#define CHASQUI_VOYAGER_EXPRESS_EXTRA_SHIFT 0x2ull /* Address of a message: first of the bits of data. */
+#define CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS 0x5ull /* Address of a message: bits of data (section 5.1). */
+#define CHASQUI_VOYAGER_EXPRESS_DESTINATION_SHIFT 0x7ull /* Address of a message: first bit of the logical destination. Above the destination are the queue */
+#define CHASQUI_VOYAGER_TAG_LONG 0x1ull /* Above the destination, Tag-On: 80 bytes, 2.5 lines; else 48, 1.5 lines. */
+#define CHASQUI_VOYAGER_TAG_RESIDENT 0x2ull /* Above the destination, Tag-On: the SRAM is up to date, the cache holds no newer lines. */
+#define CHASQUI_VOYAGER_TAG_PLACE_SHIFT 0x2ull /* Above the destination, Tag-On: first bit of the place. */
+#define CHASQUI_VOYAGER_TAG_SHORT_BYTES 0x30ull /* Bytes of 1.5 lines. */
+#define CHASQUI_VOYAGER_TAG_LONG_BYTES 0x50ull /* Bytes of 2.5 lines. */
+#define CHASQUI_VOYAGER_TAG_STRIDE 0x60ull /* From one place of tagged data to the next: whole lines. */
+#define CHASQUI_VOYAGER_EXPRESS_VALID 0x8000000000000000ull /* A message as it is read: this bit is set. */
+#define CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT 0x38ull /* A message as it is read: first of two bits that say what was tagged on: 0 nothing, 1 48 bytes, 2 80. */
+#define CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT 0x35ull /* A message as it is read: first of three bits for the queue; the Basic ring is `EXPRESS_QUEUES`, */
+#define CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT 0x25ull /* A message as it is read: first of 16 bits of the source id. Below are 37 bits of data. */
+#define CHASQUI_VOYAGER_EXPRESS_EMPTY 0x0ull /* What an empty queue returns, as system software sets it. */
+#define CHASQUI_VOYAGER_ONEPOLL 0x800ull /* Receive page: queue q is read at 8 q; from here on, OnePoll of the set of queues s at 8 s more (bit */
 #define CHASQUI_VOYAGER_SETTING_VARIANT 0x0ull /* Setting: 0 flush, 1 reclaim. */
 #define CHASQUI_VOYAGER_SETTING_SLOTS 0x1ull /* Setting: slots of each Basic ring, a power of two. */
 #define CHASQUI_VOYAGER_SETTING_REQUESTS 0x2ull /* Setting: requests of the DMA ring, a power of two. */
 #define CHASQUI_VOYAGER_SETTING_EAGER_BYTES 0x3ull /* Setting: longest MPI message [bytes] sent through Basic; longer ones by rendezvous and DMA. */
+#define CHASQUI_VOYAGER_SETTING_EXPRESS_SLOTS 0x4ull /* Setting: messages that an Express queue holds. */
+#define CHASQUI_VOYAGER_SETTING_TAGS 0x5ull /* Setting: places for data to be tagged on, and slots of the ring of those that came, a power of two. */
+#define CHASQUI_VOYAGER_SETTING_DESTINATION_BITS 0x6ull /* Setting: bits of a logical destination in the address of a message. */
 
 struct chasqui_voyager_slot {
     uint16_t node; /* Logical destination; on receipt the source id. */

@@ -129,7 +129,7 @@ class Plan:
         fortran = [toolchain.fortran_directory()] if self.language == "fc" else []
         return [*fortran, toolchain.INCLUDE]
 
-    def library_directories(self) -> list[Path]:
+    def archive_directories(self) -> list[Path]:
         fortran = [toolchain.fortran_directory()] if self.language == "fc" else []
         return [*fortran, toolchain.libmpi_directory()]
 
@@ -143,7 +143,7 @@ class Plan:
         return [*after, *tolerant, *(f"-I{place}" for place in self.include_directories())]
 
     def link_part(self) -> list[str]:
-        places = [f"-L{place}" for place in self.library_directories()]
+        places = [f"-L{place}" for place in self.archive_directories()]
         # -l, not the archive's name: that would be taken for a source after `-x c`.
         return [*places, *(f"-l{name}" for name in self.libraries())]
 
@@ -289,7 +289,7 @@ def show(result: Plan) -> str:
     if what == "libs":
         return " ".join(result.libraries())
     if what == "libdirs":
-        return " ".join(map(str, result.library_directories()))
+        return " ".join(map(str, result.archive_directories()))
     if what == "link":
         return shlex.join(result.link_part())
     if what == "version":

@@ -67,6 +67,12 @@ def system_calls() -> list[dict[str, Any]]:
     return found
 
 
+def conformance(test: dict[str, Any]) -> dict[str, Any]:
+    """Runs one test of a conformance suite; see `Test` and `Verdict` of crates/sim."""
+    verdict: dict[str, Any] = json.loads(_call("conformance", json.dumps(test)))
+    return verdict
+
+
 def run(request: dict[str, Any], progress: Progress | None) -> dict[str, Any]:
     """Runs a program and returns the summary; see chasqui.simulation."""
     summary: dict[str, Any] = json.loads(_call("run", json.dumps(request), progress))

@@ -45,7 +45,7 @@ class SystemCall(NamedTuple):
 
 
 @functools.cache
-def library() -> frozenset[str]:
+def present() -> frozenset[str]:
     """The public names that libmpi.a defines."""
     parts = core.inspect(str(toolchain.libmpi_directory() / "libmpi.a"))["parts"]
     return frozenset(name for part in parts for name in part["defined"])
@@ -64,7 +64,7 @@ def partial() -> dict[str, str]:
 @functools.cache
 def functions() -> dict[str, Function]:
     """Every function of the standard by name."""
-    there, notes = library(), partial()
+    there, notes = present(), partial()
     found = {}
     for each in standard.functions().values():
         state = THERE if each.name in there else MISSING

@@ -2,7 +2,7 @@
 //! exception for what the user must mend.
 
 use chasqui_linux::syscall::Service;
-use chasqui_sim::{CATALOGUE, Request};
+use chasqui_sim::{CATALOGUE, Request, Test};
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -69,6 +69,13 @@ fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>) -> PyResult<S
     }
 }
 
+/// Runs one test of a conformance suite.
+#[pyfunction]
+fn conformance(py: Python<'_>, test: &str) -> PyResult<String> {
+    let test: Test = serde_json::from_str(test).map_err(input)?;
+    json(&py.detach(|| chasqui_sim::conformance(&test)).map_err(input)?)
+}
+
 /// What a compiled file asks of the MPI library and of Linux.
 #[pyfunction]
 fn inspect(py: Python<'_>, path: std::path::PathBuf) -> PyResult<String> {
@@ -100,6 +107,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(machines, module)?)?;
     module.add_function(wrap_pyfunction!(parameters, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(conformance, module)?)?;
     module.add_function(wrap_pyfunction!(inspect, module)?)?;
     module.add_function(wrap_pyfunction!(system_calls, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)

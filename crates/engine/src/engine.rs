@@ -6,7 +6,7 @@
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
-use crate::pace::Pace;
+use crate::pace::{Pace, Threads};
 use crate::partition::{Group, Partition, PartitionId};
 use crate::share::{Earliest, Layout, Phase, ROUND_MAX, Share};
 use crate::team::Team;
@@ -54,10 +54,10 @@ impl Engine {
         self.partitions
     }
 
-    /// Runs on `threads` host threads until nothing is left, a partition stops the job, or `watch` returns
+    /// Runs on `threads` until nothing is left, a partition stops the job, or `watch` returns
     /// false. `watch` is called once a round, by this thread, with the time up to which all is done.
-    pub fn run(&mut self, threads: usize, watch: &mut dyn FnMut(Time) -> bool) -> Ended {
-        let (shares, places) = self.divide(threads.max(1));
+    pub fn run(&mut self, threads: Threads, watch: &mut dyn FnMut(Time) -> bool) -> Ended {
+        let (shares, places) = self.divide(threads.count());
         let (team, layout) = (Team::default(), &self.layout);
         let ended = std::thread::scope(|scope| {
             // Followers go home also if this thread panics.
@@ -259,7 +259,7 @@ mod tests {
         }
     }
 
-    fn ring(count: u32, lookahead: u64, threads: usize) -> Vec<(u64, u32, u64)> {
+    fn ring(count: u32, lookahead: u64, threads: Threads) -> Vec<(u64, u32, u64)> {
         let log = Arc::new(Mutex::new(vec![]));
         let mut engine = Engine::new(Lookahead::new(vec![vec![Time(lookahead)]]));
         for id in 0..count {
@@ -286,10 +286,10 @@ mod tests {
 
     #[test]
     fn results_depend_neither_on_the_window_nor_on_threads() {
-        let reference = ring(3, 10, 1);
+        let reference = ring(3, 10, Threads::Exactly(1));
         assert_eq!(reference.len(), 3 * (21 + 22 + 23));
         for lookahead in [1, 3, 7] {
-            for threads in [1, 2, 3, 5] {
+            for threads in [1, 2, 3, 5].into_iter().flat_map(|n| [Threads::Exactly(n), Threads::UpTo(n)]) {
                 assert_eq!(ring(3, lookahead, threads), reference);
             }
         }
@@ -328,6 +328,6 @@ mod tests {
         }
         // The second half is the follower's.
         (0..2).for_each(|_| _ = engine.add(0, Box::new(Broken)));
-        engine.run(2, &mut |_| true);
+        engine.run(Threads::Exactly(2), &mut |_| true);
     }
 }

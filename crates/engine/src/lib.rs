@@ -17,5 +17,6 @@ mod time;
 pub use engine::{Ended, Engine, share_of};
 pub use event::{Class, Event, EventQueue, Order, Payload, Port};
 pub use lookahead::Lookahead;
+pub use pace::Threads;
 pub use partition::{Group, Message, Outbox, Packet, Partition, PartitionId};
 pub use time::{Clock, Cycles, Time};

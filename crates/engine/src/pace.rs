@@ -7,39 +7,66 @@ const MEASURED: u32 = 256;
 const WARM_UP: u32 = 64;
 /// Rounds between looks at the host's clock.
 const LOOK: u32 = 64;
+/// Before the first trial: short runs have none.
+const FIRST: Duration = Duration::from_millis(50);
 /// How long to go on between trials, in times that the last one took: at first, and at most while they
 /// tell nothing new. So trials never cost more than a thirtieth.
 const BETWEEN_MIN: u32 = 32;
 const BETWEEN_MAX: u32 = 512;
+/// A trial that has taken so much longer than the other way would have, and this, is over.
+const PATIENCE: f64 = 2.0;
+const PATIENCE_MIN: Duration = Duration::from_micros(500);
+
+/// How many host threads run partitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// So many, always.
+    Exactly(usize),
+    /// So many, or one where that is faster.
+    UpTo(usize),
+}
+
+impl Threads {
+    /// At most so many.
+    pub fn count(self) -> usize {
+        let (Threads::Exactly(count) | Threads::UpTo(count)) = self;
+        count.max(1)
+    }
+}
 
 #[derive(Clone, Copy)]
 enum Stage {
     /// There is only one way.
     Fixed,
-    /// Not measured yet: the host's caches and sleeping threads follow a change of ways.
-    WarmUp { trial: Option<Instant> },
-    /// Since `begin`, when partitions had had `turns` turns.
-    Measure { trial: Option<Instant>, begin: Instant, turns: u64 },
+    /// Nothing has happened yet.
+    Start,
     /// The chosen way.
     Cruise { until: Instant },
+    /// What the chosen way costs, since `begin`, when partitions had had `turns` turns.
+    Measure { begin: Instant, turns: u64 },
+    /// The other way: first it warms up, since the host's caches and sleeping threads follow slowly.
+    Trial { since: Instant, first_turns: u64, begin: Instant, turns: u64, left: u32 },
 }
 
-/// Tries both ways now and then, all host threads together and one alone, and takes the faster: the host
-/// may have other work. Results do not depend on it.
+/// Tries both ways now and then, one host thread alone and all together, and takes the faster: the host may
+/// have other work. Results do not depend on it.
 pub(crate) struct Pace {
     together: bool,
     stage: Stage,
     /// Rounds until there is something to decide.
     left: u32,
     between: u32,
-    /// Host time of a partition's turn [s], alone and together, when last measured.
-    cost: [f64; 2],
+    /// Host time of a partition's turn [s] the chosen way, when last measured.
+    cost: f64,
 }
 
 impl Pace {
-    pub fn new(threads: usize) -> Pace {
-        let stage = if threads > 1 { Stage::WarmUp { trial: None } } else { Stage::Fixed };
-        Pace { together: threads > 1, stage, left: WARM_UP, between: BETWEEN_MIN, cost: [f64::MAX; 2] }
+    pub fn new(threads: Threads) -> Pace {
+        let (together, stage) = match threads {
+            Threads::Exactly(count) => (count > 1, Stage::Fixed),
+            Threads::UpTo(count) => (false, if count > 1 { Stage::Start } else { Stage::Fixed }),
+        };
+        Pace { together, stage, left: 1, between: BETWEEN_MIN, cost: f64::MAX }
     }
 
     /// All host threads run partitions.
@@ -56,21 +83,24 @@ impl Pace {
         let now = clock();
         match self.stage {
             Stage::Fixed => {}
-            Stage::WarmUp { trial } => self.enter(Stage::Measure { trial, begin: now, turns }, MEASURED),
-            Stage::Measure { trial, begin, turns: first } => {
-                let time = now.duration_since(begin).as_secs_f64();
-                self.cost[usize::from(self.together)] = time / (turns - first).max(1) as f64;
-                match trial {
-                    Some(since) => self.choose(now, now.duration_since(since)),
-                    None => {
-                        self.together = !self.together;
-                        self.enter(Stage::WarmUp { trial: Some(now) }, WARM_UP);
-                    }
-                }
-            }
+            Stage::Start => self.enter(Stage::Cruise { until: now + FIRST }, LOOK),
             Stage::Cruise { until } if now < until => self.left = LOOK,
-            // What the present way costs now, then the other.
-            Stage::Cruise { .. } => self.enter(Stage::Measure { trial: None, begin: now, turns }, MEASURED),
+            Stage::Cruise { .. } => self.enter(Stage::Measure { begin: now, turns }, MEASURED),
+            Stage::Measure { begin, turns: first } => {
+                self.cost = cost(now - begin, turns - first);
+                self.together = !self.together;
+                let left = WARM_UP + MEASURED;
+                self.enter(Stage::Trial { since: now, first_turns: turns, begin: now, turns, left }, 1);
+            }
+            Stage::Trial { since, first_turns, begin, turns: first, left } => {
+                let expected = Duration::from_secs_f64(self.cost * (turns - first_turns) as f64 * PATIENCE);
+                if left == 0 || now - since > expected + PATIENCE_MIN {
+                    let faster = left == 0 && cost(now - begin, turns - first) < self.cost;
+                    return self.choose(faster, now, now - since);
+                }
+                let (begin, first) = if left == MEASURED { (now, turns) } else { (begin, first) };
+                self.enter(Stage::Trial { since, first_turns, begin, turns: first, left: left - 1 }, 1);
+            }
         }
     }
 
@@ -80,12 +110,20 @@ impl Pace {
     }
 
     /// After a trial of the other way, which took so long.
-    fn choose(&mut self, now: Instant, trial: Duration) {
-        let tried = self.together;
-        self.together = self.cost[1] < self.cost[0];
-        self.between = if self.together == tried { BETWEEN_MIN } else { (self.between * 2).min(BETWEEN_MAX) };
+    fn choose(&mut self, faster: bool, now: Instant, trial: Duration) {
+        if faster {
+            self.between = BETWEEN_MIN;
+        } else {
+            self.together = !self.together;
+            self.between = (self.between * 2).min(BETWEEN_MAX);
+        }
         self.enter(Stage::Cruise { until: now + trial * self.between }, LOOK);
     }
+}
+
+/// Host time of a turn [s].
+fn cost(time: Duration, turns: u64) -> f64 {
+    time.as_secs_f64() / turns.max(1) as f64
 }
 
 #[cfg(test)]
@@ -95,7 +133,7 @@ mod tests {
     /// Lets rounds of one turn pass that take `cost` alone and together; rounds that went together, of the
     /// last half.
     fn together_of(rounds: u64, cost: [Duration; 2]) -> u64 {
-        let (mut pace, mut now) = (Pace::new(2), Instant::now());
+        let (mut pace, mut now) = (Pace::new(Threads::UpTo(2)), Instant::now());
         let mut together = 0;
         for turns in 0..rounds {
             pace.round(turns, || now);
@@ -117,9 +155,13 @@ mod tests {
     }
 
     #[test]
-    fn one_thread_goes_alone() {
-        let mut pace = Pace::new(1);
-        (0..1000).for_each(|turns| pace.round(turns, || panic!("it looked at the clock")));
-        assert!(!pace.together());
+    fn what_is_settled_is_not_tried() {
+        for (threads, together) in
+            [(Threads::UpTo(1), false), (Threads::Exactly(1), false), (Threads::Exactly(2), true)]
+        {
+            let mut pace = Pace::new(threads);
+            (0..1000).for_each(|turns| pace.round(turns, || panic!("it looked at the clock")));
+            assert_eq!(pace.together(), together, "{threads:?}");
+        }
     }
 }

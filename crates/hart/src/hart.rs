@@ -74,6 +74,8 @@ pub struct Hart {
     pub statistics: HartStatistics,
     pub(crate) timing: Timing,
     pub(crate) blocks: Blocks,
+    /// [`Hart::run`] takes every instruction by [`Hart::step`].
+    pub(crate) by_steps: bool,
     /// So many lines of the instruction at `pc` were fetched while it waited: they are not fetched again,
     /// or its data and its code could take each other's places for ever. [`FETCHED`]: all.
     pub(crate) fetched: u8,
@@ -95,6 +97,7 @@ impl Hart {
             statistics: HartStatistics::default(),
             timing,
             blocks: Blocks::default(),
+            by_steps: false,
             fetched: 0,
             exit: Exit::Lookup,
             untimed_last: 0,
@@ -138,6 +141,12 @@ impl Hart {
     pub fn return_from_call(&mut self, value: i64) {
         self.state.x[10] = value as u64;
         self.state.pc += 4;
+    }
+
+    /// Whether [`Hart::run`] takes every instruction by the reference, [`Hart::step`], from now on. Nothing
+    /// that is simulated changes, so that two whole runs can be compared.
+    pub fn run_by_steps(&mut self, by_steps: bool) {
+        self.by_steps = by_steps;
     }
 
     /// Value of the `time` CSR.

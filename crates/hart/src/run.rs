@@ -37,8 +37,11 @@ impl Hart {
     /// those it executes 65,536 or a few more, so that its caller keeps hold of it.
     pub fn run(&mut self, soft: u64, deadline: u64) -> Halt {
         debug_assert!(soft <= deadline);
-        self.blocks.begin();
         self.untimed_last = self.statistics.instructions + UNTIMED_RUN;
+        if self.by_steps {
+            return self.repeat_step(soft);
+        }
+        self.blocks.begin();
         while self.fetched > 0 && self.cycle < soft {
             if self.holds_code() {
                 self.fetched = 0;
@@ -67,6 +70,19 @@ impl Hart {
                     }
                 }
                 _ => {}
+            }
+        }
+    }
+
+    /// [`Hart::run`] by the reference alone.
+    fn repeat_step(&mut self, soft: u64) -> Halt {
+        loop {
+            let untimed_too_long = !self.port.is_timed() && self.statistics.instructions >= self.untimed_last;
+            if self.cycle >= soft || untimed_too_long {
+                return Halt::Deadline;
+            }
+            if let Some(halt) = self.step() {
+                return halt;
             }
         }
     }

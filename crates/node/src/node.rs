@@ -111,7 +111,9 @@ impl Node {
         let (timing, clock, timebase) = (c.timing(), c.clock(), c.core.timebase.hz());
         let processor = Processor::new(spec.processor, c.harts(), |state| {
             let port = chasqui_memory::Port::new(c.port(), &mut spec.memory);
-            Hart::new(state, port, timing, clock, timebase)
+            let mut hart = Hart::new(state, port, timing, clock, timebase);
+            hart.run_by_steps(c.checks.reference);
+            hart
         });
         let input_latency = spec.ni.input_latency();
         let tenure = c.bus().clock.edge(c.bus().address_cycles + 1);
@@ -151,6 +153,13 @@ impl Node {
     /// The network interface.
     pub fn ni(&self) -> &dyn NetworkInterface {
         &*self.ni
+    }
+
+    /// Memory of the process from `address` on; nothing where it has none.
+    pub fn read_process(&mut self, address: u64, bytes: usize) -> Option<Vec<u8>> {
+        let mut contents = vec![0; bytes];
+        self.processor.process.space.read_user(&mut self.memory, address, &mut contents).ok()?;
+        Some(contents)
     }
 
     /// Visits every counter of the node: path, unit, documentation, value. Harts are numbered where there

@@ -188,6 +188,8 @@ chasqui_config::parameters! {
         coherence: Flag = false, source "costs host time; on in tests";
         /// Skip over the repetitions of polling loops, exactly.
         spin_skip: Flag = true, source "identical results, less host time";
+        /// Execute every instruction by the reference interpreter, for comparison with the fast one.
+        reference: Flag = false, source "identical results, some ten times the host time";
     }
 }
 

@@ -6,10 +6,12 @@
 mod calls;
 mod catalogue;
 mod collect;
+mod conformance;
 mod limits;
 mod output;
 mod run;
 mod trace_window;
 
 pub use catalogue::{CATALOGUE, Catalogue, describe, machines};
+pub use conformance::{Test, Verdict, conformance};
 pub use run::{InputError, Options, Progress, Request, run};

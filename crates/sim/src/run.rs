@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use chasqui_config::Resolved;
-use chasqui_engine::Ended;
+use chasqui_engine::{Ended, Threads};
 use chasqui_hart::Text;
 use chasqui_linux::Elf;
 use chasqui_machine::{Built, Job, Machine, forced_collectives};
@@ -66,7 +66,7 @@ pub struct Options {
     pub profile: bool,
     /// Instructions to write: `FROM..TO[:RANKS]`, as in `1.2ms..1.25ms:0,4-7`.
     pub trace_instructions: Option<String>,
-    /// Host threads; 0: as many as are of use.
+    /// Host threads; 0: as many as the host has, or one where that is faster.
     pub threads: usize,
     /// A progress line stands on the terminal: clear it before output is shown.
     pub clear_line: bool,
@@ -98,7 +98,7 @@ impl fmt::Display for InputError {
 
 impl std::error::Error for InputError {}
 
-fn input(e: impl fmt::Display) -> InputError {
+pub(crate) fn input(e: impl fmt::Display) -> InputError {
     InputError(e.to_string())
 }
 
@@ -153,7 +153,7 @@ pub fn run(request: &Request, progress: &mut dyn FnMut(Progress) -> bool) -> Res
     let streams = Streams::new(&directory, ranks, echo, clear_line, watch.trace.as_ref());
     let streams = Arc::new(streams.map_err(input)?);
     let threads = threads(request.options.threads, ranks);
-    let job = Job { watch, ..job(request, &resolved, ranks, elf, threads, streams.clone())? };
+    let job = Job { watch, ..job(request, &resolved, ranks, elf, threads.count(), streams.clone())? };
     let built = machine.build(&resolved, &job).inspect_err(|_| remove(&directory)).map_err(InputError)?;
     let simulation = Instant::now();
     let (ended, built) = simulate(built, threads, &streams, progress);
@@ -164,7 +164,7 @@ pub fn run(request: &Request, progress: &mut dyn FnMut(Progress) -> bool) -> Res
     results.write(&directory).map_err(input)?;
     let summary = results.summary;
     let times = (simulation_s, begin.elapsed().as_secs_f64());
-    let host = host(request, &summary, threads, started, times);
+    let host = host(request, &summary, threads.count(), started, times);
     directory.write_host(&host).map_err(input)?;
     Ok(Report { summary, host, directory: directory.path().to_path_buf() })
 }
@@ -194,11 +194,13 @@ fn watch(options: &Options, ranks: u32) -> Result<WatchPlan, InputError> {
     Ok(WatchPlan { profile: options.profile, trace: trace.transpose().map_err(InputError)? })
 }
 
-/// Host threads of use: no more than the host has, or ranks.
-fn threads(asked: usize, ranks: u32) -> usize {
-    let host = || std::thread::available_parallelism().map_or(1, |n| n.get());
-    let threads = if asked == 0 { host() } else { asked };
-    threads.min(ranks as usize)
+/// Host threads, of which more than ranks are of no use; by themselves as many as the host has.
+fn threads(asked: usize, ranks: u32) -> Threads {
+    let ranks = ranks as usize;
+    match asked {
+        0 => Threads::UpTo(std::thread::available_parallelism().map_or(1, |n| n.get()).min(ranks)),
+        count => Threads::Exactly(count.min(ranks)),
+    }
 }
 
 fn job(
@@ -235,7 +237,7 @@ fn remove(directory: &RunDirectory) {
 
 fn simulate(
     mut built: Built,
-    threads: usize,
+    threads: Threads,
     streams: &Streams,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> (Ended, Built) {

@@ -40,6 +40,12 @@ static inline int coll_check_counts(const int counts[], int blocks)
     return MPI_SUCCESS;
 }
 
+/* Of a buffer that must be one: MPI_IN_PLACE would say that the data is in itself. */
+static inline int coll_check_buffer(const void *buffer)
+{
+    return likely(buffer != MPI_IN_PLACE) ? MPI_SUCCESS : chq_reason(MPI_ERR_BUFFER, "MPI_IN_PLACE is not for this buffer");
+}
+
 /* The end of a blocking form. */
 static inline int coll_finish(struct communicator *comm, const char *call, int error)
 {

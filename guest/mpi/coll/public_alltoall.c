@@ -9,7 +9,9 @@ struct exchange {
 
 static int check_blocks(const struct blocks *side, const struct communicator *comm)
 {
-    int error = side->types ? MPI_SUCCESS : chq_type_check(side->type);
+    int error = coll_check_buffer(side->buffer);
+    if (!error && !side->types)
+        error = chq_type_check(side->type);
     if (!side->counts)
         return !error && side->count > INT32_MAX ? chq_reason(MPI_ERR_COUNT, "negative count") : error;
     for (int i = 0; i < comm->size && !error; i++) {

@@ -10,6 +10,8 @@ struct gathering {
 static int check_side(const struct side *side, const struct communicator *comm)
 {
     int error = side->counts ? coll_check_counts(side->counts, comm->size) : (int)side->count < 0 ? chq_reason(MPI_ERR_COUNT, "negative count") : MPI_SUCCESS;
+    if (!error)
+        error = coll_check_buffer(side->buffer);
     return error ? error : chq_type_check(side->type);
 }
 

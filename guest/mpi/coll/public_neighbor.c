@@ -9,7 +9,9 @@ struct neighborhood {
 
 static int check_side(const struct neighbor_side *side, int blocks)
 {
-    int error = side->types ? MPI_SUCCESS : chq_type_check(side->type);
+    int error = coll_check_buffer(side->buffer);
+    if (!error && !side->types)
+        error = chq_type_check(side->type);
     if (!error && side->count > INT32_MAX)
         error = chq_reason(MPI_ERR_COUNT, "negative count");
     for (int i = 0; side->counts && i < blocks && !error; i++) {

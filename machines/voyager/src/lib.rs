@@ -2,9 +2,10 @@
 //! for Exploring Scalable SMP Issues* and CSG Memo 394, MIT, 1996): a network interface, the NES, on the
 //! memory bus of a PowerPC 604 node, and the Arctic fat tree.
 //!
-//! Here is the Basic mechanism, in both variants, with DMA for long messages.
+//! Here are its mechanisms: Basic, in both variants, Express, Tag-On, OnePoll, and DMA for long messages.
 //!
-//! Reading order: `registers.rs`, `nes/mod.rs`, `nes/transmit.rs`, `nes/receive.rs`, `nes/dma.rs`, then
+//! Reading order: `registers.rs`, `nes/mod.rs`, `nes/transmit.rs`, `nes/receive.rs`,
+//! `nes/express.rs`, `nes/inbox.rs`, `nes/dma.rs`, then
 //! `device.c`.
 
 mod nes;
@@ -18,7 +19,7 @@ use chasqui_network::{Attachment, Fabric};
 use chasqui_node::{Node, NodeConfiguration};
 
 use nes::{Nes, NesPlan};
-use parameters::{Basic, Dma, Mpi};
+use parameters::{Basic, Dma, Express, Mpi};
 
 /// The machine.
 pub struct VoyagerMachine;
@@ -40,6 +41,7 @@ impl Machine for VoyagerMachine {
         Schema::new()
             .with::<parameters::Nes>("voyager.nes")
             .with::<Basic>("voyager.basic")
+            .with::<Express>("voyager.express")
             .with::<Dma>("voyager.dma")
             .with::<Mpi>("voyager.mpi")
             .with::<NetworkUnit>("network")
@@ -52,6 +54,7 @@ impl Machine for VoyagerMachine {
         let nes: parameters::Nes = resolved.read("voyager.nes");
         let mut found = node.mistakes();
         found.extend(resolved.read::<Basic>("voyager.basic").mistakes(&resolved.read("voyager.mpi")));
+        found.extend(resolved.read::<Express>("voyager.express").mistakes());
         found.extend(network.parameters().errors());
         let longest = registers::SLOT_DATA_BYTES + nes.packet_overhead.bytes();
         if network.packet_max.bytes() < longest {
@@ -85,9 +88,11 @@ impl Machine for VoyagerMachine {
             let nes = Nes::new(NesPlan {
                 nes: resolved.read("voyager.nes"),
                 basic: resolved.read("voyager.basic"),
+                express: resolved.read("voyager.express"),
                 dma: resolved.read("voyager.dma"),
                 mpi: resolved.read("voyager.mpi"),
                 clock: configuration.bus().clock,
+                address_cycles: configuration.bus().address_cycles,
                 line_bytes: u64::from(configuration.port().l1d.line_bytes),
                 memory_base: ni_memory_base(&configuration),
                 sites: job.ranks,

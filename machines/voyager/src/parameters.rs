@@ -48,6 +48,16 @@ chasqui_config::parameters! {
 }
 
 chasqui_config::parameters! {
+    /// Express and Tag-On queues.
+    pub struct Express {
+        /// Messages that a queue holds.
+        slots: Count = 32, range 2 ..= 4096, source "assumption: as many as a Basic ring";
+        /// Places for data to be tagged on, and slots of the ring of those that came, a power of two.
+        tags: Count = 16, range 2 ..= 256, source "assumption";
+    }
+}
+
+chasqui_config::parameters! {
     /// DMA. Cycles are bus clocks.
     pub struct Dma {
         /// Requests that the ring holds, a power of two.
@@ -66,6 +76,14 @@ chasqui_config::parameters! {
     pub struct Mpi {
         /// Longest message sent through Basic queues; longer ones by rendezvous and DMA.
         eager: Bytes = "1 KiB", range "48 B" ..= "2 KiB", source "assumption, measured: half a round trip takes as long by Basic as by DMA at 1.0 (flush) to 1.2 KiB (reclaim)";
+    }
+}
+
+impl Express {
+    /// What does not fit, in words.
+    pub fn mistakes(&self) -> Option<String> {
+        let tags = self.tags;
+        (!tags.is_power_of_two()).then(|| format!("voyager.express.tags: {tags} is not a power of two"))
     }
 }
 

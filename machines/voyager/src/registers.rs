@@ -14,6 +14,15 @@ chasqui_abi::guest_constants! {
     pub const REGION_RECEIVE: u64 = 2;
     /// Region: the ring of DMA requests, cacheable.
     pub const REGION_DMA: u64 = 3;
+    /// Region: the window of stores that are Express messages, uncached.
+    pub const REGION_EXPRESS: u64 = 4;
+    /// Region: the page of loads that take Express messages, uncached.
+    pub const REGION_EXPRESS_RECEIVE: u64 = 5;
+    /// Region: the window of stores that are Tag-On messages, uncached.
+    pub const REGION_TAG: u64 = 6;
+    /// Region: places for data to be tagged on, rounded up to pages, then the ring of those that came;
+    /// cacheable.
+    pub const REGION_TAG_DATA: u64 = 7;
 
     /// Pointer, stored by the processor: slots composed in the transmit ring.
     pub const TRANSMIT_PRODUCER: u64 = 0x00;
@@ -27,6 +36,10 @@ chasqui_abi::guest_constants! {
     pub const DMA_PRODUCER: u64 = 0x20;
     /// Pointer, loaded: requests whose data have been read.
     pub const DMA_CONSUMER: u64 = 0x28;
+    /// Pointer, loaded: messages that have left Express transmit queue 0; the next queue's is 8 further.
+    pub const EXPRESS_SENT: u64 = 0x30;
+    /// Pointer, stored: tagged data that the processor is done with.
+    pub const TAG_CONSUMER: u64 = 0x40;
 
     /// Bytes of a slot: header and data, three lines.
     pub const SLOT_BYTES: u64 = 96;
@@ -41,6 +54,45 @@ chasqui_abi::guest_constants! {
     /// Slot flag: such slots follow, until the envelope's `bytes` are complete.
     pub const FLAG_BEGINS: u64 = 8;
 
+    /// Express queue pairs of a process: the smallest allocation (section 4.1).
+    pub const EXPRESS_QUEUES: u64 = 2;
+    /// Bytes of an Express message in SRAM.
+    pub const EXPRESS_BYTES: u64 = 8;
+    /// Address of a message: first of the bits of data.
+    pub const EXPRESS_EXTRA_SHIFT: u64 = 2;
+    /// Address of a message: bits of data (section 5.1).
+    pub const EXPRESS_EXTRA_BITS: u64 = 5;
+    /// Address of a message: first bit of the logical destination. Above the destination are the queue
+    /// (Express) or flags and place of the data (Tag-On).
+    pub const EXPRESS_DESTINATION_SHIFT: u64 = 7;
+    /// Above the destination, Tag-On: 80 bytes, 2.5 lines; else 48, 1.5 lines.
+    pub const TAG_LONG: u64 = 1;
+    /// Above the destination, Tag-On: the SRAM is up to date, the cache holds no newer lines.
+    pub const TAG_RESIDENT: u64 = 2;
+    /// Above the destination, Tag-On: first bit of the place.
+    pub const TAG_PLACE_SHIFT: u64 = 2;
+    /// Bytes of 1.5 lines.
+    pub const TAG_SHORT_BYTES: u64 = 48;
+    /// Bytes of 2.5 lines.
+    pub const TAG_LONG_BYTES: u64 = 80;
+    /// From one place of tagged data to the next: whole lines.
+    pub const TAG_STRIDE: u64 = 96;
+
+    /// A message as it is read: this bit is set.
+    pub const EXPRESS_VALID: u64 = 1 << 63;
+    /// A message as it is read: first of two bits that say what was tagged on: 0 nothing, 1 48 bytes, 2 80.
+    pub const EXPRESS_TAG_SHIFT: u64 = 56;
+    /// A message as it is read: first of three bits for the queue; the Basic ring is `EXPRESS_QUEUES`,
+    /// and then the data are its pointers, producer in the low half.
+    pub const EXPRESS_QUEUE_SHIFT: u64 = 53;
+    /// A message as it is read: first of 16 bits of the source id. Below are 37 bits of data.
+    pub const EXPRESS_SOURCE_SHIFT: u64 = 37;
+    /// What an empty queue returns, as system software sets it.
+    pub const EXPRESS_EMPTY: u64 = 0;
+    /// Receive page: queue q is read at 8 q; from here on, OnePoll of the set of queues s at 8 s more (bit
+    /// `EXPRESS_QUEUES` of s is the Basic ring).
+    pub const ONEPOLL: u64 = 0x800;
+
     /// Setting: 0 flush, 1 reclaim.
     pub const SETTING_VARIANT: u64 = 0;
     /// Setting: slots of each Basic ring, a power of two.
@@ -49,6 +101,12 @@ chasqui_abi::guest_constants! {
     pub const SETTING_REQUESTS: u64 = 2;
     /// Setting: longest MPI message [bytes] sent through Basic; longer ones by rendezvous and DMA.
     pub const SETTING_EAGER_BYTES: u64 = 3;
+    /// Setting: messages that an Express queue holds.
+    pub const SETTING_EXPRESS_SLOTS: u64 = 4;
+    /// Setting: places for data to be tagged on, and slots of the ring of those that came, a power of two.
+    pub const SETTING_TAGS: u64 = 5;
+    /// Setting: bits of a logical destination in the address of a message.
+    pub const SETTING_DESTINATION_BITS: u64 = 6;
 }
 
 chasqui_abi::guest_struct! {

@@ -24,6 +24,7 @@ COMMANDS = {
     "logp": ("logp", "Measure a machine's LogGP figures: L, o, g, G."),
     "machines": ("machines", "List the machines and their variants."),
     "info": ("info", "Explain a machine's parameters: value, unit, range, source."),
+    "conformance": ("conformance", "Run the tests of instruction-set conformance suites."),
     "check": ("check", "Say before a run what of MPI and Linux a program uses that is missing."),
 }
 

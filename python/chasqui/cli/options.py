@@ -93,7 +93,7 @@ class Threads(click.ParamType[int]):
 def _threads() -> Decorator:
     return click.option(
         "--threads", type=Threads(), default="auto", show_default=True, metavar="N",
-        help="Host threads; auto: as many as there are processors, while they are worth it. "
+        help="Host threads; auto: as many as there are processors, or one while that is faster. "
         "Results are the same bits with any number.",
     )  # fmt: skip
 

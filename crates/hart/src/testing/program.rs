@@ -469,7 +469,12 @@ impl Generator<'_> {
         let (load, store, sd) = self.random.pick(&[(Op::LrW, Op::ScW, Op::Sw), (Op::LrD, Op::ScD, Op::Sd)]);
         let imm = self.random.within(0..4);
         let loaded = self.random.pick(&[0, 1, 5, 10, 11, 28]);
-        let mut items = vec![self.address(8)];
+        let address = self.address(8);
+        // Half a window away: another line, whatever its length. In the same line both answers are right.
+        let half = (self.options.window_bytes / 2) as i64;
+        let away = if address.insn.imm < 0 { half } else { -half };
+        let elsewhere = Insn { length: 4, imm: address.insn.imm + away, ..address.insn };
+        let mut items = vec![address];
         if !self.random.once_in(8) {
             items.push(Item::plain(Insn { op: load, rd: loaded, rs1: ADDRESS, imm, ..NOTHING }));
         }
@@ -478,7 +483,7 @@ impl Generator<'_> {
             1 if loaded != 0 => {
                 items.push(Item::plain(Insn { op: sd, rs1: ADDRESS, rs2: loaded, ..NOTHING }))
             }
-            2 => items.push(self.address(8)),
+            2 => items.push(self.maybe_short(elsewhere)),
             _ => {}
         }
         let insn =
@@ -513,10 +518,11 @@ impl Generator<'_> {
 
     fn hint(&mut self) -> Vec<Item> {
         let (rs1, imm) = (self.source(), self.random.within(0..4096));
-        let insn = match self.random.below(4) {
+        let insn = match self.random.below(5) {
             0 => Insn { op: Op::Mark, rs1, imm, ..NOTHING },
             1 => Insn { op: Op::Pause, ..NOTHING },
             2 => Insn { op: Op::Fence, imm: imm & 0xff | 0x11, ..NOTHING },
+            3 => Insn { op: Op::FenceI, ..NOTHING },
             _ => Insn { op: Op::Sltu, rs1, rs2: 5, ..NOTHING },
         };
         vec![Item::plain(insn)]

@@ -9,7 +9,7 @@ use chasqui_engine::{Clock, Time};
 use chasqui_hart::testing::program::DEVICE;
 use chasqui_hart::{Halt, Hart, State, Timing};
 use chasqui_memory::{
-    Bus, BusParameters, DEVICE_BASE, FlatMemory, PAGE_BYTES, Port, PortParameters, Stall, pte,
+    Bus, BusParameters, DEVICE_BASE, FlatMemory, Geometry, PAGE_BYTES, Port, PortParameters, Stall, pte,
 };
 use service::Service;
 
@@ -66,6 +66,52 @@ pub struct Setup {
     pub state: State,
     /// What another master does, and when.
     pub foreign: Vec<(Time, service::Foreign)>,
+}
+
+impl Setup {
+    /// Cycles of 1 ns, a bus of 500 MHz, every instruction one cycle; nobody else is there. The caches hold all
+    /// that a test touches: no line that is replaced takes a reservation with it.
+    pub fn ordinary(state: State, pages: Vec<(u64, u64)>, contents: Vec<(u64, Vec<u8>)>) -> Setup {
+        let cache = Geometry { bytes: 65536, ways: 8, line_bytes: 64 };
+        Setup {
+            port: PortParameters {
+                l1i: cache,
+                l1d: cache,
+                l2: None,
+                l2_cycles: 1,
+                itlb: (8, 8),
+                dtlb: (8, 8),
+                walk_cycles: 2,
+                write_buffer_entries: 4,
+                posted_entries: 2,
+                fence_cycles: 0,
+                flush_cycles: 0,
+                atomic_cycles: 0,
+                check_coherence: true,
+            },
+            timing: Timing::UNIT,
+            clock: Clock::new(1_000_000_000),
+            timebase_hz: 10_000_000,
+            bus: BusParameters {
+                clock: Clock::new(500_000_000),
+                width_bytes: 16,
+                address_cycles: 2,
+                pipelined: true,
+                intervention_cycles: 1,
+                dram_first_chunk: Time(60_000),
+                dram_next_chunk: Time(2_000),
+                dram_write: Time::ZERO,
+            },
+            sharing: 0,
+            device_latency: Time::ZERO,
+            marks_switch: false,
+            observe: false,
+            pages,
+            contents,
+            state,
+            foreign: vec![],
+        }
+    }
 }
 
 /// What a bench's hart does.
@@ -179,6 +225,30 @@ impl Bench {
             }
             self.happen();
             return Point::Event(event);
+        }
+    }
+
+    /// Advances to the next `ecall`, by the fast loop or by the reference.
+    pub fn run_to_call(&mut self, fast: bool) {
+        self.activity = Activity::Ready;
+        let mut execute = |hart: &mut Hart, _: &mut Bus, _: Time, limit: u64| match fast {
+            true => hart.run(limit, limit),
+            false => hart.step().unwrap_or(Halt::Deadline),
+        };
+        loop {
+            match self.advance(&mut execute) {
+                Point::Halt(Halt::Call) => return,
+                Point::Halt(Halt::Wait(_) | Halt::Deadline | Halt::Bus | Halt::Mark { .. } | Halt::Pause)
+                | Point::Event(_) => {}
+                other => panic!("{other:?} instead of an ecall at pc {:#x}", self.hart.state.pc),
+            }
+        }
+    }
+
+    /// Lets what is under way end.
+    pub fn settle(&mut self) {
+        while self.service.next_time() != Time::NEVER {
+            self.happen();
         }
     }
 

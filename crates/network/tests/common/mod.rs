@@ -299,7 +299,7 @@ pub fn run(setup: &Setup) -> Outcome {
     let shared = Arc::new(Mutex::new(Shared { fabric, host_time: Duration::ZERO }));
     assert_eq!(engine.add(1, Box::new(SharedPartition(shared.clone()))), fabric_id);
     let start = Instant::now();
-    assert_eq!(engine.run(1, &mut |_| true), Ended::Idle);
+    assert_eq!(engine.run(chasqui_engine::Threads::Exactly(1), &mut |_| true), Ended::Idle);
     let host_time = start.elapsed();
     drop(engine);
     let logs = std::mem::take(&mut *log.lock().unwrap());

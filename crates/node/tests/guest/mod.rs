@@ -407,7 +407,7 @@ pub fn run_watched(
     let node = Node::new(NodeSpec { configuration: c, memory, processor, ni: Box::new(ni), first_port: 0 });
     let mut engine = Engine::new(Lookahead::new(vec![vec![Time::NEVER]]));
     engine.add(0, Box::new(node));
-    engine.run(1, &mut |_| true);
+    engine.run(chasqui_engine::Threads::Exactly(1), &mut |_| true);
     let mut node =
         engine.partitions().pop().expect("the node").into_any().downcast::<Node>().expect("a node");
     let mut statistics = vec![];

@@ -5,11 +5,10 @@ use std::collections::VecDeque;
 
 use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusOperation, BusRequest, Context};
-use chasqui_record::Stage;
 
 use super::table::{Destination, PROCESS_QUEUE};
 use super::transmit::{KIND_DMA, KIND_NOTICE, message_of, packet_bytes, push_packet};
-use super::{NesEvent, Owner, Ring, Shared, stamp};
+use super::{Mechanism, NesEvent, Owner, Ring, Shared, accept};
 use crate::parameters::Dma;
 use crate::registers::VoyagerDma;
 
@@ -128,7 +127,7 @@ impl DmaEngine {
             return;
         };
         let message = message_of(request.flags, &notice(&request));
-        stamp(c, message, Stage::Accept, c.now);
+        accept(c, message, Mechanism::Dma);
         s.counters.dma_requests += 1;
         self.transfer = Some(Transfer { request, to, read: 0, message });
         self.prepare(s, c, self.setup_cycles);

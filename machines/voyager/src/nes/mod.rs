@@ -6,6 +6,10 @@
 //! the network, which then stops (ours, until the service processor's miss queue is there).
 
 mod dma;
+mod express;
+mod inbox;
+#[cfg(test)]
+mod probe;
 mod receive;
 mod table;
 mod transmit;
@@ -19,24 +23,36 @@ use chasqui_network::{NodeEvent, NodePort};
 use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
 use chasqui_record::{MessageId, Stage};
 
-use crate::parameters::{Basic, Coherence, Dma, Mpi};
+use crate::parameters::{Basic, Coherence, Dma, Express, Mpi};
 use crate::{FABRIC, NODES, parameters, registers};
 use dma::DmaEngine;
+use express::{ExpressTransmitter, Window};
+use inbox::Inbox;
 use receive::Receiver;
 use table::DestinationTable;
 use transmit::Transmitter;
 
-/// Bytes of a slot.
+/// Bytes of a slot, and from one place of tagged data to the next.
 const SLOT: u64 = registers::SLOT_BYTES;
+const _: () = assert!(SLOT == registers::TAG_STRIDE);
+
+/// Where the registers are, from [`DEVICE_BASE`]: the page of pointers first, then the page of Express
+/// receive queues, and the windows of Express and of Tag-On messages.
+const EXPRESS_RECEIVE: u64 = PAGE_BYTES;
+const EXPRESS_WINDOW: u64 = 1 << 32;
+const TAG_WINDOW: u64 = 2 << 32;
 
 /// What an NES is made from.
 pub(crate) struct NesPlan {
     pub nes: parameters::Nes,
     pub basic: Basic,
+    pub express: Express,
     pub dma: Dma,
     pub mpi: Mpi,
     /// The bus clock, which is also the NES's.
     pub clock: Clock,
+    /// Bus clocks of a transaction's address.
+    pub address_cycles: u64,
     pub line_bytes: u64,
     /// Physical address of its SRAM.
     pub memory_base: u64,
@@ -84,9 +100,11 @@ enum NesEvent {
     Crossed,
     /// The pages that a received DMA packet goes to are there.
     PagesIn,
+    /// An Express message has crossed the I-bus into the TxU.
+    ExpressTransmitted,
 }
 
-const EVENTS: [NesEvent; 7] = [
+const EVENTS: [NesEvent; 8] = [
     NesEvent::Transmitted,
     NesEvent::Start,
     NesEvent::Landed,
@@ -94,6 +112,7 @@ const EVENTS: [NesEvent; 7] = [
     NesEvent::Prepared,
     NesEvent::Crossed,
     NesEvent::PagesIn,
+    NesEvent::ExpressTransmitted,
 ];
 
 impl From<NesEvent> for Payload {
@@ -113,15 +132,17 @@ impl From<Payload> for NesEvent {
 enum Owner {
     /// Lines of a slot to send (Reclaim).
     Transmit,
-    /// Old lines of receive slots (Reclaim).
+    /// Old lines of receive slots and tagged data (Reclaim).
     Reclaim,
     /// Lines that the DMA reads.
     DmaRead,
     /// Lines that a received DMA packet writes.
     DmaWrite,
+    /// Lines to be tagged on (Reclaim).
+    TagOn,
 }
 
-const OWNERS: [Owner; 4] = [Owner::Transmit, Owner::Reclaim, Owner::DmaRead, Owner::DmaWrite];
+const OWNERS: [Owner; 5] = [Owner::Transmit, Owner::Reclaim, Owner::DmaRead, Owner::DmaWrite, Owner::TagOn];
 
 impl Owner {
     fn tag(self) -> u64 {
@@ -138,6 +159,9 @@ impl Owner {
 struct Counters {
     transmitted: u64,
     received: u64,
+    express_sent: u64,
+    tagged_sent: u64,
+    express_received: u64,
     dma_requests: u64,
     dma_packets: u64,
     dma_bytes: u64,
@@ -201,6 +225,22 @@ impl Shared {
     }
 }
 
+/// By what a message travels, as its record says under `protocol`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mechanism {
+    Basic = 1,
+    Dma = 2,
+}
+
+/// The NES turns to the message: it is accepted, and travels so. Of a long message, which Basic announces, the
+/// data's mechanism comes last and counts.
+fn accept(c: &mut Context<'_, '_>, message: Option<(u16, u32)>, mechanism: Mechanism) {
+    stamp(c, message, Stage::Accept, c.now);
+    if let Some((source, sequence)) = message {
+        c.recorder.protocol(MessageId { source, sequence }, mechanism as u32);
+    }
+}
+
 /// Stamps a stage of the message that a packet belongs to.
 fn stamp(c: &mut Context<'_, '_>, message: Option<(u16, u32)>, stage: Stage, at: Time) {
     if let Some((source, sequence)) = message {
@@ -255,10 +295,14 @@ pub(crate) struct Nes {
     shared: Shared,
     delays: Delays,
     transmitter: Transmitter,
+    express: ExpressTransmitter,
     receiver: Receiver,
     dma: DmaEngine,
     memory: std::ops::Range<u64>,
     eager_bytes: u64,
+    express_slots: u64,
+    /// Bus clocks from a load's grant to its end, the NES's access apart.
+    load_cycles: u64,
 }
 
 impl Nes {
@@ -271,12 +315,19 @@ impl Nes {
             slots: plan.dma.requests as u32,
             slot_bytes: dma::REQUEST,
         };
+        let window = Window::new(plan.sites);
+        let tags = plan.express.tags as u32;
+        let places = Ring { base: requests.base + requests.bytes(), slots: tags, slot_bytes: SLOT };
+        let tags = Ring { base: places.base + places.bytes(), ..places };
         Nes {
             delays: Delays::new(&plan),
-            memory: plan.memory_base..requests.base + requests.bytes(),
+            memory: plan.memory_base..tags.base + tags.bytes(),
             eager_bytes: plan.mpi.eager.bytes(),
             transmitter: Transmitter::new(transmit),
-            receiver: Receiver::new(receive, plan.dma.page_in.cycles()),
+            express: ExpressTransmitter::new(places, window, &plan.express),
+            express_slots: plan.express.slots,
+            load_cycles: plan.address_cycles + 1,
+            receiver: Receiver::new(receive, Inbox::new(tags, &plan.express), plan.dma.page_in.cycles()),
             dma: DmaEngine::new(requests, &plan.dma),
             shared: Shared {
                 clock: plan.clock,
@@ -298,9 +349,18 @@ impl Nes {
         self.memory.end - self.memory.start
     }
 
+    /// A load from the page of Express receive queues: control finds the message, then SRAM gives it.
+    fn read_express(&mut self, c: &mut Context<'_, '_>, offset: u64, bytes: u32) -> Reply {
+        let nes = &self.shared.nes;
+        let access = nes.pointer_access.cycles() + nes.sram_access.cycles();
+        let found = self.receiver.read(offset, bytes, self.load_cycles + access, &mut self.shared, c);
+        Reply { value: found.value, latency: self.shared.clock.edge(access), repeatable: !found.took }
+    }
+
     /// The units look for work: a packet left the TxU, or a message is there to be sent.
     fn go_on(&mut self, c: &mut Context<'_, '_>) {
         self.shared.start(c);
+        self.express.go_on(&mut self.shared, c);
         self.transmitter.go_on(&mut self.shared, c);
         self.dma.go_on(&mut self.shared, c);
         // What they put into the TxU may start at once.
@@ -315,23 +375,42 @@ impl NetworkInterface for Nes {
         page.settings[registers::SETTING_SLOTS as usize] = u64::from(self.transmitter.ring.slots);
         page.settings[registers::SETTING_REQUESTS as usize] = u64::from(self.dma.ring.slots);
         page.settings[registers::SETTING_EAGER_BYTES as usize] = self.eager_bytes;
+        page.settings[registers::SETTING_EXPRESS_SLOTS as usize] = self.express_slots;
+        page.settings[registers::SETTING_TAGS as usize] = u64::from(self.express.places.slots);
+        page.settings[registers::SETTING_DESTINATION_BITS as usize] =
+            u64::from(self.express.window.destination_bits);
     }
 
     fn regions(&self) -> Vec<Region> {
         let ring = |r: &Ring| Region { physical: r.base, bytes: r.bytes() };
+        let window = self.express.window;
+        let places = &self.express.places;
+        let tag_values = u64::from(places.slots) << registers::TAG_PLACE_SHIFT;
+        let device = |offset, bytes| Region { physical: DEVICE_BASE + offset, bytes };
         vec![
-            Region { physical: DEVICE_BASE, bytes: PAGE_BYTES },
+            device(0, PAGE_BYTES),
             ring(&self.transmitter.ring),
             ring(&self.receiver.ring),
             ring(&self.dma.ring),
+            device(EXPRESS_WINDOW, window.bytes(registers::EXPRESS_QUEUES)),
+            device(EXPRESS_RECEIVE, PAGE_BYTES),
+            device(TAG_WINDOW, window.bytes(tag_values)),
+            Region { physical: places.base, bytes: places.bytes() + self.receiver.inbox.tags.bytes() },
         ]
     }
 
-    fn read(&mut self, _: &mut Context<'_, '_>, address: u64, _: u32) -> Reply {
+    fn read(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32) -> Reply {
+        if (EXPRESS_RECEIVE..EXPRESS_RECEIVE + PAGE_BYTES).contains(&address) {
+            return self.read_express(c, address - EXPRESS_RECEIVE, bytes);
+        }
+        const SENT_END: u64 = registers::EXPRESS_SENT + 8 * registers::EXPRESS_QUEUES;
         let value = match address {
             registers::TRANSMIT_CONSUMER => self.transmitter.consumer,
             registers::RECEIVE_PRODUCER => self.receiver.producer,
             registers::DMA_CONSUMER => self.dma.consumer,
+            registers::EXPRESS_SENT..SENT_END => {
+                self.express.sent[((address - registers::EXPRESS_SENT) / 8) as usize]
+            }
             _ => 0,
         };
         let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
@@ -349,6 +428,11 @@ impl NetworkInterface for Nes {
                 self.dma.producer = value as u32;
                 self.dma.go_on(&mut self.shared, c);
             }
+            registers::TAG_CONSUMER => self.receiver.release_tags(value as u32, &mut self.shared, c),
+            EXPRESS_WINDOW..TAG_WINDOW => {
+                self.express.express(address - EXPRESS_WINDOW, value, &mut self.shared, c);
+            }
+            TAG_WINDOW.. => self.express.tag_on(address - TAG_WINDOW, value, &mut self.shared, c),
             _ => {}
         }
     }
@@ -363,6 +447,7 @@ impl NetworkInterface for Nes {
             NesEvent::PagesIn => self.receiver.pages_in(&mut self.shared, c),
             NesEvent::Prepared => self.dma.prepared(),
             NesEvent::Crossed => self.dma.crossed(&mut self.shared),
+            NesEvent::ExpressTransmitted => self.express.transmitted(&mut self.shared, c),
         }
         self.go_on(c);
     }
@@ -393,6 +478,7 @@ impl NetworkInterface for Nes {
         match Owner::of(request.tag) {
             Owner::Transmit => self.transmitter.line_read(&mut self.shared, c),
             Owner::Reclaim => {}
+            Owner::TagOn => self.express.line_read(),
             Owner::DmaRead => self.dma.line_read(&mut self.shared, c),
             Owner::DmaWrite => self.receiver.line_written(&mut self.shared, c),
         }
@@ -442,6 +528,9 @@ impl NetworkInterface for Nes {
         let c = &self.shared.counters;
         visit("transmitted", "messages", "Basic messages sent", c.transmitted);
         visit("received", "messages", "Basic messages and notices received", c.received);
+        visit("express_sent", "messages", "Express and Tag-On messages sent", c.express_sent);
+        visit("tagged_sent", "messages", "Tag-On messages sent", c.tagged_sent);
+        visit("express_received", "messages", "Express and Tag-On messages received", c.express_received);
         visit("dma_requests", "requests", "DMA requests served", c.dma_requests);
         visit("dma_packets", "packets", "Packets that the DMA sent", c.dma_packets);
         visit("dma_bytes", "bytes", "Data that the DMA sent", c.dma_bytes);
@@ -449,7 +538,7 @@ impl NetworkInterface for Nes {
         visit(
             "ring_full_ps",
             "ps",
-            "Time for which a packet waited for room in the receive ring",
+            "Time for which a packet waited for room in a receive ring or queue",
             c.ring_full_ps,
         );
         let link = self.shared.port.statistics();

@@ -1,4 +1,4 @@
-//! Receiving: Basic messages into the receive ring, DMA data into memory.
+//! Receiving: Basic messages into the receive ring, Express messages into their queues, DMA data into memory.
 
 use std::collections::VecDeque;
 
@@ -7,16 +7,17 @@ use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusOperation, BusRequest, Context};
 use chasqui_record::Stage;
 
-use super::transmit::{HEADER, KIND_DMA};
+use super::inbox::{Found, Inbox, composed};
+use super::transmit::{HEADER, KIND_DMA, KIND_EXPRESS};
 use super::{NesEvent, Owner, Ring, SLOT, Shared, stamp};
-use crate::registers::VoyagerSlot;
+use crate::registers::{EXPRESS_BYTES, TAG_LONG_BYTES, VoyagerSlot};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Idle,
     /// The packet crosses the I-bus.
     Crossing,
-    /// It waits for room in the ring since then.
+    /// It waits for room in its ring or queue since then.
     Full(Time),
     /// Its pages are brought in.
     Paging,
@@ -29,6 +30,7 @@ pub(super) struct Receiver {
     pub ring: Ring,
     pub producer: u32,
     consumer: u32,
+    pub inbox: Inbox,
     /// Packets in the receive buffer, oldest first; those that have landed are at the front.
     pub arriving: VecDeque<Box<Packet>>,
     landed: usize,
@@ -37,11 +39,12 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    pub fn new(ring: Ring, page_in_cycles: u64) -> Receiver {
+    pub fn new(ring: Ring, inbox: Inbox, page_in_cycles: u64) -> Receiver {
         Receiver {
             ring,
             producer: 0,
             consumer: 0,
+            inbox,
             arriving: VecDeque::new(),
             landed: 0,
             state: State::Idle,
@@ -60,7 +63,9 @@ impl Receiver {
             return;
         }
         let packet = self.arriving.front().expect("a packet has landed");
-        let end = s.cross(c.now, s.nes.receive.cycles(), packet.bytes.len() as u64);
+        // The RxU makes an Express message's header and data one word (section 3).
+        let header = if packet.bytes[0] == KIND_EXPRESS { HEADER } else { 0 };
+        let end = s.cross(c.now, s.nes.receive.cycles(), (packet.bytes.len() - header) as u64);
         self.state = State::Crossing;
         c.at(end, NesEvent::Received.into());
     }
@@ -68,10 +73,20 @@ impl Receiver {
     /// The oldest packet has crossed the I-bus.
     pub fn received(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let packet = self.arriving.front().expect("a packet crosses");
-        if packet.bytes[0] == KIND_DMA {
+        let (kind, queue) = (packet.bytes[0], usize::from(packet.bytes[1]));
+        let tagged = packet.bytes.len() > HEADER + EXPRESS_BYTES as usize;
+        let express = kind == KIND_EXPRESS;
+        let full = if express {
+            !self.inbox.has_room(queue, tagged)
+        } else {
+            self.producer.wrapping_sub(self.consumer) == self.ring.slots
+        };
+        if kind == KIND_DMA {
             self.place(s, c);
-        } else if self.producer.wrapping_sub(self.consumer) == self.ring.slots {
+        } else if full {
             self.state = State::Full(c.now);
+        } else if express {
+            self.deliver(queue, s, c);
         } else {
             self.enqueue(s, c);
         }
@@ -94,6 +109,27 @@ impl Receiver {
         self.finish(s, c);
     }
 
+    /// Puts the oldest packet, an Express message, into its queue, and what was tagged on into the ring.
+    fn deliver(&mut self, queue: usize, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let packet = self.arriving.front().expect("a packet to deliver");
+        let (word, tagged) = packet.bytes[HEADER..].split_at(EXPRESS_BYTES as usize);
+        let word = u64::from_le_bytes(word.try_into().expect("eight bytes"));
+        let source = u16::from_le_bytes([packet.bytes[2], packet.bytes[3]]);
+        let inbox = &mut self.inbox;
+        if !tagged.is_empty() {
+            c.write_unsnooped(inbox.tags.slot(inbox.tag_producer), tagged);
+            inbox.tag_producer = inbox.tag_producer.wrapping_add(1);
+        }
+        let tag = match tagged.len() as u64 {
+            0 => 0,
+            TAG_LONG_BYTES => 2,
+            _ => 1,
+        };
+        inbox.push(queue, composed(word, source, queue as u64, tag));
+        s.counters.express_received += 1;
+        self.finish(s, c);
+    }
+
     /// The oldest packet is dealt with: its place in the receive buffer is free.
     fn finish(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let packet = self.arriving.pop_front().expect("a packet to finish");
@@ -107,14 +143,44 @@ impl Receiver {
     /// The processor is done with the slots before `consumer`.
     pub fn release(&mut self, consumer: u32, s: &mut Shared, c: &mut Context<'_, '_>) {
         if s.reclaims() {
-            self.reclaim(consumer, s, c);
+            reclaim(&self.ring, self.consumer, consumer, s, c);
         }
         self.consumer = consumer;
+        self.retry(0, s, c);
+    }
+
+    /// The processor is done with the tagged data before `consumer`.
+    pub fn release_tags(&mut self, consumer: u32, s: &mut Shared, c: &mut Context<'_, '_>) {
+        if s.reclaims() {
+            reclaim(&self.inbox.tags, self.inbox.tag_consumer, consumer, s, c);
+        }
+        self.inbox.tag_consumer = consumer;
+        self.retry(0, s, c);
+    }
+
+    /// The processor reads the page of Express queues. The place of a message is free when the load's
+    /// transaction is over, `cycles` from now.
+    pub fn read(
+        &mut self,
+        offset: u64,
+        bytes: u32,
+        cycles: u64,
+        s: &mut Shared,
+        c: &mut Context<'_, '_>,
+    ) -> Found {
+        let found = self.inbox.read(offset, bytes, (self.producer, self.consumer));
+        if found.took {
+            self.retry(cycles, s, c);
+        }
+        found
+    }
+
+    /// There may be room for the packet that waits: in `cycles` it is tried again.
+    fn retry(&mut self, cycles: u64, s: &mut Shared, c: &mut Context<'_, '_>) {
         if let State::Full(since) = self.state {
-            // The waiting packet is tried again.
             s.counters.ring_full_ps += (c.now - since).0;
             self.state = State::Crossing;
-            c.at(s.clock.after(c.now, s.nes.receive.cycles()), NesEvent::Received.into());
+            c.at(s.clock.after(c.now, cycles + s.nes.receive.cycles()), NesEvent::Received.into());
         }
     }
 
@@ -123,25 +189,9 @@ impl Receiver {
         matches!(event, NesEvent::Received | NesEvent::PagesIn)
     }
 
-    /// A packet waits for room in the ring.
+    /// A packet waits for room in its ring or queue.
     pub fn is_full(&self) -> bool {
         matches!(self.state, State::Full(_))
-    }
-
-    /// Drops the lines of freed slots from the processor's cache (Reclaim).
-    fn reclaim(&self, consumer: u32, s: &Shared, c: &mut Context<'_, '_>) {
-        let freed = consumer.wrapping_sub(self.consumer).min(self.ring.slots);
-        for i in 0..freed {
-            let slot = self.ring.slot(self.consumer.wrapping_add(i));
-            for line in (slot..slot + SLOT).step_by(s.line_bytes as usize) {
-                c.bus(BusRequest {
-                    operation: BusOperation::Invalidate,
-                    address: line,
-                    bytes: s.line_bytes as u32,
-                    tag: Owner::Reclaim.tag(),
-                });
-            }
-        }
     }
 
     // --- DMA data -------------------------------------------------------------------------------
@@ -229,6 +279,22 @@ impl Receiver {
         self.state = State::Writing(left - 1);
         if left == 1 {
             self.finish(s, c);
+        }
+    }
+}
+
+/// Drops the lines of freed slots, from `consumed` to `consumer`, from the processor's cache (Reclaim).
+fn reclaim(ring: &Ring, consumed: u32, consumer: u32, s: &Shared, c: &mut Context<'_, '_>) {
+    let freed = consumer.wrapping_sub(consumed).min(ring.slots);
+    for i in 0..freed {
+        let slot = ring.slot(consumed.wrapping_add(i));
+        for line in (slot..slot + SLOT).step_by(s.line_bytes as usize) {
+            c.bus(BusRequest {
+                operation: BusOperation::Invalidate,
+                address: line,
+                bytes: s.line_bytes as u32,
+                tag: Owner::Reclaim.tag(),
+            });
         }
     }
 }

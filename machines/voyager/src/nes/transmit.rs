@@ -3,10 +3,9 @@
 use chasqui_abi::Envelope;
 use chasqui_engine::Packet;
 use chasqui_ni::{BusOperation, BusRequest, Context};
-use chasqui_record::Stage;
 
 use super::table::PROCESS_QUEUE;
-use super::{NesEvent, Owner, Ring, SLOT, Shared, stamp};
+use super::{Mechanism, NesEvent, Owner, Ring, SLOT, Shared, accept};
 use crate::registers::{self, VoyagerSlot};
 
 /// Bytes of a slot's header.
@@ -18,6 +17,8 @@ pub(super) const KIND_BASIC: u8 = 0;
 pub(super) const KIND_DMA: u8 = 1;
 /// The notice behind a block.
 pub(super) const KIND_NOTICE: u8 = 2;
+/// An Express message, whose flags are the queue; what is longer than its word was tagged on.
+pub(super) const KIND_EXPRESS: u8 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -103,7 +104,7 @@ impl Transmitter {
         if u64::from(header.flags) & registers::FLAG_MORE == 0 {
             self.message = message_of(header.flags, &data);
         }
-        stamp(c, self.message, Stage::Accept, c.now);
+        accept(c, self.message, Mechanism::Basic);
         let end = s.cross(c.now, s.nes.transmit.cycles(), bytes);
         self.state = State::Crossing;
         self.crossing = Some((header, data));

@@ -1,16 +1,21 @@
-//! Random programs on our semantics and on QEMU's user-mode emulator: registers, fcsr and memory must agree.
+//! Random programs on our semantics, on a hart, and on independent emulators: registers, fcsr and memory must
+//! agree at the end. The hart runs by the fast loop and by the reference, with caches, TLBs and a bus.
+//! `make conformance` takes more programs.
 
+mod bench;
 mod machine;
 
+use bench::{Bench, Setup};
 use chasqui_hart::csr::FCSR;
 use chasqui_hart::testing::Random;
 use chasqui_hart::testing::encode::encode;
 use chasqui_hart::testing::program::Options;
-use chasqui_hart::{Insn, Op};
+use chasqui_hart::{Insn, Op, State};
+use chasqui_memory::PAGE_BYTES;
 use machine::{Machine, WINDOW};
 use std::process::Command;
 
-const QEMU: &str = "qemu-riscv64";
+/// Programs, unless `CHASQUI_PROGRAMS` says how many.
 const PROGRAMS: usize = 200;
 
 /// The executable: one segment, headers and code first, then data.
@@ -112,52 +117,95 @@ fn executable(machine: &Machine) -> Vec<u8> {
 
 /// Window, f0 to f31, x0 to x31 and fcsr, as the epilogue writes them.
 fn outcome(machine: &Machine) -> Vec<u64> {
-    let window =
-        machine.window.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")));
-    let state = &machine.state;
-    let fcsr = u64::from(state.frm) << 5 | u64::from(state.flags.0);
-    window.chain(state.f).chain(state.x[..32].iter().copied()).chain([fcsr]).collect()
+    words_of(&machine.window).into_iter().chain(registers(&machine.state)).collect()
 }
 
-fn run_in_qemu(executable: &[u8], name: &str) -> Vec<u64> {
+/// The same of the hart, by the fast loop or by the reference, from where the machine starts.
+fn outcome_on_hart(machine: &Machine, fast: bool) -> Vec<u64> {
+    let pages = (BASE..END).step_by(PAGE_BYTES as usize).map(|page| (page, page)).collect();
+    let contents = vec![(machine.code_address, machine.code.clone()), (WINDOW, machine.window.clone())];
+    let mut bench = Bench::new(&Setup::ordinary(machine.state.clone(), pages, contents));
+    bench.run_to_call(fast);
+    bench.settle();
+    let window = bench.memory.slice(WINDOW, machine.window.len()).expect("memory").to_vec();
+    words_of(&window).into_iter().chain(registers(&bench.hart.state)).collect()
+}
+
+fn words_of(bytes: &[u8]) -> Vec<u64> {
+    bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes"))).collect()
+}
+
+/// f0 to f31, x0 to x31 and fcsr.
+fn registers(state: &State) -> Vec<u64> {
+    let fcsr = u64::from(state.frm) << 5 | u64::from(state.flags.0);
+    state.f.into_iter().chain(state.x[..32].iter().copied()).chain([fcsr]).collect()
+}
+
+/// What the emulator writes; a loader may have written something before.
+fn emulate(command: &[&str], executable: &[u8], name: &str, words: usize) -> Vec<u64> {
     use std::os::unix::fs::PermissionsExt;
     let file = std::env::temp_dir().join(format!("chasqui-{}-{name}", std::process::id()));
     std::fs::write(&file, executable).expect("a temporary file");
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).expect("the temporary file");
-    let output = Command::new(QEMU).arg(&file).output().expect("qemu");
+    let output = Command::new(command[0]).args(&command[1..]).arg(&file).output().expect("an emulator");
     std::fs::remove_file(&file).expect("the temporary file");
     assert!(output.status.success(), "{name}: {} {}", output.status, String::from_utf8_lossy(&output.stderr));
-    output.stdout.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes"))).collect()
+    let begin = output.stdout.len().checked_sub(words * 8).expect("window and registers");
+    words_of(&output.stdout[begin..])
 }
 
-#[test]
-fn random_programs_agree_with_qemu() {
-    if Command::new(QEMU).arg("--version").output().is_err() {
-        println!("SKIPPED: {PROGRAMS} random programs ({QEMU} not found)");
+/// Fails at the first difference; `what` says between whom.
+fn compare(ours: &[u64], theirs: &[u64], what: &str) {
+    let window = ours.len() - 65;
+    assert_eq!(ours.len(), theirs.len(), "{what}");
+    for (i, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
+        let place = match i.checked_sub(window) {
+            None => format!("window + {}", i * 8),
+            Some(f @ 0..32) => format!("f{f}"),
+            Some(64) => "fcsr".into(),
+            Some(x) if x - 32 == usize::from(T1) => continue,
+            Some(x) => format!("x{}", x - 32),
+        };
+        assert_eq!(format!("{ours:#x}"), format!("{theirs:#x}"), "{what}: {place}");
+    }
+}
+
+/// Random programs on our semantics, on the hart and on an emulator.
+fn agree_with(command: &[&str]) {
+    let programs = match std::env::var("CHASQUI_PROGRAMS") {
+        Ok(text) => text.parse().expect("CHASQUI_PROGRAMS: a number"),
+        Err(_) => PROGRAMS,
+    };
+    let emulator = command[0];
+    if Command::new(emulator).arg("--help").output().is_err() {
+        println!("SKIPPED: {programs} random programs ({emulator} not found)");
         return;
     }
     let mut random = Random::for_test(0x9e39);
     let mut executed = 0;
-    for program in 0..PROGRAMS {
-        let misaligned = program % 2 == 1;
-        let options = Options { units: 400, misaligned, ..Options::default() };
+    for program in 0..programs {
+        // The longest cross the ends of pages.
+        let units = 20 + random.below(1200) as usize;
+        let options = Options { units, misaligned: program % 2 == 1, ..Options::default() };
         let mut machine = Machine::new(&options, BASE + HEADERS + prologue().len() as u64, &mut random);
-        let theirs = run_in_qemu(&executable(&machine), &program.to_string());
+        let harts = [true, false].map(|fast| outcome_on_hart(&machine, fast));
+        let words = harts[0].len();
+        let theirs = emulate(command, &executable(&machine), &format!("{emulator}-{program}"), words);
         while machine.step(machine.fetch()) {}
         executed += machine.executed;
-        let ours = outcome(&machine);
-        assert_eq!(ours.len(), theirs.len());
-        let window = machine.window.len() / 8;
-        for (i, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
-            let place = match i.checked_sub(window) {
-                None => format!("window + {}", i * 8),
-                Some(f @ 0..32) => format!("f{f}"),
-                Some(64) => "fcsr".into(),
-                Some(x) if x - 32 == usize::from(T1) => continue,
-                Some(x) => format!("x{}", x - 32),
-            };
-            assert_eq!(format!("{ours:#x}"), format!("{theirs:#x}"), "program {program}: {place}");
-        }
+        compare(&outcome(&machine), &theirs, &format!("program {program}, semantics and {emulator}"));
+        compare(&harts[0], &theirs, &format!("program {program}, run and {emulator}"));
+        compare(&harts[1], &theirs, &format!("program {program}, step and {emulator}"));
     }
-    println!("{executed} instructions in {PROGRAMS} programs");
+    println!("{emulator}: {executed} instructions in {programs} programs");
+}
+
+#[test]
+fn random_programs_agree_with_qemu() {
+    agree_with(&["qemu-riscv64"]);
+}
+
+#[test]
+fn random_programs_agree_with_spike() {
+    agree_with(&["spike", "--isa=rv64gc", "pk"]);
 }

@@ -1,0 +1,316 @@
+/* The NES of the machine `voyager`, for programs that talk to it without MPI: Express, Tag-On, OnePoll,
+ * Basic and DMA, from any process that `chasqui run --machine voyager` starts. It maps queues of its own
+ * process only, so a program uses either this or MPI.
+ *
+ * A process is a logical destination by its rank. What is sent through one queue (Express and Tag-On
+ * share queue 0) to one destination arrives in order; there is no order between queues. A receive
+ * queue that is full holds up everything that comes behind: a process that sends must also receive.
+ *
+ * Functions that send return false when their queue is full: nothing was sent. Loops that wait should call
+ * nes_pause() once a turn: the simulator then skips idle turns, and finds deadlocks.
+ */
+#ifndef CHASQUI_NES_H
+#define CHASQUI_NES_H
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../../../machines/voyager/registers.h"
+#include "chasqui/abi.h"
+
+/* A ring of which one side is the program's. */
+struct nes_ring {
+    char *slots;
+    uint32_t count, produced, consumed;
+};
+
+struct nes {
+    uint32_t rank, ranks;
+    bool reclaim; /* The NES takes lines from the cache; else they are flushed here. */
+    size_t line_bytes;
+    volatile char *pointers, *express, *express_receive, *tag;
+    unsigned destination_bits;
+    uint32_t express_slots;
+    uint32_t posted[CHASQUI_VOYAGER_EXPRESS_QUEUES], sent[CHASQUI_VOYAGER_EXPRESS_QUEUES];
+    struct nes_ring transmit, receive, dma, tags; /* tags: data that came tagged on */
+    char *places;                                 /* for data to be tagged on */
+};
+
+/* What an empty queue returns. */
+#define NES_EMPTY CHASQUI_VOYAGER_EXPRESS_EMPTY
+/* Sets of OnePoll: Express queues by 1 << queue, and the Basic ring. */
+#define NES_BASIC (1u << CHASQUI_VOYAGER_EXPRESS_QUEUES)
+
+static inline void nes_pause(void) { __asm__ volatile(".4byte 0x0100000f"); }
+
+static inline volatile uint32_t *nes_pointer(const struct nes *nes, uint64_t offset)
+{
+    return (volatile uint32_t *)(nes->pointers + offset);
+}
+
+/* Stores and flushes before, messages and pointers after. */
+static inline void nes_fence(void) { __asm__ volatile("fence rw, o" : : : "memory"); }
+
+/* Drops lines from the cache, written back if modified (cbo.flush). */
+static inline void nes_flush(const struct nes *nes, const void *from, size_t bytes)
+{
+    if (nes->reclaim)
+        return;
+    for (const char *line = from; line < (const char *)from + bytes; line += nes->line_bytes)
+        __asm__ volatile(".insn i 0x0f, 2, x0, %0, 2" : : "r"(line) : "memory");
+}
+
+/* --- opening ------------------------------------------------------------------------------------- */
+
+static inline char *nes_map(const struct chasqui_ni_identification *ni, int fd, unsigned region)
+{
+    void *at = mmap(NULL, ni->regions[region].bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                    (off_t)((region + 1) * CHASQUI_NI_REGION_STRIDE));
+    return at == MAP_FAILED ? NULL : (char *)at;
+}
+
+static inline bool nes_map_all(struct nes *nes, const struct chasqui_ni_identification *ni, int fd)
+{
+    const uint64_t *settings = ni->settings;
+    uint32_t slots = (uint32_t)settings[CHASQUI_VOYAGER_SETTING_SLOTS];
+    uint32_t tags = (uint32_t)settings[CHASQUI_VOYAGER_SETTING_TAGS];
+    *nes = (struct nes){
+        .rank = ni->rank,
+        .ranks = ni->ranks,
+        .reclaim = settings[CHASQUI_VOYAGER_SETTING_VARIANT] != 0,
+        .line_bytes = ni->line_bytes,
+        .pointers = nes_map(ni, fd, CHASQUI_VOYAGER_REGION_POINTERS),
+        .express = nes_map(ni, fd, CHASQUI_VOYAGER_REGION_EXPRESS),
+        .express_receive = nes_map(ni, fd, CHASQUI_VOYAGER_REGION_EXPRESS_RECEIVE),
+        .tag = nes_map(ni, fd, CHASQUI_VOYAGER_REGION_TAG),
+        .destination_bits = (unsigned)settings[CHASQUI_VOYAGER_SETTING_DESTINATION_BITS],
+        .express_slots = (uint32_t)settings[CHASQUI_VOYAGER_SETTING_EXPRESS_SLOTS],
+        .transmit = {.slots = nes_map(ni, fd, CHASQUI_VOYAGER_REGION_TRANSMIT), .count = slots},
+        .receive = {.slots = nes_map(ni, fd, CHASQUI_VOYAGER_REGION_RECEIVE), .count = slots},
+        .dma = {.slots = nes_map(ni, fd, CHASQUI_VOYAGER_REGION_DMA),
+                .count = (uint32_t)settings[CHASQUI_VOYAGER_SETTING_REQUESTS]},
+        .places = nes_map(ni, fd, CHASQUI_VOYAGER_REGION_TAG_DATA),
+    };
+    /* The second half of the region is the ring of data that came. */
+    nes->tags = (struct nes_ring){.slots = nes->places, .count = tags};
+    nes->tags.slots += ni->regions[CHASQUI_VOYAGER_REGION_TAG_DATA].bytes / 2;
+    return nes->pointers && nes->express && nes->express_receive && nes->tag && nes->transmit.slots &&
+           nes->receive.slots && nes->dma.slots && nes->places;
+}
+
+/* False: there is no NES here. */
+static inline bool nes_open(struct nes *nes)
+{
+    int fd = open("/dev/ni0", O_RDWR);
+    if (fd < 0)
+        return false;
+    void *page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+    const struct chasqui_ni_identification *ni = page;
+    bool found = page != MAP_FAILED && ni->magic == CHASQUI_NI_MAGIC && ni->version == CHASQUI_ABI_VERSION &&
+                 ni->device == CHASQUI_VOYAGER_DEVICE && nes_map_all(nes, ni, fd);
+    close(fd);
+    return found;
+}
+
+/* --- Express ------------------------------------------------------------------------------------- */
+
+/* The queue has a place: counted here, and asked of the NES when the count says no. */
+static inline bool nes_express_room(struct nes *nes, unsigned queue)
+{
+    if (nes->posted[queue] - nes->sent[queue] < nes->express_slots)
+        return true;
+    nes->sent[queue] = *nes_pointer(nes, CHASQUI_VOYAGER_EXPRESS_SENT + 8 * queue);
+    return nes->posted[queue] - nes->sent[queue] < nes->express_slots;
+}
+
+/* `above`: what the address says above the destination. */
+static inline void nes_express_store(const struct nes *nes, volatile char *window, uint64_t above,
+                                     uint32_t destination, unsigned extra, uint32_t value)
+{
+    uint64_t offset = above << nes->destination_bits | destination;
+    offset = offset << CHASQUI_VOYAGER_EXPRESS_DESTINATION_SHIFT | extra << CHASQUI_VOYAGER_EXPRESS_EXTRA_SHIFT;
+    *(volatile uint32_t *)(window + offset) = value;
+}
+
+/* Sends 37 bits: `value`, and five bits `extra`. */
+static inline bool nes_express_send(struct nes *nes, unsigned queue, uint32_t destination, unsigned extra,
+                                    uint32_t value)
+{
+    if (!nes_express_room(nes, queue))
+        return false;
+    nes_express_store(nes, nes->express, queue, destination, extra, value);
+    nes->posted[queue]++;
+    return true;
+}
+
+/* Takes the oldest message of a queue; NES_EMPTY: none. */
+static inline uint64_t nes_express_receive(const struct nes *nes, unsigned queue)
+{
+    return *(volatile uint64_t *)(nes->express_receive + 8 * queue);
+}
+
+/* Takes the oldest message of the first queue of `set` that has one: Express 0, 1, then Basic, whose message
+ * only says that nes_basic_receive will find something. */
+static inline uint64_t nes_one_poll(const struct nes *nes, unsigned set)
+{
+    return *(volatile uint64_t *)(nes->express_receive + CHASQUI_VOYAGER_ONEPOLL + 8 * set);
+}
+
+static inline uint32_t nes_value(uint64_t message) { return (uint32_t)message; }
+
+static inline unsigned nes_extra(uint64_t message)
+{
+    return (unsigned)(message >> 32) & ((1u << CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS) - 1);
+}
+
+/* Whom a reply goes to. */
+static inline uint32_t nes_source(uint64_t message)
+{
+    return (uint16_t)(message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT);
+}
+
+static inline unsigned nes_queue(uint64_t message) { return message >> CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT & 7; }
+
+/* Bytes that were tagged on: 0, 48 or 80. */
+static inline size_t nes_tagged(uint64_t message)
+{
+    unsigned tag = message >> CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT & 3;
+    return tag == 0 ? 0 : tag == 1 ? CHASQUI_VOYAGER_TAG_SHORT_BYTES : CHASQUI_VOYAGER_TAG_LONG_BYTES;
+}
+
+/* --- Tag-On -------------------------------------------------------------------------------------- */
+
+/* One of nes->tags.count places to compose data in. It may be written again when nes_tags_are_sent. */
+static inline void *nes_tag_place(const struct nes *nes, unsigned place)
+{
+    return nes->places + place * CHASQUI_VOYAGER_TAG_STRIDE;
+}
+
+/* Makes what was composed visible to the NES: before the first message that takes it along. */
+static inline void nes_tag_composed(const struct nes *nes, unsigned place, size_t bytes)
+{
+    nes_flush(nes, nes_tag_place(nes, place), bytes);
+    nes_fence();
+}
+
+/* Sends 37 bits and the `bytes` (48 or 80) at a place. `resident`: they went to another destination
+ * before, or came from elsewhere than the cache, and need not be looked for there (multicast). */
+static inline bool nes_tag_send(struct nes *nes, uint32_t destination, unsigned extra, uint32_t value,
+                                unsigned place, size_t bytes, bool resident)
+{
+    if (!nes_express_room(nes, 0))
+        return false;
+    uint64_t above = (uint64_t)place << CHASQUI_VOYAGER_TAG_PLACE_SHIFT;
+    above |= bytes == CHASQUI_VOYAGER_TAG_LONG_BYTES ? CHASQUI_VOYAGER_TAG_LONG : 0;
+    above |= resident ? CHASQUI_VOYAGER_TAG_RESIDENT : 0;
+    nes_express_store(nes, nes->tag, above, destination, extra, value);
+    nes->posted[0]++;
+    return true;
+}
+
+/* All Express and Tag-On messages of queue 0 have left. */
+static inline bool nes_tags_are_sent(struct nes *nes)
+{
+    nes->sent[0] = *nes_pointer(nes, CHASQUI_VOYAGER_EXPRESS_SENT);
+    return nes->sent[0] == nes->posted[0];
+}
+
+/* The data that came with `message`; messages with data must be dealt with in their order. The address
+ * depends on the message, so that the data are read after it. */
+static inline const void *nes_tag_data(const struct nes *nes, uint64_t message)
+{
+    uint64_t zero;
+    __asm__ volatile("xor %0, %1, %1" : "=r"(zero) : "r"(message) : "memory");
+    uint64_t slot = nes->tags.consumed % nes->tags.count + zero;
+    return nes->tags.slots + slot * CHASQUI_VOYAGER_TAG_STRIDE;
+}
+
+/* Gives the oldest data, `bytes` of them, back to the NES. */
+static inline void nes_tag_release(struct nes *nes, size_t bytes)
+{
+    nes_flush(nes, nes_tag_data(nes, 0), bytes);
+    nes_fence();
+    *nes_pointer(nes, CHASQUI_VOYAGER_TAG_CONSUMER) = ++nes->tags.consumed;
+}
+
+/* --- Basic and DMA ------------------------------------------------------------------------------- */
+
+static inline bool nes_ring_room(const struct nes *nes, struct nes_ring *ring, uint64_t consumer)
+{
+    if (ring->produced - ring->consumed < ring->count)
+        return true;
+    ring->consumed = *nes_pointer(nes, consumer);
+    return ring->produced - ring->consumed < ring->count;
+}
+
+/* Sends up to 88 bytes. */
+static inline bool nes_basic_send(struct nes *nes, uint32_t destination, const void *data, size_t bytes)
+{
+    struct nes_ring *ring = &nes->transmit;
+    if (!nes_ring_room(nes, ring, CHASQUI_VOYAGER_TRANSMIT_CONSUMER))
+        return false;
+    char *slot = ring->slots + ring->produced % ring->count * CHASQUI_VOYAGER_SLOT_BYTES;
+    struct chasqui_voyager_slot header = {.node = (uint16_t)destination, .bytes = (uint16_t)bytes};
+    memcpy(slot, &header, sizeof header);
+    memcpy(slot + sizeof header, data, bytes);
+    nes_flush(nes, slot, sizeof header + bytes);
+    nes_fence();
+    *nes_pointer(nes, CHASQUI_VOYAGER_TRANSMIT_PRODUCER) = ++ring->produced;
+    return true;
+}
+
+/* Copies the oldest message (at most 88 bytes) to `data`; its length, or -1: none. */
+static inline int nes_basic_receive(struct nes *nes, void *data, uint32_t *source)
+{
+    struct nes_ring *ring = &nes->receive;
+    if (ring->produced == ring->consumed)
+        ring->produced = *nes_pointer(nes, CHASQUI_VOYAGER_RECEIVE_PRODUCER);
+    if (ring->produced == ring->consumed)
+        return -1;
+    __asm__ volatile("fence i, r" : : : "memory");
+    const char *slot = ring->slots + ring->consumed % ring->count * CHASQUI_VOYAGER_SLOT_BYTES;
+    struct chasqui_voyager_slot header;
+    memcpy(&header, slot, sizeof header);
+    memcpy(data, slot + sizeof header, header.bytes);
+    *source = header.node;
+    nes_flush(nes, slot, sizeof header + header.bytes);
+    nes_fence();
+    *nes_pointer(nes, CHASQUI_VOYAGER_RECEIVE_CONSUMER) = ++ring->consumed;
+    return header.bytes;
+}
+
+/* Moves `bytes` from `from` to address `to` of the destination; then a Basic message of 40 bytes comes there,
+ * which begins with the three words of `notice`. `from` may be reused when nes_dma_is_done. */
+static inline bool nes_dma_send(struct nes *nes, uint32_t destination, const void *from, uint64_t to,
+                                size_t bytes, const uint64_t notice[3])
+{
+    struct nes_ring *ring = &nes->dma;
+    if (!nes_ring_room(nes, ring, CHASQUI_VOYAGER_DMA_CONSUMER))
+        return false;
+    struct chasqui_voyager_dma *request = (struct chasqui_voyager_dma *)ring->slots + ring->produced % ring->count;
+    *request = (struct chasqui_voyager_dma){
+        .node = (uint16_t)destination,
+        .from = (uintptr_t)from,
+        .to = to,
+        .bytes = bytes,
+        .notice = {notice[0], notice[1], notice[2]},
+    };
+    nes_flush(nes, request, sizeof *request);
+    nes_fence();
+    *nes_pointer(nes, CHASQUI_VOYAGER_DMA_PRODUCER) = ++ring->produced;
+    return true;
+}
+
+/* All blocks have been read from memory. */
+static inline bool nes_dma_is_done(struct nes *nes)
+{
+    nes->dma.consumed = *nes_pointer(nes, CHASQUI_VOYAGER_DMA_CONSUMER);
+    return nes->dma.consumed == nes->dma.produced;
+}
+
+#endif

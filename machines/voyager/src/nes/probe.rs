@@ -1,0 +1,245 @@
+//! Two NESs and a router: stores and loads at given times, as the processors' buses would bring them, and the
+//! times from the parameters at which a message can be read.
+
+use std::sync::{Arc, Mutex};
+
+use chasqui_config::{Catalogue, Resolved, Schema, resolve};
+use chasqui_engine::{
+    Class, Ended, Engine, Event, EventQueue, Lookahead, Outbox, Packet, Partition, Port, Time,
+};
+use chasqui_machine::{Machine, NetworkUnit};
+use chasqui_memory::FlatMemory;
+use chasqui_network::{Attachment, Fabric};
+use chasqui_ni::{Context, NetworkInterface, Pager, Wishes};
+use chasqui_node::NodeConfiguration;
+use chasqui_record::Recorder;
+
+use super::{EXPRESS_RECEIVE, EXPRESS_WINDOW, Nes, NesPlan, TAG_WINDOW};
+use crate::registers as r;
+use crate::{FABRIC, NODES, VoyagerMachine};
+
+/// An access of the processor.
+#[derive(Clone, Copy)]
+enum Access {
+    Store(u64, u64),
+    Load(u64),
+}
+
+/// What the loads returned, and faults, in the order of time.
+type Log = Arc<Mutex<Vec<Result<u64, String>>>>;
+
+struct NoPages;
+
+impl Pager for NoPages {
+    fn page_in(&mut self, _: &mut FlatMemory, _: u64, _: bool) -> bool {
+        false
+    }
+}
+
+/// A site whose processor is a list of accesses.
+struct Site {
+    nes: Nes,
+    memory: FlatMemory,
+    recorder: Recorder,
+    script: Vec<Access>,
+    queue: EventQueue,
+    own: Port,
+    packets: Vec<Option<Box<Packet>>>,
+    log: Log,
+}
+
+const ACCESS: u32 = 0;
+const OWN: u32 = 1;
+const NETWORK: u32 = 2;
+
+impl Site {
+    fn dispatch(&mut self, event: Event, out: &mut Outbox<'_>) {
+        let mut wishes = Wishes::default();
+        let mut context = Context {
+            now: event.time,
+            memory: &mut self.memory,
+            ports: &mut [],
+            pager: &mut NoPages,
+            recorder: &mut self.recorder,
+            out,
+            wishes: &mut wishes,
+        };
+        let mut log = self.log.lock().unwrap();
+        match event.target {
+            ACCESS => match self.script[event.payload[0] as usize] {
+                Access::Store(address, value) => self.nes.write(&mut context, address, 4, value),
+                Access::Load(address) => log.push(Ok(self.nes.read(&mut context, address, 8).value)),
+            },
+            OWN => self.nes.event(&mut context, event.payload),
+            _ => {
+                let packet = self.packets.get_mut((event.payload[1] >> 32) as usize).and_then(Option::take);
+                self.nes.network(&mut context, event, packet);
+            }
+        }
+        assert!(wishes.bus.is_empty(), "flush: the NES needs no bus");
+        log.extend(wishes.fault.map(Err));
+        for (time, payload) in wishes.events {
+            let order = self.own.next(Class::Internal);
+            self.queue.push(Event { time, order, target: OWN, payload });
+        }
+    }
+}
+
+impl Partition for Site {
+    fn next(&self) -> Time {
+        self.queue.next_time()
+    }
+
+    fn run(&mut self, out: &mut Outbox<'_>) {
+        while let Some(event) = self.queue.pop_before(out.limit()) {
+            self.dispatch(event, out);
+        }
+    }
+
+    fn receive(&mut self, mut event: Event, packet: Option<Box<Packet>>) {
+        event.target = NETWORK;
+        event.payload[1] = event.payload[1] & 0xffff_ffff | (self.packets.len() as u64) << 32;
+        self.packets.push(packet);
+        self.queue.push(event);
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
+        self
+    }
+}
+
+/// The machine alone.
+struct Own;
+
+impl Catalogue for Own {
+    fn machine_file<'a>(&'a self, _: &str) -> Option<(&'a str, &'a str)> {
+        Some((VoyagerMachine.file(), "machine.toml"))
+    }
+    fn names(&self) -> Vec<&str> {
+        vec!["voyager"]
+    }
+    fn schema(&self, _: &str) -> Schema {
+        VoyagerMachine.schema()
+    }
+}
+
+fn resolved() -> Resolved {
+    resolve(&Own, "voyager", &[]).expect("the machine's own file")
+}
+
+/// Runs the accesses of two sites, each with its time [ps], and returns what site 1 read and its faults, then
+/// those of site 0.
+fn run(scripts: [Vec<(u64, Access)>; 2]) -> Vec<Result<u64, String>> {
+    let resolved = resolved();
+    let node = NodeConfiguration::read(&resolved);
+    let network = resolved.read::<NetworkUnit>("network").parameters();
+    let (to_fabric, to_node) = network.lookahead();
+    let never = Time::NEVER;
+    let mut engine = Engine::new(Lookahead::new(vec![vec![never, to_fabric], vec![to_node, never]]));
+    let attachments = (0..2).map(|partition| Attachment { partition, target: 0 }).collect();
+    let fabric = Fabric::new(&network, attachments, 4).unwrap();
+    let logs = [Log::default(), Log::default()];
+    for (rank, script) in scripts.into_iter().enumerate() {
+        let nes = Nes::new(NesPlan {
+            nes: resolved.read("voyager.nes"),
+            basic: resolved.read("voyager.basic"),
+            express: resolved.read("voyager.express"),
+            dma: resolved.read("voyager.dma"),
+            mpi: resolved.read("voyager.mpi"),
+            clock: node.bus().clock,
+            address_cycles: node.bus().address_cycles,
+            line_bytes: 32,
+            memory_base: 0,
+            sites: 2,
+            port: fabric.node_port(rank as u32, 2),
+            first_hop: Time(network.link_latency_ps + network.routing_delay_ps),
+        });
+        let mut queue = EventQueue::default();
+        // Accesses come after what the NES does at the same time.
+        let mut accesses = Port::new(2 * rank as u32 + 1);
+        for (index, &(at, _)) in script.iter().enumerate() {
+            let order = accesses.next(Class::Internal);
+            queue.push(Event { time: Time(at), order, target: ACCESS, payload: [index as u64, 0] });
+        }
+        let site = Site {
+            memory: FlatMemory::new(nes.memory_bytes()).unwrap(),
+            nes,
+            recorder: Recorder::new(rank as u16, 1),
+            script: script.into_iter().map(|(_, access)| access).collect(),
+            queue,
+            own: Port::new(2 * rank as u32),
+            packets: Vec::new(),
+            log: logs[rank].clone(),
+        };
+        engine.add(NODES, Box::new(site));
+    }
+    engine.add(FABRIC, Box::new(fabric));
+    assert_eq!(engine.run(chasqui_engine::Threads::Exactly(1), &mut |_| true), Ended::Idle);
+    let [zero, one] = logs.map(|log| log.lock().unwrap().clone());
+    one.into_iter().chain(zero).collect()
+}
+
+/// When a message with `data` bytes behind its header, whose store reaches the NES at `at`, can be read [ps].
+/// Control and I-bus; a router between two links; the tail behind the head; at the next edge of the bus
+/// clock control and I-bus again.
+fn readable(at: u64, data: u64) -> u64 {
+    let resolved = resolved();
+    let nes: crate::parameters::Nes = resolved.read("voyager.nes");
+    let network = resolved.read::<NetworkUnit>("network").parameters();
+    let clock = NodeConfiguration::read(&resolved).bus().clock;
+    let ibus = data.div_ceil(nes.ibus_width.bytes());
+    let injected = clock.after(Time(at), nes.transmit.cycles() + ibus);
+    let arrived = injected + Time(2 * network.link_latency_ps + network.routing_delay_ps);
+    let landed = arrived + network.link().serialization((data + nes.packet_overhead.bytes()) as u32);
+    clock.after(landed, nes.receive.cycles() + ibus).0
+}
+
+const AT: u64 = 10_000_000;
+const QUEUE_0: Access = Access::Load(EXPRESS_RECEIVE);
+/// To rank 1, from queue 0: five bits 21.
+const STORE: Access = Access::Store(EXPRESS_WINDOW + (1 << 7 | 21 << 2), 0x1234_5678);
+const MESSAGE: u64 = r::EXPRESS_VALID | 21 << 32 | 0x1234_5678;
+
+#[test]
+fn an_express_message_can_be_read_when_the_parameters_say() {
+    let ready = readable(AT, 8);
+    let loads = vec![(ready - 1, QUEUE_0), (ready, QUEUE_0), (ready + 1, QUEUE_0)];
+    assert_eq!(run([vec![(AT, STORE)], loads]), [Ok(0), Ok(MESSAGE), Ok(0)]);
+}
+
+#[test]
+fn a_tag_on_message_takes_its_data_along() {
+    for (above, data, tag) in [(0, 48, 1), (r::TAG_LONG, 80, 2)] {
+        // A page of addresses for each value above the destination: 32 destinations of 128 bytes.
+        let store = Access::Store(TAG_WINDOW + (above << 12 | 1 << 7), 9);
+        let ready = readable(AT, 8 + data);
+        let found = run([vec![(AT, store)], vec![(ready - 1, QUEUE_0), (ready, QUEUE_0)]]);
+        assert_eq!(found, [Ok(0), Ok(r::EXPRESS_VALID | tag << r::EXPRESS_TAG_SHIFT | 9)]);
+    }
+}
+
+#[test]
+fn a_destination_that_is_not_in_the_table_is_a_fault_and_no_packet() {
+    let store = Access::Store(EXPRESS_WINDOW + (2 << 7), 0);
+    let found = run([vec![(AT, store)], vec![(2 * AT, QUEUE_0)]]);
+    assert_eq!(found[0], Ok(0));
+    let fault = found[1].as_ref().unwrap_err();
+    assert!(fault.starts_with("protection: transmit queue 1 has no destination 2"), "{fault}");
+}
+
+#[test]
+fn a_full_transmit_queue_is_a_fault_and_a_full_receive_queue_waits() {
+    let slots: crate::parameters::Express = resolved().read("voyager.express");
+    let slots = slots.slots;
+    // At once: one is being sent, the queue takes as many as it has places.
+    let burst = vec![(AT, STORE); slots as usize + 2];
+    let found = run([burst, vec![]]);
+    assert_eq!(found, [Err("a store into Express transmit queue 0, which is full".into())]);
+    // Slowly: more than the receive queue holds wait in the network, and none is lost.
+    let sent = slots + 3;
+    let slowly = (0..sent).map(|i| (AT + i * 1_000_000, STORE)).collect();
+    let loads = (0..sent + 1).map(|i| (AT * 100 + i * 1_000_000, QUEUE_0)).collect();
+    let mut expected = vec![Ok(MESSAGE); sent as usize];
+    expected.push(Ok(r::EXPRESS_EMPTY));
+    assert_eq!(run([slowly, loads]), expected);
+}
