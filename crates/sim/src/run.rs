@@ -11,13 +11,14 @@ use chasqui_engine::{Ended, Threads};
 use chasqui_hart::Text;
 use chasqui_linux::Elf;
 use chasqui_machine::{Built, Job, Machine, forced_collectives};
-use chasqui_node::Output;
+use chasqui_node::{Output, WatchPlan};
 use chasqui_record::{Host, RunDirectory, Summary};
 use serde::{Deserialize, Serialize};
 
 use crate::CATALOGUE;
 use crate::collect::Results;
 use crate::output::Streams;
+use crate::trace_window;
 
 /// What a run is asked for.
 #[derive(Clone, Debug, Deserialize)]
@@ -59,6 +60,12 @@ pub struct Options {
     pub seed: u64,
     /// MPI calls of each rank kept for `timeline.json`; 0: no timeline.
     pub timeline: usize,
+    /// Until its part of interest the program takes no time.
+    pub fast_forward: bool,
+    /// Count where the ranks' cycles go.
+    pub profile: bool,
+    /// Instructions to write: `FROM..TO[:RANKS]`, as in `1.2ms..1.25ms:0,4-7`.
+    pub trace_instructions: Option<String>,
     /// Host threads; 0: as many as the host has, or one where that is faster.
     pub threads: usize,
     /// A progress line stands on the terminal: clear it before output is shown.
@@ -67,7 +74,15 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { seed: 1, timeline: 0, threads: 0, clear_line: false }
+        Options {
+            seed: 1,
+            timeline: 0,
+            fast_forward: false,
+            profile: false,
+            trace_instructions: None,
+            threads: 0,
+            clear_line: false,
+        }
     }
 }
 
@@ -132,11 +147,13 @@ pub fn run(request: &Request, progress: &mut dyn FnMut(Progress) -> bool) -> Res
     let (machine, resolved) = resolve(&request.machine, &request.sets)?;
     let ranks = check_ranks(request.ranks, machine, &resolved)?;
     let elf = Arc::new(Elf::load(&request.program).map_err(input)?);
+    let watch = watch(&request.options, ranks)?;
     let directory = RunDirectory::create(&request.directory).map_err(input)?;
-    let streams =
-        Arc::new(Streams::new(&directory, ranks, request.echo, request.options.clear_line).map_err(input)?);
+    let (echo, clear_line) = (request.echo, request.options.clear_line);
+    let streams = Streams::new(&directory, ranks, echo, clear_line, watch.trace.as_ref());
+    let streams = Arc::new(streams.map_err(input)?);
     let threads = threads(request.options.threads, ranks);
-    let job = job(request, &resolved, ranks, elf, threads.count(), streams.clone())?;
+    let job = Job { watch, ..job(request, &resolved, ranks, elf, threads.count(), streams.clone())? };
     let built = machine.build(&resolved, &job).inspect_err(|_| remove(&directory)).map_err(InputError)?;
     let simulation = Instant::now();
     let (ended, built) = simulate(built, threads, &streams, progress);
@@ -172,6 +189,12 @@ fn check_ranks(ranks: i64, machine: &dyn Machine, resolved: &Resolved) -> Result
     }
 }
 
+/// What is watched of the ranks.
+fn watch(options: &Options, ranks: u32) -> Result<WatchPlan, InputError> {
+    let trace = options.trace_instructions.as_deref().map(|text| trace_window::parse(text, ranks));
+    Ok(WatchPlan { profile: options.profile, trace: trace.transpose().map_err(InputError)? })
+}
+
 /// Host threads, of which more than ranks are of no use; by themselves as many as the host has.
 fn threads(asked: usize, ranks: u32) -> Threads {
     let ranks = ranks as usize;
@@ -201,6 +224,8 @@ fn job(
         seed: request.options.seed,
         timeline_max: request.options.timeline,
         mpi_settings: forced_collectives(resolved),
+        fast_forward: request.options.fast_forward,
+        watch: WatchPlan::default(),
         output,
     })
 }
