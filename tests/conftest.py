@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import trace_processor
 from fake_core import FakeCore
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,6 +23,7 @@ NEEDS = {
         "no riscv64-linux-gnu-gcc or -gfortran",
         all(shutil.which(f"riscv64-linux-gnu-{name}") for name in ("gcc", "gfortran")),
     ),
+    "perfetto": ("no trace processor of Perfetto: make perfetto", trace_processor.IS_HERE),
 }
 _left_out: dict[str, int] = {}
 

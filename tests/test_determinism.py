@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -22,15 +23,35 @@ pytestmark = pytest.mark.core
 
 # name: options of the run
 THREADS = {f"{count} threads": ["--threads", str(count)] for count in (1, 2, 4)}
+EXECUTED = {"loops executed": ["--set", "check.spin_skip=false"]}
+# How far nodes run before they meet, where they could: a call or so, some instructions.
+WINDOWS = {f"window {time}": ["--set", f"check.window={time}"] for time in ("1 us", "30 ns")}
 VARIATIONS = {
     "again": [],
-    "loops executed": ["--set", "check.spin_skip=false"],
+    **EXECUTED,
     "by the reference": ["--set", "check.reference=true"],
     "checker on": ["--set", "check.coherence=true"],
     "no timeline": ["--timeline", "0"],
     "profile": ["--profile"],
     "instructions": ["--trace-instructions", "40us..60us"],
     **THREADS,
+    **WINDOWS,
+}
+
+# Each with each of the others.
+PLAIN: dict[str, list[str]] = {"": []}
+WATCHED = {"watched": ["--profile", "--trace-instructions", "40us..60us"]}
+DIMENSIONS = [
+    THREADS,
+    PLAIN | EXECUTED,
+    PLAIN | WATCHED,
+    PLAIN | {"window 1 us": WINDOWS["window 1 us"]},
+]
+COMBINATIONS = {
+    " ".join(filter(None, names)): [
+        option for choices, name in zip(DIMENSIONS, names, strict=True) for option in choices[name]
+    ]
+    for names in product(*DIMENSIONS)
 }
 
 # Processor and bus: an iteration that polls a register is seldom a whole number of these bus
@@ -71,9 +92,9 @@ def files(directory: Path, options: list[str]) -> dict[str, bytes]:
 def differences(one: Path, other: Path, options: list[str]) -> list[str]:
     """Names of files that differ or that only one has."""
     a, b = files(one, options), files(other, options)
-    start = OTHER_FILES.get(options[0]) if options else None
-    others = {name for name in a.keys() ^ b.keys() if start and name.startswith(start)}
-    assert bool(others) == bool(start)
+    starts = {OTHER_FILES[option] for option in options if option in OTHER_FILES}
+    others = {name for name in a.keys() ^ b.keys() if name.startswith((*starts,))}
+    assert starts == {start for start in starts for name in others if name.startswith(start)}
     names = (a.keys() | b.keys()) - others
     return sorted(name for name in names if a.get(name) != b.get(name))
 
@@ -107,6 +128,24 @@ def test_the_same_bits(examples: Path, tmp_path: Path, machine: str, name: str) 
 
 
 @pytest.mark.parametrize("machine", machines())
+@pytest.mark.parametrize("name", ["heat", "sort"])
+def test_the_same_bits_in_every_combination(
+    examples: Path, tmp_path: Path, machine: str, name: str
+) -> None:
+    ranks, arguments = EXAMPLES[name]
+    run = ["-np", str(ranks), "--machine", machine, "--", str(examples / name)]
+    check(tmp_path, [*run, *arguments], COMBINATIONS, 0)
+    # The reference was not watched: what the others saw must be the same, too.
+    seen = [
+        {path.name: path.read_bytes() for path in (tmp_path / name).glob("[pi]*.*")}
+        for name, options in COMBINATIONS.items()
+        if "--profile" in options
+    ]
+    assert {"profile.json", "instructions.0"} <= seen[0].keys()
+    assert all(each == seen[0] for each in seen)
+
+
+@pytest.mark.parametrize("machine", machines())
 @pytest.mark.parametrize("clocks", CLOCKS, ids=" ".join)
 def test_skipping_at_any_clocks(
     examples: Path, tmp_path: Path, machine: str, clocks: tuple[str, str]
@@ -114,7 +153,7 @@ def test_skipping_at_any_clocks(
     sets = ["--set", f"node.core.clock={clocks[0]}", "--set", f"node.bus.clock={clocks[1]}"]
     ranks, arguments = EXAMPLES["sort"]
     run = ["-np", str(ranks), "--machine", machine, *sets, "--", str(examples / "sort")]
-    check(tmp_path, [*run, *arguments], {"loops executed": VARIATIONS["loops executed"]}, 0)
+    check(tmp_path, [*run, *arguments], EXECUTED, 0)
 
 
 # Loops that never end: in a call, in one that looks through what has come, around calls that test.
@@ -143,7 +182,8 @@ def test_a_deadlock_is_found_at_the_same_time(
         "    MPI_Init(&argc, &argv);\n    MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n"
         f"    {ENDLESS[name]}\n    MPI_Finalize();\n    return 0;\n}}\n",
     )
-    variations = {name: VARIATIONS[name] for name in ("loops executed", "checker on", "profile")}
+    names = ("loops executed", "checker on", "profile", "window 1 us")
+    variations = {name: VARIATIONS[name] for name in names}
     check(tmp_path, ["-np", "2", "--machine", machine, "--", str(program)], variations, 125)
     assert "deadlock at " in (tmp_path / "reference" / "summary.json").read_text()
 
@@ -216,7 +256,7 @@ def test_an_abort_stops_all_at_the_same_time(
 ) -> None:
     program = compile_c("abort_at_9", ABORT)
     run = ["-np", "6", "--machine", machine, "--", str(program)]
-    check(tmp_path, run, {"loops executed": VARIATIONS["loops executed"], **THREADS}, 42)
+    check(tmp_path, run, EXECUTED | THREADS | WINDOWS, 42)
 
 
 @pytest.mark.parametrize("machine", machines())

@@ -33,13 +33,15 @@ pub fn share_of(index: usize, count: usize, shares: usize) -> usize {
 pub struct Engine {
     partitions: Vec<Box<dyn Partition>>,
     layout: Layout,
+    window: Time,
     steps_together: u64,
 }
 
 impl Engine {
     /// An engine without partitions.
     pub fn new(lookahead: Lookahead) -> Engine {
-        Engine { partitions: vec![], layout: Layout { groups: vec![], lookahead }, steps_together: 0 }
+        let layout = Layout { groups: vec![], lookahead };
+        Engine { partitions: vec![], layout, window: ROUND_MAX, steps_together: 0 }
     }
 
     /// Adds a partition of `group`.
@@ -53,6 +55,16 @@ impl Engine {
     /// Steps in which all host threads ran partitions: what the host did, nothing of the simulation.
     pub fn steps_together(&self) -> u64 {
         self.steps_together
+    }
+
+    /// In a round no partition runs further than `window` past the first of all. It is as long as can be
+    /// by itself; a shorter one changes no result, for tests of that.
+    ///
+    /// # Panics
+    /// When it is zero, or longer than a round may be.
+    pub fn set_window(&mut self, window: Time) {
+        assert!(window > Time::ZERO && window <= ROUND_MAX, "a window of {window}");
+        self.window = window;
     }
 
     /// The partitions, to collect results.
@@ -75,6 +87,7 @@ impl Engine {
             let held = shares.iter().map(lock).collect();
             let mut leader = Leader {
                 layout,
+                window: self.window,
                 places: &places,
                 team: &team,
                 shares: &shares,
@@ -143,6 +156,7 @@ fn follow(share: &Mutex<Share>, layout: &Layout) {
 /// The host thread that leads: it does all that is not the running of partitions, and its share of that.
 struct Leader<'a> {
     layout: &'a Layout,
+    window: Time,
     places: &'a [Place],
     team: &'a Team,
     shares: &'a [Mutex<Share>],
@@ -168,7 +182,7 @@ impl Leader<'_> {
             for group in 0..self.layout.lookahead.direct.len() {
                 let mut earliest = Earliest::NONE;
                 self.held.iter().for_each(|s| s.note_earliest(group, &mut earliest));
-                self.phase(Phase { group, earliest, horizon: stop.min(now + ROUND_MAX) });
+                self.phase(Phase { group, earliest, horizon: stop.min(now + self.window) });
                 self.deliver();
                 stop = self.held.iter().map(|s| s.stop).fold(stop, Time::min);
             }
@@ -270,9 +284,10 @@ mod tests {
         }
     }
 
-    fn ring(count: u32, lookahead: u64, threads: Threads) -> Vec<(u64, u32, u64)> {
+    fn ring(count: u32, lookahead: u64, window: Time, threads: Threads) -> Vec<(u64, u32, u64)> {
         let log = Arc::new(Mutex::new(vec![]));
         let mut engine = Engine::new(Lookahead::new(vec![vec![Time(lookahead)]]));
+        engine.set_window(window);
         for id in 0..count {
             let mut relay = Relay {
                 id,
@@ -297,11 +312,13 @@ mod tests {
 
     #[test]
     fn results_depend_neither_on_the_window_nor_on_threads() {
-        let reference = ring(3, 10, Threads::Exactly(1));
+        let reference = ring(3, 10, ROUND_MAX, Threads::Exactly(1));
         assert_eq!(reference.len(), 3 * (21 + 22 + 23));
         for lookahead in [1, 3, 7] {
             for threads in [1, 2, 3, 5].into_iter().flat_map(|n| [Threads::Exactly(n), Threads::UpTo(n)]) {
-                assert_eq!(ring(3, lookahead, threads), reference);
+                for window in [Time(1), Time(13), ROUND_MAX] {
+                    assert_eq!(ring(3, lookahead, window, threads), reference);
+                }
             }
         }
     }

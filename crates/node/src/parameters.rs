@@ -190,6 +190,8 @@ chasqui_config::parameters! {
         spin_skip: Flag = true, source "identical results, less host time";
         /// Execute every instruction by the reference interpreter, for comparison with the fast one.
         reference: Flag = false, source "identical results, some ten times the host time";
+        /// How far nodes run past the first of all before they meet, where they could go so far.
+        window: Duration = "100 us", range "1 ns" ..= "100 us", source "identical results; a shorter one takes more host time";
     }
 }
 

@@ -60,7 +60,8 @@ impl Timeline<'_> {
     /// When `out` can't be written.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut pen = Pen { out, comma: "\n", tracks: 0 };
-        pen.out.write_all(b"{\"displayTimeUnit\": \"ns\", \"traceEvents\": [")?;
+        // No displayTimeUnit: some versions of Perfetto take it for the unit of all times.
+        pen.out.write_all(b"{\"traceEvents\": [")?;
         let calls = self.calls(&mut pen)?;
         let drawn: Vec<&Message> =
             self.messages.rows().iter().filter(|message| self.ends(message).is_some()).collect();
@@ -137,7 +138,7 @@ impl Timeline<'_> {
     }
 
     fn network(&self, pen: &mut Pen<'_>) -> io::Result<()> {
-        let process = self.ranks.len() as u32 + 1;
+        let process = pen.tracks + 1;
         let used = self.links.iter().filter(|link| !link.busy.is_empty());
         for (number, link) in used.enumerate() {
             if number == 0 {
@@ -196,7 +197,8 @@ type Track = (u32, u32);
 struct Pen<'a> {
     out: &'a mut dyn Write,
     comma: &'static str,
-    /// So many tracks there are. Their numbers are unique, whatever process they are of.
+    /// So many tracks there are. Their numbers are unique, whatever process they are of, and a process
+    /// has that of its first track: to readers that is its main thread.
     tracks: u32,
 }
 
@@ -262,9 +264,10 @@ impl Pen<'_> {
     }
 }
 
-/// Microseconds, which the format wants, exactly.
+/// Microseconds, which the format wants, with a tenth of a picosecond more: readers compute with
+/// floating-point numbers, in which 1.021 is less than 1,021 ns, before they round down.
 fn microseconds(ps: u64) -> String {
-    format!("{}.{:06}", ps / 1_000_000, ps % 1_000_000)
+    format!("{}.{:06}1", ps / 1_000_000, ps % 1_000_000)
 }
 
 #[cfg(test)]
@@ -326,20 +329,20 @@ mod tests {
             [
                 r#"1 null "rank 0""#,
                 r#"1 1 "MPI calls""#,
-                r#"{"args":{},"dur":2.500001,"name":"call \"7\"","ph":"X","pid":1,"tid":1,"ts":1.5}"#,
+                r#"{"args":{},"dur":2.5000011,"name":"call \"7\"","ph":"X","pid":1,"tid":1,"ts":1.5000001}"#,
                 r#"2 null "rank 1""#,
                 r#"2 2 "MPI calls""#,
-                r#"{"args":{},"dur":1.0,"name":"call \"8\"","ph":"X","pid":2,"tid":2,"ts":8.0}"#,
+                r#"{"args":{},"dur":1.0000001,"name":"call \"8\"","ph":"X","pid":2,"tid":2,"ts":8.0000001}"#,
                 r#"1 3 "NI sends""#,
-                r#"{"args":{"bytes":8,"destination":1,"tag":5},"dur":0.0005,"name":"message 0:3","ph":"X","pid":1,"tid":3,"ts":2.0}"#,
+                r#"{"args":{"bytes":8,"destination":1,"tag":5},"dur":0.0005001,"name":"message 0:3","ph":"X","pid":1,"tid":3,"ts":2.0000001}"#,
                 r#"2 4 "NI receives""#,
-                r#"{"args":{"bytes":8,"destination":1,"tag":5},"dur":0.5,"name":"message 0:3","ph":"X","pid":2,"tid":4,"ts":3.0}"#,
-                r#"3 null "network""#,
-                r#"3 5 "node 0 to router 0""#,
-                r#"{"args":{"bytes":96},"dur":0.1,"name":"message 0:3","ph":"X","pid":3,"tid":5,"ts":2.0005}"#,
-                r#"{"cat":"message","id":3,"name":"message","ph":"s","pid":1,"tid":1,"ts":1.5}"#,
-                r#"{"cat":"message","id":3,"name":"message","ph":"t","pid":2,"tid":4,"ts":3.0}"#,
-                r#"{"bp":"e","cat":"message","id":3,"name":"message","ph":"f","pid":2,"tid":2,"ts":8.998}"#,
+                r#"{"args":{"bytes":8,"destination":1,"tag":5},"dur":0.5000001,"name":"message 0:3","ph":"X","pid":2,"tid":4,"ts":3.0000001}"#,
+                r#"5 null "network""#,
+                r#"5 5 "node 0 to router 0""#,
+                r#"{"args":{"bytes":96},"dur":0.1000001,"name":"message 0:3","ph":"X","pid":5,"tid":5,"ts":2.0005001}"#,
+                r#"{"cat":"message","id":3,"name":"message","ph":"s","pid":1,"tid":1,"ts":1.5000001}"#,
+                r#"{"cat":"message","id":3,"name":"message","ph":"t","pid":2,"tid":4,"ts":3.0000001}"#,
+                r#"{"bp":"e","cat":"message","id":3,"name":"message","ph":"f","pid":2,"tid":2,"ts":8.9980001}"#,
             ]
         );
     }

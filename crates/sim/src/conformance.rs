@@ -17,7 +17,7 @@ use chasqui_machine::Job;
 use chasqui_node::{Ended, Node, Output, WatchPlan};
 use serde::{Deserialize, Serialize};
 
-use crate::run::{InputError, input, resolve};
+use crate::run::{InputError, build, input, resolve};
 
 /// What is asked of one test.
 #[derive(Clone, Debug, Deserialize)]
@@ -148,7 +148,7 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
         watch: WatchPlan::default(),
         output: counter.clone(),
     };
-    let mut built = machine.build(&resolved, &job).map_err(InputError)?;
+    let mut built = build(machine, &resolved, &job)?;
     built.engine.run(chasqui_engine::Threads::Exactly(1), &mut |_| {
         counter.0.load(Ordering::Relaxed) < test.instructions_max
     });

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use chasqui_config::Resolved;
-use chasqui_engine::{Ended, Threads};
+use chasqui_engine::{Ended, Threads, Time};
 use chasqui_hart::Text;
 use chasqui_linux::Elf;
 use chasqui_machine::{Built, Job, Machine, forced_collectives};
-use chasqui_node::{Output, WatchPlan};
+use chasqui_node::{Checks, Output, WatchPlan};
 use chasqui_record::{Host, RunDirectory, Summary};
 use serde::{Deserialize, Serialize};
 
@@ -154,7 +154,7 @@ pub fn run(request: &Request, progress: &mut dyn FnMut(Progress) -> bool) -> Res
     let streams = Arc::new(streams.map_err(input)?);
     let threads = threads(request.options.threads, ranks);
     let job = Job { watch, ..job(request, &resolved, ranks, elf, threads.count(), streams.clone())? };
-    let built = machine.build(&resolved, &job).inspect_err(|_| remove(&directory)).map_err(InputError)?;
+    let built = build(machine, &resolved, &job).inspect_err(|_| remove(&directory))?;
     let simulation = Instant::now();
     let (ended, built) = simulate(built, threads, &streams, progress);
     let simulation_s = simulation.elapsed().as_secs_f64();
@@ -228,6 +228,14 @@ fn job(
         watch: WatchPlan::default(),
         output,
     })
+}
+
+/// The machine with the job on it.
+pub(crate) fn build(machine: &dyn Machine, resolved: &Resolved, job: &Job) -> Result<Built, InputError> {
+    let mut built = machine.build(resolved, job).map_err(InputError)?;
+    let checks: Checks = resolved.read("check");
+    built.engine.set_window(Time(checks.window.ps()));
+    Ok(built)
 }
 
 /// Nothing half-written stays.

@@ -96,8 +96,9 @@ impl Watch {
                 let edge = hart.cycle_at(edge);
                 (soft, hard) = (soft.min(edge), hard.min(edge));
             }
-            if !trace.is_open(now) {
+            if !trace.is_open(now) && !trace.has_begun() {
                 let halt = hart.run_with_bus(bus, before, dram_bytes, soft, hard);
+                trace.skip(hart);
                 self.catch_up(hart);
                 return halt;
             }
@@ -114,10 +115,20 @@ impl Watch {
         if let Some(profiler) = &mut self.profiler {
             profiler.begin(hart);
         }
+        if let Some(trace) = &mut self.trace {
+            trace.start(hart);
+        }
     }
 
-    /// The hart's clock was moved, which is `cause`'s doing.
+    /// The hart's clock was moved between two instructions, which is `cause`'s doing.
     pub fn pass(&mut self, hart: &Hart, cause: Cause) {
+        self.account(hart, cause);
+        if let Some(trace) = &mut self.trace {
+            trace.start(hart);
+        }
+    }
+
+    fn account(&mut self, hart: &Hart, cause: Cause) {
         let cycles = hart.cycle - self.seen;
         self.catch_up(hart);
         if cycles > 0 {
@@ -125,9 +136,9 @@ impl Watch {
         }
     }
 
-    /// The hart has waited for its port.
+    /// The hart has waited for its port: the instruction that asked goes on.
     pub fn stalled(&mut self, hart: &Hart, stall: Stall) {
-        self.pass(hart, cause(stall));
+        self.account(hart, cause(stall));
     }
 
     /// The hart has executed a `pause`: what it did since the last may have been waiting.

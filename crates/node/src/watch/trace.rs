@@ -30,8 +30,6 @@ impl TracePlan {
 /// The instruction that is tried.
 #[derive(Clone, Copy)]
 struct Tried {
-    time: Time,
-    cycle: u64,
     pc: u64,
     touched: Option<u64>,
     stored: u64,
@@ -44,16 +42,18 @@ pub(super) struct Trace {
     number: Option<usize>,
     elf: Arc<Elf>,
     output: Arc<dyn Output>,
+    /// When the instruction at the hart's pc begins, or has begun: it may have been fetched or tried
+    /// since, and have to wait.
+    start: (Time, u64),
     tried: Option<Tried>,
-    opened: bool,
-    /// Cycles since the last line.
+    /// Cycles since the last instruction.
     spent: [u64; CAUSES],
     line: String,
 }
 
 /// What the columns are.
 const HEADER: &str = "\
-# time [ps]: the instruction starts for the last time; cycle: of the hart; then pc, symbol, instruction,
+# time [ps]: the instruction starts, with its fetch; cycle: of the hart; then pc, symbol, instruction,
 # register written, memory touched, cycles since the line before that were not its own execution
 ";
 
@@ -72,7 +72,8 @@ impl Trace {
             Some(_) => {}
         }
         let (spent, line) = ([0; CAUSES], String::new());
-        Trace { window, rank, number, elf, output, tried: None, opened: false, spent, line }
+        let start = (Time::ZERO, 0);
+        Trace { window, rank, number, elf, output, start, tried: None, spent, line }
     }
 
     /// When it begins.
@@ -85,13 +86,25 @@ impl Trace {
         self.window.end
     }
 
-    /// Whether what happens `now` is written. What was spent before the window is forgotten.
-    pub fn is_open(&mut self, now: Time) -> bool {
-        let open = self.window.contains(&now);
-        if open && !std::mem::replace(&mut self.opened, open) {
-            self.spent = [0; CAUSES];
-        }
-        open
+    /// Whether what happens `now` is written.
+    pub fn is_open(&self, now: Time) -> bool {
+        self.window.contains(&now)
+    }
+
+    /// Whether an instruction has begun that is written.
+    pub fn has_begun(&self) -> bool {
+        self.is_open(self.start.0)
+    }
+
+    /// The next instruction begins now.
+    pub fn start(&mut self, hart: &Hart) {
+        self.start = (hart.now(), hart.cycle);
+    }
+
+    /// The hart ran unseen. If it stopped within an instruction, that one began then.
+    pub fn skip(&mut self, hart: &Hart) {
+        self.spent = [0; CAUSES];
+        self.start(hart);
     }
 
     /// Cycles were spent on `cause`.
@@ -101,10 +114,7 @@ impl Trace {
 
     /// `insn`, at the hart's pc, is about to be tried.
     pub fn before(&mut self, hart: &Hart, insn: &Insn) {
-        let time = hart.now();
-        self.tried = self.is_open(time).then(|| Tried {
-            time,
-            cycle: hart.cycle,
+        self.tried = self.has_begun().then(|| Tried {
             pc: hart.state.pc,
             touched: insn.touches(&hart.state),
             stored: insn.stored().map_or(0, |register| register.value(&hart.state)),
@@ -119,10 +129,12 @@ impl Trace {
             self.compose(tried, hart, insn, &spent).expect("a string takes all text");
             self.output.traced(self.rank, &self.line);
         }
+        self.start(hart);
     }
 
     fn compose(&mut self, tried: Tried, hart: &Hart, insn: &Insn, spent: &[u64; CAUSES]) -> std::fmt::Result {
-        let Tried { time, cycle, pc, touched, stored } = tried;
+        let Tried { pc, touched, stored } = tried;
+        let (time, cycle) = self.start;
         let symbol = match self.elf.symbolize(pc) {
             Some((name, 0)) => name.to_string(),
             Some((name, offset)) => format!("{name}+{offset:#x}"),
