@@ -20,6 +20,7 @@ COMMANDS = {
     "run": ("run", "Run an MPI program on a simulated machine."),
     "compare": ("compare", "Run one program on several machines and compare them."),
     "logp": ("logp", "Measure a machine's LogGP figures: L, o, g, G."),
+    "experiment": ("experiment", "Carry out experiments about the machines: tables, pictures."),
     "machines": ("machines", "List the machines and their variants."),
     "info": ("info", "Explain a machine's parameters: value, unit, range, source."),
     "conformance": ("conformance", "Run the tests of instruction-set conformance suites."),
