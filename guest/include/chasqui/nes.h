@@ -188,7 +188,7 @@ static inline size_t nes_tagged(uint64_t message)
 /* One of nes->tags.count places to compose data in. It may be written again when nes_tags_are_sent. */
 static inline void *nes_tag_place(const struct nes *nes, unsigned place)
 {
-    return nes->places + place * CHASQUI_VOYAGER_TAG_STRIDE;
+    return __builtin_assume_aligned(nes->places + place * CHASQUI_VOYAGER_TAG_STRIDE, 32);
 }
 
 /* Makes what was composed visible to the NES: before the first message that takes it along. */
@@ -234,7 +234,7 @@ static inline const void *nes_tag_data(const struct nes *nes, uint64_t message)
     uint64_t zero;
     __asm__ volatile("xor %0, %1, %1" : "=r"(zero) : "r"(message) : "memory");
     uint64_t slot = nes->tags.consumed % nes->tags.count + zero;
-    return nes->tags.slots + slot * CHASQUI_VOYAGER_TAG_STRIDE;
+    return __builtin_assume_aligned(nes->tags.slots + slot * CHASQUI_VOYAGER_TAG_STRIDE, 32);
 }
 
 /* Gives the oldest data, `bytes` of them, back to the NES. */

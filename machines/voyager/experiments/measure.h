@@ -3,7 +3,7 @@
  * Times are cycles of the hart's clock, by rdcycle: one cycle, no memory access, and no wait for stores
  * under way. On this machine all harts' counters began at the same moment and run alike, so that a time
  * read on one rank may be subtracted from one of another rank. Counters are read before and after what is
- * measured, never in a loop that waits, and nothing is printed until all is measured.
+ * measured, never in a loop that waits, and nothing is printed while anything is measured.
  *
  * A program prints lines `NAME KEY NUMBERS…` (chasqui.experiment.Output.samples).
  */
@@ -60,6 +60,13 @@ static inline void await_token(void)
 {
     while (nes_express_receive(&nes, TOKENS) == NES_EMPTY)
         nes_pause();
+}
+
+/* Ranks 0 and 1 have both come here. */
+static inline void meet(void)
+{
+    tell(1 - nes.rank);
+    await_token();
 }
 
 /* --- a lock: load-reserved and store-conditional, as on the 604 --------------------------------------- */

@@ -40,7 +40,7 @@ static unsigned trips, stream;
 static _Thread_local uint64_t waits;
 static volatile uint32_t sending, receiving; /* locks */
 /* The same program, so the same addresses on both ranks. */
-static _Alignas(4096) uint32_t source[BYTES_MAX / 4], target[BYTES_MAX / 4];
+static _Alignas(4096) uint32_t memory[2][(BYTES_MAX + 4096) / 4];
 
 /* A thread's messages in queue 0: those that it announced, and those that it posted. */
 static struct share {
@@ -69,6 +69,11 @@ static void reserve(unsigned me)
 static inline bool is_resident(int by) { return by == RESIDENT_48 || by == RESIDENT_80; }
 
 static inline bool is_tagged(int by) { return by >= TAG_48 && by <= RESIDENT_80; }
+
+/* Messages begin so that what goes into slots and places lies there as it lies here, by eights: with data
+ * tagged on, the first word goes in the header. */
+static inline uint32_t *source(int by) { return memory[0] + is_tagged(by); }
+static inline uint32_t *target(int by) { return memory[1] + is_tagged(by); }
 
 static inline void wait_turn(void)
 {
@@ -140,7 +145,7 @@ static inline bool post_basic(const uint32_t *data, size_t bytes)
 static inline bool post_block(const uint32_t *data, size_t bytes)
 {
     const uint64_t notice[3] = {bytes};
-    return nes_dma_send(&nes, 1 - nes.rank, data, (uintptr_t)target, bytes, notice);
+    return nes_dma_send(&nes, 1 - nes.rank, data, (uintptr_t)target(DMA), bytes, notice);
 }
 
 /* Does `act`, alone, until it succeeds; `idle` between the tries. */
@@ -227,13 +232,13 @@ static inline __attribute__((always_inline)) void overheads(int by, struct resul
             await_token();
             delay(SETTLE);
             uint64_t from = now();
-            send_message(by, 0, source, result->bytes);
+            send_message(by, 0, source(by), result->bytes);
             result->overhead[i] = now() - from;
         } else {
             tell(0);
             delay(3 * SETTLE + 8 * result->bytes);
             uint64_t before = waits, from = now();
-            receive_message(by, target, result->bytes);
+            receive_message(by, target(by), result->bytes);
             result->overhead[i] = now() - from;
             if (waits != before)
                 fail("a message had not come when its reception was timed");
@@ -248,9 +253,9 @@ static inline __attribute__((always_inline)) void ping_pong(int by, struct resul
         if (i % 2 == nes.rank) {
             delay(100 + i * 7 % 32);
             result->left[i / 2] = now();
-            send_message(by, 0, source, result->bytes);
+            send_message(by, 0, source(by), result->bytes);
         } else {
-            receive_message(by, target, result->bytes);
+            receive_message(by, target(by), result->bytes);
             result->came[i / 2] = now();
         }
     }
@@ -264,9 +269,9 @@ static inline __attribute__((always_inline)) void streaming(int by, struct resul
         await_token();
     for (unsigned i = 0; i < stream; i++) {
         if (nes.rank == 0)
-            send_message(by, 0, source, result->bytes);
+            send_message(by, 0, source(by), result->bytes);
         else
-            receive_message(by, target, result->bytes);
+            receive_message(by, target(by), result->bytes);
         result->streamed[i] = now();
     }
 }
@@ -277,7 +282,7 @@ static inline __attribute__((always_inline)) void contend(int by, struct result 
     static _Alignas(64) uint32_t mine[2][32];
     for (unsigned i = 0; i < stream / 2; i++) {
         if (nes.rank == 0)
-            send_message(by, me, source, result->bytes);
+            send_message(by, me, source(by), result->bytes);
         else
             receive_message(by, mine[me], result->bytes);
         result->contended[me][i] = now();
@@ -296,26 +301,28 @@ static inline __attribute__((always_inline)) void warm_up(int by, struct result 
 {
     uint32_t word = 0x5a0000 + (uint32_t)result->bytes;
     for (size_t i = 0; i < result->bytes / 4; i++)
-        source[i] = word;
+        source(by)[i] = word;
     for (unsigned place = 0; is_resident(by) && place < nes.tags.count; place++) {
-        memcpy(nes_tag_place(&nes, place), source, packet_bytes[by] - 4);
+        memcpy(nes_tag_place(&nes, place), source(by), packet_bytes[by] - 4);
         nes_tag_composed(&nes, place, packet_bytes[by] - 4);
     }
     if (nes.rank == 0) {
         await_token();
-        send_message(by, 0, source, result->bytes);
+        send_message(by, 0, source(by), result->bytes);
         return;
     }
-    memset(target, 0, result->bytes);
+    memset(target(by), 0, result->bytes);
     tell(0);
-    receive_message(by, target, result->bytes);
-    if (memcmp(source, target, result->bytes) != 0)
+    receive_message(by, target(by), result->bytes);
+    if (memcmp(source(by), target(by), result->bytes) != 0)
         fail("the data came wrong");
 }
 
 static inline __attribute__((always_inline)) void alone(int by, struct result *result)
 {
     warm_up(by, result);
+    if (by != DMA)
+        streaming(by, result); /* all places and slots have been used */
     overheads(by, result);
     ping_pong(by, result);
     streaming(by, result);

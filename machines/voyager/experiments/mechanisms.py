@@ -9,9 +9,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from chasqui.experiment import (
-    Experiment, Output, Report, Run, Table, mean_interval, median, sensitivity, steady,
+    Experiment, Output, Report, Run, Table, sensitivity,
 )  # fmt: skip
 from chasqui.text import number, table
+
+from ._timing import Timing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,41 +146,29 @@ def runs(quick: bool) -> list[Run]:
 # --- figures -------------------------------------------------------------------------------------
 
 
-def figures(output: Output, name: str, size: int) -> Figures:
+def figures(timing: Timing, name: str, size: int) -> Figures:
     """One mechanism and size of a run."""
-    cycle = output.clock_ns("node.core")
-    sender, receiver = output.samples(0), output.samples(1)
-    clock = sender["clock", 0][0]  # what reading the clock adds
-
-    def overhead(rank: Mapping[tuple[str, int], list[int]]) -> Fraction:
-        return cycle * (median(steady(rank[f"{name}/overhead", size])) - clock)
-
-    flights = [
-        came - left - clock
-        for source, destination in ((sender, receiver), (receiver, sender))
-        for left, came in steady(
-            list(zip(source[f"{name}/left", size], destination[f"{name}/came", size], strict=True))
-        )
-    ]
-    both = receiver[f"{name}/contended-0", size] + receiver[f"{name}/contended-1", size]
+    gap = timing.interval(1, f"{name}/stream", key=size)
+    assert gap is not None
     return Figures(
-        o_send=overhead(sender),
-        o_recv=overhead(receiver),
-        latency=cycle * median(flights),
-        gap=cycle * mean_interval(receiver[f"{name}/stream", size]),
-        together=cycle * mean_interval(sorted(both)) if both else None,
+        o_send=timing.spent(0, f"{name}/overhead", size),
+        o_recv=timing.spent(1, f"{name}/overhead", size),
+        latency=timing.flight(name, size),
+        gap=gap,
+        together=timing.interval(1, f"{name}/contended-0", f"{name}/contended-1", key=size),
     )
 
 
 def measured(outputs: Mapping[str, Output]) -> dict[Key, Figures]:
+    timings = {
+        name: Timing(each) for name, each in outputs.items() if not name.startswith("varied")
+    }
     found = {}
     for (mechanism, variant), (machine, name) in CASES.items():
         for threads in THREADS:
-            kind = "-dma" if mechanism == "dma" else ""
-            output = outputs[f"{machine}-{threads}{kind}"]
-            sizes = sorted(size for what, size in output.samples(0) if what == f"{name}/left")
-            for size in sizes:
-                found[mechanism, variant, threads, size] = figures(output, name, size)
+            timing = timings[f"{machine}-{threads}{'-dma' if mechanism == 'dma' else ''}"]
+            for size in timing.keys(f"{name}/left"):
+                found[mechanism, variant, threads, size] = figures(timing, name, size)
     return found
 
 
@@ -186,7 +176,7 @@ def varied_figures(output: Output) -> dict[str, Fraction]:
     found = {}
     for label, (machine, name, size) in VARIED.items():
         if output.run.machine == f"voyager/{machine}":
-            each = figures(output, name, size)
+            each = figures(Timing(output), name, size)
             found[f"{label} latency"] = each.latency
             found[f"{label} gap"] = each.gap
     return found
@@ -270,11 +260,14 @@ def _label(mechanism: str, variant: str) -> str:
     return f"{mechanism} {variant}".removesuffix(" -")
 
 
-def limit(each: Figures) -> str:
-    """What a stream waits for; software that takes within a tenth of the gap is it."""
-    for name, time in (("the receiving", each.o_recv), ("the sending", each.o_send)):
-        if abs(time / each.gap - 1) < Fraction(1, 10):
+def limit(one: Figures, two: Figures) -> str:
+    """What a stream of one thread waits for: software whose time is within a tenth of the gap; or else
+    the processors' loops, if two threads a side are at least a tenth faster."""
+    for name, time in (("the receiving", one.o_recv), ("the sending", one.o_send)):
+        if abs(time / one.gap - 1) < Fraction(1, 10):
             return f"{name} processor"
+    if two.together and two.together < one.gap * Fraction(9, 10):
+        return "the processors: the gap is less with two threads a side"
     return "the NES, the bus or the link"
 
 
@@ -291,7 +284,7 @@ def findings(found: Mapping[Key, Figures]) -> list[str]:
         one, two = (found[mechanism, variant, threads, size] for threads in THREADS)
         change = two.o_send + two.o_recv - one.o_send - one.o_recv
         result.append(
-            f"{_label(mechanism, variant)}, {size:,} bytes: a stream is limited by {limit(one)}. With a queue that threads "
+            f"{_label(mechanism, variant)}, {size:,} bytes: a stream is limited by {limit(one, two)}. With a queue that threads "
             f"share, both overheads together change by {float(change):+,.0f} ns."
         )
     return result

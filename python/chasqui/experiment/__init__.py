@@ -127,6 +127,10 @@ def median(samples: Sequence[int | Fraction]) -> Fraction:
     return Fraction(ordered[half - 1] + ordered[half]) / 2
 
 
+def mean(samples: Sequence[int]) -> Fraction:
+    return Fraction(sum(samples), len(samples))
+
+
 def steady(samples: Sequence[int]) -> Sequence[int]:
     """Without the first quarter: caches, translations and queues have come to rest."""
     return samples[len(samples) // 4 :]
