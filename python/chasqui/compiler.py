@@ -335,7 +335,7 @@ def run(result: Plan) -> int:
 
 
 def compiled(source: Path, flags: Sequence[str]) -> Path:
-    """A C program of ours, compiled by zig when it is first needed. Headers beside it count as its own."""
+    """A C program of ours, compiled by zig when first needed. Headers beside it are its own."""
     import hashlib
 
     digest = hashlib.sha256(repr(flags).encode())

@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from chasqui.experiment import (
-    Experiment, Output, Report, Run, Table, sensitivity,
-)  # fmt: skip
+from chasqui.experiment import Experiment, Output, Report, Run, Table, Value, sensitivity
 from chasqui.text import number, table
 
 from ._timing import Timing
@@ -20,13 +18,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = """\
-Which of the NES's mechanisms is best for which size of message? Processor overheads, latency end to \
-end through one switch (it includes both overheads; L is what remains without them), the gap between \
-messages of a stream, which is the larger of the processors' and the NES's, and the bandwidth that \
-follows. A message longer than a mechanism takes at a time goes as several, whose sending and receiving \
-overlap: then L may be less than nothing. Data begin in the cache of the sender and end in the \
-receiver's (DMA: in memory, both); resident data are in the NES's SRAM already. With two threads a queue \
-is shared: Basic, DMA and the reading of tagged data take a lock, which is free at the first try."""
+Which of the NES's mechanisms is best for which size of message? Processor overheads, latency end \
+to end through one switch (it includes both overheads; L is what remains without them), the gap \
+between messages of a stream, which is the larger of the processors' and the NES's, and the \
+bandwidth that follows. A message longer than a mechanism takes at a time goes as several, whose \
+sending and receiving overlap: then L may be less than nothing. Data begin in the cache of the \
+sender and end in the receiver's (DMA: in memory, both); resident data are in the NES's SRAM \
+already. With two threads a queue is shared: Basic, DMA and the reading of tagged data take a \
+lock, which is free at the first try."""
 
 COLUMNS = (
     "mechanism", "variant", "threads", "size_bytes",
@@ -46,8 +45,8 @@ THREADS = (1, 2)
 SHOWN = {"basic": (4, 48, 88), "express": (4, 8, 16, 88), "tag-on-48": (8, 52), "tag-on-80": (84,),
          "dma": (88, 1024, 65536)}  # fmt: skip
 
-# (mechanism, variant): the machine's variant, the mechanism's name in the program. Resident data are
-# not looked for in the cache, so that the machine's variant matters to their receiver only.
+# (mechanism, variant): the machine's variant, the mechanism's name in the program. Resident data
+# are not looked for in the cache: the machine's variant matters to their receiver only.
 CASES = {
     ("basic", "flush"): ("flush", "basic"),
     ("basic", "reclaim"): ("reclaim", "basic"),
@@ -104,9 +103,7 @@ Key = tuple[str, str, int, int]
 # --- runs ----------------------------------------------------------------------------------------
 
 
-def _run(
-    name: str, machine: str, threads: int, counts: tuple[int, int], points: Points
-) -> Run:
+def _run(name: str, machine: str, threads: int, counts: tuple[int, int], points: Points) -> Run:
     """`counts`: trips of the ping-pong, messages of the stream."""
     sizes = [part for each, bytes_ in points for part in (each, ",".join(map(str, bytes_)))]
     return Run(
@@ -185,7 +182,7 @@ def varied_figures(output: Output) -> dict[str, Fraction]:
 # --- tables --------------------------------------------------------------------------------------
 
 
-def row(key: Key, each: Figures) -> list[str | int | Fraction]:
+def row(key: Key, each: Figures) -> list[Value]:
     bandwidth = Fraction(key[3]) * 1000 / each.gap
     return [*key, each.o_send, each.o_recv, each.latency, each.rest, each.gap, bandwidth]
 
@@ -196,7 +193,7 @@ def is_small(key: Key) -> bool:
 
 def contention(found: Mapping[Key, Figures]) -> Table:
     """What two threads a side, at once, make of the gap of the largest packet."""
-    rows = [
+    rows: list[list[Value]] = [
         [mechanism, variant, size, each.gap, each.together, each.together / each.gap]
         for (mechanism, variant, threads, size), each in found.items()
         if threads == 2 and each.together and size == min(PACKET[mechanism], SMALL[-1])
@@ -239,18 +236,16 @@ def crossovers(found: Mapping[Key, Figures]) -> Table:
     """The least size from which on the second mechanism is better, up to the largest of both."""
     rows = []
     for short, long in PAIRS:
-        sizes = sorted(
-            size for *case, threads, size in found
-            if threads == 1 and tuple(case) == short and (*long, 1, size) in found
-        )  # fmt: skip
-        row: list[str | int | None] = [_label(*short), _label(*long)]
+        of_short, of_long = (
+            {key[3]: each for key, each in found.items() if key[:3] == (*case, 1)}
+            for case in (short, long)
+        )
+        sizes = sorted(of_short.keys() & of_long.keys())
+        row: list[Value] = [_label(*short), _label(*long)]
         for metric in METRICS.values():
-            at = None
-            for size in reversed(sizes):
-                if metric(found[*long, 1, size]) >= metric(found[*short, 1, size]):
-                    break
-                at = size
-            row.append(at)
+            worse = [size for size in sizes if metric(of_long[size]) >= metric(of_short[size])]
+            better = [size for size in sizes if not worse or size > worse[-1]]
+            row.append(better[0] if better else None)
         rows.append([*row, sizes[-1]])
     columns = ["from", "to", *(f"{name}_bytes" for name in METRICS), "compared_up_to_bytes"]
     return Table("crossovers", columns, rows)
@@ -261,8 +256,8 @@ def _label(mechanism: str, variant: str) -> str:
 
 
 def limit(one: Figures, two: Figures) -> str:
-    """What a stream of one thread waits for: software whose time is within a tenth of the gap; or else
-    the processors' loops, if two threads a side are at least a tenth faster."""
+    """What a stream of one thread waits for: software whose time is within a tenth of the gap; or
+    else the processors' loops, if two threads a side are at least a tenth faster."""
     for name, time in (("the receiving", one.o_recv), ("the sending", one.o_send)):
         if abs(time / one.gap - 1) < Fraction(1, 10):
             return f"{name} processor"
@@ -284,8 +279,9 @@ def findings(found: Mapping[Key, Figures]) -> list[str]:
         one, two = (found[mechanism, variant, threads, size] for threads in THREADS)
         change = two.o_send + two.o_recv - one.o_send - one.o_recv
         result.append(
-            f"{_label(mechanism, variant)}, {size:,} bytes: a stream is limited by {limit(one, two)}. With a queue that threads "
-            f"share, both overheads together change by {float(change):+,.0f} ns."
+            f"{_label(mechanism, variant)}, {size:,} bytes: a stream is limited by "
+            f"{limit(one, two)}. With a queue that threads share, both overheads together "
+            f"change by {float(change):+,.0f} ns."
         )
     return result
 
@@ -299,7 +295,9 @@ def report(outputs: Mapping[str, Output]) -> Report:
     results = Table("results", COLUMNS, [row(k, f) for k, f in found.items() if is_small(k)])
     long = Table("long", COLUMNS, [row(k, f) for k, f in found.items() if not is_small(k)])
     apart = contention(found)
-    sizes = ", ".join(f"{label} of {size:,} bytes ({where})" for label, (where, _, size) in VARIED.items())
+    sizes = ", ".join(
+        f"{label} of {size:,} bytes ({where})" for label, (where, _, size) in VARIED.items()
+    )
     text = "\n\n".join(
         [
             logp_view(found, outputs["flush-1"].clock_ns("node.bus")),
@@ -319,57 +317,61 @@ def report(outputs: Mapping[str, Output]) -> Report:
 
 # --- picture -------------------------------------------------------------------------------------
 
-COLORS = {"express": "BLUE", "tag-on-48": "GREEN", "tag-on-80": "ORANGE", "basic": "RED", "dma": "BLACK"}
+COLORS = {
+    "express": "BLUE",
+    "tag-on-48": "GREEN",
+    "tag-on-80": "ORANGE",
+    "basic": "RED",
+    "dma": "BLACK",
+}
 DASHES = {"flush": "-", "-": "-", "reclaim": "--", "resident": ":"}
 
 
+# Title of a panel: from the figures of one size, and that size.
+PANELS: dict[str, Callable[[Figures, int], float]] = {
+    "o_send [us]": lambda each, _: float(each.o_send) / 1000,
+    "o_recv [us]": lambda each, _: float(each.o_recv) / 1000,
+    "latency [us]": lambda each, _: float(each.latency) / 1000,
+    "bandwidth [MB/s]": lambda each, size: float(size * 1000 / each.gap),
+}
+
+
 def draw(figure: Figure, found: Mapping[Key, Figures]) -> None:
+    """Small messages by every mechanism but DMA; long ones by three, in flush."""
     from chasqui.experiment import drawing
 
-    def bandwidth(each: Figures, size: int) -> float:
-        return float(size * 1000 / each.gap)
-
-    def us(pick: Callable[[Figures], Fraction]) -> Callable[[Figures, int], float]:
-        return lambda each, _: float(pick(each)) / 1000
-
-    panels: list[tuple[str, Callable[[Figures, int], float]]] = [
-        ("o_send [us]", us(lambda each: each.o_send)),
-        ("o_recv [us]", us(lambda each: each.o_recv)),
-        ("latency [us]", us(lambda each: each.latency)),
-        ("bandwidth [MB/s]", bandwidth),
-    ]
     grid = figure.subplots(2, 3)
-    small, large = [grid[0][0], grid[0][1], grid[0][2], grid[1][0]], [grid[1][1], grid[1][2]]
-    for axes, (name, value) in zip(small, panels, strict=True):
-        for (mechanism, variant), _ in CASES.items():
-            points = [
-                (size, value(each, size))
-                for (m, v, threads, size), each in found.items()
-                if (m, v, threads) == (mechanism, variant, 1) and size <= SMALL[-1]
-            ]
-            if mechanism != "dma":
-                _line(axes, points, mechanism, variant)
-        axes.set(xlabel="message [bytes]", title=name, xticks=range(0, 89, 16), xlim=(0, 90))
+    for axes, title in zip((*grid[0], grid[1][0]), PANELS, strict=True):
+        for case in CASES:
+            if case[0] != "dma":
+                _line(axes, found, case, title, range(SMALL[-1] + 1))
+        axes.set(xlabel="message [bytes]", title=title, xticks=range(0, 89, 16), xlim=(0, 90))
         axes.set_ylim(bottom=0)
         drawing.label_ends(axes)
-    for axes, (name, value) in zip(large, panels[2:], strict=True):
-        for mechanism in ("basic", "tag-on-80", "dma"):
-            points = [
-                (size, value(each, size))
-                for (m, v, threads, size), each in found.items()
-                if (m, v, threads) == (mechanism, "flush", 1) and size >= 32
-            ]
-            _line(axes, points, mechanism, "flush")
-        axes.set(xlabel="message [bytes]", title=f"{name}, long messages, flush")
-        drawing.logarithmic(axes, bytes_from=32, bytes_to=DMA[-1])
+    for axes, title in zip(grid[1][1:], ("latency [us]", "bandwidth [MB/s]"), strict=True):
+        for mechanism in (*ALSO_LONG, "dma"):
+            _line(axes, found, (mechanism, "flush"), title, range(SMALL[-1], DMA[-1] + 1))
+        axes.set(xlabel="message [bytes]", title=f"{title}, long messages, flush")
+        drawing.scale_bytes(axes, 64, DMA[-1])
+        axes.set_ylim(bottom=0)
+    drawing.scale_decades(grid[1][1])
+    for axes in grid[1][1:]:
         drawing.label_ends(axes)
 
 
-def _line(axes: Axes, points: list[tuple[int, float]], mechanism: str, variant: str) -> None:
+def _line(
+    axes: Axes, found: Mapping[Key, Figures], case: tuple[str, str], title: str, sizes: range
+) -> None:
+    """One mechanism with one thread, over these sizes."""
     from chasqui.experiment import drawing
 
-    axes.plot(*zip(*points, strict=True), DASHES[variant], label=_label(mechanism, variant),
-              color=getattr(drawing, COLORS[mechanism]))  # fmt: skip
+    points = [
+        (key[3], PANELS[title](each, key[3]))
+        for key, each in found.items()
+        if key[:3] == (*case, 1) and key[3] in sizes
+    ]
+    axes.plot(*zip(*points, strict=True), DASHES[case[1]], label=_label(*case),
+              color=getattr(drawing, COLORS[case[0]]))  # fmt: skip
 
 
 EXPERIMENT = Experiment(QUESTION, runs, report)

@@ -1,8 +1,8 @@
 """Experiments: measured answers to one question each, about a machine.
 
-An experiment is a module `machines/<machine>/experiments/<name>.py` that defines `EXPERIMENT`; its C
-programs lie beside it. `running` finds, runs and writes them; this is what the modules are made of.
-A module whose name begins with an underscore is a helper of its neighbours.
+An experiment is a module `machines/<machine>/experiments/<name>.py` that defines `EXPERIMENT`; its
+C programs lie beside it. `running` finds, runs and writes them; this is what the modules are made
+of. A module whose name begins with an underscore is a helper of its neighbours.
 """
 
 from __future__ import annotations

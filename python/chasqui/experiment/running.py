@@ -1,7 +1,7 @@
 """Finds experiments, runs them, writes what they found.
 
-Simulations run in threads, as many at a time as asked for: the core releases the interpreter's lock.
-Each uses one host thread; results don't depend on either.
+Simulations run in threads, as many at a time as asked for: the core releases the interpreter's
+lock. Each uses one host thread; results don't depend on either.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from chasqui.experiment import Experiment, Output, Report, Run, Table, cell
 
 FLAGS = ("-O2", "-std=gnu11", "-pthread")
 PICTURE_DPI = 150
+# Neither the date nor what matplotlib says of itself.
+SVG_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 Progress = Callable[[int, int], None]
 
@@ -43,9 +45,7 @@ class Done:
 def names() -> list[str]:
     """Every experiment, as MACHINE/NAME."""
     found = toolchain.MACHINES.glob("*/experiments/*.py")
-    return sorted(
-        f"{path.parent.parent.name}/{path.stem}" for path in found if path.stem[0] != "_"
-    )
+    return sorted(f"{path.parent.parent.name}/{path.stem}" for path in found if path.stem[0] != "_")
 
 
 def load(name: str) -> Experiment:
@@ -139,7 +139,7 @@ def draw(report: Report, directory: Path) -> None:
 
     figure = drawing.figure(report.size_inches)
     report.draw(figure)
-    figure.savefig(directory / "picture.svg", metadata={"Date": None})
+    figure.savefig(directory / "picture.svg", metadata=SVG_METADATA)
     figure.savefig(directory / "picture.png", dpi=PICTURE_DPI)
 
 

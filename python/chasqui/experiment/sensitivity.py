@@ -40,7 +40,7 @@ def assumptions(machine: str, names: Sequence[str]) -> list[Assumption]:
 
 
 def scaled(value: str, factor: Fraction, most: str) -> str:
-    """`25 ns` by a half: `12.5 ns`; at most `most`. What is counted stays whole, and at least one."""
+    """`25 ns` by a half: `12.5 ns`; at most `most`. What is counted stays whole, and is not 0."""
     amount, unit = _split(value)
     limit, unit_of_limit = _split(most)
     result = amount * factor
@@ -74,8 +74,8 @@ def report(
     outputs: Mapping[str, Output],
     figures: Callable[[Output], Mapping[str, Fraction]],
 ) -> tuple[Table, str, str]:
-    """From the outputs of `runs` of these bases and the figures in each output: the table of all, the
-    same for people (changes in percent), and a sentence.
+    """From the outputs of `runs` of these bases and the figures in each output: the table of all,
+    the same for people (changes in percent), and a sentence.
     """
 
     def found(which: str) -> dict[str, Fraction]:
@@ -83,7 +83,11 @@ def report(
         return {name: value for part in parts for name, value in part.items()}
 
     reference = found("as-assumed")
-    varied = [each for each in varied if any(f"{bases[0]}/{each.name}/{factor}" in outputs for factor in each.instead)]
+    varied = [
+        each
+        for each in varied
+        if any(f"{bases[0]}/{each.name}/{factor}" in outputs for factor in each.instead)
+    ]
     rows: list[list[str | Fraction]] = [["as assumed", "", *reference.values()]]
     shown = []
     largest = (Fraction(0), "", "")
