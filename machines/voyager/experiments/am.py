@@ -94,11 +94,11 @@ def report(outputs: Mapping[str, Output]) -> Report:
         tables=[Table("results", Row._fields, found)],
         text=text,
         findings=[
-            f"A round trip of short messages takes {_us(short.round_trip_ns)} us; sending and receiving one "
-            f"takes the processors {_us(short.o_send_ns + short.o_recv_ns)} us.",
+            f"A round trip of short messages takes {_us(short.round_trip_ns)} us; sending and "
+            f"receiving one takes the processors {_us(short.o_send_ns + short.o_recv_ns)} us.",
             f"A round trip of 84 bytes by Tag-On takes {_us(medium.round_trip_ns)} us (flush).",
-            f"Peak bandwidth is {float(peak.bandwidth_MBps):,.1f} MB/s, with {peak.message} messages of "
-            f"{peak.size_bytes:,} bytes ({peak.variant}).",
+            f"Peak bandwidth is {float(peak.bandwidth_MBps):,.1f} MB/s, with {peak.message} "
+            f"messages of {peak.size_bytes:,} bytes ({peak.variant}).",
         ],
         draw=lambda figure: draw(figure, found),
         size_inches=(9.0, 4.0),

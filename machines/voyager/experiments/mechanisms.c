@@ -3,9 +3,10 @@
  *
  * Usage: mechanisms TRIPS STREAM {MECHANISM BYTES,...}...
  *
- * Compiled with THREADS=1 a queue has one thread, and nothing is locked. With 2, two threads of a node share it. Then Basic and
- * DMA, and reading Tag-On data, take a lock; Express and Tag-On sends count in advance what they will
- * post, and take none. One thread works (every lock is free), but for `contended`, where all do.
+ * Compiled with THREADS=1 a queue has one thread, and nothing is locked. With 2, two threads of a node share
+ * it. Then Basic and DMA, and reading Tag-On data, take a lock; Express and Tag-On sends count in advance
+ * what they will post, and take none. One thread works (every lock is free), but for `contended`, where
+ * all do.
  *
  * A message longer than its mechanism takes goes as several.
  */
@@ -186,7 +187,7 @@ static inline __attribute__((always_inline)) void receive_packet(int by, uint32_
         ALONE(receiving, take_tagged(data, bytes), wait_turn)
 }
 
-/* --- messages: a last word, behind packets with data tagged on, goes alone ----------------------------------------------------------------------------------------- */
+/* --- messages: a last word, behind packets with data tagged on, goes alone ------------------------------ */
 
 static inline __attribute__((always_inline)) void send_message(int by, unsigned me, const uint32_t *data,
                                                               size_t bytes)
@@ -287,6 +288,8 @@ static inline __attribute__((always_inline)) void contend(int by, struct result 
             receive_message(by, mine[me], result->bytes);
         result->contended[me][i] = now();
     }
+    if (nes.rank == 1 && memcmp(mine[me], source(by), result->bytes) != 0)
+        fail("the data came wrong where threads share a queue");
 }
 
 /* A packet each, so that threads can't take parts of each other's messages. */
@@ -296,10 +299,11 @@ static bool may_contend(const struct result *result)
 }
 
 /* Before anything is timed: the data come as they were sent. Those of RESIDENT stay in SRAM from here on, so
- * all words are the same. */
+ * all words are the same. All messages of the measurement before have come: their places may be written. */
 static inline __attribute__((always_inline)) void warm_up(int by, struct result *result)
 {
     uint32_t word = 0x5a0000 + (uint32_t)result->bytes;
+    meet();
     for (size_t i = 0; i < result->bytes / 4; i++)
         source(by)[i] = word;
     for (unsigned place = 0; is_resident(by) && place < nes.tags.count; place++) {

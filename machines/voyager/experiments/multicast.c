@@ -56,9 +56,10 @@ static inline __attribute__((always_inline)) void measure(int by, uint32_t desti
             for (uint32_t from = 0; from < destinations; from++)
                 await_token();
             delay(SETTLE + i * 7 % 32);
-            result.left[i] = now();
+            uint64_t from = now();
             send_all(by, destinations);
-            result.spent[i] = now() - result.left[i];
+            result.spent[i] = now() - from;
+            result.left[i] = from;
         } else {
             memset(target, 0, sizeof target);
             tell(0);

@@ -82,8 +82,9 @@ static void one_way(enum method method, unsigned count)
         if (nes.rank == 0) {
             await_token();
             delay(SETTLE + i * 7 % 64);
-            result.left[i] = now();
+            uint64_t from = now();
             send(i % count);
+            result.left[i] = from;
         } else {
             tell(0);
             while (!look(method, count))
