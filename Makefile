@@ -146,8 +146,8 @@ docs: $(STAMPS)/install
 lint: $(STAMPS)/dev
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python tests
-	$(BIN)/ruff format --check python tests
+	$(BIN)/ruff check python tests machines
+	$(BIN)/ruff format --check python tests machines
 	$(BIN)/mypy
 
 # After a change of dependencies, which cargo has taken into its own lock file.
@@ -157,8 +157,8 @@ lock:
 
 format: $(STAMPS)/dev
 	$(CARGO) fmt --all
-	$(BIN)/ruff check --fix python tests
-	$(BIN)/ruff format python tests
+	$(BIN)/ruff check --fix python tests machines
+	$(BIN)/ruff format python tests machines
 
 clean:
 	rm -rf $(VENV) target build Cargo.lock

@@ -16,6 +16,7 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
@@ -331,6 +332,24 @@ def run(result: Plan) -> int:
         return _compile(result, sources, environment)
     call = _link if result.mode == "link" else _call
     return call(result.command(), environment)
+
+
+def compiled(source: Path, flags: Sequence[str]) -> Path:
+    """A C program of ours, compiled by zig when first needed. Headers beside it are its own."""
+    import hashlib
+
+    digest = hashlib.sha256(repr(flags).encode())
+    for path in [source, *sorted(source.parent.glob("*.h"))]:
+        digest.update(path.read_bytes())
+    target = toolchain.libmpi_directory() / f"{source.stem}-{digest.hexdigest()[:12]}"
+    if not target.is_file():
+        building = target.with_name(f"{target.name}.{os.getpid()}")
+        result = plan("cc", [*flags, str(source), "-o", str(building)])
+        result.toolchain = "zig"
+        if run(result) != 0:
+            raise InputError(f"{source} could not be compiled: the compiler's messages are above")
+        building.replace(target)
+    return target
 
 
 def _compile(result: Plan, sources: list[str], environment: dict[str, str]) -> int:

@@ -80,10 +80,10 @@ def signature(program: Path) -> Path | None:
 
 
 def run_all(
-    tests: Sequence[tuple[str, Path]], settings: Settings, progress: Callable[[int], None]
+    tests: Sequence[tuple[str, Path]], settings: Settings, progress: Callable[[int, int], None]
 ) -> list[Result]:
     """The verdicts, in the order of `tests`; as many at a time as the host has processors.
-    `progress` is told how many are done."""
+    `progress` is told how many of them are done."""
 
     def one(test: tuple[str, Path]) -> Result:
         folder, path = test
@@ -94,7 +94,7 @@ def run_all(
         try:
             for result in pool.map(one, tests):
                 results.append(result)
-                progress(len(results))
+                progress(len(results), len(tests))
         except BaseException:
             # What runs ends soon: instructions are limited. What waits is not begun.
             pool.shutdown(wait=False, cancel_futures=True)

@@ -35,34 +35,12 @@ def program() -> Path:
     """The measuring program, compiled when it is first needed."""
     from chasqui import compiler
 
-    source = toolchain.GUEST / "bench" / "logp.c"
-    place = toolchain.libmpi_directory()
-    target = place / f"logp-{_digest(source)}"
-    if not target.is_file():
-        building = target.with_name(f"{target.name}.{_unique()}")
-        plan = compiler.plan("cc", ["-O2", "-std=c11", str(source), "-o", str(building)])
-        plan.toolchain = "zig"
-        if compiler.run(plan) != 0:
-            raise InputError(f"{source} could not be compiled: the compiler's messages are above")
-        building.replace(target)
-    return target
+    return compiler.compiled(toolchain.GUEST / "bench" / "logp.c", ["-O2", "-std=c11"])
 
 
-def _digest(path: Path) -> str:
-    import hashlib
-
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-
-
-def _unique() -> str:
-    import os
-
-    return str(os.getpid())
-
-
-def clock_period_ps(resolved: str) -> Fraction | None:
-    """The period of the nodes' clock, from resolved.toml: `clock` of [node.core]."""
-    section, _, rest = resolved.partition("[node.core]")
+def clock_period_ps(resolved: str, unit: str = "node.core") -> Fraction | None:
+    """The period of a unit's clock, from resolved.toml: `clock` of [node.core]."""
+    section, _, rest = resolved.partition(f"[{unit}]")
     text = rest.split("\n[", 1)[0] if rest else section
     found = re.search(
         r'^clock\s*=\s*(?:\{\s*value\s*=\s*)?"([\d.]+)\s*([kMG]?Hz)"', text, re.MULTILINE

@@ -9,14 +9,14 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from chasqui import core
 from chasqui.errors import InputError
-from chasqui.text import say, simulated_time
+from chasqui.text import say, simulated_time, terminal_width
 
 RUNS = Path("runs")
 STATUS_INTERRUPTED = 130
@@ -63,7 +63,7 @@ def short_name(text: str) -> str:
 
 
 @contextlib.contextmanager
-def _numbered(stem: str) -> Iterator[Path]:
+def numbered(stem: str) -> Iterator[Path]:
     """A new, empty `runs/<stem>-<number>` with the first free number; gone again if the run can't
     start. Making it is what keeps other processes from the number."""
     made_runs = not RUNS.is_dir()
@@ -86,16 +86,6 @@ def _numbered(stem: str) -> Iterator[Path]:
         raise
 
 
-def _terminal_width() -> int:
-    """Columns of the terminal behind stderr; 0: it is none, or one without control characters."""
-    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        return 0
-    try:
-        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
-    except OSError:
-        return 80
-
-
 class Watch:
     """The progress line, and Ctrl-C.
 
@@ -104,7 +94,7 @@ class Watch:
     """
 
     def __init__(self, show: bool) -> None:
-        self.show = show and _terminal_width() > 0
+        self.show = show and terminal_width() > 0
         self.stopping = False
         self.started = time.monotonic()
         self.shown = False
@@ -125,7 +115,7 @@ class Watch:
         )
         # The cursor goes back to the line's start: whatever comes next overwrites it. A line that
         # wraps could not be erased.
-        sys.stderr.write(f"\x1b[K{line[: _terminal_width() - 1]}\r")
+        sys.stderr.write(f"\x1b[K{line[: terminal_width() - 1]}\r")
         sys.stderr.flush()
         self.shown = True
 
@@ -172,13 +162,28 @@ def execute(job: Job) -> Result:
     if job.directory is not None:
         return _execute(job, job.directory)
     stem = f"{short_name(Path(job.program).name)}-{short_name(job.machine)}"
-    with _numbered(stem) as directory:
+    with numbered(stem) as directory:
         return _execute(job, directory)
 
 
 def _execute(job: Job, directory: Path) -> Result:
     watch = Watch(job.progress)
-    request = {
+    request = _request(job, directory, clear_line=watch.show)
+    sys.stdout.flush()
+    with watch.listening():
+        summary = core.run(request, watch)
+    return Result(directory, summary)
+
+
+def execute_quietly(job: Job, directory: Path, stop: Callable[[], bool]) -> Result:
+    """Runs a job without a word, in any thread, until it ends or `stop` says so. Raises InputError
+    when it can't start."""
+    return Result(directory, core.run(_request(job, directory, clear_line=False), lambda _: stop()))
+
+
+def _request(job: Job, directory: Path, *, clear_line: bool) -> dict[str, Any]:
+    """What the core is told."""
+    return {
         "machine": job.machine,
         "sets": list(job.sets),
         "ranks": job.ranks,
@@ -194,13 +199,9 @@ def _execute(job: Job, directory: Path) -> Result:
             "profile": job.profile,
             "trace_instructions": job.trace,
             "threads": job.threads,
-            "clear_line": watch.show,
+            "clear_line": clear_line,
         },
     }
-    sys.stdout.flush()
-    with watch.listening():
-        summary = core.run(request, watch)
-    return Result(directory, summary)
 
 
 def mpi_share(summary: Mapping[str, Any]) -> float | None:

@@ -54,6 +54,38 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[i
     return "\n".join(lines)
 
 
+def terminal_width() -> int:
+    """Columns of the terminal behind stderr; 0: it is none, or one without control characters."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        return 0
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except OSError:
+        return 80
+
+
+class Counter:
+    """A line at a terminal, `3 of 20 runs`, gone when all is done or given up."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.shown = terminal_width() > 0
+
+    def __call__(self, done: int, count: int) -> None:
+        if self.shown:
+            line = f"{done} of {count} {self.what}"
+            sys.stderr.write(f"\x1b[K{line[: terminal_width() - 1]}\r")
+            sys.stderr.flush()
+
+    def __enter__(self) -> Counter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.shown:
+            sys.stderr.write("\x1b[K")
+            sys.stderr.flush()
+
+
 def say(line: str = "") -> None:
     """A line for the person at the terminal; stdout belongs to the program that runs."""
     try:

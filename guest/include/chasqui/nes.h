@@ -188,7 +188,7 @@ static inline size_t nes_tagged(uint64_t message)
 /* One of nes->tags.count places to compose data in. It may be written again when nes_tags_are_sent. */
 static inline void *nes_tag_place(const struct nes *nes, unsigned place)
 {
-    return nes->places + place * CHASQUI_VOYAGER_TAG_STRIDE;
+    return __builtin_assume_aligned(nes->places + place * CHASQUI_VOYAGER_TAG_STRIDE, 32);
 }
 
 /* Makes what was composed visible to the NES: before the first message that takes it along. */
@@ -198,6 +198,16 @@ static inline void nes_tag_composed(const struct nes *nes, unsigned place, size_
     nes_fence();
 }
 
+/* The store that sends the `bytes` (48 or 80) at a place; the queue has room. */
+static inline void nes_tag_store(const struct nes *nes, uint32_t destination, unsigned extra, uint32_t value,
+                                 unsigned place, size_t bytes, bool resident)
+{
+    uint64_t above = (uint64_t)place << CHASQUI_VOYAGER_TAG_PLACE_SHIFT;
+    above |= bytes == CHASQUI_VOYAGER_TAG_LONG_BYTES ? CHASQUI_VOYAGER_TAG_LONG : 0;
+    above |= resident ? CHASQUI_VOYAGER_TAG_RESIDENT : 0;
+    nes_express_store(nes, nes->tag, above, destination, extra, value);
+}
+
 /* Sends 37 bits and the `bytes` (48 or 80) at a place. `resident`: they went to another destination
  * before, or came from elsewhere than the cache, and need not be looked for there (multicast). */
 static inline bool nes_tag_send(struct nes *nes, uint32_t destination, unsigned extra, uint32_t value,
@@ -205,10 +215,7 @@ static inline bool nes_tag_send(struct nes *nes, uint32_t destination, unsigned 
 {
     if (!nes_express_room(nes, 0))
         return false;
-    uint64_t above = (uint64_t)place << CHASQUI_VOYAGER_TAG_PLACE_SHIFT;
-    above |= bytes == CHASQUI_VOYAGER_TAG_LONG_BYTES ? CHASQUI_VOYAGER_TAG_LONG : 0;
-    above |= resident ? CHASQUI_VOYAGER_TAG_RESIDENT : 0;
-    nes_express_store(nes, nes->tag, above, destination, extra, value);
+    nes_tag_store(nes, destination, extra, value, place, bytes, resident);
     nes->posted[0]++;
     return true;
 }
@@ -227,7 +234,7 @@ static inline const void *nes_tag_data(const struct nes *nes, uint64_t message)
     uint64_t zero;
     __asm__ volatile("xor %0, %1, %1" : "=r"(zero) : "r"(message) : "memory");
     uint64_t slot = nes->tags.consumed % nes->tags.count + zero;
-    return nes->tags.slots + slot * CHASQUI_VOYAGER_TAG_STRIDE;
+    return __builtin_assume_aligned(nes->tags.slots + slot * CHASQUI_VOYAGER_TAG_STRIDE, 32);
 }
 
 /* Gives the oldest data, `bytes` of them, back to the NES. */
@@ -248,13 +255,19 @@ static inline bool nes_ring_room(const struct nes *nes, struct nes_ring *ring, u
     return ring->produced - ring->consumed < ring->count;
 }
 
+/* The slot at a pointer's place; its header moves as a word. */
+static inline char *nes_slot(const struct nes_ring *ring, uint32_t pointer)
+{
+    return __builtin_assume_aligned(ring->slots + pointer % ring->count * CHASQUI_VOYAGER_SLOT_BYTES, 8);
+}
+
 /* Sends up to 88 bytes. */
 static inline bool nes_basic_send(struct nes *nes, uint32_t destination, const void *data, size_t bytes)
 {
     struct nes_ring *ring = &nes->transmit;
     if (!nes_ring_room(nes, ring, CHASQUI_VOYAGER_TRANSMIT_CONSUMER))
         return false;
-    char *slot = ring->slots + ring->produced % ring->count * CHASQUI_VOYAGER_SLOT_BYTES;
+    char *slot = nes_slot(ring, ring->produced);
     struct chasqui_voyager_slot header = {.node = (uint16_t)destination, .bytes = (uint16_t)bytes};
     memcpy(slot, &header, sizeof header);
     memcpy(slot + sizeof header, data, bytes);
@@ -273,7 +286,7 @@ static inline int nes_basic_receive(struct nes *nes, void *data, uint32_t *sourc
     if (ring->produced == ring->consumed)
         return -1;
     __asm__ volatile("fence i, r" : : : "memory");
-    const char *slot = ring->slots + ring->consumed % ring->count * CHASQUI_VOYAGER_SLOT_BYTES;
+    const char *slot = nes_slot(ring, ring->consumed);
     struct chasqui_voyager_slot header;
     memcpy(&header, slot, sizeof header);
     memcpy(data, slot + sizeof header, header.bytes);

@@ -22,6 +22,7 @@ COMMANDS = {
     "profile": ("profile", "Show where the cycles of a run went (run --profile)."),
     "timeline": ("timeline", "Draw the timeline of a run."),
     "logp": ("logp", "Measure a machine's LogGP figures: L, o, g, G."),
+    "experiment": ("experiment", "Carry out experiments about the machines: tables, pictures."),
     "machines": ("machines", "List the machines and their variants."),
     "info": ("info", "Explain a machine's parameters: value, unit, range, source."),
     "conformance": ("conformance", "Run the tests of instruction-set conformance suites."),

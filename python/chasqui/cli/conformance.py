@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -64,11 +63,13 @@ def conformance(
     as_json: bool,
 ) -> int:
     from chasqui.conformance import Settings, find, run_all, totals
+    from chasqui.text import Counter
 
     if not folders:
         raise InputError("no folder was named (see: chasqui conformance --help)")
     tests = find(folders)
-    results = run_all(tests, Settings(machine, sets, instructions_max), _progress(len(tests)))
+    with Counter("tests") as progress:
+        results = run_all(tests, Settings(machine, sets, instructions_max), progress)
     if as_json:
         import json
         from dataclasses import asdict
@@ -79,18 +80,6 @@ def conformance(
     else:
         print(_text(results))
     return 0 if all(each.passed for each in results) else 1
-
-
-class _progress:  # noqa: N801 -- a function with a memory
-    """A line at a terminal."""
-
-    def __init__(self, count: int) -> None:
-        self.count = count
-
-    def __call__(self, done: int) -> None:
-        if sys.stderr.isatty():
-            end = "\r\033[K" if done == self.count else ""
-            print(f"\r{done} of {self.count} tests{end}", end="", file=sys.stderr, flush=True)
 
 
 def _text(results: list[Result]) -> str:

@@ -1,0 +1,54 @@
+"""What the samples of programs over measure.h say, in ns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from chasqui.experiment import Output, mean, mean_interval, median, steady
+
+BOTH_WAYS = ((0, 1), (1, 0))
+
+
+class Timing:
+    """The samples of a run's ranks. Medians of what came after the first quarter."""
+
+    def __init__(self, output: Output) -> None:
+        self.cycle = output.clock_ns("node.core")
+        self.ranks = [output.samples(rank) for rank in range(output.run.ranks)]
+        self.clock = self.ranks[0]["clock", 0][0]  # cycles that reading the clock adds
+
+    def keys(self, name: str) -> list[int]:
+        """The keys under which rank 0 printed samples of this name, in its order."""
+        return [key for each, key in self.ranks[0] if each == name]
+
+    def spent(self, rank: int, name: str, key: int) -> Fraction:
+        """A duration that one rank measured."""
+        return self.cycle * (median(steady(self.ranks[rank][name, key])) - self.clock)
+
+    def mean_spent(self, rank: int, name: str, key: int) -> Fraction:
+        """As `spent`, the mean: of cases that come in turn."""
+        return self.cycle * (mean(steady(self.ranks[rank][name, key])) - self.clock)
+
+    def mean_flight(self, name: str, key: int, ways: Iterable[tuple[int, int]]) -> Fraction:
+        """As `flight`, the mean."""
+        return self.cycle * mean(self._flights(name, key, ways))
+
+    def flight(self, name: str, key: int, ways: Iterable[tuple[int, int]] = BOTH_WAYS) -> Fraction:
+        """From NAME/left on one rank to NAME/came on another."""
+        return self.cycle * median(self._flights(name, key, ways))
+
+    def _flights(self, name: str, key: int, ways: Iterable[tuple[int, int]]) -> list[int]:
+        """In cycles."""
+        flights: list[int] = []
+        for source, destination in ways:
+            left = self.ranks[source][f"{name}/left", key]
+            came = self.ranks[destination][f"{name}/came", key]
+            each = [end - start - self.clock for start, end in zip(left, came, strict=True)]
+            flights += steady(each)
+        return flights
+
+    def interval(self, rank: int, *names: str, key: int) -> Fraction | None:
+        """Mean time between the events that were printed under these names together."""
+        moments = sorted(moment for name in names for moment in self.ranks[rank][name, key])
+        return self.cycle * mean_interval(moments) if moments else None

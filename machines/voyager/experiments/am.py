@@ -1,0 +1,145 @@
+"""voyager/am: active messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from chasqui.experiment import Experiment, Output, Report, Run, Table
+from chasqui.text import number, table
+
+from ._timing import Timing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+QUESTION = """\
+What does an active message cost? It names the function that takes it off the network; one \
+OnePoll looks for all kinds, and calls it. Short messages go by Express (a word), medium ones by \
+Tag-On (a word and 80 bytes, which the handler reads), blocks by DMA to an address that the \
+sender knows. Overheads of sending and of receiving (the poll that finds the message and its \
+handler, which adds numbers up), latency one way until the handler has run, round trip with a \
+handler that answers in kind, at once (medium: with the data that it got), gap of a stream, \
+bandwidth."""
+
+MACHINES = ("flush", "reclaim")
+KINDS = ("short", "medium", "bulk")
+BLOCKS = (256, 1024, 4096, 16384, 65536)
+BLOCKS_QUICK = (256, 65536)
+
+
+class Row(NamedTuple):
+    """The columns of results.csv."""
+
+    message: str
+    variant: str
+    size_bytes: int
+    o_send_ns: Fraction
+    o_recv_ns: Fraction
+    latency_ns: Fraction
+    round_trip_ns: Fraction
+    gap_ns: Fraction
+    bandwidth_MBps: Fraction  # noqa: N815
+
+
+def runs(quick: bool) -> list[Run]:
+    blocks = BLOCKS_QUICK if quick else BLOCKS
+    return [
+        Run(machine, f"voyager/{machine}", 2, "am", arguments=["20", "24", *map(str, blocks)])
+        for machine in MACHINES
+    ]
+
+
+def rows(outputs: Mapping[str, Output]) -> list[Row]:
+    found: list[Row] = []
+    for machine in MACHINES:
+        timing = Timing(outputs[machine])
+        for kind in KINDS:
+            for size in timing.keys(f"{kind}/left"):
+                gap = timing.interval(1, f"{kind}/stream", key=size)
+                assert gap is not None
+                found.append(
+                    Row(
+                        kind, machine, size,
+                        timing.spent(0, f"{kind}/overhead", size),
+                        timing.spent(1, f"{kind}/overhead", size),
+                        timing.flight(kind, size),
+                        timing.spent(0, f"{kind}/trip", size),
+                        gap,
+                        size * 1000 / gap,
+                    )
+                )  # fmt: skip
+    return found
+
+
+def report(outputs: Mapping[str, Output]) -> Report:
+    found = rows(outputs)
+    bus = outputs["flush"].clock_ns("node.bus")
+    header = ["message", "variant", "bytes", "o_send", "o_recv", "latency", "round trip", "gap"]
+    shown = []
+    for row in found:
+        times = row[3:8]
+        clocks = [f"{float(time / bus):,.1f}" for time in times]
+        us = [f"{float(time / 1000):,.3f}" for time in (row.latency_ns, row.round_trip_ns)]
+        rate = number(float(row.bandwidth_MBps), 3)
+        shown.append([row.message, row.variant, f"{row.size_bytes:,}", *clocks, *us, rate])
+    text = "Times in bus clocks, latency and round trip also in us.\n" + table(
+        [*header, "latency us", "round trip us", "MB/s"], shown, left=(0, 1)
+    )
+    by_case = {row[:3]: row for row in found}
+    short, medium = by_case["short", "flush", 4], by_case["medium", "flush", 84]
+    peak = max(found, key=lambda row: row.bandwidth_MBps)
+    return Report(
+        tables=[Table("results", Row._fields, found)],
+        text=text,
+        findings=[
+            f"A round trip of short messages takes {_us(short.round_trip_ns)} us; sending and "
+            f"receiving one takes the processors {_us(short.o_send_ns + short.o_recv_ns)} us.",
+            f"A round trip of 84 bytes by Tag-On takes {_us(medium.round_trip_ns)} us (flush).",
+            f"Peak bandwidth is {float(peak.bandwidth_MBps):,.1f} MB/s, with {peak.message} "
+            f"messages of {peak.size_bytes:,} bytes ({peak.variant}).",
+        ],
+        draw=lambda figure: draw(figure, found),
+        size_inches=(9.0, 4.0),
+    )
+
+
+def _us(time_ns: Fraction) -> str:
+    return f"{float(time_ns / 1000):,.2f}"
+
+
+def draw(figure: Figure, found: list[Row]) -> None:
+    """The parts of a one-way latency; bandwidth of blocks."""
+    from chasqui.experiment import drawing
+
+    parts, rates = figure.subplots(1, 2, width_ratios=(3, 2))
+    small = [row for row in found if row.size_bytes <= 256]
+    for at, row in enumerate(small):
+        left = 0.0
+        rest = row.latency_ns - row.o_send_ns - row.o_recv_ns
+        spans = (row.o_send_ns, rest, row.o_recv_ns)
+        colors = (drawing.BLUE, "#bbbbbb", drawing.ORANGE)
+        for span, color, name in zip(spans, colors, ("o_send", "L", "o_recv"), strict=True):
+            width = float(span) / 1000
+            parts.barh(at, width, left=left, color=color, label=name if at == 0 else None)
+            left += width
+    parts.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
+    parts.set(
+        yticks=range(len(small)), yticklabels=[f"{r[0]} {r[1]}, {r[2]} B" for r in small],
+        xlabel="latency, one way [us]",
+    )  # fmt: skip
+    parts.invert_yaxis()
+    parts.grid(visible=False, axis="y")
+    for variant, dash in (("flush", "-"), ("reclaim", "--")):
+        points = [
+            (r.size_bytes, float(r.bandwidth_MBps)) for r in found if r[:2] == ("bulk", variant)
+        ]
+        rates.plot(*zip(*points, strict=True), f"o{dash}", color=drawing.BLACK, label=variant)
+    rates.set(xlabel="block [bytes]", title="bandwidth of blocks [MB/s]")
+    drawing.scale_bytes(rates, BLOCKS[0], BLOCKS[-1])
+    rates.set_ylim(bottom=0)
+    drawing.label_ends(rates)
+
+
+EXPERIMENT = Experiment(QUESTION, runs, report)

@@ -1,0 +1,115 @@
+/* What the experiments' programs share: the clock, samples, tokens between ranks, a lock.
+ *
+ * Times are cycles of the hart's clock, by rdcycle: one cycle, no memory access, and no wait for stores
+ * under way. On this machine all harts' counters began at the same moment and run alike, so that a time
+ * read on one rank may be subtracted from one of another rank. Counters are read before and after what is
+ * measured, never in a loop that waits, and nothing is printed while anything is measured.
+ *
+ * A program prints lines `NAME KEY NUMBERS…` (chasqui.experiment.Output.samples).
+ */
+#ifndef MEASURE_H
+#define MEASURE_H
+
+#include <chasqui/nes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Express queue of what is measured, and of tokens between the ranks. */
+enum { WORK, TOKENS };
+
+static struct nes nes;
+
+static inline uint64_t now(void)
+{
+    uint64_t cycles;
+    __asm__ volatile("rdcycle %0" : "=r"(cycles) : : "memory");
+    return cycles;
+}
+
+/* Two cycles a turn, and no memory access. */
+static inline void delay(uint64_t turns)
+{
+    __asm__ volatile("1: addi %0, %0, -1\n bgtz %0, 1b" : "+r"(turns));
+}
+
+static inline void fail(const char *what)
+{
+    printf("rank %u: %s\n", nes.rank, what);
+    exit(1);
+}
+
+static inline void open_nes(void)
+{
+    if (!nes_open(&nes)) {
+        fputs("there is no NES here\n", stderr);
+        exit(2);
+    }
+}
+
+/* --- tokens, between what is measured ---------------------------------------------------------------- */
+
+/* What was stored before is in memory before the other rank sends its data. */
+static inline void tell(uint32_t rank)
+{
+    nes_fence();
+    while (!nes_express_send(&nes, TOKENS, rank, 0, 0))
+        nes_pause();
+}
+
+static inline void await_token(void)
+{
+    while (nes_express_receive(&nes, TOKENS) == NES_EMPTY)
+        nes_pause();
+}
+
+/* Ranks 0 and 1 have both come here. */
+static inline void meet(void)
+{
+    tell(1 - nes.rank);
+    await_token();
+}
+
+/* --- a lock: load-reserved and store-conditional, as on the 604 --------------------------------------- */
+
+static inline bool try_lock(volatile uint32_t *lock)
+{
+    uint32_t old, failed = 1;
+    __asm__ volatile("lr.w.aq %0, (%2)\n bnez %0, 1f\n sc.w %1, %3, (%2)\n1:"
+                     : "=&r"(old), "+&r"(failed)
+                     : "r"(lock), "r"(1)
+                     : "memory");
+    return !failed;
+}
+
+static inline void lock(volatile uint32_t *lock)
+{
+    while (!try_lock(lock))
+        while (*lock)
+            nes_pause();
+}
+
+/* The holder's stores to the NES come first: else the next holder's might overtake them. */
+static inline void unlock(volatile uint32_t *lock)
+{
+    __asm__ volatile("fence orw, w" : : : "memory");
+    *lock = 0;
+}
+
+/* --- samples ------------------------------------------------------------------------------------------ */
+
+/* What one rdcycle adds to the time between two. */
+static inline void print_clock(void)
+{
+    uint64_t from = now(), to = now();
+    printf("clock 0 %llu\n", (unsigned long long)(to - from));
+}
+
+static inline void print_samples(const char *name, uint32_t key, const uint64_t *samples, uint32_t count)
+{
+    printf("%s %u", name, key);
+    for (uint32_t i = 0; i < count; i++)
+        printf(" %llu", (unsigned long long)samples[i]);
+    putchar('\n');
+}
+
+#endif

@@ -1,0 +1,439 @@
+/* Every mechanism, from rank 0 to rank 1, for every size: overheads, latency, stream; with two threads also
+ * how they get into each other's way.
+ *
+ * Usage: mechanisms TRIPS STREAM {MECHANISM BYTES,...}...
+ *
+ * Compiled with THREADS=1 a queue has one thread, and nothing is locked. With 2, two threads of a node share
+ * it. Then Basic and DMA, and reading Tag-On data, take a lock; Express and Tag-On sends count in advance
+ * what they will post, and take none. One thread works (every lock is free), but for `contended`, where
+ * all do.
+ *
+ * A message longer than its mechanism takes goes as several.
+ */
+#include "measure.h"
+
+#include <pthread.h>
+
+#ifndef THREADS
+#define THREADS 1
+#endif
+
+enum { BASIC, EXPRESS, TAG_48, TAG_80, RESIDENT_48, RESIDENT_80, DMA, MECHANISMS };
+enum { BYTES_MAX = 65536, STREAM_MAX = 64, SETTLE = 2000 };
+/* Messages that a thread announces together, and those of all threads that may be under way: a thread of two
+ * has half of the places for tagged data. */
+enum { PROMISED = 4, SHARED_MAX = 8 };
+
+static const char *const names[MECHANISMS] = {"basic",       "express",     "tag-48", "tag-80",
+                                              "resident-48", "resident-80", "dma"};
+static const size_t packet_bytes[MECHANISMS] = {
+    [BASIC] = CHASQUI_VOYAGER_SLOT_DATA_BYTES,
+    [EXPRESS] = 4,
+    [TAG_48] = 4 + CHASQUI_VOYAGER_TAG_SHORT_BYTES,
+    [TAG_80] = 4 + CHASQUI_VOYAGER_TAG_LONG_BYTES,
+    [RESIDENT_48] = 4 + CHASQUI_VOYAGER_TAG_SHORT_BYTES,
+    [RESIDENT_80] = 4 + CHASQUI_VOYAGER_TAG_LONG_BYTES,
+    [DMA] = BYTES_MAX,
+};
+
+static unsigned trips, stream;
+/* Turns that receivers waited. */
+static _Thread_local uint64_t waits;
+static volatile uint32_t sending, receiving; /* locks */
+/* The same program, so the same addresses on both ranks. */
+static _Alignas(4096) uint32_t memory[2][(BYTES_MAX + 4096) / 4];
+
+/* A thread's messages in queue 0: those that it announced, and those that it posted. */
+static struct share {
+    _Alignas(64) volatile uint32_t promised;
+    uint32_t posted;
+} share[2];
+
+/* Queue 0 has a place for one more message of mine, and at most SHARED_MAX are under way. The others'
+ * promises are read after what has left, so that none of theirs is taken for mine. */
+static void reserve(unsigned me)
+{
+    struct share *mine = &share[me];
+    if (mine->posted++ < mine->promised)
+        return;
+    mine->promised += PROMISED;
+    __asm__ volatile("fence rw, iorw" : : : "memory");
+    for (;;) {
+        uint32_t sent = *nes_pointer(&nes, CHASQUI_VOYAGER_EXPRESS_SENT);
+        __asm__ volatile("fence i, r" : : : "memory");
+        if (mine->promised + share[!me].promised - sent <= SHARED_MAX)
+            return;
+        nes_pause();
+    }
+}
+
+static inline bool is_resident(int by) { return by == RESIDENT_48 || by == RESIDENT_80; }
+
+static inline bool is_tagged(int by) { return by >= TAG_48 && by <= RESIDENT_80; }
+
+/* Messages begin so that what goes into slots and places lies there as it lies here, by eights: with data
+ * tagged on, the first word goes in the header. */
+static inline uint32_t *source(int by) { return memory[0] + is_tagged(by); }
+static inline uint32_t *target(int by) { return memory[1] + is_tagged(by); }
+
+static inline void wait_turn(void)
+{
+    waits++;
+    nes_pause();
+}
+
+/* --- packets ------------------------------------------------------------------------------------------ */
+
+static inline void send_word(unsigned me, uint32_t word)
+{
+    if (THREADS == 1) {
+        while (!nes_express_send(&nes, WORK, 1 - nes.rank, 0, word))
+            nes_pause();
+    } else {
+        reserve(me);
+        nes_express_store(&nes, nes.express, WORK, 1 - nes.rank, 0, word);
+    }
+}
+
+static inline void receive_word(uint32_t *word)
+{
+    uint64_t message;
+    while ((message = nes_express_receive(&nes, WORK)) == NES_EMPTY)
+        wait_turn();
+    *word = nes_value(message);
+}
+
+/* The first word goes in the header. */
+static inline void send_tagged(unsigned me, const uint32_t *data, size_t bytes, size_t tag_bytes, bool resident)
+{
+    static struct { _Alignas(64) unsigned next; } of[2];
+    unsigned places = nes.tags.count / THREADS, place = me * places + of[me].next++ & (places - 1);
+    if (THREADS > 1)
+        reserve(me);
+    else
+        while (nes.posted[WORK] - nes.sent[WORK] >= places)
+            nes_tags_are_sent(&nes);
+    if (!resident) {
+        memcpy(nes_tag_place(&nes, place), data + 1, bytes - 4);
+        nes_tag_composed(&nes, place, bytes - 4);
+    }
+    nes_tag_store(&nes, 1 - nes.rank, 0, data[0], place, tag_bytes, resident);
+    nes.posted[WORK] += THREADS == 1;
+}
+
+static inline bool take_tagged(uint32_t *data, size_t bytes)
+{
+    uint64_t message = nes_express_receive(&nes, WORK);
+    if (message == NES_EMPTY)
+        return false;
+    data[0] = nes_value(message);
+    memcpy(data + 1, nes_tag_data(&nes, message), bytes - 4);
+    nes_tag_release(&nes, bytes - 4);
+    return true;
+}
+
+static inline bool take_basic(uint32_t *data)
+{
+    uint32_t from;
+    return nes_basic_receive(&nes, data, &from) >= 0;
+}
+
+static inline bool post_basic(const uint32_t *data, size_t bytes)
+{
+    return nes_basic_send(&nes, 1 - nes.rank, data, bytes);
+}
+
+static inline bool post_block(const uint32_t *data, size_t bytes)
+{
+    const uint64_t notice[3] = {bytes};
+    return nes_dma_send(&nes, 1 - nes.rank, data, (uintptr_t)target(DMA), bytes, notice);
+}
+
+/* Does `act`, alone, until it succeeds; `idle` between the tries. */
+#define ALONE(name, act, idle)                                                                                \
+    for (bool done = false; !done;) {                                                                         \
+        if (THREADS > 1)                                                                                      \
+            lock(&name);                                                                                      \
+        done = act;                                                                                           \
+        if (THREADS > 1)                                                                                      \
+            unlock(&name);                                                                                    \
+        if (!done)                                                                                            \
+            idle();                                                                                           \
+    }
+
+static inline __attribute__((always_inline)) void send_packet(int by, unsigned me, const uint32_t *data,
+                                                              size_t bytes)
+{
+    if (by == BASIC)
+        ALONE(sending, post_basic(data, bytes), nes_pause)
+    else if (by == DMA)
+        ALONE(sending, post_block(data, bytes), nes_pause)
+    else if (by == EXPRESS)
+        send_word(me, data[0]);
+    else
+        send_tagged(me, data, bytes, packet_bytes[by] - 4, is_resident(by));
+}
+
+static inline __attribute__((always_inline)) void receive_packet(int by, uint32_t *data, size_t bytes)
+{
+    uint32_t notice[CHASQUI_VOYAGER_SLOT_DATA_BYTES / 4];
+    if (by == BASIC)
+        ALONE(receiving, take_basic(data), wait_turn)
+    else if (by == DMA)
+        ALONE(receiving, take_basic(notice), wait_turn)
+    else if (by == EXPRESS)
+        receive_word(data);
+    else
+        ALONE(receiving, take_tagged(data, bytes), wait_turn)
+}
+
+/* --- messages: a last word, behind packets with data tagged on, goes alone ------------------------------ */
+
+static inline __attribute__((always_inline)) void send_message(int by, unsigned me, const uint32_t *data,
+                                                              size_t bytes)
+{
+    if (bytes <= packet_bytes[by])
+        return send_packet(by, me, data, bytes);
+    for (size_t at = 0, part; at < bytes; at += part) {
+        part = bytes - at < packet_bytes[by] ? bytes - at : packet_bytes[by];
+        if (is_tagged(by) && part == 4)
+            send_word(me, data[at / 4]);
+        else
+            send_packet(by, me, data + at / 4, part);
+    }
+}
+
+static inline __attribute__((always_inline)) void receive_message(int by, uint32_t *data, size_t bytes)
+{
+    if (bytes <= packet_bytes[by])
+        return receive_packet(by, data, bytes);
+    for (size_t at = 0, part; at < bytes; at += part) {
+        part = bytes - at < packet_bytes[by] ? bytes - at : packet_bytes[by];
+        if (is_tagged(by) && part == 4)
+            receive_word(&data[at / 4]);
+        else
+            receive_packet(by, data + at / 4, part);
+    }
+}
+
+/* --- measurements ------------------------------------------------------------------------------------- */
+
+struct result {
+    int by;
+    size_t bytes;
+    uint64_t overhead[STREAM_MAX], left[STREAM_MAX], came[STREAM_MAX], streamed[STREAM_MAX];
+    uint64_t contended[2][STREAM_MAX];
+};
+
+/* Rank 0 sends into queues that are idle; rank 1 takes what has been there for a while. */
+static inline __attribute__((always_inline)) void overheads(int by, struct result *result)
+{
+    for (unsigned i = 0; i < trips; i++) {
+        if (nes.rank == 0) {
+            await_token();
+            delay(SETTLE);
+            uint64_t from = now();
+            send_message(by, 0, source(by), result->bytes);
+            result->overhead[i] = now() - from;
+        } else {
+            tell(0);
+            delay(3 * SETTLE + 8 * result->bytes);
+            uint64_t before = waits, from = now();
+            receive_message(by, target(by), result->bytes);
+            result->overhead[i] = now() - from;
+            if (waits != before)
+                fail("a message had not come when its reception was timed");
+        }
+    }
+}
+
+/* The sender waits differently long each time, so that messages come at all moments of the receiver's loop. */
+static inline __attribute__((always_inline)) void ping_pong(int by, struct result *result)
+{
+    for (unsigned i = 0; i < 2 * trips; i++) {
+        if (i % 2 == nes.rank) {
+            delay(100 + i * 7 % 32);
+            result->left[i / 2] = now();
+            send_message(by, 0, source(by), result->bytes);
+        } else {
+            receive_message(by, target(by), result->bytes);
+            result->came[i / 2] = now();
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) void streaming(int by, struct result *result)
+{
+    if (nes.rank == 1)
+        tell(0);
+    else
+        await_token();
+    for (unsigned i = 0; i < stream; i++) {
+        if (nes.rank == 0)
+            send_message(by, 0, source(by), result->bytes);
+        else
+            receive_message(by, target(by), result->bytes);
+        result->streamed[i] = now();
+    }
+}
+
+/* A thread's half of a stream that two threads send and two receive. */
+static inline __attribute__((always_inline)) void contend(int by, struct result *result, unsigned me)
+{
+    static _Alignas(64) uint32_t mine[2][32];
+    for (unsigned i = 0; i < stream / 2; i++) {
+        if (nes.rank == 0)
+            send_message(by, me, source(by), result->bytes);
+        else
+            receive_message(by, mine[me], result->bytes);
+        result->contended[me][i] = now();
+    }
+    if (nes.rank == 1 && memcmp(mine[me], source(by), result->bytes) != 0)
+        fail("the data came wrong where threads share a queue");
+}
+
+/* A packet each, so that threads can't take parts of each other's messages. */
+static bool may_contend(const struct result *result)
+{
+    return THREADS > 1 && result->by != DMA && result->bytes <= packet_bytes[result->by];
+}
+
+/* Before anything is timed: the data come as they were sent. Those of RESIDENT stay in SRAM from here on, so
+ * all words are the same. All messages of the measurement before have come: their places may be written. */
+static inline __attribute__((always_inline)) void warm_up(int by, struct result *result)
+{
+    uint32_t word = 0x5a0000 + (uint32_t)result->bytes;
+    meet();
+    for (size_t i = 0; i < result->bytes / 4; i++)
+        source(by)[i] = word;
+    for (unsigned place = 0; is_resident(by) && place < nes.tags.count; place++) {
+        memcpy(nes_tag_place(&nes, place), source(by), packet_bytes[by] - 4);
+        nes_tag_composed(&nes, place, packet_bytes[by] - 4);
+    }
+    if (nes.rank == 0) {
+        await_token();
+        send_message(by, 0, source(by), result->bytes);
+        return;
+    }
+    memset(target(by), 0, result->bytes);
+    tell(0);
+    receive_message(by, target(by), result->bytes);
+    if (memcmp(source(by), target(by), result->bytes) != 0)
+        fail("the data came wrong");
+}
+
+static inline __attribute__((always_inline)) void alone(int by, struct result *result)
+{
+    warm_up(by, result);
+    if (by != DMA)
+        streaming(by, result); /* all places and slots have been used */
+    overheads(by, result);
+    ping_pong(by, result);
+    streaming(by, result);
+}
+
+static pthread_barrier_t barrier;
+
+/* Both threads of both ranks; `me` 0 is the one that did all else. */
+static inline __attribute__((always_inline)) void together(int by, struct result *result, unsigned me)
+{
+    if (me == 0 && nes.rank == 0)
+        await_token();
+    pthread_barrier_wait(&barrier);
+    if (me == 0 && nes.rank == 1)
+        tell(0);
+    contend(by, result, me);
+    pthread_barrier_wait(&barrier);
+}
+
+/* A call of `what` whose mechanism the compiler knows. */
+#define WITH_CONSTANT(mechanism, what, ...)                                                                   \
+    switch (mechanism) {                                                                                      \
+    case BASIC: what(BASIC, __VA_ARGS__); break;                                                              \
+    case EXPRESS: what(EXPRESS, __VA_ARGS__); break;                                                          \
+    case TAG_48: what(TAG_48, __VA_ARGS__); break;                                                            \
+    case TAG_80: what(TAG_80, __VA_ARGS__); break;                                                            \
+    case RESIDENT_48: what(RESIDENT_48, __VA_ARGS__); break;                                                  \
+    case RESIDENT_80: what(RESIDENT_80, __VA_ARGS__); break;                                                  \
+    default: what(DMA, __VA_ARGS__); break;                                                                   \
+    }
+
+static struct result *results;
+static unsigned result_count;
+/* The result that is being made: lines that are in the cache already. */
+static struct result working;
+
+static void *second_thread(void *unused)
+{
+    for (struct result *each = results; each < results + result_count; each++)
+        if (may_contend(each))
+            WITH_CONSTANT(each->by, together, &working, 1)
+    return unused;
+}
+
+static void first_thread(void)
+{
+    for (struct result *each = results; each < results + result_count; each++) {
+        working = *each;
+        WITH_CONSTANT(each->by, alone, &working)
+        if (may_contend(each))
+            WITH_CONSTANT(each->by, together, &working, 0)
+        *each = working;
+    }
+}
+
+/* --- the program -------------------------------------------------------------------------------------- */
+
+static void print(const struct result *each)
+{
+    char name[32];
+    const struct { const char *what; const uint64_t *samples; uint32_t count; } lines[] = {
+        {"overhead", each->overhead, trips},
+        {"left", each->left, trips},
+        {"came", each->came, trips},
+        {"stream", each->streamed, stream},
+        {"contended-0", each->contended[0], may_contend(each) ? stream / 2 : 0},
+        {"contended-1", each->contended[1], may_contend(each) ? stream / 2 : 0},
+    };
+    for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++) {
+        snprintf(name, sizeof name, "%s/%s", names[each->by], lines[i].what);
+        print_samples(name, (uint32_t)each->bytes, lines[i].samples, lines[i].count);
+    }
+}
+
+static void add(const char *name, char *sizes)
+{
+    int by = 0;
+    while (by < MECHANISMS && strcmp(name, names[by]) != 0)
+        by++;
+    for (char *size = strtok(sizes, ","); size; size = strtok(NULL, ",")) {
+        size_t bytes = strtoul(size, NULL, 10);
+        if (by == MECHANISMS || bytes % 4 != 0 || bytes == 0 || bytes > BYTES_MAX)
+            fail("usage: mechanisms TRIPS STREAM {MECHANISM BYTES,...}...");
+        results = realloc(results, (result_count + 1) * sizeof *results);
+        results[result_count] = (struct result){.by = by, .bytes = bytes};
+        result_count++;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    open_nes();
+    trips = argc > 2 ? (unsigned)atoi(argv[1]) : 0;
+    stream = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
+    if (trips < 4 || trips > STREAM_MAX || stream < 4 || stream > STREAM_MAX || nes.ranks < 2)
+        fail("4 to 64 trips, 4 to 64 messages, 2 ranks");
+    for (int i = 3; i + 1 < argc; i += 2)
+        add(argv[i], argv[i + 1]);
+    pthread_t second;
+    pthread_barrier_init(&barrier, NULL, THREADS);
+    if (THREADS > 1 && pthread_create(&second, NULL, second_thread, NULL) != 0)
+        fail("no hart for a second thread: node.harts");
+    first_thread();
+    if (THREADS > 1)
+        pthread_join(second, NULL);
+    print_clock();
+    for (const struct result *each = results; each < results + result_count; each++)
+        print(each);
+    return 0;
+}

@@ -1,0 +1,377 @@
+"""voyager/mechanisms: Basic, Express, Tag-On and DMA, the LogP view."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from chasqui.experiment import Experiment, Output, Report, Run, Table, Value, sensitivity
+from chasqui.text import number, table
+
+from ._timing import Timing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+QUESTION = """\
+Which of the NES's mechanisms is best for which size of message? Processor overheads, latency end \
+to end through one switch (it includes both overheads; L is what remains without them), the gap \
+between messages of a stream, which is the larger of the processors' and the NES's, and the \
+bandwidth that follows. A message longer than a mechanism takes at a time goes as several, whose \
+sending and receiving overlap: then L may be less than nothing. Data begin in the cache of the \
+sender and end in the receiver's (DMA: in memory, both); resident data are in the NES's SRAM \
+already. With two threads a queue is shared: Basic, DMA and the reading of tagged data take a \
+lock, which is free at the first try."""
+
+COLUMNS = (
+    "mechanism", "variant", "threads", "size_bytes",
+    "o_send_ns", "o_recv_ns", "latency_ns", "L_ns", "gap_ns", "bandwidth_MBps",
+)  # fmt: skip
+
+# Bytes that go in one packet; what mechanisms.c calls it.
+PACKET = {"basic": 88, "express": 4, "tag-on-48": 52, "tag-on-80": 84}
+SMALL = tuple(range(4, 92, 4))
+SMALL_QUICK = (4, 8, 16, 32, 48, 52, 84, 88)
+LONG = (128, 256, 512, 768, 1024, 1536, 2048, 4096)
+LONG_QUICK = (512, 1024, 2048)
+DMA = (4, 16, 64, 88, 128, 256, 512, 768, 1024, 1536, 2048, 4096, 8192, 16384, 32768, 65536)
+DMA_QUICK = (4, 88, 512, 1024, 2048, 65536)
+THREADS = (1, 2)
+# For the table of the LogP view.
+SHOWN = {"basic": (4, 48, 88), "express": (4, 8, 16, 88), "tag-on-48": (8, 52), "tag-on-80": (84,),
+         "dma": (88, 1024, 65536)}  # fmt: skip
+
+# (mechanism, variant): the machine's variant, the mechanism's name in the program. Resident data
+# are not looked for in the cache: the machine's variant matters to their receiver only.
+CASES = {
+    ("basic", "flush"): ("flush", "basic"),
+    ("basic", "reclaim"): ("reclaim", "basic"),
+    ("express", "-"): ("flush", "express"),
+    ("tag-on-48", "flush"): ("flush", "tag-48"),
+    ("tag-on-48", "reclaim"): ("reclaim", "tag-48"),
+    ("tag-on-48", "resident"): ("flush", "resident-48"),
+    ("tag-on-80", "flush"): ("flush", "tag-80"),
+    ("tag-on-80", "reclaim"): ("reclaim", "tag-80"),
+    ("tag-on-80", "resident"): ("flush", "resident-80"),
+    ("dma", "flush"): ("flush", "dma"),
+    ("dma", "reclaim"): ("reclaim", "dma"),
+}
+MACHINES = ("flush", "reclaim")
+ALSO_LONG = ("basic", "tag-on-80")  # in packets, until DMA is better
+
+ASSUMED = (
+    "voyager.nes.pointer_access", "voyager.nes.sram_access", "voyager.nes.transmit",
+    "voyager.nes.receive", "voyager.nes.packet_overhead", "voyager.dma.setup",
+    "voyager.dma.packet_data", "node.core.load", "node.l2.latency", "node.write_buffer.posted",
+    "node.bus.address", "node.bus.intervention", "node.dram.next_chunk", "network.link_latency",
+    "network.routing_delay",
+)  # fmt: skip
+# What each assumption's effect is shown on: machine, name in the program, bytes.
+VARIED = {
+    "express": ("flush", "express", 4),
+    "basic": ("flush", "basic", 88),
+    "tag-on": ("reclaim", "tag-80", 84),
+    "dma": ("flush", "dma", 4096),
+}
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What was measured of one size by one mechanism [ns]."""
+
+    o_send: Fraction
+    o_recv: Fraction
+    latency: Fraction
+    gap: Fraction
+    together: Fraction | None  # the gap where two threads send and two receive
+
+    @property
+    def rest(self) -> Fraction:
+        """L."""
+        return self.latency - self.o_send - self.o_recv
+
+
+Points = list[tuple[str, Sequence[int]]]  # what mechanisms.c calls a mechanism, sizes
+# (mechanism, variant, threads, bytes)
+Key = tuple[str, str, int, int]
+
+
+# --- runs ----------------------------------------------------------------------------------------
+
+
+def _run(name: str, machine: str, threads: int, counts: tuple[int, int], points: Points) -> Run:
+    """`counts`: trips of the ping-pong, messages of the stream."""
+    sizes = [part for each, bytes_ in points for part in (each, ",".join(map(str, bytes_)))]
+    return Run(
+        name=name,
+        machine=f"voyager/{machine}",
+        ranks=2,
+        program="mechanisms",
+        flags=[f"-DTHREADS={threads}"],
+        arguments=[*map(str, counts), *sizes],
+        sets=[f"node.harts={threads}"],
+    )
+
+
+def runs(quick: bool) -> list[Run]:
+    small, long = (SMALL_QUICK, LONG_QUICK) if quick else (SMALL, LONG)
+    found = []
+    for machine, threads in itertools.product(MACHINES, THREADS):
+        points: Points = [
+            (name, [*small, *(long if mechanism in ALSO_LONG and threads == 1 else ())])
+            for (mechanism, _), (where, name) in CASES.items()
+            if where == machine and mechanism != "dma"
+        ]
+        name = f"{machine}-{threads}"
+        found.append(_run(name, machine, threads, (16, 64), points))
+        blocks: Points = [("dma", DMA_QUICK if quick else DMA)]
+        found.append(_run(f"{name}-dma", machine, threads, (8, 16), blocks))
+    varied = sensitivity.assumptions("voyager", ASSUMED[:2] if quick else ASSUMED)
+    for machine in MACHINES:
+        points = [(name, [size]) for where, name, size in VARIED.values() if where == machine]
+        base = _run(f"varied-{machine}", machine, 1, (8, 32), points)
+        # Packets with twice the overhead must fit.
+        base = replace(base, sets=[*base.sets, "network.packet_max=128 B"])
+        found += sensitivity.runs(base, varied)
+    return found
+
+
+# --- figures -------------------------------------------------------------------------------------
+
+
+def figures(timing: Timing, name: str, size: int) -> Figures:
+    """One mechanism and size of a run."""
+    gap = timing.interval(1, f"{name}/stream", key=size)
+    assert gap is not None
+    return Figures(
+        o_send=timing.spent(0, f"{name}/overhead", size),
+        o_recv=timing.spent(1, f"{name}/overhead", size),
+        latency=timing.flight(name, size),
+        gap=gap,
+        together=timing.interval(1, f"{name}/contended-0", f"{name}/contended-1", key=size),
+    )
+
+
+def measured(outputs: Mapping[str, Output]) -> dict[Key, Figures]:
+    timings = {
+        name: Timing(each) for name, each in outputs.items() if not name.startswith("varied")
+    }
+    found = {}
+    for (mechanism, variant), (machine, name) in CASES.items():
+        for threads in THREADS:
+            timing = timings[f"{machine}-{threads}{'-dma' if mechanism == 'dma' else ''}"]
+            for size in timing.keys(f"{name}/left"):
+                found[mechanism, variant, threads, size] = figures(timing, name, size)
+    return found
+
+
+def varied_figures(output: Output) -> dict[str, Fraction]:
+    found = {}
+    for label, (machine, name, size) in VARIED.items():
+        if output.run.machine == f"voyager/{machine}":
+            each = figures(Timing(output), name, size)
+            found[f"{label} latency"] = each.latency
+            found[f"{label} gap"] = each.gap
+    return found
+
+
+# --- tables --------------------------------------------------------------------------------------
+
+
+def row(key: Key, each: Figures) -> list[Value]:
+    bandwidth = Fraction(key[3]) * 1000 / each.gap
+    return [*key, each.o_send, each.o_recv, each.latency, each.rest, each.gap, bandwidth]
+
+
+def is_small(key: Key) -> bool:
+    return key[0] == "dma" or key[3] <= SMALL[-1]
+
+
+def contention(found: Mapping[Key, Figures]) -> Table:
+    """What two threads a side, at once, make of the gap of the largest packet."""
+    rows: list[list[Value]] = [
+        [mechanism, variant, size, each.gap, each.together, each.together / each.gap]
+        for (mechanism, variant, threads, size), each in found.items()
+        if threads == 2 and each.together and size == min(PACKET[mechanism], SMALL[-1])
+    ]
+    columns = ["mechanism", "variant", "size_bytes", "gap_one_ns", "gap_two_ns", "ratio"]
+    return Table("contention", columns, rows)
+
+
+def logp_view(found: Mapping[Key, Figures], bus_clock: Fraction) -> str:
+    """Chosen sizes, in bus clocks and in microseconds."""
+    names = ["o_send", "o_recv", "latency", "L", "gap"]
+    header = ["1 thread", "", "bytes", *names, *[f"{name} us" for name in names], "MB/s"]
+    rows = []
+    for (mechanism, variant, threads, size), each in found.items():
+        if threads == 1 and size in SHOWN[mechanism]:
+            times = [each.o_send, each.o_recv, each.latency, each.rest, each.gap]
+            clocks = [f"{float(time / bus_clock):,.1f}" for time in times]
+            us = [f"{float(time / 1000):,.3f}" for time in times]
+            rate = number(float(size * 1000 / each.gap), 3)
+            rows.append([mechanism, variant, f"{size:,}", *clocks, *us, rate])
+    return "Times in bus clocks, then in us.\n" + table(header, rows, left=(0, 1))
+
+
+# --- what it says --------------------------------------------------------------------------------
+
+METRICS: dict[str, Callable[[Figures], Fraction]] = {
+    "overhead": lambda each: each.o_send + each.o_recv,
+    "latency": lambda each: each.latency,
+    "bandwidth": lambda each: each.gap,
+}
+# One for shorter, one for longer messages; of basic and dma the same variant of the machine.
+PAIRS = [
+    *[(("express", "-"), (to, variant)) for to in ("tag-on-80", "basic") for variant in MACHINES],
+    (("express", "-"), ("tag-on-80", "resident")),
+    *[(("basic", variant), ("dma", variant)) for variant in MACHINES],
+]
+
+
+def crossovers(found: Mapping[Key, Figures]) -> Table:
+    """The least size from which on the second mechanism is better, up to the largest of both."""
+    rows = []
+    for short, long in PAIRS:
+        of_short, of_long = (
+            {key[3]: each for key, each in found.items() if key[:3] == (*case, 1)}
+            for case in (short, long)
+        )
+        sizes = sorted(of_short.keys() & of_long.keys())
+        row: list[Value] = [_label(*short), _label(*long)]
+        for metric in METRICS.values():
+            worse = [size for size in sizes if metric(of_long[size]) >= metric(of_short[size])]
+            better = [size for size in sizes if not worse or size > worse[-1]]
+            row.append(better[0] if better else None)
+        rows.append([*row, sizes[-1]])
+    columns = ["from", "to", *(f"{name}_bytes" for name in METRICS), "compared_up_to_bytes"]
+    return Table("crossovers", columns, rows)
+
+
+def _label(mechanism: str, variant: str) -> str:
+    return f"{mechanism} {variant}".removesuffix(" -")
+
+
+def limit(one: Figures, two: Figures) -> str:
+    """What a stream of one thread waits for: software whose time is within a tenth of the gap; or
+    else the processors' loops, if two threads a side are at least a tenth faster."""
+    for name, time in (("the receiving", one.o_recv), ("the sending", one.o_send)):
+        if abs(time / one.gap - 1) < Fraction(1, 10):
+            return f"{name} processor"
+    if two.together and two.together < one.gap * Fraction(9, 10):
+        return "the processors: the gap is less with two threads a side"
+    return "the NES, the bus or the link"
+
+
+def findings(found: Mapping[Key, Figures]) -> list[str]:
+    result = []
+    for first, second, *sizes, up_to in crossovers(found).rows:
+        at = ", ".join(
+            f"{name} {f'from {size:,} bytes' if isinstance(size, int) else 'nowhere'}"
+            for name, size in zip(METRICS, sizes, strict=True)
+        )
+        result.append(f"{second} is better than {first} in: {at} (compared to {up_to:,} bytes).")
+    for mechanism, variant, size in (("express", "-", 4), ("tag-on-80", "flush", 84),
+                                     ("basic", "flush", 88), ("dma", "flush", 65536)):  # fmt: skip
+        one, two = (found[mechanism, variant, threads, size] for threads in THREADS)
+        change = two.o_send + two.o_recv - one.o_send - one.o_recv
+        result.append(
+            f"{_label(mechanism, variant)}, {size:,} bytes: a stream is limited by "
+            f"{limit(one, two)}. With a queue that threads share, both overheads together "
+            f"change by {float(change):+,.0f} ns."
+        )
+    return result
+
+
+def report(outputs: Mapping[str, Output]) -> Report:
+    found = measured(outputs)
+    bases = [f"varied-{machine}" for machine in MACHINES]
+    varied, varied_text, sentence = sensitivity.report(
+        bases, sensitivity.assumptions("voyager", ASSUMED), outputs, varied_figures
+    )
+    results = Table("results", COLUMNS, [row(k, f) for k, f in found.items() if is_small(k)])
+    long = Table("long", COLUMNS, [row(k, f) for k, f in found.items() if not is_small(k)])
+    apart = contention(found)
+    sizes = ", ".join(
+        f"{label} of {size:,} bytes ({where})" for label, (where, _, size) in VARIED.items()
+    )
+    text = "\n\n".join(
+        [
+            logp_view(found, outputs["flush-1"].clock_ns("node.bus")),
+            "Gap with one thread at work, and with two that send and two that receive [ns]\n"
+            + apart.text(left=(0, 1)),
+            f"Change [%] when an assumption is halved or doubled, for {sizes}\n{varied_text}",
+        ]
+    )
+    return Report(
+        tables=[results, long, crossovers(found), apart, varied],
+        text=text,
+        findings=[*findings(found), sentence],
+        draw=lambda figure: draw(figure, found),
+        size_inches=(11.0, 7.5),
+    )
+
+
+# --- picture -------------------------------------------------------------------------------------
+
+COLORS = {
+    "express": "BLUE",
+    "tag-on-48": "GREEN",
+    "tag-on-80": "ORANGE",
+    "basic": "RED",
+    "dma": "BLACK",
+}
+DASHES = {"flush": "-", "-": "-", "reclaim": "--", "resident": ":"}
+
+
+# Title of a panel: from the figures of one size, and that size.
+PANELS: dict[str, Callable[[Figures, int], float]] = {
+    "o_send [us]": lambda each, _: float(each.o_send) / 1000,
+    "o_recv [us]": lambda each, _: float(each.o_recv) / 1000,
+    "latency [us]": lambda each, _: float(each.latency) / 1000,
+    "bandwidth [MB/s]": lambda each, size: float(size * 1000 / each.gap),
+}
+
+
+def draw(figure: Figure, found: Mapping[Key, Figures]) -> None:
+    """Small messages by every mechanism but DMA; long ones by three, in flush."""
+    from chasqui.experiment import drawing
+
+    grid = figure.subplots(2, 3)
+    for axes, title in zip((*grid[0], grid[1][0]), PANELS, strict=True):
+        for case in CASES:
+            if case[0] != "dma":
+                _line(axes, found, case, title, range(SMALL[-1] + 1))
+        axes.set(xlabel="message [bytes]", title=title, xticks=range(0, 89, 16), xlim=(0, 90))
+        axes.set_ylim(bottom=0)
+        drawing.label_ends(axes)
+    for axes, title in zip(grid[1][1:], ("latency [us]", "bandwidth [MB/s]"), strict=True):
+        for mechanism in (*ALSO_LONG, "dma"):
+            _line(axes, found, (mechanism, "flush"), title, range(SMALL[-1], DMA[-1] + 1))
+        axes.set(xlabel="message [bytes]", title=f"{title}, long messages, flush")
+        drawing.scale_bytes(axes, 64, DMA[-1])
+        axes.set_ylim(bottom=0)
+    drawing.scale_decades(grid[1][1])
+    for axes in grid[1][1:]:
+        drawing.label_ends(axes)
+
+
+def _line(
+    axes: Axes, found: Mapping[Key, Figures], case: tuple[str, str], title: str, sizes: range
+) -> None:
+    """One mechanism with one thread, over these sizes."""
+    from chasqui.experiment import drawing
+
+    points = [
+        (key[3], PANELS[title](each, key[3]))
+        for key, each in found.items()
+        if key[:3] == (*case, 1) and key[3] in sizes
+    ]
+    axes.plot(*zip(*points, strict=True), DASHES[case[1]], label=_label(*case),
+              color=getattr(drawing, COLORS[case[0]]))  # fmt: skip
+
+
+EXPERIMENT = Experiment(QUESTION, runs, report)

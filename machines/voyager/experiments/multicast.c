@@ -1,0 +1,101 @@
+/* The same data from rank 0 to ranks 1 to d: by Tag-On they cross the bus once, and each further destination
+ * costs a store; by Basic they go into a slot for each.
+ *
+ * Usage: multicast TRIPS DESTINATIONS...
+ */
+#include "measure.h"
+
+enum { BASIC_52, BASIC_84, TAG_48, TAG_80, CASES };
+enum { TRIPS_MAX = 32, SETTLE = 2000 };
+
+static const char *const names[CASES] = {"basic-52", "basic-84", "tag-48", "tag-80"};
+static const size_t bytes[CASES] = {52, 84, 52, 84};
+static unsigned trips;
+/* Of Tag-On the first word goes in the header; the others lie like a slot's data, by eights. */
+static _Alignas(8) uint32_t source[24], target[24];
+static struct {
+    uint64_t spent[TRIPS_MAX], left[TRIPS_MAX], came[TRIPS_MAX];
+} result;
+
+static inline bool is_basic(int by) { return by == BASIC_52 || by == BASIC_84; }
+
+/* The place is free: all receivers have said that they are ready for the next. */
+static inline __attribute__((always_inline)) void send_all(int by, uint32_t destinations)
+{
+    if (!is_basic(by)) {
+        memcpy(nes_tag_place(&nes, 0), source + 2, bytes[by] - 4);
+        nes_tag_composed(&nes, 0, bytes[by] - 4);
+    }
+    for (uint32_t to = 1; to <= destinations; to++)
+        while (is_basic(by) ? !nes_basic_send(&nes, to, source, bytes[by])
+                            : !nes_tag_send(&nes, to, 0, source[1], 0, bytes[by] - 4, to > 1))
+            nes_pause();
+}
+
+static inline __attribute__((always_inline)) void receive(int by)
+{
+    if (is_basic(by)) {
+        uint32_t from;
+        while (nes_basic_receive(&nes, target, &from) < 0)
+            nes_pause();
+        return;
+    }
+    uint64_t message;
+    while ((message = nes_express_receive(&nes, WORK)) == NES_EMPTY)
+        nes_pause();
+    target[1] = nes_value(message);
+    memcpy(target + 2, nes_tag_data(&nes, message), bytes[by] - 4);
+    nes_tag_release(&nes, bytes[by] - 4);
+}
+
+static inline __attribute__((always_inline)) void measure(int by, uint32_t destinations)
+{
+    char name[32];
+    for (unsigned i = 0; i < trips && nes.rank <= destinations; i++) {
+        if (nes.rank == 0) {
+            for (uint32_t from = 0; from < destinations; from++)
+                await_token();
+            delay(SETTLE + i * 7 % 32);
+            uint64_t from = now();
+            send_all(by, destinations);
+            result.spent[i] = now() - from;
+            result.left[i] = from;
+        } else {
+            memset(target, 0, sizeof target);
+            tell(0);
+            receive(by);
+            result.came[i] = now();
+            unsigned from = is_basic(by) ? 0 : 1;
+            if (memcmp(source + from, target + from, bytes[by]) != 0)
+                fail("the data came wrong");
+        }
+    }
+    const struct { const char *what; const uint64_t *samples; } lines[] = {
+        {"spent", result.spent}, {"left", result.left}, {"came", result.came},
+    };
+    for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++) {
+        snprintf(name, sizeof name, "%s/%s", names[by], lines[i].what);
+        print_samples(name, destinations, lines[i].samples, nes.rank <= destinations ? trips : 0);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    open_nes();
+    trips = argc > 1 ? (unsigned)atoi(argv[1]) : 0;
+    if (trips < 4 || trips > TRIPS_MAX)
+        fail("4 to 32 trips");
+    for (unsigned i = 0; i < 24; i++)
+        source[i] = 0x1000 + i;
+    print_clock();
+    for (int i = 2; i < argc; i++) {
+        uint32_t destinations = (uint32_t)atoi(argv[i]);
+        if (destinations < 1 || destinations >= nes.ranks)
+            fail("destinations are ranks 1 and up");
+        measure(BASIC_52, destinations);
+        measure(BASIC_84, destinations);
+        measure(TAG_48, destinations);
+        measure(TAG_80, destinations);
+    }
+    return 0;
+}

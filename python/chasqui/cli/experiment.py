@@ -1,0 +1,113 @@
+"""`chasqui experiment`: measured answers about a machine, with tables and pictures."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from chasqui.cli import options
+from chasqui.errors import InputError
+
+if TYPE_CHECKING:
+    from chasqui.experiment import running
+
+HELP = """Carries out experiments: each NAME is one (voyager/mechanisms) or all of a machine's
+(voyager). `list`, or no name, lists them.
+
+Each prints its tables and what they say, and writes into its directory: results.csv and further
+tables, picture.svg and picture.png, report.txt, and the run directories of its simulations below
+runs/. Same machine, same results, to the bit.
+
+\b
+Exit status: 0; 1 if a simulation did not end well; 2 for bad input; 130 after Ctrl-C.
+
+\b
+Examples:
+  chasqui experiment list
+  chasqui experiment voyager/mechanisms
+  chasqui experiment voyager --quick --out results
+"""
+
+STATUS_FAILED = 1
+
+
+def commands() -> dict[str, click.Command]:
+    return {"experiment": experiment}
+
+
+@click.command(
+    "experiment",
+    help=HELP,
+    context_settings={**options.SETTINGS, "allow_interspersed_args": True},
+)
+@click.argument("names", nargs=-1, metavar="[list | NAME...]")
+@click.option(
+    "--out", "directory", metavar="DIR",
+    help="Put results into DIR/MACHINE-NAME; that must not exist (default: runs/, numbered).",
+)  # fmt: skip
+@click.option("--quick", is_flag=True, help="Fewer points.")
+@click.option(
+    "--jobs", "-j", type=click.IntRange(min=1), metavar="N",
+    help="Simulations at a time (default: as many as there are processors).",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, an array of experiments.")
+def experiment(
+    names: tuple[str, ...], directory: str | None, quick: bool, jobs: int | None, as_json: bool
+) -> int:
+    from chasqui.experiment import running
+
+    if not names or names == ("list",):
+        _list(as_json)
+        return 0
+    chosen = running.choose(names)
+    found = []
+    for name in chosen:
+        try:
+            done = _carry_out(name, directory, quick, jobs or running.default_jobs())
+        except running.RunFailed as error:
+            print(f"chasqui: {error}", file=sys.stderr)
+            return STATUS_FAILED
+        found.append(done)
+        if not as_json:
+            print(f"{running.text(done)}\n\nresults in {done.directory}\n")
+    if as_json:
+        print(f"[{', '.join(running.as_json(done) for done in found)}]")
+    return 0
+
+
+def _carry_out(name: str, directory: str | None, quick: bool, jobs: int) -> running.Done:
+    from chasqui import simulation
+    from chasqui.experiment import running
+    from chasqui.text import Counter
+
+    def carry_out(place: Path) -> running.Done:
+        with Counter(f"runs of {name}") as progress:
+            return running.carry_out(name, place, quick=quick, jobs=jobs, progress=progress)
+
+    stem = simulation.short_name(name)
+    if directory is None:
+        with simulation.numbered(stem) as place:
+            return carry_out(place)
+    place = Path(directory) / stem
+    try:
+        place.mkdir(parents=True)
+    except OSError as error:
+        raise InputError(f"--out {directory}: {place}: {error.strerror}") from None
+    return carry_out(place)
+
+
+def _list(as_json: bool) -> None:
+    from chasqui.experiment import running
+    from chasqui.text import table
+
+    found = {name: running.load(name) for name in running.names()}
+    if as_json:
+        import json
+
+        print(json.dumps([{"name": n, "question": e.question} for n, e in found.items()], indent=2))
+    else:
+        rows = [[name, each.summary] for name, each in found.items()]
+        print(table(["experiment", "what it asks"], rows, left=(0, 1)))

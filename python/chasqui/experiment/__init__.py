@@ -1,0 +1,151 @@
+"""Experiments: measured answers to one question each, about a machine.
+
+An experiment is a module `machines/<machine>/experiments/<name>.py` that defines `EXPERIMENT`; its
+C programs lie beside it. `running` finds, runs and writes them; this is what the modules are made
+of. A module whose name begins with an underscore is a helper of its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from chasqui.text import number, table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Value = int | str | Fraction | None
+DIGITS = 3  # of a fraction in a table's file
+
+
+@dataclass(frozen=True)
+class Run:
+    """One simulation. Its name is that of its run directory."""
+
+    name: str
+    machine: str
+    ranks: int
+    program: str  # a C file beside the experiment, without its ending
+    flags: Sequence[str] = ()  # of the compiler, beside those that every program gets
+    arguments: Sequence[str] = ()
+    sets: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a run left behind."""
+
+    run: Run
+    directory: Path
+    summary: Mapping[str, Any]
+
+    def samples(self, rank: int) -> dict[tuple[str, int], list[int]]:
+        """The lines `NAME KEY NUMBERS…` that a rank printed: {(NAME, KEY): NUMBERS}."""
+        found = {}
+        for line in (self.directory / f"stdout.{rank}").read_text().splitlines():
+            name, key, *numbers = line.split()
+            found[name, int(key)] = [int(number) for number in numbers]
+        return found
+
+    def clock_ns(self, unit: str) -> Fraction:
+        """Period of the clock of `unit`, as `node.core` [ns]."""
+        from chasqui.measurement import clock_period_ps
+
+        period_ps = clock_period_ps((self.directory / "resolved.toml").read_text(), unit)
+        if period_ps is None:
+            raise KeyError(f"{self.run.machine} has no {unit}.clock")
+        return period_ps / 1000
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows with named columns; written as NAME.csv."""
+
+    name: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Value]]
+
+    def text(self, left: Sequence[int]) -> str:
+        """For people, four digits of a fraction; the columns in `left` are flush left."""
+        rows = [
+            [number(float(v), 4) if isinstance(v, Fraction) else cell(v) for v in row]
+            for row in self.rows
+        ]
+        return table(self.columns, rows, left)
+
+    def records(self) -> list[dict[str, Any]]:
+        """The rows as dictionaries; fractions as the nearest doubles."""
+        return [
+            {
+                column: float(value) if isinstance(value, Fraction) else value
+                for column, value in zip(self.columns, row, strict=True)
+            }
+            for row in self.rows
+        ]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an experiment found. The first table is called `results`."""
+
+    tables: Sequence[Table]
+    text: str  # for the terminal: tables for people
+    findings: Sequence[str]  # a sentence each: cross-over points, limits
+    draw: Callable[[Figure], None]
+    size_inches: tuple[float, float] = field(default=(9.0, 6.0))
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A question, the runs that answer it, and what is read from them.
+
+    `runs` is asked with `quick`: fewer points, in the same columns. `report` gets the outputs by
+    the names of the runs.
+    """
+
+    question: str  # one paragraph; its first sentence is for the list
+    runs: Callable[[bool], Sequence[Run]]
+    report: Callable[[Mapping[str, Output]], Report]
+
+    @property
+    def summary(self) -> str:
+        """The question's first sentence."""
+        head, mark, _ = self.question.partition("?")
+        return head + mark
+
+
+def median(samples: Sequence[int | Fraction]) -> Fraction:
+    """The middle of the sorted samples; the mean of the two in the middle."""
+    ordered = sorted(samples)
+    half = len(ordered) // 2
+    if len(ordered) % 2:
+        return Fraction(ordered[half])
+    return Fraction(ordered[half - 1] + ordered[half]) / 2
+
+
+def mean(samples: Sequence[int]) -> Fraction:
+    return Fraction(sum(samples), len(samples))
+
+
+def steady(samples: Sequence[int]) -> Sequence[int]:
+    """Without the first quarter: caches, translations and queues have come to rest."""
+    return samples[len(samples) // 4 :]
+
+
+def mean_interval(moments: Sequence[int]) -> Fraction:
+    """Mean time between the events of a stream, once it is steady."""
+    late = steady(moments)
+    return Fraction(late[-1] - late[0], len(late) - 1)
+
+
+def cell(value: Value) -> str:
+    """A value in a table's file."""
+    if value is None:
+        return ""
+    if isinstance(value, Fraction):
+        return f"{float(value):.{DIGITS}f}".rstrip("0").rstrip(".")
+    return str(value)

@@ -1,0 +1,105 @@
+"""How pictures look. Only who draws imports this: matplotlib takes a while to load."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import numpy
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito, "Color Universal Design": told apart with any color vision, and in grey by order.
+BLUE, ORANGE, GREEN, RED, SKY, PURPLE, BLACK = (
+    "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#000000",
+)  # fmt: skip
+
+STYLE: dict[Any, Any] = {
+    "svg.hashsalt": "chasqui",  # else the file's names for its parts are random
+    "svg.fonttype": "none",
+    "font.sans-serif": ["DejaVu Sans"],  # it comes with matplotlib
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 3.5,
+}
+
+
+def figure(size_inches: tuple[float, float]) -> Figure:
+    """An empty figure in our style, not bound to any window."""
+    mpl.rcParams.update(STYLE)
+    return Figure(figsize=size_inches, layout="constrained")
+
+
+def scale_bytes(axes: Axes, least: int, most: int) -> None:
+    """A horizontal axis of message sizes, by powers of two."""
+    axes.set_xscale("log", base=2)
+    axes.set_xlim(least * 0.9, most * 1.1)
+    powers = range(least.bit_length() - 1, most.bit_length(), 2)
+    axes.set_xticks([2**n for n in powers], [_bytes(2**n) for n in powers])
+
+
+def scale_decades(axes: Axes) -> None:
+    """A vertical axis by powers of ten."""
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _bytes(count: int) -> str:
+    return f"{count // 1024} Ki" if count >= 1024 else str(count)
+
+
+def label_ends(axes: Axes, gap_points: float = 10.0) -> None:
+    """Writes each line's label beside its last point, in its color, none over another.
+
+    The labels keep the order of the ends; those that would meet are pushed apart.
+    """
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()
+    points_per_pixel = 72.0 / figure.dpi
+    lines = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")]
+    ends = [numpy.asarray(line.get_xydata())[-1] for line in lines]
+    places = [axes.transData.transform(end) * points_per_pixel for end in ends]
+    right = max(float(place[0]) for place in places)
+    order = sorted(range(len(lines)), key=lambda i: float(places[i][1]))
+    heights = spread([float(places[i][1]) for i in order], gap_points)
+    for i, height in zip(order, heights, strict=True):
+        axes.annotate(
+            str(lines[i].get_label()),
+            xy=(ends[i][0], ends[i][1]),
+            xytext=(right - float(places[i][0]) + 6.0, height - float(places[i][1])),
+            textcoords="offset points", va="center", color=lines[i].get_color(), fontsize=8,
+            annotation_clip=False,
+        )  # fmt: skip
+
+
+def spread(heights: Sequence[float], gap: float) -> list[float]:
+    """Ascending heights, moved as little as needed to lie `gap` apart: groups that would overlap
+    are centred on their mean."""
+    groups: list[list[float]] = []  # [sum of heights, count]
+    for height in heights:
+        groups.append([height, 1])
+        while len(groups) > 1 and _top(groups[-2], gap) + gap > _bottom(groups[-1], gap):
+            total, count = groups.pop()
+            groups[-1][0] += total
+            groups[-1][1] += count
+    return [_bottom(group, gap) + gap * i for group in groups for i in range(int(group[1]))]
+
+
+def _bottom(group: Sequence[float], gap: float) -> float:
+    return group[0] / group[1] - gap * (group[1] - 1) / 2
+
+
+def _top(group: Sequence[float], gap: float) -> float:
+    return group[0] / group[1] + gap * (group[1] - 1) / 2

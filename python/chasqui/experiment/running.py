@@ -1,0 +1,160 @@
+"""Finds experiments, runs them, writes what they found.
+
+Simulations run in threads, as many at a time as asked for: the core releases the interpreter's
+lock. Each uses one host thread; results don't depend on either.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from chasqui import compiler, simulation, toolchain
+from chasqui.errors import InputError
+from chasqui.experiment import Experiment, Output, Report, Run, Table, cell
+
+FLAGS = ("-O2", "-std=gnu11", "-pthread")
+PICTURE_DPI = 150
+# Neither the date nor what matplotlib says of itself.
+SVG_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+
+Progress = Callable[[int, int], None]
+
+
+class RunFailed(Exception):  # noqa: N818 -- not the user's mistake
+    """A simulation of an experiment did not end well."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """An experiment that has been carried out."""
+
+    name: str
+    experiment: Experiment
+    directory: Path
+    report: Report
+
+
+def names() -> list[str]:
+    """Every experiment, as MACHINE/NAME."""
+    found = toolchain.MACHINES.glob("*/experiments/*.py")
+    return sorted(f"{path.parent.parent.name}/{path.stem}" for path in found if path.stem[0] != "_")
+
+
+def load(name: str) -> Experiment:
+    machine, _, short = name.partition("/")
+    module = importlib.import_module(f"chasqui.machines.{machine}.experiments.{short}")
+    found: Experiment = module.EXPERIMENT
+    return found
+
+
+def choose(wanted: Sequence[str]) -> list[str]:
+    """The experiments that are meant: each by its name, or all of a machine by the machine's."""
+    every = names()
+    chosen: list[str] = []
+    for text in wanted:
+        family = text.removesuffix("…").removesuffix("...").removesuffix("/") + "/"
+        matching = [text] if text in every else [name for name in every if name.startswith(family)]
+        if not matching:
+            raise InputError(f"no experiment {text!r}; there are: {', '.join(every)}")
+        chosen += [name for name in matching if name not in chosen]
+    return chosen
+
+
+def carry_out(name: str, directory: Path, *, quick: bool, jobs: int, progress: Progress) -> Done:
+    """Runs an experiment and writes its results into `directory`, which is empty or new."""
+    experiment = load(name)
+    outputs = run_all(name, experiment.runs(quick), directory / "runs", jobs, progress)
+    report = experiment.report(outputs)
+    for table in report.tables:
+        write_csv(directory / f"{table.name}.csv", table)
+    (directory / "report.txt").write_text(text(Done(name, experiment, directory, report)) + "\n")
+    draw(report, directory)
+    return Done(name, experiment, directory, report)
+
+
+def run_all(
+    name: str, runs: Sequence[Run], directory: Path, jobs: int, progress: Progress
+) -> dict[str, Output]:
+    """The outputs by the names of the runs. `progress` is told how many are done."""
+    folder = toolchain.MACHINES / name.partition("/")[0] / "experiments"
+    programs = {
+        (run.program, tuple(run.flags)): compiler.compiled(
+            folder / f"{run.program}.c", [*FLAGS, *run.flags]
+        )
+        for run in runs
+    }
+    stopping = False
+
+    def one(run: Run) -> Output:
+        program = programs[run.program, tuple(run.flags)]
+        job = simulation.Job(
+            run.machine, run.ranks, str(program), run.arguments, run.sets, threads=1
+        )
+        place = directory / simulation.short_name(run.name)
+        result = simulation.execute_quietly(job, place, lambda: stopping)
+        if result.summary["outcome"] != "finished" or result.status:
+            ending = simulation.ending(result.summary)
+            raise RunFailed(f"{name}: {ending}, status {result.status}; the run is in {place}")
+        return Output(run, place, result.summary)
+
+    outputs: dict[str, Output] = {}
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            for run, output in zip(runs, pool.map(one, runs), strict=True):
+                outputs[run.name] = output
+                progress(len(outputs), len(runs))
+        except BaseException:
+            stopping = True
+            pool.shutdown(cancel_futures=True)
+            raise
+    return outputs
+
+
+def default_jobs() -> int:
+    """As many simulations at a time as the host has processors for us."""
+    return len(os.sched_getaffinity(0))
+
+
+# --- results -------------------------------------------------------------------------------------
+
+
+def write_csv(path: Path, table: Table) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(table.columns)
+        writer.writerows([cell(value) for value in row] for row in table.rows)
+
+
+def draw(report: Report, directory: Path) -> None:
+    """The picture as SVG and PNG: the same bytes from the same results."""
+    from chasqui.experiment import drawing
+
+    figure = drawing.figure(report.size_inches)
+    report.draw(figure)
+    figure.savefig(directory / "picture.svg", metadata=SVG_METADATA)
+    figure.savefig(directory / "picture.png", dpi=PICTURE_DPI)
+
+
+def text(done: Done) -> str:
+    """The report for people."""
+    findings = "\n".join(f"- {each}" for each in done.report.findings)
+    return "\n\n".join([done.name, done.experiment.question, done.report.text, findings])
+
+
+def as_json(done: Done) -> str:
+    content: Mapping[str, Any] = {
+        "name": done.name,
+        "question": done.experiment.question,
+        "directory": str(done.directory),
+        "tables": {table.name: table.records() for table in done.report.tables},
+        "findings": list(done.report.findings),
+    }
+    return json.dumps(content, indent=2)

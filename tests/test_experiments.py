@@ -1,0 +1,296 @@
+"""`chasqui experiment`: finding, running and writing experiments; voyager's measurements.
+
+Use this when the framework, an experiment, or what it measures changes.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from conftest import Run as Command
+from fake_core import FakeCore
+
+from chasqui import compiler
+from chasqui.cli import invoke
+from chasqui.errors import InputError
+from chasqui.experiment import (
+    Experiment,
+    Output,
+    Report,
+    Run,
+    Table,
+    mean_interval,
+    median,
+    running,
+    sensitivity,
+    steady,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+VOYAGER = [f"voyager/{name}" for name in ("am", "mechanisms", "multicast", "onepoll")]
+
+
+# --- the framework -------------------------------------------------------------------------------
+
+
+def test_experiments_are_chosen_by_name_or_machine() -> None:
+    assert set(VOYAGER) <= set(running.names())
+    for family in ("voyager", "voyager/", "voyager/…"):
+        assert running.choose([family]) == [n for n in running.names() if n.startswith("voyager/")]
+    assert running.choose(["voyager/onepoll", "voyager/am"]) == ["voyager/onepoll", "voyager/am"]
+    with pytest.raises(InputError, match=r"no experiment 'voy'; there are: .*voyager/am"):
+        running.choose(["voy"])
+
+
+def test_what_is_computed_from_samples() -> None:
+    assert median([5, 1, 9]) == 5
+    assert median([1, 2]) == Fraction(3, 2)
+    assert steady([0, 1, 2, 3, 4, 5, 6, 7]) == [2, 3, 4, 5, 6, 7]
+    # The first quarter is no stream yet.
+    assert mean_interval([0, 90, 100, 110, 120, 130, 140, 150]) == 10
+
+
+def test_assumptions_are_halved_and_doubled_within_their_range() -> None:
+    half, double = Fraction(1, 2), Fraction(2)
+    assert sensitivity.scaled("25 ns", half, "1 us") == "12.5 ns"
+    assert sensitivity.scaled("5 cycles", half, "1000") == "2 cycles"
+    assert sensitivity.scaled("1 cycle", half, "1000") == "1 cycle"
+    assert sensitivity.scaled("64 B", double, "80 B") == "80 B"
+    assert sensitivity.scaled("4", double, "256") == "8"
+
+
+def test_labels_keep_their_order_and_distance() -> None:
+    from chasqui.experiment.drawing import spread
+
+    assert spread([0.0, 30.0], 10.0) == [0.0, 30.0]
+    assert spread([4.0, 6.0], 10.0) == [0.0, 10.0]
+    crowd = spread([0.0, 1.0, 2.0, 11.0, 100.0], 10.0)
+    assert all(b - a >= 10.0 - 1e-9 for a, b in itertools.pairwise(crowd))
+    assert crowd[-1] == 100.0
+
+
+def squares(outputs: Mapping[str, Output]) -> Report:
+    """A report on nothing, with every kind of value."""
+
+    def draw(figure: Figure) -> None:
+        from chasqui.experiment.drawing import label_ends
+
+        axes = figure.subplots()
+        axes.plot([1, 2, 3], [1, 4, 9], label="squares")
+        label_ends(axes)
+
+    rows = [[name, 1, Fraction(1, 3), None] for name in outputs]
+    table = Table("results", ("run", "whole", "third", "none"), rows)
+    return Report([table], table.text(left=(0,)), ["A sentence."], draw)
+
+
+@pytest.fixture
+def made_up(fake_core: FakeCore, monkeypatch: pytest.MonkeyPatch) -> FakeCore:
+    """One experiment, on the stand-in for the simulator."""
+    every = [Run(f"run/{i}", "loggp", 2, "square", arguments=[str(i)]) for i in range(5)]
+    made = Experiment(
+        "What is a square? It has sides.", lambda quick: every[: 2 if quick else 5], squares
+    )
+    monkeypatch.setattr(running, "names", lambda: ["loggp/squares"])
+    monkeypatch.setattr(running, "load", lambda _: made)
+    monkeypatch.setattr(compiler, "compiled", lambda source, _: Path("built") / source.stem)
+    return fake_core
+
+
+def test_a_list_of_experiments(made_up: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["experiment"]) == 0
+    assert "loggp/squares  What is a square?\n" in capsys.readouterr().out
+    assert invoke(["experiment", "list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [
+        {"name": "loggp/squares", "question": "What is a square? It has sides."}
+    ]
+
+
+def test_results_are_written(made_up: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["experiment", "loggp/squares"]) == 0
+    place = Path("runs/loggp-squares-1")
+    assert (place / "results.csv").read_text() == (
+        "run,whole,third,none\n" + "".join(f"run/{i},1,0.333,\n" for i in range(5))
+    )
+    assert sorted(each["directory"] for each in made_up.requests) == [
+        f"{place}/runs/run-{i}" for i in range(5)
+    ]
+    assert made_up.requests[0]["program"] == "built/square"
+    assert (place / "picture.png").read_bytes().startswith(b"\x89PNG")
+    assert "squares</text>" in (place / "picture.svg").read_text()
+    shown = capsys.readouterr().out
+    assert "What is a square? It has sides." in shown
+    assert "- A sentence." in shown
+    assert f"results in {place}" in shown
+    assert "- A sentence." in (place / "report.txt").read_text()
+
+
+def test_the_same_results_are_the_same_files(made_up: FakeCore) -> None:
+    for jobs in ("1", "3"):
+        assert invoke(["experiment", "loggp/squares", "--jobs", jobs, "--out", jobs]) == 0
+    for name in ("results.csv", "report.txt", "picture.svg", "picture.png"):
+        one, three = (Path(jobs, "loggp-squares", name).read_bytes() for jobs in "13")
+        assert one == three, name
+
+
+def test_quick_and_json(made_up: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["experiment", "--quick", "--json", "loggp", "--out", "here"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["name"], found["directory"]) == ("loggp/squares", "here/loggp-squares")
+    assert found["tables"]["results"] == [
+        {"run": f"run/{i}", "whole": 1, "third": 1 / 3, "none": None} for i in range(2)
+    ]
+
+
+def test_mistakes_are_said_before_anything_runs(
+    made_up: FakeCore, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert invoke(["experiment", "loggp/cubes"]) == 2
+    assert "no experiment 'loggp/cubes'; there are: loggp/squares" in capsys.readouterr().err
+    assert invoke(["experiment", "loggp/squares", "--jobs", "0"]) == 2
+    capsys.readouterr()
+    (tmp_path / "here" / "loggp-squares").mkdir(parents=True)
+    assert invoke(["experiment", "loggp/squares", "--out", "here"]) == 2
+    assert "here/loggp-squares: File exists" in capsys.readouterr().err
+    assert not made_up.requests
+
+
+def test_a_simulation_that_fails_ends_the_experiment(
+    made_up: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made_up.answers["loggp"] = {"outcome": "deadlock", "message": "they wait", "exit_status": 125}
+    assert invoke(["experiment", "loggp/squares"]) == 1
+    said = capsys.readouterr().err
+    assert "loggp/squares: deadlock: they wait, status 125; the run is in runs/" in said
+    assert not Path("runs/loggp-squares-1/results.csv").exists()
+
+
+# --- voyager -------------------------------------------------------------------------------------
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every experiment on voyager, quick."""
+    place = tmp_path_factory.mktemp("experiments")
+    for name in VOYAGER:
+        directory = place / name.replace("/", "-")
+        running.carry_out(name, directory, quick=True, jobs=2, progress=lambda _done, _of: None)
+    return place
+
+
+@pytest.mark.core
+def test_mechanisms_have_what_the_logp_view_needs(results: Path) -> None:
+    place = results / "voyager-mechanisms"
+    found = rows(place / "results.csv")
+    assert ",".join(found[0]) == (
+        "mechanism,variant,threads,size_bytes,o_send_ns,o_recv_ns,latency_ns,L_ns,gap_ns,"
+        "bandwidth_MBps"
+    )
+    cases = {(row["mechanism"], row["variant"]) for row in found}
+    assert len(cases) == 11
+    for row in found:
+        o_send, o_recv, latency, rest, gap, bandwidth = (float(row[name]) for name in list(row)[4:])
+        assert o_send > 0
+        assert o_recv > 0
+        assert rest == pytest.approx(latency - o_send - o_recv, abs=0.01)
+        assert bandwidth == pytest.approx(float(row["size_bytes"]) * 1000 / gap, rel=1e-3)
+        if row["mechanism"] in ("basic", "dma") or int(row["size_bytes"]) == 4:
+            # One packet: its way takes at least the hardware's time.
+            assert rest > 200
+    assert {row["threads"] for row in found} == {"1", "2"}
+    for name in ("long", "crossovers", "contention", "sensitivity"):
+        assert rows(place / f"{name}.csv")
+
+
+@pytest.mark.core
+def test_express_takes_what_its_path_takes(results: Path) -> None:
+    """From the store at the NES to the load that finds it: 500 ns (machines/voyager/README.md).
+    L adds the store's way over the bus, 3 clocks, and up to one turn of the loop that polls; the
+    load is part of o_recv, and its way to the NES is less than 5 clocks."""
+    (row,) = [
+        row for row in rows(results / "voyager-mechanisms" / "results.csv")
+        if (row["mechanism"], row["size_bytes"], row["threads"]) == ("express", "4", "1")
+    ]  # fmt: skip
+    turn_ns = float(row["o_recv_ns"])
+    assert 500 + 60 - 100 <= float(row["L_ns"]) <= 500 + 60 + turn_ns + 20
+
+
+@pytest.mark.core
+def test_an_active_message_answers(results: Path) -> None:
+    for row in rows(results / "voyager-am" / "results.csv"):
+        latency, round_trip = float(row["latency_ns"]), float(row["round_trip_ns"])
+        assert 1.4 * latency < round_trip < 2.3 * latency, row
+        assert float(row["bandwidth_MBps"]) < 160, row
+
+
+@pytest.mark.core
+def test_onepoll_costs_the_same_for_any_number(results: Path) -> None:
+    found = rows(results / "voyager-onepoll" / "results.csv")
+    empty = {(row["method"], int(row["queues"])): float(row["empty_ns"]) for row in found}
+    assert empty["onepoll", 1] == empty["onepoll", 2] == empty["onepoll", 3]
+    assert empty["in-turn", 1] < empty["in-turn", 2] < empty["in-turn", 3]
+    assert empty["onepoll", 3] < empty["in-turn", 3]
+
+
+@pytest.mark.core
+def test_multicast_is_limited_by_the_link(results: Path) -> None:
+    """A further destination of Tag-On takes its packet's time on the link, header and tagged data
+    and 12 bytes at 160 MB/s, for a store is faster."""
+    found = {
+        (row["mechanism"], row["variant"], int(row["destinations"])): float(row["last_ns"])
+        for row in rows(results / "voyager-multicast" / "results.csv")
+    }
+    for mechanism, tagged in (("tag-on-48", 48), ("tag-on-80", 80)):
+        each = (found[mechanism, "flush", 32] - found[mechanism, "flush", 4]) / 28
+        assert each == pytest.approx((8 + tagged + 12) / 0.16, rel=0.05)
+
+
+@pytest.mark.core
+def test_any_number_of_jobs_finds_the_same(results: Path, chasqui: Command, tmp_path: Path) -> None:
+    done = chasqui("experiment", "voyager/onepoll", "--quick", "--jobs", "1", "--out", "again")
+    assert done.returncode == 0, done.stderr
+    for name in ("results.csv", "report.txt", "picture.svg", "picture.png"):
+        again = tmp_path / "again" / "voyager-onepoll" / name
+        assert again.read_bytes() == (results / "voyager-onepoll" / name).read_bytes(), name
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("name", VOYAGER)
+def test_programs_forget_no_flush_and_no_fence(tmp_path: Path, name: str) -> None:
+    """With the coherence checker. It takes a store to the NES that passes a store to the program's
+    own memory for a mistake; where threads share lines such stores are harmless."""
+    checked = [
+        replace(run, sets=[*run.sets, "check.coherence=true"])
+        for run in running.load(name).runs(True)
+        if "-DTHREADS=2" not in run.flags and not run.name.startswith("varied")
+    ]
+    assert running.run_all(name, checked, tmp_path, 2, lambda _done, _of: None)
+
+
+@pytest.mark.core
+def test_a_program_says_what_is_wrong(tmp_path: Path) -> None:
+    wrong = Run("wrong", "voyager", 2, "mechanisms", arguments=["16", "64", "basic", "3"])
+    with pytest.raises(running.RunFailed, match=r"voyager/mechanisms: .*status 1; the run is in"):
+        running.run_all("voyager/mechanisms", [wrong], tmp_path, 1, lambda _done, _of: None)
+    assert "usage: mechanisms" in (tmp_path / "wrong" / "stdout.0").read_text()
+
+
+@pytest.mark.core
+def test_only_assumptions_are_varied() -> None:
+    with pytest.raises(InputError, match=r"network.link_bandwidth is no assumption of voyager"):
+        sensitivity.assumptions("voyager", ["network.link_bandwidth"])
