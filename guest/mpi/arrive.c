@@ -115,6 +115,12 @@ static __attribute__((noinline)) void arrived_control(const struct chasqui_envel
     case PACKET_SEGMENT:
         chq_rendezvous_segment(envelope, payload, bytes);
         break;
+    case PACKET_CANCEL:
+        chq_cancel_asked(envelope);
+        break;
+    case PACKET_CANCELLED:
+        chq_cancel_done(envelope);
+        break;
     default:
         chq_die("a packet of unknown kind arrived");
     }

@@ -62,6 +62,10 @@ void chq_rendezvous_segment(const struct chasqui_envelope *envelope, const void 
 void chq_rendezvous_finished(const struct chasqui_envelope *envelope);
 void chq_transfers_retry(void);
 
+/* cancel.c: the other side wants its message back; it gave ours back. */
+void chq_cancel_asked(const struct chasqui_envelope *envelope);
+void chq_cancel_done(const struct chasqui_envelope *envelope);
+
 /* send.c. Starts a send in a request that request_start has prepared. The arguments are checked.
  * On return the request may be complete already. `how`: SEND_HOW of the mode and the context's
  * place among its communicator's (CONTEXT_*), in one word, so that all arguments are in registers. */

@@ -27,7 +27,9 @@ enum packet_kind {
     PACKET_CLEAR_TO_SEND = 4, /* `bytes` are wanted for `receiver`; payload: their address. */
     PACKET_MATCHED = 5,       /* `sender`'s message met its receive. */
     PACKET_FINISHED = 6,      /* A put has filled `receiver`'s buffer. Carries the message's number. */
-    PACKET_SEGMENT = 7        /* The next `bytes` bytes for `receiver`. Likewise. */
+    PACKET_SEGMENT = 7,       /* The next `bytes` bytes for `receiver`. Likewise. */
+    PACKET_CANCEL = 8,        /* `sender`'s message is not wanted any more, if it has met no receive. */
+    PACKET_CANCELLED = 9      /* Its answer: `sender`'s message is gone. */
 };
 
 struct chq_process {

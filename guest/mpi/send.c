@@ -202,6 +202,7 @@ int PMPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int 
         struct request *sent = &chq_sent;
         if (unlikely(!chq.send(&envelope, buf, envelope.bytes))) {
             sent = request_new(REQUEST_SEND);
+            sent->envelope = envelope;
             if (chq_send_in_order(&envelope, buf, envelope.bytes, sent))
                 request_complete(sent);
         }

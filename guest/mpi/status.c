@@ -26,7 +26,7 @@ void chq_status_empty(MPI_Status *status)
 void chq_status_of(const struct request *request, MPI_Status *status)
 {
     if (request->kind != REQUEST_RECEIVE) {
-        chq_status_empty(status);
+        chq_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, request->cancelled);
         return;
     }
     /* MPI_PROC_NULL or cancelled: no world rank (section 3.10). */

@@ -391,12 +391,42 @@ static void errors(void)
     error_class(MPI_Ibarrier(MPI_COMM_NULL, &request), MPI_ERR_COMM);
     error_class(MPI_Barrier_init(MPI_COMM_NULL, MPI_INFO_NULL, &request), MPI_ERR_COMM);
     MPI_Ibarrier(MPI_COMM_WORLD, &request);
-    MPI_Request same = request;
-    error_class(MPI_Request_free(&same), MPI_ERR_REQUEST);
     error_class(MPI_Cancel(&request), MPI_ERR_REQUEST);
     error_class(MPI_Start(&request), MPI_ERR_REQUEST);
     CHECK_EQUAL(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+/* A collective may be freed when it is complete, and not before: here not before rank 0 begins. */
+static void freed(void)
+{
+    enum { PLAIN, PERSISTENT, KINDS };
+    int flag = 0, values[KINDS] = {check_rank ? 0 : 17, check_rank ? 0 : 19};
+    MPI_Request requests[KINDS];
+    MPI_Comm comm, gate;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_dup(MPI_COMM_WORLD, &gate);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    if (check_rank == 0)
+        MPI_Barrier(gate);
+    MPI_Ibcast(&values[PLAIN], 1, MPI_INT, 0, comm, &requests[PLAIN]);
+    MPI_Bcast_init(&values[PERSISTENT], 1, MPI_INT, 0, comm, MPI_INFO_NULL, &requests[PERSISTENT]);
+    MPI_Start(&requests[PERSISTENT]);
+    if (check_rank) {
+        for (int i = 0; i < KINDS; i++) {
+            error_class(MPI_Request_free(&requests[i]), MPI_ERR_REQUEST);
+            CHECK(requests[i] != MPI_REQUEST_NULL);
+        }
+        MPI_Barrier(gate);
+    }
+    while (!flag)
+        MPI_Request_get_status_all(KINDS, requests, &flag, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < KINDS; i++) {
+        CHECK_EQUAL(MPI_Request_free(&requests[i]), MPI_SUCCESS);
+        CHECK(requests[i] == MPI_REQUEST_NULL && values[i] == 17 + 2 * i);
+    }
+    MPI_Comm_free(&comm);
+    MPI_Comm_free(&gate);
 }
 
 int main(int argc, char **argv)
@@ -418,5 +448,6 @@ int main(int argc, char **argv)
     persistent();
     generalized();
     errors();
+    freed();
     return check_end("nonblocking");
 }

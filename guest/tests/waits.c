@@ -1,5 +1,5 @@
-/* All forms of wait and test, with null, complete and inactive requests; cancelled receives;
- * persistent requests. */
+/* All forms of wait and test, with null, complete and inactive requests; cancelled receives and
+ * sends; persistent requests. */
 #include "check.h"
 
 enum { N = 12, LONG = 3000 };
@@ -134,6 +134,53 @@ static void cancelling(void)
     CHECK_EQUAL(value, check_rank);
 }
 
+/* Whether all of them say that they were cancelled is `wanted`. */
+static void check_cancelled(const MPI_Status *statuses, int count, int wanted)
+{
+    for (int i = 0; i < count; i++) {
+        int flag = -1;
+        MPI_Test_cancelled(&statuses[i], &flag);
+        CHECK_EQUAL(flag, wanted);
+    }
+}
+
+/* Sends that wait for their receive: short, long, of data to be packed, persistent. */
+static void cancelling_sends(void)
+{
+    enum { LONG = 1 << 16, SENDS = 4 };
+    static int data[2 * LONG], got[LONG];
+    MPI_Request sends[SENDS];
+    MPI_Status statuses[SENDS];
+    MPI_Datatype strided;
+    MPI_Type_vector(LONG, 1, 2, MPI_INT, &strided);
+    MPI_Type_commit(&strided);
+    MPI_Ssend_init(data, 1, MPI_INT, right, 83, MPI_COMM_WORLD, &sends[3]);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 2 * LONG; i++)
+            data[i] = 3 * check_rank + round;
+        MPI_Issend(data, 1, MPI_INT, right, 80, MPI_COMM_WORLD, &sends[0]);
+        MPI_Issend(data, LONG, MPI_INT, right, 81, MPI_COMM_WORLD, &sends[1]);
+        MPI_Issend(data, 1, strided, right, 82, MPI_COMM_WORLD, &sends[2]);
+        MPI_Start(&sends[3]);
+        if (round == 1) { /* What was cancelled has left nothing; what is received can't be cancelled. */
+            for (int i = 0; i < SENDS; i++) {
+                int count;
+                MPI_Recv(got, LONG, MPI_INT, left, 80 + i, MPI_COMM_WORLD, &statuses[0]);
+                MPI_Get_count(&statuses[0], MPI_INT, &count);
+                CHECK_EQUAL(count, i == 1 || i == 2 ? LONG : 1);
+                CHECK(got[0] == 3 * left + 1 && got[count - 1] == got[0]);
+            }
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
+        for (int i = 0; i < SENDS; i++)
+            MPI_Cancel(&sends[i]);
+        MPI_Waitall(SENDS, sends, statuses);
+        check_cancelled(statuses, SENDS, round == 0);
+    }
+    MPI_Request_free(&sends[3]);
+    MPI_Type_free(&strided);
+}
+
 static void persistent(void)
 {
     MPI_Request requests[4];
@@ -229,6 +276,7 @@ int main(int argc, char **argv)
     forms();
     MPI_Barrier(MPI_COMM_WORLD);
     cancelling();
+    cancelling_sends();
     MPI_Barrier(MPI_COMM_WORLD);
     persistent();
     MPI_Barrier(MPI_COMM_WORLD);
