@@ -22,6 +22,10 @@ crate::guest_constants! {
 
     /// Region flag: processor accesses are uncached single-beat bus transactions.
     pub const NI_REGION_UNCACHED: u32 = 1;
+
+    /// Envelope flag: `sequence` is a number of the receiving process's own, which it tells by `TAKEN`: the device
+    /// does not send the message's.
+    pub const ENVELOPE_NUMBERED_HERE: u8 = 1;
 }
 
 crate::guest_struct! {
@@ -71,7 +75,7 @@ crate::guest_struct! {
     pub struct Envelope {
         /// What this packet is to the MPI library (its own numbering).
         pub kind: u8,
-        /// Flags of the MPI library.
+        /// `ENVELOPE_*` flags.
         pub flags: u8,
         /// Context id of the communicator.
         pub context: u16,
@@ -123,6 +127,12 @@ pub mod mark {
     pub const WAITING: u32 = 12;
     /// The whole job must end (MPI_Abort); `rs1` = its exit status.
     pub const ABORT: u32 = 13;
+    /// The store into the NI that follows carries the message, or a part of it, without its name; `rs1` = address of
+    /// its envelope. For NIs whose messages are single stores.
+    pub const CARRY: u32 = 14;
+    /// The message that the process's latest load from the NI took is called by the `sequence` of an envelope with
+    /// `ENVELOPE_NUMBERED_HERE`; `rs1` = its address.
+    pub const TAKEN: u32 = 15;
     }
 }
 

@@ -21,7 +21,7 @@ mod statistics;
 mod summary;
 mod timeline;
 
-pub use differences::Distribution;
+pub use differences::{Distribution, MechanismUse};
 pub use messages::{Message, Messages};
 pub use rank_life::{CALLS, CallTotals, Interval, RankLife};
 pub use recorder::{Description, Recorder};

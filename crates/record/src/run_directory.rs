@@ -239,6 +239,7 @@ mod tests {
             limited_by: "waiting".into(),
             ranks: vec![rank],
             stages: Recorder::merge(vec![]).summary(),
+            mechanisms: vec![],
         }
     }
 

@@ -2,7 +2,7 @@
 
 use chasqui_config::Resolved;
 use chasqui_engine::{Ended, Time};
-use chasqui_machine::{Built, Job};
+use chasqui_machine::{Built, Job, Machine};
 use chasqui_network::Fabric;
 use chasqui_node::Node;
 use chasqui_record::{
@@ -28,7 +28,13 @@ pub(crate) struct Results {
 }
 
 impl Results {
-    pub fn collect(built: Built, ended: Ended, resolved: &Resolved, job: &Job) -> Results {
+    pub fn collect(
+        built: Built,
+        ended: Ended,
+        machine: &dyn Machine,
+        resolved: &Resolved,
+        job: &Job,
+    ) -> Results {
         let mut nodes = Vec::new();
         let mut fabric = None;
         for partition in built.engine.partitions() {
@@ -40,7 +46,7 @@ impl Results {
         let time_ps = end_of(&nodes);
         let statistics = statistics(&nodes, fabric.as_deref());
         let recorders = nodes.iter_mut().map(|n| std::mem::replace(&mut n.recorder, Recorder::new(0, 0)));
-        let messages = Recorder::merge(recorders.collect());
+        let messages = Recorder::merge(recorders.collect()).with_mechanisms(machine.mechanisms());
         let (outcome, exit_status, message) = verdict(&nodes, ended);
         let summary = Summary {
             schema_version: SUMMARY_VERSION,
@@ -55,6 +61,7 @@ impl Results {
             limited_by: limited_by(&nodes, time_ps),
             ranks: nodes.iter().map(|n| rank(n, time_ps)).collect(),
             stages: messages.summary(),
+            mechanisms: messages.by_mechanism(),
         };
         Results { summary, messages, statistics, nodes, timeline: job.timeline_max > 0 }
     }
