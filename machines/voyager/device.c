@@ -385,13 +385,12 @@ static inline bool shape_fits(const struct chasqui_envelope *envelope)
            envelope->context >> (32 - CHASQUI_VOYAGER_MPI_TAG_BITS) == 0;
 }
 
-static inline bool send_express(struct peer *peer, const struct chasqui_envelope *envelope, const void *payload,
-                                size_t bytes)
+/* `word` has the payload's `bytes`, at most 8. */
+static inline __attribute__((always_inline)) bool send_express(struct peer *peer, const struct chasqui_envelope *envelope,
+                                                               uint64_t word, size_t bytes)
 {
     if (unlikely(!have_left(posted + EXPRESS_MESSAGES - express_slots)))
         return false;
-    uint64_t word = 0;
-    chq_copy(&word, payload, bytes);
     uint32_t shape = shape_of(envelope), order = behind(peer);
     if (unlikely(shape != peer->shape_sent)) {
         peer->shape_sent = shape;
@@ -406,7 +405,7 @@ static inline bool send_express(struct peer *peer, const struct chasqui_envelope
     return true;
 }
 
-static bool send_tag_on(struct peer *peer, const struct chasqui_envelope *envelope, size_t head, const void *payload,
+static __attribute__((noinline)) bool send_tag_on(struct peer *peer, const struct chasqui_envelope *envelope, size_t head, const void *payload,
                         size_t bytes)
 {
     uint32_t place = places_used & tags_mask;
@@ -430,18 +429,35 @@ static bool send_tag_on(struct peer *peer, const struct chasqui_envelope *envelo
     return true;
 }
 
-static bool send_by_size(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
+/* What is not the shortest path. */
+static __attribute__((noinline)) bool send_other(const struct chasqui_envelope *envelope, const void *payload,
+                                                 size_t bytes)
 {
     struct peer *peer = &peers[envelope->destination];
     /* While its predecessor has not left the Basic queue, a message follows it there. */
-    if (unlikely(peer->behind) && !basic_has_left(peer))
+    if (peer->behind && !basic_has_left(peer))
         return send_basic_in_order(envelope, payload, bytes);
-    if (bytes < express_end && likely(shape_fits(envelope)))
-        return send_express(peer, envelope, payload, bytes);
+    if (bytes < express_end && shape_fits(envelope)) {
+        uint64_t word = 0;
+        memcpy(&word, payload, bytes);
+        return send_express(peer, envelope, word, bytes);
+    }
     size_t head = head_of(envelope) == SHORT_ENVELOPE ? CHASQUI_VOYAGER_MPI_TAGGED_HEAD : sizeof *envelope;
     if (bytes < tag_on_end && head + bytes <= CHASQUI_VOYAGER_TAG_LONG_BYTES)
         return send_tag_on(peer, envelope, head, payload, bytes);
     return send_basic_in_order(envelope, payload, bytes);
+}
+
+/* Written out: one aligned word, by Express. */
+static bool send_by_size(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
+{
+    struct peer *peer = &peers[envelope->destination];
+    if (unlikely(bytes != sizeof(uint64_t) || bytes >= express_end || ((uintptr_t)payload & 7) || peer->behind ||
+                 !shape_fits(envelope)))
+        return send_other(envelope, payload, bytes);
+    uint64_t word;
+    __builtin_memcpy(&word, __builtin_assume_aligned(payload, sizeof word), sizeof word);
+    return send_express(peer, envelope, word, sizeof word);
 }
 
 /* --- receiving by Basic and DMA ------------------------------------------------------------------- */
@@ -558,7 +574,7 @@ static void poll_basic(void)
 /* --- receiving by Express and Tag-On -------------------------------------------------------------- */
 
 /* A whole message has come by Express. */
-static inline void arrived_express(struct peer *peer, uint32_t source, uint64_t word, size_t bytes)
+static __attribute__((noinline)) void arrived_express(struct peer *peer, uint32_t source, uint64_t word, size_t bytes)
 {
     uint64_t words[2] = {head_here | peer->shape >> 32 | (uint64_t)source << 32,
                          (uint32_t)peer->shape | (uint64_t)++numbered << 32};
@@ -569,6 +585,13 @@ static inline void arrived_express(struct peer *peer, uint32_t source, uint64_t 
     MARK_TAKEN(&envelope);
     peer->express_taken++;
     mpi_arrived(&envelope, &word, bytes);
+}
+
+/* What an Express message tells of context and tag, as `peer` keeps it. */
+static inline uint64_t shape_told(uint32_t told)
+{
+    uint64_t context = told >> CHASQUI_VOYAGER_MPI_TAG_BITS;
+    return context << 48 | (told & ((1u << CHASQUI_VOYAGER_MPI_TAG_BITS) - 1));
 }
 
 /* Gives the places of data that have been read back to the NES. */
@@ -605,45 +628,8 @@ static void arrived_tagged(struct peer *peer, uint64_t message, uint32_t extra)
         free_tags();
 }
 
-/* Deals with what OnePoll returned. True: an MPI message was complete. */
-static inline bool take(uint64_t message)
-{
-    uint32_t source = (uint16_t)(message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT);
-    uint32_t value = (uint32_t)message;
-    uint32_t extra = message >> 32 & ((1u << CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS) - 1);
-    struct peer *peer = &peers[source];
-    if (peer->begun) {
-        size_t bytes = peer->begun;
-        peer->begun = 0;
-        arrived_express(peer, source, (uint64_t)value << 32 | peer->word, bytes);
-        return true;
-    }
-    if (unlikely(extra & CHASQUI_VOYAGER_MPI_BEHIND)) {
-        uint32_t producer = POINTER(RECEIVE_PRODUCER);
-        if (receive.consumed != producer)
-            receive_until(producer);
-        extra &= ~CHASQUI_VOYAGER_MPI_BEHIND;
-    }
-    if (message >> CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT & 3) {
-        arrived_tagged(peer, message, extra);
-        return true;
-    }
-    if (unlikely(extra == CHASQUI_VOYAGER_MPI_SHAPE)) {
-        uint64_t context = value >> CHASQUI_VOYAGER_MPI_TAG_BITS;
-        peer->shape = context << 48 | (value & ((1u << CHASQUI_VOYAGER_MPI_TAG_BITS) - 1));
-        return false;
-    }
-    if (extra > sizeof value) {
-        peer->begun = (uint8_t)extra;
-        peer->word = value;
-        return false;
-    }
-    arrived_express(peer, source, value, extra);
-    return true;
-}
-
 /* The Basic ring has slots that have not been freed; the message tells 16 bits of its pointer. */
-static __attribute__((noinline)) void poll_ring(uint64_t message)
+static void poll_ring(uint64_t message)
 {
     uint32_t producer = receive.consumed + (uint16_t)((uint32_t)message - receive.consumed);
     if (receive.consumed != producer)
@@ -652,30 +638,78 @@ static __attribute__((noinline)) void poll_ring(uint64_t message)
         free_slots();
 }
 
-/* OnePoll returned `message`, or there is something to be tidied up. Ends with the first whole message, for it may
- * be what the process waits for. */
-static __attribute__((noinline)) void act_express(uint64_t message)
+/* An Express message's five bits. */
+static inline uint32_t extra_of(uint64_t message)
 {
-    if (message == CHASQUI_VOYAGER_EXPRESS_EMPTY && tags_freed != tags_taken)
-        free_tags();
-    while (message != CHASQUI_VOYAGER_EXPRESS_EMPTY) {
-        if (unlikely((message >> CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT & 7) == CHASQUI_VOYAGER_EXPRESS_QUEUES)) {
-            poll_ring(message);
-            break;
-        }
-        if (take(message))
-            break;
-        message = *express_or_basic;
+    return message >> 32 & ((1u << CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS) - 1);
+}
+
+/* One part of a message is all there is of it, or half of it. True: the message is complete. */
+static inline __attribute__((always_inline)) bool take_part(struct peer *peer, uint64_t message, uint32_t bytes)
+{
+    uint32_t source = (uint16_t)(message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT), value = (uint32_t)message;
+    if (peer->begun) {
+        bytes = peer->begun;
+        peer->begun = 0;
+        arrived_express(peer, source, (uint64_t)value << 32 | peer->word, bytes);
+        return true;
     }
-    if (unlikely(dma.consumed != dma.produced))
+    if (bytes > sizeof value) {
+        peer->begun = (uint8_t)bytes;
+        peer->word = value;
+        return false;
+    }
+    arrived_express(peer, source, value, bytes);
+    return true;
+}
+
+/* OnePoll returned something else than a part of a message by Express, or there is something to be tidied up. */
+static __attribute__((noinline)) void act_other(uint64_t message)
+{
+    struct peer *peer = &peers[(uint16_t)(message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT)];
+    uint32_t extra = extra_of(message) & ~CHASQUI_VOYAGER_MPI_BEHIND;
+    if (message == CHASQUI_VOYAGER_EXPRESS_EMPTY) {
+        if (tags_freed != tags_taken)
+            free_tags();
+    } else if (message >> CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT & 7) {
+        poll_ring(message);
+    } else {
+        if (extra_of(message) & CHASQUI_VOYAGER_MPI_BEHIND) {
+            uint32_t producer = POINTER(RECEIVE_PRODUCER);
+            if (receive.consumed != producer)
+                receive_until(producer);
+        }
+        if (message >> CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT & 3)
+            arrived_tagged(peer, message, extra);
+        else if (extra != CHASQUI_VOYAGER_MPI_SHAPE)
+            take_part(peer, message, extra);
+        else
+            peer->shape = shape_told((uint32_t)message);
+    }
+    if (dma.consumed != dma.produced)
         finish_puts();
 }
 
+/* Ends with the first whole message, for it may be what the process waits for. */
 static void poll_express(void)
 {
-    uint64_t message = *express_or_basic;
-    if (message != CHASQUI_VOYAGER_EXPRESS_EMPTY || tags_freed != tags_taken || dma.consumed != dma.produced)
-        act_express(message);
+    const uint64_t other = 7ull << CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT | 3ull << CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT |
+                           (uint64_t)CHASQUI_VOYAGER_MPI_BEHIND << 32;
+    struct peer *peer;
+    uint64_t message;
+    uint32_t bytes;
+    do {
+        message = *express_or_basic;
+        if (message == CHASQUI_VOYAGER_EXPRESS_EMPTY && tags_freed == tags_taken && dma.consumed == dma.produced)
+            return;
+        peer = &peers[(uint16_t)(message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT)];
+        bytes = extra_of(message);
+        if (message == CHASQUI_VOYAGER_EXPRESS_EMPTY || unlikely(message & other) ||
+            unlikely(bytes > CHASQUI_VOYAGER_MPI_BYTES_MAX)) {
+            act_other(message);
+            return;
+        }
+    } while (!take_part(peer, message, bytes));
 }
 
 /* Without Express and Tag-On, send and poll are these. */
