@@ -48,7 +48,7 @@ def stream_and_pings(sizes: list[int], count: int, trips: int, **p: int) -> list
         rows.append(
             {
                 "source": source, "sequence": sequence[source], "destination": 1 - source,
-                "tag": tag, "context": 0, "bytes": size, "protocol": None, "call_ps": call,
+                "tag": tag, "context": 0, "bytes": size, "mechanism": None, "call_ps": call,
                 "ready_ps": call + p["o_send"], "send_return_ps": call + p["o_send"],
                 "accept_ps": injected, "inject_ps": injected, "arrive_ps": injected + p["L"],
                 "land_ps": land, "receive_call_ps": posted, "post_ps": posted,

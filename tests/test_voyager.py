@@ -1,15 +1,18 @@
-"""The NES of voyager without MPI: a program over nes.h, in every variant, and what ends a process.
+"""The NES of voyager: a program over nes.h, without MPI, in every variant; what ends a process; the MPI device
+by each of its mechanisms.
 
-Use this when the NES, its registers or nes.h change.
+Use this when the NES, its registers, nes.h or the MPI device change. Random traffic follows from SEED.
 """
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 import pytest
 from conftest import ROOT, Compiler, Run
-from simulated import machines
+from simulated import EXAMPLES, command, machines, two_at_a_time
 from test_determinism import THREADS, VARIATIONS, check
 
 pytestmark = pytest.mark.core
@@ -17,8 +20,18 @@ pytestmark = pytest.mark.core
 VARIANTS = [machine for machine in machines() if machine.startswith("voyager")]
 COUNTER = (ROOT / "tests" / "voyager" / "counter.c").read_text()
 
-# `protocol` of a message's record.
-BASIC, DMA = 1, 2
+MIXTURE = (ROOT / "tests" / "voyager" / "mixture.c").read_text()
+
+# voyager.mpi.mechanism: the longest message [bytes] of one slot, place or word by each, shortest first.
+MECHANISMS = {
+    "auto": {"express": 8, "tag-on": 64, "basic": 1024, "dma": None},
+    "basic": {"basic": 1024, "dma": None},
+    "express": {"express": 8, "tag-on": 40, "dma": None},
+    "tag-on": {"tag-on": 40, "dma": None},
+}
+# As little room as a device can do with.
+SMALL = ["express.slots=3", "express.tags=2", "basic.slots=4", "mpi.eager=200 B", "dma.requests=2"]
+SEED = os.environ.get("SEED", "1")
 
 PROGRAM = """\
 #include <chasqui/nes.h>
@@ -75,7 +88,7 @@ def test_full_queues_hold_messages_up_and_lose_none(
     compile_c: Compiler, chasqui: Run, machine: str
 ) -> None:
     program = compile_c("counter", COUNTER)
-    sets = ["--set", "voyager.express.slots=2", "--set", "voyager.express.tags=2"]
+    sets = ["--set", "voyager.express.slots=3", "--set", "voyager.express.tags=2"]
     sets += ["--set", "check.coherence=true"]
     done = chasqui("run", "-q", "-np", "4", "--machine", machine, *sets, "--", program, "300")
     assert (done.returncode, done.stdout) == (0, "counter: PASSED\n"), done.stderr
@@ -91,21 +104,83 @@ def test_a_fault_says_what_was_wrong(compile_c: Compiler, chasqui: Run, name: st
     assert "rank 0" in done.stderr
 
 
+def mechanism_of(size: int, mechanism: str) -> str:
+    limits = MECHANISMS[mechanism].items()
+    return next(name for name, longest in limits if longest is None or size <= longest)
+
+
 @pytest.mark.parametrize("machine", VARIANTS)
-@pytest.mark.parametrize("eager", [48, 1024])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_record_says_by_what_its_message_went(
-    chasqui: Run, examples: Path, tmp_path: Path, machine: str, eager: int
+    chasqui: Run, examples: Path, tmp_path: Path, machine: str, mechanism: str
 ) -> None:
+    """By size; the names of messages that travel without them are found again at the receiver."""
     import pyarrow.parquet
 
-    sets = ["--set", f"voyager.mpi.eager={eager} B"]
+    sets = ["--set", f"voyager.mpi.mechanism={mechanism}"]
     program = [examples / "pingpong", "-n", "1", "-m", "4096"]
     done = chasqui("run", "--out", "run", "-np", "2", "--machine", machine, *sets, "--", *program)
     assert done.returncode == 0, done.stderr
     rows = pyarrow.parquet.read_table(tmp_path / "run" / "messages.parquet").to_pylist()
     # Packets of the library's own have sequence 0.
-    found = {(row["bytes"] <= eager, row["protocol"]) for row in rows if row["sequence"] > 0}
-    assert found == {(True, BASIC), (False, DMA)}
+    messages = [row for row in rows if row["sequence"] > 0]
+    assert [row["mechanism"] for row in messages] == [
+        mechanism_of(row["bytes"], mechanism) for row in messages
+    ]
+    assert {row["mechanism"] for row in messages} == set(MECHANISMS[mechanism])
+    stages = ("call_ps", "ready_ps", "accept_ps", "inject_ps", "arrive_ps", "land_ps", "deliver_ps", "done_ps")
+    assert [row for row in messages if any(row[stage] is None for stage in stages)] == []
+    assert all(row["inject_ps"] < row["arrive_ps"] < row["land_ps"] < row["done_ps"] for row in messages)
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert sum(each["messages"] for each in summary["mechanisms"]) == len(messages)
+
+
+@pytest.mark.parametrize("machine", VARIANTS)
+@pytest.mark.parametrize("mechanism", [name for name in MECHANISMS if name != "auto"])
+def test_the_examples_have_the_same_answers_by_each_mechanism(
+    examples: Path, tmp_path: Path, machine: str, mechanism: str
+) -> None:
+    """test_determinism has them by `auto`."""
+
+    def run(name: str) -> tuple[int, str]:
+        ranks, arguments = EXAMPLES[name]
+        sets = ["--set", f"voyager.mpi.mechanism={mechanism}", "--set", "check.coherence=true"]
+        options = ["-q", "-np", str(ranks), "--machine", machine, *sets]
+        done = command("run", *options, "--", examples / name, *arguments, directory=tmp_path)
+        return done.returncode, done.stderr
+
+    assert two_at_a_time(run, EXAMPLES) == [(0, "")] * len(EXAMPLES)
+
+
+@pytest.mark.parametrize("machine", VARIANTS)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("room", ["default", "small"])
+def test_messages_by_several_mechanisms_stay_in_order(
+    compile_c: Compiler, chasqui: Run, machine: str, mechanism: str, room: str
+) -> None:
+    sets = ["--set", f"voyager.mpi.mechanism={mechanism}", "--set", "check.coherence=true"]
+    for each in SMALL if room == "small" else []:
+        sets += ["--set", f"voyager.{each}"]
+    program = compile_c("mixture", MIXTURE)
+    for ranks, messages in [("2", "300"), ("5", "60")]:
+        options = ["-q", "-np", ranks, "--machine", machine, *sets]
+        done = chasqui("run", *options, "--", program, SEED, messages)
+        assert (done.returncode, done.stdout) == (0, "mixture: PASSED\n"), f"SEED={SEED}: {done.stderr}"
+
+
+def test_a_mixture_has_the_same_bits(compile_c: Compiler, tmp_path: Path) -> None:
+    program = compile_c("mixture", MIXTURE)
+    run = ["-np", "4", "--machine", "voyager", "--", str(program), SEED, "40"]
+    check(tmp_path, run, VARIATIONS, 0)
+
+
+def test_a_queue_without_room_for_a_message_is_refused(chasqui: Run) -> None:
+    run = ["run", "--machine", "voyager", "--set", "voyager.express.slots=2"]
+    done = chasqui(*run, "--", "nosuch")
+    assert done.returncode == 2
+    assert "voyager.express.slots: a queue of 2 can't hold the 3 Express messages" in done.stderr
+    done = chasqui(*run, "--set", "voyager.mpi.mechanism=basic", "--", "nosuch")
+    assert "voyager.express.slots" not in done.stderr
 
 
 def test_there_is_no_nes_on_another_machine(compile_c: Compiler, chasqui: Run) -> None:

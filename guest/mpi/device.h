@@ -18,6 +18,9 @@
 
 struct request;
 
+/* `kind` of an envelope whose two names are zero: a message with its data. */
+enum { MPI_ENVELOPE_PLAIN = 1 };
+
 enum mpi_collective_kind { MPI_COLLECTIVE_BARRIER, MPI_COLLECTIVE_BCAST, MPI_COLLECTIVE_ALLREDUCE };
 enum { MPI_COLLECTIVE_NO_OPERATOR = 0xff };
 

@@ -36,6 +36,8 @@
         CHQ_MARK_CONTENT(CHASQUI_MARK_MATCH, envelope);                                            \
     } while (0)
 #define MARK_DELIVER(request) CHQ_MARK_NAME(CHASQUI_MARK_DELIVER, request)
+#define MARK_CARRY(envelope) CHQ_MARK_CONTENT(CHASQUI_MARK_CARRY, envelope)
+#define MARK_TAKEN(envelope) CHQ_MARK_CONTENT(CHASQUI_MARK_TAKEN, envelope)
 #define MARK_DONE(request) CHQ_MARK_NAME(CHASQUI_MARK_DONE, request)
 #define MARK_BLOCKED(request) CHQ_MARK_NAME(CHASQUI_MARK_BLOCKED, request)
 #define MARK_UNBLOCKED() CHQ_MARK(0, CHASQUI_MARK_BLOCKED)

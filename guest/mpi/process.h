@@ -19,7 +19,7 @@ struct unexpected;
 
 /* What a packet is: `kind` of its envelope. */
 enum packet_kind {
-    PACKET_EAGER = 1,       /* A message with its data. */
+    PACKET_EAGER = MPI_ENVELOPE_PLAIN, /* A message with its data. */
     PACKET_SYNCHRONOUS = 2, /* The same; the sender waits for PACKET_MATCHED. */
     PACKET_READY_TO_SEND = 3, /* A message whose data waits for PACKET_CLEAR_TO_SEND. */
     PACKET_LAST_MESSAGE = PACKET_READY_TO_SEND,

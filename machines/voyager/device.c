@@ -1,11 +1,20 @@
-/* The MPI device over Basic messages and DMA.
+/* The MPI device over the NES's four mechanisms. It picks by size: Express alone for the shortest messages,
+ * Tag-On for short ones and for the library's own packets, Basic slots up to `eager`, above that the library's
+ * rendezvous and a DMA request. `voyager.mpi.mechanism` leaves some of them out.
  *
- * A message up to `eager` bytes goes as Basic slots, one after the other; the first begins with the
- * envelope. Longer ones go by the library's rendezvous and a DMA request.
+ * Order: between queues the NES keeps none, but what has left a transmit queue reaches the node in that order.
+ * So a message goes by another queue than its predecessor to the same process only when that has left. The
+ * receiver takes Express messages first (OnePoll); one that has Basic messages before it says so
+ * (MPI_BEHIND), and a Basic message says how many Express messages were before it (FLAG_ORDERED). What an
+ * Express message that was taken waits for is thus always in the Basic ring, before any slot that waits for
+ * an Express message: nothing is set aside, and every queue is emptied whatever the others hold.
+ *
+ * An Express message has no room for an envelope: it says how long it is; context and tag are those of the last one
+ * of the pair, or are told by one more before it (as headers are left out in RFC 1144).
  *
  * Coherence with the NES's SRAM: in the flush variant software flushes the lines that it wrote before it
  * stores the pointer, and those that it read before it frees the slot; in the reclaim variant the NES takes
- * them. Order: device stores do not pass older stores or flushes only if a fence says so.
+ * them. Device stores do not pass older stores or flushes only if a fence says so.
  *
  * A pointer's store costs a fence and a bus transaction. So received slots are freed together: when
  * half of the ring has come, or when there is nothing else to do. But the slots of a long message are
@@ -21,6 +30,9 @@
 #define HEADER sizeof(struct chasqui_voyager_slot)
 /* An envelope whose two names are zero is sent without them. */
 #define SHORT_ENVELOPE offsetof(struct chasqui_envelope, sender)
+#define TAG_WORDS (CHASQUI_VOYAGER_TAG_STRIDE / sizeof(uint64_t))
+enum { TAGS_MAX = 256 };      /* voyager.express.tags */
+enum { EXPRESS_MESSAGES = 3 }; /* Express messages that an MPI message takes at most. */
 
 /* Slots and requests are whole lines: words. */
 struct ring {
@@ -28,6 +40,21 @@ struct ring {
     uint32_t mask;
     uint32_t produced;
     uint32_t consumed;
+};
+
+/* Another process. */
+struct peer {
+    /* As a receiver. */
+    uint32_t shape_sent;     /* Context and tag of the last message that went to it by Express alone. */
+    uint32_t express_posted; /* Stores of Express messages up to the last that went to it. */
+    uint32_t basic_produced; /* Likewise slots. */
+    uint16_t express_sent;   /* MPI messages that went to it by Express or Tag-On. */
+    bool behind;             /* The last message went by Basic. */
+    /* As a sender. */
+    uint8_t begun;          /* Length of the message of which the first half, `word`, has come; 0: none. */
+    uint16_t express_taken; /* MPI messages that have come by Express or Tag-On. */
+    uint32_t word;
+    uint64_t shape; /* Context and tag of its messages by Express alone: an envelope's first and third half-words. */
 };
 
 /* A message of several slots, as its parts come in. */
@@ -46,7 +73,22 @@ static uint32_t line_bytes;
 static bool reclaim;
 static struct partial *partials; /* by source */
 static uint64_t *dma_sender;     /* by request: whom to tell */
+static struct peer *peers;       /* by rank */
+static volatile char *express, *tag_on;       /* windows of stores */
+static volatile uint64_t *express_or_basic;   /* OnePoll: Express queue 0, then Basic */
+static uint32_t posted, left, express_slots;  /* Express and Tag-On messages stored, and known to have left */
+static unsigned destination_bits;
+static size_t express_end, tag_on_end, basic_end; /* SETTING_*_END */
+static uint64_t *places, *tags;               /* for data to be tagged on; those that came */
+static uint32_t places_used, tags_mask, tags_taken, tags_freed;
+static uint32_t place_posted[TAGS_MAX];       /* by place: `posted` once its message was stored */
+static uint8_t tag_bytes[TAGS_MAX];           /* by slot of `tags`: bytes that were read */
+static uint32_t numbered;                     /* Messages that came without their name. */
+static uint64_t head_here;                    /* First word of an envelope that such a message gets. */
+static uint16_t own_rank;
 extern struct mpi_device mpi_device_voyager;
+static bool send_by_size(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
+static void poll_express(void);
 
 #define POINTER(name) (*(volatile uint32_t *)(pointers + CHASQUI_VOYAGER_##name))
 
@@ -92,40 +134,74 @@ static inline struct chasqui_voyager_slot header_of(const uint64_t *slot)
     return header;
 }
 
+static void *map_region(const struct chasqui_ni_identification *ni, int ni_fd, unsigned region)
+{
+    return chq_platform_map(ni_fd, (region + 1) * CHASQUI_NI_REGION_STRIDE, ni->regions[region].bytes);
+}
+
 static bool map_ring(struct ring *ring, const struct chasqui_ni_identification *ni, int ni_fd, unsigned region,
                      uint32_t slots)
 {
-    ring->slots = chq_platform_map(ni_fd, (region + 1) * CHASQUI_NI_REGION_STRIDE, ni->regions[region].bytes);
+    ring->slots = map_region(ni, ni_fd, region);
     ring->mask = slots - 1;
     return ring->slots != 0;
+}
+
+static bool open_basic(const struct chasqui_ni_identification *ni, int ni_fd)
+{
+    uint32_t slots = ni->settings[CHASQUI_VOYAGER_SETTING_SLOTS];
+    uint32_t requests = ni->settings[CHASQUI_VOYAGER_SETTING_REQUESTS];
+    pointers = map_region(ni, ni_fd, CHASQUI_VOYAGER_REGION_POINTERS);
+    partials = malloc(ni->ranks * sizeof *partials);
+    dma_sender = malloc(requests * sizeof *dma_sender);
+    if (!pointers || !partials || !dma_sender)
+        return false;
+    memset(partials, 0, ni->ranks * sizeof *partials);
+    return map_ring(&transmit, ni, ni_fd, CHASQUI_VOYAGER_REGION_TRANSMIT, slots) &&
+           map_ring(&receive, ni, ni_fd, CHASQUI_VOYAGER_REGION_RECEIVE, slots) &&
+           map_ring(&dma, ni, ni_fd, CHASQUI_VOYAGER_REGION_DMA, requests);
+}
+
+static bool open_express(const struct chasqui_ni_identification *ni, int ni_fd)
+{
+    const uint64_t set = 1 | 1 << CHASQUI_VOYAGER_EXPRESS_QUEUES;
+    express_slots = ni->settings[CHASQUI_VOYAGER_SETTING_EXPRESS_SLOTS];
+    tags_mask = ni->settings[CHASQUI_VOYAGER_SETTING_TAGS] - 1;
+    destination_bits = ni->settings[CHASQUI_VOYAGER_SETTING_DESTINATION_BITS];
+    own_rank = (uint16_t)ni->rank;
+    head_here = MPI_ENVELOPE_PLAIN | CHASQUI_ENVELOPE_NUMBERED_HERE << 8 | (uint64_t)own_rank << 48;
+    peers = malloc(ni->ranks * sizeof *peers);
+    express = map_region(ni, ni_fd, CHASQUI_VOYAGER_REGION_EXPRESS);
+    tag_on = map_region(ni, ni_fd, CHASQUI_VOYAGER_REGION_TAG);
+    places = map_region(ni, ni_fd, CHASQUI_VOYAGER_REGION_TAG_DATA);
+    char *page = map_region(ni, ni_fd, CHASQUI_VOYAGER_REGION_EXPRESS_RECEIVE);
+    if (!peers || !express || !tag_on || !places || !page)
+        return false;
+    memset(peers, 0, ni->ranks * sizeof *peers);
+    tags = places + ni->regions[CHASQUI_VOYAGER_REGION_TAG_DATA].bytes / 2 / sizeof *places;
+    express_or_basic = (volatile uint64_t *)(page + CHASQUI_VOYAGER_ONEPOLL + 8 * set);
+    mpi_device_voyager.send = send_by_size;
+    mpi_device_voyager.poll = poll_express;
+    return true;
 }
 
 static bool voyager_open(const struct chasqui_ni_identification *ni, int ni_fd)
 {
     const uint64_t *settings = ni->settings;
-    uint32_t slots = settings[CHASQUI_VOYAGER_SETTING_SLOTS];
-    uint32_t requests = settings[CHASQUI_VOYAGER_SETTING_REQUESTS];
-    uint32_t ranks = ni->ranks;
     line_bytes = ni->line_bytes;
     reclaim = settings[CHASQUI_VOYAGER_SETTING_VARIANT] != 0;
-    mpi_device_voyager.eager_bytes_max = settings[CHASQUI_VOYAGER_SETTING_EAGER_BYTES];
-    pointers = chq_platform_map(ni_fd, (CHASQUI_VOYAGER_REGION_POINTERS + 1) * CHASQUI_NI_REGION_STRIDE,
-                                ni->regions[CHASQUI_VOYAGER_REGION_POINTERS].bytes);
-    partials = malloc(ranks * sizeof *partials);
-    dma_sender = malloc(requests * sizeof *dma_sender);
-    if (!pointers || !partials || !dma_sender)
-        return false;
-    memset(partials, 0, ranks * sizeof *partials);
-    return map_ring(&transmit, ni, ni_fd, CHASQUI_VOYAGER_REGION_TRANSMIT, slots) &&
-           map_ring(&receive, ni, ni_fd, CHASQUI_VOYAGER_REGION_RECEIVE, slots) &&
-           map_ring(&dma, ni, ni_fd, CHASQUI_VOYAGER_REGION_DMA, requests);
+    express_end = settings[CHASQUI_VOYAGER_SETTING_EXPRESS_END];
+    tag_on_end = settings[CHASQUI_VOYAGER_SETTING_TAG_ON_END];
+    basic_end = settings[CHASQUI_VOYAGER_SETTING_BASIC_END];
+    mpi_device_voyager.eager_bytes_max = (basic_end ? basic_end : tag_on_end) - 1;
+    return open_basic(ni, ni_fd) && (tag_on_end == 0 || open_express(ni, ni_fd));
 }
 
 static void voyager_close(void)
 {
 }
 
-/* --- sending ------------------------------------------------------------------------------------- */
+/* --- sending by Basic and DMA --------------------------------------------------------------------- */
 
 static bool has_room(struct ring *ring, uint32_t wanted, uint64_t consumer)
 {
@@ -141,15 +217,26 @@ static inline void set_header(uint64_t *slot, uint16_t node, size_t bytes, uint3
     __builtin_memcpy(slot, &header, sizeof header);
 }
 
+/* The first word of an envelope, with something else in place of the destination. */
+static inline uint64_t first_word(const struct chasqui_envelope *envelope, uint16_t instead)
+{
+    uint64_t word;
+    __builtin_memcpy(&word, envelope, sizeof word);
+    return word << 16 >> 16 | (uint64_t)instead << 48;
+}
+
 /* Composes the slot that begins a message: `head` bytes of envelope, then payload. */
 static inline void compose_first(uint64_t *slot, uint32_t flags, const struct chasqui_envelope *envelope,
                                  size_t head, const void *payload, size_t bytes)
 {
     bool whole = head == sizeof *envelope;
-    flags |= CHASQUI_VOYAGER_FLAG_ENVELOPE | (whole ? CHASQUI_VOYAGER_FLAG_WHOLE : 0);
-    set_header(slot, envelope->destination, head + bytes, flags);
+    uint16_t destination = envelope->destination;
+    flags |= CHASQUI_VOYAGER_FLAG_ENVELOPE | (whole ? CHASQUI_VOYAGER_FLAG_WHOLE : 0) |
+             (peers ? CHASQUI_VOYAGER_FLAG_ORDERED : 0);
+    set_header(slot, destination, head + bytes, flags);
     uint64_t *data = slot + HEADER / sizeof *slot;
-    __builtin_memcpy(data, envelope, SHORT_ENVELOPE);
+    data[0] = first_word(envelope, peers ? peers[destination].express_sent : destination);
+    __builtin_memcpy(data + 1, &envelope->tag, SHORT_ENVELOPE - sizeof *data);
     if (unlikely(whole))
         __builtin_memcpy(data + SHORT_ENVELOPE / sizeof *data, &envelope->sender, sizeof *envelope - SHORT_ENVELOPE);
     chq_copy(data + head / sizeof *data, payload, bytes);
@@ -191,9 +278,14 @@ static __attribute__((noinline)) bool send_slots(const struct chasqui_envelope *
     return true;
 }
 
-static bool voyager_send(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
+static inline size_t head_of(const struct chasqui_envelope *envelope)
 {
-    size_t head = unlikely(envelope->sender | envelope->receiver) ? sizeof *envelope : SHORT_ENVELOPE;
+    return unlikely(envelope->sender | envelope->receiver) ? sizeof *envelope : SHORT_ENVELOPE;
+}
+
+static bool send_basic(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
+{
+    size_t head = head_of(envelope);
     if (unlikely(bytes > SLOT_DATA - head))
         return send_slots(envelope, head, payload, bytes);
     if (unlikely(!has_room(&transmit, 1, CHASQUI_VOYAGER_TRANSMIT_CONSUMER)))
@@ -228,7 +320,147 @@ static bool voyager_put(const struct chasqui_envelope *fin, const void *from, ui
     return true;
 }
 
-/* --- receiving ----------------------------------------------------------------------------------- */
+/* --- sending by Express and Tag-On ---------------------------------------------------------------- */
+
+/* All Express and Tag-On messages up to the `until`th have left their queue. */
+static inline bool have_left(uint32_t until)
+{
+    if (likely((int32_t)(left - until) >= 0))
+        return true;
+    left = POINTER(EXPRESS_SENT);
+    return (int32_t)(left - until) >= 0;
+}
+
+/* By Basic, in order with what went to the same process by Express. */
+static __attribute__((noinline)) bool send_basic_in_order(const struct chasqui_envelope *envelope, const void *payload,
+                                                          size_t bytes)
+{
+    struct peer *peer = &peers[envelope->destination];
+    if (!have_left(peer->express_posted) || !send_basic(envelope, payload, bytes))
+        return false;
+    peer->basic_produced = transmit.produced;
+    peer->behind = true;
+    return true;
+}
+
+/* The Basic messages that went to a process have left their queue. */
+static __attribute__((noinline)) bool basic_has_left(const struct peer *peer)
+{
+    if ((int32_t)(transmit.consumed - peer->basic_produced) >= 0)
+        return true;
+    transmit.consumed = POINTER(TRANSMIT_CONSUMER);
+    return (int32_t)(transmit.consumed - peer->basic_produced) >= 0;
+}
+
+/* A message by one store, or part of one. */
+static inline void store(volatile char *window, uint64_t above, const struct chasqui_envelope *envelope, uint32_t extra,
+                         uint32_t value)
+{
+    uint64_t column = above << destination_bits | envelope->destination;
+    uint64_t offset = column << CHASQUI_VOYAGER_EXPRESS_DESTINATION_SHIFT | extra << CHASQUI_VOYAGER_EXPRESS_EXTRA_SHIFT;
+    MARK_CARRY(envelope);
+    *(volatile uint32_t *)(window + offset) = value;
+    posted++;
+}
+
+/* One more message is on its way to a process. */
+static inline void note_sent(struct peer *peer)
+{
+    peer->behind = false;
+    peer->express_posted = posted;
+    peer->express_sent++;
+}
+
+static inline uint32_t behind(const struct peer *peer) { return peer->behind ? CHASQUI_VOYAGER_MPI_BEHIND : 0; }
+
+/* Context and tag as an Express message tells them; they fit if shape_fits. */
+static inline uint32_t shape_of(const struct chasqui_envelope *envelope)
+{
+    return (uint32_t)envelope->context << CHASQUI_VOYAGER_MPI_TAG_BITS | (uint32_t)envelope->tag;
+}
+
+static inline bool shape_fits(const struct chasqui_envelope *envelope)
+{
+    return envelope->kind == MPI_ENVELOPE_PLAIN && (uint32_t)envelope->tag >> CHASQUI_VOYAGER_MPI_TAG_BITS == 0 &&
+           envelope->context >> (32 - CHASQUI_VOYAGER_MPI_TAG_BITS) == 0;
+}
+
+/* `word` has the payload's `bytes`, at most 8. */
+static inline __attribute__((always_inline)) bool send_express(struct peer *peer, const struct chasqui_envelope *envelope,
+                                                               uint64_t word, size_t bytes)
+{
+    if (unlikely(!have_left(posted + EXPRESS_MESSAGES - express_slots)))
+        return false;
+    uint32_t shape = shape_of(envelope), order = behind(peer);
+    if (unlikely(shape != peer->shape_sent)) {
+        peer->shape_sent = shape;
+        store(express, 0, envelope, CHASQUI_VOYAGER_MPI_SHAPE | order, shape);
+        order = 0;
+    }
+    store(express, 0, envelope, (uint32_t)bytes | order, (uint32_t)word);
+    if (bytes > sizeof(uint32_t))
+        store(express, 0, envelope, 0, (uint32_t)(word >> 32));
+    note_sent(peer);
+    MARK_READY(envelope);
+    return true;
+}
+
+static __attribute__((noinline)) bool send_tag_on(struct peer *peer, const struct chasqui_envelope *envelope, size_t head, const void *payload,
+                        size_t bytes)
+{
+    uint32_t place = places_used & tags_mask;
+    if (unlikely(!have_left(posted + 1 - express_slots) || !have_left(place_posted[place])))
+        return false;
+    uint64_t *data = places + place * TAG_WORDS;
+    __builtin_memcpy(data, envelope, CHASQUI_VOYAGER_MPI_TAGGED_HEAD);
+    if (head == sizeof *envelope)
+        __builtin_memcpy(data + 2, &envelope->bytes, sizeof *envelope - CHASQUI_VOYAGER_MPI_TAGGED_HEAD);
+    chq_copy(data + head / sizeof *data, payload, bytes);
+    flush(data, head + bytes);
+    fence_before_pointer();
+    uint64_t above = (uint64_t)place << CHASQUI_VOYAGER_TAG_PLACE_SHIFT;
+    above |= head + bytes > CHASQUI_VOYAGER_TAG_SHORT_BYTES ? CHASQUI_VOYAGER_TAG_LONG : 0;
+    uint32_t whole = head == sizeof *envelope ? CHASQUI_VOYAGER_MPI_WHOLE : 0;
+    store(tag_on, above, envelope, whole | behind(peer), (uint32_t)bytes);
+    place_posted[place] = posted;
+    places_used++;
+    note_sent(peer);
+    MARK_READY(envelope);
+    return true;
+}
+
+/* What is not the shortest path. */
+static __attribute__((noinline)) bool send_other(const struct chasqui_envelope *envelope, const void *payload,
+                                                 size_t bytes)
+{
+    struct peer *peer = &peers[envelope->destination];
+    /* While its predecessor has not left the Basic queue, a message follows it there. */
+    if (peer->behind && !basic_has_left(peer))
+        return send_basic_in_order(envelope, payload, bytes);
+    if (bytes < express_end && shape_fits(envelope)) {
+        uint64_t word = 0;
+        memcpy(&word, payload, bytes);
+        return send_express(peer, envelope, word, bytes);
+    }
+    size_t head = head_of(envelope) == SHORT_ENVELOPE ? CHASQUI_VOYAGER_MPI_TAGGED_HEAD : sizeof *envelope;
+    if (bytes < tag_on_end && head + bytes <= CHASQUI_VOYAGER_TAG_LONG_BYTES)
+        return send_tag_on(peer, envelope, head, payload, bytes);
+    return send_basic_in_order(envelope, payload, bytes);
+}
+
+/* Written out: one aligned word, by Express. */
+static bool send_by_size(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
+{
+    struct peer *peer = &peers[envelope->destination];
+    if (unlikely(bytes != sizeof(uint64_t) || bytes >= express_end || ((uintptr_t)payload & 7) || peer->behind ||
+                 !shape_fits(envelope)))
+        return send_other(envelope, payload, bytes);
+    uint64_t word;
+    __builtin_memcpy(&word, __builtin_assume_aligned(payload, sizeof word), sizeof word);
+    return send_express(peer, envelope, word, sizeof word);
+}
+
+/* --- receiving by Basic and DMA ------------------------------------------------------------------- */
 
 /* Further data of a message of several slots. */
 static __attribute__((noinline)) void append(uint32_t source, const uint64_t *data, size_t bytes)
@@ -261,13 +493,14 @@ static __attribute__((noinline)) void begin(const struct chasqui_envelope *envel
     memcpy(to, data, bytes);
 }
 
-static inline void arrived(const uint64_t *slot)
+/* Deals with a slot. False: an Express message that is still to be taken comes before it. */
+static inline bool arrived(const uint64_t *slot)
 {
     struct chasqui_voyager_slot header = header_of(slot);
     const uint64_t *data = slot + HEADER / sizeof *slot;
     if (unlikely(header.flags & CHASQUI_VOYAGER_FLAG_MORE)) {
         append(header.node, data, header.bytes);
-        return;
+        return true;
     }
     struct chasqui_envelope envelope;
     size_t head = SHORT_ENVELOPE;
@@ -278,10 +511,16 @@ static inline void arrived(const uint64_t *slot)
         __builtin_memcpy(&envelope.sender, data + SHORT_ENVELOPE / sizeof *data, head - SHORT_ENVELOPE);
     }
     data += head / sizeof *data;
+    if (header.flags & CHASQUI_VOYAGER_FLAG_ORDERED) {
+        if (envelope.destination != peers[header.node].express_taken)
+            return false;
+        envelope.destination = own_rank;
+    }
     if (unlikely(header.flags & CHASQUI_VOYAGER_FLAG_BEGINS))
         begin(&envelope, data, header.bytes - head);
     else
         mpi_arrived(&envelope, data, header.bytes - head);
+    return true;
 }
 
 /* Gives the slots that have been read back to the NES. */
@@ -295,10 +534,12 @@ static __attribute__((noinline)) void free_slots(void)
     POINTER(RECEIVE_CONSUMER) = receive_freed;
 }
 
+/* Deals with the slots before `producer`, up to one that must wait. */
 static void receive_until(uint32_t producer)
 {
     do {
-        arrived(slot_of(&receive, after(receive.consumed, producer)));
+        if (unlikely(!arrived(slot_of(&receive, after(receive.consumed, producer)))))
+            return;
         receive.consumed++;
         if (unlikely(receive.consumed - receive_freed > receive.mask / 2))
             free_slots();
@@ -323,19 +564,161 @@ static __attribute__((noinline)) void act(uint32_t producer)
         finish_puts();
 }
 
-static void voyager_poll(void)
+static void poll_basic(void)
 {
     uint32_t producer = POINTER(RECEIVE_PRODUCER);
     if (receive_freed != producer || dma.consumed != dma.produced)
         act(producer);
 }
 
+/* --- receiving by Express and Tag-On -------------------------------------------------------------- */
+
+/* A whole message has come by Express. */
+static __attribute__((noinline)) void arrived_express(struct peer *peer, uint32_t source, uint64_t word, size_t bytes)
+{
+    uint64_t words[2] = {head_here | peer->shape >> 32 | (uint64_t)source << 32,
+                         (uint32_t)peer->shape | (uint64_t)++numbered << 32};
+    struct chasqui_envelope envelope;
+    __builtin_memcpy(&envelope, words, sizeof words);
+    envelope.bytes = bytes;
+    envelope.sender = envelope.receiver = 0;
+    MARK_TAKEN(&envelope);
+    peer->express_taken++;
+    mpi_arrived(&envelope, &word, bytes);
+}
+
+/* What an Express message tells of context and tag, as `peer` keeps it. */
+static inline uint64_t shape_told(uint32_t told)
+{
+    uint64_t context = told >> CHASQUI_VOYAGER_MPI_TAG_BITS;
+    return context << 48 | (told & ((1u << CHASQUI_VOYAGER_MPI_TAG_BITS) - 1));
+}
+
+/* Gives the places of data that have been read back to the NES. */
+static __attribute__((noinline)) void free_tags(void)
+{
+    for (; tags_freed != tags_taken; tags_freed++) {
+        uint32_t slot = tags_freed & tags_mask;
+        flush(tags + slot * TAG_WORDS, tag_bytes[slot]);
+    }
+    fence_before_pointer();
+    POINTER(TAG_CONSUMER) = tags_freed;
+}
+
+/* A message has come by Tag-On. */
+static void arrived_tagged(struct peer *peer, uint64_t message, uint32_t extra)
+{
+    uint32_t slot = tags_taken & tags_mask;
+    const uint64_t *data = tags + after(slot, (uint32_t)message) * TAG_WORDS;
+    size_t bytes = (uint32_t)message, head = CHASQUI_VOYAGER_MPI_TAGGED_HEAD;
+    struct chasqui_envelope envelope;
+    __builtin_memcpy(&envelope, data, CHASQUI_VOYAGER_MPI_TAGGED_HEAD);
+    if (extra & CHASQUI_VOYAGER_MPI_WHOLE) {
+        head = sizeof envelope;
+        __builtin_memcpy(&envelope.bytes, data + 2, sizeof envelope - CHASQUI_VOYAGER_MPI_TAGGED_HEAD);
+    } else {
+        envelope.bytes = bytes;
+        envelope.sender = envelope.receiver = 0;
+    }
+    tag_bytes[slot] = (uint8_t)(head + bytes);
+    tags_taken++;
+    peer->express_taken++;
+    mpi_arrived(&envelope, data + head / sizeof *data, bytes);
+    if (unlikely(tags_taken - tags_freed > tags_mask / 2))
+        free_tags();
+}
+
+/* The Basic ring has slots that have not been freed; the message tells 16 bits of its pointer. */
+static void poll_ring(uint64_t message)
+{
+    uint32_t producer = receive.consumed + (uint16_t)((uint32_t)message - receive.consumed);
+    if (receive.consumed != producer)
+        receive_until(producer);
+    else
+        free_slots();
+}
+
+/* An Express message's five bits. */
+static inline uint32_t extra_of(uint64_t message)
+{
+    return message >> 32 & ((1u << CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS) - 1);
+}
+
+/* One part of a message is all there is of it, or half of it. True: the message is complete. */
+static inline __attribute__((always_inline)) bool take_part(struct peer *peer, uint64_t message, uint32_t bytes)
+{
+    uint32_t source = (uint16_t)(message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT), value = (uint32_t)message;
+    if (peer->begun) {
+        bytes = peer->begun;
+        peer->begun = 0;
+        arrived_express(peer, source, (uint64_t)value << 32 | peer->word, bytes);
+        return true;
+    }
+    if (bytes > sizeof value) {
+        peer->begun = (uint8_t)bytes;
+        peer->word = value;
+        return false;
+    }
+    arrived_express(peer, source, value, bytes);
+    return true;
+}
+
+/* OnePoll returned something else than a part of a message by Express, or there is something to be tidied up. */
+static __attribute__((noinline)) void act_other(uint64_t message)
+{
+    struct peer *peer = &peers[(uint16_t)(message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT)];
+    uint32_t extra = extra_of(message) & ~CHASQUI_VOYAGER_MPI_BEHIND;
+    if (message == CHASQUI_VOYAGER_EXPRESS_EMPTY) {
+        if (tags_freed != tags_taken)
+            free_tags();
+    } else if (message >> CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT & 7) {
+        poll_ring(message);
+    } else {
+        if (extra_of(message) & CHASQUI_VOYAGER_MPI_BEHIND) {
+            uint32_t producer = POINTER(RECEIVE_PRODUCER);
+            if (receive.consumed != producer)
+                receive_until(producer);
+        }
+        if (message >> CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT & 3)
+            arrived_tagged(peer, message, extra);
+        else if (extra != CHASQUI_VOYAGER_MPI_SHAPE)
+            take_part(peer, message, extra);
+        else
+            peer->shape = shape_told((uint32_t)message);
+    }
+    if (dma.consumed != dma.produced)
+        finish_puts();
+}
+
+/* Ends with the first whole message, for it may be what the process waits for. */
+static void poll_express(void)
+{
+    const uint64_t other = 7ull << CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT | 3ull << CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT |
+                           (uint64_t)CHASQUI_VOYAGER_MPI_BEHIND << 32;
+    struct peer *peer;
+    uint64_t message;
+    uint32_t bytes;
+    do {
+        message = *express_or_basic;
+        if (message == CHASQUI_VOYAGER_EXPRESS_EMPTY && tags_freed == tags_taken && dma.consumed == dma.produced)
+            return;
+        peer = &peers[(uint16_t)(message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT)];
+        bytes = extra_of(message);
+        if (message == CHASQUI_VOYAGER_EXPRESS_EMPTY || unlikely(message & other) ||
+            unlikely(bytes > CHASQUI_VOYAGER_MPI_BYTES_MAX)) {
+            act_other(message);
+            return;
+        }
+    } while (!take_part(peer, message, bytes));
+}
+
+/* Without Express and Tag-On, send and poll are these. */
 struct mpi_device mpi_device_voyager = {
     .name = "voyager",
     .id = CHASQUI_VOYAGER_DEVICE,
     .open = voyager_open,
     .close = voyager_close,
-    .send = voyager_send,
-    .poll = voyager_poll,
+    .send = send_basic,
+    .poll = poll_basic,
     .put = voyager_put,
 };

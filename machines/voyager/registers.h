@@ -32,6 +32,7 @@
 #define CHASQUI_VOYAGER_FLAG_WHOLE 0x2ull /* Slot flag: the envelope is whole; else its `sender` and `receiver` are zero and left out. */
 #define CHASQUI_VOYAGER_FLAG_MORE 0x4ull /* Slot flag: further data of the message that the last slot from this source began. */
 #define CHASQUI_VOYAGER_FLAG_BEGINS 0x8ull /* Slot flag: such slots follow, until the envelope's `bytes` are complete. */
+#define CHASQUI_VOYAGER_FLAG_ORDERED 0x10ull /* Slot flag: instead of the destination, which the receiver knows, the envelope says how many MPI messages went */
 #define CHASQUI_VOYAGER_EXPRESS_QUEUES 0x2ull /* Express queue pairs of a process: the smallest allocation (section 4.1). */
 #define CHASQUI_VOYAGER_EXPRESS_BYTES 0x8ull /* Bytes of an Express message in SRAM. */
 #define CHASQUI_VOYAGER_EXPRESS_EXTRA_SHIFT 0x2ull /* Address of a message: first of the bits of data. */
@@ -52,10 +53,18 @@
 #define CHASQUI_VOYAGER_SETTING_VARIANT 0x0ull /* Setting: 0 flush, 1 reclaim. */
 #define CHASQUI_VOYAGER_SETTING_SLOTS 0x1ull /* Setting: slots of each Basic ring, a power of two. */
 #define CHASQUI_VOYAGER_SETTING_REQUESTS 0x2ull /* Setting: requests of the DMA ring, a power of two. */
-#define CHASQUI_VOYAGER_SETTING_EAGER_BYTES 0x3ull /* Setting: longest MPI message [bytes] sent through Basic; longer ones by rendezvous and DMA. */
+#define CHASQUI_VOYAGER_SETTING_EXPRESS_END 0x3ull /* Setting: an MPI message shorter than this [bytes] goes by Express alone, where its envelope permits. */
 #define CHASQUI_VOYAGER_SETTING_EXPRESS_SLOTS 0x4ull /* Setting: messages that an Express queue holds. */
 #define CHASQUI_VOYAGER_SETTING_TAGS 0x5ull /* Setting: places for data to be tagged on, and slots of the ring of those that came, a power of two. */
 #define CHASQUI_VOYAGER_SETTING_DESTINATION_BITS 0x6ull /* Setting: bits of a logical destination in the address of a message. */
+#define CHASQUI_VOYAGER_SETTING_TAG_ON_END 0x7ull /* Setting: otherwise one shorter than this goes by Tag-On. */
+#define CHASQUI_VOYAGER_SETTING_BASIC_END 0x8ull /* Setting: otherwise one shorter than this goes by Basic, and longer ones by rendezvous and DMA. 0: none do. */
+#define CHASQUI_VOYAGER_MPI_BYTES_MAX 0x8ull /* Bits of data of an Express message that belongs to an MPI message: that many bytes of data, these four first, */
+#define CHASQUI_VOYAGER_MPI_SHAPE 0xfull /* Bits of data: instead, context and tag of the messages that follow, `MPI_TAG_BITS` of tag below. */
+#define CHASQUI_VOYAGER_MPI_TAG_BITS 0x14ull /* Bits of a tag that an Express message can tell; above it are those of the context. */
+#define CHASQUI_VOYAGER_MPI_BEHIND 0x10ull /* Bits of data, besides: a Basic message of this pair came before, since the last message by Express. */
+#define CHASQUI_VOYAGER_MPI_WHOLE 0x1ull /* Bits of data of a Tag-On message that is an MPI message: what is tagged on begins with a whole envelope, else */
+#define CHASQUI_VOYAGER_MPI_TAGGED_HEAD 0x10ull /* Bytes. */
 
 struct chasqui_voyager_slot {
     uint16_t node; /* Logical destination; on receipt the source id. */

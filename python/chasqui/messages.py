@@ -12,7 +12,7 @@ STAGES = (
     "receive_call_ps", "post_ps", "wait_call_ps", "match_ps", "deliver_ps", "done_ps",
     "first_access_ps", "last_access_ps",
 )  # fmt: skip
-NAMES = ("source", "sequence", "destination", "tag", "context", "bytes", "protocol")
+NAMES = ("source", "sequence", "destination", "tag", "context", "bytes", "mechanism")
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Message:
     tag: int | None = None
     context: int | None = None
     bytes: int | None = None
-    protocol: int | None = None
+    mechanism: str | None = None
     call_ps: int | None = None
     ready_ps: int | None = None
     send_return_ps: int | None = None

@@ -22,6 +22,10 @@ crate::guest_constants! {
 
     /// Region flag: processor accesses are uncached single-beat bus transactions.
     pub const NI_REGION_UNCACHED: u32 = 1;
+
+    /// Envelope flag: `sequence` is a number of the receiving process's own, which it tells by `TAKEN`: the device
+    /// does not send the message's.
+    pub const ENVELOPE_NUMBERED_HERE: u8 = 1;
 }
 
 crate::guest_struct! {
@@ -71,7 +75,7 @@ crate::guest_struct! {
     pub struct Envelope {
         /// What this packet is to the MPI library (its own numbering).
         pub kind: u8,
-        /// Flags of the MPI library.
+        /// `ENVELOPE_*` flags.
         pub flags: u8,
         /// Context id of the communicator.
         pub context: u16,
@@ -125,6 +129,10 @@ pub mod mark {
     pub const ABORT: u32 = 13;
     /// The part of interest begins, or ends if `rs1` = 0: what `--fast-forward` waits for (`chasqui/region.h`).
     pub const REGION: u32 = 14;
+    /// The next store into the NI carries (a part of) the message, unnamed; `rs1` = address of its envelope.
+    pub const CARRY: u32 = 15;
+    /// What the latest load from the NI took is the message of the envelope at `rs1`, numbered here.
+    pub const TAKEN: u32 = 16;
     }
 }
 

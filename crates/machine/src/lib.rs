@@ -81,6 +81,10 @@ pub trait Machine: Sync {
     fn mistakes(&self, resolved: &Resolved) -> Vec<String>;
     /// Ranks that it has room for.
     fn ranks_max(&self, resolved: &Resolved) -> u32;
+    /// By what its messages travel: names of the numbers that its NIs record, from 1 on.
+    fn mechanisms(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// Builds it with `job` on it.
     ///
     /// # Errors

@@ -5,6 +5,8 @@
 //! and when a bus transaction that it asked for takes effect or ends. The NI acts through a
 //! [`Context`]. Machines are built from NIs; the node knows none of them.
 
+use std::ops::Range;
+
 use chasqui_abi::NiIdentification;
 use chasqui_engine::{Event, Outbox, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, FlatMemory, Incoherence, Port};
@@ -179,6 +181,11 @@ pub trait NetworkInterface: Send {
     /// Latency of the NI's memory when the processor fetches a line of it, from the end of the address
     /// tenure to the first beat; `None`: `address` is not the NI's.
     fn memory_latency(&self, address: u64) -> Option<Time>;
+    /// Physical addresses at which a store is all that the NI needs: it refers to nothing in memory, so that the
+    /// coherence checker asks for no fence before it.
+    fn self_contained_stores(&self) -> Range<u64> {
+        0..0
+    }
     /// Whether the event `payload` can change what a read of the NI returns, or move data in memory.
     /// An event for which this is false does not end the skipping of a polling loop.
     fn observable(&self, payload: Payload) -> bool {

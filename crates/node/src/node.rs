@@ -110,7 +110,8 @@ impl Node {
         let untimed = spec.processor.free_calls || spec.processor.fast_forward;
         let (timing, clock, timebase) = (c.timing(), c.clock(), c.core.timebase.hz());
         let processor = Processor::new(spec.processor, c.harts(), |state| {
-            let port = chasqui_memory::Port::new(c.port(), &mut spec.memory);
+            let mut port = chasqui_memory::Port::new(c.port(), &mut spec.memory);
+            port.set_self_contained(spec.ni.self_contained_stores());
             let mut hart = Hart::new(state, port, timing, clock, timebase);
             hart.run_by_steps(c.checks.reference);
             hart

@@ -25,6 +25,19 @@ pub struct Distribution {
     pub max_ps: i64,
 }
 
+/// What travelled by one mechanism.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MechanismUse {
+    /// Its name.
+    pub name: &'static str,
+    /// MPI messages.
+    pub messages: u64,
+    /// Their data [bytes].
+    pub bytes: u64,
+    /// Mean [ps] of [`end_to_end`](Distribution) over those that were received, rounded down.
+    pub end_to_end_ps: i64,
+}
+
 struct Difference {
     name: &'static str,
     formula: &'static str,
@@ -90,6 +103,20 @@ differences! {
     first_use = "first_access - deliver", |m| between(m, Stage::Deliver, Stage::FirstAccess);
     /// From the data's first use to its last.
     use_span = "last_access - first_access", |m| between(m, Stage::FirstAccess, Stage::LastAccess);
+}
+
+pub(crate) fn mechanism_use(messages: &Messages, name: &'static str) -> MechanismUse {
+    let ours = || {
+        let described = messages.rows().iter().filter(|m| m.description.is_some());
+        described.filter(|m| messages.mechanism(m) == Some(name))
+    };
+    let lives = ours().filter_map(|m| between(m, Stage::Call, Stage::Done)).collect();
+    MechanismUse {
+        name,
+        messages: ours().count() as u64,
+        bytes: ours().filter_map(|m| Some(m.description?.bytes)).sum(),
+        end_to_end_ps: distribution(name, "", "", lives).mean_ps,
+    }
 }
 
 pub(crate) fn summary(messages: &Messages) -> Vec<Distribution> {

@@ -22,7 +22,7 @@ mod statistics;
 mod summary;
 mod timeline;
 
-pub use differences::Distribution;
+pub use differences::{Distribution, MechanismUse};
 pub use messages::{Message, Messages};
 pub use profile::{CAUSES, Cause, RankProfile, Spent, write_folded, write_profile, write_speedscope};
 pub use rank_life::{CALLS, CallTotals, Interval, RankLife};

@@ -1,6 +1,6 @@
 //! Every message of a run, whole.
 
-use crate::differences::{self, Distribution};
+use crate::differences::{self, Distribution, MechanismUse};
 use crate::recorder::{Description, NO_PROTOCOL, ReceiveRow, Recorder, SendRow};
 use crate::stage::{MessageId, NEVER, SEND_STAGES, STAGES, Stage, keep};
 
@@ -65,9 +65,27 @@ fn least<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Messages {
     rows: Vec<Message>,
+    mechanisms: &'static [&'static str],
 }
 
 impl Messages {
+    /// Names the numbers that [`Recorder::protocol`] was given, from 1 on.
+    pub fn with_mechanisms(self, mechanisms: &'static [&'static str]) -> Messages {
+        Messages { mechanisms, ..self }
+    }
+
+    /// By what a message travelled; `None` when its number has no name.
+    pub fn mechanism(&self, message: &Message) -> Option<&'static str> {
+        let index = message.protocol?.checked_sub(1)?;
+        self.mechanisms.get(index as usize).copied()
+    }
+
+    /// The mechanisms that messages travelled by, in the order of their numbers.
+    pub fn by_mechanism(&self) -> Vec<MechanismUse> {
+        let of = |name: &&'static str| differences::mechanism_use(self, name);
+        self.mechanisms.iter().map(of).filter(|each| each.messages > 0).collect()
+    }
+
     /// The messages.
     pub fn rows(&self) -> &[Message] {
         &self.rows
@@ -109,7 +127,7 @@ impl Messages {
             rows.append(&mut unsent);
             rows = combine(rows);
         }
-        Messages { rows }
+        Messages { rows, mechanisms: &[] }
     }
 
     /// What the stages' differences were: overhead, latency, gap, queueing, occupancy.

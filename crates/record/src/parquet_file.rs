@@ -4,19 +4,23 @@ use crate::messages::{Message, Messages};
 use crate::recorder::Description;
 use crate::stage::Stage;
 use parquet::basic::{Compression, Encoding};
-use parquet::data_type::{Int32Type, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::ColumnPath;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 /// Version of the columns.
-const LAYOUT_VERSION: &str = "1";
+const LAYOUT_VERSION: &str = "2";
+
+/// The column of words.
+const MECHANISM: &str = "mechanism";
 
 /// Rows of a group, which is built in memory.
 const GROUP_ROWS: usize = 1 << 20;
@@ -55,6 +59,9 @@ impl Messages {
             // Sorted numbers and times: differences pack better than words, and cost nothing to unpack.
             .set_dictionary_enabled(false)
             .set_encoding(Encoding::DELTA_BINARY_PACKED)
+            // A few words, repeated.
+            .set_column_dictionary_enabled(ColumnPath::from(MECHANISM), true)
+            .set_column_encoding(ColumnPath::from(MECHANISM), Encoding::PLAIN)
             .set_max_row_group_row_count(Some(GROUP_ROWS))
             .set_key_value_metadata(Some(vec![version]))
             .build();
@@ -62,10 +69,29 @@ impl Messages {
         let mut writer = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
         for rows in self.rows().chunks(GROUP_ROWS) {
             let mut group = writer.next_row_group()?;
-            write_group(&mut group, rows)?;
+            self.write_group(&mut group, rows)?;
             group.close()?;
         }
         writer.close()?;
+        Ok(())
+    }
+
+    fn write_group<W: Write + Send>(
+        &self,
+        group: &mut SerializedRowGroupWriter<'_, W>,
+        rows: &[Message],
+    ) -> Result<(), ParquetError> {
+        let description = |of: fn(Description) -> i32| move |m: &Message| m.description.map(of);
+        column32(group, rows, |m| Some(i32::from(m.id.source)), true)?;
+        column32(group, rows, |m| Some(m.id.sequence as i32), true)?;
+        column32(group, rows, description(|d| i32::from(d.destination)), false)?;
+        column32(group, rows, description(|d| d.tag), false)?;
+        column32(group, rows, description(|d| i32::from(d.context)), false)?;
+        column64(group, rows, |m| m.description.map(|d| d.bytes as i64))?;
+        column_of_words(group, rows, |m| self.mechanism(m))?;
+        for stage in Stage::ALL {
+            column64(group, rows, |m| m.time(stage).map(|ps| ps as i64))?;
+        }
         Ok(())
     }
 }
@@ -79,7 +105,7 @@ fn schema() -> String {
             optional int32 tag;
             optional int32 context (integer(16, false));
             optional int64 bytes (integer(64, false));
-            optional int32 protocol (integer(32, false));",
+            optional binary mechanism (string);",
     );
     for stage in Stage::ALL {
         write!(text, " optional int64 {};", stage.column()).unwrap();
@@ -87,23 +113,6 @@ fn schema() -> String {
     text + "}"
 }
 
-fn write_group<W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
-    rows: &[Message],
-) -> Result<(), ParquetError> {
-    let description = |of: fn(Description) -> i32| move |m: &Message| m.description.map(of);
-    column32(group, rows, |m| Some(i32::from(m.id.source)), true)?;
-    column32(group, rows, |m| Some(m.id.sequence as i32), true)?;
-    column32(group, rows, description(|d| i32::from(d.destination)), false)?;
-    column32(group, rows, description(|d| d.tag), false)?;
-    column32(group, rows, description(|d| i32::from(d.context)), false)?;
-    column64(group, rows, |m| m.description.map(|d| d.bytes as i64))?;
-    column32(group, rows, |m| m.protocol.map(|code| code as i32), false)?;
-    for stage in Stage::ALL {
-        column64(group, rows, |m| m.time(stage).map(|ps| ps as i64))?;
-    }
-    Ok(())
-}
 
 /// The values that are there, and for each row whether it has one.
 fn split<T>(rows: &[Message], of: impl Fn(&Message) -> Option<T>) -> (Vec<T>, Vec<i16>) {
@@ -140,6 +149,17 @@ fn column64<W: Write + Send>(
     column.close()
 }
 
+fn column_of_words<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    rows: &[Message],
+    of: impl Fn(&Message) -> Option<&'static str>,
+) -> Result<(), ParquetError> {
+    let (values, levels) = split(rows, |m| of(m).map(ByteArray::from));
+    let mut column = group.next_column()?.expect("the schema has this column");
+    column.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?;
+    column.close()
+}
+
 #[cfg(test)]
 mod tests {
     use crate::{MessageId, Recorder, Stage};
@@ -162,7 +182,8 @@ mod tests {
 
     fn bytes(recorders: Vec<Recorder>) -> Vec<u8> {
         let mut out = Vec::new();
-        Recorder::merge(recorders).write_parquet_to(&mut out).expect("memory can be written");
+        let messages = Recorder::merge(recorders).with_mechanisms(&["stores", "rings", "blocks"]);
+        messages.write_parquet_to(&mut out).expect("memory can be written");
         out
     }
 
@@ -177,8 +198,8 @@ mod tests {
             (0, "tag: -500"),
             (0, "call_ps: 0"),
             (0, "last_access_ps: null"), // 0 % 3 == 0: never stamped
-            (0, "protocol: null"),
-            (1, "protocol: 3"),
+            (0, "mechanism: null"),
+            (1, "mechanism: \"blocks\""),
             (1, "sequence: 1,"),
             (1, "context: 40000"),
             (1, "bytes: 1073741824"),

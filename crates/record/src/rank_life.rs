@@ -2,7 +2,7 @@
 
 use crate::recorder::Recorder;
 use crate::stage::{MessageId, Stage};
-use chasqui_abi::{Envelope, mark};
+use chasqui_abi::{ENVELOPE_NUMBERED_HERE, Envelope, mark};
 use chasqui_config::Duration;
 use rustc_hash::FxHashMap;
 use std::mem::offset_of;
@@ -72,6 +72,8 @@ pub struct RankLife {
     requests: FxHashMap<u64, Request>,
     /// What `MATCH_REQUEST` named.
     matching: Option<u64>,
+    /// Messages that have come and that the process calls by numbers of its own, until they are matched.
+    numbered: FxHashMap<u32, MessageId>,
     /// Address of the request that the process is blocked on; 0: none.
     blocked: u64,
     /// Address of the text that says what it waits for; 0: none.
@@ -97,6 +99,7 @@ impl RankLife {
             sending: None,
             requests: FxHashMap::default(),
             matching: None,
+            numbered: FxHashMap::default(),
             blocked: 0,
             waiting: 0,
             unknown: 0,
@@ -137,6 +140,14 @@ impl RankLife {
                 None => self.stray += 1,
             },
             mark::WAITING => self.waiting = value,
+            mark::CARRY => match read_envelope(value, memory) {
+                Some(envelope) => recorder.carry(name(&envelope)),
+                None => self.stray += 1,
+            },
+            mark::TAKEN => match (read_envelope(value, memory), recorder.taken()) {
+                (Some(envelope), Some(id)) => drop(self.numbered.insert(envelope.sequence, id)),
+                _ => self.stray += 1,
+            },
             _ => self.unknown += 1,
         }
     }
@@ -248,7 +259,14 @@ impl RankLife {
             self.stray += 1;
             return;
         };
-        let id = name(&envelope);
+        let id = match envelope.flags & ENVELOPE_NUMBERED_HERE {
+            0 => Some(name(&envelope)),
+            _ => self.numbered.remove(&envelope.sequence),
+        };
+        let Some(id) = id else {
+            self.stray += 1;
+            return;
+        };
         let (call_ps, call_serial) = self.here(now_ps);
         let unposted = Request { post_ps: None, call_ps, call_serial, message: None };
         let request = self.requests.entry(address).or_insert(unposted);
@@ -362,6 +380,7 @@ fn read_envelope(address: u64, memory: &mut dyn FnMut(u64, &mut [u8]) -> bool) -
         };
     }
     Some(Envelope {
+        flags: field!(flags: u8),
         context: field!(context: u16),
         source: field!(source: u16),
         destination: field!(destination: u16),

@@ -3,6 +3,7 @@
 use crate::messages::Messages;
 use crate::stage::{MessageId, NEVER, SEND_STAGES, STAGES, Stage, keep};
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 
 /// What a message is, from its envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,6 +73,10 @@ pub struct Recorder {
     pub(crate) receives: Vec<ReceiveRow>,
     index: FxHashMap<u64, u32>,
     recent: Box<[(u64, u32); RECENT]>,
+    /// What the stores into the NI that are under way carry, oldest first, where software says so.
+    carried: VecDeque<MessageId>,
+    /// The message that the latest load from the NI took.
+    taken: Option<MessageId>,
 }
 
 impl Recorder {
@@ -84,6 +89,8 @@ impl Recorder {
             receives: Vec::new(),
             index: FxHashMap::default(),
             recent: Box::new([(u64::MAX, 0); RECENT]),
+            carried: VecDeque::new(),
+            taken: None,
         }
     }
 
@@ -116,6 +123,27 @@ impl Recorder {
     #[inline]
     pub fn protocol(&mut self, id: MessageId, code: u32) {
         self.send(id).protocol = code;
+    }
+
+    /// The process's next store into the NI carries the message.
+    pub(crate) fn carry(&mut self, id: MessageId) {
+        self.carried.push_back(id);
+    }
+
+    /// What a store that has come to the NI carries, for NIs whose messages are single stores: they come in the
+    /// order in which the process executed them. `None` when software doesn't say.
+    pub fn carried(&mut self) -> Option<MessageId> {
+        self.carried.pop_front()
+    }
+
+    /// A load from the NI takes a message: which, if it has a name.
+    pub fn take(&mut self, id: Option<MessageId>) {
+        self.taken = id;
+    }
+
+    /// The message that the latest such load took.
+    pub(crate) fn taken(&self) -> Option<MessageId> {
+        self.taken
     }
 
     #[inline]

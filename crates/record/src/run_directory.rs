@@ -244,6 +244,7 @@ mod tests {
             limited_by: "waiting".into(),
             ranks: vec![rank],
             stages: Recorder::merge(vec![]).summary(),
+            mechanisms: vec![],
         }
     }
 

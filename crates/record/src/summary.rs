@@ -1,6 +1,6 @@
 //! What `summary.json` and `host.json` hold.
 
-use crate::differences::Distribution;
+use crate::differences::{Distribution, MechanismUse};
 use crate::rank_life::RankLife;
 use serde::Serialize;
 
@@ -50,6 +50,8 @@ pub struct Summary {
     pub ranks: Vec<RankSummary>,
     /// Where the messages' lives went.
     pub stages: Vec<Distribution>,
+    /// By what the messages travelled; empty where a machine has one mechanism only.
+    pub mechanisms: Vec<MechanismUse>,
 }
 
 /// A rank's part of the summary.

@@ -2,7 +2,7 @@
 
 use chasqui_config::Resolved;
 use chasqui_engine::{Ended, Time};
-use chasqui_machine::{Built, Job};
+use chasqui_machine::{Built, Job, Machine};
 use chasqui_network::Fabric;
 use chasqui_network::topology::{Neighbour, RouterPort};
 use chasqui_node::{Node, Region};
@@ -31,7 +31,13 @@ pub(crate) struct Results {
 }
 
 impl Results {
-    pub fn collect(built: Built, ended: Ended, resolved: &Resolved, job: &Job) -> Results {
+    pub fn collect(
+        built: Built,
+        ended: Ended,
+        machine: &dyn Machine,
+        resolved: &Resolved,
+        job: &Job,
+    ) -> Results {
         let mut nodes = Vec::new();
         let mut fabric = None;
         for partition in built.engine.partitions() {
@@ -44,7 +50,7 @@ impl Results {
         let statistics = statistics(&nodes, fabric.as_deref());
         let links = fabric.as_deref().map_or(vec![], links);
         let recorders = nodes.iter_mut().map(|n| std::mem::replace(&mut n.recorder, Recorder::new(0, 0)));
-        let messages = Recorder::merge(recorders.collect());
+        let messages = Recorder::merge(recorders.collect()).with_mechanisms(machine.mechanisms());
         let profiles = nodes.iter_mut().filter_map(|n| n.processor.take_profile()).collect();
         let (outcome, exit_status, message) = verdict(&nodes, ended);
         let summary = Summary {
@@ -60,6 +66,7 @@ impl Results {
             limited_by: limited_by(&nodes, time_ps),
             ranks: nodes.iter().map(|n| rank(n, time_ps)).collect(),
             stages: messages.summary(),
+            mechanisms: messages.by_mechanism(),
         };
         Results { summary, messages, statistics, nodes, profiles, links, timeline: job.timeline_max > 0 }
     }

@@ -160,7 +160,7 @@ pub fn run(request: &Request, progress: &mut dyn FnMut(Progress) -> bool) -> Res
     let simulation_s = simulation.elapsed().as_secs_f64();
     let together = (threads.count(), built.engine.steps_together());
     streams.finish();
-    let results = Results::collect(built, ended, &resolved, &job);
+    let results = Results::collect(built, ended, machine, &resolved, &job);
     directory.write_resolved(&resolved.to_toml()).map_err(input)?;
     results.write(&directory).map_err(input)?;
     let summary = results.summary;

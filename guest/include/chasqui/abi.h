@@ -14,6 +14,7 @@
 #define CHASQUI_NI_REGIONS 0x8ull /* Regions of the NI that a process may map (the identification page is not counted). */
 #define CHASQUI_NI_REGION_STRIDE 0x100000000ull /* Spacing [bytes] of the regions' `mmap` offsets in `/dev/ni0`: region `i` is at `(i + 1) * NI_REGION_STRIDE`; */
 #define CHASQUI_NI_REGION_UNCACHED 0x1ull /* Region flag: processor accesses are uncached single-beat bus transactions. */
+#define CHASQUI_ENVELOPE_NUMBERED_HERE 0x1ull /* Envelope flag: `sequence` is a number of the receiving process's own, which it tells by `TAKEN`: the device */
 
 #define CHASQUI_MARK_CALL 0x1ull /* An MPI call is entered; `imm[11:5]` = call number (`guest/mpi/calls.h`); `rs1` = x0. */
 #define CHASQUI_MARK_RETURN 0x2ull /* The MPI call returns; `imm[11:5]` = call number; `rs1` = x0. */
@@ -29,6 +30,8 @@
 #define CHASQUI_MARK_WAITING 0xcull /* What a blocked process waits for, in words: `rs1` = address of a NUL-terminated text, x0: nothing. */
 #define CHASQUI_MARK_ABORT 0xdull /* The whole job must end (MPI_Abort); `rs1` = its exit status. */
 #define CHASQUI_MARK_REGION 0xeull /* The part of interest begins, or ends if `rs1` = 0: what `--fast-forward` waits for (`chasqui/region.h`). */
+#define CHASQUI_MARK_CARRY 0xfull /* The next store into the NI carries (a part of) the message, unnamed; `rs1` = address of its envelope. */
+#define CHASQUI_MARK_TAKEN 0x10ull /* What the latest load from the NI took is the message of the envelope at `rs1`, numbered here. */
 
 struct chasqui_ni_region {
     uint64_t bytes; /* Length [bytes], a multiple of the page; 0: no such region. */
@@ -68,7 +71,7 @@ _Static_assert(offsetof(struct chasqui_ni_identification, reserved) == 292, "cha
 
 struct chasqui_envelope {
     uint8_t kind; /* What this packet is to the MPI library (its own numbering). */
-    uint8_t flags; /* Flags of the MPI library. */
+    uint8_t flags; /* `ENVELOPE_*` flags. */
     uint16_t context; /* Context id of the communicator. */
     uint16_t source; /* World rank of the message's sender. */
     uint16_t destination; /* World rank of the message's receiver. */

@@ -54,7 +54,7 @@ impl Machine for VoyagerMachine {
         let nes: parameters::Nes = resolved.read("voyager.nes");
         let mut found = node.mistakes();
         found.extend(resolved.read::<Basic>("voyager.basic").mistakes(&resolved.read("voyager.mpi")));
-        found.extend(resolved.read::<Express>("voyager.express").mistakes());
+        found.extend(resolved.read::<Express>("voyager.express").mistakes(&resolved.read("voyager.mpi")));
         found.extend(network.parameters().errors());
         let longest = registers::SLOT_DATA_BYTES + nes.packet_overhead.bytes();
         if network.packet_max.bytes() < longest {
@@ -66,6 +66,10 @@ impl Machine for VoyagerMachine {
             );
         }
         found
+    }
+
+    fn mechanisms(&self) -> &'static [&'static str] {
+        nes::MECHANISMS
     }
 
     fn ranks_max(&self, resolved: &Resolved) -> u32 {

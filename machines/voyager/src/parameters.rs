@@ -71,19 +71,78 @@ chasqui_config::parameters! {
     }
 }
 
+chasqui_config::choice! {
+    /// By what the MPI device sends messages that are not long.
+    pub enum Mechanism {
+        /// By size: Express alone, Tag-On, Basic.
+        Auto = "auto",
+        /// Basic alone.
+        Basic = "basic",
+        /// Express alone where a message fits, else Tag-On up to 40 bytes, longer ones by DMA.
+        Express = "express",
+        /// Tag-On alone up to 40 bytes, longer ones by DMA.
+        TagOn = "tag-on",
+    }
+}
+
 chasqui_config::parameters! {
     /// Choices of the MPI device.
     pub struct Mpi {
-        /// Longest message sent through Basic queues; longer ones by rendezvous and DMA.
+        /// By what messages go up to `eager`; longer ones go by rendezvous and DMA.
+        mechanism: Mechanism = "auto", source "ours";
+        /// auto, express: longest message by Express alone, at most two Express messages. Its context must be
+        /// below 4096 and its tag below 2^20; others go by Tag-On.
+        express: Bytes = "8 B", range "0 B" ..= "8 B", source "ours: what two Express messages carry";
+        /// auto: longest message by Tag-On.
+        tag_on: Bytes = "64 B", range "0 B" ..= "64 B", source "ours: what 80 bytes hold beside an envelope of 16";
+        /// auto, basic: longest message by Basic.
         eager: Bytes = "1 KiB", range "48 B" ..= "2 KiB", source "assumption, measured: half a round trip takes as long by Basic as by DMA at 1.0 (flush) to 1.2 KiB (reclaim)";
     }
 }
 
+/// Bytes of any MPI message, with a whole envelope, that a Tag-On message holds.
+const TAG_ON_ALWAYS: u64 = registers::TAG_LONG_BYTES - size_of::<Envelope>() as u64;
+
+/// Up to which length, exclusive [bytes], an MPI message goes by a mechanism that the ones before don't take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limits {
+    pub express_end: u64,
+    pub tag_on_end: u64,
+    pub basic_end: u64,
+}
+
+impl Mpi {
+    pub(crate) fn limits(&self) -> Limits {
+        let end = |longest: Bytes| longest.bytes() + 1;
+        let tag_on_only = TAG_ON_ALWAYS + 1;
+        let (express_end, tag_on_end, basic_end) = match self.mechanism {
+            Mechanism::Auto => (end(self.express), end(self.tag_on), end(self.eager)),
+            Mechanism::Basic => (0, 0, end(self.eager)),
+            Mechanism::Express => (end(self.express), tag_on_only, 0),
+            Mechanism::TagOn => (0, tag_on_only, 0),
+        };
+        Limits { express_end, tag_on_end, basic_end }
+    }
+}
+
+/// Express messages that an MPI message takes at most: context and tag, and two of data.
+const MPI_EXPRESS_MAX: u64 = 3;
+
 impl Express {
     /// What does not fit, in words.
-    pub fn mistakes(&self) -> Option<String> {
-        let tags = self.tags;
-        (!tags.is_power_of_two()).then(|| format!("voyager.express.tags: {tags} is not a power of two"))
+    pub fn mistakes(&self, mpi: &Mpi) -> Vec<String> {
+        let (tags, slots) = (self.tags, self.slots);
+        let mut found = Vec::new();
+        if !tags.is_power_of_two() {
+            found.push(format!("voyager.express.tags: {tags} is not a power of two"));
+        }
+        if slots < MPI_EXPRESS_MAX && mpi.limits().express_end > 0 {
+            found.push(format!(
+                "voyager.express.slots: a queue of {slots} can't hold the {MPI_EXPRESS_MAX} Express messages that \
+                 an MPI message may take; voyager.mpi.mechanism = basic or tag-on needs no room for them"
+            ));
+        }
+        found
     }
 }
 

@@ -53,6 +53,9 @@ chasqui_abi::guest_constants! {
     pub const FLAG_MORE: u64 = 4;
     /// Slot flag: such slots follow, until the envelope's `bytes` are complete.
     pub const FLAG_BEGINS: u64 = 8;
+    /// Slot flag: instead of the destination, which the receiver knows, the envelope says how many MPI messages went
+    /// to it by Express before, modulo 2^16.
+    pub const FLAG_ORDERED: u64 = 16;
 
     /// Express queue pairs of a process: the smallest allocation (section 4.1).
     pub const EXPRESS_QUEUES: u64 = 2;
@@ -99,14 +102,34 @@ chasqui_abi::guest_constants! {
     pub const SETTING_SLOTS: u64 = 1;
     /// Setting: requests of the DMA ring, a power of two.
     pub const SETTING_REQUESTS: u64 = 2;
-    /// Setting: longest MPI message [bytes] sent through Basic; longer ones by rendezvous and DMA.
-    pub const SETTING_EAGER_BYTES: u64 = 3;
+    /// Setting: an MPI message shorter than this [bytes] goes by Express alone, where its envelope permits.
+    pub const SETTING_EXPRESS_END: u64 = 3;
     /// Setting: messages that an Express queue holds.
     pub const SETTING_EXPRESS_SLOTS: u64 = 4;
     /// Setting: places for data to be tagged on, and slots of the ring of those that came, a power of two.
     pub const SETTING_TAGS: u64 = 5;
     /// Setting: bits of a logical destination in the address of a message.
     pub const SETTING_DESTINATION_BITS: u64 = 6;
+    /// Setting: otherwise one shorter than this goes by Tag-On.
+    pub const SETTING_TAG_ON_END: u64 = 7;
+    /// Setting: otherwise one shorter than this goes by Basic, and longer ones by rendezvous and DMA. 0: none do.
+    pub const SETTING_BASIC_END: u64 = 8;
+
+    /// Bits of data of an Express message that belongs to an MPI message: that many bytes of data, these four first,
+    /// the rest in the next Express message from the same source. Context and tag are those of the last MPI message
+    /// by Express of this pair.
+    pub const MPI_BYTES_MAX: u64 = 8;
+    /// Bits of data: instead, context and tag of the messages that follow, `MPI_TAG_BITS` of tag below.
+    pub const MPI_SHAPE: u64 = 15;
+    /// Bits of a tag that an Express message can tell; above it are those of the context.
+    pub const MPI_TAG_BITS: u64 = 20;
+    /// Bits of data, besides: a Basic message of this pair came before, since the last message by Express.
+    pub const MPI_BEHIND: u64 = 16;
+    /// Bits of data of a Tag-On message that is an MPI message: what is tagged on begins with a whole envelope, else
+    /// with the first `MPI_TAGGED_HEAD` bytes of one. The 32 bits are the length of the payload that follows.
+    pub const MPI_WHOLE: u64 = 1;
+    /// Bytes.
+    pub const MPI_TAGGED_HEAD: u64 = 16;
 }
 
 chasqui_abi::guest_struct! {

@@ -704,7 +704,7 @@ impl Port {
         if self.posted.len() >= self.parameters.posted_entries {
             return Err(Stop::Wait(Stall::Posted));
         }
-        if self.parameters.check_coherence {
+        if self.parameters.check_coherence && !self.self_contained.contains(&pa) {
             self.check_passing(pa)?;
         }
         self.statistics.uncached_stores += 1;

@@ -14,6 +14,7 @@ mod lent;
 mod translate;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use crate::cache::{Cache, Geometry, State};
 use crate::tlb::{Access, Tlb, Walked};
@@ -315,6 +316,8 @@ pub struct Port {
     waits: Waits,
     /// Transactions that were asked for.
     asked: u64,
+    /// Device addresses at which a store needs no fence before it.
+    self_contained: Range<u64>,
     /// What happened so far.
     pub statistics: PortStatistics,
 }
@@ -359,6 +362,7 @@ impl Port {
             changes: 0,
             waits: Waits::default(),
             asked: 0,
+            self_contained: 0..0,
             statistics: PortStatistics::default(),
             parameters,
         }
@@ -367,6 +371,12 @@ impl Port {
     /// The port's parameters.
     pub fn parameters(&self) -> &PortParameters {
         &self.parameters
+    }
+
+    /// Tells the coherence checker at which device addresses stores name nothing in memory, so that they may pass
+    /// older stores and flushes.
+    pub fn set_self_contained(&mut self, addresses: Range<u64>) {
+        self.self_contained = addresses;
     }
 
     /// Sets the root page table (physical address) and forgets all translations.

@@ -7,7 +7,7 @@ use chasqui_ni::{BusOperation, BusRequest, Context};
 
 use super::table::express_row;
 use super::transmit::{KIND_EXPRESS, packet_bytes, push_packet};
-use super::{NesEvent, Owner, Ring, Shared};
+use super::{Mechanism, Name, NesEvent, Owner, Ring, Shared, accept, carried};
 use crate::parameters::Express;
 use crate::registers as r;
 
@@ -33,6 +33,7 @@ struct Entry {
     /// 37 bits: what was stored, and above it those of the address.
     word: u64,
     tag: Option<Tag>,
+    name: Name,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +115,8 @@ impl ExpressTransmitter {
     pub fn express(&mut self, offset: u64, value: u64, s: &mut Shared, c: &mut Context<'_, '_>) {
         let queue = self.window.above(offset) as usize;
         let destination = self.window.destination(offset);
-        self.push(Entry { queue, destination, word: word(offset, value), tag: None }, s, c);
+        let entry = Entry { queue, destination, word: word(offset, value), tag: None, name: carried(c) };
+        self.push(entry, s, c);
     }
 
     /// A store into the Tag-On window.
@@ -124,7 +126,8 @@ impl ExpressTransmitter {
         let resident = above & r::TAG_RESIDENT != 0;
         let tag = Tag { place: (above >> r::TAG_PLACE_SHIFT) as u32, bytes, resident };
         let destination = self.window.destination(offset);
-        self.push(Entry { queue: 0, destination, word: word(offset, value), tag: Some(tag) }, s, c);
+        let word = word(offset, value);
+        self.push(Entry { queue: 0, destination, word, tag: Some(tag), name: carried(c) }, s, c);
     }
 
     fn push(&mut self, entry: Entry, s: &mut Shared, c: &mut Context<'_, '_>) {
@@ -189,6 +192,8 @@ impl ExpressTransmitter {
                 c.read_unsnooped(place, &mut self.tagged);
             }
         }
+        let mechanism = if entry.tag.is_some() { Mechanism::TagOn } else { Mechanism::Express };
+        accept(c, entry.name, mechanism);
         let bytes = r::EXPRESS_BYTES + self.tagged.len() as u64;
         let end = s.cross(c.now, s.nes.transmit.cycles(), bytes);
         self.state = State::Crossing;
@@ -213,7 +218,7 @@ impl ExpressTransmitter {
         let mut data = entry.word.to_le_bytes().to_vec();
         data.extend_from_slice(&self.tagged);
         let bytes = packet_bytes(KIND_EXPRESS, to.source, u32::from(to.queue), &data);
-        push_packet(s, to.site, bytes, data.len() as u64, None);
+        push_packet(s, to.site, bytes, data.len() as u64, entry.name);
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::Ring;
+use super::{Name, Ring};
 use crate::parameters::Express;
 use crate::registers as r;
 
@@ -20,7 +20,7 @@ pub(super) fn composed(word: u64, source: u16, queue: u64, tag: u64) -> u64 {
 
 /// The Express receive queues of a process.
 pub(super) struct Inbox {
-    queues: [VecDeque<u64>; QUEUES],
+    queues: [VecDeque<(u64, Name)>; QUEUES],
     slots: usize,
     /// Upper halves for processors that read four bytes at a time.
     upper: [u32; QUEUES],
@@ -36,6 +36,15 @@ pub(super) struct Found {
     pub value: u64,
     /// The load took a message, or changed what the next one returns.
     pub took: bool,
+    /// Name of the message that it took.
+    pub name: Name,
+}
+
+impl Found {
+    /// Nothing changes.
+    fn seen(value: u64) -> Found {
+        Found { value, took: false, name: None }
+    }
 }
 
 impl Inbox {
@@ -56,15 +65,15 @@ impl Inbox {
         self.queues[queue].len() < self.slots && (!tagged || tags < self.tags.slots)
     }
 
-    pub fn push(&mut self, queue: usize, message: u64) {
+    pub fn push(&mut self, queue: usize, message: u64, name: Name) {
         debug_assert!(self.queues[queue].len() < self.slots);
-        self.queues[queue].push_back(message);
+        self.queues[queue].push_back((message, name));
     }
 
     fn pop(&mut self, queue: usize) -> Found {
         match self.queues[queue].pop_front() {
-            Some(value) => Found { value, took: true },
-            None => Found { value: r::EXPRESS_EMPTY, took: false },
+            Some((value, name)) => Found { value, took: true, name },
+            None => Found::seen(r::EXPRESS_EMPTY),
         }
     }
 
@@ -76,10 +85,10 @@ impl Inbox {
         }
         let queue = (offset >> 3) as usize;
         if queue >= QUEUES {
-            return Found { value: r::EXPRESS_EMPTY, took: false };
+            return Found::seen(r::EXPRESS_EMPTY);
         }
         if offset & 4 != 0 {
-            return Found { value: u64::from(self.upper[queue]), took: false };
+            return Found::seen(u64::from(self.upper[queue]));
         }
         let found = self.pop(queue);
         if bytes == 8 {
@@ -87,7 +96,7 @@ impl Inbox {
         }
         let upper = (found.value >> 32) as u32;
         let changed = std::mem::replace(&mut self.upper[queue], upper) != upper;
-        Found { value: found.value & u64::from(u32::MAX), took: found.took || changed }
+        Found { value: found.value & u64::from(u32::MAX), took: found.took || changed, name: found.name }
     }
 
     /// The message of the first queue of `set` that has one: Express queues by number, then Basic.
@@ -99,9 +108,9 @@ impl Inbox {
         }
         if set >> QUEUES & 1 != 0 && producer != consumer {
             let pointers = u64::from(producer as u16) | u64::from(consumer as u16) << 16;
-            return Found { value: composed(pointers, 0, r::EXPRESS_QUEUES, 0), took: false };
+            return Found::seen(composed(pointers, 0, r::EXPRESS_QUEUES, 0));
         }
-        Found { value: r::EXPRESS_EMPTY, took: false }
+        Found::seen(r::EXPRESS_EMPTY)
     }
 }
 
@@ -119,12 +128,12 @@ mod tests {
     #[test]
     fn a_load_takes_a_message_and_an_empty_queue_says_so() {
         let mut inbox = inbox();
-        let empty = Found { value: r::EXPRESS_EMPTY, took: false };
+        let empty = Found::seen(r::EXPRESS_EMPTY);
         assert_eq!(inbox.read(0, 8, IDLE), empty);
         let message = composed(0x1f_0000_0001, 3, 0, 0);
-        inbox.push(0, message);
+        inbox.push(0, message, Some((3, 9)));
         assert_eq!(inbox.read(8, 8, IDLE), empty, "the other queue");
-        assert_eq!(inbox.read(0, 8, IDLE), Found { value: message, took: true });
+        assert_eq!(inbox.read(0, 8, IDLE), Found { value: message, took: true, name: Some((3, 9)) });
         assert_eq!(inbox.read(0, 8, IDLE), empty);
     }
 
@@ -132,10 +141,10 @@ mod tests {
     fn two_short_loads_take_one_message() {
         let mut inbox = inbox();
         let message = composed(0x1f_8000_0001, 3, 0, 0);
-        inbox.push(0, message);
-        assert_eq!(inbox.read(0, 4, IDLE), Found { value: 0x8000_0001, took: true });
+        inbox.push(0, message, None);
+        assert_eq!(inbox.read(0, 4, IDLE), Found { value: 0x8000_0001, took: true, name: None });
         // What comes in between is not mixed in.
-        inbox.push(0, composed(5, 4, 0, 0));
+        inbox.push(0, composed(5, 4, 0, 0), None);
         assert_eq!(inbox.read(4, 4, IDLE).value, message >> 32);
         assert_eq!(inbox.read(0, 4, IDLE).value, 5);
     }
@@ -144,15 +153,15 @@ mod tests {
     fn one_poll_takes_the_first_of_its_set() {
         let mut inbox = inbox();
         let (low, high) = (composed(1, 0, 1, 0), composed(2, 0, 0, 0));
-        inbox.push(1, low);
-        inbox.push(0, high);
+        inbox.push(1, low, None);
+        inbox.push(0, high, None);
         let all = r::ONEPOLL + 8 * 7;
         assert_eq!(inbox.read(r::ONEPOLL + 8 * 2, 8, IDLE).value, low, "queue 0 is not in the set");
-        inbox.push(1, low);
+        inbox.push(1, low, None);
         assert_eq!(inbox.read(all, 8, (9, 7)).value, high);
         assert_eq!(inbox.read(all, 8, (9, 7)).value, low);
         let basic = inbox.read(all, 8, (9, 7));
-        assert_eq!(basic, Found { value: composed(9 | 7 << 16, 0, 2, 0), took: false });
+        assert_eq!(basic, Found::seen(composed(9 | 7 << 16, 0, 2, 0)));
         assert_eq!(inbox.read(all, 8, IDLE).value, r::EXPRESS_EMPTY);
     }
 
@@ -163,8 +172,8 @@ mod tests {
         assert!(inbox.has_room(0, false) && !inbox.has_room(0, true));
         inbox.tag_consumer = 1;
         assert!(inbox.has_room(0, true));
-        inbox.push(0, 1);
-        inbox.push(0, 2);
+        inbox.push(0, 1, None);
+        inbox.push(0, 2, None);
         assert!(!inbox.has_room(0, false) && inbox.has_room(1, false));
     }
 }

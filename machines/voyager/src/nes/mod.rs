@@ -15,6 +15,7 @@ mod table;
 mod transmit;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use chasqui_abi::NiIdentification;
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
@@ -23,7 +24,7 @@ use chasqui_network::{NodeEvent, NodePort};
 use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
 use chasqui_record::{MessageId, Stage};
 
-use crate::parameters::{Basic, Coherence, Dma, Express, Mpi};
+use crate::parameters::{Basic, Coherence, Dma, Express, Limits, Mpi};
 use crate::{FABRIC, NODES, parameters, registers};
 use dma::DmaEngine;
 use express::{ExpressTransmitter, Window};
@@ -230,6 +231,19 @@ impl Shared {
 enum Mechanism {
     Basic = 1,
     Dma = 2,
+    Express = 3,
+    TagOn = 4,
+}
+
+/// Names of the [`Mechanism`]s, from 1 on.
+pub(crate) const MECHANISMS: &[&str] = &["basic", "dma", "express", "tag-on"];
+
+/// The name of a packet's message, for the records.
+type Name = Option<(u16, u32)>;
+
+/// The name of the message that a store into a window carries.
+fn carried(c: &mut Context<'_, '_>) -> Name {
+    c.recorder.carried().map(|id| (id.source, id.sequence))
 }
 
 /// The NES turns to the message: it is accepted, and travels so. Of a long message, which Basic announces, the
@@ -298,8 +312,8 @@ pub(crate) struct Nes {
     express: ExpressTransmitter,
     receiver: Receiver,
     dma: DmaEngine,
-    memory: std::ops::Range<u64>,
-    eager_bytes: u64,
+    memory: Range<u64>,
+    limits: Limits,
     express_slots: u64,
     /// Bus clocks from a load's grant to its end, the NES's access apart.
     load_cycles: u64,
@@ -322,7 +336,7 @@ impl Nes {
         Nes {
             delays: Delays::new(&plan),
             memory: plan.memory_base..tags.base + tags.bytes(),
-            eager_bytes: plan.mpi.eager.bytes(),
+            limits: plan.mpi.limits(),
             transmitter: Transmitter::new(transmit),
             express: ExpressTransmitter::new(places, window, &plan.express),
             express_slots: plan.express.slots,
@@ -374,7 +388,10 @@ impl NetworkInterface for Nes {
         page.settings[registers::SETTING_VARIANT as usize] = u64::from(self.shared.reclaims());
         page.settings[registers::SETTING_SLOTS as usize] = u64::from(self.transmitter.ring.slots);
         page.settings[registers::SETTING_REQUESTS as usize] = u64::from(self.dma.ring.slots);
-        page.settings[registers::SETTING_EAGER_BYTES as usize] = self.eager_bytes;
+        let limits = self.limits;
+        page.settings[registers::SETTING_EXPRESS_END as usize] = limits.express_end;
+        page.settings[registers::SETTING_TAG_ON_END as usize] = limits.tag_on_end;
+        page.settings[registers::SETTING_BASIC_END as usize] = limits.basic_end;
         page.settings[registers::SETTING_EXPRESS_SLOTS as usize] = self.express_slots;
         page.settings[registers::SETTING_TAGS as usize] = u64::from(self.express.places.slots);
         page.settings[registers::SETTING_DESTINATION_BITS as usize] =
@@ -488,6 +505,10 @@ impl NetworkInterface for Nes {
     fn memory_latency(&self, address: u64) -> Option<Time> {
         let latency = self.shared.clock.edge(self.shared.nes.sram_access.cycles());
         self.memory.contains(&address).then_some(latency)
+    }
+
+    fn self_contained_stores(&self) -> Range<u64> {
+        DEVICE_BASE + EXPRESS_WINDOW..DEVICE_BASE + TAG_WINDOW
     }
 
     /// These move pointers that the processor reads, or ask for the bus.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use chasqui_engine::{Packet, Time};
 use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusOperation, BusRequest, Context};
-use chasqui_record::Stage;
+use chasqui_record::{MessageId, Stage};
 
 use super::inbox::{Found, Inbox, composed};
 use super::transmit::{HEADER, KIND_DMA, KIND_EXPRESS};
@@ -125,7 +125,7 @@ impl Receiver {
             TAG_LONG_BYTES => 2,
             _ => 1,
         };
-        inbox.push(queue, composed(word, source, queue as u64, tag));
+        inbox.push(queue, composed(word, source, queue as u64, tag), packet.message);
         s.counters.express_received += 1;
         self.finish(s, c);
     }
@@ -170,6 +170,7 @@ impl Receiver {
     ) -> Found {
         let found = self.inbox.read(offset, bytes, (self.producer, self.consumer));
         if found.took {
+            c.recorder.take(found.name.map(|(source, sequence)| MessageId { source, sequence }));
             self.retry(cycles, s, c);
         }
         found
