@@ -43,9 +43,14 @@ fn words(list: &[Insn]) -> Vec<u8> {
     list.iter().flat_map(|insn| encode(insn).to_le_bytes()).collect()
 }
 
-/// Loads every register.
+/// Touches every page, then loads every register. Spike's kernel maps a page when it is used first; between
+/// a load-reserved and its store-conditional that would cost the reservation.
 fn prologue() -> Vec<u8> {
-    let mut list = vec![insn(Op::Csrrw, 0, 0, FCSR.into()), insn(Op::Lui, T1, 0, INITIAL as i64)];
+    let mut list = vec![insn(Op::Csrrw, 0, 0, FCSR.into())];
+    for page in (BASE..END).step_by(PAGE_BYTES as usize) {
+        list.extend([insn(Op::Lui, T1, 0, page as i64), insn(Op::Lb, 0, T1, 0)]);
+    }
+    list.push(insn(Op::Lui, T1, 0, INITIAL as i64));
     list.extend((0..32).map(|f| insn(Op::Fld, f, T1, i64::from(f) * 8)));
     list.extend((1..32).filter(|&x| x != T1).map(|x| insn(Op::Ld, x, T1, 256 + i64::from(x) * 8)));
     list.push(insn(Op::Ld, T1, T1, 256 + i64::from(T1) * 8));
