@@ -137,10 +137,13 @@ def test_a_record_says_by_what_its_message_went(
         mechanism_of(row["bytes"], mechanism) for row in messages
     ]
     assert {row["mechanism"] for row in messages} == set(MECHANISMS[mechanism])
-    stages = ("call", "ready", "accept", "inject", "arrive", "land", "done")
+    # Not `ready`: the mark follows the store, and a line of code may have to be fetched between.
+    stages = ("call", "accept", "inject", "arrive", "land", "done")
     lives = [[row[f"{stage}_ps"] for stage in stages] for row in messages]
     assert lives == [sorted(life) for life in lives]
-    assert [row for row in messages if row["match_ps"] is None or row["deliver_ps"] is None] == []
+    assert [
+        row for row in messages if None in (row["ready_ps"], row["match_ps"], row["deliver_ps"])
+    ] == []
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert sum(each["messages"] for each in summary["mechanisms"]) == len(messages)
 
