@@ -1,7 +1,8 @@
-"""The NES of voyager: a program over nes.h, without MPI, in every variant; what ends a process; the MPI device
-by each of its mechanisms.
+"""The NES of voyager: a program over nes.h, without MPI, in every variant; what ends a process; the
+MPI device by each of its mechanisms.
 
-Use this when the NES, its registers, nes.h or the MPI device change. Random traffic follows from SEED.
+Use this when the NES, its registers, nes.h or the MPI device change. Random traffic follows from
+SEED.
 """
 
 from __future__ import annotations
@@ -22,15 +23,23 @@ COUNTER = (ROOT / "tests" / "voyager" / "counter.c").read_text()
 
 MIXTURE = (ROOT / "tests" / "voyager" / "mixture.c").read_text()
 
-# voyager.mpi.mechanism: the longest message [bytes] of one slot, place or word by each, shortest first.
+# voyager.mpi.mechanism: the longest message [bytes] by each mechanism that it uses, shortest first.
 MECHANISMS = {
     "auto": {"express": 8, "tag-on": 64, "basic": 1024, "dma": None},
     "basic": {"basic": 1024, "dma": None},
     "express": {"express": 8, "tag-on": 40, "dma": None},
     "tag-on": {"tag-on": 40, "dma": None},
 }
-# As little room as a device can do with.
-SMALL = ["express.slots=3", "express.tags=2", "basic.slots=4", "mpi.eager=200 B", "dma.requests=2"]
+# As little room as a device can do with, and a link so slow that queues fill and could pass each
+# other.
+SMALL = {
+    "voyager.express.slots": "3",
+    "voyager.express.tags": "2",
+    "voyager.basic.slots": "4",
+    "voyager.mpi.eager": "200 B",
+    "voyager.dma.requests": "2",
+    "network.link_bandwidth": "10 MB/s",
+}
 SEED = os.environ.get("SEED", "1")
 
 PROGRAM = """\
@@ -128,9 +137,13 @@ def test_a_record_says_by_what_its_message_went(
         mechanism_of(row["bytes"], mechanism) for row in messages
     ]
     assert {row["mechanism"] for row in messages} == set(MECHANISMS[mechanism])
-    stages = ("call_ps", "ready_ps", "accept_ps", "inject_ps", "arrive_ps", "land_ps", "deliver_ps", "done_ps")
-    assert [row for row in messages if any(row[stage] is None for stage in stages)] == []
-    assert all(row["inject_ps"] < row["arrive_ps"] < row["land_ps"] < row["done_ps"] for row in messages)
+    # Not `ready`: the mark follows the store, and a line of code may have to be fetched between.
+    stages = ("call", "accept", "inject", "arrive", "land", "done")
+    lives = [[row[f"{stage}_ps"] for stage in stages] for row in messages]
+    assert lives == [sorted(life) for life in lives]
+    assert [
+        row for row in messages if None in (row["ready_ps"], row["match_ps"], row["deliver_ps"])
+    ] == []
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert sum(each["messages"] for each in summary["mechanisms"]) == len(messages)
 
@@ -159,13 +172,14 @@ def test_messages_by_several_mechanisms_stay_in_order(
     compile_c: Compiler, chasqui: Run, machine: str, mechanism: str, room: str
 ) -> None:
     sets = ["--set", f"voyager.mpi.mechanism={mechanism}", "--set", "check.coherence=true"]
-    for each in SMALL if room == "small" else []:
-        sets += ["--set", f"voyager.{each}"]
+    if room == "small":
+        sets += [word for name, value in SMALL.items() for word in ("--set", f"{name}={value}")]
     program = compile_c("mixture", MIXTURE)
     for ranks, messages in [("2", "300"), ("5", "60")]:
         options = ["-q", "-np", ranks, "--machine", machine, *sets]
         done = chasqui("run", *options, "--", program, SEED, messages)
-        assert (done.returncode, done.stdout) == (0, "mixture: PASSED\n"), f"SEED={SEED}: {done.stderr}"
+        assert done.stdout == "mixture: PASSED\n", f"SEED={SEED}: {done.stderr}"
+        assert done.returncode == 0
 
 
 def test_a_mixture_has_the_same_bits(compile_c: Compiler, tmp_path: Path) -> None:

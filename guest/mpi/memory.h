@@ -36,13 +36,19 @@ static inline void pool_give(struct pool *pool, void *object)
     pool->first = object;
 }
 
-/* Copies that are usually a few bytes: one word without a call. */
+/* Copies that are usually a few bytes: a word or half of one without a call. */
 static inline void chq_copy(void *to, const void *from, size_t bytes)
 {
     if (likely(bytes == 8 && (((uintptr_t)to | (uintptr_t)from) & 7) == 0)) {
         uint64_t *target = __builtin_assume_aligned(to, 8);
         const uint64_t *source = __builtin_assume_aligned(from, 8);
         __builtin_memcpy(target, source, 8);
+        return;
+    }
+    if (likely(bytes == 4 && (((uintptr_t)to | (uintptr_t)from) & 3) == 0)) {
+        uint32_t *target = __builtin_assume_aligned(to, 4);
+        const uint32_t *source = __builtin_assume_aligned(from, 4);
+        __builtin_memcpy(target, source, 4);
         return;
     }
     if (bytes)

@@ -395,13 +395,14 @@ static inline __attribute__((always_inline)) bool send_express(struct peer *peer
     if (unlikely(shape != peer->shape_sent)) {
         peer->shape_sent = shape;
         store(express, 0, envelope, CHASQUI_VOYAGER_MPI_SHAPE | order, shape);
+        MARK_READY(envelope);
         order = 0;
     }
     store(express, 0, envelope, (uint32_t)bytes | order, (uint32_t)word);
+    MARK_READY(envelope);
     if (bytes > sizeof(uint32_t))
         store(express, 0, envelope, 0, (uint32_t)(word >> 32));
     note_sent(peer);
-    MARK_READY(envelope);
     return true;
 }
 
@@ -439,7 +440,8 @@ static __attribute__((noinline)) bool send_other(const struct chasqui_envelope *
         return send_basic_in_order(envelope, payload, bytes);
     if (bytes < express_end && shape_fits(envelope)) {
         uint64_t word = 0;
-        memcpy(&word, payload, bytes);
+        if (bytes > 0)
+            memcpy(&word, payload, bytes);
         return send_express(peer, envelope, word, bytes);
     }
     size_t head = head_of(envelope) == SHORT_ENVELOPE ? CHASQUI_VOYAGER_MPI_TAGGED_HEAD : sizeof *envelope;
@@ -448,16 +450,22 @@ static __attribute__((noinline)) bool send_other(const struct chasqui_envelope *
     return send_basic_in_order(envelope, payload, bytes);
 }
 
-/* Written out: one aligned word, by Express. */
+/* Written out: an aligned word, or half of one, by Express. */
 static bool send_by_size(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
     struct peer *peer = &peers[envelope->destination];
-    if (unlikely(bytes != sizeof(uint64_t) || bytes >= express_end || ((uintptr_t)payload & 7) || peer->behind ||
-                 !shape_fits(envelope)))
-        return send_other(envelope, payload, bytes);
     uint64_t word;
-    __builtin_memcpy(&word, __builtin_assume_aligned(payload, sizeof word), sizeof word);
-    return send_express(peer, envelope, word, sizeof word);
+    uint32_t half;
+    if (unlikely(bytes >= express_end || ((uintptr_t)payload & (bytes - 1)) || peer->behind || !shape_fits(envelope)))
+        return send_other(envelope, payload, bytes);
+    if (likely(bytes == sizeof word)) {
+        __builtin_memcpy(&word, __builtin_assume_aligned(payload, sizeof word), sizeof word);
+        return send_express(peer, envelope, word, sizeof word);
+    }
+    if (bytes != sizeof half)
+        return send_other(envelope, payload, bytes);
+    __builtin_memcpy(&half, __builtin_assume_aligned(payload, sizeof half), sizeof half);
+    return send_express(peer, envelope, half, sizeof half);
 }
 
 /* --- receiving by Basic and DMA ------------------------------------------------------------------- */

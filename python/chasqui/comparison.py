@@ -45,6 +45,11 @@ class Row:
         found = self.result.summary.get("stages") or [] if self.result else []
         return {each["name"]: each for each in found if each["count"]}
 
+    def mechanisms(self) -> dict[str, dict[str, Any]]:
+        """By what the messages travelled, where the machine has a choice: name -> {messages, …}."""
+        found = self.result.summary.get("mechanisms") or [] if self.result else []
+        return {each["name"]: each for each in found}
+
     def mean_ns(self, stage: str) -> float | None:
         """Mean time of a part of the messages' lives."""
         found = self.stages().get(stage)
@@ -102,6 +107,15 @@ def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "latency_ns": row.mean_ns("latency"),
             "instructions": summary.get("instructions"),
             "stages_ns": {name: row.mean_ns(name) for name in stage_names(rows)},
+            "mechanisms": [
+                {
+                    "name": name,
+                    "messages": each["messages"],
+                    "bytes": each["bytes"],
+                    "end_to_end_ns": each["end_to_end_ps"] / PS_PER_NS,
+                }
+                for name, each in row.mechanisms().items()
+            ],
             "directory": str(row.result.directory) if row.result else None,
         }
         if row.measurement:

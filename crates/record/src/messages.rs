@@ -11,7 +11,7 @@ pub struct Message {
     pub id: MessageId,
     /// What it is; `None` when no envelope was seen (hardware traffic without MPI).
     pub description: Option<Description>,
-    /// How it travelled, a number that the device documents.
+    /// How it travelled, a number that the machine names.
     pub protocol: Option<u32>,
     times: [u64; STAGES],
 }
@@ -217,6 +217,27 @@ mod tests {
         assert_eq!(messages.get(id(1, 8)).expect("is there").description, None);
         assert_eq!(messages.get(id(3, 0)).expect("is there").time(Stage::Done), Some(9));
         assert!(messages.get(id(9, 9)).is_none());
+    }
+
+    #[test]
+    fn messages_are_counted_by_mechanism() {
+        let mut recorder = Recorder::new(0, 1);
+        for (sequence, code) in [(1, 1), (2, 3), (3, 3), (4, 7)] {
+            recorder.describe(id(0, sequence), 1, 0, 0, 10);
+            recorder.protocol(id(0, sequence), code);
+            recorder.stamp(id(0, sequence), Stage::Call, 5);
+        }
+        recorder.stamp(id(0, 2), Stage::Done, 25);
+        recorder.protocol(id(0, 0), 3); // a packet of the library
+        let messages = Recorder::merge(vec![recorder]).with_mechanisms(&["rings", "blocks", "stores"]);
+        let of = |sequence| messages.mechanism(messages.get(id(0, sequence)).expect("is there"));
+        assert_eq!([of(1), of(2), of(4)], [Some("rings"), Some("stores"), None]);
+        let found: Vec<_> = messages
+            .by_mechanism()
+            .into_iter()
+            .map(|m| (m.name, m.messages, m.bytes, m.end_to_end_ps))
+            .collect();
+        assert_eq!(found, [("rings", 1, 10, 0), ("stores", 2, 20, 20)]);
     }
 
     #[test]

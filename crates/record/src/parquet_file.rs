@@ -113,7 +113,6 @@ fn schema() -> String {
     text + "}"
 }
 
-
 /// The values that are there, and for each row whether it has one.
 fn split<T>(rows: &[Message], of: impl Fn(&Message) -> Option<T>) -> (Vec<T>, Vec<i16>) {
     let mut values = Vec::with_capacity(rows.len());

@@ -424,7 +424,8 @@ mod tests {
     const IRECV_CALL: u32 = 4;
     const WAIT_CALL: u32 = 5;
 
-    /// Envelopes lie at `sequence * 256 + source * 64 + 4096`, a text at 64.
+    /// Envelopes lie at `sequence * 256 + source * 64 + 4096`, a text at 64; those of source 3 have sequences
+    /// that are numbered here.
     fn memory(address: u64, out: &mut [u8]) -> bool {
         let text = b"message from 1, tag 7\0";
         if address >= 64 && address < 64 + text.len() as u64 {
@@ -437,7 +438,9 @@ mod tests {
         let at = address - 4096;
         out.fill(0xff); // What isn't asked for must not matter.
         let mut put = |offset: usize, bytes: &[u8]| out[offset..offset + bytes.len()].copy_from_slice(bytes);
-        put(offset_of!(Envelope, source), &((at % 256 / 64) as u16).to_le_bytes());
+        let source = (at % 256 / 64) as u16;
+        put(offset_of!(Envelope, flags), &[if source == 3 { ENVELOPE_NUMBERED_HERE } else { 0 }]);
+        put(offset_of!(Envelope, source), &source.to_le_bytes());
         put(offset_of!(Envelope, sequence), &((at / 256) as u32).to_le_bytes());
         put(offset_of!(Envelope, destination), &3u16.to_le_bytes());
         put(offset_of!(Envelope, tag), &(-5i32).to_le_bytes());
@@ -548,6 +551,41 @@ mod tests {
         let intervals: Vec<(u8, u64, u64)> =
             life.timeline().0.iter().map(|i| (i.call, i.enter_ps, i.leave_ps)).collect();
         assert_eq!(intervals, [(4, 300, 310), (5, 320, 325), (5, 400, 420)]);
+    }
+
+    #[test]
+    fn a_message_that_comes_without_its_name_is_found_by_the_load_that_took_it() {
+        let (mut life, mut recorder) = (RankLife::new(0, 0), Recorder::new(0, 1));
+        let mut mark = |recorder: &mut Recorder, code, value, ps| {
+            life.mark(recorder, code, 0, value, ps, &mut memory);
+        };
+        // Sending: stores carry messages in their order.
+        mark(&mut recorder, CARRY, envelope(OWN), 10);
+        mark(&mut recorder, CARRY, envelope(OTHER), 11);
+        assert_eq!(
+            (recorder.carried(), recorder.carried(), recorder.carried()),
+            (Some(OWN), Some(OTHER), None)
+        );
+        // Receiving: two messages are taken, which the process numbers 5 and 6, and matched in turn.
+        let (five, six) = (MessageId { source: 3, sequence: 5 }, MessageId { source: 3, sequence: 6 });
+        let names = [100, 200].map(|sequence| MessageId { source: 3, sequence });
+        for (number, name) in [five, six].into_iter().zip(names) {
+            recorder.take(Some(name));
+            mark(&mut recorder, TAKEN, envelope(number), 20);
+        }
+        for (request, number) in [(0x70, six), (0x80, five)] {
+            mark(&mut recorder, MATCH_REQUEST, request, 30);
+            mark(&mut recorder, MATCH, envelope(number), request);
+        }
+        // A load that took a message without a name, and a number that is not known any more.
+        recorder.take(None);
+        mark(&mut recorder, TAKEN, envelope(five), 40);
+        mark(&mut recorder, MATCH_REQUEST, 0x90, 41);
+        mark(&mut recorder, MATCH, envelope(five), 42);
+        assert_eq!(life.stray_marks(), 2);
+        let messages = Recorder::merge(vec![recorder]);
+        let matched = names.map(|name| messages.get(name).and_then(|m| m.time(Stage::Match)));
+        assert_eq!(matched, [Some(0x80), Some(0x70)]);
     }
 
     #[test]

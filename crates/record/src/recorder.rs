@@ -119,7 +119,7 @@ impl Recorder {
         row.described = true;
     }
 
-    /// Says how the message travels, a number that the device documents; the last one counts.
+    /// Says how the message travels, a number that the machine names (`Machine::mechanisms`); the last one counts.
     #[inline]
     pub fn protocol(&mut self, id: MessageId, code: u32) {
         self.send(id).protocol = code;

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 HELP = """Runs PROGRAM on each MACHINE and prints one table: simulated time, speed-up against the
 first machine, share of the time in MPI calls, messages, their mean latency [ns]; then where the
-messages' lives went, stage by stage [mean ns], and where the run directories lie.
+messages' lives went, stage by stage [mean ns], by which mechanism they travelled where a machine
+has several, and where the run directories lie.
 
 A machine on which the program fails is a row with the reason. The exit status is the largest of
 all runs.
@@ -142,12 +143,33 @@ def report(rows: list[Row]) -> list[str]:
         ]
         title = ["where the messages' lives went", "mean [ns] of", *(row.machine for row in ran)]
         lines += ["", table(title, parts, left=(0, 1))]
+    if any(len(row.mechanisms()) > 1 for row in rows):
+        lines += ["", _mechanisms(rows)]
     measured = [row for row in rows if row.measurement]
     if measured:
         lines += ["", *_loggp_lines(measured)]
     lines.append("")
     lines += [f"run directory {path} ({machine})" for machine, path in comparison.directories(rows)]
     return lines
+
+
+def _mechanisms(rows: list[Row]) -> str:
+    """By what the messages travelled, on machines that have a choice."""
+    from chasqui.text import PS_PER_NS, number, table
+
+    header = ["by mechanism", "of", "messages", "data [bytes]", "end to end [mean ns]"]
+    cells = [
+        [
+            row.machine,
+            name,
+            number(each["messages"]),
+            number(each["bytes"]),
+            number(each["end_to_end_ps"] / PS_PER_NS, 4),
+        ]
+        for row in rows
+        for name, each in row.mechanisms().items()
+    ]
+    return table(header, cells, left=(0, 1))
 
 
 def _loggp_lines(rows: list[Row]) -> list[str]:
@@ -170,6 +192,7 @@ def _write_csv(entries: list[dict[str, Any]]) -> None:
     flat = []
     for entry in entries:
         stages = entry.pop("stages_ns")
+        del entry["mechanisms"]
         loggp = entry.pop("loggp", {})
         for name in ("L_ps", "o_send_ps", "o_recv_ps", "g_ps", "G_ps_per_byte"):
             if loggp:
