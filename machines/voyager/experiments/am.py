@@ -46,7 +46,7 @@ class Row(NamedTuple):
 def runs(quick: bool) -> list[Run]:
     blocks = BLOCKS_QUICK if quick else BLOCKS
     return [
-        Run(machine, f"voyager/{machine}", 2, "am", arguments=["20", "24", *map(str, blocks)])
+        Run(machine, f"voyager/{machine}", 2, "am", arguments=["32", "24", *map(str, blocks)])
         for machine in MACHINES
     ]
 

@@ -127,13 +127,13 @@ def runs(quick: bool) -> list[Run]:
             if where == machine and mechanism != "dma"
         ]
         name = f"{machine}-{threads}"
-        found.append(_run(name, machine, threads, (16, 64), points))
+        found.append(_run(name, machine, threads, (32, 64), points))
         blocks: Points = [("dma", DMA_QUICK if quick else DMA)]
         found.append(_run(f"{name}-dma", machine, threads, (8, 16), blocks))
     varied = sensitivity.assumptions("voyager", ASSUMED[:2] if quick else ASSUMED)
     for machine in MACHINES:
         points = [(name, [size]) for where, name, size in VARIED.values() if where == machine]
-        base = _run(f"varied-{machine}", machine, 1, (8, 32), points)
+        base = _run(f"varied-{machine}", machine, 1, (32, 32), points)
         # Packets with twice the overhead must fit.
         base = replace(base, sets=[*base.sets, "network.packet_max=128 B"])
         found += sensitivity.runs(base, varied)
