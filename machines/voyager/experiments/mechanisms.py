@@ -353,8 +353,8 @@ def draw(figure: Figure, found: Mapping[Key, Figures]) -> None:
             _line(axes, found, (mechanism, "flush"), title, range(SMALL[-1], DMA[-1] + 1))
         axes.set(xlabel="message [bytes]", title=f"{title}, long messages, flush")
         drawing.scale_bytes(axes, 64, DMA[-1])
-        axes.set_ylim(bottom=0)
     drawing.scale_decades(grid[1][1])
+    grid[1][2].set_ylim(bottom=0)
     for axes in grid[1][1:]:
         drawing.label_ends(axes)
 
