@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from chasqui.experiment import Experiment, Output, Report, Run, Table, Value, sensitivity
 from chasqui.text import number, table
 
-from ._timing import Timing
+from ._timing import ASSUMED, Timing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,13 +63,6 @@ CASES = {
 MACHINES = ("flush", "reclaim")
 ALSO_LONG = ("basic", "tag-on-80")  # in packets, until DMA is better
 
-ASSUMED = (
-    "voyager.nes.pointer_access", "voyager.nes.sram_access", "voyager.nes.transmit",
-    "voyager.nes.receive", "voyager.nes.packet_overhead", "voyager.dma.setup",
-    "voyager.dma.packet_data", "node.core.load", "node.l2.latency", "node.write_buffer.posted",
-    "node.bus.address", "node.bus.intervention", "node.dram.next_chunk", "network.link_latency",
-    "network.routing_delay",
-)  # fmt: skip
 # What each assumption's effect is shown on: machine, name in the program, bytes.
 VARIED = {
     "express": ("flush", "express", 4),
