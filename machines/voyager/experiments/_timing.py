@@ -7,6 +7,14 @@ from fractions import Fraction
 
 from chasqui.experiment import Output, mean, mean_interval, median, steady
 
+# What had to be assumed, and matters to messages.
+ASSUMED = (
+    "voyager.nes.pointer_access", "voyager.nes.sram_access", "voyager.nes.transmit",
+    "voyager.nes.receive", "voyager.nes.packet_overhead", "voyager.dma.setup",
+    "voyager.dma.packet_data", "node.core.load", "node.l2.latency", "node.write_buffer.posted",
+    "node.bus.address", "node.bus.intervention", "node.dram.next_chunk", "network.link_latency",
+    "network.routing_delay",
+)  # fmt: skip
 BOTH_WAYS = ((0, 1), (1, 0))
 
 
@@ -27,7 +35,8 @@ class Timing:
         return self.cycle * (median(steady(self.ranks[rank][name, key])) - self.clock)
 
     def mean_spent(self, rank: int, name: str, key: int) -> Fraction:
-        """As `spent`, the mean: of cases that come in turn."""
+        """As `spent`, the mean: of cases that come in turn, or of times that are whole turns of a
+        loop that polls."""
         return self.cycle * (mean(steady(self.ranks[rank][name, key])) - self.clock)
 
     def mean_flight(self, name: str, key: int, ways: Iterable[tuple[int, int]]) -> Fraction:

@@ -156,7 +156,7 @@ static inline __attribute__((always_inline)) void ping_pong(enum kind kind, size
 {
     for (unsigned i = 0; i < 2 * trips; i++) {
         if (i % 2 == nes.rank) {
-            delay(100 + i * 7 % 32);
+            vary(i);
             result.left[i / 2] = now();
             am_send(kind, COUNT, i, bytes);
         } else {
@@ -171,7 +171,7 @@ static inline __attribute__((always_inline)) void round_trips(enum kind kind, si
 {
     for (unsigned i = 0; i < trips; i++) {
         if (nes.rank == 0) {
-            delay(100 + i * 7 % 32);
+            vary(i);
             uint64_t from = now();
             am_send(kind, (enum handler)(ECHO_SHORT + kind), i, bytes);
             am_await(counted + 1);
@@ -239,5 +239,7 @@ int main(int argc, char **argv)
             fail("blocks are of 8 to 65536 bytes, by eights");
         measure(BULK, bytes);
     }
+    if (sum == 0)
+        fail("handlers added nothing up");
     return 0;
 }

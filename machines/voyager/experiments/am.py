@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from chasqui.experiment import Experiment, Output, Report, Run, Table
+from chasqui.experiment import Experiment, Output, Report, Run, Table, sensitivity
 from chasqui.text import number, table
 
-from ._timing import Timing
+from ._timing import ASSUMED, Timing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,6 +27,8 @@ MACHINES = ("flush", "reclaim")
 KINDS = ("short", "medium", "bulk")
 BLOCKS = (256, 1024, 4096, 16384, 65536)
 BLOCKS_QUICK = (256, 65536)
+COUNTS = ("32", "24")  # trips of the ping-pong, messages of the stream
+VARIED = "varied"
 
 
 class Row(NamedTuple):
@@ -45,10 +47,31 @@ class Row(NamedTuple):
 
 def runs(quick: bool) -> list[Run]:
     blocks = BLOCKS_QUICK if quick else BLOCKS
+    # Packets with twice the overhead must fit.
+    room = ["network.packet_max=128 B"]
+    base = Run(VARIED, "voyager/flush", 2, "am", arguments=COUNTS, sets=room)
     return [
-        Run(machine, f"voyager/{machine}", 2, "am", arguments=["20", "24", *map(str, blocks)])
-        for machine in MACHINES
+        *(
+            Run(machine, f"voyager/{machine}", 2, "am", arguments=[*COUNTS, *map(str, blocks)])
+            for machine in MACHINES
+        ),
+        *sensitivity.runs(base, sensitivity.assumptions("voyager", varied(quick))),
     ]
+
+
+def varied(quick: bool) -> Sequence[str]:
+    """Assumptions that short and medium messages may depend on."""
+    every = [name for name in ASSUMED if not name.startswith("voyager.dma.")]
+    return every[:1] if quick else every
+
+
+def round_trips(output: Output) -> dict[str, Fraction]:
+    timing = Timing(output)
+    trips = {kind: timing.keys(f"{kind}/trip") for kind in KINDS[:2]}
+    return {
+        f"{kind}, {size} bytes": timing.mean_spent(0, f"{kind}/trip", size)
+        for kind, (size,) in trips.items()
+    }
 
 
 def rows(outputs: Mapping[str, Output]) -> list[Row]:
@@ -65,7 +88,7 @@ def rows(outputs: Mapping[str, Output]) -> list[Row]:
                         timing.spent(0, f"{kind}/overhead", size),
                         timing.spent(1, f"{kind}/overhead", size),
                         timing.flight(kind, size),
-                        timing.spent(0, f"{kind}/trip", size),
+                        timing.mean_spent(0, f"{kind}/trip", size),
                         gap,
                         size * 1000 / gap,
                     )
@@ -90,15 +113,18 @@ def report(outputs: Mapping[str, Output]) -> Report:
     by_case = {row[:3]: row for row in found}
     short, medium = by_case["short", "flush", 4], by_case["medium", "flush", 84]
     peak = max(found, key=lambda row: row.bandwidth_MBps)
+    assumed = sensitivity.assumptions("voyager", varied(quick=False))
+    moved, moved_text, sentence = sensitivity.report([VARIED], assumed, outputs, round_trips)
     return Report(
-        tables=[Table("results", Row._fields, found)],
-        text=text,
+        tables=[Table("results", Row._fields, found), moved],
+        text=f"{text}\n\nChange [%] of round trips, assumptions halved or doubled\n{moved_text}",
         findings=[
             f"A round trip of short messages takes {_us(short.round_trip_ns)} us; sending and "
             f"receiving one takes the processors {_us(short.o_send_ns + short.o_recv_ns)} us.",
             f"A round trip of 84 bytes by Tag-On takes {_us(medium.round_trip_ns)} us (flush).",
             f"Peak bandwidth is {float(peak.bandwidth_MBps):,.1f} MB/s, with {peak.message} "
             f"messages of {peak.size_bytes:,} bytes ({peak.variant}).",
+            sentence,
         ],
         draw=lambda figure: draw(figure, found),
         size_inches=(9.0, 4.0),

@@ -32,6 +32,10 @@ static inline void delay(uint64_t turns)
     __asm__ volatile("1: addi %0, %0, -1\n bgtz %0, 1b" : "+r"(turns));
 }
 
+/* Differently long each time, so that messages come at all moments of a loop that polls: i from 0 to 63 gives
+ * every other cycle of 128 once, in no order. */
+static inline void vary(unsigned i) { delay(100 + i * 37 % 64); }
+
 static inline void fail(const char *what)
 {
     printf("rank %u: %s\n", nes.rank, what);

@@ -247,12 +247,12 @@ static inline __attribute__((always_inline)) void overheads(int by, struct resul
     }
 }
 
-/* The sender waits differently long each time, so that messages come at all moments of the receiver's loop. */
+/* To and fro. */
 static inline __attribute__((always_inline)) void ping_pong(int by, struct result *result)
 {
     for (unsigned i = 0; i < 2 * trips; i++) {
         if (i % 2 == nes.rank) {
-            delay(100 + i * 7 % 32);
+            vary(i);
             result->left[i / 2] = now();
             send_message(by, 0, source(by), result->bytes);
         } else {
@@ -280,15 +280,16 @@ static inline __attribute__((always_inline)) void streaming(int by, struct resul
 /* A thread's half of a stream that two threads send and two receive. */
 static inline __attribute__((always_inline)) void contend(int by, struct result *result, unsigned me)
 {
-    static _Alignas(64) uint32_t mine[2][32];
+    static _Alignas(64) uint32_t room[2][32];
+    uint32_t *mine = room[me] + is_tagged(by);
     for (unsigned i = 0; i < stream / 2; i++) {
         if (nes.rank == 0)
             send_message(by, me, source(by), result->bytes);
         else
-            receive_message(by, mine[me], result->bytes);
+            receive_message(by, mine, result->bytes);
         result->contended[me][i] = now();
     }
-    if (nes.rank == 1 && memcmp(mine[me], source(by), result->bytes) != 0)
+    if (nes.rank == 1 && memcmp(mine, source(by), result->bytes) != 0)
         fail("the data came wrong where threads share a queue");
 }
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from chasqui.experiment import Experiment, Output, Report, Run, Table, Value, sensitivity
 from chasqui.text import number, table
 
-from ._timing import Timing
+from ._timing import ASSUMED, Timing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,13 +63,6 @@ CASES = {
 MACHINES = ("flush", "reclaim")
 ALSO_LONG = ("basic", "tag-on-80")  # in packets, until DMA is better
 
-ASSUMED = (
-    "voyager.nes.pointer_access", "voyager.nes.sram_access", "voyager.nes.transmit",
-    "voyager.nes.receive", "voyager.nes.packet_overhead", "voyager.dma.setup",
-    "voyager.dma.packet_data", "node.core.load", "node.l2.latency", "node.write_buffer.posted",
-    "node.bus.address", "node.bus.intervention", "node.dram.next_chunk", "network.link_latency",
-    "network.routing_delay",
-)  # fmt: skip
 # What each assumption's effect is shown on: machine, name in the program, bytes.
 VARIED = {
     "express": ("flush", "express", 4),
@@ -127,13 +120,13 @@ def runs(quick: bool) -> list[Run]:
             if where == machine and mechanism != "dma"
         ]
         name = f"{machine}-{threads}"
-        found.append(_run(name, machine, threads, (16, 64), points))
+        found.append(_run(name, machine, threads, (32, 64), points))
         blocks: Points = [("dma", DMA_QUICK if quick else DMA)]
         found.append(_run(f"{name}-dma", machine, threads, (8, 16), blocks))
     varied = sensitivity.assumptions("voyager", ASSUMED[:2] if quick else ASSUMED)
     for machine in MACHINES:
         points = [(name, [size]) for where, name, size in VARIED.values() if where == machine]
-        base = _run(f"varied-{machine}", machine, 1, (8, 32), points)
+        base = _run(f"varied-{machine}", machine, 1, (32, 32), points)
         # Packets with twice the overhead must fit.
         base = replace(base, sets=[*base.sets, "network.packet_max=128 B"])
         found += sensitivity.runs(base, varied)
@@ -353,8 +346,8 @@ def draw(figure: Figure, found: Mapping[Key, Figures]) -> None:
             _line(axes, found, (mechanism, "flush"), title, range(SMALL[-1], DMA[-1] + 1))
         axes.set(xlabel="message [bytes]", title=f"{title}, long messages, flush")
         drawing.scale_bytes(axes, 64, DMA[-1])
-        axes.set_ylim(bottom=0)
     drawing.scale_decades(grid[1][1])
+    grid[1][2].set_ylim(bottom=0)
     for axes in grid[1][1:]:
         drawing.label_ends(axes)
 

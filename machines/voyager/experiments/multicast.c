@@ -55,7 +55,8 @@ static inline __attribute__((always_inline)) void measure(int by, uint32_t desti
         if (nes.rank == 0) {
             for (uint32_t from = 0; from < destinations; from++)
                 await_token();
-            delay(SETTLE + i * 7 % 32);
+            delay(SETTLE);
+            vary(i);
             uint64_t from = now();
             send_all(by, destinations);
             result.spent[i] = now() - from;

@@ -47,7 +47,7 @@ class Row(NamedTuple):
 
 def runs(quick: bool) -> list[Run]:
     counts = DESTINATIONS_QUICK if quick else DESTINATIONS
-    arguments = ["12", *map(str, counts)]
+    arguments = ["16", *map(str, counts)]
     ranks = counts[-1] + 1
     return [
         Run(machine, f"voyager/{machine}", ranks, "multicast", arguments=arguments)

@@ -81,7 +81,8 @@ static void one_way(enum method method, unsigned count)
     for (unsigned i = 0; i < trips; i++) {
         if (nes.rank == 0) {
             await_token();
-            delay(SETTLE + i * 7 % 64);
+            delay(SETTLE);
+            vary(i);
             uint64_t from = now();
             send(i % count);
             result.left[i] = from;
