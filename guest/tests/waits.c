@@ -170,12 +170,13 @@ static void cancelling_sends(void)
                 CHECK_EQUAL(count, i == 1 || i == 2 ? LONG : 1);
                 CHECK(got[0] == 3 * left + 1 && got[count - 1] == got[0]);
             }
-            MPI_Barrier(MPI_COMM_WORLD);
+            MPI_Barrier(MPI_COMM_WORLD); /* All have received. */
         }
         for (int i = 0; i < SENDS; i++)
             MPI_Cancel(&sends[i]);
         MPI_Waitall(SENDS, sends, statuses);
         check_cancelled(statuses, SENDS, round == 0);
+        MPI_Barrier(MPI_COMM_WORLD); /* No receive of the next round meets a send of this one. */
     }
     MPI_Request_free(&sends[3]);
     MPI_Type_free(&strided);
