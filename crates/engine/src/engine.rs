@@ -34,12 +34,14 @@ pub struct Engine {
     partitions: Vec<Box<dyn Partition>>,
     layout: Layout,
     window: Time,
+    steps_together: u64,
 }
 
 impl Engine {
     /// An engine without partitions.
     pub fn new(lookahead: Lookahead) -> Engine {
-        Engine { partitions: vec![], layout: Layout { groups: vec![], lookahead }, window: ROUND_MAX }
+        let layout = Layout { groups: vec![], lookahead };
+        Engine { partitions: vec![], layout, window: ROUND_MAX, steps_together: 0 }
     }
 
     /// Adds a partition of `group`.
@@ -60,6 +62,11 @@ impl Engine {
         self.window = window;
     }
 
+    /// Steps in which all host threads ran partitions: what the host did, nothing of the simulation.
+    pub fn steps_together(&self) -> u64 {
+        self.steps_together
+    }
+
     /// The partitions, to collect results.
     pub fn partitions(self) -> Vec<Box<dyn Partition>> {
         self.partitions
@@ -70,7 +77,7 @@ impl Engine {
     pub fn run(&mut self, threads: Threads, watch: &mut dyn FnMut(Time) -> bool) -> Ended {
         let (shares, places) = self.divide(threads.count());
         let (team, layout) = (Team::default(), &self.layout);
-        let ended = std::thread::scope(|scope| {
+        let (ended, steps_together) = std::thread::scope(|scope| {
             // Followers go home also if this thread panics.
             let home = Home(&team);
             for share in &shares[1..] {
@@ -86,12 +93,15 @@ impl Engine {
                 shares: &shares,
                 held,
                 pace: Pace::new(threads),
+                steps_together: 0,
             };
             let ended = leader.run(watch);
+            let steps_together = leader.steps_together;
             drop(leader);
             drop(home);
-            ended
+            (ended, steps_together)
         });
+        self.steps_together += steps_together;
         let shares = shares.into_iter().map(|s| s.into_inner().expect("nobody has panicked"));
         let mut partitions: Vec<_> = shares.flat_map(Share::into_partitions).collect();
         partitions.sort_by_key(|&(id, _)| id);
@@ -153,6 +163,7 @@ struct Leader<'a> {
     /// All shares between phases, its own always. That of this thread is the first.
     held: Vec<MutexGuard<'a, Share>>,
     pace: Pace,
+    steps_together: u64,
 }
 
 impl Leader<'_> {
@@ -199,6 +210,7 @@ impl Leader<'_> {
             self.held.iter_mut().for_each(|s| s.run(&phase, self.layout));
             return;
         }
+        self.steps_together += 1;
         self.step(Some(phase));
     }
 

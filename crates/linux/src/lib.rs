@@ -14,7 +14,6 @@ pub mod syscall;
 
 mod descriptors;
 mod paths;
-mod random;
 mod threads;
 
 pub use descriptors::Stream;

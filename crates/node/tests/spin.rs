@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 use chasqui_engine::Time;
 use chasqui_hart::csr::CYCLE;
-use chasqui_hart::testing::Random;
 use chasqui_hart::{Insn, Op, decode};
 use chasqui_node::{NodeConfiguration, WatchPlan};
+use chasqui_random::Random;
 use chasqui_record::{Cause, write_folded};
 use guest::register::{FLAG, NOTE, START};
 use guest::{

@@ -158,13 +158,14 @@ pub fn run(request: &Request, progress: &mut dyn FnMut(Progress) -> bool) -> Res
     let simulation = Instant::now();
     let (ended, built) = simulate(built, threads, &streams, progress);
     let simulation_s = simulation.elapsed().as_secs_f64();
+    let together = (threads.count(), built.engine.steps_together());
     streams.finish();
     let results = Results::collect(built, ended, &resolved, &job);
     directory.write_resolved(&resolved.to_toml()).map_err(input)?;
     results.write(&directory).map_err(input)?;
     let summary = results.summary;
     let times = (simulation_s, begin.elapsed().as_secs_f64());
-    let host = host(request, &summary, threads.count(), started, times);
+    let host = host(request, &summary, together, started, times);
     directory.write_host(&host).map_err(input)?;
     Ok(Report { summary, host, directory: directory.path().to_path_buf() })
 }
@@ -275,7 +276,7 @@ fn simulate(
 fn host(
     request: &Request,
     summary: &Summary,
-    threads: usize,
+    (threads, steps_together): (usize, u64),
     started: SystemTime,
     (simulation_s, total_s): (f64, f64),
 ) -> Host {
@@ -289,6 +290,7 @@ fn host(
         instructions_millions_per_s: summary.instructions as f64 / simulation_s / 1e6,
         messages_per_s: summary.messages as f64 / simulation_s,
         threads: threads as u32,
+        steps_together,
         memory_bytes_max: memory_bytes_max(Path::new("/proc/self/status")),
     }
 }
