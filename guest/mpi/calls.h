@@ -86,7 +86,8 @@
     CALL(94, NEIGHBOR_ALLTOALL, "MPI_Neighbor_alltoall")                                           \
     CALL(95, NEIGHBOR_ALLTOALLV, "MPI_Neighbor_alltoallv")                                         \
     CALL(96, NEIGHBOR_ALLTOALLW, "MPI_Neighbor_alltoallw")                                         \
-    CALL(97, INEIGHBOR, "MPI_Ineighbor")
+    CALL(97, INEIGHBOR, "MPI_Ineighbor")                                                           \
+    CALL(98, LOCAL, "local MPI calls of several threads")
 
 enum {
 #define CHQ_CALL_NUMBER(number, name, text) CALL_##name = number,

@@ -4,6 +4,7 @@
 #include "mpi/error.h"
 #include "mpi/mark.h"
 #include "mpi/point.h"
+#include "mpi/thread.h"
 
 struct request chq_sent = {.valid = REQUEST_VALID, .complete = true, .kind = REQUEST_SEND, .comm = &chq_world};
 
@@ -106,6 +107,7 @@ int chq_request_finish(MPI_Request *handle, struct request *request, MPI_Status 
 
 int PMPI_Request_free(MPI_Request *request)
 {
+    LOCAL_CALL();
     int error = MPI_SUCCESS;
     struct request *r = chq_request_of(*request, &error);
     if (!r)
@@ -128,7 +130,7 @@ MPI_ALIAS(Request_free);
  * standard lets a send's cancel fail (MPI 5.0, section 3.8.4). */
 int PMPI_Cancel(MPI_Request *request)
 {
-    MARK_CALL(CALL_CANCEL);
+    CALL_ENTER(CALL_CANCEL);
     int error = MPI_SUCCESS;
     struct request *r = chq_request_of(*request, &error);
     if (!r) {
@@ -143,9 +145,10 @@ int PMPI_Cancel(MPI_Request *request)
         r->source = MATCH_ANY_SOURCE;
         r->tag = MPI_ANY_TAG;
         r->got = 0;
+        chq_tell();
         request_complete(r);
     }
-    MARK_RETURN(CALL_CANCEL);
+    CALL_LEAVE(CALL_CANCEL);
     return error;
 }
 MPI_ALIAS(Cancel);

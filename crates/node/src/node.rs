@@ -373,6 +373,7 @@ impl Node {
         let (soft, hard) = (end, if hard == soft { end } else { hart.cycle_at(hard) });
         loop {
             let t = &mut self.processor.threads[index];
+            let timed = !SEVERAL || t.hart.port.is_timed();
             let halt = t.hart.run_with_bus(&mut self.bus, before, self.dram_bytes, soft, hard);
             t.spin.check(&mut t.hart);
             if SEVERAL && halt == Halt::Call && self.catch_up(index) {
@@ -380,13 +381,16 @@ impl Node {
             }
             let p = &mut self.processor;
             p.halted(index, halt, &mut self.memory, &mut self.recorder);
+            // Before the next observation begins. Within a call other harts need not look at every mark.
+            let in_call = matches!(halt, Halt::Mark { .. }) && !p.threads[index].hart.port.is_timed();
+            let told = !timed && !in_call && p.tell_untimed(index);
             if halt == Halt::Pause {
                 p.pause(index, &self.bus);
             }
             // After a mark or a pause the hart mostly goes on.
             let passed = matches!(halt, Halt::Mark { .. } | Halt::Pause);
             let t = &p.threads[index];
-            if !passed || !t.is_ready() || t.hart.cycle >= soft {
+            if told || !passed || !t.is_ready() || t.hart.cycle >= soft {
                 break;
             }
         }
