@@ -217,7 +217,7 @@ int chq_comm_first(struct communicator *comm, int size, struct communicator **ma
 /* Collective over the group only. The members agree over a communicator that lives for this call
  * and whose context is `comm`'s for creation: calls over groups that share a process must not run
  * at the same time anyway, except from different threads, where `tag` tells them apart. */
-static int comm_create_group(struct communicator *comm, struct group *group, struct communicator **made)
+static int comm_create_group(struct communicator *comm, struct group *group, int tag, struct communicator **made)
 {
     struct communicator creation;
     memset(&creation, 0, sizeof creation);
@@ -230,6 +230,8 @@ static int comm_create_group(struct communicator *comm, struct group *group, str
     creation.context = (uint16_t)(comm->context + CONTEXT_CREATION - CONTEXT_COLLECTIVE);
     creation.head = comm->head + ((uint64_t)(CONTEXT_CREATION - CONTEXT_COLLECTIVE) << 16);
     creation.group = creation.remote = group;
+    /* An agreement is collectives of one kind, so this gives each tag messages of its own. */
+    creation.collective_tag = (uint32_t)tag;
     uint16_t context;
     int error = chq_context_agree(&creation, NULL, &context);
     if (error)
@@ -249,7 +251,7 @@ int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *ne
     if (!error)
         error = check_part(c, g);
     if (!error && g->rank != MPI_UNDEFINED)
-        error = comm_create_group(c, g, &made);
+        error = comm_create_group(c, g, tag, &made);
     *newcomm = made ? (MPI_Comm)made : MPI_COMM_NULL;
     if (error)
         error = chq_fail(c, "MPI_Comm_create_group", error, NULL);

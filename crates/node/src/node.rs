@@ -447,6 +447,15 @@ impl Partition for Node {
                 *reach = (*reach).min(time + latency);
             }
         };
+        // Transactions of the NI's that wait behind a hart's have no event of their own yet.
+        if let Some(grant) = self.slow.iter().find(|e| matches!(e.payload.into(), BusEvent::Grant)) {
+            for client in &self.waiting_for_bus {
+                if let &Client::Ni(index) = client {
+                    let cause = Cause::Bus(self.ni_requests[index as usize]);
+                    note(grant.time, self.ni.output_latency(cause));
+                }
+            }
+        }
         if self.prompt.len() > CAUSES_MAX {
             return note(self.prompt.next_time(), least);
         }

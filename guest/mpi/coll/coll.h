@@ -126,13 +126,13 @@ void chq_coll_forget(struct request *request);
 static inline void coll_isend(struct request *request, const void *buffer, size_t count, struct datatype *type, int to, int tag, struct communicator *comm)
 {
     request_start(request, REQUEST_SEND);
-    chq_send_start(request, SEND_HOW(MODE_STANDARD, CONTEXT_COLLECTIVE), buffer, count, type, to, (int)comm->collective_tag + tag, comm);
+    chq_send_start(request, SEND_HOW(MODE_STANDARD, CONTEXT_COLLECTIVE), buffer, count, type, to, (int)(comm->collective_tag + (uint32_t)tag), comm);
 }
 
 static inline void coll_irecv(struct request *request, void *buffer, size_t count, struct datatype *type, int from, int tag, struct communicator *comm)
 {
     request_start(request, REQUEST_RECEIVE);
-    chq_receive_start(request, buffer, count, type, from, (int)comm->collective_tag + tag, comm, CONTEXT_COLLECTIVE);
+    chq_receive_start(request, buffer, count, type, from, (int)(comm->collective_tag + (uint32_t)tag), comm, CONTEXT_COLLECTIVE);
 }
 
 /* Waits for a receive; its error. */
