@@ -381,9 +381,13 @@ impl Node {
             }
             let p = &mut self.processor;
             p.halted(index, halt, &mut self.memory, &mut self.recorder);
-            // Before the next observation begins. Within a call other harts need not look at every mark.
-            let in_call = matches!(halt, Halt::Mark { .. }) && !p.threads[index].hart.port.is_timed();
-            let told = !timed && !in_call && p.tell_untimed(index);
+            // Before the next observation begins. At a mark within a call, or when it has run for long, it goes on.
+            let goes_on = match halt {
+                Halt::Deadline => true,
+                Halt::Mark { .. } => !p.threads[index].hart.port.is_timed(),
+                _ => false,
+            };
+            let told = !timed && !goes_on && p.tell_untimed(index);
             if halt == Halt::Pause {
                 p.pause(index, &self.bus);
             }

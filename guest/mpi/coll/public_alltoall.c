@@ -174,12 +174,12 @@ MPI_ALIAS(Alltoallv);
 
 int PMPI_Ialltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    CALL_ENTER(CALL_IALLTOALL);
+    CALL_ENTER(CALL_IALLTOALLV);
     struct communicator *c = comm_of(comm);
     struct exchange e = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype), counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
     int error = exchange_arguments(&e, c);
     error = exchange_request("MPI_Ialltoallv", FORM_NONBLOCKING, error, alltoallw, &e, c, request);
-    CALL_LEAVE(CALL_IALLTOALL);
+    CALL_LEAVE(CALL_IALLTOALLV);
     return error;
 }
 MPI_ALIAS(Ialltoallv);
@@ -211,12 +211,12 @@ MPI_ALIAS(Alltoallw);
 
 int PMPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
 {
-    CALL_ENTER(CALL_IALLTOALL);
+    CALL_ENTER(CALL_IALLTOALLW);
     struct communicator *c = comm_of(comm);
     struct exchange e = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes), typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};
     int error = exchange_arguments(&e, c);
     error = exchange_request("MPI_Ialltoallw", FORM_NONBLOCKING, error, alltoallw, &e, c, request);
-    CALL_LEAVE(CALL_IALLTOALL);
+    CALL_LEAVE(CALL_IALLTOALLW);
     return error;
 }
 MPI_ALIAS(Ialltoallw);

@@ -100,13 +100,14 @@ static int gather(const void *arguments, struct communicator *comm)
     return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&g->send, &g->recv, g->root, comm);
 }
 
-/* Only the root knows all counts: no tree. */
 static int gatherv(const void *arguments, struct communicator *comm)
 {
+    static coll_gather *const algorithms[] = {CHQ_GATHERV(CHQ_ALGORITHM_FUNCTION)};
     const struct gathering *g = arguments;
     if (unlikely(comm->inter))
         return chq_inter_gather(&g->send, &g->recv, g->root, comm);
-    return chq_gather_linear(&g->send, &g->recv, g->root, comm);
+    int algorithm = coll_select(COLL_GATHERV, 0, comm, 0, g->send.type, NULL);
+    return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&g->send, &g->recv, g->root, comm);
 }
 
 static int scatter(const void *arguments, struct communicator *comm)
@@ -122,10 +123,12 @@ static int scatter(const void *arguments, struct communicator *comm)
 
 static int scatterv(const void *arguments, struct communicator *comm)
 {
+    static coll_gather *const algorithms[] = {CHQ_SCATTERV(CHQ_ALGORITHM_FUNCTION)};
     const struct gathering *g = arguments;
     if (unlikely(comm->inter))
         return chq_inter_scatter(&g->send, &g->recv, g->root, comm);
-    return chq_scatter_linear(&g->send, &g->recv, g->root, comm);
+    int algorithm = coll_select(COLL_SCATTERV, 0, comm, 0, g->recv.type, NULL);
+    return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&g->send, &g->recv, g->root, comm);
 }
 
 static int allgather(const void *arguments, struct communicator *comm)
@@ -205,12 +208,12 @@ MPI_ALIAS(Gatherv);
 
 int PMPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
-    CALL_ENTER(CALL_IGATHER);
+    CALL_ENTER(CALL_IGATHERV);
     struct communicator *c = comm_of(comm);
     struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype), root};
     int error = gather_arguments(&g, c);
     error = gathering_request("MPI_Igatherv", FORM_NONBLOCKING, error, gatherv, &g, c, request);
-    CALL_LEAVE(CALL_IGATHER);
+    CALL_LEAVE(CALL_IGATHERV);
     return error;
 }
 MPI_ALIAS(Igatherv);
@@ -279,12 +282,12 @@ MPI_ALIAS(Scatterv);
 
 int PMPI_Iscatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
-    CALL_ENTER(CALL_ISCATTER);
+    CALL_ENTER(CALL_ISCATTERV);
     struct communicator *c = comm_of(comm);
     struct gathering g = {counted_side(sendbuf, sendcounts, displs, sendtype), equal_side(recvbuf, recvcount, recvtype), root};
     int error = scatter_arguments(&g, c);
     error = gathering_request("MPI_Iscatterv", FORM_NONBLOCKING, error, scatterv, &g, c, request);
-    CALL_LEAVE(CALL_ISCATTER);
+    CALL_LEAVE(CALL_ISCATTERV);
     return error;
 }
 MPI_ALIAS(Iscatterv);
@@ -353,12 +356,12 @@ MPI_ALIAS(Allgatherv);
 
 int PMPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    CALL_ENTER(CALL_IALLGATHER);
+    CALL_ENTER(CALL_IALLGATHERV);
     struct communicator *c = comm_of(comm);
     struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype), 0};
     int error = allgather_arguments(&g, c);
     error = gathering_request("MPI_Iallgatherv", FORM_NONBLOCKING, error, allgatherv, &g, c, request);
-    CALL_LEAVE(CALL_IALLGATHER);
+    CALL_LEAVE(CALL_IALLGATHERV);
     return error;
 }
 MPI_ALIAS(Iallgatherv);

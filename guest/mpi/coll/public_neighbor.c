@@ -100,10 +100,10 @@ MPI_ALIAS(Neighbor_allgather);
 
 int PMPI_Ineighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    CALL_ENTER(CALL_INEIGHBOR);
+    CALL_ENTER(CALL_INEIGHBOR_ALLGATHER);
     struct neighborhood n = {same_block(sendbuf, sendcount, sendtype), equal_blocks(recvbuf, recvcount, recvtype)};
     int error = exchange_request("MPI_Ineighbor_allgather", FORM_NONBLOCKING, &n, comm_of(comm), request);
-    CALL_LEAVE(CALL_INEIGHBOR);
+    CALL_LEAVE(CALL_INEIGHBOR_ALLGATHER);
     return error;
 }
 MPI_ALIAS(Ineighbor_allgather);
@@ -129,10 +129,10 @@ MPI_ALIAS(Neighbor_allgatherv);
 
 int PMPI_Ineighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    CALL_ENTER(CALL_INEIGHBOR);
+    CALL_ENTER(CALL_INEIGHBOR_ALLGATHERV);
     struct neighborhood n = {same_block(sendbuf, sendcount, sendtype), counted_blocks(recvbuf, recvcounts, displs, recvtype)};
     int error = exchange_request("MPI_Ineighbor_allgatherv", FORM_NONBLOCKING, &n, comm_of(comm), request);
-    CALL_LEAVE(CALL_INEIGHBOR);
+    CALL_LEAVE(CALL_INEIGHBOR_ALLGATHERV);
     return error;
 }
 MPI_ALIAS(Ineighbor_allgatherv);
@@ -158,10 +158,10 @@ MPI_ALIAS(Neighbor_alltoall);
 
 int PMPI_Ineighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    CALL_ENTER(CALL_INEIGHBOR);
+    CALL_ENTER(CALL_INEIGHBOR_ALLTOALL);
     struct neighborhood n = {equal_blocks(sendbuf, sendcount, sendtype), equal_blocks(recvbuf, recvcount, recvtype)};
     int error = exchange_request("MPI_Ineighbor_alltoall", FORM_NONBLOCKING, &n, comm_of(comm), request);
-    CALL_LEAVE(CALL_INEIGHBOR);
+    CALL_LEAVE(CALL_INEIGHBOR_ALLTOALL);
     return error;
 }
 MPI_ALIAS(Ineighbor_alltoall);
@@ -187,10 +187,10 @@ MPI_ALIAS(Neighbor_alltoallv);
 
 int PMPI_Ineighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    CALL_ENTER(CALL_INEIGHBOR);
+    CALL_ENTER(CALL_INEIGHBOR_ALLTOALLV);
     struct neighborhood n = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype), counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
     int error = exchange_request("MPI_Ineighbor_alltoallv", FORM_NONBLOCKING, &n, comm_of(comm), request);
-    CALL_LEAVE(CALL_INEIGHBOR);
+    CALL_LEAVE(CALL_INEIGHBOR_ALLTOALLV);
     return error;
 }
 MPI_ALIAS(Ineighbor_alltoallv);
@@ -216,10 +216,10 @@ MPI_ALIAS(Neighbor_alltoallw);
 
 int PMPI_Ineighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
 {
-    CALL_ENTER(CALL_INEIGHBOR);
+    CALL_ENTER(CALL_INEIGHBOR_ALLTOALLW);
     struct neighborhood n = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes), typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};
     int error = exchange_request("MPI_Ineighbor_alltoallw", FORM_NONBLOCKING, &n, comm_of(comm), request);
-    CALL_LEAVE(CALL_INEIGHBOR);
+    CALL_LEAVE(CALL_INEIGHBOR_ALLTOALLW);
     return error;
 }
 MPI_ALIAS(Ineighbor_alltoallw);

@@ -211,12 +211,12 @@ MPI_ALIAS(Exscan);
 
 int PMPI_Iexscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    CALL_ENTER(CALL_ISCAN);
+    CALL_ENTER(CALL_IEXSCAN);
     struct communicator *c = comm_of(comm);
     struct reduction r;
     int error = reduction_arguments(&r, sendbuf, recvbuf, count, datatype, op, c);
     error = reduction_request("MPI_Iexscan", FORM_NONBLOCKING, error, exscan, &r, c, request);
-    CALL_LEAVE(CALL_ISCAN);
+    CALL_LEAVE(CALL_IEXSCAN);
     return error;
 }
 MPI_ALIAS(Iexscan);
@@ -325,12 +325,12 @@ MPI_ALIAS(Reduce_scatter_block);
 
 int PMPI_Ireduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    CALL_ENTER(CALL_IREDUCE_SCATTER);
+    CALL_ENTER(CALL_IREDUCE_SCATTER_BLOCK);
     struct communicator *c = comm_of(comm);
     struct reduction r;
     int error = reduction_arguments(&r, sendbuf, recvbuf, recvcount, datatype, op, c);
     error = reduction_request("MPI_Ireduce_scatter_block", FORM_NONBLOCKING, error, reduce_scatter_block, &r, c, request);
-    CALL_LEAVE(CALL_IREDUCE_SCATTER);
+    CALL_LEAVE(CALL_IREDUCE_SCATTER_BLOCK);
     return error;
 }
 MPI_ALIAS(Ireduce_scatter_block);
