@@ -2,7 +2,8 @@
 reports.
 
 The programs are in `tests/threads`. Use this when the order of harts, their caches, the system
-calls of threads or the MPI library's lock (`guest/mpi/thread.c`) change; `crates/node/tests/harts.rs` has the times.
+calls of threads or the MPI library's lock (`guest/mpi/thread.c`) change;
+`crates/node/tests/harts.rs` has the times.
 """
 
 from __future__ import annotations
@@ -141,9 +142,7 @@ int main(int argc, char **argv)
 
 @pytest.mark.parametrize("harts", [1, 2])
 @pytest.mark.parametrize("required", range(4))
-def test_levels_of_threads(
-    chasqui: Run, compile_c: Compiler, harts: int, required: int
-) -> None:
+def test_levels_of_threads(chasqui: Run, compile_c: Compiler, harts: int, required: int) -> None:
     """MPI_THREAD_MULTIPLE where threads can be, or else what was asked for; a second call fails."""
     path = compile_c("levels", LEVELS, "-pthread")
     sets = ["--set", f"node.harts={harts}"]

@@ -325,8 +325,9 @@ impl Processor {
         let thread = &mut self.threads[index];
         let now = thread.hart.now().0;
         let port = &thread.hart.port;
-        self.life
-            .mark(recorder, index, code, call, value, now, &mut |address, bytes| port.peek_virtual(address, bytes));
+        self.life.mark(recorder, index, code, call, value, now, &mut |address, bytes| {
+            port.peek_virtual(address, bytes)
+        });
         if code == mark::RETURN {
             thread.spin.returned(&mut thread.hart);
         }

@@ -348,11 +348,7 @@ impl RankLife {
 
     /// What the thread on hart `hart` waits for, in words, for a deadlock's report; `None` when it waits for
     /// nothing.
-    pub fn waiting_for(
-        &self,
-        hart: usize,
-        memory: &mut dyn FnMut(u64, &mut [u8]) -> bool,
-    ) -> Option<String> {
+    pub fn waiting_for(&self, hart: usize, memory: &mut dyn FnMut(u64, &mut [u8]) -> bool) -> Option<String> {
         let thread = &self.threads[hart];
         if let Some(text) = read_text(thread.waiting, memory) {
             return Some(text);

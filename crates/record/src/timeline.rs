@@ -26,7 +26,8 @@ pub fn write_timeline(
         // The first hart's track is there in any case.
         let harts: BTreeSet<u16> = life.timeline().0.iter().map(|i| i.hart).chain([0]).collect();
         for hart in harts {
-            let (track, of) = (track(rank, hart), if hart > 0 { format!(", hart {hart}") } else { String::new() });
+            let (track, of) =
+                (track(rank, hart), if hart > 0 { format!(", hart {hart}") } else { String::new() });
             write!(
                 out,
                 "{comma}{{\"ph\":\"M\",\"pid\":0,\"tid\":{track},\"name\":\"thread_name\",\"args\":{{\"name\":\"rank {rank}{of}\"}}}}"
