@@ -68,6 +68,7 @@ int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
     return error;
 }
 MPI_ALIAS(Init_thread);
+MPI_PARTIAL(Init_thread, "provides MPI_THREAD_MULTIPLE where the node has several harts alone");
 
 int PMPI_Finalize(void)
 {

@@ -119,7 +119,7 @@ static inline bool receive_is_short(const void *buffer, int count, const struct 
                                     int tag, const struct communicator *comm)
 {
     return comm->valid == COMM_VALID && type->state == TYPE_DENSE_COMMITTED &&
-           (uint32_t)source < (uint32_t)comm->size && (count | tag) >= 0 && buffer != NULL;
+           (uint32_t)source < (uint32_t)comm->size && (count | tag) >= 0 && point_is_buffer(buffer);
 }
 
 static inline __attribute__((always_inline)) void start_short(struct request *request, void *buffer, int count, const struct datatype *type,

@@ -119,7 +119,7 @@ static inline bool send_is_short(const void *buffer, int count, const struct dat
                                  int tag, const struct communicator *comm)
 {
     return comm->valid == COMM_VALID && type->state == TYPE_DENSE_COMMITTED &&
-           (uint32_t)destination < (uint32_t)comm->size && (count | tag) >= 0 && buffer != NULL &&
+           (uint32_t)destination < (uint32_t)comm->size && (count | tag) >= 0 && point_is_buffer(buffer) &&
            !chq_is_blocked();
 }
 
