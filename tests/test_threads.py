@@ -1,8 +1,9 @@
 """Programs with threads on nodes of several harts: answers, what harts see of each other's stores,
 reports.
 
-The programs are in `tests/threads`. Use this when the order of harts, their caches or the system
-calls of threads change; `crates/node/tests/harts.rs` has the times.
+The programs are in `tests/threads`. Use this when the order of harts, their caches, the system
+calls of threads or the MPI library's lock (`guest/mpi/thread.c`) change;
+`crates/node/tests/harts.rs` has the times.
 """
 
 from __future__ import annotations
@@ -44,6 +45,113 @@ def run_threads(chasqui: Run, path: Path, machine: str, harts: int, *arguments: 
     done = chasqui("run", "-np", "1", *sets, "--", path, *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
+
+
+# Cases of multiple.c that end.
+MULTIPLE = [
+    "inquiries",
+    "pingpong",
+    "random",
+    "collectives",
+    "blocked",
+    "completed",
+    "probes",
+    "callbacks",
+]
+
+
+def multiple(machine: str, ranks: int, threads: int, path: Path, case: str) -> list[str]:
+    """Arguments of a run of multiple.c."""
+    seed = os.environ.get("SEED", "1")
+    sets = ["--machine", machine, "--set", f"node.harts={threads}"]
+    return ["-np", str(ranks), *sets, "--", str(path), case, str(threads), seed]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("case", MULTIPLE)
+@pytest.mark.parametrize(("ranks", "threads"), [(2, 2), (3, 4)])
+def test_several_threads_in_mpi(
+    chasqui: Run, program: Compiled, machine: str, case: str, ranks: int, threads: int
+) -> None:
+    done = chasqui("run", *multiple(machine, ranks, threads, program("multiple"), case))
+    print(done.stdout, done.stderr)
+    assert done.returncode == 0
+    assert f"{case}: {ranks} ranks of {threads} threads" in done.stdout
+
+
+@pytest.mark.gnu
+@pytest.mark.parametrize("case", MULTIPLE)
+def test_several_threads_in_mpi_of_glibc(chasqui: Run, program: Compiled, case: str) -> None:
+    path = program("multiple", "--toolchain=gnu")
+    done = chasqui("run", *multiple("voyager", 2, 4, path, case))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("case", ["random", "collectives"])
+def test_several_threads_in_mpi_have_the_same_bits(
+    tmp_path: Path, program: Compiled, machine: str, case: str
+) -> None:
+    variations = {
+        "loops executed": ["--set", "check.spin_skip=false"],
+        "checker on": ["--set", "check.coherence=true"],
+        **THREADS,
+    }
+    check(tmp_path, multiple(machine, 2, 3, program("multiple"), case), variations, 0)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_deadlock_says_what_each_thread_receives(
+    chasqui: Run, program: Compiled, machine: str
+) -> None:
+    done = chasqui("run", *multiple(machine, 2, 3, program("multiple"), "deadlock"))
+    assert done.returncode == 125, done.stderr
+    assert "rank 1 in MPI_Recv waits for its threads" in done.stderr
+    for hart in range(3):
+        assert f"hart {hart} for a receive posted at" in done.stderr, done.stderr
+
+
+LEVELS = """
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+static int is_main = 1;
+static void *ask(void *unused) { MPI_Is_thread_main(&is_main); return unused; }
+int main(int argc, char **argv)
+{
+    static const int all[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED,
+                              MPI_THREAD_MULTIPLE};
+    int required = argv[1][0] - '0', provided, queried, main_thread, again;
+    pthread_t other;
+    MPI_Init_thread(&argc, &argv, all[required], &provided);
+    MPI_Query_thread(&queried);
+    MPI_Is_thread_main(&main_thread);
+    int has_other = pthread_create(&other, NULL, ask, NULL) == 0;
+    if (has_other)
+        pthread_join(other, NULL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    int error = MPI_Init_thread(&argc, &argv, all[required], &again);
+    for (int i = 0; i < 4; i++)
+        if (provided == all[i])
+            printf("%d %d %d %d %d\\n", i, queried == provided, main_thread, has_other && is_main,
+                   error != MPI_SUCCESS);
+    MPI_Finalize();
+    MPI_Query_thread(&queried);
+    return queried != provided;
+}
+"""
+
+
+@pytest.mark.parametrize("harts", [1, 2])
+@pytest.mark.parametrize("required", range(4))
+def test_levels_of_threads(chasqui: Run, compile_c: Compiler, harts: int, required: int) -> None:
+    """MPI_THREAD_MULTIPLE where threads can be, or else what was asked for; a second call fails."""
+    path = compile_c("levels", LEVELS, "-pthread")
+    sets = ["--set", f"node.harts={harts}"]
+    done = chasqui("run", "-np", "1", *sets, "--", path, str(required))
+    assert done.returncode == 0, done.stderr
+    provided = required if harts > 1 else min(required, 2)
+    assert f"{provided} 1 1 0 1\n" in done.stdout
 
 
 @pytest.mark.parametrize("machine", MACHINES)

@@ -2,6 +2,7 @@
 #include "mpi/error.h"
 #include "mpi/mark.h"
 #include "mpi/point.h"
+#include "mpi/thread.h"
 
 void chq_deliver(struct request *request, const void *payload, size_t bytes)
 {
@@ -93,6 +94,7 @@ static struct request *take_filed(struct match_node *found)
 /* A message that the only posted receive, if there is one, doesn't take. */
 static __attribute__((noinline)) void arrived_other(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
+    chq_tell();
     struct match_node *found = find_filed(match_envelope_key(envelope));
     if (found)
         chq_matched(take_filed(found), envelope, payload);
@@ -102,6 +104,7 @@ static __attribute__((noinline)) void arrived_other(const struct chasqui_envelop
 
 static __attribute__((noinline)) void arrived_control(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
+    chq_tell();
     switch (envelope->kind) {
     case PACKET_CLEAR_TO_SEND:
         chq_rendezvous_clear(envelope, payload);
@@ -192,6 +195,7 @@ struct request *mpi_begins(const struct chasqui_envelope *envelope, void **to)
 
 void mpi_placed(struct request *request)
 {
+    chq_tell();
     MARK_DELIVER(request);
     request_complete(request);
 }

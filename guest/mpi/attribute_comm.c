@@ -6,10 +6,12 @@
 #include "mpi/comm.h"
 #include "mpi/error.h"
 #include "mpi/process.h"
+#include "mpi/thread.h"
 
 int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy_fn, MPI_Comm_delete_attr_function *delete_fn,
                             int *keyval, void *extra_state)
 {
+    LOCAL_CALL();
     *keyval = chq_keyval_new((struct keyval){
         .kind = ATTRIBUTE_COMM, .copy.comm = copy_fn, .delete.comm = delete_fn, .extra_state = extra_state});
     return MPI_SUCCESS;
@@ -18,12 +20,14 @@ MPI_ALIAS(Comm_create_keyval);
 
 int PMPI_Comm_free_keyval(int *keyval)
 {
+    LOCAL_CALL();
     return chq_fail(NULL, "MPI_Comm_free_keyval", chq_keyval_free(ATTRIBUTE_COMM, keyval), NULL);
 }
 MPI_ALIAS(Comm_free_keyval);
 
 int PMPI_Comm_set_attr(MPI_Comm comm, int keyval, void *attribute_val)
 {
+    LOCAL_CALL();
     struct communicator *c = comm_of(comm);
     int error = chq_comm_check(c);
     if (!error)
@@ -58,6 +62,7 @@ static int *predefined(int keyval)
 
 int PMPI_Comm_get_attr(MPI_Comm comm, int keyval, void *attribute_val, int *flag)
 {
+    LOCAL_CALL();
     struct communicator *c = comm_of(comm);
     int error = chq_comm_check(c);
     *flag = 0;
@@ -76,6 +81,7 @@ MPI_ALIAS(Comm_get_attr);
 
 int PMPI_Comm_delete_attr(MPI_Comm comm, int keyval)
 {
+    LOCAL_CALL();
     struct communicator *c = comm_of(comm);
     int error = chq_comm_check(c);
     if (!error)

@@ -1,6 +1,7 @@
 /* Attributes of datatypes (MPI 5.0, section 7.7.4). */
 #include "mpi/attribute.h"
 #include "mpi/error.h"
+#include "mpi/thread.h"
 #include "mpi/type.h"
 
 static int check(const struct datatype *type)
@@ -11,6 +12,7 @@ static int check(const struct datatype *type)
 int PMPI_Type_create_keyval(MPI_Type_copy_attr_function *copy_fn, MPI_Type_delete_attr_function *delete_fn,
                             int *keyval, void *extra_state)
 {
+    LOCAL_CALL();
     *keyval = chq_keyval_new((struct keyval){
         .kind = ATTRIBUTE_TYPE, .copy.type = copy_fn, .delete.type = delete_fn, .extra_state = extra_state});
     return MPI_SUCCESS;
@@ -19,12 +21,14 @@ MPI_ALIAS(Type_create_keyval);
 
 int PMPI_Type_free_keyval(int *keyval)
 {
+    LOCAL_CALL();
     return chq_fail(NULL, "MPI_Type_free_keyval", chq_keyval_free(ATTRIBUTE_TYPE, keyval), NULL);
 }
 MPI_ALIAS(Type_free_keyval);
 
 int PMPI_Type_set_attr(MPI_Datatype datatype, int keyval, void *attribute_val)
 {
+    LOCAL_CALL();
     struct datatype *type = type_of(datatype);
     int error = check(type);
     if (!error)
@@ -35,6 +39,7 @@ MPI_ALIAS(Type_set_attr);
 
 int PMPI_Type_get_attr(MPI_Datatype datatype, int keyval, void *attribute_val, int *flag)
 {
+    LOCAL_CALL();
     struct datatype *type = type_of(datatype);
     int error = check(type);
     if (!error)
@@ -45,6 +50,7 @@ MPI_ALIAS(Type_get_attr);
 
 int PMPI_Type_delete_attr(MPI_Datatype datatype, int keyval)
 {
+    LOCAL_CALL();
     struct datatype *type = type_of(datatype);
     int error = check(type);
     if (!error)

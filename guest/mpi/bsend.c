@@ -2,8 +2,8 @@
  * buffer that the program attached. The buffer is a list of blocks in the order of their
  * addresses; a block is free when its message has gone. */
 #include "mpi/error.h"
-#include "mpi/mark.h"
 #include "mpi/point.h"
+#include "mpi/thread.h"
 
 struct block {
     struct block *next; /* By address; null: the last. */
@@ -21,6 +21,7 @@ static struct {
 
 int PMPI_Buffer_attach(void *buffer, int size)
 {
+    LOCAL_CALL();
     if (attached.buffer)
         return chq_fail(NULL, "MPI_Buffer_attach", MPI_ERR_BUFFER, "a buffer is attached already");
     if (size < 0 || !buffer)
@@ -79,7 +80,7 @@ int chq_buffered_send(const void *buffer, size_t count, struct datatype *type, i
     struct block *block = block_new(bytes);
     if (!block) {
         /* Messages that have room to leave now make room here. */
-        chq_progress();
+        chq_look();
         block = block_new(bytes);
     }
     if (!block)
@@ -102,14 +103,14 @@ void chq_buffer_flush(void)
 
 int PMPI_Buffer_detach(void *buffer_addr, int *size)
 {
-    MARK_CALL(CALL_BUFFER_DETACH);
+    CALL_ENTER(CALL_BUFFER_DETACH);
     chq_buffer_flush();
     *(void **)buffer_addr = attached.buffer;
     *size = attached.size;
     attached.buffer = NULL;
     attached.size = 0;
     attached.first = NULL;
-    MARK_RETURN(CALL_BUFFER_DETACH);
+    CALL_LEAVE(CALL_BUFFER_DETACH);
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Buffer_detach);
@@ -127,9 +128,9 @@ static int buffered_call(const char *call, const void *buffer, int count, MPI_Da
 
 int PMPI_Bsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
-    MARK_CALL(CALL_BSEND);
+    CALL_ENTER(CALL_BSEND);
     int error = buffered_call("MPI_Bsend", buf, count, datatype, dest, tag, comm);
-    MARK_RETURN(CALL_BSEND);
+    CALL_LEAVE(CALL_BSEND);
     return error;
 }
 MPI_ALIAS(Bsend);
@@ -137,11 +138,11 @@ MPI_ALIAS(Bsend);
 int PMPI_Ibsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                 MPI_Request *request)
 {
-    MARK_CALL(CALL_IBSEND);
+    CALL_ENTER(CALL_IBSEND);
     int error = buffered_call("MPI_Ibsend", buf, count, datatype, dest, tag, comm);
     if (!error)
         *request = (MPI_Request)&chq_sent;
-    MARK_RETURN(CALL_IBSEND);
+    CALL_LEAVE(CALL_IBSEND);
     return error;
 }
 MPI_ALIAS(Ibsend);

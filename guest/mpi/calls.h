@@ -67,8 +67,15 @@
     CALL(65, IREDUCE_SCATTER, "MPI_Ireduce_scatter")                                               \
     CALL(66, ISCAN, "MPI_Iscan")                                                                   \
     CALL(67, COMM_IDUP, "MPI_Comm_idup")                                                           \
+    CALL(68, IGATHERV, "MPI_Igatherv")                                                             \
+    CALL(69, ISCATTERV, "MPI_Iscatterv")                                                           \
     CALL(70, ISENDRECV, "MPI_Isendrecv")                                                           \
     CALL(71, ISENDRECV_REPLACE, "MPI_Isendrecv_replace")                                           \
+    CALL(72, IALLGATHERV, "MPI_Iallgatherv")                                                       \
+    CALL(73, IALLTOALLV, "MPI_Ialltoallv")                                                         \
+    CALL(74, IALLTOALLW, "MPI_Ialltoallw")                                                         \
+    CALL(75, IEXSCAN, "MPI_Iexscan")                                                               \
+    CALL(76, IREDUCE_SCATTER_BLOCK, "MPI_Ireduce_scatter_block")                                   \
     CALL(80, COMM_DUP, "MPI_Comm_dup")                                                             \
     CALL(81, COMM_CREATE, "MPI_Comm_create")                                                       \
     CALL(82, COMM_SPLIT, "MPI_Comm_split")                                                         \
@@ -86,7 +93,12 @@
     CALL(94, NEIGHBOR_ALLTOALL, "MPI_Neighbor_alltoall")                                           \
     CALL(95, NEIGHBOR_ALLTOALLV, "MPI_Neighbor_alltoallv")                                         \
     CALL(96, NEIGHBOR_ALLTOALLW, "MPI_Neighbor_alltoallw")                                         \
-    CALL(97, INEIGHBOR, "MPI_Ineighbor")
+    CALL(97, INEIGHBOR_ALLGATHER, "MPI_Ineighbor_allgather")                                       \
+    CALL(98, LOCAL, "local MPI calls of several threads")                                          \
+    CALL(99, INEIGHBOR_ALLGATHERV, "MPI_Ineighbor_allgatherv")                                     \
+    CALL(100, INEIGHBOR_ALLTOALL, "MPI_Ineighbor_alltoall")                                        \
+    CALL(101, INEIGHBOR_ALLTOALLV, "MPI_Ineighbor_alltoallv")                                      \
+    CALL(102, INEIGHBOR_ALLTOALLW, "MPI_Ineighbor_alltoallw")
 
 enum {
 #define CHQ_CALL_NUMBER(number, name, text) CALL_##name = number,

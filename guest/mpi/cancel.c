@@ -7,10 +7,12 @@
 #include "mpi/error.h"
 #include "mpi/mark.h"
 #include "mpi/point.h"
+#include "mpi/thread.h"
 
 static void complete_cancelled(struct request *request)
 {
     request->cancelled = true;
+    chq_tell();
     request_complete(request);
 }
 
@@ -70,7 +72,7 @@ void chq_cancel_done(const struct chasqui_envelope *envelope)
 
 int PMPI_Cancel(MPI_Request *request)
 {
-    MARK_CALL(CALL_CANCEL);
+    CALL_ENTER(CALL_CANCEL);
     int error = MPI_SUCCESS;
     struct request *r = chq_request_of(*request, &error);
     if (!r)
@@ -83,7 +85,7 @@ int PMPI_Cancel(MPI_Request *request)
         cancel_receive(r);
     else if (r->kind == REQUEST_SEND && !r->complete && r->envelope.sender)
         cancel_send(r);
-    MARK_RETURN(CALL_CANCEL);
+    CALL_LEAVE(CALL_CANCEL);
     return error;
 }
 MPI_ALIAS(Cancel);

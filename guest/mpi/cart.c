@@ -2,9 +2,9 @@
  * is reordered: where a rank runs is the machine file's choice. */
 #include "mpi/comm.h"
 #include "mpi/error.h"
-#include "mpi/mark.h"
 #include "mpi/memory.h"
 #include "mpi/platform.h"
+#include "mpi/thread.h"
 #include "mpi/topology.h"
 
 static struct topology *cart_new(int dimensions)
@@ -84,7 +84,7 @@ static int grid_size(int dimensions, const int dims[], int available)
 int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *comm_cart)
 {
     (void)reorder;
-    MARK_CALL(CALL_CART_CREATE);
+    CALL_ENTER(CALL_CART_CREATE);
     struct communicator *c = comm_of(comm_old), *made = NULL;
     int error = chq_comm_check_intra(c);
     int size = error ? 0 : grid_size(ndims, dims, c->size);
@@ -104,14 +104,14 @@ int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int p
     *comm_cart = made ? (MPI_Comm)made : MPI_COMM_NULL;
     if (error)
         error = chq_fail(c, "MPI_Cart_create", error, NULL);
-    MARK_RETURN(CALL_CART_CREATE);
+    CALL_LEAVE(CALL_CART_CREATE);
     return error;
 }
 MPI_ALIAS(Cart_create);
 
 int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm)
 {
-    MARK_CALL(CALL_CART_SUB);
+    CALL_ENTER(CALL_CART_SUB);
     int error;
     struct communicator *made = NULL;
     struct topology *topology = cart_of("MPI_Cart_sub", comm, &error);
@@ -137,7 +137,7 @@ int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm)
         }
     }
     *newcomm = made ? (MPI_Comm)made : MPI_COMM_NULL;
-    MARK_RETURN(CALL_CART_SUB);
+    CALL_LEAVE(CALL_CART_SUB);
     return error;
 }
 MPI_ALIAS(Cart_sub);

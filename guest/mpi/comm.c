@@ -6,10 +6,10 @@
 #include "mpi/errhandler.h"
 #include "mpi/error.h"
 #include "mpi/info.h"
-#include "mpi/mark.h"
 #include "mpi/memory.h"
 #include "mpi/process.h"
 #include "mpi/text.h"
+#include "mpi/thread.h"
 #include "mpi/topology.h"
 
 struct communicator chq_comms[3];
@@ -26,7 +26,7 @@ void chq_comm_set_context(struct communicator *comm, uint16_t context)
 
 static void comm_fill(struct communicator *comm, struct group *group, uint16_t context)
 {
-    comm->valid = COMM_VALID;
+    comm->valid = chq.threaded ? COMM_SHARED : COMM_VALID;
     comm->references = 1;
     comm->size = comm->local_size = group->size;
     comm->rank = group->rank;
@@ -82,7 +82,7 @@ void chq_comm_destroy(struct communicator *comm)
 
 int chq_comm_check(const struct communicator *comm)
 {
-    if (likely(comm->valid == COMM_VALID))
+    if (likely(comm_is_valid(comm)))
         return MPI_SUCCESS;
     if (!chq.initialized)
         return chq_reason(MPI_ERR_OTHER, "MPI_Init has not been called");
@@ -115,7 +115,7 @@ int chq_comm_free(struct communicator *comm)
 
 int PMPI_Comm_free(MPI_Comm *comm)
 {
-    MARK_CALL(CALL_COMM_FREE);
+    CALL_ENTER(CALL_COMM_FREE);
     struct communicator *c = comm_of(*comm);
     int error = chq_comm_check(c);
     if (!error && (c == &chq_world || c == &chq_self))
@@ -126,7 +126,7 @@ int PMPI_Comm_free(MPI_Comm *comm)
         error = chq_fail(c, "MPI_Comm_free", error, NULL);
     else
         *comm = MPI_COMM_NULL;
-    MARK_RETURN(CALL_COMM_FREE);
+    CALL_LEAVE(CALL_COMM_FREE);
     return error;
 }
 MPI_ALIAS(Comm_free);
@@ -158,6 +158,7 @@ MPI_ALIAS(Comm_rank);
 
 int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result)
 {
+    LOCAL_CALL();
     struct communicator *a = comm_of(comm1), *b = comm_of(comm2);
     int error = chq_comm_check(a);
     if (!error)
@@ -199,6 +200,7 @@ MPI_ALIAS(Comm_remote_size);
 
 int PMPI_Comm_set_name(MPI_Comm comm, const char *comm_name)
 {
+    LOCAL_CALL();
     struct communicator *c = comm_of(comm);
     int error = chq_comm_check(c);
     if (error)
@@ -212,6 +214,7 @@ MPI_ALIAS(Comm_set_name);
 
 int PMPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen)
 {
+    LOCAL_CALL();
     struct communicator *c = comm_of(comm);
     const char *name = "MPI_COMM_NULL";
     if (comm != MPI_COMM_NULL) {
@@ -227,6 +230,7 @@ MPI_ALIAS(Comm_get_name);
 
 int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info)
 {
+    LOCAL_CALL();
     struct communicator *c = comm_of(comm);
     int error = chq_comm_check(c);
     struct info *copy = NULL;
@@ -242,6 +246,7 @@ MPI_ALIAS(Comm_set_info);
 
 int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info *info_used)
 {
+    LOCAL_CALL();
     struct communicator *c = comm_of(comm);
     int error = chq_comm_check(c);
     if (error)

@@ -12,7 +12,9 @@ struct errhandler;
 struct info;
 struct topology;
 
-enum { COMM_VALID = 0x434f4d4d, GROUP_VALID = 0x47525550 };
+/* Values of `valid`. Short paths take only what has COMM_VALID: where several threads may call MPI,
+ * communicators are COMM_SHARED. */
+enum { COMM_VALID = 0x434f4d4d, COMM_SHARED = COMM_VALID - 1, GROUP_VALID = 0x47525550 };
 
 /* An ordered set of processes. */
 struct group {
@@ -74,6 +76,11 @@ static inline MPI_Comm comm_handle(struct communicator *comm)
     return comm == &chq_world  ? MPI_COMM_WORLD
            : comm == &chq_self ? MPI_COMM_SELF
                                : (MPI_Comm)comm;
+}
+
+static inline bool comm_is_valid(const struct communicator *comm)
+{
+    return comm->valid == COMM_VALID || comm->valid == COMM_SHARED;
 }
 
 /* World rank of a rank that is known to be in range. */

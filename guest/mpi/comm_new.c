@@ -5,10 +5,10 @@
 #include "mpi/comm.h"
 #include "mpi/error.h"
 #include "mpi/info.h"
-#include "mpi/mark.h"
 #include "mpi/memory.h"
 #include "mpi/platform.h"
 #include "mpi/process.h"
+#include "mpi/thread.h"
 #include "mpi/topology.h"
 
 static struct group *retained(struct group *group)
@@ -43,7 +43,7 @@ static int comm_dup(struct communicator *comm, struct communicator **made)
 
 int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
 {
-    MARK_CALL(CALL_COMM_DUP);
+    CALL_ENTER(CALL_COMM_DUP);
     struct communicator *c = comm_of(comm), *made = NULL;
     int error = chq_comm_check(c);
     if (!error)
@@ -51,14 +51,14 @@ int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
     *newcomm = made ? (MPI_Comm)made : MPI_COMM_NULL;
     if (error)
         error = chq_fail(c, "MPI_Comm_dup", error, NULL);
-    MARK_RETURN(CALL_COMM_DUP);
+    CALL_LEAVE(CALL_COMM_DUP);
     return error;
 }
 MPI_ALIAS(Comm_dup);
 
 int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
 {
-    MARK_CALL(CALL_COMM_DUP);
+    CALL_ENTER(CALL_COMM_DUP);
     struct communicator *c = comm_of(comm), *made = NULL;
     struct info *hints = NULL;
     int error = chq_comm_check(c);
@@ -73,7 +73,7 @@ int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
     *newcomm = made ? (MPI_Comm)made : MPI_COMM_NULL;
     if (error)
         error = chq_fail(c, "MPI_Comm_dup_with_info", error, NULL);
-    MARK_RETURN(CALL_COMM_DUP);
+    CALL_LEAVE(CALL_COMM_DUP);
     return error;
 }
 MPI_ALIAS(Comm_dup_with_info);
@@ -131,18 +131,18 @@ static int comm_idup(const char *call, struct communicator *comm, const MPI_Info
 
 int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
 {
-    MARK_CALL(CALL_COMM_IDUP);
+    CALL_ENTER(CALL_COMM_IDUP);
     int error = comm_idup("MPI_Comm_idup", comm_of(comm), NULL, newcomm, request);
-    MARK_RETURN(CALL_COMM_IDUP);
+    CALL_LEAVE(CALL_COMM_IDUP);
     return error;
 }
 MPI_ALIAS(Comm_idup);
 
 int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request)
 {
-    MARK_CALL(CALL_COMM_IDUP);
+    CALL_ENTER(CALL_COMM_IDUP);
     int error = comm_idup("MPI_Comm_idup_with_info", comm_of(comm), &info, newcomm, request);
-    MARK_RETURN(CALL_COMM_IDUP);
+    CALL_LEAVE(CALL_COMM_IDUP);
     return error;
 }
 MPI_ALIAS(Comm_idup_with_info);
@@ -180,7 +180,7 @@ static int comm_create(struct communicator *comm, struct group *group, struct co
 
 int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
 {
-    MARK_CALL(CALL_COMM_CREATE);
+    CALL_ENTER(CALL_COMM_CREATE);
     struct communicator *c = comm_of(comm), *made = NULL;
     struct group *g = chq_group_of(group);
     int error = g ? chq_comm_check(c) : MPI_ERR_GROUP;
@@ -189,7 +189,7 @@ int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
     *newcomm = made ? (MPI_Comm)made : MPI_COMM_NULL;
     if (error)
         error = chq_fail(c, "MPI_Comm_create", error, NULL);
-    MARK_RETURN(CALL_COMM_CREATE);
+    CALL_LEAVE(CALL_COMM_CREATE);
     return error;
 }
 MPI_ALIAS(Comm_create);
@@ -217,7 +217,7 @@ int chq_comm_first(struct communicator *comm, int size, struct communicator **ma
 /* Collective over the group only. The members agree over a communicator that lives for this call
  * and whose context is `comm`'s for creation: calls over groups that share a process must not run
  * at the same time anyway, except from different threads, where `tag` tells them apart. */
-static int comm_create_group(struct communicator *comm, struct group *group, struct communicator **made)
+static int comm_create_group(struct communicator *comm, struct group *group, int tag, struct communicator **made)
 {
     struct communicator creation;
     memset(&creation, 0, sizeof creation);
@@ -230,6 +230,8 @@ static int comm_create_group(struct communicator *comm, struct group *group, str
     creation.context = (uint16_t)(comm->context + CONTEXT_CREATION - CONTEXT_COLLECTIVE);
     creation.head = comm->head + ((uint64_t)(CONTEXT_CREATION - CONTEXT_COLLECTIVE) << 16);
     creation.group = creation.remote = group;
+    /* An agreement is collectives of one kind, so this gives each tag messages of its own. */
+    creation.collective_tag = (uint32_t)tag;
     uint16_t context;
     int error = chq_context_agree(&creation, NULL, &context);
     if (error)
@@ -240,7 +242,7 @@ static int comm_create_group(struct communicator *comm, struct group *group, str
 
 int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm)
 {
-    MARK_CALL(CALL_COMM_CREATE_GROUP);
+    CALL_ENTER(CALL_COMM_CREATE_GROUP);
     struct communicator *c = comm_of(comm), *made = NULL;
     struct group *g = chq_group_of(group);
     int error = g ? chq_comm_check_intra(c) : MPI_ERR_GROUP;
@@ -249,11 +251,11 @@ int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *ne
     if (!error)
         error = check_part(c, g);
     if (!error && g->rank != MPI_UNDEFINED)
-        error = comm_create_group(c, g, &made);
+        error = comm_create_group(c, g, tag, &made);
     *newcomm = made ? (MPI_Comm)made : MPI_COMM_NULL;
     if (error)
         error = chq_fail(c, "MPI_Comm_create_group", error, NULL);
-    MARK_RETURN(CALL_COMM_CREATE_GROUP);
+    CALL_LEAVE(CALL_COMM_CREATE_GROUP);
     return error;
 }
 MPI_ALIAS(Comm_create_group);
@@ -335,9 +337,9 @@ static int split_call(const char *call, MPI_Comm comm, int color, int key, MPI_C
 
 int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
 {
-    MARK_CALL(CALL_COMM_SPLIT);
+    CALL_ENTER(CALL_COMM_SPLIT);
     int error = split_call("MPI_Comm_split", comm, color, key, newcomm);
-    MARK_RETURN(CALL_COMM_SPLIT);
+    CALL_LEAVE(CALL_COMM_SPLIT);
     return error;
 }
 MPI_ALIAS(Comm_split);
@@ -346,7 +348,7 @@ MPI_ALIAS(Comm_split);
  * library can tell. Only the guided types can name a resource that does not exist. */
 int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm *newcomm)
 {
-    MARK_CALL(CALL_COMM_SPLIT);
+    CALL_ENTER(CALL_COMM_SPLIT);
     struct communicator *c = comm_of(comm);
     struct info *hints = NULL;
     int error = chq_comm_check_intra(c);
@@ -360,7 +362,7 @@ int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, 
         error = chq_fail(c, "MPI_Comm_split_type", error, NULL);
     else
         error = split_call("MPI_Comm_split_type", comm, split_type == MPI_COMM_TYPE_SHARED ? (int)chq.rank : MPI_UNDEFINED, key, newcomm);
-    MARK_RETURN(CALL_COMM_SPLIT);
+    CALL_LEAVE(CALL_COMM_SPLIT);
     return error;
 }
 MPI_ALIAS(Comm_split_type);

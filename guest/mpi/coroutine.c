@@ -76,7 +76,7 @@ static void poll(void)
         discard(coroutine);
     }
     if (!waiting)
-        chq.poll = chq.device->poll;
+        chq_set_poll(chq.device->poll);
 }
 
 /* The object lies at the top of its stack. */
@@ -115,5 +115,5 @@ void chq_coroutine_start(struct coroutine *coroutine)
     while (*link)
         link = &(*link)->next;
     *link = coroutine;
-    chq.poll = poll;
+    chq_set_poll(poll);
 }

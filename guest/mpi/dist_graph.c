@@ -3,7 +3,7 @@
 #include "mpi/coll/coll.h"
 #include "mpi/error.h"
 #include "mpi/info.h"
-#include "mpi/mark.h"
+#include "mpi/thread.h"
 #include "mpi/topology.h"
 
 static struct topology *dist_new(int indegree, int outdegree, bool weighted)
@@ -80,7 +80,7 @@ static void copy_ends(int count, const int *ranks, const int *weights, int *to, 
 int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int *sourceweights, int outdegree, const int destinations[], const int *destweights, MPI_Info info, int reorder, MPI_Comm *comm_dist_graph)
 {
     (void)reorder;
-    MARK_CALL(CALL_DIST_GRAPH_CREATE_ADJACENT);
+    CALL_ENTER(CALL_DIST_GRAPH_CREATE_ADJACENT);
     struct communicator *c = comm_of(comm_old);
     struct topology *topology = NULL;
     int error = chq_comm_check_intra(c);
@@ -98,7 +98,7 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int s
         copy_ends(outdegree, destinations, destweights, topology->dist.destinations, topology->dist.destination_weights);
     }
     error = finish(c, topology, error, "MPI_Dist_graph_create_adjacent", comm_dist_graph);
-    MARK_RETURN(CALL_DIST_GRAPH_CREATE_ADJACENT);
+    CALL_LEAVE(CALL_DIST_GRAPH_CREATE_ADJACENT);
     return error;
 }
 MPI_ALIAS(Dist_graph_create_adjacent);
@@ -210,7 +210,7 @@ static int check_list(const struct communicator *comm, const struct edge_list *l
 int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int *weights, MPI_Info info, int reorder, MPI_Comm *comm_dist_graph)
 {
     (void)reorder;
-    MARK_CALL(CALL_DIST_GRAPH_CREATE);
+    CALL_ENTER(CALL_DIST_GRAPH_CREATE);
     struct communicator *c = comm_of(comm_old);
     struct edge_list list = {n, sources, degrees, destinations, weights};
     struct topology *topology = NULL;
@@ -227,7 +227,7 @@ int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const 
         free(edges);
     }
     error = finish(c, topology, error, "MPI_Dist_graph_create", comm_dist_graph);
-    MARK_RETURN(CALL_DIST_GRAPH_CREATE);
+    CALL_LEAVE(CALL_DIST_GRAPH_CREATE);
     return error;
 }
 MPI_ALIAS(Dist_graph_create);

@@ -5,6 +5,7 @@
 #include "mpi/error.h"
 #include "mpi/memory.h"
 #include "mpi/platform.h"
+#include "mpi/thread.h"
 
 struct errhandler chq_errors_are_fatal = {ERRHANDLER_VALID, 1, NULL, false};
 struct errhandler chq_errors_abort = {ERRHANDLER_VALID, 1, NULL, false};
@@ -48,6 +49,7 @@ void chq_errhandler_release(struct errhandler *handler)
 
 int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errhandler *errhandler)
 {
+    LOCAL_CALL();
     if (!function)
         return chq_fail(NULL, "MPI_Comm_create_errhandler", MPI_ERR_ARG, "null function");
     struct errhandler *handler = chq_malloc(sizeof *handler);
@@ -59,6 +61,7 @@ MPI_ALIAS(Comm_create_errhandler);
 
 int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
 {
+    LOCAL_CALL();
     struct communicator *c = comm_of(comm);
     struct errhandler *handler = handler_of(errhandler);
     int error = chq_comm_check(c);
@@ -75,6 +78,7 @@ MPI_ALIAS(Comm_set_errhandler);
 
 int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler)
 {
+    LOCAL_CALL();
     struct communicator *c = comm_of(comm);
     int error = chq_comm_check(c);
     if (error)
@@ -87,6 +91,7 @@ MPI_ALIAS(Comm_get_errhandler);
 
 int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode)
 {
+    LOCAL_CALL();
     struct communicator *c = comm_of(comm);
     int error = chq_comm_check(c);
     if (error)
@@ -98,6 +103,7 @@ MPI_ALIAS(Comm_call_errhandler);
 
 int PMPI_Errhandler_free(MPI_Errhandler *errhandler)
 {
+    LOCAL_CALL();
     struct errhandler *handler = handler_of(*errhandler);
     if (!handler)
         return chq_fail(NULL, "MPI_Errhandler_free", MPI_ERR_ERRHANDLER, "not an error handler");

@@ -3,6 +3,7 @@
 #include "mpi/memory.h"
 #include "mpi/platform.h"
 #include "mpi/text.h"
+#include "mpi/thread.h"
 
 static const char *const texts[] = {
     [MPI_SUCCESS] = "MPI_SUCCESS: no error",
@@ -103,6 +104,7 @@ static int add(int class)
 
 int PMPI_Add_error_class(int *errorclass)
 {
+    LOCAL_CALL();
     *errorclass = add(0);
     added[*errorclass - ADDED_FIRST].class = *errorclass;
     return MPI_SUCCESS;
@@ -111,6 +113,7 @@ MPI_ALIAS(Add_error_class);
 
 int PMPI_Add_error_code(int errorclass, int *errorcode)
 {
+    LOCAL_CALL();
     if (!is_standard(errorclass) && !is_added(errorclass))
         return chq_fail(NULL, "MPI_Add_error_code", MPI_ERR_ARG, "not an error class");
     *errorcode = add(errorclass);
@@ -120,6 +123,7 @@ MPI_ALIAS(Add_error_code);
 
 int PMPI_Add_error_string(int errorcode, const char *string)
 {
+    LOCAL_CALL();
     if (!is_added(errorcode))
         return chq_fail(NULL, "MPI_Add_error_string", MPI_ERR_ARG, "not a code that the program added");
     char **text = &added[errorcode - ADDED_FIRST].text;
@@ -142,6 +146,7 @@ static void remove_code(int code)
 
 int PMPI_Remove_error_class(int errorclass)
 {
+    LOCAL_CALL();
     if (!is_added(errorclass) || added[errorclass - ADDED_FIRST].class != errorclass)
         return chq_fail(NULL, "MPI_Remove_error_class", MPI_ERR_ARG, "not a class that the program added");
     for (int i = 0; i < added_count; i++)
@@ -154,6 +159,7 @@ MPI_ALIAS(Remove_error_class);
 
 int PMPI_Remove_error_code(int errorcode)
 {
+    LOCAL_CALL();
     if (!is_added(errorcode) || added[errorcode - ADDED_FIRST].class == errorcode)
         return chq_fail(NULL, "MPI_Remove_error_code", MPI_ERR_ARG, "not a code that the program added");
     remove_code(errorcode);
@@ -163,6 +169,7 @@ MPI_ALIAS(Remove_error_code);
 
 int PMPI_Remove_error_string(int errorcode)
 {
+    LOCAL_CALL();
     if (!is_added(errorcode) || !added[errorcode - ADDED_FIRST].text)
         return chq_fail(NULL, "MPI_Remove_error_string", MPI_ERR_ARG, "not a code with a text that the program added");
     free(added[errorcode - ADDED_FIRST].text);
@@ -173,6 +180,7 @@ MPI_ALIAS(Remove_error_string);
 
 int PMPI_Error_class(int errorcode, int *errorclass)
 {
+    LOCAL_CALL();
     if (!is_standard(errorcode) && !is_added(errorcode))
         return chq_fail(NULL, "MPI_Error_class", MPI_ERR_ARG, "not an error code");
     *errorclass = is_added(errorcode) ? added[errorcode - ADDED_FIRST].class : errorcode;
@@ -182,6 +190,7 @@ MPI_ALIAS(Error_class);
 
 int PMPI_Error_string(int errorcode, char *string, int *resultlen)
 {
+    LOCAL_CALL();
     if (!is_standard(errorcode) && !is_added(errorcode))
         return chq_fail(NULL, "MPI_Error_string", MPI_ERR_ARG, "not an error code");
     *resultlen = (int)text_copy(string, chq_error_text(errorcode), MPI_MAX_ERROR_STRING);

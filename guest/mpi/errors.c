@@ -58,9 +58,9 @@ int chq_fail(struct communicator *comm, const char *call, int class, const char 
         reason = chq.reason;
     chq.reason = NULL;
     /* Errors that belong to no communicator go where programs set their handler. */
-    if (!comm || comm->valid != COMM_VALID)
+    if (!comm || !comm_is_valid(comm))
         comm = &chq_world;
-    struct errhandler *handler = chq.initialized && comm->valid == COMM_VALID ? comm->errhandler : &chq_errors_are_fatal;
+    struct errhandler *handler = chq.initialized && comm_is_valid(comm) ? comm->errhandler : &chq_errors_are_fatal;
     if (handler == &chq_errors_return)
         return class;
     if (handler->function) {

@@ -2,9 +2,9 @@
  * reordered: where a rank runs is the machine file's choice. */
 #include "mpi/comm.h"
 #include "mpi/error.h"
-#include "mpi/mark.h"
 #include "mpi/memory.h"
 #include "mpi/platform.h"
+#include "mpi/thread.h"
 #include "mpi/topology.h"
 
 static int check_graph(const struct communicator *comm, int nodes, const int index[], const int edges[])
@@ -42,7 +42,7 @@ static struct topology *graph_new(int nodes, const int index[], const int edges[
 int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm *comm_graph)
 {
     (void)reorder;
-    MARK_CALL(CALL_GRAPH_CREATE);
+    CALL_ENTER(CALL_GRAPH_CREATE);
     struct communicator *c = comm_of(comm_old), *made = NULL;
     int error = check_graph(c, nnodes, index, edges);
     if (!error)
@@ -52,7 +52,7 @@ int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const in
     *comm_graph = made ? (MPI_Comm)made : MPI_COMM_NULL;
     if (error)
         error = chq_fail(c, "MPI_Graph_create", error, NULL);
-    MARK_RETURN(CALL_GRAPH_CREATE);
+    CALL_LEAVE(CALL_GRAPH_CREATE);
     return error;
 }
 MPI_ALIAS(Graph_create);

@@ -2,8 +2,8 @@
  * itself. As a request they are persistent ones that were started, so that the short paths of the
  * others don't ask for them. */
 #include "mpi/error.h"
-#include "mpi/mark.h"
 #include "mpi/point.h"
+#include "mpi/thread.h"
 
 struct generalized {
     MPI_Grequest_query_function *query;
@@ -15,6 +15,7 @@ struct generalized {
 int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn, MPI_Grequest_cancel_function *cancel_fn,
                         void *extra_state, MPI_Request *request)
 {
+    LOCAL_CALL();
     if (!chq.initialized)
         return chq_fail(NULL, "MPI_Grequest_start", MPI_ERR_OTHER, "MPI_Init has not been called");
     if (!query_fn || !free_fn || !cancel_fn)
@@ -33,10 +34,12 @@ MPI_ALIAS(Grequest_start);
 
 int PMPI_Grequest_complete(MPI_Request request)
 {
+    LOCAL_CALL();
     int error = MPI_SUCCESS;
     struct request *r = chq_request_of(request, &error);
     if (!r || r->kind != REQUEST_GENERALIZED || r->complete)
         return chq_fail(NULL, "MPI_Grequest_complete", MPI_ERR_REQUEST, "not a generalized request that is under way");
+    chq_tell();
     request_complete(r);
     return MPI_SUCCESS;
 }

@@ -4,6 +4,7 @@
 #include "mpi/memory.h"
 #include "mpi/platform.h"
 #include "mpi/process.h"
+#include "mpi/thread.h"
 
 static struct group empty = {GROUP_VALID, 1, 0, MPI_UNDEFINED, NULL, NULL};
 
@@ -89,6 +90,7 @@ MPI_ALIAS(Group_rank);
 
 int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2, int ranks2[])
 {
+    LOCAL_CALL();
     struct group *from = chq_group_of(group1), *to = chq_group_of(group2);
     if (!from || !to)
         return chq_fail(NULL, "MPI_Group_translate_ranks", MPI_ERR_GROUP, NULL);
@@ -124,6 +126,7 @@ int chq_group_compare(struct group *a, struct group *b)
 
 int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result)
 {
+    LOCAL_CALL();
     struct group *a = chq_group_of(group1), *b = chq_group_of(group2);
     if (!a || !b)
         return chq_fail(NULL, "MPI_Group_compare", MPI_ERR_GROUP, NULL);
@@ -134,6 +137,7 @@ MPI_ALIAS(Group_compare);
 
 int PMPI_Group_free(MPI_Group *group)
 {
+    LOCAL_CALL();
     struct group *g = chq_group_of(*group);
     if (!g)
         return chq_fail(NULL, "MPI_Group_free", MPI_ERR_GROUP, NULL);
@@ -145,6 +149,7 @@ MPI_ALIAS(Group_free);
 
 int PMPI_Comm_group(MPI_Comm comm, MPI_Group *group)
 {
+    LOCAL_CALL();
     struct communicator *c = comm_of(comm);
     int error = chq_comm_check(c);
     if (error)
@@ -157,6 +162,7 @@ MPI_ALIAS(Comm_group);
 
 int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
 {
+    LOCAL_CALL();
     struct communicator *c = comm_of(comm);
     int error = chq_comm_check_inter(c);
     if (error)

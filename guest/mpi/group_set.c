@@ -5,6 +5,7 @@
 #include "mpi/memory.h"
 #include "mpi/platform.h"
 #include "mpi/process.h"
+#include "mpi/thread.h"
 
 static bool contains(struct group *group, uint32_t world)
 {
@@ -58,18 +59,21 @@ static int combine(const char *call, enum set_operation operation, MPI_Group gro
 
 int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
 {
+    LOCAL_CALL();
     return combine("MPI_Group_union", UNION, group1, group2, newgroup);
 }
 MPI_ALIAS(Group_union);
 
 int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
 {
+    LOCAL_CALL();
     return combine("MPI_Group_intersection", INTERSECTION, group1, group2, newgroup);
 }
 MPI_ALIAS(Group_intersection);
 
 int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
 {
+    LOCAL_CALL();
     return combine("MPI_Group_difference", DIFFERENCE, group1, group2, newgroup);
 }
 MPI_ALIAS(Group_difference);
@@ -105,6 +109,7 @@ static int select_ranks(const char *call, struct group *group, int n, const int 
 
 int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup)
 {
+    LOCAL_CALL();
     struct group *g = chq_group_of(group);
     if (!g)
         return chq_fail(NULL, "MPI_Group_incl", MPI_ERR_GROUP, NULL);
@@ -114,6 +119,7 @@ MPI_ALIAS(Group_incl);
 
 int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup)
 {
+    LOCAL_CALL();
     struct group *g = chq_group_of(group);
     if (!g)
         return chq_fail(NULL, "MPI_Group_excl", MPI_ERR_GROUP, NULL);
@@ -159,12 +165,14 @@ static int select_ranges(const char *call, MPI_Group handle, int n, int ranges[]
 
 int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup)
 {
+    LOCAL_CALL();
     return select_ranges("MPI_Group_range_incl", group, n, ranges, true, newgroup);
 }
 MPI_ALIAS(Group_range_incl);
 
 int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup)
 {
+    LOCAL_CALL();
     return select_ranges("MPI_Group_range_excl", group, n, ranges, false, newgroup);
 }
 MPI_ALIAS(Group_range_excl);

@@ -6,6 +6,7 @@
 #include "mpi/memory.h"
 #include "mpi/platform.h"
 #include "mpi/text.h"
+#include "mpi/thread.h"
 
 enum { INFO_VALID = 0x494e464f };
 
@@ -101,6 +102,7 @@ int chq_info_copy(MPI_Info handle, struct info **copy)
 
 int PMPI_Info_create(MPI_Info *info)
 {
+    LOCAL_CALL();
     *info = (MPI_Info)info_new();
     return MPI_SUCCESS;
 }
@@ -109,6 +111,7 @@ MPI_ALIAS(Info_create);
 /* The program is alone in knowing its arguments: nothing to say about its start. */
 int PMPI_Info_create_env(int argc, char *argv[], MPI_Info *info)
 {
+    LOCAL_CALL();
     (void)argc, (void)argv;
     return PMPI_Info_create(info);
 }
@@ -116,6 +119,7 @@ MPI_ALIAS(Info_create_env);
 
 int PMPI_Info_dup(MPI_Info info, MPI_Info *newinfo)
 {
+    LOCAL_CALL();
     struct info *copy;
     int error = info == MPI_INFO_NULL ? MPI_ERR_INFO : chq_info_copy(info, &copy);
     if (error)
@@ -127,6 +131,7 @@ MPI_ALIAS(Info_dup);
 
 int PMPI_Info_free(MPI_Info *info)
 {
+    LOCAL_CALL();
     struct info *i = info_of(*info);
     if (!i || i == &environment)
         return chq_fail(NULL, "MPI_Info_free", MPI_ERR_INFO, "not an info object of the program");
@@ -138,6 +143,7 @@ MPI_ALIAS(Info_free);
 
 int PMPI_Info_set(MPI_Info info, const char *key, const char *value)
 {
+    LOCAL_CALL();
     struct info *i = info_of(info);
     size_t length = key ? text_length(key) : 0;
     if (!i || i == &environment)
@@ -153,6 +159,7 @@ MPI_ALIAS(Info_set);
 
 int PMPI_Info_delete(MPI_Info info, const char *key)
 {
+    LOCAL_CALL();
     struct info *i = info_of(info);
     if (!i)
         return chq_fail(NULL, "MPI_Info_delete", MPI_ERR_INFO, "not an info object");
@@ -166,6 +173,7 @@ MPI_ALIAS(Info_delete);
 
 int PMPI_Info_get(MPI_Info info, const char *key, int valuelen, char *value, int *flag)
 {
+    LOCAL_CALL();
     struct info *i = info_of(info);
     if (!i)
         return chq_fail(NULL, "MPI_Info_get", MPI_ERR_INFO, "not an info object");
@@ -180,6 +188,7 @@ MPI_ALIAS(Info_get);
 
 int PMPI_Info_get_string(MPI_Info info, const char *key, int *buflen, char *value, int *flag)
 {
+    LOCAL_CALL();
     struct info *i = info_of(info);
     if (!i)
         return chq_fail(NULL, "MPI_Info_get_string", MPI_ERR_INFO, "not an info object");
@@ -196,6 +205,7 @@ MPI_ALIAS(Info_get_string);
 
 int PMPI_Info_get_valuelen(MPI_Info info, const char *key, int *valuelen, int *flag)
 {
+    LOCAL_CALL();
     struct info *i = info_of(info);
     if (!i)
         return chq_fail(NULL, "MPI_Info_get_valuelen", MPI_ERR_INFO, "not an info object");
@@ -209,6 +219,7 @@ MPI_ALIAS(Info_get_valuelen);
 
 int PMPI_Info_get_nkeys(MPI_Info info, int *nkeys)
 {
+    LOCAL_CALL();
     struct info *i = info_of(info);
     if (!i)
         return chq_fail(NULL, "MPI_Info_get_nkeys", MPI_ERR_INFO, "not an info object");
@@ -221,6 +232,7 @@ MPI_ALIAS(Info_get_nkeys);
 
 int PMPI_Info_get_nthkey(MPI_Info info, int n, char *key)
 {
+    LOCAL_CALL();
     struct info *i = info_of(info);
     if (!i)
         return chq_fail(NULL, "MPI_Info_get_nthkey", MPI_ERR_INFO, "not an info object");

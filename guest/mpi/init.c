@@ -5,6 +5,7 @@
 #include "mpi/point.h"
 #include "mpi/attribute.h"
 #include "mpi/coll/coll.h"
+#include "mpi/thread.h"
 
 struct chq_process chq = {.requests = {NULL, sizeof(struct request), 16}};
 
@@ -34,10 +35,10 @@ static int init(int required)
     chq.rank = chq.ni->rank;
     chq.size = chq.ni->ranks;
     chq.send = chq.device->send;
-    chq.poll = chq.device->poll;
+    chq_set_poll(chq.device->poll);
     chq.eager_bytes_max = chq.device->eager_bytes_max;
     chq.seconds_per_tick = chq.ni->timebase_hz ? 1.0 / chq.ni->timebase_hz : 0.0;
-    chq.thread_level = required < MPI_THREAD_SERIALIZED ? required : MPI_THREAD_SERIALIZED;
+    chq.thread_level = chq_thread_init(required);
     chq_comm_init((int)chq.rank, (int)chq.size);
     if (chq.device->collective)
         chq_coll_ask_device();
@@ -67,11 +68,11 @@ int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
     return error;
 }
 MPI_ALIAS(Init_thread);
-MPI_PARTIAL(Init_thread, "provides MPI_THREAD_SERIALIZED at most");
+MPI_PARTIAL(Init_thread, "provides MPI_THREAD_MULTIPLE where the node has several harts alone");
 
 int PMPI_Finalize(void)
 {
-    MARK_CALL(CALL_FINALIZE);
+    CALL_ENTER(CALL_FINALIZE);
     int error = MPI_SUCCESS;
     if (!chq.initialized || chq.finalized) {
         error = chq_fail(NULL, "MPI_Finalize", MPI_ERR_OTHER, "not between MPI_Init and MPI_Finalize");
@@ -91,7 +92,7 @@ int PMPI_Finalize(void)
         chq.device->close();
         chq.finalized = true;
     }
-    MARK_RETURN(CALL_FINALIZE);
+    CALL_LEAVE(CALL_FINALIZE);
     return error;
 }
 MPI_ALIAS(Finalize);
@@ -125,10 +126,9 @@ int PMPI_Query_thread(int *provided)
 }
 MPI_ALIAS(Query_thread);
 
-/* Only the thread that called MPI_Init may be running MPI code below MPI_THREAD_SERIALIZED. */
 int PMPI_Is_thread_main(int *flag)
 {
-    *flag = 1;
+    *flag = chq_thread_is_main();
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Is_thread_main);

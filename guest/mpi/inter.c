@@ -4,8 +4,8 @@
 #include "mpi/coll/coll.h"
 #include "mpi/comm.h"
 #include "mpi/error.h"
-#include "mpi/mark.h"
 #include "mpi/process.h"
+#include "mpi/thread.h"
 
 static int check_disjoint(struct group *group, const struct group *remote)
 {
@@ -54,7 +54,7 @@ static int check_create(const struct communicator *local, int local_leader, cons
 
 int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm *newintercomm)
 {
-    MARK_CALL(CALL_INTERCOMM_CREATE);
+    CALL_ENTER(CALL_INTERCOMM_CREATE);
     struct communicator *c = comm_of(local_comm), *peer = comm_of(peer_comm), *made = NULL;
     int error = check_create(c, local_leader, peer, remote_leader, tag);
     if (!error) {
@@ -64,7 +64,7 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_c
     *newintercomm = made ? (MPI_Comm)made : MPI_COMM_NULL;
     if (error)
         error = chq_fail(c, "MPI_Intercomm_create", error, NULL);
-    MARK_RETURN(CALL_INTERCOMM_CREATE);
+    CALL_LEAVE(CALL_INTERCOMM_CREATE);
     return error;
 }
 MPI_ALIAS(Intercomm_create);
@@ -99,7 +99,7 @@ static int merge(struct communicator *comm, bool high, struct communicator **mad
 
 int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm)
 {
-    MARK_CALL(CALL_INTERCOMM_MERGE);
+    CALL_ENTER(CALL_INTERCOMM_MERGE);
     struct communicator *c = comm_of(intercomm), *made = NULL;
     int error = chq_comm_check_inter(c);
     if (!error)
@@ -107,7 +107,7 @@ int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm)
     *newintracomm = made ? (MPI_Comm)made : MPI_COMM_NULL;
     if (error)
         error = chq_fail(c, "MPI_Intercomm_merge", error, NULL);
-    MARK_RETURN(CALL_INTERCOMM_MERGE);
+    CALL_LEAVE(CALL_INTERCOMM_MERGE);
     return error;
 }
 MPI_ALIAS(Intercomm_merge);

@@ -7,6 +7,7 @@
 #include "mpi/fortran_handle.h"
 #include "mpi/memory.h"
 #include "mpi/platform.h"
+#include "mpi/thread.h"
 
 #define PREDEFINED(value) [(value)-OP_HANDLE_FIRST] = {OP_VALID, 1, true, (value)-OP_HANDLE_FIRST, false, NULL}
 
@@ -52,6 +53,7 @@ void chq_op_release(struct op *op)
 
 int PMPI_Op_create(MPI_User_function *user_fn, int commute, MPI_Op *op)
 {
+    LOCAL_CALL();
     if (!user_fn)
         return chq_fail(NULL, "MPI_Op_create", MPI_ERR_ARG, "null function");
     struct op *made = chq_malloc(sizeof *made);
@@ -63,6 +65,7 @@ MPI_ALIAS(Op_create);
 
 int PMPI_Op_free(MPI_Op *op)
 {
+    LOCAL_CALL();
     struct op *o = op_of(*op);
     if (o->valid != OP_VALID || !o->function)
         return chq_fail(NULL, "MPI_Op_free", MPI_ERR_OP, "not an operator of the program");

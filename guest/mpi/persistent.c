@@ -2,8 +2,8 @@
  * runs the same code as the nonblocking call. */
 #include "mpi/coll/coll.h"
 #include "mpi/error.h"
-#include "mpi/mark.h"
 #include "mpi/point.h"
+#include "mpi/thread.h"
 
 static int persistent_new(const char *call, enum request_kind kind, enum send_mode mode, void *buffer, int count,
                           MPI_Datatype datatype, int peer, int tag, MPI_Comm handle, MPI_Request *result)
@@ -34,6 +34,7 @@ static int persistent_new(const char *call, enum request_kind kind, enum send_mo
 int PMPI_Send_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                    MPI_Request *request)
 {
+    LOCAL_CALL();
     return persistent_new("MPI_Send_init", REQUEST_SEND, MODE_STANDARD, (void *)(uintptr_t)buf, count,
                           datatype, dest, tag, comm, request);
 }
@@ -42,6 +43,7 @@ MPI_ALIAS(Send_init);
 int PMPI_Bsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                     MPI_Request *request)
 {
+    LOCAL_CALL();
     return persistent_new("MPI_Bsend_init", REQUEST_SEND, MODE_BUFFERED, (void *)(uintptr_t)buf, count,
                           datatype, dest, tag, comm, request);
 }
@@ -50,6 +52,7 @@ MPI_ALIAS(Bsend_init);
 int PMPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                     MPI_Request *request)
 {
+    LOCAL_CALL();
     return persistent_new("MPI_Ssend_init", REQUEST_SEND, MODE_SYNCHRONOUS, (void *)(uintptr_t)buf, count,
                           datatype, dest, tag, comm, request);
 }
@@ -58,6 +61,7 @@ MPI_ALIAS(Ssend_init);
 int PMPI_Rsend_init(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                     MPI_Request *request)
 {
+    LOCAL_CALL();
     return persistent_new("MPI_Rsend_init", REQUEST_SEND, MODE_READY, (void *)(uintptr_t)buf, count,
                           datatype, dest, tag, comm, request);
 }
@@ -66,6 +70,7 @@ MPI_ALIAS(Rsend_init);
 int PMPI_Recv_init(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                    MPI_Request *request)
 {
+    LOCAL_CALL();
     return persistent_new("MPI_Recv_init", REQUEST_RECEIVE, MODE_STANDARD, buf, count, datatype, source, tag,
                           comm, request);
 }
@@ -103,20 +108,20 @@ static int start(const char *call, MPI_Request handle)
 
 int PMPI_Start(MPI_Request *request)
 {
-    MARK_CALL(CALL_START);
+    CALL_ENTER(CALL_START);
     int error = start("MPI_Start", *request);
-    MARK_RETURN(CALL_START);
+    CALL_LEAVE(CALL_START);
     return error;
 }
 MPI_ALIAS(Start);
 
 int PMPI_Startall(int count, MPI_Request requests[])
 {
-    MARK_CALL(CALL_STARTALL);
+    CALL_ENTER(CALL_STARTALL);
     int error = MPI_SUCCESS;
     for (int i = 0; i < count && !error; i++)
         error = start("MPI_Startall", requests[i]);
-    MARK_RETURN(CALL_STARTALL);
+    CALL_LEAVE(CALL_STARTALL);
     return error;
 }
 MPI_ALIAS(Startall);

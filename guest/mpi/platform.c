@@ -5,7 +5,7 @@
 
 #if defined(__riscv)
 
-enum { CALL_OPENAT = 56, CALL_WRITE = 64, CALL_EXIT_GROUP = 94, CALL_UNAME = 160, CALL_MMAP = 222, CALL_MPROTECT = 226 };
+enum { CALL_OPENAT = 56, CALL_WRITE = 64, CALL_EXIT_GROUP = 94, CALL_SCHED_GETAFFINITY = 123, CALL_UNAME = 160, CALL_MMAP = 222, CALL_MPROTECT = 226 };
 enum { AT_FDCWD = -100, O_RDWR = 2, O_CLOEXEC = 02000000 };
 enum { PROT_NONE = 0, PROT_READ = 1, PROT_READ_WRITE = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_ANONYMOUS = 0x20 };
 enum { PAGE_BYTES = 4096 };
@@ -71,6 +71,16 @@ _Noreturn void chq_platform_exit(int status)
     CHQ_MARK_NAME(CHASQUI_MARK_ABORT, (long)status);
     for (;;)
         system_call(CALL_EXIT_GROUP, status, 0, 0, 0, 0, 0);
+}
+
+unsigned chq_platform_harts(void)
+{
+    uint64_t mask[16] = {0};
+    unsigned harts = 0;
+    long bytes = system_call(CALL_SCHED_GETAFFINITY, 0, sizeof mask, (long)mask, 0, 0, 0);
+    for (long i = 0; i < bytes / (long)sizeof *mask; i++)
+        harts += (unsigned)__builtin_popcountll(mask[i]);
+    return harts;
 }
 
 size_t chq_platform_host_name(char *name, size_t bytes)

@@ -29,6 +29,9 @@ _Noreturn void chq_platform_exit(int status);
 /* Memory for a stack, mapped when touched, with a page without access below it. Null: there is none. */
 void *chq_platform_stack(size_t bytes);
 
+/* Harts that this process may run threads on. */
+unsigned chq_platform_harts(void);
+
 /* Bounded copy of the host name; returns its length. */
 size_t chq_platform_host_name(char *name, size_t bytes);
 
@@ -42,7 +45,15 @@ static inline uint64_t chq_ticks(void)
     __asm__ volatile("rdtime %0" : "=r"(ticks));
     return ticks;
 }
+/* A name of the calling thread, never 0: the thread pointer (RISC-V ELF psABI, register convention). */
+static inline uintptr_t chq_thread_self(void)
+{
+    uintptr_t self;
+    __asm__ volatile("mv %0, tp" : "=r"(self));
+    return self;
+}
 #else
+uintptr_t chq_thread_self(void);
 void chq_pause(void);
 uint64_t chq_ticks(void);
 #endif

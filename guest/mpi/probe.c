@@ -3,6 +3,7 @@
 #include "mpi/error.h"
 #include "mpi/mark.h"
 #include "mpi/point.h"
+#include "mpi/thread.h"
 
 static struct unexpected *find(int source, int tag, const struct communicator *comm)
 {
@@ -24,7 +25,7 @@ static struct unexpected *probe(int source, int tag, const struct communicator *
     if (message)
         return message;
     if (!blocking) {
-        chq_progress();
+        chq_look();
         return find(source, tag, comm);
     }
     MARK_WAITING("MPI_Probe: a message");
@@ -73,36 +74,36 @@ static int probe_call(const char *call, int source, int tag, MPI_Comm comm_handl
 
 int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
-    MARK_CALL(CALL_PROBE);
+    CALL_ENTER(CALL_PROBE);
     int error = probe_call("MPI_Probe", source, tag, comm, NULL, NULL, status);
-    MARK_RETURN(CALL_PROBE);
+    CALL_LEAVE(CALL_PROBE);
     return error;
 }
 MPI_ALIAS(Probe);
 
 int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
-    MARK_CALL(CALL_IPROBE);
+    CALL_ENTER(CALL_IPROBE);
     int error = probe_call("MPI_Iprobe", source, tag, comm, flag, NULL, status);
-    MARK_RETURN(CALL_IPROBE);
+    CALL_LEAVE(CALL_IPROBE);
     return error;
 }
 MPI_ALIAS(Iprobe);
 
 int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
 {
-    MARK_CALL(CALL_MPROBE);
+    CALL_ENTER(CALL_MPROBE);
     int error = probe_call("MPI_Mprobe", source, tag, comm, NULL, message, status);
-    MARK_RETURN(CALL_MPROBE);
+    CALL_LEAVE(CALL_MPROBE);
     return error;
 }
 MPI_ALIAS(Mprobe);
 
 int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
 {
-    MARK_CALL(CALL_IMPROBE);
+    CALL_ENTER(CALL_IMPROBE);
     int error = probe_call("MPI_Improbe", source, tag, comm, flag, message, status);
-    MARK_RETURN(CALL_IMPROBE);
+    CALL_LEAVE(CALL_IMPROBE);
     return error;
 }
 MPI_ALIAS(Improbe);
@@ -142,7 +143,7 @@ static int receive_message(struct request *request, void *buffer, int count, MPI
 
 int PMPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Status *status)
 {
-    MARK_CALL(CALL_MRECV);
+    CALL_ENTER(CALL_MRECV);
     struct request request;
     request_start(&request, REQUEST_RECEIVE);
     int error = receive_message(&request, buf, count, datatype, message);
@@ -158,14 +159,14 @@ int PMPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message
         if (request.counted)
             comm_release(request.comm);
     }
-    MARK_RETURN(CALL_MRECV);
+    CALL_LEAVE(CALL_MRECV);
     return error;
 }
 MPI_ALIAS(Mrecv);
 
 int PMPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message, MPI_Request *request)
 {
-    MARK_CALL(CALL_IMRECV);
+    CALL_ENTER(CALL_IMRECV);
     struct request *receive = request_new(REQUEST_RECEIVE);
     int error = receive_message(receive, buf, count, datatype, message);
     if (error) {
@@ -174,7 +175,7 @@ int PMPI_Imrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *messag
     } else {
         *request = (MPI_Request)receive;
     }
-    MARK_RETURN(CALL_IMRECV);
+    CALL_LEAVE(CALL_IMRECV);
     return error;
 }
 MPI_ALIAS(Imrecv);

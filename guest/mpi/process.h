@@ -35,7 +35,7 @@ enum packet_kind {
 struct chq_process {
     /* Short paths. */
     bool (*send)(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
-    void (*poll)(void); /* The device's, unless coroutines wait. */
+    void (*turn)(void); /* Of a waiting loop: `poll`, unless there are threads (thread.h). */
     size_t eager_bytes_max;
     uint32_t rank;
     uint32_t size;
@@ -43,7 +43,8 @@ struct chq_process {
     uint32_t unexpected_count;   /* Messages that have met no receive. */
     uint32_t posted_wild[PATTERNS]; /* Posted receives by pattern of wildcards. */
     uint32_t posted_any_wild;       /* Of them, with any wildcard. */
-    uint32_t unexpected_patterns;   /* Bit p: unexpected messages are filed under pattern p. */
+    uint16_t unexpected_patterns;   /* Bit p: unexpected messages are filed under pattern p. */
+    bool threaded;                  /* Several threads may call MPI at a time. */
     uint64_t stamp;                 /* Order of the last receive posted. */
     struct request *lone; /* The only posted receive: it needs no table. Then the table is empty. */
     struct match_table posted;
@@ -66,20 +67,39 @@ struct chq_process {
     const char *reason; /* chq_reason. */
     uint32_t outstanding; /* Sends that nobody waits for but MPI_Finalize must. */
     struct coroutine *running; /* Null: the program itself (coroutine.h). */
+    void (*poll)(void); /* The device's, unless coroutines wait. */
+    uint32_t news; /* Counts what threads may wait for. */
 };
 
 extern struct chq_process chq;
 
-/* One look at the network; the body of every waiting loop. Nothing here changes any state while
- * nothing happens: that is what lets the simulator skip idle turns exactly. */
 void chq_retry(void);
 static inline bool chq_is_blocked(void) { return chq.blocked_queues || chq.transfers; }
+
+/* The body of every waiting loop: one look at the network, by this thread or by another. Nothing
+ * here changes any state while nothing happens: that is what lets the simulator skip idle turns exactly. */
 static inline void chq_progress(void)
+{
+    chq_pause();
+    chq.turn();
+    if (unlikely(chq_is_blocked()))
+        chq_retry();
+}
+
+/* One look at the network by a call that does not wait. */
+static inline void chq_look(void)
 {
     chq_pause();
     chq.poll();
     if (unlikely(chq_is_blocked()))
         chq_retry();
+}
+
+static inline void chq_set_poll(void (*poll)(void))
+{
+    chq.poll = poll;
+    if (likely(!chq.threaded))
+        chq.turn = poll;
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* Packets for which the device had no room: kept in order for each destination and tried again
  * whenever the library looks at the network. A destination that is full holds up no other. */
-#include "mpi/mark.h"
 #include "mpi/point.h"
+#include "mpi/thread.h"
 
 struct pending {
     struct pending *next;
@@ -83,8 +83,10 @@ static void retry_queue(struct send_queue *queue)
         queue->first = pending->next;
         struct request *request = pending->request;
         /* A synchronous message is complete when PACKET_MATCHED comes. */
-        if (request && pending->envelope.kind == PACKET_EAGER)
+        if (request && pending->envelope.kind == PACKET_EAGER) {
+            chq_tell();
             request_complete(request);
+        }
         pool_give(&pendings, pending);
     }
 }

@@ -3,6 +3,7 @@
 #include "mpi/error.h"
 #include "mpi/mark.h"
 #include "mpi/point.h"
+#include "mpi/thread.h"
 
 int chq_receive_check(const void *buffer, int count, const struct datatype *type, int source, int tag,
                       const struct communicator *comm)
@@ -48,7 +49,7 @@ static void file(struct request *request, uint64_t key, int pattern)
 void chq_receive_file(struct request *request, uint64_t key, int pattern)
 {
     struct request *lone = chq.lone;
-    if (lone) {
+    if (lone && !chq.threaded) {
         chq.lone = NULL;
         file(lone, lone->node.key, match_key_pattern(lone->node.key));
     }
@@ -118,7 +119,7 @@ static inline bool receive_is_short(const void *buffer, int count, const struct 
                                     int tag, const struct communicator *comm)
 {
     return comm->valid == COMM_VALID && type->state == TYPE_DENSE_COMMITTED &&
-           (uint32_t)source < (uint32_t)comm->size && (count | tag) >= 0 && buffer != NULL;
+           (uint32_t)source < (uint32_t)comm->size && (count | tag) >= 0 && point_is_buffer(buffer);
 }
 
 static inline __attribute__((always_inline)) void start_short(struct request *request, void *buffer, int count, const struct datatype *type,
@@ -130,9 +131,8 @@ static inline __attribute__((always_inline)) void start_short(struct request *re
     post(request, match_key(comm->context, comm_world_rank(comm, source), tag), PATTERN_EXACT);
 }
 
-static __attribute__((noinline)) int start_general(struct request *request, void *buffer, int count,
-                                                   struct datatype *type, int source, int tag,
-                                                   struct communicator *comm)
+static int start_general(struct request *request, void *buffer, int count, struct datatype *type, int source, int tag,
+                         struct communicator *comm)
 {
     int error = chq_receive_check(buffer, count, type, source, tag, comm);
     if (!error)
@@ -163,33 +163,77 @@ static inline void status_of_receive(const struct request *request, MPI_Status *
     status->MPI_internal[2] = false;
 }
 
+/* Waits for a receive that has begun, unless it began with an error. */
+static inline __attribute__((always_inline)) int finish(struct request *request, int error, struct communicator *comm,
+                                                        MPI_Status *status)
+{
+    if (likely(error == MPI_SUCCESS)) {
+        if (!request->complete)
+            request_spin(request);
+        if (status)
+            status_of_receive(request, status);
+        error = request->error;
+        MARK_DONE(request);
+    }
+    if (unlikely(error))
+        error = chq_fail(comm, "MPI_Recv", error, error == MPI_ERR_TRUNCATE ? "message truncated" : NULL);
+    return error;
+}
+
+static __attribute__((noinline)) int receive_general(void *buffer, int count, struct datatype *type, int source, int tag,
+                                                     struct communicator *comm, MPI_Status *status)
+{
+    struct request request;
+    request_start(&request, REQUEST_RECEIVE);
+    chq_enter();
+    int error = finish(&request, start_general(&request, buffer, count, type, source, tag, comm), comm, status);
+    chq_leave();
+    return error;
+}
+
 int PMPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
               MPI_Status *status)
 {
     MARK_CALL(CALL_RECV);
     struct communicator *c = comm_of(comm);
     struct datatype *type = type_of(datatype);
-    struct request request;
-    int error = MPI_SUCCESS;
-    request_start(&request, REQUEST_RECEIVE);
-    if (likely(receive_is_short(buf, count, type, source, tag, c)))
+    int error;
+    if (likely(receive_is_short(buf, count, type, source, tag, c))) {
+        struct request request;
+        request_start(&request, REQUEST_RECEIVE);
         start_short(&request, buf, count, type, source, tag, c);
-    else
-        error = start_general(&request, buf, count, type, source, tag, c);
-    if (likely(error == MPI_SUCCESS)) {
-        if (!request.complete)
-            request_spin(&request);
-        if (status)
-            status_of_receive(&request, status);
-        error = request.error;
-        MARK_DONE(&request);
+        error = finish(&request, MPI_SUCCESS, c, status);
+    } else {
+        error = receive_general(buf, count, type, source, tag, c, status);
     }
-    if (unlikely(error))
-        error = chq_fail(c, "MPI_Recv", error, error == MPI_ERR_TRUNCATE ? "message truncated" : NULL);
     MARK_RETURN(CALL_RECV);
     return error;
 }
 MPI_ALIAS(Recv);
+
+static int receive_nonblocking(void *buffer, int count, struct datatype *type, int source, int tag,
+                               struct communicator *comm, MPI_Request *result)
+{
+    struct request *request = request_new(REQUEST_RECEIVE);
+    int error = start_general(request, buffer, count, type, source, tag, comm);
+    if (error) {
+        chq_request_release(request);
+        return chq_fail(comm, "MPI_Irecv", error, NULL);
+    }
+    request->counted = true;
+    comm_retain(comm);
+    *result = (MPI_Request)request;
+    return MPI_SUCCESS;
+}
+
+static __attribute__((noinline)) int irecv_general(void *buffer, int count, struct datatype *type, int source, int tag,
+                                                   struct communicator *comm, MPI_Request *result)
+{
+    chq_enter();
+    int error = receive_nonblocking(buffer, count, type, source, tag, comm, result);
+    chq_leave();
+    return error;
+}
 
 int PMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                MPI_Request *request)
@@ -197,19 +241,15 @@ int PMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
     MARK_CALL(CALL_IRECV);
     struct communicator *c = comm_of(comm);
     struct datatype *type = type_of(datatype);
-    struct request *receive = request_new(REQUEST_RECEIVE);
     int error = MPI_SUCCESS;
-    if (likely(receive_is_short(buf, count, type, source, tag, c)))
+    if (likely(receive_is_short(buf, count, type, source, tag, c))) {
+        struct request *receive = request_new(REQUEST_RECEIVE);
         start_short(receive, buf, count, type, source, tag, c);
-    else
-        error = start_general(receive, buf, count, type, source, tag, c);
-    if (likely(error == MPI_SUCCESS)) {
         receive->counted = true;
         comm_retain(c);
         *request = (MPI_Request)receive;
     } else {
-        chq_request_release(receive);
-        error = chq_fail(c, "MPI_Irecv", error, NULL);
+        error = irecv_general(buf, count, type, source, tag, c, request);
     }
     MARK_RETURN(CALL_IRECV);
     return error;

@@ -4,6 +4,7 @@
  * (device.h), so they need no offset. */
 #include "mpi/mark.h"
 #include "mpi/point.h"
+#include "mpi/thread.h"
 
 /* The sender's side, from the receiver's answer on. */
 struct transfer {
@@ -81,7 +82,11 @@ void chq_rendezvous_finished(const struct chasqui_envelope *envelope)
     arrived_whole((struct request *)(uintptr_t)envelope->receiver);
 }
 
-void mpi_put_done(uint64_t sender) { request_complete((struct request *)(uintptr_t)sender); }
+void mpi_put_done(uint64_t sender)
+{
+    chq_tell();
+    request_complete((struct request *)(uintptr_t)sender);
+}
 
 /* One step. True: all of it has been given to the device. */
 static bool transfer_step(struct transfer *transfer)

@@ -4,6 +4,7 @@
 #include "mpi/error.h"
 #include "mpi/mark.h"
 #include "mpi/point.h"
+#include "mpi/thread.h"
 
 struct request chq_sent = {.valid = REQUEST_VALID, .complete = true, .kind = REQUEST_SEND, .comm = &chq_world};
 
@@ -109,6 +110,7 @@ int chq_request_finish(MPI_Request *handle, struct request *request, MPI_Status 
  * says a free may follow. */
 int PMPI_Request_free(MPI_Request *request)
 {
+    LOCAL_CALL();
     int error = MPI_SUCCESS;
     struct request *r = chq_request_of(*request, &error);
     if (!r)

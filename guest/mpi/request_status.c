@@ -2,8 +2,8 @@
  * section 3.7.6). What is null or inactive counts as complete, with an empty status; the forms for
  * one or some of the requests pass over it. */
 #include "mpi/error.h"
-#include "mpi/mark.h"
 #include "mpi/point.h"
+#include "mpi/thread.h"
 
 enum state { NOTHING, PENDING, COMPLETE };
 
@@ -42,13 +42,13 @@ static int look(int count, const MPI_Request requests[], bool for_all)
     int error = MPI_SUCCESS, first;
     int pending = count_state(count, requests, PENDING, &first, &error);
     if (!error && pending > 0 && (for_all || count_state(count, requests, COMPLETE, &first, &error) == 0))
-        chq_progress();
+        chq_look();
     return error;
 }
 
 int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
-    MARK_CALL(CALL_REQUEST_GET_STATUS);
+    CALL_ENTER(CALL_REQUEST_GET_STATUS);
     int error = look(1, &request, true);
     if (!error) {
         enum state state = state_of(request, &error);
@@ -57,14 +57,14 @@ int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
             error = status_of(request, state, status);
     }
     error = chq_fail(NULL, "MPI_Request_get_status", error, NULL);
-    MARK_RETURN(CALL_REQUEST_GET_STATUS);
+    CALL_LEAVE(CALL_REQUEST_GET_STATUS);
     return error;
 }
 MPI_ALIAS(Request_get_status);
 
 int PMPI_Request_get_status_any(int count, const MPI_Request requests[], int *indx, int *flag, MPI_Status *status)
 {
-    MARK_CALL(CALL_REQUEST_GET_STATUS);
+    CALL_ENTER(CALL_REQUEST_GET_STATUS);
     int error = look(count, requests, false);
     if (!error) {
         int first = MPI_UNDEFINED, pending;
@@ -75,14 +75,14 @@ int PMPI_Request_get_status_any(int count, const MPI_Request requests[], int *in
             error = status_of(any ? requests[first] : MPI_REQUEST_NULL, any ? COMPLETE : NOTHING, status);
     }
     error = chq_fail(NULL, "MPI_Request_get_status_any", error, NULL);
-    MARK_RETURN(CALL_REQUEST_GET_STATUS);
+    CALL_LEAVE(CALL_REQUEST_GET_STATUS);
     return error;
 }
 MPI_ALIAS(Request_get_status_any);
 
 int PMPI_Request_get_status_all(int count, const MPI_Request requests[], int *flag, MPI_Status *statuses)
 {
-    MARK_CALL(CALL_REQUEST_GET_STATUS);
+    CALL_ENTER(CALL_REQUEST_GET_STATUS);
     int error = look(count, requests, true);
     if (!error) {
         int first;
@@ -91,14 +91,14 @@ int PMPI_Request_get_status_all(int count, const MPI_Request requests[], int *fl
             error = status_of(requests[i], state_of(requests[i], &error), statuses ? &statuses[i] : NULL);
     }
     error = chq_fail(NULL, "MPI_Request_get_status_all", error, NULL);
-    MARK_RETURN(CALL_REQUEST_GET_STATUS);
+    CALL_LEAVE(CALL_REQUEST_GET_STATUS);
     return error;
 }
 MPI_ALIAS(Request_get_status_all);
 
 int PMPI_Request_get_status_some(int incount, const MPI_Request requests[], int *outcount, int indices[], MPI_Status *statuses)
 {
-    MARK_CALL(CALL_REQUEST_GET_STATUS);
+    CALL_ENTER(CALL_REQUEST_GET_STATUS);
     int error = look(incount, requests, false);
     if (!error) {
         int done = 0, first, pending = count_state(incount, requests, PENDING, &first, &error);
@@ -111,7 +111,7 @@ int PMPI_Request_get_status_some(int incount, const MPI_Request requests[], int 
         *outcount = done == 0 && pending == 0 ? MPI_UNDEFINED : done;
     }
     error = chq_fail(NULL, "MPI_Request_get_status_some", error, NULL);
-    MARK_RETURN(CALL_REQUEST_GET_STATUS);
+    CALL_LEAVE(CALL_REQUEST_GET_STATUS);
     return error;
 }
 MPI_ALIAS(Request_get_status_some);

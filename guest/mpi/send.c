@@ -6,6 +6,7 @@
 #include "mpi/error.h"
 #include "mpi/mark.h"
 #include "mpi/point.h"
+#include "mpi/thread.h"
 
 int chq_send_check(const void *buffer, int count, const struct datatype *type, int destination, int tag,
                    const struct communicator *comm)
@@ -118,7 +119,7 @@ static inline bool send_is_short(const void *buffer, int count, const struct dat
                                  int tag, const struct communicator *comm)
 {
     return comm->valid == COMM_VALID && type->state == TYPE_DENSE_COMMITTED &&
-           (uint32_t)destination < (uint32_t)comm->size && (count | tag) >= 0 && buffer != NULL &&
+           (uint32_t)destination < (uint32_t)comm->size && (count | tag) >= 0 && point_is_buffer(buffer) &&
            !chq_is_blocked();
 }
 
@@ -137,6 +138,16 @@ static inline bool send_short(struct chasqui_envelope *envelope, const void *buf
     return true;
 }
 
+/* Any arguments. Not inline: its registers would be the short path's, too. */
+static __attribute__((noinline)) int send_general(const void *buffer, int count, MPI_Datatype datatype, int destination,
+                                                  int tag, MPI_Comm comm)
+{
+    chq_enter();
+    int error = send_blocking("MPI_Send", MODE_STANDARD, buffer, count, datatype, destination, tag, comm);
+    chq_leave();
+    return error;
+}
+
 int PMPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
     MARK_CALL(CALL_SEND);
@@ -146,7 +157,7 @@ int PMPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int t
         if (unlikely(!chq.send(&envelope, buf, envelope.bytes)))
             send_marked(&envelope, buf, envelope.bytes);
     } else {
-        error = send_blocking("MPI_Send", MODE_STANDARD, buf, count, datatype, dest, tag, comm);
+        error = send_general(buf, count, datatype, dest, tag, comm);
     }
     MARK_RETURN(CALL_SEND);
     return error;
@@ -155,9 +166,9 @@ MPI_ALIAS(Send);
 
 int PMPI_Ssend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
-    MARK_CALL(CALL_SSEND);
+    CALL_ENTER(CALL_SSEND);
     int error = send_blocking("MPI_Ssend", MODE_SYNCHRONOUS, buf, count, datatype, dest, tag, comm);
-    MARK_RETURN(CALL_SSEND);
+    CALL_LEAVE(CALL_SSEND);
     return error;
 }
 MPI_ALIAS(Ssend);
@@ -166,9 +177,9 @@ MPI_ALIAS(Ssend);
  * then delivered all the same. */
 int PMPI_Rsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)
 {
-    MARK_CALL(CALL_RSEND);
+    CALL_ENTER(CALL_RSEND);
     int error = send_blocking("MPI_Rsend", MODE_READY, buf, count, datatype, dest, tag, comm);
-    MARK_RETURN(CALL_RSEND);
+    CALL_LEAVE(CALL_RSEND);
     return error;
 }
 MPI_ALIAS(Rsend);
@@ -192,6 +203,15 @@ static int send_nonblocking(const char *call, enum send_mode mode, const void *b
     return MPI_SUCCESS;
 }
 
+static __attribute__((noinline)) int isend_general(const void *buffer, int count, MPI_Datatype datatype,
+                                                   int destination, int tag, MPI_Comm comm, MPI_Request *result)
+{
+    chq_enter();
+    int error = send_nonblocking("MPI_Isend", MODE_STANDARD, buffer, count, datatype, destination, tag, comm, result);
+    chq_leave();
+    return error;
+}
+
 int PMPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                MPI_Request *request)
 {
@@ -208,7 +228,7 @@ int PMPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int 
         }
         *request = (MPI_Request)sent;
     } else {
-        error = send_nonblocking("MPI_Isend", MODE_STANDARD, buf, count, datatype, dest, tag, comm, request);
+        error = isend_general(buf, count, datatype, dest, tag, comm, request);
     }
     MARK_RETURN(CALL_ISEND);
     return error;
@@ -218,9 +238,9 @@ MPI_ALIAS(Isend);
 int PMPI_Issend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                 MPI_Request *request)
 {
-    MARK_CALL(CALL_ISSEND);
+    CALL_ENTER(CALL_ISSEND);
     int error = send_nonblocking("MPI_Issend", MODE_SYNCHRONOUS, buf, count, datatype, dest, tag, comm, request);
-    MARK_RETURN(CALL_ISSEND);
+    CALL_LEAVE(CALL_ISSEND);
     return error;
 }
 MPI_ALIAS(Issend);
@@ -228,9 +248,9 @@ MPI_ALIAS(Issend);
 int PMPI_Irsend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                 MPI_Request *request)
 {
-    MARK_CALL(CALL_IRSEND);
+    CALL_ENTER(CALL_IRSEND);
     int error = send_nonblocking("MPI_Irsend", MODE_READY, buf, count, datatype, dest, tag, comm, request);
-    MARK_RETURN(CALL_IRSEND);
+    CALL_LEAVE(CALL_IRSEND);
     return error;
 }
 MPI_ALIAS(Irsend);

@@ -2,6 +2,7 @@
 #include "mpi/error.h"
 #include "mpi/mark.h"
 #include "mpi/point.h"
+#include "mpi/thread.h"
 
 /* The receive is posted first, so that the partner's message meets it. */
 static int exchange(const char *call, const void *send_buffer, int send_count, struct datatype *send_type,
@@ -27,13 +28,31 @@ static int exchange(const char *call, const void *send_buffer, int send_count, s
     return receive.error ? chq_fail(comm, call, receive.error, "message truncated") : MPI_SUCCESS;
 }
 
+/* With the lock, where there are threads. */
+static __attribute__((noinline)) int exchange_locked(const void *send_buffer, int send_count, struct datatype *send_type,
+                                                     int destination, int send_tag, void *buffer, int count,
+                                                     struct datatype *type, int source, int tag,
+                                                     struct communicator *comm, MPI_Status *status)
+{
+    chq_lock();
+    int error = exchange("MPI_Sendrecv", send_buffer, send_count, send_type, destination, send_tag, buffer, count, type,
+                         source, tag, comm, status);
+    chq_unlock();
+    return error;
+}
+
 int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
                   void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
                   MPI_Comm comm, MPI_Status *status)
 {
     MARK_CALL(CALL_SENDRECV);
-    int error = exchange("MPI_Sendrecv", sendbuf, sendcount, type_of(sendtype), dest, sendtag, recvbuf, recvcount,
-                         type_of(recvtype), source, recvtag, comm_of(comm), status);
+    struct communicator *c = comm_of(comm);
+    struct datatype *send_type = type_of(sendtype), *type = type_of(recvtype);
+    int error = likely(!chq.threaded)
+                    ? exchange("MPI_Sendrecv", sendbuf, sendcount, send_type, dest, sendtag, recvbuf, recvcount, type,
+                               source, recvtag, c, status)
+                    : exchange_locked(sendbuf, sendcount, send_type, dest, sendtag, recvbuf, recvcount, type, source,
+                                      recvtag, c, status);
     MARK_RETURN(CALL_SENDRECV);
     return error;
 }
@@ -42,7 +61,7 @@ MPI_ALIAS(Sendrecv);
 int PMPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag,
                           int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
-    MARK_CALL(CALL_SENDRECV_REPLACE);
+    CALL_ENTER(CALL_SENDRECV_REPLACE);
     struct communicator *c = comm_of(comm);
     struct datatype *type = type_of(datatype);
     int error = chq_send_check(buf, count, type, dest, sendtag, c);
@@ -63,7 +82,7 @@ int PMPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
         if (copy != small)
             free(copy);
     }
-    MARK_RETURN(CALL_SENDRECV_REPLACE);
+    CALL_LEAVE(CALL_SENDRECV_REPLACE);
     return error;
 }
 MPI_ALIAS(Sendrecv_replace);
@@ -99,10 +118,10 @@ int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, in
                    void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
                    MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_ISENDRECV);
+    CALL_ENTER(CALL_ISENDRECV);
     int error = start_exchange("MPI_Isendrecv", sendbuf, sendcount, type_of(sendtype), dest, sendtag, recvbuf,
                                recvcount, type_of(recvtype), source, recvtag, comm_of(comm), request);
-    MARK_RETURN(CALL_ISENDRECV);
+    CALL_LEAVE(CALL_ISENDRECV);
     return error;
 }
 MPI_ALIAS(Isendrecv);
@@ -110,11 +129,11 @@ MPI_ALIAS(Isendrecv);
 int PMPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source,
                            int recvtag, MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_ISENDRECV_REPLACE);
+    CALL_ENTER(CALL_ISENDRECV_REPLACE);
     struct datatype *type = type_of(datatype);
     int error = start_exchange("MPI_Isendrecv_replace", buf, count, type, dest, sendtag, buf, count, type, source,
                                recvtag, comm_of(comm), request);
-    MARK_RETURN(CALL_ISENDRECV_REPLACE);
+    CALL_LEAVE(CALL_ISENDRECV_REPLACE);
     return error;
 }
 MPI_ALIAS(Isendrecv_replace);

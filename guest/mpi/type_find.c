@@ -3,6 +3,7 @@
 #include "mpi/error.h"
 #include "mpi/memory.h"
 #include "mpi/platform.h"
+#include "mpi/thread.h"
 #include "mpi/type.h"
 
 int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)
@@ -78,6 +79,7 @@ static int real_kind(int precision, int range)
 
 int PMPI_Type_create_f90_real(int p, int r, MPI_Datatype *newtype)
 {
+    LOCAL_CALL();
     static const MPI_Datatype types[] = {MPI_DATATYPE_NULL, MPI_REAL4, MPI_REAL8, MPI_REAL16};
     return kind_type("MPI_Type_create_f90_real", MPI_COMBINER_F90_REAL, p, r, types[1 + real_kind(p, r)], newtype);
 }
@@ -85,6 +87,7 @@ MPI_ALIAS(Type_create_f90_real);
 
 int PMPI_Type_create_f90_complex(int p, int r, MPI_Datatype *newtype)
 {
+    LOCAL_CALL();
     static const MPI_Datatype types[] = {MPI_DATATYPE_NULL, MPI_COMPLEX8, MPI_COMPLEX16, MPI_COMPLEX32};
     return kind_type("MPI_Type_create_f90_complex", MPI_COMBINER_F90_COMPLEX, p, r, types[1 + real_kind(p, r)], newtype);
 }
@@ -92,6 +95,7 @@ MPI_ALIAS(Type_create_f90_complex);
 
 int PMPI_Type_create_f90_integer(int r, MPI_Datatype *newtype)
 {
+    LOCAL_CALL();
     MPI_Datatype like = r <= 2    ? MPI_INTEGER1
                         : r <= 4  ? MPI_INTEGER2
                         : r <= 9  ? MPI_INTEGER4
@@ -104,6 +108,7 @@ MPI_ALIAS(Type_create_f90_integer);
 
 int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype *pair_type)
 {
+    LOCAL_CALL();
     static const MPI_Datatype pairs[][3] = {
         {MPI_FLOAT, MPI_INT, MPI_FLOAT_INT},       {MPI_DOUBLE, MPI_INT, MPI_DOUBLE_INT},
         {MPI_LONG, MPI_INT, MPI_LONG_INT},         {MPI_INT, MPI_INT, MPI_2INT},

@@ -5,6 +5,7 @@
 #include "mpi/memory.h"
 #include "mpi/plan.h"
 #include "mpi/platform.h"
+#include "mpi/thread.h"
 #include "mpi/type.h"
 
 struct type_shape *chq_shape_new(int combiner, int integers, int addresses, int types, size_t displacements)
@@ -159,6 +160,7 @@ MPI_Datatype chq_type_wrap(int combiner, int count, const int *const integers[],
 
 int PMPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
+    LOCAL_CALL();
     int error = check("MPI_Type_contiguous", count, oldtype);
     if (error)
         return error;
@@ -174,6 +176,7 @@ MPI_ALIAS(Type_contiguous);
 
 int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
+    LOCAL_CALL();
     int error = check("MPI_Type_vector", count < blocklength ? count : blocklength, oldtype);
     if (error)
         return error;
@@ -192,6 +195,7 @@ MPI_ALIAS(Type_vector);
 
 int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
+    LOCAL_CALL();
     int error = check("MPI_Type_create_hvector", count < blocklength ? count : blocklength, oldtype);
     if (error)
         return error;
@@ -210,6 +214,7 @@ MPI_ALIAS(Type_create_hvector);
 
 int PMPI_Type_indexed(int count, const int blocklengths[], const int displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
+    LOCAL_CALL();
     int error = check("MPI_Type_indexed", count, oldtype);
     if (!error)
         error = check_lengths("MPI_Type_indexed", count, blocklengths);
@@ -255,12 +260,14 @@ static int hindexed(const char *call, int combiner, int count, const int blockle
 
 int PMPI_Type_create_hindexed(int count, const int blocklengths[], const MPI_Aint displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
+    LOCAL_CALL();
     return hindexed("MPI_Type_create_hindexed", MPI_COMBINER_HINDEXED, count, blocklengths, displacements, oldtype, newtype);
 }
 MPI_ALIAS(Type_create_hindexed);
 
 int PMPI_Type_create_indexed_block(int count, int blocklength, const int displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
+    LOCAL_CALL();
     int error = check("MPI_Type_create_indexed_block", count < blocklength ? count : blocklength, oldtype);
     if (error)
         return error;
@@ -282,6 +289,7 @@ MPI_ALIAS(Type_create_indexed_block);
 
 int PMPI_Type_create_hindexed_block(int count, int blocklength, const MPI_Aint displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
+    LOCAL_CALL();
     int error = check("MPI_Type_create_hindexed_block", count < blocklength ? count : blocklength, oldtype);
     if (error)
         return error;
@@ -325,12 +333,14 @@ static int make_struct(const char *call, int count, const int blocklengths[], co
 
 int PMPI_Type_create_struct(int count, const int blocklengths[], const MPI_Aint displacements[], const MPI_Datatype types[], MPI_Datatype *newtype)
 {
+    LOCAL_CALL();
     return make_struct("MPI_Type_create_struct", count, blocklengths, displacements, types, newtype);
 }
 MPI_ALIAS(Type_create_struct);
 
 int PMPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent, MPI_Datatype *newtype)
 {
+    LOCAL_CALL();
     int error = check("MPI_Type_create_resized", 0, oldtype);
     if (error)
         return error;
@@ -354,6 +364,7 @@ MPI_ALIAS(Type_create_resized);
 
 int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
+    LOCAL_CALL();
     int error = check("MPI_Type_dup", 0, oldtype);
     if (error)
         return error;
@@ -387,12 +398,14 @@ MPI_ALIAS(Type_hvector);
 
 int PMPI_Type_hindexed(int count, int blocklengths[], MPI_Aint displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
+    LOCAL_CALL();
     return hindexed("MPI_Type_hindexed", MPI_COMBINER_HINDEXED, count, blocklengths, displacements, oldtype, newtype);
 }
 MPI_ALIAS(Type_hindexed);
 
 int PMPI_Type_struct(int count, int blocklengths[], MPI_Aint displacements[], MPI_Datatype types[], MPI_Datatype *newtype)
 {
+    LOCAL_CALL();
     return make_struct("MPI_Type_struct", count, blocklengths, displacements, types, newtype);
 }
 MPI_ALIAS(Type_struct);

@@ -7,6 +7,7 @@
 #include "mpi/plan.h"
 #include "mpi/platform.h"
 #include "mpi/text.h"
+#include "mpi/thread.h"
 #include "mpi/type.h"
 
 /* The valid type, or null with the error raised. */
@@ -19,6 +20,7 @@ static struct datatype *checked(const char *call, MPI_Datatype handle, int *erro
 
 int PMPI_Type_commit(MPI_Datatype *datatype)
 {
+    LOCAL_CALL();
     int error;
     struct datatype *type = checked("MPI_Type_commit", *datatype, &error);
     if (!error && !(type->state & TYPE_COMMITTED)) {
@@ -31,6 +33,7 @@ MPI_ALIAS(Type_commit);
 
 int PMPI_Type_free(MPI_Datatype *datatype)
 {
+    LOCAL_CALL();
     int error;
     struct datatype *type = checked("MPI_Type_free", *datatype, &error);
     if (error)
@@ -129,6 +132,7 @@ MPI_ALIAS(Type_get_envelope);
 
 int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses, int max_datatypes, int integers[], MPI_Aint addresses[], MPI_Datatype datatypes[])
 {
+    LOCAL_CALL();
     int error;
     struct datatype *type = checked("MPI_Type_get_contents", datatype, &error);
     if (error)
@@ -152,6 +156,7 @@ MPI_ALIAS(Type_get_contents);
 
 int PMPI_Type_set_name(MPI_Datatype datatype, const char *type_name)
 {
+    LOCAL_CALL();
     int error;
     struct datatype *type = checked("MPI_Type_set_name", datatype, &error);
     if (error)
@@ -165,6 +170,7 @@ MPI_ALIAS(Type_set_name);
 
 int PMPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)
 {
+    LOCAL_CALL();
     const char *name = "MPI_DATATYPE_NULL";
     if (datatype != MPI_DATATYPE_NULL) {
         int error;

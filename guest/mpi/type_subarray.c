@@ -4,6 +4,7 @@
 #include "mpi/error.h"
 #include "mpi/memory.h"
 #include "mpi/platform.h"
+#include "mpi/thread.h"
 #include "mpi/type.h"
 
 /* `blocks` blocks of a dimension of `size` elements. */
@@ -38,6 +39,7 @@ static int check_subarray(int ndims, const int sizes[], const int subsizes[], co
 
 int PMPI_Type_create_subarray(int ndims, const int sizes[], const int subsizes[], const int starts[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
+    LOCAL_CALL();
     int error = check_subarray(ndims, sizes, subsizes, starts, order, oldtype);
     if (error)
         return chq_fail(NULL, "MPI_Type_create_subarray", error, NULL);
@@ -105,6 +107,7 @@ static void distribute(MPI_Datatype *part, int size, int block, int processes, i
 
 int PMPI_Type_create_darray(int size, int rank, int ndims, const int gsizes[], const int distribs[], const int dargs[], const int psizes[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
+    LOCAL_CALL();
     int error = check_darray(size, rank, ndims, gsizes, distribs, dargs, psizes, order, oldtype);
     if (error)
         return chq_fail(NULL, "MPI_Type_create_darray", error, NULL);

@@ -2,12 +2,12 @@
 #include "mpi/error.h"
 #include "mpi/mark.h"
 #include "mpi/point.h"
+#include "mpi/thread.h"
 
 static const char *truncated_or_null(int error) { return error == MPI_ERR_TRUNCATE ? "message truncated" : NULL; }
 
-int PMPI_Wait(MPI_Request *request, MPI_Status *status)
+static inline __attribute__((always_inline)) int wait_one(MPI_Request *request, MPI_Status *status)
 {
-    MARK_CALL(CALL_WAIT);
     int error = MPI_SUCCESS;
     struct request *r = chq_request_of(*request, &error);
     if (likely(r != NULL)) {
@@ -21,6 +21,22 @@ int PMPI_Wait(MPI_Request *request, MPI_Status *status)
     } else if (status) {
         chq_status_empty(status);
     }
+    return error;
+}
+
+/* With the lock. Not inline: it would cost the short path registers. */
+static __attribute__((noinline)) int wait_one_locked(MPI_Request *request, MPI_Status *status)
+{
+    chq_lock();
+    int error = wait_one(request, status);
+    chq_unlock();
+    return error;
+}
+
+int PMPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+    MARK_CALL(CALL_WAIT);
+    int error = likely(!chq.threaded) ? wait_one(request, status) : wait_one_locked(request, status);
     MARK_RETURN(CALL_WAIT);
     return error;
 }
@@ -60,10 +76,19 @@ static int wait_all(const char *call, int count, MPI_Request requests[], MPI_Sta
     return first_error;
 }
 
+static __attribute__((noinline)) int wait_all_locked(int count, MPI_Request requests[], MPI_Status *statuses)
+{
+    chq_lock();
+    int error = wait_all("MPI_Waitall", count, requests, statuses);
+    chq_unlock();
+    return error;
+}
+
 int PMPI_Waitall(int count, MPI_Request requests[], MPI_Status *statuses)
 {
     MARK_CALL(CALL_WAITALL);
-    int error = wait_all("MPI_Waitall", count, requests, statuses);
+    int error = likely(!chq.threaded) ? wait_all("MPI_Waitall", count, requests, statuses)
+                                      : wait_all_locked(count, requests, statuses);
     MARK_RETURN(CALL_WAITALL);
     return error;
 }
@@ -107,7 +132,7 @@ static int finish_one(const char *call, MPI_Request *handle, MPI_Status *status)
 
 int PMPI_Waitany(int count, MPI_Request requests[], int *indx, MPI_Status *status)
 {
-    MARK_CALL(CALL_WAITANY);
+    CALL_ENTER(CALL_WAITANY);
     bool active;
     int error = MPI_SUCCESS;
     *indx = find_complete(count, requests, &active, &error);
@@ -127,19 +152,19 @@ int PMPI_Waitany(int count, MPI_Request requests[], int *indx, MPI_Status *statu
         error = finish_one("MPI_Waitany", &requests[*indx], status);
     else if (status)
         chq_status_empty(status);
-    MARK_RETURN(CALL_WAITANY);
+    CALL_LEAVE(CALL_WAITANY);
     return error;
 }
 MPI_ALIAS(Waitany);
 
 int PMPI_Testany(int count, MPI_Request requests[], int *indx, int *flag, MPI_Status *status)
 {
-    MARK_CALL(CALL_TESTANY);
+    CALL_ENTER(CALL_TESTANY);
     bool active;
     int error = MPI_SUCCESS;
     *indx = find_complete(count, requests, &active, &error);
     if (*indx == MPI_UNDEFINED && active && !error) {
-        chq_progress();
+        chq_look();
         *indx = find_complete(count, requests, &active, &error);
     }
     *flag = *indx != MPI_UNDEFINED || !active;
@@ -149,7 +174,7 @@ int PMPI_Testany(int count, MPI_Request requests[], int *indx, int *flag, MPI_St
         error = finish_one("MPI_Testany", &requests[*indx], status);
     else if (*flag && status)
         chq_status_empty(status);
-    MARK_RETURN(CALL_TESTANY);
+    CALL_LEAVE(CALL_TESTANY);
     return error;
 }
 MPI_ALIAS(Testany);
@@ -188,7 +213,10 @@ static int wait_some(const char *call, bool blocking, int count, MPI_Request req
         if (blocking)
             MARK_WAITING("MPI_Waitsome: some of its requests");
         do {
-            chq_progress();
+            if (blocking)
+                chq_progress();
+            else
+                chq_look();
             found = find_complete(count, requests, &active, &error);
         } while (blocking && found == MPI_UNDEFINED && !error);
         if (blocking)
@@ -207,30 +235,30 @@ static int wait_some(const char *call, bool blocking, int count, MPI_Request req
 
 int PMPI_Waitsome(int incount, MPI_Request requests[], int *outcount, int indices[], MPI_Status *statuses)
 {
-    MARK_CALL(CALL_WAITSOME);
+    CALL_ENTER(CALL_WAITSOME);
     int error = wait_some("MPI_Waitsome", true, incount, requests, outcount, indices, statuses);
-    MARK_RETURN(CALL_WAITSOME);
+    CALL_LEAVE(CALL_WAITSOME);
     return error;
 }
 MPI_ALIAS(Waitsome);
 
 int PMPI_Testsome(int incount, MPI_Request requests[], int *outcount, int indices[], MPI_Status *statuses)
 {
-    MARK_CALL(CALL_TESTSOME);
+    CALL_ENTER(CALL_TESTSOME);
     int error = wait_some("MPI_Testsome", false, incount, requests, outcount, indices, statuses);
-    MARK_RETURN(CALL_TESTSOME);
+    CALL_LEAVE(CALL_TESTSOME);
     return error;
 }
 MPI_ALIAS(Testsome);
 
 int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
-    MARK_CALL(CALL_TEST);
+    CALL_ENTER(CALL_TEST);
     int error = MPI_SUCCESS;
     struct request *r = chq_request_of(*request, &error);
     if (likely(r != NULL)) {
         if (!r->complete)
-            chq_progress();
+            chq_look();
         *flag = r->complete;
         if (r->complete)
             error = finish_one("MPI_Test", request, status);
@@ -241,7 +269,7 @@ int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
         else if (status)
             chq_status_empty(status);
     }
-    MARK_RETURN(CALL_TEST);
+    CALL_LEAVE(CALL_TEST);
     return error;
 }
 MPI_ALIAS(Test);
@@ -260,18 +288,18 @@ static bool all_complete(int count, MPI_Request requests[], int *error)
 
 int PMPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status *statuses)
 {
-    MARK_CALL(CALL_TESTALL);
+    CALL_ENTER(CALL_TESTALL);
     int error = MPI_SUCCESS;
     *flag = all_complete(count, requests, &error);
     if (!*flag) {
-        chq_progress();
+        chq_look();
         *flag = all_complete(count, requests, &error);
     }
     if (error)
         error = chq_fail(NULL, "MPI_Testall", error, NULL);
     else if (*flag && count > 0)
         error = wait_all("MPI_Testall", count, requests, statuses);
-    MARK_RETURN(CALL_TESTALL);
+    CALL_LEAVE(CALL_TESTALL);
     return error;
 }
 MPI_ALIAS(Testall);

@@ -232,6 +232,10 @@ static void in_place(void)
     FAILS(MPI_Neighbor_alltoall(values, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, line), MPI_ERR_BUFFER);
     MPI_Comm_free(&line);
     if (check_rank > 0) {
+        FAILS(MPI_Send(MPI_IN_PLACE, 1, MPI_INT, 0, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+        FAILS(MPI_Isend(MPI_IN_PLACE, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request), MPI_ERR_BUFFER);
+        FAILS(MPI_Recv(MPI_IN_PLACE, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, ignore), MPI_ERR_BUFFER);
+        FAILS(MPI_Irecv(MPI_IN_PLACE, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request), MPI_ERR_BUFFER);
         FAILS(MPI_Gather(MPI_IN_PLACE, 1, MPI_INT, NULL, 0, MPI_INT, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
         FAILS(MPI_Scatter(NULL, 0, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
         FAILS(MPI_Reduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);

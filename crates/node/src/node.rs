@@ -376,6 +376,7 @@ impl Node {
         let (soft, hard) = (end, if hard == soft { end } else { hart.cycle_at(hard) });
         loop {
             let t = &mut self.processor.threads[index];
+            let timed = !SEVERAL || t.hart.port.is_timed();
             let halt = t.run(&mut self.bus, before, self.dram_bytes, soft, hard);
             t.spin.check(&mut t.hart);
             if SEVERAL && halt == Halt::Call && self.catch_up(index) {
@@ -383,13 +384,20 @@ impl Node {
             }
             let p = &mut self.processor;
             p.halted(index, halt, &mut self.memory, &mut self.recorder);
+            // Before the next observation begins. At a mark within a call, or when it has run for long, it goes on.
+            let goes_on = match halt {
+                Halt::Deadline => true,
+                Halt::Mark { .. } => !p.threads[index].hart.port.is_timed(),
+                _ => false,
+            };
+            let told = !timed && !goes_on && p.tell_untimed(index);
             if halt == Halt::Pause {
                 p.pause(index, &self.bus);
             }
             // After a mark or a pause the hart mostly goes on.
             let passed = matches!(halt, Halt::Mark { .. } | Halt::Pause);
             let t = &p.threads[index];
-            if !passed || !t.is_ready() || t.hart.cycle >= soft {
+            if told || !passed || !t.is_ready() || t.hart.cycle >= soft {
                 break;
             }
         }
@@ -446,6 +454,15 @@ impl Partition for Node {
                 *reach = (*reach).min(time + latency);
             }
         };
+        // Transactions of the NI's that wait behind a hart's have no event of their own yet.
+        if let Some(grant) = self.slow.iter().find(|e| matches!(e.payload.into(), BusEvent::Grant)) {
+            for client in &self.waiting_for_bus {
+                if let &Client::Ni(index) = client {
+                    let cause = Cause::Bus(self.ni_requests[index as usize]);
+                    note(grant.time, self.ni.output_latency(cause));
+                }
+            }
+        }
         if self.prompt.len() > CAUSES_MAX {
             return note(self.prompt.next_time(), least);
         }

@@ -136,7 +136,7 @@ impl Processor {
         let first = threads.next().expect("a node has a hart");
         let mut processor = Processor {
             threads: Threads::new(first, threads.collect()),
-            life: RankLife::new(spec.rank as u16, spec.timeline_max),
+            life: RankLife::new(spec.rank as u16, harts, spec.timeline_max),
             rank: spec.rank,
             process: spec.process,
             ended: None,
@@ -213,12 +213,28 @@ impl Processor {
     }
 
     /// Hart `index` does something at `now` that others may see. True: one that repeats itself has to catch up
-    /// first. A call that takes no time polls what no other thread changes: one thread at a time is in MPI.
+    /// first. Calls that take no time have none to catch up with: [`Processor::tell_untimed`].
     pub(crate) fn announce(&mut self, index: usize, bus: &mut Bus, now: Time) -> bool {
         let mut idle = false;
         for thread in self.others(index).filter(|thread| thread.hart.port.is_timed()) {
             idle |= thread.is_idle();
             thread.event(bus, now, now);
+        }
+        idle
+    }
+
+    /// Hart `index` has executed instructions of a call that takes no time. If they changed anything, others that
+    /// repeat themselves in such calls look again, at the same time. True: there are some.
+    pub(crate) fn tell_untimed(&mut self, index: usize) -> bool {
+        let hart = &self.threads[index].hart;
+        if hart.port.is_silent() {
+            return false;
+        }
+        let now = hart.now();
+        let mut idle = false;
+        for thread in self.others(index).filter(|t| t.is_idle() && !t.hart.port.is_timed()) {
+            idle = true;
+            thread.look_again(now);
         }
         idle
     }
@@ -349,8 +365,9 @@ impl Processor {
         let thread = &mut self.threads[index];
         let now = thread.hart.now().0;
         let port = &thread.hart.port;
-        self.life
-            .mark(recorder, code, call, value, now, &mut |address, bytes| port.peek_virtual(address, bytes));
+        self.life.mark(recorder, index, code, call, value, now, &mut |address, bytes| {
+            port.peek_virtual(address, bytes)
+        });
         if code == mark::RETURN {
             thread.spin.returned(&mut thread.hart);
         }
@@ -386,7 +403,7 @@ impl Processor {
     /// order is that of their times.
     fn set_timed(&mut self, index: usize) {
         let detailed = self.is_several() || self.region.is_none_or(|region| region == Region::Within);
-        let free = self.spec.free_calls && self.life.current_call().is_some();
+        let free = self.spec.free_calls && self.life.current_call(index).is_some();
         self.threads[index].hart.port.set_timed(detailed && !free);
     }
 
@@ -552,28 +569,24 @@ impl Processor {
         if self.ended.is_some() {
             return None;
         }
-        let port = &self.threads[0].hart.port;
-        let called = self.life.waiting_for(&mut |address, bytes| port.peek_virtual(address, bytes));
         let alive: Vec<usize> = (0..self.started).filter(|&i| self.threads[i].is_alive()).collect();
         if let [one] = alive[..] {
-            return Some(match (&self.threads[one].activity, called) {
-                (Activity::Blocked(..), _) | (_, None) => self.thread_waits_for(one),
-                (_, Some(text)) => text,
-            });
+            return Some(self.thread_waits_for(one));
         }
         let each = alive.into_iter().map(|i| format!("hart {i} for {}", self.thread_waits_for(i)));
-        let threads = each.collect::<Vec<_>>().join("; ");
-        let call = called.map_or(String::new(), |call| format!("{call}; "));
-        Some(format!("{call}its threads: {threads}"))
+        Some(format!("its threads: {}", each.collect::<Vec<_>>().join("; ")))
     }
 
     fn thread_waits_for(&self, index: usize) -> String {
         let place = self.place(index);
-        match &self.threads[index].activity {
-            Activity::Blocked(Wait::Futex { address }, _) => {
+        let thread = &self.threads[index];
+        let read = &mut |address, bytes: &mut [u8]| thread.hart.port.peek_virtual(address, bytes);
+        match (&thread.activity, self.life.waiting_for(index, read)) {
+            (Activity::Blocked(Wait::Futex { address }, _), _) => {
                 format!("another thread at the futex {address:#x}, pc {place}")
             }
-            Activity::Suspended(_) | Activity::Parked(_) => {
+            (_, Some(text)) => text,
+            (Activity::Suspended(_) | Activity::Parked(_), None) => {
                 format!("what never comes: it repeats itself at pc {place}")
             }
             _ => format!("something, at pc {place}"),

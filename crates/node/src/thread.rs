@@ -260,6 +260,15 @@ impl Thread {
         leaves && self.hart.port.is_quiet()
     }
 
+    /// Another hart, in a call that takes no time like this one's, has stored at `now`. Observation goes on: if
+    /// one more turn changes nothing, the hart repeats itself as before, and has nothing to tell the other.
+    pub(crate) fn look_again(&mut self, now: Time) {
+        if matches!(self.activity, Activity::Parked(_)) {
+            self.hart.start_at(now);
+        }
+        self.activity = Activity::Ready;
+    }
+
     /// An event happens at `now` that the hart may see until `until` at the latest. A parked hart catches
     /// up; one that is suspended is ready where it stopped, and has yet to.
     pub(crate) fn event(&mut self, bus: &mut Bus, now: Time, until: Time) {

@@ -1,4 +1,5 @@
-//! A rank's marks, turned into stamps: which call it is in, what it sends, posts and waits for.
+//! A rank's marks, turned into stamps: which call each of its threads is in, what it sends, posts and
+//! waits for.
 
 use crate::recorder::Recorder;
 use crate::stage::{MessageId, Stage};
@@ -31,9 +32,11 @@ pub struct Interval {
     pub enter_ps: u64,
     /// Return [ps].
     pub leave_ps: u64,
+    /// Hart of the node whose thread made it.
+    pub hart: u16,
 }
 
-/// The outermost call that the rank is in.
+/// The outermost call that a thread is in.
 #[derive(Clone, Copy, Debug)]
 struct Current {
     number: u8,
@@ -52,32 +55,47 @@ struct Request {
     message: Option<MessageId>,
 }
 
-/// Interprets a rank's marks ([`chasqui_abi::mark`]).
-///
-/// The MPI call that counts is the outermost one: calls that the library makes to itself are part of it.
-#[derive(Clone, Debug)]
-pub struct RankLife {
-    rank: u16,
-    totals: Box<[CallTotals; CALLS]>,
+/// What the marks of one hart's thread have said.
+#[derive(Clone, Debug, Default)]
+struct ThreadLife {
     current: Option<Current>,
     /// Calls within the current one.
     nested: Vec<u8>,
-    serial: u64,
     /// Messages whose send began in the current call.
     sent: Vec<MessageId>,
     /// Messages whose receive is complete as the current call returns.
     done: Vec<MessageId>,
     /// The latest message of this rank that was begun or handed on: the one that `PROTOCOL` is about.
     sending: Option<MessageId>,
-    requests: FxHashMap<u64, Request>,
     /// What `MATCH_REQUEST` named.
     matching: Option<u64>,
-    /// Messages that have come and that the process calls by numbers of its own, until they are matched.
-    numbered: FxHashMap<u32, MessageId>,
-    /// Address of the request that the process is blocked on; 0: none.
+    /// Address of the request that the thread is blocked on; 0: none.
     blocked: u64,
     /// Address of the text that says what it waits for; 0: none.
     waiting: u64,
+}
+
+impl ThreadLife {
+    /// Entry and serial of the current call.
+    fn here(&self, now_ps: u64) -> (u64, u64) {
+        self.current.map_or((now_ps, 0), |c| (c.enter_ps, c.serial))
+    }
+}
+
+/// Interprets a rank's marks ([`chasqui_abi::mark`]).
+///
+/// The MPI call that counts is the outermost one of its thread: calls that the library makes to itself are
+/// part of it. A request may be posted, matched and completed by different threads.
+#[derive(Clone, Debug)]
+pub struct RankLife {
+    rank: u16,
+    totals: Box<[CallTotals; CALLS]>,
+    /// By hart.
+    threads: Vec<ThreadLife>,
+    serial: u64,
+    requests: FxHashMap<u64, Request>,
+    /// Messages that have come and that the process calls by numbers of its own, until they are matched.
+    numbered: FxHashMap<u32, MessageId>,
     unknown: u64,
     stray: u64,
     timeline: Vec<Interval>,
@@ -86,22 +104,16 @@ pub struct RankLife {
 }
 
 impl RankLife {
-    /// For world rank `rank`; keeps up to `timeline_max` intervals of calls for the timeline.
-    pub fn new(rank: u16, timeline_max: usize) -> RankLife {
+    /// For world rank `rank` on a node of `harts` harts; keeps up to `timeline_max` intervals of calls for
+    /// the timeline.
+    pub fn new(rank: u16, harts: usize, timeline_max: usize) -> RankLife {
         RankLife {
             rank,
             totals: Box::new([CallTotals::default(); CALLS]),
-            current: None,
-            nested: Vec::new(),
+            threads: vec![ThreadLife::default(); harts],
             serial: 0,
-            sent: Vec::new(),
-            done: Vec::new(),
-            sending: None,
             requests: FxHashMap::default(),
-            matching: None,
             numbered: FxHashMap::default(),
-            blocked: 0,
-            waiting: 0,
             unknown: 0,
             stray: 0,
             timeline: Vec::new(),
@@ -110,11 +122,13 @@ impl RankLife {
         }
     }
 
-    /// The rank executes mark `code` with call number `call` and register value `value` at `now_ps`.
+    /// Hart `hart` executes mark `code` with call number `call` and register value `value` at `now_ps`.
     /// `memory` reads the rank's memory; false when the address isn't mapped.
+    #[allow(clippy::too_many_arguments, reason = "a mark has so many parts")]
     pub fn mark(
         &mut self,
         recorder: &mut Recorder,
+        hart: usize,
         code: u32,
         call: u32,
         value: u64,
@@ -122,24 +136,24 @@ impl RankLife {
         memory: &mut dyn FnMut(u64, &mut [u8]) -> bool,
     ) {
         match code {
-            mark::CALL => self.enter((call as usize % CALLS) as u8, now_ps),
-            mark::RETURN => self.leave(recorder, (call as usize % CALLS) as u8, now_ps),
-            mark::SEND => self.send(recorder, value, now_ps, memory),
-            mark::READY => self.ready(recorder, value, now_ps, memory),
-            mark::POST => self.post(value, now_ps),
-            mark::MATCH_REQUEST => self.matching = Some(value),
-            mark::MATCH => self.matched(recorder, value, now_ps, memory),
+            mark::CALL => self.enter(hart, (call as usize % CALLS) as u8, now_ps),
+            mark::RETURN => self.leave(recorder, hart, (call as usize % CALLS) as u8, now_ps),
+            mark::SEND => self.send(recorder, hart, value, now_ps, memory),
+            mark::READY => self.ready(recorder, hart, value, now_ps, memory),
+            mark::POST => self.post(hart, value, now_ps),
+            mark::MATCH_REQUEST => self.threads[hart].matching = Some(value),
+            mark::MATCH => self.matched(recorder, hart, value, now_ps, memory),
             mark::DELIVER => match self.requests.get(&value).and_then(|r| r.message) {
                 Some(id) => recorder.stamp(id, Stage::Deliver, now_ps),
                 None => self.stray += 1,
             },
-            mark::DONE => self.complete(recorder, value, now_ps),
-            mark::BLOCKED => self.blocked = value,
-            mark::PROTOCOL => match self.sending {
+            mark::DONE => self.complete(recorder, hart, value, now_ps),
+            mark::BLOCKED => self.threads[hart].blocked = value,
+            mark::PROTOCOL => match self.threads[hart].sending {
                 Some(id) => recorder.protocol(id, value as u32),
                 None => self.stray += 1,
             },
-            mark::WAITING => self.waiting = value,
+            mark::WAITING => self.threads[hart].waiting = value,
             mark::CARRY => match read_envelope(value, memory) {
                 Some(envelope) => recorder.carry(name(&envelope)),
                 None => self.stray += 1,
@@ -152,55 +166,60 @@ impl RankLife {
         }
     }
 
-    fn enter(&mut self, call: u8, now_ps: u64) {
-        if self.current.is_some() {
-            return self.nested.push(call);
+    fn enter(&mut self, hart: usize, call: u8, now_ps: u64) {
+        let thread = &mut self.threads[hart];
+        if thread.current.is_some() {
+            return thread.nested.push(call);
         }
         self.serial += 1;
-        self.current = Some(Current { number: call, enter_ps: now_ps, serial: self.serial });
+        thread.current = Some(Current { number: call, enter_ps: now_ps, serial: self.serial });
         self.totals[usize::from(call)].count += 1;
     }
 
-    fn leave(&mut self, recorder: &mut Recorder, call: u8, now_ps: u64) {
-        if let Some(at) = self.nested.iter().rposition(|c| *c == call) {
+    fn leave(&mut self, recorder: &mut Recorder, hart: usize, call: u8, now_ps: u64) {
+        let thread = &mut self.threads[hart];
+        if let Some(at) = thread.nested.iter().rposition(|c| *c == call) {
             // Inner calls that left without a mark leave with it.
-            self.stray += (self.nested.len() - at - 1) as u64;
-            return self.nested.truncate(at);
+            self.stray += (thread.nested.len() - at - 1) as u64;
+            return thread.nested.truncate(at);
         }
-        let Some(current) = self.current.filter(|c| c.number == call) else {
+        let Some(current) = thread.current.filter(|c| c.number == call) else {
             self.stray += 1;
             return;
         };
-        self.stray += self.nested.len() as u64;
-        self.close(current, now_ps);
-        for id in self.sent.drain(..) {
+        self.stray += thread.nested.len() as u64;
+        for id in thread.sent.drain(..) {
             recorder.stamp(id, Stage::SendReturn, now_ps);
         }
-        for id in self.done.drain(..) {
+        for id in thread.done.drain(..) {
             recorder.stamp(id, Stage::Done, now_ps);
         }
+        self.close(hart, current, now_ps);
     }
 
-    /// Accounts for the current call and leaves it.
-    fn close(&mut self, current: Current, now_ps: u64) {
+    /// Accounts for the hart's current call and leaves it.
+    fn close(&mut self, hart: usize, current: Current, now_ps: u64) {
         self.totals[usize::from(current.number)].time_ps += now_ps.saturating_sub(current.enter_ps);
         if self.timeline.len() < self.timeline_max {
             self.timeline.push(Interval {
                 call: current.number,
                 enter_ps: current.enter_ps,
                 leave_ps: now_ps,
+                hart: hart as u16,
             });
         } else if self.timeline_max > 0 {
             self.timeline_left_out += 1;
         }
-        self.current = None;
-        self.nested.clear();
-        (self.blocked, self.waiting) = (0, 0);
+        let thread = &mut self.threads[hart];
+        thread.current = None;
+        thread.nested.clear();
+        (thread.blocked, thread.waiting) = (0, 0);
     }
 
     fn send(
         &mut self,
         recorder: &mut Recorder,
+        hart: usize,
         at: u64,
         now_ps: u64,
         memory: &mut dyn FnMut(u64, &mut [u8]) -> bool,
@@ -210,11 +229,12 @@ impl RankLife {
             return;
         };
         let id = name(&envelope);
+        let thread = &mut self.threads[hart];
         recorder.describe(id, envelope.destination, envelope.tag, envelope.context, envelope.bytes);
-        recorder.stamp(id, Stage::Call, self.current.map_or(now_ps, |c| c.enter_ps));
-        self.sending = Some(id);
-        if self.current.is_some() {
-            self.sent.push(id);
+        recorder.stamp(id, Stage::Call, thread.here(now_ps).0);
+        thread.sending = Some(id);
+        if thread.current.is_some() {
+            thread.sent.push(id);
         } else {
             self.stray += 1;
         }
@@ -223,6 +243,7 @@ impl RankLife {
     fn ready(
         &mut self,
         recorder: &mut Recorder,
+        hart: usize,
         at: u64,
         now_ps: u64,
         memory: &mut dyn FnMut(u64, &mut [u8]) -> bool,
@@ -232,30 +253,28 @@ impl RankLife {
             return;
         };
         // A reply (clear to send, acknowledgement) bears the name of another rank's message, which it is not.
-        self.sending = (envelope.source == self.rank).then(|| name(&envelope));
-        if let Some(id) = self.sending {
+        let own = (envelope.source == self.rank).then(|| name(&envelope));
+        self.threads[hart].sending = own;
+        if let Some(id) = own {
             recorder.stamp(id, Stage::Ready, now_ps);
         }
     }
 
-    fn post(&mut self, request: u64, now_ps: u64) {
-        let (call_ps, call_serial) = self.here(now_ps);
+    fn post(&mut self, hart: usize, request: u64, now_ps: u64) {
+        let (call_ps, call_serial) = self.threads[hart].here(now_ps);
         self.requests.insert(request, Request { post_ps: Some(now_ps), call_ps, call_serial, message: None });
-    }
-
-    /// Entry and serial of the current call.
-    fn here(&self, now_ps: u64) -> (u64, u64) {
-        self.current.map_or((now_ps, 0), |c| (c.enter_ps, c.serial))
     }
 
     fn matched(
         &mut self,
         recorder: &mut Recorder,
+        hart: usize,
         at: u64,
         now_ps: u64,
         memory: &mut dyn FnMut(u64, &mut [u8]) -> bool,
     ) {
-        let (Some(address), Some(envelope)) = (self.matching.take(), read_envelope(at, memory)) else {
+        let matching = self.threads[hart].matching.take();
+        let (Some(address), Some(envelope)) = (matching, read_envelope(at, memory)) else {
             self.stray += 1;
             return;
         };
@@ -267,7 +286,7 @@ impl RankLife {
             self.stray += 1;
             return;
         };
-        let (call_ps, call_serial) = self.here(now_ps);
+        let (call_ps, call_serial) = self.threads[hart].here(now_ps);
         let unposted = Request { post_ps: None, call_ps, call_serial, message: None };
         let request = self.requests.entry(address).or_insert(unposted);
         request.message = Some(id);
@@ -278,28 +297,33 @@ impl RankLife {
         recorder.stamp(id, Stage::Match, now_ps);
     }
 
-    fn complete(&mut self, recorder: &mut Recorder, address: u64, now_ps: u64) {
+    fn complete(&mut self, recorder: &mut Recorder, hart: usize, address: u64, now_ps: u64) {
         // The name is free for the next receive: a request on the stack has the same address again.
         let Some(Request { message: Some(id), call_serial, .. }) = self.requests.remove(&address) else {
             self.stray += 1;
             return;
         };
-        let Some(current) = self.current else {
+        let thread = &mut self.threads[hart];
+        let Some(current) = thread.current else {
             self.stray += 1;
             return recorder.stamp(id, Stage::Done, now_ps);
         };
         if current.serial != call_serial {
             recorder.stamp(id, Stage::WaitCall, current.enter_ps);
         }
-        self.done.push(id);
+        thread.done.push(id);
     }
 
-    /// The run ends while the rank may be in a call: its time counts up to now.
+    /// The run ends while threads may be in calls: their time counts up to now.
     pub fn finish(&mut self, now_ps: u64) {
-        if let Some(current) = self.current {
-            let waiting = (self.blocked, self.waiting);
-            self.close(current, now_ps);
-            (self.blocked, self.waiting) = waiting;
+        for hart in 0..self.threads.len() {
+            let thread = &self.threads[hart];
+            let waiting = (thread.blocked, thread.waiting);
+            if let Some(current) = thread.current {
+                self.close(hart, current, now_ps);
+                let thread = &mut self.threads[hart];
+                (thread.blocked, thread.waiting) = waiting;
+            }
         }
     }
 
@@ -313,14 +337,15 @@ impl RankLife {
         &self.totals
     }
 
-    /// Time [ps] in MPI calls that have returned, or were ended by [`RankLife::finish`].
+    /// Time [ps] in MPI calls that have returned, or were ended by [`RankLife::finish`], of all threads
+    /// together.
     pub fn mpi_ps(&self) -> u64 {
         self.totals.iter().map(|t| t.time_ps).sum()
     }
 
-    /// Number and entry [ps] of the MPI call that the rank is in.
-    pub fn current_call(&self) -> Option<(u32, u64)> {
-        self.current.map(|c| (u32::from(c.number), c.enter_ps))
+    /// Number and entry [ps] of the MPI call that the thread on hart `hart` is in.
+    pub fn current_call(&self, hart: usize) -> Option<(u32, u64)> {
+        self.threads[hart].current.map(|c| (u32::from(c.number), c.enter_ps))
     }
 
     /// Marks with a code that this version doesn't know.
@@ -339,15 +364,17 @@ impl RankLife {
         (&self.timeline, self.timeline_left_out)
     }
 
-    /// What the rank waits for, in words, for a deadlock's report; `None` when it waits for nothing.
-    pub fn waiting_for(&self, memory: &mut dyn FnMut(u64, &mut [u8]) -> bool) -> Option<String> {
-        if let Some(text) = read_text(self.waiting, memory) {
+    /// What the thread on hart `hart` waits for, in words, for a deadlock's report; `None` when it waits for
+    /// nothing.
+    pub fn waiting_for(&self, hart: usize, memory: &mut dyn FnMut(u64, &mut [u8]) -> bool) -> Option<String> {
+        let thread = &self.threads[hart];
+        if let Some(text) = read_text(thread.waiting, memory) {
             return Some(text);
         }
-        if self.blocked == 0 {
+        if thread.blocked == 0 {
             return None;
         }
-        let state = match self.requests.get(&self.blocked) {
+        let state = match self.requests.get(&thread.blocked) {
             Some(Request { message: Some(id), .. }) => {
                 format!("a receive, the rest of message {} from rank {}", id.sequence, id.source)
             }
@@ -356,7 +383,7 @@ impl RankLife {
             }
             _ => "a request that is not a posted receive".to_string(),
         };
-        Some(format!("{state} (request {:#x})", self.blocked))
+        Some(format!("{state} (request {:#x})", thread.blocked))
     }
 }
 
@@ -461,9 +488,9 @@ mod tests {
 
     /// Feeds marks to rank 0.
     fn live(marks: &[Mark]) -> (RankLife, Messages) {
-        let (mut life, mut recorder) = (RankLife::new(0, 100), Recorder::new(0, 1));
+        let (mut life, mut recorder) = (RankLife::new(0, 1, 100), Recorder::new(0, 1));
         for (code, call, value, ps) in marks {
-            life.mark(&mut recorder, *code, *call, *value, *ps, &mut memory);
+            life.mark(&mut recorder, 0, *code, *call, *value, *ps, &mut memory);
         }
         (life, Recorder::merge(vec![recorder]))
     }
@@ -520,7 +547,7 @@ mod tests {
         ];
         assert_eq!(stages(&messages, OTHER), expected);
         assert_eq!(life.stray_marks(), 0);
-        assert_eq!(life.waiting_for(&mut memory), None);
+        assert_eq!(life.waiting_for(0, &mut memory), None);
     }
 
     #[test]
@@ -555,9 +582,9 @@ mod tests {
 
     #[test]
     fn a_message_that_comes_without_its_name_is_found_by_the_load_that_took_it() {
-        let (mut life, mut recorder) = (RankLife::new(0, 0), Recorder::new(0, 1));
+        let (mut life, mut recorder) = (RankLife::new(0, 1, 0), Recorder::new(0, 1));
         let mut mark = |recorder: &mut Recorder, code, value, ps| {
-            life.mark(recorder, code, 0, value, ps, &mut memory);
+            life.mark(recorder, 0, code, 0, value, ps, &mut memory);
         };
         // Sending: stores carry messages in their order.
         mark(&mut recorder, CARRY, envelope(OWN), 10);
@@ -685,18 +712,18 @@ mod tests {
         let posted = [(CALL, RECV_CALL, 0, 1_000), (POST, 0, 0x70, 1_500), (BLOCKED, 0, 0x70, 1_600)];
         let (mut life, _) = live(&posted);
         let receive = "a receive posted at 1.5 ns, which no message has matched (request 0x70)";
-        assert_eq!(life.waiting_for(&mut memory).as_deref(), Some(receive));
-        assert_eq!(life.current_call(), Some((RECV_CALL, 1_000)));
+        assert_eq!(life.waiting_for(0, &mut memory).as_deref(), Some(receive));
+        assert_eq!(life.current_call(0), Some((RECV_CALL, 1_000)));
         life.finish(5_000);
         assert_eq!(
-            life.waiting_for(&mut memory).as_deref(),
+            life.waiting_for(0, &mut memory).as_deref(),
             Some(receive),
             "the end of the run doesn't hide it"
         );
         assert_eq!(life.mpi_ps(), 4_000);
         let with = |more: &[Mark]| {
             let (life, _) = live(&[&posted[..], more].concat());
-            life.waiting_for(&mut memory)
+            life.waiting_for(0, &mut memory)
         };
         assert_eq!(with(&[(WAITING, 0, 64, 1_700)]).as_deref(), Some("message from 1, tag 7"));
         assert_eq!(with(&[(WAITING, 0, 2_000, 1_700)]).as_deref(), Some(receive), "a wild text address");

@@ -11,6 +11,8 @@
 use crate::messages::{Message, Messages};
 use crate::rank_life::{Interval, RankLife};
 use crate::stage::{MessageId, Stage};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 /// A packet on a link.
@@ -70,26 +72,31 @@ impl Timeline<'_> {
         self.network(&mut pen)?;
         for (index, message) in drawn.iter().enumerate() {
             let (from, to) = self.ends(message).expect("only such are drawn");
-            let mut points = vec![(calls[from.0], from.1)];
+            let mut points = vec![(calls[&from.0], from.1)];
             points.extend([sending[index], receiving[index]].into_iter().flatten());
-            points.push((calls[to.0], to.1));
+            points.push((calls[&to.0], to.1));
             pen.flow(message.id.key(), &points)?;
         }
         pen.out.write_all(b"\n]}\n")
     }
 
-    /// The ranks' calls. Returns each rank's track.
-    fn calls(&self, pen: &mut Pen<'_>) -> io::Result<Vec<Track>> {
-        let mut tracks = vec![];
+    /// The ranks' calls, a track for each of a rank's threads that made some. Returns the tracks.
+    fn calls(&self, pen: &mut Pen<'_>) -> io::Result<FxHashMap<Caller, Track>> {
+        let mut tracks = FxHashMap::default();
         for life in self.ranks {
-            let process = u32::from(life.rank()) + 1;
-            pen.process(process, &format!("rank {}", life.rank()))?;
-            let track = pen.track(process, "MPI calls")?;
-            for interval in life.timeline().0 {
-                let name = (self.name)(u32::from(interval.call));
-                pen.slice(track, interval.enter_ps, interval.leave_ps, &name, "")?;
+            let (rank, calls) = (life.rank(), life.timeline().0);
+            let process = u32::from(rank) + 1;
+            pen.process(process, &format!("rank {rank}"))?;
+            // The first hart's track is there in any case.
+            let harts: BTreeSet<u16> = calls.iter().map(|call| call.hart).chain([0]).collect();
+            for hart in harts {
+                let name = if hart == 0 { "MPI calls".into() } else { format!("MPI calls, hart {hart}") };
+                tracks.insert((rank, hart), pen.track(process, &name)?);
             }
-            tracks.push(track);
+            for call in calls {
+                let name = (self.name)(u32::from(call.call));
+                pen.slice(tracks[&(rank, call.hart)], call.enter_ps, call.leave_ps, &name, "")?;
+            }
         }
         Ok(tracks)
     }
@@ -156,20 +163,19 @@ impl Timeline<'_> {
 
     /// Sender and receiver of the message, each with a time within the call that sends or receives;
     /// `None` if one was not kept.
-    fn ends(&self, message: &Message) -> Option<((usize, u64), (usize, u64))> {
+    fn ends(&self, message: &Message) -> Option<((Caller, u64), (Caller, u64))> {
         let call = message.time(Stage::Call)?;
         let done = message.time(Stage::Done)?;
-        let source = usize::from(message.id.source);
-        let destination = usize::from(message.description?.destination);
-        self.kept(source, call, |interval| interval.enter_ps)?;
+        let (source, destination) = (message.id.source, message.description?.destination);
+        let sends = self.kept(source, call, |interval| interval.enter_ps)?;
         let receives = self.kept(destination, done, |interval| interval.leave_ps)?;
         let before_end = done.saturating_sub(BEFORE_END_PS).max(receives.enter_ps);
-        Some(((source, call), (destination, before_end)))
+        Some((((source, sends.hart), call), ((destination, receives.hart), before_end)))
     }
 
     /// The call of `rank` whose `time` is `ps`, if it was kept and can be seen.
-    fn kept(&self, rank: usize, ps: u64, time: impl Fn(&Interval) -> u64) -> Option<Interval> {
-        let calls = self.ranks.get(rank)?.timeline().0;
+    fn kept(&self, rank: u16, ps: u64, time: impl Fn(&Interval) -> u64) -> Option<Interval> {
+        let calls = self.ranks.get(usize::from(rank))?.timeline().0;
         let from = calls.partition_point(|call| time(call) < ps);
         let mut these = calls[from..].iter().take_while(|call| time(call) == ps);
         these.find(|call| is_seen(call.enter_ps, call.leave_ps)).copied()
@@ -189,6 +195,9 @@ fn arguments(message: &Message) -> String {
     let Some(d) = message.description else { return String::new() };
     format!("\"destination\":{},\"tag\":{},\"bytes\":{}", d.destination, d.tag, d.bytes)
 }
+
+/// A thread that calls MPI: rank and hart.
+type Caller = (u16, u16);
 
 /// A track: process and thread.
 type Track = (u32, u32);
@@ -278,9 +287,9 @@ mod tests {
 
     /// A rank that was in one call.
     fn rank(number: u16, call: u32, enter: u64, leave: u64, calls: usize) -> RankLife {
-        let (mut life, mut recorder) = (RankLife::new(number, calls), Recorder::new(number, 1));
+        let (mut life, mut recorder) = (RankLife::new(number, 1, calls), Recorder::new(number, 1));
         for (code, ps) in [(mark::CALL, enter), (mark::RETURN, leave)] {
-            life.mark(&mut recorder, code, call, 0, ps, &mut |_, _| false);
+            life.mark(&mut recorder, 0, code, call, 0, ps, &mut |_, _| false);
         }
         life
     }

@@ -200,9 +200,7 @@ fn waiting(nodes: &[Box<Node>]) -> String {
         .iter()
         .filter_map(|n| {
             let what = n.processor.waiting_for()?;
-            let call = n.processor.life.current_call().map(|(number, _)| calls::name(number));
-            let place = call.map_or(String::new(), |c| format!(" in {c}"));
-            Some(format!("rank {}{place} waits for {what}", n.processor.rank))
+            Some(format!("rank {}{} waits for {what}", n.processor.rank, in_call(n)))
         })
         .collect();
     if waits.is_empty() {
@@ -229,14 +227,21 @@ fn places(nodes: &[Box<Node>]) -> String {
     let mut text = String::new();
     for node in running.iter().take(LISTED) {
         let p = &node.processor;
-        let call = p.life.current_call().map(|(number, _)| calls::name(number));
-        let place = call.map_or(String::new(), |c| format!(" in {c}"));
-        text += &format!("\n  rank {}{place}, {}", p.rank, p.places());
+        text += &format!("\n  rank {}{}, {}", p.rank, in_call(node), p.places());
     }
     if running.len() > LISTED {
         text += &format!("\n  and {} more", running.len() - LISTED);
     }
     text
+}
+
+/// The MPI calls that a node's threads are in, in words.
+fn in_call(node: &Node) -> String {
+    let p = &node.processor;
+    let mut calls: Vec<String> =
+        (0..p.threads.count()).filter_map(|i| p.life.current_call(i)).map(|(n, _)| calls::name(n)).collect();
+    calls.dedup();
+    if calls.is_empty() { String::new() } else { format!(" in {}", calls.join(", ")) }
 }
 
 fn time(nodes: &[Box<Node>]) -> Time {

@@ -33,6 +33,14 @@
     ALGORITHM(scatter, binomial, chq_scatter_binomial, 0)                                          \
     ALGORITHM(scatter, linear, chq_scatter_linear, 0)
 
+#define CHQ_GATHERV(ALGORITHM)                                                                     \
+    ALGORITHM(gatherv, linear, chq_gather_linear, 0)                                               \
+    ALGORITHM(gatherv, binomial, chq_gatherv_binomial, 0)
+
+#define CHQ_SCATTERV(ALGORITHM)                                                                    \
+    ALGORITHM(scatterv, linear, chq_scatter_linear, 0)                                             \
+    ALGORITHM(scatterv, binomial, chq_scatterv_binomial, 0)
+
 #define CHQ_ALLGATHER(ALGORITHM)                                                                   \
     ALGORITHM(allgather, ring, chq_allgather_ring, 0)                                              \
     ALGORITHM(allgather, recursive_doubling, chq_allgather_recursive_doubling, NEED_POWER_OF_TWO)  \
@@ -73,6 +81,8 @@ enum { CHQ_REDUCE(CHQ_ALGORITHM_NUMBER) REDUCE_ALGORITHMS };
 enum { CHQ_ALLREDUCE(CHQ_ALGORITHM_NUMBER) ALLREDUCE_ALGORITHMS };
 enum { CHQ_GATHER(CHQ_ALGORITHM_NUMBER) GATHER_ALGORITHMS };
 enum { CHQ_SCATTER(CHQ_ALGORITHM_NUMBER) SCATTER_ALGORITHMS };
+enum { CHQ_GATHERV(CHQ_ALGORITHM_NUMBER) GATHERV_ALGORITHMS };
+enum { CHQ_SCATTERV(CHQ_ALGORITHM_NUMBER) SCATTERV_ALGORITHMS };
 enum { CHQ_ALLGATHER(CHQ_ALGORITHM_NUMBER) ALLGATHER_ALGORITHMS };
 enum { CHQ_ALLGATHERV(CHQ_ALGORITHM_NUMBER) ALLGATHERV_ALGORITHMS };
 enum { CHQ_ALLTOALL(CHQ_ALGORITHM_NUMBER) ALLTOALL_ALGORITHMS };

@@ -20,6 +20,8 @@ enum coll_kind {
     COLL_ALLREDUCE,
     COLL_GATHER,
     COLL_SCATTER,
+    COLL_GATHERV,
+    COLL_SCATTERV,
     COLL_ALLGATHER,
     COLL_ALLGATHERV,
     COLL_ALLTOALL,
@@ -63,6 +65,7 @@ struct side {
 };
 typedef int coll_gather(const struct side *send, const struct side *recv, int root, struct communicator *comm);
 coll_gather chq_gather_binomial, chq_gather_linear, chq_scatter_binomial, chq_scatter_linear;
+coll_gather chq_gatherv_binomial, chq_scatterv_binomial;
 
 typedef int coll_allgather(const struct side *send, const struct side *recv, struct communicator *comm);
 coll_allgather chq_allgather_ring, chq_allgather_recursive_doubling, chq_allgather_bruck, chq_allgatherv_bruck;
@@ -126,13 +129,13 @@ void chq_coll_forget(struct request *request);
 static inline void coll_isend(struct request *request, const void *buffer, size_t count, struct datatype *type, int to, int tag, struct communicator *comm)
 {
     request_start(request, REQUEST_SEND);
-    chq_send_start(request, SEND_HOW(MODE_STANDARD, CONTEXT_COLLECTIVE), buffer, count, type, to, (int)comm->collective_tag + tag, comm);
+    chq_send_start(request, SEND_HOW(MODE_STANDARD, CONTEXT_COLLECTIVE), buffer, count, type, to, (int)(comm->collective_tag + (uint32_t)tag), comm);
 }
 
 static inline void coll_irecv(struct request *request, void *buffer, size_t count, struct datatype *type, int from, int tag, struct communicator *comm)
 {
     request_start(request, REQUEST_RECEIVE);
-    chq_receive_start(request, buffer, count, type, from, (int)comm->collective_tag + tag, comm, CONTEXT_COLLECTIVE);
+    chq_receive_start(request, buffer, count, type, from, (int)(comm->collective_tag + (uint32_t)tag), comm, CONTEXT_COLLECTIVE);
 }
 
 /* Waits for a receive; its error. */
@@ -207,5 +210,17 @@ static inline void blocks_copy_own(const struct blocks *send, const struct block
 /* (a + b) mod n for 0 <= a, b < n: no division. */
 static inline int ring_add(int a, int b, int n) { return a + b >= n ? a + b - n : a + b; }
 static inline int ring_subtract(int a, int b, int n) { return a >= b ? a - b : a - b + n; }
+
+static inline int coll_least(int a, int b) { return a < b ? a : b; }
+
+/* In a binomial tree of n ranks: lowest bit of a relative rank, the size of its subtree; for the root the
+ * first power of two that isn't below n. */
+static inline int coll_subtree(int relative, int n)
+{
+    int mask = 1;
+    while (mask < n && !(relative & mask))
+        mask <<= 1;
+    return mask;
+}
 
 #endif

@@ -4,24 +4,12 @@
  * J. of High Performance Computing Applications 19(1), 2005. */
 #include "mpi/coll/coll.h"
 
-static int least(int a, int b) { return a < b ? a : b; }
-
-/* Lowest bit of a relative rank, the size of its subtree; for the root the first power of two that
- * isn't below n. */
-static int subtree(int relative, int n)
-{
-    int mask = 1;
-    while (mask < n && !(relative & mask))
-        mask <<= 1;
-    return mask;
-}
-
 int chq_gather_binomial(const struct side *send, const struct side *recv, int root, struct communicator *comm)
 {
     int n = comm->size, relative = ring_subtract(comm->rank, root, n), error = MPI_SUCCESS;
     const struct side *own = comm->rank == root ? recv : send;
     size_t block = own->count * own->type->size;
-    int mask = subtree(relative, n), blocks = least(mask, n - relative);
+    int mask = coll_subtree(relative, n), blocks = coll_least(mask, n - relative);
     if (blocks == 1 && relative != 0) {
         chq_coll_send(send->buffer, send->count, send->type, ring_add(relative - mask, root, n), COLL_GATHER, comm);
         return MPI_SUCCESS;
@@ -31,7 +19,7 @@ int chq_gather_binomial(const struct side *send, const struct side *recv, int ro
     chq_pack(send->buffer, send->count, send->type, packed, block);
     for (int bit = 1; bit < mask && relative + bit < n && !error; bit <<= 1) {
         int child = relative + bit;
-        error = chq_coll_recv(packed + (size_t)bit * block, (size_t)least(bit, n - child) * block, type_byte(), ring_add(child, root, n), COLL_GATHER, comm);
+        error = chq_coll_recv(packed + (size_t)bit * block, (size_t)coll_least(bit, n - child) * block, type_byte(), ring_add(child, root, n), COLL_GATHER, comm);
     }
     if (!error && relative != 0)
         chq_coll_send(packed, (size_t)blocks * block, type_byte(), ring_add(relative - mask, root, n), COLL_GATHER, comm);
@@ -46,7 +34,7 @@ int chq_scatter_binomial(const struct side *send, const struct side *recv, int r
     int n = comm->size, relative = ring_subtract(comm->rank, root, n), error = MPI_SUCCESS;
     const struct side *own = comm->rank == root ? send : recv;
     size_t block = own->count * own->type->size;
-    int mask = subtree(relative, n), blocks = least(mask, n - relative);
+    int mask = coll_subtree(relative, n), blocks = coll_least(mask, n - relative);
     if (blocks == 1 && relative != 0)
         return chq_coll_recv(recv->buffer, recv->count, recv->type, ring_add(relative - mask, root, n), COLL_SCATTER, comm);
     struct scratch scratch;
@@ -59,7 +47,7 @@ int chq_scatter_binomial(const struct side *send, const struct side *recv, int r
     for (int bit = mask >> 1; bit > 0 && !error; bit >>= 1) {
         int child = relative + bit;
         if (child < n)
-            chq_coll_send(packed + (size_t)bit * block, (size_t)least(bit, n - child) * block, type_byte(), ring_add(child, root, n), COLL_SCATTER, comm);
+            chq_coll_send(packed + (size_t)bit * block, (size_t)coll_least(bit, n - child) * block, type_byte(), ring_add(child, root, n), COLL_SCATTER, comm);
     }
     if (!error)
         chq_unpack(packed, block, recv->buffer, recv->count, recv->type);

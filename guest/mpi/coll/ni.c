@@ -1,5 +1,6 @@
 /* Collectives that the network interface does by itself (device.h, `collective`). */
 #include "mpi/coll/coll.h"
+#include "mpi/thread.h"
 
 static struct mpi_collective describe(enum coll_kind kind, size_t count, const struct datatype *type, const struct op *op,
                                       const struct communicator *comm)
@@ -24,7 +25,11 @@ bool chq_ni_takes(enum coll_kind kind, size_t count, const struct datatype *type
     return chq.device->collective && comm->size > 1 && chq.device->collective(&what, NULL);
 }
 
-void mpi_collective_done(struct request *request) { request_complete(request); }
+void mpi_collective_done(struct request *request)
+{
+    chq_tell();
+    request_complete(request);
+}
 
 static int run(const struct mpi_collective *what)
 {

@@ -6,7 +6,7 @@
 #include "mpi/coll/inter.h"
 #include "mpi/coll/select.h"
 #include "mpi/error.h"
-#include "mpi/mark.h"
+#include "mpi/thread.h"
 
 /* Checks and bodies of the shortest collectives are put into each form: their arguments then stay in
  * registers, and the struct costs the blocking form nothing. */

@@ -123,32 +123,33 @@ static inline struct blocks typed_blocks(const void *buffer, const int counts[],
 
 int PMPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
-    MARK_CALL(CALL_ALLTOALL);
+    CALL_ENTER(CALL_ALLTOALL);
     struct communicator *c = comm_of(comm);
     struct exchange e = {equal_blocks(sendbuf, sendcount, sendtype), equal_blocks(recvbuf, recvcount, recvtype)};
     int error = exchange_arguments(&e, c);
     if (!error)
         error = alltoall(&e, c);
     error = coll_finish(c, "MPI_Alltoall", error);
-    MARK_RETURN(CALL_ALLTOALL);
+    CALL_LEAVE(CALL_ALLTOALL);
     return error;
 }
 MPI_ALIAS(Alltoall);
 
 int PMPI_Ialltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_IALLTOALL);
+    CALL_ENTER(CALL_IALLTOALL);
     struct communicator *c = comm_of(comm);
     struct exchange e = {equal_blocks(sendbuf, sendcount, sendtype), equal_blocks(recvbuf, recvcount, recvtype)};
     int error = exchange_arguments(&e, c);
     error = exchange_request("MPI_Ialltoall", FORM_NONBLOCKING, error, alltoall, &e, c, request);
-    MARK_RETURN(CALL_IALLTOALL);
+    CALL_LEAVE(CALL_IALLTOALL);
     return error;
 }
 MPI_ALIAS(Ialltoall);
 
 int PMPI_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    LOCAL_CALL();
     (void)info;
     struct communicator *c = comm_of(comm);
     struct exchange e = {equal_blocks(sendbuf, sendcount, sendtype), equal_blocks(recvbuf, recvcount, recvtype)};
@@ -159,32 +160,33 @@ MPI_ALIAS(Alltoall_init);
 
 int PMPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
 {
-    MARK_CALL(CALL_ALLTOALLV);
+    CALL_ENTER(CALL_ALLTOALLV);
     struct communicator *c = comm_of(comm);
     struct exchange e = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype), counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
     int error = exchange_arguments(&e, c);
     if (!error)
         error = alltoallw(&e, c);
     error = coll_finish(c, "MPI_Alltoallv", error);
-    MARK_RETURN(CALL_ALLTOALLV);
+    CALL_LEAVE(CALL_ALLTOALLV);
     return error;
 }
 MPI_ALIAS(Alltoallv);
 
 int PMPI_Ialltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_IALLTOALL);
+    CALL_ENTER(CALL_IALLTOALLV);
     struct communicator *c = comm_of(comm);
     struct exchange e = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype), counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
     int error = exchange_arguments(&e, c);
     error = exchange_request("MPI_Ialltoallv", FORM_NONBLOCKING, error, alltoallw, &e, c, request);
-    MARK_RETURN(CALL_IALLTOALL);
+    CALL_LEAVE(CALL_IALLTOALLV);
     return error;
 }
 MPI_ALIAS(Ialltoallv);
 
 int PMPI_Alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    LOCAL_CALL();
     (void)info;
     struct communicator *c = comm_of(comm);
     struct exchange e = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype), counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
@@ -195,32 +197,33 @@ MPI_ALIAS(Alltoallv_init);
 
 int PMPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
 {
-    MARK_CALL(CALL_ALLTOALLW);
+    CALL_ENTER(CALL_ALLTOALLW);
     struct communicator *c = comm_of(comm);
     struct exchange e = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes), typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};
     int error = exchange_arguments(&e, c);
     if (!error)
         error = alltoallw(&e, c);
     error = coll_finish(c, "MPI_Alltoallw", error);
-    MARK_RETURN(CALL_ALLTOALLW);
+    CALL_LEAVE(CALL_ALLTOALLW);
     return error;
 }
 MPI_ALIAS(Alltoallw);
 
 int PMPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_IALLTOALL);
+    CALL_ENTER(CALL_IALLTOALLW);
     struct communicator *c = comm_of(comm);
     struct exchange e = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes), typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};
     int error = exchange_arguments(&e, c);
     error = exchange_request("MPI_Ialltoallw", FORM_NONBLOCKING, error, alltoallw, &e, c, request);
-    MARK_RETURN(CALL_IALLTOALL);
+    CALL_LEAVE(CALL_IALLTOALLW);
     return error;
 }
 MPI_ALIAS(Ialltoallw);
 
 int PMPI_Alltoallw_init(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    LOCAL_CALL();
     (void)info;
     struct communicator *c = comm_of(comm);
     struct exchange e = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes), typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};

@@ -15,7 +15,7 @@ static int barrier_request(const char *call, enum form form, struct communicator
 
 int PMPI_Barrier(MPI_Comm comm)
 {
-    MARK_CALL(CALL_BARRIER);
+    CALL_ENTER(CALL_BARRIER);
     struct communicator *c = comm_of(comm);
     int error = coll_check_comm(c);
     if (!error) {
@@ -24,22 +24,23 @@ int PMPI_Barrier(MPI_Comm comm)
         MARK_WAITED();
     }
     error = coll_finish(c, "MPI_Barrier", error);
-    MARK_RETURN(CALL_BARRIER);
+    CALL_LEAVE(CALL_BARRIER);
     return error;
 }
 MPI_ALIAS(Barrier);
 
 int PMPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_IBARRIER);
+    CALL_ENTER(CALL_IBARRIER);
     int error = barrier_request("MPI_Ibarrier", FORM_NONBLOCKING, comm_of(comm), request);
-    MARK_RETURN(CALL_IBARRIER);
+    CALL_LEAVE(CALL_IBARRIER);
     return error;
 }
 MPI_ALIAS(Ibarrier);
 
 int PMPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    LOCAL_CALL();
     (void)info;
     return barrier_request("MPI_Barrier_init", FORM_PERSISTENT, comm_of(comm), request);
 }
@@ -80,32 +81,33 @@ static int bcast_request(const char *call, enum form form, int error, const stru
 
 int PMPI_Bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
-    MARK_CALL(CALL_BCAST);
+    CALL_ENTER(CALL_BCAST);
     struct communicator *c = comm_of(comm);
     struct broadcast b;
     int error = bcast_arguments(&b, buffer, count, datatype, root, c);
     if (!error)
         error = bcast(&b, c);
     error = coll_finish(c, "MPI_Bcast", error);
-    MARK_RETURN(CALL_BCAST);
+    CALL_LEAVE(CALL_BCAST);
     return error;
 }
 MPI_ALIAS(Bcast);
 
 int PMPI_Ibcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_IBCAST);
+    CALL_ENTER(CALL_IBCAST);
     struct communicator *c = comm_of(comm);
     struct broadcast b;
     int error = bcast_arguments(&b, buffer, count, datatype, root, c);
     error = bcast_request("MPI_Ibcast", FORM_NONBLOCKING, error, &b, c, request);
-    MARK_RETURN(CALL_IBCAST);
+    CALL_LEAVE(CALL_IBCAST);
     return error;
 }
 MPI_ALIAS(Ibcast);
 
 int PMPI_Bcast_init(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    LOCAL_CALL();
     (void)info;
     struct communicator *c = comm_of(comm);
     struct broadcast b;

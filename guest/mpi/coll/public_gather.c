@@ -100,13 +100,14 @@ static int gather(const void *arguments, struct communicator *comm)
     return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&g->send, &g->recv, g->root, comm);
 }
 
-/* Only the root knows all counts: no tree. */
 static int gatherv(const void *arguments, struct communicator *comm)
 {
+    static coll_gather *const algorithms[] = {CHQ_GATHERV(CHQ_ALGORITHM_FUNCTION)};
     const struct gathering *g = arguments;
     if (unlikely(comm->inter))
         return chq_inter_gather(&g->send, &g->recv, g->root, comm);
-    return chq_gather_linear(&g->send, &g->recv, g->root, comm);
+    int algorithm = coll_select(COLL_GATHERV, 0, comm, 0, g->send.type, NULL);
+    return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&g->send, &g->recv, g->root, comm);
 }
 
 static int scatter(const void *arguments, struct communicator *comm)
@@ -122,10 +123,12 @@ static int scatter(const void *arguments, struct communicator *comm)
 
 static int scatterv(const void *arguments, struct communicator *comm)
 {
+    static coll_gather *const algorithms[] = {CHQ_SCATTERV(CHQ_ALGORITHM_FUNCTION)};
     const struct gathering *g = arguments;
     if (unlikely(comm->inter))
         return chq_inter_scatter(&g->send, &g->recv, g->root, comm);
-    return chq_scatter_linear(&g->send, &g->recv, g->root, comm);
+    int algorithm = coll_select(COLL_SCATTERV, 0, comm, 0, g->recv.type, NULL);
+    return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&g->send, &g->recv, g->root, comm);
 }
 
 static int allgather(const void *arguments, struct communicator *comm)
@@ -154,32 +157,33 @@ static int allgatherv(const void *arguments, struct communicator *comm)
 
 int PMPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
-    MARK_CALL(CALL_GATHER);
+    CALL_ENTER(CALL_GATHER);
     struct communicator *c = comm_of(comm);
     struct gathering g = {equal_side(sendbuf, sendcount, sendtype), equal_side(recvbuf, recvcount, recvtype), root};
     int error = gather_arguments(&g, c);
     if (!error)
         error = gather(&g, c);
     error = coll_finish(c, "MPI_Gather", error);
-    MARK_RETURN(CALL_GATHER);
+    CALL_LEAVE(CALL_GATHER);
     return error;
 }
 MPI_ALIAS(Gather);
 
 int PMPI_Igather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_IGATHER);
+    CALL_ENTER(CALL_IGATHER);
     struct communicator *c = comm_of(comm);
     struct gathering g = {equal_side(sendbuf, sendcount, sendtype), equal_side(recvbuf, recvcount, recvtype), root};
     int error = gather_arguments(&g, c);
     error = gathering_request("MPI_Igather", FORM_NONBLOCKING, error, gather, &g, c, request);
-    MARK_RETURN(CALL_IGATHER);
+    CALL_LEAVE(CALL_IGATHER);
     return error;
 }
 MPI_ALIAS(Igather);
 
 int PMPI_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    LOCAL_CALL();
     (void)info;
     struct communicator *c = comm_of(comm);
     struct gathering g = {equal_side(sendbuf, sendcount, sendtype), equal_side(recvbuf, recvcount, recvtype), root};
@@ -190,32 +194,33 @@ MPI_ALIAS(Gather_init);
 
 int PMPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
-    MARK_CALL(CALL_GATHERV);
+    CALL_ENTER(CALL_GATHERV);
     struct communicator *c = comm_of(comm);
     struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype), root};
     int error = gather_arguments(&g, c);
     if (!error)
         error = gatherv(&g, c);
     error = coll_finish(c, "MPI_Gatherv", error);
-    MARK_RETURN(CALL_GATHERV);
+    CALL_LEAVE(CALL_GATHERV);
     return error;
 }
 MPI_ALIAS(Gatherv);
 
 int PMPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_IGATHER);
+    CALL_ENTER(CALL_IGATHERV);
     struct communicator *c = comm_of(comm);
     struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype), root};
     int error = gather_arguments(&g, c);
     error = gathering_request("MPI_Igatherv", FORM_NONBLOCKING, error, gatherv, &g, c, request);
-    MARK_RETURN(CALL_IGATHER);
+    CALL_LEAVE(CALL_IGATHERV);
     return error;
 }
 MPI_ALIAS(Igatherv);
 
 int PMPI_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    LOCAL_CALL();
     (void)info;
     struct communicator *c = comm_of(comm);
     struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype), root};
@@ -226,32 +231,33 @@ MPI_ALIAS(Gatherv_init);
 
 int PMPI_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
-    MARK_CALL(CALL_SCATTER);
+    CALL_ENTER(CALL_SCATTER);
     struct communicator *c = comm_of(comm);
     struct gathering g = {equal_side(sendbuf, sendcount, sendtype), equal_side(recvbuf, recvcount, recvtype), root};
     int error = scatter_arguments(&g, c);
     if (!error)
         error = scatter(&g, c);
     error = coll_finish(c, "MPI_Scatter", error);
-    MARK_RETURN(CALL_SCATTER);
+    CALL_LEAVE(CALL_SCATTER);
     return error;
 }
 MPI_ALIAS(Scatter);
 
 int PMPI_Iscatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_ISCATTER);
+    CALL_ENTER(CALL_ISCATTER);
     struct communicator *c = comm_of(comm);
     struct gathering g = {equal_side(sendbuf, sendcount, sendtype), equal_side(recvbuf, recvcount, recvtype), root};
     int error = scatter_arguments(&g, c);
     error = gathering_request("MPI_Iscatter", FORM_NONBLOCKING, error, scatter, &g, c, request);
-    MARK_RETURN(CALL_ISCATTER);
+    CALL_LEAVE(CALL_ISCATTER);
     return error;
 }
 MPI_ALIAS(Iscatter);
 
 int PMPI_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    LOCAL_CALL();
     (void)info;
     struct communicator *c = comm_of(comm);
     struct gathering g = {equal_side(sendbuf, sendcount, sendtype), equal_side(recvbuf, recvcount, recvtype), root};
@@ -262,32 +268,33 @@ MPI_ALIAS(Scatter_init);
 
 int PMPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
-    MARK_CALL(CALL_SCATTERV);
+    CALL_ENTER(CALL_SCATTERV);
     struct communicator *c = comm_of(comm);
     struct gathering g = {counted_side(sendbuf, sendcounts, displs, sendtype), equal_side(recvbuf, recvcount, recvtype), root};
     int error = scatter_arguments(&g, c);
     if (!error)
         error = scatterv(&g, c);
     error = coll_finish(c, "MPI_Scatterv", error);
-    MARK_RETURN(CALL_SCATTERV);
+    CALL_LEAVE(CALL_SCATTERV);
     return error;
 }
 MPI_ALIAS(Scatterv);
 
 int PMPI_Iscatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_ISCATTER);
+    CALL_ENTER(CALL_ISCATTERV);
     struct communicator *c = comm_of(comm);
     struct gathering g = {counted_side(sendbuf, sendcounts, displs, sendtype), equal_side(recvbuf, recvcount, recvtype), root};
     int error = scatter_arguments(&g, c);
     error = gathering_request("MPI_Iscatterv", FORM_NONBLOCKING, error, scatterv, &g, c, request);
-    MARK_RETURN(CALL_ISCATTER);
+    CALL_LEAVE(CALL_ISCATTERV);
     return error;
 }
 MPI_ALIAS(Iscatterv);
 
 int PMPI_Scatterv_init(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    LOCAL_CALL();
     (void)info;
     struct communicator *c = comm_of(comm);
     struct gathering g = {counted_side(sendbuf, sendcounts, displs, sendtype), equal_side(recvbuf, recvcount, recvtype), root};
@@ -298,32 +305,33 @@ MPI_ALIAS(Scatterv_init);
 
 int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
-    MARK_CALL(CALL_ALLGATHER);
+    CALL_ENTER(CALL_ALLGATHER);
     struct communicator *c = comm_of(comm);
     struct gathering g = {equal_side(sendbuf, sendcount, sendtype), equal_side(recvbuf, recvcount, recvtype), 0};
     int error = allgather_arguments(&g, c);
     if (!error)
         error = allgather(&g, c);
     error = coll_finish(c, "MPI_Allgather", error);
-    MARK_RETURN(CALL_ALLGATHER);
+    CALL_LEAVE(CALL_ALLGATHER);
     return error;
 }
 MPI_ALIAS(Allgather);
 
 int PMPI_Iallgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_IALLGATHER);
+    CALL_ENTER(CALL_IALLGATHER);
     struct communicator *c = comm_of(comm);
     struct gathering g = {equal_side(sendbuf, sendcount, sendtype), equal_side(recvbuf, recvcount, recvtype), 0};
     int error = allgather_arguments(&g, c);
     error = gathering_request("MPI_Iallgather", FORM_NONBLOCKING, error, allgather, &g, c, request);
-    MARK_RETURN(CALL_IALLGATHER);
+    CALL_LEAVE(CALL_IALLGATHER);
     return error;
 }
 MPI_ALIAS(Iallgather);
 
 int PMPI_Allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    LOCAL_CALL();
     (void)info;
     struct communicator *c = comm_of(comm);
     struct gathering g = {equal_side(sendbuf, sendcount, sendtype), equal_side(recvbuf, recvcount, recvtype), 0};
@@ -334,32 +342,33 @@ MPI_ALIAS(Allgather_init);
 
 int PMPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm)
 {
-    MARK_CALL(CALL_ALLGATHERV);
+    CALL_ENTER(CALL_ALLGATHERV);
     struct communicator *c = comm_of(comm);
     struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype), 0};
     int error = allgather_arguments(&g, c);
     if (!error)
         error = allgatherv(&g, c);
     error = coll_finish(c, "MPI_Allgatherv", error);
-    MARK_RETURN(CALL_ALLGATHERV);
+    CALL_LEAVE(CALL_ALLGATHERV);
     return error;
 }
 MPI_ALIAS(Allgatherv);
 
 int PMPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_IALLGATHER);
+    CALL_ENTER(CALL_IALLGATHERV);
     struct communicator *c = comm_of(comm);
     struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype), 0};
     int error = allgather_arguments(&g, c);
     error = gathering_request("MPI_Iallgatherv", FORM_NONBLOCKING, error, allgatherv, &g, c, request);
-    MARK_RETURN(CALL_IALLGATHER);
+    CALL_LEAVE(CALL_IALLGATHERV);
     return error;
 }
 MPI_ALIAS(Iallgatherv);
 
 int PMPI_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    LOCAL_CALL();
     (void)info;
     struct communicator *c = comm_of(comm);
     struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype), 0};

@@ -90,26 +90,27 @@ static inline struct neighbor_side same_block(const void *buffer, int count, MPI
 
 int PMPI_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
-    MARK_CALL(CALL_NEIGHBOR_ALLGATHER);
+    CALL_ENTER(CALL_NEIGHBOR_ALLGATHER);
     struct neighborhood n = {same_block(sendbuf, sendcount, sendtype), equal_blocks(recvbuf, recvcount, recvtype)};
     int error = exchange_now("MPI_Neighbor_allgather", &n, comm_of(comm));
-    MARK_RETURN(CALL_NEIGHBOR_ALLGATHER);
+    CALL_LEAVE(CALL_NEIGHBOR_ALLGATHER);
     return error;
 }
 MPI_ALIAS(Neighbor_allgather);
 
 int PMPI_Ineighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_INEIGHBOR);
+    CALL_ENTER(CALL_INEIGHBOR_ALLGATHER);
     struct neighborhood n = {same_block(sendbuf, sendcount, sendtype), equal_blocks(recvbuf, recvcount, recvtype)};
     int error = exchange_request("MPI_Ineighbor_allgather", FORM_NONBLOCKING, &n, comm_of(comm), request);
-    MARK_RETURN(CALL_INEIGHBOR);
+    CALL_LEAVE(CALL_INEIGHBOR_ALLGATHER);
     return error;
 }
 MPI_ALIAS(Ineighbor_allgather);
 
 int PMPI_Neighbor_allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    LOCAL_CALL();
     (void)info;
     struct neighborhood n = {same_block(sendbuf, sendcount, sendtype), equal_blocks(recvbuf, recvcount, recvtype)};
     return exchange_request("MPI_Neighbor_allgather_init", FORM_PERSISTENT, &n, comm_of(comm), request);
@@ -118,26 +119,27 @@ MPI_ALIAS(Neighbor_allgather_init);
 
 int PMPI_Neighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm)
 {
-    MARK_CALL(CALL_NEIGHBOR_ALLGATHERV);
+    CALL_ENTER(CALL_NEIGHBOR_ALLGATHERV);
     struct neighborhood n = {same_block(sendbuf, sendcount, sendtype), counted_blocks(recvbuf, recvcounts, displs, recvtype)};
     int error = exchange_now("MPI_Neighbor_allgatherv", &n, comm_of(comm));
-    MARK_RETURN(CALL_NEIGHBOR_ALLGATHERV);
+    CALL_LEAVE(CALL_NEIGHBOR_ALLGATHERV);
     return error;
 }
 MPI_ALIAS(Neighbor_allgatherv);
 
 int PMPI_Ineighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_INEIGHBOR);
+    CALL_ENTER(CALL_INEIGHBOR_ALLGATHERV);
     struct neighborhood n = {same_block(sendbuf, sendcount, sendtype), counted_blocks(recvbuf, recvcounts, displs, recvtype)};
     int error = exchange_request("MPI_Ineighbor_allgatherv", FORM_NONBLOCKING, &n, comm_of(comm), request);
-    MARK_RETURN(CALL_INEIGHBOR);
+    CALL_LEAVE(CALL_INEIGHBOR_ALLGATHERV);
     return error;
 }
 MPI_ALIAS(Ineighbor_allgatherv);
 
 int PMPI_Neighbor_allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    LOCAL_CALL();
     (void)info;
     struct neighborhood n = {same_block(sendbuf, sendcount, sendtype), counted_blocks(recvbuf, recvcounts, displs, recvtype)};
     return exchange_request("MPI_Neighbor_allgatherv_init", FORM_PERSISTENT, &n, comm_of(comm), request);
@@ -146,26 +148,27 @@ MPI_ALIAS(Neighbor_allgatherv_init);
 
 int PMPI_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
-    MARK_CALL(CALL_NEIGHBOR_ALLTOALL);
+    CALL_ENTER(CALL_NEIGHBOR_ALLTOALL);
     struct neighborhood n = {equal_blocks(sendbuf, sendcount, sendtype), equal_blocks(recvbuf, recvcount, recvtype)};
     int error = exchange_now("MPI_Neighbor_alltoall", &n, comm_of(comm));
-    MARK_RETURN(CALL_NEIGHBOR_ALLTOALL);
+    CALL_LEAVE(CALL_NEIGHBOR_ALLTOALL);
     return error;
 }
 MPI_ALIAS(Neighbor_alltoall);
 
 int PMPI_Ineighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_INEIGHBOR);
+    CALL_ENTER(CALL_INEIGHBOR_ALLTOALL);
     struct neighborhood n = {equal_blocks(sendbuf, sendcount, sendtype), equal_blocks(recvbuf, recvcount, recvtype)};
     int error = exchange_request("MPI_Ineighbor_alltoall", FORM_NONBLOCKING, &n, comm_of(comm), request);
-    MARK_RETURN(CALL_INEIGHBOR);
+    CALL_LEAVE(CALL_INEIGHBOR_ALLTOALL);
     return error;
 }
 MPI_ALIAS(Ineighbor_alltoall);
 
 int PMPI_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    LOCAL_CALL();
     (void)info;
     struct neighborhood n = {equal_blocks(sendbuf, sendcount, sendtype), equal_blocks(recvbuf, recvcount, recvtype)};
     return exchange_request("MPI_Neighbor_alltoall_init", FORM_PERSISTENT, &n, comm_of(comm), request);
@@ -174,26 +177,27 @@ MPI_ALIAS(Neighbor_alltoall_init);
 
 int PMPI_Neighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
 {
-    MARK_CALL(CALL_NEIGHBOR_ALLTOALLV);
+    CALL_ENTER(CALL_NEIGHBOR_ALLTOALLV);
     struct neighborhood n = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype), counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
     int error = exchange_now("MPI_Neighbor_alltoallv", &n, comm_of(comm));
-    MARK_RETURN(CALL_NEIGHBOR_ALLTOALLV);
+    CALL_LEAVE(CALL_NEIGHBOR_ALLTOALLV);
     return error;
 }
 MPI_ALIAS(Neighbor_alltoallv);
 
 int PMPI_Ineighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_INEIGHBOR);
+    CALL_ENTER(CALL_INEIGHBOR_ALLTOALLV);
     struct neighborhood n = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype), counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
     int error = exchange_request("MPI_Ineighbor_alltoallv", FORM_NONBLOCKING, &n, comm_of(comm), request);
-    MARK_RETURN(CALL_INEIGHBOR);
+    CALL_LEAVE(CALL_INEIGHBOR_ALLTOALLV);
     return error;
 }
 MPI_ALIAS(Ineighbor_alltoallv);
 
 int PMPI_Neighbor_alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    LOCAL_CALL();
     (void)info;
     struct neighborhood n = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype), counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
     return exchange_request("MPI_Neighbor_alltoallv_init", FORM_PERSISTENT, &n, comm_of(comm), request);
@@ -202,26 +206,27 @@ MPI_ALIAS(Neighbor_alltoallv_init);
 
 int PMPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
 {
-    MARK_CALL(CALL_NEIGHBOR_ALLTOALLW);
+    CALL_ENTER(CALL_NEIGHBOR_ALLTOALLW);
     struct neighborhood n = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes), typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};
     int error = exchange_now("MPI_Neighbor_alltoallw", &n, comm_of(comm));
-    MARK_RETURN(CALL_NEIGHBOR_ALLTOALLW);
+    CALL_LEAVE(CALL_NEIGHBOR_ALLTOALLW);
     return error;
 }
 MPI_ALIAS(Neighbor_alltoallw);
 
 int PMPI_Ineighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_INEIGHBOR);
+    CALL_ENTER(CALL_INEIGHBOR_ALLTOALLW);
     struct neighborhood n = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes), typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};
     int error = exchange_request("MPI_Ineighbor_alltoallw", FORM_NONBLOCKING, &n, comm_of(comm), request);
-    MARK_RETURN(CALL_INEIGHBOR);
+    CALL_LEAVE(CALL_INEIGHBOR_ALLTOALLW);
     return error;
 }
 MPI_ALIAS(Ineighbor_alltoallw);
 
 int PMPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    LOCAL_CALL();
     (void)info;
     struct neighborhood n = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes), typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};
     return exchange_request("MPI_Neighbor_alltoallw_init", FORM_PERSISTENT, &n, comm_of(comm), request);

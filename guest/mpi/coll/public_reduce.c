@@ -54,32 +54,33 @@ COLL_INLINE int reduce(const void *arguments, struct communicator *comm)
 
 int PMPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
 {
-    MARK_CALL(CALL_REDUCE);
+    CALL_ENTER(CALL_REDUCE);
     struct communicator *c = comm_of(comm);
     struct reduction r;
     int error = reduce_arguments(&r, sendbuf, recvbuf, count, datatype, op, root, c);
     if (!error)
         error = reduce(&r, c);
     error = coll_finish(c, "MPI_Reduce", error);
-    MARK_RETURN(CALL_REDUCE);
+    CALL_LEAVE(CALL_REDUCE);
     return error;
 }
 MPI_ALIAS(Reduce);
 
 int PMPI_Ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_IREDUCE);
+    CALL_ENTER(CALL_IREDUCE);
     struct communicator *c = comm_of(comm);
     struct reduction r;
     int error = reduce_arguments(&r, sendbuf, recvbuf, count, datatype, op, root, c);
     error = reduction_request("MPI_Ireduce", FORM_NONBLOCKING, error, reduce, &r, c, request);
-    MARK_RETURN(CALL_IREDUCE);
+    CALL_LEAVE(CALL_IREDUCE);
     return error;
 }
 MPI_ALIAS(Ireduce);
 
 int PMPI_Reduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    LOCAL_CALL();
     (void)info;
     struct communicator *c = comm_of(comm);
     struct reduction r;
@@ -98,32 +99,33 @@ COLL_INLINE int allreduce(const void *arguments, struct communicator *comm)
 
 int PMPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
-    MARK_CALL(CALL_ALLREDUCE);
+    CALL_ENTER(CALL_ALLREDUCE);
     struct communicator *c = comm_of(comm);
     struct reduction r;
     int error = reduction_arguments(&r, sendbuf, recvbuf, count, datatype, op, c);
     if (!error)
         error = allreduce(&r, c);
     error = coll_finish(c, "MPI_Allreduce", error);
-    MARK_RETURN(CALL_ALLREDUCE);
+    CALL_LEAVE(CALL_ALLREDUCE);
     return error;
 }
 MPI_ALIAS(Allreduce);
 
 int PMPI_Iallreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_IALLREDUCE);
+    CALL_ENTER(CALL_IALLREDUCE);
     struct communicator *c = comm_of(comm);
     struct reduction r;
     int error = reduction_arguments(&r, sendbuf, recvbuf, count, datatype, op, c);
     error = reduction_request("MPI_Iallreduce", FORM_NONBLOCKING, error, allreduce, &r, c, request);
-    MARK_RETURN(CALL_IALLREDUCE);
+    CALL_LEAVE(CALL_IALLREDUCE);
     return error;
 }
 MPI_ALIAS(Iallreduce);
 
 int PMPI_Allreduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    LOCAL_CALL();
     (void)info;
     struct communicator *c = comm_of(comm);
     struct reduction r;
@@ -146,32 +148,33 @@ static int scan(const void *arguments, struct communicator *comm)
 
 int PMPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
-    MARK_CALL(CALL_SCAN);
+    CALL_ENTER(CALL_SCAN);
     struct communicator *c = comm_of(comm);
     struct reduction r;
     int error = reduction_arguments(&r, sendbuf, recvbuf, count, datatype, op, c);
     if (!error)
         error = scan(&r, c);
     error = coll_finish(c, "MPI_Scan", error);
-    MARK_RETURN(CALL_SCAN);
+    CALL_LEAVE(CALL_SCAN);
     return error;
 }
 MPI_ALIAS(Scan);
 
 int PMPI_Iscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_ISCAN);
+    CALL_ENTER(CALL_ISCAN);
     struct communicator *c = comm_of(comm);
     struct reduction r;
     int error = reduction_arguments(&r, sendbuf, recvbuf, count, datatype, op, c);
     error = reduction_request("MPI_Iscan", FORM_NONBLOCKING, error, scan, &r, c, request);
-    MARK_RETURN(CALL_ISCAN);
+    CALL_LEAVE(CALL_ISCAN);
     return error;
 }
 MPI_ALIAS(Iscan);
 
 int PMPI_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    LOCAL_CALL();
     (void)info;
     struct communicator *c = comm_of(comm);
     struct reduction r;
@@ -194,32 +197,33 @@ static int exscan(const void *arguments, struct communicator *comm)
 
 int PMPI_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
-    MARK_CALL(CALL_EXSCAN);
+    CALL_ENTER(CALL_EXSCAN);
     struct communicator *c = comm_of(comm);
     struct reduction r;
     int error = reduction_arguments(&r, sendbuf, recvbuf, count, datatype, op, c);
     if (!error)
         error = exscan(&r, c);
     error = coll_finish(c, "MPI_Exscan", error);
-    MARK_RETURN(CALL_EXSCAN);
+    CALL_LEAVE(CALL_EXSCAN);
     return error;
 }
 MPI_ALIAS(Exscan);
 
 int PMPI_Iexscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_ISCAN);
+    CALL_ENTER(CALL_IEXSCAN);
     struct communicator *c = comm_of(comm);
     struct reduction r;
     int error = reduction_arguments(&r, sendbuf, recvbuf, count, datatype, op, c);
     error = reduction_request("MPI_Iexscan", FORM_NONBLOCKING, error, exscan, &r, c, request);
-    MARK_RETURN(CALL_ISCAN);
+    CALL_LEAVE(CALL_IEXSCAN);
     return error;
 }
 MPI_ALIAS(Iexscan);
 
 int PMPI_Exscan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    LOCAL_CALL();
     (void)info;
     struct communicator *c = comm_of(comm);
     struct reduction r;
@@ -258,32 +262,33 @@ static int reduce_scatter(const void *arguments, struct communicator *comm)
 
 int PMPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
-    MARK_CALL(CALL_REDUCE_SCATTER);
+    CALL_ENTER(CALL_REDUCE_SCATTER);
     struct communicator *c = comm_of(comm);
     struct reduction r;
     int error = reduce_scatter_arguments(&r, sendbuf, recvbuf, recvcounts, datatype, op, c);
     if (!error)
         error = reduce_scatter(&r, c);
     error = coll_finish(c, "MPI_Reduce_scatter", error);
-    MARK_RETURN(CALL_REDUCE_SCATTER);
+    CALL_LEAVE(CALL_REDUCE_SCATTER);
     return error;
 }
 MPI_ALIAS(Reduce_scatter);
 
 int PMPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_IREDUCE_SCATTER);
+    CALL_ENTER(CALL_IREDUCE_SCATTER);
     struct communicator *c = comm_of(comm);
     struct reduction r;
     int error = reduce_scatter_arguments(&r, sendbuf, recvbuf, recvcounts, datatype, op, c);
     error = reduction_request("MPI_Ireduce_scatter", FORM_NONBLOCKING, error, reduce_scatter, &r, c, request);
-    MARK_RETURN(CALL_IREDUCE_SCATTER);
+    CALL_LEAVE(CALL_IREDUCE_SCATTER);
     return error;
 }
 MPI_ALIAS(Ireduce_scatter);
 
 int PMPI_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    LOCAL_CALL();
     (void)info;
     struct communicator *c = comm_of(comm);
     struct reduction r;
@@ -306,32 +311,33 @@ static int reduce_scatter_block(const void *arguments, struct communicator *comm
 
 int PMPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
-    MARK_CALL(CALL_REDUCE_SCATTER_BLOCK);
+    CALL_ENTER(CALL_REDUCE_SCATTER_BLOCK);
     struct communicator *c = comm_of(comm);
     struct reduction r;
     int error = reduction_arguments(&r, sendbuf, recvbuf, recvcount, datatype, op, c);
     if (!error)
         error = reduce_scatter_block(&r, c);
     error = coll_finish(c, "MPI_Reduce_scatter_block", error);
-    MARK_RETURN(CALL_REDUCE_SCATTER_BLOCK);
+    CALL_LEAVE(CALL_REDUCE_SCATTER_BLOCK);
     return error;
 }
 MPI_ALIAS(Reduce_scatter_block);
 
 int PMPI_Ireduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    MARK_CALL(CALL_IREDUCE_SCATTER);
+    CALL_ENTER(CALL_IREDUCE_SCATTER_BLOCK);
     struct communicator *c = comm_of(comm);
     struct reduction r;
     int error = reduction_arguments(&r, sendbuf, recvbuf, recvcount, datatype, op, c);
     error = reduction_request("MPI_Ireduce_scatter_block", FORM_NONBLOCKING, error, reduce_scatter_block, &r, c, request);
-    MARK_RETURN(CALL_IREDUCE_SCATTER);
+    CALL_LEAVE(CALL_IREDUCE_SCATTER_BLOCK);
     return error;
 }
 MPI_ALIAS(Ireduce_scatter_block);
 
 int PMPI_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
+    LOCAL_CALL();
     (void)info;
     struct communicator *c = comm_of(comm);
     struct reduction r;

@@ -1,7 +1,10 @@
 /* Which algorithm a collective uses: the one table. A row holds up to a number of bytes and ranks;
  * the first row that fits and whose algorithm can do the case wins; the last row of each collective
  * fits always. Bytes are those of the vector of a rank (bcast, reduce, allreduce, scan), of a block
- * (gather, scatter, alltoall) or of the whole result (allgather, reduce_scatter).
+ * (gather, scatter, alltoall) or of the whole result (allgather, reduce_scatter). In a gatherv or scatterv
+ * most ranks know no bytes but their own, so the rows ask for ranks alone: up to some number the tree's
+ * rounds, each of two messages, take longer than the root's messages to each rank (where, depends on the
+ * machine: an assumption of ours).
  *
  * The table is here so that what is constant of it is constant in the caller: usually no more is left of
  * a choice than whether something is forced and whether the data is short.
@@ -56,6 +59,8 @@ static const struct collective coll_table[COLL_KINDS] = {
                          ALWAYS(allreduce_is_recursive_doubling)}},
     [COLL_GATHER] = {"gather", {CHQ_GATHER(ENTRY)}, {{2048, ANY_RANKS, gather_is_binomial}, ALWAYS(gather_is_linear)}},
     [COLL_SCATTER] = {"scatter", {CHQ_SCATTER(ENTRY)}, {{2048, ANY_RANKS, scatter_is_binomial}, ALWAYS(scatter_is_linear)}},
+    [COLL_GATHERV] = {"gatherv", {CHQ_GATHERV(ENTRY)}, {{ANY_BYTES, 64, gatherv_is_linear}, ALWAYS(gatherv_is_binomial)}},
+    [COLL_SCATTERV] = {"scatterv", {CHQ_SCATTERV(ENTRY)}, {{ANY_BYTES, 64, scatterv_is_linear}, ALWAYS(scatterv_is_binomial)}},
     [COLL_ALLGATHER] = {"allgather",
                         {CHQ_ALLGATHER(ENTRY)},
                         {{524288, ANY_RANKS, allgather_is_recursive_doubling}, {81920, ANY_RANKS, allgather_is_bruck}, ALWAYS(allgather_is_ring)}},

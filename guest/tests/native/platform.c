@@ -1,6 +1,7 @@
 /* The library's platform on the host, for tests: the launcher says in the environment which rank of
  * how many this process is and which file descriptor the shared memory has. */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,10 @@ size_t chq_platform_host_name(char *name, size_t bytes)
     strncpy(name, "host", bytes);
     return 4;
 }
+
+unsigned chq_platform_harts(void) { return (unsigned)native_setting("CHQ_NATIVE_HARTS", 1); }
+
+uintptr_t chq_thread_self(void) { return (uintptr_t)pthread_self(); }
 
 void chq_pause(void) { sched_yield(); }
 
