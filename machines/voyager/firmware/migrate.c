@@ -135,10 +135,10 @@ static enum outcome enter(unsigned name)
 enum outcome migrate(uint64_t request)
 {
     unsigned name = request & 0xffff;
-    bool resident = request & CHASQUI_VOYAGER_SYSTEM_RESIDENT;
-    if (name >= queue_count || (queues[name].place == RESIDENT) == resident)
+    enum place wanted = request & CHASQUI_VOYAGER_SYSTEM_RESIDENT ? RESIDENT : SERVED;
+    if (name >= queue_count || queues[name].place == wanted)
         return DONE;
-    enum outcome outcome = resident ? enter(name) : leave(name);
-    migrations += outcome == DONE && (queues[name].place == RESIDENT) == resident;
+    enum outcome outcome = wanted == RESIDENT ? enter(name) : leave(name);
+    migrations += queues[name].place == wanted;
     return outcome;
 }
