@@ -582,7 +582,8 @@ impl Nes {
             return;
         };
         let operation = match command.operation {
-            sp::COMMAND_COPY_IN => BusOperation::Read,
+            // The hardware will write the lines past the caches.
+            sp::COMMAND_COPY_IN => BusOperation::ReadInvalidate,
             _ => BusOperation::Write,
         };
         c.bus(BusRequest { operation, address, bytes, tag: Owner::Command.tag() });
