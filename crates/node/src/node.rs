@@ -96,6 +96,7 @@ pub struct Node {
     ni_port: Port,
     wishes: Wishes,
     stop: Option<Time>,
+    fault_ends_job: bool,
 }
 
 impl Node {
@@ -141,6 +142,7 @@ impl Node {
             ni_port: Port::new(spec.first_port + 1),
             wishes: Wishes::default(),
             stop: None,
+            fault_ends_job: c.software.fault_ends_job,
         }
     }
 
@@ -400,8 +402,10 @@ impl Node {
     }
 
     fn note_end(&mut self) {
-        if let Some((time, Ended::Abort(_) | Ended::Fault { .. })) = self.processor.ended {
-            self.stop = Some(time);
+        match self.processor.ended {
+            Some((_, Ended::Fault { .. })) if !self.fault_ends_job => {}
+            Some((time, Ended::Abort(_) | Ended::Fault { .. })) => self.stop = Some(time),
+            _ => {}
         }
     }
 
