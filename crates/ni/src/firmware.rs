@@ -156,7 +156,7 @@ impl FirmwareProcessor {
             Halt::Deadline | Halt::Bus | Halt::Pause | Halt::Mark { .. } => {}
             Halt::Wait(stall) => self.waiting = Some((self.hart.cycle, stall)),
             Halt::Call => return Err(self.describe("a system call")),
-            Halt::Fault(fault) => return Err(self.describe(&format!("{fault:x?}"))),
+            Halt::Fault(fault) => return Err(self.describe(&fault.to_string())),
             Halt::Illegal(bits) => return Err(self.describe(&format!("illegal instruction {bits:#010x}"))),
             Halt::Breakpoint => return Err(self.describe("a failed check (ebreak)")),
         }

@@ -12,7 +12,7 @@ use chasqui_record::Recorder;
 
 use crate::bus::{BusEvent, Client};
 use crate::parameters::NodeConfiguration;
-use crate::processor::{Ended, Processor, ProcessorSpec, describe_incoherence};
+use crate::processor::{Ended, Processor, ProcessorSpec};
 
 /// Components of a node, as targets of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -273,7 +273,7 @@ impl Node {
             self.wishes.charge = Time::ZERO;
         }
         if let Some(incoherence) = self.wishes.incoherence.take() {
-            self.fault(hart, 7, &describe_incoherence(&incoherence));
+            self.fault(hart, 7, &incoherence.to_string());
         }
         if let Some(text) = self.wishes.fault.take() {
             self.fault(hart, 11, &text);

@@ -9,6 +9,7 @@ use chasqui_engine::{Engine, Event, Lookahead, Packet, Payload, Time};
 use chasqui_hart::testing::encode::encode;
 use chasqui_hart::{Insn, Op};
 use chasqui_linux::space::{Backing, Placement, Protection};
+use chasqui_linux::testing::executable;
 use chasqui_linux::{Elf, Options, Process, Stream};
 use chasqui_memory::{DEVICE_BASE, FlatMemory, PAGE_BYTES};
 use chasqui_ni::{BusOperation, BusRequest, Cause, Context, NetworkInterface, Region, Reply};
@@ -301,26 +302,7 @@ impl Program {
     /// A static executable: one segment with headers and code.
     fn elf(&self) -> Elf {
         let code: Vec<u8> = self.code.iter().flat_map(|insn| encode(insn).to_le_bytes()).collect();
-        let mut bytes = Vec::new();
-        let mut put = |value: u64, size: usize| bytes.extend(&value.to_le_bytes()[..size]);
-        let headers = 64 + 56;
-        let length = headers + code.len() as u64;
-        put(u64::from_le_bytes(*b"\x7fELF\x02\x01\x01\x00"), 8);
-        put(0, 8);
-        // ET_EXEC, RISC-V, version, entry, program headers, no sections, RVC and double ABI.
-        for (value, size) in [(2, 2), (243, 2), (1, 4), (TEXT + headers, 8), (64, 8), (0, 8), (5, 4)] {
-            put(value, size);
-        }
-        for value in [64, 56, 1, 64, 0, 0] {
-            put(value, 2);
-        }
-        // PT_LOAD, readable and executable.
-        for (value, size) in
-            [(1, 4), (5, 4), (0, 8), (TEXT, 8), (TEXT, 8), (length, 8), (length, 8), (PAGE_BYTES, 8)]
-        {
-            put(value, size);
-        }
-        bytes.extend(code);
+        let bytes = executable(TEXT, &code);
         Elf::parse("guest", bytes).expect("an executable")
     }
 }

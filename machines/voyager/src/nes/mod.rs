@@ -5,6 +5,8 @@
 //! them as link and credits allow. Packets are received one after the other; what finds no room in its queue,
 //! or whose queue is not resident, goes to the miss queue, which the service processor (sP) serves.
 
+mod address;
+mod command;
 mod dma;
 mod express;
 mod inbox;
@@ -27,6 +29,7 @@ use chasqui_record::{MessageId, Stage};
 
 use crate::parameters::{Basic, Coherence, Dma, Express, Mpi, Queues};
 use crate::{FABRIC, NODES, parameters, registers};
+use address::{EXPRESS_RECEIVE, EXPRESS_WINDOW, Register, Ring, Rings, SYSTEM, TAG_WINDOW};
 use dma::DmaEngine;
 use express::{Entry, ExpressTransmitter, Window};
 use inbox::Inbox;
@@ -39,53 +42,6 @@ use transmit::Transmitter;
 /// Bytes of a slot, and from one place of tagged data to the next.
 const SLOT: u64 = registers::SLOT_BYTES;
 const _: () = assert!(SLOT == registers::TAG_STRIDE);
-
-/// Where the registers are, from [`DEVICE_BASE`]: the pages of pointers first, then the page of Express
-/// receive queues, the windows of Express and of Tag-On messages, and the registers of system software.
-const EXPRESS_RECEIVE: u64 = 1 << 31;
-const EXPRESS_WINDOW: u64 = 1 << 32;
-const TAG_WINDOW: u64 = 2 << 32;
-const SYSTEM: u64 = 3 << 32;
-
-/// What an address of the processor's is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Register {
-    /// A pointer of a Basic queue.
-    Pointer(Name, u64),
-    /// A pointer of the process's: DMA, tagged data.
-    Process(u64),
-    /// Count of messages sent through an Express queue.
-    Sent(Name),
-    /// The page of Express receive queues: offset.
-    Receive(u64),
-    /// The window of Express messages: offset.
-    Express(u64),
-    /// The window of Tag-On messages: offset.
-    Tag(u64),
-    /// System software's: offset.
-    System(u64),
-}
-
-impl Register {
-    fn at(address: u64) -> Register {
-        const SENT_END: u64 = registers::EXPRESS_SENT + 8 * registers::EXPRESS_QUEUES;
-        match address {
-            0..EXPRESS_RECEIVE => match (address / PAGE_BYTES, address % PAGE_BYTES) {
-                (page, offset @ 0..=registers::RECEIVE_CONSUMER) => {
-                    Register::Pointer(queues::basic(page as usize), offset)
-                }
-                (0, offset @ registers::EXPRESS_SENT..SENT_END) => {
-                    Register::Sent(((offset - registers::EXPRESS_SENT) / 8) as Name)
-                }
-                (_, offset) => Register::Process(offset),
-            },
-            EXPRESS_RECEIVE..EXPRESS_WINDOW => Register::Receive(address - EXPRESS_RECEIVE),
-            EXPRESS_WINDOW..TAG_WINDOW => Register::Express(address - EXPRESS_WINDOW),
-            TAG_WINDOW..SYSTEM => Register::Tag(address - TAG_WINDOW),
-            SYSTEM.. => Register::System(address - SYSTEM),
-        }
-    }
-}
 
 /// What an NES is made from.
 pub(crate) struct NesPlan {
@@ -111,54 +67,6 @@ pub(crate) struct NesPlan {
     pub port: NodePort,
     /// From the start of a packet to the event at its first router.
     pub first_hop: Time,
-}
-
-/// A ring of slots in SRAM.
-#[derive(Clone, Copy, Debug)]
-struct Ring {
-    base: u64,
-    slots: u32,
-    slot_bytes: u64,
-}
-
-impl Ring {
-    fn slot(&self, pointer: u32) -> u64 {
-        self.base + u64::from(pointer % self.slots) * self.slot_bytes
-    }
-
-    /// Whole pages that it takes.
-    fn bytes(&self) -> u64 {
-        (u64::from(self.slots) * self.slot_bytes).next_multiple_of(PAGE_BYTES)
-    }
-}
-
-/// The like rings of all Basic queues, one after the other. A ring has one address, wherever the queue is at
-/// home: the NES answers for those of resident queues from its SRAM, the others are in the DRAM.
-#[derive(Clone, Copy, Debug)]
-struct Rings {
-    first: Ring,
-    count: usize,
-}
-
-impl Rings {
-    /// That of Basic queue `index`.
-    fn ring(&self, index: usize) -> Ring {
-        Ring { base: self.first.base + index as u64 * self.first.bytes(), ..self.first }
-    }
-
-    fn bytes(&self) -> u64 {
-        self.count as u64 * self.first.bytes()
-    }
-
-    /// The queue whose ring holds `address`.
-    fn find(&self, address: u64) -> Option<usize> {
-        let offset = address.checked_sub(self.first.base).filter(|&offset| offset < self.bytes())?;
-        Some((offset / self.first.bytes()) as usize)
-    }
-
-    fn region(&self) -> Region {
-        Region { physical: self.first.base, bytes: self.bytes() }
-    }
 }
 
 /// The NES's own events.
