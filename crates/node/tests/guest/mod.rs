@@ -12,7 +12,7 @@ use chasqui_linux::space::{Backing, Placement, Protection};
 use chasqui_linux::testing::executable;
 use chasqui_linux::{Elf, Options, Process, Stream};
 use chasqui_memory::{DEVICE_BASE, FlatMemory, PAGE_BYTES};
-use chasqui_ni::{BusOperation, BusRequest, Cause, Context, NetworkInterface, Region, Reply};
+use chasqui_ni::{BusOperation, BusRequest, Cause, Context, NetworkInterface, Region, Reply, Uncached};
 use chasqui_node::{Ended, Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec, schema};
 
 /// Where the program is.
@@ -79,11 +79,20 @@ pub struct TestNi {
     record: Arc<Mutex<Record>>,
     flag: u64,
     data: u64,
+    closed_until: Time,
 }
+
+/// From the end of a retried access's address tenure to its next try.
+pub const RETRY: Time = Time(10_000);
 
 impl TestNi {
     pub fn new(schedule: Vec<(Time, Action)>) -> TestNi {
-        TestNi { schedule, record: Arc::default(), flag: 0, data: 0 }
+        TestNi { schedule, record: Arc::default(), flag: 0, data: 0, closed_until: Time::ZERO }
+    }
+
+    /// The same, but accesses before `time` are retried.
+    pub fn closed_until(self, time: Time) -> TestNi {
+        TestNi { closed_until: time, ..self }
     }
 
     fn saw(&self, seen: Seen) {
@@ -107,6 +116,10 @@ impl NetworkInterface for TestNi {
 
     fn regions(&self) -> Vec<Region> {
         vec![]
+    }
+
+    fn retry(&mut self, c: &mut Context<'_, '_>, _: u64, _: Uncached) -> Option<Time> {
+        (c.now < self.closed_until).then_some(RETRY)
     }
 
     fn read(&mut self, _: &mut Context<'_, '_>, address: u64, _: u32) -> Reply {
