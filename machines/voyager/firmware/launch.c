@@ -3,7 +3,7 @@
 
 #define NOBODY CHASQUI_VOYAGER_QUEUES
 
-/* The queue whose message is on its way to the TxU, and whether it is a slot of a ring. */
+/* The queue whose message is on its way to the TxU. */
 static unsigned launching = NOBODY;
 
 /* Basic queues with slots to send, a ring of names; each is there once. */

@@ -1,17 +1,17 @@
 /* The firmware's loop. */
 #include "firmware.h"
 
-#define ALL (~0ull)
-
 /* Kinds of events that are not taken now. */
 static uint64_t unwanted;
 
+static bool is_wanted(uint64_t kind) { return !(unwanted >> kind & 1); }
+
 static void want(uint64_t kind, bool wanted)
 {
-    uint64_t bit = 1ull << kind, before = unwanted;
-    unwanted = wanted ? unwanted & ~bit : unwanted | bit;
-    if (unwanted != before)
-        nes_store(CHASQUI_SP_MASK, ALL & ~unwanted);
+    if (is_wanted(kind) == wanted)
+        return;
+    unwanted ^= 1ull << kind;
+    nes_store(CHASQUI_SP_MASK, ~unwanted);
 }
 
 static void serve(uint64_t event)
@@ -19,8 +19,7 @@ static void serve(uint64_t event)
     unsigned name = event >> 32 & 0xffff;
     switch (event & 0xff) {
     case CHASQUI_SP_KIND_ACCESS:
-        if (serve_access(event >> 8 & 0xff, event >> 16 & 0xff, name) == LATER)
-            want(CHASQUI_SP_KIND_ACCESS, false);
+        want(CHASQUI_SP_KIND_ACCESS, serve_access(event >> 8 & 0xff, event >> 16 & 0xff, name) == DONE);
         break;
     case CHASQUI_SP_KIND_MISS:
         serve_miss(name);
@@ -39,19 +38,15 @@ static void serve(uint64_t event)
     }
 }
 
-/* An access that waits for the launcher comes first. */
-static bool access_waits(void) { return unwanted >> CHASQUI_SP_KIND_ACCESS & 1; }
-
 void _start(void)
 {
     queues_begin();
-    bool access_is_next = false;
     for (;;) {
         uint64_t event = nes_load(CHASQUI_SP_EVENT);
-        bool waited = access_waits();
+        bool access_waited = !is_wanted(CHASQUI_SP_KIND_ACCESS);
         serve(event);
-        access_is_next = access_is_next ? (event & 0xff) != CHASQUI_SP_KIND_ACCESS : waited && !access_waits();
-        if (!access_is_next && !access_waits())
+        /* An access that waited for the launcher is the next event, before another message of a ring. */
+        if (!access_waited && is_wanted(CHASQUI_SP_KIND_ACCESS))
             launch_next();
         want(CHASQUI_SP_KIND_MISS, messages_are_left(1));
     }

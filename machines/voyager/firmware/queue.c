@@ -50,7 +50,7 @@ static uint64_t command_for(uint64_t operation, unsigned name, const struct mess
     return command(operation, name);
 }
 
-/* As crates and nes.h have it (registers.h): what a receiver of Express reads. */
+/* What a receiver of Express reads (registers.h). */
 static uint64_t composed(struct chasqui_voyager_packet header, uint64_t word)
 {
     size_t tagged = header.bytes - CHASQUI_VOYAGER_EXPRESS_BYTES;

@@ -2,10 +2,11 @@
 //! for Exploring Scalable SMP Issues* and CSG Memo 394, MIT, 1996): a network interface, the NES, on the
 //! memory bus of a PowerPC 604 node, and the Arctic fat tree.
 //!
-//! Here are its mechanisms: Basic, in both variants, Express, Tag-On, OnePoll, and DMA for long messages.
+//! Here are its mechanisms: Basic, in both variants, Express, Tag-On, OnePoll, and DMA for long messages; and the
+//! service processor, which serves the queues that the hardware has no room for.
 //!
-//! Reading order: `registers.rs`, `nes/mod.rs`, `nes/transmit.rs`, `nes/receive.rs`,
-//! `nes/express.rs`, `nes/inbox.rs`, `nes/dma.rs`, then
+//! Reading order: `registers.rs`, `nes/mod.rs`, `nes/queues.rs`, `nes/transmit.rs`, `nes/receive.rs`,
+//! `nes/express.rs`, `nes/inbox.rs`, `nes/dma.rs`, `nes/service.rs`, `nes/command.rs`, `firmware/firmware.h`, then
 //! `device.c`.
 
 mod nes;

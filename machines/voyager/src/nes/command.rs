@@ -10,6 +10,7 @@ use super::queues::{self, Name};
 use super::receive::basic_slot;
 use super::transmit::{HEADER, message_of};
 use super::{Nes, NesEvent, Owner, stamp};
+use crate::registers::{EXPRESS_BYTES, SLOT_DATA_BYTES};
 use crate::service_registers::{self as sp, VoyagerPacket};
 
 /// What the firmware has the hardware do.
@@ -24,38 +25,52 @@ pub(super) struct Command {
     pieces: VecDeque<(u64, u32)>,
 }
 
+/// `packet` has a length that every queue of its kind has room for.
+fn is_message(packet: &[u8]) -> bool {
+    let header = VoyagerPacket::from_bytes(packet);
+    let least = if u64::from(header.kind) == sp::PACKET_EXPRESS { EXPRESS_BYTES } else { 0 };
+    (least..=SLOT_DATA_BYTES).contains(&u64::from(header.bytes))
+}
+
 impl Nes {
+    /// The message of the command `value`, as a packet, and perhaps more.
+    fn message(&self, value: u64) -> &[u8] {
+        let missed = self.receiver.missed.front().filter(|_| value & sp::COMMAND_MISSED != 0);
+        let staging = self.service.as_ref().map_or(&[][..], |service| &service.staging);
+        missed.map_or(staging, |packet| &packet.bytes)
+    }
+
+    /// The command `value` has a message, if it needs one.
+    pub(super) fn has_message(&self, value: u64) -> bool {
+        matches!(value & 0xff, sp::COMMAND_COPY_IN | sp::COMMAND_COPY_OUT) || is_message(self.message(value))
+    }
+
     /// The firmware starts a command: control, and the message crosses the I-bus.
     pub(super) fn command(&mut self, c: &mut Context<'_, '_>, value: u64) {
-        let service = self.service.as_mut().expect("the firmware runs");
-        let missed = self.receiver.missed.front().filter(|_| value & sp::COMMAND_MISSED != 0);
-        let message = missed.map_or(&service.staging[..], |packet| &packet.bytes);
-        let length = HEADER + usize::from(VoyagerPacket::from_bytes(message).bytes);
-        let mut command = Command {
-            operation: value & 0xff,
-            queue: (value >> 32) as Name,
-            message: message[..length.min(message.len())].to_vec(),
-            address: service.address,
-            pieces: VecDeque::new(),
+        let (address, line) = (self.service_mut().address, self.shared.line_bytes);
+        let (operation, queue) = (value & 0xff, (value >> 32) as Name);
+        let message = self.message(value);
+        let length = (HEADER + usize::from(VoyagerPacket::from_bytes(message).bytes)).min(message.len());
+        let message = message[..length].to_vec();
+        let (pieces, crossing) = match operation {
+            sp::COMMAND_COPY_IN | sp::COMMAND_COPY_OUT => (self.ring_lines(queue), line),
+            sp::COMMAND_WRITE => (pieces(address, length as u64, line), length as u64),
+            _ => (VecDeque::new(), length as u64),
         };
-        let line = self.shared.line_bytes;
-        let mut bytes = command.message.len() as u64;
-        match command.operation {
-            sp::COMMAND_WRITE => command.pieces = pieces(command.address, bytes, line),
-            sp::COMMAND_COPY_IN | sp::COMMAND_COPY_OUT => {
-                bytes = line;
-                let index = queues::basic_index(command.queue).unwrap_or(0);
-                for rings in [self.transmit_rings, self.receive_rings] {
-                    let ring = rings.ring(index);
-                    command.pieces.extend(pieces(ring.base, u64::from(ring.slots) * ring.slot_bytes, line));
-                }
-            }
-            _ => {}
-        }
+        let service = self.service_mut();
         let cycles = service.parameters.command.cycles();
-        service.command = Some(command);
-        let end = self.shared.cross(c.now, cycles, bytes);
+        service.command = Some(Command { operation, queue, message, address, pieces });
+        let end = self.shared.cross(c.now, cycles, crossing);
         c.at(end, NesEvent::Commanded.into());
+    }
+
+    /// The lines of both rings of a queue.
+    fn ring_lines(&self, queue: Name) -> VecDeque<(u64, u32)> {
+        let index = queues::basic_index(queue).unwrap_or(0);
+        let rings = [self.transmit_rings, self.receive_rings].map(|rings| rings.ring(index));
+        let lines = rings
+            .map(|ring| pieces(ring.base, u64::from(ring.slots) * ring.slot_bytes, self.shared.line_bytes));
+        lines.into_iter().flatten().collect()
     }
 
     /// What the command moves next has crossed the I-bus.
@@ -111,8 +126,7 @@ impl Nes {
             match c.memory.slice_mut(request.address, length) {
                 Ok(place) => place.copy_from_slice(source),
                 Err(_) => {
-                    let text = format!("a message for {:#x}, where there is no memory", request.address);
-                    c.wishes.fault = Some(self.service_mut().processor.describe(&text));
+                    self.wrong(c, &format!("a message for {:#x}, where there is no memory", request.address));
                 }
             }
         }

@@ -20,6 +20,9 @@ use crate::service_registers::{self as sp, VoyagerPacket};
 
 const SSRAM: usize = sp::SSRAM_BYTES as usize;
 const SETTINGS: usize = 8;
+/// Among the settings.
+const EXPRESS_SLOTS: usize = 4;
+const BASIC_SLOTS: usize = 5;
 const SETTINGS_END: u64 = sp::SETTING_BASIC_QUEUES + 8 * SETTINGS as u64;
 const _: () = assert!(SETTINGS_END == sp::SETTING_MEMORY + 8);
 
@@ -313,21 +316,49 @@ impl Nes {
             sp::ACCESS_VALUE => service.accesses.front().and_then(|a| a.value).unwrap_or(0),
             sp::SETTING_BASIC_QUEUES..SETTINGS_END => setting(&service.settings, address),
             sp::BASIC_TRANSMIT_PRODUCER..sp::EXPRESS_SENT => u64::from(*self.basic_register(address)?),
-            sp::EXPRESS_SENT..sp::MISSED => self.express_load(address),
+            sp::EXPRESS_SENT..sp::MISSED if self.is_valid(address, 0) => self.express_load(address),
             sp::MISSED..sp::STAGING => {
-                let packet = self.receiver.missed.front()?;
-                word(&packet.bytes, (address - sp::MISSED) as usize)
+                let packet = self.receiver.missed.front();
+                packet.map_or(0, |packet| word(&packet.bytes, (address - sp::MISSED) as usize))
             }
             _ => {
-                let text = format!("a load from {address:#x}, where the NES has no register");
-                c.wishes.fault = Some(service.processor.describe(&text));
+                self.wrong(c, &format!("a load from {address:#x}, where the NES has no register"));
                 return None;
             }
         })
     }
 
+    /// The firmware does what it may not.
+    pub(super) fn wrong(&mut self, c: &mut Context<'_, '_>, what: &str) {
+        c.wishes.fault = Some(self.service_mut().processor.describe(what));
+    }
+
+    /// There is what the firmware's access to `address` names, with `value` if it is a store.
+    fn is_valid(&self, address: u64, value: u64) -> bool {
+        let (low, high) = (value as Name, (value >> 32) as Name);
+        match address {
+            sp::MAP | sp::WATCH => self.has_slot(low, (value >> 16) as u8),
+            sp::LAUNCH => self.shared.homes.names().contains(&high) && queues::basic_index(high).is_some(),
+            sp::COMMAND => self.shared.homes.names().contains(&high) && self.has_message(value),
+            sp::EXPRESS_SENT..sp::MISSED => self.has_slot(0, express_register(address).0 as u8),
+            _ => true,
+        }
+    }
+
+    /// The queue exists, and the hardware has `slot` for its kind.
+    fn has_slot(&self, name: Name, slot: u8) -> bool {
+        let Some(service) = &self.service else { return false };
+        let slots =
+            service.settings[if queues::basic_index(name).is_some() { BASIC_SLOTS } else { EXPRESS_SLOTS }];
+        self.shared.homes.names().contains(&name) && u64::from(slot) < slots
+    }
+
     /// The firmware stores to `address`.
     fn service_store(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32, value: u64) {
+        if !self.is_valid(address, value) {
+            return self
+                .wrong(c, &format!("a store of {value:#x} to {address:#x}, which names what there is not"));
+        }
         let name = value as Name;
         let service = self.service.as_mut().expect("the firmware runs");
         match address {
@@ -354,10 +385,7 @@ impl Nes {
             sp::EXPRESS_SENT..sp::MISSED => self.express_store(address, value),
             _ => match self.basic_register(address) {
                 Some(register) => *register = value as u32,
-                None => {
-                    let text = format!("a store to {address:#x}, where the NES has no register");
-                    c.wishes.fault = Some(self.service_mut().processor.describe(&text));
-                }
+                None => self.wrong(c, &format!("a store to {address:#x}, where the NES has no register")),
             },
         }
     }
@@ -454,7 +482,7 @@ impl Nes {
     fn basic_register(&mut self, address: u64) -> Option<&mut u32> {
         let offset = address.checked_sub(sp::BASIC_TRANSMIT_PRODUCER)?;
         let slot = (offset / sp::BASIC_STRIDE) as usize;
-        if slot as u64 >= self.service.as_ref()?.settings[5] {
+        if slot as u64 >= self.service.as_ref()?.settings[BASIC_SLOTS] {
             return None;
         }
         Some(match offset % sp::BASIC_STRIDE + sp::BASIC_TRANSMIT_PRODUCER {
