@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,9 @@ from conftest import ROOT, Compiler, Run
 from simulated import command
 from test_determinism import THREADS, VARIATIONS, check
 from test_voyager import COUNTER, VARIANTS
+
+from chasqui import core, toolchain
+from chasqui.errors import InputError
 
 pytestmark = pytest.mark.core
 
@@ -207,6 +211,61 @@ def test_without_a_service_processor_all_queues_are_resident(chasqui: Run) -> No
     done = chasqui("run", "--machine", "voyager", *sets, "--", "nosuch")
     assert done.returncode == 2
     assert "all queues must be resident" in done.stderr
+
+
+# Firmware, and what is said of it when a program on served queues runs.
+BROKEN = {
+    "at the start": (
+        "void _start(void) { *(volatile int *)0 = 1; }",
+        "service processor: no access to 0x0 at pc 0x8000",
+    ),
+    "later": (
+        "__attribute__((noinline)) void serve(void) { *(volatile long *)0x40000ff8 = 1; for (;;) ; }"
+        "void _start(void) { *(volatile long *)0x40000000; serve(); }",
+        "service processor: a store of 0x1 to 0xff8, which names what there is not at pc 0x8000",
+    ),
+    "hangs": (
+        "__attribute__((noinline)) void serve(void) { for (volatile int i = 0;; i++) ; }"
+        "void _start(void) { *(volatile long *)0x40000000; serve(); }",
+        "service processor: 100000000 instructions without an access to the device at pc 0x8000",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_firmware_faults_are_reported(compile_c: Compiler, tmp_path: Path, name: str) -> None:
+    source, text = BROKEN[name]
+    (tmp_path / "broken.c").write_text(source)
+    flags = [*toolchain.ZIG_TARGET, *toolchain.ZIG_ALWAYS, *toolchain.FIRMWARE_FLAGS]
+    toolchain._zig(["cc", *flags], tmp_path / "broken.c", "-o", tmp_path / "voyager.elf")
+    request = {
+        "machine": "voyager",
+        "sets": NONE_RESIDENT[1::2],
+        "ranks": 2,
+        "program": str(compile_c("counter", COUNTER)),
+        "directory": str(tmp_path / "run"),
+        "firmware": str(tmp_path),
+    }
+    if name == "at the start":
+        with pytest.raises(InputError, match=re.escape(text)):
+            core.run(request, None)
+        assert not (tmp_path / "run").exists()
+        return
+    summary = core.run(request, None)
+    assert summary["exit_status"] == 139
+    assert text in summary["message"]
+    assert "(serve+" in summary["message"]
+
+
+def test_voyager_needs_its_firmware(compile_c: Compiler, tmp_path: Path) -> None:
+    request = {
+        "machine": "voyager",
+        "ranks": 1,
+        "program": str(compile_c("counter", COUNTER)),
+        "directory": str(tmp_path / "run"),
+    }
+    with pytest.raises(InputError, match="the firmware of its service processor is missing"):
+        core.run(request, None)
 
 
 def test_a_site_has_512_queues(compile_c: Compiler, chasqui: Run) -> None:
