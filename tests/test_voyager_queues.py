@@ -17,7 +17,7 @@ from simulated import command
 from test_determinism import THREADS, VARIATIONS, check
 from test_voyager import COUNTER, VARIANTS
 
-from chasqui import core, toolchain
+from chasqui import core, firmware
 from chasqui.errors import InputError
 
 pytestmark = pytest.mark.core
@@ -220,9 +220,9 @@ BROKEN = {
         "service processor: no access to 0x0 at pc 0x8000",
     ),
     "later": (
-        "__attribute__((noinline)) void serve(void) { *(volatile long *)0x40000ff8 = 1; for (;;) ; }"
-        "void _start(void) { *(volatile long *)0x40000000; serve(); }",
-        "service processor: a store of 0x1 to 0xff8, which names what there is not at pc 0x8000",
+        "__attribute__((noinline)) void serve(void) { *(volatile long *)0x40000ff8; }"
+        "void _start(void) { *(volatile long *)0x40000000; serve(); for (;;) ; }",
+        "service processor: a load from 0xff8, where the NES has no register at pc 0x8000",
     ),
     "hangs": (
         "__attribute__((noinline)) void serve(void) { for (volatile int i = 0;; i++) ; }"
@@ -236,8 +236,7 @@ BROKEN = {
 def test_firmware_faults_are_reported(compile_c: Compiler, tmp_path: Path, name: str) -> None:
     source, text = BROKEN[name]
     (tmp_path / "broken.c").write_text(source)
-    flags = [*toolchain.ZIG_TARGET, *toolchain.ZIG_ALWAYS, *toolchain.FIRMWARE_FLAGS]
-    toolchain._zig(["cc", *flags], tmp_path / "broken.c", "-o", tmp_path / "voyager.elf")
+    firmware.link([tmp_path / "broken.c"], tmp_path, tmp_path / "voyager.elf")
     request = {
         "machine": "voyager",
         "sets": NONE_RESIDENT[1::2],

@@ -44,6 +44,8 @@ pub(super) struct Service {
     settings: [u64; SETTINGS],
     /// It waits for the answer to a load.
     holds: bool,
+    /// It has done what it may not.
+    halted: bool,
     accesses: VecDeque<Access>,
     /// Answers to loads that will be tried again, by address.
     answers: Vec<(u64, u64)>,
@@ -107,6 +109,7 @@ impl Service {
             parameters,
             settings,
             holds: true,
+            halted: false,
             accesses: VecDeque::new(),
             answers: Vec::new(),
             room: VecDeque::new(),
@@ -301,9 +304,16 @@ impl Nes {
     }
 
     fn run_service(&mut self, c: &mut Context<'_, '_>) {
-        match self.service_mut().processor.run() {
+        let service = self.service_mut();
+        if service.halted {
+            return;
+        }
+        match service.processor.run() {
             Ok(at) => c.at(at.max(c.now), NesEvent::Service.into()),
-            Err(text) => c.wishes.fault = Some(text),
+            Err(text) => {
+                service.halted = true;
+                c.wishes.fault = Some(text);
+            }
         }
     }
 
@@ -328,9 +338,11 @@ impl Nes {
         })
     }
 
-    /// The firmware does what it may not.
+    /// The firmware has done what it may not: it stops.
     pub(super) fn wrong(&mut self, c: &mut Context<'_, '_>, what: &str) {
-        c.wishes.fault = Some(self.service_mut().processor.describe(what));
+        let service = self.service_mut();
+        service.halted = true;
+        c.wishes.fault = Some(service.processor.describe(what));
     }
 
     /// There is what the firmware's access to `address` names, with `value` if it is a store.
@@ -356,8 +368,10 @@ impl Nes {
     /// The firmware stores to `address`.
     fn service_store(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32, value: u64) {
         if !self.is_valid(address, value) {
-            return self
-                .wrong(c, &format!("a store of {value:#x} to {address:#x}, which names what there is not"));
+            return self.wrong(
+                c,
+                &format!("a posted store of {value:#x} to {address:#x}, which names what there is not"),
+            );
         }
         let name = value as Name;
         let service = self.service.as_mut().expect("the firmware runs");
@@ -385,7 +399,9 @@ impl Nes {
             sp::EXPRESS_SENT..sp::MISSED => self.express_store(address, value),
             _ => match self.basic_register(address) {
                 Some(register) => *register = value as u32,
-                None => self.wrong(c, &format!("a store to {address:#x}, where the NES has no register")),
+                None => {
+                    self.wrong(c, &format!("a posted store to {address:#x}, where the NES has no register"))
+                }
             },
         }
     }
