@@ -385,9 +385,7 @@ impl Nes {
 
     /// A load that the hardware answers.
     fn load(&mut self, c: &mut Context<'_, '_>, register: Register, bytes: u32) -> Reply {
-        let s = &mut self.shared;
-        let mut cycles = s.nes.pointer_access.cycles();
-        let mut repeatable = true;
+        let s = &self.shared;
         let value = match register {
             Register::Pointer(name, offset) => match (s.homes.slot(name), offset) {
                 (Some(slot), registers::TRANSMIT_CONSUMER) => self.transmitter.slot_mut(slot).consumer,
@@ -396,20 +394,23 @@ impl Nes {
             },
             Register::Process(registers::DMA_CONSUMER) => self.dma.consumer,
             Register::Sent(name) => s.homes.slot(name).map_or(0, |slot| *self.express.sent_mut(slot)),
-            Register::Receive(offset) => {
-                // Control finds the message, then SRAM gives it.
-                cycles += s.nes.sram_access.cycles();
-                let found = self.receiver.read(offset, bytes, self.load_cycles + cycles, s, c);
-                if let Some(name) = found.took {
-                    self.room(name);
-                }
-                repeatable = found.repeatable;
-                let latency = self.shared.clock.edge(cycles);
-                return Reply { value: found.value, latency, repeatable };
-            }
+            Register::Receive(offset) => return self.take(c, offset, bytes),
             _ => 0,
         };
-        Reply { value: u64::from(value), latency: self.shared.clock.edge(cycles), repeatable }
+        let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
+        Reply { value: u64::from(value), latency, repeatable: true }
+    }
+
+    /// A load from the page of Express receive queues: control finds the message, then SRAM gives it.
+    fn take(&mut self, c: &mut Context<'_, '_>, offset: u64, bytes: u32) -> Reply {
+        let nes = &self.shared.nes;
+        let access = nes.pointer_access.cycles() + nes.sram_access.cycles();
+        let found = self.receiver.read(offset, bytes, self.load_cycles + access, &mut self.shared, c);
+        if let Some(name) = found.took {
+            self.room(name);
+        }
+        let latency = self.shared.clock.edge(access);
+        Reply { value: found.value, latency, repeatable: found.repeatable }
     }
 
     /// A store that the hardware takes.
