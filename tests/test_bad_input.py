@@ -126,6 +126,10 @@ def test_a_text(chasqui: Run, tmp_path: Path) -> None:
         (["-np", "0"], ["-np 0", "at least 1"]),
         (["--threads", "0"], ["--threads", "'0'", "auto", "1 to 256"]),
         (["-np", "10000000"], ["10000000", "loggp"]),
+        (["--trace-instructions", "5us"], ["--trace-instructions", "5us", "there is no .."]),
+        (["--trace-instructions", "5us..2us"], ["5us..2us", "ends before it begins"]),
+        (["--trace-instructions", "1..2us"], ["1..2us", "unit", "1.2ms..1.25ms:0,4-7"]),
+        (["--trace-instructions", "..:1"], ["ranks 1", "the run has 0 to 0"]),
         (["--out", "."], ["."]),  # there is the program in it
     ],
 )

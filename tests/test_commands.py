@@ -60,6 +60,16 @@ def test_run_passes_options_on(fake_core: FakeCore, monkeypatch: pytest.MonkeyPa
     assert (request["program"], request["args"]) == ("prog", ["--out", "there"])
 
 
+def test_run_passes_on_what_is_to_be_watched(fake_core: FakeCore) -> None:
+    assert invoke(["run", "./ring"]) == 0
+    watched = ["--fast-forward", "--trace-instructions", "1us..2us:0", "-q", "--profile"]
+    assert invoke(["run", *watched, "./ring"]) == 0
+    names = ("fast_forward", "trace_instructions", "profile")
+    plain, asked = ([each["options"][name] for name in names] for each in fake_core.requests)
+    assert plain == [False, None, False]
+    assert asked == [True, "1us..2us:0", True]
+
+
 def test_run_json(fake_core: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["run", "--json", "./ring"]) == 0
     printed = json.loads(capsys.readouterr().out)

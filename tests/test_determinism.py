@@ -9,6 +9,8 @@ that the MPI devices flush and fence where they must.
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,12 +28,22 @@ VARIATIONS = {
     "by the reference": ["--set", "check.reference=true"],
     "checker on": ["--set", "check.coherence=true"],
     "no timeline": ["--timeline", "0"],
+    "profile": ["--profile"],
+    "instructions": ["--trace-instructions", "40us..60us"],
     **THREADS,
 }
 
 # Processor and bus: an iteration that polls a register is seldom a whole number of these bus
 # clocks, so that some loops can be skipped and others can't.
 CLOCKS = [("151 MHz", "61 MHz"), ("133 MHz", "40 MHz"), ("3 GHz", "400 MHz")]
+
+
+# Options that add files or leave some out: how these files' names begin.
+OTHER_FILES = {
+    "--timeline": "timeline.json",
+    "--profile": "profile.",
+    "--trace-instructions": "instructions.",
+}
 
 
 def without(machine: str, parameters: set[str]) -> str:
@@ -59,9 +71,10 @@ def files(directory: Path, options: list[str]) -> dict[str, bytes]:
 def differences(one: Path, other: Path, options: list[str]) -> list[str]:
     """Names of files that differ or that only one has."""
     a, b = files(one, options), files(other, options)
-    missing = {"timeline.json"} if options[:1] == ["--timeline"] else set()
-    names = (a.keys() | b.keys()) - missing
-    assert not missing & b.keys()
+    start = OTHER_FILES.get(options[0]) if options else None
+    others = {name for name in a.keys() ^ b.keys() if start and name.startswith(start)}
+    assert bool(others) == bool(start)
+    names = (a.keys() | b.keys()) - others
     return sorted(name for name in names if a.get(name) != b.get(name))
 
 
@@ -130,9 +143,47 @@ def test_a_deadlock_is_found_at_the_same_time(
         "    MPI_Init(&argc, &argv);\n    MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n"
         f"    {ENDLESS[name]}\n    MPI_Finalize();\n    return 0;\n}}\n",
     )
-    variations = {name: VARIATIONS[name] for name in ("loops executed", "checker on")}
+    variations = {name: VARIATIONS[name] for name in ("loops executed", "checker on", "profile")}
     check(tmp_path, ["-np", "2", "--machine", machine, "--", str(program)], variations, 125)
     assert "deadlock at " in (tmp_path / "reference" / "summary.json").read_text()
+
+
+# Long enough on any host for trials of how many threads are faster: the first comes after 50 ms.
+LONG = """\
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    int rank, ranks, in = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    for (int round = 0; round < 400; round++) {
+        for (volatile int i = 0; i < 2000; i++)
+            ;
+        MPI_Sendrecv(&round, 1, MPI_INT, (rank + 1) % ranks, 0, &in, 1, MPI_INT,
+                     (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Finalize();
+    return in != 399;
+}
+"""
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor: never together")
+@pytest.mark.parametrize("machine", machines())
+def test_a_change_of_threads_within_a_run(
+    compile_c: Compiler, tmp_path: Path, machine: str
+) -> None:
+    program = compile_c("long", LONG)
+    run = ["-np", "8", "--machine", machine, "--", str(program)]
+    alone, auto = ["--threads", "1"], ["--threads", "auto"]
+    check(tmp_path, run, {"alone": alone, "auto": auto}, 0)
+
+    def together(name: str) -> int:
+        return int(json.loads((tmp_path / name / "host.json").read_text())["steps_together"])
+
+    assert together("alone") == 0
+    assert together("auto") > 0
 
 
 # Rank 3 prints first; rank 1 ends the job while others compute, send and receive.

@@ -6,13 +6,12 @@ tests/fortran check their own answers and print PASSED.
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import cmake_project
 import elf
 import pytest
 from conftest import Run
@@ -23,7 +22,6 @@ from chasqui.errors import InputError
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = sorted(path.name for path in (HERE / "fortran").iterdir())
-CMAKE = str(Path(sys.executable).with_name("cmake"))
 
 HELLO = """\
 program hello
@@ -311,21 +309,9 @@ def test_show(chasqui: Run, hello: Path) -> None:
 
 
 @pytest.mark.gnu
-@pytest.mark.parametrize("how", ["FC", "find_package"])
-def test_cmake(shim_directory: Path, hello: Path, how: str) -> None:
-    find = "find_package(MPI REQUIRED COMPONENTS Fortran)" if how == "find_package" else ""
-    use = "target_link_libraries(hello MPI::MPI_Fortran)" if how == "find_package" else ""
-    (hello.parent / "CMakeLists.txt").write_text(
-        "cmake_minimum_required(VERSION 3.16)\nproject(hello Fortran)\n"
-        f"{find}\nadd_executable(hello hello.f90)\n{use}\n"
-    )
-    environment = {**os.environ, "FC": str(shim_directory / "mpifort")}
-    for step in ([CMAKE, "-S", ".", "-B", "build"], [CMAKE, "--build", "build"]):
-        done = subprocess.run(
-            step, cwd=hello.parent, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-    assert elf.is_static(hello.parent / "build" / "hello")
+@pytest.mark.parametrize("way", cmake_project.WAYS)
+def test_cmake(shim_directory: Path, hello: Path, way: str) -> None:
+    assert elf.is_static(cmake_project.build(hello, "Fortran", way, shim_directory))
 
 
 @pytest.mark.gnu

@@ -7,6 +7,7 @@ calls of threads change; `crates/node/tests/harts.rs` has the times.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, Compiler, Run
+from simulated import command
 from test_determinism import THREADS, check
 
 pytestmark = pytest.mark.core
@@ -166,3 +168,43 @@ def test_harts_are_declared(chasqui: Run) -> None:
     done = chasqui("run", "-np", "1", "--set", "node.harts=65", "--", "nothing")
     assert done.returncode == 2
     assert "node.harts" in done.stderr
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_threads_are_watched(program: Compiled, tmp_path: Path, machine: str) -> None:
+    """Watching changes nothing; a rank's profile and trace are those of all its harts."""
+    options = ["-np", "1", "--machine", machine, "--set", "node.harts=3"]
+    variations = {
+        "plain": [],
+        "watched": ["--profile", "--trace-instructions", ".."],
+        "executed": ["--profile", "--set", "check.spin_skip=false"],
+    }
+    for name, more in variations.items():
+        arguments: list[str | Path] = ["run", "--out", name, *options, *more]
+        arguments += ["--", program("pthreads"), "3"]
+        done = command(*arguments, directory=tmp_path)
+        assert done.returncode == 0, done.stderr
+    for file in ("summary.json", "stats.json"):
+        assert len({(tmp_path / name / file).read_bytes() for name in variations}) == 1, file
+    files = [tmp_path / name / "profile.json" for name in ("watched", "executed")]
+    assert files[0].read_bytes() == files[1].read_bytes()
+    rank = json.loads(files[0].read_text())["ranks"][0]
+    summary = json.loads((tmp_path / "watched" / "summary.json").read_text())
+    instructions = summary["ranks"][0]["instructions"]
+    assert rank["instructions"] == instructions
+    assert rank["cycles"] > summary["ranks"][0]["cycles"]
+    assert sum(rank["by_cause"].values()) == rank["cycles"]
+    lines = (tmp_path / "watched" / "instructions.0").read_text().splitlines()
+    lines = [line for line in lines if not line.startswith("#")]
+    assert {line.split()[0] for line in lines} == {"0", "1", "2"}
+    assert sum(" mark " not in line for line in lines) == instructions
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_threads_after_a_fast_forward(chasqui: Run, program: Compiled, machine: str) -> None:
+    """What comes before the first thread takes no time."""
+    path, options = program("pthreads"), ["--machine", machine, "--set", "node.harts=2"]
+    done = chasqui("run", "-np", "1", "--fast-forward", *options, "--", path, "2")
+    assert done.returncode == 0, done.stderr
+    assert "2 threads: all is right" in done.stdout
+    assert "nothing was simulated in detail" not in done.stderr

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import cmake_project
 import elf
 import pytest
 from conftest import Run
@@ -34,9 +34,6 @@ int main(int argc, char **argv)
 RV64GC = {"rv64i", "m", "a", "f", "d", "c", "zicsr", "zifencei", "zihintpause"}
 # Parts of G and C by their own names.
 PARTS = {"zmmul", "zaamo", "zalrsc", "zca", "zcd"}
-
-# The one that the development extra installs, whatever the host has.
-CMAKE = str(Path(sys.executable).with_name("cmake"))
 
 
 @pytest.fixture
@@ -238,21 +235,9 @@ if $CC -qversion 2>/dev/null; then exit 1; fi
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("how", ["CC", "find_package"])
-def test_cmake(shim_directory: Path, hello: Path, how: str) -> None:
-    find = "find_package(MPI REQUIRED COMPONENTS C)" if how == "find_package" else ""
-    use = "MPI::MPI_C m" if how == "find_package" else "m"
-    (hello.parent / "CMakeLists.txt").write_text(
-        "cmake_minimum_required(VERSION 3.16)\nproject(hello C)\n"
-        f"{find}\nadd_executable(hello hello.c)\ntarget_link_libraries(hello {use})\n"
-    )
-    environment = {**os.environ, "CC": str(shim_directory / "mpicc")}
-    for command in ([CMAKE, "-S", ".", "-B", "build"], [CMAKE, "--build", "build"]):
-        done = subprocess.run(
-            command, cwd=hello.parent, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-    assert elf.is_static(hello.parent / "build" / "hello")
+@pytest.mark.parametrize("way", cmake_project.WAYS)
+def test_cmake(shim_directory: Path, hello: Path, way: str) -> None:
+    assert elf.is_static(cmake_project.build(hello, "C", way, shim_directory))
 
 
 def test_a_missing_function_is_named_where_it_is_called_and_by_the_linker(

@@ -1,4 +1,5 @@
 /* Inquiries about where the program runs (MPI 5.0, chapter 9). */
+#include "chasqui/region.h"
 #include "mpi/error.h"
 #include "mpi/process.h"
 
@@ -50,7 +51,7 @@ MPI_ALIAS(Comm_get_parent);
 
 int PMPI_Pcontrol(const int level, ...)
 {
-    (void)level;
+    chasqui_region(level);
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Pcontrol);

@@ -37,6 +37,9 @@ class Job:
     echo: bool = False
     progress: bool = False
     threads: int = 0  # host threads; 0: as many as are of use
+    fast_forward: bool = False  # until its part of interest the program takes no time
+    profile: bool = False  # count where cycles go
+    trace: str | None = None  # window of instructions to write, FROM..TO[:RANKS]
     timeline: int = 0  # MPI calls of each rank kept for timeline.json; 0: no such file
 
 
@@ -188,6 +191,9 @@ def _execute(job: Job, directory: Path) -> Result:
         "command": sys.argv,
         "options": {
             "timeline": job.timeline,
+            "fast_forward": job.fast_forward,
+            "profile": job.profile,
+            "trace_instructions": job.trace,
             "threads": job.threads,
             "clear_line": watch.show,
         },

@@ -123,6 +123,8 @@ pub mod mark {
     pub const WAITING: u32 = 12;
     /// The whole job must end (MPI_Abort); `rs1` = its exit status.
     pub const ABORT: u32 = 13;
+    /// The part of interest begins, or ends if `rs1` = 0: what `--fast-forward` waits for (`chasqui/region.h`).
+    pub const REGION: u32 = 14;
     }
 }
 

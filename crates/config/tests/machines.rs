@@ -1,6 +1,7 @@
 //! Machine files from name to values, and the messages about wrong ones.
 
 use chasqui_config::{Catalogue, Origin, Parameters, Quantity, Resolved, Scalar, Schema, machines, resolve};
+use chasqui_random::{Random, seed_of_test};
 use std::path::PathBuf;
 
 chasqui_config::choice! {
@@ -398,19 +399,6 @@ fn choices_and_search() {
     assert_eq!(found, ["ni.variant"]);
 }
 
-/// A small generator, so that a failing case can be had again from its seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % limit as u64) as usize
-    }
-}
-
 const TOKENS: [&str; 24] = [
     "\"",
     "'",
@@ -440,19 +428,20 @@ const TOKENS: [&str; 24] = [
 
 fn mutate(random: &mut Random, text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
-    for _ in 0..=random.below(6) {
-        let at = random.below(bytes.len() + 1);
-        let end = (at + random.below(20)).min(bytes.len());
-        match random.below(5) {
+    let mut below = |limit: usize| random.below(limit as u64) as usize;
+    for _ in 0..=below(6) {
+        let at = below(bytes.len() + 1);
+        let end = (at + below(20)).min(bytes.len());
+        match below(5) {
             0 => drop(bytes.drain(at..end)),
-            1 => drop(bytes.splice(at..at, TOKENS[random.below(TOKENS.len())].bytes())),
-            2 => drop(bytes.splice(at..end, TOKENS[random.below(TOKENS.len())].bytes())),
+            1 => drop(bytes.splice(at..at, TOKENS[below(TOKENS.len())].bytes())),
+            2 => drop(bytes.splice(at..end, TOKENS[below(TOKENS.len())].bytes())),
             3 => {
                 let copy = bytes[at..end].to_vec();
-                let to = random.below(bytes.len() + 1);
+                let to = below(bytes.len() + 1);
                 drop(bytes.splice(to..to, copy));
             }
-            _ if at < bytes.len() => bytes[at] ^= 1 << random.below(8),
+            _ if at < bytes.len() => bytes[at] ^= 1 << below(8),
             _ => {}
         }
     }
@@ -461,13 +450,13 @@ fn mutate(random: &mut Random, text: &str) -> String {
 
 #[test]
 fn mutated_machine_files_never_panic() {
-    let seed = std::env::var("CHASQUI_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
+    let seed = seed_of_test(1);
     let resolved =
         run("voyager/reclaim", &[]).expect("resolves").to_toml().replace("extends = \"voyager\"\n", "");
     let (mut good, mut bad) = (0, 0);
     for case in 0..6_000u64 {
         let seed = seed + case;
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let (name, text) =
             if case % 2 == 0 { ("voyager/reclaim", VOYAGER) } else { ("voyager", resolved.as_str()) };
         let (mut text, mut set) = (text.to_string(), "ni.slot=96 B".to_string());

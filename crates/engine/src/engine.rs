@@ -33,12 +33,13 @@ pub fn share_of(index: usize, count: usize, shares: usize) -> usize {
 pub struct Engine {
     partitions: Vec<Box<dyn Partition>>,
     layout: Layout,
+    steps_together: u64,
 }
 
 impl Engine {
     /// An engine without partitions.
     pub fn new(lookahead: Lookahead) -> Engine {
-        Engine { partitions: vec![], layout: Layout { groups: vec![], lookahead } }
+        Engine { partitions: vec![], layout: Layout { groups: vec![], lookahead }, steps_together: 0 }
     }
 
     /// Adds a partition of `group`.
@@ -47,6 +48,11 @@ impl Engine {
         self.partitions.push(partition);
         self.layout.groups.push(group);
         self.layout.groups.len() as PartitionId - 1
+    }
+
+    /// Steps in which all host threads ran partitions: what the host did, nothing of the simulation.
+    pub fn steps_together(&self) -> u64 {
+        self.steps_together
     }
 
     /// The partitions, to collect results.
@@ -59,7 +65,7 @@ impl Engine {
     pub fn run(&mut self, threads: Threads, watch: &mut dyn FnMut(Time) -> bool) -> Ended {
         let (shares, places) = self.divide(threads.count());
         let (team, layout) = (Team::default(), &self.layout);
-        let ended = std::thread::scope(|scope| {
+        let (ended, steps_together) = std::thread::scope(|scope| {
             // Followers go home also if this thread panics.
             let home = Home(&team);
             for share in &shares[1..] {
@@ -74,12 +80,15 @@ impl Engine {
                 shares: &shares,
                 held,
                 pace: Pace::new(threads),
+                steps_together: 0,
             };
             let ended = leader.run(watch);
+            let steps_together = leader.steps_together;
             drop(leader);
             drop(home);
-            ended
+            (ended, steps_together)
         });
+        self.steps_together += steps_together;
         let shares = shares.into_iter().map(|s| s.into_inner().expect("nobody has panicked"));
         let mut partitions: Vec<_> = shares.flat_map(Share::into_partitions).collect();
         partitions.sort_by_key(|&(id, _)| id);
@@ -140,6 +149,7 @@ struct Leader<'a> {
     /// All shares between phases, its own always. That of this thread is the first.
     held: Vec<MutexGuard<'a, Share>>,
     pace: Pace,
+    steps_together: u64,
 }
 
 impl Leader<'_> {
@@ -186,6 +196,7 @@ impl Leader<'_> {
             self.held.iter_mut().for_each(|s| s.run(&phase, self.layout));
             return;
         }
+        self.steps_together += 1;
         self.step(Some(phase));
     }
 

@@ -4,7 +4,7 @@
 //! `cargo run --release -p chasqui-hart --example fp_speed`
 
 use chasqui_hart::fp::{self, Flags, Rounding};
-use chasqui_hart::testing::Random;
+use chasqui_random::Random;
 use std::hint::black_box;
 use std::time::Instant;
 

@@ -15,7 +15,7 @@ use crate::hart::{Halt, Hart};
 use crate::threaded::{self, CHAIN_MAX, Frame};
 
 /// Instructions that one run executes in a call that takes no time: a matter of a millisecond.
-const UNTIMED_RUN: u64 = 1 << 16;
+pub(crate) const UNTIMED_RUN: u64 = 1 << 16;
 
 /// The block that follows; null: none does, and [`Hart::exit`] says what does.
 pub(crate) type Next = *const Block;

@@ -20,32 +20,35 @@ pub(crate) use extend;
 impl Hart {
     /// The instruction at `pc`, functionally.
     pub(crate) fn instruction(&mut self, pc: u64) -> Result<Insn, Halt> {
+        self.instruction_bits(pc).map(decode)
+    }
+
+    /// The bits of the instruction at `pc`, 16 or 32.
+    pub(crate) fn instruction_bits(&mut self, pc: u64) -> Result<u32, Halt> {
         let low = u32::from(self.port.code(pc).map_err(Halt::Fault)?);
         if low & 3 != 3 {
-            return Ok(decode(low));
+            return Ok(low);
         }
         let high = u32::from(self.port.code(pc + 2).map_err(Halt::Fault)?);
-        Ok(decode(low | high << 16))
+        Ok(low | high << 16)
     }
 
     /// Executes the instruction at `pc`. `None`: it is done and nothing stops the next. If fetching it
     /// takes time, that is all that happens: it starts later, at `cycle`.
     pub fn step(&mut self) -> Option<Halt> {
-        match self.try_step() {
-            Ok(halt) => halt,
-            Err(halt) => Some(halt),
-        }
+        let done = self.instruction(self.state.pc).and_then(|insn| self.try_step(&insn));
+        done.unwrap_or_else(Some)
     }
 
-    fn try_step(&mut self) -> Result<Option<Halt>, Halt> {
-        let insn = self.instruction(self.state.pc)?;
+    /// [`Hart::step`] of `insn`, which is the instruction at `pc`.
+    pub(crate) fn try_step(&mut self, insn: &Insn) -> Result<Option<Halt>, Halt> {
         let timed = self.port.is_timed();
         if timed && insn.op != Op::Mark && !self.fetch(insn.length)? {
             return Ok(None);
         }
         let mut at = self.cycle;
         let next = self.state.pc.wrapping_add(u64::from(insn.length));
-        let done = self.dispatch(&insn, next, &mut at);
+        let done = self.dispatch(insn, next, &mut at);
         if timed {
             // What a hit in the L2 took has passed even if the next access must wait.
             self.cycle = at + if done.is_ok() { self.timing.of(insn.op) } else { 0 };

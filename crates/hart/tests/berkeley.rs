@@ -5,8 +5,8 @@
 
 use chasqui_hart::fp::soft::{Double, Format, Single};
 use chasqui_hart::fp::{self, Flags, Rounding};
-use chasqui_hart::testing::Random;
 use chasqui_hart::testing::operands::{fp_edges, fp_operand, fp_operand_near, integer_operand};
+use chasqui_random::Random;
 use softfloat_sys::*;
 
 /// Random operands for each operation.

@@ -2,8 +2,8 @@
 //! binutils are missing, the hand-checked table in `encodings.rs` still stands.
 
 use chasqui_hart::insn::{ENCODINGS, Op};
-use chasqui_hart::testing::Random;
 use chasqui_hart::{csr, decode};
+use chasqui_random::Random;
 use std::collections::HashMap;
 use std::process::Command;
 

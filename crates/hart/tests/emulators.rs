@@ -7,11 +7,11 @@ mod machine;
 
 use bench::{Bench, Setup};
 use chasqui_hart::csr::FCSR;
-use chasqui_hart::testing::Random;
 use chasqui_hart::testing::encode::encode;
 use chasqui_hart::testing::program::Options;
 use chasqui_hart::{Insn, Op, State};
 use chasqui_memory::PAGE_BYTES;
+use chasqui_random::Random;
 use machine::{Machine, WINDOW};
 use std::process::Command;
 

@@ -3,8 +3,8 @@
 
 use chasqui_hart::fp::soft::{self, Double, Format, Single};
 use chasqui_hart::fp::{self, Flags, Rounding};
-use chasqui_hart::testing::Random;
 use chasqui_hart::testing::operands::{fp_operand, fp_operand_near, integer_operand};
+use chasqui_random::Random;
 
 const OPERANDS: usize = 1_000_000;
 const RM: Rounding = Rounding::NearestEven;

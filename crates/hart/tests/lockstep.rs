@@ -7,10 +7,10 @@ mod bench;
 use bench::service::Foreign;
 use bench::{Bench, Execute, MEMORY, Point, Setup};
 use chasqui_engine::{Clock, Time};
-use chasqui_hart::testing::Random;
 use chasqui_hart::testing::program::{Kind, Options, generate, initial_state, initial_window};
 use chasqui_hart::{CLASSES, Class, Halt, Hart, Timing};
 use chasqui_memory::{Bus, BusParameters, Geometry, PAGE_BYTES, PortParameters, Snoop};
+use chasqui_random::Random;
 
 /// Programs of one test.
 const PROGRAMS: u64 = 1500;

@@ -5,8 +5,8 @@ mod machine;
 
 use chasqui_hart::Op;
 use chasqui_hart::insn::ENCODINGS;
-use chasqui_hart::testing::Random;
 use chasqui_hart::testing::program::{Kind, Options, generate};
+use chasqui_random::Random;
 use machine::Machine;
 use std::collections::HashSet;
 

@@ -205,6 +205,11 @@ impl Elf {
         self.symbols.find(&self.bytes, address)
     }
 
+    /// The addresses of the symbol that holds `address`.
+    pub fn extent(&self, address: u64) -> Option<Range<u64>> {
+        self.symbols.extent(address)
+    }
+
     /// Address of the symbol called `name`.
     pub fn symbol(&self, name: &str) -> Option<u64> {
         self.symbols.address(&self.bytes, name)

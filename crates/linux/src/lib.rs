@@ -15,7 +15,6 @@ pub mod testing;
 
 mod descriptors;
 mod paths;
-mod random;
 mod threads;
 
 pub use descriptors::Stream;

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use chasqui_memory::FlatMemory;
+use chasqui_random::Random;
 
 use crate::descriptors::Descriptors;
 use crate::elf::{Elf, Segment};
 use crate::errno::Errno;
 use crate::paths::Paths;
-use crate::random::Random;
 use crate::signal::Signals;
 use crate::space::{
     AddressSpace, Backing, Fault, PAGE_BYTES, Placement, Protection, STACK_TOP, page_down, page_up,
@@ -201,7 +201,7 @@ impl Process {
             space.fault(memory, page, crate::Access::Execute).map_err(fault)?;
         }
         space.start_heap(elf.end());
-        let mut random = Random::new(options.seed, options.rank);
+        let mut random = random_of_rank(options.seed, options.rank);
         let stack = Stack::new(&elf, arguments, environment, &mut random);
         let limit_bytes = options.stack_bytes / 4;
         if stack.bytes.len() as u64 > limit_bytes {
@@ -328,6 +328,12 @@ impl Stack {
         bytes.extend(strings);
         Stack { pointer, bytes }
     }
+}
+
+/// The random numbers of one rank in a run.
+fn random_of_rank(seed: u64, rank: u32) -> Random {
+    let of_run = Random::new(seed).bits();
+    Random::new(Random::new(of_run.wrapping_add(u64::from(rank))).bits())
 }
 
 fn auxiliary_vector(elf: &Elf, random_at: u64, name_at: u64) -> [(u64, u64); 18] {

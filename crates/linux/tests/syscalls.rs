@@ -3,6 +3,7 @@
 use chasqui_engine::Time;
 use chasqui_linux::syscall::EPOCH_S;
 use chasqui_linux::{FaultCause, Flush, NiDevice, NiMapping, Outcome, Wait};
+use chasqui_random::{Random, seed_of_test};
 use support::machine::{Machine, PAGE};
 use support::walk;
 
@@ -630,13 +631,12 @@ const NUMBERS: &[u64] = &[
 
 #[test]
 fn no_arguments_make_a_call_panic() {
-    let seed = std::env::var("CHASQUI_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
-    println!("seed {seed}");
+    let seed = seed_of_test(1);
     let mut succeeded = std::collections::BTreeSet::new();
     for case in seed..seed + 300 {
         let (mut m, folder) = Machine::with_folder("fuzz");
         m.host.only = Some(folder.0.clone());
-        let mut random = support::Random(case);
+        let mut random = Random::new(case);
         for _ in 0..300 {
             let number = NUMBERS[random.below(NUMBERS.len() as u64) as usize];
             // Half of the calls make some sense.
@@ -647,7 +647,7 @@ fn no_arguments_make_a_call_panic() {
                     2 => m.scratch + 8 * random.below(PAGE / 8),
                     3 => [8, 16, PAGE, 2, 3, 0x22, CWD, u64::MAX][random.below(8) as usize],
                     4 => m.scratch + random.below(PAGE + 16),
-                    5 => random.next(),
+                    5 => random.bits(),
                     6 => u64::MAX - random.below(64),
                     7 => PAGE * random.below(1 << 20),
                     8 => 1 << random.below(64),
@@ -655,7 +655,7 @@ fn no_arguments_make_a_call_panic() {
                 })
                 .collect();
             // Junk to be read as structures or names.
-            let junk = [random.below(4), random.next() >> random.below(64), 0];
+            let junk = [random.below(4), random.bits() >> random.below(64), 0];
             if m.process.space.write_user(&mut m.memory, m.scratch, &junk.map(|w| w as u8)).is_err() {
                 m.map_scratch();
             }

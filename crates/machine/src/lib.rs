@@ -14,7 +14,7 @@ use chasqui_hart::Text;
 use chasqui_linux::{Elf, NiDevice, NiMapping, Options, Process};
 use chasqui_memory::{FlatMemory, PAGE_BYTES};
 use chasqui_ni::NetworkInterface;
-use chasqui_node::{Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec};
+use chasqui_node::{Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec, WatchPlan};
 
 mod collectives;
 mod network;
@@ -45,6 +45,10 @@ pub struct Job {
     pub timeline_max: usize,
     /// Settings of the MPI library, as its processes find them ([`forced_collectives`]).
     pub mpi_settings: Vec<u8>,
+    /// What comes before its part of interest takes no time.
+    pub fast_forward: bool,
+    /// What is watched of its ranks.
+    pub watch: WatchPlan,
     /// Where its output goes.
     pub output: Arc<dyn Output>,
 }
@@ -165,8 +169,10 @@ pub fn build_node(plan: NodePlan<'_>, job: &Job) -> Result<Node, String> {
             wake_cycles: c.software.wake.cycles(),
             shootdown_cycles: c.software.shootdown.cycles(),
             free_calls: plan.free_calls,
+            fast_forward: job.fast_forward,
             spin_skip: c.checks.spin_skip,
             timeline_max: job.timeline_max,
+            watch: job.watch.clone(),
             output: job.output.clone(),
         },
         ni: plan.ni,

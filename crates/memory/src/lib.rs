@@ -14,6 +14,6 @@ pub use cache::{Cache, Geometry, State};
 pub use flat::{FlatMemory, OutOfMemory};
 pub use port::{
     BlockOperation, DEVICE_BASE, FastView, Fault, Incoherence, Port, PortParameters, PortStatistics, Request,
-    STALLS, Slot, Snoop, Snooped, Stall, Stop, order,
+    STALLS, Slot, Snoop, Snooped, Stall, Stop, Waits, order,
 };
 pub use tlb::{Access, PAGE_BYTES, Tlb, Translation, pte};

@@ -11,7 +11,8 @@ use chasqui_engine::Time;
 use chasqui_memory::{
     BlockOperation, Bus, FlatMemory, Port, Request, Responder, Slot, Snooped, State, Stop, order,
 };
-use random::{Random, parameters};
+use chasqui_random::Random;
+use random::parameters;
 use rig::{LOW, ROOT, Rig};
 
 /// Lines of 64 bytes that are accessed; word `i` of a line is port `i`'s to write.
@@ -193,7 +194,7 @@ fn a_line_has_one_owner_and_stores_are_seen_in_order() {
     let mut seeds = Random::for_test(0x3e51);
     let (mut upgrades, mut interventions) = (0, 0);
     for round in 0..120 {
-        let mut random = Random(seeds.bits());
+        let mut random = Random::new(seeds.bits());
         let count = 2 + random.below(3) as usize;
         let mut harts = Harts::new(count, &mut random);
         for _ in 0..600 {

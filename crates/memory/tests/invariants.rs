@@ -8,7 +8,8 @@ use std::collections::HashMap;
 
 use chasqui_engine::Time;
 use chasqui_memory::{BlockOperation, PAGE_BYTES, Snoop};
-use random::{Random, parameters};
+use chasqui_random::Random;
+use random::parameters;
 use rig::service::{Foreign, Happened};
 use rig::{LOW, Rig};
 
@@ -162,7 +163,7 @@ impl Model {
 fn invariants_hold_and_loads_see_what_was_stored() {
     let mut seeds = Random::for_test(0x1e57);
     for round in 0..200 {
-        let mut random = Random(seeds.bits());
+        let mut random = Random::new(seeds.bits());
         let parameters = parameters(&mut random);
         let mut bus = rig::bus();
         bus.pipelined = random.below(2) == 0;

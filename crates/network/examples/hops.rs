@@ -4,7 +4,8 @@
 mod common;
 
 use chasqui_network::NetworkParameters;
-use common::{Plan, Random, Setup, run};
+use chasqui_random::Random;
+use common::{Plan, Setup, run};
 
 fn main() {
     println!("64 nodes on a fat tree; hops (passages through a router) a host-second");
@@ -15,7 +16,7 @@ fn main() {
             .chain([("30 % load", 2_000_000, 1), ("saturated", 0, 1), ("saturated, 64 parts", 0, 64)])
     {
         let packets = if gap == u64::MAX { 2000 } else { 6000 };
-        let mut random = Random(1);
+        let mut random = Random::new(1);
         // Alone: one sender, a packet every 3 us, which is longer than it takes.
         let mut plan = |node: u64, i: u64| Plan {
             at: if gap == u64::MAX {

@@ -5,6 +5,7 @@ use chasqui_engine::{Class, Event, EventQueue, Outbox, Packet, Partition, Partit
 use crate::node_port::{NodePort, Uplink};
 use crate::router::{Departure, Held, Router, Work};
 use crate::topology::{Header, Neighbour, RouterPort};
+use crate::traffic::{Passage, Traffic};
 use crate::{FabricEvent, Link, LinkStatistics, NetworkParameters, NodeEvent, PRIORITIES, Topology};
 
 /// Where the events of a node go.
@@ -57,6 +58,7 @@ pub struct Fabric {
     free_slots: Vec<u32>,
     departures: Vec<Departure>,
     statistics: FabricStatistics,
+    traffic: Traffic,
 }
 
 impl Fabric {
@@ -94,6 +96,7 @@ impl Fabric {
             free_slots: vec![],
             departures: vec![],
             statistics: FabricStatistics::default(),
+            traffic: Traffic::default(),
         };
         let ports = u64::from(first_port) + (fabric.links() as u64 * PRIORITIES as u64);
         if ports > u64::from(Port::MAX) {
@@ -140,6 +143,29 @@ impl Fabric {
         let ports = self.ports_of_link(self.far_ends.len() as u32 + node);
         let uplink = Uplink { node, nodes: self.topology.nodes(), fabric, router: at.router, input: at.port };
         NodePort::new(uplink, &self.parameters, ports)
+    }
+
+    /// Keeps of each link the first `passages_max` packets that pass it.
+    pub fn keep_traffic(&mut self, passages_max: usize) {
+        self.traffic = Traffic::new(self.links(), passages_max);
+    }
+
+    /// Calls `f` with each connected link, by its ends, and the packets that were kept of it.
+    pub fn visit_traffic(&self, f: &mut dyn FnMut(Neighbour, Neighbour, &[Passage])) {
+        for router in 0..self.topology.routers() {
+            for port in 0..self.topology.ports(router) {
+                let at = RouterPort { router, port };
+                let link = self.link_at(at);
+                if self.far_ends[link] != Neighbour::Unconnected {
+                    f(Neighbour::Router(at), self.far_ends[link], self.traffic.of(link));
+                }
+            }
+        }
+        for node in 0..self.topology.nodes() {
+            let link = self.far_ends.len() + node as usize;
+            let router = Neighbour::Router(self.topology.attachment(node));
+            f(Neighbour::Node(node), router, self.traffic.of(link));
+        }
     }
 
     /// How routers are joined.
@@ -207,7 +233,22 @@ impl Fabric {
 
     #[inline]
     fn far_end(&self, at: RouterPort) -> Neighbour {
-        self.far_ends[(self.first_link[at.router as usize] + u32::from(at.port)) as usize]
+        self.far_ends[self.link_at(at)]
+    }
+
+    /// Number of the link that leaves a router at `at`.
+    #[inline]
+    fn link_at(&self, at: RouterPort) -> usize {
+        (self.first_link[at.router as usize] + u32::from(at.port)) as usize
+    }
+
+    /// Keeps the passage of a packet from its node, whose head was handed to a router at `handed`.
+    fn keep_uplink(&mut self, slot: u32, handed: Time) {
+        let Transit { header, wire_bytes, serialization, packet } = &self.transits[slot as usize];
+        let start = handed - (self.link.latency() + self.routing_delay);
+        let message = packet.as_ref().and_then(|packet| packet.message);
+        let link = self.far_ends.len() + header.source as usize;
+        self.traffic.keep(link, Passage { start, end: start + *serialization, bytes: *wire_bytes, message });
     }
 
     fn keep(&mut self, packet: Box<Packet>) -> u32 {
@@ -274,6 +315,13 @@ impl Fabric {
         let Departure { input, priority, held, tail } = departure;
         let latency = self.link.latency();
         self.statistics.hops += 1;
+        if self.traffic.is_kept() {
+            let packet = self.transits[held.slot as usize].packet.as_ref();
+            let message = packet.and_then(|packet| packet.message);
+            let link = self.link_at(RouterPort { router, port: held.output });
+            let bytes = held.wire_bytes;
+            self.traffic.keep(link, Passage { start: now, end: tail, bytes, message });
+        }
         let order = self.routers[router as usize].order(held.output, priority, Class::Packet);
         match self.far_end(RouterPort { router, port: held.output }) {
             Neighbour::Router(next) => {
@@ -340,6 +388,9 @@ impl Partition for Fabric {
                 panic!("a packet came with {:?}", FabricEvent::from(event.payload));
             };
             let slot = self.keep(packet);
+            if self.traffic.is_kept() {
+                self.keep_uplink(slot, event.time);
+            }
             event.payload = FabricEvent::Packet { input, priority, slot }.into();
         }
         self.queue.push(event);

@@ -15,6 +15,7 @@ mod node_port;
 mod parameters;
 mod router;
 pub mod topology;
+mod traffic;
 
 pub use event::{FabricEvent, NodeEvent};
 pub use fabric::{Attachment, Fabric, FabricStatistics};
@@ -22,6 +23,7 @@ pub use link::{Link, LinkStatistics};
 pub use node_port::{Blocked, NodePort, Sent};
 pub use parameters::NetworkParameters;
 pub use topology::{Header, Topology, TopologyKind};
+pub use traffic::Passage;
 
 /// Logical networks that share the links: 0 is the lowest priority.
 pub const PRIORITIES: usize = 2;

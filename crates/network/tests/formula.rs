@@ -4,7 +4,8 @@ mod common;
 
 use chasqui_network::topology::UpRoute;
 use chasqui_network::{NetworkParameters, TopologyKind};
-use common::{Plan, Random, Setup, run, saturating};
+use chasqui_random::Random;
+use common::{Plan, Setup, run, saturating};
 
 const BYTES: u32 = 96;
 
@@ -189,11 +190,11 @@ fn uniform_traffic_on_a_crossbar_saturates_where_theory_says() {
 /// wants a port down for 4 of `nodes` destinations and else a port up, each of four with equal chance;
 /// of each slot a random head for each output goes.
 fn leaf_stage_bound(nodes: u64) -> f64 {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let mut head = |_| if random.below(nodes) < 4 { random.below(4) } else { 4 + random.below(4) };
     let mut heads: [u64; 4] = std::array::from_fn(&mut head);
     let (slots, mut served) = (200_000, 0);
-    let mut order = Random(6);
+    let mut order = Random::new(6);
     for _ in 0..slots {
         let (mut taken, first) = ([false; 8], order.below(4) as usize);
         for input in (0..4).map(|i| (i + first) % 4) {

@@ -180,7 +180,7 @@ pub trait NetworkInterface: Send {
     /// Windows that processes may map, in the order of the identification page.
     fn regions(&self) -> Vec<Region>;
     /// An uncached access is granted the bus. `Some`: the NI can't serve it now; only its address tenure takes
-    /// place, and it asks for the bus again so long after that. Not asked in calls that take no time.
+    /// place, and it asks for the bus again so long after that. Where accesses take no time stores are not asked for.
     fn retry(&mut self, context: &mut Context<'_, '_>, address: u64, access: Uncached) -> Option<Time> {
         let _ = (context, address, access);
         None

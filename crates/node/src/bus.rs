@@ -182,7 +182,13 @@ impl Node {
         let now = self.hart(index).now();
         match request {
             Request::UncachedLoad { address, bytes } => {
-                let reply = self.with_ni(index, now, out, |ni, c| ni.read(c, address - DEVICE_BASE, bytes));
+                let at = address - DEVICE_BASE;
+                if let Some(after) =
+                    self.with_ni(index, now, out, |ni, c| ni.retry(c, at, Uncached::Load(bytes)))
+                {
+                    return self.ask_again(Client::Hart(index as u8, slot), now + after);
+                }
+                let reply = self.with_ni(index, now, out, |ni, c| ni.read(c, at, bytes));
                 let thread = &mut self.processor.threads[index];
                 if !reply.repeatable {
                     thread.hart.port.disturb();

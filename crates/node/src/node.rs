@@ -107,7 +107,8 @@ impl Node {
     pub fn new(mut spec: NodeSpec<'_>) -> Node {
         let c = spec.configuration;
         let rank = spec.processor.rank as u16;
-        let free_calls = spec.processor.free_calls;
+        // An access that takes no time is at the NI at once.
+        let untimed = spec.processor.free_calls || spec.processor.fast_forward;
         let (timing, clock, timebase) = (c.timing(), c.clock(), c.core.timebase.hz());
         let processor = Processor::new(spec.processor, c.harts(), |state| {
             let port = chasqui_memory::Port::new(c.port(), &mut spec.memory);
@@ -117,7 +118,7 @@ impl Node {
         });
         let input_latency = spec.ni.input_latency();
         let tenure = c.bus().clock.edge(c.bus().address_cycles + 1);
-        let store_latency = if free_calls { Time::ZERO } else { tenure };
+        let store_latency = if untimed { Time::ZERO } else { tenure };
         Node {
             processor,
             recorder: Recorder::new(rank, 1),
@@ -268,8 +269,9 @@ impl Node {
             self.schedule(now, Class::Request, Target::Bus, BusEvent::Request(Client::Ni(index)).into());
         }
         if self.wishes.charge > Time::ZERO {
-            let hart = &mut self.processor.threads[hart].hart;
-            hart.start_at(hart.now().max(now) + self.wishes.charge);
+            let thread = &mut self.processor.threads[hart];
+            let start = thread.hart.now().max(now);
+            thread.start_at(start + self.wishes.charge);
             self.wishes.charge = Time::ZERO;
         }
         if let Some(incoherence) = self.wishes.incoherence.take() {
@@ -375,7 +377,7 @@ impl Node {
         let (soft, hard) = (end, if hard == soft { end } else { hart.cycle_at(hard) });
         loop {
             let t = &mut self.processor.threads[index];
-            let halt = t.hart.run_with_bus(&mut self.bus, before, self.dram_bytes, soft, hard);
+            let halt = t.run(&mut self.bus, before, self.dram_bytes, soft, hard);
             t.spin.check(&mut t.hart);
             if SEVERAL && halt == Halt::Call && self.catch_up(index) {
                 break;

@@ -7,9 +7,10 @@ use chasqui_engine::Time;
 use chasqui_hart::{Halt, Hart, State, Text};
 use chasqui_linux::{Elf, Flush, Outcome, Process, Stream, Wait};
 use chasqui_memory::{Access, Bus, Fault, FlatMemory, PAGE_BYTES};
-use chasqui_record::{RankLife, Recorder};
+use chasqui_record::{RankLife, RankProfile, Recorder};
 
 use crate::thread::{Activity, Thread, Threads};
+use crate::watch::{Watch, WatchPlan};
 
 /// Where the output of processes goes.
 pub trait Output: Send + Sync {
@@ -21,6 +22,8 @@ pub trait Output: Send + Sync {
     fn no_hart(&self, rank: u32, now: Time, harts: u32);
     /// So many more instructions were executed, by any process.
     fn executed(&self, instructions: u64);
+    /// Lines of the instruction trace of `rank`.
+    fn traced(&self, _rank: u32, _lines: &str) {}
 }
 
 /// How a process ended.
@@ -37,6 +40,17 @@ pub enum Ended {
         /// Where and what, in words.
         text: String,
     },
+}
+
+/// The part of a program that is simulated in detail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Region {
+    /// The program has not come to it.
+    Ahead,
+    /// The program is in it.
+    Within,
+    /// The program has left it.
+    Behind,
 }
 
 /// What a processor is started with.
@@ -57,10 +71,14 @@ pub struct ProcessorSpec {
     pub shootdown_cycles: u64,
     /// MPI calls take no time of the hart's (the `loggp` machine).
     pub free_calls: bool,
+    /// Before the part of interest instructions take no time.
+    pub fast_forward: bool,
     /// Skip polling loops.
     pub spin_skip: bool,
     /// Calls of a rank kept for the timeline.
     pub timeline_max: usize,
+    /// What is watched of it.
+    pub watch: WatchPlan,
     /// Where output goes.
     pub output: Arc<dyn Output>,
 }
@@ -80,6 +98,8 @@ pub struct Processor {
     /// Harts up to this one have had threads: the caches of the others are empty.
     pub(crate) started: usize,
     text: Option<Text>,
+    /// How far the program's part of interest has come, if the rest is fast-forwarded.
+    pub region: Option<Region>,
     spec: Costs,
     /// Instructions that the output does not know of.
     unreported: u64,
@@ -107,15 +127,22 @@ impl Processor {
     pub fn new(spec: ProcessorSpec, harts: usize, mut make_hart: impl FnMut(State) -> Hart) -> Processor {
         let mut state = State::new(spec.process.entry());
         state.x[2] = spec.process.stack_pointer();
-        let mut make = |_| Thread::new(make_hart(state.clone()));
+        let make = |index: usize| {
+            let number = (harts > 1).then_some(index);
+            let watch = Watch::new(&spec.watch, spec.rank, number, spec.process.elf(), &spec.output);
+            Thread::new(make_hart(state.clone()), watch)
+        };
+        let mut threads = (0..harts).map(make);
+        let first = threads.next().expect("a node has a hart");
         let mut processor = Processor {
-            threads: Threads::new(make(0), (1..harts).map(make).collect()),
+            threads: Threads::new(first, threads.collect()),
             life: RankLife::new(spec.rank as u16, spec.timeline_max),
             rank: spec.rank,
             process: spec.process,
             ended: None,
             started: 0,
             text: spec.text,
+            region: spec.fast_forward.then_some(Region::Ahead),
             spec: Costs {
                 syscall_cycles: spec.syscall_cycles,
                 page_fault_cycles: spec.page_fault_cycles,
@@ -128,6 +155,7 @@ impl Processor {
             output: spec.output,
         };
         processor.start(0);
+        processor.set_timed(0);
         processor
     }
 
@@ -257,6 +285,15 @@ impl Processor {
         self.process.elf()
     }
 
+    /// Where the cycles of its harts went, if that was counted: once, when all is over.
+    pub fn take_profile(&mut self) -> Option<RankProfile> {
+        let profiles = self.threads.iter_mut().filter_map(|thread| thread.watch.take()?.profile());
+        profiles.reduce(|mut sum, profile| {
+            sum.add(&profile);
+            sum
+        })
+    }
+
     /// `executed` more instructions were executed: tells the output how far the harts have come, now and then.
     #[inline]
     pub(crate) fn report_progress(&mut self, executed: u64) {
@@ -305,6 +342,9 @@ impl Processor {
         if code == mark::ABORT {
             return self.end(index, Ended::Abort(value as i32));
         }
+        if code == mark::REGION {
+            return self.region(index, value != 0);
+        }
         let thread = &mut self.threads[index];
         let now = thread.hart.now().0;
         let port = &thread.hart.port;
@@ -314,8 +354,39 @@ impl Processor {
             thread.spin.returned(&mut thread.hart);
         }
         if self.spec.free_calls && matches!(code, mark::CALL | mark::RETURN) {
-            thread.hart.port.set_timed(self.life.current_call().is_none());
+            self.set_timed(index);
         }
+    }
+
+    /// The part of interest begins or ends, says hart `index`.
+    fn region(&mut self, index: usize, begins: bool) {
+        if let Some(region) = &mut self.region {
+            *region = match *region {
+                Region::Ahead if !begins => Region::Ahead,
+                _ if begins => Region::Within,
+                _ => Region::Behind,
+            };
+            // Where there are threads, instructions take time anyway.
+            if !self.is_several() {
+                self.change_timing(index);
+            }
+        }
+    }
+
+    /// Instructions of hart `index` may take another time than before.
+    fn change_timing(&mut self, index: usize) {
+        // What was seen of a loop so far took another time.
+        let thread = &mut self.threads[index];
+        thread.spin.stop(&mut thread.hart);
+        self.set_timed(index);
+    }
+
+    /// Instructions of hart `index` take time or not, as things stand. Threads are not fast-forwarded: their
+    /// order is that of their times.
+    fn set_timed(&mut self, index: usize) {
+        let detailed = self.is_several() || self.region.is_none_or(|region| region == Region::Within);
+        let free = self.spec.free_calls && self.life.current_call().is_some();
+        self.threads[index].hart.port.set_timed(detailed && !free);
     }
 
     fn call(&mut self, index: usize, memory: &mut FlatMemory) {
@@ -383,6 +454,9 @@ impl Processor {
     fn begin(&mut self, parent: usize, index: usize, stack: u64, tls: Option<u64>) {
         let (state, now) = (self.threads[parent].hart.state.clone(), self.threads[parent].hart.now());
         self.start(index);
+        if self.region.is_some() {
+            self.change_timing(parent);
+        }
         let thread = &mut self.threads[index];
         thread.hart.state = state;
         thread.spin.stop(&mut thread.hart);
@@ -392,8 +466,9 @@ impl Processor {
         if let Some(tls) = tls {
             thread.hart.state.x[4] = tls;
         }
-        thread.resume_at(now);
-        thread.charge(self.spec.wake_cycles);
+        let wake_cycles = self.spec.wake_cycles;
+        thread.begin(now);
+        thread.charge(wake_cycles);
         thread.hart.return_from_call(0);
     }
 
@@ -455,8 +530,7 @@ impl Processor {
         let thread = &mut self.threads[index];
         match thread.activity {
             Activity::Sleeping(until) => {
-                thread.hart.cycle = thread.hart.cycle_at(until);
-                thread.activity = Activity::Ready;
+                thread.rise(until);
             }
             Activity::Blocked(_, until) => {
                 thread.resume_at(until);

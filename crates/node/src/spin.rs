@@ -220,11 +220,11 @@ impl Parked {
         self.before.bus != self.after.bus
     }
 
-    /// Moves the hart on by the whole iterations that end at or before `until`.
-    pub fn advance(&self, hart: &mut Hart, bus: &mut Bus, until: Time) {
+    /// Moves the hart on by the whole iterations that end at or before `until`, and says how many.
+    pub fn advance(&self, hart: &mut Hart, bus: &mut Bus, until: Time) -> u64 {
         if self.cycles == 0 {
             hart.start_at(until);
-            return;
+            return 0;
         }
         let edge = hart.cycle_at(until);
         let last = if hart.time_of(edge) > until { edge - 1 } else { edge };
@@ -238,5 +238,6 @@ impl Parked {
             bus.statistics = bus.statistics.repeated(&b.bus, &a.bus, iterations);
             bus.shift(hart.now() - start);
         }
+        iterations
     }
 }

@@ -3,11 +3,13 @@
 use std::ops::{Index, IndexMut};
 
 use chasqui_engine::Time;
-use chasqui_hart::Hart;
+use chasqui_hart::{Halt, Hart};
 use chasqui_linux::Wait;
 use chasqui_memory::{Bus, Stall};
+use chasqui_record::Cause;
 
 use crate::spin::{Parked, Repetition, Spin};
+use crate::watch::Watch;
 
 /// What a hart does at the moment.
 #[derive(Clone, Debug)]
@@ -117,11 +119,12 @@ pub struct Thread {
     pub(crate) spin: Spin,
     /// The latest line that was fetched for an instruction that waits.
     pub(crate) filling: Option<Filling>,
+    pub(crate) watch: Option<Box<Watch>>,
 }
 
 impl Thread {
     /// A hart without a thread.
-    pub(crate) fn new(hart: Hart) -> Thread {
+    pub(crate) fn new(hart: Hart, watch: Option<Box<Watch>>) -> Thread {
         Thread {
             hart,
             statistics: ProcessorStatistics::default(),
@@ -129,7 +132,44 @@ impl Thread {
             activity: Activity::Vacant,
             spin: Spin::default(),
             filling: None,
+            watch,
         }
+    }
+
+    /// The hart executes up to a deadline: see [`Hart::run_with_bus`].
+    #[inline(always)]
+    pub(crate) fn run(&mut self, bus: &mut Bus, before: Time, dram_bytes: u64, soft: u64, hard: u64) -> Halt {
+        match &mut self.watch {
+            None => self.hart.run_with_bus(bus, before, dram_bytes, soft, hard),
+            Some(watch) => watch.run(&mut self.hart, bus, (before, dram_bytes), soft, hard),
+        }
+    }
+
+    /// Tells the watch, if there is one, what happened to the hart.
+    #[inline]
+    fn watch(&mut self, tell: impl FnOnce(&mut Watch, &Hart)) {
+        if let Some(watch) = &mut self.watch {
+            tell(watch, &self.hart);
+        }
+    }
+
+    /// A new thread is on the hart, from `time` or the hart's own present on, whichever is later.
+    pub(crate) fn begin(&mut self, time: Time) {
+        self.wait_until(time);
+        self.watch(Watch::begin);
+    }
+
+    /// The NI charges the hart until `time`.
+    pub(crate) fn start_at(&mut self, time: Time) {
+        self.hart.start_at(time);
+        self.watch(|watch, hart| watch.pass(hart, Cause::Overhead));
+    }
+
+    /// The hart has slept until `time`.
+    pub(crate) fn rise(&mut self, time: Time) {
+        self.hart.cycle = self.hart.cycle_at(time);
+        self.watch(|watch, hart| watch.pass(hart, Cause::Sleep));
+        self.activity = Activity::Ready;
     }
 
     /// When the hart can execute its next instruction, if nothing else happens.
@@ -150,6 +190,11 @@ impl Thread {
             if self.hart.port.is_timed() {
                 self.hart.cycle = self.hart.cycle.max(self.hart.cycle_at(now));
                 self.hart.port.waited(stall, self.hart.cycle - since);
+                self.watch(|watch, hart| watch.stalled(hart, stall));
+            } else if now > self.hart.now() {
+                // Even where accesses take no time the NI may have had this one retried.
+                self.hart.start_at(now);
+                self.watch(|watch, hart| watch.stalled(hart, stall));
             }
             self.activity = Activity::Ready;
         }
@@ -160,11 +205,17 @@ impl Thread {
         if self.hart.port.is_timed() {
             self.hart.cycle += cycles;
             self.statistics.software_cycles += cycles;
+            self.watch(|watch, hart| watch.pass(hart, Cause::Software));
         }
     }
 
     /// The hart, which waited for another, goes on at `time` or at its own present, whichever is later.
     pub(crate) fn resume_at(&mut self, time: Time) {
+        self.wait_until(time);
+        self.watch(|watch, hart| watch.pass(hart, Cause::Sleep));
+    }
+
+    fn wait_until(&mut self, time: Time) {
         let waited = self.hart.cycle_at(time).saturating_sub(self.hart.cycle);
         self.hart.cycle += waited;
         self.blocked_cycles += waited;
@@ -174,6 +225,7 @@ impl Thread {
     /// The hart has executed a `pause`: if it repeats itself, it does nothing until an event comes. `sole`:
     /// no other hart uses the bus. `skip`: polling loops are skipped.
     pub(crate) fn pause(&mut self, bus: &Bus, sole: bool, skip: bool) {
+        self.watch(Watch::paused);
         // Polling that takes no time is always skipped.
         let skip = skip || !self.hart.port.is_timed();
         match self.spin.pause(&mut self.hart, bus, sole) {
@@ -216,7 +268,8 @@ impl Thread {
     /// up; one that is suspended is ready where it stopped, and has yet to.
     pub(crate) fn event(&mut self, bus: &mut Bus, now: Time, until: Time) {
         if let Activity::Parked(parked) = self.activity {
-            parked.advance(&mut self.hart, bus, now);
+            let turns = parked.advance(&mut self.hart, bus, now);
+            self.watch(|watch, hart| watch.repeated(hart, turns));
         }
         if self.is_idle() {
             self.activity = Activity::Ready;

@@ -5,9 +5,9 @@ mod guest;
 
 use chasqui_config::Quantity;
 use chasqui_engine::Time;
-use chasqui_hart::testing::Random;
 use chasqui_hart::{Insn, Op, decode};
 use chasqui_node::{Ended, NodeConfiguration};
+use chasqui_random::Random;
 use guest::register::{FLAG, NOTE, START};
 use guest::{
     A0, Action, DATA_REGISTER, NI_REGISTER, Outcome, Program, Seen, TestNi, ZERO, configuration, frequency,

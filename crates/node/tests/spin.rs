@@ -6,11 +6,14 @@ use std::collections::BTreeSet;
 
 use chasqui_engine::Time;
 use chasqui_hart::csr::CYCLE;
-use chasqui_hart::testing::Random;
 use chasqui_hart::{Insn, Op, decode};
-use chasqui_node::NodeConfiguration;
+use chasqui_node::{NodeConfiguration, WatchPlan};
+use chasqui_random::Random;
+use chasqui_record::{Cause, write_folded};
 use guest::register::{FLAG, NOTE, START};
-use guest::{A0, Action, DATA_REGISTER, NI_REGISTER, Program, TestNi, ZERO, configuration, frequency, run};
+use guest::{
+    A0, Action, DATA_REGISTER, NI_REGISTER, Program, TestNi, ZERO, configuration, frequency, run, run_watched,
+};
 
 /// Where in the data page the NI writes the flag; other lines serve as noise.
 const MEMORY_FLAG: i64 = 0x100;
@@ -219,4 +222,40 @@ fn a_loop_that_nothing_can_end_ends_the_run() {
         assert_eq!(skipped.ended, None, "{what}");
         assert_eq!(skipped, executed, "{what}");
     }
+}
+
+/// Watched, all is the same, and the profile has every cycle and instruction, with skipping and without.
+#[test]
+fn watching_changes_nothing() {
+    let mut random = Random::for_test(0xca11);
+    let (mut waited, mut all) = (0, 0);
+    for round in 0..400 {
+        let clocks = CLOCKS[round % CLOCKS.len()];
+        let polled = random.pick(&[Polled::Memory, Polled::Register, Polled::Both]);
+        let extra = random.pick(&[Extra::Nothing, Extra::Restores, Extra::Toggles, Extra::Notes]);
+        let program = program(polled, extra, random.below(12), random.once_in(2));
+        let schedule = schedule(polled, &mut random);
+        let mut c = machine(clocks, &mut random);
+        let mut profiled = |skip| {
+            c.checks.spin_skip = skip;
+            let ni = || TestNi::new(schedule.clone());
+            let watch = WatchPlan { profile: true, trace: None };
+            let (unwatched, reads) = run(&c, &program, ni());
+            let (watched, again, profile) = run_watched(&c, &program, ni(), watch);
+            let (profile, cycles) = profile.expect("a profile was asked for");
+            assert_eq!((unwatched, reads), (watched.clone(), again), "round {round}");
+            let total = profile.total();
+            let counted = |name: &str| watched.statistics.iter().find(|(n, _)| n == name).map(|(_, v)| *v);
+            assert_eq!(total.total(), cycles, "round {round}");
+            assert_eq!(Some(total.instructions), counted("hart.instructions"), "round {round}");
+            let mut text = vec![];
+            write_folded(&mut text, &[&profile]).expect("memory can be written");
+            (String::from_utf8(text).expect("text"), total.cycles[Cause::Wait as usize], cycles)
+        };
+        let (skipped, executed) = (profiled(true), profiled(false));
+        assert_eq!(skipped, executed, "round {round}: {clocks:?}, {polled:?}, {extra:?}");
+        (waited, all) = (waited + skipped.1, all + skipped.2);
+    }
+    // Most of the time nothing has changed.
+    assert!(waited * 2 > all, "{waited} of {all} cycles are waiting");
 }

@@ -5,7 +5,7 @@
 //! ([`chasqui_abi::mark`]) into stamps. [`RunDirectory`] writes the results.
 //!
 //! Reading order: `stage.rs`, `recorder.rs`, `rank_life.rs`, `messages.rs`, `differences.rs`,
-//! `statistics.rs`, `run_directory.rs`.
+//! `statistics.rs`, `profile/mod.rs`, `run_directory.rs`.
 //!
 //! Invariant: what is written depends on the stamps alone, not on the order in which partitions
 //! made or merged them. Whatever belongs to the host goes to `host.json`.
@@ -13,6 +13,7 @@
 mod differences;
 mod messages;
 mod parquet_file;
+mod profile;
 mod rank_life;
 mod recorder;
 mod run_directory;
@@ -23,10 +24,11 @@ mod timeline;
 
 pub use differences::Distribution;
 pub use messages::{Message, Messages};
+pub use profile::{CAUSES, Cause, RankProfile, Spent, write_folded, write_profile, write_speedscope};
 pub use rank_life::{CALLS, CallTotals, Interval, RankLife};
 pub use recorder::{Description, Recorder};
 pub use run_directory::{RunDirectory, RunError, Stream};
 pub use stage::{MessageId, STAGES, Stage};
 pub use statistics::{Statistics, StatisticsTree};
 pub use summary::{CallSummary, Host, Outcome, RankSummary, SUMMARY_VERSION, Summary};
-pub use timeline::write_timeline;
+pub use timeline::{Busy, LinkLife, Timeline};

@@ -125,6 +125,11 @@ impl RunDirectory {
         Stream::create(self.path.join(format!("stdout.{rank}")))
     }
 
+    /// Opens `instructions.<rank>`.
+    pub fn instructions(&self, rank: u32) -> Result<Stream, RunError> {
+        Stream::create(self.path.join(format!("instructions.{rank}")))
+    }
+
     /// Opens `stderr.<rank>`.
     pub fn stderr(&self, rank: u32) -> Result<Stream, RunError> {
         Stream::create(self.path.join(format!("stderr.{rank}")))

@@ -1,60 +1,265 @@
-//! `timeline.json`: the ranks' MPI calls and the messages between them, for Perfetto or Chrome's tracing.
+//! `timeline.json`: what happened when, for Perfetto or Chrome's tracing (Trace Event Format).
+//!
+//! - Each rank is a process. Its tracks: its MPI calls; what its NI does with messages, from accepting them
+//!   to injecting them, and from their arrival to their landing, on as many tracks as overlap.
+//! - The network is a process, each link that was used a track with the packets that occupied it.
+//! - Each message is a flow: from the call that sends, through both NIs, to the call that receives.
+//!
+//! Readers round times down to nanoseconds. A flow binds to the slice that is open at its time, so it ends
+//! a little before the receiving call does, and leaves out what is too short to be open.
 
-use crate::messages::Messages;
-use crate::rank_life::RankLife;
-use crate::stage::Stage;
+use crate::messages::{Message, Messages};
+use crate::rank_life::{Interval, RankLife};
+use crate::stage::{MessageId, Stage};
 use std::io::{self, Write};
 
-/// Writes a trace in the Trace Event Format: a track a rank with its MPI calls (those it was told to
-/// keep), and an arrow a message from the call that sends to the one that receives.
-///
-/// # Errors
-/// When `out` can't be written.
-pub fn write_timeline(
-    out: &mut dyn Write,
-    ranks: &[&RankLife],
-    name: &dyn Fn(u32) -> String,
-    messages: &Messages,
-) -> io::Result<()> {
-    out.write_all(b"{\"displayTimeUnit\": \"ns\", \"traceEvents\": [")?;
-    let mut comma = "\n";
-    for life in ranks {
-        let rank = life.rank();
-        write!(
-            out,
-            "{comma}{{\"ph\":\"M\",\"pid\":0,\"tid\":{rank},\"name\":\"thread_name\",\"args\":{{\"name\":\"rank {rank}\"}}}}"
-        )?;
-        comma = ",\n";
-        for interval in life.timeline().0 {
-            let name = serde_json::to_string(&name(u32::from(interval.call)))?;
-            let length = interval.leave_ps.saturating_sub(interval.enter_ps);
-            let (start, length) = (microseconds(interval.enter_ps), microseconds(length));
-            write!(
-                out,
-                "{comma}{{\"ph\":\"X\",\"pid\":0,\"tid\":{rank},\"ts\":{start},\"dur\":{length},\"name\":{name}}}"
-            )?;
+/// A packet on a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Busy {
+    /// First byte leaves [ps].
+    pub from_ps: u64,
+    /// Last byte has left [ps].
+    pub to_ps: u64,
+    /// Bytes on the wire.
+    pub bytes: u32,
+    /// The message that it is of.
+    pub message: Option<MessageId>,
+}
+
+/// A link with the packets that occupied it, by time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkLife {
+    /// From where to where.
+    pub name: String,
+    /// Its packets.
+    pub busy: Vec<Busy>,
+}
+
+/// What a timeline is drawn from.
+pub struct Timeline<'a> {
+    /// The ranks, with the calls that they were told to keep.
+    pub ranks: &'a [&'a RankLife],
+    /// Name of a call.
+    pub name: &'a dyn Fn(u32) -> String,
+    /// All messages; those are drawn whose two calls were kept.
+    pub messages: &'a Messages,
+    /// The network's links.
+    pub links: &'a [LinkLife],
+}
+
+/// A slice that a reader can see, and a flow bind to, is at least so long [ps].
+const SEEN_PS: u64 = 1_000;
+
+/// Before the end of a slice this time [ps] is still within it, however it is rounded.
+const BEFORE_END_PS: u64 = 2_000;
+
+impl Timeline<'_> {
+    /// Writes it.
+    ///
+    /// # Errors
+    /// When `out` can't be written.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut pen = Pen { out, comma: "\n", tracks: 0 };
+        pen.out.write_all(b"{\"displayTimeUnit\": \"ns\", \"traceEvents\": [")?;
+        let calls = self.calls(&mut pen)?;
+        let drawn: Vec<&Message> =
+            self.messages.rows().iter().filter(|message| self.ends(message).is_some()).collect();
+        let sending = self.stages(&mut pen, &drawn, "NI sends", Stage::Accept, Stage::Inject)?;
+        let receiving = self.stages(&mut pen, &drawn, "NI receives", Stage::Arrive, Stage::Land)?;
+        self.network(&mut pen)?;
+        for (index, message) in drawn.iter().enumerate() {
+            let (from, to) = self.ends(message).expect("only such are drawn");
+            let mut points = vec![(calls[from.0], from.1)];
+            points.extend([sending[index], receiving[index]].into_iter().flatten());
+            points.push((calls[to.0], to.1));
+            pen.flow(message.id.key(), &points)?;
         }
+        pen.out.write_all(b"\n]}\n")
     }
-    // Without intervals an arrow would have nothing to hang on.
-    let kept = ranks.iter().any(|life| !life.timeline().0.is_empty());
-    for message in messages.rows().iter().filter(|_| kept) {
-        let ends = (message.time(Stage::Call), message.time(Stage::Done), message.description);
-        let (Some(call), Some(done), Some(description)) = ends else { continue };
-        // A flow binds to the slice that encloses its end; `done` is the very end of one.
-        let ends = [
-            ("s", "", message.id.source, call),
-            ("f", ",\"bp\":\"e\"", description.destination, done.saturating_sub(1)),
-        ];
-        for (phase, binding, rank, ps) in ends {
-            let (id, ts) = (message.id.key(), microseconds(ps));
-            write!(
-                out,
-                "{comma}{{\"ph\":\"{phase}\"{binding},\"pid\":0,\"tid\":{rank},\"ts\":{ts},\"id\":{id},\"name\":\"message\",\"cat\":\"message\"}}"
-            )?;
-            comma = ",\n";
+
+    /// The ranks' calls. Returns each rank's track.
+    fn calls(&self, pen: &mut Pen<'_>) -> io::Result<Vec<Track>> {
+        let mut tracks = vec![];
+        for life in self.ranks {
+            let process = u32::from(life.rank()) + 1;
+            pen.process(process, &format!("rank {}", life.rank()))?;
+            let track = pen.track(process, "MPI calls")?;
+            for interval in life.timeline().0 {
+                let name = (self.name)(u32::from(interval.call));
+                pen.slice(track, interval.enter_ps, interval.leave_ps, &name, "")?;
+            }
+            tracks.push(track);
         }
+        Ok(tracks)
     }
-    out.write_all(b"\n]}\n")
+
+    /// What NIs did with the messages between stages `begin` and `end`: on whose track and when a flow
+    /// can bind, by message.
+    fn stages(
+        &self,
+        pen: &mut Pen<'_>,
+        messages: &[&Message],
+        name: &str,
+        begin: Stage,
+        end: Stage,
+    ) -> io::Result<Vec<Option<(Track, u64)>>> {
+        let at_sender = end < Stage::Arrive;
+        let mut bindings = vec![None; messages.len()];
+        for life in self.ranks {
+            let here = |message: &Message| match message.description {
+                _ if at_sender => message.id.source == life.rank(),
+                Some(description) => description.destination == life.rank(),
+                None => false,
+            };
+            let mut spans: Vec<(u64, u64, usize)> = (0..)
+                .zip(messages)
+                .filter(|(_, message)| here(message))
+                .filter_map(|(index, message)| Some((message.time(begin)?, message.time(end)?, index)))
+                .collect();
+            spans.sort_unstable();
+            // The tracks, with the end of the latest slice on each.
+            let mut lanes: Vec<(Track, u64)> = vec![];
+            for (from, to, index) in spans {
+                let lane = match lanes.iter().position(|(_, end)| *end <= from) {
+                    Some(lane) => lane,
+                    None => {
+                        lanes.push((pen.track(u32::from(life.rank()) + 1, name)?, 0));
+                        lanes.len() - 1
+                    }
+                };
+                let track = lanes[lane].0;
+                lanes[lane].1 = to;
+                pen.slice(track, from, to, &label(messages[index].id), &arguments(messages[index]))?;
+                bindings[index] = is_seen(from, to).then_some((track, from));
+            }
+        }
+        Ok(bindings)
+    }
+
+    fn network(&self, pen: &mut Pen<'_>) -> io::Result<()> {
+        let process = self.ranks.len() as u32 + 1;
+        let used = self.links.iter().filter(|link| !link.busy.is_empty());
+        for (number, link) in used.enumerate() {
+            if number == 0 {
+                pen.process(process, "network")?;
+            }
+            let track = pen.track(process, &link.name)?;
+            for busy in &link.busy {
+                let name = busy.message.map_or("packet".to_string(), label);
+                let bytes = format!("\"bytes\":{}", busy.bytes);
+                pen.slice(track, busy.from_ps, busy.to_ps, &name, &bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sender and receiver of the message, each with a time within the call that sends or receives;
+    /// `None` if one was not kept.
+    fn ends(&self, message: &Message) -> Option<((usize, u64), (usize, u64))> {
+        let call = message.time(Stage::Call)?;
+        let done = message.time(Stage::Done)?;
+        let source = usize::from(message.id.source);
+        let destination = usize::from(message.description?.destination);
+        self.kept(source, call, |interval| interval.enter_ps)?;
+        let receives = self.kept(destination, done, |interval| interval.leave_ps)?;
+        let before_end = done.saturating_sub(BEFORE_END_PS).max(receives.enter_ps);
+        Some(((source, call), (destination, before_end)))
+    }
+
+    /// The call of `rank` whose `time` is `ps`, if it was kept and can be seen.
+    fn kept(&self, rank: usize, ps: u64, time: impl Fn(&Interval) -> u64) -> Option<Interval> {
+        let calls = self.ranks.get(rank)?.timeline().0;
+        let from = calls.partition_point(|call| time(call) < ps);
+        let mut these = calls[from..].iter().take_while(|call| time(call) == ps);
+        these.find(|call| is_seen(call.enter_ps, call.leave_ps)).copied()
+    }
+}
+
+fn is_seen(from_ps: u64, to_ps: u64) -> bool {
+    to_ps.saturating_sub(from_ps) >= SEEN_PS
+}
+
+/// `message 2:7`: the eighth of rank 2.
+fn label(id: MessageId) -> String {
+    format!("message {}:{}", id.source, id.sequence)
+}
+
+fn arguments(message: &Message) -> String {
+    let Some(d) = message.description else { return String::new() };
+    format!("\"destination\":{},\"tag\":{},\"bytes\":{}", d.destination, d.tag, d.bytes)
+}
+
+/// A track: process and thread.
+type Track = (u32, u32);
+
+/// Writes events.
+struct Pen<'a> {
+    out: &'a mut dyn Write,
+    comma: &'static str,
+    /// So many tracks there are. Their numbers are unique, whatever process they are of.
+    tracks: u32,
+}
+
+impl Pen<'_> {
+    fn event(&mut self, text: std::fmt::Arguments<'_>) -> io::Result<()> {
+        write!(self.out, "{}{{{text}}}", self.comma)?;
+        self.comma = ",\n";
+        Ok(())
+    }
+
+    fn process(&mut self, process: u32, name: &str) -> io::Result<()> {
+        self.event(format_args!(
+            "\"ph\":\"M\",\"pid\":{process},\"name\":\"process_name\",\"args\":{{\"name\":\"{name}\"}}"
+        ))?;
+        self.event(format_args!(
+            "\"ph\":\"M\",\"pid\":{process},\"name\":\"process_sort_index\",\"args\":{{\"sort_index\":{process}}}"
+        ))
+    }
+
+    fn track(&mut self, process: u32, name: &str) -> io::Result<Track> {
+        self.tracks += 1;
+        let thread = self.tracks;
+        for (what, key, value) in [
+            ("thread_name", "name", format!("\"{name}\"")),
+            ("thread_sort_index", "sort_index", thread.to_string()),
+        ] {
+            self.event(format_args!(
+                "\"ph\":\"M\",\"pid\":{process},\"tid\":{thread},\"name\":\"{what}\",\"args\":{{\"{key}\":{value}}}"
+            ))?;
+        }
+        Ok((process, thread))
+    }
+
+    fn slice(
+        &mut self,
+        (process, thread): Track,
+        from: u64,
+        to: u64,
+        name: &str,
+        args: &str,
+    ) -> io::Result<()> {
+        let name = serde_json::to_string(name)?;
+        let (start, length) = (microseconds(from), microseconds(to.saturating_sub(from)));
+        self.event(format_args!(
+            "\"ph\":\"X\",\"pid\":{process},\"tid\":{thread},\"ts\":{start},\"dur\":{length},\"name\":{name},\"args\":{{{args}}}"
+        ))
+    }
+
+    /// An arrow through `points`.
+    fn flow(&mut self, id: u64, points: &[(Track, u64)]) -> io::Result<()> {
+        for (number, ((process, thread), at)) in points.iter().enumerate() {
+            let phase = match number {
+                0 => "\"s\"",
+                n if n + 1 == points.len() => "\"f\",\"bp\":\"e\"",
+                _ => "\"t\"",
+            };
+            let at = microseconds(*at);
+            self.event(format_args!(
+                "\"ph\":{phase},\"pid\":{process},\"tid\":{thread},\"ts\":{at},\"id\":{id},\"name\":\"message\",\"cat\":\"message\""
+            ))?;
+        }
+        Ok(())
+    }
 }
 
 /// Microseconds, which the format wants, exactly.
@@ -65,47 +270,84 @@ fn microseconds(ps: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{MessageId, Recorder};
+    use crate::Recorder;
     use chasqui_abi::mark;
 
-    #[test]
-    fn calls_and_messages_are_drawn() {
-        let (mut life, mut recorder) = (RankLife::new(1, 1), Recorder::new(0, 2));
-        for (code, ps) in [
-            (mark::CALL, 1_500_000),
-            (mark::RETURN, 4_000_001),
-            (mark::CALL, 5_000_000),
-            (mark::RETURN, 6_000_000),
-        ] {
-            life.mark(&mut recorder, code, 7, 0, ps, &mut |_, _| false);
+    /// A rank that was in one call.
+    fn rank(number: u16, call: u32, enter: u64, leave: u64, calls: usize) -> RankLife {
+        let (mut life, mut recorder) = (RankLife::new(number, calls), Recorder::new(number, 1));
+        for (code, ps) in [(mark::CALL, enter), (mark::RETURN, leave)] {
+            life.mark(&mut recorder, code, call, 0, ps, &mut |_, _| false);
         }
-        assert_eq!(life.timeline().1, 1, "the second call found no room");
-        let id = MessageId { source: 1, sequence: 3 };
-        recorder.describe(id, 0, 0, 0, 8);
-        recorder.stamp(id, Stage::Call, 1_500_000);
-        recorder.stamp(id, Stage::Done, 9_000_000);
+        life
+    }
+
+    fn draw(ranks: &[&RankLife]) -> Vec<String> {
+        let id = MessageId { source: 0, sequence: 3 };
+        let mut recorder = Recorder::new(0, 2);
+        recorder.describe(id, 1, 5, 0, 8);
+        for (stage, ps) in [
+            (Stage::Call, 1_500_000),
+            (Stage::Accept, 2_000_000),
+            (Stage::Inject, 2_000_500),
+            (Stage::Arrive, 3_000_000),
+            (Stage::Land, 3_500_000),
+            (Stage::Done, 9_000_000),
+        ] {
+            recorder.stamp(id, stage, ps);
+        }
+        let busy = Busy { from_ps: 2_000_500, to_ps: 2_100_500, bytes: 96, message: Some(id) };
+        let links = [
+            LinkLife { name: "node 0 to router 0".into(), busy: vec![busy] },
+            LinkLife { name: "node 1 to router 0".into(), busy: vec![] },
+        ];
         let messages = Recorder::merge(vec![recorder]);
-        let draw = |life: &RankLife| {
-            let mut out = Vec::new();
-            write_timeline(&mut out, &[life], &|call| format!("call \"{call}\""), &messages)
-                .expect("memory can be written");
-            let trace: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
-            trace["traceEvents"]
-                .as_array()
-                .expect("an array")
-                .iter()
-                .map(|e| e.to_string())
-                .collect::<Vec<_>>()
-        };
+        let timeline =
+            Timeline { ranks, name: &|call| format!("call \"{call}\""), messages: &messages, links: &links };
+        let mut out = Vec::new();
+        timeline.write(&mut out).expect("memory can be written");
+        let trace: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
+        let events = trace["traceEvents"].as_array().expect("an array").iter();
+        // Metadata in short.
+        events
+            .filter(|e| !e["name"].as_str().is_some_and(|n| n.ends_with("sort_index")))
+            .map(|e| match e["ph"].as_str() {
+                Some("M") => format!("{} {} {}", e["pid"], e["tid"], e["args"]["name"]),
+                _ => e.to_string(),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn calls_messages_and_links_are_drawn() {
+        let (sender, receiver) = (rank(0, 7, 1_500_000, 4_000_001, 1), rank(1, 8, 8_000_000, 9_000_000, 1));
         assert_eq!(
-            draw(&life),
+            draw(&[&sender, &receiver]),
             [
-                r#"{"args":{"name":"rank 1"},"name":"thread_name","ph":"M","pid":0,"tid":1}"#,
-                r#"{"dur":2.500001,"name":"call \"7\"","ph":"X","pid":0,"tid":1,"ts":1.5}"#,
-                r#"{"cat":"message","id":4294967299,"name":"message","ph":"s","pid":0,"tid":1,"ts":1.5}"#,
-                r#"{"bp":"e","cat":"message","id":4294967299,"name":"message","ph":"f","pid":0,"tid":0,"ts":8.999999}"#,
+                r#"1 null "rank 0""#,
+                r#"1 1 "MPI calls""#,
+                r#"{"args":{},"dur":2.500001,"name":"call \"7\"","ph":"X","pid":1,"tid":1,"ts":1.5}"#,
+                r#"2 null "rank 1""#,
+                r#"2 2 "MPI calls""#,
+                r#"{"args":{},"dur":1.0,"name":"call \"8\"","ph":"X","pid":2,"tid":2,"ts":8.0}"#,
+                r#"1 3 "NI sends""#,
+                r#"{"args":{"bytes":8,"destination":1,"tag":5},"dur":0.0005,"name":"message 0:3","ph":"X","pid":1,"tid":3,"ts":2.0}"#,
+                r#"2 4 "NI receives""#,
+                r#"{"args":{"bytes":8,"destination":1,"tag":5},"dur":0.5,"name":"message 0:3","ph":"X","pid":2,"tid":4,"ts":3.0}"#,
+                r#"3 null "network""#,
+                r#"3 5 "node 0 to router 0""#,
+                r#"{"args":{"bytes":96},"dur":0.1,"name":"message 0:3","ph":"X","pid":3,"tid":5,"ts":2.0005}"#,
+                r#"{"cat":"message","id":3,"name":"message","ph":"s","pid":1,"tid":1,"ts":1.5}"#,
+                r#"{"cat":"message","id":3,"name":"message","ph":"t","pid":2,"tid":4,"ts":3.0}"#,
+                r#"{"bp":"e","cat":"message","id":3,"name":"message","ph":"f","pid":2,"tid":2,"ts":8.998}"#,
             ]
         );
-        assert_eq!(draw(&RankLife::new(1, 0)).len(), 1, "no arrows without calls");
+    }
+
+    #[test]
+    fn a_message_without_both_its_calls_is_not_drawn() {
+        let (sender, receiver) = (rank(0, 7, 1_500_000, 4_000_001, 1), rank(1, 8, 8_000_000, 9_000_000, 0));
+        let drawn = draw(&[&sender, &receiver]);
+        assert!(!drawn.iter().any(|e| e.contains("\"message\"") || e.contains("NI")), "{drawn:?}");
     }
 }

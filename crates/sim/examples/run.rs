@@ -20,6 +20,10 @@ fn main() {
         command: vec![],
         options: Options {
             threads: std::env::var("THREADS").map_or(0, |n| n.parse().expect("THREADS is a number")),
+            fast_forward: std::env::var_os("FAST_FORWARD").is_some(),
+            profile: std::env::var_os("PROFILE").is_some(),
+            timeline: std::env::var("TIMELINE").map_or(0, |n| n.parse().expect("TIMELINE is a number")),
+            trace_instructions: std::env::var("TRACE").ok(),
             ..Default::default()
         },
     };

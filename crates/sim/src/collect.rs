@@ -4,10 +4,11 @@ use chasqui_config::Resolved;
 use chasqui_engine::{Ended, Partition, Time};
 use chasqui_machine::{Built, Job};
 use chasqui_network::Fabric;
-use chasqui_node::Node;
+use chasqui_network::topology::{Neighbour, RouterPort};
+use chasqui_node::{Node, Region};
 use chasqui_record::{
-    CallSummary, Messages, Outcome, RankSummary, Recorder, RunDirectory, RunError, SUMMARY_VERSION,
-    StatisticsTree, Summary,
+    Busy, CallSummary, LinkLife, MessageId, Messages, Outcome, RankProfile, RankSummary, Recorder,
+    RunDirectory, RunError, SUMMARY_VERSION, StatisticsTree, Summary, Timeline,
 };
 
 use crate::calls;
@@ -24,6 +25,8 @@ pub(crate) struct Results {
     messages: Messages,
     statistics: StatisticsTree,
     nodes: Vec<Box<Node>>,
+    profiles: Vec<RankProfile>,
+    links: Vec<LinkLife>,
     timeline: bool,
 }
 
@@ -39,8 +42,10 @@ impl Results {
         }
         let time_ps = end_of(&nodes);
         let statistics = statistics(&nodes, fabric.as_deref());
+        let links = fabric.as_deref().map_or(vec![], links);
         let recorders = nodes.iter_mut().map(|n| std::mem::replace(&mut n.recorder, Recorder::new(0, 0)));
         let messages = Recorder::merge(recorders.collect());
+        let profiles = nodes.iter_mut().filter_map(|n| n.processor.take_profile()).collect();
         let (outcome, exit_status, message) = verdict(&nodes, ended);
         let summary = Summary {
             schema_version: SUMMARY_VERSION,
@@ -56,17 +61,24 @@ impl Results {
             ranks: nodes.iter().map(|n| rank(n, time_ps)).collect(),
             stages: messages.summary(),
         };
-        Results { summary, messages, statistics, nodes, timeline: job.timeline_max > 0 }
+        Results { summary, messages, statistics, nodes, profiles, links, timeline: job.timeline_max > 0 }
     }
 
     pub fn write(&self, directory: &RunDirectory) -> Result<(), RunError> {
         directory.write_messages(&self.messages)?;
         directory.write_stats(&self.statistics)?;
         if self.timeline {
-            let lives: Vec<_> = self.nodes.iter().map(|n| &n.processor.life).collect();
-            directory.write_with("timeline.json", |out| {
-                chasqui_record::write_timeline(out, &lives, &|n| calls::name(n), &self.messages)
-            })?;
+            let ranks: Vec<_> = self.nodes.iter().map(|n| &n.processor.life).collect();
+            let (messages, links) = (&self.messages, &self.links[..]);
+            let timeline = Timeline { ranks: &ranks, name: &calls::name, messages, links };
+            directory.write_with("timeline.json", |out| timeline.write(out))?;
+        }
+        if !self.profiles.is_empty() {
+            let ranks: Vec<_> = self.profiles.iter().collect();
+            directory.write_with("profile.json", |out| chasqui_record::write_profile(out, &ranks))?;
+            directory.write_with("profile.folded", |out| chasqui_record::write_folded(out, &ranks))?;
+            directory
+                .write_with("profile.speedscope.json", |out| chasqui_record::write_speedscope(out, &ranks))?;
         }
         directory.write_summary(&self.summary)
     }
@@ -142,12 +154,22 @@ fn verdict(nodes: &[Box<Node>], ended: Ended) -> (Outcome, i32, String) {
     let status = status.unwrap_or(0);
     let waiting = waiting(nodes);
     match (unfinalized(nodes), waiting.is_empty()) {
+        (None, true) if never_detailed(nodes) => (Outcome::Finished, status, NEVER_DETAILED.to_string()),
         (None, true) => (Outcome::Finished, status, String::new()),
         (Some(text), true) => (Outcome::Finished, status, text),
         (None, false) => (Outcome::Deadlock, DEADLOCK, waiting),
         // A process that leaves without goodbye takes the job with it, as MPI launchers have it.
         (Some(text), false) => (Outcome::Aborted, status.max(1), format!("{text}\n{waiting}")),
     }
+}
+
+/// What there is to say of a run that was fast-forwarded to its end.
+const NEVER_DETAILED: &str = "--fast-forward: no rank came to a part of interest (MPI_Pcontrol(1), \
+    chasqui_region_begin): nothing was simulated in detail";
+
+fn never_detailed(nodes: &[Box<Node>]) -> bool {
+    // Threads are not fast-forwarded.
+    nodes.iter().all(|n| n.processor.region == Some(Region::Ahead) && n.processor.harts_used() == 1)
 }
 
 /// Ranks that exited after MPI_Init without MPI_Finalize, in words.
@@ -218,6 +240,26 @@ fn places(nodes: &[Box<Node>]) -> String {
 
 fn time(nodes: &[Box<Node>]) -> Time {
     Time(end_of(nodes))
+}
+
+/// The links of the network, with the packets that were kept.
+fn links(fabric: &Fabric) -> Vec<LinkLife> {
+    let name = |end| match end {
+        Neighbour::Router(RouterPort { router, port }) => format!("router {router} port {port}"),
+        Neighbour::Node(node) => format!("node {node}"),
+        Neighbour::Unconnected => unreachable!("links that lead nowhere are not visited"),
+    };
+    let mut links = vec![];
+    fabric.visit_traffic(&mut |from, to, passages| {
+        let busy = passages.iter().map(|p| Busy {
+            from_ps: p.start.0,
+            to_ps: p.end.0,
+            bytes: p.bytes,
+            message: p.message.map(|(source, sequence)| MessageId { source, sequence }),
+        });
+        links.push(LinkLife { name: format!("{} to {}", name(from), name(to)), busy: busy.collect() });
+    });
+    links
 }
 
 fn statistics(nodes: &[Box<Node>], fabric: Option<&Fabric>) -> StatisticsTree {

@@ -14,7 +14,7 @@ use chasqui_engine::Time;
 use chasqui_hart::{State, Text};
 use chasqui_linux::{Elf, Stream};
 use chasqui_machine::Job;
-use chasqui_node::{Ended, Node, Output};
+use chasqui_node::{Ended, Node, Output, WatchPlan};
 use serde::{Deserialize, Serialize};
 
 use crate::run::{InputError, firmware, input, resolve};
@@ -148,6 +148,8 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
         seed: 1,
         timeline_max: 0,
         mpi_settings: vec![],
+        fast_forward: false,
+        watch: WatchPlan::default(),
         output: counter.clone(),
     };
     let mut built = machine.build(&resolved, &job).map_err(InputError)?;

@@ -10,6 +10,7 @@ mod conformance;
 mod limits;
 mod output;
 mod run;
+mod trace_window;
 
 pub use catalogue::{CATALOGUE, Catalogue, describe, machines};
 pub use conformance::{Test, Verdict, conformance};

@@ -6,13 +6,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use chasqui_engine::Time;
 use chasqui_linux::Stream;
-use chasqui_node::Output;
+use chasqui_node::{Output, TracePlan};
 use chasqui_record::{RunDirectory, RunError};
 
 /// Writes each process's streams to the run directory, and whole lines to the terminal if asked. Lines of
 /// different ranks come there in the order of simulated time, whatever host threads wrote them.
 pub(crate) struct Streams {
     ranks: Vec<Mutex<Rank>>,
+    /// By rank: its instruction trace.
+    traces: Vec<Option<Mutex<chasqui_record::Stream>>>,
     echo: bool,
     screen: Mutex<Screen>,
     /// What the terminal has not been shown yet.
@@ -44,12 +46,18 @@ impl Streams {
         ranks: u32,
         echo: bool,
         clear_line: bool,
+        trace: Option<&TracePlan>,
     ) -> Result<Streams, RunError> {
         let open = |rank| -> Result<_, RunError> {
             let files = [directory.stdout(rank)?, directory.stderr(rank)?];
             Ok(Mutex::new(Rank { files, partial: [vec![], vec![]] }))
         };
+        let trace = |rank| -> Result<_, RunError> {
+            let traced = trace.is_some_and(|plan| plan.has(rank));
+            traced.then(|| directory.instructions(rank).map(Mutex::new)).transpose()
+        };
         Ok(Streams {
+            traces: (0..ranks).map(trace).collect::<Result<_, _>>()?,
             ranks: (0..ranks).map(open).collect::<Result<_, _>>()?,
             echo,
             screen: Mutex::new(Screen::new(clear_line)),
@@ -115,6 +123,9 @@ impl Streams {
                 }
                 r.files[i].flush();
             }
+        }
+        for trace in self.traces.iter().flatten() {
+            trace.lock().expect("no writer panics").flush();
         }
         self.screen().end_line();
     }
@@ -197,5 +208,11 @@ impl Output for Streams {
 
     fn executed(&self, instructions: u64) {
         self.instructions.fetch_add(instructions, Ordering::Relaxed);
+    }
+
+    fn traced(&self, rank: u32, lines: &str) {
+        if let Some(trace) = &self.traces[rank as usize] {
+            trace.lock().expect("no writer panics").write(lines.as_bytes());
+        }
     }
 }

@@ -11,13 +11,14 @@ use chasqui_engine::{Ended, Threads};
 use chasqui_hart::Text;
 use chasqui_linux::Elf;
 use chasqui_machine::{Built, Job, Machine, forced_collectives};
-use chasqui_node::Output;
+use chasqui_node::{Output, WatchPlan};
 use chasqui_record::{Host, RunDirectory, Summary};
 use serde::{Deserialize, Serialize};
 
 use crate::CATALOGUE;
 use crate::collect::Results;
 use crate::output::Streams;
+use crate::trace_window;
 
 /// What a run is asked for.
 #[derive(Clone, Debug, Deserialize)]
@@ -62,6 +63,12 @@ pub struct Options {
     pub seed: u64,
     /// MPI calls of each rank kept for `timeline.json`; 0: no timeline.
     pub timeline: usize,
+    /// Until its part of interest the program takes no time.
+    pub fast_forward: bool,
+    /// Count where the ranks' cycles go.
+    pub profile: bool,
+    /// Instructions to write: `FROM..TO[:RANKS]`, as in `1.2ms..1.25ms:0,4-7`.
+    pub trace_instructions: Option<String>,
     /// Host threads; 0: as many as the host has, or one where that is faster.
     pub threads: usize,
     /// A progress line stands on the terminal: clear it before output is shown.
@@ -70,7 +77,15 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { seed: 1, timeline: 0, threads: 0, clear_line: false }
+        Options {
+            seed: 1,
+            timeline: 0,
+            fast_forward: false,
+            profile: false,
+            trace_instructions: None,
+            threads: 0,
+            clear_line: false,
+        }
     }
 }
 
@@ -136,22 +151,26 @@ pub fn run(request: &Request, progress: &mut dyn FnMut(Progress) -> bool) -> Res
     let ranks = check_ranks(request.ranks, machine, &resolved)?;
     let elf = Arc::new(Elf::load(&request.program).map_err(input)?);
     let firmware = firmware(request.firmware.as_deref(), machine)?;
+    let watch = watch(&request.options, ranks)?;
     let directory = RunDirectory::create(&request.directory).map_err(input)?;
-    let streams =
-        Arc::new(Streams::new(&directory, ranks, request.echo, request.options.clear_line).map_err(input)?);
+    let (echo, clear_line) = (request.echo, request.options.clear_line);
+    let streams = Streams::new(&directory, ranks, echo, clear_line, watch.trace.as_ref());
+    let streams = Arc::new(streams.map_err(input)?);
     let threads = threads(request.options.threads, ranks);
-    let job = Job { firmware, ..job(request, &resolved, ranks, elf, threads.count(), streams.clone())? };
+    let job = job(request, &resolved, ranks, elf, threads.count(), streams.clone())?;
+    let job = Job { firmware, watch, ..job };
     let built = machine.build(&resolved, &job).inspect_err(|_| remove(&directory)).map_err(InputError)?;
     let simulation = Instant::now();
     let (ended, built) = simulate(built, threads, &streams, progress);
     let simulation_s = simulation.elapsed().as_secs_f64();
+    let together = (threads.count(), built.engine.steps_together());
     streams.finish();
     let results = Results::collect(built, ended, &resolved, &job);
     directory.write_resolved(&resolved.to_toml()).map_err(input)?;
     results.write(&directory).map_err(input)?;
     let summary = results.summary;
     let times = (simulation_s, begin.elapsed().as_secs_f64());
-    let host = host(request, &summary, threads.count(), started, times);
+    let host = host(request, &summary, together, started, times);
     directory.write_host(&host).map_err(input)?;
     Ok(Report { summary, host, directory: directory.path().to_path_buf() })
 }
@@ -173,6 +192,12 @@ fn check_ranks(ranks: i64, machine: &dyn Machine, resolved: &Resolved) -> Result
             resolved.name()
         ))),
     }
+}
+
+/// What is watched of the ranks.
+fn watch(options: &Options, ranks: u32) -> Result<WatchPlan, InputError> {
+    let trace = options.trace_instructions.as_deref().map(|text| trace_window::parse(text, ranks));
+    Ok(WatchPlan { profile: options.profile, trace: trace.transpose().map_err(InputError)? })
 }
 
 /// Host threads, of which more than ranks are of no use; by themselves as many as the host has.
@@ -205,6 +230,8 @@ fn job(
         seed: request.options.seed,
         timeline_max: request.options.timeline,
         mpi_settings: forced_collectives(resolved),
+        fast_forward: request.options.fast_forward,
+        watch: WatchPlan::default(),
         output,
     })
 }
@@ -253,7 +280,7 @@ fn simulate(
 fn host(
     request: &Request,
     summary: &Summary,
-    threads: usize,
+    (threads, steps_together): (usize, u64),
     started: SystemTime,
     (simulation_s, total_s): (f64, f64),
 ) -> Host {
@@ -267,6 +294,7 @@ fn host(
         instructions_millions_per_s: summary.instructions as f64 / simulation_s / 1e6,
         messages_per_s: summary.messages as f64 / simulation_s,
         threads: threads as u32,
+        steps_together,
         memory_bytes_max: memory_bytes_max(Path::new("/proc/self/status")),
     }
 }

@@ -28,6 +28,7 @@
 #define CHASQUI_MARK_PROTOCOL 0xbull /* How the message travels, for the record; `rs1` = a number that the device documents. */
 #define CHASQUI_MARK_WAITING 0xcull /* What a blocked process waits for, in words: `rs1` = address of a NUL-terminated text, x0: nothing. */
 #define CHASQUI_MARK_ABORT 0xdull /* The whole job must end (MPI_Abort); `rs1` = its exit status. */
+#define CHASQUI_MARK_REGION 0xeull /* The part of interest begins, or ends if `rs1` = 0: what `--fast-forward` waits for (`chasqui/region.h`). */
 
 struct chasqui_ni_region {
     uint64_t bytes; /* Length [bytes], a multiple of the page; 0: no such region. */

@@ -88,7 +88,8 @@ impl Machine for VoyagerMachine {
         let mut engine = Engine::new(lookahead);
         let attachments = (0..job.ranks).map(|partition| Attachment { partition, target: 0 }).collect();
         let first_fabric_port = job.ranks * Node::PORTS;
-        let fabric = Fabric::new(&network, attachments, first_fabric_port).map_err(|e| e.join("\n"))?;
+        let mut fabric = Fabric::new(&network, attachments, first_fabric_port).map_err(|e| e.join("\n"))?;
+        fabric.keep_traffic(job.timeline_max);
         let mut nodes = Vec::new();
         for rank in 0..job.ranks {
             let nes = Nes::new(NesPlan {

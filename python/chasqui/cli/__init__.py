@@ -19,6 +19,8 @@ COMMANDS = {
     "fc": ("cc", "Compile and link Fortran programs with MPI for the simulated machines."),
     "run": ("run", "Run an MPI program on a simulated machine."),
     "compare": ("compare", "Run one program on several machines and compare them."),
+    "profile": ("profile", "Show where the cycles of a run went (run --profile)."),
+    "timeline": ("timeline", "Draw the timeline of a run."),
     "logp": ("logp", "Measure a machine's LogGP figures: L, o, g, G."),
     "machines": ("machines", "List the machines and their variants."),
     "info": ("info", "Explain a machine's parameters: value, unit, range, source."),

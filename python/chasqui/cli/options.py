@@ -17,6 +17,8 @@ SETTINGS: dict[str, Any] = {
     # Everything from the program's name on is the program's.
     "allow_interspersed_args": False,
 }
+# For commands without a program.
+SETTINGS_AFTER = {**SETTINGS, "allow_interspersed_args": True}
 DEFAULT_MACHINE = "loggp"
 TIMELINE_CALLS = 1000
 THREADS_MAX = 256

@@ -24,6 +24,8 @@ status of the ranks; 128 + signal after a fault, 125 after a deadlock, 130 after
 Examples:
   chasqui run -np 4 -- ./ring
   chasqui run -np 16 --machine voyager --set node.core.clock='200 MHz' -- ./cg -g 64
+  chasqui run -np 4 --machine voyager --profile -- ./cg -g 32
+  chasqui run -np 4 --trace-instructions 310us..312us:0,2 -- ./ring
 """
 
 
@@ -39,6 +41,21 @@ def commands() -> dict[str, click.Command]:
     help="Run directory; must not exist (default: runs/PROGRAM-MACHINE-NUMBER).",
 )  # fmt: skip
 @options.quiet("Only the program's own output.")
+@click.option(
+    "--profile", is_flag=True,
+    help="Count where the cycles go, function by function: profile.json, flame graphs, a table. "
+    "Simulated times stay the same, the simulation is several times slower.",
+)  # fmt: skip
+@click.option(
+    "--trace-instructions", "trace", metavar="FROM..TO[:RANKS]",
+    help="Write every instruction that starts in this window of simulated time, of all ranks or of "
+    "RANKS (0,4-7), to instructions.RANK.",
+)  # fmt: skip
+@click.option(
+    "--fast-forward", is_flag=True,
+    help="Execute the program without caches and processor time, several times faster, until "
+    "MPI_Pcontrol(1) or chasqui_region_begin() (chasqui/region.h), and after MPI_Pcontrol(0).",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on stdout.")
 @options.program()
 def run(
@@ -46,6 +63,9 @@ def run(
     settings: dict[str, Any],
     directory: str | None,
     quiet: bool,
+    profile: bool,
+    trace: str | None,
+    fast_forward: bool,
     as_json: bool,
     program: tuple[str, ...],
 ) -> int:
@@ -60,6 +80,9 @@ def run(
         directory=Path(directory) if directory else None,
         echo=not as_json,
         progress=not quiet,
+        profile=profile,
+        trace=trace,
+        fast_forward=fast_forward,
         **settings,
     )
     result = simulation.execute(job)
@@ -71,6 +94,11 @@ def run(
         sys.stdout.flush()
         for line in simulation.report(result):
             say(f"chasqui: {line}")
+        if profile:
+            from chasqui import profile as profiles
+
+            for line in profiles.lines(profiles.read(result.directory)):
+                say(f"chasqui: {line}")
     elif not simulation.went_well(result.summary):
         say(f"chasqui: {simulation.ending(result.summary)}")
     return result.status

@@ -62,7 +62,7 @@ pub fn compressed_halves() -> impl Iterator<Item = u16> {
 mod tests {
     use super::*;
     use crate::insn::ENCODINGS;
-    use crate::testing::Random;
+    use chasqui_random::Random;
 
     #[test]
     fn encoding_inverts_decoding() {

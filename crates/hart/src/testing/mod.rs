@@ -3,6 +3,3 @@
 pub mod encode;
 pub mod operands;
 pub mod program;
-pub mod random;
-
-pub use random::Random;

@@ -1,8 +1,8 @@
 //! Operands that find mistakes: numbers near every boundary of a format or of an integer type, after the
 //! manner of Berkeley TestFloat.
 
-use super::Random;
 use crate::fp::soft::{Double, Format};
+use chasqui_random::Random;
 
 /// Bit patterns at and next to every boundary of a floating-point format, of both signs: zero, subnormals,
 /// the ends of the normal range, one, halves, powers of two where integer types end, infinity and NaNs.

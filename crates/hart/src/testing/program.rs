@@ -7,12 +7,12 @@
 
 use super::encode::{compress, compressed_halves, encode};
 use super::operands::{fp_register, integer_operand};
-use super::random::Random;
 use crate::class::{Class, class};
 use crate::csr::{CYCLE, FCSR, FFLAGS, FRM, INSTRET, TIME};
 use crate::decode;
 use crate::insn::{ENCODINGS, Format, Insn, Op};
 use crate::state::State;
+use chasqui_random::Random;
 
 /// Points to the lowest byte of the window (sp).
 pub const LOW: u8 = 2;

@@ -3,9 +3,9 @@
 
 use chasqui_hart::csr::{self, Counters};
 use chasqui_hart::fp::{self, Rounding};
-use chasqui_hart::testing::Random;
 use chasqui_hart::testing::program::{Options, generate, initial_state, initial_window};
 use chasqui_hart::{Class, Insn, Op, State, class, decode, for_each_op};
+use chasqui_random::Random;
 
 /// Where the window lies: across the end of a page.
 pub const WINDOW: u64 = 0x2_0ff8 - 512;

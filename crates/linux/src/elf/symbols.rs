@@ -60,12 +60,26 @@ impl Symbols {
 
     /// The symbol that holds `address`, and the offset in it.
     pub fn find<'a>(&self, file: &'a [u8], address: u64) -> Option<(&'a str, u64)> {
+        let symbol = self.around(address)?;
+        Some((name(file, symbol)?, address - symbol.address))
+    }
+
+    /// The addresses of the symbol that holds `address`.
+    pub fn extent(&self, address: u64) -> Option<Range<u64>> {
+        let symbol = self.around(address)?;
+        let end = match symbol.bytes {
+            0 => self.0.get(self.0.partition_point(|s| s.address <= address)).map_or(u64::MAX, |s| s.address),
+            bytes => symbol.address + bytes,
+        };
+        Some(symbol.address..end)
+    }
+
+    fn around(&self, address: u64) -> Option<&Symbol> {
         let after = self.0.partition_point(|s| s.address <= address);
         // A label or a smaller function inside a larger one may come between: look a few back.
         let mut near = self.0[..after].iter().rev().take(8);
         let around = near.find(|s| address - s.address < s.bytes);
-        let symbol = around.or_else(|| self.0[..after].last().filter(|s| s.bytes == 0))?;
-        Some((name(file, symbol)?, address - symbol.address))
+        around.or_else(|| self.0[..after].last().filter(|s| s.bytes == 0))
     }
 
     /// Address of the symbol called `wanted`.

@@ -6,23 +6,6 @@ use chasqui_memory::FlatMemory;
 
 pub mod machine;
 
-/// SplitMix64 (Steele, Lea, Flood 2014): a seed names a test.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-}
-
 /// A leaf found by walking the tables as the privileged ISA's section "Virtual Address
 /// Translation Process" says: its physical page and the entry's low ten bits.
 pub fn walk(memory: &FlatMemory, root: u64, va: u64) -> Option<(u64, u64)> {

@@ -406,6 +406,7 @@ impl Port {
                 self.statistics.l1d_load_misses += 1;
                 self.statistics.l2_hits += 1;
                 *cycles += self.parameters.l2_cycles;
+                self.waits.add(stall, self.parameters.l2_cycles);
                 let state = if state == State::Shared { State::Shared } else { State::Exclusive };
                 let way = self.place_data_line(line, state);
                 self.l1d.way_mut(way).stale |= stale;

@@ -77,6 +77,7 @@ impl Port {
             self.statistics.l1i_misses += 1;
             self.statistics.l2_hits += 1;
             *cycles += self.parameters.l2_cycles;
+            self.waits.add(Stall::Instruction, self.parameters.l2_cycles);
             self.tick += 1;
             let tick = self.tick;
             self.l2.as_mut().expect("just found").way_mut(l2_way).stamp = tick;

@@ -62,7 +62,7 @@ impl Port {
         self.granted(Slot::Blocking, false, hart.cycle_at(grant));
         let end = hart.cycle_at(end).max(*cycles);
         self.completed(Slot::Blocking, 0, end);
-        self.statistics.stalls[stall as usize] += end - *cycles;
+        self.waited(stall, end - *cycles);
         *cycles = end;
         true
     }
@@ -70,6 +70,7 @@ impl Port {
     /// The hart has waited for `cycles` cycles.
     pub fn waited(&mut self, stall: Stall, cycles: u64) {
         self.statistics.stalls[stall as usize] += cycles;
+        self.waits.add(stall, cycles);
     }
 }
 

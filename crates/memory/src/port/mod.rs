@@ -293,6 +293,22 @@ pub struct PortStatistics {
     pub stalls: [u64; STALLS],
 }
 
+/// Cycles that accesses take beside their instructions' own: stalls, hits in the L2, steps of the walker.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Waits {
+    /// By what they were for ([`Stall`]).
+    pub cycles: [u64; STALLS],
+    /// All together.
+    pub total: u64,
+}
+
+impl Waits {
+    fn add(&mut self, stall: Stall, cycles: u64) {
+        self.cycles[stall as usize] += cycles;
+        self.total += cycles;
+    }
+}
+
 /// A hart's port.
 pub struct Port {
     parameters: PortParameters,
@@ -333,6 +349,7 @@ pub struct Port {
     overwritten: Vec<Overwritten>,
     /// Counts changes of cache, TLB and buffer state: equal values mean that nothing changed.
     changes: u64,
+    waits: Waits,
     /// Transactions that were asked for.
     asked: u64,
     /// What happened so far.
@@ -377,6 +394,7 @@ impl Port {
             observed: None,
             overwritten: Vec::new(),
             changes: 0,
+            waits: Waits::default(),
             asked: 0,
             statistics: PortStatistics::default(),
             parameters,
@@ -495,6 +513,12 @@ impl Port {
     /// Physical line address that a load-reserved holds.
     pub fn reservation(&self) -> Option<u64> {
         self.reservation
+    }
+
+    /// What accesses have taken so far beside their instructions' own cycles.
+    #[inline]
+    pub fn waits(&self) -> &Waits {
+        &self.waits
     }
 
     /// Lines that snoops find, with their states: those of the outermost cache that keeps data.

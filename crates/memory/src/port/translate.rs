@@ -84,6 +84,7 @@ impl Port {
             self.walk = Some(walk);
             self.walker_load(entry_address, cycles)?;
             *cycles += self.parameters.walk_cycles;
+            self.waits.add(Stall::Walk, self.parameters.walk_cycles);
             let entry = self.read_memory(entry_address, 8);
             if entry & pte::V == 0 {
                 break;

@@ -12,6 +12,7 @@ use chasqui_engine::{
 use chasqui_network::{
     Attachment, Blocked, Fabric, LinkStatistics, NetworkParameters, NodeEvent, NodePort, PRIORITIES,
 };
+use chasqui_random::Random;
 
 /// A packet to send, not before `at`, after all earlier ones of the node's plan with its priority.
 #[derive(Clone, Copy, Debug)]
@@ -313,23 +314,6 @@ pub fn run(setup: &Setup) -> Outcome {
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-}
-
 /// Every node sends `packets` packets to destinations chosen by `to(node, random)`, as fast as it can.
 pub fn saturating(
     nodes: u32,
@@ -339,7 +323,7 @@ pub fn saturating(
     mut to: impl FnMut(u32, &mut Random) -> u32,
 ) -> Vec<Vec<Plan>> {
     println!("seed {seed}");
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut plan = |node| Plan { at: 0, destination: to(node, &mut random), priority: 0, bytes };
     (0..nodes).map(|node| (0..packets).map(|_| plan(node)).collect()).collect()
 }
@@ -347,7 +331,7 @@ pub fn saturating(
 /// Packets of random time, destination, priority and length.
 pub fn random_traffic(nodes: u32, packets: u32, bytes_max: u32, span_ps: u64, seed: u64) -> Vec<Vec<Plan>> {
     println!("seed {seed}");
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut node_plan = || {
         let mut times: Vec<u64> = (0..packets).map(|_| random.below(span_ps)).collect();
         times.sort_unstable();

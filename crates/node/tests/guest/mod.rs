@@ -13,7 +13,8 @@ use chasqui_linux::testing::executable;
 use chasqui_linux::{Elf, Options, Process, Stream};
 use chasqui_memory::{DEVICE_BASE, FlatMemory, PAGE_BYTES};
 use chasqui_ni::{BusOperation, BusRequest, Cause, Context, NetworkInterface, Region, Reply, Uncached};
-use chasqui_node::{Ended, Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec, schema};
+use chasqui_node::{Ended, Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec, WatchPlan, schema};
+use chasqui_record::RankProfile;
 
 /// Where the program is.
 pub const TEXT: u64 = 0x1_0000;
@@ -349,7 +350,7 @@ pub fn frequency(text: &str) -> Frequency {
 }
 
 /// How a run ended and what was counted.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     pub ended: Option<(Time, Ended)>,
     pub statistics: Vec<(String, u64)>,
@@ -358,6 +359,18 @@ pub struct Outcome {
 
 /// Runs `program` on a node; also gives the number of register reads that really happened.
 pub fn run(c: &NodeConfiguration, program: &Program, ni: TestNi) -> (Outcome, u64) {
+    let (outcome, reads, profile) = run_watched(c, program, ni, WatchPlan::default());
+    assert!(profile.is_none());
+    (outcome, reads)
+}
+
+/// As [`run`], watched: also gives the profile and the hart's cycles.
+pub fn run_watched(
+    c: &NodeConfiguration,
+    program: &Program,
+    ni: TestNi,
+    watch: WatchPlan,
+) -> (Outcome, u64, Option<(RankProfile, u64)>) {
     let mut memory = FlatMemory::new(DRAM + PAGE_BYTES).expect("address space");
     let mut options = Options::new(0..DRAM, ".".into());
     options.harts = c.harts() as u32;
@@ -380,18 +393,23 @@ pub fn run(c: &NodeConfiguration, program: &Program, ni: TestNi) -> (Outcome, u6
         wake_cycles: c.software.wake.cycles(),
         shootdown_cycles: 100,
         free_calls: false,
+        fast_forward: false,
         spin_skip: c.checks.spin_skip,
         timeline_max: 0,
+        watch,
         output: Arc::new(Silent),
     };
     let node = Node::new(NodeSpec { configuration: c, memory, processor, ni: Box::new(ni), first_port: 0 });
     let mut engine = Engine::new(Lookahead::new(vec![vec![Time::NEVER]]));
     engine.add(0, Box::new(node));
     engine.run(chasqui_engine::Threads::Exactly(1), &mut |_| true);
-    let node = engine.partitions().pop().expect("the node").into_any().downcast::<Node>().expect("a node");
+    let mut node =
+        engine.partitions().pop().expect("the node").into_any().downcast::<Node>().expect("a node");
     let mut statistics = vec![];
     node.visit_statistics(&mut |name, _, _, value| statistics.push((name.to_string(), value)));
     let ended = node.processor.ended.clone();
     let record = record.lock().expect("a lock");
-    (Outcome { ended, statistics, seen: record.seen.clone() }, record.reads)
+    let cycles = node.processor.threads[0].hart.cycle;
+    let profile = node.processor.take_profile().map(|profile| (profile, cycles));
+    (Outcome { ended, statistics, seen: record.seen.clone() }, record.reads, profile)
 }

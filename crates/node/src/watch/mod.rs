@@ -1,0 +1,212 @@
+//! What is watched of a hart while it runs: a profile of its cycles, a trace of its instructions.
+//!
+//! A watched hart executes one instruction at a time and does what it would have done unwatched. Every
+//! change of its clock is accounted for: by [`Watch::after`] for what instructions take, by [`Watch::pass`]
+//! for whatever else moves it.
+//!
+//! `stack.rs` follows calls; `profiler.rs` counts; `trace.rs` writes.
+
+mod profiler;
+mod stack;
+mod trace;
+
+use std::sync::Arc;
+
+use chasqui_engine::Time;
+use chasqui_hart::{Decoder, Halt, Hart, Insn, Observer, Op};
+use chasqui_linux::Elf;
+use chasqui_memory::{Bus, STALLS, Stall, Waits};
+use chasqui_record::{Cause, RankProfile};
+
+use profiler::Profiler;
+use trace::Trace;
+pub use trace::TracePlan;
+
+use crate::processor::Output;
+
+/// What is to be watched of ranks.
+#[derive(Clone, Debug, Default)]
+pub struct WatchPlan {
+    /// Count where their cycles go.
+    pub profile: bool,
+    /// Write their instructions.
+    pub trace: Option<TracePlan>,
+}
+
+/// The watch on one hart.
+pub(crate) struct Watch {
+    /// The hart's cycle up to which everything is accounted for.
+    seen: u64,
+    /// [`chasqui_memory::Port::waits`] at that cycle.
+    waits: Waits,
+    decoder: Decoder,
+    profiler: Option<Profiler>,
+    trace: Option<Trace>,
+}
+
+/// What a stall is counted as.
+fn cause(stall: Stall) -> Cause {
+    match stall {
+        Stall::Data => Cause::Data,
+        Stall::Instruction => Cause::Instruction,
+        Stall::Walk => Cause::Translation,
+        Stall::Uncached => Cause::Uncached,
+        Stall::WriteBuffer => Cause::WriteBuffer,
+        Stall::Posted => Cause::Posted,
+    }
+}
+
+const WAITS: [Stall; STALLS] =
+    [Stall::Data, Stall::Instruction, Stall::Walk, Stall::Uncached, Stall::WriteBuffer, Stall::Posted];
+
+impl Watch {
+    /// As `plan` asks, of a hart of `rank` at the start of `elf`; `None`: nothing is asked. `number`: the
+    /// hart's, where there are several.
+    pub fn new(
+        plan: &WatchPlan,
+        rank: u32,
+        number: Option<usize>,
+        elf: &Arc<Elf>,
+        output: &Arc<dyn Output>,
+    ) -> Option<Box<Watch>> {
+        let profiler = plan.profile.then(|| Profiler::new(rank, elf.clone()));
+        let trace = plan.trace.as_ref().filter(|plan| plan.has(rank));
+        let trace =
+            trace.map(|plan| Trace::new(plan.window.clone(), (rank, number), elf.clone(), output.clone()));
+        let watched = profiler.is_some() || trace.is_some();
+        let (waits, decoder) = (Waits::default(), Decoder::default());
+        watched.then(|| Box::new(Watch { seen: 0, waits, decoder, profiler, trace }))
+    }
+
+    /// Does what [`Hart::run_with_bus`] does.
+    pub fn run(
+        &mut self,
+        hart: &mut Hart,
+        bus: &mut Bus,
+        (before, dram_bytes): (Time, u64),
+        mut soft: u64,
+        mut hard: u64,
+    ) -> Halt {
+        if self.profiler.is_none()
+            && let Some(trace) = &mut self.trace
+        {
+            let now = hart.now();
+            let edge = if now < trace.from() { trace.from() } else { trace.to() };
+            if now < edge {
+                let edge = hart.cycle_at(edge);
+                (soft, hard) = (soft.min(edge), hard.min(edge));
+            }
+            if !trace.is_open(now) {
+                let halt = hart.run_with_bus(bus, before, dram_bytes, soft, hard);
+                self.catch_up(hart);
+                return halt;
+            }
+        }
+        let mut decoder = std::mem::take(&mut self.decoder);
+        let halt = hart.run_observed(self, &mut decoder, bus, before, dram_bytes, soft);
+        self.decoder = decoder;
+        halt
+    }
+
+    /// A new thread begins at the hart's pc. Until now the hart had none: nothing was spent.
+    pub fn begin(&mut self, hart: &Hart) {
+        self.catch_up(hart);
+        if let Some(profiler) = &mut self.profiler {
+            profiler.begin(hart);
+        }
+    }
+
+    /// The hart's clock was moved, which is `cause`'s doing.
+    pub fn pass(&mut self, hart: &Hart, cause: Cause) {
+        let cycles = hart.cycle - self.seen;
+        self.catch_up(hart);
+        if cycles > 0 {
+            self.spend(cause, cycles);
+        }
+    }
+
+    /// The hart has waited for its port.
+    pub fn stalled(&mut self, hart: &Hart, stall: Stall) {
+        self.pass(hart, cause(stall));
+    }
+
+    /// The hart has executed a `pause`: what it did since the last may have been waiting.
+    pub fn paused(&mut self, hart: &Hart) {
+        if let Some(profiler) = &mut self.profiler {
+            profiler.paused(hart);
+        }
+    }
+
+    /// A parked hart was moved on by so many turns of its loop, from one pause to the next.
+    pub fn repeated(&mut self, hart: &Hart, turns: u64) {
+        if turns > 0
+            && let Some(profiler) = &mut self.profiler
+        {
+            let counted = profiler.repeated(turns);
+            assert_eq!(hart.cycle - self.seen, counted, "cycles of {turns} turns of a polling loop");
+            self.catch_up(hart);
+        }
+        self.pass(hart, Cause::Wait);
+    }
+
+    /// What was counted, of a hart that runs no more.
+    pub fn profile(self) -> Option<RankProfile> {
+        self.profiler.map(Profiler::finish)
+    }
+
+    fn catch_up(&mut self, hart: &Hart) {
+        self.seen = hart.cycle;
+        self.waits = *hart.port.waits();
+    }
+
+    /// Counts what the port's accesses took since [`Watch::waits`].
+    #[cold]
+    fn split_waits(&mut self, hart: &Hart) {
+        let now = *hart.port.waits();
+        let before = std::mem::replace(&mut self.waits, now);
+        for stall in WAITS {
+            let cycles = now.cycles[stall as usize] - before.cycles[stall as usize];
+            if cycles > 0 {
+                self.spend(cause(stall), cycles);
+            }
+        }
+    }
+
+    fn spend(&mut self, cause: Cause, cycles: u64) {
+        if let Some(profiler) = &mut self.profiler {
+            profiler.spend(cause, cycles);
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.spend(cause, cycles);
+        }
+    }
+}
+
+impl Observer for Watch {
+    fn before(&mut self, hart: &Hart, insn: &Insn) {
+        if let Some(trace) = &mut self.trace {
+            trace.before(hart, insn);
+        }
+    }
+
+    fn after(&mut self, hart: &Hart, insn: &Insn, executed: bool) {
+        let waited = hart.port.waits().total - self.waits.total;
+        let cycles = hart.cycle - self.seen - waited;
+        self.seen = hart.cycle;
+        if cycles > 0 {
+            self.spend(Cause::Issue, cycles);
+        }
+        if waited > 0 {
+            self.split_waits(hart);
+        }
+        if !executed {
+            return;
+        }
+        if let Some(profiler) = &mut self.profiler {
+            profiler.executed(hart, insn, insn.op != Op::Mark);
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.after(hart, insn);
+        }
+    }
+}

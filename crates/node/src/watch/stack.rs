@@ -1,0 +1,126 @@
+//! Follows calls and returns, as the calling convention's hints mark them (unprivileged ISA, table 3: a jump
+//! that links to x1 or x5 is a call, one through them a return).
+//!
+//! What does not fit is mended by the stack pointer: `longjmp` leaves frames below it behind, and a jump to
+//! another function without a link is a tail call, which takes the caller's place.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use chasqui_hart::{Hart, Insn, Op};
+use chasqui_linux::Elf;
+use chasqui_record::RankProfile;
+
+/// Calls that are followed; deeper ones are counted as calls at this depth.
+const DEPTH_MAX: usize = 128;
+
+/// Code of no symbol is told apart by such pieces [bytes].
+const PIECE_BYTES: u64 = 4096;
+
+const RA: u8 = 1;
+const SP: usize = 2;
+const T0: u8 = 5;
+
+/// A call that has not returned.
+struct Frame {
+    returns_to: u64,
+    /// Stack pointer at the call.
+    sp: u64,
+    /// The caller.
+    path: u32,
+    function: Range<u64>,
+}
+
+pub(super) struct Stack {
+    elf: Arc<Elf>,
+    frames: Vec<Frame>,
+    path: u32,
+    /// The addresses of the function that `path` ends with.
+    function: Range<u64>,
+}
+
+impl Stack {
+    /// Of a hart at the entry of `elf`.
+    pub fn new(elf: Arc<Elf>, profile: &mut RankProfile) -> Stack {
+        let entry = elf.entry();
+        let mut stack = Stack { elf, frames: vec![], path: RankProfile::ROOT, function: 0..0 };
+        stack.begin(entry, profile);
+        stack
+    }
+
+    /// A thread begins at `pc`, called by nobody.
+    pub fn begin(&mut self, pc: u64, profile: &mut RankProfile) {
+        self.frames.clear();
+        self.enter(RankProfile::ROOT, pc, profile);
+    }
+
+    /// Where the hart is.
+    pub fn path(&self) -> u32 {
+        self.path
+    }
+
+    /// `insn` was executed.
+    #[inline]
+    pub fn follow(&mut self, hart: &Hart, insn: &Insn, profile: &mut RankProfile) {
+        let pc = hart.state.pc;
+        let jump = matches!(insn.op, Op::Jal | Op::Jalr);
+        if jump || !self.function.contains(&pc) {
+            self.moved(hart, insn, jump, profile);
+        }
+    }
+
+    fn moved(&mut self, hart: &Hart, insn: &Insn, jump: bool, profile: &mut RankProfile) {
+        let (pc, sp) = (hart.state.pc, hart.state.x[SP]);
+        if jump && matches!(insn.rd, RA | T0) {
+            self.leave_behind(|frame| frame.sp < sp);
+            // The link is where the call returns to: what it was called through need not be a link.
+            let returns_to = hart.state.x[usize::from(insn.rd)];
+            let function = self.function.clone();
+            self.frames.push(Frame { returns_to, sp, path: self.path, function });
+            let parent = self.frames[self.frames.len().min(DEPTH_MAX) - 1].path;
+            return self.enter(parent, pc, profile);
+        }
+        if jump && insn.op == Op::Jalr && insn.rd == 0 && matches!(insn.rs1, RA | T0) {
+            self.returned(pc, sp, insn.rs1);
+        }
+        if !self.function.contains(&pc) {
+            self.enter(profile.parent(self.path), pc, profile);
+        }
+    }
+
+    /// Back at `pc`, through register `link`.
+    fn returned(&mut self, pc: u64, sp: u64, link: u8) {
+        // Routines that save registers return through t0 with a frame made.
+        let fits = |frame: &Frame| frame.returns_to == pc && (frame.sp == sp || link == T0);
+        match self.frames.iter().rposition(fits) {
+            Some(at) => self.leave_to(at),
+            None => self.leave_behind(|frame| frame.sp <= sp),
+        }
+    }
+
+    /// Leaves the calls that are `over`, from the innermost out.
+    fn leave_behind(&mut self, over: impl Fn(&Frame) -> bool) {
+        let under_way = self.frames.iter().rposition(|frame| !over(frame)).map_or(0, |at| at + 1);
+        if under_way < self.frames.len() {
+            self.leave_to(under_way);
+        }
+    }
+
+    /// Back in the caller of frame `at`.
+    fn leave_to(&mut self, at: usize) {
+        let Frame { path, function, .. } = self.frames.drain(at..).next().expect("a frame");
+        (self.path, self.function) = (path, function);
+    }
+
+    /// The function at `pc` runs, called on `parent`.
+    fn enter(&mut self, parent: u32, pc: u64, profile: &mut RankProfile) {
+        let symbol = self.elf.symbolize(pc).zip(self.elf.extent(pc));
+        let piece = pc & !(PIECE_BYTES - 1);
+        self.function = symbol.as_ref().map_or(piece..piece + PIECE_BYTES, |(_, extent)| extent.clone());
+        let number = match symbol {
+            Some(((name, _), _)) => profile.function(name),
+            None => profile.function(&format!("[{piece:#x}]")),
+        };
+        self.path = profile.path(parent, number);
+    }
+}

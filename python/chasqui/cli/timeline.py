@@ -1,0 +1,48 @@
+"""`chasqui timeline`: a picture of a run's timeline."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from chasqui.cli import options
+from chasqui.errors import InputError
+
+HELP = """Draws the timeline of a run as SVG: a track a rank, what NIs and links did, messages as
+arrows.
+
+RUNDIR is a run directory. The same file, timeline.json, opens in Perfetto (ui.perfetto.dev), where
+one can look closer; `chasqui run --timeline CALLS` says how much of the run it holds.
+
+\b
+Examples:
+  chasqui timeline runs/ring-voyager-1 -o ring.svg
+  chasqui timeline runs/ring-voyager-1 --window 310us..330us > ring.svg
+"""
+
+
+def commands() -> dict[str, click.Command]:
+    return {"timeline": timeline}
+
+
+@click.command("timeline", help=HELP, context_settings=options.SETTINGS_AFTER)
+@click.argument("directory", metavar="RUNDIR", type=click.Path(path_type=Path))
+@click.option("--window", metavar="FROM..TO", default="..", help="Draw this part only.")
+@click.option(
+    "--output", "-o", metavar="FILE", type=click.Path(path_type=Path),
+    help="Write FILE (default: stdout).",
+)  # fmt: skip
+def timeline(directory: Path, window: str, output: Path | None) -> None:
+    from chasqui import timeline as timelines
+
+    found = timelines.read(directory)
+    picture = timelines.draw(found, *timelines.window(window, found.extent()))
+    if output is None:
+        sys.stdout.write(picture)
+        return
+    try:
+        output.write_text(picture)
+    except OSError as error:
+        raise InputError(f"{output}: {error.strerror}") from None

@@ -1,0 +1,88 @@
+"""Where simulated cycles went: the table of `profile.json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from chasqui.errors import InputError
+from chasqui.text import number, table
+
+FILE = "profile.json"
+TOP = 15
+
+# Columns: title, causes in profile.json that it sums.
+COLUMNS = {
+    "issue": ("issue",),
+    "D-miss": ("data",),
+    "I-miss": ("instruction",),
+    "TLB": ("tlb",),
+    "uncached": ("uncached",),
+    "wr.buffer": ("write_buffer",),
+    "NI": ("posted", "overhead"),
+    "system": ("software", "sleep"),
+    "wait": ("wait",),
+}
+
+
+def read(directory: Path) -> dict[str, Any]:
+    """The profile in a run directory."""
+    try:
+        profile: dict[str, Any] = json.loads((directory / FILE).read_text())
+    except FileNotFoundError:
+        raise InputError(
+            f"{directory / FILE}: no such file; `chasqui run --profile` writes it"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{directory / FILE}: {error}") from None
+    return profile
+
+
+def part(profile: Mapping[str, Any], rank: int | None) -> tuple[list[Mapping[str, Any]], int]:
+    """The functions of a rank, or of all together, and all their cycles."""
+    ranks = profile["ranks"]
+    if rank is None:
+        return profile["functions"], sum(each["cycles"] for each in ranks)
+    for each in ranks:
+        if each["rank"] == rank:
+            return each["functions"], each["cycles"]
+    raise InputError(f"rank {rank}: the run had ranks 0 to {len(ranks) - 1}")
+
+
+def lines(profile: Mapping[str, Any], rank: int | None = None, top: int = TOP) -> list[str]:
+    """The functions that took the most cycles: their share, then what for, in percent of all."""
+    functions, total = part(profile, rank)
+    whose = f"rank {rank}" if rank is not None else f"{len(profile['ranks'])} ranks"
+    heading = f"where {number(total)} cycles of {whose} went [%]"
+    columns = {
+        title: causes
+        for title, causes in COLUMNS.items()
+        if any(cause in each["by_cause"] for each in functions for cause in causes)
+    }
+
+    def row(name: str, some: list[Mapping[str, Any]], inclusive: int | None) -> list[str]:
+        spent = (
+            sum(each["by_cause"].get(cause, 0) for each in some for cause in causes)
+            for causes in columns.values()
+        )
+        cycles = sum(each["cycles"] for each in some)
+        shares = [percent(value, total) for value in (cycles, *spent)]
+        return [
+            name,
+            shares[0],
+            "" if inclusive is None else percent(inclusive, total),
+            *shares[1:],
+        ]
+
+    rows = [row(each["name"], [each], each["cycles_with_callees"]) for each in functions[:top]]
+    if len(functions) > top:
+        rows.append(row(f"{len(functions) - top} others", list(functions[top:]), None))
+    rows.append(row("all", list(functions), None))
+    header = ["function", "cycles", "with callees", *columns]
+    return [heading, *table(header, rows).splitlines()]
+
+
+def percent(cycles: int, total: int) -> str:
+    return f"{100 * cycles / total:.1f}" if cycles else "-"

@@ -1,0 +1,228 @@
+"""A picture of `timeline.json`: tracks with their slices, messages as arrows, as SVG."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+from chasqui.errors import InputError
+from chasqui.text import simulated_time
+
+FILE = "timeline.json"
+UNITS_PS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
+
+# Sizes in pixels.
+WIDTH = 1200
+NAMES = 190
+ROW = 18
+GAP = 10  # above each process
+TOP = 30
+LETTER = 6.2  # of a label
+
+# Told apart also by those who see colours differently (Okabe and Ito).
+COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#0072b2", "#999999")
+
+
+@dataclass
+class Slice:
+    name: str
+    start_ps: int
+    end_ps: int
+
+
+@dataclass
+class Track:
+    process: str
+    name: str
+    slices: list[Slice] = field(default_factory=list)
+
+
+@dataclass
+class Timeline:
+    """What a trace holds, in the order in which it is shown."""
+
+    tracks: dict[tuple[int, int], Track]
+    flows: dict[int, list[tuple[tuple[int, int], int]]]  # by id: track and time of each point
+
+    def extent(self) -> tuple[int, int]:
+        every = [each for track in self.tracks.values() for each in track.slices]
+        if not every:
+            raise InputError("the timeline is empty: no MPI call was kept")
+        return min(each.start_ps for each in every), max(each.end_ps for each in every)
+
+
+def picoseconds(microseconds: float | str) -> int:
+    return round(Fraction(str(microseconds)) * 10**6)
+
+
+def read(directory: Path) -> Timeline:
+    """The timeline in a run directory."""
+    path = directory / FILE
+    try:
+        # Times keep all their digits.
+        events = json.loads(path.read_text(), parse_float=str)["traceEvents"]
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; `chasqui run` writes it") from None
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"{path}: {error}") from None
+    return from_events(events)
+
+
+def from_events(events: Iterable[dict[str, Any]]) -> Timeline:
+    processes: dict[int, str] = {}
+    result = Timeline({}, {})
+    for event in events:
+        where = (event["pid"], event.get("tid", 0))
+        if event["ph"] == "M" and event["name"] == "process_name":
+            processes[event["pid"]] = event["args"]["name"]
+        elif event["ph"] == "M" and event["name"] == "thread_name":
+            result.tracks[where] = Track(processes[event["pid"]], event["args"]["name"])
+        elif event["ph"] == "X":
+            start = picoseconds(event["ts"])
+            end = start + picoseconds(event["dur"])
+            result.tracks[where].slices.append(Slice(event["name"], start, end))
+        elif event["ph"] in "stf":
+            result.flows.setdefault(event["id"], []).append((where, picoseconds(event["ts"])))
+    # As Perfetto shows them: by process, then in the order of their numbers.
+    result.tracks = dict(sorted(result.tracks.items()))
+    return result
+
+
+def window(text: str, extent: tuple[int, int]) -> tuple[int, int]:
+    """`FROM..TO` in picoseconds; what is left out is the timeline's own start or end."""
+    ends = text.split("..")
+    if len(ends) != 2:
+        raise InputError(f"--window {text!r}: FROM..TO is expected, as in 1.2ms..1.25ms")
+    found = [_time(end.strip()) if end.strip() else None for end in ends]
+    start, end = (default if at is None else at for at, default in zip(found, extent, strict=True))
+    if start >= end:
+        raise InputError(f"--window {text!r}: it ends before it begins")
+    return start, end
+
+
+def _time(text: str) -> int:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]+)", text)
+    if match is None or match[2] not in UNITS_PS:
+        raise InputError(f"{text!r} is no time: a number with its unit is expected, as in 1.2ms")
+    return int(Fraction(match[1]) * UNITS_PS[match[2]])
+
+
+class Picture:
+    """An SVG that grows."""
+
+    def __init__(self, start_ps: int, end_ps: int) -> None:
+        self.start_ps, self.end_ps = start_ps, end_ps
+        self.parts: list[str] = []
+        self.colours: dict[str, str] = {}
+
+    def x(self, ps: int) -> float:
+        share = (ps - self.start_ps) / (self.end_ps - self.start_ps)
+        return NAMES + share * (WIDTH - NAMES - 10)
+
+    def text(self, x: float, y: float, text: str, style: str = "") -> None:
+        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}"{style}>{escape(text)}</text>')
+
+    def colour(self, name: str) -> str:
+        # The messages' slices share one: what they are, their track says.
+        kind = name.partition(" ")[0]
+        if kind not in self.colours:
+            self.colours[kind] = COLOURS[len(self.colours) % len(COLOURS)]
+        return self.colours[kind]
+
+    def slice(self, each: Slice, y: float) -> None:
+        if each.end_ps < self.start_ps or each.start_ps > self.end_ps:
+            return
+        left, right = (
+            self.x(max(each.start_ps, self.start_ps)),
+            self.x(min(each.end_ps, self.end_ps)),
+        )
+        width = max(right - left, 0.5)
+        title = escape(f"{each.name}, {simulated_time(each.end_ps - each.start_ps)}")
+        self.parts.append(
+            f'<rect x="{left:.1f}" y="{y:.1f}" width="{width:.1f}" height="{ROW - 4}" '
+            f'fill="{self.colour(each.name)}"><title>{title}</title></rect>'
+        )
+        label = each.name.removeprefix("MPI_").removeprefix("message ")
+        if len(label) * LETTER < width - 2:
+            self.text(left + 2, y + ROW - 7, label)
+
+    def arrow(self, points: list[tuple[int, float]]) -> None:
+        for (from_ps, from_y), (to_ps, to_y) in pairwise(points):
+            if to_ps < self.start_ps or from_ps > self.end_ps:
+                continue
+            self.parts.append(
+                f'<line x1="{self.x(from_ps):.1f}" y1="{from_y:.1f}" '
+                f'x2="{self.x(to_ps):.1f}" y2="{to_y:.1f}" class="flow"/>'
+            )
+
+    def axis(self, height: float) -> None:
+        step = round_step(self.end_ps - self.start_ps)
+        for at in range(-(-self.start_ps // step) * step, self.end_ps + 1, step):
+            x = self.x(at)
+            self.parts.append(
+                f'<line x1="{x:.1f}" y1="{TOP - 8}" x2="{x:.1f}" y2="{height}" class="grid"/>'
+            )
+            self.text(x, TOP - 14, simulated_time(at), ' text-anchor="middle"')
+
+    def svg(self, height: float) -> str:
+        style = (
+            "text{font:11px sans-serif;fill:#222}.grid{stroke:#ddd}"
+            ".flow{stroke:#333;stroke-width:0.7;marker-end:url(#head)}"
+        )
+        head = (
+            '<defs><marker id="head" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="6" '
+            'markerHeight="6" orient="auto"><path d="M0,0L6,3L0,6z" fill="#333"/></marker></defs>'
+        )
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0f}">'
+            f"<style>{style}</style>{head}"
+            f'<rect width="100%" height="100%" fill="white"/>\n'
+            + "\n".join(self.parts)
+            + "\n</svg>\n"
+        )
+
+
+def round_step(length_ps: int) -> int:
+    """A round time of which some five to twelve make up the length."""
+    step = 1
+    while True:
+        for factor in (1, 2, 5):
+            if length_ps <= 12 * factor * step:
+                return factor * step
+        step *= 10
+
+
+def draw(timeline: Timeline, start_ps: int, end_ps: int) -> str:
+    """The part of the timeline from `start_ps` to `end_ps`, as SVG."""
+    picture = Picture(start_ps, end_ps)
+    rows: dict[tuple[int, int], float] = {}
+    y, process = float(TOP), None
+    for where in timeline.tracks:
+        if where[0] != process:
+            y += GAP
+            process = where[0]
+        rows[where] = y
+        y += ROW
+    picture.axis(y)
+    for where, track in timeline.tracks.items():
+        for each in track.slices:
+            picture.slice(each, rows[where])
+    for flow in timeline.flows.values():
+        picture.arrow([(ps, rows[where] + ROW / 2 - 2) for where, ps in flow])
+    # The names cover arrows that come from before.
+    picture.parts.append(f'<rect width="{NAMES - 2}" height="100%" fill="white"/>')
+    for where, track in timeline.tracks.items():
+        picture.text(4, rows[where] + ROW - 7, label(track))
+    return picture.svg(y + GAP)
+
+
+def label(track: Track) -> str:
+    name = track.name if track.process == "network" else f"{track.process}: {track.name}"
+    return name.replace("router ", "r").replace("node ", "n").replace(" port ", ".")

@@ -1,0 +1,34 @@
+"""A project that CMake builds with the compiler wrappers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+# The one that the development extra installs, whatever the host has.
+CMAKE = str(Path(sys.executable).with_name("cmake"))
+# language: the variable that names its compiler, and the wrapper
+COMPILERS = {"C": ("CC", "mpicc"), "Fortran": ("FC", "mpifort")}
+# How a project comes to MPI: by its compiler alone, or also by CMake's own search.
+WAYS = ["compiler", "find_package"]
+
+
+def build(source: Path, language: str, way: str, shims: Path) -> Path:
+    """The program that CMake makes of `source`, beside which the project's files go."""
+    find = f"find_package(MPI REQUIRED COMPONENTS {language})" if way == "find_package" else ""
+    libraries = f"MPI::MPI_{language} m" if way == "find_package" else "m"
+    (source.parent / "CMakeLists.txt").write_text(
+        f"cmake_minimum_required(VERSION 3.16)\nproject({source.stem} {language})\n{find}\n"
+        f"add_executable({source.stem} {source.name})\n"
+        f"target_link_libraries({source.stem} {libraries})\n"
+    )
+    variable, wrapper = COMPILERS[language]
+    environment = {**os.environ, variable: str(shims / wrapper)}
+    for step in ([CMAKE, "-S", ".", "-B", "build"], [CMAKE, "--build", "build"]):
+        done = subprocess.run(
+            step, cwd=source.parent, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    return source.parent / "build" / source.stem
