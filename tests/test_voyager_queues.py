@@ -76,9 +76,12 @@ def test_programs_cannot_tell_where_their_queues_are(
     assert all(node["served"] == 0 for node in counters(tmp_path / "resident").values())
 
 
+@pytest.mark.parametrize("options", [[], ["--fast-forward"], ["--profile"]], ids=" ".join)
 @pytest.mark.parametrize("name", ["sort", "heat"])
-def test_mpi_over_queues_that_are_not_resident(examples: Path, chasqui: Run, name: str) -> None:
-    run = ["run", "-q", "-np", "4", "--machine", "voyager", *NONE_RESIDENT]
+def test_mpi_over_queues_that_are_not_resident(
+    examples: Path, chasqui: Run, name: str, options: list[str]
+) -> None:
+    run = ["run", "-q", *options, "-np", "4", "--machine", "voyager", *NONE_RESIDENT]
     done = chasqui(*run, "--", examples / name)
     assert done.returncode == 0, done.stderr
     assert "PASSED" in done.stdout
