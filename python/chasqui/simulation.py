@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from chasqui import core
+from chasqui import core, firmware
 from chasqui.errors import InputError
 from chasqui.text import say, simulated_time, terminal_width
 
@@ -191,6 +191,7 @@ def _request(job: Job, directory: Path, *, clear_line: bool) -> dict[str, Any]:
         "args": list(job.arguments),
         "env": dict(job.environment),
         "directory": str(directory),
+        "firmware": str(firmware.directory()),
         "echo": job.echo,
         "command": sys.argv,
         "options": {

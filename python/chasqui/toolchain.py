@@ -18,11 +18,11 @@ import sysconfig
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from chasqui import firmware
+from chasqui.cache import MACHINES, PACKAGE, cache_directory
 from chasqui.errors import InputError
 
-PACKAGE = Path(__file__).resolve().parent
 GUEST = (PACKAGE / "guest").resolve()
-MACHINES = (PACKAGE / "machines").resolve()
 INCLUDE = GUEST / "include"
 FORTRAN_SOURCES = GUEST / "fortran"
 
@@ -52,18 +52,6 @@ LIBMPI_FLAGS = [
     *["-ffunction-sections", "-fdata-sections", "-fno-asynchronous-unwind-tables"],
 ]
 LIBC_FLAGS = ["-fno-builtin"]  # else the compiler may see that a loop is strlen, and call that
-
-
-def cache_directory() -> Path:
-    """Inside the virtual environment, so that removing it removes everything; else the user's."""
-    override = os.environ.get("CHASQUI_CACHE_DIR")
-    if override:
-        return Path(override).absolute()
-    in_environment = sys.prefix != sys.base_prefix
-    if in_environment and os.access(sys.prefix, os.W_OK):
-        return Path(sys.prefix) / "var" / "cache" / "chasqui"
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "chasqui"
 
 
 def zig() -> Path:
@@ -142,7 +130,7 @@ def _libmpi_key() -> str:
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
     """Holds the lock file `path`; whoever else wants it waits."""
     import fcntl
 
@@ -157,7 +145,7 @@ def libmpi_directory() -> Path:
     place = cache_directory() / "libmpi" / _libmpi_key()
     if (place / "libmpi.a").is_file():
         return place
-    with _locked(place.with_suffix(".lock")):
+    with locked(place.with_suffix(".lock")):
         if not (place / "libmpi.a").is_file():
             _build_libmpi(place)
     return place
@@ -165,13 +153,13 @@ def libmpi_directory() -> Path:
 
 def _build_libmpi(place: Path) -> None:
     announce_first_build()
-    with _appearing(place) as building:
+    with appearing(place) as building:
         _archive(building / "libmpi.a", libmpi_sources())
         _archive(building / "libchasqui-c.a", libc_sources(), *LIBC_FLAGS)
 
 
 @contextlib.contextmanager
-def _appearing(place: Path) -> Iterator[Path]:
+def appearing(place: Path) -> Iterator[Path]:
     """A directory to fill, which becomes `place` at the end, and disappears after an error."""
     building = place.with_name(f"{place.name}.{os.getpid()}")
     shutil.rmtree(building, ignore_errors=True)
@@ -192,13 +180,13 @@ def _archive(archive: Path, sources: list[Path], *special: str, ready: Sequence[
 
     def compile_one(source: Path) -> Path:
         target = archive.parent / f"{source.parent.name}-{source.stem}.o"
-        _zig(["cc", *flags], "-c", source, "-o", target)
+        run_zig(["cc", *flags], "-c", source, "-o", target)
         return target
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         objects = [*pool.map(compile_one, sources), *ready]
     if objects:
-        _zig(["ar", "rcs"], archive, *objects)
+        run_zig(["ar", "rcs"], archive, *objects)
     for path in objects:
         path.unlink()
 
@@ -216,7 +204,7 @@ def fortran_directory() -> Path:
     place = cache_directory() / "fortran" / digest.hexdigest()[:16]
     if place.is_dir():
         return place
-    with _locked(place.with_suffix(".lock")):
+    with locked(place.with_suffix(".lock")):
         if not place.is_dir():
             _build_fortran(place)
     return place
@@ -226,7 +214,7 @@ def _build_fortran(place: Path) -> None:
     from chasqui import fortran
 
     announce_first_build()
-    with _appearing(place) as building:
+    with appearing(place) as building:
         binding = fortran.read(INCLUDE, FORTRAN_SOURCES)
         (building / "mpif.h").write_text(fortran.include_file(binding, INCLUDE))
         (building / "mpi.f90").write_text(fortran.module(binding, INCLUDE))
@@ -242,7 +230,7 @@ def _build_fortran(place: Path) -> None:
         _archive(building / "libmpifort.a", sources, ready=[building / "mpi.o"])
 
 
-def _zig(command: list[str], *arguments: str | Path) -> None:
+def run_zig(command: list[str], *arguments: str | Path) -> None:
     """Runs zig; its messages go to stderr, a failure is an error of the sources."""
     done = subprocess.run(
         [zig(), *command, *arguments],
@@ -274,6 +262,7 @@ def prepare() -> None:
 
     announce_first_build()
     place = libmpi_directory()
+    images = firmware.directory()
     with tempfile.TemporaryDirectory() as scratch:
         for language, suffix in (("cc", "c"), ("c++", "cc")):
             source = Path(scratch) / f"first.{suffix}"
@@ -281,8 +270,9 @@ def prepare() -> None:
             command = [language, *ZIG_TARGET, *ZIG_ALWAYS, "-static"]
             # Without -O as well: zig builds its compiler run-time apart for that.
             for level in ("-O2", "-O0"):
-                _zig([*command, level], source, "-o", Path(scratch) / "first")
+                run_zig([*command, level], source, "-o", Path(scratch) / "first")
     print(f"chasqui: {place / 'libmpi.a'}")
+    print(f"chasqui: {images}")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ pub mod process;
 pub mod signal;
 pub mod space;
 pub mod syscall;
+pub mod testing;
 
 mod descriptors;
 mod paths;

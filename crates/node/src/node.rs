@@ -12,7 +12,7 @@ use chasqui_record::Recorder;
 
 use crate::bus::{BusEvent, Client};
 use crate::parameters::NodeConfiguration;
-use crate::processor::{Ended, Processor, ProcessorSpec, describe_incoherence};
+use crate::processor::{Ended, Processor, ProcessorSpec};
 
 /// Components of a node, as targets of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +96,7 @@ pub struct Node {
     ni_port: Port,
     wishes: Wishes,
     stop: Option<Time>,
+    fault_ends_job: bool,
 }
 
 impl Node {
@@ -143,6 +144,7 @@ impl Node {
             ni_port: Port::new(spec.first_port + 1),
             wishes: Wishes::default(),
             stop: None,
+            fault_ends_job: c.software.fault_ends_job,
         }
     }
 
@@ -274,7 +276,7 @@ impl Node {
             self.wishes.charge = Time::ZERO;
         }
         if let Some(incoherence) = self.wishes.incoherence.take() {
-            self.fault(hart, 7, &describe_incoherence(&incoherence));
+            self.fault(hart, 7, &incoherence.to_string());
         }
         if let Some(text) = self.wishes.fault.take() {
             self.fault(hart, 11, &text);
@@ -411,8 +413,10 @@ impl Node {
     }
 
     fn note_end(&mut self) {
-        if let Some((time, Ended::Abort(_) | Ended::Fault { .. })) = self.processor.ended {
-            self.stop = Some(time);
+        match self.processor.ended {
+            Some((_, Ended::Fault { .. })) if !self.fault_ends_job => {}
+            Some((time, Ended::Abort(_) | Ended::Fault { .. })) => self.stop = Some(time),
+            _ => {}
         }
     }
 

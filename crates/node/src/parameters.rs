@@ -174,6 +174,8 @@ chasqui_config::parameters! {
         wake: Cycles = 300, range 0 ..= 10000000, source "assumption: as a system call";
         /// Having other harts forget translations, beside the call that changes a mapping.
         shootdown: Cycles = 300, range 0 ..= 10000000, source "assumption: as a system call";
+        /// A fault of one process ends the job; else the others go on.
+        fault_ends_job: Flag = true, source "as launchers of MPI programs have it";
         /// Length that a process's stack may reach.
         stack: Bytes = "8 MiB", range "64 KiB" ..= "1 GiB", source "Linux's default limit";
     }

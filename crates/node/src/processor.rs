@@ -6,7 +6,7 @@ use chasqui_abi::mark;
 use chasqui_engine::Time;
 use chasqui_hart::{Halt, Hart, State, Text};
 use chasqui_linux::{Elf, Flush, Outcome, Process, Stream, Wait};
-use chasqui_memory::{Access, Bus, Fault, FlatMemory, Incoherence, PAGE_BYTES};
+use chasqui_memory::{Access, Bus, Fault, FlatMemory, PAGE_BYTES};
 use chasqui_record::{RankLife, RankProfile, Recorder};
 
 use crate::thread::{Activity, Thread, Threads};
@@ -347,8 +347,7 @@ impl Processor {
             Halt::Mark { code, call, value } => self.mark(index, code, call, value, recorder),
             Halt::Fault(Fault::Page { address, access }) => self.page_fault(index, address, access, memory),
             Halt::Fault(fault) => {
-                let (signal, text) = describe(&fault);
-                self.fault(index, signal, &text);
+                self.fault(index, signal_of(&fault), &fault.to_string());
             }
             Halt::Illegal(bits) => self.fault(index, SIGILL, &format!("illegal instruction {bits:#010x}")),
             Halt::Breakpoint => self.fault(index, SIGTRAP, "breakpoint"),
@@ -614,37 +613,7 @@ impl chasqui_linux::Host for Host<'_> {
     }
 }
 
-/// Signal and words for a fault that no mapping can mend.
-fn describe(fault: &Fault) -> (i32, String) {
-    match fault {
-        Fault::Page { address, .. } => (SIGSEGV, format!("no access to {address:#x}")),
-        Fault::Atomic { address } => {
-            (SIGBUS, format!("atomic operation on {address:#x}, which is not aligned or not memory"))
-        }
-        Fault::DeviceAlignment { address } => {
-            (SIGBUS, format!("access to device register {address:#x} across its alignment"))
-        }
-        Fault::Incoherent(incoherence) => (SIGBUS, describe_incoherence(incoherence)),
-    }
-}
-
-/// What the coherence checker found, in words.
-pub(crate) fn describe_incoherence(incoherence: &Incoherence) -> String {
-    match incoherence {
-        Incoherence::DeviceReadsDirty { address } => {
-            format!(
-                "coherence: the NI reads {address:#x}, which is modified in a cache that it does not snoop: a flush is missing"
-            )
-        }
-        Incoherence::StaleHit { address } => {
-            format!(
-                "coherence: a hit on {address:#x}, which the NI has overwritten since: a flush is missing"
-            )
-        }
-        Incoherence::DevicePassesStore { address, older } => {
-            format!(
-                "coherence: the store to device register {address:#x} passes the older store or flush of {older:#x}: a fence is missing"
-            )
-        }
-    }
+/// The signal for a fault that no mapping can mend.
+fn signal_of(fault: &Fault) -> i32 {
+    if matches!(fault, Fault::Page { .. }) { SIGSEGV } else { SIGBUS }
 }

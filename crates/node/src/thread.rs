@@ -191,6 +191,10 @@ impl Thread {
                 self.hart.cycle = self.hart.cycle.max(self.hart.cycle_at(now));
                 self.hart.port.waited(stall, self.hart.cycle - since);
                 self.watch(|watch, hart| watch.stalled(hart, stall));
+            } else if now > self.hart.now() {
+                // Even where accesses take no time the NI may have had this one retried.
+                self.hart.start_at(now);
+                self.watch(|watch, hart| watch.stalled(hart, stall));
             }
             self.activity = Activity::Ready;
         }

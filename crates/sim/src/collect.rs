@@ -1,7 +1,7 @@
 //! Results of a finished run.
 
 use chasqui_config::Resolved;
-use chasqui_engine::{Ended, Time};
+use chasqui_engine::{Ended, Partition, Time};
 use chasqui_machine::{Built, Job, Machine};
 use chasqui_network::Fabric;
 use chasqui_network::topology::{Neighbour, RouterPort};
@@ -93,7 +93,7 @@ impl Results {
 
 /// The last thing that a process did, or what ended the job: others had not heard of it yet.
 fn end_of(nodes: &[Box<Node>]) -> u64 {
-    if let Some((at, ..)) = broken(nodes) {
+    if let Some(at) = nodes.iter().filter_map(|n| n.stop()).min() {
         return at.0;
     }
     let time = |n: &Node| match &n.processor.ended {
@@ -125,7 +125,7 @@ fn status_of(how: &chasqui_node::Ended) -> i32 {
     }
 }
 
-/// The fault or abort that ended the job, the earliest: when, of which rank, what.
+/// The fault or abort that ended the job, or its process, the earliest: when, of which rank, what.
 fn broken(nodes: &[Box<Node>]) -> Option<(Time, u32, &chasqui_node::Ended)> {
     let broken = nodes.iter().filter_map(|n| match &n.processor.ended {
         Some((at, how @ (chasqui_node::Ended::Abort(_) | chasqui_node::Ended::Fault { .. }))) => {
@@ -140,7 +140,13 @@ fn broken(nodes: &[Box<Node>]) -> Option<(Time, u32, &chasqui_node::Ended)> {
 fn verdict(nodes: &[Box<Node>], ended: Ended) -> (Outcome, i32, String) {
     if let Some((at, rank, how)) = broken(nodes) {
         return match how {
-            chasqui_node::Ended::Fault { text, .. } => (Outcome::Fault, status_of(how), text.clone()),
+            chasqui_node::Ended::Fault { text, .. } => {
+                // The others went on, perhaps until they waited for it.
+                let waiting =
+                    if nodes.iter().any(|n| n.stop().is_some()) { String::new() } else { waiting(nodes) };
+                let text = [text.as_str(), &waiting].join("\n");
+                (Outcome::Fault, status_of(how), text.trim_end().to_string())
+            }
             _ => {
                 let text = format!("rank {rank} at {at}: MPI_Abort with status {}", status_of(how));
                 (Outcome::Aborted, status_of(how), text)

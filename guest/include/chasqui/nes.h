@@ -3,8 +3,8 @@
  * process only, so a program uses either this or MPI.
  *
  * A process is a logical destination by its rank. What is sent through one queue (Express and Tag-On
- * share queue 0) to one destination arrives in order; there is no order between queues. A receive
- * queue that is full holds up everything that comes behind: a process that sends must also receive.
+ * share queue 0) to one destination arrives in order; there is no order between queues. Messages for a
+ * receive queue that is full wait at its site; others go on.
  *
  * Functions that send return false when their queue is full: nothing was sent. Loops that wait should call
  * nes_pause() once a turn: the simulator then skips idle turns, and finds deadlocks.
@@ -34,6 +34,8 @@ struct nes {
     bool reclaim; /* The NES takes lines from the cache; else they are flushed here. */
     size_t line_bytes;
     volatile char *pointers, *express, *express_receive, *tag;
+    volatile char *system; /* Registers of system software; null: this process is none. */
+    unsigned basic_queues;
     unsigned destination_bits;
     uint32_t express_slots;
     uint32_t posted[CHASQUI_VOYAGER_EXPRESS_QUEUES], sent[CHASQUI_VOYAGER_EXPRESS_QUEUES];
@@ -95,6 +97,10 @@ static inline bool nes_map_all(struct nes *nes, const struct chasqui_ni_identifi
         .dma = {.slots = nes_map(ni, fd, CHASQUI_VOYAGER_REGION_DMA),
                 .count = (uint32_t)settings[CHASQUI_VOYAGER_SETTING_REQUESTS]},
         .places = nes_map(ni, fd, CHASQUI_VOYAGER_REGION_TAG_DATA),
+        .basic_queues = (unsigned)settings[CHASQUI_VOYAGER_SETTING_BASIC_QUEUES],
+        .system = ni->regions[CHASQUI_VOYAGER_REGION_SYSTEM].bytes
+                      ? nes_map(ni, fd, CHASQUI_VOYAGER_REGION_SYSTEM)
+                      : NULL,
     };
     /* The second half of the region is the ring of data that came. */
     nes->tags = (struct nes_ring){.slots = nes->places, .count = tags};
@@ -247,6 +253,18 @@ static inline void nes_tag_release(struct nes *nes, size_t bytes)
 
 /* --- Basic and DMA ------------------------------------------------------------------------------- */
 
+/* A handle for Basic queue `index`, below nes->basic_queues, of the NES that `nes` was opened with: for
+ * nes_basic_send and nes_basic_receive, which with `nes` itself use queue 0. */
+static inline struct nes nes_basic_queue(const struct nes *nes, unsigned index)
+{
+    struct nes other = *nes;
+    size_t ring = (nes->transmit.count * CHASQUI_VOYAGER_SLOT_BYTES + 4095) & ~(size_t)4095;
+    other.pointers += index * 4096;
+    other.transmit = (struct nes_ring){.slots = nes->transmit.slots + index * ring, .count = nes->transmit.count};
+    other.receive = (struct nes_ring){.slots = nes->receive.slots + index * ring, .count = nes->receive.count};
+    return other;
+}
+
 static inline bool nes_ring_room(const struct nes *nes, struct nes_ring *ring, uint64_t consumer)
 {
     if (ring->produced - ring->consumed < ring->count)
@@ -324,6 +342,45 @@ static inline bool nes_dma_is_done(struct nes *nes)
 {
     nes->dma.consumed = *nes_pointer(nes, CHASQUI_VOYAGER_DMA_CONSUMER);
     return nes->dma.consumed == nes->dma.produced;
+}
+
+/* --- system software ----------------------------------------------------------------------------- *
+ * For programs that stand in for an operating system, where voyager.sp.system lets them. Queues have one name for
+ * both directions: Express queue q is q, Basic queue b is NES_BASIC_NAME(b). */
+
+#define NES_BASIC_NAME(index) (CHASQUI_VOYAGER_EXPRESS_QUEUES + (index))
+
+static inline volatile uint64_t *nes_table_entry(const struct nes *nes, unsigned queue, uint32_t destination)
+{
+    uint64_t index = (uint64_t)queue << nes->destination_bits | destination;
+    return (volatile uint64_t *)(nes->system + CHASQUI_VOYAGER_SYSTEM_TABLE) + index;
+}
+
+/* What this site's transmit queue `queue` sends to `destination` goes to `receive_queue` of `site` from now on,
+ * whose process sees `source`. */
+static inline void nes_system_connect(const struct nes *nes, unsigned queue, uint32_t destination, uint32_t site,
+                                      unsigned receive_queue, uint32_t source)
+{
+    *nes_table_entry(nes, queue, destination) =
+        CHASQUI_VOYAGER_TABLE_VALID | site | (uint64_t)receive_queue << CHASQUI_VOYAGER_TABLE_QUEUE_SHIFT |
+        (uint64_t)source << CHASQUI_VOYAGER_TABLE_SOURCE_SHIFT;
+}
+
+/* Transmit queue `queue` has no such destination any more. */
+static inline void nes_system_disconnect(const struct nes *nes, unsigned queue, uint32_t destination)
+{
+    *nes_table_entry(nes, queue, destination) = 0;
+}
+
+/* Moves a queue of this site, in both directions, into a slot of the hardware (`resident`) or out of it, and waits
+ * until it is there. Returns how many moves there have been; as many as before: the queue was there, or no slot is
+ * free. */
+static inline uint64_t nes_system_migrate(const struct nes *nes, unsigned queue, bool resident)
+{
+    nes_fence();
+    *(volatile uint64_t *)(nes->system + CHASQUI_VOYAGER_SYSTEM_MIGRATE) =
+        queue | (resident ? CHASQUI_VOYAGER_SYSTEM_RESIDENT : 0);
+    return *(volatile uint64_t *)(nes->system + CHASQUI_VOYAGER_SYSTEM_DONE);
 }
 
 #endif

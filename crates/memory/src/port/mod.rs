@@ -14,6 +14,7 @@ mod lent;
 mod translate;
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::ops::Range;
 
 use crate::cache::{Cache, Geometry, State};
@@ -134,6 +135,42 @@ pub enum Incoherence {
         /// Physical address of the older store or flush.
         older: u64,
     },
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Page { address, .. } => write!(f, "no access to {address:#x}"),
+            Fault::Atomic { address } => {
+                write!(f, "atomic operation on {address:#x}, which is not aligned or not memory")
+            }
+            Fault::DeviceAlignment { address } => {
+                write!(f, "access to device register {address:#x} across its alignment")
+            }
+            Fault::Incoherent(incoherence) => incoherence.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Incoherence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Incoherence::DeviceReadsDirty { address } => write!(
+                f,
+                "coherence: the NI reads {address:#x}, which is modified in a cache that it does not snoop: \
+                 a flush is missing"
+            ),
+            Incoherence::StaleHit { address } => write!(
+                f,
+                "coherence: a hit on {address:#x}, which the NI has overwritten since: a flush is missing"
+            ),
+            Incoherence::DevicePassesStore { address, older } => write!(
+                f,
+                "coherence: the store to device register {address:#x} passes the older store or flush of \
+                 {older:#x}: a fence is missing"
+            ),
+        }
+    }
 }
 
 /// A transaction that a port asks of the bus.

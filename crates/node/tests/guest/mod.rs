@@ -9,9 +9,10 @@ use chasqui_engine::{Engine, Event, Lookahead, Packet, Payload, Time};
 use chasqui_hart::testing::encode::encode;
 use chasqui_hart::{Insn, Op};
 use chasqui_linux::space::{Backing, Placement, Protection};
+use chasqui_linux::testing::executable;
 use chasqui_linux::{Elf, Options, Process, Stream};
 use chasqui_memory::{DEVICE_BASE, FlatMemory, PAGE_BYTES};
-use chasqui_ni::{BusOperation, BusRequest, Cause, Context, NetworkInterface, Region, Reply};
+use chasqui_ni::{BusOperation, BusRequest, Cause, Context, NetworkInterface, Region, Reply, Uncached};
 use chasqui_node::{Ended, Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec, WatchPlan, schema};
 use chasqui_record::RankProfile;
 
@@ -79,11 +80,20 @@ pub struct TestNi {
     record: Arc<Mutex<Record>>,
     flag: u64,
     data: u64,
+    closed_until: Time,
 }
+
+/// From the end of a retried access's address tenure to its next try.
+pub const RETRY: Time = Time(10_000);
 
 impl TestNi {
     pub fn new(schedule: Vec<(Time, Action)>) -> TestNi {
-        TestNi { schedule, record: Arc::default(), flag: 0, data: 0 }
+        TestNi { schedule, record: Arc::default(), flag: 0, data: 0, closed_until: Time::ZERO }
+    }
+
+    /// The same, but accesses before `time` are retried.
+    pub fn closed_until(self, time: Time) -> TestNi {
+        TestNi { closed_until: time, ..self }
     }
 
     fn saw(&self, seen: Seen) {
@@ -107,6 +117,10 @@ impl NetworkInterface for TestNi {
 
     fn regions(&self) -> Vec<Region> {
         vec![]
+    }
+
+    fn retry(&mut self, c: &mut Context<'_, '_>, _: u64, _: Uncached) -> Option<Time> {
+        (c.now < self.closed_until).then_some(RETRY)
     }
 
     fn read(&mut self, _: &mut Context<'_, '_>, address: u64, _: u32) -> Reply {
@@ -302,26 +316,7 @@ impl Program {
     /// A static executable: one segment with headers and code.
     fn elf(&self) -> Elf {
         let code: Vec<u8> = self.code.iter().flat_map(|insn| encode(insn).to_le_bytes()).collect();
-        let mut bytes = Vec::new();
-        let mut put = |value: u64, size: usize| bytes.extend(&value.to_le_bytes()[..size]);
-        let headers = 64 + 56;
-        let length = headers + code.len() as u64;
-        put(u64::from_le_bytes(*b"\x7fELF\x02\x01\x01\x00"), 8);
-        put(0, 8);
-        // ET_EXEC, RISC-V, version, entry, program headers, no sections, RVC and double ABI.
-        for (value, size) in [(2, 2), (243, 2), (1, 4), (TEXT + headers, 8), (64, 8), (0, 8), (5, 4)] {
-            put(value, size);
-        }
-        for value in [64, 56, 1, 64, 0, 0] {
-            put(value, 2);
-        }
-        // PT_LOAD, readable and executable.
-        for (value, size) in
-            [(1, 4), (5, 4), (0, 8), (TEXT, 8), (TEXT, 8), (length, 8), (length, 8), (PAGE_BYTES, 8)]
-        {
-            put(value, size);
-        }
-        bytes.extend(code);
+        let bytes = executable(TEXT, &code);
         Elf::parse("guest", bytes).expect("an executable")
     }
 }

@@ -1,0 +1,139 @@
+//! A firmware processor and a device that the test is: when accesses take place, and what firmware may not do.
+
+use std::sync::Arc;
+
+use chasqui_engine::{Clock, Time};
+use chasqui_hart::testing::encode::encode;
+use chasqui_hart::{CLASSES, Insn, Op, Timing};
+use chasqui_linux::Elf;
+use chasqui_linux::testing::executable;
+use chasqui_memory::{BusParameters, Geometry, PortParameters};
+use chasqui_ni::{DeviceAccess, FIRMWARE_DEVICE, FIRMWARE_MEMORY, FirmwareProcessor, FirmwareSpec};
+
+const NOTHING: Insn = Insn { op: Op::Addi, rd: 0, rs1: 0, rs2: 0, rs3: 0, rm: 0, length: 4, imm: 0 };
+const DEVICE: u8 = 5;
+const VALUE: u8 = 6;
+
+/// 4 KiB of two-way caches with 64-byte lines.
+fn port() -> PortParameters {
+    let l1 = Geometry { bytes: 4096, ways: 2, line_bytes: 64 };
+    PortParameters {
+        l1i: l1,
+        l1d: l1,
+        l2: None,
+        l2_cycles: 0,
+        itlb: (16, 16),
+        dtlb: (16, 16),
+        walk_cycles: 2,
+        write_buffer_entries: 4,
+        posted_entries: 4,
+        fence_cycles: 0,
+        flush_cycles: 0,
+        atomic_cycles: 0,
+        check_coherence: false,
+    }
+}
+
+/// 500 MHz; an address tenure takes two clocks, a beat one.
+fn bus() -> BusParameters {
+    BusParameters {
+        clock: Clock::new(500_000_000),
+        width_bytes: 8,
+        address_cycles: 2,
+        pipelined: true,
+        intervention_cycles: 4,
+        dram_first_chunk: Time(60_000),
+        dram_next_chunk: Time(2_000),
+        dram_write: Time(20_000),
+    }
+}
+
+/// A processor at 1 GHz whose instructions take a cycle; the first loads the device's address.
+fn processor(address: u64, code: &[Insn]) -> Result<FirmwareProcessor, String> {
+    let start = Insn { op: Op::Lui, rd: DEVICE, imm: FIRMWARE_DEVICE as i64, ..NOTHING };
+    let code = [&[start], code].concat();
+    let code: Vec<u8> = code.iter().flat_map(|insn| encode(insn).to_le_bytes()).collect();
+    FirmwareProcessor::new(FirmwareSpec {
+        name: "test processor",
+        image: Arc::new(Elf::parse("firmware", executable(address, &code)).unwrap()),
+        memory_bytes: 1 << 20,
+        port: port(),
+        bus: bus(),
+        timing: Timing { class: [1; CLASSES], branch_taken: 0, branch_mispredicted: 0 },
+        clock: Clock::new(1_000_000_000),
+        timebase_hz: 1_000_000,
+        by_steps: false,
+    })
+}
+
+fn load(address: i64) -> Insn {
+    Insn { op: Op::Ld, rd: VALUE, rs1: DEVICE, imm: address, ..NOTHING }
+}
+
+fn store(address: i64) -> Insn {
+    Insn { op: Op::Sd, rs1: DEVICE, rs2: VALUE, imm: address, ..NOTHING }
+}
+
+#[test]
+fn an_answer_comes_back_as_the_formula_says() {
+    // The second time lines and translations are there.
+    let again = Insn { op: Op::Jal, imm: -8, ..NOTHING };
+    let mut p = processor(FIRMWARE_MEMORY, &[load(16), store(24), again]).unwrap();
+    for held in [0, 1_000_000] {
+        let asked = p.run().unwrap();
+        assert_eq!(p.due(), DeviceAccess::Load { address: 16, bytes: 8 });
+        let (answered, latency) = (asked + Time(held), Time(6_000));
+        p.loaded(answered, 77, latency);
+        let stored = p.run().unwrap();
+        assert_eq!(p.due(), DeviceAccess::Store { address: 24, bytes: 8, value: 77 });
+        if held > 0 {
+            // Address tenure, latency, a beat; the load's cycle; from the next edge of the bus clock address
+            // tenure and beat of the store.
+            let loaded = answered + Time(4_000) + latency + Time(2_000);
+            let edge = Time((loaded.0 + 1_000).next_multiple_of(2_000));
+            assert_eq!(stored, edge + Time(4_000 + 2_000));
+        }
+        p.stored();
+    }
+    let mut counters = vec![];
+    p.statistics(&mut |name, _, _, value| counters.push((name.to_string(), value)));
+    assert!(counters.contains(&("device_accesses".into(), 4)));
+    assert!(counters.contains(&("held_ps".into(), 1_000_000)));
+}
+
+#[test]
+fn accesses_keep_their_order() {
+    let mut p = processor(FIRMWARE_MEMORY, &[store(0), store(8), store(16), load(0)]).unwrap();
+    let mut last = Time::ZERO;
+    for address in [0, 8, 16] {
+        let at = p.run().unwrap();
+        assert_eq!(p.due(), DeviceAccess::Store { address, bytes: 8, value: 0 });
+        assert!(at > last);
+        last = at;
+        p.stored();
+    }
+    assert!(p.run().unwrap() >= last);
+    assert_eq!(p.due(), DeviceAccess::Load { address: 0, bytes: 8 });
+}
+
+#[test]
+fn what_firmware_may_not_do_is_said_with_its_place() {
+    let cases = [
+        (Insn { op: Op::Ld, rd: VALUE, ..NOTHING }, "no access to 0x0"),
+        (Insn { op: Op::Ecall, ..NOTHING }, "a system call"),
+        (Insn { op: Op::Ebreak, ..NOTHING }, "a failed check (ebreak)"),
+        (Insn { op: Op::Jal, ..NOTHING }, "100000000 instructions without an access to the device"),
+    ];
+    for (insn, expected) in cases {
+        let text = processor(FIRMWARE_MEMORY, &[insn]).unwrap().run().unwrap_err();
+        assert!(text.starts_with("test processor: ") && text.contains(expected), "{text}");
+        // Behind the file's headers, 120 bytes, and the first instruction.
+        assert!(text.contains("at pc 0x8000007c"), "{text}");
+    }
+}
+
+#[test]
+fn a_program_must_lie_in_the_memory() {
+    let text = processor(0x1_0000, &[NOTHING]).err().unwrap();
+    assert!(text.contains("firmware has a segment of") && text.contains("at 0x10000"), "{text}");
+}

@@ -1,0 +1,53 @@
+/* The firmware's loop. */
+#include "firmware.h"
+
+/* Kinds of events that are not taken now. */
+static uint64_t unwanted;
+
+static bool is_wanted(uint64_t kind) { return !(unwanted >> kind & 1); }
+
+static void want(uint64_t kind, bool wanted)
+{
+    if (is_wanted(kind) == wanted)
+        return;
+    unwanted ^= 1ull << kind;
+    nes_store(CHASQUI_SP_MASK, ~unwanted);
+}
+
+static void serve(uint64_t event)
+{
+    unsigned name = event >> 32 & 0xffff;
+    switch (event & 0xff) {
+    case CHASQUI_SP_KIND_ACCESS:
+        want(CHASQUI_SP_KIND_ACCESS, serve_access(event >> 8 & 0xff, event >> 16 & 0xff, name) == DONE);
+        break;
+    case CHASQUI_SP_KIND_MISS:
+        serve_miss(name);
+        break;
+    case CHASQUI_SP_KIND_ROOM:
+        serve_room(name);
+        break;
+    case CHASQUI_SP_KIND_LAUNCHED:
+        launched();
+        want(CHASQUI_SP_KIND_ACCESS, true);
+        break;
+    case CHASQUI_SP_KIND_QUIET:
+        quiet();
+        want(CHASQUI_SP_KIND_ACCESS, true);
+        break;
+    }
+}
+
+void _start(void)
+{
+    queues_begin();
+    for (;;) {
+        uint64_t event = nes_load(CHASQUI_SP_EVENT);
+        bool access_waited = !is_wanted(CHASQUI_SP_KIND_ACCESS);
+        serve(event);
+        /* An access that waited for the launcher is the next event, before another message of a ring. */
+        if (!access_waited && is_wanted(CHASQUI_SP_KIND_ACCESS))
+            launch_next();
+        want(CHASQUI_SP_KIND_MISS, messages_are_left(1));
+    }
+}

@@ -1,0 +1,165 @@
+//! Commands of the service processor's firmware to the hardware: messages into queues and memory, rings between SRAM
+//! and DRAM. One at a time; what moves crosses the I-bus first.
+
+use std::collections::VecDeque;
+
+use chasqui_ni::{BusOperation, BusRequest, Context};
+use chasqui_record::Stage;
+
+use super::queues::{self, Name};
+use super::receive::basic_slot;
+use super::transmit::{HEADER, message_of};
+use super::{MessageName, Nes, NesEvent, Owner, stamp};
+use crate::registers::{EXPRESS_BYTES, SLOT_DATA_BYTES};
+use crate::service_registers::{self as sp, VoyagerPacket};
+
+/// What the firmware has the hardware do.
+pub(super) struct Command {
+    operation: u64,
+    queue: Name,
+    /// The message, as a packet.
+    message: Vec<u8>,
+    /// Where the command's data go.
+    address: u64,
+    /// What is still to be moved over the bus: address, bytes.
+    pieces: VecDeque<(u64, u32)>,
+    /// Name of the MPI message, for the records.
+    name: MessageName,
+}
+
+/// `packet` has a length that every queue of its kind has room for.
+fn is_message(packet: &[u8]) -> bool {
+    let header = VoyagerPacket::from_bytes(packet);
+    let least = if u64::from(header.kind) == sp::PACKET_EXPRESS { EXPRESS_BYTES } else { 0 };
+    (least..=SLOT_DATA_BYTES).contains(&u64::from(header.bytes))
+}
+
+impl Nes {
+    /// The message of the command `value`, as a packet, and perhaps more.
+    fn message(&self, value: u64) -> &[u8] {
+        let missed = self.receiver.missed.front().filter(|_| value & sp::COMMAND_MISSED != 0);
+        let staging = self.service.as_ref().map_or(&[][..], |service| &service.staging);
+        missed.map_or(staging, |packet| &packet.bytes)
+    }
+
+    /// The command `value` has a message, if it needs one.
+    pub(super) fn has_message(&self, value: u64) -> bool {
+        matches!(value & 0xff, sp::COMMAND_COPY_IN | sp::COMMAND_COPY_OUT) || is_message(self.message(value))
+    }
+
+    /// The firmware starts a command: control, and the message crosses the I-bus.
+    pub(super) fn command(&mut self, c: &mut Context<'_, '_>, value: u64) {
+        let (address, line) = (self.service_mut().address, self.shared.line_bytes);
+        let (operation, queue) = (value & 0xff, (value >> 32) as Name);
+        let message = self.message(value);
+        let length = (HEADER + usize::from(VoyagerPacket::from_bytes(message).bytes)).min(message.len());
+        let message = message[..length].to_vec();
+        let name = self.receiver.missed.front().filter(|_| value & sp::COMMAND_MISSED != 0).and_then(|p| p.message);
+        let (pieces, crossing) = match operation {
+            sp::COMMAND_COPY_IN | sp::COMMAND_COPY_OUT => (self.ring_lines(queue), line),
+            sp::COMMAND_WRITE => (pieces(address, length as u64, line), length as u64),
+            _ => (VecDeque::new(), length as u64),
+        };
+        let service = self.service_mut();
+        let cycles = service.parameters.command.cycles();
+        service.command = Some(Command { operation, queue, message, address, pieces, name });
+        let end = self.shared.cross(c.now, cycles, crossing);
+        c.at(end, NesEvent::Commanded.into());
+    }
+
+    /// The lines of both rings of a queue.
+    fn ring_lines(&self, queue: Name) -> VecDeque<(u64, u32)> {
+        let index = queues::basic_index(queue).unwrap_or(0);
+        let rings = [self.transmit_rings, self.receive_rings].map(|rings| rings.ring(index));
+        let lines = rings
+            .map(|ring| pieces(ring.base, u64::from(ring.slots) * ring.slot_bytes, self.shared.line_bytes));
+        lines.into_iter().flatten().collect()
+    }
+
+    /// What the command moves next has crossed the I-bus.
+    pub(super) fn command_crossed(&mut self, c: &mut Context<'_, '_>) {
+        let command = self.service_mut().command.take().expect("a command is under way");
+        let (queue, message) = (command.queue, &command.message);
+        let placed = match command.operation {
+            sp::COMMAND_DELIVER => {
+                let slot = self.shared.homes.slot(queue);
+                slot.is_some_and(|slot| self.receiver.deliver(slot, message, command.name, &mut self.shared, c))
+            }
+            sp::COMMAND_TAG => self.receiver.deliver_tag(message, c),
+            _ => {
+                self.service_mut().command = Some(command);
+                return self.move_piece(c);
+            }
+        };
+        if placed {
+            land(c, message);
+        } else {
+            self.shared.homes.want_room(queue);
+        }
+        self.service_mut().result = Some(u64::from(placed));
+    }
+
+    /// The command's next piece goes over the bus.
+    fn move_piece(&mut self, c: &mut Context<'_, '_>) {
+        let service = self.service_mut();
+        let command = service.command.as_mut().expect("a command is under way");
+        let Some((address, bytes)) = command.pieces.pop_front() else {
+            if command.operation == sp::COMMAND_WRITE {
+                land(c, &command.message);
+            }
+            service.command = None;
+            service.result = Some(1);
+            return;
+        };
+        let operation = match command.operation {
+            // The hardware will write the lines past the caches.
+            sp::COMMAND_COPY_IN => BusOperation::ReadInvalidate,
+            _ => BusOperation::Write,
+        };
+        c.bus(BusRequest { operation, address, bytes, tag: Owner::Command.tag() });
+    }
+
+    /// A piece takes its place in memory. Rings are copied in time alone: they keep their addresses.
+    pub(super) fn command_granted(&mut self, request: BusRequest, c: &mut Context<'_, '_>) {
+        let command = self.service_mut().command.as_ref().expect("a command is under way");
+        if command.operation == sp::COMMAND_WRITE {
+            let at = (request.address - command.address) as usize;
+            let length = request.bytes as usize;
+            let source = &basic_slot(&command.message)[at..at + length];
+            match c.memory.slice_mut(request.address, length) {
+                Ok(place) => place.copy_from_slice(source),
+                Err(_) => {
+                    self.wrong(c, &format!("a message for {:#x}, where there is no memory", request.address));
+                }
+            }
+        }
+    }
+
+    /// A piece has been moved.
+    pub(super) fn command_line(&mut self, c: &mut Context<'_, '_>) {
+        let command = self.service_mut().command.as_ref().expect("a command is under way");
+        if command.operation == sp::COMMAND_WRITE || command.pieces.is_empty() {
+            return self.move_piece(c);
+        }
+        let end = self.shared.cross(c.now, 0, self.shared.line_bytes);
+        c.at(end, NesEvent::Commanded.into());
+    }
+}
+
+/// `bytes` from `address` on, line by line.
+fn pieces(address: u64, bytes: u64, line: u64) -> VecDeque<(u64, u32)> {
+    let mut pieces = VecDeque::new();
+    let mut at = address;
+    while at < address + bytes {
+        let end = (at - at % line + line).min(address + bytes);
+        pieces.push_back((at, (end - at) as u32));
+        at = end;
+    }
+    pieces
+}
+
+/// The MPI message that begins with `packet`, if one does, is in its queue.
+fn land(c: &mut Context<'_, '_>, packet: &[u8]) {
+    let flags = u32::from(VoyagerPacket::from_bytes(packet).flags);
+    stamp(c, message_of(flags, &packet[HEADER..]), Stage::Land, c.now);
+}

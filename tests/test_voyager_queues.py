@@ -1,0 +1,305 @@
+"""The queues of voyager: resident or served by the service processor's firmware, moved between the
+two, full, connected by destination tables.
+
+Use this when the NES, its firmware, nes.h or what the node does with retried accesses changes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Compiler, Run
+from simulated import command
+from test_determinism import THREADS, VARIATIONS, check
+from test_voyager import COUNTER, VARIANTS
+
+from chasqui import core, firmware
+from chasqui.errors import InputError
+
+pytestmark = pytest.mark.core
+
+SOURCES = ROOT / "tests" / "voyager"
+MIGRATE = (SOURCES / "migrate.c").read_text()
+SERVER = (SOURCES / "server.c").read_text()
+SEED = int(os.environ.get("CHASQUI_SEED", "1"))
+
+SYSTEM = ["--set", "voyager.sp.system=true"]
+NONE_RESIDENT = [
+    *["--set", "voyager.queues.resident_basic=0"],
+    *["--set", "voyager.queues.resident_express=0"],
+]
+# Four Basic queues and two of Express want half of the slots, and everything is soon full.
+SCARCE = [
+    *["--set", "voyager.queues.basic=4", "--set", "voyager.queues.resident_basic=2"],
+    *["--set", "voyager.queues.resident_express=1", "--set", "voyager.express.slots=2"],
+    *["--set", "voyager.express.tags=2", "--set", "voyager.sp.miss_slots=2"],
+    *["--set", "voyager.sp.access_slots=1", "--set", "check.coherence=true"],
+]
+
+
+def counters(run: Path) -> dict[str, dict[str, int]]:
+    """Counters of each node's NI by their names, those of the service processor after `sp.`."""
+    found = {}
+    for node, tree in json.loads((run / "stats.json").read_text()).items():
+        if node.startswith("node"):
+            groups = {"": tree["ni"], "sp.": tree["ni"]["sp"]}
+            found[node] = {
+                f"{prefix}{name}": leaf["value"]
+                for prefix, group in groups.items()
+                for name, leaf in group.items()
+                if "value" in leaf
+            }
+    return found
+
+
+@pytest.mark.parametrize("machine", VARIANTS)
+def test_programs_cannot_tell_where_their_queues_are(
+    compile_c: Compiler, tmp_path: Path, machine: str
+) -> None:
+    """The same answers, at another cost."""
+    program = compile_c("counter", COUNTER)
+    times = []
+    for name, homes in (("resident", []), ("served", NONE_RESIDENT)):
+        sets = [*homes, "--set", "check.coherence=true"]
+        run = ["run", "--out", name, "-np", "4", "--machine", machine, *sets, "--", str(program)]
+        done = command(*run, directory=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / name / "stdout.0").read_text() == "counter: PASSED\n"
+        times.append(json.loads((tmp_path / name / "summary.json").read_text())["time_ps"])
+    assert times[0] < times[1]
+    served = counters(tmp_path / "served")
+    assert all(node["served"] > 0 and node["sp.instructions"] > 0 for node in served.values())
+    assert all(node["served"] == 0 for node in counters(tmp_path / "resident").values())
+
+
+@pytest.mark.parametrize("options", [[], ["--fast-forward"], ["--profile"]], ids=" ".join)
+@pytest.mark.parametrize("name", ["sort", "heat"])
+def test_mpi_over_queues_that_are_not_resident(
+    examples: Path, chasqui: Run, name: str, options: list[str]
+) -> None:
+    run = ["run", "-q", *options, "-np", "4", "--machine", "voyager", *NONE_RESIDENT]
+    done = chasqui(*run, "--", examples / name)
+    assert done.returncode == 0, done.stderr
+    assert "PASSED" in done.stdout
+
+
+@pytest.mark.parametrize("machine", VARIANTS)
+@pytest.mark.parametrize("sets", [["--set", "voyager.queues.basic=3"], SCARCE], ids=["", "scarce"])
+def test_queues_move_while_messages_flow(
+    compile_c: Compiler, chasqui: Run, machine: str, sets: list[str]
+) -> None:
+    """Nothing is lost, duplicated, changed or reordered: 4 ranks, 3,200 messages and their last."""
+    program = compile_c("migrate", MIGRATE)
+    for seed in range(SEED, SEED + 2):
+        print(f"CHASQUI_SEED={seed}")
+        run = ["run", "-q", "-np", "4", "--machine", machine, *SYSTEM, *sets, "--", program]
+        done = chasqui(*run, str(seed), "800", "60")
+        assert done.returncode == 0, f"seed {seed}: {done.stdout}{done.stderr}"
+        moves = [int(line.split()[-2]) for line in done.stdout.splitlines()]
+        assert len(moves) == 4
+        assert all(count >= 5 for count in moves), f"seed {seed}: {moves}"
+
+
+def test_moving_queues_has_the_same_bits(compile_c: Compiler, tmp_path: Path) -> None:
+    program = compile_c("migrate", MIGRATE)
+    names = ("again", "loops executed", "by the reference", *THREADS)
+    run = ["-np", "3", "--machine", "voyager", *SYSTEM, *SCARCE, "--", str(program)]
+    variations = {name: VARIATIONS[name] for name in names}
+    check(tmp_path, [*run, str(SEED), "150", "15"], variations, 0)
+
+
+FLOOD = """\
+#include <chasqui/nes.h>
+#include <stdio.h>
+static struct nes nes;
+/* Rank 1 fills rank 0's Basic queue three times, then sends an Express message, which rank 0 wants
+ * first. */
+int main(void)
+{
+    uint32_t number, source;
+    if (!nes_open(&nes))
+        return 2;
+    const uint32_t count = 3 * nes.receive.count;
+    if (nes.rank == 1) {
+        for (number = 0; number < count; number++)
+            while (!nes_basic_send(&nes, 0, &number, sizeof number))
+                nes_pause();
+        while (*nes_pointer(&nes, CHASQUI_VOYAGER_TRANSMIT_CONSUMER) != count)
+            nes_pause();
+        return !nes_express_send(&nes, 0, 0, 0, 1);
+    }
+    while (nes_express_receive(&nes, 0) == NES_EMPTY)
+        nes_pause();
+    for (uint32_t i = 0; i < count; i++) {
+        while (nes_basic_receive(&nes, &number, &source) < 0)
+            nes_pause();
+        if (number != i)
+            return 1;
+    }
+    puts("flood: PASSED");
+    return nes_basic_receive(&nes, &number, &source) >= 0;
+}
+"""
+
+
+@pytest.mark.parametrize("machine", VARIANTS)
+def test_a_full_queue_does_not_stop_the_network(
+    compile_c: Compiler, chasqui: Run, machine: str
+) -> None:
+    program = compile_c("flood", FLOOD)
+    run = ["run", "-q", "-np", "2", "--machine", machine]
+    done = chasqui(*run, "--set", "check.coherence=true", "--", program)
+    assert (done.returncode, done.stdout) == (0, "flood: PASSED\n"), done.stderr
+    # Without the service processor it does: rank 0 waits for what is behind.
+    done = chasqui(*run, "--set", "voyager.sp.present=false", "--", program)
+    assert done.returncode == 125
+    assert "deadlock" in done.stderr
+
+
+# What client 1 does, and what becomes of it.
+OFFENCES = {
+    "client": "protection: transmit queue 0 has no destination 2 in the NES's table",
+    "disconnected": "protection: transmit queue 0 has no destination 7 in the NES's table",
+    "unmapped": "nothing is mapped there",
+    "forged": "nothing is mapped there",
+    "table": "destination table: the entry",
+}
+
+
+@pytest.mark.parametrize("machine", VARIANTS)
+@pytest.mark.parametrize("sets", [[], NONE_RESIDENT], ids=["resident", "served"])
+def test_clients_reach_the_server_and_not_each_other(
+    compile_c: Compiler, chasqui: Run, machine: str, sets: list[str]
+) -> None:
+    program = compile_c("server", SERVER)
+    run = ["run", "-q", "-np", "4", "--machine", machine, *SYSTEM, *sets, "--", program, "none"]
+    done = chasqui(*run)
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == ["client 2: PASSED", "server: PASSED"]
+
+
+@pytest.mark.parametrize("offence", OFFENCES)
+@pytest.mark.parametrize("sets", [[], NONE_RESIDENT], ids=["resident", "served"])
+def test_an_offence_ends_its_process_alone(
+    compile_c: Compiler, chasqui: Run, tmp_path: Path, offence: str, sets: list[str]
+) -> None:
+    """No packet leaves, and the others go on."""
+    program = compile_c("server", SERVER)
+    sets = [*SYSTEM, *sets, "--set", "node.software.fault_ends_job=false"]
+    run = ["run", "--out", "run", "-np", "4", "--machine", "voyager", *sets, "--", program]
+    done = chasqui(*run, offence)
+    assert done.returncode == 139, done.stderr
+    assert OFFENCES[offence] in done.stderr
+    assert "rank 1" in done.stderr
+    assert sorted(done.stdout.splitlines()) == ["client 2: PASSED", "server: PASSED"]
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert [rank["status"] for rank in summary["ranks"]] == [0, 139, 0, 0]
+    sent = [node["express_sent"] for node in counters(tmp_path / "run").values()]
+    assert sent == [60, 20, 20, 20]
+
+
+def test_only_system_software_has_its_registers(compile_c: Compiler, chasqui: Run) -> None:
+    program = compile_c("server", SERVER)
+    done = chasqui("run", "-np", "3", "--machine", "voyager", "--", program, "none")
+    assert done.returncode == 2
+    assert "system registers are closed" in done.stderr
+
+
+def test_without_a_service_processor_all_queues_are_resident(chasqui: Run) -> None:
+    sets = ["--set", "voyager.sp.present=false", "--set", "voyager.queues.basic=9"]
+    done = chasqui("run", "--machine", "voyager", *sets, "--", "nosuch")
+    assert done.returncode == 2
+    assert "all queues must be resident" in done.stderr
+
+
+# Firmware, and what is said of it when a program on served queues runs.
+BROKEN = {
+    "at the start": (
+        "void _start(void) { *(volatile int *)0 = 1; }",
+        "service processor: no access to 0x0 at pc 0x8000",
+    ),
+    "later": (
+        "__attribute__((noinline)) void serve(void) { *(volatile long *)0x40000ff8; }"
+        "void _start(void) { *(volatile long *)0x40000000; serve(); for (;;) ; }",
+        "service processor: a load from 0xff8, where the NES has no register at pc 0x8000",
+    ),
+    "hangs": (
+        "__attribute__((noinline)) void serve(void) { for (volatile int i = 0;; i++) ; }"
+        "void _start(void) { *(volatile long *)0x40000000; serve(); }",
+        "service processor: 100000000 instructions without an access to the device at pc 0x8000",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_firmware_faults_are_reported(compile_c: Compiler, tmp_path: Path, name: str) -> None:
+    source, text = BROKEN[name]
+    (tmp_path / "broken.c").write_text(source)
+    firmware.link([tmp_path / "broken.c"], tmp_path, tmp_path / "voyager.elf")
+    request = {
+        "machine": "voyager",
+        "sets": NONE_RESIDENT[1::2],
+        "ranks": 2,
+        "program": str(compile_c("counter", COUNTER)),
+        "directory": str(tmp_path / "run"),
+        "firmware": str(tmp_path),
+    }
+    if name == "at the start":
+        with pytest.raises(InputError, match=re.escape(text)):
+            core.run(request, None)
+        assert not (tmp_path / "run").exists()
+        return
+    summary = core.run(request, None)
+    assert summary["exit_status"] == 139
+    assert text in summary["message"]
+    assert "(serve+" in summary["message"]
+
+
+def test_voyager_needs_its_firmware(compile_c: Compiler, tmp_path: Path) -> None:
+    request = {
+        "machine": "voyager",
+        "ranks": 1,
+        "program": str(compile_c("counter", COUNTER)),
+        "directory": str(tmp_path / "run"),
+    }
+    with pytest.raises(InputError, match="the firmware of its service processor is missing"):
+        core.run(request, None)
+
+
+def test_a_site_has_512_queues(compile_c: Compiler, chasqui: Run) -> None:
+    """Two of Express and 510 of Basic, of which 8 are resident: a message through each."""
+    program = compile_c(
+        "all",
+        """\
+#include <chasqui/nes.h>
+#include <stdio.h>
+static struct nes nes, queue;
+int main(void)
+{
+    uint32_t number, source;
+    if (!nes_open(&nes) || NES_BASIC_NAME(nes.basic_queues) != CHASQUI_VOYAGER_QUEUES)
+        return 2;
+    for (unsigned index = 0; index < nes.basic_queues; index++) {
+        queue = nes_basic_queue(&nes, index);
+        number = index;
+        if (!nes_basic_send(&queue, 1 - nes.rank, &number, sizeof number))
+            return 1;
+    }
+    for (unsigned index = 0; index < nes.basic_queues; index++) {
+        queue = nes_basic_queue(&nes, index);
+        while (nes_basic_receive(&queue, &number, &source) < 0)
+            nes_pause();
+        if (number != index || source != 1 - nes.rank)
+            return 1;
+    }
+    return 0;
+}
+""",
+    )
+    sets = ["--set", "voyager.queues.basic=510"]
+    done = chasqui("run", "-np", "2", "--machine", "voyager", *sets, "--", program)
+    assert done.returncode == 0, done.stderr
