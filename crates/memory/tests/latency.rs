@@ -443,11 +443,29 @@ fn a_snooped_write_takes_the_line_away() {
     }
 }
 
+fn conditional(rig: &mut Rig) -> bool {
+    rig.perform(|port, at| port.store_conditional(A, 8, 5, at))
+}
+
 #[test]
-fn a_reservation_goes_with_its_line() {
+fn a_reservation_outlives_its_line() {
+    let mut rig = Rig::new(direct_mapped(), bus());
+    rig.perform(|port, at| port.load_reserved(A, 8, at));
+    rig.load(A2);
+    assert!(conditional(&mut rig), "another line took its place, but nobody wrote");
+    rig.perform(|port, at| port.load_reserved(A, 8, at));
+    rig.load(A2);
+    assert!(rig.port.snoop(Snoop::Read, A, 64).present, "who reads must ask before it writes");
+    assert!(rig.port.holds(A, 64));
+    snoop(&mut rig, Snoop::Invalidate, A);
+    assert!(!conditional(&mut rig));
+    assert!(!rig.port.holds(A2 + 64, 64));
+}
+
+#[test]
+fn a_reservation_holds_until_somebody_writes() {
     let mut rig = Rig::usual();
     rig.warm(A);
-    let conditional = |rig: &mut Rig| rig.perform(|port, at| port.store_conditional(A, 8, 5, at));
     rig.perform(|port, at| port.load_reserved(A, 8, at));
     assert!(conditional(&mut rig));
     assert!(!conditional(&mut rig), "a second one finds none");

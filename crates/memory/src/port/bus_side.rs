@@ -173,14 +173,19 @@ impl Port {
         self.l1d.way_mut(way).stale |= stale;
     }
 
-    /// The data cache or the L2 holds something of the `bytes` from `address` on: a snoop would find it.
+    /// The data cache, the L2 or a reservation holds something of the `bytes` from `address` on: a snoop would find it.
     pub fn holds(&self, address: u64, bytes: u32) -> bool {
         let end = address + u64::from(bytes);
         let is_in = |cache: &Cache| {
             let mut lines = (cache.line_of(address)..end).step_by(cache.line_bytes() as usize);
             lines.any(|line| cache.find(line).is_some())
         };
-        is_in(&self.l1d) || self.l2.as_ref().is_some_and(is_in)
+        is_in(&self.l1d) || self.l2.as_ref().is_some_and(is_in) || self.reserves(self.line(address), end)
+    }
+
+    /// A load-reserved holds a line between `line` and `end`.
+    fn reserves(&self, line: u64, end: u64) -> bool {
+        self.reservation.is_some_and(|held| (line..end).contains(&held))
     }
 
     /// The lines that `request` takes from other caches, and how: what they are asked when it is granted.
@@ -208,8 +213,12 @@ impl Port {
                 self.remove_instruction_lines(line, end - line);
             }
         }
-        if snoop == Snoop::Invalidate && self.reservation.is_some_and(|held| (line..end).contains(&held)) {
-            self.reservation = None;
+        if self.reserves(line, end) {
+            // So that the other master must ask before it writes, even if the line has been replaced here.
+            found.present = true;
+            if snoop == Snoop::Invalidate {
+                self.reservation = None;
+            }
         }
         let mut l1 = line;
         while l1 < end {

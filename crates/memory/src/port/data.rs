@@ -467,9 +467,6 @@ impl Port {
         if index != crate::cache::NOT_FAST {
             self.drop_fast_data(index);
         }
-        if self.reservation == Some(line) {
-            self.reservation = None;
-        }
         self.changes += 1;
         Some(self.l1d.clear(way).state)
     }
@@ -528,7 +525,8 @@ impl Port {
         self.write_memory(pa, bytes, value);
     }
 
-    /// `lr`: loads and reserves the line.
+    /// `lr`: loads and reserves the line. The reservation outlives the line in the cache: a loop whose code and data
+    /// replace each other must succeed, too (unprivileged ISA, "Eventual Success of Store-Conditional Instructions").
     pub fn load_reserved(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
         let pa = self.own(va, bytes, cycles)?;
         self.reservation = Some(self.line(pa));
