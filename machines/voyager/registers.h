@@ -74,7 +74,7 @@
 #define CHASQUI_VOYAGER_MPI_BEHIND 0x10ull /* Bits of data, besides: a Basic message of this pair came before, since the last message by Express. */
 #define CHASQUI_VOYAGER_MPI_WHOLE 0x1ull /* Bits of data of a Tag-On message that is an MPI message: what is tagged on begins with a whole envelope, else */
 #define CHASQUI_VOYAGER_MPI_TAGGED_HEAD 0x10ull /* Bytes. */
-#define CHASQUI_VOYAGER_SETTING_BASIC_QUEUES 0x7ull /* Setting: Basic queue pairs of the process. */
+#define CHASQUI_VOYAGER_SETTING_BASIC_QUEUES 0x9ull /* Setting: Basic queue pairs of the process. */
 
 struct chasqui_voyager_slot {
     uint16_t node; /* Logical destination; on receipt the source id. */
