@@ -568,9 +568,6 @@ static __attribute__((noinline)) void act(uint32_t producer)
         receive_until(producer);
     else if (receive_freed != producer)
         free_slots();
-    /* The flush reaches the caches of the hart that has read the slots. */
-    if (unlikely(mpi_device_voyager.shared) && receive_freed != receive.consumed)
-        free_slots();
     if (unlikely(dma.consumed != dma.produced))
         finish_puts();
 }

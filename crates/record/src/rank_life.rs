@@ -486,11 +486,17 @@ mod tests {
     /// Code, call, value and time of a mark.
     type Mark = (u32, u32, u64, u64);
 
-    /// Feeds marks to rank 0.
+    /// Feeds marks to rank 0, a process of one thread.
     fn live(marks: &[Mark]) -> (RankLife, Messages) {
-        let (mut life, mut recorder) = (RankLife::new(0, 1, 100), Recorder::new(0, 1));
-        for (code, call, value, ps) in marks {
-            life.mark(&mut recorder, 0, *code, *call, *value, *ps, &mut memory);
+        let marks: Vec<(usize, Mark)> = marks.iter().map(|mark| (0, *mark)).collect();
+        live_on(1, &marks)
+    }
+
+    /// Feeds marks to rank 0 on a node of `harts` harts, each with the hart that executes it.
+    fn live_on(harts: usize, marks: &[(usize, Mark)]) -> (RankLife, Messages) {
+        let (mut life, mut recorder) = (RankLife::new(0, harts, 100), Recorder::new(0, 1));
+        for &(hart, (code, call, value, ps)) in marks {
+            life.mark(&mut recorder, hart, code, call, value, ps, &mut memory);
         }
         (life, Recorder::merge(vec![recorder]))
     }
@@ -661,6 +667,107 @@ mod tests {
         }
         assert_eq!(messages.get(OTHER).expect("is there").time(Stage::Done), Some(30));
         assert_eq!((life.mpi_ps(), life.totals()[SEND_CALL as usize].count, life.stray_marks()), (20, 0, 0));
+    }
+
+    #[test]
+    fn a_receive_posted_by_one_thread_and_completed_by_another() {
+        let (life, messages) = live_on(
+            2,
+            &[
+                (0, (CALL, IRECV_CALL, 0, 300)),
+                (0, (POST, 0, 0x80, 305)),
+                (0, (RETURN, IRECV_CALL, 0, 310)),
+                (1, (CALL, WAIT_CALL, 0, 320)),
+                (0, (CALL, SEND_CALL, 0, 330)),
+                (1, (MATCH_REQUEST, 0, 0x80, 340)),
+                (0, (SEND, 0, envelope(OWN), 341)),
+                (1, (MATCH, 0, envelope(OTHER), 342)),
+                (1, (DONE, 0, 0x80, 343)),
+                (0, (READY, 0, envelope(OWN), 344)),
+                (1, (RETURN, WAIT_CALL, 0, 360)),
+                (0, (RETURN, SEND_CALL, 0, 370)),
+            ],
+        );
+        let received = [
+            (Stage::ReceiveCall, 300),
+            (Stage::Post, 305),
+            (Stage::WaitCall, 320),
+            (Stage::Match, 342),
+            (Stage::Done, 360),
+        ];
+        assert_eq!(stages(&messages, OTHER), received);
+        assert_eq!(
+            stages(&messages, OWN),
+            [(Stage::Call, 330), (Stage::Ready, 344), (Stage::SendReturn, 370)]
+        );
+        let times = [IRECV_CALL, WAIT_CALL, SEND_CALL].map(|call| life.totals()[call as usize].time_ps);
+        assert_eq!((times, life.mpi_ps(), life.stray_marks()), ([10, 40, 40], 90, 0));
+        let intervals: Vec<(u16, u64, u64)> =
+            life.timeline().0.iter().map(|i| (i.hart, i.enter_ps, i.leave_ps)).collect();
+        assert_eq!(intervals, [(0, 300, 310), (1, 320, 360), (0, 330, 370)]);
+    }
+
+    /// What one thread's marks leave open for its next is not another's: requests to match, the message that a
+    /// mechanism is of, calls within calls.
+    #[test]
+    fn marks_of_threads_do_not_mix() {
+        let (own, other) = (MessageId { source: 0, sequence: 2 }, MessageId { source: 2, sequence: 9 });
+        let (life, messages) = live_on(
+            2,
+            &[
+                (0, (CALL, RECV_CALL, 0, 10)),
+                (1, (CALL, RECV_CALL, 0, 11)),
+                (1, (CALL, INIT, 0, 12)),
+                (0, (POST, 0, 0x70, 13)),
+                (1, (POST, 0, 0x80, 14)),
+                (0, (MATCH_REQUEST, 0, 0x70, 15)),
+                (1, (MATCH_REQUEST, 0, 0x80, 16)),
+                (0, (MATCH, 0, envelope(OTHER), 17)),
+                (1, (MATCH, 0, envelope(other), 18)),
+                (0, (SEND, 0, envelope(OWN), 19)),
+                (1, (SEND, 0, envelope(own), 20)),
+                (0, (PROTOCOL, 0, 1, 21)),
+                (1, (PROTOCOL, 0, 2, 22)),
+                (1, (RETURN, INIT, 0, 23)),
+                (0, (RETURN, RECV_CALL, 0, 30)),
+                (1, (RETURN, RECV_CALL, 0, 41)),
+            ],
+        );
+        let posted = [OTHER, other].map(|id| messages.get(id).and_then(|m| m.time(Stage::Post)));
+        assert_eq!(posted, [Some(13), Some(14)]);
+        let sent = [OWN, own].map(|id| {
+            let message = messages.get(id).expect("the message has a record");
+            (message.protocol, message.time(Stage::Call), message.time(Stage::SendReturn))
+        });
+        assert_eq!(sent, [(Some(1), Some(10), Some(30)), (Some(2), Some(11), Some(41))]);
+        assert_eq!(life.totals()[RECV_CALL as usize], CallTotals { count: 2, time_ps: 20 + 30 });
+        assert_eq!((life.totals()[INIT as usize].count, life.stray_marks()), (0, 0));
+    }
+
+    #[test]
+    fn each_thread_waits_for_its_own() {
+        let (mut life, _) = live_on(
+            3,
+            &[
+                (0, (CALL, RECV_CALL, 0, 1_000)),
+                (1, (CALL, WAIT_CALL, 0, 2_000)),
+                (0, (POST, 0, 0x70, 2_500)),
+                (0, (BLOCKED, 0, 0x70, 2_500)),
+                (1, (WAITING, 0, 64, 3_000)),
+            ],
+        );
+        let calls = [0, 1, 2].map(|hart| life.current_call(hart));
+        assert_eq!(calls, [Some((RECV_CALL, 1_000)), Some((WAIT_CALL, 2_000)), None]);
+        let receive = "a receive posted at 2.5 ns, which no message has matched (request 0x70)";
+        let waits = [Some(receive), Some("message from 1, tag 7"), None];
+        for finished in [false, true] {
+            let found = [0, 1, 2].map(|hart| life.waiting_for(hart, &mut memory));
+            assert_eq!(found.each_ref().map(Option::as_deref), waits, "finished: {finished}");
+            life.finish(5_000);
+        }
+        assert_eq!(life.mpi_ps(), 4_000 + 3_000);
+        let intervals: Vec<(u16, u64)> = life.timeline().0.iter().map(|i| (i.hart, i.leave_ps)).collect();
+        assert_eq!(intervals, [(0, 5_000), (1, 5_000)]);
     }
 
     #[test]
