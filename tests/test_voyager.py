@@ -25,7 +25,7 @@ MIXTURE = (ROOT / "tests" / "voyager" / "mixture.c").read_text()
 
 # voyager.mpi.mechanism: the longest message [bytes] by each mechanism that it uses, shortest first.
 MECHANISMS = {
-    "auto": {"express": 8, "tag-on": 64, "basic": 1024, "dma": None},
+    "auto": {"express": 8, "basic": 1024, "dma": None},
     "basic": {"basic": 1024, "dma": None},
     "express": {"express": 8, "tag-on": 40, "dma": None},
     "tag-on": {"tag-on": 40, "dma": None},
