@@ -1,6 +1,6 @@
 /* The MPI device over the NES's four mechanisms. It picks by size: Express alone for the shortest messages,
- * Tag-On for short ones and for the library's own packets, Basic slots up to `eager`, above that the library's
- * rendezvous and a DMA request. `voyager.mpi.mechanism` leaves some of them out.
+ * Tag-On up to `tag_on` (by default none), Basic slots up to `eager` and for the library's own packets, above that
+ * the library's rendezvous and a DMA request. `voyager.mpi.mechanism` leaves some of them out.
  *
  * Order: between queues the NES keeps none, but what has left a transmit queue reaches the node in that order.
  * So a message goes by another queue than its predecessor to the same process only when that has left. The
@@ -691,10 +691,10 @@ static inline uint32_t source_of(uint64_t message)
 static void take(uint64_t message);
 
 /* The first half of a message came alone. Not inline: a loop would cost the short path registers. */
-static __attribute__((noinline)) void keep_half(struct peer *peer, uint64_t half, uint64_t next)
+static __attribute__((noinline)) void keep_half(struct peer *peer, uint32_t half, uint32_t bytes, uint64_t next)
 {
-    peer->begun = (uint8_t)extra_of(half);
-    peer->word = (uint32_t)half;
+    peer->begun = (uint8_t)bytes;
+    peer->word = half;
     if (is_express(next))
         take(next);
 }
@@ -712,7 +712,7 @@ static inline __attribute__((always_inline)) void take_part(struct peer *peer, u
     } else if (next = *express_or_basic, likely(next >> 32 == (message >> 32 & ~(uint64_t)EXTRA_MASK))) {
         arrived_express(peer, source_of(message), next << 32 | (uint32_t)message, bytes);
     } else {
-        keep_half(peer, message, next);
+        keep_half(peer, (uint32_t)message, bytes, next);
     }
 }
 

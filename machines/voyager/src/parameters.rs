@@ -74,7 +74,7 @@ chasqui_config::parameters! {
 chasqui_config::choice! {
     /// By what the MPI device sends messages that are not long.
     pub enum Mechanism {
-        /// By size: Express alone, Tag-On, Basic.
+        /// By size: Express alone, Tag-On (by default none), Basic.
         Auto = "auto",
         /// Basic alone.
         Basic = "basic",
@@ -91,10 +91,10 @@ chasqui_config::parameters! {
         /// By what messages go up to `eager`; longer ones go by rendezvous and DMA.
         mechanism: Mechanism = "auto", source "ours";
         /// auto, express: longest message by Express alone, at most two Express messages. Its context must be
-        /// below 4096 and its tag below 2^20; others go by Tag-On.
+        /// below 4096 and its tag below 2^20; others go by Tag-On or Basic.
         express: Bytes = "8 B", range "0 B" ..= "8 B", source "ours: what two Express messages carry";
         /// auto: longest message by Tag-On; 0: none goes by Tag-On.
-        tag_on: Bytes = "0 B", range "0 B" ..= "64 B", source "ours, measured: Basic is sooner at every length (README)";
+        tag_on: Bytes = "0 B", range "0 B" ..= "64 B", source "ours, measured: Basic is sooner at every length";
         /// auto, basic: longest message by Basic.
         eager: Bytes = "1 KiB", range "48 B" ..= "2 KiB", source "assumption, measured: half a round trip takes as long by Basic as by DMA at 1.0 (flush) to 1.2 KiB (reclaim)";
     }
