@@ -89,20 +89,8 @@ impl Machine for VoyagerMachine {
         fabric.keep_traffic(job.timeline_max);
         let mut nodes = Vec::new();
         for rank in 0..job.ranks {
-            let nes = Nes::new(NesPlan {
-                nes: resolved.read("voyager.nes"),
-                basic: resolved.read("voyager.basic"),
-                express: resolved.read("voyager.express"),
-                dma: resolved.read("voyager.dma"),
-                mpi: resolved.read("voyager.mpi"),
-                clock: configuration.bus().clock,
-                address_cycles: configuration.bus().address_cycles,
-                line_bytes: u64::from(configuration.port().l1d.line_bytes),
-                memory_base: ni_memory_base(&configuration),
-                sites: job.ranks,
-                port: fabric.node_port(rank, job.ranks),
-                first_hop: Time(network.link_latency_ps + network.routing_delay_ps),
-            });
+            let port = fabric.node_port(rank, job.ranks);
+            let nes = Nes::new(NesPlan::read(resolved, job.ranks, ni_memory_base(&configuration), port));
             let plan = NodePlan {
                 configuration: &configuration,
                 rank,

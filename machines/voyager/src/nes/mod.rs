@@ -18,10 +18,13 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use chasqui_abi::NiIdentification;
+use chasqui_config::Resolved;
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
+use chasqui_machine::NetworkUnit;
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_network::{NodeEvent, NodePort};
 use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
+use chasqui_node::NodeConfiguration;
 use chasqui_record::{MessageId, Stage};
 
 use crate::parameters::{Basic, Coherence, Dma, Express, Limits, Mpi};
@@ -63,6 +66,29 @@ pub(crate) struct NesPlan {
     pub port: NodePort,
     /// From the start of a packet to the event at its first router.
     pub first_hop: Time,
+}
+
+impl NesPlan {
+    /// A job has `sites`; `memory_base` is the physical address of the SRAM, `port` the end of the network link.
+    pub fn read(resolved: &Resolved, sites: u32, memory_base: u64, port: NodePort) -> NesPlan {
+        let node = NodeConfiguration::read(resolved);
+        let bus = node.bus();
+        let network = resolved.read::<NetworkUnit>("network").parameters();
+        NesPlan {
+            nes: resolved.read("voyager.nes"),
+            basic: resolved.read("voyager.basic"),
+            express: resolved.read("voyager.express"),
+            dma: resolved.read("voyager.dma"),
+            mpi: resolved.read("voyager.mpi"),
+            clock: bus.clock,
+            address_cycles: bus.address_cycles,
+            line_bytes: u64::from(node.port().l1d.line_bytes),
+            memory_base,
+            sites,
+            port,
+            first_hop: Time(network.link_latency_ps + network.routing_delay_ps),
+        }
+    }
 }
 
 /// A ring of slots in SRAM.
