@@ -272,6 +272,7 @@ impl Port {
                 (*bytes, given_up) = (0, true);
             }
         }
+        self.changes += u64::from(given_up);
         given_up
     }
 
