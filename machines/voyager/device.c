@@ -233,7 +233,8 @@ static inline uint64_t first_word(const struct chasqui_envelope *envelope, uint1
 
 /* Composes the slot that begins a message: `head` bytes of envelope, then payload. */
 static inline void compose_first(uint64_t *slot, uint32_t flags, const struct peer *peer,
-                                 const struct chasqui_envelope *envelope, size_t head, const void *payload, size_t bytes)
+                                 const struct chasqui_envelope *envelope, size_t head, const void *payload,
+                                 size_t bytes)
 {
     uint16_t destination = envelope->destination;
     flags |= CHASQUI_VOYAGER_FLAG_ENVELOPE | (peer ? CHASQUI_VOYAGER_FLAG_ORDERED : 0);
@@ -279,8 +280,9 @@ static inline size_t head_of(const struct chasqui_envelope *envelope)
 }
 
 /* A message of any number of slots; the first takes `head` bytes of the envelope and `first` of the payload. */
-static inline __attribute__((always_inline)) bool send_slots(struct peer *peer, const struct chasqui_envelope *envelope,
-                                                             size_t head, size_t first, const char *payload, size_t bytes)
+static inline __attribute__((always_inline)) bool send_slots(struct peer *peer,
+                                                             const struct chasqui_envelope *envelope, size_t head,
+                                                             size_t first, const char *payload, size_t bytes)
 {
     uint32_t more = (bytes - first + SLOT_DATA - 1) / SLOT_DATA;
     if (!has_room(&transmit, 1 + more, CHASQUI_VOYAGER_TRANSMIT_CONSUMER))
@@ -450,7 +452,8 @@ static __attribute__((noinline)) bool send_tag_on(struct peer *peer, const struc
 }
 
 /* By Express or Tag-On, where a message fits. */
-static __attribute__((noinline)) bool send_short(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
+static __attribute__((noinline)) bool send_short(const struct chasqui_envelope *envelope, const void *payload,
+                                                 size_t bytes)
 {
     struct peer *peer = &peers[envelope->destination];
     size_t head = head_of(envelope) == SHORT_ENVELOPE ? CHASQUI_VOYAGER_MPI_TAGGED_HEAD : sizeof *envelope;
@@ -468,7 +471,8 @@ static __attribute__((noinline)) bool send_short(const struct chasqui_envelope *
 }
 
 /* What is not the shortest path. */
-static __attribute__((noinline)) bool send_other(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
+static __attribute__((noinline)) bool send_other(const struct chasqui_envelope *envelope, const void *payload,
+                                                 size_t bytes)
 {
     if (bytes < tag_on_end || (bytes < express_end && shape_fits(envelope)))
         return send_short(envelope, payload, bytes);
@@ -663,7 +667,7 @@ static void arrived_tagged(struct peer *peer, uint64_t message, uint32_t extra)
     tags_taken++;
     peer->express_taken++;
     mpi_arrived(&envelope, data + head / sizeof *data, bytes);
-    if (unlikely(tags_taken - tags_freed > tags_mask / 2 || mpi_device_voyager.shared))
+    if (unlikely(tags_taken - tags_freed > tags_mask / 2))
         free_tags(); /* The flush reaches the caches of the hart that has read them. */
 }
 
@@ -718,7 +722,7 @@ static __attribute__((noinline)) void take_other(struct peer *peer, uint64_t mes
 {
     uint32_t extra = extra_of(message) & ~CHASQUI_VOYAGER_MPI_BEHIND;
     if (extra_of(message) & CHASQUI_VOYAGER_MPI_BEHIND)
-        receive_until(POINTER(RECEIVE_PRODUCER));
+        act(POINTER(RECEIVE_PRODUCER));
     if (message >> CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT & 3)
         arrived_tagged(peer, message, extra);
     else if (extra != CHASQUI_VOYAGER_MPI_SHAPE)
