@@ -668,7 +668,7 @@ static void arrived_tagged(struct peer *peer, uint64_t message, uint32_t extra)
     peer->express_taken++;
     mpi_arrived(&envelope, data + head / sizeof *data, bytes);
     if (unlikely(tags_taken - tags_freed > tags_mask / 2))
-        free_tags(); /* The flush reaches the caches of the hart that has read them. */
+        free_tags();
 }
 
 enum { EXTRA_MASK = (1 << CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS) - 1 };
