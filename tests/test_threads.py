@@ -60,6 +60,15 @@ MULTIPLE = [
 ]
 
 
+# How a run may be carried out, which changes none of its files.
+WAYS = {
+    "loops executed": ["--set", "check.spin_skip=false"],
+    "by the reference": ["--set", "check.reference=true"],
+    "checker on": ["--set", "check.coherence=true"],
+    **THREADS,
+}
+
+
 def multiple(machine: str, ranks: int, threads: int, path: Path, case: str) -> list[str]:
     """Arguments of a run of multiple.c."""
     seed = os.environ.get("SEED", "1")
@@ -92,12 +101,7 @@ def test_several_threads_in_mpi_of_glibc(chasqui: Run, program: Compiled, case: 
 def test_several_threads_in_mpi_have_the_same_bits(
     tmp_path: Path, program: Compiled, machine: str, case: str
 ) -> None:
-    variations = {
-        "loops executed": ["--set", "check.spin_skip=false"],
-        "checker on": ["--set", "check.coherence=true"],
-        **THREADS,
-    }
-    check(tmp_path, multiple(machine, 2, 3, program("multiple"), case), variations, 0)
+    check(tmp_path, multiple(machine, 2, 3, program("multiple"), case), WAYS, 0)
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -211,13 +215,8 @@ def test_litmus(chasqui: Run, program: Compiled, machine: str) -> None:
 @pytest.mark.parametrize("machine", MACHINES)
 def test_the_same_bits(tmp_path: Path, program: Compiled, machine: str) -> None:
     """MPI by one thread of each rank: the same run directory however it is simulated."""
-    variations = {
-        "loops executed": ["--set", "check.spin_skip=false"],
-        "checker on": ["--set", "check.coherence=true"],
-        **THREADS,
-    }
     common = ["-np", "3", "--machine", machine, "--set", "node.harts=3"]
-    check(tmp_path, [*common, "--", program("hybrid"), "3"], variations, 0)
+    check(tmp_path, [*common, "--", program("hybrid"), "3"], WAYS, 0)
 
 
 LOCKED_TWICE = """

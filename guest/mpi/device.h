@@ -52,9 +52,6 @@ struct mpi_device {
     /* Longest payload [bytes] that `send` takes. Set by `open`. */
     size_t eager_bytes_max;
 
-    /* Set by the library after `open`: calls come from several harts, one at a time. */
-    bool shared;
-
     /* Sends an envelope and `bytes` of payload to envelope->destination. The payload may be
      * reused on return. Messages to one destination arrive in the order of their sends.
      * False: there is no room at this moment; nothing was sent. Marks READY. */

@@ -8,6 +8,8 @@
 #include "mpi/platform.h"
 #include "mpi/public.h"
 
+enum { COPY_INLINE_BYTES_MAX = 32 };
+
 /* Ends the job with a message when there is no memory: no caller could go on. */
 void *chq_malloc(size_t bytes);
 
@@ -36,7 +38,7 @@ static inline void pool_give(struct pool *pool, void *object)
     pool->first = object;
 }
 
-/* Copies that are usually a few bytes: a word or half of one without a call. */
+/* Copies that are usually a few bytes: half a word or a few whole ones without a call. */
 static inline void chq_copy(void *to, const void *from, size_t bytes)
 {
     if (likely(bytes == 8 && (((uintptr_t)to | (uintptr_t)from) & 7) == 0)) {
@@ -45,14 +47,20 @@ static inline void chq_copy(void *to, const void *from, size_t bytes)
         __builtin_memcpy(target, source, 8);
         return;
     }
+    if ((((uintptr_t)to | (uintptr_t)from | bytes) & 7) == 0 && bytes <= COPY_INLINE_BYTES_MAX) {
+        uint64_t *target = __builtin_assume_aligned(to, 8);
+        const uint64_t *source = __builtin_assume_aligned(from, 8);
+        for (size_t words = bytes / 8; words > 0; words--)
+            *target++ = *source++;
+        return;
+    }
     if (likely(bytes == 4 && (((uintptr_t)to | (uintptr_t)from) & 3) == 0)) {
         uint32_t *target = __builtin_assume_aligned(to, 4);
         const uint32_t *source = __builtin_assume_aligned(from, 4);
         __builtin_memcpy(target, source, 4);
         return;
     }
-    if (bytes)
-        memcpy(to, from, bytes);
+    memcpy(to, from, bytes);
 }
 
 #endif

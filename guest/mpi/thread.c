@@ -90,7 +90,6 @@ int chq_thread_init(int required)
     nobody.mask = match_mask(PATTERN_EXACT);
     chq.lone = &nobody;
     chq.turn = turn;
-    chq.device->shared = true;
     chq.threaded = true;
     return MPI_THREAD_MULTIPLE;
 }

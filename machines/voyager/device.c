@@ -1,6 +1,6 @@
 /* The MPI device over the NES's four mechanisms. It picks by size: Express alone for the shortest messages,
- * Tag-On for short ones and for the library's own packets, Basic slots up to `eager`, above that the library's
- * rendezvous and a DMA request. `voyager.mpi.mechanism` leaves some of them out.
+ * Tag-On up to `tag_on` (by default none), Basic slots up to `eager` and for the library's own packets, above that
+ * the library's rendezvous and a DMA request. `voyager.mpi.mechanism` leaves some of them out.
  *
  * Order: between queues the NES keeps none, but what has left a transmit queue reaches the node in that order.
  * So a message goes by another queue than its predecessor to the same process only when that has left. The
@@ -31,8 +31,7 @@
 /* An envelope whose two names are zero is sent without them. */
 #define SHORT_ENVELOPE offsetof(struct chasqui_envelope, sender)
 #define TAG_WORDS (CHASQUI_VOYAGER_TAG_STRIDE / sizeof(uint64_t))
-enum { TAGS_MAX = 256 };      /* voyager.express.tags */
-enum { EXPRESS_MESSAGES = 3 }; /* Express messages that an MPI message takes at most. */
+#define TAGS_MAX CHASQUI_VOYAGER_TAGS_MAX
 
 /* Slots and requests are whole lines: words. */
 struct ring {
@@ -86,6 +85,7 @@ static uint8_t tag_bytes[TAGS_MAX];           /* by slot of `tags`: bytes that w
 static uint32_t numbered;                     /* Messages that came without their name. */
 static uint64_t head_here;                    /* First word of an envelope that such a message gets. */
 static uint16_t own_rank;
+static uint32_t unfinished;                   /* Messages of several slots of which the last has not come. */
 extern struct mpi_device mpi_device_voyager;
 static bool send_by_size(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
 static void poll_express(void);
@@ -172,17 +172,22 @@ static bool open_express(const struct chasqui_ni_identification *ni, int ni_fd)
     head_here = MPI_ENVELOPE_PLAIN | CHASQUI_ENVELOPE_NUMBERED_HERE << 8 | (uint64_t)own_rank << 48;
     peers = malloc(ni->ranks * sizeof *peers);
     express = map_region(ni, ni_fd, CHASQUI_VOYAGER_REGION_EXPRESS);
-    tag_on = map_region(ni, ni_fd, CHASQUI_VOYAGER_REGION_TAG);
-    places = map_region(ni, ni_fd, CHASQUI_VOYAGER_REGION_TAG_DATA);
     char *page = map_region(ni, ni_fd, CHASQUI_VOYAGER_REGION_EXPRESS_RECEIVE);
-    if (!peers || !express || !tag_on || !places || !page)
+    if (!peers || !express || !page)
         return false;
     memset(peers, 0, ni->ranks * sizeof *peers);
-    tags = places + ni->regions[CHASQUI_VOYAGER_REGION_TAG_DATA].bytes / 2 / sizeof *places;
     express_or_basic = (volatile uint64_t *)(page + CHASQUI_VOYAGER_ONEPOLL + 8 * set);
     mpi_device_voyager.send = send_by_size;
     mpi_device_voyager.poll = poll_express;
     return true;
+}
+
+static bool open_tag_on(const struct chasqui_ni_identification *ni, int ni_fd)
+{
+    tag_on = map_region(ni, ni_fd, CHASQUI_VOYAGER_REGION_TAG);
+    places = map_region(ni, ni_fd, CHASQUI_VOYAGER_REGION_TAG_DATA);
+    tags = places + ni->regions[CHASQUI_VOYAGER_REGION_TAG_DATA].bytes / 2 / sizeof *places;
+    return tag_on && places;
 }
 
 static bool voyager_open(const struct chasqui_ni_identification *ni, int ni_fd)
@@ -194,7 +199,8 @@ static bool voyager_open(const struct chasqui_ni_identification *ni, int ni_fd)
     tag_on_end = settings[CHASQUI_VOYAGER_SETTING_TAG_ON_END];
     basic_end = settings[CHASQUI_VOYAGER_SETTING_BASIC_END];
     mpi_device_voyager.eager_bytes_max = (basic_end ? basic_end : tag_on_end) - 1;
-    return open_basic(ni, ni_fd) && (tag_on_end == 0 || open_express(ni, ni_fd));
+    return open_basic(ni, ni_fd) && (!(express_end | tag_on_end) || open_express(ni, ni_fd)) &&
+           (!tag_on_end || open_tag_on(ni, ni_fd));
 }
 
 static void voyager_close(void)
@@ -226,18 +232,17 @@ static inline uint64_t first_word(const struct chasqui_envelope *envelope, uint1
 }
 
 /* Composes the slot that begins a message: `head` bytes of envelope, then payload. */
-static inline void compose_first(uint64_t *slot, uint32_t flags, const struct chasqui_envelope *envelope,
-                                 size_t head, const void *payload, size_t bytes)
+static inline void compose_first(uint64_t *slot, uint32_t flags, const struct peer *peer,
+                                 const struct chasqui_envelope *envelope, size_t head, const void *payload,
+                                 size_t bytes)
 {
-    bool whole = head == sizeof *envelope;
     uint16_t destination = envelope->destination;
-    flags |= CHASQUI_VOYAGER_FLAG_ENVELOPE | (whole ? CHASQUI_VOYAGER_FLAG_WHOLE : 0) |
-             (peers ? CHASQUI_VOYAGER_FLAG_ORDERED : 0);
+    flags |= CHASQUI_VOYAGER_FLAG_ENVELOPE | (peer ? CHASQUI_VOYAGER_FLAG_ORDERED : 0);
     set_header(slot, destination, head + bytes, flags);
     uint64_t *data = slot + HEADER / sizeof *slot;
-    data[0] = first_word(envelope, peers ? peers[destination].express_sent : destination);
+    data[0] = first_word(envelope, peer ? peer->express_sent : destination);
     __builtin_memcpy(data + 1, &envelope->tag, SHORT_ENVELOPE - sizeof *data);
-    if (unlikely(whole))
+    if (head == sizeof *envelope)
         __builtin_memcpy(data + SHORT_ENVELOPE / sizeof *data, &envelope->sender, sizeof *envelope - SHORT_ENVELOPE);
     chq_copy(data + head / sizeof *data, payload, bytes);
     flush(slot, HEADER + head + bytes);
@@ -251,31 +256,22 @@ static inline void release(uint32_t index)
     POINTER(TRANSMIT_PRODUCER) = index;
 }
 
-/* A message of several slots; the first takes `first` bytes of it. */
-static __attribute__((noinline)) bool send_slots(const struct chasqui_envelope *envelope, size_t head,
-                                                 const char *payload, size_t bytes)
+/* All Express and Tag-On messages up to the `until`th have left their queue. */
+static inline bool have_left(uint32_t until)
 {
-    size_t first = SLOT_DATA - head;
-    uint32_t more = (bytes - first + SLOT_DATA - 1) / SLOT_DATA;
-    if (!has_room(&transmit, 1 + more, CHASQUI_VOYAGER_TRANSMIT_CONSUMER))
-        return false;
-    uint32_t begin = transmit.produced;
-    compose_first(slot_of(&transmit, begin), CHASQUI_VOYAGER_FLAG_BEGINS, envelope, head, payload, first);
-    payload += first;
-    bytes -= first;
-    release(begin + 1);
-    MARK_READY(envelope);
-    for (uint32_t index = begin + 1; bytes > 0; index++) {
-        uint64_t *slot = slot_of(&transmit, index);
-        size_t part = bytes < SLOT_DATA ? bytes : SLOT_DATA;
-        set_header(slot, envelope->destination, part, CHASQUI_VOYAGER_FLAG_MORE);
-        memcpy(slot + HEADER / sizeof *slot, payload, part);
-        flush(slot, HEADER + part);
-        payload += part;
-        bytes -= part;
-        release(index + 1);
-    }
-    return true;
+    if (likely((int32_t)(left - until) >= 0))
+        return true;
+    left = POINTER(EXPRESS_SENT);
+    return (int32_t)(left - until) >= 0;
+}
+
+/* The last slots went to a process. */
+static inline void note_basic(struct peer *peer)
+{
+    if (!peer)
+        return;
+    peer->basic_produced = transmit.produced;
+    peer->behind = true;
 }
 
 static inline size_t head_of(const struct chasqui_envelope *envelope)
@@ -283,17 +279,63 @@ static inline size_t head_of(const struct chasqui_envelope *envelope)
     return unlikely(envelope->sender | envelope->receiver) ? sizeof *envelope : SHORT_ENVELOPE;
 }
 
+/* A message of any number of slots; the first takes `head` bytes of the envelope and `first` of the payload. */
+static inline __attribute__((always_inline)) bool send_slots(struct peer *peer,
+                                                             const struct chasqui_envelope *envelope, size_t head,
+                                                             size_t first, const char *payload, size_t bytes)
+{
+    uint32_t more = (bytes - first + SLOT_DATA - 1) / SLOT_DATA;
+    if (!has_room(&transmit, 1 + more, CHASQUI_VOYAGER_TRANSMIT_CONSUMER))
+        return false;
+    uint32_t index = transmit.produced;
+    uint32_t flags = (head == sizeof *envelope ? CHASQUI_VOYAGER_FLAG_WHOLE : 0) |
+                     (more > 0 ? CHASQUI_VOYAGER_FLAG_BEGINS : 0);
+    compose_first(slot_of(&transmit, index), flags, peer, envelope, head, payload, first);
+    release(++index);
+    MARK_READY(envelope);
+    for (size_t done = first; done < bytes;) {
+        uint64_t *slot = slot_of(&transmit, index);
+        size_t part = bytes - done < SLOT_DATA ? bytes - done : SLOT_DATA;
+        set_header(slot, envelope->destination, part, CHASQUI_VOYAGER_FLAG_MORE);
+        memcpy(slot + HEADER / sizeof *slot, payload + done, part);
+        flush(slot, HEADER + part);
+        done += part;
+        release(++index);
+    }
+    note_basic(peer);
+    return true;
+}
+
+static __attribute__((noinline)) bool send_long(struct peer *peer, const struct chasqui_envelope *envelope,
+                                                const void *payload, size_t bytes)
+{
+    return send_slots(peer, envelope, SHORT_ENVELOPE, SLOT_DATA - SHORT_ENVELOPE, payload, bytes);
+}
+
+static __attribute__((noinline)) bool send_whole(struct peer *peer, const struct chasqui_envelope *envelope,
+                                                 const void *payload, size_t bytes)
+{
+    size_t room = SLOT_DATA - sizeof *envelope;
+    return send_slots(peer, envelope, sizeof *envelope, bytes < room ? bytes : room, payload, bytes);
+}
+
+/* In order with what went to the same process by Express. */
 static bool send_basic(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
-    size_t head = head_of(envelope);
-    if (unlikely(bytes > SLOT_DATA - head))
-        return send_slots(envelope, head, payload, bytes);
+    struct peer *peer = peers ? &peers[envelope->destination] : NULL;
+    if (unlikely(peer && !have_left(peer->express_posted)))
+        return false;
+    if (unlikely(head_of(envelope) != SHORT_ENVELOPE))
+        return send_whole(peer, envelope, payload, bytes);
+    if (unlikely(bytes > SLOT_DATA - SHORT_ENVELOPE))
+        return send_long(peer, envelope, payload, bytes);
     if (unlikely(!has_room(&transmit, 1, CHASQUI_VOYAGER_TRANSMIT_CONSUMER)))
         return false;
     uint32_t index = transmit.produced;
-    compose_first(slot_of(&transmit, index), 0, envelope, head, payload, bytes);
+    compose_first(slot_of(&transmit, index), 0, peer, envelope, SHORT_ENVELOPE, payload, bytes);
     release(index + 1);
     MARK_READY(envelope);
+    note_basic(peer);
     return true;
 }
 
@@ -321,27 +363,6 @@ static bool voyager_put(const struct chasqui_envelope *fin, const void *from, ui
 }
 
 /* --- sending by Express and Tag-On ---------------------------------------------------------------- */
-
-/* All Express and Tag-On messages up to the `until`th have left their queue. */
-static inline bool have_left(uint32_t until)
-{
-    if (likely((int32_t)(left - until) >= 0))
-        return true;
-    left = POINTER(EXPRESS_SENT);
-    return (int32_t)(left - until) >= 0;
-}
-
-/* By Basic, in order with what went to the same process by Express. */
-static __attribute__((noinline)) bool send_basic_in_order(const struct chasqui_envelope *envelope, const void *payload,
-                                                          size_t bytes)
-{
-    struct peer *peer = &peers[envelope->destination];
-    if (!have_left(peer->express_posted) || !send_basic(envelope, payload, bytes))
-        return false;
-    peer->basic_produced = transmit.produced;
-    peer->behind = true;
-    return true;
-}
 
 /* The Basic messages that went to a process have left their queue. */
 static __attribute__((noinline)) bool basic_has_left(const struct peer *peer)
@@ -389,7 +410,7 @@ static inline bool shape_fits(const struct chasqui_envelope *envelope)
 static inline __attribute__((always_inline)) bool send_express(struct peer *peer, const struct chasqui_envelope *envelope,
                                                                uint64_t word, size_t bytes)
 {
-    if (unlikely(!have_left(posted + EXPRESS_MESSAGES - express_slots)))
+    if (unlikely(!have_left(posted + CHASQUI_VOYAGER_MPI_EXPRESS_MAX - express_slots)))
         return false;
     uint32_t shape = shape_of(envelope), order = behind(peer);
     if (unlikely(shape != peer->shape_sent)) {
@@ -430,24 +451,32 @@ static __attribute__((noinline)) bool send_tag_on(struct peer *peer, const struc
     return true;
 }
 
+/* By Express or Tag-On, where a message fits. */
+static __attribute__((noinline)) bool send_short(const struct chasqui_envelope *envelope, const void *payload,
+                                                 size_t bytes)
+{
+    struct peer *peer = &peers[envelope->destination];
+    size_t head = head_of(envelope) == SHORT_ENVELOPE ? CHASQUI_VOYAGER_MPI_TAGGED_HEAD : sizeof *envelope;
+    bool fits_express = bytes < express_end && shape_fits(envelope);
+    bool fits_tag_on = bytes < tag_on_end && head + bytes <= CHASQUI_VOYAGER_TAG_LONG_BYTES;
+    /* While its predecessor has not left the Basic queue, a message follows it there. */
+    if (!(fits_express || fits_tag_on) || (peer->behind && !basic_has_left(peer)))
+        return send_basic(envelope, payload, bytes);
+    if (!fits_express)
+        return send_tag_on(peer, envelope, head, payload, bytes);
+    uint64_t word = 0;
+    if (bytes > 0)
+        memcpy(&word, payload, bytes);
+    return send_express(peer, envelope, word, bytes);
+}
+
 /* What is not the shortest path. */
 static __attribute__((noinline)) bool send_other(const struct chasqui_envelope *envelope, const void *payload,
                                                  size_t bytes)
 {
-    struct peer *peer = &peers[envelope->destination];
-    /* While its predecessor has not left the Basic queue, a message follows it there. */
-    if (peer->behind && !basic_has_left(peer))
-        return send_basic_in_order(envelope, payload, bytes);
-    if (bytes < express_end && shape_fits(envelope)) {
-        uint64_t word = 0;
-        if (bytes > 0)
-            memcpy(&word, payload, bytes);
-        return send_express(peer, envelope, word, bytes);
-    }
-    size_t head = head_of(envelope) == SHORT_ENVELOPE ? CHASQUI_VOYAGER_MPI_TAGGED_HEAD : sizeof *envelope;
-    if (bytes < tag_on_end && head + bytes <= CHASQUI_VOYAGER_TAG_LONG_BYTES)
-        return send_tag_on(peer, envelope, head, payload, bytes);
-    return send_basic_in_order(envelope, payload, bytes);
+    if (bytes < tag_on_end || (bytes < express_end && shape_fits(envelope)))
+        return send_short(envelope, payload, bytes);
+    return send_basic(envelope, payload, bytes);
 }
 
 /* Written out: an aligned word, or half of one, by Express. */
@@ -478,6 +507,7 @@ static __attribute__((noinline)) void append(uint32_t source, const uint64_t *da
     p->have += bytes;
     if (p->have < p->envelope.bytes)
         return;
+    unfinished--;
     if (p->request)
         mpi_placed(p->request);
     else
@@ -498,11 +528,12 @@ static __attribute__((noinline)) void begin(const struct chasqui_envelope *envel
     p->envelope = *envelope;
     p->to = to;
     p->have = bytes;
+    unfinished++;
     memcpy(to, data, bytes);
 }
 
 /* Deals with a slot. False: an Express message that is still to be taken comes before it. */
-static inline bool arrived(const uint64_t *slot)
+static __attribute__((noinline)) bool arrived(const uint64_t *slot)
 {
     struct chasqui_voyager_slot header = header_of(slot);
     const uint64_t *data = slot + HEADER / sizeof *slot;
@@ -542,16 +573,17 @@ static __attribute__((noinline)) void free_slots(void)
     POINTER(RECEIVE_CONSUMER) = receive_freed;
 }
 
-/* Deals with the slots before `producer`, up to one that must wait. */
-static void receive_until(uint32_t producer)
+/* Deals with the slots before `producer`. False: with those up to one that must wait. */
+static bool receive_until(uint32_t producer)
 {
-    do {
+    while (receive.consumed != producer) {
         if (unlikely(!arrived(slot_of(&receive, after(receive.consumed, producer)))))
-            return;
+            return false;
         receive.consumed++;
         if (unlikely(receive.consumed - receive_freed > receive.mask / 2))
             free_slots();
-    } while (receive.consumed != producer);
+    }
+    return true;
 }
 
 static void finish_puts(void)
@@ -561,18 +593,18 @@ static void finish_puts(void)
         mpi_put_done(dma_sender[dma.consumed++ & dma.mask]);
 }
 
-/* Something has happened since the last poll, or is to be tidied up. */
-static __attribute__((noinline)) void act(uint32_t producer)
+/* The Basic ring's pointer was read: deals with what has come, or else tidies up. False: a slot waits for an
+ * Express message. */
+static __attribute__((noinline)) bool act(uint32_t producer)
 {
+    bool all = true;
     if (likely(receive.consumed != producer))
-        receive_until(producer);
+        all = receive_until(producer);
     else if (receive_freed != producer)
-        free_slots();
-    /* The flush reaches the caches of the hart that has read the slots. */
-    if (unlikely(mpi_device_voyager.shared) && receive_freed != receive.consumed)
         free_slots();
     if (unlikely(dma.consumed != dma.produced))
         finish_puts();
+    return all;
 }
 
 static void poll_basic(void)
@@ -639,88 +671,107 @@ static void arrived_tagged(struct peer *peer, uint64_t message, uint32_t extra)
         free_tags();
 }
 
-/* The Basic ring has slots that have not been freed; the message tells 16 bits of its pointer. */
-static void poll_ring(uint64_t message)
-{
-    uint32_t producer = receive.consumed + (uint16_t)((uint32_t)message - receive.consumed);
-    if (receive.consumed != producer)
-        receive_until(producer);
-    else
-        free_slots();
-}
+enum { EXTRA_MASK = (1 << CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS) - 1 };
 
 /* An Express message's five bits. */
 static inline uint32_t extra_of(uint64_t message)
 {
-    return message >> 32 & ((1u << CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS) - 1);
+    return message >> 32 & EXTRA_MASK;
 }
 
-/* One part of a message is all there is of it, or half of it. True: the message is complete. */
-static inline __attribute__((always_inline)) bool take_part(struct peer *peer, uint64_t message, uint32_t bytes)
+static inline bool is_express(uint64_t message)
 {
-    uint32_t source = (uint16_t)(message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT), value = (uint32_t)message;
-    if (peer->begun) {
+    return message != CHASQUI_VOYAGER_EXPRESS_EMPTY && !(message & 7ull << CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT);
+}
+
+static inline uint32_t source_of(uint64_t message)
+{
+    return (uint16_t)(message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT);
+}
+
+static void take(uint64_t message);
+
+/* The first half of a message came alone. Not inline: a loop would cost the short path registers. */
+static __attribute__((noinline)) void keep_half(struct peer *peer, uint32_t half, uint32_t bytes, uint64_t next)
+{
+    peer->begun = (uint8_t)bytes;
+    peer->word = half;
+    if (is_express(next))
+        take(next);
+}
+
+/* A message of up to 8 bytes, or half of one. The second half mostly follows at once. */
+static inline __attribute__((always_inline)) void take_part(struct peer *peer, uint64_t message, uint32_t bytes)
+{
+    uint64_t next;
+    if (unlikely(peer->begun)) {
         bytes = peer->begun;
         peer->begun = 0;
-        arrived_express(peer, source, (uint64_t)value << 32 | peer->word, bytes);
-        return true;
-    }
-    if (bytes > sizeof value) {
-        peer->begun = (uint8_t)bytes;
-        peer->word = value;
-        return false;
-    }
-    arrived_express(peer, source, value, bytes);
-    return true;
-}
-
-/* OnePoll returned something else than a part of a message by Express, or there is something to be tidied up. */
-static __attribute__((noinline)) void act_other(uint64_t message)
-{
-    struct peer *peer = &peers[(uint16_t)(message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT)];
-    uint32_t extra = extra_of(message) & ~CHASQUI_VOYAGER_MPI_BEHIND;
-    if (message == CHASQUI_VOYAGER_EXPRESS_EMPTY) {
-        if (tags_freed != tags_taken)
-            free_tags();
-    } else if (message >> CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT & 7) {
-        poll_ring(message);
+        arrived_express(peer, source_of(message), message << 32 | peer->word, bytes);
+    } else if (bytes <= sizeof(uint32_t)) {
+        arrived_express(peer, source_of(message), (uint32_t)message, bytes);
+    } else if (next = *express_or_basic, likely(next >> 32 == (message >> 32 & ~(uint64_t)EXTRA_MASK))) {
+        arrived_express(peer, source_of(message), next << 32 | (uint32_t)message, bytes);
     } else {
-        if (extra_of(message) & CHASQUI_VOYAGER_MPI_BEHIND) {
-            uint32_t producer = POINTER(RECEIVE_PRODUCER);
-            if (receive.consumed != producer)
-                receive_until(producer);
-        }
-        if (message >> CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT & 3)
-            arrived_tagged(peer, message, extra);
-        else if (extra != CHASQUI_VOYAGER_MPI_SHAPE)
-            take_part(peer, message, extra);
-        else
-            peer->shape = shape_told((uint32_t)message);
+        keep_half(peer, (uint32_t)message, bytes, next);
     }
-    if (dma.consumed != dma.produced)
-        finish_puts();
 }
 
-/* Ends with the first whole message, for it may be what the process waits for. */
+/* What an Express queue holds besides parts of messages. */
+static __attribute__((noinline)) void take_other(struct peer *peer, uint64_t message)
+{
+    uint32_t extra = extra_of(message) & ~CHASQUI_VOYAGER_MPI_BEHIND;
+    if (extra_of(message) & CHASQUI_VOYAGER_MPI_BEHIND)
+        act(POINTER(RECEIVE_PRODUCER));
+    if (message >> CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT & 3)
+        arrived_tagged(peer, message, extra);
+    else if (extra != CHASQUI_VOYAGER_MPI_SHAPE)
+        take_part(peer, message, extra);
+    else
+        peer->shape = shape_told((uint32_t)message);
+}
+
+/* OnePoll took an Express message. */
+static __attribute__((noinline)) void take(uint64_t message)
+{
+    const uint64_t other = 3ull << CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT | (uint64_t)CHASQUI_VOYAGER_MPI_BEHIND << 32;
+    struct peer *peer = &peers[source_of(message)];
+    uint32_t bytes = extra_of(message);
+    if (unlikely(message & other) || unlikely(bytes > CHASQUI_VOYAGER_MPI_BYTES_MAX))
+        take_other(peer, message);
+    else
+        take_part(peer, message, bytes);
+}
+
+static inline __attribute__((always_inline)) void look(void)
+{
+    uint64_t message = *express_or_basic;
+    if (is_express(message)) {
+        take(message);
+    } else if (message != CHASQUI_VOYAGER_EXPRESS_EMPTY) {
+        /* The Basic ring has slots that have not been freed; these are 16 bits of its pointer. */
+        act(receive.consumed + (uint16_t)((uint32_t)message - receive.consumed));
+    } else {
+        if (unlikely(tags_freed != tags_taken))
+            free_tags();
+        if (unlikely(dma.consumed != dma.produced))
+            finish_puts();
+    }
+}
+
+/* Slots of a message are still to come: their ring's pointer tells of them sooner than OnePoll. */
+static __attribute__((noinline)) void poll_rest(void)
+{
+    if (!act(POINTER(RECEIVE_PRODUCER)))
+        look();
+}
+
 static void poll_express(void)
 {
-    const uint64_t other = 7ull << CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT | 3ull << CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT |
-                           (uint64_t)CHASQUI_VOYAGER_MPI_BEHIND << 32;
-    struct peer *peer;
-    uint64_t message;
-    uint32_t bytes;
-    do {
-        message = *express_or_basic;
-        if (message == CHASQUI_VOYAGER_EXPRESS_EMPTY && tags_freed == tags_taken && dma.consumed == dma.produced)
-            return;
-        peer = &peers[(uint16_t)(message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT)];
-        bytes = extra_of(message);
-        if (message == CHASQUI_VOYAGER_EXPRESS_EMPTY || unlikely(message & other) ||
-            unlikely(bytes > CHASQUI_VOYAGER_MPI_BYTES_MAX)) {
-            act_other(message);
-            return;
-        }
-    } while (!take_part(peer, message, bytes));
+    if (unlikely(unfinished))
+        poll_rest();
+    else
+        look();
 }
 
 /* Without Express and Tag-On, send and poll are these. */

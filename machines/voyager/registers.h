@@ -75,6 +75,8 @@
 #define CHASQUI_VOYAGER_MPI_WHOLE 0x1ull /* Bits of data of a Tag-On message that is an MPI message: what is tagged on begins with a whole envelope, else */
 #define CHASQUI_VOYAGER_MPI_TAGGED_HEAD 0x10ull /* Bytes. */
 #define CHASQUI_VOYAGER_SETTING_BASIC_QUEUES 0x9ull /* Setting: Basic queue pairs of the process. */
+#define CHASQUI_VOYAGER_MPI_EXPRESS_MAX 0x3ull /* Express messages that an MPI message takes at most: context and tag, and two of data. */
+#define CHASQUI_VOYAGER_TAGS_MAX 0x100ull /* Places for data to be tagged on, at most. */
 
 struct chasqui_voyager_slot {
     uint16_t node; /* Logical destination; on receipt the source id. */

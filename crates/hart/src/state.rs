@@ -6,7 +6,7 @@ use crate::fp::Flags;
 pub const SINK: u8 = 32;
 
 /// What a user-level program can see of its hart.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct State {
     /// Integer registers. `x[0]` is always 0; the pre-decoder turns a destination of 0 into [`SINK`], so
     /// that writing needs no test.
@@ -27,3 +27,15 @@ impl State {
         Self { x: [0; 33], f: [0; 32], pc, flags: Flags::default(), frm: 0 }
     }
 }
+
+/// What was written to [`SINK`] is not state: the reference writes nothing there, and nothing reads it.
+impl PartialEq for State {
+    fn eq(&self, other: &State) -> bool {
+        let State { x, f, pc, flags, frm } = self;
+        let registers = usize::from(SINK);
+        x[..registers] == other.x[..registers]
+            && (f, pc, flags, frm) == (&other.f, &other.pc, &other.flags, &other.frm)
+    }
+}
+
+impl Eq for State {}

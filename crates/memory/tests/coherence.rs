@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use chasqui_engine::Time;
 use chasqui_memory::{
-    BlockOperation, Bus, FlatMemory, Port, Request, Responder, Slot, Snooped, State, Stop, order,
+    BlockOperation, Bus, FlatMemory, Port, Request, Responder, Slot, Snoop, Snooped, State, Stop, order,
 };
 use chasqui_random::Random;
 use random::parameters;
@@ -32,6 +32,8 @@ struct Harts {
     seen: Vec<Vec<[u64; LINES as usize]>>,
     upgrades: u64,
     interventions: u64,
+    /// Cache-block operations that asked other caches: those that found nothing modified, the others.
+    blocks: [u64; 2],
 }
 
 impl Harts {
@@ -40,7 +42,10 @@ impl Harts {
         let mut memory = Rig::usual().memory;
         let parameters = parameters(random);
         let mut ports: Vec<Port> = (0..count).map(|_| Port::new(parameters.clone(), &mut memory)).collect();
-        ports.iter_mut().for_each(|port| port.set_root(ROOT));
+        ports.iter_mut().for_each(|port| {
+            port.set_root(ROOT);
+            port.join_peers();
+        });
         let mut bus = rig::bus();
         bus.pipelined = random.below(2) == 0;
         Harts {
@@ -53,6 +58,7 @@ impl Harts {
             seen: vec![vec![[0; LINES as usize]; count]; count],
             upgrades: 0,
             interventions: 0,
+            blocks: [0; 2],
             ports,
         }
     }
@@ -90,9 +96,9 @@ impl Harts {
 
     fn grant(&mut self, index: usize, slot: Slot) {
         self.now = self.bus.grant_at(self.now);
-        let request = self.ports[index].current(slot).expect("a request is for something");
+        let asked = self.ports[index].current(slot).expect("a request is for something");
         let mut found = Snooped::default();
-        if let Some((snoop, address, bytes)) = self.ports[index].asks(request) {
+        if let Some((snoop, address, bytes)) = self.ports[index].asks(asked) {
             for other in (0..self.ports.len()).filter(|&other| other != index) {
                 let held = self.ports[other].holds(address, bytes);
                 let here = self.ports[other].snoop(snoop, address, bytes);
@@ -100,21 +106,37 @@ impl Harts {
                 found = found.or(here);
             }
         }
+        self.check_block(index, asked, found);
+        let request = asked.answered(found);
         let is_upgrade = matches!(request, Request::Own { upgrade: true, .. });
         assert!(!(is_upgrade && found.dirty), "who has a line shared has it up to date");
         self.upgrades += u64::from(is_upgrade);
         self.interventions += u64::from(found.dirty);
         let responder = match request {
             _ if is_upgrade => Responder::None,
+            Request::Block { .. } | Request::WriteBack { bytes: 0, .. } => Responder::None,
+            Request::WriteBack { .. } => Responder::Dram,
             _ if found.dirty => Responder::Cache,
             _ => Responder::Dram,
         };
         let (bytes, write) = self.ports[index].transfer(request);
         let tenure = self.bus.place(self.now, bytes, write, responder);
         let cycle = self.cycle();
-        self.ports[index].granted(slot, found.present, cycle);
+        self.ports[index].granted(slot, found, cycle);
         self.granted.push((tenure.end, index, slot));
         self.collect(index);
+    }
+
+    /// After a cache-block operation no other cache has what it was to give up, nor is any of it on its way.
+    fn check_block(&mut self, index: usize, request: Request, found: Snooped) {
+        let Request::Block { line, bytes, snoop } = request else { return };
+        self.blocks[usize::from(found.dirty)] += 1;
+        for (_, port) in self.ports.iter().enumerate().filter(|&(other, _)| other != index) {
+            let line_here = port.coherent_lines().find(|&(l, _)| l == line);
+            assert!(line_here.is_none_or(|(_, state)| snoop == Snoop::Clean && state != State::Modified));
+            let leaves = |slot| matches!(port.current(slot), Some(Request::WriteBack { line: l, bytes, .. }) if l == line && bytes > 0);
+            assert!(!leaves(Slot::Posted), "{bytes} bytes at {line:#x} are still to be written");
+        }
     }
 
     fn check(&self) {
@@ -180,7 +202,10 @@ impl Harts {
                 assert_eq!(old, self.stored[index][line as usize]);
                 self.stored[index][line as usize] += 1;
             }
-            16 => self.perform(index, random, |port, at| port.block(BlockOperation::Flush, own, at)),
+            16 => {
+                let operation = random.pick(&[BlockOperation::Clean, BlockOperation::Flush]);
+                self.perform(index, random, |port, at| port.block(operation, own, at));
+            }
             17 => self.perform(index, random, |port, at| port.fence(order::W | order::O, at)),
             18 => self.perform(index, random, |port, at| port.fetch_line(own & !127, at)),
             _ => self.advance(random),
@@ -192,7 +217,7 @@ impl Harts {
 #[test]
 fn a_line_has_one_owner_and_stores_are_seen_in_order() {
     let mut seeds = Random::for_test(0x3e51);
-    let (mut upgrades, mut interventions) = (0, 0);
+    let (mut upgrades, mut interventions, mut blocks) = (0, 0, [0; 2]);
     for round in 0..120 {
         let mut random = Random::new(seeds.bits());
         let count = 2 + random.below(3) as usize;
@@ -211,7 +236,10 @@ fn a_line_has_one_owner_and_stores_are_seen_in_order() {
         }
         upgrades += harts.upgrades;
         interventions += harts.interventions;
+        (0..2).for_each(|i| blocks[i] += harts.blocks[i]);
     }
-    println!("{upgrades} upgrades, {interventions} lines from other caches");
-    assert!(upgrades > 1000 && interventions > 1000);
+    println!(
+        "{upgrades} upgrades, {interventions} lines from other caches, {blocks:?} cache-block operations"
+    );
+    assert!(upgrades > 1000 && interventions > 1000 && blocks.iter().all(|&n| n > 300));
 }

@@ -13,7 +13,7 @@ use chasqui_hart::{Halt, Hart, State, Timing};
 use chasqui_linux::Elf;
 use chasqui_memory::{
     Bus, BusParameters, DEVICE_BASE, FlatMemory, PAGE_BYTES, Port, PortParameters, Request, Responder, Slot,
-    Stall, pte,
+    Snooped, Stall, pte,
 };
 
 /// Virtual address of the processor's memory: firmware is linked here. Below, a null pointer faults.
@@ -180,7 +180,7 @@ impl FirmwareProcessor {
                 _ => Responder::Dram,
             };
             let end = self.bus.place(grant, length, write, responder).end;
-            self.hart.port.granted(slot, false, self.hart.cycle_at(grant));
+            self.hart.port.granted(slot, Snooped::default(), self.hart.cycle_at(grant));
             match request {
                 Request::UncachedStore { address, bytes, value } => {
                     self.access(end, DeviceAccess::Store { address: address - DEVICE_BASE, bytes, value });
@@ -214,7 +214,7 @@ impl FirmwareProcessor {
         self.held_ps += now.0.saturating_sub(asked.0);
         let grant = self.bus.grant_at(now.max(asked));
         let end = self.bus.place(grant, bytes, false, Responder::Device(latency)).end;
-        self.hart.port.granted(Slot::Blocking, false, self.hart.cycle_at(grant));
+        self.hart.port.granted(Slot::Blocking, Snooped::default(), self.hart.cycle_at(grant));
         self.complete(Slot::Blocking, value, end);
     }
 

@@ -242,12 +242,15 @@ impl Node {
         if let Some(at) = self.retried(index, request, now, out) {
             return Granted::Retry(at);
         }
-        let port = &self.processor.threads[index].hart.port;
-        let (bytes, write) = port.transfer(request);
         let mut value = 0;
         let found = if several { self.snoop_others(index, request, now) } else { Snooped::default() };
+        let request = request.answered(found);
+        let (bytes, write) = self.hart(index).port.transfer(request);
         let responder = match request {
-            Request::Own { upgrade: true, .. } | Request::OwnFromL2 => Responder::None,
+            Request::Own { upgrade: true, .. }
+            | Request::OwnFromL2
+            | Request::Block { .. }
+            | Request::WriteBack { bytes: 0, .. } => Responder::None,
             Request::Fill { .. } | Request::Own { .. } if found.dirty => Responder::Cache,
             Request::Fill { line, .. } | Request::Own { line, .. } | Request::WriteBack { line, .. } => {
                 self.memory_responder(line)
@@ -265,7 +268,7 @@ impl Node {
         let tenure = self.bus.place(now, bytes, write, responder);
         let thread = &mut self.processor.threads[index];
         let cycle = thread.hart.cycle_at(now);
-        thread.hart.port.granted(slot, found.present, cycle);
+        thread.hart.port.granted(slot, found, cycle);
         if several && slot == Slot::Blocking {
             thread.fills(request, tenure.end);
         }

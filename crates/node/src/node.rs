@@ -376,13 +376,13 @@ impl Node {
         let hart = &self.processor.threads[index].hart;
         let end = hart.cycle_at(soft);
         let (soft, hard) = (end, if hard == soft { end } else { hart.cycle_at(hard) });
-        loop {
+        let halt = loop {
             let t = &mut self.processor.threads[index];
             let timed = !SEVERAL || t.hart.port.is_timed();
             let halt = t.run(&mut self.bus, before, self.dram_bytes, soft, hard);
             t.spin.check(&mut t.hart);
             if SEVERAL && halt == Halt::Call && self.catch_up(index) {
-                break;
+                break halt;
             }
             let p = &mut self.processor;
             p.halted(index, halt, &mut self.memory, &mut self.recorder);
@@ -400,10 +400,11 @@ impl Node {
             let passed = matches!(halt, Halt::Mark { .. } | Halt::Pause);
             let t = &p.threads[index];
             if told || !passed || !t.is_ready() || t.hart.cycle >= soft {
-                break;
+                break halt;
             }
-        }
-        if SEVERAL {
+        };
+        // At a deadline in a call that takes no time it is this hart's turn still.
+        if SEVERAL && halt != Halt::Deadline {
             self.leave_untimed(index);
         }
         self.collect_requests(index, out);

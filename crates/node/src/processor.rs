@@ -168,6 +168,9 @@ impl Processor {
             self.started = index + 1;
         }
         thread.hart.share_text(self.text.clone());
+        if self.is_several() {
+            self.threads.iter_mut().for_each(|thread| thread.hart.port.join_peers());
+        }
     }
 
     /// Threads have been on more than the first hart.

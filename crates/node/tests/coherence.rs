@@ -7,7 +7,9 @@ mod guest;
 use chasqui_hart::Op;
 use chasqui_node::{Ended, NodeConfiguration};
 use guest::register::{DOORBELL, FLAG};
-use guest::{A0, NI_REGISTER, Program, RECEIVE, SEND, SHARED_REGISTER, TestNi, ZERO, configuration, run};
+use guest::{
+    A0, DATA_REGISTER, NI_REGISTER, Program, RECEIVE, SEND, SHARED_REGISTER, TestNi, ZERO, configuration, run,
+};
 
 /// Rounds that the program makes: from the second on an old answer is in the cache.
 const ROUNDS: i64 = 4;
@@ -36,6 +38,67 @@ fn program() -> Program {
     p.branch(Op::Bne, round, ZERO, again);
     p.add(A0, ZERO, 0).exit();
     p
+}
+
+/// Hart 1 writes a number into the NI's memory and later looks at the answer; hart 0 alone flushes and rings. Also
+/// the places of hart 0's two flushes and its fence.
+fn two_harts() -> (Program, [usize; 3]) {
+    let (number, turn, round, value, old, flag, answer, receive) = (9, 21, 5, 6, 7, 28, 29, 30);
+    let mut p = Program::new();
+    p.add(turn, DATA_REGISTER, 0x100).add(receive, SHARED_REGISTER, RECEIVE).add(round, ZERO, 0);
+    p.add(old, ZERO, 0).threads(2, number);
+    let second = p.branch_ahead(Op::Bne, number, ZERO);
+    // Hart 0's turns are the odd ones.
+    let again = p.here();
+    p.add(round, round, 1).store(round, turn, 0).add(round, round, 1);
+    let wait = p.here();
+    p.pause().load(value, turn, 0).branch(Op::Bne, value, round, wait);
+    let flush_sent = p.here();
+    p.flush(SHARED_REGISTER);
+    let fence = p.here();
+    p.fence().store(round, NI_REGISTER, DOORBELL);
+    let poll = p.here();
+    p.pause().load(flag, NI_REGISTER, FLAG).branch(Op::Beq, flag, old, poll);
+    p.add(old, flag, 0);
+    let flush_received = p.here();
+    p.flush(receive).fence().add(value, ZERO, 2 * ROUNDS).branch(Op::Bne, round, value, again);
+    p.add(round, round, 1).store(round, turn, 0).add(A0, ZERO, 0).exit();
+    p.land(second);
+    let next = p.here();
+    p.add(round, round, 1);
+    let wait = p.here();
+    p.pause().load(value, turn, 0).branch(Op::Bne, value, round, wait);
+    p.load(answer, receive, 0);
+    let first = p.branch_ahead(Op::Beq, old, ZERO);
+    let wrong = p.here();
+    p.branch(Op::Bne, answer, old, wrong);
+    p.land(first).add(old, round, 1001).add(value, round, 1000);
+    p.store(value, SHARED_REGISTER, SEND).fence();
+    p.add(round, round, 1).store(round, turn, 0);
+    p.add(value, ZERO, 2 * ROUNDS + 2).branch(Op::Bne, round, value, next);
+    p.add(A0, ZERO, 0).exit();
+    (p, [flush_sent, fence, flush_received])
+}
+
+/// A flush reaches the caches of the other hart, and the checker knows it.
+#[test]
+fn a_flush_of_another_harts_lines_is_enough_and_needed() {
+    let (program, places) = two_harts();
+    let words = [
+        "the NI reads 0x100000, which is modified",
+        "passes the older store or flush of 0x100000",
+        "a hit on 0x100200, which the NI has overwritten",
+    ];
+    for mut c in machines(true) {
+        c.node.harts = 2;
+        assert_eq!(ended(&c, &program), Ended::Exit(0));
+        for (place, words) in places.into_iter().zip(words) {
+            match ended(&c, &program.without(place)) {
+                Ended::Fault { signal: 7, text } => assert!(text.contains(words), "{text}"),
+                other => panic!("without {}: {other:?}", program.code[place]),
+            }
+        }
+    }
 }
 
 /// The node without and with an L2, and with its checker on or off.

@@ -8,10 +8,10 @@ use chasqui_engine::Time;
 use chasqui_hart::{Insn, Op, decode};
 use chasqui_node::{Ended, NodeConfiguration};
 use chasqui_random::Random;
-use guest::register::{FLAG, NOTE, START};
+use guest::register::{DOORBELL, FLAG, NOTE, START};
 use guest::{
-    A0, Action, DATA_REGISTER, NI_REGISTER, Outcome, Program, Seen, TestNi, ZERO, configuration, frequency,
-    run,
+    A0, Action, DATA_REGISTER, ENTER, LEAVE, NI_REGISTER, Outcome, Program, Seen, TestNi, ZERO,
+    configuration, frequency, run,
 };
 
 /// The thread's number.
@@ -111,6 +111,65 @@ fn a_line_bounces_between_two_harts_at_the_rate_of_the_bus() {
     let taken = |outcome: &Outcome, hart| statistic(outcome, &format!("memory{hart:02}.l1d_invalidations"));
     for hart in 0..2 {
         assert_eq!(taken(&long, hart) - taken(&short, hart), (many - few) as u64, "every operation misses");
+    }
+}
+
+/// Hart 0 flushes `lines` lines one by one, the first `modified` of which hart 1 has modified. Also how long that
+/// takes.
+fn flushes(lines: i64, modified: i64) -> (Outcome, Time) {
+    let (flag, at, end) = (21, 22, 23);
+    let mut p = Program::new();
+    p.add(flag, DATA_REGISTER, 0x780).add(at, DATA_REGISTER, 0).add(end, DATA_REGISTER, lines * LINE);
+    p.threads(2, NUMBER);
+    let second = p.branch_ahead(Op::Bne, NUMBER, ZERO);
+    let wait = p.here();
+    p.load(A0, flag, 0).branch(Op::Beq, A0, ZERO, wait);
+    p.store(ZERO, NI_REGISTER, NOTE).fence();
+    let again = p.here();
+    p.flush(at).fence().add(at, at, LINE).branch(Op::Blt, at, end, again);
+    p.store(ZERO, NI_REGISTER, NOTE).fence().exit();
+    p.land(second);
+    for line in 0..modified {
+        p.store(NUMBER, DATA_REGISTER, line * LINE);
+    }
+    p.fence().store(NUMBER, flag, 0).exit();
+    let outcome = go(&harts(2), &p);
+    match outcome.seen[..] {
+        [Seen::Store(begin, ..), Seen::Store(end, ..)] => (outcome, end - begin),
+        ref other => panic!("{other:?}"),
+    }
+}
+
+/// A flush of a line that this hart doesn't have asks the other caches in an address tenure, and the fence behind
+/// it waits for the end of that. A line that one of them has modified is written: four beats of 2 ns, after which
+/// the DRAM is busy for 20 ns, so that the next is written that much later.
+#[test]
+fn a_flush_takes_the_line_from_another_harts_cache() {
+    let (c, lines) = (harts(2), 8);
+    let [short, none, few, many] =
+        [(16 - lines, 0), (16, 0), (16, 4), (16, 4 + lines)].map(|(all, modified)| flushes(all, modified));
+    let bus = c.bus();
+    let written = bus.clock.edge(4) + bus.dram_write;
+    let asked = Time((none.1 - short.1).0 / lines as u64);
+    let core = c.clock().edge(c.timing().of(Op::CboFlush) + c.timing().of(Op::Fence));
+    println!("a flush takes {asked}, of a modified line 4 x 2 ns + 20 ns = {written}");
+    assert!(asked >= bus.clock.edge(bus.address_cycles) + core, "{asked}");
+    assert_eq!((many.1 - few.1).0, lines as u64 * (written - asked).0);
+    for (name, more) in [
+        ("bus.transactions", 0),
+        ("bus.bytes", lines * LINE),
+        ("memory00.flushes", 0),
+        ("memory01.l1d_invalidations", lines),
+    ] {
+        let [few, many] = [&few, &many].map(|(outcome, _)| statistic(outcome, name));
+        println!("{name}: {few} and {many}");
+        // Hart 1 has to fetch the lines, and the code that stores to them, before.
+        let before = match name {
+            "bus.transactions" => lines + lines * 4 / LINE,
+            "bus.bytes" => lines * LINE + lines * 4 / LINE * LINE,
+            _ => 0,
+        };
+        assert_eq!((many - few) as i64, more + before, "{name}");
     }
 }
 
@@ -260,6 +319,101 @@ fn what_saves_or_costs_host_time_changes_nothing() {
                 assert_eq!(a, b, "{what}, skipping {skip}");
             }
             assert!(reference == other, "{what}, skipping {skip}");
+        }
+    }
+}
+
+/// Threads that wait for each other in MPI calls which take no time: a lock, under which each works and counts,
+/// and between two calls work that takes time.
+fn untimed_calls(count: usize, random: &mut Random) -> Program {
+    let (lock, one, round, left, value, other) = (21, 22, 23, 5, 6, 7);
+    let mut p = Program::new();
+    p.free_calls = true;
+    p.add(lock, DATA_REGISTER, 0x100).add(one, ZERO, 1).add(round, ZERO, 6).threads(count, NUMBER);
+    let again = p.here();
+    p.add(left, ZERO, 1 + random.below(300) as i64);
+    p.push(Insn { op: Op::Mul, rd: value, rs1: NUMBER, rs2: left, ..decode(0x13) });
+    let work = p.here();
+    p.load(other, DATA_REGISTER, 0x200 + 8 * random.below(60) as i64);
+    p.add(value, value, -1).branch(Op::Blt, ZERO, value, work);
+    p.mark(ENTER);
+    // At the first pause all is as at the second, but for what was last written to x0.
+    p.add(value, ZERO, 1);
+    let poll = p.here();
+    p.pause().load(value, lock, 0);
+    let free = p.branch_ahead(Op::Beq, value, ZERO);
+    p.jump(poll);
+    p.land(free).atomic(Op::AmoswapD, value, one, lock).branch(Op::Bne, value, ZERO, poll);
+    // Who holds the lock waits for the NI's answer, and the others for the lock.
+    p.load(other, NI_REGISTER, FLAG).store(ZERO, NI_REGISTER, DOORBELL);
+    let answer = p.here();
+    p.pause().load(value, NI_REGISTER, FLAG).branch(Op::Beq, value, other, answer);
+    p.load(value, lock, 64).add(value, value, 1).store(value, lock, 64);
+    p.atomic(Op::AmoswapD, ZERO, ZERO, lock).mark(LEAVE);
+    p.add(round, round, -1).branch(Op::Bne, round, ZERO, again);
+    meet(&mut p, count);
+    p.load(A0, lock, 64).exit();
+    p
+}
+
+/// Of two threads the first counts by load-reserved and store-conditional, in a call that takes no time and more
+/// instructions than are executed in one go; `others` more instructions a turn.
+fn a_long_untimed_call(others: usize) -> Program {
+    let (counter, left, value, failed) = (21, 5, 6, 7);
+    let mut p = Program::new();
+    p.free_calls = true;
+    p.add(counter, DATA_REGISTER, 0x100).threads(2, NUMBER);
+    let second = p.branch_ahead(Op::Bne, NUMBER, ZERO);
+    p.push(Insn { op: Op::Lui, rd: left, imm: 0x8000, ..decode(0x13) }).mark(ENTER);
+    let again = p.here();
+    p.atomic(Op::LrD, value, 0, counter).add(value, value, 1);
+    for _ in 0..others {
+        p.add(ZERO, ZERO, 0);
+    }
+    p.atomic(Op::ScD, failed, value, counter).branch(Op::Bne, failed, ZERO, again);
+    p.add(left, left, -1).branch(Op::Bne, left, ZERO, again);
+    p.mark(LEAVE);
+    p.land(second).exit();
+    p
+}
+
+/// How many instructions the simulator executes in one go is nothing to a reservation: none fails.
+#[test]
+fn an_untimed_call_is_one_turn_however_long() {
+    for others in 0..8 {
+        let p = a_long_untimed_call(others);
+        let counts = [false, true].map(|reference| {
+            let mut c = harts(2);
+            c.checks.reference = reference;
+            statistic(&go(&c, &p), "hart00.stores")
+        });
+        println!("{others} more instructions a turn: {counts:?} stores");
+        assert_eq!(counts[0], counts[1]);
+        assert!((0x8000..0x8000 + 10).contains(&counts[0]), "a store-conditional a turn");
+    }
+}
+
+/// Which hart executes how many instructions of a call that takes no time is the model's affair, not that of how
+/// they are executed: one by one or in blocks.
+#[test]
+fn the_order_of_untimed_instructions_is_the_models() {
+    let mut random = Random::for_test(0x0de5);
+    for round in 0..100 {
+        let count = 2 + random.below(3) as usize;
+        let mut c = harts(count);
+        let program = untimed_calls(count, &mut random);
+        let mut outcome = |reference, skip| {
+            (c.checks.reference, c.checks.spin_skip) = (reference, skip);
+            go(&c, &program)
+        };
+        let fast = outcome(false, true);
+        assert_eq!(end(&fast).1, 6 * count as i32, "round {round}");
+        for (reference, skip) in [(true, true), (false, false), (true, false)] {
+            let other = outcome(reference, skip);
+            for (a, b) in fast.statistics.iter().zip(&other.statistics) {
+                assert_eq!(a, b, "round {round}: {count} threads, reference {reference}, skipping {skip}");
+            }
+            assert!(fast == other, "round {round}: {count} threads, reference {reference}, skipping {skip}");
         }
     }
 }

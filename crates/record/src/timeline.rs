@@ -65,13 +65,14 @@ impl Timeline<'_> {
         // No displayTimeUnit: some versions of Perfetto take it for the unit of all times.
         pen.out.write_all(b"{\"traceEvents\": [")?;
         let calls = self.calls(&mut pen)?;
-        let drawn: Vec<&Message> =
-            self.messages.rows().iter().filter(|message| self.ends(message).is_some()).collect();
+        let begun: Vec<Vec<Interval>> = self.ranks.iter().map(|life| by_beginning(life)).collect();
+        let with_ends = |message| Some((message, self.ends(message, &begun)?));
+        let (drawn, ends): (Vec<&Message>, Vec<_>) =
+            self.messages.rows().iter().filter_map(with_ends).unzip();
         let sending = self.stages(&mut pen, &drawn, "NI sends", Stage::Accept, Stage::Inject)?;
         let receiving = self.stages(&mut pen, &drawn, "NI receives", Stage::Arrive, Stage::Land)?;
         self.network(&mut pen)?;
-        for (index, message) in drawn.iter().enumerate() {
-            let (from, to) = self.ends(message).expect("only such are drawn");
+        for (index, (message, (from, to))) in drawn.iter().zip(ends).enumerate() {
             let mut points = vec![(calls[&from.0], from.1)];
             points.extend([sending[index], receiving[index]].into_iter().flatten());
             points.push((calls[&to.0], to.1));
@@ -162,24 +163,32 @@ impl Timeline<'_> {
     }
 
     /// Sender and receiver of the message, each with a time within the call that sends or receives;
-    /// `None` if one was not kept.
-    fn ends(&self, message: &Message) -> Option<((Caller, u64), (Caller, u64))> {
+    /// `None` if one was not kept. `begun`: each rank's calls by their beginning.
+    fn ends(&self, message: &Message, begun: &[Vec<Interval>]) -> Option<((Caller, u64), (Caller, u64))> {
         let call = message.time(Stage::Call)?;
         let done = message.time(Stage::Done)?;
         let (source, destination) = (message.id.source, message.description?.destination);
-        let sends = self.kept(source, call, |interval| interval.enter_ps)?;
-        let receives = self.kept(destination, done, |interval| interval.leave_ps)?;
+        let ended = self.ranks.get(usize::from(destination))?.timeline().0;
+        let sends = kept(begun.get(usize::from(source))?, call, |interval| interval.enter_ps)?;
+        let receives = kept(ended, done, |interval| interval.leave_ps)?;
         let before_end = done.saturating_sub(BEFORE_END_PS).max(receives.enter_ps);
         Some((((source, sends.hart), call), ((destination, receives.hart), before_end)))
     }
+}
 
-    /// The call of `rank` whose `time` is `ps`, if it was kept and can be seen.
-    fn kept(&self, rank: u16, ps: u64, time: impl Fn(&Interval) -> u64) -> Option<Interval> {
-        let calls = self.ranks.get(usize::from(rank))?.timeline().0;
-        let from = calls.partition_point(|call| time(call) < ps);
-        let mut these = calls[from..].iter().take_while(|call| time(call) == ps);
-        these.find(|call| is_seen(call.enter_ps, call.leave_ps)).copied()
-    }
+/// The calls of a rank by their beginning: they are kept by their end, which is another order where threads
+/// are in calls at a time.
+fn by_beginning(life: &RankLife) -> Vec<Interval> {
+    let mut calls = life.timeline().0.to_vec();
+    calls.sort_by_key(|call| call.enter_ps);
+    calls
+}
+
+/// Of `calls`, in the order of `time`, the one whose `time` is `ps`, if it was kept and can be seen.
+fn kept(calls: &[Interval], ps: u64, time: impl Fn(&Interval) -> u64) -> Option<Interval> {
+    let from = calls.partition_point(|call| time(call) < ps);
+    let mut these = calls[from..].iter().take_while(|call| time(call) == ps);
+    these.find(|call| is_seen(call.enter_ps, call.leave_ps)).copied()
 }
 
 fn is_seen(from_ps: u64, to_ps: u64) -> bool {
@@ -354,6 +363,51 @@ mod tests {
                 r#"{"bp":"e","cat":"message","id":3,"name":"message","ph":"f","pid":2,"tid":2,"ts":8.9980001}"#,
             ]
         );
+    }
+
+    /// The messages of hart 1's call are drawn from its track, though hart 0 is in a call that began before and
+    /// ends after, and received on the track of the hart whose call completes them.
+    #[test]
+    fn harts_have_tracks_of_their_own() {
+        let calls = |number, calls: &[(usize, u32, u64)]| {
+            let (mut life, mut recorder) = (RankLife::new(number, 3, 9), Recorder::new(number, 1));
+            for &(hart, code, ps) in calls {
+                life.mark(&mut recorder, hart, code, 7, 0, ps, &mut |_, _| false);
+            }
+            life
+        };
+        let (enter, leave) = (mark::CALL, mark::RETURN);
+        let sender = calls(
+            0,
+            &[(0, enter, 1_000_000), (1, enter, 1_500_000), (1, leave, 4_000_000), (0, leave, 5_000_000)],
+        );
+        let receiver = calls(
+            1,
+            &[(2, enter, 8_000_000), (0, enter, 8_500_000), (2, leave, 9_000_000), (0, leave, 9_500_000)],
+        );
+        let drawn = draw(&[&sender, &receiver]);
+        let tracks: Vec<&str> =
+            drawn.iter().filter(|e| e.contains("MPI calls")).map(String::as_str).collect();
+        assert_eq!(
+            tracks,
+            [
+                r#"1 1 "MPI calls""#,
+                r#"1 2 "MPI calls, hart 1""#,
+                r#"2 3 "MPI calls""#,
+                r#"2 4 "MPI calls, hart 2""#,
+            ]
+        );
+        let of = |phase: &str, number: usize| {
+            let part = format!("\"ph\":\"{phase}\"");
+            let found = drawn.iter().filter(|e| e.contains(&part)).nth(number).expect("there is one");
+            let event: serde_json::Value = serde_json::from_str(found).expect("JSON");
+            (event["pid"].as_u64(), event["tid"].as_u64(), event["ts"].as_f64())
+        };
+        // The calls by their end, then the flow's ends.
+        assert_eq!(of("X", 0), (Some(1), Some(2), Some(1.500_000_1)));
+        assert_eq!(of("X", 1), (Some(1), Some(1), Some(1.000_000_1)));
+        assert_eq!(of("s", 0), (Some(1), Some(2), Some(1.500_000_1)));
+        assert_eq!(of("f", 0), (Some(2), Some(4), Some(8.998_000_1)));
     }
 
     #[test]

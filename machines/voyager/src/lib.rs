@@ -96,23 +96,10 @@ impl Machine for VoyagerMachine {
         fabric.keep_traffic(job.timeline_max);
         let mut nodes = Vec::new();
         for rank in 0..job.ranks {
-            let nes = Nes::new(NesPlan {
-                nes: resolved.read("voyager.nes"),
-                basic: resolved.read("voyager.basic"),
-                express: resolved.read("voyager.express"),
-                dma: resolved.read("voyager.dma"),
-                mpi: resolved.read("voyager.mpi"),
-                queues: resolved.read("voyager.queues"),
-                service: resolved.read("voyager.sp"),
-                processor: service_processor(&resolved.read("voyager.sp"), &configuration, job)?,
-                clock: configuration.bus().clock,
-                address_cycles: configuration.bus().address_cycles,
-                line_bytes: u64::from(configuration.port().l1d.line_bytes),
-                memory_base: ni_memory_base(&configuration),
-                sites: job.ranks,
-                port: fabric.node_port(rank, job.ranks),
-                first_hop: Time(network.link_latency_ps + network.routing_delay_ps),
-            })?;
+            let port = fabric.node_port(rank, job.ranks);
+            let processor = service_processor(&resolved.read("voyager.sp"), &configuration, job)?;
+            let base = ni_memory_base(&configuration);
+            let nes = Nes::new(NesPlan::read(resolved, job.ranks, base, port, processor))?;
             let plan = NodePlan {
                 configuration: &configuration,
                 rank,

@@ -74,7 +74,7 @@ chasqui_config::parameters! {
 chasqui_config::choice! {
     /// By what the MPI device sends messages that are not long.
     pub enum Mechanism {
-        /// By size: Express alone, Tag-On, Basic.
+        /// By size: Express alone, Tag-On (by default none), Basic.
         Auto = "auto",
         /// Basic alone.
         Basic = "basic",
@@ -126,10 +126,10 @@ chasqui_config::parameters! {
         /// By what messages go up to `eager`; longer ones go by rendezvous and DMA.
         mechanism: Mechanism = "auto", source "ours";
         /// auto, express: longest message by Express alone, at most two Express messages. Its context must be
-        /// below 4096 and its tag below 2^20; others go by Tag-On.
+        /// below 4096 and its tag below 2^20; others go by Tag-On or Basic.
         express: Bytes = "8 B", range "0 B" ..= "8 B", source "ours: what two Express messages carry";
-        /// auto: longest message by Tag-On.
-        tag_on: Bytes = "64 B", range "0 B" ..= "64 B", source "ours: what 80 bytes hold beside an envelope of 16";
+        /// auto: longest message by Tag-On; 0: none goes by Tag-On.
+        tag_on: Bytes = "0 B", range "0 B" ..= "64 B", source "ours, measured: Basic is sooner at every length";
         /// auto, basic: longest message by Basic.
         eager: Bytes = "1 KiB", range "48 B" ..= "2 KiB", source "assumption, measured: half a round trip takes as long by Basic as by DMA at 1.0 (flush) to 1.2 KiB (reclaim)";
     }
@@ -151,7 +151,10 @@ impl Mpi {
         let end = |longest: Bytes| longest.bytes() + 1;
         let tag_on_only = TAG_ON_ALWAYS + 1;
         let (express_end, tag_on_end, basic_end) = match self.mechanism {
-            Mechanism::Auto => (end(self.express), end(self.tag_on), end(self.eager)),
+            Mechanism::Auto => {
+                let tag_on_end = if self.tag_on.bytes() == 0 { 0 } else { end(self.tag_on) };
+                (end(self.express), tag_on_end, end(self.eager))
+            }
             Mechanism::Basic => (0, 0, end(self.eager)),
             Mechanism::Express => (end(self.express), tag_on_only, 0),
             Mechanism::TagOn => (0, tag_on_only, 0),
@@ -159,9 +162,6 @@ impl Mpi {
         Limits { express_end, tag_on_end, basic_end }
     }
 }
-
-/// Express messages that an MPI message takes at most: context and tag, and two of data.
-const MPI_EXPRESS_MAX: u64 = 3;
 
 impl Express {
     /// What does not fit, in words.
@@ -171,9 +171,10 @@ impl Express {
         if !tags.is_power_of_two() {
             found.push(format!("voyager.express.tags: {tags} is not a power of two"));
         }
-        if slots < MPI_EXPRESS_MAX && mpi.limits().express_end > 0 {
+        let needed = registers::MPI_EXPRESS_MAX;
+        if slots < needed && mpi.limits().express_end > 0 {
             found.push(format!(
-                "voyager.express.slots: a queue of {slots} can't hold the {MPI_EXPRESS_MAX} Express messages that \
+                "voyager.express.slots: a queue of {slots} can't hold the {needed} Express messages that \
                  an MPI message may take; voyager.mpi.mechanism = basic or tag-on needs no room for them"
             ));
         }
@@ -213,5 +214,19 @@ impl Basic {
             ));
         }
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chasqui_config::{Parameters, Scalar};
+
+    use super::*;
+
+    #[test]
+    fn the_device_has_room_for_all_places() {
+        let declarations = Express::declarations();
+        let tags = declarations.iter().find(|d| d.name == "tags").expect("it is declared");
+        assert_eq!(tags.range.as_ref().expect("a range").1, Scalar::Integer(registers::TAGS_MAX as i64));
     }
 }

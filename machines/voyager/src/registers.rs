@@ -153,6 +153,10 @@ chasqui_abi::guest_constants! {
     pub const MPI_WHOLE: u64 = 1;
     /// Bytes.
     pub const MPI_TAGGED_HEAD: u64 = 16;
+    /// Express messages that an MPI message takes at most: context and tag, and two of data.
+    pub const MPI_EXPRESS_MAX: u64 = 3;
+    /// Places for data to be tagged on, at most.
+    pub const TAGS_MAX: u64 = 256;
 
     /// Setting: Basic queue pairs of the process.
     pub const SETTING_BASIC_QUEUES: u64 = 9;

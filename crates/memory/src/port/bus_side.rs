@@ -10,6 +10,10 @@ pub enum Snoop {
     Read,
     /// It writes, or wants the only copy: the line goes.
     Invalidate,
+    /// A cache-block operation of another hart: what is modified goes to memory, the line stays.
+    Clean,
+    /// A cache-block operation of another hart: what is modified goes to memory, the line goes.
+    Flush,
 }
 
 /// What a snoop found.
@@ -52,7 +56,7 @@ impl Port {
     pub fn transfer(&self, request: Request) -> (u32, bool) {
         match request {
             Request::Fill { data, .. } => (self.bus_line_bytes(data), false),
-            Request::Own { upgrade: true, .. } | Request::OwnFromL2 => (0, false),
+            Request::Own { upgrade: true, .. } | Request::OwnFromL2 | Request::Block { .. } => (0, false),
             Request::Own { upgrade: false, .. } => (self.bus_line_bytes(true), false),
             Request::WriteBack { bytes, .. } => (bytes, true),
             Request::UncachedStore { bytes, .. } => (bytes, true),
@@ -60,13 +64,13 @@ impl Port {
         }
     }
 
-    /// The transaction of `slot` has its place in the order: the lines change state. `shared`: another
-    /// cache keeps a copy. `cycle` is the hart's, for what follows from it.
-    pub fn granted(&mut self, slot: Slot, shared: bool, cycle: u64) {
+    /// The transaction of `slot` has its place in the order: the lines change state. `found`: in other caches,
+    /// which keep a copy of what is read. `cycle` is the hart's, for what follows from it.
+    pub fn granted(&mut self, slot: Slot, found: Snooped, cycle: u64) {
         match self.current(slot) {
             Some(Request::Fill { line, data: true, exclusive }) => {
                 self.statistics.l1d_load_misses += 1;
-                let state = if shared && !exclusive { State::Shared } else { State::Exclusive };
+                let state = if found.present && !exclusive { State::Shared } else { State::Exclusive };
                 self.place_in_l2(line, state, true);
                 let way = self.place_data_line(line, state);
                 self.l1d.way_mut(way).stale = false;
@@ -81,6 +85,11 @@ impl Port {
                 let way = self.place_data_line(line, State::Exclusive);
                 self.arriving = (!upgrade).then_some(line);
                 self.apply_owned(way);
+            }
+            Some(block @ Request::Block { .. }) => {
+                let answered = block.answered(found);
+                self.under_way[slot as usize] = Some(answered);
+                self.posted[0] = answered;
             }
             _ => {}
         }
@@ -194,6 +203,7 @@ impl Port {
             Request::Fill { line, data, exclusive: false } => (Snoop::Read, line, data),
             Request::Fill { line, data, exclusive: true } => (Snoop::Invalidate, line, data),
             Request::Own { line, .. } => (Snoop::Invalidate, line, true),
+            Request::Block { line, bytes, snoop } => return Some((snoop, line, bytes)),
             _ => return None,
         };
         let bytes = self.bus_line_bytes(data);
@@ -204,37 +214,66 @@ impl Port {
     /// touches are concerned, and what they include.
     pub fn snoop(&mut self, snoop: Snoop, address: u64, bytes: u32) -> Snooped {
         let mut found = Snooped::default();
+        match snoop {
+            Snoop::Clean => return self.snoop_clean(address, bytes),
+            Snoop::Flush => found.dirty = self.give_up_write_backs(address),
+            Snoop::Read | Snoop::Invalidate => {}
+        }
+        let removes = snoop != Snoop::Read;
         let mut end = address + u64::from(bytes);
         let mut line = self.line(address);
         if let Some(l2) = &self.l2 {
             line = l2.line_of(address);
             end = l2.line_of(end - 1) + l2.line_bytes();
-            if snoop == Snoop::Invalidate {
+            if removes {
                 self.remove_instruction_lines(line, end - line);
             }
         }
         if self.reserves(line, end) {
             // So that the other master must ask before it writes, even if the line has been replaced here.
             found.present = true;
-            if snoop == Snoop::Invalidate {
+            if removes {
                 self.reservation = None;
             }
         }
         let mut l1 = line;
         while l1 < end {
-            match snoop {
-                Snoop::Invalidate => {
-                    if let Some(state) = self.remove_data(l1) {
-                        self.statistics.l1d_invalidations += 1;
-                        found.present = true;
-                        found.dirty |= state == State::Modified;
-                    }
-                }
-                Snoop::Read => found = self.share(l1, found),
+            if !removes {
+                found = self.share(l1, found);
+            } else if let Some(state) = self.remove_data(l1) {
+                self.statistics.l1d_invalidations += 1;
+                found.present = true;
+                found.dirty |= state == State::Modified;
             }
             l1 += self.l1d.line_bytes();
         }
-        self.snoop_l2(snoop, line, end, found)
+        self.snoop_l2(removes, line, end, found)
+    }
+
+    /// Another hart's `cbo.clean` of the line at `line`.
+    fn snoop_clean(&mut self, line: u64, bytes: u32) -> Snooped {
+        let present = self.holds(line, bytes);
+        let written = self.give_up_write_backs(line);
+        let dirty = written || self.has_modified(line, u64::from(bytes));
+        self.clean_block(line, u64::from(bytes));
+        Snooped { present, dirty }
+    }
+
+    /// Another hart's cache-block operation writes the line at `at`, should it be on its way to memory from
+    /// here, so that who has waited for the operation finds it there. Of a transaction that was asked for the
+    /// address tenure is left. True: there is one.
+    fn give_up_write_backs(&mut self, at: u64) -> bool {
+        let mut given_up = false;
+        for request in self.posted.iter_mut().chain(&mut self.under_way[Slot::Posted as usize]) {
+            if let Request::WriteBack { line, bytes, .. } = request
+                && *line == at
+                && *bytes > 0
+            {
+                (*bytes, given_up) = (0, true);
+            }
+        }
+        self.changes += u64::from(given_up);
+        given_up
     }
 
     /// `line` of the data cache becomes shared.
@@ -252,7 +291,7 @@ impl Port {
         found
     }
 
-    fn snoop_l2(&mut self, snoop: Snoop, line: u64, end: u64, mut found: Snooped) -> Snooped {
+    fn snoop_l2(&mut self, removes: bool, line: u64, end: u64, mut found: Snooped) -> Snooped {
         let Some(l2) = &mut self.l2 else { return found };
         let mut address = l2.line_of(line);
         while address < end {
@@ -260,11 +299,10 @@ impl Port {
                 found.present = true;
                 found.dirty |= l2.way(way).state == State::Modified;
                 self.changes += 1;
-                match snoop {
-                    Snoop::Read => l2.way_mut(way).state = State::Shared,
-                    Snoop::Invalidate => {
-                        l2.clear(way);
-                    }
+                if removes {
+                    l2.clear(way);
+                } else {
+                    l2.way_mut(way).state = State::Shared;
                 }
             }
             address += l2.line_bytes();

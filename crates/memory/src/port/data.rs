@@ -3,7 +3,7 @@
 use super::fast::FastView;
 use super::{
     Access, BufferedStore, DEVICE_BASE, Fault, Incoherence, Observed, Overwritten, Port, Request, Slot,
-    Stall, Stop, fast,
+    Snoop, Stall, Stop, fast,
 };
 use crate::cache::{Cache, State};
 use crate::tlb::PAGE_BYTES;
@@ -570,6 +570,7 @@ impl Port {
         let awaited = |r: &Request| match r {
             Request::UncachedStore { .. } => predecessor & order::O != 0,
             Request::WriteBack { flush, .. } => *flush && predecessor & order::W != 0,
+            Request::Block { .. } => predecessor & order::W != 0,
             _ => false,
         };
         if self.posted.iter().any(awaited) {
@@ -592,12 +593,13 @@ impl Port {
         }
         let l2_line = self.l2.as_ref().map(|l2| (l2.line_of(line), l2.line_bytes()));
         let (flush_line, bytes) = l2_line.unwrap_or((line, self.l1d.line_bytes()));
-        let is_dirty = |cache: &Cache| {
-            let mut lines = (flush_line..flush_line + bytes).step_by(cache.line_bytes() as usize);
-            lines.any(|l| cache.state(l) == State::Modified)
+        let request = if self.has_modified(flush_line, bytes) {
+            Some(Request::WriteBack { line: flush_line, bytes: bytes as u32, flush: true })
+        } else {
+            let snoop = self.asks_peers(operation, flush_line);
+            snoop.map(|snoop| Request::Block { line: flush_line, bytes: bytes as u32, snoop })
         };
-        let dirty = is_dirty(&self.l1d) || self.l2.as_ref().is_some_and(is_dirty);
-        if dirty && self.posted.len() >= self.parameters.posted_entries {
+        if request.is_some() && self.posted.len() >= self.parameters.posted_entries {
             return Err(Stop::Wait(Stall::Posted));
         }
         // A write-back that was an eviction's is now the program's: a fence waits for it.
@@ -613,19 +615,40 @@ impl Port {
         } else {
             self.drop_block(flush_line, bytes);
         }
-        if dirty {
-            self.statistics.l1d_writebacks += 1;
-            self.post_at(Request::WriteBack { line: flush_line, bytes: bytes as u32, flush: true }, *cycles);
+        if let Some(request) = request {
+            self.statistics.l1d_writebacks += u64::from(matches!(request, Request::WriteBack { .. }));
+            self.post_at(request, *cycles);
         }
         self.statistics.flushes += 1;
         *cycles += self.parameters.flush_cycles;
         Ok(())
     }
 
+    /// Some of the `bytes` from `line` on is modified here.
+    pub(super) fn has_modified(&self, line: u64, bytes: u64) -> bool {
+        let is_dirty = |cache: &Cache| {
+            let mut lines = (line..line + bytes).step_by(cache.line_bytes() as usize);
+            lines.any(|l| cache.state(l) == State::Modified)
+        };
+        is_dirty(&self.l1d) || self.l2.as_ref().is_some_and(is_dirty)
+    }
+
+    /// What `operation` on `line` asks of the caches of other harts, if they can hold what concerns it: the
+    /// operations act on all caches of the harts that share memory (RISC-V CMO 1.0, 2.2). Who holds a line
+    /// exclusively knows that nobody else does; who shares it, that nobody else has it modified.
+    fn asks_peers(&self, operation: BlockOperation, line: u64) -> Option<Snoop> {
+        let state = self.l2.as_ref().unwrap_or(&self.l1d).state(line);
+        let (snoop, suffices) = match operation {
+            BlockOperation::Clean => (Snoop::Clean, State::Shared),
+            BlockOperation::Flush | BlockOperation::Invalidate => (Snoop::Flush, State::Exclusive),
+        };
+        (self.has_peers && state < suffices).then_some(snoop)
+    }
+
     /// `bytes` from `line` on are on their way to memory: what was modified is exclusive. The CMO extension
     /// asks for the write only; processors keep the line and their right to it, as the 604
     /// does for dcbst (PowerPC 604 User's Manual: modified becomes exclusive).
-    fn clean_block(&mut self, line: u64, bytes: u64) {
+    pub(super) fn clean_block(&mut self, line: u64, bytes: u64) {
         for l1 in (line..line + bytes).step_by(self.l1d.line_bytes() as usize) {
             if let Some(way) = self.l1d.find(l1).filter(|&w| self.l1d.way(w).state == State::Modified) {
                 let way = self.l1d.way_mut(way);
@@ -713,7 +736,7 @@ impl Port {
     /// A device store at `pa` must not pass older stores or flushes.
     fn check_passing(&self, pa: u64) -> Result<(), Stop> {
         let flush = self.posted.iter().find_map(|r| match r {
-            Request::WriteBack { line, flush: true, .. } => Some(*line),
+            Request::WriteBack { line, flush: true, .. } | Request::Block { line, .. } => Some(*line),
             _ => None,
         });
         match self.write_buffer.front().map(|s| s.address).or(flush) {

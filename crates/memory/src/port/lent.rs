@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 
 use chasqui_engine::{Cycles, Time};
 
-use super::{Port, Request, Slot, Stall};
+use super::{Port, Request, Slot, Snooped, Stall};
 use crate::cache::{Cache, State};
 use crate::{Bus, Responder};
 
@@ -59,7 +59,7 @@ impl Port {
         self.changes += 1;
         self.asked += 1;
         self.under_way[Slot::Blocking as usize] = Some(fill);
-        self.granted(Slot::Blocking, false, hart.cycle_at(grant));
+        self.granted(Slot::Blocking, Snooped::default(), hart.cycle_at(grant));
         let end = hart.cycle_at(end).max(*cycles);
         self.completed(Slot::Blocking, 0, end);
         self.waited(stall, end - *cycles);

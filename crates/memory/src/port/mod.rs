@@ -203,6 +203,15 @@ pub enum Request {
         /// It was flushed by the program, not evicted.
         flush: bool,
     },
+    /// A cache-block operation asks the caches of other harts.
+    Block {
+        /// Physical line address.
+        line: u64,
+        /// Length [bytes].
+        bytes: u32,
+        /// What it asks of them.
+        snoop: Snoop,
+    },
     /// A posted uncached store.
     UncachedStore {
         /// Physical address.
@@ -219,6 +228,19 @@ pub enum Request {
         /// Length [bytes].
         bytes: u32,
     },
+}
+
+impl Request {
+    /// What the transaction is, once other caches have answered: a cache-block operation that found a
+    /// modified line writes it back.
+    pub fn answered(self, found: Snooped) -> Request {
+        match self {
+            Request::Block { line, bytes, .. } if found.dirty => {
+                Request::WriteBack { line, bytes, flush: true }
+            }
+            other => other,
+        }
+    }
 }
 
 /// The three transactions that a port may have under way at once.
@@ -355,6 +377,8 @@ pub struct Port {
     asked: u64,
     /// Device addresses at which a store needs no fence before it.
     self_contained: Range<u64>,
+    /// Other harts may have lines in their caches.
+    has_peers: bool,
     /// What happened so far.
     pub statistics: PortStatistics,
 }
@@ -400,6 +424,7 @@ impl Port {
             waits: Waits::default(),
             asked: 0,
             self_contained: 0..0,
+            has_peers: false,
             statistics: PortStatistics::default(),
             parameters,
         }
@@ -414,6 +439,11 @@ impl Port {
     /// older stores and flushes.
     pub fn set_self_contained(&mut self, addresses: Range<u64>) {
         self.self_contained = addresses;
+    }
+
+    /// From now on other harts may have lines in their caches: cache-block operations ask them.
+    pub fn join_peers(&mut self) {
+        self.has_peers = true;
     }
 
     /// Sets the root page table (physical address) and forgets all translations.

@@ -184,7 +184,9 @@ impl Service {
         let (bytes, write) = port.transfer(request);
         let mut value = 0;
         let responder = match request {
-            Request::Own { upgrade: true, .. } | Request::OwnFromL2 => Responder::None,
+            Request::Own { upgrade: true, .. } | Request::OwnFromL2 | Request::Block { .. } => {
+                Responder::None
+            }
             Request::Fill { .. } | Request::Own { .. } | Request::WriteBack { .. } => Responder::Dram,
             Request::UncachedStore { .. } => Responder::Device(Time::ZERO),
             Request::UncachedLoad { .. } => {
@@ -196,7 +198,7 @@ impl Service {
         let shared = self.sharing != 0 && self.fetched.is_multiple_of(self.sharing);
         let tenure = self.bus.place(now, bytes, write, responder);
         self.log.push((now, Happened::Granted(Client::Port(slot), Some(request), tenure)));
-        port.granted(slot, shared, cycle);
+        port.granted(slot, Snooped { present: shared, dirty: false }, cycle);
         (tenure, value)
     }
 

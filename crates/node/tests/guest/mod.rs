@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use chasqui_abi::NiIdentification;
+use chasqui_abi::{NiIdentification, mark};
 use chasqui_config::{Frequency, Quantity, Resolved, Scalar};
 use chasqui_engine::{Engine, Event, Lookahead, Packet, Payload, Time};
 use chasqui_hart::testing::encode::encode;
@@ -193,10 +193,16 @@ impl NetworkInterface for TestNi {
 
 // --- the program --------------------------------------------------------------------------------
 
+/// Codes of marks: an MPI call is entered, or left.
+pub const ENTER: u32 = mark::CALL;
+pub const LEAVE: u32 = mark::RETURN;
+
 /// A program under construction.
 #[derive(Clone, Default)]
 pub struct Program {
     pub code: Vec<Insn>,
+    /// Its MPI calls take no time.
+    pub free_calls: bool,
 }
 
 pub const ZERO: u8 = 0;
@@ -242,6 +248,11 @@ impl Program {
         self.push(Insn { op: Op::Sd, rs1, rs2, imm, ..NOTHING })
     }
 
+    /// A mark of MPI call 1.
+    pub fn mark(&mut self, code: u32) -> &mut Program {
+        self.push(Insn { op: Op::Mark, imm: i64::from(code | 1 << 5), ..NOTHING })
+    }
+
     pub fn pause(&mut self) -> &mut Program {
         self.push(Insn { op: Op::Pause, ..NOTHING })
     }
@@ -259,6 +270,12 @@ impl Program {
     pub fn branch(&mut self, op: Op, rs1: u8, rs2: u8, to: usize) -> &mut Program {
         let imm = (to as i64 - self.here() as i64) * 4;
         self.push(Insn { op, rs1, rs2, imm, ..NOTHING })
+    }
+
+    /// A jump back to instruction `to`.
+    pub fn jump(&mut self, to: usize) -> &mut Program {
+        let imm = (to as i64 - self.here() as i64) * 4;
+        self.push(Insn { op: Op::Jal, imm, ..NOTHING })
     }
 
     /// A branch to an instruction that [`Program::land`] gives later.
@@ -392,7 +409,7 @@ pub fn run_watched(
         page_fault_cycles: SOFTWARE_CYCLES,
         wake_cycles: c.software.wake.cycles(),
         shootdown_cycles: 100,
-        free_calls: false,
+        free_calls: program.free_calls,
         fast_forward: false,
         spin_skip: c.checks.spin_skip,
         timeline_max: 0,

@@ -54,7 +54,8 @@ impl Nes {
         let message = self.message(value);
         let length = (HEADER + usize::from(VoyagerPacket::from_bytes(message).bytes)).min(message.len());
         let message = message[..length].to_vec();
-        let name = self.receiver.missed.front().filter(|_| value & sp::COMMAND_MISSED != 0).and_then(|p| p.message);
+        let name =
+            self.receiver.missed.front().filter(|_| value & sp::COMMAND_MISSED != 0).and_then(|p| p.message);
         let (pieces, crossing) = match operation {
             sp::COMMAND_COPY_IN | sp::COMMAND_COPY_OUT => (self.ring_lines(queue), line),
             sp::COMMAND_WRITE => (pieces(address, length as u64, line), length as u64),
@@ -83,7 +84,9 @@ impl Nes {
         let placed = match command.operation {
             sp::COMMAND_DELIVER => {
                 let slot = self.shared.homes.slot(queue);
-                slot.is_some_and(|slot| self.receiver.deliver(slot, message, command.name, &mut self.shared, c))
+                slot.is_some_and(|slot| {
+                    self.receiver.deliver(slot, message, command.name, &mut self.shared, c)
+                })
             }
             sp::COMMAND_TAG => self.receiver.deliver_tag(message, c),
             _ => {

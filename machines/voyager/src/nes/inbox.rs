@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use super::{MessageName, Ring};
 use super::queues::{self, Homes, Name};
+use super::{MessageName, Ring};
 use crate::parameters::Express;
 use crate::registers as r;
 

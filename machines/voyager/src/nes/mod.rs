@@ -22,10 +22,13 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use chasqui_abi::NiIdentification;
+use chasqui_config::Resolved;
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
+use chasqui_machine::NetworkUnit;
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_network::{NodeEvent, NodePort};
 use chasqui_ni::{BusRequest, Cause, Context, FirmwareProcessor, NetworkInterface, Region, Reply, Uncached};
+use chasqui_node::NodeConfiguration;
 use chasqui_record::{MessageId, Stage};
 
 use crate::parameters::{Basic, Coherence, Dma, Express, Limits, Mpi, Queues};
@@ -68,6 +71,39 @@ pub(crate) struct NesPlan {
     pub port: NodePort,
     /// From the start of a packet to the event at its first router.
     pub first_hop: Time,
+}
+
+impl NesPlan {
+    /// A job has `sites`; `memory_base` is the physical address of the SRAM, `port` the end of the network link,
+    /// `processor` the sP with its firmware.
+    pub fn read(
+        resolved: &Resolved,
+        sites: u32,
+        memory_base: u64,
+        port: NodePort,
+        processor: Option<FirmwareProcessor>,
+    ) -> NesPlan {
+        let node = NodeConfiguration::read(resolved);
+        let bus = node.bus();
+        let network = resolved.read::<NetworkUnit>("network").parameters();
+        NesPlan {
+            nes: resolved.read("voyager.nes"),
+            basic: resolved.read("voyager.basic"),
+            express: resolved.read("voyager.express"),
+            dma: resolved.read("voyager.dma"),
+            mpi: resolved.read("voyager.mpi"),
+            queues: resolved.read("voyager.queues"),
+            service: resolved.read("voyager.sp"),
+            processor,
+            clock: bus.clock,
+            address_cycles: bus.address_cycles,
+            line_bytes: u64::from(node.port().l1d.line_bytes),
+            memory_base,
+            sites,
+            port,
+            first_hop: Time(network.link_latency_ps + network.routing_delay_ps),
+        }
+    }
 }
 
 /// The NES's own events.

@@ -131,7 +131,6 @@ fn resolved() -> Resolved {
 /// those of site 0.
 fn run(scripts: [Vec<(u64, Access)>; 2]) -> Vec<Result<u64, String>> {
     let resolved = resolved();
-    let node = NodeConfiguration::read(&resolved);
     let network = resolved.read::<NetworkUnit>("network").parameters();
     let (to_fabric, to_node) = network.lookahead();
     let never = Time::NEVER;
@@ -140,25 +139,9 @@ fn run(scripts: [Vec<(u64, Access)>; 2]) -> Vec<Result<u64, String>> {
     let fabric = Fabric::new(&network, attachments, 4).unwrap();
     let logs = [Log::default(), Log::default()];
     for (rank, script) in scripts.into_iter().enumerate() {
-        let nes = Nes::new(NesPlan {
-            nes: resolved.read("voyager.nes"),
-            basic: resolved.read("voyager.basic"),
-            express: resolved.read("voyager.express"),
-            dma: resolved.read("voyager.dma"),
-            mpi: resolved.read("voyager.mpi"),
-            queues: resolved.read("voyager.queues"),
-            service: resolved.read("voyager.sp"),
-            // What finds no room waits in the network.
-            processor: None,
-            clock: node.bus().clock,
-            address_cycles: node.bus().address_cycles,
-            line_bytes: 32,
-            memory_base: 0,
-            sites: 2,
-            port: fabric.node_port(rank as u32, 2),
-            first_hop: Time(network.link_latency_ps + network.routing_delay_ps),
-        })
-        .expect("no firmware");
+        let port = fabric.node_port(rank as u32, 2);
+        // Without firmware: what finds no room waits in the network.
+        let nes = Nes::new(NesPlan::read(&resolved, 2, 0, port, None)).expect("no firmware");
         let mut queue = EventQueue::default();
         // Accesses come after what the NES does at the same time.
         let mut accesses = Port::new(2 * rank as u32 + 1);

@@ -513,7 +513,9 @@ impl Nes {
         let (slot, register) = express_register(address);
         match register {
             sp::EXPRESS_SENT => u64::from(*self.express.sent_mut(slot)),
-            sp::EXPRESS_TAKE => self.receiver.inbox.pop(slot).map_or(r::EXPRESS_EMPTY, |(message, _)| message),
+            sp::EXPRESS_TAKE => {
+                self.receiver.inbox.pop(slot).map_or(r::EXPRESS_EMPTY, |(message, _)| message)
+            }
             _ => u64::from(*self.receiver.inbox.upper_mut(slot)),
         }
     }
