@@ -3,11 +3,11 @@
  * the library's rendezvous and a DMA request. `voyager.mpi.mechanism` leaves some of them out.
  *
  * Order: between queues the NES keeps none, but what has left a transmit queue reaches the node in that order.
- * So a message goes by another queue than its predecessor to the same process only when that has left. The
- * receiver takes Express messages first (OnePoll); one that has Basic messages before it says so
- * (MPI_BEHIND), and a Basic message says how many Express messages were before it (FLAG_ORDERED). What an
- * Express message that was taken waits for is thus always in the Basic ring, before any slot that waits for
- * an Express message: nothing is set aside, and every queue is emptied whatever the others hold.
+ * So a message goes by another queue than its predecessor to the same process only when that has left. There the
+ * one may lie in its queue while the other is still with the sP, so both say what comes before them: a Basic message
+ * how many by Express (FLAG_ORDERED), an Express message behind Basic ones how many those are (MPI_ORDER). The
+ * receiver takes Express messages first (OnePoll). While one waits for Basic messages, none behind it is taken: they
+ * reached the node before it, so before any slot that waits for an Express message behind it. Nothing is set aside.
  *
  * An Express message has no room for an envelope: it says how long it is; context and tag are those of the last one
  * of the pair, or are told by one more before it (as headers are left out in RFC 1144).
@@ -48,10 +48,13 @@ struct peer {
     uint32_t express_posted; /* Stores of Express messages up to the last that went to it. */
     uint32_t basic_produced; /* Likewise slots. */
     uint16_t express_sent;   /* MPI messages that went to it by Express or Tag-On. */
+    uint16_t basic_sent;     /* Likewise by Basic. */
     bool behind;             /* The last message went by Basic. */
     /* As a sender. */
     uint8_t begun;          /* Length of the message of which the first half, `word`, has come; 0: none. */
     uint16_t express_taken; /* MPI messages that have come by Express or Tag-On. */
+    uint16_t basic_taken;   /* Likewise by Basic. */
+    uint16_t basic_awaited; /* So many come before the next by Express. */
     uint32_t word;
     uint64_t shape; /* Context and tag of its messages by Express alone: an envelope's first and third half-words. */
 };
@@ -86,6 +89,7 @@ static uint32_t numbered;                     /* Messages that came without thei
 static uint64_t head_here;                    /* First word of an envelope that such a message gets. */
 static uint16_t own_rank;
 static uint32_t unfinished;                   /* Messages of several slots of which the last has not come. */
+static struct peer *behind_basic;             /* Whose Express messages wait for Basic ones. */
 extern struct mpi_device mpi_device_voyager;
 static bool send_by_size(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
 static void poll_express(void);
@@ -271,6 +275,7 @@ static inline void note_basic(struct peer *peer)
     if (!peer)
         return;
     peer->basic_produced = transmit.produced;
+    peer->basic_sent++;
     peer->behind = true;
 }
 
@@ -392,7 +397,14 @@ static inline void note_sent(struct peer *peer)
     peer->express_sent++;
 }
 
-static inline uint32_t behind(const struct peer *peer) { return peer->behind ? CHASQUI_VOYAGER_MPI_BEHIND : 0; }
+/* Before a message by Express: says how many by Basic it follows, if its predecessor was one. */
+static inline void tell_order(const struct peer *peer, const struct chasqui_envelope *envelope)
+{
+    if (likely(!peer->behind))
+        return;
+    store(express, 0, envelope, CHASQUI_VOYAGER_MPI_ORDER, peer->basic_sent);
+    MARK_READY(envelope);
+}
 
 /* Context and tag as an Express message tells them; they fit if shape_fits. */
 static inline uint32_t shape_of(const struct chasqui_envelope *envelope)
@@ -412,14 +424,14 @@ static inline __attribute__((always_inline)) bool send_express(struct peer *peer
 {
     if (unlikely(!have_left(posted + CHASQUI_VOYAGER_MPI_EXPRESS_MAX - express_slots)))
         return false;
-    uint32_t shape = shape_of(envelope), order = behind(peer);
+    tell_order(peer, envelope);
+    uint32_t shape = shape_of(envelope);
     if (unlikely(shape != peer->shape_sent)) {
         peer->shape_sent = shape;
-        store(express, 0, envelope, CHASQUI_VOYAGER_MPI_SHAPE | order, shape);
+        store(express, 0, envelope, CHASQUI_VOYAGER_MPI_SHAPE, shape);
         MARK_READY(envelope);
-        order = 0;
     }
-    store(express, 0, envelope, (uint32_t)bytes | order, (uint32_t)word);
+    store(express, 0, envelope, (uint32_t)bytes, (uint32_t)word);
     MARK_READY(envelope);
     if (bytes > sizeof(uint32_t))
         store(express, 0, envelope, 0, (uint32_t)(word >> 32));
@@ -431,7 +443,7 @@ static __attribute__((noinline)) bool send_tag_on(struct peer *peer, const struc
                         size_t bytes)
 {
     uint32_t place = places_used & tags_mask;
-    if (unlikely(!have_left(posted + 1 - express_slots) || !have_left(place_posted[place])))
+    if (unlikely(!have_left(posted + 2 - express_slots) || !have_left(place_posted[place])))
         return false;
     uint64_t *data = places + place * TAG_WORDS;
     __builtin_memcpy(data, envelope, CHASQUI_VOYAGER_MPI_TAGGED_HEAD);
@@ -443,7 +455,8 @@ static __attribute__((noinline)) bool send_tag_on(struct peer *peer, const struc
     uint64_t above = (uint64_t)place << CHASQUI_VOYAGER_TAG_PLACE_SHIFT;
     above |= head + bytes > CHASQUI_VOYAGER_TAG_SHORT_BYTES ? CHASQUI_VOYAGER_TAG_LONG : 0;
     uint32_t whole = head == sizeof *envelope ? CHASQUI_VOYAGER_MPI_WHOLE : 0;
-    store(tag_on, above, envelope, whole | behind(peer), (uint32_t)bytes);
+    tell_order(peer, envelope);
+    store(tag_on, above, envelope, whole, (uint32_t)bytes);
     place_posted[place] = posted;
     places_used++;
     note_sent(peer);
@@ -551,8 +564,10 @@ static __attribute__((noinline)) bool arrived(const uint64_t *slot)
     }
     data += head / sizeof *data;
     if (header.flags & CHASQUI_VOYAGER_FLAG_ORDERED) {
-        if (envelope.destination != peers[header.node].express_taken)
+        struct peer *peer = &peers[header.node];
+        if (envelope.destination != peer->express_taken)
             return false;
+        peer->basic_taken++;
         envelope.destination = own_rank;
     }
     if (unlikely(header.flags & CHASQUI_VOYAGER_FLAG_BEGINS))
@@ -717,24 +732,40 @@ static inline __attribute__((always_inline)) void take_part(struct peer *peer, u
     }
 }
 
+/* The Basic messages that the Express queue's next message follows may have come. */
+static void take_basic(void)
+{
+    act(POINTER(RECEIVE_PRODUCER));
+    if (behind_basic->basic_taken == behind_basic->basic_awaited)
+        behind_basic = NULL;
+}
+
+/* `peer` says that so many Basic messages come before what follows. */
+static void wait_for_basic(struct peer *peer, uint16_t count)
+{
+    peer->basic_awaited = count;
+    behind_basic = peer;
+    take_basic();
+}
+
 /* What an Express queue holds besides parts of messages. */
 static __attribute__((noinline)) void take_other(struct peer *peer, uint64_t message)
 {
-    uint32_t extra = extra_of(message) & ~CHASQUI_VOYAGER_MPI_BEHIND;
-    if (extra_of(message) & CHASQUI_VOYAGER_MPI_BEHIND)
-        act(POINTER(RECEIVE_PRODUCER));
+    uint32_t extra = extra_of(message);
     if (message >> CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT & 3)
         arrived_tagged(peer, message, extra);
-    else if (extra != CHASQUI_VOYAGER_MPI_SHAPE)
-        take_part(peer, message, extra);
-    else
+    else if (extra == CHASQUI_VOYAGER_MPI_SHAPE)
         peer->shape = shape_told((uint32_t)message);
+    else if (extra == CHASQUI_VOYAGER_MPI_ORDER)
+        wait_for_basic(peer, (uint16_t)message);
+    else
+        take_part(peer, message, extra);
 }
 
 /* OnePoll took an Express message. */
 static __attribute__((noinline)) void take(uint64_t message)
 {
-    const uint64_t other = 3ull << CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT | (uint64_t)CHASQUI_VOYAGER_MPI_BEHIND << 32;
+    const uint64_t other = 3ull << CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT;
     struct peer *peer = &peers[source_of(message)];
     uint32_t bytes = extra_of(message);
     if (unlikely(message & other) || unlikely(bytes > CHASQUI_VOYAGER_MPI_BYTES_MAX))
@@ -759,17 +790,20 @@ static inline __attribute__((always_inline)) void look(void)
     }
 }
 
-/* Slots of a message are still to come: their ring's pointer tells of them sooner than OnePoll. */
-static __attribute__((noinline)) void poll_rest(void)
+/* An Express message waits for Basic ones, or slots of a message are still to come: their ring's pointer tells of them
+ * sooner than OnePoll. */
+static __attribute__((noinline)) void poll_ring(void)
 {
-    if (!act(POINTER(RECEIVE_PRODUCER)))
+    if (behind_basic)
+        take_basic();
+    else if (!act(POINTER(RECEIVE_PRODUCER)))
         look();
 }
 
 static void poll_express(void)
 {
-    if (unlikely(unfinished))
-        poll_rest();
+    if (unlikely(unfinished || behind_basic))
+        poll_ring();
     else
         look();
 }

@@ -71,12 +71,12 @@
 #define CHASQUI_VOYAGER_MPI_BYTES_MAX 0x8ull /* Bits of data of an Express message that belongs to an MPI message: that many bytes of data, these four first, */
 #define CHASQUI_VOYAGER_MPI_SHAPE 0xfull /* Bits of data: instead, context and tag of the messages that follow, `MPI_TAG_BITS` of tag below. */
 #define CHASQUI_VOYAGER_MPI_TAG_BITS 0x14ull /* Bits of a tag that an Express message can tell; above it are those of the context. */
-#define CHASQUI_VOYAGER_MPI_BEHIND 0x10ull /* Bits of data, besides: a Basic message of this pair came before, since the last message by Express. */
+#define CHASQUI_VOYAGER_MPI_ORDER 0xeull /* Bits of data: instead, how many Basic messages of this pair come before the messages that follow, modulo 2^16. */
 #define CHASQUI_VOYAGER_MPI_WHOLE 0x1ull /* Bits of data of a Tag-On message that is an MPI message: what is tagged on begins with a whole envelope, else */
 #define CHASQUI_VOYAGER_MPI_TAGGED_HEAD 0x10ull /* Bytes. */
-#define CHASQUI_VOYAGER_SETTING_BASIC_QUEUES 0x9ull /* Setting: Basic queue pairs of the process. */
-#define CHASQUI_VOYAGER_MPI_EXPRESS_MAX 0x3ull /* Express messages that an MPI message takes at most: context and tag, and two of data. */
+#define CHASQUI_VOYAGER_MPI_EXPRESS_MAX 0x4ull /* Express messages that an MPI message takes at most: order, context and tag, and two of data. */
 #define CHASQUI_VOYAGER_TAGS_MAX 0x100ull /* Places for data to be tagged on, at most. */
+#define CHASQUI_VOYAGER_SETTING_BASIC_QUEUES 0x9ull /* Setting: Basic queue pairs of the process. */
 
 struct chasqui_voyager_slot {
     uint16_t node; /* Logical destination; on receipt the source id. */

@@ -146,15 +146,15 @@ chasqui_abi::guest_constants! {
     pub const MPI_SHAPE: u64 = 15;
     /// Bits of a tag that an Express message can tell; above it are those of the context.
     pub const MPI_TAG_BITS: u64 = 20;
-    /// Bits of data, besides: a Basic message of this pair came before, since the last message by Express.
-    pub const MPI_BEHIND: u64 = 16;
+    /// Bits of data: instead, how many Basic messages of this pair come before the messages that follow, modulo 2^16.
+    pub const MPI_ORDER: u64 = 14;
     /// Bits of data of a Tag-On message that is an MPI message: what is tagged on begins with a whole envelope, else
     /// with the first `MPI_TAGGED_HEAD` bytes of one. The 32 bits are the length of the payload that follows.
     pub const MPI_WHOLE: u64 = 1;
     /// Bytes.
     pub const MPI_TAGGED_HEAD: u64 = 16;
-    /// Express messages that an MPI message takes at most: context and tag, and two of data.
-    pub const MPI_EXPRESS_MAX: u64 = 3;
+    /// Express messages that an MPI message takes at most: order, context and tag, and two of data.
+    pub const MPI_EXPRESS_MAX: u64 = 4;
     /// Places for data to be tagged on, at most.
     pub const TAGS_MAX: u64 = 256;
 
