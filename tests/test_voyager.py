@@ -36,11 +36,11 @@ int main(void)
 FAULTS = {
     "stranger": (
         "nes_express_store(&nes, nes.express, 0, 2, 0, 0)",
-        "protection: transmit queue 1 has no destination 2 in the NES's table",
+        "protection: transmit queue 0 has no destination 2 in the NES's table",
     ),
     "stranger_tagged": (
         "nes_express_store(&nes, nes.tag, 0, 31, 0, 0)",
-        "protection: transmit queue 1 has no destination 31 in the NES's table",
+        "protection: transmit queue 0 has no destination 31 in the NES's table",
     ),
     "forged_address": (
         "*(volatile uint32_t *)(nes.express - (1 << 28)) = 0",

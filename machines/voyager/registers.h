@@ -10,14 +10,16 @@
 #endif
 
 #define CHASQUI_VOYAGER_DEVICE 0x2ull /* Number by which MPI_Init picks this device. */
-#define CHASQUI_VOYAGER_REGION_POINTERS 0x0ull /* Region: uncached pointers of the process's Basic queue pair. */
-#define CHASQUI_VOYAGER_REGION_TRANSMIT 0x1ull /* Region: the Basic transmit ring, cacheable. */
-#define CHASQUI_VOYAGER_REGION_RECEIVE 0x2ull /* Region: the Basic receive ring, cacheable. */
+#define CHASQUI_VOYAGER_REGION_POINTERS 0x0ull /* Region: uncached pointers, a page for each Basic queue pair of the process. */
+#define CHASQUI_VOYAGER_REGION_TRANSMIT 0x1ull /* Region: the Basic transmit rings, each rounded up to pages, cacheable. */
+#define CHASQUI_VOYAGER_REGION_RECEIVE 0x2ull /* Region: the Basic receive rings, each rounded up to pages, cacheable. */
 #define CHASQUI_VOYAGER_REGION_DMA 0x3ull /* Region: the ring of DMA requests, cacheable. */
 #define CHASQUI_VOYAGER_REGION_EXPRESS 0x4ull /* Region: the window of stores that are Express messages, uncached. */
 #define CHASQUI_VOYAGER_REGION_EXPRESS_RECEIVE 0x5ull /* Region: the page of loads that take Express messages, uncached. */
 #define CHASQUI_VOYAGER_REGION_TAG 0x6ull /* Region: the window of stores that are Tag-On messages, uncached. */
 #define CHASQUI_VOYAGER_REGION_TAG_DATA 0x7ull /* Region: places for data to be tagged on, rounded up to pages, then the ring of those that came; */
+#define CHASQUI_VOYAGER_REGION_SYSTEM 0x8ull /* Region: registers of system software, uncached; empty unless `voyager.sp.system` opens them. */
+#define CHASQUI_VOYAGER_QUEUES 0x200ull /* Queue pairs of a site at most (section 4.2). A queue has one name for both directions: the Express */
 #define CHASQUI_VOYAGER_TRANSMIT_PRODUCER 0x0ull /* Pointer, stored by the processor: slots composed in the transmit ring. */
 #define CHASQUI_VOYAGER_TRANSMIT_CONSUMER 0x8ull /* Pointer, loaded: slots of the transmit ring that the NES is done with. */
 #define CHASQUI_VOYAGER_RECEIVE_PRODUCER 0x10ull /* Pointer, loaded: slots that the NES has filled in the receive ring. */
@@ -26,6 +28,13 @@
 #define CHASQUI_VOYAGER_DMA_CONSUMER 0x28ull /* Pointer, loaded: requests whose data have been read. */
 #define CHASQUI_VOYAGER_EXPRESS_SENT 0x30ull /* Pointer, loaded: messages that have left Express transmit queue 0; the next queue's is 8 further. */
 #define CHASQUI_VOYAGER_TAG_CONSUMER 0x40ull /* Pointer, stored: tagged data that the processor is done with. */
+#define CHASQUI_VOYAGER_SYSTEM_MIGRATE 0x0ull /* System, stored: moves the queue named in the low 16 bits, to a slot of the hardware with */
+#define CHASQUI_VOYAGER_SYSTEM_DONE 0x8ull /* System, loaded: when all earlier requests are done, how many had an effect. */
+#define CHASQUI_VOYAGER_SYSTEM_RESIDENT 0x10000ull /* Of a request to move a queue. */
+#define CHASQUI_VOYAGER_SYSTEM_TABLE 0x1000ull /* System, stored: the destination table, 8 bytes an entry, `1 << SETTING_DESTINATION_BITS` of them a row, */
+#define CHASQUI_VOYAGER_TABLE_VALID 0x8000000000000000ull /* Table entry: there is one; else zero. Its low 16 bits are the site. */
+#define CHASQUI_VOYAGER_TABLE_QUEUE_SHIFT 0x10ull /* Table entry: first of the 16 bits of the receive queue there. */
+#define CHASQUI_VOYAGER_TABLE_SOURCE_SHIFT 0x20ull /* Table entry: first of the 16 bits of the source id that the receiver sees. */
 #define CHASQUI_VOYAGER_SLOT_BYTES 0x60ull /* Bytes of a slot: header and data, three lines. */
 #define CHASQUI_VOYAGER_SLOT_DATA_BYTES 0x58ull /* Bytes of data in a slot, at most. */
 #define CHASQUI_VOYAGER_FLAG_ENVELOPE 0x1ull /* Slot flag: the data begin with an MPI envelope, or its beginning. */
@@ -56,6 +65,7 @@
 #define CHASQUI_VOYAGER_SETTING_EXPRESS_SLOTS 0x4ull /* Setting: messages that an Express queue holds. */
 #define CHASQUI_VOYAGER_SETTING_TAGS 0x5ull /* Setting: places for data to be tagged on, and slots of the ring of those that came, a power of two. */
 #define CHASQUI_VOYAGER_SETTING_DESTINATION_BITS 0x6ull /* Setting: bits of a logical destination in the address of a message. */
+#define CHASQUI_VOYAGER_SETTING_BASIC_QUEUES 0x7ull /* Setting: Basic queue pairs of the process. */
 
 struct chasqui_voyager_slot {
     uint16_t node; /* Logical destination; on receipt the source id. */

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chasqui import core
+from chasqui import core, toolchain
 from chasqui.errors import InputError
 
 ELF_EXECUTABLE = b"\x7fELF"
@@ -108,6 +108,7 @@ def _verdict(program: Path, settings: Settings) -> dict[str, Any]:
         "program": str(program),
         "machine": settings.machine,
         "sets": list(settings.sets),
+        "firmware": str(toolchain.firmware_directory()),
         "signature": str(expected) if expected else None,
         "instructions_max": settings.instructions_max,
     }

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from chasqui import core
+from chasqui import core, toolchain
 from chasqui.errors import InputError
 from chasqui.text import say, simulated_time
 
@@ -186,6 +186,7 @@ def _execute(job: Job, directory: Path) -> Result:
         "args": list(job.arguments),
         "env": dict(job.environment),
         "directory": str(directory),
+        "firmware": str(toolchain.firmware_directory()),
         "echo": job.echo,
         "command": sys.argv,
         "options": {

@@ -51,6 +51,12 @@ LIBMPI_FLAGS = [
     *["-O2", "-g", "-std=gnu11", "-ffreestanding", "-fno-pic", "-Wall"],
     *["-ffunction-sections", "-fdata-sections", "-fno-asynchronous-unwind-tables"],
 ]
+# Linked where `FIRMWARE_MEMORY` of crates/ni says. No loop becomes a call of memcpy or memset.
+FIRMWARE_FLAGS = [
+    *["-O2", "-g", "-std=c11", "-ffreestanding", "-fno-builtin", "-fno-pie", "-mcmodel=medany"],
+    *["-fno-asynchronous-unwind-tables", "-Wall", "-Wextra", "-Werror"],
+    *["-nostdlib", "-static", "-Wl,--image-base=0x80000000"],
+]
 LIBC_FLAGS = ["-fno-builtin"]  # else the compiler may see that a loop is strlen, and call that
 
 
@@ -128,6 +134,14 @@ def libc_sources() -> list[Path]:
     return sorted(GUEST.glob("libc/*.c"))
 
 
+def firmware_sources() -> dict[str, list[Path]]:
+    """What runs on the firmware processors of each machine that has such."""
+    found: dict[str, list[Path]] = {}
+    for path in sorted(MACHINES.glob("*/firmware/*.c")):
+        found.setdefault(path.parent.parent.name, []).append(path)
+    return found
+
+
 def _libmpi_key() -> str:
     """Names one state of the sources, flags and compiler."""
     import hashlib
@@ -160,6 +174,26 @@ def libmpi_directory() -> Path:
     with _locked(place.with_suffix(".lock")):
         if not (place / "libmpi.a").is_file():
             _build_libmpi(place)
+    return place
+
+
+def firmware_directory() -> Path:
+    """Where `<machine>.elf` is for every machine with firmware; it is built where there is none."""
+    import hashlib
+
+    digest = hashlib.sha256(repr((ZIG_TARGET, ZIG_ALWAYS, FIRMWARE_FLAGS)).encode())
+    for path in sorted([*MACHINES.glob("*/*.h"), *MACHINES.glob("*/firmware/*.[ch]")]):
+        digest.update(f"{path.relative_to(MACHINES)}\0".encode())
+        digest.update(path.read_bytes())
+    place = cache_directory() / "firmware" / digest.hexdigest()[:16]
+    if place.is_dir():
+        return place
+    with _locked(place.with_suffix(".lock")):
+        if not place.is_dir():
+            with _appearing(place) as building:
+                for machine, sources in firmware_sources().items():
+                    flags = [*ZIG_TARGET, *ZIG_ALWAYS, *FIRMWARE_FLAGS, f"-I{MACHINES / machine}"]
+                    _zig(["cc", *flags], *sources, "-o", building / f"{machine}.elf")
     return place
 
 
@@ -274,6 +308,7 @@ def prepare() -> None:
 
     announce_first_build()
     place = libmpi_directory()
+    firmware = firmware_directory()
     with tempfile.TemporaryDirectory() as scratch:
         for language, suffix in (("cc", "c"), ("c++", "cc")):
             source = Path(scratch) / f"first.{suffix}"
@@ -283,6 +318,7 @@ def prepare() -> None:
             for level in ("-O2", "-O0"):
                 _zig([*command, level], source, "-o", Path(scratch) / "first")
     print(f"chasqui: {place / 'libmpi.a'}")
+    print(f"chasqui: {firmware}")
 
 
 if __name__ == "__main__":

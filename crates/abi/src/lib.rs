@@ -13,9 +13,9 @@ crate::guest_constants! {
     /// `magic` of a valid identification page: "CHASQUI1" in little-endian ASCII.
     pub const NI_MAGIC: u64 = 0x3149_5551_5341_4843;
     /// Version of the layouts in this crate; the guest library refuses another.
-    pub const ABI_VERSION: u32 = 2;
+    pub const ABI_VERSION: u32 = 3;
     /// Regions of the NI that a process may map (the identification page is not counted).
-    pub const NI_REGIONS: usize = 8;
+    pub const NI_REGIONS: usize = 9;
     /// Spacing [bytes] of the regions' `mmap` offsets in `/dev/ni0`: region `i` is at `(i + 1) * NI_REGION_STRIDE`;
     /// the identification page is at offset 0.
     pub const NI_REGION_STRIDE: u64 = 0x1_0000_0000;

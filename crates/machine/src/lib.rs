@@ -27,7 +27,9 @@ pub use network::NetworkUnit;
 pub struct Job {
     /// The program.
     pub program: Arc<Elf>,
-    /// Its text, once for each host thread: the harts that a thread runs share it decoded. Empty: they do not.
+    /// What runs on the machine's firmware processors, if it has such.
+    pub firmware: Option<Arc<Elf>>,
+    /// The program's text, once for each host thread: the harts that a thread runs share it decoded. Empty: they do not.
     pub texts: Vec<Text>,
     /// Its arguments, the program's name first.
     pub arguments: Vec<String>,

@@ -4,11 +4,17 @@
 //! [`NetworkInterface::write`]), when its own events are due, when the network brings something,
 //! and when a bus transaction that it asked for takes effect or ends. The NI acts through a
 //! [`Context`]. Machines are built from NIs; the node knows none of them.
+//!
+//! NIs are built from blocks: `firmware.rs` has a processor that runs the firmware of an NI.
+
+mod firmware;
 
 use chasqui_abi::NiIdentification;
 use chasqui_engine::{Event, Outbox, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, FlatMemory, Incoherence, Port};
 use chasqui_record::Recorder;
+
+pub use firmware::{DeviceAccess, FIRMWARE_DEVICE, FIRMWARE_MEMORY, FirmwareProcessor, FirmwareSpec};
 
 /// A window of the NI that processes map through `/dev/ni0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +42,15 @@ pub struct Reply {
     /// Reading had no effect, and reads the same again until one of the NI's observable events:
     /// a loop that polls this may be skipped over.
     pub repeatable: bool,
+}
+
+/// An uncached access of the processor, at its grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Uncached {
+    /// A load of so many bytes.
+    Load(u32),
+    /// A store.
+    Store,
 }
 
 /// What an NI asks of the memory bus.
@@ -164,6 +179,12 @@ pub trait NetworkInterface: Send {
     fn identify(&self, page: &mut NiIdentification);
     /// Windows that processes may map, in the order of the identification page.
     fn regions(&self) -> Vec<Region>;
+    /// An uncached access is granted the bus. `Some`: the NI can't serve it now; only its address tenure takes
+    /// place, and it asks for the bus again so long after that. Not asked in calls that take no time.
+    fn retry(&mut self, context: &mut Context<'_, '_>, address: u64, access: Uncached) -> Option<Time> {
+        let _ = (context, address, access);
+        None
+    }
     /// An uncached load reaches the NI. `address` is relative to [`DEVICE_BASE`].
     fn read(&mut self, context: &mut Context<'_, '_>, address: u64, bytes: u32) -> Reply;
     /// An uncached store reaches the NI.

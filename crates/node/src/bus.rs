@@ -3,7 +3,7 @@
 use chasqui_engine::{Class, Outbox, Payload, Time};
 use chasqui_hart::Hart;
 use chasqui_memory::{DEVICE_BASE, Request, Responder, Slot, Snoop, Snooped, Tenure};
-use chasqui_ni::{BusOperation, BusRequest};
+use chasqui_ni::{BusOperation, BusRequest, Uncached};
 
 use crate::node::{Node, Target};
 
@@ -28,6 +28,14 @@ pub(crate) enum BusEvent {
 }
 
 const _: () = assert!(size_of::<BusEvent>() <= 24);
+
+/// What comes of a grant.
+enum Granted {
+    /// The transaction takes so long; for an uncached load, with its value.
+    For(Tenure, u64),
+    /// The NI has it retried: it is asked for again at that time.
+    Retry(Time),
+}
 
 const SLOTS: [Slot; 3] = [Slot::Blocking, Slot::WriteBuffer, Slot::Posted];
 
@@ -74,8 +82,13 @@ impl Node {
                 }
                 self.grant_scheduled = false;
                 let client = self.waiting_for_bus.pop_front().expect("a grant is for somebody");
-                let (tenure, value) = self.grant(client, now, out);
-                self.schedule(tenure.end, Class::Bus, Target::Bus, BusEvent::Done(client, value).into());
+                match self.grant(client, now, out) {
+                    Granted::For(tenure, value) => {
+                        let done = BusEvent::Done(client, value);
+                        self.schedule(tenure.end, Class::Bus, Target::Bus, done.into());
+                    }
+                    Granted::Retry(at) => self.ask_again(client, at),
+                }
                 if let Client::Hart(hart, _) = client {
                     // A line that was replaced asks for its write-back now.
                     self.collect_requests(usize::from(hart), out);
@@ -148,12 +161,20 @@ impl Node {
     /// A whole transaction at once: what three events would do.
     fn serve_now(&mut self, client: Client, at: Time, out: &mut Outbox<'_>) {
         let granted = self.bus.grant_at(at);
-        let (tenure, value) = self.grant(client, granted, out);
+        let (tenure, value) = match self.grant(client, granted, out) {
+            Granted::For(tenure, value) => (tenure, value),
+            Granted::Retry(at) => return self.ask_again(client, at),
+        };
         if self.next_event() > tenure.end && out.limit() > tenure.end && self.waiting_for_bus.is_empty() {
             self.done(client, value, tenure.end, out);
         } else {
             self.schedule(tenure.end, Class::Bus, Target::Bus, BusEvent::Done(client, value).into());
         }
+    }
+
+    /// `client`, whose transaction was retried, asks again at `at`.
+    fn ask_again(&mut self, client: Client, at: Time) {
+        self.schedule(at, Class::Request, Target::Bus, BusEvent::Request(client).into());
     }
 
     /// An access of hart `index` to a device in a call that takes no time.
@@ -185,22 +206,37 @@ impl Node {
     }
 
     /// The transaction of `client` takes its place in the order: caches change, data move.
-    fn grant(&mut self, client: Client, now: Time, out: &mut Outbox<'_>) -> (Tenure, u64) {
+    fn grant(&mut self, client: Client, now: Time, out: &mut Outbox<'_>) -> Granted {
         match client {
             Client::Hart(hart, slot) => self.grant_hart(usize::from(hart), slot, now, out),
             Client::Ni(index) => {
                 self.observable(now, now);
-                (self.grant_ni(self.ni_requests[index as usize], now, out), 0)
+                Granted::For(self.grant_ni(self.ni_requests[index as usize], now, out), 0)
             }
         }
     }
 
-    fn grant_hart(&mut self, index: usize, slot: Slot, now: Time, out: &mut Outbox<'_>) -> (Tenure, u64) {
+    /// When `request` of hart `index` is made again, if the NI has it retried.
+    fn retried(&mut self, index: usize, request: Request, now: Time, out: &mut Outbox<'_>) -> Option<Time> {
+        let (address, access) = match request {
+            Request::UncachedLoad { address, bytes } => (address, Uncached::Load(bytes)),
+            Request::UncachedStore { address, .. } => (address, Uncached::Store),
+            _ => return None,
+        };
+        let after = self.with_ni(index, now, out, |ni, c| ni.retry(c, address - DEVICE_BASE, access))?;
+        Some(self.bus.place(now, 0, false, Responder::None).end + after)
+    }
+
+    fn grant_hart(&mut self, index: usize, slot: Slot, now: Time, out: &mut Outbox<'_>) -> Granted {
         let several = self.processor.is_several();
         let port = &self.processor.threads[index].hart.port;
         let Some(request) = port.current(slot) else {
-            return (Tenure { grant: now, address_end: now, end: now }, 0);
+            return Granted::For(Tenure { grant: now, address_end: now, end: now }, 0);
         };
+        if let Some(at) = self.retried(index, request, now, out) {
+            return Granted::Retry(at);
+        }
+        let port = &self.processor.threads[index].hart.port;
         let (bytes, write) = port.transfer(request);
         let mut value = 0;
         let found = if several { self.snoop_others(index, request, now) } else { Snooped::default() };
@@ -227,7 +263,7 @@ impl Node {
         if several && slot == Slot::Blocking {
             thread.fills(request, tenure.end);
         }
-        (tenure, value)
+        Granted::For(tenure, value)
     }
 
     /// Who holds the memory at `address`.

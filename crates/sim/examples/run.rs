@@ -12,6 +12,7 @@ fn main() {
             .unwrap_or_default(),
         ranks: next("RANKS").parse().expect("RANKS is a number"),
         directory: next("DIRECTORY").into(),
+        firmware: std::env::var_os("FIRMWARE").map(Into::into),
         program: next("PROGRAM").into(),
         args: args.collect(),
         env: Default::default(),

@@ -17,7 +17,7 @@ use chasqui_machine::Job;
 use chasqui_node::{Ended, Node, Output, WatchPlan};
 use serde::{Deserialize, Serialize};
 
-use crate::run::{InputError, input, resolve};
+use crate::run::{InputError, firmware, input, resolve};
 
 /// What is asked of one test.
 #[derive(Clone, Debug, Deserialize)]
@@ -30,6 +30,9 @@ pub struct Test {
     /// Parameters set on the command line, `a.b=c`.
     #[serde(default)]
     pub sets: Vec<String>,
+    /// Folder with the firmware of machines, `<machine>.elf` each.
+    #[serde(default)]
+    pub firmware: Option<PathBuf>,
     /// Path of the expected signature.
     pub signature: Option<PathBuf>,
     /// A program that executes more instructions, and a few million, has failed.
@@ -137,6 +140,7 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
     let job = Job {
         texts: elf.text().map_or(vec![], |range| vec![Text::new(range)]),
         program: elf.clone(),
+        firmware: firmware(test.firmware.as_deref(), machine)?,
         arguments: vec![elf.name().to_string()],
         environment: vec![],
         ranks: 1,

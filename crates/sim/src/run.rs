@@ -41,6 +41,9 @@ pub struct Request {
     pub env: BTreeMap<String, String>,
     /// Where the results go; it is made.
     pub directory: PathBuf,
+    /// Folder with the firmware of machines, `<machine>.elf` each.
+    #[serde(default)]
+    pub firmware: Option<PathBuf>,
     /// Copy the processes' output to the terminal.
     #[serde(default)]
     pub echo: bool,
@@ -148,12 +151,14 @@ pub fn run(request: &Request, progress: &mut dyn FnMut(Progress) -> bool) -> Res
     let ranks = check_ranks(request.ranks, machine, &resolved)?;
     let elf = Arc::new(Elf::load(&request.program).map_err(input)?);
     let watch = watch(&request.options, ranks)?;
+    let firmware = firmware(request.firmware.as_deref(), machine)?;
     let directory = RunDirectory::create(&request.directory).map_err(input)?;
     let (echo, clear_line) = (request.echo, request.options.clear_line);
     let streams = Streams::new(&directory, ranks, echo, clear_line, watch.trace.as_ref());
     let streams = Arc::new(streams.map_err(input)?);
     let threads = threads(request.options.threads, ranks);
-    let job = Job { watch, ..job(request, &resolved, ranks, elf, threads.count(), streams.clone())? };
+    let common = job(request, &resolved, ranks, elf, threads.count(), streams.clone())?;
+    let job = Job { watch, firmware, ..common };
     let built = machine.build(&resolved, &job).inspect_err(|_| remove(&directory)).map_err(InputError)?;
     let simulation = Instant::now();
     let (ended, built) = simulate(built, threads, &streams, progress);
@@ -217,6 +222,7 @@ fn job(
     Ok(Job {
         texts: elf.text().map_or(vec![], |range| (0..threads).map(|_| Text::new(range.clone())).collect()),
         program: elf,
+        firmware: None,
         arguments,
         environment: request.env.iter().map(|(k, v)| format!("{k}={v}")).collect(),
         ranks,
@@ -228,6 +234,12 @@ fn job(
         watch: WatchPlan::default(),
         output,
     })
+}
+
+/// What runs on the firmware processors of `machine`: its file in `folder`, if there is one.
+pub(crate) fn firmware(folder: Option<&Path>, machine: &dyn Machine) -> Result<Option<Arc<Elf>>, InputError> {
+    let file = folder.map(|folder| folder.join(format!("{}.elf", machine.name()))).filter(|f| f.exists());
+    file.map(|file| Elf::load(&file).map(Arc::new).map_err(input)).transpose()
 }
 
 /// Nothing half-written stays.

@@ -10,8 +10,8 @@
 #endif
 
 #define CHASQUI_NI_MAGIC 0x3149555153414843ull /* `magic` of a valid identification page: "CHASQUI1" in little-endian ASCII. */
-#define CHASQUI_ABI_VERSION 0x2ull /* Version of the layouts in this crate; the guest library refuses another. */
-#define CHASQUI_NI_REGIONS 0x8ull /* Regions of the NI that a process may map (the identification page is not counted). */
+#define CHASQUI_ABI_VERSION 0x3ull /* Version of the layouts in this crate; the guest library refuses another. */
+#define CHASQUI_NI_REGIONS 0x9ull /* Regions of the NI that a process may map (the identification page is not counted). */
 #define CHASQUI_NI_REGION_STRIDE 0x100000000ull /* Spacing [bytes] of the regions' `mmap` offsets in `/dev/ni0`: region `i` is at `(i + 1) * NI_REGION_STRIDE`; */
 #define CHASQUI_NI_REGION_UNCACHED 0x1ull /* Region flag: processor accesses are uncached single-beat bus transactions. */
 
@@ -48,12 +48,12 @@ struct chasqui_ni_identification {
     uint32_t ranks; /* Ranks in the job. */
     uint32_t line_bytes; /* Line size [bytes] of the node's data cache. */
     uint32_t timebase_hz; /* Frequency [Hz] of the `time` CSR. */
-    struct chasqui_ni_region regions[8]; /* The mappable regions. */
+    struct chasqui_ni_region regions[9]; /* The mappable regions. */
     uint64_t settings[16]; /* Settings peculiar to the device (each machine documents its own). */
     uint32_t mpi_settings; /* Where in this page [bytes] settings of the MPI library are (collectives, `crates/machine`); 0: none. */
     uint32_t reserved; /* Zero. */
 };
-_Static_assert(sizeof(struct chasqui_ni_identification) == 296, "chasqui_ni_identification");
+_Static_assert(sizeof(struct chasqui_ni_identification) == 312, "chasqui_ni_identification");
 _Static_assert(offsetof(struct chasqui_ni_identification, magic) == 0, "chasqui_ni_identification.magic");
 _Static_assert(offsetof(struct chasqui_ni_identification, version) == 8, "chasqui_ni_identification.version");
 _Static_assert(offsetof(struct chasqui_ni_identification, device) == 12, "chasqui_ni_identification.device");
@@ -62,9 +62,9 @@ _Static_assert(offsetof(struct chasqui_ni_identification, ranks) == 20, "chasqui
 _Static_assert(offsetof(struct chasqui_ni_identification, line_bytes) == 24, "chasqui_ni_identification.line_bytes");
 _Static_assert(offsetof(struct chasqui_ni_identification, timebase_hz) == 28, "chasqui_ni_identification.timebase_hz");
 _Static_assert(offsetof(struct chasqui_ni_identification, regions) == 32, "chasqui_ni_identification.regions");
-_Static_assert(offsetof(struct chasqui_ni_identification, settings) == 160, "chasqui_ni_identification.settings");
-_Static_assert(offsetof(struct chasqui_ni_identification, mpi_settings) == 288, "chasqui_ni_identification.mpi_settings");
-_Static_assert(offsetof(struct chasqui_ni_identification, reserved) == 292, "chasqui_ni_identification.reserved");
+_Static_assert(offsetof(struct chasqui_ni_identification, settings) == 176, "chasqui_ni_identification.settings");
+_Static_assert(offsetof(struct chasqui_ni_identification, mpi_settings) == 304, "chasqui_ni_identification.mpi_settings");
+_Static_assert(offsetof(struct chasqui_ni_identification, reserved) == 308, "chasqui_ni_identification.reserved");
 
 struct chasqui_envelope {
     uint8_t kind; /* What this packet is to the MPI library (its own numbering). */

@@ -11,15 +11,18 @@
 mod nes;
 pub mod parameters;
 pub mod registers;
+pub mod service_registers;
 
 use chasqui_config::{Resolved, Schema};
 use chasqui_engine::{Engine, Lookahead, Time};
 use chasqui_machine::{Built, Job, Machine, NetworkUnit, NodePlan, build_node, ni_memory_base};
+use chasqui_memory::PortParameters;
 use chasqui_network::{Attachment, Fabric};
+use chasqui_ni::{FirmwareProcessor, FirmwareSpec};
 use chasqui_node::{Node, NodeConfiguration};
 
 use nes::{Nes, NesPlan};
-use parameters::{Basic, Dma, Express, Mpi};
+use parameters::{Basic, Dma, Express, Mpi, Queues, Service};
 
 /// The machine.
 pub struct VoyagerMachine;
@@ -44,6 +47,8 @@ impl Machine for VoyagerMachine {
             .with::<Express>("voyager.express")
             .with::<Dma>("voyager.dma")
             .with::<Mpi>("voyager.mpi")
+            .with::<Queues>("voyager.queues")
+            .with::<Service>("voyager.sp")
             .with::<NetworkUnit>("network")
             .with_part("", chasqui_node::schema())
     }
@@ -55,6 +60,7 @@ impl Machine for VoyagerMachine {
         let mut found = node.mistakes();
         found.extend(resolved.read::<Basic>("voyager.basic").mistakes(&resolved.read("voyager.mpi")));
         found.extend(resolved.read::<Express>("voyager.express").mistakes());
+        found.extend(resolved.read::<Queues>("voyager.queues").mistakes(&resolved.read("voyager.sp")));
         found.extend(network.parameters().errors());
         let longest = registers::SLOT_DATA_BYTES + nes.packet_overhead.bytes();
         if network.packet_max.bytes() < longest {
@@ -91,6 +97,9 @@ impl Machine for VoyagerMachine {
                 express: resolved.read("voyager.express"),
                 dma: resolved.read("voyager.dma"),
                 mpi: resolved.read("voyager.mpi"),
+                queues: resolved.read("voyager.queues"),
+                service: resolved.read("voyager.sp"),
+                processor: service_processor(&resolved.read("voyager.sp"), &configuration, job)?,
                 clock: configuration.bus().clock,
                 address_cycles: configuration.bus().address_cycles,
                 line_bytes: u64::from(configuration.port().l1d.line_bytes),
@@ -98,7 +107,7 @@ impl Machine for VoyagerMachine {
                 sites: job.ranks,
                 port: fabric.node_port(rank, job.ranks),
                 first_hop: Time(network.link_latency_ps + network.routing_delay_ps),
-            });
+            })?;
             let plan = NodePlan {
                 configuration: &configuration,
                 rank,
@@ -114,6 +123,34 @@ impl Machine for VoyagerMachine {
     }
 }
 
+/// The service processor of a site: of the node's kind, without a second-level cache (section 3).
+///
+/// # Errors
+/// There is no firmware for it, or that does not fit.
+fn service_processor(
+    service: &Service,
+    node: &NodeConfiguration,
+    job: &Job,
+) -> Result<Option<FirmwareProcessor>, String> {
+    if !service.present {
+        return Ok(None);
+    }
+    let image = job.firmware.clone().ok_or("voyager: the firmware of its service processor is missing")?;
+    let port = PortParameters { l2: None, check_coherence: false, ..node.port() };
+    let spec = FirmwareSpec {
+        name: "service processor",
+        image,
+        memory_bytes: service.dram.bytes(),
+        port,
+        bus: node.bus(),
+        timing: node.timing(),
+        clock: node.clock(),
+        timebase_hz: node.core.timebase.hz(),
+        by_steps: node.checks.reference,
+    };
+    FirmwareProcessor::new(spec).map(Some)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,6 +159,12 @@ mod tests {
     fn guest_header_is_current() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/registers.h");
         chasqui_abi::header::check(path, &registers::text());
+    }
+
+    #[test]
+    fn firmware_header_is_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/firmware/service.h");
+        chasqui_abi::header::check(path, &service_registers::text());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The machine's parameters.
 
 use chasqui_abi::Envelope;
-use chasqui_config::{Bytes, Count, Cycles};
+use chasqui_config::{Bytes, Count, Cycles, Flag};
 
 use crate::registers;
 
@@ -72,6 +72,41 @@ chasqui_config::parameters! {
 }
 
 chasqui_config::parameters! {
+    /// Queues. The first ones are resident at the start, as long as there are slots.
+    pub struct Queues {
+        /// Basic queue pairs of a process, beside two of Express.
+        basic: Count = 1, range 1 ..= 510, source "ours: what the MPI device uses; with Express 512 a site at most (StarT-Voyager, section 4.2)";
+        /// Express queue pairs that the hardware has room for.
+        resident_express: Count = 8, range 0 ..= 8, source "StarT-Voyager, section 4.2";
+        /// Basic queue pairs that the hardware has room for.
+        resident_basic: Count = 8, range 0 ..= 8, source "StarT-Voyager, section 4.2";
+    }
+}
+
+chasqui_config::parameters! {
+    /// The service processor (sP). It is of the node's kind, without a second-level cache, on a bus of its own.
+    /// Cycles are bus clocks.
+    pub struct Service {
+        /// It is there and runs its firmware. Without it all queues must be resident, and a full receive queue
+        /// holds up the network.
+        present: Flag = true, source "StarT-Voyager, section 3";
+        /// Its memory.
+        dram: Bytes = "16 MiB", range "1 MiB" ..= "1 GiB", source "assumption: room for some 100,000 messages";
+        /// Packets that the miss queue holds.
+        miss_slots: Count = 16, range 1 ..= 1024, source "assumption: a part of the sSRAM";
+        /// Accesses of application processors that the NES keeps for it.
+        access_slots: Count = 8, range 1 ..= 1024, source "assumption";
+        /// An application processor whose access the sP has not answered tries again after so many clocks.
+        retry: Cycles = 4, range 1 ..= 1000, source "assumption: a 60X master that is retried arbitrates anew";
+        /// Control of a command of its to the NES, beside the I-bus.
+        command: Cycles = 2, range 0 ..= 1000, source "assumption: as an access to a register";
+        /// Processes may map the registers of system software, which on the real machine only the operating
+        /// system may: for programs that stand in for it.
+        system: Flag = false, source "ours: no kernel image runs yet";
+    }
+}
+
+chasqui_config::parameters! {
     /// Choices of the MPI device.
     pub struct Mpi {
         /// Longest message sent through Basic queues; longer ones by rendezvous and DMA.
@@ -84,6 +119,22 @@ impl Express {
     pub fn mistakes(&self) -> Option<String> {
         let tags = self.tags;
         (!tags.is_power_of_two()).then(|| format!("voyager.express.tags: {tags} is not a power of two"))
+    }
+}
+
+impl Queues {
+    /// What does not fit, in words.
+    pub fn mistakes(&self, service: &Service) -> Option<String> {
+        let resident =
+            self.resident_express >= registers::EXPRESS_QUEUES && self.resident_basic >= self.basic;
+        (!service.present && !resident).then(|| {
+            format!(
+                "voyager.sp.present: without a service processor all queues must be resident, \
+                 {} of Express and voyager.queues.basic = {}",
+                registers::EXPRESS_QUEUES,
+                self.basic
+            )
+        })
     }
 }
 

@@ -6,11 +6,11 @@ chasqui_abi::guest_constants! {
     /// Number by which MPI_Init picks this device.
     pub const DEVICE: u64 = 2;
 
-    /// Region: uncached pointers of the process's Basic queue pair.
+    /// Region: uncached pointers, a page for each Basic queue pair of the process.
     pub const REGION_POINTERS: u64 = 0;
-    /// Region: the Basic transmit ring, cacheable.
+    /// Region: the Basic transmit rings, each rounded up to pages, cacheable.
     pub const REGION_TRANSMIT: u64 = 1;
-    /// Region: the Basic receive ring, cacheable.
+    /// Region: the Basic receive rings, each rounded up to pages, cacheable.
     pub const REGION_RECEIVE: u64 = 2;
     /// Region: the ring of DMA requests, cacheable.
     pub const REGION_DMA: u64 = 3;
@@ -23,6 +23,12 @@ chasqui_abi::guest_constants! {
     /// Region: places for data to be tagged on, rounded up to pages, then the ring of those that came;
     /// cacheable.
     pub const REGION_TAG_DATA: u64 = 7;
+    /// Region: registers of system software, uncached; empty unless `voyager.sp.system` opens them.
+    pub const REGION_SYSTEM: u64 = 8;
+
+    /// Queue pairs of a site at most (section 4.2). A queue has one name for both directions: the Express
+    /// queues come first, then Basic queue b is `EXPRESS_QUEUES` + b.
+    pub const QUEUES: u64 = 512;
 
     /// Pointer, stored by the processor: slots composed in the transmit ring.
     pub const TRANSMIT_PRODUCER: u64 = 0x00;
@@ -40,6 +46,23 @@ chasqui_abi::guest_constants! {
     pub const EXPRESS_SENT: u64 = 0x30;
     /// Pointer, stored: tagged data that the processor is done with.
     pub const TAG_CONSUMER: u64 = 0x40;
+
+    /// System, stored: moves the queue named in the low 16 bits, to a slot of the hardware with
+    /// `SYSTEM_RESIDENT`, else to the service processor.
+    pub const SYSTEM_MIGRATE: u64 = 0x00;
+    /// System, loaded: when all earlier requests are done, how many had an effect.
+    pub const SYSTEM_DONE: u64 = 0x08;
+    /// Of a request to move a queue.
+    pub const SYSTEM_RESIDENT: u64 = 1 << 16;
+    /// System, stored: the destination table, 8 bytes an entry, `1 << SETTING_DESTINATION_BITS` of them a row,
+    /// a row for each transmit queue.
+    pub const SYSTEM_TABLE: u64 = 0x1000;
+    /// Table entry: there is one; else zero. Its low 16 bits are the site.
+    pub const TABLE_VALID: u64 = 1 << 63;
+    /// Table entry: first of the 16 bits of the receive queue there.
+    pub const TABLE_QUEUE_SHIFT: u64 = 16;
+    /// Table entry: first of the 16 bits of the source id that the receiver sees.
+    pub const TABLE_SOURCE_SHIFT: u64 = 32;
 
     /// Bytes of a slot: header and data, three lines.
     pub const SLOT_BYTES: u64 = 96;
@@ -107,6 +130,8 @@ chasqui_abi::guest_constants! {
     pub const SETTING_TAGS: u64 = 5;
     /// Setting: bits of a logical destination in the address of a message.
     pub const SETTING_DESTINATION_BITS: u64 = 6;
+    /// Setting: Basic queue pairs of the process.
+    pub const SETTING_BASIC_QUEUES: u64 = 7;
 }
 
 chasqui_abi::guest_struct! {

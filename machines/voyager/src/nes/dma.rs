@@ -6,11 +6,13 @@ use std::collections::VecDeque;
 use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusOperation, BusRequest, Context};
 
-use super::table::{Destination, PROCESS_QUEUE};
-use super::transmit::{KIND_DMA, KIND_NOTICE, message_of, packet_bytes, push_packet};
+use super::queues;
+use super::table::Destination;
+use super::transmit::{message_of, packet_bytes, push_packet};
 use super::{Mechanism, NesEvent, Owner, Ring, Shared, accept};
 use crate::parameters::Dma;
 use crate::registers::VoyagerDma;
+use crate::service_registers::{PACKET_DMA, PACKET_NOTICE};
 
 /// Bytes of a request: two lines.
 pub(super) const REQUEST: u64 = size_of::<VoyagerDma>() as u64;
@@ -122,9 +124,10 @@ impl DmaEngine {
             c.read_unsnooped(address, &mut bytes);
         }
         let request = VoyagerDma::from_bytes(&bytes);
-        let Some(to) = s.table.find(PROCESS_QUEUE, request.node) else {
-            c.wishes.fault = Some(format!("protection: no destination {} in the NES's table", request.node));
-            return;
+        // Requests are in the name of the process's first Basic queue, where notices are received.
+        let to = match s.table.find(queues::basic(0), request.node) {
+            Ok(to) => to,
+            Err(text) => return c.wishes.fault = Some(text),
         };
         let message = message_of(request.flags, &notice(&request));
         accept(c, message, Mechanism::Dma);
@@ -207,7 +210,7 @@ impl DmaEngine {
         self.crossing = false;
         s.counters.dma_packets += 1;
         s.counters.dma_bytes += data.len() as u64 - 8;
-        let bytes = packet_bytes(KIND_DMA, t.to.source, 0, &data);
+        let bytes = packet_bytes(PACKET_DMA, t.to, 0, &data);
         push_packet(s, t.to.site, bytes, data.len() as u64, t.message);
     }
 
@@ -215,7 +218,7 @@ impl DmaEngine {
     fn notify(&mut self, s: &mut Shared) {
         let transfer = self.transfer.take().expect("a transfer ends");
         let data = notice(&transfer.request);
-        let bytes = packet_bytes(KIND_NOTICE, transfer.to.source, transfer.request.flags, &data);
+        let bytes = packet_bytes(PACKET_NOTICE, transfer.to, transfer.request.flags, &data);
         push_packet(s, transfer.to.site, bytes, data.len() as u64, transfer.message);
         self.consumer = self.consumer.wrapping_add(1);
         self.state = State::Idle;

@@ -5,13 +5,12 @@ use std::collections::VecDeque;
 
 use chasqui_ni::{BusOperation, BusRequest, Context};
 
-use super::table::express_row;
-use super::transmit::{KIND_EXPRESS, packet_bytes, push_packet};
+use super::queues::Name;
+use super::transmit::{packet_bytes, push_packet};
 use super::{NesEvent, Owner, Ring, Shared};
 use crate::parameters::Express;
 use crate::registers as r;
-
-const QUEUES: usize = r::EXPRESS_QUEUES as usize;
+use crate::service_registers::PACKET_EXPRESS;
 
 // `network.packet_max` is checked against a Basic slot's data: no Tag-On packet is longer.
 const _: () = assert!(r::EXPRESS_BYTES + r::TAG_LONG_BYTES <= r::SLOT_DATA_BYTES);
@@ -27,8 +26,8 @@ struct Tag {
 
 /// A message as the queue holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
-    queue: usize,
+pub(super) struct Entry {
+    pub queue: Name,
     destination: u16,
     /// 37 bits: what was stored, and above it those of the address.
     word: u64,
@@ -66,7 +65,7 @@ impl Window {
     }
 
     /// What lies above the destination.
-    fn above(self, offset: u64) -> u64 {
+    pub fn above(self, offset: u64) -> u64 {
         offset >> (r::EXPRESS_DESTINATION_SHIFT + u64::from(self.destination_bits))
     }
 
@@ -81,68 +80,89 @@ fn word(offset: u64, value: u64) -> u64 {
     value & u64::from(u32::MAX) | extra << 32
 }
 
+/// The hardware's side of an Express transmit queue.
+#[derive(Clone, Default)]
+struct TransmitSlot {
+    messages: VecDeque<Entry>,
+    /// Messages that have left the queue.
+    sent: u32,
+}
+
 /// The unit that empties the Express transmit queues; of several that have messages the first goes first.
 pub(super) struct ExpressTransmitter {
     pub window: Window,
     /// Places of the SRAM for data to be tagged on.
     pub places: Ring,
-    queues: [VecDeque<Entry>; QUEUES],
-    /// Messages that have left each queue.
-    pub sent: [u32; QUEUES],
-    slots: usize,
+    /// The resident queues', and the sP's, through which it sends for others.
+    slots: Vec<TransmitSlot>,
+    messages_max: usize,
     state: State,
-    /// The message that is dealt with, and its tagged data once they cross.
-    current: Option<Entry>,
+    /// The message that is dealt with, with its slot, and its tagged data once they cross.
+    current: Option<(usize, Entry)>,
     tagged: Vec<u8>,
 }
 
 impl ExpressTransmitter {
-    pub fn new(places: Ring, window: Window, express: &Express) -> ExpressTransmitter {
+    pub fn new(places: Ring, window: Window, express: &Express, slots: usize) -> ExpressTransmitter {
         ExpressTransmitter {
             window,
             places,
-            queues: Default::default(),
-            sent: [0; QUEUES],
-            slots: express.slots as usize,
+            slots: vec![TransmitSlot::default(); slots + 1],
+            messages_max: express.slots as usize,
             state: State::Idle,
             current: None,
             tagged: Vec::new(),
         }
     }
 
-    /// A store into the Express window.
-    pub fn express(&mut self, offset: u64, value: u64, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let queue = self.window.above(offset) as usize;
-        let destination = self.window.destination(offset);
-        self.push(Entry { queue, destination, word: word(offset, value), tag: None }, s, c);
+    /// The sP's slot.
+    pub fn served(&self) -> usize {
+        self.slots.len() - 1
     }
 
-    /// A store into the Tag-On window.
-    pub fn tag_on(&mut self, offset: u64, value: u64, s: &mut Shared, c: &mut Context<'_, '_>) {
+    /// Messages that have left the queue in `slot`.
+    pub fn sent_mut(&mut self, slot: usize) -> &mut u32 {
+        &mut self.slots[slot].sent
+    }
+
+    /// Nothing of `slot` is left to be sent.
+    pub fn is_quiet(&self, slot: usize) -> bool {
+        self.slots[slot].messages.is_empty() && self.current.is_none_or(|(current, _)| current != slot)
+    }
+
+    /// The message that a store into the Express window is.
+    pub fn express(&self, offset: u64, value: u64) -> Entry {
+        let (queue, destination) = (self.window.above(offset) as Name, self.window.destination(offset));
+        Entry { queue, destination, word: word(offset, value), tag: None }
+    }
+
+    /// The message that a store into the Tag-On window is.
+    pub fn tag_on(&self, offset: u64, value: u64) -> Entry {
         let above = self.window.above(offset);
         let bytes = if above & r::TAG_LONG != 0 { r::TAG_LONG_BYTES } else { r::TAG_SHORT_BYTES };
         let resident = above & r::TAG_RESIDENT != 0;
         let tag = Tag { place: (above >> r::TAG_PLACE_SHIFT) as u32, bytes, resident };
         let destination = self.window.destination(offset);
-        self.push(Entry { queue: 0, destination, word: word(offset, value), tag: Some(tag) }, s, c);
+        Entry { queue: 0, destination, word: word(offset, value), tag: Some(tag) }
     }
 
-    fn push(&mut self, entry: Entry, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let queue = &mut self.queues[entry.queue];
-        if queue.len() == self.slots {
+    /// `entry` goes into the queue in `slot`.
+    pub fn push(&mut self, slot: usize, entry: Entry, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let messages = &mut self.slots[slot].messages;
+        if messages.len() == self.messages_max {
             c.wishes.fault =
                 Some(format!("a store into Express transmit queue {}, which is full", entry.queue));
             return;
         }
-        queue.push_back(entry);
+        messages.push_back(entry);
         self.go_on(s, c);
     }
 
     pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         if self.state == State::Idle
-            && let Some(queue) = self.queues.iter_mut().find(|queue| !queue.is_empty())
+            && let Some(slot) = self.slots.iter().position(|slot| !slot.messages.is_empty())
         {
-            self.current = queue.pop_front();
+            self.current = self.slots[slot].messages.pop_front().map(|entry| (slot, entry));
             self.begin(s, c);
         }
         if self.state == State::Ready && s.txu_has_room() {
@@ -153,7 +173,7 @@ impl ExpressTransmitter {
     /// Turns to the next message. Reclaim: the lines of its tagged data come over the bus.
     fn begin(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         self.state = State::Ready;
-        let Some(tag) = self.current.and_then(|entry| entry.tag) else { return };
+        let Some(tag) = self.current.and_then(|(_, entry)| entry.tag) else { return };
         if tag.resident || !s.reclaims() {
             return;
         }
@@ -176,7 +196,7 @@ impl ExpressTransmitter {
     }
 
     fn cross(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let entry = self.current.expect("a message is dealt with");
+        let (_, entry) = self.current.expect("a message is dealt with");
         self.tagged.clear();
         if let Some(tag) = entry.tag {
             let place = self.places.slot(tag.place);
@@ -195,25 +215,23 @@ impl ExpressTransmitter {
         c.at(end, NesEvent::ExpressTransmitted.into());
     }
 
-    /// The message is in the TxU: it becomes a packet.
-    pub fn transmitted(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let entry = self.current.take().expect("a message crosses");
+    /// The message is in the TxU: it becomes a packet. True: it was the sP's.
+    pub fn transmitted(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) -> bool {
+        let (slot, entry) = self.current.take().expect("a message crosses");
         self.state = State::Idle;
-        let row = express_row(entry.queue);
-        let Some(to) = s.table.find(row, entry.destination) else {
-            c.wishes.fault = Some(format!(
-                "protection: transmit queue {row} has no destination {} in the NES's table",
-                entry.destination
-            ));
-            return;
-        };
-        self.sent[entry.queue] = self.sent[entry.queue].wrapping_add(1);
-        s.counters.express_sent += 1;
-        s.counters.tagged_sent += u64::from(entry.tag.is_some());
-        let mut data = entry.word.to_le_bytes().to_vec();
-        data.extend_from_slice(&self.tagged);
-        let bytes = packet_bytes(KIND_EXPRESS, to.source, u32::from(to.queue), &data);
-        push_packet(s, to.site, bytes, data.len() as u64, None);
+        match s.table.find(entry.queue, entry.destination) {
+            Ok(to) => {
+                self.slots[slot].sent = self.slots[slot].sent.wrapping_add(1);
+                s.counters.express_sent += 1;
+                s.counters.tagged_sent += u64::from(entry.tag.is_some());
+                let mut data = entry.word.to_le_bytes().to_vec();
+                data.extend_from_slice(&self.tagged);
+                let bytes = packet_bytes(PACKET_EXPRESS, to, 0, &data);
+                push_packet(s, to.site, bytes, data.len() as u64, None);
+            }
+            Err(text) => c.wishes.fault = Some(text),
+        }
+        slot == self.served()
     }
 }
 

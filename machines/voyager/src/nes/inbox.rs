@@ -4,26 +4,31 @@
 use std::collections::VecDeque;
 
 use super::Ring;
+use super::queues::{self, Homes, Name};
 use crate::parameters::Express;
 use crate::registers as r;
 
-const QUEUES: usize = r::EXPRESS_QUEUES as usize;
-
 /// A message of 37 bits `word` as the processor reads it.
-pub(super) fn composed(word: u64, source: u16, queue: u64, tag: u64) -> u64 {
+pub(super) fn composed(word: u64, source: u16, queue: Name, tag: u64) -> u64 {
     r::EXPRESS_VALID
         | tag << r::EXPRESS_TAG_SHIFT
-        | queue << r::EXPRESS_QUEUE_SHIFT
+        | u64::from(queue) << r::EXPRESS_QUEUE_SHIFT
         | u64::from(source) << r::EXPRESS_SOURCE_SHIFT
         | word
 }
 
-/// The Express receive queues of a process.
+/// The hardware's side of an Express receive queue.
+#[derive(Clone, Default)]
+struct ReceiveSlot {
+    messages: VecDeque<u64>,
+    /// Upper half for processors that read four bytes at a time.
+    upper: u32,
+}
+
+/// The Express receive queues that are resident, and the ring of tagged data.
 pub(super) struct Inbox {
-    queues: [VecDeque<u64>; QUEUES],
-    slots: usize,
-    /// Upper halves for processors that read four bytes at a time.
-    upper: [u32; QUEUES],
+    slots: Vec<ReceiveSlot>,
+    messages_max: usize,
     /// Data that came tagged on, in the order of their headers.
     pub tags: Ring,
     pub tag_producer: u32,
@@ -34,84 +39,125 @@ pub(super) struct Inbox {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub value: u64,
-    /// The load took a message, or changed what the next one returns.
-    pub took: bool,
+    /// The queue from which it took a message.
+    pub took: Option<Name>,
+    /// The same load gives the same again.
+    pub repeatable: bool,
 }
 
+/// Nothing.
+const EMPTY: Found = Found { value: r::EXPRESS_EMPTY, took: None, repeatable: true };
+
 impl Inbox {
-    pub fn new(tags: Ring, express: &Express) -> Inbox {
+    pub fn new(tags: Ring, express: &Express, slots: usize) -> Inbox {
         Inbox {
-            queues: Default::default(),
-            slots: express.slots as usize,
-            upper: [0; QUEUES],
+            slots: vec![ReceiveSlot::default(); slots],
+            messages_max: express.slots as usize,
             tags,
             tag_producer: 0,
             tag_consumer: 0,
         }
     }
 
-    /// Room for a message in `queue`, with or without tagged data.
-    pub fn has_room(&self, queue: usize, tagged: bool) -> bool {
-        let tags = self.tag_producer.wrapping_sub(self.tag_consumer);
-        self.queues[queue].len() < self.slots && (!tagged || tags < self.tags.slots)
+    /// Room for a message in `slot`.
+    pub fn has_room(&self, slot: usize) -> bool {
+        self.slots[slot].messages.len() < self.messages_max
     }
 
-    pub fn push(&mut self, queue: usize, message: u64) {
-        debug_assert!(self.queues[queue].len() < self.slots);
-        self.queues[queue].push_back(message);
+    /// Room for tagged data.
+    pub fn has_room_for_tag(&self) -> bool {
+        self.tag_producer.wrapping_sub(self.tag_consumer) < self.tags.slots
     }
 
-    fn pop(&mut self, queue: usize) -> Found {
-        match self.queues[queue].pop_front() {
-            Some(value) => Found { value, took: true },
-            None => Found { value: r::EXPRESS_EMPTY, took: false },
+    pub fn push(&mut self, slot: usize, message: u64) {
+        debug_assert!(self.has_room(slot));
+        self.slots[slot].messages.push_back(message);
+    }
+
+    /// Takes the oldest message of `slot`.
+    pub fn pop(&mut self, slot: usize) -> Option<u64> {
+        self.slots[slot].messages.pop_front()
+    }
+
+    /// Upper half of the message that was last read by halves.
+    pub fn upper_mut(&mut self, slot: usize) -> &mut u32 {
+        &mut self.slots[slot].upper
+    }
+
+    fn take(&mut self, queue: Name, slot: usize) -> Found {
+        match self.pop(slot) {
+            Some(value) => Found { value, took: Some(queue), repeatable: false },
+            None => EMPTY,
         }
     }
 
-    /// A load of `bytes` at `offset` of the receive page; `basic`: the pointers of the Basic receive ring,
+    /// A load of `bytes` at `offset` of the receive page; `basic`: the pointers of the first Basic receive ring,
     /// producer and consumer.
-    pub fn read(&mut self, offset: u64, bytes: u32, basic: (u32, u32)) -> Found {
+    pub fn read(&mut self, offset: u64, bytes: u32, basic: (u32, u32), homes: &Homes) -> Found {
         if offset >= r::ONEPOLL {
-            return self.one_poll((offset - r::ONEPOLL) >> 3, basic);
+            return self.one_poll((offset - r::ONEPOLL) >> 3, basic, homes);
         }
-        let queue = (offset >> 3) as usize;
-        if queue >= QUEUES {
-            return Found { value: r::EXPRESS_EMPTY, took: false };
-        }
+        let queue = (offset >> 3) as Name;
+        let is_express = queues::basic_index(queue).is_none();
+        let Some(slot) = homes.slot(queue).filter(|_| is_express) else { return EMPTY };
         if offset & 4 != 0 {
-            return Found { value: u64::from(self.upper[queue]), took: false };
+            return Found { value: u64::from(self.slots[slot].upper), ..EMPTY };
         }
-        let found = self.pop(queue);
+        let found = self.take(queue, slot);
         if bytes == 8 {
             return found;
         }
         let upper = (found.value >> 32) as u32;
-        let changed = std::mem::replace(&mut self.upper[queue], upper) != upper;
-        Found { value: found.value & u64::from(u32::MAX), took: found.took || changed }
+        let changed = std::mem::replace(&mut self.slots[slot].upper, upper) != upper;
+        let repeatable = found.repeatable && !changed;
+        Found { value: found.value & u64::from(u32::MAX), took: found.took, repeatable }
     }
 
     /// The message of the first queue of `set` that has one: Express queues by number, then Basic.
-    fn one_poll(&mut self, set: u64, (producer, consumer): (u32, u32)) -> Found {
-        for queue in (0..QUEUES).filter(|queue| set >> queue & 1 != 0) {
-            if !self.queues[queue].is_empty() {
-                return self.pop(queue);
+    fn one_poll(&mut self, set: u64, (producer, consumer): (u32, u32), homes: &Homes) -> Found {
+        for queue in (0..r::EXPRESS_QUEUES as Name).filter(|queue| set >> queue & 1 != 0) {
+            let found = homes.slot(queue).map_or(EMPTY, |slot| self.take(queue, slot));
+            if found.took.is_some() {
+                return found;
             }
         }
-        if set >> QUEUES & 1 != 0 && producer != consumer {
+        if set >> r::EXPRESS_QUEUES & 1 != 0 && producer != consumer {
             let pointers = u64::from(producer as u16) | u64::from(consumer as u16) << 16;
-            return Found { value: composed(pointers, 0, r::EXPRESS_QUEUES, 0), took: false };
+            return Found { value: composed(pointers, 0, queues::basic(0), 0), ..EMPTY };
         }
-        Found { value: r::EXPRESS_EMPTY, took: false }
+        EMPTY
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameters::Queues;
 
-    fn inbox() -> Inbox {
+    /// An inbox whose two queues are resident.
+    struct Bench {
+        inbox: Inbox,
+        homes: Homes,
+    }
+
+    impl Bench {
+        fn read(&mut self, offset: u64, bytes: u32, basic: (u32, u32)) -> Found {
+            self.inbox.read(offset, bytes, basic, &self.homes)
+        }
+
+        fn push(&mut self, queue: Name, message: u64) {
+            self.inbox.push(self.homes.slot(queue).unwrap(), message);
+        }
+    }
+
+    fn inbox() -> Bench {
         let tags = Ring { base: 0, slots: 2, slot_bytes: 96 };
-        Inbox::new(tags, &Express { slots: 2, tags: 2 })
+        let homes = Homes::new(&Queues { basic: 1, resident_express: 8, resident_basic: 8 });
+        Bench { inbox: Inbox::new(tags, &Express { slots: 2, tags: 2 }, 8), homes }
+    }
+
+    fn taken(value: u64, queue: Name) -> Found {
+        Found { value, took: Some(queue), repeatable: false }
     }
 
     const IDLE: (u32, u32) = (7, 7);
@@ -119,13 +165,12 @@ mod tests {
     #[test]
     fn a_load_takes_a_message_and_an_empty_queue_says_so() {
         let mut inbox = inbox();
-        let empty = Found { value: r::EXPRESS_EMPTY, took: false };
-        assert_eq!(inbox.read(0, 8, IDLE), empty);
+        assert_eq!(inbox.read(0, 8, IDLE), EMPTY);
         let message = composed(0x1f_0000_0001, 3, 0, 0);
         inbox.push(0, message);
-        assert_eq!(inbox.read(8, 8, IDLE), empty, "the other queue");
-        assert_eq!(inbox.read(0, 8, IDLE), Found { value: message, took: true });
-        assert_eq!(inbox.read(0, 8, IDLE), empty);
+        assert_eq!(inbox.read(8, 8, IDLE), EMPTY, "the other queue");
+        assert_eq!(inbox.read(0, 8, IDLE), taken(message, 0));
+        assert_eq!(inbox.read(0, 8, IDLE), EMPTY);
     }
 
     #[test]
@@ -133,7 +178,7 @@ mod tests {
         let mut inbox = inbox();
         let message = composed(0x1f_8000_0001, 3, 0, 0);
         inbox.push(0, message);
-        assert_eq!(inbox.read(0, 4, IDLE), Found { value: 0x8000_0001, took: true });
+        assert_eq!(inbox.read(0, 4, IDLE), taken(0x8000_0001, 0));
         // What comes in between is not mixed in.
         inbox.push(0, composed(5, 4, 0, 0));
         assert_eq!(inbox.read(4, 4, IDLE).value, message >> 32);
@@ -152,19 +197,19 @@ mod tests {
         assert_eq!(inbox.read(all, 8, (9, 7)).value, high);
         assert_eq!(inbox.read(all, 8, (9, 7)).value, low);
         let basic = inbox.read(all, 8, (9, 7));
-        assert_eq!(basic, Found { value: composed(9 | 7 << 16, 0, 2, 0), took: false });
+        assert_eq!(basic, Found { value: composed(9 | 7 << 16, 0, 2, 0), ..EMPTY });
         assert_eq!(inbox.read(all, 8, IDLE).value, r::EXPRESS_EMPTY);
     }
 
     #[test]
     fn room_counts_headers_and_tagged_data() {
-        let mut inbox = inbox();
-        inbox.tag_producer = 2;
-        assert!(inbox.has_room(0, false) && !inbox.has_room(0, true));
-        inbox.tag_consumer = 1;
-        assert!(inbox.has_room(0, true));
-        inbox.push(0, 1);
-        inbox.push(0, 2);
-        assert!(!inbox.has_room(0, false) && inbox.has_room(1, false));
+        let mut bench = inbox();
+        bench.inbox.tag_producer = 2;
+        assert!(bench.inbox.has_room(0) && !bench.inbox.has_room_for_tag());
+        bench.inbox.tag_consumer = 1;
+        assert!(bench.inbox.has_room_for_tag());
+        bench.push(0, 1);
+        bench.push(0, 2);
+        assert!(!bench.inbox.has_room(0) && bench.inbox.has_room(1));
     }
 }

@@ -2,15 +2,17 @@
 //!
 //! Timing: a message crosses the I-bus between SRAM and the TxU or RxU, 64 bits a bus clock, which both
 //! directions share; before that the control takes its cycles. The TxU holds a few packets and starts
-//! them as link and credits allow. Packets are received one after the other; what finds no room stays in
-//! the network, which then stops (ours, until the service processor's miss queue is there).
+//! them as link and credits allow. Packets are received one after the other; what finds no room in its queue,
+//! or whose queue is not resident, goes to the miss queue, which the service processor (sP) serves.
 
 mod dma;
 mod express;
 mod inbox;
 #[cfg(test)]
 mod probe;
+mod queues;
 mod receive;
+mod service;
 mod table;
 mod transmit;
 
@@ -20,15 +22,17 @@ use chasqui_abi::NiIdentification;
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_network::{NodeEvent, NodePort};
-use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
+use chasqui_ni::{BusRequest, Cause, Context, FirmwareProcessor, NetworkInterface, Region, Reply, Uncached};
 use chasqui_record::{MessageId, Stage};
 
-use crate::parameters::{Basic, Coherence, Dma, Express, Mpi};
+use crate::parameters::{Basic, Coherence, Dma, Express, Mpi, Queues};
 use crate::{FABRIC, NODES, parameters, registers};
 use dma::DmaEngine;
-use express::{ExpressTransmitter, Window};
+use express::{Entry, ExpressTransmitter, Window};
 use inbox::Inbox;
+use queues::{Homes, Name};
 use receive::Receiver;
+use service::Service;
 use table::DestinationTable;
 use transmit::Transmitter;
 
@@ -36,11 +40,52 @@ use transmit::Transmitter;
 const SLOT: u64 = registers::SLOT_BYTES;
 const _: () = assert!(SLOT == registers::TAG_STRIDE);
 
-/// Where the registers are, from [`DEVICE_BASE`]: the page of pointers first, then the page of Express
-/// receive queues, and the windows of Express and of Tag-On messages.
-const EXPRESS_RECEIVE: u64 = PAGE_BYTES;
+/// Where the registers are, from [`DEVICE_BASE`]: the pages of pointers first, then the page of Express
+/// receive queues, the windows of Express and of Tag-On messages, and the registers of system software.
+const EXPRESS_RECEIVE: u64 = 1 << 31;
 const EXPRESS_WINDOW: u64 = 1 << 32;
 const TAG_WINDOW: u64 = 2 << 32;
+const SYSTEM: u64 = 3 << 32;
+
+/// What an address of the processor's is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Register {
+    /// A pointer of a Basic queue.
+    Pointer(Name, u64),
+    /// A pointer of the process's: DMA, tagged data.
+    Process(u64),
+    /// Count of messages sent through an Express queue.
+    Sent(Name),
+    /// The page of Express receive queues: offset.
+    Receive(u64),
+    /// The window of Express messages: offset.
+    Express(u64),
+    /// The window of Tag-On messages: offset.
+    Tag(u64),
+    /// System software's: offset.
+    System(u64),
+}
+
+impl Register {
+    fn at(address: u64) -> Register {
+        const SENT_END: u64 = registers::EXPRESS_SENT + 8 * registers::EXPRESS_QUEUES;
+        match address {
+            0..EXPRESS_RECEIVE => match (address / PAGE_BYTES, address % PAGE_BYTES) {
+                (page, offset @ 0..=registers::RECEIVE_CONSUMER) => {
+                    Register::Pointer(queues::basic(page as usize), offset)
+                }
+                (0, offset @ registers::EXPRESS_SENT..SENT_END) => {
+                    Register::Sent(((offset - registers::EXPRESS_SENT) / 8) as Name)
+                }
+                (_, offset) => Register::Process(offset),
+            },
+            EXPRESS_RECEIVE..EXPRESS_WINDOW => Register::Receive(address - EXPRESS_RECEIVE),
+            EXPRESS_WINDOW..TAG_WINDOW => Register::Express(address - EXPRESS_WINDOW),
+            TAG_WINDOW..SYSTEM => Register::Tag(address - TAG_WINDOW),
+            SYSTEM.. => Register::System(address - SYSTEM),
+        }
+    }
+}
 
 /// What an NES is made from.
 pub(crate) struct NesPlan {
@@ -49,6 +94,10 @@ pub(crate) struct NesPlan {
     pub express: Express,
     pub dma: Dma,
     pub mpi: Mpi,
+    pub queues: Queues,
+    pub service: parameters::Service,
+    /// The service processor, about to begin, if it is there.
+    pub processor: Option<FirmwareProcessor>,
     /// The bus clock, which is also the NES's.
     pub clock: Clock,
     /// Bus clocks of a transaction's address.
@@ -83,6 +132,35 @@ impl Ring {
     }
 }
 
+/// The like rings of all Basic queues, one after the other. A ring has one address, wherever the queue is at
+/// home: the NES answers for those of resident queues from its SRAM, the others are in the DRAM.
+#[derive(Clone, Copy, Debug)]
+struct Rings {
+    first: Ring,
+    count: usize,
+}
+
+impl Rings {
+    /// That of Basic queue `index`.
+    fn ring(&self, index: usize) -> Ring {
+        Ring { base: self.first.base + index as u64 * self.first.bytes(), ..self.first }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.count as u64 * self.first.bytes()
+    }
+
+    /// The queue whose ring holds `address`.
+    fn find(&self, address: u64) -> Option<usize> {
+        let offset = address.checked_sub(self.first.base).filter(|&offset| offset < self.bytes())?;
+        Some((offset / self.first.bytes()) as usize)
+    }
+
+    fn region(&self) -> Region {
+        Region { physical: self.first.base, bytes: self.bytes() }
+    }
+}
+
 /// The NES's own events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NesEvent {
@@ -102,9 +180,13 @@ enum NesEvent {
     PagesIn,
     /// An Express message has crossed the I-bus into the TxU.
     ExpressTransmitted,
+    /// An access of the sP to the NES.
+    Service,
+    /// What a command of the sP moves has crossed the I-bus.
+    Commanded,
 }
 
-const EVENTS: [NesEvent; 8] = [
+const EVENTS: [NesEvent; 10] = [
     NesEvent::Transmitted,
     NesEvent::Start,
     NesEvent::Landed,
@@ -113,6 +195,8 @@ const EVENTS: [NesEvent; 8] = [
     NesEvent::Crossed,
     NesEvent::PagesIn,
     NesEvent::ExpressTransmitted,
+    NesEvent::Service,
+    NesEvent::Commanded,
 ];
 
 impl From<NesEvent> for Payload {
@@ -140,9 +224,12 @@ enum Owner {
     DmaWrite,
     /// Lines to be tagged on (Reclaim).
     TagOn,
+    /// Lines that a command of the sP moves.
+    Command,
 }
 
-const OWNERS: [Owner; 5] = [Owner::Transmit, Owner::Reclaim, Owner::DmaRead, Owner::DmaWrite, Owner::TagOn];
+const OWNERS: [Owner; 6] =
+    [Owner::Transmit, Owner::Reclaim, Owner::DmaRead, Owner::DmaWrite, Owner::TagOn, Owner::Command];
 
 impl Owner {
     fn tag(self) -> u64 {
@@ -165,6 +252,9 @@ struct Counters {
     dma_requests: u64,
     dma_packets: u64,
     dma_bytes: u64,
+    missed: u64,
+    retried: u64,
+    served: u64,
     ring_full_ps: u64,
     pages_in: u64,
 }
@@ -178,6 +268,7 @@ struct Shared {
     /// The I-bus is free from then on.
     ibus_free: Time,
     port: NodePort,
+    homes: Homes,
     table: DestinationTable,
     /// Packets that wait for the link.
     txu: VecDeque<Box<Packet>>,
@@ -298,6 +389,9 @@ pub(crate) struct Nes {
     express: ExpressTransmitter,
     receiver: Receiver,
     dma: DmaEngine,
+    service: Option<Service>,
+    transmit_rings: Rings,
+    receive_rings: Rings,
     memory: std::ops::Range<u64>,
     eager_bytes: u64,
     express_slots: u64,
@@ -306,12 +400,15 @@ pub(crate) struct Nes {
 }
 
 impl Nes {
-    pub fn new(plan: NesPlan) -> Nes {
-        let slots = plan.basic.slots as u32;
-        let transmit = Ring { base: plan.memory_base, slots, slot_bytes: SLOT };
-        let receive = Ring { base: transmit.base + transmit.bytes(), ..transmit };
+    /// # Errors
+    /// The firmware did wrong before it waited for anything.
+    pub fn new(plan: NesPlan) -> Result<Nes, String> {
+        let first = Ring { base: plan.memory_base, slots: plan.basic.slots as u32, slot_bytes: SLOT };
+        let transmit = Rings { first, count: plan.queues.basic as usize };
+        let first = Ring { base: first.base + transmit.bytes(), ..first };
+        let receive = Rings { first, ..transmit };
         let requests = Ring {
-            base: receive.base + receive.bytes(),
+            base: first.base + receive.bytes(),
             slots: plan.dma.requests as u32,
             slot_bytes: dma::REQUEST,
         };
@@ -319,19 +416,34 @@ impl Nes {
         let tags = plan.express.tags as u32;
         let places = Ring { base: requests.base + requests.bytes(), slots: tags, slot_bytes: SLOT };
         let tags = Ring { base: places.base + places.bytes(), ..places };
-        Nes {
-            delays: Delays::new(&plan),
+        let delays = Delays::new(&plan);
+        let (express_slots, basic_slots) =
+            (plan.queues.resident_express as usize, plan.queues.resident_basic as usize);
+        let inbox = Inbox::new(tags, &plan.express, express_slots);
+        let missed_max = if plan.processor.is_some() { plan.service.miss_slots as usize } else { 0 };
+        let page_in_cycles = plan.dma.page_in.cycles();
+        let service = plan.processor.map(|processor| {
+            let settings = service::settings(&plan.queues, &plan.service, &plan.express, receive);
+            Service::new(processor, plan.service, settings)
+        });
+        let homes = Homes::new(&plan.queues);
+        let mut nes = Nes {
+            delays,
             memory: plan.memory_base..tags.base + tags.bytes(),
             eager_bytes: plan.mpi.eager.bytes(),
-            transmitter: Transmitter::new(transmit),
-            express: ExpressTransmitter::new(places, window, &plan.express),
+            transmitter: Transmitter::new(transmit, basic_slots),
+            express: ExpressTransmitter::new(places, window, &plan.express, express_slots),
             express_slots: plan.express.slots,
             load_cycles: plan.address_cycles + 1,
-            receiver: Receiver::new(receive, Inbox::new(tags, &plan.express), plan.dma.page_in.cycles()),
+            receiver: Receiver::new(receive, basic_slots, inbox, page_in_cycles, missed_max),
             dma: DmaEngine::new(requests, &plan.dma),
+            transmit_rings: transmit,
+            receive_rings: receive,
+            service: service.transpose()?,
             shared: Shared {
                 clock: plan.clock,
-                table: DestinationTable::identity(plan.port.node(), plan.sites),
+                table: DestinationTable::identity(plan.port.node(), plan.sites, &homes),
+                homes,
                 basic: plan.basic,
                 nes: plan.nes,
                 line_bytes: plan.line_bytes,
@@ -341,6 +453,20 @@ impl Nes {
                 start_scheduled: false,
                 counters: Counters::default(),
             },
+        };
+        for name in nes.shared.homes.names() {
+            if let Some(slot) = nes.shared.homes.slot(name) {
+                nes.settle(name, slot);
+            }
+        }
+        Ok(nes)
+    }
+
+    /// The hardware of `slot` is the queue's from now on.
+    fn settle(&mut self, name: Name, slot: usize) {
+        if let Some(index) = queues::basic_index(name) {
+            self.transmitter.map(slot, Some(name));
+            self.receiver.map(slot, index);
         }
     }
 
@@ -349,12 +475,81 @@ impl Nes {
         self.memory.end - self.memory.start
     }
 
-    /// A load from the page of Express receive queues: control finds the message, then SRAM gives it.
-    fn read_express(&mut self, c: &mut Context<'_, '_>, offset: u64, bytes: u32) -> Reply {
-        let nes = &self.shared.nes;
-        let access = nes.pointer_access.cycles() + nes.sram_access.cycles();
-        let found = self.receiver.read(offset, bytes, self.load_cycles + access, &mut self.shared, c);
-        Reply { value: found.value, latency: self.shared.clock.edge(access), repeatable: !found.took }
+    /// A load that the hardware answers.
+    fn load(&mut self, c: &mut Context<'_, '_>, register: Register, bytes: u32) -> Reply {
+        let s = &mut self.shared;
+        let mut cycles = s.nes.pointer_access.cycles();
+        let mut repeatable = true;
+        let value = match register {
+            Register::Pointer(name, offset) => match (s.homes.slot(name), offset) {
+                (Some(slot), registers::TRANSMIT_CONSUMER) => self.transmitter.slot_mut(slot).consumer,
+                (Some(slot), registers::RECEIVE_PRODUCER) => self.receiver.slot_mut(slot).producer,
+                _ => 0,
+            },
+            Register::Process(registers::DMA_CONSUMER) => self.dma.consumer,
+            Register::Sent(name) => s.homes.slot(name).map_or(0, |slot| *self.express.sent_mut(slot)),
+            Register::Receive(offset) => {
+                // Control finds the message, then SRAM gives it.
+                cycles += s.nes.sram_access.cycles();
+                let found = self.receiver.read(offset, bytes, self.load_cycles + cycles, s, c);
+                if let Some(name) = found.took {
+                    self.room(name);
+                }
+                repeatable = found.repeatable;
+                let latency = self.shared.clock.edge(cycles);
+                return Reply { value: found.value, latency, repeatable };
+            }
+            _ => 0,
+        };
+        Reply { value: u64::from(value), latency: self.shared.clock.edge(cycles), repeatable }
+    }
+
+    /// A store that the hardware takes.
+    fn store(&mut self, c: &mut Context<'_, '_>, register: Register, value: u64) {
+        let s = &mut self.shared;
+        match register {
+            Register::Pointer(name, offset) => {
+                let Some(slot) = s.homes.slot(name) else { return };
+                match offset {
+                    registers::TRANSMIT_PRODUCER => {
+                        self.transmitter.slot_mut(slot).producer = value as u32;
+                        self.transmitter.go_on(s, c);
+                    }
+                    registers::RECEIVE_CONSUMER => {
+                        self.receiver.release(slot, value as u32, s, c);
+                        self.room(name);
+                    }
+                    _ => {}
+                }
+            }
+            Register::Process(registers::DMA_PRODUCER) => {
+                self.dma.producer = value as u32;
+                self.dma.go_on(s, c);
+            }
+            Register::Process(registers::TAG_CONSUMER) => {
+                self.receiver.release_tags(value as u32, s, c);
+                self.room(0);
+            }
+            Register::Express(offset) => self.send(c, self.express.express(offset, value)),
+            Register::Tag(offset) => self.send(c, self.express.tag_on(offset, value)),
+            Register::System(offset @ registers::SYSTEM_TABLE..) => self.write_table(c, offset, value),
+            _ => {}
+        }
+    }
+
+    /// An Express message goes into its queue.
+    fn send(&mut self, c: &mut Context<'_, '_>, entry: Entry) {
+        if let Some(slot) = self.shared.homes.slot(entry.queue) {
+            self.express.push(slot, entry, &mut self.shared, c);
+        }
+    }
+
+    /// System software writes an entry of the destination table.
+    fn write_table(&mut self, c: &mut Context<'_, '_>, offset: u64, value: u64) {
+        let index = (offset - registers::SYSTEM_TABLE) / 8;
+        let bits = self.express.window.destination_bits;
+        let (row, column) = (index >> bits, index & ((1 << bits) - 1));
+        c.wishes.fault = self.shared.table.write(row as usize, column as u16, value).err();
     }
 
     /// The units look for work: a packet left the TxU, or a message is there to be sent.
@@ -372,13 +567,14 @@ impl NetworkInterface for Nes {
     fn identify(&self, page: &mut NiIdentification) {
         page.device = registers::DEVICE as u32;
         page.settings[registers::SETTING_VARIANT as usize] = u64::from(self.shared.reclaims());
-        page.settings[registers::SETTING_SLOTS as usize] = u64::from(self.transmitter.ring.slots);
+        page.settings[registers::SETTING_SLOTS as usize] = u64::from(self.transmit_rings.first.slots);
         page.settings[registers::SETTING_REQUESTS as usize] = u64::from(self.dma.ring.slots);
         page.settings[registers::SETTING_EAGER_BYTES as usize] = self.eager_bytes;
         page.settings[registers::SETTING_EXPRESS_SLOTS as usize] = self.express_slots;
         page.settings[registers::SETTING_TAGS as usize] = u64::from(self.express.places.slots);
         page.settings[registers::SETTING_DESTINATION_BITS as usize] =
             u64::from(self.express.window.destination_bits);
+        page.settings[registers::SETTING_BASIC_QUEUES as usize] = self.transmit_rings.count as u64;
     }
 
     fn regions(&self) -> Vec<Region> {
@@ -388,68 +584,61 @@ impl NetworkInterface for Nes {
         let tag_values = u64::from(places.slots) << registers::TAG_PLACE_SHIFT;
         let device = |offset, bytes| Region { physical: DEVICE_BASE + offset, bytes };
         vec![
-            device(0, PAGE_BYTES),
-            ring(&self.transmitter.ring),
-            ring(&self.receiver.ring),
+            device(0, self.transmit_rings.count as u64 * PAGE_BYTES),
+            self.transmit_rings.region(),
+            self.receive_rings.region(),
             ring(&self.dma.ring),
             device(EXPRESS_WINDOW, window.bytes(registers::EXPRESS_QUEUES)),
             device(EXPRESS_RECEIVE, PAGE_BYTES),
             device(TAG_WINDOW, window.bytes(tag_values)),
             Region { physical: places.base, bytes: places.bytes() + self.receiver.inbox.tags.bytes() },
+            device(SYSTEM, self.system_bytes()),
         ]
     }
 
-    fn read(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32) -> Reply {
-        if (EXPRESS_RECEIVE..EXPRESS_RECEIVE + PAGE_BYTES).contains(&address) {
-            return self.read_express(c, address - EXPRESS_RECEIVE, bytes);
-        }
-        const SENT_END: u64 = registers::EXPRESS_SENT + 8 * registers::EXPRESS_QUEUES;
-        let value = match address {
-            registers::TRANSMIT_CONSUMER => self.transmitter.consumer,
-            registers::RECEIVE_PRODUCER => self.receiver.producer,
-            registers::DMA_CONSUMER => self.dma.consumer,
-            registers::EXPRESS_SENT..SENT_END => {
-                self.express.sent[((address - registers::EXPRESS_SENT) / 8) as usize]
-            }
-            _ => 0,
-        };
-        let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
-        Reply { value: u64::from(value), latency, repeatable: true }
+    fn retry(&mut self, c: &mut Context<'_, '_>, address: u64, access: Uncached) -> Option<Time> {
+        self.ask_service(c, address, access)
     }
 
-    fn write(&mut self, c: &mut Context<'_, '_>, address: u64, _: u32, value: u64) {
-        match address {
-            registers::TRANSMIT_PRODUCER => {
-                self.transmitter.producer = value as u32;
-                self.transmitter.go_on(&mut self.shared, c);
-            }
-            registers::RECEIVE_CONSUMER => self.receiver.release(value as u32, &mut self.shared, c),
-            registers::DMA_PRODUCER => {
-                self.dma.producer = value as u32;
-                self.dma.go_on(&mut self.shared, c);
-            }
-            registers::TAG_CONSUMER => self.receiver.release_tags(value as u32, &mut self.shared, c),
-            EXPRESS_WINDOW..TAG_WINDOW => {
-                self.express.express(address - EXPRESS_WINDOW, value, &mut self.shared, c);
-            }
-            TAG_WINDOW.. => self.express.tag_on(address - TAG_WINDOW, value, &mut self.shared, c),
-            _ => {}
+    fn read(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32) -> Reply {
+        if let Some(value) = self.service.as_mut().and_then(|service| service.answer(address)) {
+            let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
+            return Reply { value, latency, repeatable: false };
         }
+        let reply = self.load(c, Register::at(address), bytes);
+        self.wake_service(c);
+        reply
+    }
+
+    fn write(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32, value: u64) {
+        if !self.store_is_served(address, bytes, value) {
+            self.store(c, Register::at(address), value);
+        }
+        self.wake_service(c);
     }
 
     fn event(&mut self, c: &mut Context<'_, '_>, payload: Payload) {
         match payload.into() {
-            NesEvent::Transmitted => self.transmitter.transmitted(&mut self.shared, c),
+            NesEvent::Transmitted => {
+                let served = self.transmitter.transmitted(&mut self.shared, c);
+                self.launched(served);
+            }
             NesEvent::Start => self.shared.start_scheduled = false,
             // This is nothing to those who send.
             NesEvent::Landed => return self.receiver.landed(&mut self.shared, c),
+            NesEvent::Service => self.service_access(c),
+            NesEvent::Commanded => self.command_crossed(c),
             NesEvent::Received => self.receiver.received(&mut self.shared, c),
             NesEvent::PagesIn => self.receiver.pages_in(&mut self.shared, c),
             NesEvent::Prepared => self.dma.prepared(),
             NesEvent::Crossed => self.dma.crossed(&mut self.shared),
-            NesEvent::ExpressTransmitted => self.express.transmitted(&mut self.shared, c),
+            NesEvent::ExpressTransmitted => {
+                let served = self.express.transmitted(&mut self.shared, c);
+                self.launched(served);
+            }
         }
         self.go_on(c);
+        self.wake_service(c);
     }
 
     fn network(&mut self, c: &mut Context<'_, '_>, event: Event, packet: Option<Box<Packet>>) {
@@ -469,25 +658,31 @@ impl NetworkInterface for Nes {
     }
 
     fn bus_granted(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
-        if Owner::of(request.tag) == Owner::DmaWrite {
-            self.receiver.write_granted(request, c);
+        match Owner::of(request.tag) {
+            Owner::DmaWrite => self.receiver.write_granted(request, c),
+            Owner::Command => self.command_granted(request, c),
+            _ => {}
         }
     }
 
     fn bus_done(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
         match Owner::of(request.tag) {
-            Owner::Transmit => self.transmitter.line_read(&mut self.shared, c),
+            Owner::Transmit => self.transmitter.line_read(),
             Owner::Reclaim => {}
             Owner::TagOn => self.express.line_read(),
             Owner::DmaRead => self.dma.line_read(&mut self.shared, c),
             Owner::DmaWrite => self.receiver.line_written(&mut self.shared, c),
+            Owner::Command => self.command_line(c),
         }
         self.go_on(c);
+        self.wake_service(c);
     }
 
     fn memory_latency(&self, address: u64) -> Option<Time> {
+        let ring = self.transmit_rings.find(address).or_else(|| self.receive_rings.find(address));
+        let in_dram = ring.is_some_and(|index| self.shared.homes.is_served(queues::basic(index)));
         let latency = self.shared.clock.edge(self.shared.nes.sram_access.cycles());
-        self.memory.contains(&address).then_some(latency)
+        (self.memory.contains(&address) && !in_dram).then_some(latency)
     }
 
     /// These move pointers that the processor reads, or ask for the bus.
@@ -511,6 +706,7 @@ impl NetworkInterface for Nes {
             Cause::Event(event) if self.receiver.may_finish(event.into()) => &delays.finish,
             Cause::Bus(request) if Owner::of(request.tag) == Owner::DmaWrite => &delays.finish,
             Cause::Event(event) if NesEvent::from(event) == NesEvent::Landed => &delays.release,
+            Cause::Event(event) if NesEvent::from(event) == NesEvent::Service => &delays.any_store,
             Cause::Network(event) if matches!(event.payload.into(), NodeEvent::Packet { .. }) => {
                 &delays.release
             }
@@ -535,13 +731,19 @@ impl NetworkInterface for Nes {
         visit("dma_packets", "packets", "Packets that the DMA sent", c.dma_packets);
         visit("dma_bytes", "bytes", "Data that the DMA sent", c.dma_bytes);
         visit("pages_in", "pages", "Pages that the operating system had to bring in for DMA", c.pages_in);
+        visit("missed", "packets", "Packets that went to the miss queue", c.missed);
+        visit("served", "accesses", "Accesses of the processor that the service processor served", c.served);
+        visit("retried", "accesses", "Accesses that were retried until it had", c.retried);
         visit(
             "ring_full_ps",
             "ps",
-            "Time for which a packet waited for room in a receive ring or queue",
+            "Time for which a packet waited for room in a receive queue or the miss queue",
             c.ring_full_ps,
         );
         let link = self.shared.port.statistics();
         link.visit(&mut |name, unit, doc, value| visit(&format!("link.{name}"), unit, doc, value));
+        if let Some(service) = &self.service {
+            service.statistics(&mut |name, unit, doc, value| visit(&format!("sp.{name}"), unit, doc, value));
+        }
     }
 }

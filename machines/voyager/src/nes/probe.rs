@@ -146,6 +146,10 @@ fn run(scripts: [Vec<(u64, Access)>; 2]) -> Vec<Result<u64, String>> {
             express: resolved.read("voyager.express"),
             dma: resolved.read("voyager.dma"),
             mpi: resolved.read("voyager.mpi"),
+            queues: resolved.read("voyager.queues"),
+            service: resolved.read("voyager.sp"),
+            // What finds no room waits in the network.
+            processor: None,
             clock: node.bus().clock,
             address_cycles: node.bus().address_cycles,
             line_bytes: 32,
@@ -153,7 +157,8 @@ fn run(scripts: [Vec<(u64, Access)>; 2]) -> Vec<Result<u64, String>> {
             sites: 2,
             port: fabric.node_port(rank as u32, 2),
             first_hop: Time(network.link_latency_ps + network.routing_delay_ps),
-        });
+        })
+        .expect("no firmware");
         let mut queue = EventQueue::default();
         // Accesses come after what the NES does at the same time.
         let mut accesses = Port::new(2 * rank as u32 + 1);
@@ -224,7 +229,7 @@ fn a_destination_that_is_not_in_the_table_is_a_fault_and_no_packet() {
     let found = run([vec![(AT, store)], vec![(2 * AT, QUEUE_0)]]);
     assert_eq!(found[0], Ok(0));
     let fault = found[1].as_ref().unwrap_err();
-    assert!(fault.starts_with("protection: transmit queue 1 has no destination 2"), "{fault}");
+    assert!(fault.starts_with("protection: transmit queue 0 has no destination 2"), "{fault}");
 }
 
 #[test]

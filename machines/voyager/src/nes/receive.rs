@@ -1,4 +1,5 @@
-//! Receiving: Basic messages into the receive ring, Express messages into their queues, DMA data into memory.
+//! Receiving: Basic messages into the receive rings, Express messages into their queues, DMA data into memory;
+//! what has no place there into the miss queue.
 
 use std::collections::VecDeque;
 
@@ -8,16 +9,18 @@ use chasqui_ni::{BusOperation, BusRequest, Context};
 use chasqui_record::Stage;
 
 use super::inbox::{Found, Inbox, composed};
-use super::transmit::{HEADER, KIND_DMA, KIND_EXPRESS};
-use super::{NesEvent, Owner, Ring, SLOT, Shared, stamp};
+use super::queues::{self, Name};
+use super::transmit::HEADER;
+use super::{NesEvent, Owner, Ring, Rings, SLOT, Shared, stamp};
 use crate::registers::{EXPRESS_BYTES, TAG_LONG_BYTES, VoyagerSlot};
+use crate::service_registers::{PACKET_DMA, PACKET_EXPRESS, VoyagerPacket};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Idle,
     /// The packet crosses the I-bus.
     Crossing,
-    /// It waits for room in its ring or queue since then.
+    /// It waits for room in its ring or queue, or in the miss queue, since then.
     Full(Time),
     /// Its pages are brought in.
     Paging,
@@ -25,31 +28,68 @@ enum State {
     Writing(u32),
 }
 
+/// The hardware's side of a Basic receive queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReceiveSlot {
+    ring: Ring,
+    pub producer: u32,
+    pub consumer: u32,
+}
+
+impl ReceiveSlot {
+    fn has_room(&self) -> bool {
+        self.producer.wrapping_sub(self.consumer) != self.ring.slots
+    }
+}
+
 /// The unit that takes packets from the network.
 pub(super) struct Receiver {
-    pub ring: Ring,
-    pub producer: u32,
-    consumer: u32,
+    rings: Rings,
+    slots: Vec<ReceiveSlot>,
     pub inbox: Inbox,
     /// Packets in the receive buffer, oldest first; those that have landed are at the front.
     pub arriving: VecDeque<Box<Packet>>,
     landed: usize,
+    /// Packets that the firmware deals with, oldest first.
+    pub missed: VecDeque<Box<Packet>>,
+    missed_max: usize,
     state: State,
     page_in_cycles: u64,
 }
 
+/// The slot as which a Basic message, packet or copy of one, lies in a ring.
+pub(super) fn basic_slot(packet: &[u8]) -> Vec<u8> {
+    let header = VoyagerPacket::from_bytes(packet);
+    let slot = VoyagerSlot { node: header.source, bytes: header.bytes, flags: u32::from(header.flags) };
+    let mut bytes = slot.to_bytes();
+    bytes.extend_from_slice(&packet[HEADER..HEADER + usize::from(header.bytes)]);
+    bytes
+}
+
 impl Receiver {
-    pub fn new(ring: Ring, inbox: Inbox, page_in_cycles: u64) -> Receiver {
+    /// `missed_max`: places of the miss queue; 0: nobody serves it.
+    pub fn new(rings: Rings, slots: usize, inbox: Inbox, page_in_cycles: u64, missed_max: usize) -> Receiver {
         Receiver {
-            ring,
-            producer: 0,
-            consumer: 0,
+            rings,
+            slots: vec![ReceiveSlot { ring: rings.ring(0), producer: 0, consumer: 0 }; slots],
             inbox,
             arriving: VecDeque::new(),
             landed: 0,
+            missed: VecDeque::new(),
+            missed_max,
             state: State::Idle,
             page_in_cycles,
         }
+    }
+
+    /// The hardware's side of the resident queue in `slot`.
+    pub fn slot_mut(&mut self, slot: usize) -> &mut ReceiveSlot {
+        &mut self.slots[slot]
+    }
+
+    /// Basic queue `index` comes to `slot`.
+    pub fn map(&mut self, slot: usize, index: usize) {
+        self.slots[slot].ring = self.rings.ring(index);
     }
 
     pub fn landed(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
@@ -64,88 +104,104 @@ impl Receiver {
         }
         let packet = self.arriving.front().expect("a packet has landed");
         // The RxU makes an Express message's header and data one word (section 3).
-        let header = if packet.bytes[0] == KIND_EXPRESS { HEADER } else { 0 };
+        let header = if is_express(&packet.bytes) { HEADER } else { 0 };
         let end = s.cross(c.now, s.nes.receive.cycles(), (packet.bytes.len() - header) as u64);
         self.state = State::Crossing;
         c.at(end, NesEvent::Received.into());
     }
 
-    /// The oldest packet has crossed the I-bus.
+    /// The oldest packet has crossed the I-bus: it goes to its queue, or to the miss queue (section 4.2).
     pub fn received(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let packet = self.arriving.front().expect("a packet crosses");
-        let (kind, queue) = (packet.bytes[0], usize::from(packet.bytes[1]));
-        let tagged = packet.bytes.len() > HEADER + EXPRESS_BYTES as usize;
-        let express = kind == KIND_EXPRESS;
-        let full = if express {
-            !self.inbox.has_room(queue, tagged)
+        if u64::from(packet.bytes[0]) == PACKET_DMA {
+            return self.place(s, c);
+        }
+        let queue = VoyagerPacket::from_bytes(&packet.bytes).queue;
+        let packet = self.arriving.pop_front().expect("just looked");
+        if let Some(slot) = s.homes.accepts(queue)
+            && self.deliver(slot, &packet.bytes, s, c)
+        {
+            stamp(c, packet.message, Stage::Land, c.now);
+            return self.finish(&packet, s, c);
+        }
+        if self.missed.len() < self.missed_max {
+            s.homes.divert(queue, true);
+            s.counters.missed += 1;
+            self.finish(&packet, s, c);
+            self.missed.push_back(packet);
         } else {
-            self.producer.wrapping_sub(self.consumer) == self.ring.slots
-        };
-        if kind == KIND_DMA {
-            self.place(s, c);
-        } else if full {
+            self.arriving.push_front(packet);
             self.state = State::Full(c.now);
-        } else if express {
-            self.deliver(queue, s, c);
-        } else {
-            self.enqueue(s, c);
         }
     }
 
-    /// Writes the oldest packet into the next slot.
-    fn enqueue(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let packet = self.arriving.front().expect("a packet to enqueue");
-        let data = &packet.bytes[HEADER..];
-        let header = VoyagerSlot {
-            node: u16::from_le_bytes([packet.bytes[2], packet.bytes[3]]),
-            bytes: data.len() as u16,
-            flags: u32::from(packet.bytes[1]),
-        };
-        let mut slot = header.to_bytes();
-        slot.extend_from_slice(data);
-        c.write_unsnooped(self.ring.slot(self.producer), &slot);
-        self.producer = self.producer.wrapping_add(1);
+    /// Puts a message into the resident queue in `slot`. False: there is no room.
+    pub fn deliver(&mut self, slot: usize, packet: &[u8], s: &mut Shared, c: &mut Context<'_, '_>) -> bool {
+        if is_express(packet) {
+            return self.deliver_express(slot, packet, s, c);
+        }
+        let slot = &mut self.slots[slot];
+        if !slot.has_room() {
+            return false;
+        }
+        c.write_unsnooped(slot.ring.slot(slot.producer), &basic_slot(packet));
+        slot.producer = slot.producer.wrapping_add(1);
         s.counters.received += 1;
-        self.finish(s, c);
+        true
     }
 
-    /// Puts the oldest packet, an Express message, into its queue, and what was tagged on into the ring.
-    fn deliver(&mut self, queue: usize, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let packet = self.arriving.front().expect("a packet to deliver");
-        let (word, tagged) = packet.bytes[HEADER..].split_at(EXPRESS_BYTES as usize);
-        let word = u64::from_le_bytes(word.try_into().expect("eight bytes"));
-        let source = u16::from_le_bytes([packet.bytes[2], packet.bytes[3]]);
-        let inbox = &mut self.inbox;
-        if !tagged.is_empty() {
-            c.write_unsnooped(inbox.tags.slot(inbox.tag_producer), tagged);
-            inbox.tag_producer = inbox.tag_producer.wrapping_add(1);
+    fn deliver_express(
+        &mut self,
+        slot: usize,
+        packet: &[u8],
+        s: &mut Shared,
+        c: &mut Context<'_, '_>,
+    ) -> bool {
+        if !self.inbox.has_room(slot) || !self.deliver_tag(packet, c) {
+            return false;
         }
+        let header = VoyagerPacket::from_bytes(packet);
+        let (word, tagged) = express_parts(packet);
         let tag = match tagged.len() as u64 {
             0 => 0,
             TAG_LONG_BYTES => 2,
             _ => 1,
         };
-        inbox.push(queue, composed(word, source, queue as u64, tag));
+        self.inbox.push(slot, composed(word, header.source, header.queue, tag));
         s.counters.express_received += 1;
-        self.finish(s, c);
+        true
     }
 
-    /// The oldest packet is dealt with: its place in the receive buffer is free.
-    fn finish(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let packet = self.arriving.pop_front().expect("a packet to finish");
-        stamp(c, packet.message, Stage::Land, c.now);
+    /// Puts what was tagged on to a message, if anything, into its ring. False: there is no room.
+    pub fn deliver_tag(&mut self, packet: &[u8], c: &mut Context<'_, '_>) -> bool {
+        let (_, tagged) = express_parts(packet);
+        if tagged.is_empty() {
+            return true;
+        }
+        let inbox = &mut self.inbox;
+        if !inbox.has_room_for_tag() {
+            return false;
+        }
+        c.write_unsnooped(inbox.tags.slot(inbox.tag_producer), tagged);
+        inbox.tag_producer = inbox.tag_producer.wrapping_add(1);
+        true
+    }
+
+    /// `packet` is dealt with: its place in the receive buffer is free.
+    fn finish(&mut self, packet: &Packet, s: &mut Shared, c: &mut Context<'_, '_>) {
         self.landed -= 1;
         s.port.release(c.now, packet.priority, c.out);
         self.state = State::Idle;
         self.next(s, c);
     }
 
-    /// The processor is done with the slots before `consumer`.
-    pub fn release(&mut self, consumer: u32, s: &mut Shared, c: &mut Context<'_, '_>) {
+    /// The processor is done with the slots of the Basic queue in `slot` before `consumer`.
+    pub fn release(&mut self, slot: usize, consumer: u32, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let slot = &mut self.slots[slot];
         if s.reclaims() {
-            reclaim(&self.ring, self.consumer, consumer, s, c);
+            reclaim(&slot.ring, slot.consumer, consumer, s, c);
         }
-        self.consumer = consumer;
+        slot.consumer = consumer;
         self.retry(0, s, c);
     }
 
@@ -168,11 +224,24 @@ impl Receiver {
         s: &mut Shared,
         c: &mut Context<'_, '_>,
     ) -> Found {
-        let found = self.inbox.read(offset, bytes, (self.producer, self.consumer));
-        if found.took {
+        let basic = s.homes.slot(queues::basic(0)).map(|slot| self.slots[slot]);
+        let basic = basic.map_or((0, 0), |slot| (slot.producer, slot.consumer));
+        let found = self.inbox.read(offset, bytes, basic, &s.homes);
+        if found.took.is_some() {
             self.retry(cycles, s, c);
         }
         found
+    }
+
+    /// The firmware is done with the oldest packet of the miss queue.
+    pub fn pop_missed(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        self.missed.pop_front();
+        self.retry(0, s, c);
+    }
+
+    /// A packet of `queue` waits in the miss queue.
+    pub fn has_missed(&self, queue: Name) -> bool {
+        self.missed.iter().any(|packet| VoyagerPacket::from_bytes(&packet.bytes).queue == queue)
     }
 
     /// There may be room for the packet that waits: in `cycles` it is tried again.
@@ -253,7 +322,7 @@ impl Receiver {
         }
         self.state = State::Writing(lines);
         if lines == 0 {
-            self.finish(s, c);
+            self.placed(s, c);
         }
     }
 
@@ -278,9 +347,27 @@ impl Receiver {
         let State::Writing(left) = self.state else { unreachable!("a line for nobody") };
         self.state = State::Writing(left - 1);
         if left == 1 {
-            self.finish(s, c);
+            self.placed(s, c);
         }
     }
+
+    /// The oldest packet, a piece of a block, is in memory.
+    fn placed(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let packet = self.arriving.pop_front().expect("a piece");
+        stamp(c, packet.message, Stage::Land, c.now);
+        self.finish(&packet, s, c);
+    }
+}
+
+fn is_express(packet: &[u8]) -> bool {
+    u64::from(packet[0]) == PACKET_EXPRESS
+}
+
+/// An Express message's 37 bits, and what was tagged on to it.
+fn express_parts(packet: &[u8]) -> (u64, &[u8]) {
+    let length = usize::from(VoyagerPacket::from_bytes(packet).bytes);
+    let (word, tagged) = packet[HEADER..HEADER + length].split_at(EXPRESS_BYTES as usize);
+    (u64::from_le_bytes(word.try_into().expect("eight bytes")), tagged)
 }
 
 /// Drops the lines of freed slots, from `consumed` to `consumer`, from the processor's cache (Reclaim).

@@ -1,29 +1,22 @@
-//! Sending from the Basic transmit ring.
+//! Sending from the Basic transmit rings.
 
 use chasqui_abi::Envelope;
 use chasqui_engine::Packet;
 use chasqui_ni::{BusOperation, BusRequest, Context};
 
-use super::table::PROCESS_QUEUE;
-use super::{Mechanism, NesEvent, Owner, Ring, SLOT, Shared, accept};
+use super::queues::{self, Name};
+use super::table::Destination;
+use super::{Mechanism, NesEvent, Owner, Ring, Rings, SLOT, Shared, accept};
 use crate::registers::{self, VoyagerSlot};
+use crate::service_registers::{PACKET_BASIC, VoyagerPacket};
 
 /// Bytes of a slot's header.
 pub(super) const HEADER: usize = size_of::<VoyagerSlot>();
 
-/// First word of a packet: what it is to the receiving NES.
-pub(super) const KIND_BASIC: u8 = 0;
-/// A piece of a block.
-pub(super) const KIND_DMA: u8 = 1;
-/// The notice behind a block.
-pub(super) const KIND_NOTICE: u8 = 2;
-/// An Express message, whose flags are the queue; what is longer than its word was tagged on.
-pub(super) const KIND_EXPRESS: u8 = 3;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Idle,
-    /// Lines of the slot still to be read from the cache (Reclaim).
+    /// Lines of the slot still to be read over the bus.
     Reading(u32),
     /// The slot is ready; the TxU must have room.
     Ready,
@@ -31,25 +24,88 @@ enum State {
     Crossing,
 }
 
-/// The unit that empties the transmit ring.
-pub(super) struct Transmitter {
-    pub ring: Ring,
+/// The hardware's side of a transmit queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TransmitSlot {
+    /// The queue that is resident here.
+    queue: Option<Name>,
+    ring: Ring,
     pub producer: u32,
     pub consumer: u32,
-    state: State,
-    /// The message that crosses the I-bus.
-    crossing: Option<(VoyagerSlot, Vec<u8>)>,
     /// The MPI message that the latest slots belong to, for the records.
     message: Option<(u16, u32)>,
 }
 
+impl TransmitSlot {
+    fn has_work(&self) -> bool {
+        self.queue.is_some() && self.consumer != self.producer
+    }
+}
+
+/// The unit that empties the transmit rings, in turn.
+pub(super) struct Transmitter {
+    rings: Rings,
+    /// The resident queues', and the sP's, through which it sends for others.
+    slots: Vec<TransmitSlot>,
+    /// The slot that is dealt with, or was last.
+    current: usize,
+    state: State,
+    /// The message that crosses the I-bus, and its queue, which may leave its slot meanwhile.
+    crossing: Option<(Name, VoyagerSlot, Vec<u8>)>,
+}
+
 impl Transmitter {
-    pub fn new(ring: Ring) -> Transmitter {
-        Transmitter { ring, producer: 0, consumer: 0, state: State::Idle, crossing: None, message: None }
+    pub fn new(rings: Rings, slots: usize) -> Transmitter {
+        let empty =
+            TransmitSlot { queue: None, ring: rings.ring(0), producer: 0, consumer: 0, message: None };
+        let slots = vec![empty; slots + 1];
+        Transmitter { rings, slots, current: 0, state: State::Idle, crossing: None }
+    }
+
+    /// The sP's slot.
+    fn served(&self) -> usize {
+        self.slots.len() - 1
+    }
+
+    /// The hardware's side of the resident queue in `slot`.
+    pub fn slot_mut(&mut self, slot: usize) -> &mut TransmitSlot {
+        &mut self.slots[slot]
+    }
+
+    /// `queue` comes to `slot`, or the queue there leaves it. What has not begun to cross does not.
+    pub fn map(&mut self, slot: usize, queue: Option<Name>) {
+        self.slots[slot].queue = queue;
+        if let Some(index) = queue.and_then(queues::basic_index) {
+            self.slots[slot].ring = self.rings.ring(index);
+        }
+        if self.current == slot && self.state == State::Ready {
+            self.state = State::Idle;
+        }
+    }
+
+    /// Nothing of `slot` is under way.
+    pub fn is_quiet(&self, slot: usize) -> bool {
+        self.current != slot || self.state == State::Idle
+    }
+
+    /// The sP sends the message in slot `index` of `queue`.
+    pub fn launch(&mut self, queue: Name, index: u32) {
+        let served = self.served();
+        let basic = queues::basic_index(queue).unwrap_or(0);
+        self.slots[served] = TransmitSlot {
+            queue: Some(queue),
+            ring: self.rings.ring(basic),
+            producer: index.wrapping_add(1),
+            consumer: index,
+            message: None,
+        };
     }
 
     pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        if self.state == State::Idle && self.consumer != self.producer {
+        if self.state == State::Idle
+            && let Some(slot) = self.next()
+        {
+            self.current = slot;
             self.begin(s, c);
         }
         if self.state == State::Ready && s.txu_has_room() {
@@ -57,12 +113,24 @@ impl Transmitter {
         }
     }
 
+    /// The next slot in turn that has a message.
+    fn next(&self) -> Option<usize> {
+        let count = self.slots.len();
+        (1..=count).map(|i| (self.current + i) % count).find(|&slot| self.slots[slot].has_work())
+    }
+
+    /// The lines of the current slot come over the bus: from the cache (Reclaim), or from the DRAM.
+    fn is_snooped(&self, s: &Shared) -> bool {
+        s.reclaims() || self.current == self.served()
+    }
+
     /// The NES turns to the next slot.
     fn begin(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         self.state = State::Ready;
-        if s.reclaims() {
+        if self.is_snooped(s) {
             // The length is in the first line, but lines may be fetched before it is read (section 2.2).
-            let slot = self.ring.slot(self.consumer);
+            let at = self.slots[self.current];
+            let slot = at.ring.slot(at.consumer);
             let lines = (SLOT / s.line_bytes) as u32;
             for i in 0..lines {
                 c.bus(BusRequest {
@@ -76,17 +144,23 @@ impl Transmitter {
         }
     }
 
-    pub fn line_read(&mut self, _: &mut Shared, _: &mut Context<'_, '_>) {
+    pub fn line_read(&mut self) {
         let State::Reading(left) = self.state else { unreachable!("a line for nobody") };
-        self.state = if left == 1 { State::Ready } else { State::Reading(left - 1) };
+        self.state = match left {
+            // The queue has left its slot meanwhile.
+            1 if self.slots[self.current].queue.is_none() => State::Idle,
+            1 => State::Ready,
+            _ => State::Reading(left - 1),
+        };
     }
 
     fn slot(&self, s: &Shared, c: &mut Context<'_, '_>) -> (VoyagerSlot, Vec<u8>) {
         let mut bytes = [0; SLOT as usize];
-        let address = self.ring.slot(self.consumer);
-        if s.reclaims() {
+        let at = self.slots[self.current];
+        let address = at.ring.slot(at.consumer);
+        if self.is_snooped(s) {
             // The lines came over the bus.
-            bytes.copy_from_slice(c.memory.slice(address, SLOT as usize).expect("the ring is in SRAM"));
+            bytes.copy_from_slice(c.memory.slice(address, SLOT as usize).expect("the ring is in memory"));
         } else {
             // Only what the message needs is read from SRAM.
             c.read_unsnooped(address, &mut bytes[..HEADER]);
@@ -101,32 +175,34 @@ impl Transmitter {
     fn cross(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let (header, data) = self.slot(s, c);
         let bytes = HEADER as u64 + data.len() as u64;
+        let slot = &mut self.slots[self.current];
         if u64::from(header.flags) & registers::FLAG_MORE == 0 {
-            self.message = message_of(header.flags, &data);
+            slot.message = message_of(header.flags, &data);
         }
-        accept(c, self.message, Mechanism::Basic);
+        accept(c, slot.message, Mechanism::Basic);
         let end = s.cross(c.now, s.nes.transmit.cycles(), bytes);
         self.state = State::Crossing;
-        self.crossing = Some((header, data));
+        let queue = slot.queue.expect("a message has a queue");
+        self.crossing = Some((queue, header, data));
         c.at(end, NesEvent::Transmitted.into());
     }
 
-    /// The message is in the TxU: it becomes a packet, and its slot is free.
-    pub fn transmitted(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let (header, data) = self.crossing.take().expect("a message crosses");
-        self.consumer = self.consumer.wrapping_add(1);
+    /// The message is in the TxU: it becomes a packet, and its slot is free. True: it was the sP's.
+    pub fn transmitted(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) -> bool {
+        let (queue, header, data) = self.crossing.take().expect("a message crosses");
+        let is_served = self.current == self.served();
+        let slot = &mut self.slots[self.current];
+        slot.consumer = slot.consumer.wrapping_add(1);
         self.state = State::Idle;
-        let Some(to) = s.table.find(PROCESS_QUEUE, header.node) else {
-            c.wishes.fault = Some(format!(
-                "protection: transmit queue {PROCESS_QUEUE} has no destination {} in the NES's table",
-                header.node
-            ));
-            return;
-        };
-        s.counters.transmitted += 1;
-        let message = self.message;
-        let bytes = packet_bytes(KIND_BASIC, to.source, header.flags, &data);
-        push_packet(s, to.site, bytes, data.len() as u64, message);
+        match s.table.find(queue, header.node) {
+            Ok(to) => {
+                s.counters.transmitted += 1;
+                let bytes = packet_bytes(PACKET_BASIC, to, header.flags, &data);
+                push_packet(s, to.site, bytes, data.len() as u64, slot.message);
+            }
+            Err(text) => c.wishes.fault = Some(text),
+        }
+        is_served
     }
 }
 
@@ -141,12 +217,16 @@ pub(super) fn message_of(flags: u32, data: &[u8]) -> Option<(u16, u32)> {
     })
 }
 
-/// A packet's bytes: kind, source id, flags, data.
-pub(super) fn packet_bytes(kind: u8, source: u16, flags: u32, data: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(HEADER + data.len());
-    bytes.extend_from_slice(&[kind, flags as u8]);
-    bytes.extend_from_slice(&source.to_le_bytes());
-    bytes.extend_from_slice(&(data.len() as u32).to_le_bytes());
+/// A packet's bytes: header, data.
+pub(super) fn packet_bytes(kind: u64, to: Destination, flags: u32, data: &[u8]) -> Vec<u8> {
+    let header = VoyagerPacket {
+        kind: kind as u8,
+        flags: flags as u8,
+        source: to.source,
+        queue: to.queue,
+        bytes: data.len() as u16,
+    };
+    let mut bytes = header.to_bytes();
     bytes.extend_from_slice(data);
     bytes
 }

@@ -1,0 +1,282 @@
+//! A firmware processor: a hart inside an NI, with memory and a bus of its own, that runs a program in C.
+//!
+//! Nobody else uses its memory and its bus. So it meets the rest of the machine only where it accesses its
+//! device, the NI's hardware: between two such accesses it can be run at once, however long they take. The NI
+//! runs it to its next access ([`FirmwareProcessor::run`]), has an event when that takes place, and then says
+//! what came of it ([`FirmwareProcessor::stored`], [`FirmwareProcessor::loaded`]). A load may be held for as long
+//! as the device likes: a processor that waits for something to do costs nothing.
+
+use std::sync::Arc;
+
+use chasqui_engine::{Clock, Time};
+use chasqui_hart::{Halt, Hart, State, Timing};
+use chasqui_linux::Elf;
+use chasqui_memory::{
+    Bus, BusParameters, DEVICE_BASE, FlatMemory, PAGE_BYTES, Port, PortParameters, Request, Responder, Slot,
+    Stall, pte,
+};
+
+/// Virtual address of the processor's memory: firmware is linked here. Below, a null pointer faults.
+pub const FIRMWARE_MEMORY: u64 = 0x8000_0000;
+/// Virtual address of its device; uncached.
+pub const FIRMWARE_DEVICE: u64 = 0x4000_0000;
+/// What an entry of a root page table maps (Sv39) [bytes].
+const GIGAPAGE: u64 = 1 << 30;
+/// Firmware that executes so many instructions without an access to its device is taken to hang.
+const INSTRUCTIONS_MAX: u64 = 100_000_000;
+/// Instructions that are run at once, about: so often it is looked whether firmware hangs.
+const SLICE_CYCLES: u64 = 1 << 20;
+
+/// What a firmware processor is made from.
+pub struct FirmwareSpec {
+    /// What it is called in messages.
+    pub name: &'static str,
+    /// Its program.
+    pub image: Arc<Elf>,
+    /// Size of its memory [bytes], at most 1 GiB.
+    pub memory_bytes: u64,
+    /// Caches and buffers; without a second level.
+    pub port: PortParameters,
+    /// Its bus and memory's timing.
+    pub bus: BusParameters,
+    /// Costs of instructions.
+    pub timing: Timing,
+    /// Its clock.
+    pub clock: Clock,
+    /// Frequency of its `time` CSR.
+    pub timebase_hz: u64,
+    /// Every instruction is executed by the reference interpreter.
+    pub by_steps: bool,
+}
+
+/// An access to the device; addresses are relative to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceAccess {
+    /// A load takes place at its grant: [`FirmwareProcessor::loaded`] says what it gets.
+    Load {
+        /// Address.
+        address: u64,
+        /// Length [bytes].
+        bytes: u32,
+    },
+    /// A store takes place at its end: [`FirmwareProcessor::stored`].
+    Store {
+        /// Address.
+        address: u64,
+        /// Length [bytes].
+        bytes: u32,
+        /// Value.
+        value: u64,
+    },
+}
+
+/// A firmware processor.
+pub struct FirmwareProcessor {
+    name: &'static str,
+    image: Arc<Elf>,
+    hart: Hart,
+    /// The hart's port looks into it.
+    _memory: FlatMemory,
+    bus: Bus,
+    /// The hart waits for its port: since which cycle, and what for.
+    waiting: Option<(u64, Stall)>,
+    /// When the transactions with memory that are under way end, by slot.
+    ends: [Option<Time>; SLOTS.len()],
+    /// The access to the device that comes next, and when.
+    device: Option<(Time, DeviceAccess)>,
+    accesses: u64,
+    held_ps: u64,
+}
+
+const SLOTS: [Slot; 3] = [Slot::Blocking, Slot::WriteBuffer, Slot::Posted];
+
+impl FirmwareProcessor {
+    /// A processor about to execute the first instruction of its program at time 0.
+    ///
+    /// # Errors
+    /// The program does not lie in its memory, or the host has no address space for that.
+    pub fn new(spec: FirmwareSpec) -> Result<FirmwareProcessor, String> {
+        assert!(spec.port.l2.is_none(), "transactions with a second level are not dealt with");
+        let mut memory = FlatMemory::new(spec.memory_bytes).map_err(|e| format!("{}: {e}", spec.name))?;
+        load(&spec, &mut memory)?;
+        let root = spec.memory_bytes - PAGE_BYTES;
+        map(&mut memory, root);
+        let mut state = State::new(spec.image.entry());
+        state.x[2] = FIRMWARE_MEMORY + root;
+        let mut port = Port::new(spec.port, &mut memory);
+        port.set_root(root);
+        let mut hart = Hart::new(state, port, spec.timing, spec.clock, spec.timebase_hz);
+        hart.run_by_steps(spec.by_steps);
+        Ok(FirmwareProcessor {
+            name: spec.name,
+            image: spec.image,
+            hart,
+            _memory: memory,
+            bus: Bus::new(spec.bus),
+            waiting: None,
+            ends: [None; SLOTS.len()],
+            device: None,
+            accesses: 0,
+            held_ps: 0,
+        })
+    }
+
+    /// Executes until the next access to the device and says when that takes place.
+    ///
+    /// # Errors
+    /// What the firmware did wrong, with pc and symbol.
+    pub fn run(&mut self) -> Result<Time, String> {
+        let last = self.hart.statistics.instructions + INSTRUCTIONS_MAX;
+        loop {
+            self.take_requests();
+            let ends = self.ends.iter().flatten().copied();
+            let next = ends.chain(self.device.map(|(at, _)| at)).min();
+            let until = next.map_or(u64::MAX, |at| self.hart.cycle_at(at));
+            if self.waiting.is_none() && self.hart.cycle < until {
+                self.execute(until.min(self.hart.cycle + SLICE_CYCLES))?;
+                if self.hart.statistics.instructions > last {
+                    let what = format!("{INSTRUCTIONS_MAX} instructions without an access to the device");
+                    return Err(self.describe(&what));
+                }
+                continue;
+            }
+            let next = next.expect("a hart that waits, waits for a transaction");
+            match SLOTS.into_iter().find(|&slot| self.ends[slot as usize] == Some(next)) {
+                Some(slot) => {
+                    self.ends[slot as usize] = None;
+                    self.complete(slot, 0, next);
+                }
+                None => return Ok(next),
+            }
+        }
+    }
+
+    fn execute(&mut self, until: u64) -> Result<(), String> {
+        match self.hart.run(until, until) {
+            Halt::Deadline | Halt::Bus | Halt::Pause | Halt::Mark { .. } => {}
+            Halt::Wait(stall) => self.waiting = Some((self.hart.cycle, stall)),
+            Halt::Call => return Err(self.describe("a system call")),
+            Halt::Fault(fault) => return Err(self.describe(&format!("{fault:x?}"))),
+            Halt::Illegal(bits) => return Err(self.describe(&format!("illegal instruction {bits:#010x}"))),
+            Halt::Breakpoint => return Err(self.describe("a failed check (ebreak)")),
+        }
+        Ok(())
+    }
+
+    /// Takes what the port asks of the bus. A transaction takes effect when it is asked for: nobody else is
+    /// there who could see that.
+    fn take_requests(&mut self) {
+        while let Some((cycle, slot, request)) = self.hart.port.take_request() {
+            let grant = self.bus.grant_at(self.hart.time_of(cycle));
+            if let Request::UncachedLoad { address, bytes } = request {
+                self.access(grant, DeviceAccess::Load { address: address - DEVICE_BASE, bytes });
+                continue;
+            }
+            let device = matches!(request, Request::UncachedStore { .. });
+            let (length, write) = self.hart.port.transfer(request);
+            let responder = match request {
+                Request::Own { upgrade: true, .. } => Responder::None,
+                _ if device => Responder::Device(Time::ZERO),
+                _ => Responder::Dram,
+            };
+            let end = self.bus.place(grant, length, write, responder).end;
+            self.hart.port.granted(slot, false, self.hart.cycle_at(grant));
+            match request {
+                Request::UncachedStore { address, bytes, value } => {
+                    self.access(end, DeviceAccess::Store { address: address - DEVICE_BASE, bytes, value });
+                }
+                _ => self.ends[slot as usize] = Some(end),
+            }
+        }
+    }
+
+    fn access(&mut self, at: Time, access: DeviceAccess) {
+        debug_assert!(self.device.is_none(), "uncached accesses come one after the other");
+        self.device = Some((at, access));
+        self.accesses += 1;
+    }
+
+    /// The access to the device that is due, or is held.
+    pub fn due(&self) -> DeviceAccess {
+        self.device.expect("the processor has been run to an access").1
+    }
+
+    /// The store that was due has taken place.
+    pub fn stored(&mut self) {
+        let (end, _) = self.device.take().expect("a store is due");
+        self.complete(Slot::Posted, 0, end);
+    }
+
+    /// The load that was due, or has been held until now, gets `value`, `latency` after its address.
+    pub fn loaded(&mut self, now: Time, value: u64, latency: Time) {
+        let (asked, access) = self.device.take().expect("a load is due");
+        let DeviceAccess::Load { bytes, .. } = access else { panic!("{access:?} is no load") };
+        self.held_ps += now.0.saturating_sub(asked.0);
+        let grant = self.bus.grant_at(now.max(asked));
+        let end = self.bus.place(grant, bytes, false, Responder::Device(latency)).end;
+        self.hart.port.granted(Slot::Blocking, false, self.hart.cycle_at(grant));
+        self.complete(Slot::Blocking, value, end);
+    }
+
+    fn complete(&mut self, slot: Slot, value: u64, end: Time) {
+        let hart = &mut self.hart;
+        hart.port.completed(slot, value, hart.cycle_at(end));
+        if let Some((since, stall)) = self.waiting.take() {
+            hart.cycle = hart.cycle.max(hart.cycle_at(end));
+            hart.port.waited(stall, hart.cycle - since);
+        }
+    }
+
+    /// What went wrong in the firmware, and where.
+    pub fn describe(&self, what: &str) -> String {
+        let pc = self.hart.state.pc;
+        let symbol = self.image.symbolize(pc).map(|(name, offset)| format!(" ({name}+{offset:#x})"));
+        format!("{}: {what} at pc {pc:#x}{}", self.name, symbol.unwrap_or_default())
+    }
+
+    /// Visits the counters: name, unit, documentation, value.
+    pub fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
+        let hart = &self.hart;
+        hart.statistics.visit(visit);
+        visit("cycles", "cycles", "Cycles up to the last instruction.", hart.cycle);
+        visit("device_accesses", "count", "Accesses to the device.", self.accesses);
+        visit("held_ps", "ps", "Time in which loads from the device were held: nothing to do.", self.held_ps);
+        hart.port.statistics.visit(&mut |name, unit, doc, value| {
+            visit(&format!("memory.{name}"), unit, doc, value);
+        });
+    }
+}
+
+/// Copies the program's segments into memory.
+fn load(spec: &FirmwareSpec, memory: &mut FlatMemory) -> Result<(), String> {
+    let end = FIRMWARE_MEMORY + spec.memory_bytes - PAGE_BYTES;
+    for segment in spec.image.segments() {
+        if segment.address < FIRMWARE_MEMORY || segment.address + segment.memory_bytes > end {
+            return Err(format!(
+                "{}: {} has a segment of {} bytes at {:#x}; its memory is {FIRMWARE_MEMORY:#x} to {end:#x}",
+                spec.name,
+                spec.image.name(),
+                segment.memory_bytes,
+                segment.address
+            ));
+        }
+        let (from, bytes) = (segment.file_offset as usize, segment.file_bytes as usize);
+        memory
+            .slice_mut(segment.address - FIRMWARE_MEMORY, bytes)
+            .expect("a segment lies in memory")
+            .copy_from_slice(&spec.image.bytes()[from..from + bytes]);
+    }
+    Ok(())
+}
+
+/// Writes the page table: memory and device, a gigabyte each.
+fn map(memory: &mut FlatMemory, root: u64) {
+    let entry = |physical: u64, rights: u64| physical >> 12 << 10 | rights | pte::V | pte::U;
+    let pages = [
+        (FIRMWARE_MEMORY, entry(0, pte::R | pte::W | pte::X)),
+        (FIRMWARE_DEVICE, entry(DEVICE_BASE, pte::R | pte::W)),
+    ];
+    for (address, entry) in pages {
+        memory.write(root + address / GIGAPAGE * 8, 8, entry).expect("the table lies in memory");
+    }
+}

@@ -1,0 +1,120 @@
+/* The application processor's accesses to queues that are not resident. */
+#include "firmware.h"
+
+static void answer(uint64_t value) { nes_store(CHASQUI_SP_ACCESS_ANSWER, value); }
+
+/* Takes the oldest message of an Express queue, wherever that is. */
+static uint64_t take(unsigned name)
+{
+    struct queue *queue = &queues[name];
+    if (queue->place == RESIDENT)
+        return nes_load(CHASQUI_SP_EXPRESS_TAKE + queue->slot * CHASQUI_SP_EXPRESS_STRIDE);
+    struct message *message = take_ready(queue);
+    if (!message)
+        return CHASQUI_VOYAGER_EXPRESS_EMPTY;
+    uint64_t value = message->words[0];
+    message_free(message);
+    return value;
+}
+
+/* A message of Express, or half of one, whose upper half is then kept. */
+static void answer_take(unsigned name, unsigned bytes)
+{
+    uint64_t value = take(name);
+    if (bytes == 4)
+        queues[name].upper = value >> 32;
+    answer(bytes == 4 ? (uint32_t)value : value);
+    serve_room(name);
+}
+
+static uint64_t receive_pointer(unsigned name, bool producer)
+{
+    const struct queue *queue = &queues[name];
+    if (queue->place != RESIDENT)
+        return producer ? queue->receive_producer : queue->receive_consumer;
+    uint64_t slot = queue->slot * CHASQUI_SP_BASIC_STRIDE;
+    return nes_load((producer ? CHASQUI_SP_BASIC_RECEIVE_PRODUCER : CHASQUI_SP_BASIC_RECEIVE_CONSUMER) + slot);
+}
+
+/* OnePoll (section 4.3): of a set in which not all are resident. */
+static uint64_t one_poll(unsigned set)
+{
+    for (unsigned name = 0; name < CHASQUI_VOYAGER_EXPRESS_QUEUES; name++) {
+        uint64_t message = set >> name & 1 ? take(name) : CHASQUI_VOYAGER_EXPRESS_EMPTY;
+        if (message != CHASQUI_VOYAGER_EXPRESS_EMPTY)
+            return message;
+    }
+    const unsigned basic = CHASQUI_VOYAGER_EXPRESS_QUEUES;
+    if (!(set >> basic & 1))
+        return CHASQUI_VOYAGER_EXPRESS_EMPTY;
+    uint64_t producer = receive_pointer(basic, true), consumer = receive_pointer(basic, false);
+    if (producer == consumer)
+        return CHASQUI_VOYAGER_EXPRESS_EMPTY;
+    return CHASQUI_VOYAGER_EXPRESS_VALID | (uint64_t)basic << CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT |
+           (consumer & 0xffff) << 16 | (producer & 0xffff);
+}
+
+static enum outcome serve_queue(unsigned what, unsigned bytes, unsigned name)
+{
+    struct queue *queue = &queues[name];
+    switch (what) {
+    case CHASQUI_SP_WHAT_TRANSMIT_PRODUCER:
+        launch_up_to(name, nes_load(CHASQUI_SP_ACCESS_VALUE));
+        break;
+    case CHASQUI_SP_WHAT_RECEIVE_CONSUMER:
+        queue->receive_consumer = nes_load(CHASQUI_SP_ACCESS_VALUE);
+        answer(0);
+        serve_room(name);
+        return DONE;
+    case CHASQUI_SP_WHAT_EXPRESS:
+        if (!launcher_is_free())
+            return LATER;
+        launch_access(name);
+        return DONE;
+    case CHASQUI_SP_WHAT_TRANSMIT_CONSUMER:
+        answer(queue->transmit_consumer);
+        return DONE;
+    case CHASQUI_SP_WHAT_RECEIVE_PRODUCER:
+        answer(queue->receive_producer);
+        return DONE;
+    case CHASQUI_SP_WHAT_EXPRESS_SENT:
+        answer(queue->sent);
+        return DONE;
+    case CHASQUI_SP_WHAT_EXPRESS_TAKE:
+        answer_take(name, bytes);
+        return DONE;
+    case CHASQUI_SP_WHAT_EXPRESS_UPPER:
+        answer(queue->upper);
+        return DONE;
+    }
+    answer(0);
+    return DONE;
+}
+
+enum outcome serve_access(unsigned what, unsigned bytes, unsigned name)
+{
+    switch (what) {
+    case CHASQUI_SP_WHAT_ONEPOLL:
+        answer(one_poll(name));
+        for (unsigned express = 0; express < CHASQUI_VOYAGER_EXPRESS_QUEUES; express++)
+            serve_room(express);
+        return DONE;
+    case CHASQUI_SP_WHAT_MIGRATE:
+        if (migrate(nes_load(CHASQUI_SP_ACCESS_VALUE)) == LATER)
+            return LATER;
+        answer(0);
+        return DONE;
+    case CHASQUI_SP_WHAT_MIGRATED:
+        answer(migrations);
+        return DONE;
+    case CHASQUI_SP_WHAT_NOTHING:
+        answer(0);
+        return DONE;
+    }
+    /* It got a slot after the access was made. */
+    if (queues[name].place == RESIDENT) {
+        nes_store(CHASQUI_SP_ACCESS_FORWARD, 0);
+        return DONE;
+    }
+    return serve_queue(what, bytes, name);
+}

@@ -1,0 +1,111 @@
+/* The firmware of voyager's service processor: queues that have no slot in the NES's hardware, packets that
+ * found no room, and the moving of queues between the two (CSG Memo 394, section 4.2).
+ *
+ * The firmware waits for one event at a time (main.c) and never for the network: what it sends is launched and
+ * its end is an event. So it always takes packets from the miss queue, as long as it has memory for them, and
+ * two sites can't wait for each other.
+ */
+#ifndef FIRMWARE_H
+#define FIRMWARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "registers.h"
+#include "service.h"
+
+#define DEVICE 0x40000000u /* FIRMWARE_DEVICE of crates/ni */
+
+static inline uint64_t nes_load(uint64_t address) { return *(volatile uint64_t *)(DEVICE + address); }
+static inline void nes_store(uint64_t address, uint64_t value)
+{
+    *(volatile uint64_t *)(DEVICE + address) = value;
+}
+
+/* Stops the simulation with a message that names this place. */
+static inline void check(bool right)
+{
+    if (!right)
+        __builtin_trap();
+}
+
+/* --- messages (message.c) --- */
+
+#define MESSAGE_WORDS 13 /* a packet's header and 96 bytes */
+
+/* A packet as it came, or an Express message as its receiver reads it: the first word alone. */
+struct message {
+    struct message *next;
+    uint64_t words[MESSAGE_WORDS];
+};
+
+struct list {
+    struct message *first, *last;
+};
+
+static inline bool is_empty(const struct list *list) { return !list->first; }
+
+void messages_begin(void);
+struct message *message_new(void); /* messages_are_left */
+void message_free(struct message *message);
+void list_append(struct list *list, struct message *message);
+struct message *list_take(struct list *list);
+void list_put_back(struct list *list, struct message *message); /* as the first */
+bool messages_are_left(unsigned count);
+
+static inline struct chasqui_voyager_packet header_of(uint64_t word)
+{
+    struct chasqui_voyager_packet header;
+    __builtin_memcpy(&header, &word, sizeof header);
+    return header;
+}
+
+/* --- queues (queue.c) --- */
+
+enum place { SERVED, RESIDENT, LEAVING };
+
+struct queue {
+    enum place place;
+    uint8_t slot; /* of the hardware, unless SERVED */
+    bool is_active; /* a SERVED Basic queue that has something to send */
+    /* SERVED: what the hardware has in the slots of others. */
+    uint32_t transmit_producer, transmit_consumer, receive_producer, receive_consumer;
+    uint32_t sent, upper;
+    struct list ready;   /* SERVED Express: messages to be read, as many as a slot of the hardware holds */
+    unsigned ready_count;
+    struct list waiting; /* packets that found no room, oldest first; later ones must not pass them */
+};
+
+extern struct queue queues[CHASQUI_VOYAGER_QUEUES];
+extern unsigned queue_count, express_messages;
+
+static inline bool is_basic(unsigned name) { return name >= CHASQUI_VOYAGER_EXPRESS_QUEUES; }
+
+void queues_begin(void);
+uint64_t command(uint64_t operation, unsigned name);
+void serve_miss(unsigned name);
+void serve_room(unsigned name); /* `waiting` may go on */
+void hand_over(unsigned name);
+void make_ready(struct queue *queue, struct message *message);
+struct message *take_ready(struct queue *queue);
+
+/* --- sending for queues that are not resident (launch.c) --- */
+
+bool launcher_is_free(void);
+void launch_access(unsigned name); /* the event's Express message; the launcher is free */
+void launch_up_to(unsigned name, uint32_t producer);
+void launched(void);
+bool is_launching(unsigned name);
+void launch_next(void);
+
+/* --- accesses (access.c) and migration (migrate.c) --- */
+
+enum outcome { DONE, LATER }; /* LATER: the access stays, and is served again after LAUNCHED or QUIET */
+
+enum outcome serve_access(unsigned what, unsigned bytes, unsigned name);
+enum outcome migrate(uint64_t request);
+void quiet(void); /* the hardware has nothing more to do with the queue that leaves its slot */
+extern uint64_t migrations;
+
+#endif

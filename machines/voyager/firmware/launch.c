@@ -1,0 +1,63 @@
+/* Sending for queues that are not resident: one message at a time, Basic queues in turn. */
+#include "firmware.h"
+
+#define NOBODY CHASQUI_VOYAGER_QUEUES
+
+/* The queue whose message is on its way to the TxU, and whether it is a slot of a ring. */
+static unsigned launching = NOBODY;
+
+/* Basic queues with slots to send, a ring of names; each is there once. */
+static uint16_t active[CHASQUI_VOYAGER_QUEUES];
+static unsigned active_first, active_count;
+
+bool launcher_is_free(void) { return launching == NOBODY; }
+
+bool is_launching(unsigned name) { return launching == name; }
+
+void launch_access(unsigned name)
+{
+    launching = name;
+    nes_store(CHASQUI_SP_ACCESS_LAUNCH, 0);
+}
+
+static void activate(unsigned name)
+{
+    active[(active_first + active_count++) % CHASQUI_VOYAGER_QUEUES] = name;
+    queues[name].is_active = true;
+}
+
+void launch_up_to(unsigned name, uint32_t producer)
+{
+    queues[name].transmit_producer = producer;
+    if (!queues[name].is_active && producer != queues[name].transmit_consumer)
+        activate(name);
+}
+
+/* What was launched has left. */
+void launched(void)
+{
+    struct queue *queue = &queues[launching];
+    if (is_basic(launching))
+        queue->transmit_consumer++;
+    else
+        queue->sent++;
+    launching = NOBODY;
+}
+
+/* The next queue in turn sends a message, if nothing is on its way. A queue that became resident meanwhile, and
+ * one that has sent all, leave the turn. */
+void launch_next(void)
+{
+    while (launcher_is_free() && active_count > 0) {
+        unsigned name = active[active_first];
+        struct queue *queue = &queues[name];
+        active_first = (active_first + 1) % CHASQUI_VOYAGER_QUEUES;
+        active_count--;
+        queue->is_active = false;
+        if (queue->place != SERVED || queue->transmit_consumer == queue->transmit_producer)
+            continue;
+        launching = name;
+        nes_store(CHASQUI_SP_LAUNCH, (uint64_t)name << 32 | queue->transmit_consumer);
+        activate(name);
+    }
+}

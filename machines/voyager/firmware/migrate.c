@@ -1,0 +1,144 @@
+/* Moving queues between the hardware's slots and the firmware, while messages flow.
+ *
+ * From the moment at which a queue leaves its slot (MAP), accesses to it wait behind the request that is served
+ * here, and packets for it wait in the miss queue. What the hardware still had to send goes first. A queue that
+ * gets a slot is diverted until all its older packets have been delivered. So no message passes another.
+ */
+#include "firmware.h"
+
+uint64_t migrations;
+
+/* Hardware slots in use, by kind. */
+static unsigned slots_in_use(bool basic)
+{
+    unsigned used = 0;
+    for (unsigned name = 0; name < queue_count; name++)
+        if (is_basic(name) == basic && queues[name].place != SERVED)
+            used |= 1u << queues[name].slot;
+    return used;
+}
+
+static void map(unsigned name, bool resident)
+{
+    uint64_t slot = (uint64_t)queues[name].slot << 16;
+    nes_store(CHASQUI_SP_MAP, name | slot | (resident ? CHASQUI_SP_MAP_RESIDENT : 0));
+}
+
+static uint64_t basic_register(unsigned name, uint64_t of_first)
+{
+    return of_first + queues[name].slot * CHASQUI_SP_BASIC_STRIDE;
+}
+
+static uint64_t express_register(unsigned name, uint64_t of_first)
+{
+    return of_first + queues[name].slot * CHASQUI_SP_EXPRESS_STRIDE;
+}
+
+static void take_basic(unsigned name)
+{
+    struct queue *queue = &queues[name];
+    queue->transmit_consumer = nes_load(basic_register(name, CHASQUI_SP_BASIC_TRANSMIT_CONSUMER));
+    queue->receive_producer = nes_load(basic_register(name, CHASQUI_SP_BASIC_RECEIVE_PRODUCER));
+    queue->receive_consumer = nes_load(basic_register(name, CHASQUI_SP_BASIC_RECEIVE_CONSUMER));
+    command(CHASQUI_SP_COMMAND_COPY_OUT, name);
+    launch_up_to(name, nes_load(basic_register(name, CHASQUI_SP_BASIC_TRANSMIT_PRODUCER)));
+}
+
+/* The hardware's messages are older than those that wait here. */
+static void take_express(unsigned name)
+{
+    struct queue *queue = &queues[name];
+    uint64_t word;
+    while ((word = nes_load(express_register(name, CHASQUI_SP_EXPRESS_TAKE))) != CHASQUI_VOYAGER_EXPRESS_EMPTY) {
+        struct message *message = message_new();
+        message->words[0] = word;
+        make_ready(queue, message);
+    }
+    queue->sent = nes_load(express_register(name, CHASQUI_SP_EXPRESS_SENT));
+    queue->upper = nes_load(express_register(name, CHASQUI_SP_EXPRESS_UPPER));
+}
+
+static bool is_quiet;
+
+void quiet(void) { is_quiet = true; }
+
+/* The queue leaves its slot, if there is memory for what is in it: first for the hardware, which then sends what it
+ * has begun, or all of Express; when that is over, for us. */
+static enum outcome leave(unsigned name)
+{
+    struct queue *queue = &queues[name];
+    if (queue->place == RESIDENT) {
+        if (!messages_are_left(express_messages))
+            return DONE;
+        queue->place = LEAVING;
+        is_quiet = false;
+        map(name, false);
+        nes_store(CHASQUI_SP_WATCH, name | (uint64_t)queue->slot << 16);
+    }
+    if (!is_quiet || !messages_are_left(express_messages))
+        return LATER;
+    if (is_basic(name))
+        take_basic(name);
+    else
+        take_express(name);
+    queue->place = SERVED;
+    serve_room(name);
+    return DONE;
+}
+
+static void give_basic(unsigned name)
+{
+    struct queue *queue = &queues[name];
+    command(CHASQUI_SP_COMMAND_COPY_IN, name);
+    nes_store(basic_register(name, CHASQUI_SP_BASIC_TRANSMIT_PRODUCER), queue->transmit_producer);
+    nes_store(basic_register(name, CHASQUI_SP_BASIC_TRANSMIT_CONSUMER), queue->transmit_consumer);
+    nes_store(basic_register(name, CHASQUI_SP_BASIC_RECEIVE_PRODUCER), queue->receive_producer);
+    nes_store(basic_register(name, CHASQUI_SP_BASIC_RECEIVE_CONSUMER), queue->receive_consumer);
+}
+
+static void give_express(unsigned name)
+{
+    struct queue *queue = &queues[name];
+    nes_store(express_register(name, CHASQUI_SP_EXPRESS_SENT), queue->sent);
+    nes_store(express_register(name, CHASQUI_SP_EXPRESS_UPPER), queue->upper);
+    struct message *message;
+    while ((message = take_ready(queue))) {
+        nes_store(express_register(name, CHASQUI_SP_EXPRESS_TAKE), message->words[0]);
+        message_free(message);
+    }
+}
+
+/* The queue gets a slot, if one is free. */
+static enum outcome enter(unsigned name)
+{
+    struct queue *queue = &queues[name];
+    unsigned free = ~slots_in_use(is_basic(name));
+    uint64_t slots =
+        nes_load(is_basic(name) ? CHASQUI_SP_SETTING_BASIC_SLOTS : CHASQUI_SP_SETTING_EXPRESS_SLOTS);
+    unsigned slot = __builtin_ctz(free);
+    if (slot >= slots)
+        return DONE;
+    if (is_launching(name))
+        return LATER;
+    queue->slot = slot;
+    if (is_basic(name))
+        give_basic(name);
+    else
+        give_express(name);
+    queue->place = RESIDENT;
+    map(name, true);
+    serve_room(name);
+    hand_over(name);
+    return DONE;
+}
+
+enum outcome migrate(uint64_t request)
+{
+    unsigned name = request & 0xffff;
+    bool resident = request & CHASQUI_VOYAGER_SYSTEM_RESIDENT;
+    if (name >= queue_count || (queues[name].place == RESIDENT) == resident)
+        return DONE;
+    enum outcome outcome = resident ? enter(name) : leave(name);
+    migrations += outcome == DONE && (queues[name].place == RESIDENT) == resident;
+    return outcome;
+}

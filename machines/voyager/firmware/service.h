@@ -1,0 +1,89 @@
+/* Generated from machines/voyager/src/service_registers.rs; change that and run `make headers`. */
+#ifndef CHASQUI_VOYAGER_SERVICE_H
+#define CHASQUI_VOYAGER_SERVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define _Static_assert static_assert
+#endif
+
+#define CHASQUI_SP_EVENT 0x0ull /* Loaded: the next event; the load is held until there is one. Kind in bits 0 to 7; ACCESS: what in bits 8 */
+#define CHASQUI_SP_MASK 0x8ull /* Stored: the kinds of events that are wanted, by `1 << kind`. */
+#define CHASQUI_SP_ACCESS_VALUE 0x10ull /* Loaded: value of the store that the event ACCESS is about. */
+#define CHASQUI_SP_ACCESS_ANSWER 0x18ull /* Stored: ends the access; to a load this is the answer. */
+#define CHASQUI_SP_ACCESS_FORWARD 0x20ull /* Stored: the hardware serves the access, for its queues are resident by now. */
+#define CHASQUI_SP_ACCESS_LAUNCH 0x28ull /* Stored: ends the access, a store that is an Express or Tag-On message: it is sent, then LAUNCHED comes. */
+#define CHASQUI_SP_LAUNCH 0x30ull /* Stored: sends the Basic message in the slot that is counted in the low half, of the queue named above; */
+#define CHASQUI_SP_MISS_POP 0x38ull /* Stored: takes the oldest packet from the miss queue. */
+#define CHASQUI_SP_MAP 0x40ull /* Stored: the hardware slot in bits 16 to 23 is the home of the queue named in the low bits from now on, with */
+#define CHASQUI_SP_MAP_RESIDENT 0x1000000ull /* Of MAP. */
+#define CHASQUI_SP_UNDIVERT 0x48ull /* Stored: packets for the queue are no longer diverted, unless one waits in the miss queue. */
+#define CHASQUI_SP_WATCH 0x50ull /* Stored: QUIET comes when the hardware has nothing more to do with the queue named. */
+#define CHASQUI_SP_ADDRESS 0x58ull /* Stored: physical address for the next command. */
+#define CHASQUI_SP_COMMAND 0x60ull /* Stored: starts a command: operation in bits 0 to 7, the queue's name in bits 32 to 47. */
+#define CHASQUI_SP_RESULT 0x68ull /* Loaded: result of the command; the load is held until it is done. */
+#define CHASQUI_SP_KIND_ACCESS 0x1ull /* Event: an access of an application processor to a queue that is not resident, or by system software. */
+#define CHASQUI_SP_KIND_MISS 0x2ull /* Event: the miss queue has a packet. */
+#define CHASQUI_SP_KIND_ROOM 0x3ull /* Event: there may be room in the resident queue for what DELIVER or TAG could not place. */
+#define CHASQUI_SP_KIND_LAUNCHED 0x4ull /* Event: a message has left. */
+#define CHASQUI_SP_KIND_QUIET 0x5ull /* Event: what was watched is quiet. */
+#define CHASQUI_SP_WHAT_TRANSMIT_PRODUCER 0x1ull /* Access, a store: messages up to this one may be sent. */
+#define CHASQUI_SP_WHAT_TRANSMIT_CONSUMER 0x2ull /* Access, a load: messages that have been sent. */
+#define CHASQUI_SP_WHAT_RECEIVE_PRODUCER 0x3ull /* Access, a load: messages that have come. */
+#define CHASQUI_SP_WHAT_RECEIVE_CONSUMER 0x4ull /* Access, a store: messages that the processor is done with. */
+#define CHASQUI_SP_WHAT_EXPRESS 0x5ull /* Access, a store: an Express or Tag-On message. */
+#define CHASQUI_SP_WHAT_EXPRESS_SENT 0x6ull /* Access, a load: Express messages that have been sent. */
+#define CHASQUI_SP_WHAT_EXPRESS_TAKE 0x7ull /* Access, a load: takes an Express message, or its lower half. */
+#define CHASQUI_SP_WHAT_EXPRESS_UPPER 0x8ull /* Access, a load: upper half of the Express message that was taken last. */
+#define CHASQUI_SP_WHAT_ONEPOLL 0x9ull /* Access, a load: OnePoll. */
+#define CHASQUI_SP_WHAT_MIGRATE 0xaull /* Access, a store of system software: move a queue. */
+#define CHASQUI_SP_WHAT_MIGRATED 0xbull /* Access, a load of system software: how many moves have been made. */
+#define CHASQUI_SP_WHAT_NOTHING 0xcull /* Access without an effect; a load gets 0. */
+#define CHASQUI_SP_COMMAND_WRITE 0x1ull /* Command: the message becomes a Basic slot at ADDRESS. */
+#define CHASQUI_SP_COMMAND_DELIVER 0x2ull /* Command: the message goes into the resident queue. Result: 1, or 0: there is no room. */
+#define CHASQUI_SP_COMMAND_TAG 0x3ull /* Command: the data tagged on to the message go into their ring. Result: 1, or 0: there is no room. */
+#define CHASQUI_SP_COMMAND_COPY_OUT 0x4ull /* Command: the rings of a Basic queue that has been unmapped move from the SRAM to the DRAM. */
+#define CHASQUI_SP_COMMAND_COPY_IN 0x5ull /* Command: the rings of a Basic queue that is to be mapped move from the DRAM to the SRAM. */
+#define CHASQUI_SP_COMMAND_MISSED 0x100ull /* The command's message is the oldest of the miss queue; else that in STAGING. */
+#define CHASQUI_SP_SETTING_BASIC_QUEUES 0x80ull /* Settings, loaded, 8 bytes each: Basic queues. */
+#define CHASQUI_SP_SETTING_SLOTS 0x88ull /* Setting: slots of a Basic ring. */
+#define CHASQUI_SP_SETTING_RECEIVE_RING 0x90ull /* Setting: physical address of Basic receive ring 0. */
+#define CHASQUI_SP_SETTING_RING_BYTES 0x98ull /* Setting: from one ring to the next [bytes]. */
+#define CHASQUI_SP_SETTING_EXPRESS_SLOTS 0xa0ull /* Setting: Express slots of the hardware. */
+#define CHASQUI_SP_SETTING_BASIC_SLOTS 0xa8ull /* Setting: Basic slots of the hardware. */
+#define CHASQUI_SP_SETTING_EXPRESS_MESSAGES 0xb0ull /* Setting: messages that an Express slot holds. */
+#define CHASQUI_SP_SETTING_MEMORY 0xb8ull /* Setting: memory of the sP [bytes]. */
+#define CHASQUI_SP_BASIC_TRANSMIT_PRODUCER 0x400ull /* Registers of the hardware's Basic slots, BASIC_STRIDE bytes each, loaded and stored: slots composed. */
+#define CHASQUI_SP_BASIC_TRANSMIT_CONSUMER 0x408ull /* Slots sent. */
+#define CHASQUI_SP_BASIC_RECEIVE_PRODUCER 0x410ull /* Slots filled. */
+#define CHASQUI_SP_BASIC_RECEIVE_CONSUMER 0x418ull /* Slots that the processor is done with. */
+#define CHASQUI_SP_BASIC_STRIDE 0x20ull /* From one Basic slot's registers to the next's. */
+#define CHASQUI_SP_EXPRESS_SENT 0x800ull /* Registers of the hardware's Express slots, EXPRESS_STRIDE bytes each: loaded and stored: messages sent. */
+#define CHASQUI_SP_EXPRESS_TAKE 0x808ull /* Loaded: takes the oldest message that has been received, or EMPTY. Stored: adds one, of which there must */
+#define CHASQUI_SP_EXPRESS_UPPER 0x810ull /* Loaded and stored: upper half of the message that was taken last by four bytes. */
+#define CHASQUI_SP_EXPRESS_STRIDE 0x20ull /* From one Express slot's registers to the next's. */
+#define CHASQUI_SP_MISSED 0x1000ull /* Memory of the sSRAM, loaded: the oldest packet of the miss queue. */
+#define CHASQUI_SP_STAGING 0x1080ull /* Memory of the sSRAM, stored: a message for commands. */
+#define CHASQUI_SP_SSRAM_BYTES 0x80ull /* Bytes of each. */
+#define CHASQUI_SP_PACKET_BASIC 0x0ull /* Kind of a packet: Basic. */
+#define CHASQUI_SP_PACKET_DMA 0x1ull /* A piece of a block, which the hardware deals with. */
+#define CHASQUI_SP_PACKET_NOTICE 0x2ull /* The notice behind a block, received like Basic. */
+#define CHASQUI_SP_PACKET_EXPRESS 0x3ull /* An Express message: eight bytes; what follows was tagged on. */
+
+struct chasqui_voyager_packet {
+    uint8_t kind; /* Kind. */
+    uint8_t flags; /* Flags of a Basic slot. */
+    uint16_t source; /* Source id. */
+    uint16_t queue; /* The receive queue's name. */
+    uint16_t bytes; /* Bytes of data that follow. */
+};
+_Static_assert(sizeof(struct chasqui_voyager_packet) == 8, "chasqui_voyager_packet");
+_Static_assert(offsetof(struct chasqui_voyager_packet, kind) == 0, "chasqui_voyager_packet.kind");
+_Static_assert(offsetof(struct chasqui_voyager_packet, flags) == 1, "chasqui_voyager_packet.flags");
+_Static_assert(offsetof(struct chasqui_voyager_packet, source) == 2, "chasqui_voyager_packet.source");
+_Static_assert(offsetof(struct chasqui_voyager_packet, queue) == 4, "chasqui_voyager_packet.queue");
+_Static_assert(offsetof(struct chasqui_voyager_packet, bytes) == 6, "chasqui_voyager_packet.bytes");
+
+#endif

@@ -1,0 +1,133 @@
+//! A site's queues (section 4.2): their names, and where each is at home. The hardware's slots are a cache of
+//! them that system software manages.
+
+use crate::parameters::Queues;
+use crate::registers::{EXPRESS_QUEUES, QUEUES};
+
+/// What a queue is called at its site, in both directions.
+pub(super) type Name = u16;
+
+/// Name of Basic queue `index`.
+pub(super) fn basic(index: usize) -> Name {
+    EXPRESS_QUEUES as Name + index as Name
+}
+
+/// Index of the Basic queue called `name`; none: it is of Express.
+pub(super) fn basic_index(name: Name) -> Option<usize> {
+    name.checked_sub(EXPRESS_QUEUES as Name).map(usize::from)
+}
+
+/// What the hardware knows of a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Home {
+    /// Its slot, if it is resident.
+    slot: Option<u8>,
+    /// Packets for it go to the miss queue, though it is resident.
+    diverted: bool,
+    /// The firmware could not place a message, and is told when there may be room.
+    wants_room: bool,
+}
+
+/// Where a site's queues are.
+pub(super) struct Homes {
+    homes: Vec<Home>,
+}
+
+impl Homes {
+    /// The first queues have slots, as long as there are some.
+    pub fn new(queues: &Queues) -> Homes {
+        let home = |index: usize, slots: u64| Home {
+            slot: (index < slots as usize).then_some(index as u8),
+            ..Home::default()
+        };
+        let express = (0..EXPRESS_QUEUES as usize).map(|index| home(index, queues.resident_express));
+        let basic = (0..queues.basic as usize).map(|index| home(index, queues.resident_basic));
+        let homes: Vec<Home> = express.chain(basic).collect();
+        assert!(homes.len() as u64 <= QUEUES, "{} queues", homes.len());
+        Homes { homes }
+    }
+
+    /// Names of the queues that there are.
+    pub fn names(&self) -> std::ops::Range<Name> {
+        0..self.homes.len() as Name
+    }
+
+    /// The hardware slot of the queue, if it is resident: among those of its kind.
+    pub fn slot(&self, name: Name) -> Option<usize> {
+        self.homes.get(usize::from(name))?.slot.map(usize::from)
+    }
+
+    /// The queue exists and is not resident.
+    pub fn is_served(&self, name: Name) -> bool {
+        self.homes.get(usize::from(name)).is_some_and(|home| home.slot.is_none())
+    }
+
+    /// Where packets for the queue go: a slot, if it is resident and they are not diverted.
+    pub fn accepts(&self, name: Name) -> Option<usize> {
+        self.homes.get(usize::from(name)).filter(|home| !home.diverted)?.slot.map(usize::from)
+    }
+
+    /// The queue's home is `slot` from now on, or it has none. Packets for it are diverted: the firmware may
+    /// still have earlier ones.
+    pub fn map(&mut self, name: Name, slot: Option<u8>) {
+        if let Some(home) = self.homes.get_mut(usize::from(name)) {
+            *home = Home { slot, diverted: true, ..*home };
+        }
+    }
+
+    /// Packets for the queue go to the miss queue, or no longer.
+    pub fn divert(&mut self, name: Name, diverted: bool) {
+        if let Some(home) = self.homes.get_mut(usize::from(name)) {
+            home.diverted = diverted;
+        }
+    }
+
+    /// The firmware wants to know when the queue may have room.
+    pub fn want_room(&mut self, name: Name) {
+        if let Some(home) = self.homes.get_mut(usize::from(name)) {
+            home.wants_room = true;
+        }
+    }
+
+    /// The queue may have room. True: the firmware wants to know that.
+    pub fn take_want(&mut self, name: Name) -> bool {
+        let home = self.homes.get_mut(usize::from(name));
+        home.is_some_and(|home| std::mem::take(&mut home.wants_room))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn homes() -> Homes {
+        Homes::new(&Queues { basic: 3, resident_express: 1, resident_basic: 2 })
+    }
+
+    #[test]
+    fn the_first_queues_are_resident() {
+        let homes = homes();
+        assert_eq!(homes.names(), 0..5);
+        let slots: Vec<_> = homes.names().map(|name| homes.slot(name)).collect();
+        assert_eq!(slots, [Some(0), None, Some(0), Some(1), None]);
+        assert_eq!((homes.slot(5), homes.is_served(5), homes.is_served(4)), (None, false, true));
+        assert_eq!((basic_index(1), basic_index(basic(2))), (None, Some(2)));
+    }
+
+    #[test]
+    fn a_queue_that_gets_a_slot_is_diverted_until_the_firmware_says_otherwise() {
+        let mut homes = homes();
+        homes.map(basic(2), Some(1));
+        assert_eq!((homes.slot(basic(2)), homes.accepts(basic(2))), (Some(1), None));
+        homes.divert(basic(2), false);
+        assert_eq!(homes.accepts(basic(2)), Some(1));
+    }
+
+    #[test]
+    fn room_is_told_once_and_only_if_it_is_wanted() {
+        let mut homes = homes();
+        assert!(!homes.take_want(0));
+        homes.want_room(0);
+        assert!(homes.take_want(0) && !homes.take_want(0));
+    }
+}

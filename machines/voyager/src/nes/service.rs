@@ -1,0 +1,635 @@
+//! The NES's side of the service processor (sP; sections 3 and 4.2): what it keeps for the firmware, and what the
+//! firmware's registers do.
+//!
+//! The processor's accesses to queues that are not resident, and to system software's registers, wait here for
+//! the firmware: a store is kept, a load is retried on the bus until it has been answered. Packets wait in the
+//! miss queue (`receive.rs`). The firmware hears of both by loads of EVENT, which are held while there is nothing.
+
+use std::collections::VecDeque;
+
+use chasqui_engine::Time;
+use chasqui_memory::PAGE_BYTES;
+use chasqui_ni::{BusOperation, BusRequest, Context, DeviceAccess, FirmwareProcessor, Uncached};
+use chasqui_record::Stage;
+
+use super::queues::{self, Name};
+use super::receive::basic_slot;
+use super::transmit::{HEADER, message_of};
+use super::{Nes, NesEvent, Owner, Register, Rings, stamp};
+use crate::parameters;
+use crate::registers as r;
+use crate::service_registers::{self as sp, VoyagerPacket};
+
+const SSRAM: usize = sp::SSRAM_BYTES as usize;
+const SETTINGS: usize = 8;
+const SETTINGS_END: u64 = sp::SETTING_BASIC_QUEUES + 8 * SETTINGS as u64;
+const _: () = assert!(SETTINGS_END == sp::SETTING_MEMORY + 8);
+
+/// An access of the processor that the firmware serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Access {
+    address: u64,
+    bytes: u32,
+    /// Of a store; none: a load.
+    value: Option<u64>,
+    /// The queue, if it is to a single one.
+    queue: Option<Name>,
+}
+
+/// What the firmware has the hardware do.
+struct Command {
+    operation: u64,
+    queue: Name,
+    /// The message, as a packet.
+    message: Vec<u8>,
+    /// Where the command's data go.
+    address: u64,
+    /// What is still to be moved over the bus: address, bytes.
+    pieces: VecDeque<(u64, u32)>,
+}
+
+/// The sP, and what waits for it.
+pub(super) struct Service {
+    processor: FirmwareProcessor,
+    parameters: parameters::Service,
+    settings: [u64; SETTINGS],
+    /// It waits for the answer to a load.
+    holds: bool,
+    accesses: VecDeque<Access>,
+    /// Answers to loads that will be tried again, by address.
+    answers: Vec<(u64, u64)>,
+    room: VecDeque<Name>,
+    launched: bool,
+    /// Queue and hardware slot of which the firmware wants to hear when nothing is under way there.
+    watched: Option<(Name, usize)>,
+    mask: u64,
+    /// Kind of the last event.
+    last: u64,
+    address: u64,
+    command: Option<Command>,
+    result: Option<u64>,
+    staging: [u8; SSRAM],
+}
+
+/// What the firmware asks first.
+pub(super) fn settings(
+    queues: &parameters::Queues,
+    service: &parameters::Service,
+    express: &parameters::Express,
+    receive: Rings,
+) -> [u64; SETTINGS] {
+    [
+        queues.basic,
+        u64::from(receive.first.slots),
+        receive.first.base,
+        receive.first.bytes(),
+        queues.resident_express,
+        queues.resident_basic,
+        express.slots,
+        service.dram.bytes(),
+    ]
+}
+
+impl Service {
+    /// Has the firmware begin, until it waits for an event. That is over before anybody could notice.
+    ///
+    /// # Errors
+    /// The firmware did something else.
+    pub fn new(
+        mut processor: FirmwareProcessor,
+        parameters: parameters::Service,
+        settings: [u64; SETTINGS],
+    ) -> Result<Service, String> {
+        loop {
+            let at = processor.run()?;
+            match processor.due() {
+                DeviceAccess::Load { address: sp::EVENT, .. } => break,
+                DeviceAccess::Load { address: address @ sp::SETTING_BASIC_QUEUES..SETTINGS_END, .. } => {
+                    processor.loaded(at, setting(&settings, address), Time::ZERO);
+                }
+                other => return Err(processor.describe(&format!("{other:x?} before the first event"))),
+            }
+        }
+        Ok(Service {
+            processor,
+            parameters,
+            settings,
+            holds: true,
+            accesses: VecDeque::new(),
+            answers: Vec::new(),
+            room: VecDeque::new(),
+            launched: false,
+            watched: None,
+            mask: u64::MAX,
+            last: 0,
+            address: 0,
+            command: None,
+            result: None,
+            staging: [0; SSRAM],
+        })
+    }
+
+    /// Takes the answer to a load from `address`, if the firmware has given one.
+    pub fn answer(&mut self, address: u64) -> Option<u64> {
+        let index = self.answers.iter().position(|&(answered, _)| answered == address)?;
+        Some(self.answers.remove(index).1)
+    }
+
+    /// A store to `queue` waits: later ones must not overtake it.
+    fn has_store(&self, queue: Name) -> bool {
+        self.accesses.iter().any(|a| a.value.is_some() && a.queue == Some(queue))
+    }
+
+    /// Visits the sP's counters: name, unit, documentation, value.
+    pub fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
+        self.processor.statistics(visit);
+    }
+}
+
+fn setting(settings: &[u64; SETTINGS], address: u64) -> u64 {
+    settings[((address - sp::SETTING_BASIC_QUEUES) / 8) as usize]
+}
+
+/// What the firmware is told about an access: what it is, and its queue or set of queues.
+fn description(access: &Access) -> (u64, u64) {
+    let queue = u64::from(access.queue.unwrap_or(0));
+    match (Register::at(access.address), access.value.is_some()) {
+        (Register::Pointer(_, r::TRANSMIT_PRODUCER), true) => (sp::WHAT_TRANSMIT_PRODUCER, queue),
+        (Register::Pointer(_, r::TRANSMIT_CONSUMER), false) => (sp::WHAT_TRANSMIT_CONSUMER, queue),
+        (Register::Pointer(_, r::RECEIVE_PRODUCER), false) => (sp::WHAT_RECEIVE_PRODUCER, queue),
+        (Register::Pointer(_, r::RECEIVE_CONSUMER), true) => (sp::WHAT_RECEIVE_CONSUMER, queue),
+        (Register::Express(_) | Register::Tag(_), true) => (sp::WHAT_EXPRESS, queue),
+        (Register::Sent(_), false) => (sp::WHAT_EXPRESS_SENT, queue),
+        (Register::Receive(offset), false) => match offset {
+            r::ONEPOLL.. => (sp::WHAT_ONEPOLL, (offset - r::ONEPOLL) >> 3),
+            _ if offset & 4 != 0 => (sp::WHAT_EXPRESS_UPPER, queue),
+            _ => (sp::WHAT_EXPRESS_TAKE, queue),
+        },
+        (Register::System(r::SYSTEM_MIGRATE), true) => (sp::WHAT_MIGRATE, 0),
+        (Register::System(r::SYSTEM_DONE), false) => (sp::WHAT_MIGRATED, 0),
+        _ => (sp::WHAT_NOTHING, queue),
+    }
+}
+
+// --- the processor's accesses ----------------------------------------------------------------------
+
+impl Nes {
+    /// Length of the registers of system software [bytes].
+    pub(super) fn system_bytes(&self) -> u64 {
+        let open = self.service.as_ref().is_some_and(|service| service.parameters.system);
+        let table = r::QUEUES << (self.express.window.destination_bits + 3);
+        if open { (r::SYSTEM_TABLE + table).next_multiple_of(PAGE_BYTES) } else { 0 }
+    }
+
+    /// The queue that `register` belongs to, if it is one's.
+    fn queue_of(&self, register: Register) -> Option<Name> {
+        match register {
+            Register::Pointer(name, _) | Register::Sent(name) => Some(name),
+            Register::Receive(offset) if offset < r::ONEPOLL => Some((offset / 8) as Name),
+            Register::Express(offset) => Some(self.express.window.above(offset) as Name),
+            Register::Tag(_) => Some(0),
+            _ => None,
+        }
+    }
+
+    /// The firmware serves accesses to `register`.
+    fn is_served(&self, register: Register) -> bool {
+        let Some(service) = &self.service else { return false };
+        let homes = &self.shared.homes;
+        match register {
+            Register::System(offset) => offset < r::SYSTEM_TABLE,
+            Register::Process(_) => false,
+            Register::Receive(offset @ r::ONEPOLL..) => {
+                let set = (offset - r::ONEPOLL) >> 3;
+                (0..=r::EXPRESS_QUEUES as Name).any(|name| set >> name & 1 != 0 && homes.is_served(name))
+            }
+            register => {
+                self.queue_of(register).is_some_and(|name| homes.is_served(name) || service.has_store(name))
+            }
+        }
+    }
+
+    /// When an access at its grant is to be tried again, if the firmware has yet to answer it, or to take one
+    /// that came before.
+    pub(super) fn ask_service(
+        &mut self,
+        c: &mut Context<'_, '_>,
+        address: u64,
+        access: Uncached,
+    ) -> Option<Time> {
+        let service = self.service.as_ref()?;
+        let has_room = (service.accesses.len() as u64) < service.parameters.access_slots;
+        let after = self.shared.clock.edge(service.parameters.retry.cycles());
+        match access {
+            Uncached::Store if has_room || !self.is_served(Register::at(address)) => return None,
+            Uncached::Store => {}
+            Uncached::Load(_) if service.answers.iter().any(|&(answered, _)| answered == address) => {
+                return None;
+            }
+            Uncached::Load(bytes) => {
+                let asked = service.accesses.iter().any(|a| a.address == address && a.value.is_none());
+                if !asked && !self.is_served(Register::at(address)) {
+                    return None;
+                }
+                if !asked && has_room {
+                    self.keep(address, bytes, None);
+                    self.wake_service(c);
+                }
+            }
+        }
+        self.shared.counters.retried += 1;
+        Some(after)
+    }
+
+    /// Keeps a store for the firmware, if it serves that.
+    pub(super) fn store_is_served(&mut self, address: u64, bytes: u32, value: u64) -> bool {
+        let is_served = self.is_served(Register::at(address));
+        if is_served {
+            self.keep(address, bytes, Some(value));
+        }
+        is_served
+    }
+
+    fn keep(&mut self, address: u64, bytes: u32, value: Option<u64>) {
+        let access = Access { address, bytes, value, queue: self.queue_of(Register::at(address)) };
+        self.shared.counters.served += 1;
+        let service = self.service.as_mut().expect("somebody serves the access");
+        service.accesses.push_back(access);
+    }
+
+    /// There may be room in resident queue `name`.
+    pub(super) fn room(&mut self, name: Name) {
+        if self.shared.homes.take_want(name)
+            && let Some(service) = &mut self.service
+        {
+            service.room.push_back(name);
+        }
+    }
+
+    /// A message has left; the sP's, if `served`.
+    pub(super) fn launched(&mut self, served: bool) {
+        if let Some(service) = self.service.as_mut().filter(|_| served) {
+            service.launched = true;
+        }
+    }
+}
+
+// --- the firmware's registers ----------------------------------------------------------------------
+
+impl Nes {
+    fn service_mut(&mut self) -> &mut Service {
+        self.service.as_mut().expect("the firmware runs")
+    }
+
+    /// The access that the sP has been run to takes place.
+    pub(super) fn service_access(&mut self, c: &mut Context<'_, '_>) {
+        match self.service_mut().processor.due() {
+            DeviceAccess::Load { .. } => {
+                self.service_mut().holds = true;
+                self.wake_service(c);
+            }
+            DeviceAccess::Store { address, bytes, value } => {
+                self.service_store(c, address, bytes, value);
+                self.service_mut().processor.stored();
+                self.run_service(c);
+            }
+        }
+    }
+
+    /// Answers the load that the sP waits for, if that can be answered now.
+    pub(super) fn wake_service(&mut self, c: &mut Context<'_, '_>) {
+        let Some(service) = self.service.as_ref().filter(|service| service.holds) else { return };
+        let DeviceAccess::Load { address, .. } = service.processor.due() else { return };
+        let Some(value) = self.service_load(c, address) else { return };
+        let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
+        let service = self.service_mut();
+        service.holds = false;
+        service.processor.loaded(c.now, value, latency);
+        self.run_service(c);
+    }
+
+    fn run_service(&mut self, c: &mut Context<'_, '_>) {
+        match self.service_mut().processor.run() {
+            Ok(at) => c.at(at.max(c.now), NesEvent::Service.into()),
+            Err(text) => c.wishes.fault = Some(text),
+        }
+    }
+
+    /// The firmware loads from `address`; none: the load is held.
+    fn service_load(&mut self, c: &mut Context<'_, '_>, address: u64) -> Option<u64> {
+        let service = self.service_mut();
+        Some(match address {
+            sp::EVENT => return self.next_event(),
+            sp::RESULT => return service.result.take(),
+            sp::ACCESS_VALUE => service.accesses.front().and_then(|a| a.value).unwrap_or(0),
+            sp::SETTING_BASIC_QUEUES..SETTINGS_END => setting(&service.settings, address),
+            sp::BASIC_TRANSMIT_PRODUCER..sp::EXPRESS_SENT => u64::from(*self.basic_register(address)?),
+            sp::EXPRESS_SENT..sp::MISSED => self.express_load(address),
+            sp::MISSED..sp::STAGING => {
+                let packet = self.receiver.missed.front()?;
+                word(&packet.bytes, (address - sp::MISSED) as usize)
+            }
+            _ => {
+                let text = format!("a load from {address:#x}, where the NES has no register");
+                c.wishes.fault = Some(service.processor.describe(&text));
+                return None;
+            }
+        })
+    }
+
+    /// The firmware stores to `address`.
+    fn service_store(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32, value: u64) {
+        let name = value as Name;
+        let service = self.service.as_mut().expect("the firmware runs");
+        match address {
+            sp::MASK => service.mask = value,
+            sp::ADDRESS => service.address = value,
+            sp::ACCESS_ANSWER => self.answer_access(value),
+            sp::ACCESS_FORWARD => self.forward_access(c),
+            sp::ACCESS_LAUNCH => self.launch_access(c),
+            sp::LAUNCH => {
+                self.transmitter.launch((value >> 32) as Name, value as u32);
+                self.transmitter.go_on(&mut self.shared, c);
+            }
+            sp::MISS_POP => self.receiver.pop_missed(&mut self.shared, c),
+            sp::MAP => self.map(name, (value >> 16) as u8, value & sp::MAP_RESIDENT != 0),
+            sp::UNDIVERT if self.receiver.has_missed(name) => {}
+            sp::UNDIVERT => self.shared.homes.divert(name, false),
+            sp::WATCH => service.watched = Some((name, usize::from((value >> 16) as u8))),
+            sp::COMMAND => self.command(c, value),
+            sp::STAGING.. if address + u64::from(bytes) <= sp::STAGING + sp::SSRAM_BYTES => {
+                let at = (address - sp::STAGING) as usize;
+                let bytes = bytes as usize;
+                service.staging[at..at + bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
+            }
+            sp::EXPRESS_SENT..sp::MISSED => self.express_store(address, value),
+            _ => match self.basic_register(address) {
+                Some(register) => *register = value as u32,
+                None => {
+                    let text = format!("a store to {address:#x}, where the NES has no register");
+                    c.wishes.fault = Some(self.service_mut().processor.describe(&text));
+                }
+            },
+        }
+    }
+
+    /// The next event, of the kinds in turn.
+    fn next_event(&mut self) -> Option<u64> {
+        let last = self.service_mut().last;
+        let kinds = (1..=sp::KIND_QUIET).map(|i| (last + i - 1) % sp::KIND_QUIET + 1);
+        let (kind, event) = kinds.into_iter().find_map(|kind| Some((kind, self.event_of(kind)?)))?;
+        let service = self.service_mut();
+        service.last = kind;
+        match kind {
+            sp::KIND_ROOM => drop(service.room.pop_front()),
+            sp::KIND_LAUNCHED => service.launched = false,
+            sp::KIND_QUIET => service.watched = None,
+            _ => {}
+        }
+        Some(event | kind)
+    }
+
+    /// What there is to say of a `kind` of event, if there is one.
+    fn event_of(&self, kind: u64) -> Option<u64> {
+        let service = self.service.as_ref().filter(|service| service.mask >> kind & 1 != 0)?;
+        let queue = |name: Name| u64::from(name) << 32;
+        match kind {
+            sp::KIND_ACCESS => {
+                let access = service.accesses.front()?;
+                let (what, queue) = description(access);
+                Some(what << 8 | u64::from(access.bytes) << 16 | queue << 32)
+            }
+            sp::KIND_MISS => {
+                let packet = self.receiver.missed.front()?;
+                Some(queue(VoyagerPacket::from_bytes(&packet.bytes).queue))
+            }
+            sp::KIND_ROOM => service.room.front().copied().map(queue),
+            sp::KIND_LAUNCHED => service.launched.then_some(0),
+            _ => {
+                service.watched.filter(|&(name, slot)| self.is_quiet(name, slot)).map(|(name, _)| queue(name))
+            }
+        }
+    }
+
+    /// The hardware has nothing to send for the queue that was in `slot`.
+    fn is_quiet(&self, name: Name, slot: usize) -> bool {
+        match queues::basic_index(name) {
+            Some(_) => self.transmitter.is_quiet(slot),
+            None => self.express.is_quiet(slot),
+        }
+    }
+
+    fn answer_access(&mut self, value: u64) {
+        let access = self.service_mut().accesses.pop_front();
+        if let Some(access) = access.filter(|access| access.value.is_none()) {
+            self.service_mut().answers.push((access.address, value));
+        }
+    }
+
+    fn forward_access(&mut self, c: &mut Context<'_, '_>) {
+        let Some(access) = self.service_mut().accesses.pop_front() else { return };
+        let register = Register::at(access.address);
+        match access.value {
+            Some(value) => self.store(c, register, value),
+            None => {
+                let reply = self.load(c, register, access.bytes);
+                self.service_mut().answers.push((access.address, reply.value));
+            }
+        }
+    }
+
+    fn launch_access(&mut self, c: &mut Context<'_, '_>) {
+        let Some(access) = self.service_mut().accesses.pop_front() else { return };
+        let value = access.value.unwrap_or(0);
+        let entry = match Register::at(access.address) {
+            Register::Tag(offset) => self.express.tag_on(offset, value),
+            Register::Express(offset) => self.express.express(offset, value),
+            _ => return,
+        };
+        let served = self.express.served();
+        self.express.push(served, entry, &mut self.shared, c);
+    }
+
+    /// The queue gets the hardware slot, or leaves it.
+    fn map(&mut self, name: Name, slot: u8, resident: bool) {
+        self.shared.homes.map(name, resident.then_some(slot));
+        let slot = usize::from(slot);
+        if resident {
+            self.settle(name, slot);
+        } else if queues::basic_index(name).is_some() {
+            self.transmitter.map(slot, None);
+        }
+    }
+
+    /// Pointer of a hardware slot at `address`.
+    fn basic_register(&mut self, address: u64) -> Option<&mut u32> {
+        let offset = address.checked_sub(sp::BASIC_TRANSMIT_PRODUCER)?;
+        let slot = (offset / sp::BASIC_STRIDE) as usize;
+        if slot as u64 >= self.service.as_ref()?.settings[5] {
+            return None;
+        }
+        Some(match offset % sp::BASIC_STRIDE + sp::BASIC_TRANSMIT_PRODUCER {
+            sp::BASIC_TRANSMIT_PRODUCER => &mut self.transmitter.slot_mut(slot).producer,
+            sp::BASIC_TRANSMIT_CONSUMER => &mut self.transmitter.slot_mut(slot).consumer,
+            sp::BASIC_RECEIVE_PRODUCER => &mut self.receiver.slot_mut(slot).producer,
+            _ => &mut self.receiver.slot_mut(slot).consumer,
+        })
+    }
+
+    fn express_load(&mut self, address: u64) -> u64 {
+        let (slot, register) = express_register(address);
+        match register {
+            sp::EXPRESS_SENT => u64::from(*self.express.sent_mut(slot)),
+            sp::EXPRESS_TAKE => self.receiver.inbox.pop(slot).unwrap_or(r::EXPRESS_EMPTY),
+            _ => u64::from(*self.receiver.inbox.upper_mut(slot)),
+        }
+    }
+
+    fn express_store(&mut self, address: u64, value: u64) {
+        let (slot, register) = express_register(address);
+        match register {
+            sp::EXPRESS_SENT => *self.express.sent_mut(slot) = value as u32,
+            sp::EXPRESS_TAKE => self.receiver.inbox.push(slot, value),
+            _ => *self.receiver.inbox.upper_mut(slot) = value as u32,
+        }
+    }
+}
+
+/// Slot, and register of slot 0, at `address`.
+fn express_register(address: u64) -> (usize, u64) {
+    let offset = address - sp::EXPRESS_SENT;
+    ((offset / sp::EXPRESS_STRIDE) as usize, sp::EXPRESS_SENT + offset % sp::EXPRESS_STRIDE)
+}
+
+/// The eight bytes at `at`; zero where there are none.
+fn word(bytes: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    let there = bytes.get(at..).unwrap_or(&[]);
+    let length = there.len().min(8);
+    word[..length].copy_from_slice(&there[..length]);
+    u64::from_le_bytes(word)
+}
+
+// --- commands ------------------------------------------------------------------------------------------
+
+impl Nes {
+    /// The firmware starts a command: control, and the message crosses the I-bus.
+    fn command(&mut self, c: &mut Context<'_, '_>, value: u64) {
+        let service = self.service.as_mut().expect("the firmware runs");
+        let missed = self.receiver.missed.front().filter(|_| value & sp::COMMAND_MISSED != 0);
+        let message = missed.map_or(&service.staging[..], |packet| &packet.bytes);
+        let length = HEADER + usize::from(VoyagerPacket::from_bytes(message).bytes);
+        let mut command = Command {
+            operation: value & 0xff,
+            queue: (value >> 32) as Name,
+            message: message[..length.min(message.len())].to_vec(),
+            address: service.address,
+            pieces: VecDeque::new(),
+        };
+        let line = self.shared.line_bytes;
+        let mut bytes = command.message.len() as u64;
+        match command.operation {
+            sp::COMMAND_WRITE => command.pieces = pieces(command.address, bytes, line),
+            sp::COMMAND_COPY_IN | sp::COMMAND_COPY_OUT => {
+                bytes = line;
+                let index = queues::basic_index(command.queue).unwrap_or(0);
+                for rings in [self.transmit_rings, self.receive_rings] {
+                    let ring = rings.ring(index);
+                    command.pieces.extend(pieces(ring.base, u64::from(ring.slots) * ring.slot_bytes, line));
+                }
+            }
+            _ => {}
+        }
+        let cycles = service.parameters.command.cycles();
+        service.command = Some(command);
+        let end = self.shared.cross(c.now, cycles, bytes);
+        c.at(end, NesEvent::Commanded.into());
+    }
+
+    /// What the command moves next has crossed the I-bus.
+    pub(super) fn command_crossed(&mut self, c: &mut Context<'_, '_>) {
+        let command = self.service_mut().command.take().expect("a command is under way");
+        let (queue, message) = (command.queue, &command.message);
+        let placed = match command.operation {
+            sp::COMMAND_DELIVER => {
+                let slot = self.shared.homes.slot(queue);
+                slot.is_some_and(|slot| self.receiver.deliver(slot, message, &mut self.shared, c))
+            }
+            sp::COMMAND_TAG => self.receiver.deliver_tag(message, c),
+            _ => {
+                self.service_mut().command = Some(command);
+                return self.move_piece(c);
+            }
+        };
+        if placed {
+            land(c, message);
+        } else {
+            self.shared.homes.want_room(queue);
+        }
+        self.service_mut().result = Some(u64::from(placed));
+    }
+
+    /// The command's next piece goes over the bus.
+    fn move_piece(&mut self, c: &mut Context<'_, '_>) {
+        let service = self.service_mut();
+        let command = service.command.as_mut().expect("a command is under way");
+        let Some((address, bytes)) = command.pieces.pop_front() else {
+            if command.operation == sp::COMMAND_WRITE {
+                land(c, &command.message);
+            }
+            service.command = None;
+            service.result = Some(1);
+            return;
+        };
+        let operation = match command.operation {
+            sp::COMMAND_COPY_IN => BusOperation::Read,
+            _ => BusOperation::Write,
+        };
+        c.bus(BusRequest { operation, address, bytes, tag: Owner::Command.tag() });
+    }
+
+    /// A piece takes its place in memory. Rings are copied in time alone: they keep their addresses.
+    pub(super) fn command_granted(&mut self, request: BusRequest, c: &mut Context<'_, '_>) {
+        let command = self.service_mut().command.as_ref().expect("a command is under way");
+        if command.operation == sp::COMMAND_WRITE {
+            let at = (request.address - command.address) as usize;
+            let length = request.bytes as usize;
+            let source = &basic_slot(&command.message)[at..at + length];
+            match c.memory.slice_mut(request.address, length) {
+                Ok(place) => place.copy_from_slice(source),
+                Err(_) => {
+                    let text = format!("a message for {:#x}, where there is no memory", request.address);
+                    c.wishes.fault = Some(self.service_mut().processor.describe(&text));
+                }
+            }
+        }
+    }
+
+    /// A piece has been moved.
+    pub(super) fn command_line(&mut self, c: &mut Context<'_, '_>) {
+        let command = self.service_mut().command.as_ref().expect("a command is under way");
+        if command.operation == sp::COMMAND_WRITE || command.pieces.is_empty() {
+            return self.move_piece(c);
+        }
+        let end = self.shared.cross(c.now, 0, self.shared.line_bytes);
+        c.at(end, NesEvent::Commanded.into());
+    }
+}
+
+/// `bytes` from `address` on, line by line.
+fn pieces(address: u64, bytes: u64, line: u64) -> VecDeque<(u64, u32)> {
+    let mut pieces = VecDeque::new();
+    let mut at = address;
+    while at < address + bytes {
+        let end = (at - at % line + line).min(address + bytes);
+        pieces.push_back((at, (end - at) as u32));
+        at = end;
+    }
+    pieces
+}
+
+/// The MPI message that begins with `packet`, if one does, is in its queue.
+fn land(c: &mut Context<'_, '_>, packet: &[u8]) {
+    let flags = u32::from(VoyagerPacket::from_bytes(packet).flags);
+    stamp(c, message_of(flags, &packet[HEADER..]), Stage::Land, c.now);
+}

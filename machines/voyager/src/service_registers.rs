@@ -1,0 +1,164 @@
+//! What the NES and the firmware of the service processor (sP) agree on. Addresses are relative to the device
+//! of a [firmware processor](chasqui_ni::FIRMWARE_DEVICE).
+
+use chasqui_abi::header::{GuestStruct, defines, file};
+
+chasqui_abi::guest_constants! {
+    /// Loaded: the next event; the load is held until there is one. Kind in bits 0 to 7; ACCESS: what in bits 8
+    /// to 15, its bytes in bits 16 to 23; queue, or set of queues (OnePoll), in bits 32 to 47.
+    pub const EVENT: u64 = 0x00;
+    /// Stored: the kinds of events that are wanted, by `1 << kind`.
+    pub const MASK: u64 = 0x08;
+    /// Loaded: value of the store that the event ACCESS is about.
+    pub const ACCESS_VALUE: u64 = 0x10;
+    /// Stored: ends the access; to a load this is the answer.
+    pub const ACCESS_ANSWER: u64 = 0x18;
+    /// Stored: the hardware serves the access, for its queues are resident by now.
+    pub const ACCESS_FORWARD: u64 = 0x20;
+    /// Stored: ends the access, a store that is an Express or Tag-On message: it is sent, then LAUNCHED comes.
+    pub const ACCESS_LAUNCH: u64 = 0x28;
+    /// Stored: sends the Basic message in the slot that is counted in the low half, of the queue named above;
+    /// then LAUNCHED comes. One message is launched at a time.
+    pub const LAUNCH: u64 = 0x30;
+    /// Stored: takes the oldest packet from the miss queue.
+    pub const MISS_POP: u64 = 0x38;
+    /// Stored: the hardware slot in bits 16 to 23 is the home of the queue named in the low bits from now on, with
+    /// MAP_RESIDENT; packets for it are diverted. Without: the queue has none.
+    pub const MAP: u64 = 0x40;
+    /// Of MAP.
+    pub const MAP_RESIDENT: u64 = 1 << 24;
+    /// Stored: packets for the queue are no longer diverted, unless one waits in the miss queue.
+    pub const UNDIVERT: u64 = 0x48;
+    /// Stored: QUIET comes when the hardware has nothing more to do with the queue named.
+    pub const WATCH: u64 = 0x50;
+    /// Stored: physical address for the next command.
+    pub const ADDRESS: u64 = 0x58;
+    /// Stored: starts a command: operation in bits 0 to 7, the queue's name in bits 32 to 47.
+    pub const COMMAND: u64 = 0x60;
+    /// Loaded: result of the command; the load is held until it is done.
+    pub const RESULT: u64 = 0x68;
+
+    /// Event: an access of an application processor to a queue that is not resident, or by system software.
+    pub const KIND_ACCESS: u64 = 1;
+    /// Event: the miss queue has a packet.
+    pub const KIND_MISS: u64 = 2;
+    /// Event: there may be room in the resident queue for what DELIVER or TAG could not place.
+    pub const KIND_ROOM: u64 = 3;
+    /// Event: a message has left.
+    pub const KIND_LAUNCHED: u64 = 4;
+    /// Event: what was watched is quiet.
+    pub const KIND_QUIET: u64 = 5;
+
+    /// Access, a store: messages up to this one may be sent.
+    pub const WHAT_TRANSMIT_PRODUCER: u64 = 1;
+    /// Access, a load: messages that have been sent.
+    pub const WHAT_TRANSMIT_CONSUMER: u64 = 2;
+    /// Access, a load: messages that have come.
+    pub const WHAT_RECEIVE_PRODUCER: u64 = 3;
+    /// Access, a store: messages that the processor is done with.
+    pub const WHAT_RECEIVE_CONSUMER: u64 = 4;
+    /// Access, a store: an Express or Tag-On message.
+    pub const WHAT_EXPRESS: u64 = 5;
+    /// Access, a load: Express messages that have been sent.
+    pub const WHAT_EXPRESS_SENT: u64 = 6;
+    /// Access, a load: takes an Express message, or its lower half.
+    pub const WHAT_EXPRESS_TAKE: u64 = 7;
+    /// Access, a load: upper half of the Express message that was taken last.
+    pub const WHAT_EXPRESS_UPPER: u64 = 8;
+    /// Access, a load: OnePoll.
+    pub const WHAT_ONEPOLL: u64 = 9;
+    /// Access, a store of system software: move a queue.
+    pub const WHAT_MIGRATE: u64 = 10;
+    /// Access, a load of system software: how many moves have been made.
+    pub const WHAT_MIGRATED: u64 = 11;
+    /// Access without an effect; a load gets 0.
+    pub const WHAT_NOTHING: u64 = 12;
+
+    /// Command: the message becomes a Basic slot at ADDRESS.
+    pub const COMMAND_WRITE: u64 = 1;
+    /// Command: the message goes into the resident queue. Result: 1, or 0: there is no room.
+    pub const COMMAND_DELIVER: u64 = 2;
+    /// Command: the data tagged on to the message go into their ring. Result: 1, or 0: there is no room.
+    pub const COMMAND_TAG: u64 = 3;
+    /// Command: the rings of a Basic queue that has been unmapped move from the SRAM to the DRAM.
+    pub const COMMAND_COPY_OUT: u64 = 4;
+    /// Command: the rings of a Basic queue that is to be mapped move from the DRAM to the SRAM.
+    pub const COMMAND_COPY_IN: u64 = 5;
+    /// The command's message is the oldest of the miss queue; else that in STAGING.
+    pub const COMMAND_MISSED: u64 = 1 << 8;
+
+    /// Settings, loaded, 8 bytes each: Basic queues.
+    pub const SETTING_BASIC_QUEUES: u64 = 0x80;
+    /// Setting: slots of a Basic ring.
+    pub const SETTING_SLOTS: u64 = 0x88;
+    /// Setting: physical address of Basic receive ring 0.
+    pub const SETTING_RECEIVE_RING: u64 = 0x90;
+    /// Setting: from one ring to the next [bytes].
+    pub const SETTING_RING_BYTES: u64 = 0x98;
+    /// Setting: Express slots of the hardware.
+    pub const SETTING_EXPRESS_SLOTS: u64 = 0xa0;
+    /// Setting: Basic slots of the hardware.
+    pub const SETTING_BASIC_SLOTS: u64 = 0xa8;
+    /// Setting: messages that an Express slot holds.
+    pub const SETTING_EXPRESS_MESSAGES: u64 = 0xb0;
+    /// Setting: memory of the sP [bytes].
+    pub const SETTING_MEMORY: u64 = 0xb8;
+
+    /// Registers of the hardware's Basic slots, BASIC_STRIDE bytes each, loaded and stored: slots composed.
+    pub const BASIC_TRANSMIT_PRODUCER: u64 = 0x400;
+    /// Slots sent.
+    pub const BASIC_TRANSMIT_CONSUMER: u64 = 0x408;
+    /// Slots filled.
+    pub const BASIC_RECEIVE_PRODUCER: u64 = 0x410;
+    /// Slots that the processor is done with.
+    pub const BASIC_RECEIVE_CONSUMER: u64 = 0x418;
+    /// From one Basic slot's registers to the next's.
+    pub const BASIC_STRIDE: u64 = 0x20;
+    /// Registers of the hardware's Express slots, EXPRESS_STRIDE bytes each: loaded and stored: messages sent.
+    pub const EXPRESS_SENT: u64 = 0x800;
+    /// Loaded: takes the oldest message that has been received, or EMPTY. Stored: adds one, of which there must
+    /// be fewer than SETTING_EXPRESS_MESSAGES.
+    pub const EXPRESS_TAKE: u64 = 0x808;
+    /// Loaded and stored: upper half of the message that was taken last by four bytes.
+    pub const EXPRESS_UPPER: u64 = 0x810;
+    /// From one Express slot's registers to the next's.
+    pub const EXPRESS_STRIDE: u64 = 0x20;
+
+    /// Memory of the sSRAM, loaded: the oldest packet of the miss queue.
+    pub const MISSED: u64 = 0x1000;
+    /// Memory of the sSRAM, stored: a message for commands.
+    pub const STAGING: u64 = 0x1080;
+    /// Bytes of each.
+    pub const SSRAM_BYTES: u64 = 0x80;
+
+    /// Kind of a packet: Basic.
+    pub const PACKET_BASIC: u64 = 0;
+    /// A piece of a block, which the hardware deals with.
+    pub const PACKET_DMA: u64 = 1;
+    /// The notice behind a block, received like Basic.
+    pub const PACKET_NOTICE: u64 = 2;
+    /// An Express message: eight bytes; what follows was tagged on.
+    pub const PACKET_EXPRESS: u64 = 3;
+}
+
+chasqui_abi::guest_struct! {
+    /// What a packet begins with; the data follow.
+    pub struct VoyagerPacket {
+        /// Kind.
+        pub kind: u8,
+        /// Flags of a Basic slot.
+        pub flags: u8,
+        /// Source id.
+        pub source: u16,
+        /// The receive queue's name.
+        pub queue: u16,
+        /// Bytes of data that follow.
+        pub bytes: u16,
+    }
+}
+
+/// Text of `firmware/service.h`.
+pub fn text() -> String {
+    let body = [defines("SP_", CONSTANTS), VoyagerPacket::definition()];
+    file("CHASQUI_VOYAGER_SERVICE_H", "machines/voyager/src/service_registers.rs", &body.join("\n"))
+}
