@@ -180,6 +180,20 @@ chasqui_config::parameters! {
 }
 
 chasqui_config::parameters! {
+    /// Time sharing, where a node has processes of several jobs. Each node goes by its own clock: there is no gang
+    /// scheduling.
+    pub struct SchedulerUnit {
+        /// Turn of a process on the hart while others wait for theirs.
+        quantum: Duration = "10 ms", range "20 us" ..= "10 s", source "assumption: a tick of 4.4BSD's and AIX's clock, 100 Hz";
+        /// The quanta of each node begin so much later than those of the node before it.
+        skew: Duration = "1.3 ms", range "0 ns" ..= "10 s", source "assumption: nodes' clocks are not in step";
+        /// Switching to another process: interrupt, choice, saving and restoring registers. What it does to caches
+        /// and TLBs, which forget all translations, comes on top, from execution.
+        switch: Cycles = 1500, range 0 ..= 10000000, source "assumption: five small system calls";
+    }
+}
+
+chasqui_config::parameters! {
     /// How the simulator looks at the machine; none of these changes a figure.
     pub struct Checks {
         /// Report accesses that would go wrong without the functional memory's help: device reads of
@@ -220,6 +234,8 @@ pub struct NodeConfiguration {
     pub dram: DramUnit,
     /// `node.software`
     pub software: SoftwareUnit,
+    /// `node.scheduler`
+    pub scheduler: SchedulerUnit,
     /// `check`
     pub checks: Checks,
 }
@@ -239,6 +255,7 @@ pub fn schema() -> Schema {
         .with::<BusUnit>("node.bus")
         .with::<DramUnit>("node.dram")
         .with::<SoftwareUnit>("node.software")
+        .with::<SchedulerUnit>("node.scheduler")
         .with::<Checks>("check")
 }
 
@@ -258,6 +275,7 @@ impl NodeConfiguration {
             bus: r.read("node.bus"),
             dram: r.read("node.dram"),
             software: r.read("node.software"),
+            scheduler: r.read("node.scheduler"),
             checks: r.read("check"),
         }
     }

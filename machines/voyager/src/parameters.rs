@@ -123,16 +123,24 @@ impl Express {
 }
 
 impl Queues {
-    /// What does not fit, in words.
-    pub fn mistakes(&self, service: &Service) -> Option<String> {
-        let resident =
-            self.resident_express >= registers::EXPRESS_QUEUES && self.resident_basic >= self.basic;
+    /// What does not fit for so many jobs, in words.
+    pub fn mistakes(&self, service: &Service, jobs: u64) -> Option<String> {
+        let (express, basic) = (jobs * registers::EXPRESS_QUEUES, jobs * self.basic);
+        let all = registers::QUEUES;
+        if express + basic > all {
+            return Some(format!(
+                "voyager.queues.basic: {jobs} jobs with {} Basic queues and {} of Express each need {} queues: {all} \
+                 a site are allowed",
+                self.basic,
+                registers::EXPRESS_QUEUES,
+                express + basic
+            ));
+        }
+        let resident = self.resident_express >= express && self.resident_basic >= basic;
         (!service.present && !resident).then(|| {
             format!(
-                "voyager.sp.present: without a service processor all queues must be resident, \
-                 {} of Express and voyager.queues.basic = {}",
-                registers::EXPRESS_QUEUES,
-                self.basic
+                "voyager.sp.present: without a service processor all queues must be resident: {express} of Express \
+                 and {basic} of Basic"
             )
         })
     }

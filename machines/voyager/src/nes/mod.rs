@@ -26,11 +26,12 @@ use chasqui_ni::{BusRequest, Cause, Context, FirmwareProcessor, NetworkInterface
 use chasqui_record::{MessageId, Stage};
 
 use crate::parameters::{Basic, Coherence, Dma, Express, Mpi, Queues};
+use crate::service_registers::VoyagerPacket;
 use crate::{FABRIC, NODES, parameters, registers};
 use dma::DmaEngine;
 use express::{Entry, ExpressTransmitter, Window};
 use inbox::Inbox;
-use queues::{Homes, Name};
+use queues::{Homes, Name, Names};
 use receive::Receiver;
 use service::Service;
 use table::DestinationTable;
@@ -52,12 +53,12 @@ const SYSTEM: u64 = 3 << 32;
 enum Register {
     /// A pointer of a Basic queue.
     Pointer(Name, u64),
-    /// A pointer of the process's: DMA, tagged data.
-    Process(u64),
+    /// A pointer of a job's process: DMA, tagged data.
+    Process(usize, u64),
     /// Count of messages sent through an Express queue.
     Sent(Name),
-    /// The page of Express receive queues: offset.
-    Receive(u64),
+    /// A job's page of Express receive queues: offset.
+    Receive(usize, u64),
     /// The window of Express messages: offset.
     Express(u64),
     /// The window of Tag-On messages: offset.
@@ -67,19 +68,24 @@ enum Register {
 }
 
 impl Register {
-    fn at(address: u64) -> Register {
+    fn at(names: Names, address: u64) -> Register {
         const SENT_END: u64 = registers::EXPRESS_SENT + 8 * registers::EXPRESS_QUEUES;
         match address {
-            0..EXPRESS_RECEIVE => match (address / PAGE_BYTES, address % PAGE_BYTES) {
-                (page, offset @ 0..=registers::RECEIVE_CONSUMER) => {
-                    Register::Pointer(queues::basic(page as usize), offset)
+            0..EXPRESS_RECEIVE => {
+                let index = (address / PAGE_BYTES) as usize;
+                let job = index / names.basic;
+                match address % PAGE_BYTES {
+                    offset @ 0..=registers::RECEIVE_CONSUMER => Register::Pointer(names.basic(index), offset),
+                    offset @ registers::EXPRESS_SENT..SENT_END if index.is_multiple_of(names.basic) => {
+                        Register::Sent(names.express(job, (offset - registers::EXPRESS_SENT) / 8))
+                    }
+                    offset => Register::Process(job, offset),
                 }
-                (0, offset @ registers::EXPRESS_SENT..SENT_END) => {
-                    Register::Sent(((offset - registers::EXPRESS_SENT) / 8) as Name)
-                }
-                (_, offset) => Register::Process(offset),
-            },
-            EXPRESS_RECEIVE..EXPRESS_WINDOW => Register::Receive(address - EXPRESS_RECEIVE),
+            }
+            EXPRESS_RECEIVE..EXPRESS_WINDOW => {
+                let offset = address - EXPRESS_RECEIVE;
+                Register::Receive((offset / PAGE_BYTES) as usize, offset % PAGE_BYTES)
+            }
             EXPRESS_WINDOW..TAG_WINDOW => Register::Express(address - EXPRESS_WINDOW),
             TAG_WINDOW..SYSTEM => Register::Tag(address - TAG_WINDOW),
             SYSTEM.. => Register::System(address - SYSTEM),
@@ -105,8 +111,8 @@ pub(crate) struct NesPlan {
     pub line_bytes: u64,
     /// Physical address of its SRAM.
     pub memory_base: u64,
-    /// Sites of the job.
-    pub sites: u32,
+    /// Ranks of each job; rank r is at site r.
+    pub ranks: Vec<u32>,
     /// Its end of the network link.
     pub port: NodePort,
     /// From the start of a packet to the event at its first router.
@@ -156,8 +162,33 @@ impl Rings {
         Some((offset / self.first.bytes()) as usize)
     }
 
-    fn region(&self) -> Region {
-        Region { physical: self.first.base, bytes: self.bytes() }
+    /// Those of `count` queues from `index` on.
+    fn region(&self, index: usize, count: usize) -> Region {
+        Region { physical: self.ring(index).base, bytes: count as u64 * self.first.bytes() }
+    }
+}
+
+/// Rings that a process has beside its Basic queues'.
+struct OwnRings {
+    requests: Ring,
+    places: Ring,
+    tags: Ring,
+}
+
+impl OwnRings {
+    /// Job `job`'s; those of all jobs lie from `base` on.
+    fn new(base: u64, job: u64, plan: &NesPlan) -> OwnRings {
+        let requests = Ring { base, slots: plan.dma.requests as u32, slot_bytes: dma::REQUEST };
+        let slots = plan.express.tags as u32;
+        let places = Ring { base: base + requests.bytes(), slots, slot_bytes: SLOT };
+        let tags = Ring { base: places.base + places.bytes(), ..places };
+        let offset = job * (requests.bytes() + places.bytes() + tags.bytes());
+        let at = |ring: Ring| Ring { base: ring.base + offset, ..ring };
+        OwnRings { requests: at(requests), places: at(places), tags: at(tags) }
+    }
+
+    fn end(&self) -> u64 {
+        self.tags.base + self.tags.bytes()
     }
 }
 
@@ -278,6 +309,11 @@ struct Shared {
 }
 
 impl Shared {
+    /// Whose queue, here or at its destination, a packet is for.
+    fn job_of(&self, packet: &[u8]) -> usize {
+        self.homes.names.job(VoyagerPacket::from_bytes(packet).queue)
+    }
+
     fn reclaims(&self) -> bool {
         self.basic.coherence == Coherence::Reclaim
     }
@@ -309,9 +345,9 @@ impl Shared {
                 Err(chasqui_network::Blocked::NoCredit) => return,
             }
             let packet = self.txu.pop_front().expect("just looked");
-            let message = packet.message;
+            let (job, message) = (self.job_of(&packet.bytes), packet.message);
             let sent = self.port.send(c.now, packet, c.out);
-            stamp(c, message, Stage::Inject, sent.head);
+            stamp(c, job, message, Stage::Inject, sent.head);
         }
     }
 }
@@ -325,17 +361,17 @@ enum Mechanism {
 
 /// The NES turns to the message: it is accepted, and travels so. Of a long message, which Basic announces, the
 /// data's mechanism comes last and counts.
-fn accept(c: &mut Context<'_, '_>, message: Option<(u16, u32)>, mechanism: Mechanism) {
-    stamp(c, message, Stage::Accept, c.now);
+fn accept(c: &mut Context<'_, '_>, job: usize, message: Option<(u16, u32)>, mechanism: Mechanism) {
+    stamp(c, job, message, Stage::Accept, c.now);
     if let Some((source, sequence)) = message {
-        c.recorder.protocol(MessageId { source, sequence }, mechanism as u32);
+        c.recorders[job].protocol(MessageId { source, sequence }, mechanism as u32);
     }
 }
 
-/// Stamps a stage of the message that a packet belongs to.
-fn stamp(c: &mut Context<'_, '_>, message: Option<(u16, u32)>, stage: Stage, at: Time) {
+/// Stamps a stage of the message, of job `job`, that a packet belongs to.
+fn stamp(c: &mut Context<'_, '_>, job: usize, message: Option<(u16, u32)>, stage: Stage, at: Time) {
     if let Some((source, sequence)) = message {
-        c.recorder.stamp(MessageId { source, sequence }, stage, at.0);
+        c.recorders[job].stamp(MessageId { source, sequence }, stage, at.0);
     }
 }
 
@@ -403,46 +439,50 @@ impl Nes {
     /// # Errors
     /// The firmware did wrong before it waited for anything.
     pub fn new(plan: NesPlan) -> Result<Nes, String> {
+        let names = Names { jobs: plan.ranks.len(), basic: plan.queues.basic as usize };
         let first = Ring { base: plan.memory_base, slots: plan.basic.slots as u32, slot_bytes: SLOT };
-        let transmit = Rings { first, count: plan.queues.basic as usize };
+        let transmit = Rings { first, count: names.jobs * names.basic };
         let first = Ring { base: first.base + transmit.bytes(), ..first };
         let receive = Rings { first, ..transmit };
-        let requests = Ring {
-            base: first.base + receive.bytes(),
-            slots: plan.dma.requests as u32,
-            slot_bytes: dma::REQUEST,
-        };
-        let window = Window::new(plan.sites);
-        let tags = plan.express.tags as u32;
-        let places = Ring { base: requests.base + requests.bytes(), slots: tags, slot_bytes: SLOT };
-        let tags = Ring { base: places.base + places.bytes(), ..places };
+        let own: Vec<OwnRings> = (0..names.jobs as u64)
+            .map(|job| OwnRings::new(first.base + receive.bytes(), job, &plan))
+            .collect();
+        let window = Window::new(plan.ranks.iter().copied().max().unwrap_or(0));
+        let memory = plan.memory_base..own.last().expect("there is a job").end();
         let delays = Delays::new(&plan);
         let (express_slots, basic_slots) =
             (plan.queues.resident_express as usize, plan.queues.resident_basic as usize);
-        let inbox = Inbox::new(tags, &plan.express, express_slots);
+        let rings = |of: fn(&OwnRings) -> Ring| own.iter().map(of).collect::<Vec<_>>();
+        let inbox = Inbox::new(&rings(|own| own.tags), &plan.express, express_slots);
         let missed_max = if plan.processor.is_some() { plan.service.miss_slots as usize } else { 0 };
         let page_in_cycles = plan.dma.page_in.cycles();
         let service = plan.processor.map(|processor| {
-            let settings = service::settings(&plan.queues, &plan.service, &plan.express, receive);
+            let settings = service::settings(names, &plan.queues, &plan.service, &plan.express, receive);
             Service::new(processor, plan.service, settings)
         });
-        let homes = Homes::new(&plan.queues);
+        let homes = Homes::new(names, &plan.queues);
         let mut nes = Nes {
             delays,
-            memory: plan.memory_base..tags.base + tags.bytes(),
+            memory,
             eager_bytes: plan.mpi.eager.bytes(),
-            transmitter: Transmitter::new(transmit, basic_slots),
-            express: ExpressTransmitter::new(places, window, &plan.express, express_slots),
+            transmitter: Transmitter::new(names, transmit, basic_slots),
+            express: ExpressTransmitter::new(
+                names,
+                rings(|own| own.places),
+                window,
+                &plan.express,
+                express_slots,
+            ),
             express_slots: plan.express.slots,
             load_cycles: plan.address_cycles + 1,
             receiver: Receiver::new(receive, basic_slots, inbox, page_in_cycles, missed_max),
-            dma: DmaEngine::new(requests, &plan.dma),
+            dma: DmaEngine::new(&rings(|own| own.requests), &plan.dma),
             transmit_rings: transmit,
             receive_rings: receive,
             service: service.transpose()?,
             shared: Shared {
                 clock: plan.clock,
-                table: DestinationTable::identity(plan.port.node(), plan.sites, &homes),
+                table: DestinationTable::identity(plan.port.node(), &plan.ranks, names),
                 homes,
                 basic: plan.basic,
                 nes: plan.nes,
@@ -454,7 +494,7 @@ impl Nes {
                 counters: Counters::default(),
             },
         };
-        for name in nes.shared.homes.names() {
+        for name in nes.shared.homes.all() {
             if let Some(slot) = nes.shared.homes.slot(name) {
                 nes.settle(name, slot);
             }
@@ -464,10 +504,15 @@ impl Nes {
 
     /// The hardware of `slot` is the queue's from now on.
     fn settle(&mut self, name: Name, slot: usize) {
-        if let Some(index) = queues::basic_index(name) {
+        if let Some(index) = self.shared.homes.names.basic_index(name) {
             self.transmitter.map(slot, Some(name));
             self.receiver.map(slot, index);
         }
+    }
+
+    /// What `address` is.
+    fn register(&self, address: u64) -> Register {
+        Register::at(self.shared.homes.names, address)
     }
 
     /// Bytes of SRAM that the processor can reach.
@@ -486,12 +531,12 @@ impl Nes {
                 (Some(slot), registers::RECEIVE_PRODUCER) => self.receiver.slot_mut(slot).producer,
                 _ => 0,
             },
-            Register::Process(registers::DMA_CONSUMER) => self.dma.consumer,
+            Register::Process(job, registers::DMA_CONSUMER) => self.dma.queues[job].consumer,
             Register::Sent(name) => s.homes.slot(name).map_or(0, |slot| *self.express.sent_mut(slot)),
-            Register::Receive(offset) => {
+            Register::Receive(job, offset) => {
                 // Control finds the message, then SRAM gives it.
                 cycles += s.nes.sram_access.cycles();
-                let found = self.receiver.read(offset, bytes, self.load_cycles + cycles, s, c);
+                let found = self.receiver.read((job, offset), bytes, self.load_cycles + cycles, s, c);
                 if let Some(name) = found.took {
                     self.room(name);
                 }
@@ -522,13 +567,14 @@ impl Nes {
                     _ => {}
                 }
             }
-            Register::Process(registers::DMA_PRODUCER) => {
-                self.dma.producer = value as u32;
+            Register::Process(job, registers::DMA_PRODUCER) => {
+                self.dma.queues[job].producer = value as u32;
                 self.dma.go_on(s, c);
             }
-            Register::Process(registers::TAG_CONSUMER) => {
-                self.receiver.release_tags(value as u32, s, c);
-                self.room(0);
+            Register::Process(job, registers::TAG_CONSUMER) => {
+                self.receiver.release_tags(job, value as u32, s, c);
+                let queue = s.homes.names.express(job, 0);
+                self.room(queue);
             }
             Register::Express(offset) => self.send(c, self.express.express(offset, value)),
             Register::Tag(offset) => self.send(c, self.express.tag_on(offset, value)),
@@ -549,7 +595,10 @@ impl Nes {
         let index = (offset - registers::SYSTEM_TABLE) / 8;
         let bits = self.express.window.destination_bits;
         let (row, column) = (index >> bits, index & ((1 << bits) - 1));
-        c.wishes.fault = self.shared.table.write(row as usize, column as u16, value).err();
+        if let Err(text) = self.shared.table.write(row as usize, column as u16, value) {
+            // Which process stands in for system software is not known: programs that do are the only job.
+            c.fault(0, text);
+        }
     }
 
     /// The units look for work: a packet left the TxU, or a message is there to be sent.
@@ -568,32 +617,40 @@ impl NetworkInterface for Nes {
         page.device = registers::DEVICE as u32;
         page.settings[registers::SETTING_VARIANT as usize] = u64::from(self.shared.reclaims());
         page.settings[registers::SETTING_SLOTS as usize] = u64::from(self.transmit_rings.first.slots);
-        page.settings[registers::SETTING_REQUESTS as usize] = u64::from(self.dma.ring.slots);
+        page.settings[registers::SETTING_REQUESTS as usize] = u64::from(self.dma.queues[0].ring.slots);
         page.settings[registers::SETTING_EAGER_BYTES as usize] = self.eager_bytes;
         page.settings[registers::SETTING_EXPRESS_SLOTS as usize] = self.express_slots;
-        page.settings[registers::SETTING_TAGS as usize] = u64::from(self.express.places.slots);
+        page.settings[registers::SETTING_TAGS as usize] = u64::from(self.express.places[0].slots);
         page.settings[registers::SETTING_DESTINATION_BITS as usize] =
             u64::from(self.express.window.destination_bits);
-        page.settings[registers::SETTING_BASIC_QUEUES as usize] = self.transmit_rings.count as u64;
+        page.settings[registers::SETTING_BASIC_QUEUES as usize] = self.shared.homes.names.basic as u64;
     }
 
-    fn regions(&self) -> Vec<Region> {
-        let ring = |r: &Ring| Region { physical: r.base, bytes: r.bytes() };
+    fn regions(&self, job: usize) -> Vec<Region> {
+        let names = self.shared.homes.names;
         let window = self.express.window;
-        let places = &self.express.places;
+        let (requests, places) = (&self.dma.queues[job].ring, &self.express.places[job]);
         let tag_values = u64::from(places.slots) << registers::TAG_PLACE_SHIFT;
         let device = |offset, bytes| Region { physical: DEVICE_BASE + offset, bytes };
+        // The job's part of what all jobs have alike, one after the other.
+        let part = |offset, bytes| device(offset + job as u64 * bytes, bytes);
+        let tags = self.receiver.inbox.tags[job].ring.bytes();
         vec![
-            device(0, self.transmit_rings.count as u64 * PAGE_BYTES),
-            self.transmit_rings.region(),
-            self.receive_rings.region(),
-            ring(&self.dma.ring),
-            device(EXPRESS_WINDOW, window.bytes(registers::EXPRESS_QUEUES)),
-            device(EXPRESS_RECEIVE, PAGE_BYTES),
-            device(TAG_WINDOW, window.bytes(tag_values)),
-            Region { physical: places.base, bytes: places.bytes() + self.receiver.inbox.tags.bytes() },
+            part(0, names.basic as u64 * PAGE_BYTES),
+            self.transmit_rings.region(job * names.basic, names.basic),
+            self.receive_rings.region(job * names.basic, names.basic),
+            Region { physical: requests.base, bytes: requests.bytes() },
+            part(EXPRESS_WINDOW, window.bytes(registers::EXPRESS_QUEUES)),
+            part(EXPRESS_RECEIVE, PAGE_BYTES),
+            part(TAG_WINDOW, window.bytes(tag_values)),
+            Region { physical: places.base, bytes: places.bytes() + tags },
             device(SYSTEM, self.system_bytes()),
         ]
+    }
+
+    fn close(&mut self, c: &mut Context<'_, '_>, job: usize) {
+        self.shared.homes.close(job);
+        self.receiver.close(&mut self.shared, c);
     }
 
     fn retry(&mut self, c: &mut Context<'_, '_>, address: u64, access: Uncached) -> Option<Time> {
@@ -605,14 +662,14 @@ impl NetworkInterface for Nes {
             let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
             return Reply { value, latency, repeatable: false };
         }
-        let reply = self.load(c, Register::at(address), bytes);
+        let reply = self.load(c, self.register(address), bytes);
         self.wake_service(c);
         reply
     }
 
     fn write(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32, value: u64) {
         if !self.store_is_served(address, bytes, value) {
-            self.store(c, Register::at(address), value);
+            self.store(c, self.register(address), value);
         }
         self.wake_service(c);
     }
@@ -646,7 +703,8 @@ impl NetworkInterface for Nes {
             NodeEvent::Packet { tail, priority, .. } => {
                 let packet = packet.expect("a packet event brings a packet");
                 self.shared.port.arrive(priority, tail);
-                stamp(c, packet.message, Stage::Arrive, c.now);
+                let job = self.shared.job_of(&packet.bytes);
+                stamp(c, job, packet.message, Stage::Arrive, c.now);
                 self.receiver.arriving.push_back(packet);
                 c.at(tail, NesEvent::Landed.into());
             }
@@ -659,7 +717,7 @@ impl NetworkInterface for Nes {
 
     fn bus_granted(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
         match Owner::of(request.tag) {
-            Owner::DmaWrite => self.receiver.write_granted(request, c),
+            Owner::DmaWrite => self.receiver.write_granted(request, &self.shared, c),
             Owner::Command => self.command_granted(request, c),
             _ => {}
         }
@@ -680,7 +738,8 @@ impl NetworkInterface for Nes {
 
     fn memory_latency(&self, address: u64) -> Option<Time> {
         let ring = self.transmit_rings.find(address).or_else(|| self.receive_rings.find(address));
-        let in_dram = ring.is_some_and(|index| self.shared.homes.is_served(queues::basic(index)));
+        let in_dram =
+            ring.is_some_and(|index| self.shared.homes.is_served(self.shared.homes.names.basic(index)));
         let latency = self.shared.clock.edge(self.shared.nes.sram_access.cycles());
         (self.memory.contains(&address) && !in_dram).then_some(latency)
     }

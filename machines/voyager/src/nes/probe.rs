@@ -31,7 +31,11 @@ type Log = Arc<Mutex<Vec<Result<u64, String>>>>;
 struct NoPages;
 
 impl Pager for NoPages {
-    fn page_in(&mut self, _: &mut FlatMemory, _: u64, _: bool) -> bool {
+    fn physical(&self, _: &FlatMemory, _: usize, _: u64) -> Option<u64> {
+        None
+    }
+
+    fn page_in(&mut self, _: &mut FlatMemory, _: usize, _: u64, _: bool) -> bool {
         false
     }
 }
@@ -60,7 +64,7 @@ impl Site {
             memory: &mut self.memory,
             ports: &mut [],
             pager: &mut NoPages,
-            recorder: &mut self.recorder,
+            recorders: std::slice::from_mut(&mut self.recorder),
             out,
             wishes: &mut wishes,
         };
@@ -77,7 +81,7 @@ impl Site {
             }
         }
         assert!(wishes.bus.is_empty(), "flush: the NES needs no bus");
-        log.extend(wishes.fault.map(Err));
+        log.extend(wishes.fault.map(|(_, text)| Err(text)));
         for (time, payload) in wishes.events {
             let order = self.own.next(Class::Internal);
             self.queue.push(Event { time, order, target: OWN, payload });
@@ -154,7 +158,7 @@ fn run(scripts: [Vec<(u64, Access)>; 2]) -> Vec<Result<u64, String>> {
             address_cycles: node.bus().address_cycles,
             line_bytes: 32,
             memory_base: 0,
-            sites: 2,
+            ranks: vec![2],
             port: fabric.node_port(rank as u32, 2),
             first_hop: Time(network.link_latency_ps + network.routing_delay_ps),
         })

@@ -12,7 +12,7 @@ use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusOperation, BusRequest, Context, DeviceAccess, FirmwareProcessor, Uncached};
 use chasqui_record::Stage;
 
-use super::queues::{self, Name};
+use super::queues::{Name, Names};
 use super::receive::basic_slot;
 use super::transmit::{HEADER, message_of};
 use super::{Nes, NesEvent, Owner, Register, Rings, stamp};
@@ -21,9 +21,9 @@ use crate::registers as r;
 use crate::service_registers::{self as sp, VoyagerPacket};
 
 const SSRAM: usize = sp::SSRAM_BYTES as usize;
-const SETTINGS: usize = 8;
+const SETTINGS: usize = 9;
 const SETTINGS_END: u64 = sp::SETTING_BASIC_QUEUES + 8 * SETTINGS as u64;
-const _: () = assert!(SETTINGS_END == sp::SETTING_MEMORY + 8);
+const _: () = assert!(SETTINGS_END == sp::SETTING_EXPRESS_QUEUES + 8);
 
 /// An access of the processor that the firmware serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,13 +73,14 @@ pub(super) struct Service {
 
 /// What the firmware asks first.
 pub(super) fn settings(
+    names: Names,
     queues: &parameters::Queues,
     service: &parameters::Service,
     express: &parameters::Express,
     receive: Rings,
 ) -> [u64; SETTINGS] {
     [
-        queues.basic,
+        (names.count() - names.express_count()) as u64,
         u64::from(receive.first.slots),
         receive.first.base,
         receive.first.bytes(),
@@ -87,6 +88,7 @@ pub(super) fn settings(
         queues.resident_basic,
         express.slots,
         service.dram.bytes(),
+        names.express_count() as u64,
     ]
 }
 
@@ -151,17 +153,20 @@ fn setting(settings: &[u64; SETTINGS], address: u64) -> u64 {
 }
 
 /// What the firmware is told about an access: what it is, and its queue or set of queues.
-fn description(access: &Access) -> (u64, u64) {
+fn description(names: Names, access: &Access) -> (u64, u64) {
     let queue = u64::from(access.queue.unwrap_or(0));
-    match (Register::at(access.address), access.value.is_some()) {
+    match (Register::at(names, access.address), access.value.is_some()) {
         (Register::Pointer(_, r::TRANSMIT_PRODUCER), true) => (sp::WHAT_TRANSMIT_PRODUCER, queue),
         (Register::Pointer(_, r::TRANSMIT_CONSUMER), false) => (sp::WHAT_TRANSMIT_CONSUMER, queue),
         (Register::Pointer(_, r::RECEIVE_PRODUCER), false) => (sp::WHAT_RECEIVE_PRODUCER, queue),
         (Register::Pointer(_, r::RECEIVE_CONSUMER), true) => (sp::WHAT_RECEIVE_CONSUMER, queue),
         (Register::Express(_) | Register::Tag(_), true) => (sp::WHAT_EXPRESS, queue),
         (Register::Sent(_), false) => (sp::WHAT_EXPRESS_SENT, queue),
-        (Register::Receive(offset), false) => match offset {
-            r::ONEPOLL.. => (sp::WHAT_ONEPOLL, (offset - r::ONEPOLL) >> 3),
+        (Register::Receive(job, offset), false) => match offset {
+            r::ONEPOLL.. => {
+                let first = u64::from(names.express(job, 0));
+                (sp::WHAT_ONEPOLL, (offset - r::ONEPOLL) >> 3 | first << sp::ONEPOLL_FIRST_SHIFT)
+            }
             _ if offset & 4 != 0 => (sp::WHAT_EXPRESS_UPPER, queue),
             _ => (sp::WHAT_EXPRESS_TAKE, queue),
         },
@@ -183,11 +188,12 @@ impl Nes {
 
     /// The queue that `register` belongs to, if it is one's.
     fn queue_of(&self, register: Register) -> Option<Name> {
+        let names = self.shared.homes.names;
         match register {
             Register::Pointer(name, _) | Register::Sent(name) => Some(name),
-            Register::Receive(offset) if offset < r::ONEPOLL => Some((offset / 8) as Name),
+            Register::Receive(job, offset) if offset < r::ONEPOLL => Some(names.express(job, offset / 8)),
             Register::Express(offset) => Some(self.express.window.above(offset) as Name),
-            Register::Tag(_) => Some(0),
+            Register::Tag(offset) => Some(self.express.tag_on(offset, 0).queue),
             _ => None,
         }
     }
@@ -198,10 +204,12 @@ impl Nes {
         let homes = &self.shared.homes;
         match register {
             Register::System(offset) => offset < r::SYSTEM_TABLE,
-            Register::Process(_) => false,
-            Register::Receive(offset @ r::ONEPOLL..) => {
+            Register::Process(..) => false,
+            Register::Receive(job, offset @ r::ONEPOLL..) => {
                 let set = (offset - r::ONEPOLL) >> 3;
-                (0..=r::EXPRESS_QUEUES as Name).any(|name| set >> name & 1 != 0 && homes.is_served(name))
+                let express = (0..r::EXPRESS_QUEUES).map(|own| homes.names.express(job, own));
+                let mut queues = express.chain([homes.names.first_basic(job)]).enumerate();
+                queues.any(|(bit, name)| set >> bit & 1 != 0 && homes.is_served(name))
             }
             register => {
                 self.queue_of(register).is_some_and(|name| homes.is_served(name) || service.has_store(name))
@@ -221,14 +229,14 @@ impl Nes {
         let has_room = (service.accesses.len() as u64) < service.parameters.access_slots;
         let after = self.shared.clock.edge(service.parameters.retry.cycles());
         match access {
-            Uncached::Store if has_room || !self.is_served(Register::at(address)) => return None,
+            Uncached::Store if has_room || !self.is_served(self.register(address)) => return None,
             Uncached::Store => {}
             Uncached::Load(_) if service.answers.iter().any(|&(answered, _)| answered == address) => {
                 return None;
             }
             Uncached::Load(bytes) => {
                 let asked = service.accesses.iter().any(|a| a.address == address && a.value.is_none());
-                if !asked && !self.is_served(Register::at(address)) {
+                if !asked && !self.is_served(self.register(address)) {
                     return None;
                 }
                 if !asked && has_room {
@@ -243,7 +251,7 @@ impl Nes {
 
     /// Keeps a store for the firmware, if it serves that.
     pub(super) fn store_is_served(&mut self, address: u64, bytes: u32, value: u64) -> bool {
-        let is_served = self.is_served(Register::at(address));
+        let is_served = self.is_served(self.register(address));
         if is_served {
             self.keep(address, bytes, Some(value));
         }
@@ -251,7 +259,7 @@ impl Nes {
     }
 
     fn keep(&mut self, address: u64, bytes: u32, value: Option<u64>) {
-        let access = Access { address, bytes, value, queue: self.queue_of(Register::at(address)) };
+        let access = Access { address, bytes, value, queue: self.queue_of(self.register(address)) };
         self.shared.counters.served += 1;
         let service = self.service.as_mut().expect("somebody serves the access");
         service.accesses.push_back(access);
@@ -311,7 +319,7 @@ impl Nes {
     fn run_service(&mut self, c: &mut Context<'_, '_>) {
         match self.service_mut().processor.run() {
             Ok(at) => c.at(at.max(c.now), NesEvent::Service.into()),
-            Err(text) => c.wishes.fault = Some(text),
+            Err(text) => c.fault(0, text),
         }
     }
 
@@ -331,7 +339,7 @@ impl Nes {
             }
             _ => {
                 let text = format!("a load from {address:#x}, where the NES has no register");
-                c.wishes.fault = Some(service.processor.describe(&text));
+                c.fault(0, service.processor.describe(&text));
                 return None;
             }
         })
@@ -367,7 +375,7 @@ impl Nes {
                 Some(register) => *register = value as u32,
                 None => {
                     let text = format!("a store to {address:#x}, where the NES has no register");
-                    c.wishes.fault = Some(self.service_mut().processor.describe(&text));
+                    c.fault(0, self.service_mut().processor.describe(&text));
                 }
             },
         }
@@ -396,7 +404,7 @@ impl Nes {
         match kind {
             sp::KIND_ACCESS => {
                 let access = service.accesses.front()?;
-                let (what, queue) = description(access);
+                let (what, queue) = description(self.shared.homes.names, access);
                 Some(what << 8 | u64::from(access.bytes) << 16 | queue << 32)
             }
             sp::KIND_MISS => {
@@ -413,7 +421,7 @@ impl Nes {
 
     /// The hardware has nothing to send for the queue that was in `slot`.
     fn is_quiet(&self, name: Name, slot: usize) -> bool {
-        match queues::basic_index(name) {
+        match self.shared.homes.names.basic_index(name) {
             Some(_) => self.transmitter.is_quiet(slot),
             None => self.express.is_quiet(slot),
         }
@@ -428,7 +436,7 @@ impl Nes {
 
     fn forward_access(&mut self, c: &mut Context<'_, '_>) {
         let Some(access) = self.service_mut().accesses.pop_front() else { return };
-        let register = Register::at(access.address);
+        let register = self.register(access.address);
         match access.value {
             Some(value) => self.store(c, register, value),
             None => {
@@ -441,7 +449,7 @@ impl Nes {
     fn launch_access(&mut self, c: &mut Context<'_, '_>) {
         let Some(access) = self.service_mut().accesses.pop_front() else { return };
         let value = access.value.unwrap_or(0);
-        let entry = match Register::at(access.address) {
+        let entry = match self.register(access.address) {
             Register::Tag(offset) => self.express.tag_on(offset, value),
             Register::Express(offset) => self.express.express(offset, value),
             _ => return,
@@ -456,7 +464,7 @@ impl Nes {
         let slot = usize::from(slot);
         if resident {
             self.settle(name, slot);
-        } else if queues::basic_index(name).is_some() {
+        } else if self.shared.homes.names.basic_index(name).is_some() {
             self.transmitter.map(slot, None);
         }
     }
@@ -532,7 +540,7 @@ impl Nes {
             sp::COMMAND_WRITE => command.pieces = pieces(command.address, bytes, line),
             sp::COMMAND_COPY_IN | sp::COMMAND_COPY_OUT => {
                 bytes = line;
-                let index = queues::basic_index(command.queue).unwrap_or(0);
+                let index = self.shared.homes.names.basic_index(command.queue).unwrap_or(0);
                 for rings in [self.transmit_rings, self.receive_rings] {
                     let ring = rings.ring(index);
                     command.pieces.extend(pieces(ring.base, u64::from(ring.slots) * ring.slot_bytes, line));
@@ -555,14 +563,14 @@ impl Nes {
                 let slot = self.shared.homes.slot(queue);
                 slot.is_some_and(|slot| self.receiver.deliver(slot, message, &mut self.shared, c))
             }
-            sp::COMMAND_TAG => self.receiver.deliver_tag(message, c),
+            sp::COMMAND_TAG => self.receiver.deliver_tag(message, &self.shared, c),
             _ => {
                 self.service_mut().command = Some(command);
                 return self.move_piece(c);
             }
         };
         if placed {
-            land(c, message);
+            land(c, self.shared.homes.names.job(queue), message);
         } else {
             self.shared.homes.want_room(queue);
         }
@@ -571,11 +579,12 @@ impl Nes {
 
     /// The command's next piece goes over the bus.
     fn move_piece(&mut self, c: &mut Context<'_, '_>) {
+        let names = self.shared.homes.names;
         let service = self.service_mut();
         let command = service.command.as_mut().expect("a command is under way");
         let Some((address, bytes)) = command.pieces.pop_front() else {
             if command.operation == sp::COMMAND_WRITE {
-                land(c, &command.message);
+                land(c, names.job(command.queue), &command.message);
             }
             service.command = None;
             service.result = Some(1);
@@ -599,7 +608,7 @@ impl Nes {
                 Ok(place) => place.copy_from_slice(source),
                 Err(_) => {
                     let text = format!("a message for {:#x}, where there is no memory", request.address);
-                    c.wishes.fault = Some(self.service_mut().processor.describe(&text));
+                    c.fault(0, self.service_mut().processor.describe(&text));
                 }
             }
         }
@@ -628,8 +637,8 @@ fn pieces(address: u64, bytes: u64, line: u64) -> VecDeque<(u64, u32)> {
     pieces
 }
 
-/// The MPI message that begins with `packet`, if one does, is in its queue.
-fn land(c: &mut Context<'_, '_>, packet: &[u8]) {
+/// The MPI message of job `job` that begins with `packet`, if one does, is in its queue.
+fn land(c: &mut Context<'_, '_>, job: usize, packet: &[u8]) {
     let flags = u32::from(VoyagerPacket::from_bytes(packet).flags);
-    stamp(c, message_of(flags, &packet[HEADER..]), Stage::Land, c.now);
+    stamp(c, job, message_of(flags, &packet[HEADER..]), Stage::Land, c.now);
 }

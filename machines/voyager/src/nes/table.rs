@@ -1,7 +1,7 @@
 //! The destination table (section 4.1): a row for each transmit queue, a column for each logical
 //! destination. Only system software writes it.
 
-use super::queues::{Homes, Name};
+use super::queues::{Name, Names};
 use crate::registers::{QUEUES, TABLE_QUEUE_SHIFT, TABLE_SOURCE_SHIFT, TABLE_VALID};
 
 /// What a logical destination of a queue stands for.
@@ -23,12 +23,16 @@ pub(super) struct DestinationTable {
 }
 
 impl DestinationTable {
-    /// What system software writes for a job of `sites` processes, one a site: logical destinations are
-    /// ranks, and what a queue sends goes to the like queue there.
-    pub fn identity(here: u32, sites: u32, homes: &Homes) -> DestinationTable {
+    /// What system software writes for jobs of `ranks` processes, one a site: logical destinations are
+    /// ranks, and what a queue sends goes to the like queue there, which is the same job's.
+    pub fn identity(here: u32, ranks: &[u32], names: Names) -> DestinationTable {
         let source = here as u16;
-        let row = |queue| (0..sites).map(|site| Some(Destination { site, queue, source })).collect();
-        DestinationTable { rows: homes.names().map(row).collect(), sites }
+        let row = |queue| {
+            let ranks = ranks[names.job(queue)];
+            (0..ranks).map(|site| Some(Destination { site, queue, source })).collect()
+        };
+        let sites = ranks.iter().copied().max().unwrap_or(0);
+        DestinationTable { rows: (0..names.count() as Name).map(row).collect(), sites }
     }
 
     /// Looks up `logical` for transmit queue `queue`.
@@ -77,11 +81,8 @@ impl DestinationTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parameters::Queues;
-
     fn table() -> DestinationTable {
-        let homes = Homes::new(&Queues { basic: 1, resident_express: 8, resident_basic: 8 });
-        DestinationTable::identity(2, 4, &homes)
+        DestinationTable::identity(2, &[4], Names { jobs: 1, basic: 1 })
     }
 
     #[test]
@@ -91,6 +92,16 @@ mod tests {
         assert_eq!(table.find(2, 3), Ok(Destination { site: 3, queue: 2, source: 2 }));
         assert!(table.find(0, 4).unwrap_err().contains("transmit queue 0 has no destination 4"));
         assert!(table.find(3, 0).is_err());
+    }
+
+    #[test]
+    fn a_job_reaches_its_own_processes_alone() {
+        let names = Names { jobs: 2, basic: 1 };
+        let table = DestinationTable::identity(1, &[4, 2], names);
+        let second = names.first_basic(1);
+        assert_eq!(table.find(second, 0), Ok(Destination { site: 0, queue: second, source: 1 }));
+        assert!(table.find(second, 2).is_err(), "it has two ranks");
+        assert_eq!(table.find(names.first_basic(0), 3).map(|to| names.job(to.queue)), Ok(0));
     }
 
     #[test]

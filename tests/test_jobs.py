@@ -1,0 +1,208 @@
+"""Several jobs on the same nodes: answers, protection, ends, determinism, and what is refused.
+
+Use this when the scheduler of a node, queues of several processes, or what a run leaves of each job
+change.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Compiler
+from simulated import command, machines, two_at_a_time
+from test_determinism import THREADS, differences
+
+pytestmark = pytest.mark.core
+
+VARIANTS = [machine for machine in machines() if machine.startswith("voyager")]
+TRAFFIC = (ROOT / "tests" / "jobs" / "traffic.c").read_text()
+# Many turns, at different times on different nodes.
+SHORT = ["--set", "node.scheduler.quantum=50 us", "--set", "node.scheduler.skew=13 us"]
+
+VOYAGER = ["--machine", "voyager", *SHORT]
+
+
+def summary(directory: Path) -> dict[str, object]:
+    result: dict[str, object] = json.loads((directory / "summary.json").read_text())
+    return result
+
+
+def counter(directory: Path, name: str) -> int:
+    statistics = json.loads((directory / "stats.json").read_text())
+    for part in name.split("."):
+        statistics = statistics[part]
+    return int(statistics["value"])
+
+
+def run(directory: Path, out: str, *words: object) -> subprocess.CompletedProcess[str]:
+    return command("run", "-q", "--out", out, *map(str, words), directory=directory)
+
+
+@pytest.fixture
+def traffic(compile_c: Compiler) -> Path:
+    return compile_c("traffic", TRAFFIC)
+
+
+@pytest.mark.parametrize("machine", VARIANTS)
+def test_two_jobs_get_their_own_messages(traffic: Path, tmp_path: Path, machine: str) -> None:
+    """With as many ranks and with fewer, in turns of 50 us: as each of them alone."""
+    jobs = [(4, f"{traffic} 1 12 2000"), (3, f"{traffic} 2 9 5000")]
+    alone = []
+    for i, (ranks, words) in enumerate(jobs):
+        arguments = ["-np", ranks, "--machine", machine, "--", *words.split()]
+        done = run(tmp_path, f"alone{i}", *arguments)
+        assert done.returncode == 0, done.stderr
+        alone.append(done.stdout)
+    (first, words), (second, other) = jobs
+    options = ["--machine", machine, *SHORT, "--set", "check.coherence=true"]
+    job = ["--job", f"-np {second} {other}"]
+    done = run(tmp_path, "both", "-np", first, *options, *job, "--", *words.split())
+    assert done.returncode == 0, done.stderr
+    both = tmp_path / "both"
+    assert [(both / f"job{i}" / "stdout.0").read_text() for i in range(2)] == alone
+    for i in range(2):
+        one, shared = summary(tmp_path / f"alone{i}"), summary(both / f"job{i}")
+        assert shared["messages"] == one["messages"]
+        assert shared["time_ps"] > one["time_ps"]  # type: ignore[operator]
+    # Node 3 has a process of the first job alone.
+    assert counter(both / "job0", "node00000.scheduler.preemptions") > 10
+    assert "scheduler" not in json.loads((both / "job0" / "stats.json").read_text())["node00003"]
+
+
+@pytest.mark.parametrize("machine", VARIANTS)
+def test_jobs_have_the_same_bits(traffic: Path, tmp_path: Path, machine: str) -> None:
+    """On any number of host threads, with polling loops skipped and executed."""
+    variations = {"reference": [], "loops executed": ["--set", "check.spin_skip=false"], **THREADS}
+    job = ["--job", f"-np 4 {traffic} 2 6 9000"]
+    common = ["-np", 4, "--machine", machine, *SHORT, *job, "--", traffic, 1, 6, 1000]
+
+    def attempt(name: str) -> str:
+        done = run(tmp_path, name, *variations[name], *common)
+        return "" if done.returncode == 0 else f"{name}: {done.stdout}{done.stderr}"
+
+    assert [text for text in two_at_a_time(attempt, variations) if text] == []
+    found = {
+        (name, job): differences(tmp_path / "reference" / job, tmp_path / name / job, options)
+        for name, options in variations.items()
+        for job in ("job0", "job1")
+    }
+    assert {key: names for key, names in found.items() if names} == {}
+
+
+STRANGER = """\
+#include <chasqui/nes.h>
+int main(void)
+{
+    static struct nes nes;
+    if (!nes_open(&nes))
+        return 2;
+    if (nes.rank == 1)
+        ACTION;
+    return 0;
+}
+"""
+# name: what rank 1 of the second job, which has 2 ranks, does, and what is said of it.
+FAULTS = {
+    "destination": (
+        "nes_express_store(&nes, nes.express, 0, 3, 0, 0)",
+        "has no destination 3 in the NES's table",
+    ),
+    "send": (
+        "*(volatile uint32_t *)(nes.express - (1 << 28)) = 0",
+        "nothing is mapped there",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_process_that_reaches_for_anothers_queue_faults_alone(
+    compile_c: Compiler, traffic: Path, tmp_path: Path, name: str
+) -> None:
+    action, text = FAULTS[name]
+    stranger = compile_c(f"stranger_{name}", STRANGER.replace("ACTION", action))
+    job = ["--job", f"-np 2 {stranger}"]
+    done = run(tmp_path, "run", *VOYAGER, "-np", 4, *job, "--", traffic, 1, 6, 1000)
+    assert done.returncode == 128 + 11, done.stderr
+    assert "job 1: fault: rank 1 at " in done.stderr
+    assert text in done.stderr
+    assert summary(tmp_path / "run" / "job0")["outcome"] == "finished"
+    assert "job 1, 4 ranks" in (tmp_path / "run" / "job0" / "stdout.0").read_text()
+
+
+ENDS = """\
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    int rank, x = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    ACTION;
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+def test_a_deadlock_is_reported_when_all_is_stuck(
+    compile_c: Compiler, traffic: Path, tmp_path: Path
+) -> None:
+    """The other job comes to its end first. Twice the same, with skipping and without."""
+    receive = "MPI_Recv(&x, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE)"
+    stuck = compile_c("stuck", ENDS.replace("ACTION", receive))
+    texts = []
+    for options in ([], ["--set", "check.spin_skip=false"], ["--threads", "2"]):
+        directory, job = f"run{len(texts)}", ["--job", f"-np 4 {traffic} 2 4 1000"]
+        done = run(tmp_path, directory, *VOYAGER, "-np", 2, *options, *job, "--", stuck)
+        assert done.returncode == 125, done.stderr
+        texts.append(done.stderr)
+        assert summary(tmp_path / directory / "job1")["outcome"] == "finished"
+    assert "job 0: deadlock: deadlock at" in texts[0]
+    assert "rank 1 in MPI_Recv waits for" in texts[0]
+    assert texts[1:] == texts[:1] * 2
+
+
+def test_a_job_that_aborts_leaves_its_nodes_to_the_other(
+    compile_c: Compiler, traffic: Path, tmp_path: Path
+) -> None:
+    """Its other ranks, which compute for ever, are ended with it."""
+    action = "if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 7); for (volatile int i = 0;; i++)"
+    aborts = compile_c("aborts", ENDS.replace("ACTION", action))
+    texts = []
+    for options in ([], ["--threads", "2"]):
+        directory, job = f"run{len(texts)}", ["--job", f"-np 3 {traffic} 2 6 1000"]
+        done = run(tmp_path, directory, *VOYAGER, "-np", 3, *options, *job, "--", aborts)
+        assert done.returncode == 7, done.stderr
+        texts.append(done.stderr)
+        assert summary(tmp_path / directory / "job1")["outcome"] == "finished"
+    assert texts[0].startswith("chasqui: job 0: aborted: rank 1 at")
+    assert texts[1] == texts[0]
+
+
+REFUSED = {
+    "loggp": ([], "./a", "2 jobs on loggp: 1 can share its nodes"),
+    "harts": (["--set", "node.harts=2"], "./a", "node.harts = 2 with 2 jobs"),
+    "profile": (["--profile"], "./a", "--profile with 2 jobs"),
+    "program": ([], "-np 2", "--job '-np 2': '[-np RANKS] PROGRAM [ARGS]...' is expected"),
+    "ranks": ([], "-np x ./a", "RANKS a number"),
+    "quotes": ([], "./a 'b", "No closing quotation"),
+    "queues": (["--set", "voyager.queues.basic=300"], "./a", "voyager.queues.basic: 2 jobs"),
+    "residents": (
+        ["--set", "voyager.sp.present=false", "--set", "voyager.queues.basic=5"],
+        "./a",
+        "all queues must be resident: 4 of Express and 10 of Basic",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_does_not_fit_is_refused(traffic: Path, tmp_path: Path, name: str) -> None:
+    options, job, text = REFUSED[name]
+    machine = "loggp" if name == "loggp" else "voyager"
+    other = ["--job", job.replace("./a", str(traffic))]
+    done = run(tmp_path, "run", "--machine", machine, *options, *other, "--", traffic)
+    assert done.returncode == 2
+    assert text in done.stderr
+    assert not (tmp_path / "run").exists()
