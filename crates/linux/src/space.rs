@@ -321,7 +321,7 @@ impl AddressSpace {
     pub fn physical(&self, memory: &FlatMemory, address: u64) -> Option<u64> {
         let entry = table::load(memory, self.table.find(memory, page_down(address))?);
         let is_readable = address < USER_END && entry & bits::V != 0 && entry & bits::R != 0;
-        is_readable.then(|| table::physical(entry) | address % PAGE_BYTES)
+        is_readable.then(|| table::physical(entry) | (address & (PAGE_BYTES - 1)))
     }
 
     /// Serves a page fault: makes the page at `address` usable for `access`. It may be so already

@@ -44,6 +44,26 @@ pub struct Reply {
     pub repeatable: bool,
 }
 
+/// A quantum is over on a node whose NI the running process has to itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leave {
+    /// Bit j: the node has a process of job j that has not ended.
+    pub live: u64,
+    /// The hart did nothing but wait until the quantum's end.
+    pub idle: bool,
+}
+
+/// The turn of a job, on a node whose NI the running process has to itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The job.
+    pub job: usize,
+    /// From now until its process can run.
+    pub after: Time,
+    /// No other turn comes.
+    pub last: bool,
+}
+
 /// An uncached access of the processor, at its grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uncached {
@@ -118,6 +138,8 @@ pub struct Wishes {
     pub charge: Time,
     /// A violation that the coherence checker saw.
     pub incoherence: Option<Incoherence>,
+    /// The next job's turn.
+    pub turn: Option<Turn>,
     /// A violation of protection: the job whose process did it, and what it was.
     pub fault: Option<(usize, String)>,
 }
@@ -187,6 +209,17 @@ pub trait NetworkInterface: Send {
     fn identify(&self, page: &mut NiIdentification);
     /// Windows that job `job`'s process may map, in the order of the identification page.
     fn regions(&self, job: usize) -> Vec<Region>;
+    /// The running process has the NI to itself: the processes of a job run on all nodes in the same turns, which
+    /// the NIs agree upon.
+    fn is_exclusive(&self) -> bool {
+        false
+    }
+    /// An exclusive NI: the quantum is over, and nobody is on the hart. The NI says when whose turn it is
+    /// ([`Wishes::turn`]).
+    fn leave(&mut self, context: &mut Context<'_, '_>, leave: Leave) {
+        let _ = (context, leave);
+        unreachable!("the NI is not exclusive")
+    }
     /// Job `job` is over before its time: nobody here takes its messages any more.
     fn close(&mut self, context: &mut Context<'_, '_>, job: usize) {
         let _ = (context, job);

@@ -112,10 +112,9 @@ impl Node {
         // An access that takes no time is at the NI at once.
         let untimed = spec.processor.free_calls || spec.processor.fast_forward;
         let (timing, clock, timebase) = (c.timing(), c.clock(), c.core.timebase.hz());
-        let scheduler = match spec.others.is_empty() {
-            true => None,
-            false => Some(Box::new(Scheduler::new(&c.scheduler, rank, spec.others))),
-        };
+        let together = spec.ni.is_exclusive();
+        let scheduler = (together || !spec.others.is_empty())
+            .then(|| Box::new(Scheduler::new(&c.scheduler, rank, spec.others, together)));
         let processor = Processor::new(spec.processor, c.harts(), |state| {
             let port = chasqui_memory::Port::new(c.port(), &mut spec.memory);
             let mut hart = Hart::new(state, port, timing, clock, timebase);
@@ -216,6 +215,11 @@ impl Node {
         }
     }
 
+    /// From a store's start to its arrival at the NI.
+    pub(crate) fn store_latency(&self) -> Time {
+        self.store_latency
+    }
+
     /// Time of the node's earliest event.
     #[inline]
     pub(crate) fn next_event(&self) -> Time {
@@ -297,6 +301,9 @@ impl Node {
             thread.start_at(start + self.wishes.charge);
             self.wishes.charge = Time::ZERO;
         }
+        if let Some(turn) = self.wishes.turn.take() {
+            self.take_turn(turn, now);
+        }
         if let Some(incoherence) = self.wishes.incoherence.take() {
             self.fault(hart, 7, &describe_incoherence(&incoherence));
         }
@@ -365,12 +372,12 @@ impl Node {
         }
     }
 
-    /// From `event`, about a hart's transactions or its processes, to an access to the NI: only the end of a
-    /// posted store is one itself.
+    /// From `event`, about a hart's transactions or its processes, to an access to the NI: the end of a posted store
+    /// is one itself, and the scheduler may tell the NI of a turn's end.
     fn delay(&self, event: &Event) -> Time {
-        let posted = event.target != SCHEDULER
-            && matches!(event.payload.into(), BusEvent::Done(Client::Hart(_, Slot::Posted), _));
-        if posted { Time::ZERO } else { self.store_latency }
+        let at_once = event.target == SCHEDULER
+            || matches!(event.payload.into(), BusEvent::Done(Client::Hart(_, Slot::Posted), _));
+        if at_once { Time::ZERO } else { self.store_latency }
     }
 
     /// What `event`, a prompt one, is to the NI.

@@ -3,6 +3,10 @@
 //! Round robin. Every `node.scheduler.quantum` of the node's own clock the process that has waited longest comes
 //! to the hart; one that sleeps, blocks or ends gives it up at once. Nodes know nothing of each other's turns.
 //! A node of one process has no scheduler, and pays nothing for it.
+//!
+//! Where the running process has the NI to itself (`NetworkInterface::is_exclusive`) the jobs' turns are the same on
+//! all nodes. At a quantum's end nobody is on the hart until the NI, which drains the network, says whose turn it is.
+//! A job's turn is its own, whether its process here can use it or not.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,7 +15,7 @@ use chasqui_engine::{Class, Outbox, Payload, Time};
 use chasqui_hart::{State, Text};
 use chasqui_linux::{Access, Process};
 use chasqui_memory::FlatMemory;
-use chasqui_ni::Pager;
+use chasqui_ni::{Leave, Pager, Turn};
 use chasqui_record::RankLife;
 
 use crate::node::{Node, Target};
@@ -31,6 +35,8 @@ pub(crate) enum Timer {
     Look,
     /// This job is over, because of what happened on some node.
     Close(usize),
+    /// The NI is told that nobody is on the hart, once it has all that the process has stored.
+    Leave,
 }
 
 impl From<Timer> for Payload {
@@ -39,6 +45,7 @@ impl From<Timer> for Payload {
             Timer::Quantum => [0, 0],
             Timer::Look => [1, 0],
             Timer::Close(job) => [2, job as u64],
+            Timer::Leave => [3, 0],
         }
     }
 }
@@ -48,7 +55,8 @@ impl From<Payload> for Timer {
         match kind {
             0 => Timer::Quantum,
             1 => Timer::Look,
-            _ => Timer::Close(job as usize),
+            2 => Timer::Close(job as usize),
+            _ => Timer::Leave,
         }
     }
 }
@@ -115,6 +123,10 @@ struct SchedulerStatistics {
 /// Whose turn it is.
 pub(crate) struct Scheduler {
     quantum: Time,
+    /// Turns are the same on all nodes.
+    together: bool,
+    /// What the process on the hart was about to do when it had to leave it, between turns together.
+    held: Option<Activity>,
     /// The first quantum begins then.
     phase: Time,
     switch_cycles: u64,
@@ -132,11 +144,14 @@ pub(crate) struct Scheduler {
 }
 
 impl Scheduler {
-    /// For the processes of `others`, beside the one that is on the hart at the start, on node `number`.
-    pub fn new(unit: &SchedulerUnit, number: u32, others: Vec<ProcessorSpec>) -> Scheduler {
+    /// For the processes of `others`, beside the one that is on the hart at the start, on node `number`. `together`:
+    /// all nodes have the same turns.
+    pub fn new(unit: &SchedulerUnit, number: u32, others: Vec<ProcessorSpec>, together: bool) -> Scheduler {
         let quantum = unit.quantum.ps();
         Scheduler {
             quantum: Time(quantum),
+            together,
+            held: None,
             phase: Time(unit.skew.ps().wrapping_mul(u64::from(number)) % quantum),
             switch_cycles: unit.switch.cycles(),
             waiting: others.into_iter().map(Descheduled::new).collect(),
@@ -150,6 +165,9 @@ impl Scheduler {
 
     /// The first end of a quantum after `now`.
     fn next_end(&self, now: Time) -> Time {
+        if self.together {
+            return now + self.quantum;
+        }
         let since = (now + self.quantum - self.phase).0;
         now + self.quantum - Time(since % self.quantum.0)
     }
@@ -229,10 +247,15 @@ impl Node {
             self.end_job(job, now);
             self.with_ni(HART, now, out, |ni, c| ni.close(c, job));
         }
+        if timer == Timer::Leave {
+            return self.leave(now, out);
+        }
         let Some(s) = &mut self.scheduler else { return };
         if timer == Timer::Quantum {
-            let idle = std::mem::take(&mut s.was_idle);
-            s.idle_quanta = if idle { s.idle_quanta + 1 } else { 0 };
+            if !s.together {
+                let idle = std::mem::take(&mut s.was_idle);
+                s.idle_quanta = if idle { s.idle_quanta + 1 } else { 0 };
+            }
             (s.armed, s.over) = (false, true);
         }
         self.reschedule(now);
@@ -240,7 +263,16 @@ impl Node {
 
     /// Starts the scheduler, if there is one.
     pub(crate) fn start_scheduler(&mut self) {
-        self.reschedule(Time::ZERO);
+        let Some(s) = &mut self.scheduler else { return };
+        if !s.together {
+            return self.reschedule(Time::ZERO);
+        }
+        // The first turn is the first job's.
+        if self.processor.job != 0 {
+            let activity = &mut self.processor.threads[HART].activity;
+            s.held = Some(std::mem::replace(activity, Activity::Vacant));
+        }
+        self.arm_turn(Time::ZERO);
     }
 
     /// The hart has been executing: its quantum may have been over, or its process may have given it up.
@@ -267,6 +299,12 @@ impl Node {
         }
         let now = now.max(thread.hart.now());
         let over = std::mem::take(&mut s.over);
+        if s.together {
+            if over {
+                self.vacate(now);
+            }
+            return;
+        }
         if (over || !thread.is_busy())
             && let Some(next) = s.next(now)
         {
@@ -283,6 +321,69 @@ impl Node {
             s.armed = true;
             let end = s.next_end(now);
             self.schedule(end, Class::Internal, Target::Scheduler, Timer::Quantum.into());
+        }
+    }
+
+    /// The turn's end is to come.
+    fn arm_turn(&mut self, now: Time) {
+        let Some(s) = &mut self.scheduler else { return };
+        s.armed = true;
+        let end = s.next_end(now);
+        self.schedule(end, Class::Internal, Target::Scheduler, Timer::Quantum.into());
+    }
+
+    /// The turn is over: nobody is on the hart until the NI says whose the next is.
+    fn vacate(&mut self, now: Time) {
+        let Some(s) = &mut self.scheduler else { return };
+        let thread = &mut self.processor.threads[HART];
+        thread.spin.stop(&mut thread.hart);
+        if s.held.is_none() {
+            s.held = Some(match std::mem::replace(&mut thread.activity, Activity::Vacant) {
+                Activity::Parked(_) | Activity::Suspended(_) => Activity::Ready,
+                other => other,
+            });
+        }
+        // The kernel's path begins with a store to the NI, as it were.
+        let at = now + self.store_latency();
+        self.schedule(at, Class::Internal, Target::Scheduler, Timer::Leave.into());
+    }
+
+    /// Nobody is on the hart: the NI is told so, once all posted stores have reached it.
+    fn leave(&mut self, now: Time, out: &mut Outbox<'_>) {
+        let Some(s) = &mut self.scheduler else { return };
+        if !self.processor.threads[HART].hart.port.is_quiet() {
+            let at = now + self.transaction_max;
+            return self.schedule(at, Class::Internal, Target::Scheduler, Timer::Leave.into());
+        }
+        let alive = |activity: &Activity| !matches!(activity, Activity::Ended);
+        let waiting = s.waiting.iter().map(|process| (process.job, &process.activity));
+        let all = waiting.chain(s.held.iter().map(|held| (self.processor.job, held)));
+        let live = all.filter(|(_, activity)| alive(activity)).fold(0, |live, (job, _)| live | 1 << job);
+        let was_idle = std::mem::take(&mut s.was_idle);
+        let idle = was_idle || !matches!(s.held, Some(Activity::Ready));
+        let sleeps = s.waiting.iter().map(|process| &process.activity).chain(&s.held).any(|activity| {
+            matches!(activity, Activity::Sleeping(until) | Activity::Blocked(_, until) if *until != Time::NEVER)
+        });
+        let leave = Leave { live, idle: idle && !sleeps };
+        self.with_ni(HART, now, out, |ni, c| ni.leave(c, leave));
+    }
+
+    /// The NI says whose turn it is.
+    pub(crate) fn take_turn(&mut self, turn: Turn, now: Time) {
+        let Some(s) = &mut self.scheduler else { return };
+        let from = now + turn.after;
+        let place = s.waiting.iter().position(|process| process.job == turn.job);
+        if place.is_some() || self.processor.job == turn.job {
+            let held = s.held.take().expect("the process has left the hart");
+            self.processor.threads[HART].activity = held;
+        }
+        match place {
+            Some(place) => self.switch(place, from),
+            None if self.processor.job == turn.job => self.go_on(from, 0),
+            None => {}
+        }
+        if !turn.last {
+            self.arm_turn(from);
         }
     }
 
@@ -305,8 +406,18 @@ impl Node {
         if wakes != Time::NEVER {
             self.schedule(wakes.max(now), Class::Internal, Target::Scheduler, Timer::Look.into());
         }
-        let timed_out = matches!(self.processor.threads[HART].activity, Activity::Blocked(..));
+        self.go_on(now, cycles);
+    }
+
+    /// The process on the hart goes on at `now`, if it can, after `cycles` of system software.
+    fn go_on(&mut self, now: Time, cycles: u64) {
         let thread = &mut self.processor.threads[HART];
+        let timed_out = match thread.activity {
+            Activity::Sleeping(until) | Activity::Blocked(_, until) if until > now => return,
+            Activity::Ended => return,
+            Activity::Blocked(..) => true,
+            _ => false,
+        };
         thread.resume_at(now);
         thread.charge(cycles);
         if timed_out {
@@ -339,7 +450,7 @@ impl Node {
             self.stop_at(now, job);
         } else if self.processor.job == job {
             self.fault(hart, signal, what);
-            self.look(now);
+            self.gone(now);
         }
     }
 
@@ -351,6 +462,7 @@ impl Node {
         } else if self.processor.job == job && self.processor.ended.is_none() {
             self.processor.life.finish(now.0);
             self.processor.threads[HART].activity = Activity::Ended;
+            self.gone(now);
         }
     }
 
@@ -364,11 +476,13 @@ impl Node {
         }
     }
 
-    /// The process on the hart has ended: the scheduler looks for another.
-    fn look(&mut self, now: Time) {
-        if self.scheduler.is_some() {
-            self.schedule(now, Class::Internal, Target::Scheduler, Timer::Look.into());
+    /// The process that was on the hart, or is, has ended: the scheduler looks for another.
+    fn gone(&mut self, now: Time) {
+        let Some(s) = &mut self.scheduler else { return };
+        if let Some(held) = &mut s.held {
+            *held = Activity::Ended;
         }
+        self.schedule(now, Class::Internal, Target::Scheduler, Timer::Look.into());
     }
 
     fn descheduled(&mut self, job: usize) -> Option<&mut Descheduled> {

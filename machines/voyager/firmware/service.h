@@ -73,6 +73,7 @@
 #define CHASQUI_SP_PACKET_DMA 0x1ull /* A piece of a block, which the hardware deals with. */
 #define CHASQUI_SP_PACKET_NOTICE 0x2ull /* The notice behind a block, received like Basic. */
 #define CHASQUI_SP_PACKET_EXPRESS 0x3ull /* An Express message: eight bytes; what follows was tagged on. */
+#define CHASQUI_SP_PACKET_MARK 0x4ull /* A mark, for no queue: whoever gets it has got all that its sender had sent (`voyager/onequeue`). */
 
 struct chasqui_voyager_packet {
     uint8_t kind; /* Kind. */

@@ -143,6 +143,8 @@ chasqui_abi::guest_constants! {
     pub const PACKET_NOTICE: u64 = 2;
     /// An Express message: eight bytes; what follows was tagged on.
     pub const PACKET_EXPRESS: u64 = 3;
+    /// A mark, for no queue: whoever gets it has got all that its sender had sent (`voyager/onequeue`).
+    pub const PACKET_MARK: u64 = 4;
 }
 
 chasqui_abi::guest_struct! {

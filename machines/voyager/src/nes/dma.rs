@@ -102,6 +102,11 @@ impl DmaEngine {
         }
     }
 
+    /// No request is left.
+    pub fn is_empty(&self) -> bool {
+        self.state == State::Idle && self.queues.iter().all(|queue| queue.consumer == queue.producer)
+    }
+
     /// Room in the TxU is all that the request's end waits for.
     pub fn waits_to_notify(&self) -> bool {
         self.state == State::Read

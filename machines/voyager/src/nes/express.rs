@@ -133,6 +133,11 @@ impl ExpressTransmitter {
         &mut self.slots[slot].sent
     }
 
+    /// Nothing is to be sent.
+    pub fn is_empty(&self) -> bool {
+        (0..self.slots.len()).all(|slot| self.is_quiet(slot))
+    }
+
     /// Nothing of `slot` is left to be sent.
     pub fn is_quiet(&self, slot: usize) -> bool {
         self.slots[slot].messages.is_empty() && self.current.is_none_or(|(current, _)| current != slot)

@@ -75,6 +75,11 @@ impl Inbox {
         self.slots[slot].messages.len() < self.messages_max
     }
 
+    /// Messages that wait in `slot`.
+    pub fn count(&self, slot: usize) -> u64 {
+        self.slots[slot].messages.len() as u64
+    }
+
     pub fn push(&mut self, slot: usize, message: u64) {
         debug_assert!(self.has_room(slot));
         self.slots[slot].messages.push_back(message);
@@ -146,7 +151,6 @@ impl Inbox {
 mod tests {
     use super::*;
     use crate::nes::queues::Names;
-    use crate::parameters::Queues;
 
     /// An inbox whose two queues are resident.
     struct Bench {
@@ -166,8 +170,7 @@ mod tests {
 
     fn inbox() -> Bench {
         let tags = Ring { base: 0, slots: 2, slot_bytes: 96 };
-        let queues = Queues { basic: 1, resident_express: 8, resident_basic: 8 };
-        let homes = Homes::new(Names { jobs: 1, basic: 1 }, &queues);
+        let homes = Homes::new(Names { jobs: 1, basic: 1 }, (8, 8));
         Bench { inbox: Inbox::new(&[tags], &Express { slots: 2, tags: 2 }, 8), homes }
     }
 

@@ -6,6 +6,7 @@
 //! or whose queue is not resident, goes to the miss queue, which the service processor (sP) serves.
 
 mod dma;
+mod drain;
 mod express;
 mod inbox;
 #[cfg(test)]
@@ -22,13 +23,16 @@ use chasqui_abi::NiIdentification;
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_network::{NodeEvent, NodePort};
-use chasqui_ni::{BusRequest, Cause, Context, FirmwareProcessor, NetworkInterface, Region, Reply, Uncached};
+use chasqui_ni::{
+    BusRequest, Cause, Context, FirmwareProcessor, Leave, NetworkInterface, Region, Reply, Turn, Uncached,
+};
 use chasqui_record::{MessageId, Stage};
 
-use crate::parameters::{Basic, Coherence, Dma, Express, Mpi, Queues};
+use crate::parameters::{Basic, Coherence, Dma, Express, Mpi, Queues, Sharing};
 use crate::service_registers::VoyagerPacket;
 use crate::{FABRIC, NODES, parameters, registers};
 use dma::DmaEngine;
+use drain::Drain;
 use express::{Entry, ExpressTransmitter, Window};
 use inbox::Inbox;
 use queues::{Homes, Name, Names};
@@ -215,9 +219,11 @@ enum NesEvent {
     Service,
     /// What a command of the sP moves has crossed the I-bus.
     Commanded,
+    /// A mark has crossed the I-bus into the TxU.
+    Marked,
 }
 
-const EVENTS: [NesEvent; 10] = [
+const EVENTS: [NesEvent; 11] = [
     NesEvent::Transmitted,
     NesEvent::Start,
     NesEvent::Landed,
@@ -228,6 +234,7 @@ const EVENTS: [NesEvent; 10] = [
     NesEvent::ExpressTransmitted,
     NesEvent::Service,
     NesEvent::Commanded,
+    NesEvent::Marked,
 ];
 
 impl From<NesEvent> for Payload {
@@ -288,6 +295,8 @@ struct Counters {
     served: u64,
     ring_full_ps: u64,
     pages_in: u64,
+    marks: u64,
+    saved: u64,
 }
 
 /// What every unit of the NES uses.
@@ -309,6 +318,12 @@ struct Shared {
 }
 
 impl Shared {
+    /// Packets that processes have sent, and the notices of their blocks.
+    fn sent(&self) -> u64 {
+        let c = &self.counters;
+        c.transmitted + c.express_sent + c.dma_packets + c.dma_requests
+    }
+
     /// Whose queue, here or at its destination, a packet is for.
     fn job_of(&self, packet: &[u8]) -> usize {
         self.homes.names.job(VoyagerPacket::from_bytes(packet).queue)
@@ -426,6 +441,10 @@ pub(crate) struct Nes {
     receiver: Receiver,
     dma: DmaEngine,
     service: Option<Service>,
+    /// Turns of jobs, if the running process has the queues to itself.
+    drain: Option<Drain>,
+    /// Bus clocks of saving or restoring a slot.
+    save_cycles: u64,
     transmit_rings: Rings,
     receive_rings: Rings,
     memory: std::ops::Range<u64>,
@@ -460,7 +479,7 @@ impl Nes {
             let settings = service::settings(names, &plan.queues, &plan.service, &plan.express, receive);
             Service::new(processor, plan.service, settings)
         });
-        let homes = Homes::new(names, &plan.queues);
+        let homes = Homes::new(names, (plan.queues.resident_express, plan.queues.resident_basic));
         let mut nes = Nes {
             delays,
             memory,
@@ -480,6 +499,11 @@ impl Nes {
             transmit_rings: transmit,
             receive_rings: receive,
             service: service.transpose()?,
+            drain: (plan.queues.sharing == Sharing::Drained && names.jobs > 1).then(|| {
+                let sites = plan.ranks.iter().copied().max().unwrap_or(0);
+                Drain::new(sites, names.jobs)
+            }),
+            save_cycles: plan.queues.save.cycles(),
             shared: Shared {
                 clock: plan.clock,
                 table: DestinationTable::identity(plan.port.node(), &plan.ranks, names),
@@ -607,8 +631,23 @@ impl Nes {
         self.express.go_on(&mut self.shared, c);
         self.transmitter.go_on(&mut self.shared, c);
         self.dma.go_on(&mut self.shared, c);
+        self.drain_on(c);
         // What they put into the TxU may start at once.
         self.shared.start(c);
+    }
+
+    /// Draining goes on, if the process's queues are to be another's.
+    fn drain_on(&mut self, c: &mut Context<'_, '_>) {
+        let Some(drain) = &mut self.drain else { return };
+        let empty = self.transmitter.is_empty() && self.express.is_empty() && self.dma.is_empty();
+        let Some(next) = drain.go_on(empty, &mut self.shared, c) else { return };
+        let slots = match next.from == next.to {
+            true => 0,
+            false => self.receiver.held(next.from, &self.shared) + self.receiver.held(next.to, &self.shared),
+        };
+        self.shared.counters.saved += slots;
+        let after = self.shared.clock.edge(slots * self.save_cycles);
+        c.wishes.turn = Some(Turn { job: next.to, after, last: next.last });
     }
 }
 
@@ -648,6 +687,16 @@ impl NetworkInterface for Nes {
         ]
     }
 
+    fn is_exclusive(&self) -> bool {
+        self.drain.is_some()
+    }
+
+    fn leave(&mut self, c: &mut Context<'_, '_>, leave: Leave) {
+        let drain = self.drain.as_mut().expect("an exclusive NI drains");
+        drain.begin(leave, &self.shared);
+        self.go_on(c);
+    }
+
     fn close(&mut self, c: &mut Context<'_, '_>, job: usize) {
         self.shared.homes.close(job);
         self.receiver.close(&mut self.shared, c);
@@ -685,7 +734,16 @@ impl NetworkInterface for Nes {
             NesEvent::Landed => return self.receiver.landed(&mut self.shared, c),
             NesEvent::Service => self.service_access(c),
             NesEvent::Commanded => self.command_crossed(c),
-            NesEvent::Received => self.receiver.received(&mut self.shared, c),
+            NesEvent::Received => {
+                let mark = self.receiver.received(&mut self.shared, c);
+                if let (Some(drain), Some(mark)) = (&mut self.drain, mark) {
+                    drain.arrived(&mark.bytes);
+                }
+            }
+            NesEvent::Marked => {
+                let drain = self.drain.as_mut().expect("marks are sent by who drains");
+                drain.marked(&mut self.shared);
+            }
             NesEvent::PagesIn => self.receiver.pages_in(&mut self.shared, c),
             NesEvent::Prepared => self.dma.prepared(),
             NesEvent::Crossed => self.dma.crossed(&mut self.shared),
@@ -790,6 +848,10 @@ impl NetworkInterface for Nes {
         visit("dma_packets", "packets", "Packets that the DMA sent", c.dma_packets);
         visit("dma_bytes", "bytes", "Data that the DMA sent", c.dma_bytes);
         visit("pages_in", "pages", "Pages that the operating system had to bring in for DMA", c.pages_in);
+        if self.drain.is_some() {
+            visit("marks", "packets", "Marks sent to drain the network", c.marks);
+            visit("saved", "slots", "Slots saved or restored when the queues became another job's", c.saved);
+        }
         visit("missed", "packets", "Packets that went to the miss queue", c.missed);
         visit("served", "accesses", "Accesses of the processor that the service processor served", c.served);
         visit("retried", "accesses", "Accesses that were retried until it had", c.retried);

@@ -1,7 +1,6 @@
 //! A site's queues (section 4.2): their names, and where each is at home. The hardware's slots are a cache of
 //! them that system software manages.
 
-use crate::parameters::Queues;
 use crate::registers::EXPRESS_QUEUES;
 
 /// What a queue is called at its site, in both directions.
@@ -82,14 +81,14 @@ pub(super) struct Homes {
 }
 
 impl Homes {
-    /// The first queues have slots, as long as there are some.
-    pub fn new(names: Names, queues: &Queues) -> Homes {
+    /// The first queues have slots, as long as there are some of their kind.
+    pub fn new(names: Names, (express, basic): (u64, u64)) -> Homes {
         let home = |index: usize, slots: u64| Home {
             slot: (index < slots as usize).then_some(index as u8),
             ..Home::default()
         };
-        let express = (0..names.express_count()).map(|index| home(index, queues.resident_express));
-        let basic = (0..names.jobs * names.basic).map(|index| home(index, queues.resident_basic));
+        let express = (0..names.express_count()).map(|index| home(index, express));
+        let basic = (0..names.jobs * names.basic).map(|index| home(index, basic));
         Homes { names, homes: express.chain(basic).collect(), closed: vec![false; names.jobs] }
     }
 
@@ -158,7 +157,7 @@ mod tests {
 
     fn homes() -> Homes {
         let names = Names { jobs: 1, basic: 3 };
-        Homes::new(names, &Queues { basic: 3, resident_express: 1, resident_basic: 2 })
+        Homes::new(names, (1, 2))
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::queues::Name;
 use super::transmit::HEADER;
 use super::{NesEvent, Owner, Ring, Rings, SLOT, Shared, stamp};
 use crate::registers::{EXPRESS_BYTES, TAG_LONG_BYTES, VoyagerSlot};
-use crate::service_registers::{PACKET_DMA, PACKET_EXPRESS, VoyagerPacket};
+use crate::service_registers::{PACKET_DMA, PACKET_EXPRESS, PACKET_MARK, VoyagerPacket};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -110,8 +110,21 @@ impl Receiver {
         c.at(end, NesEvent::Received.into());
     }
 
-    /// The oldest packet has crossed the I-bus: it goes to its queue, or to the miss queue (section 4.2).
-    pub fn received(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+    /// The oldest packet has crossed the I-bus: it goes to its queue, or to the miss queue (section 4.2). A mark, which
+    /// is for no queue, is returned.
+    pub fn received(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) -> Option<Box<Packet>> {
+        let packet = self.arriving.front().expect("a packet crosses");
+        if u64::from(packet.bytes[0]) == PACKET_MARK {
+            let mark = self.arriving.pop_front().expect("just looked");
+            self.finish(&mark, s, c);
+            return Some(mark);
+        }
+        self.take(s, c);
+        None
+    }
+
+    /// The oldest packet goes where it belongs.
+    fn take(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let packet = self.arriving.front().expect("a packet crosses");
         let queue = VoyagerPacket::from_bytes(&packet.bytes).queue;
         let is_closed = s.homes.is_closed(queue);
@@ -243,6 +256,20 @@ impl Receiver {
     pub fn pop_missed(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         self.missed.pop_front();
         self.retry(0, s, c);
+    }
+
+    /// Slots that hold messages for job `job`.
+    pub fn held(&self, job: usize, s: &Shared) -> u64 {
+        let names = s.homes.names;
+        let own = s.homes.all().filter(|&name| names.job(name) == job);
+        own.filter_map(|name| {
+            let slot = s.homes.slot(name)?;
+            Some(match names.basic_index(name) {
+                Some(_) => u64::from(self.slots[slot].producer.wrapping_sub(self.slots[slot].consumer)),
+                None => self.inbox.count(slot),
+            })
+        })
+        .sum()
     }
 
     /// A packet of `queue` waits in the miss queue.

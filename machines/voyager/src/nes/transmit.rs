@@ -84,6 +84,11 @@ impl Transmitter {
         }
     }
 
+    /// Nothing is to be sent.
+    pub fn is_empty(&self) -> bool {
+        self.state == State::Idle && self.next().is_none()
+    }
+
     /// Nothing of `slot` is under way.
     pub fn is_quiet(&self, slot: usize) -> bool {
         self.current != slot || self.state == State::Idle
