@@ -13,6 +13,7 @@ mod inbox;
 mod probe;
 mod queues;
 mod receive;
+mod rings;
 mod service;
 mod table;
 mod transmit;
@@ -37,6 +38,7 @@ use express::{Entry, ExpressTransmitter, Window};
 use inbox::Inbox;
 use queues::{Homes, Name, Names};
 use receive::Receiver;
+use rings::{OwnRings, Ring, Rings};
 use service::Service;
 use table::DestinationTable;
 use transmit::Transmitter;
@@ -121,79 +123,6 @@ pub(crate) struct NesPlan {
     pub port: NodePort,
     /// From the start of a packet to the event at its first router.
     pub first_hop: Time,
-}
-
-/// A ring of slots in SRAM.
-#[derive(Clone, Copy, Debug)]
-struct Ring {
-    base: u64,
-    slots: u32,
-    slot_bytes: u64,
-}
-
-impl Ring {
-    fn slot(&self, pointer: u32) -> u64 {
-        self.base + u64::from(pointer % self.slots) * self.slot_bytes
-    }
-
-    /// Whole pages that it takes.
-    fn bytes(&self) -> u64 {
-        (u64::from(self.slots) * self.slot_bytes).next_multiple_of(PAGE_BYTES)
-    }
-}
-
-/// The like rings of all Basic queues, one after the other. A ring has one address, wherever the queue is at
-/// home: the NES answers for those of resident queues from its SRAM, the others are in the DRAM.
-#[derive(Clone, Copy, Debug)]
-struct Rings {
-    first: Ring,
-    count: usize,
-}
-
-impl Rings {
-    /// That of Basic queue `index`.
-    fn ring(&self, index: usize) -> Ring {
-        Ring { base: self.first.base + index as u64 * self.first.bytes(), ..self.first }
-    }
-
-    fn bytes(&self) -> u64 {
-        self.count as u64 * self.first.bytes()
-    }
-
-    /// The queue whose ring holds `address`.
-    fn find(&self, address: u64) -> Option<usize> {
-        let offset = address.checked_sub(self.first.base).filter(|&offset| offset < self.bytes())?;
-        Some((offset / self.first.bytes()) as usize)
-    }
-
-    /// Those of `count` queues from `index` on.
-    fn region(&self, index: usize, count: usize) -> Region {
-        Region { physical: self.ring(index).base, bytes: count as u64 * self.first.bytes() }
-    }
-}
-
-/// Rings that a process has beside its Basic queues'.
-struct OwnRings {
-    requests: Ring,
-    places: Ring,
-    tags: Ring,
-}
-
-impl OwnRings {
-    /// Job `job`'s; those of all jobs lie from `base` on.
-    fn new(base: u64, job: u64, plan: &NesPlan) -> OwnRings {
-        let requests = Ring { base, slots: plan.dma.requests as u32, slot_bytes: dma::REQUEST };
-        let slots = plan.express.tags as u32;
-        let places = Ring { base: base + requests.bytes(), slots, slot_bytes: SLOT };
-        let tags = Ring { base: places.base + places.bytes(), ..places };
-        let offset = job * (requests.bytes() + places.bytes() + tags.bytes());
-        let at = |ring: Ring| Ring { base: ring.base + offset, ..ring };
-        OwnRings { requests: at(requests), places: at(places), tags: at(tags) }
-    }
-
-    fn end(&self) -> u64 {
-        self.tags.base + self.tags.bytes()
-    }
 }
 
 /// The NES's own events.
