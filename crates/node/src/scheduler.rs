@@ -316,15 +316,12 @@ impl Node {
 
     /// The quantum's end is to come, if anybody waits for it.
     fn arm(&mut self, now: Time) {
-        let Some(s) = &mut self.scheduler else { return };
-        if !s.armed && s.next(now).is_some() {
-            s.armed = true;
-            let end = s.next_end(now);
-            self.schedule(end, Class::Internal, Target::Scheduler, Timer::Quantum.into());
+        if self.scheduler.as_ref().is_some_and(|s| !s.armed && s.next(now).is_some()) {
+            self.arm_turn(now);
         }
     }
 
-    /// The turn's end is to come.
+    /// The end of a turn at `now` is to come.
     fn arm_turn(&mut self, now: Time) {
         let Some(s) = &mut self.scheduler else { return };
         s.armed = true;
@@ -532,5 +529,38 @@ impl Pager for Pages<'_> {
     fn page_in(&mut self, memory: &mut FlatMemory, job: usize, address: u64, write: bool) -> bool {
         let access = if write { Access::Write } else { Access::Read };
         self.process_mut(job).is_some_and(|process| process.space.fault(memory, address, access).is_ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chasqui_config::{Duration, Quantity, Resolved};
+
+    use super::*;
+
+    fn scheduler(number: u32, together: bool) -> Scheduler {
+        let mut unit: SchedulerUnit = Resolved::defaults(&crate::schema()).read("node.scheduler");
+        unit.quantum = Duration::parse(&"100 us".into()).expect("a duration");
+        unit.skew = Duration::parse(&"30 us".into()).expect("a duration");
+        Scheduler::new(&unit, number, vec![], together)
+    }
+
+    #[test]
+    fn quanta_end_by_the_nodes_own_clock() {
+        const US: u64 = 1_000_000;
+        let third = scheduler(3, false);
+        assert_eq!(third.next_end(Time(0)), Time(90 * US));
+        assert_eq!(third.next_end(Time(90 * US - 1)), Time(90 * US));
+        assert_eq!(third.next_end(Time(90 * US)), Time(190 * US));
+        // 4 x 30 us is a quantum and 20 us.
+        assert_eq!(scheduler(4, false).next_end(Time(0)), Time(20 * US));
+        assert_eq!(scheduler(4, true).next_end(Time(7)), Time(100 * US + 7), "turns together are whole");
+    }
+
+    #[test]
+    fn timers_survive_the_round_trip() {
+        for timer in [Timer::Quantum, Timer::Look, Timer::Close(7), Timer::Leave] {
+            assert_eq!(Timer::from(Payload::from(timer)), timer);
+        }
     }
 }
