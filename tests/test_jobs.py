@@ -121,6 +121,40 @@ def test_jobs_have_the_same_bits(traffic: Path, tmp_path: Path, machine: str) ->
     assert {key: names for key, names in found.items() if names} == {}
 
 
+SLEEPER = """\
+#include <stdio.h>
+#include <time.h>
+int main(void)
+{
+    struct timespec begin, end, pause = {0, 300000};
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (int i = 0; i < 5; i++)
+        nanosleep(&pause, 0);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    printf("%d\\n", end.tv_nsec - begin.tv_nsec >= 5 * 300000);
+    return 0;
+}
+"""
+
+
+def test_a_process_that_sleeps_gives_the_hart_up(
+    compile_c: Compiler, traffic: Path, tmp_path: Path
+) -> None:
+    """The other does not wait for the end of the quantum, which is far."""
+    sleeper = compile_c("sleeper", SLEEPER)
+    words = [traffic, 1, 1, 2_000_000]
+    quantum = ["--set", "node.scheduler.quantum=100 ms"]
+    common = ["--machine", "voyager", *quantum]
+    assert run(tmp_path, "alone", *common, "--", *words).returncode == 0
+    done = run(tmp_path, "both", *common, "--job", " ".join(map(str, words)), "--", sleeper)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "both" / "job0" / "stdout.0").read_text() == "1\n"
+    alone, both = (int(str(summary(tmp_path / name)["time_ps"])) for name in ("alone", "both/job1"))
+    # The first sleep is long enough for all but the end of the quantum.
+    assert alone < both < alone + 100_000_000
+    assert counter(tmp_path / "both" / "job0", "node00000.scheduler.preemptions") == 0
+
+
 STRANGER = """\
 #include <chasqui/nes.h>
 int main(void)
