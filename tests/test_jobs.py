@@ -195,6 +195,32 @@ def test_a_process_that_reaches_for_anothers_queue_faults_alone(
     assert "job 1, 4 ranks" in (tmp_path / "run" / "job0" / "stdout.0").read_text()
 
 
+NEIGHBOUR = """\
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+int main(void)
+{
+    int ni = open("/dev/ni0", O_RDWR), mapped = 0;
+    /* Region i is at (i + 1) << 32; a page is all that a process has of each of these. */
+    for (long region = 0; region < 4; region++)
+        for (long page = 0; page < 4; page++)
+            mapped += MAP_FAILED !=
+                mmap(0, 4096, PROT_READ, MAP_SHARED, ni, (region + 1) << 32 | page << 12);
+    printf("%d\\n", mapped);
+    return 0;
+}
+"""
+
+
+def test_a_process_can_map_its_own_queues_alone(compile_c: Compiler, tmp_path: Path) -> None:
+    """Pointers, rings and requests of the other job lie in the next pages of the NES."""
+    neighbour = compile_c("neighbour", NEIGHBOUR)
+    done = run(tmp_path, "run", *VOYAGER, "--job", str(neighbour), "--", neighbour)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "4\n4\n"
+
+
 ENDS = """\
 #include <mpi.h>
 int main(int argc, char **argv)
