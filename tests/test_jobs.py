@@ -141,7 +141,7 @@ def test_a_process_that_sleeps_gives_the_hart_up(
     compile_c: Compiler, traffic: Path, tmp_path: Path
 ) -> None:
     """The other does not wait for the end of the quantum, which is far."""
-    sleeper = compile_c("sleeper", SLEEPER)
+    sleeper = compile_c("jobs_sleeper", SLEEPER)
     words = [traffic, 1, 1, 2_000_000]
     quantum = ["--set", "node.scheduler.quantum=100 ms"]
     common = ["--machine", "voyager", *quantum]
@@ -185,7 +185,7 @@ def test_a_process_that_reaches_for_anothers_queue_faults_alone(
     compile_c: Compiler, traffic: Path, tmp_path: Path, name: str
 ) -> None:
     action, text = FAULTS[name]
-    stranger = compile_c(f"stranger_{name}", STRANGER.replace("ACTION", action))
+    stranger = compile_c(f"jobs_stranger_{name}", STRANGER.replace("ACTION", action))
     job = ["--job", f"-np 2 {stranger}"]
     done = run(tmp_path, "run", *VOYAGER, "-np", 4, *job, "--", traffic, 1, 6, 1000)
     assert done.returncode == 128 + 11, done.stderr
@@ -215,7 +215,7 @@ int main(void)
 
 def test_a_process_can_map_its_own_queues_alone(compile_c: Compiler, tmp_path: Path) -> None:
     """Pointers, rings and requests of the other job lie in the next pages of the NES."""
-    neighbour = compile_c("neighbour", NEIGHBOUR)
+    neighbour = compile_c("jobs_neighbour", NEIGHBOUR)
     done = run(tmp_path, "run", *VOYAGER, "--job", str(neighbour), "--", neighbour)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "4\n4\n"
@@ -241,7 +241,7 @@ def test_a_deadlock_is_reported_when_all_is_stuck(
 ) -> None:
     """The other job comes to its end first. Twice the same, with skipping and without."""
     receive = "MPI_Recv(&x, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE)"
-    stuck = compile_c("stuck", ENDS.replace("ACTION", receive))
+    stuck = compile_c("jobs_stuck", ENDS.replace("ACTION", receive))
     texts: list[str] = []
     for options in ([], ["--set", "check.spin_skip=false"], ["--threads", "2"]):
         directory, job = f"run{len(texts)}", ["--job", f"-np 4 {traffic} 2 4 1000"]
@@ -262,7 +262,7 @@ def test_two_jobs_that_are_stuck_are_found(
 ) -> None:
     """Nobody's turn helps, however long they go on."""
     receive = "MPI_Recv(&x, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE)"
-    stuck = compile_c("stuck", ENDS.replace("ACTION", receive))
+    stuck = compile_c("jobs_stuck", ENDS.replace("ACTION", receive))
     texts: list[str] = []
     for options in ([], ["--set", "check.spin_skip=false"], ["--threads", "2"]):
         common = ["--machine", machine, *SHORT, "-np", 2, *options, "--job", f"-np 2 {stuck}"]
@@ -279,7 +279,7 @@ def test_a_job_that_aborts_leaves_its_nodes_to_the_other(
 ) -> None:
     """Its other ranks, which compute for ever, are ended with it."""
     action = "if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 7); for (volatile int i = 0;; i++)"
-    aborts = compile_c("aborts", ENDS.replace("ACTION", action))
+    aborts = compile_c("jobs_aborts", ENDS.replace("ACTION", action))
     texts: list[str] = []
     for options in ([], ["--threads", "2"]):
         directory, job = f"run{len(texts)}", ["--job", f"-np 3 {traffic} 2 6 1000"]
