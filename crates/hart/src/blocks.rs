@@ -84,7 +84,7 @@ impl Text {
     }
 
     /// The calling thread will not use the blocks before another may have done so.
-    fn leave(&self) {
+    pub fn leave(&self) {
         // It is this thread's, or nobody's.
         self.claim();
         self.0.owner.store(0, Ordering::Release);

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use chasqui_ni::{BusOperation, BusRequest, Context};
 use chasqui_record::Stage;
 
-use super::queues::{self, Name};
+use super::queues::Name;
 use super::receive::basic_slot;
 use super::transmit::{HEADER, message_of};
 use super::{MessageName, Nes, NesEvent, Owner, stamp};
@@ -70,7 +70,7 @@ impl Nes {
 
     /// The lines of both rings of a queue.
     fn ring_lines(&self, queue: Name) -> VecDeque<(u64, u32)> {
-        let index = queues::basic_index(queue).unwrap_or(0);
+        let index = self.shared.homes.names.basic_index(queue).unwrap_or(0);
         let rings = [self.transmit_rings, self.receive_rings].map(|rings| rings.ring(index));
         let lines = rings
             .map(|ring| pieces(ring.base, u64::from(ring.slots) * ring.slot_bytes, self.shared.line_bytes));
@@ -88,14 +88,14 @@ impl Nes {
                     self.receiver.deliver(slot, message, command.name, &mut self.shared, c)
                 })
             }
-            sp::COMMAND_TAG => self.receiver.deliver_tag(message, c),
+            sp::COMMAND_TAG => self.receiver.deliver_tag(message, &self.shared, c),
             _ => {
                 self.service_mut().command = Some(command);
                 return self.move_piece(c);
             }
         };
         if placed {
-            land(c, message);
+            land(c, self.shared.homes.names.job(queue), message);
         } else {
             self.shared.homes.want_room(queue);
         }
@@ -104,11 +104,12 @@ impl Nes {
 
     /// The command's next piece goes over the bus.
     fn move_piece(&mut self, c: &mut Context<'_, '_>) {
+        let names = self.shared.homes.names;
         let service = self.service_mut();
         let command = service.command.as_mut().expect("a command is under way");
         let Some((address, bytes)) = command.pieces.pop_front() else {
             if command.operation == sp::COMMAND_WRITE {
-                land(c, &command.message);
+                land(c, names.job(command.queue), &command.message);
             }
             service.command = None;
             service.result = Some(1);
@@ -161,8 +162,8 @@ fn pieces(address: u64, bytes: u64, line: u64) -> VecDeque<(u64, u32)> {
     pieces
 }
 
-/// The MPI message that begins with `packet`, if one does, is in its queue.
-fn land(c: &mut Context<'_, '_>, packet: &[u8]) {
+/// The MPI message of job `job` that begins with `packet`, if one does, is in its queue.
+fn land(c: &mut Context<'_, '_>, job: usize, packet: &[u8]) {
     let flags = u32::from(VoyagerPacket::from_bytes(packet).flags);
-    stamp(c, message_of(flags, &packet[HEADER..]), Stage::Land, c.now);
+    stamp(c, job, message_of(flags, &packet[HEADER..]), Stage::Land, c.now);
 }

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::queues::{self, Homes, Name};
+use super::queues::{Homes, Name};
 use super::{MessageName, Ring};
 use crate::parameters::Express;
 use crate::registers as r;
@@ -25,14 +25,27 @@ struct ReceiveSlot {
     upper: u32,
 }
 
-/// The Express receive queues that are resident, and the ring of tagged data.
+/// The ring of data that came tagged on for a process, in the order of their headers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TagRing {
+    pub ring: Ring,
+    pub producer: u32,
+    pub consumer: u32,
+}
+
+impl TagRing {
+    /// Room for tagged data.
+    pub fn has_room(&self) -> bool {
+        self.producer.wrapping_sub(self.consumer) < self.ring.slots
+    }
+}
+
+/// The Express receive queues that are resident, and the rings of tagged data.
 pub(super) struct Inbox {
     slots: Vec<ReceiveSlot>,
     messages_max: usize,
-    /// Data that came tagged on, in the order of their headers.
-    pub tags: Ring,
-    pub tag_producer: u32,
-    pub tag_consumer: u32,
+    /// By job.
+    pub tags: Vec<TagRing>,
 }
 
 /// What a load found.
@@ -51,13 +64,11 @@ pub(super) struct Found {
 const EMPTY: Found = Found { value: r::EXPRESS_EMPTY, took: None, name: None, repeatable: true };
 
 impl Inbox {
-    pub fn new(tags: Ring, express: &Express, slots: usize) -> Inbox {
+    pub fn new(tags: &[Ring], express: &Express, slots: usize) -> Inbox {
         Inbox {
             slots: vec![ReceiveSlot::default(); slots],
             messages_max: express.slots as usize,
-            tags,
-            tag_producer: 0,
-            tag_consumer: 0,
+            tags: tags.iter().map(|&ring| TagRing { ring, producer: 0, consumer: 0 }).collect(),
         }
     }
 
@@ -66,9 +77,9 @@ impl Inbox {
         self.slots[slot].messages.len() < self.messages_max
     }
 
-    /// Room for tagged data.
-    pub fn has_room_for_tag(&self) -> bool {
-        self.tag_producer.wrapping_sub(self.tag_consumer) < self.tags.slots
+    /// Messages that wait in `slot`.
+    pub fn count(&self, slot: usize) -> u64 {
+        self.slots[slot].messages.len() as u64
     }
 
     pub fn push(&mut self, slot: usize, message: u64, name: MessageName) {
@@ -93,15 +104,21 @@ impl Inbox {
         }
     }
 
-    /// A load of `bytes` at `offset` of the receive page; `basic`: the pointers of the first Basic receive ring,
-    /// producer and consumer.
-    pub fn read(&mut self, offset: u64, bytes: u32, basic: (u32, u32), homes: &Homes) -> Found {
+    /// A load of `bytes` at `offset` of job `job`'s receive page; `basic`: the pointers of its first Basic receive
+    /// ring, producer and consumer.
+    pub fn read(
+        &mut self,
+        (job, offset): (usize, u64),
+        bytes: u32,
+        basic: (u32, u32),
+        homes: &Homes,
+    ) -> Found {
         if offset >= r::ONEPOLL {
-            return self.one_poll((offset - r::ONEPOLL) >> 3, basic, homes);
+            return self.one_poll(job, (offset - r::ONEPOLL) >> 3, basic, homes);
         }
-        let queue = (offset >> 3) as Name;
-        let is_express = queues::basic_index(queue).is_none();
-        let Some(slot) = homes.slot(queue).filter(|_| is_express) else { return EMPTY };
+        let own = offset >> 3;
+        let queue = homes.names.express(job, own);
+        let Some(slot) = homes.slot(queue).filter(|_| own < r::EXPRESS_QUEUES) else { return EMPTY };
         if offset & 4 != 0 {
             return Found { value: u64::from(self.slots[slot].upper), ..EMPTY };
         }
@@ -116,8 +133,9 @@ impl Inbox {
     }
 
     /// The message of the first queue of `set` that has one: Express queues by number, then Basic.
-    fn one_poll(&mut self, set: u64, (producer, consumer): (u32, u32), homes: &Homes) -> Found {
-        for queue in (0..r::EXPRESS_QUEUES as Name).filter(|queue| set >> queue & 1 != 0) {
+    fn one_poll(&mut self, job: usize, set: u64, (producer, consumer): (u32, u32), homes: &Homes) -> Found {
+        for own in (0..r::EXPRESS_QUEUES).filter(|own| set >> own & 1 != 0) {
+            let queue = homes.names.express(job, own);
             let found = homes.slot(queue).map_or(EMPTY, |slot| self.take(queue, slot));
             if found.took.is_some() {
                 return found;
@@ -125,7 +143,7 @@ impl Inbox {
         }
         if set >> r::EXPRESS_QUEUES & 1 != 0 && producer != consumer {
             let pointers = u64::from(producer as u16) | u64::from(consumer as u16) << 16;
-            return Found { value: composed(pointers, 0, queues::basic(0), 0), ..EMPTY };
+            return Found { value: composed(pointers, 0, r::EXPRESS_QUEUES as Name, 0), ..EMPTY };
         }
         EMPTY
     }
@@ -134,7 +152,7 @@ impl Inbox {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parameters::Queues;
+    use crate::nes::queues::Names;
 
     /// An inbox whose two queues are resident.
     struct Bench {
@@ -144,7 +162,7 @@ mod tests {
 
     impl Bench {
         fn read(&mut self, offset: u64, bytes: u32, basic: (u32, u32)) -> Found {
-            self.inbox.read(offset, bytes, basic, &self.homes)
+            self.inbox.read((0, offset), bytes, basic, &self.homes)
         }
 
         fn push(&mut self, queue: Name, message: u64) {
@@ -154,8 +172,8 @@ mod tests {
 
     fn inbox() -> Bench {
         let tags = Ring { base: 0, slots: 2, slot_bytes: 96 };
-        let homes = Homes::new(&Queues { basic: 1, resident_express: 8, resident_basic: 8 });
-        Bench { inbox: Inbox::new(tags, &Express { slots: 2, tags: 2 }, 8), homes }
+        let homes = Homes::new(Names { jobs: 1, basic: 1 }, (8, 8));
+        Bench { inbox: Inbox::new(&[tags], &Express { slots: 2, tags: 2 }, 8), homes }
     }
 
     fn taken(value: u64, queue: Name) -> Found {
@@ -206,10 +224,10 @@ mod tests {
     #[test]
     fn room_counts_headers_and_tagged_data() {
         let mut bench = inbox();
-        bench.inbox.tag_producer = 2;
-        assert!(bench.inbox.has_room(0) && !bench.inbox.has_room_for_tag());
-        bench.inbox.tag_consumer = 1;
-        assert!(bench.inbox.has_room_for_tag());
+        bench.inbox.tags[0].producer = 2;
+        assert!(bench.inbox.has_room(0) && !bench.inbox.tags[0].has_room());
+        bench.inbox.tags[0].consumer = 1;
+        assert!(bench.inbox.tags[0].has_room());
         bench.push(0, 1);
         bench.push(0, 2);
         assert!(!bench.inbox.has_room(0) && bench.inbox.has_room(1));
