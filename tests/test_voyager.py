@@ -35,7 +35,7 @@ MECHANISMS = {
 # As little room as a device can do with, and a link so slow that queues fill and could pass each
 # other.
 SMALL = {
-    "voyager.express.slots": "3",
+    "voyager.express.slots": "4",
     "voyager.express.tags": "2",
     "voyager.basic.slots": "4",
     "voyager.mpi.eager": "200 B",
@@ -200,7 +200,7 @@ def test_a_queue_without_room_for_a_message_is_refused(chasqui: Run) -> None:
     run = ["run", "--machine", "voyager", "--set", "voyager.express.slots=2"]
     done = chasqui(*run, "--", "nosuch")
     assert done.returncode == 2
-    assert "voyager.express.slots: a queue of 2 can't hold the 3 Express messages" in done.stderr
+    assert "voyager.express.slots: a queue of 2 can't hold the 4 Express messages" in done.stderr
     done = chasqui(*run, "--set", "voyager.mpi.mechanism=basic", "--", "nosuch")
     assert "voyager.express.slots" not in done.stderr
 

@@ -38,6 +38,8 @@ SCARCE = [
     *["--set", "voyager.queues.resident_express=1", "--set", "voyager.express.slots=2"],
     *["--set", "voyager.express.tags=2", "--set", "voyager.sp.miss_slots=2"],
     *["--set", "voyager.sp.access_slots=1", "--set", "check.coherence=true"],
+    # MPI could not use so short Express queues.
+    *["--set", "voyager.mpi.mechanism=basic"],
 ]
 
 

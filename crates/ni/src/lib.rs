@@ -49,8 +49,8 @@ pub struct Reply {
 /// An uncached access of the processor, at its grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uncached {
-    /// A load of so many bytes.
-    Load(u32),
+    /// A load.
+    Load,
     /// A store.
     Store,
 }
