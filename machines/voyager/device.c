@@ -41,23 +41,23 @@ struct ring {
     uint32_t consumed;
 };
 
-/* Another process. */
+/* Another process. A power of two in size: it is found by a shift. */
 struct peer {
     /* As a receiver. */
-    uint32_t shape_sent;     /* Context and tag of the last message that went to it by Express alone. */
-    uint32_t express_posted; /* Stores of Express messages up to the last that went to it. */
-    uint32_t basic_produced; /* Likewise slots. */
-    uint16_t express_sent;   /* MPI messages that went to it by Express or Tag-On. */
-    uint16_t basic_sent;     /* Likewise by Basic. */
-    bool behind;             /* The last message went by Basic. */
+    uint32_t shape_sent;   /* Context and tag of the last message that went to it by Express alone. */
+    uint32_t last;         /* Its last message: if `behind` in slots composed, else in Express messages stored. */
+    uint16_t express_sent; /* MPI messages that went to it by Express or Tag-On. */
+    uint16_t basic_sent;   /* Likewise by Basic. */
+    bool behind;           /* The last one went by Basic. */
     /* As a sender. */
     uint8_t begun;          /* Length of the message of which the first half, `word`, has come; 0: none. */
     uint16_t express_taken; /* MPI messages that have come by Express or Tag-On. */
     uint16_t basic_taken;   /* Likewise by Basic. */
-    uint16_t basic_awaited; /* So many come before the next by Express. */
     uint32_t word;
     uint64_t shape; /* Context and tag of its messages by Express alone: an envelope's first and third half-words. */
 };
+
+_Static_assert(sizeof(struct peer) == 32, "peer");
 
 /* A message of several slots, as its parts come in. */
 struct partial {
@@ -89,7 +89,8 @@ static uint32_t numbered;                     /* Messages that came without thei
 static uint64_t head_here;                    /* First word of an envelope that such a message gets. */
 static uint16_t own_rank;
 static uint32_t unfinished;                   /* Messages of several slots of which the last has not come. */
-static struct peer *behind_basic;             /* Whose Express messages wait for Basic ones. */
+static struct peer *behind_basic;             /* Whose Express messages wait for Basic ones, */
+static uint16_t basic_awaited;                /* until this one has come. */
 extern struct mpi_device mpi_device_voyager;
 static bool send_by_size(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
 static void poll_express(void);
@@ -274,7 +275,7 @@ static inline void note_basic(struct peer *peer)
 {
     if (!peer)
         return;
-    peer->basic_produced = transmit.produced;
+    peer->last = transmit.produced;
     peer->basic_sent++;
     peer->behind = true;
 }
@@ -328,7 +329,7 @@ static __attribute__((noinline)) bool send_whole(struct peer *peer, const struct
 static bool send_basic(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
     struct peer *peer = peers ? &peers[envelope->destination] : NULL;
-    if (unlikely(peer && !have_left(peer->express_posted)))
+    if (unlikely(peer && !peer->behind && !have_left(peer->last)))
         return false;
     if (unlikely(head_of(envelope) != SHORT_ENVELOPE))
         return send_whole(peer, envelope, payload, bytes);
@@ -372,10 +373,10 @@ static bool voyager_put(const struct chasqui_envelope *fin, const void *from, ui
 /* The Basic messages that went to a process have left their queue. */
 static __attribute__((noinline)) bool basic_has_left(const struct peer *peer)
 {
-    if ((int32_t)(transmit.consumed - peer->basic_produced) >= 0)
+    if ((int32_t)(transmit.consumed - peer->last) >= 0)
         return true;
     transmit.consumed = POINTER(TRANSMIT_CONSUMER);
-    return (int32_t)(transmit.consumed - peer->basic_produced) >= 0;
+    return (int32_t)(transmit.consumed - peer->last) >= 0;
 }
 
 /* A message by one store, or part of one. */
@@ -393,7 +394,7 @@ static inline void store(volatile char *window, uint64_t above, const struct cha
 static inline void note_sent(struct peer *peer)
 {
     peer->behind = false;
-    peer->express_posted = posted;
+    peer->last = posted;
     peer->express_sent++;
 }
 
@@ -736,15 +737,15 @@ static inline __attribute__((always_inline)) void take_part(struct peer *peer, u
 static void take_basic(void)
 {
     act(POINTER(RECEIVE_PRODUCER));
-    if (behind_basic->basic_taken == behind_basic->basic_awaited)
+    if (behind_basic->basic_taken == basic_awaited)
         behind_basic = NULL;
 }
 
 /* `peer` says that so many Basic messages come before what follows. */
 static void wait_for_basic(struct peer *peer, uint16_t count)
 {
-    peer->basic_awaited = count;
     behind_basic = peer;
+    basic_awaited = count;
     take_basic();
 }
 

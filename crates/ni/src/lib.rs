@@ -69,8 +69,8 @@ pub struct Turn {
 /// An uncached access of the processor, at its grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uncached {
-    /// A load of so many bytes.
-    Load(u32),
+    /// A load.
+    Load,
     /// A store.
     Store,
 }

@@ -183,9 +183,7 @@ impl Node {
         match request {
             Request::UncachedLoad { address, bytes } => {
                 let at = address - DEVICE_BASE;
-                if let Some(after) =
-                    self.with_ni(index, now, out, |ni, c| ni.retry(c, at, Uncached::Load(bytes)))
-                {
+                if let Some(after) = self.with_ni(index, now, out, |ni, c| ni.retry(c, at, Uncached::Load)) {
                     return self.ask_again(Client::Hart(index as u8, slot), now + after);
                 }
                 let reply = self.with_ni(index, now, out, |ni, c| ni.read(c, at, bytes));
@@ -225,7 +223,7 @@ impl Node {
     /// When `request` of hart `index` is made again, if the NI has it retried.
     fn retried(&mut self, index: usize, request: Request, now: Time, out: &mut Outbox<'_>) -> Option<Time> {
         let (address, access) = match request {
-            Request::UncachedLoad { address, bytes } => (address, Uncached::Load(bytes)),
+            Request::UncachedLoad { address, .. } => (address, Uncached::Load),
             Request::UncachedStore { address, .. } => (address, Uncached::Store),
             _ => return None,
         };

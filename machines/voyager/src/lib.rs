@@ -28,6 +28,9 @@ use parameters::{Basic, Dma, Express, Mpi, Queues, Service};
 /// The machine.
 pub struct VoyagerMachine;
 
+/// Jobs that may share its nodes: the process of each has two queues of Express and one of Basic at least.
+const JOBS_MAX: u64 = registers::QUEUES / (registers::EXPRESS_QUEUES + 1);
+
 /// Groups of partitions: nodes, network.
 const NODES: usize = 0;
 const FABRIC: usize = 1;
@@ -84,7 +87,7 @@ impl Machine for VoyagerMachine {
     }
 
     fn jobs_max(&self) -> usize {
-        (registers::QUEUES / (registers::EXPRESS_QUEUES + 1)) as usize
+        JOBS_MAX as usize
     }
 
     fn build(&self, resolved: &Resolved, jobs: &[Job]) -> Result<Built, String> {

@@ -3,18 +3,20 @@
 use chasqui_memory::PAGE_BYTES;
 
 use super::queues::{Name, Names};
-use crate::registers;
+use crate::{JOBS_MAX, registers};
 
 /// Where the registers are, from [`DEVICE_BASE`]: the pages of pointers first, then the page of Express
 /// receive queues, the windows of Express and of Tag-On messages, and the registers of system software.
 pub(super) const EXPRESS_RECEIVE: u64 = 1 << 31;
-pub(super) const EXPRESS_WINDOW: u64 = 1 << 32;
-pub(super) const TAG_WINDOW: u64 = 2 << 32;
-pub(super) const SYSTEM: u64 = 3 << 32;
+pub(super) const EXPRESS_WINDOW: u64 = 1 << 41;
+pub(super) const TAG_WINDOW: u64 = 2 << 41;
+pub(super) const SYSTEM: u64 = 3 << 41;
 /// From one job's registers of system software to the next one's.
 pub(super) const SYSTEM_STRIDE: u64 = 1 << 30;
-// Logical destinations have 16 bits at most, entries of the table eight bytes.
+// There is room whatever is set: logical destinations have 16 bits at most, entries of the table eight bytes.
 const _: () = assert!(registers::SYSTEM_TABLE + (registers::QUEUES << (16 + 3)) <= SYSTEM_STRIDE);
+const TAG_BITS: u64 = registers::EXPRESS_DESTINATION_SHIFT + 16 + registers::TAG_PLACE_SHIFT;
+const _: () = assert!(JOBS_MAX * registers::TAGS_MAX << TAG_BITS <= SYSTEM - TAG_WINDOW);
 
 /// What an address of the processor's is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

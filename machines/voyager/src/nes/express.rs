@@ -32,8 +32,7 @@ pub(super) struct Entry {
     /// 37 bits: what was stored, and above it those of the address.
     word: u64,
     tag: Option<Tag>,
-    /// The MPI message's, for the records.
-    pub name: MessageName,
+    name: MessageName,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,14 +144,14 @@ impl ExpressTransmitter {
         self.slots[slot].messages.is_empty() && self.current.is_none_or(|(current, _)| current != slot)
     }
 
-    /// The message that a store into the Express window is, without a name for the records.
-    pub fn express(&self, offset: u64, value: u64) -> Entry {
+    /// The message that a store into the Express window is; `name` is the MPI message's, for the records.
+    pub fn express(&self, offset: u64, value: u64, name: MessageName) -> Entry {
         let (queue, destination) = (self.window.above(offset) as Name, self.window.destination(offset));
-        Entry { queue, destination, word: word(offset, value), tag: None, name: None }
+        Entry { queue, destination, word: word(offset, value), tag: None, name }
     }
 
-    /// The message that a store into the Tag-On window is, without a name.
-    pub fn tag_on(&self, offset: u64, value: u64) -> Entry {
+    /// The message that a store into the Tag-On window is; `name` as above.
+    pub fn tag_on(&self, offset: u64, value: u64, name: MessageName) -> Entry {
         let above = self.window.above(offset);
         let bytes = if above & r::TAG_LONG != 0 { r::TAG_LONG_BYTES } else { r::TAG_SHORT_BYTES };
         let resident = above & r::TAG_RESIDENT != 0;
@@ -160,7 +159,12 @@ impl ExpressTransmitter {
         let tag = Tag { place, bytes, resident };
         let destination = self.window.destination(offset);
         let queue = self.names.express(self.job_of_place(place), 0);
-        Entry { queue, destination, word: word(offset, value), tag: Some(tag), name: None }
+        Entry { queue, destination, word: word(offset, value), tag: Some(tag), name }
+    }
+
+    /// Whose place for data to be tagged on a store into the Tag-On window names.
+    pub fn job_of_tag(&self, offset: u64) -> usize {
+        self.job_of_place((self.window.above(offset) >> r::TAG_PLACE_SHIFT) as u32)
     }
 
     /// Whose place for data to be tagged on it is: each job has as many.
@@ -177,7 +181,7 @@ impl ExpressTransmitter {
     pub fn push(&mut self, slot: usize, entry: Entry, s: &mut Shared, c: &mut Context<'_, '_>) {
         let messages = &mut self.slots[slot].messages;
         if messages.len() == self.messages_max {
-            let queue = self.names.own_express(entry.queue);
+            let queue = self.names.own(entry.queue);
             let what = format!("a store into Express transmit queue {queue}, which is full");
             return c.fault(self.names.job(entry.queue), what);
         }

@@ -302,6 +302,19 @@ pub(crate) const MECHANISMS: &[&str] = &["basic", "dma", "express", "tag-on"];
 /// The name of a packet's message, for the records.
 type MessageName = Option<(u16, u32)>;
 
+/// The name of the message that a store of job `job` to `register` is, if it is one.
+fn carried(c: &mut Context<'_, '_>, job: usize, register: Register) -> MessageName {
+    let is_message = matches!(register, Register::Express(_) | Register::Tag(_));
+    let id = if is_message { c.recorders[job].carried() } else { None };
+    id.map(|id| (id.source, id.sequence))
+}
+
+/// What a load gets, and the name of the message that it took, if it took one.
+struct Loaded {
+    reply: Reply,
+    took: Option<MessageName>,
+}
+
 /// The NES turns to the message: it is accepted, and travels so. Of a long message, which Basic announces, the
 /// data's mechanism comes last and counts.
 fn accept(c: &mut Context<'_, '_>, job: usize, message: Option<(u16, u32)>, mechanism: Mechanism) {
@@ -426,13 +439,24 @@ impl Nes {
         Register::at(self.shared.homes.names, address)
     }
 
+    /// The job whose process has `register`.
+    fn job_of(&self, register: Register) -> usize {
+        let names = self.shared.homes.names;
+        match register {
+            Register::Pointer(name, _) | Register::Sent(name) => names.job(name),
+            Register::Process(job, _) | Register::Receive(job, _) | Register::System(job, _) => job,
+            Register::Express(offset) => names.job(self.express.window.above(offset) as Name),
+            Register::Tag(offset) => self.express.job_of_tag(offset),
+        }
+    }
+
     /// Bytes of SRAM that the processor can reach.
     pub fn memory_bytes(&self) -> u64 {
         self.memory.end - self.memory.start
     }
 
     /// A load that the hardware answers.
-    fn load(&mut self, c: &mut Context<'_, '_>, register: Register, bytes: u32) -> Reply {
+    fn load(&mut self, c: &mut Context<'_, '_>, register: Register, bytes: u32) -> Loaded {
         let s = &self.shared;
         let value = match register {
             Register::Pointer(name, offset) => match (s.homes.slot(name), offset) {
@@ -446,11 +470,11 @@ impl Nes {
             _ => 0,
         };
         let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
-        Reply { value: u64::from(value), latency, repeatable: true }
+        Loaded { reply: Reply { value: u64::from(value), latency, repeatable: true }, took: None }
     }
 
     /// A load from the page of Express receive queues: control finds the message, then SRAM gives it.
-    fn take(&mut self, c: &mut Context<'_, '_>, at: (usize, u64), bytes: u32) -> Reply {
+    fn take(&mut self, c: &mut Context<'_, '_>, at: (usize, u64), bytes: u32) -> Loaded {
         let nes = &self.shared.nes;
         let access = nes.pointer_access.cycles() + nes.sram_access.cycles();
         let found = self.receiver.read(at, bytes, self.load_cycles + access, &mut self.shared, c);
@@ -458,11 +482,12 @@ impl Nes {
             self.room(name);
         }
         let latency = self.shared.clock.edge(access);
-        Reply { value: found.value, latency, repeatable: found.repeatable }
+        let reply = Reply { value: found.value, latency, repeatable: found.repeatable };
+        Loaded { reply, took: found.took.map(|_| found.name) }
     }
 
-    /// A store that the hardware takes.
-    fn store(&mut self, c: &mut Context<'_, '_>, register: Register, value: u64) {
+    /// A store that the hardware takes; `name` is that of the message that it is, if it is one.
+    fn store(&mut self, c: &mut Context<'_, '_>, register: Register, value: u64, name: MessageName) {
         let s = &mut self.shared;
         match register {
             Register::Pointer(name, offset) => {
@@ -488,7 +513,8 @@ impl Nes {
                 let queue = s.homes.names.express(job, 0);
                 self.room(queue);
             }
-            Register::Express(_) | Register::Tag(_) => self.send(c, register, value),
+            Register::Express(offset) => self.send(c, self.express.express(offset, value, name)),
+            Register::Tag(offset) => self.send(c, self.express.tag_on(offset, value, name)),
             Register::System(job, offset @ registers::SYSTEM_TABLE..) => {
                 self.write_table(c, job, offset, value)
             }
@@ -496,23 +522,9 @@ impl Nes {
         }
     }
 
-    /// The Express or Tag-On message that a store of `value` to `register`, in a window, is.
-    fn message_of_store(&self, c: &mut Context<'_, '_>, register: Register, value: u64) -> Option<Entry> {
-        let mut entry = match register {
-            Register::Express(offset) => self.express.express(offset, value),
-            Register::Tag(offset) => self.express.tag_on(offset, value),
-            _ => return None,
-        };
-        let carried = c.recorders[self.shared.homes.names.job(entry.queue)].carried();
-        entry.name = carried.map(|id| (id.source, id.sequence));
-        Some(entry)
-    }
-
-    /// A store into a window: an Express message goes into its queue.
-    fn send(&mut self, c: &mut Context<'_, '_>, register: Register, value: u64) {
-        if let Some(entry) = self.message_of_store(c, register, value)
-            && let Some(slot) = self.shared.homes.slot(entry.queue)
-        {
+    /// An Express message goes into its queue.
+    fn send(&mut self, c: &mut Context<'_, '_>, entry: Entry) {
+        if let Some(slot) = self.shared.homes.slot(entry.queue) {
             self.express.push(slot, entry, &mut self.shared, c);
         }
     }
@@ -613,22 +625,24 @@ impl NetworkInterface for Nes {
     }
 
     fn read(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32) -> Reply {
-        if let Some(value) = self.service.as_mut().and_then(|service| service.answer(address)) {
-            let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
-            // The firmware does not know the names of messages.
-            if let Register::Receive(job, _) = self.register(address) {
-                c.recorders[job].take(None);
-            }
-            return Reply { value, latency, repeatable: false };
+        let register = self.register(address);
+        let loaded = match self.answer(address, bytes) {
+            Some(loaded) => loaded,
+            None => self.load(c, register, bytes),
+        };
+        if let Some(name) = loaded.took {
+            let id = name.map(|(source, sequence)| MessageId { source, sequence });
+            c.recorders[self.job_of(register)].take(id);
         }
-        let reply = self.load(c, self.register(address), bytes);
         self.wake_service(c);
-        reply
+        loaded.reply
     }
 
-    fn write(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32, value: u64) {
-        if !self.store_is_served(address, bytes, value) {
-            self.store(c, self.register(address), value);
+    fn write(&mut self, c: &mut Context<'_, '_>, address: u64, _bytes: u32, value: u64) {
+        let register = self.register(address);
+        let name = carried(c, self.job_of(register), register);
+        if !self.store_is_served(address, value, name) {
+            self.store(c, register, value, name);
         }
         self.wake_service(c);
     }
@@ -754,10 +768,15 @@ impl NetworkInterface for Nes {
     fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
         let c = &self.shared.counters;
         visit("transmitted", "messages", "Basic messages sent", c.transmitted);
-        visit("received", "messages", "Basic messages and notices received", c.received);
+        visit("received", "messages", "Basic messages and notices put into resident queues", c.received);
         visit("express_sent", "messages", "Express and Tag-On messages sent", c.express_sent);
         visit("tagged_sent", "messages", "Tag-On messages sent", c.tagged_sent);
-        visit("express_received", "messages", "Express and Tag-On messages received", c.express_received);
+        visit(
+            "express_received",
+            "messages",
+            "Express and Tag-On messages put into resident queues",
+            c.express_received,
+        );
         visit("dma_requests", "requests", "DMA requests served", c.dma_requests);
         visit("dma_packets", "packets", "Packets that the DMA sent", c.dma_packets);
         visit("dma_bytes", "bytes", "Data that the DMA sent", c.dma_bytes);

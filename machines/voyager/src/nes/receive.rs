@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use chasqui_engine::{Packet, Time};
 use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusOperation, BusRequest, Context};
-use chasqui_record::{MessageId, Stage};
+use chasqui_record::Stage;
 
 use super::inbox::{Found, Inbox, composed};
 use super::queues::Name;
@@ -142,8 +142,9 @@ impl Receiver {
             return self.finish(&packet, s, c);
         }
         if self.missed.len() < self.missed_max {
-            s.homes.divert(queue, true);
+            s.homes.divert(queue, packet.message);
             s.counters.missed += 1;
+            stamp(c, s.homes.names.job(queue), packet.message, Stage::Land, c.now);
             self.finish(&packet, s, c);
             self.missed.push_back(packet);
         } else {
@@ -193,7 +194,7 @@ impl Receiver {
             TAG_LONG_BYTES => 2,
             _ => 1,
         };
-        let own = s.homes.names.own_express(header.queue);
+        let own = s.homes.names.own(header.queue);
         self.inbox.push(slot, composed(word, header.source, own, tag), name);
         s.counters.express_received += 1;
         true
@@ -256,7 +257,6 @@ impl Receiver {
         let basic = basic.map_or((0, 0), |slot| (slot.producer, slot.consumer));
         let found = self.inbox.read((job, offset), bytes, basic, &s.homes);
         if found.took.is_some() {
-            c.recorders[job].take(found.name.map(|(source, sequence)| MessageId { source, sequence }));
             self.retry(cycles, s, c);
         }
         found

@@ -9,11 +9,11 @@ use std::collections::VecDeque;
 
 use chasqui_engine::Time;
 use chasqui_memory::PAGE_BYTES;
-use chasqui_ni::{Context, DeviceAccess, FirmwareProcessor, Uncached};
+use chasqui_ni::{Context, DeviceAccess, FirmwareProcessor, Reply, Uncached};
 
 use super::command::Command;
 use super::queues::{Name, Names};
-use super::{Nes, NesEvent, Register, Rings};
+use super::{Loaded, MessageName, Nes, NesEvent, Register, Rings};
 use crate::parameters;
 use crate::registers as r;
 use crate::service_registers::{self as sp, VoyagerPacket};
@@ -30,11 +30,21 @@ const _: () = assert!(SETTINGS_END == sp::SETTING_EXPRESS_QUEUES + 8);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Access {
     address: u64,
-    bytes: u32,
     /// Of a store; none: a load.
     value: Option<u64>,
     /// The queue, if it is to a single one.
     queue: Option<Name>,
+    /// Of a store that is a message: its name.
+    name: MessageName,
+}
+
+/// What the firmware has answered to a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Answer {
+    address: u64,
+    value: u64,
+    /// Name of the message that the load takes, if it takes one.
+    took: Option<MessageName>,
 }
 
 /// The sP, and what waits for it.
@@ -47,8 +57,8 @@ pub(super) struct Service {
     /// It has done what it may not.
     halted: bool,
     accesses: VecDeque<Access>,
-    /// Answers to loads that will be tried again, by address.
-    answers: Vec<(u64, u64)>,
+    /// Answers to loads that will be tried again.
+    answers: Vec<Answer>,
     room: VecDeque<Name>,
     launched: bool,
     /// Queue and hardware slot of which the firmware wants to hear when nothing is under way there.
@@ -127,9 +137,9 @@ impl Service {
     }
 
     /// Takes the answer to a load from `address`, if the firmware has given one.
-    pub fn answer(&mut self, address: u64) -> Option<u64> {
-        let index = self.answers.iter().position(|&(answered, _)| answered == address)?;
-        Some(self.answers.remove(index).1)
+    fn answer(&mut self, address: u64) -> Option<Answer> {
+        let index = self.answers.iter().position(|answer| answer.address == address)?;
+        Some(self.answers.remove(index))
     }
 
     /// A store to `queue` waits: later ones must not overtake it.
@@ -162,7 +172,6 @@ fn description(names: Names, access: &Access) -> (u64, u64) {
                 let first = u64::from(names.express(job, 0));
                 (sp::WHAT_ONEPOLL, (offset - r::ONEPOLL) >> 3 | first << sp::ONEPOLL_FIRST_SHIFT)
             }
-            _ if offset & 4 != 0 => (sp::WHAT_EXPRESS_UPPER, queue),
             _ => (sp::WHAT_EXPRESS_TAKE, queue),
         },
         (Register::System(_, r::SYSTEM_MIGRATE), true) => (sp::WHAT_MIGRATE, 0),
@@ -186,9 +195,12 @@ impl Nes {
         let names = self.shared.homes.names;
         match register {
             Register::Pointer(name, _) | Register::Sent(name) => Some(name),
-            Register::Receive(job, offset) if offset < r::ONEPOLL => Some(names.express(job, offset / 8)),
+            // The upper half of a message that was taken is with the hardware, wherever the queue is.
+            Register::Receive(job, offset) if offset / 8 < r::EXPRESS_QUEUES && offset & 4 == 0 => {
+                Some(names.express(job, offset / 8))
+            }
             Register::Express(offset) => Some(self.express.window.above(offset) as Name),
-            Register::Tag(offset) => Some(self.express.tag_on(offset, 0).queue),
+            Register::Tag(offset) => Some(names.express(self.express.job_of_tag(offset), 0)),
             _ => None,
         }
     }
@@ -226,16 +238,14 @@ impl Nes {
         match access {
             Uncached::Store if has_room || !self.is_served(self.register(address)) => return None,
             Uncached::Store => {}
-            Uncached::Load(_) if service.answers.iter().any(|&(answered, _)| answered == address) => {
-                return None;
-            }
-            Uncached::Load(bytes) => {
+            Uncached::Load if service.answers.iter().any(|answer| answer.address == address) => return None,
+            Uncached::Load => {
                 let asked = service.accesses.iter().any(|a| a.address == address && a.value.is_none());
                 if !asked && !self.is_served(self.register(address)) {
                     return None;
                 }
                 if !asked && has_room {
-                    self.keep(address, bytes, None);
+                    self.keep(address, None, None);
                     self.wake_service(c);
                 }
             }
@@ -244,26 +254,26 @@ impl Nes {
         Some(after)
     }
 
-    /// Keeps a store for the firmware, if it serves that.
-    pub(super) fn store_is_served(&mut self, address: u64, bytes: u32, value: u64) -> bool {
+    /// Keeps a store for the firmware, if it serves that; `name` is that of the message that it is, if it is one.
+    pub(super) fn store_is_served(&mut self, address: u64, value: u64, name: MessageName) -> bool {
         let is_served = self.is_served(self.register(address));
         if is_served {
-            self.keep(address, bytes, Some(value));
+            self.keep(address, Some(value), name);
         }
         is_served
     }
 
-    fn keep(&mut self, address: u64, bytes: u32, value: Option<u64>) {
+    fn keep(&mut self, address: u64, value: Option<u64>, name: MessageName) {
         let register = self.register(address);
         let value = value.map(|value| match register {
             // System software names a queue as its job's process does.
             Register::System(job, r::SYSTEM_MIGRATE) => {
-                let name = self.shared.homes.names.of(job, value as Name);
-                value & !u64::from(Name::MAX) | u64::from(name)
+                let queue = self.shared.homes.names.of(job, value as Name);
+                value & !u64::from(Name::MAX) | u64::from(queue)
             }
             _ => value,
         });
-        let access = Access { address, bytes, value, queue: self.queue_of(register) };
+        let access = Access { address, value, queue: self.queue_of(register), name };
         self.shared.counters.served += 1;
         let service = self.service.as_mut().expect("somebody serves the access");
         service.accesses.push_back(access);
@@ -375,9 +385,7 @@ impl Nes {
         let (low, high) = (value as Name, (value >> 32) as Name);
         match address {
             sp::MAP | sp::WATCH => self.has_slot(low, (value >> 16) as u8),
-            sp::LAUNCH => {
-                self.shared.homes.all().contains(&high) && self.shared.homes.names.basic_index(high).is_some()
-            }
+            sp::LAUNCH => self.shared.homes.all().contains(&high) && self.shared.homes.names.is_basic(high),
             sp::COMMAND => self.shared.homes.all().contains(&high) && self.has_message(value),
             sp::EXPRESS_SENT..sp::MISSED => self.has_slot(0, express_register(address).0 as u8),
             _ => true,
@@ -387,9 +395,8 @@ impl Nes {
     /// The queue exists, and the hardware has `slot` for its kind.
     fn has_slot(&self, name: Name, slot: u8) -> bool {
         let Some(service) = &self.service else { return false };
-        let slots = service.settings
-            [if self.shared.homes.names.basic_index(name).is_some() { BASIC_SLOTS } else { EXPRESS_SLOTS }];
-        self.shared.homes.all().contains(&name) && u64::from(slot) < slots
+        let kind = if self.shared.homes.names.is_basic(name) { BASIC_SLOTS } else { EXPRESS_SLOTS };
+        self.shared.homes.all().contains(&name) && u64::from(slot) < service.settings[kind]
     }
 
     /// The firmware stores to `address`.
@@ -415,7 +422,7 @@ impl Nes {
             sp::MISS_POP => self.receiver.pop_missed(&mut self.shared, c),
             sp::MAP => self.map(name, (value >> 16) as u8, value & sp::MAP_RESIDENT != 0),
             sp::UNDIVERT if self.receiver.has_missed(name) => {}
-            sp::UNDIVERT => self.shared.homes.divert(name, false),
+            sp::UNDIVERT => self.shared.homes.undivert(name),
             sp::WATCH => service.watched = Some((name, usize::from((value >> 16) as u8))),
             sp::COMMAND => self.command(c, value),
             sp::STAGING.. if address + u64::from(bytes) <= sp::STAGING + sp::SSRAM_BYTES => {
@@ -457,7 +464,7 @@ impl Nes {
             sp::KIND_ACCESS => {
                 let access = service.accesses.front()?;
                 let (what, queue) = description(self.shared.homes.names, access);
-                Some(what << 8 | u64::from(access.bytes) << 16 | queue << 32)
+                Some(what << 8 | queue << 32)
             }
             sp::KIND_MISS => {
                 let packet = self.receiver.missed.front()?;
@@ -473,27 +480,45 @@ impl Nes {
 
     /// The hardware has nothing to send for the queue that was in `slot`.
     fn is_quiet(&self, name: Name, slot: usize) -> bool {
-        match self.shared.homes.names.basic_index(name) {
-            Some(_) => self.transmitter.is_quiet(slot),
-            None => self.express.is_quiet(slot),
-        }
+        let is_basic = self.shared.homes.names.is_basic(name);
+        if is_basic { self.transmitter.is_quiet(slot) } else { self.express.is_quiet(slot) }
     }
 
     fn answer_access(&mut self, value: u64) {
-        let access = self.service_mut().accesses.pop_front();
-        if let Some(access) = access.filter(|access| access.value.is_none()) {
-            self.service_mut().answers.push((access.address, value));
+        let message_queue = self.express_queue(value);
+        let Some(access) = self.service_mut().accesses.pop_front() else { return };
+        if access.value.is_some() {
+            return;
         }
+        let names = self.shared.homes.names;
+        let may_take = matches!(description(names, &access).0, sp::WHAT_EXPRESS_TAKE | sp::WHAT_ONEPOLL);
+        let takes = may_take && value & r::EXPRESS_VALID != 0;
+        let took = message_queue.filter(|_| takes).map(|queue| self.shared.homes.return_message(queue));
+        self.service_mut().answers.push(Answer { address: access.address, value, took });
+    }
+
+    /// The firmware's answer to a load of `bytes`, if there is one.
+    pub(super) fn answer(&mut self, address: u64, bytes: u32) -> Option<Loaded> {
+        let Answer { value, took, .. } = self.service.as_mut()?.answer(address)?;
+        let register = self.register(address);
+        let value = match (register, self.queue_of(register)) {
+            (Register::Receive(..), Some(queue)) => self.receiver.inbox.part(queue, bytes, value).0,
+            _ => value,
+        };
+        let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
+        Some(Loaded { reply: Reply { value, latency, repeatable: false }, took })
     }
 
     fn forward_access(&mut self, c: &mut Context<'_, '_>) {
         let Some(access) = self.service_mut().accesses.pop_front() else { return };
         let register = self.register(access.address);
         match access.value {
-            Some(value) => self.store(c, register, value),
+            Some(value) => self.store(c, register, value, access.name),
             None => {
-                let reply = self.load(c, register, access.bytes);
-                self.service_mut().answers.push((access.address, reply.value));
+                // A whole message: the processor gets the part that it asked for later.
+                let Loaded { reply, took } = self.load(c, register, 8);
+                let answer = Answer { address: access.address, value: reply.value, took };
+                self.service_mut().answers.push(answer);
             }
         }
     }
@@ -501,7 +526,11 @@ impl Nes {
     fn launch_access(&mut self, c: &mut Context<'_, '_>) {
         let Some(access) = self.service_mut().accesses.pop_front() else { return };
         let value = access.value.unwrap_or(0);
-        let Some(entry) = self.message_of_store(c, self.register(access.address), value) else { return };
+        let entry = match self.register(access.address) {
+            Register::Tag(offset) => self.express.tag_on(offset, value, access.name),
+            Register::Express(offset) => self.express.express(offset, value, access.name),
+            _ => return,
+        };
         let served = self.express.served();
         self.express.push(served, entry, &mut self.shared, c);
     }
@@ -512,7 +541,7 @@ impl Nes {
         let slot = usize::from(slot);
         if resident {
             self.settle(name, slot);
-        } else if self.shared.homes.names.basic_index(name).is_some() {
+        } else if self.shared.homes.names.is_basic(name) {
             self.transmitter.map(slot, None);
         }
     }
@@ -535,21 +564,36 @@ impl Nes {
     fn express_load(&mut self, address: u64) -> u64 {
         let (slot, register) = express_register(address);
         match register {
-            sp::EXPRESS_SENT => u64::from(*self.express.sent_mut(slot)),
             sp::EXPRESS_TAKE => {
-                self.receiver.inbox.pop(slot).map_or(r::EXPRESS_EMPTY, |(message, _)| message)
+                let Some((message, name)) = self.receiver.inbox.pop(slot) else { return r::EXPRESS_EMPTY };
+                if let Some(queue) = self.express_queue(message) {
+                    self.shared.homes.withdraw(queue, name);
+                }
+                message
             }
-            _ => u64::from(*self.receiver.inbox.upper_mut(slot)),
+            _ => u64::from(*self.express.sent_mut(slot)),
         }
     }
 
     fn express_store(&mut self, address: u64, value: u64) {
         let (slot, register) = express_register(address);
         match register {
-            sp::EXPRESS_SENT => *self.express.sent_mut(slot) = value as u32,
-            sp::EXPRESS_TAKE => self.receiver.inbox.push(slot, value, None),
-            _ => *self.receiver.inbox.upper_mut(slot) = value as u32,
+            sp::EXPRESS_TAKE => {
+                let queue = self.express_queue(value);
+                let name = queue.and_then(|queue| self.shared.homes.return_message(queue));
+                self.receiver.inbox.push(slot, value, name);
+            }
+            _ => *self.express.sent_mut(slot) = value as u32,
         }
+    }
+
+    /// The queue of an Express message, as the process reads it whose access, or system software's for it, the firmware
+    /// deals with.
+    fn express_queue(&self, message: u64) -> Option<Name> {
+        let access = self.service.as_ref()?.accesses.front()?;
+        let own = message >> r::EXPRESS_QUEUE_SHIFT & 7;
+        let job = self.job_of(self.register(access.address));
+        (own < r::EXPRESS_QUEUES).then(|| self.shared.homes.names.express(job, own))
     }
 }
 

@@ -63,9 +63,17 @@ impl DestinationTable {
                  {QUEUES} queues"
             ));
         }
+        let (queue, to) = (self.names.of(job, own as Name), self.names.of(job, to));
+        if valid && self.names.is_basic(queue) != self.names.is_basic(to) {
+            return Err(format!(
+                "destination table: transmit queue {own} and receive queue {} are of different kinds, \
+                 Express and Basic",
+                self.names.own(to)
+            ));
+        }
         let source = (entry >> TABLE_SOURCE_SHIFT) as u16;
-        let destination = Destination { site, queue: self.names.of(job, to), source };
-        let queue = usize::from(self.names.of(job, own as Name));
+        let destination = Destination { site, queue: to, source };
+        let queue = usize::from(queue);
         if self.rows.len() <= queue {
             self.rows.resize(queue + 1, vec![]);
         }
@@ -115,6 +123,8 @@ mod tests {
         assert!(table.find(9, 6).is_err());
         assert!(table.write(0, 0, 0, TABLE_VALID | 4).unwrap_err().contains("none of 4 sites"));
         assert!(table.write(0, 0, 0, TABLE_VALID | 512 << TABLE_QUEUE_SHIFT).is_err());
+        assert!(table.write(0, 0, 0, TABLE_VALID | 2 << TABLE_QUEUE_SHIFT).unwrap_err().contains("kinds"));
+        assert!(table.write(0, 2, 0, TABLE_VALID | 1 << TABLE_QUEUE_SHIFT).unwrap_err().contains("kinds"));
         assert!(table.write(0, 512, 0, 0).is_err());
     }
 
