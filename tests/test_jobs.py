@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Compiler
 from simulated import SEVERAL_JOBS, command, machines, two_at_a_time
-from test_determinism import THREADS, differences
+from test_determinism import VARIATIONS, differences
+from test_voyager_queues import NONE_RESIDENT, OFFENCES, SERVER, SYSTEM
 
 pytestmark = pytest.mark.core
 
@@ -101,10 +102,18 @@ def test_a_turn_together_needs_an_empty_network(traffic: Path, tmp_path: Path) -
     assert marks[0] >= 4 * switches[0] > 40
 
 
+# What watches single harts is for one job.
+SAME = {
+    name: options
+    for name, options in VARIATIONS.items()
+    if not {"--profile", "--trace-instructions"} & set(options)
+}
+
+
 @pytest.mark.parametrize("machine", VARIANTS)
 def test_jobs_have_the_same_bits(traffic: Path, tmp_path: Path, machine: str) -> None:
-    """On any number of host threads, with polling loops skipped and executed."""
-    variations = {"reference": [], "loops executed": ["--set", "check.spin_skip=false"], **THREADS}
+    """On any number of host threads, however far nodes run, with polling loops skipped or not."""
+    variations = {"reference": [], **SAME}
     job = ["--job", f"-np 4 {traffic} 2 6 9000"]
     common = ["-np", 4, "--machine", machine, *SHORT, *job, "--", traffic, 1, 6, 1000]
 
@@ -195,6 +204,67 @@ def test_a_process_that_reaches_for_anothers_queue_faults_alone(
     assert "job 1, 4 ranks" in (tmp_path / "run" / "job0" / "stdout.0").read_text()
 
 
+@pytest.mark.parametrize("offence", OFFENCES)
+@pytest.mark.parametrize("homes", [[], NONE_RESIDENT], ids=["resident", "served"])
+def test_an_offence_of_a_client_is_nothing_to_the_server_and_to_the_other_job(
+    compile_c: Compiler, traffic: Path, tmp_path: Path, offence: str, homes: list[str]
+) -> None:
+    """Clients that can't reach each other, a forged address, an unmapped queue: that process alone
+    has a fault. Each job's system software writes its own part of the tables."""
+    server = compile_c("server", SERVER)
+    alone = run(tmp_path, "alone", *VOYAGER, "-np", 4, "--", traffic, 1, 6, 1000)
+    sets = [*SYSTEM, *homes, "--set", "node.software.fault_ends_job=false"]
+    job = ["--job", f"-np 4 {server} {offence}"]
+    done = run(tmp_path, "run", *VOYAGER, *sets, "-np", 4, *job, "--", traffic, 1, 6, 1000)
+    assert done.returncode == 128 + 11, done.stderr
+    assert "job 1: fault: rank 1 at " in done.stderr
+    assert OFFENCES[offence] in done.stderr
+    jobs = [tmp_path / "run" / f"job{i}" for i in range(2)]
+    assert summary(jobs[0])["outcome"] == "finished"
+    assert (jobs[0] / "stdout.0").read_text() == alone.stdout
+    ranks = [(jobs[1] / f"stdout.{rank}").read_text() for rank in range(4)]
+    assert ranks == ["server: PASSED\n", "", "client 2: PASSED\n", ""]
+
+
+def test_each_job_has_destinations_of_its_own(compile_c: Compiler, tmp_path: Path) -> None:
+    """Two servers whose clients have the same names, with unlike numbers of ranks."""
+    server = compile_c("server", SERVER)
+    job = ["--job", f"-np 3 {server} none"]
+    done = run(tmp_path, "run", *VOYAGER, *SYSTEM, "-np", 5, *job, "--", server, "none")
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == ["client 2: PASSED"] * 2 + ["server: PASSED"] * 2
+
+
+THIEF = """\
+#include <chasqui/nes.h>
+#include <stdio.h>
+static struct nes nes;
+int main(void)
+{
+    uint64_t found = 0;
+    if (!nes_open(&nes))
+        return 2;
+    /* Behind its own two queues of Express there would be others'. */
+    for (int i = 0; i < 500; i++)
+        for (int queue = CHASQUI_VOYAGER_EXPRESS_QUEUES; queue < 8; queue++)
+            found |= nes_express_receive(&nes, queue);
+    printf("%llx\\n", (unsigned long long)(found ^ NES_EMPTY));
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("homes", [[], NONE_RESIDENT], ids=["resident", "served"])
+def test_nobody_takes_messages_of_another_job(
+    compile_c: Compiler, traffic: Path, tmp_path: Path, homes: list[str]
+) -> None:
+    thief = compile_c("jobs_thief", THIEF)
+    job = ["--job", f"-np 4 {traffic} 1 6 1000"]
+    done = run(tmp_path, "run", *VOYAGER, *homes, "-np", 4, *job, "--", thief)
+    assert done.returncode == 0, done.stderr
+    assert [(tmp_path / "run" / "job0" / f"stdout.{i}").read_text() for i in range(4)] == ["0\n"] * 4
+
+
 NEIGHBOUR = """\
 #include <fcntl.h>
 #include <stdio.h>
@@ -281,7 +351,7 @@ def test_a_job_that_aborts_leaves_its_nodes_to_the_other(
     action = "if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 7); for (volatile int i = 0;; i++)"
     aborts = compile_c("jobs_aborts", ENDS.replace("ACTION", action))
     texts: list[str] = []
-    for options in ([], ["--threads", "2"]):
+    for options in ([], ["--threads", "2"], ["--set", "check.window=1 us"]):
         directory, job = f"run{len(texts)}", ["--job", f"-np 3 {traffic} 2 6 1000"]
         done = run(
             tmp_path,
@@ -300,13 +370,60 @@ def test_a_job_that_aborts_leaves_its_nodes_to_the_other(
         texts.append(done.stderr)
         assert summary(tmp_path / directory / "job1")["outcome"] == "finished"
     assert texts[0].startswith("chasqui: job 0: aborted: rank 1 at")
-    assert texts[1] == texts[0]
+    assert texts[1:] == texts[:1] * 2
+
+
+THREADED = """\
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+static void *idle(void *nothing) { return nothing; }
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    int provided;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    printf("%d %d\\n", provided, pthread_create(&thread, 0, idle, 0));
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+def test_a_job_among_others_has_one_thread(compile_c: Compiler, tmp_path: Path) -> None:
+    """It is told so as on any node with one hart."""
+    threaded = compile_c("jobs_threaded", THREADED, "-pthread")
+    alone = run(tmp_path, "alone", "--machine", "voyager", "--", threaded)
+    assert alone.stdout.split()[1] == "11", "EAGAIN"
+    done = run(tmp_path, "both", "--machine", "voyager", "--job", str(threaded), "--", threaded)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == alone.stdout * 2
+    assert done.stderr.count("every hart of its node has a thread (1, node.harts)") == 2
+
+
+def test_each_job_has_its_timeline(traffic: Path, tmp_path: Path) -> None:
+    """Of calls and messages; links, which carry those of all, have none."""
+    job = ["--job", f"-np 2 {traffic} 2 3 1000"]
+    done = run(tmp_path, "run", *VOYAGER, "-np", 3, *job, "--", traffic, 1, 4, 1000)
+    assert done.returncode == 0, done.stderr
+    for i, ranks in enumerate((3, 2)):
+        directory = tmp_path / "run" / f"job{i}"
+        events = json.loads((directory / "timeline.json").read_text())["traceEvents"]
+        names = {e["args"]["name"] for e in events if e["name"] == "process_name"}
+        assert {name for name in names if name.startswith("rank")} == {
+            f"rank {rank}" for rank in range(ranks)
+        }
+        assert "network" not in names
+        end = int(str(summary(directory)["time_ps"])) / 1e6
+        assert max(e["ts"] + e.get("dur", 0) for e in events if "ts" in e) <= end + 0.001
 
 
 REFUSED = {
     "loggp": ([], "./a", "2 jobs on loggp: 1 can share its nodes"),
     "harts": (["--set", "node.harts=2"], "./a", "node.harts = 2 with 2 jobs"),
     "profile": (["--profile"], "./a", "--profile with 2 jobs"),
+    "trace": (["--trace-instructions", "0us..1us"], "./a", "--trace-instructions with 2 jobs"),
+    "fast-forward": (["--fast-forward"], "./a", "--fast-forward with 2 jobs"),
     "program": ([], "-np 2", "--job '-np 2': '[-np RANKS] PROGRAM [ARGS]...' is expected"),
     "ranks": ([], "-np x ./a", "RANKS a number"),
     "quotes": ([], "./a 'b", "No closing quotation"),

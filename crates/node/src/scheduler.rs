@@ -142,8 +142,9 @@ pub(crate) struct Scheduler {
     waiting: VecDeque<Descheduled>,
     /// The quantum's end is an event to come.
     armed: bool,
-    /// The quantum is over, but the instruction on the hart is not: it may have taken a message.
-    over: bool,
+    /// The quantum is over. The process leaves when the hart has executed so many instructions: one that waits is
+    /// finished, for it may have taken a message.
+    over: Option<u64>,
     /// The process on the hart did nothing but repeat itself until the quantum's end.
     was_idle: bool,
     /// So many quanta in succession ended like that, and no event came that anybody could see.
@@ -164,7 +165,7 @@ impl Scheduler {
             switch_cycles: unit.switch.cycles(),
             waiting: others.into_iter().map(Descheduled::new).collect(),
             armed: false,
-            over: false,
+            over: None,
             was_idle: false,
             idle_quanta: 0,
             statistics: SchedulerStatistics::default(),
@@ -238,12 +239,11 @@ impl Processor {
         std::mem::swap(&mut thread.activity, &mut other.activity);
         thread.spin.stop(&mut thread.hart);
         let hart = &mut thread.hart;
-        std::mem::swap(&mut hart.state, &mut other.state);
+        hart.exchange_state(&mut other.state);
         // The kernel's path has a fence: what the process has stored is in memory.
         hart.port.settle();
         hart.port.drop_reservation();
         hart.port.set_root(self.process.space.root());
-        hart.forget_code();
         hart.share_text(self.text.clone());
     }
 }
@@ -264,7 +264,10 @@ impl Node {
                 let idle = std::mem::take(&mut s.was_idle);
                 s.idle_quanta = if idle { s.idle_quanta + 1 } else { 0 };
             }
-            (s.armed, s.over) = (false, true);
+            s.armed = false;
+            let thread = &self.processor.threads[HART];
+            let under_way = matches!(thread.activity, Activity::Waiting(..)) || thread.hart.port.has_reply();
+            s.over = Some(thread.hart.statistics.instructions + u64::from(under_way));
         }
         self.reschedule(now);
     }
@@ -287,26 +290,28 @@ impl Node {
     #[inline]
     pub(crate) fn after_run(&mut self) {
         let Some(s) = &self.scheduler else { return };
-        if s.over || !self.processor.threads[HART].is_busy() {
+        if s.over.is_some() || !self.processor.threads[HART].is_busy() {
             self.reschedule(self.processor.threads[HART].hart.now());
         }
     }
 
-    /// Once a quantum is over the hart executes no more than an instruction.
+    /// Once a quantum is over the hart executes one instruction at a time.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
-        self.scheduler.as_ref().is_some_and(|s| s.over)
+        self.scheduler.as_ref().is_some_and(|s| s.over.is_some())
     }
 
     /// Another process comes to the hart, if it is another's turn.
     fn reschedule(&mut self, now: Time) {
         let Some(s) = &mut self.scheduler else { return };
         let thread = &self.processor.threads[HART];
-        if matches!(thread.activity, Activity::Waiting(..)) {
+        let executed = thread.hart.statistics.instructions;
+        let leaves_later = thread.is_busy() && s.over.is_some_and(|leaves| executed < leaves);
+        if matches!(thread.activity, Activity::Waiting(..)) || leaves_later {
             return;
         }
         let now = now.max(thread.hart.now());
-        let over = std::mem::take(&mut s.over);
+        let over = s.over.take().is_some();
         if s.together {
             if over {
                 self.vacate(now);

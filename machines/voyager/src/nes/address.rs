@@ -16,7 +16,7 @@ pub(super) const SYSTEM_STRIDE: u64 = 1 << 30;
 // There is room whatever is set: logical destinations have 16 bits at most, entries of the table eight bytes.
 const _: () = assert!(registers::SYSTEM_TABLE + (registers::QUEUES << (16 + 3)) <= SYSTEM_STRIDE);
 const TAG_BITS: u64 = registers::EXPRESS_DESTINATION_SHIFT + 16 + registers::TAG_PLACE_SHIFT;
-const _: () = assert!(JOBS_MAX * registers::TAGS_MAX << TAG_BITS <= SYSTEM - TAG_WINDOW);
+const _: () = assert!((JOBS_MAX * registers::TAGS_MAX) << TAG_BITS <= SYSTEM - TAG_WINDOW);
 
 /// What an address of the processor's is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

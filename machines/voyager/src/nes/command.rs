@@ -79,7 +79,9 @@ impl Nes {
         let queue = command.queue;
         let placed = match command.operation {
             sp::COMMAND_DELIVER => self.deliver_again(c, queue, &command.message),
-            sp::COMMAND_TAG => self.receiver.deliver_tag(&command.message, &self.shared, c),
+            sp::COMMAND_TAG => {
+                self.receiver.deliver_tag(self.shared.homes.names.job(queue), &command.message, c)
+            }
             _ => {
                 self.service_mut().command = Some(command);
                 return self.move_piece(c);
@@ -95,7 +97,8 @@ impl Nes {
     fn deliver_again(&mut self, c: &mut Context<'_, '_>, queue: Name, message: &[u8]) -> bool {
         let s = &mut self.shared;
         let name = s.homes.oldest_message(queue);
-        let placed = s.homes.slot(queue).is_some_and(|slot| self.receiver.deliver(slot, message, name, s, c));
+        let placed =
+            s.homes.slot(queue).is_some_and(|slot| self.receiver.deliver((queue, slot), message, name, s, c));
         if placed {
             self.land(c, queue);
         }

@@ -136,7 +136,7 @@ impl Receiver {
             return self.finish(&packet, s, c);
         }
         if let Some(slot) = s.homes.accepts(queue)
-            && self.deliver(slot, &packet.bytes, packet.message, s, c)
+            && self.deliver((queue, slot), &packet.bytes, packet.message, s, c)
         {
             stamp(c, s.homes.names.job(queue), packet.message, Stage::Land, c.now);
             return self.finish(&packet, s, c);
@@ -153,18 +153,18 @@ impl Receiver {
         }
     }
 
-    /// Puts a message into the resident queue in `slot`; `name` is the MPI message's, for the records. False: there
+    /// Puts a message into the resident `queue` in `slot`; `name` is the MPI message's, for the records. False: there
     /// is no room.
     pub fn deliver(
         &mut self,
-        slot: usize,
+        (queue, slot): (Name, usize),
         packet: &[u8],
         name: MessageName,
         s: &mut Shared,
         c: &mut Context<'_, '_>,
     ) -> bool {
         if is_express(packet) {
-            return self.deliver_express(slot, packet, name, s, c);
+            return self.deliver_express((queue, slot), packet, name, s, c);
         }
         let slot = &mut self.slots[slot];
         if !slot.has_room() {
@@ -178,13 +178,13 @@ impl Receiver {
 
     fn deliver_express(
         &mut self,
-        slot: usize,
+        (queue, slot): (Name, usize),
         packet: &[u8],
         name: MessageName,
         s: &mut Shared,
         c: &mut Context<'_, '_>,
     ) -> bool {
-        if !self.inbox.has_room(slot) || !self.deliver_tag(packet, s, c) {
+        if !self.inbox.has_room(slot) || !self.deliver_tag(s.homes.names.job(queue), packet, c) {
             return false;
         }
         let header = VoyagerPacket::from_bytes(packet);
@@ -194,19 +194,19 @@ impl Receiver {
             TAG_LONG_BYTES => 2,
             _ => 1,
         };
-        let own = s.homes.names.own(header.queue);
-        self.inbox.push(slot, composed(word, header.source, own, tag), name);
+        let message = composed(word, header.source, s.homes.names.own(queue), tag);
+        self.inbox.push(slot, message, name);
         s.counters.express_received += 1;
         true
     }
 
-    /// Puts what was tagged on to a message, if anything, into its ring. False: there is no room.
-    pub fn deliver_tag(&mut self, packet: &[u8], s: &Shared, c: &mut Context<'_, '_>) -> bool {
+    /// Puts what was tagged on to a message, if anything, into job `job`'s ring. False: there is no room.
+    pub fn deliver_tag(&mut self, job: usize, packet: &[u8], c: &mut Context<'_, '_>) -> bool {
         let (_, tagged) = express_parts(packet);
         if tagged.is_empty() {
             return true;
         }
-        let tags = &mut self.inbox.tags[s.job_of(packet)];
+        let tags = &mut self.inbox.tags[job];
         if !tags.has_room() {
             return false;
         }
