@@ -192,8 +192,16 @@ fn processor(
     })
 }
 
-/// Puts a node together, with the process of each job that has a rank for it loaded. Each has an equal part of the
-/// memory.
+/// Parts of the memory for `count` processes. They begin at unlike places of a cache of `cache_bytes`, as they do where
+/// an operating system deals out pages: else the lines of equal programs would all meet there.
+fn parts(dram_bytes: u64, cache_bytes: u64, count: u64) -> impl Iterator<Item = Range<u64>> {
+    let pages = |bytes: u64| bytes & !(PAGE_BYTES - 1);
+    let part = pages(dram_bytes / count);
+    let apart = pages((cache_bytes / count).min(part / count));
+    (0..count).map(move |i| i * (part + apart)..(i + 1) * part)
+}
+
+/// Puts a node together, with the process of each job that has a rank for it loaded, each in its part of the memory.
 ///
 /// # Errors
 /// When the host has no memory for it, or a process does not fit.
@@ -203,8 +211,7 @@ pub fn build_node(plan: NodePlan<'_>, jobs: &[Job]) -> Result<Node, String> {
     let mut memory = FlatMemory::new(dram_bytes + plan.ni_memory_bytes)
         .map_err(|e| format!("no address space for a node of {}: {e}", c.dram.size))?;
     let here: Vec<usize> = (0..jobs.len()).filter(|&index| plan.number < jobs[index].ranks).collect();
-    let part = (dram_bytes / here.len() as u64) & !(PAGE_BYTES - 1);
-    let parts = (0..).map(|i| i * part..(i + 1) * part);
+    let parts = parts(dram_bytes, c.port().l2.map_or(0, |l2| l2.bytes), here.len() as u64);
     let processes = here.into_iter().zip(parts);
     let processors =
         processes.map(|(index, physical)| processor(&plan, (index, jobs), &mut memory, physical));
@@ -218,4 +225,19 @@ pub fn build_node(plan: NodePlan<'_>, jobs: &[Job]) -> Result<Node, String> {
         ni: plan.ni,
         first_port: plan.first_port,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_have_parts_of_the_memory_that_meet_nowhere_in_the_cache() {
+        let kib =
+            |parts: Vec<Range<u64>>| parts.iter().map(|p| (p.start >> 10, p.end >> 10)).collect::<Vec<_>>();
+        assert_eq!(kib(parts(1 << 20, 512 << 10, 1).collect()), [(0, 1024)]);
+        assert_eq!(kib(parts(4 << 20, 512 << 10, 2).collect()), [(0, 2048), (2304, 4096)]);
+        // A small memory is shared out first of all.
+        assert_eq!(kib(parts(128 << 10, 512 << 10, 2).collect()), [(0, 64), (96, 128)]);
+    }
 }
