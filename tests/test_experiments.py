@@ -37,7 +37,9 @@ from chasqui.experiment import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VOYAGER = [f"voyager/{name}" for name in ("am", "mechanisms", "multicast", "onepoll")]
+VOYAGER = [
+    f"voyager/{name}" for name in ("am", "mechanisms", "multicast", "nonresident", "onepoll")
+]
 
 
 # --- the framework -------------------------------------------------------------------------------
@@ -245,6 +247,45 @@ def test_onepoll_costs_the_same_for_any_number(results: Path) -> None:
     assert empty["onepoll", 1] == empty["onepoll", 2] == empty["onepoll", 3]
     assert empty["in-turn", 1] < empty["in-turn", 2] < empty["in-turn", 3]
     assert empty["onepoll", 3] < empty["in-turn", 3]
+
+
+@pytest.mark.core
+def test_a_queue_that_is_not_resident_costs_time_and_no_store(results: Path) -> None:
+    found = {
+        tuple(row[name] for name in ("mechanism", "variant", "size_bytes", "served")): row
+        for row in rows(results / "voyager-nonresident" / "results.csv")
+    }
+    cases = {case[:3] for case in found}
+    assert len(cases) == 8
+    for case in cases:
+        neither, sender, receiver, both = (
+            found[*case, served] for served in ("neither", "sender", "receiver", "both")
+        )
+        for one, more in ((neither, sender), (neither, receiver), (sender, both), (receiver, both)):
+            assert float(one["latency_ns"]) < float(more["latency_ns"])
+            assert float(one["gap_ns"]) < float(more["gap_ns"]) + 20  # a bus clock
+        if case[0] != "basic":
+            # Stores are posted, whoever takes them.
+            assert len({row["o_send_ns"] for row in (neither, sender, receiver, both)}) == 1
+
+
+@pytest.mark.core
+def test_moving_a_queue_takes_what_is_moved(results: Path) -> None:
+    """Of Basic both rings, 32 slots of 3 lines each, line by line: at least 4 clocks of the I-bus,
+    an address of 2 and 4 beats, by 20 ns; of Express each message as long."""
+    moves = [
+        (row["mechanism"], int(row["messages"]), float(row["out_ns"]), float(row["in_ns"]))
+        for row in rows(results / "voyager-nonresident" / "moves.csv")
+        if row["variant"] == "flush"
+    ]
+    basic = [move[2:] for move in moves if move[0] == "basic"]
+    assert len(basic) == 5
+    assert len(set(basic)) == 1
+    assert min(basic[0]) >= 2 * 32 * 3 * (4 + 2 + 4) * 20
+    express = [move[1:] for move in moves if move[0] == "express"]
+    _, first_out, first_in = express[0]
+    each = {((out - first_out) / n, (back - first_in) / n) for n, out, back in express[1:]}
+    assert len(each) == 1
 
 
 @pytest.mark.core
