@@ -259,7 +259,7 @@ def test_a_queue_that_is_not_resident_costs_time_and_no_store(results: Path) -> 
     assert len(cases) == 8
     for case in cases:
         neither, sender, receiver, both = (
-            found[*case, served] for served in ("neither", "sender", "receiver", "both")
+            found[(*case, served)] for served in ("neither", "sender", "receiver", "both")
         )
         for one, more in ((neither, sender), (neither, receiver), (sender, both), (receiver, both)):
             assert float(one["latency_ns"]) < float(more["latency_ns"])
@@ -283,9 +283,12 @@ def test_moving_a_queue_takes_what_is_moved(results: Path) -> None:
     assert len(set(basic)) == 1
     assert min(basic[0]) >= 2 * 32 * 3 * (4 + 2 + 4) * 20
     express = [move[1:] for move in moves if move[0] == "express"]
-    _, first_out, first_in = express[0]
-    each = {((out - first_out) / n, (back - first_in) / n) for n, out, back in express[1:]}
-    assert len(each) == 1
+    (_, *empty), (most, *full) = express[0], express[-1]
+    for messages, *times in express:
+        share = messages / most
+        assert times == pytest.approx(
+            [first + share * (last - first) for first, last in zip(empty, full, strict=True)]
+        )
 
 
 @pytest.mark.core
