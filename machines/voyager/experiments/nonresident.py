@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from chasqui.experiment import Experiment, Output, Report, Run, Table, sensitivity
 from chasqui.text import table
 
-from ._timing import ASSUMED, Timing
+from ._timing import ASSUMED, Timing, draw_parts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -203,23 +203,10 @@ def draw(figure: Figure, found: list[Row], moved: list[Move]) -> None:
     flush = [row for row in found if row.variant == "flush"]
     grid = figure.add_gridspec(2, 2, width_ratios=(3, 2))
     latency = figure.add_subplot(grid[:, 0])
-    for at, row in enumerate(flush):
-        left = 0.0
-        spans = (row.o_send_ns, row.L_ns, row.o_recv_ns)
-        colors = (drawing.BLUE, "#bbbbbb", drawing.ORANGE)
-        for span, color, name in zip(spans, colors, ("o_send", "L", "o_recv"), strict=True):
-            width = float(span) / 1000
-            latency.barh(at, width, left=left, color=color, label=name if at == 0 else None)
-            left += width
-    latency.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
-    names = [f"{row.mechanism} {row.size_bytes} B, {row.served}" for row in flush]
-    latency.set(
-        yticks=range(len(flush)),
-        yticklabels=names,
-        xlabel="latency [us], by whose queues are served",
+    draw_parts(
+        latency, [f"{row.mechanism} {row.size_bytes} B, {row.served}" for row in flush], flush
     )
-    latency.invert_yaxis()
-    latency.grid(visible=False, axis="y")
+    latency.set_xlabel("latency [us], by whose queues are served")
     gaps, times = (figure.add_subplot(grid[row, 1]) for row in range(2))
     for (mechanism, size), color in zip(
         MECHANISMS.values(), (drawing.BLUE, drawing.GREEN, drawing.ORANGE, drawing.RED), strict=True
