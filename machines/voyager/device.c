@@ -23,6 +23,8 @@
 #include "mpi/device.h"
 #include "mpi/mark.h"
 #include "mpi/memory.h"
+#include "express.h"
+#include "ordering.h"
 #include "registers.h"
 
 #define SLOT CHASQUI_VOYAGER_SLOT_BYTES
@@ -96,26 +98,6 @@ static bool send_by_size(const struct chasqui_envelope *envelope, const void *pa
 static void poll_express(void);
 
 #define POINTER(name) (*(volatile uint32_t *)(pointers + CHASQUI_VOYAGER_##name))
-
-static inline void flush_line(const void *line)
-{
-    __asm__ volatile(".insn i 0x0f, 2, x0, %0, 2" : : "r"(line) : "memory"); /* cbo.flush */
-}
-
-/* Stores and flushes before, device stores after. */
-static inline void fence_before_pointer(void)
-{
-    __asm__ volatile("fence rw, o" : : : "memory");
-}
-
-/* `index`, but only once `pointer` has been read: loads through the result follow that load (RVWMO, address
- * dependency), without the cost of a fence. */
-static inline uint32_t after(uint32_t index, uint32_t pointer)
-{
-    uint32_t zero;
-    __asm__("xor %0, %1, %1" : "=r"(zero) : "r"(pointer));
-    return index + zero;
-}
 
 static inline void flush(const void *from, size_t bytes)
 {
@@ -439,8 +421,8 @@ static inline __attribute__((always_inline)) bool send_express(struct peer *peer
     return true;
 }
 
-static __attribute__((noinline)) bool send_tag_on(struct peer *peer, const struct chasqui_envelope *envelope, size_t head, const void *payload,
-                        size_t bytes)
+static __attribute__((noinline)) bool send_tag_on(struct peer *peer, const struct chasqui_envelope *envelope,
+                                                  size_t head, const void *payload, size_t bytes)
 {
     uint32_t place = places_used & tags_mask;
     if (unlikely(!have_left(posted + 2 - express_slots) || !have_left(place_posted[place])))
@@ -685,24 +667,6 @@ static void arrived_tagged(struct peer *peer, uint64_t message, uint32_t extra)
     mpi_arrived(&envelope, data + head / sizeof *data, bytes);
     if (unlikely(tags_taken - tags_freed > tags_mask / 2))
         free_tags();
-}
-
-enum { EXTRA_MASK = (1 << CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS) - 1 };
-
-/* An Express message's five bits. */
-static inline uint32_t extra_of(uint64_t message)
-{
-    return message >> 32 & EXTRA_MASK;
-}
-
-static inline bool is_express(uint64_t message)
-{
-    return message != CHASQUI_VOYAGER_EXPRESS_EMPTY && !(message & 7ull << CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT);
-}
-
-static inline uint32_t source_of(uint64_t message)
-{
-    return (uint16_t)(message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT);
 }
 
 static void take(uint64_t message);
