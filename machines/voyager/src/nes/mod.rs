@@ -706,7 +706,12 @@ impl NetworkInterface for Nes {
         visit("received", "messages", "Basic messages and notices put into resident queues", c.received);
         visit("express_sent", "messages", "Express and Tag-On messages sent", c.express_sent);
         visit("tagged_sent", "messages", "Tag-On messages sent", c.tagged_sent);
-        visit("express_received", "messages", "Express and Tag-On messages put into resident queues", c.express_received);
+        visit(
+            "express_received",
+            "messages",
+            "Express and Tag-On messages put into resident queues",
+            c.express_received,
+        );
         visit("dma_requests", "requests", "DMA requests served", c.dma_requests);
         visit("dma_packets", "packets", "Packets that the DMA sent", c.dma_packets);
         visit("dma_bytes", "bytes", "Data that the DMA sent", c.dma_bytes);

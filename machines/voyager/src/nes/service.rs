@@ -368,8 +368,7 @@ impl Nes {
     /// The queue exists, and the hardware has `slot` for its kind.
     fn has_slot(&self, name: Name, slot: u8) -> bool {
         let Some(service) = &self.service else { return false };
-        let slots =
-            service.settings[if queues::is_basic(name) { BASIC_SLOTS } else { EXPRESS_SLOTS }];
+        let slots = service.settings[if queues::is_basic(name) { BASIC_SLOTS } else { EXPRESS_SLOTS }];
         self.shared.homes.names().contains(&name) && u64::from(slot) < slots
     }
 
