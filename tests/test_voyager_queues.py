@@ -25,6 +25,7 @@ pytestmark = pytest.mark.core
 SOURCES = ROOT / "tests" / "voyager"
 MIGRATE = (SOURCES / "migrate.c").read_text()
 SERVER = (SOURCES / "server.c").read_text()
+FLOOD = (SOURCES / "flood.c").read_text()
 SEED = int(os.environ.get("SEED", "1"))
 
 SYSTEM = ["--set", "voyager.sp.system=true"]
@@ -85,8 +86,8 @@ def test_mpi_over_queues_that_are_not_resident(
     assert "PASSED" in done.stdout
 
 
-# Where the queues that MPI uses are, and how often each rank moves them: both with the firmware, one
-# of them, so that messages by the other would pass its own, or now here and now there.
+# Where the queues that MPI uses are, and how often each rank moves them: both with the firmware;
+# one of them, so that messages by the other would pass its own; now here and now there.
 HOMES = {
     "served": (NONE_RESIDENT, "0"),
     "express served": (NONE_RESIDENT[2:], "0"),
@@ -116,6 +117,19 @@ def test_mpi_messages_stay_in_order_wherever_their_queues_are(
 
 
 @pytest.mark.parametrize("machine", VARIANTS)
+def test_threads_share_queues_that_are_not_resident(
+    compile_c: Compiler, chasqui: Run, machine: str
+) -> None:
+    folder = ROOT / "tests" / "threads"
+    program = compile_c("multiple", (folder / "multiple.c").read_text(), f"-I{folder}")
+    sets = [*NONE_RESIDENT, "--set", "node.harts=2", "--set", "check.coherence=true"]
+    run = ["run", "-q", "-np", "2", "--machine", machine, *sets, "--", program]
+    done = chasqui(*run, "random", "2", str(SEED))
+    assert done.returncode == 0, f"SEED={SEED}: {done.stdout}{done.stderr}"
+    assert "all is right" in done.stdout
+
+
+@pytest.mark.parametrize("machine", VARIANTS)
 @pytest.mark.parametrize("sets", [["--set", "voyager.queues.basic=3"], SCARCE], ids=["", "scarce"])
 def test_queues_move_while_messages_flow(
     compile_c: Compiler, chasqui: Run, machine: str, sets: list[str]
@@ -140,52 +154,38 @@ def test_moving_queues_has_the_same_bits(compile_c: Compiler, tmp_path: Path) ->
     check(tmp_path, [*run, str(SEED), "150", "15"], variations, 0)
 
 
-FLOOD = """\
-#include <chasqui/nes.h>
-#include <stdio.h>
-static struct nes nes;
-/* Rank 1 fills rank 0's Basic queue three times, then sends an Express message, which rank 0 wants
- * first. */
-int main(void)
-{
-    uint32_t number, source;
-    if (!nes_open(&nes))
-        return 2;
-    const uint32_t count = 3 * nes.receive.count;
-    if (nes.rank == 1) {
-        for (number = 0; number < count; number++)
-            while (!nes_basic_send(&nes, 0, &number, sizeof number))
-                nes_pause();
-        while (*nes_pointer(&nes, CHASQUI_VOYAGER_TRANSMIT_CONSUMER) != count)
-            nes_pause();
-        return !nes_express_send(&nes, 0, 0, 0, 1);
-    }
-    while (nes_express_receive(&nes, 0) == NES_EMPTY)
-        nes_pause();
-    for (uint32_t i = 0; i < count; i++) {
-        while (nes_basic_receive(&nes, &number, &source) < 0)
-            nes_pause();
-        if (number != i)
-            return 1;
-    }
-    puts("flood: PASSED");
-    return nes_basic_receive(&nes, &number, &source) >= 0;
-}
-"""
-
-
 @pytest.mark.parametrize("machine", VARIANTS)
+@pytest.mark.parametrize("sets", [[], NONE_RESIDENT], ids=["resident", "served"])
+@pytest.mark.parametrize(
+    ("kind", "behind"),
+    [("basic", "express"), ("basic", "block"), ("express", "basic"), ("tagged", "express")],
+)
 def test_a_full_queue_does_not_stop_the_network(
-    compile_c: Compiler, chasqui: Run, machine: str
+    compile_c: Compiler, chasqui: Run, machine: str, kind: str, behind: str, sets: list[str]
 ) -> None:
     program = compile_c("flood", FLOOD)
     run = ["run", "-q", "-np", "2", "--machine", machine]
-    done = chasqui(*run, "--set", "check.coherence=true", "--", program)
+    done = chasqui(*run, *sets, "--set", "check.coherence=true", "--", program, kind, behind, "100")
     assert (done.returncode, done.stdout) == (0, "flood: PASSED\n"), done.stderr
     # Without the service processor it does: rank 0 waits for what is behind.
-    done = chasqui(*run, "--set", "voyager.sp.present=false", "--", program)
+    done = chasqui(*run, "--set", "voyager.sp.present=false", "--", program, kind, behind, "100")
     assert done.returncode == 125
     assert "deadlock" in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["basic", "express"])
+def test_what_the_firmware_has_no_memory_for_waits_in_the_network(
+    compile_c: Compiler, chasqui: Run, tmp_path: Path, kind: str
+) -> None:
+    """A megabyte holds fewer than 9,400 messages of 112 bytes."""
+    program = compile_c("flood", FLOOD)
+    run = ["run", "--out", "run", "-np", "2", "--machine", "voyager"]
+    done = chasqui(*run, "--set", "voyager.sp.dram=1 MiB", "--", program, kind, "nothing", "10000")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "run" / "stdout.0").read_text() == "flood: PASSED\n"
+    receiver, _sender = counters(tmp_path / "run").values()
+    assert 9000 < receiver["missed"] <= 10000
+    assert receiver["ring_full_ps"] > 0
 
 
 # What client 1 does, and what becomes of it.

@@ -23,6 +23,8 @@
 #include "mpi/device.h"
 #include "mpi/mark.h"
 #include "mpi/memory.h"
+#include "express.h"
+#include "ordering.h"
 #include "registers.h"
 
 #define SLOT CHASQUI_VOYAGER_SLOT_BYTES
@@ -88,7 +90,7 @@ static uint8_t tag_bytes[TAGS_MAX];           /* by slot of `tags`: bytes that w
 static uint32_t numbered;                     /* Messages that came without their name. */
 static uint64_t head_here;                    /* First word of an envelope that such a message gets. */
 static uint16_t own_rank;
-static uint32_t unfinished;                   /* Messages of several slots of which the last has not come. */
+static uint32_t unfinished;                   /* What waits for Basic slots: rests of messages, and `behind_basic`. */
 static struct peer *behind_basic;             /* Whose Express messages wait for Basic ones, */
 static uint16_t basic_awaited;                /* until this one has come. */
 extern struct mpi_device mpi_device_voyager;
@@ -96,26 +98,6 @@ static bool send_by_size(const struct chasqui_envelope *envelope, const void *pa
 static void poll_express(void);
 
 #define POINTER(name) (*(volatile uint32_t *)(pointers + CHASQUI_VOYAGER_##name))
-
-static inline void flush_line(const void *line)
-{
-    __asm__ volatile(".insn i 0x0f, 2, x0, %0, 2" : : "r"(line) : "memory"); /* cbo.flush */
-}
-
-/* Stores and flushes before, device stores after. */
-static inline void fence_before_pointer(void)
-{
-    __asm__ volatile("fence rw, o" : : : "memory");
-}
-
-/* `index`, but only once `pointer` has been read: loads through the result follow that load (RVWMO, address
- * dependency), without the cost of a fence. */
-static inline uint32_t after(uint32_t index, uint32_t pointer)
-{
-    uint32_t zero;
-    __asm__("xor %0, %1, %1" : "=r"(zero) : "r"(pointer));
-    return index + zero;
-}
 
 static inline void flush(const void *from, size_t bytes)
 {
@@ -398,11 +380,9 @@ static inline void note_sent(struct peer *peer)
     peer->express_sent++;
 }
 
-/* Before a message by Express: says how many by Basic it follows, if its predecessor was one. */
+/* Before a message by Express behind one by Basic: says how many those are. */
 static inline void tell_order(const struct peer *peer, const struct chasqui_envelope *envelope)
 {
-    if (likely(!peer->behind))
-        return;
     store(express, 0, envelope, CHASQUI_VOYAGER_MPI_ORDER, peer->basic_sent);
     MARK_READY(envelope);
 }
@@ -419,13 +399,14 @@ static inline bool shape_fits(const struct chasqui_envelope *envelope)
            envelope->context >> (32 - CHASQUI_VOYAGER_MPI_TAG_BITS) == 0;
 }
 
-/* `word` has the payload's `bytes`, at most 8. */
+/* `word` has the payload's `bytes`, at most 8. `behind`: peer->behind, where the compiler knows it. */
 static inline __attribute__((always_inline)) bool send_express(struct peer *peer, const struct chasqui_envelope *envelope,
-                                                               uint64_t word, size_t bytes)
+                                                               uint64_t word, size_t bytes, bool behind)
 {
     if (unlikely(!have_left(posted + CHASQUI_VOYAGER_MPI_EXPRESS_MAX - express_slots)))
         return false;
-    tell_order(peer, envelope);
+    if (behind)
+        tell_order(peer, envelope);
     uint32_t shape = shape_of(envelope);
     if (unlikely(shape != peer->shape_sent)) {
         peer->shape_sent = shape;
@@ -440,8 +421,8 @@ static inline __attribute__((always_inline)) bool send_express(struct peer *peer
     return true;
 }
 
-static __attribute__((noinline)) bool send_tag_on(struct peer *peer, const struct chasqui_envelope *envelope, size_t head, const void *payload,
-                        size_t bytes)
+static __attribute__((noinline)) bool send_tag_on(struct peer *peer, const struct chasqui_envelope *envelope,
+                                                  size_t head, const void *payload, size_t bytes)
 {
     uint32_t place = places_used & tags_mask;
     if (unlikely(!have_left(posted + 2 - express_slots) || !have_left(place_posted[place])))
@@ -456,7 +437,8 @@ static __attribute__((noinline)) bool send_tag_on(struct peer *peer, const struc
     uint64_t above = (uint64_t)place << CHASQUI_VOYAGER_TAG_PLACE_SHIFT;
     above |= head + bytes > CHASQUI_VOYAGER_TAG_SHORT_BYTES ? CHASQUI_VOYAGER_TAG_LONG : 0;
     uint32_t whole = head == sizeof *envelope ? CHASQUI_VOYAGER_MPI_WHOLE : 0;
-    tell_order(peer, envelope);
+    if (peer->behind)
+        tell_order(peer, envelope);
     store(tag_on, above, envelope, whole, (uint32_t)bytes);
     place_posted[place] = posted;
     places_used++;
@@ -481,7 +463,7 @@ static __attribute__((noinline)) bool send_short(const struct chasqui_envelope *
     uint64_t word = 0;
     if (bytes > 0)
         memcpy(&word, payload, bytes);
-    return send_express(peer, envelope, word, bytes);
+    return send_express(peer, envelope, word, bytes, peer->behind);
 }
 
 /* What is not the shortest path. */
@@ -503,12 +485,12 @@ static bool send_by_size(const struct chasqui_envelope *envelope, const void *pa
         return send_other(envelope, payload, bytes);
     if (likely(bytes == sizeof word)) {
         __builtin_memcpy(&word, __builtin_assume_aligned(payload, sizeof word), sizeof word);
-        return send_express(peer, envelope, word, sizeof word);
+        return send_express(peer, envelope, word, sizeof word, false);
     }
     if (bytes != sizeof half)
         return send_other(envelope, payload, bytes);
     __builtin_memcpy(&half, __builtin_assume_aligned(payload, sizeof half), sizeof half);
-    return send_express(peer, envelope, half, sizeof half);
+    return send_express(peer, envelope, half, sizeof half, false);
 }
 
 /* --- receiving by Basic and DMA ------------------------------------------------------------------- */
@@ -687,24 +669,6 @@ static void arrived_tagged(struct peer *peer, uint64_t message, uint32_t extra)
         free_tags();
 }
 
-enum { EXTRA_MASK = (1 << CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS) - 1 };
-
-/* An Express message's five bits. */
-static inline uint32_t extra_of(uint64_t message)
-{
-    return message >> 32 & EXTRA_MASK;
-}
-
-static inline bool is_express(uint64_t message)
-{
-    return message != CHASQUI_VOYAGER_EXPRESS_EMPTY && !(message & 7ull << CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT);
-}
-
-static inline uint32_t source_of(uint64_t message)
-{
-    return (uint16_t)(message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT);
-}
-
 static void take(uint64_t message);
 
 /* The first half of a message came alone. Not inline: a loop would cost the short path registers. */
@@ -737,8 +701,10 @@ static inline __attribute__((always_inline)) void take_part(struct peer *peer, u
 static void take_basic(void)
 {
     act(POINTER(RECEIVE_PRODUCER));
-    if (behind_basic->basic_taken == basic_awaited)
-        behind_basic = NULL;
+    if (behind_basic->basic_taken != basic_awaited)
+        return;
+    behind_basic = NULL;
+    unfinished--;
 }
 
 /* `peer` says that so many Basic messages come before what follows. */
@@ -746,6 +712,7 @@ static void wait_for_basic(struct peer *peer, uint16_t count)
 {
     behind_basic = peer;
     basic_awaited = count;
+    unfinished++;
     take_basic();
 }
 
@@ -803,7 +770,7 @@ static __attribute__((noinline)) void poll_ring(void)
 
 static void poll_express(void)
 {
-    if (unlikely(unfinished || behind_basic))
+    if (unlikely(unfinished))
         poll_ring();
     else
         look();
