@@ -140,8 +140,8 @@ pub(crate) struct Scheduler {
     switch_cycles: u64,
     /// Who is not on the hart; who has waited longest comes first.
     waiting: VecDeque<Descheduled>,
-    /// The quantum's end is an event to come.
-    armed: bool,
+    /// The quantum's end, an event to come.
+    end: Option<Time>,
     /// The quantum is over. The process leaves when the hart has executed so many instructions: one that waits is
     /// finished, for it may have taken a message.
     over: Option<u64>,
@@ -164,7 +164,7 @@ impl Scheduler {
             phase: phase(quantum, unit.skew, number),
             switch_cycles: unit.switch.cycles(),
             waiting: others.into_iter().map(Descheduled::new).collect(),
-            armed: false,
+            end: None,
             over: None,
             was_idle: false,
             idle_quanta: 0,
@@ -260,11 +260,14 @@ impl Node {
         }
         let Some(s) = &mut self.scheduler else { return };
         if timer == Timer::Quantum {
+            if s.end != Some(now) {
+                return; // That turn was over before.
+            }
             if !s.together {
                 let idle = std::mem::take(&mut s.was_idle);
                 s.idle_quanta = if idle { s.idle_quanta + 1 } else { 0 };
             }
-            s.armed = false;
+            s.end = None;
             let thread = &self.processor.threads[HART];
             let under_way = matches!(thread.activity, Activity::Waiting(..)) || thread.hart.port.has_reply();
             s.over = Some(thread.hart.statistics.instructions + u64::from(under_way));
@@ -313,7 +316,9 @@ impl Node {
         let now = now.max(thread.hart.now());
         let over = s.over.take().is_some();
         if s.together {
-            if over {
+            // Who has ended needs no more of his turn.
+            let ended = matches!(thread.activity, Activity::Ended) && s.end.take().is_some();
+            if over || ended {
                 self.vacate(now);
             }
             return;
@@ -329,7 +334,7 @@ impl Node {
 
     /// The quantum's end is to come, if anybody waits for it.
     fn arm(&mut self, now: Time) {
-        if self.scheduler.as_ref().is_some_and(|s| !s.armed && s.next(now).is_some()) {
+        if self.scheduler.as_ref().is_some_and(|s| s.end.is_none() && s.next(now).is_some()) {
             self.arm_turn(now);
         }
     }
@@ -337,8 +342,8 @@ impl Node {
     /// The end of a turn at `now` is to come.
     fn arm_turn(&mut self, now: Time) {
         let Some(s) = &mut self.scheduler else { return };
-        s.armed = true;
         let end = s.next_end(now);
+        s.end = Some(end);
         self.schedule(end, Class::Internal, Target::Scheduler, Timer::Quantum.into());
     }
 
@@ -395,6 +400,9 @@ impl Node {
         if !turn.last {
             self.arm_turn(from);
         }
+        if matches!(self.processor.threads[HART].activity, Activity::Ended) {
+            self.schedule(from, Class::Internal, Target::Scheduler, Timer::Look.into());
+        }
     }
 
     /// The process at place `next` of those that wait comes to the hart.
@@ -442,7 +450,7 @@ impl Node {
     pub(crate) fn rests(&self) -> bool {
         self.scheduler.as_ref().is_some_and(|s| {
             let runnable = 1 + s.waiting.iter().filter(|p| matches!(p.activity, Activity::Ready)).count();
-            s.armed
+            s.end.is_some()
                 && s.idle_quanta > runnable
                 && self.processor.threads[HART].is_idle()
                 && self.has_one_event()

@@ -10,6 +10,7 @@ mod command;
 mod delays;
 mod dma;
 mod drain;
+mod events;
 mod express;
 mod inbox;
 #[cfg(test)]
@@ -43,6 +44,7 @@ use address::{EXPRESS_RECEIVE, EXPRESS_WINDOW, Register, SYSTEM, SYSTEM_STRIDE, 
 use delays::Delays;
 use dma::DmaEngine;
 use drain::Drain;
+use events::{NesEvent, Owner};
 use express::{Entry, ExpressTransmitter, Window};
 use inbox::Inbox;
 use queues::{Homes, Name, Names};
@@ -112,89 +114,6 @@ impl NesPlan {
             port,
             first_hop: Time(network.link_latency_ps + network.routing_delay_ps),
         }
-    }
-}
-
-/// The NES's own events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum NesEvent {
-    /// A message has crossed the I-bus into the TxU.
-    Transmitted,
-    /// The TxU may start a packet.
-    Start,
-    /// A packet's tail has landed.
-    Landed,
-    /// A packet has crossed the I-bus from the RxU.
-    Received,
-    /// The DMA engine has prepared a request, or its pages.
-    Prepared,
-    /// A piece of a block has crossed the I-bus.
-    Crossed,
-    /// The pages that a received DMA packet goes to are there.
-    PagesIn,
-    /// An Express message has crossed the I-bus into the TxU.
-    ExpressTransmitted,
-    /// An access of the sP to the NES.
-    Service,
-    /// What a command of the sP moves has crossed the I-bus.
-    Commanded,
-    /// A mark has crossed the I-bus into the TxU.
-    Marked,
-}
-
-const EVENTS: [NesEvent; 11] = [
-    NesEvent::Transmitted,
-    NesEvent::Start,
-    NesEvent::Landed,
-    NesEvent::Received,
-    NesEvent::Prepared,
-    NesEvent::Crossed,
-    NesEvent::PagesIn,
-    NesEvent::ExpressTransmitted,
-    NesEvent::Service,
-    NesEvent::Commanded,
-    NesEvent::Marked,
-];
-
-impl From<NesEvent> for Payload {
-    fn from(event: NesEvent) -> Payload {
-        [event as u64, 0]
-    }
-}
-
-impl From<Payload> for NesEvent {
-    fn from([a, _]: Payload) -> NesEvent {
-        EVENTS[a as usize]
-    }
-}
-
-/// Who asked for a bus transaction: the high bits of its tag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Owner {
-    /// Lines of a slot to send (Reclaim).
-    Transmit,
-    /// Old lines of receive slots and tagged data (Reclaim).
-    Reclaim,
-    /// Lines that the DMA reads.
-    DmaRead,
-    /// Lines that a received DMA packet writes.
-    DmaWrite,
-    /// Lines to be tagged on (Reclaim).
-    TagOn,
-    /// Lines that a command of the sP moves.
-    Command,
-}
-
-const OWNERS: [Owner; 6] =
-    [Owner::Transmit, Owner::Reclaim, Owner::DmaRead, Owner::DmaWrite, Owner::TagOn, Owner::Command];
-
-impl Owner {
-    fn tag(self) -> u64 {
-        self as u64
-    }
-
-    fn of(tag: u64) -> Owner {
-        OWNERS[tag as usize]
     }
 }
 
