@@ -8,7 +8,7 @@
 
 enum { BLOCK_MAX = 65536, LINE_BYTES = CHASQUI_VOYAGER_TAG_LONG_BYTES };
 enum kind { SHORT, MEDIUM, BULK };
-enum handler { COUNT, ECHO_SHORT, ECHO_MEDIUM, ECHO_BULK, HANDLERS };
+enum handler { ADD, ECHO_SHORT, ECHO_MEDIUM, ECHO_BULK, HANDLERS };
 
 static const char *const names[] = {"short", "medium", "bulk"};
 static uint64_t sum;
@@ -18,8 +18,8 @@ static _Alignas(4096) uint64_t source[BLOCK_MAX / 8], target[BLOCK_MAX / 8];
 
 /* `data`: what was tagged on. A block of `bytes` is at `target`. */
 typedef void handler(uint32_t word, const uint64_t *data, size_t bytes);
-static handler count, echo_short, echo_medium, echo_bulk;
-static handler *const handlers[HANDLERS] = {count, echo_short, echo_medium, echo_bulk};
+static handler add, echo_short, echo_medium, echo_bulk;
+static handler *const handlers[HANDLERS] = {add, echo_short, echo_medium, echo_bulk};
 
 /* Runs the handler of one message, if there is one. */
 static inline bool am_poll(void)
@@ -78,7 +78,7 @@ static inline void am_bulk(enum handler handler, uint32_t word, const uint64_t *
 
 /* --- handlers: one adds up what came, the others answer in kind, at once ------------------------------- */
 
-static void count(uint32_t word, const uint64_t *data, size_t bytes)
+static void add(uint32_t word, const uint64_t *data, size_t bytes)
 {
     sum += word;
     for (size_t i = 0; data && i < bytes / sizeof *data; i++)
@@ -88,19 +88,19 @@ static void count(uint32_t word, const uint64_t *data, size_t bytes)
 static void echo_short(uint32_t word, const uint64_t *data, size_t bytes)
 {
     (void)data, (void)bytes;
-    am_short(COUNT, word);
+    am_short(ADD, word);
 }
 
 static void echo_medium(uint32_t word, const uint64_t *data, size_t bytes)
 {
     (void)bytes;
-    am_medium(COUNT, word, data);
+    am_medium(ADD, word, data);
 }
 
 static void echo_bulk(uint32_t word, const uint64_t *data, size_t bytes)
 {
     (void)data;
-    am_bulk(COUNT, word, target, bytes);
+    am_bulk(ADD, word, target, bytes);
 }
 
 ALWAYS_INLINE void am_send(enum kind kind, enum handler handler, size_t bytes, uint32_t word)
@@ -115,9 +115,9 @@ ALWAYS_INLINE void am_send(enum kind kind, enum handler handler, size_t bytes, u
 
 /* --- measurements ------------------------------------------------------------------------------------- */
 
-ALWAYS_INLINE void send_counted(int by, size_t bytes, uint32_t word)
+ALWAYS_INLINE void send(int by, size_t bytes, uint32_t word)
 {
-    am_send((enum kind)by, COUNT, bytes, word);
+    am_send((enum kind)by, ADD, bytes, word);
 }
 
 /* Until a handler has run. */
@@ -128,7 +128,7 @@ ALWAYS_INLINE void receive(int by, size_t bytes)
         wait_turn();
 }
 
-static const struct transport transport = {send_counted, receive};
+static const struct transport transport = {send, receive};
 
 /* Rank 1's handler answers. */
 ALWAYS_INLINE void round_trips(enum kind kind, size_t bytes, uint64_t trip[COUNT_MAX])
