@@ -70,7 +70,8 @@ impl Engine {
     /// false. `watch` is called once a round, by this thread, with the time up to which all is done.
     pub fn run(&mut self, threads: Threads, watch: &mut dyn FnMut(Time) -> bool) -> Ended {
         let groups = self.layout.lookahead.direct.len();
-        let shares: Vec<_> = (0..threads.count()).map(|thread| Mutex::new(Share::new(thread, groups))).collect();
+        let shares: Vec<_> =
+            (0..threads.count()).map(|thread| Mutex::new(Share::new(thread, groups))).collect();
         let members = self.partitions.drain(..).enumerate();
         let members = members.map(|(id, partition)| Member::new(id as PartitionId, partition)).collect();
         let (team, layout) = (Team::default(), &self.layout);
