@@ -287,7 +287,8 @@ def test_moving_a_queue_takes_what_is_moved(results: Path) -> None:
     for messages, *times in express:
         share = messages / most
         assert times == pytest.approx(
-            [first + share * (last - first) for first, last in zip(empty, full, strict=True)]
+            [first + share * (last - first) for first, last in zip(empty, full, strict=True)],
+            rel=0.01,  # what the firmware finds in its caches
         )
 
 

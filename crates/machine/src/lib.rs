@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use chasqui_abi::{ABI_VERSION, NI_MAGIC, NI_REGION_UNCACHED, NiIdentification, NiRegion};
 use chasqui_config::{Resolved, Schema};
-use chasqui_engine::{Engine, PartitionId, share_of};
+use chasqui_engine::{Engine, PartitionId};
 use chasqui_hart::Text;
 use chasqui_linux::{Elf, NiDevice, NiMapping, Options, Process};
 use chasqui_memory::{FlatMemory, PAGE_BYTES};
@@ -26,12 +26,12 @@ pub use network::NetworkUnit;
 /// A program to run, on how many ranks, and what belongs to it.
 #[derive(Clone)]
 pub struct Job {
-    /// The program.
-    pub program: Arc<Elf>,
     /// What runs on the machine's firmware processors, if it has such.
     pub firmware: Option<Arc<Elf>>,
-    /// The program's text, once for each host thread: the harts that a thread runs share it decoded. Empty: they do not.
-    pub texts: Vec<Text>,
+    /// The program.
+    pub program: Arc<Elf>,
+    /// Its text, if harts share it decoded.
+    pub text: Option<Text>,
     /// Its arguments, the program's name first.
     pub arguments: Vec<String>,
     /// Its environment, `NAME=value` each.
@@ -52,15 +52,6 @@ pub struct Job {
     pub watch: WatchPlan,
     /// Where its output goes.
     pub output: Arc<dyn Output>,
-}
-
-impl Job {
-    /// The text for the hart of node `number` of `nodes`. They are one group of the engine's, so it deals them out
-    /// like this.
-    fn text(&self, number: u32, nodes: u32) -> Option<Text> {
-        let shares = self.texts.len().max(1);
-        self.texts.get(share_of(number as usize, nodes as usize, shares)).cloned()
-    }
 }
 
 /// Ranks of the largest of `jobs`: so many nodes have a process.
@@ -178,7 +169,7 @@ fn processor(
         process,
         rank: plan.number,
         job: index,
-        text: job.text(plan.number, nodes_of(jobs)),
+        text: job.text.clone(),
         syscall_cycles: c.software.syscall.cycles(),
         page_fault_cycles: c.software.page_fault.cycles(),
         wake_cycles: c.software.wake.cycles(),

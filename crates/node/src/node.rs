@@ -558,11 +558,8 @@ impl Partition for Node {
         }
     }
 
-    fn leave(&mut self) {
-        self.processor.threads.iter().for_each(|thread| thread.hart.leave_text());
-        if let Some(scheduler) = &self.scheduler {
-            scheduler.leave_texts();
-        }
+    fn hosted_by(&mut self, thread: usize) {
+        self.processor.threads.iter_mut().for_each(|t| t.hart.hosted_by(thread));
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

@@ -195,11 +195,6 @@ impl Scheduler {
         }
     }
 
-    /// The calling host thread will not run the processes before another may have done so.
-    pub fn leave_texts(&self) {
-        self.waiting.iter().filter_map(|process| process.text.as_ref()).for_each(Text::leave);
-    }
-
     /// Visits the counters: name, unit, documentation, value.
     pub fn visit(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
         let s = &self.statistics;

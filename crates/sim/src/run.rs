@@ -315,7 +315,7 @@ fn job(
 ) -> Result<Job, InputError> {
     let elf = program.elf;
     Ok(Job {
-        texts: elf.text().map_or(vec![], |range| (0..threads).map(|_| Text::new(range.clone())).collect()),
+        text: elf.text().map(|range| Text::new(range, threads)),
         program: elf,
         firmware: None,
         arguments: program.arguments,
