@@ -14,7 +14,8 @@ import pytest
 from conftest import ROOT, Compiler
 from simulated import SEVERAL_JOBS, command, machines, two_at_a_time
 from test_determinism import VARIATIONS, differences
-from test_voyager_queues import NONE_RESIDENT, OFFENCES, SERVER, SYSTEM
+from test_voyager import NONE_RESIDENT
+from test_voyager_queues import OFFENCES, SERVER, SYSTEM
 
 pytestmark = pytest.mark.core
 
@@ -262,7 +263,9 @@ def test_nobody_takes_messages_of_another_job(
     job = ["--job", f"-np 4 {traffic} 1 6 1000"]
     done = run(tmp_path, "run", *VOYAGER, *homes, "-np", 4, *job, "--", thief)
     assert done.returncode == 0, done.stderr
-    assert [(tmp_path / "run" / "job0" / f"stdout.{i}").read_text() for i in range(4)] == ["0\n"] * 4
+    assert [(tmp_path / "run" / "job0" / f"stdout.{i}").read_text() for i in range(4)] == [
+        "0\n"
+    ] * 4
 
 
 NEIGHBOUR = """\

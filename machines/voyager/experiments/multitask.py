@@ -173,7 +173,9 @@ def findings(found: Sequence[Row], alone: Mapping[str, Fraction]) -> list[str]:
         f"are not running. All nodes run the same job for {float(100 * worst.common):.1f} % of the "
         f"time, which makes it {float(1 / worst.common):.1f} times if nothing gets on else."
     )
-    drained = max((each for each in found if each.nodes == ONE), key=lambda e: e.drain_us / e.last_us)
+    drained = max(
+        (each for each in found if each.nodes == ONE), key=lambda e: e.drain_us / e.last_us
+    )
     share = 100 * drained.drain_us / drained.last_us
     turns = drained.marks / (2 * (RANKS - 1))  # two to every other node
     sentences.append(
@@ -244,9 +246,7 @@ def draw(figure: Figure, found: Sequence[Row], alone: Mapping[str, Fraction]) ->
                     label = part if at == 0 else None
                     axes.bar(at, height, bottom=bottom, color=color, label=label, width=0.7)
                     bottom += height
-            axes.set_xticks(
-                range(len(chosen)), [f"{each.quantum_us / 1000:g}" for each in chosen]
-            )
+            axes.set_xticks(range(len(chosen)), [f"{each.quantum_us / 1000:g}" for each in chosen])
             axes.set_title(f"{grain}:\n{name}")
             axes.grid(visible=False, axis="x")
             axes.set_axisbelow(True)
