@@ -18,6 +18,10 @@ pub(super) struct Delays {
     pub any_store: Delay,
     /// A packet may leave the receive buffer.
     pub finish: Delay,
+    /// A packet leaves a receive buffer that has had room: nobody waits for more.
+    pub received: Delay,
+    /// Nothing that others notice.
+    pub nothing: Delay,
     /// Anything else.
     pub other: Delay,
 }
@@ -37,11 +41,16 @@ impl Delays {
         let either = |a: Delay, b: Delay| std::array::from_fn(|to| a[to].min(b[to]));
         let store = after(nes.transmit.cycles() + 1, packet);
         let release = after(nes.receive.cycles(), credit);
+        // The next packet, in or out, needs control before it leaves a buffer.
+        let mut received = either(after(nes.transmit.cycles(), packet), release);
+        received[FABRIC] = hop;
         Delays {
             store,
             release,
             any_store: either(store, release),
             finish: either(packet, credit),
+            received,
+            nothing: [Time::NEVER; 2],
             other: either(packet, release),
         }
     }

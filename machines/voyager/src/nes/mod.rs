@@ -41,7 +41,7 @@ use crate::parameters::{Basic, Coherence, Dma, Express, Limits, Mpi, Queues, Sha
 use crate::service_registers::VoyagerPacket;
 use crate::{parameters, registers};
 use address::{EXPRESS_RECEIVE, EXPRESS_WINDOW, Register, SYSTEM, SYSTEM_STRIDE, TAG_WINDOW};
-use delays::Delays;
+use delays::{Delay, Delays};
 use dma::DmaEngine;
 use drain::Drain;
 use events::{NesEvent, Owner};
@@ -258,6 +258,8 @@ pub(crate) struct Nes {
     transmitter: Transmitter,
     express: ExpressTransmitter,
     receiver: Receiver,
+    /// Packets on the link to the receive buffer.
+    coming: usize,
     dma: DmaEngine,
     service: Option<Service>,
     /// Turns of jobs, if the running process has the queues to itself.
@@ -314,6 +316,7 @@ impl Nes {
             express_slots: plan.express.slots,
             load_cycles: plan.address_cycles + 1,
             receiver: Receiver::new(receive, basic_slots, inbox, page_in_cycles, missed_max),
+            coming: 0,
             dma: DmaEngine::new(&rings(|own| own.requests), &plan.dma),
             transmit_rings: transmit,
             receive_rings: receive,
@@ -483,6 +486,28 @@ impl Nes {
         self.shared.counters.drain_ps += (c.now + after - next.since).0;
         c.wishes.turn = Some(Turn { job: next.to, after, last: next.last });
     }
+
+    fn event_latency(&self, event: NesEvent) -> &Delay {
+        let delays = &self.delays;
+        match event {
+            NesEvent::Start if !self.waits_for_link() => &delays.nothing,
+            NesEvent::Received if !self.may_be_full() => &delays.received,
+            NesEvent::Received | NesEvent::PagesIn => &delays.finish,
+            NesEvent::Landed => &delays.release,
+            NesEvent::Service => &delays.any_store,
+            _ => &delays.other,
+        }
+    }
+
+    /// Something goes on when the link is free, or the router has room.
+    fn waits_for_link(&self) -> bool {
+        !self.shared.txu.is_empty() || self.dma.waits_to_notify()
+    }
+
+    /// The router may have a packet for which the receive buffer has no room.
+    fn may_be_full(&self) -> bool {
+        self.shared.port.held_in_all() + self.coming >= self.shared.port.receive_buffer_packets()
+    }
 }
 
 impl NetworkInterface for Nes {
@@ -603,6 +628,7 @@ impl NetworkInterface for Nes {
         match event.payload.into() {
             NodeEvent::Packet { tail, priority, .. } => {
                 let packet = packet.expect("a packet event brings a packet");
+                self.coming -= 1;
                 self.shared.port.arrive(priority, tail);
                 let job = self.shared.job_of(&packet.bytes);
                 stamp(c, job, packet.message, Stage::Arrive, c.now);
@@ -667,15 +693,19 @@ impl NetworkInterface for Nes {
         match cause {
             Cause::Access if self.receiver.is_full() => &delays.any_store,
             Cause::Access => &delays.store,
-            Cause::Event(event) if self.receiver.may_finish(event.into()) => &delays.finish,
+            Cause::Event(event) => self.event_latency(event.into()),
             Cause::Bus(request) if Owner::of(request.tag) == Owner::DmaWrite => &delays.finish,
-            Cause::Event(event) if NesEvent::from(event) == NesEvent::Landed => &delays.release,
-            Cause::Event(event) if NesEvent::from(event) == NesEvent::Service => &delays.any_store,
-            Cause::Network(event) if matches!(event.payload.into(), NodeEvent::Packet { .. }) => {
-                &delays.release
-            }
-            Cause::Event(_) | Cause::Network(_) | Cause::Bus(_) => &delays.other,
+            Cause::Bus(_) => &delays.other,
+            Cause::Network(event) => match event.payload.into() {
+                NodeEvent::Packet { .. } => &delays.release,
+                NodeEvent::Credit { .. } if self.waits_for_link() => &delays.other,
+                NodeEvent::Credit { .. } => &delays.nothing,
+            },
         }
+    }
+
+    fn coming(&mut self, event: &Event) {
+        self.coming += usize::from(matches!(event.payload.into(), NodeEvent::Packet { .. }));
     }
 
     /// Packets and credits start control that takes cycles before anything else happens.
