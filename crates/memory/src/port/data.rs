@@ -568,7 +568,7 @@ impl Port {
             return Err(Stop::Wait(Stall::WriteBuffer));
         }
         let awaited = |r: &Request| match r {
-            Request::UncachedStore { .. } => predecessor & order::O != 0,
+            r if r.is_device_store() => predecessor & order::O != 0,
             Request::WriteBack { flush, .. } => *flush && predecessor & order::W != 0,
             Request::Block { .. } => predecessor & order::W != 0,
             _ => false,
@@ -687,21 +687,29 @@ impl Port {
         if !va.is_multiple_of(u64::from(bytes)) {
             return Err(Stop::Fault(Fault::DeviceAlignment { address: va }));
         }
-        if let Some((address, value)) = self.reply.take() {
-            if address == pa {
-                return Ok(value);
-            }
-            self.reply = None;
+        if let Some(value) = self.take_reply(pa) {
+            return Ok(value);
         }
-        // Accesses to a device stay in order (strongly ordered I/O, unprivileged ISA 17.1).
-        if self.posted.iter().any(|r| matches!(r, Request::UncachedStore { .. })) {
-            return Err(Stop::Wait(Stall::Posted));
-        }
+        self.follow_device_stores()?;
         if self.under_way[Slot::Blocking as usize].is_none() {
             self.statistics.uncached_loads += 1;
             self.request(*cycles, Slot::Blocking, Request::UncachedLoad { address: pa, bytes });
         }
         Err(Stop::Wait(Stall::Uncached))
+    }
+
+    /// What the device answered to the access at `pa`, if it has been made.
+    pub(super) fn take_reply(&mut self, pa: u64) -> Option<u64> {
+        self.reply.take().filter(|&(address, _)| address == pa).map(|(_, value)| value)
+    }
+
+    /// An access that waits for the device follows posted stores: accesses to a device stay in order (strongly
+    /// ordered I/O, unprivileged ISA 17.1).
+    pub(super) fn follow_device_stores(&self) -> Result<(), Stop> {
+        if self.posted.iter().any(Request::is_device_store) {
+            return Err(Stop::Wait(Stall::Posted));
+        }
+        Ok(())
     }
 
     fn store_device(
@@ -722,19 +730,26 @@ impl Port {
             self.requests.push((*cycles, Slot::Posted, Request::UncachedStore { address: pa, bytes, value }));
             return Ok(());
         }
+        self.post_device(Request::UncachedStore { address: pa, bytes, value }, pa, *cycles)
+    }
+
+    /// Posts a store to a device at `pa`, if there is room.
+    pub(super) fn post_device(&mut self, store: Request, pa: u64, cycle: u64) -> Result<(), Stop> {
         if self.posted.len() >= self.parameters.posted_entries {
             return Err(Stop::Wait(Stall::Posted));
         }
-        if self.parameters.check_coherence && !self.self_contained.contains(&pa) {
-            self.check_passing(pa)?;
-        }
+        self.check_passing(pa)?;
         self.statistics.uncached_stores += 1;
-        self.post_at(Request::UncachedStore { address: pa, bytes, value }, *cycles);
+        self.post_at(store, cycle);
         Ok(())
     }
 
-    /// A device store at `pa` must not pass older stores or flushes.
-    fn check_passing(&self, pa: u64) -> Result<(), Stop> {
+    /// Coherence checker: a device store at `pa` must not pass older stores or flushes, unless it refers to nothing
+    /// in memory.
+    pub(super) fn check_passing(&self, pa: u64) -> Result<(), Stop> {
+        if !self.parameters.check_coherence || self.self_contained.contains(&pa) {
+            return Ok(());
+        }
         let flush = self.posted.iter().find_map(|r| match r {
             Request::WriteBack { line, flush: true, .. } | Request::Block { line, .. } => Some(*line),
             _ => None,
