@@ -25,12 +25,10 @@
 #include "mpi/memory.h"
 #include "registers.h"
 
-#define SLOT CHASQUI_VOYAGER_SLOT_BYTES
 #define SLOT_DATA CHASQUI_VOYAGER_SLOT_DATA_BYTES
 #define HEADER sizeof(struct chasqui_voyager_slot)
 /* An envelope whose two names are zero is sent without them. */
 #define SHORT_ENVELOPE offsetof(struct chasqui_envelope, sender)
-#define TAG_WORDS (CHASQUI_VOYAGER_TAG_STRIDE / sizeof(uint64_t))
 #define TAGS_MAX CHASQUI_VOYAGER_TAGS_MAX
 
 /* Slots and requests are whole lines: words. */
@@ -72,6 +70,7 @@ static volatile char *pointers;
 static struct ring transmit, receive, dma;
 static uint32_t receive_freed; /* Slots that the NES knows to be free. */
 static uint32_t line_bytes;
+static size_t stride_words; /* from one slot, or place of tagged data, to the next */
 static bool reclaim;
 static struct partial *partials; /* by source */
 static uint64_t *dma_sender;     /* by request: whom to tell */
@@ -128,7 +127,7 @@ static inline void flush(const void *from, size_t bytes)
 
 static inline uint64_t *slot_of(const struct ring *ring, uint32_t index)
 {
-    return ring->slots + (index & ring->mask) * (SLOT / sizeof *ring->slots);
+    return ring->slots + (index & ring->mask) * stride_words;
 }
 
 static inline struct chasqui_voyager_slot header_of(const uint64_t *slot)
@@ -198,6 +197,7 @@ static bool voyager_open(const struct chasqui_ni_identification *ni, int ni_fd)
 {
     const uint64_t *settings = ni->settings;
     line_bytes = ni->line_bytes;
+    stride_words = settings[CHASQUI_VOYAGER_SETTING_STRIDE] / sizeof(uint64_t);
     reclaim = settings[CHASQUI_VOYAGER_SETTING_VARIANT] != 0;
     express_end = settings[CHASQUI_VOYAGER_SETTING_EXPRESS_END];
     tag_on_end = settings[CHASQUI_VOYAGER_SETTING_TAG_ON_END];
@@ -445,7 +445,7 @@ static __attribute__((noinline)) bool send_tag_on(struct peer *peer, const struc
     uint32_t place = places_used & tags_mask;
     if (unlikely(!have_left(posted + 2 - express_slots) || !have_left(place_posted[place])))
         return false;
-    uint64_t *data = places + place * TAG_WORDS;
+    uint64_t *data = places + place * stride_words;
     __builtin_memcpy(data, envelope, CHASQUI_VOYAGER_MPI_TAGGED_HEAD);
     if (head == sizeof *envelope)
         __builtin_memcpy(data + 2, &envelope->bytes, sizeof *envelope - CHASQUI_VOYAGER_MPI_TAGGED_HEAD);
@@ -657,7 +657,7 @@ static __attribute__((noinline)) void free_tags(void)
 {
     for (; tags_freed != tags_taken; tags_freed++) {
         uint32_t slot = tags_freed & tags_mask;
-        flush(tags + slot * TAG_WORDS, tag_bytes[slot]);
+        flush(tags + slot * stride_words, tag_bytes[slot]);
     }
     fence_before_pointer();
     POINTER(TAG_CONSUMER) = tags_freed;
@@ -667,7 +667,7 @@ static __attribute__((noinline)) void free_tags(void)
 static void arrived_tagged(struct peer *peer, uint64_t message, uint32_t extra)
 {
     uint32_t slot = tags_taken & tags_mask;
-    const uint64_t *data = tags + after(slot, (uint32_t)message) * TAG_WORDS;
+    const uint64_t *data = tags + after(slot, (uint32_t)message) * stride_words;
     size_t bytes = (uint32_t)message, head = CHASQUI_VOYAGER_MPI_TAGGED_HEAD;
     struct chasqui_envelope envelope;
     __builtin_memcpy(&envelope, data, CHASQUI_VOYAGER_MPI_TAGGED_HEAD);

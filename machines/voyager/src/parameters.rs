@@ -1,7 +1,7 @@
 //! The machine's parameters.
 
 use chasqui_abi::Envelope;
-use chasqui_config::{Bytes, Count, Cycles, Flag};
+use chasqui_config::{Bytes, Count, Cycles, Duration, Flag};
 
 use crate::registers;
 
@@ -20,6 +20,8 @@ chasqui_config::parameters! {
     pub struct Nes {
         /// Sites.
         sites: Count = 4096, range 1 ..= 65536, source "ours: fat trees of any size";
+        /// From the bus to the NES, one way: a link that every access, answer, and transaction of the NES's own crosses.
+        attach: Duration = "0 ns", range "0 ns" ..= "10 us", source "StarT-Voyager, section 3: on the memory bus";
         /// Uncached access to a pointer: from the end of the address tenure to the data.
         pointer_access: Cycles = 2, range 0 ..= 1000, source "assumption: NESCtrl register behind the bus interface";
         /// Access of the processor to SRAM: from the end of the address tenure to the first beat.
@@ -65,7 +67,7 @@ chasqui_config::parameters! {
         /// Control of a request.
         setup: Cycles = 10, range 0 ..= 10000, source "assumption";
         /// Data of a packet.
-        packet_data: Bytes = "64 B", range "8 B" ..= "80 B", source "assumption: two lines, and the address, in an Arctic packet";
+        packet_data: Bytes = "64 B", range "8 B" ..= "4 KiB", source "assumption: two lines, and the address, in an Arctic packet";
         /// A page that the operating system must bring in first.
         page_in: Cycles = 500, range 0 ..= 1000000, source "assumption: an interrupt and a page fault of the application processor";
     }

@@ -103,6 +103,8 @@ chasqui_abi::guest_constants! {
     pub const SETTING_EXPRESS_MESSAGES: u64 = 0xb0;
     /// Setting: memory of the sP [bytes].
     pub const SETTING_MEMORY: u64 = 0xb8;
+    /// Setting: bytes from one slot of a ring to the next.
+    pub const SETTING_STRIDE: u64 = 0xc0;
 
     /// Registers of the hardware's Basic slots, BASIC_STRIDE bytes each, loaded and stored: slots composed.
     pub const BASIC_TRANSMIT_PRODUCER: u64 = 0x400;
@@ -139,6 +141,8 @@ chasqui_abi::guest_constants! {
     pub const PACKET_NOTICE: u64 = 2;
     /// An Express message: eight bytes; what follows was tagged on.
     pub const PACKET_EXPRESS: u64 = 3;
+    /// Flag of an Express packet: words that a 64-byte store brought are tagged on.
+    pub const PACKET_WIDE: u64 = 1;
 }
 
 chasqui_abi::guest_struct! {

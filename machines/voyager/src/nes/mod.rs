@@ -27,7 +27,9 @@ use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_machine::NetworkUnit;
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_network::{NodeEvent, NodePort};
-use chasqui_ni::{BusRequest, Cause, Context, FirmwareProcessor, NetworkInterface, Region, Reply, Uncached};
+use chasqui_ni::{
+    ACCEPTED, BusRequest, Cause, Context, FirmwareProcessor, NetworkInterface, RETRY, Region, Reply, Uncached,
+};
 use chasqui_node::NodeConfiguration;
 use chasqui_record::{MessageId, Stage};
 
@@ -43,9 +45,9 @@ use service::Service;
 use table::DestinationTable;
 use transmit::Transmitter;
 
-/// Bytes of a slot, and from one place of tagged data to the next.
+/// Bytes of a slot, or of a place of tagged data.
 const SLOT: u64 = registers::SLOT_BYTES;
-const _: () = assert!(SLOT == registers::TAG_STRIDE);
+const _: () = assert!(registers::TAG_LONG_BYTES <= SLOT);
 
 /// What an NES is made from.
 pub(crate) struct NesPlan {
@@ -62,7 +64,10 @@ pub(crate) struct NesPlan {
     pub clock: Clock,
     /// Bus clocks of a transaction's address.
     pub address_cycles: u64,
+    /// The caches' shorter lines, in which the NES reads and writes over the bus.
     pub line_bytes: u64,
+    /// From one slot to the next: whole lines of all caches.
+    pub stride: u64,
     /// Physical address of its SRAM.
     pub memory_base: u64,
     /// Sites of the job.
@@ -98,6 +103,7 @@ impl NesPlan {
             clock: bus.clock,
             address_cycles: bus.address_cycles,
             line_bytes: u64::from(node.port().l1d.line_bytes),
+            stride: SLOT.next_multiple_of(node.longest_line().bytes()),
             memory_base,
             sites,
             port,
@@ -193,6 +199,7 @@ struct Counters {
     received: u64,
     express_sent: u64,
     tagged_sent: u64,
+    wide_sent: u64,
     express_received: u64,
     dma_requests: u64,
     dma_packets: u64,
@@ -268,10 +275,11 @@ enum Mechanism {
     Dma = 2,
     Express = 3,
     TagOn = 4,
+    Wide = 5,
 }
 
 /// Names of the [`Mechanism`]s, from 1 on.
-pub(crate) const MECHANISMS: &[&str] = &["basic", "dma", "express", "tag-on"];
+pub(crate) const MECHANISMS: &[&str] = &["basic", "dma", "express", "tag-on", "wide"];
 
 /// The name of a packet's message, for the records.
 type MessageName = Option<(u16, u32)>;
@@ -361,7 +369,8 @@ impl Nes {
     /// # Errors
     /// The firmware did wrong before it waited for anything.
     pub fn new(plan: NesPlan) -> Result<Nes, String> {
-        let first = Ring { base: plan.memory_base, slots: plan.basic.slots as u32, slot_bytes: SLOT };
+        let first =
+            Ring { base: plan.memory_base, slots: plan.basic.slots as u32, slot_bytes: plan.stride };
         let transmit = Rings { first, count: plan.queues.basic as usize };
         let first = Ring { base: first.base + transmit.bytes(), ..first };
         let receive = Rings { first, ..transmit };
@@ -372,7 +381,7 @@ impl Nes {
         };
         let window = Window::new(plan.sites);
         let tags = plan.express.tags as u32;
-        let places = Ring { base: requests.base + requests.bytes(), slots: tags, slot_bytes: SLOT };
+        let places = Ring { base: requests.base + requests.bytes(), slots: tags, slot_bytes: plan.stride };
         let tags = Ring { base: places.base + places.bytes(), ..places };
         let delays = Delays::new(&plan);
         let (express_slots, basic_slots) =
@@ -392,7 +401,8 @@ impl Nes {
             transmitter: Transmitter::new(transmit, basic_slots),
             express: ExpressTransmitter::new(places, window, &plan.express, express_slots),
             express_slots: plan.express.slots,
-            load_cycles: plan.address_cycles + 1,
+            // Through a link the NES is done with a load before its transaction is.
+            load_cycles: if plan.nes.attach.ps() == 0 { plan.address_cycles + 1 } else { 0 },
             receiver: Receiver::new(receive, basic_slots, inbox, page_in_cycles, missed_max),
             dma: DmaEngine::new(requests, &plan.dma),
             transmit_rings: transmit,
@@ -509,6 +519,31 @@ impl Nes {
         }
     }
 
+    /// A 64-byte store at `address` is a message. The queue that has no room for it, if it has none.
+    pub(super) fn store_wide(
+        &mut self,
+        c: &mut Context<'_, '_>,
+        address: u64,
+        words: &[u64; 8],
+    ) -> Result<(), Name> {
+        let Register::Express(offset) = Register::at(address) else {
+            c.wishes.fault = Some(format!(
+                "a 64-byte store to device address {address:#x}: the NES takes them in the Express window only"
+            ));
+            return Ok(());
+        };
+        let queue = self.express.window.above(offset) as Name;
+        if self.is_served(Register::at(address)) {
+            return if self.keeps_wide(address, words) { Ok(()) } else { Err(queue) };
+        }
+        if self.shared.homes.slot(queue).is_some_and(|slot| !self.express.has_room(slot)) {
+            return Err(queue);
+        }
+        let name = carried(c);
+        self.send(c, self.express.wide(offset, words, name));
+        Ok(())
+    }
+
     /// System software writes an entry of the destination table.
     fn write_table(&mut self, c: &mut Context<'_, '_>, offset: u64, value: u64) {
         let index = (offset - registers::SYSTEM_TABLE) / 8;
@@ -543,6 +578,7 @@ impl NetworkInterface for Nes {
         page.settings[registers::SETTING_DESTINATION_BITS as usize] =
             u64::from(self.express.window.destination_bits);
         page.settings[registers::SETTING_BASIC_QUEUES as usize] = self.transmit_rings.count as u64;
+        page.settings[registers::SETTING_STRIDE as usize] = self.transmit_rings.first.slot_bytes;
     }
 
     fn regions(&self) -> Vec<Region> {
@@ -585,6 +621,17 @@ impl NetworkInterface for Nes {
             self.store(c, Register::at(address), value);
         }
         self.wake_service(c);
+    }
+
+    fn store_64(&mut self, c: &mut Context<'_, '_>, address: u64, words: &[u64; 8], answered: bool) -> Reply {
+        let refused = self.store_wide(c, address, words).err();
+        if let Some(queue) = refused.filter(|_| !answered) {
+            c.wishes.fault = Some(express::full(queue));
+        }
+        self.wake_service(c);
+        let value = if refused.is_some() { RETRY } else { ACCEPTED };
+        let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
+        Reply { value, latency, repeatable: refused.is_some() }
     }
 
     fn event(&mut self, c: &mut Context<'_, '_>, payload: Payload) {
@@ -648,6 +695,10 @@ impl NetworkInterface for Nes {
         self.wake_service(c);
     }
 
+    fn attach(&self) -> Time {
+        Time(self.shared.nes.attach.ps())
+    }
+
     fn memory_latency(&self, address: u64) -> Option<Time> {
         let ring = self.transmit_rings.find(address).or_else(|| self.receive_rings.find(address));
         let in_dram = ring.is_some_and(|index| self.shared.homes.is_served(queues::basic(index)));
@@ -698,9 +749,10 @@ impl NetworkInterface for Nes {
         let c = &self.shared.counters;
         visit("transmitted", "messages", "Basic messages sent", c.transmitted);
         visit("received", "messages", "Basic messages and notices received", c.received);
-        visit("express_sent", "messages", "Express and Tag-On messages sent", c.express_sent);
+        visit("express_sent", "messages", "Express and Tag-On messages sent, and of 64-byte stores", c.express_sent);
         visit("tagged_sent", "messages", "Tag-On messages sent", c.tagged_sent);
-        visit("express_received", "messages", "Express and Tag-On messages received", c.express_received);
+        visit("wide_sent", "messages", "Messages of 64-byte stores sent", c.wide_sent);
+        visit("express_received", "messages", "Express and Tag-On messages received, and of 64-byte stores", c.express_received);
         visit("dma_requests", "requests", "DMA requests served", c.dma_requests);
         visit("dma_packets", "packets", "Packets that the DMA sent", c.dma_packets);
         visit("dma_bytes", "bytes", "Data that the DMA sent", c.dma_bytes);

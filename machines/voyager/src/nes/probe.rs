@@ -16,7 +16,7 @@ use chasqui_record::Recorder;
 
 use super::{EXPRESS_RECEIVE, EXPRESS_WINDOW, Nes, NesPlan, TAG_WINDOW};
 use crate::registers as r;
-use crate::{FABRIC, NODES, VoyagerMachine};
+use crate::{FABRIC, NODES, VOYAGER};
 
 /// An access of the processor.
 #[derive(Clone, Copy)]
@@ -113,13 +113,13 @@ struct Own;
 
 impl Catalogue for Own {
     fn machine_file<'a>(&'a self, _: &str) -> Option<(&'a str, &'a str)> {
-        Some((VoyagerMachine.file(), "machine.toml"))
+        Some((VOYAGER.file(), "machine.toml"))
     }
     fn names(&self) -> Vec<&str> {
         vec!["voyager"]
     }
     fn schema(&self, _: &str) -> Schema {
-        VoyagerMachine.schema()
+        VOYAGER.schema()
     }
 }
 

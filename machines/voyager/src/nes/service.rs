@@ -8,10 +8,11 @@
 use std::collections::VecDeque;
 
 use chasqui_engine::Time;
-use chasqui_memory::PAGE_BYTES;
+use chasqui_memory::{BURST_BYTES, PAGE_BYTES};
 use chasqui_ni::{Context, DeviceAccess, FirmwareProcessor, Uncached};
 
 use super::command::Command;
+use super::express::full;
 use super::queues::{self, Name};
 use super::{Nes, NesEvent, Register, Rings, carried};
 use crate::parameters;
@@ -19,12 +20,12 @@ use crate::registers as r;
 use crate::service_registers::{self as sp, VoyagerPacket};
 
 const SSRAM: usize = sp::SSRAM_BYTES as usize;
-const SETTINGS: usize = 8;
+const SETTINGS: usize = 9;
 /// Among the settings.
 const EXPRESS_SLOTS: usize = 4;
 const BASIC_SLOTS: usize = 5;
 const SETTINGS_END: u64 = sp::SETTING_BASIC_QUEUES + 8 * SETTINGS as u64;
-const _: () = assert!(SETTINGS_END == sp::SETTING_MEMORY + 8);
+const _: () = assert!(SETTINGS_END == sp::SETTING_STRIDE + 8);
 
 /// An access of the processor that the firmware serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,8 @@ struct Access {
     bytes: u32,
     /// Of a store; none: a load.
     value: Option<u64>,
+    /// What it brings beside, if it is one of 64 bytes.
+    wide: Option<[u64; 8]>,
     /// The queue, if it is to a single one.
     queue: Option<Name>,
 }
@@ -81,6 +84,7 @@ pub(super) fn settings(
         queues.resident_basic,
         express.slots,
         service.dram.bytes(),
+        receive.first.slot_bytes,
     ]
 }
 
@@ -188,7 +192,7 @@ impl Nes {
     }
 
     /// The firmware serves accesses to `register`.
-    fn is_served(&self, register: Register) -> bool {
+    pub(super) fn is_served(&self, register: Register) -> bool {
         let Some(service) = &self.service else { return false };
         let homes = &self.shared.homes;
         match register {
@@ -227,7 +231,7 @@ impl Nes {
                     return None;
                 }
                 if !asked && has_room {
-                    self.keep(address, bytes, None);
+                    self.keep(address, bytes, None, None);
                     self.wake_service(c);
                 }
             }
@@ -240,13 +244,23 @@ impl Nes {
     pub(super) fn store_is_served(&mut self, address: u64, bytes: u32, value: u64) -> bool {
         let is_served = self.is_served(Register::at(address));
         if is_served {
-            self.keep(address, bytes, Some(value));
+            self.keep(address, bytes, Some(value), None);
         }
         is_served
     }
 
-    fn keep(&mut self, address: u64, bytes: u32, value: Option<u64>) {
-        let access = Access { address, bytes, value, queue: self.queue_of(Register::at(address)) };
+    /// Keeps a 64-byte message for the firmware, which serves its queue. False: there is no room.
+    pub(super) fn keeps_wide(&mut self, address: u64, words: &[u64; 8]) -> bool {
+        let service = self.service.as_ref().expect("somebody serves the access");
+        let has_room = (service.accesses.len() as u64) < service.parameters.access_slots;
+        if has_room {
+            self.keep(address, BURST_BYTES, Some(words[0]), Some(*words));
+        }
+        has_room
+    }
+
+    fn keep(&mut self, address: u64, bytes: u32, value: Option<u64>, wide: Option<[u64; 8]>) {
+        let access = Access { address, bytes, value, wide, queue: self.queue_of(Register::at(address)) };
         self.shared.counters.served += 1;
         let service = self.service.as_mut().expect("somebody serves the access");
         service.accesses.push_back(access);
@@ -462,9 +476,14 @@ impl Nes {
     fn forward_access(&mut self, c: &mut Context<'_, '_>) {
         let Some(access) = self.service_mut().accesses.pop_front() else { return };
         let register = Register::at(access.address);
-        match access.value {
-            Some(value) => self.store(c, register, value),
-            None => {
+        match (access.value, access.wide) {
+            (Some(_), Some(words)) => {
+                if let Err(queue) = self.store_wide(c, access.address, &words) {
+                    c.wishes.fault = Some(full(queue));
+                }
+            }
+            (Some(value), None) => self.store(c, register, value),
+            (None, _) => {
                 let reply = self.load(c, register, access.bytes);
                 self.service_mut().answers.push((access.address, reply.value));
             }
@@ -474,9 +493,10 @@ impl Nes {
     fn launch_access(&mut self, c: &mut Context<'_, '_>) {
         let Some(access) = self.service_mut().accesses.pop_front() else { return };
         let value = access.value.unwrap_or(0);
-        let entry = match Register::at(access.address) {
-            Register::Tag(offset) => self.express.tag_on(offset, value, carried(c)),
-            Register::Express(offset) => self.express.express(offset, value, carried(c)),
+        let entry = match (Register::at(access.address), access.wide) {
+            (Register::Express(offset), Some(words)) => self.express.wide(offset, &words, carried(c)),
+            (Register::Tag(offset), _) => self.express.tag_on(offset, value, carried(c)),
+            (Register::Express(offset), None) => self.express.express(offset, value, carried(c)),
             _ => return,
         };
         let served = self.express.served();
