@@ -21,6 +21,7 @@ pytestmark = pytest.mark.core
 VARIANTS = [machine for machine in machines() if machine.startswith("voyager")]
 COUNTER = (ROOT / "tests" / "voyager" / "counter.c").read_text()
 
+WIDE = (ROOT / "tests" / "voyager" / "wide.c").read_text()
 MIXTURE = (ROOT / "tests" / "voyager" / "mixture.c").read_text()
 
 # voyager.mpi.mechanism: the longest message [bytes] by each mechanism that it uses, shortest
@@ -74,6 +75,22 @@ FAULTS = {
         "for (int i = 0; i < 1000; i++) nes_express_store(&nes, nes.express, 0, 1, 0, i)",
         "a store into Express transmit queue 0, which is full",
     ),
+    "overflow_wide": (
+        "for (int i = 0; i < 1000; i++) chasqui_store_64(nes.express + 128, (uint64_t[8]){i})",
+        "a store into Express transmit queue 0, which is full",
+    ),
+    "misaligned_wide": (
+        "chasqui_store_64(nes.express + 32, (uint64_t[8]){0})",
+        "across its alignment",
+    ),
+    "wide_to_memory": (
+        "chasqui_store_64_answered((void *)((uintptr_t)&nes & -64ull), (uint64_t[8]){0})",
+        "which is not a device's",
+    ),
+    "wide_elsewhere": (
+        "chasqui_store_64(nes.express_receive, (uint64_t[8]){0})",
+        "the NES takes them in the Express window only",
+    ),
     "silence": (
         "while (nes_one_poll(&nes, 7) == NES_EMPTY) nes_pause()",
         "deadlock",
@@ -105,12 +122,33 @@ def test_full_queues_hold_messages_up_and_lose_none(
     assert (done.returncode, done.stdout) == (0, "counter: PASSED\n"), done.stderr
 
 
+@pytest.mark.parametrize("machine", VARIANTS)
+@pytest.mark.parametrize("room", ["default", "small", "served"])
+def test_64_byte_stores_are_messages(
+    compile_c: Compiler, tmp_path: Path, machine: str, room: str
+) -> None:
+    """In order with Express, every word; where queues are short, and where the firmware serves
+    them."""
+    sets = {
+        "default": [],
+        "small": ["voyager.express.slots=3", "voyager.express.tags=2"],
+        "served": ["voyager.queues.resident_express=0", "voyager.sp.access_slots=2"],
+    }[room]
+    words = [word for each in sets for word in ("--set", each)]
+    run = ["-np", "2", "--machine", machine, *words, "--", str(compile_c("wide", WIDE)), "150"]
+    names = ("loops executed", "checker on", "by the reference", *THREADS)
+    check(tmp_path, run, {name: VARIATIONS[name] for name in names}, 0)
+    assert (tmp_path / "reference" / "stdout.1").read_text() == "wide: PASSED\n"
+
+
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_says_what_was_wrong(compile_c: Compiler, chasqui: Run, name: str) -> None:
     action, text = FAULTS[name]
     program = compile_c(f"nes_{name}", PROGRAM.replace("ACTION", action))
     done = chasqui("run", "-np", "2", "--machine", "voyager", "--", program)
-    assert done.returncode == (125 if name == "silence" else 139), done.stderr
+    buses = ("misaligned_wide", "wide_to_memory")  # SIGBUS, else SIGSEGV
+    expected = 125 if name == "silence" else 128 + (7 if name in buses else 11)
+    assert done.returncode == expected, done.stderr
     assert text in done.stderr
     assert "rank 0" in done.stderr
 

@@ -235,6 +235,20 @@ mod tests {
     }
 
     #[test]
+    fn banks_work_at_once_and_their_data_come_in_order() {
+        let mut bus = bus(true);
+        bus.dram_free = vec![Time::ZERO; 2];
+        let read = |bus: &mut Bus| {
+            let grant = bus.grant_at(Time::ZERO);
+            bus.place(grant, 32, false, Responder::Dram)
+        };
+        let (first, second, third) = (read(&mut bus), read(&mut bus), read(&mut bus));
+        // The second's data follow the first's: 4 beats; the third waits for the first's bank.
+        assert_eq!(second.end, first.end + Time(80_000));
+        assert_eq!(third.end, first.end + Time(200_000 + 60_000));
+    }
+
+    #[test]
     fn uncached_and_address_only_transactions() {
         let mut bus = bus(false);
         let read = bus.place(Time::ZERO, 4, false, Responder::Device(Time(40_000)));

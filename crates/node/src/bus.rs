@@ -299,9 +299,8 @@ impl Node {
             | Request::Block { .. }
             | Request::WriteBack { bytes: 0, .. } => Responder::None,
             Request::Fill { .. } | Request::Own { .. } if found.dirty => Responder::Cache,
-            Request::Fill { line, .. } | Request::Own { line, .. } | Request::WriteBack { line, .. } => {
-                self.memory_responder(line)
-            }
+            Request::Fill { line, .. } | Request::Own { line, .. } => self.memory_responder(line, false),
+            Request::WriteBack { line, .. } => self.memory_responder(line, true),
             Request::UncachedStore { .. } | Request::Store64 { .. } => Responder::Device(Time::ZERO),
             Request::UncachedLoad { address, bytes } => {
                 let reply = self.with_ni(index, now, out, |ni, c| ni.read(c, address - DEVICE_BASE, bytes));
@@ -322,10 +321,10 @@ impl Node {
         Granted::For(tenure, value)
     }
 
-    /// Who holds the memory at `address`.
-    fn memory_responder(&self, address: u64) -> Responder {
-        let there = self.ni.memory_latency(address);
-        there.map_or(Responder::Dram, |latency| Responder::Device(latency + self.attach + self.attach))
+    /// Who holds the memory at `address`. A write to the NI's is over when it leaves the bus.
+    fn memory_responder(&self, address: u64, write: bool) -> Responder {
+        let link = if write { Time::ZERO } else { self.attach + self.attach };
+        self.ni.memory_latency(address).map_or(Responder::Dram, |latency| Responder::Device(latency + link))
     }
 
     fn grant_ni(&mut self, request: BusRequest, now: Time, out: &mut Outbox<'_>) -> Tenure {
@@ -341,7 +340,7 @@ impl Node {
         let responder = match request.operation {
             BusOperation::Invalidate if !found.dirty => Responder::None,
             _ if found.dirty => Responder::Cache,
-            _ => self.memory_responder(request.address),
+            _ => self.memory_responder(request.address, write),
         };
         let tenure = self.bus.place(now, request.bytes, write, responder);
         self.with_ni(0, now, out, |ni, c| ni.bus_granted(c, request));
