@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,7 @@ def _run(name: str, counts: tuple[int, int], points: Mapping[str, Sequence[int]]
         machine=MACHINE,
         ranks=2,
         program="mechanisms",
+        flags=["-DSTEP=5"],  # a load from the NI takes some 400 cycles
         arguments=[*map(str, counts), *sizes],
         sets=["voyager.sp.present=false"],
     )
@@ -100,8 +102,6 @@ def runs(quick: bool) -> list[Run]:
 
 def _behind(base: Run, ns: int) -> Run:
     """The NI so far from the bus."""
-    from dataclasses import replace
-
     return replace(base, name=f"attach/{ns}", sets=[*base.sets, f"voyager.nes.attach={ns} ns"])
 
 

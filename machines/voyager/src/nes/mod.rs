@@ -336,7 +336,8 @@ impl Delays {
         let after = |cycles, delay: Delay| delay.map(|d| plan.clock.edge(cycles) + d);
         let either = |a: Delay, b: Delay| std::array::from_fn(|to| a[to].min(b[to]));
         let store = after(nes.transmit.cycles() + 1, packet);
-        let release = after(nes.receive.cycles(), credit);
+        // On a slow link a processor that has seen a packet may send one before the credit is noticed.
+        let release = after(nes.receive.cycles(), either(credit, store));
         Delays {
             store,
             release,
