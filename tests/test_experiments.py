@@ -37,7 +37,9 @@ from chasqui.experiment import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VOYAGER = [f"voyager/{name}" for name in ("am", "mechanisms", "multicast", "onepoll")]
+VOYAGER = [
+    f"voyager/{name}" for name in ("am", "mechanisms", "multicast", "nonresident", "onepoll")
+]
 
 
 # --- the framework -------------------------------------------------------------------------------
@@ -245,6 +247,47 @@ def test_onepoll_costs_the_same_for_any_number(results: Path) -> None:
     assert empty["onepoll", 1] == empty["onepoll", 2] == empty["onepoll", 3]
     assert empty["in-turn", 1] < empty["in-turn", 2] < empty["in-turn", 3]
     assert empty["onepoll", 3] < empty["in-turn", 3]
+
+
+@pytest.mark.core
+def test_a_queue_that_is_not_resident_costs_time_and_no_store(results: Path) -> None:
+    cases: dict[tuple[str, str, str], dict[str, dict[str, str]]] = {}
+    for row in rows(results / "voyager-nonresident" / "results.csv"):
+        case = (row["mechanism"], row["variant"], row["size_bytes"])
+        cases.setdefault(case, {})[row["served"]] = row
+    assert len(cases) == 8
+    for case, found in cases.items():
+        neither, sender, receiver, both = (
+            found[served] for served in ("neither", "sender", "receiver", "both")
+        )
+        for one, more in ((neither, sender), (neither, receiver), (sender, both), (receiver, both)):
+            assert float(one["latency_ns"]) < float(more["latency_ns"])
+            assert float(one["gap_ns"]) < float(more["gap_ns"]) + 20  # a bus clock
+        if case[0] != "basic":
+            # Stores are posted, whoever takes them.
+            assert len({row["o_send_ns"] for row in (neither, sender, receiver, both)}) == 1
+
+
+@pytest.mark.core
+def test_moving_a_queue_takes_what_is_moved(results: Path) -> None:
+    """Of Basic both rings, 32 slots of 3 lines each, line by line: at least 4 clocks of the I-bus,
+    an address of 2 and 4 beats, by 20 ns; of Express each message as long."""
+    moves = [
+        (row["mechanism"], int(row["messages"]), float(row["out_ns"]), float(row["in_ns"]))
+        for row in rows(results / "voyager-nonresident" / "moves.csv")
+        if row["variant"] == "flush"
+    ]
+    basic = [move[2:] for move in moves if move[0] == "basic"]
+    assert len(basic) == 5
+    assert len(set(basic)) == 1
+    assert min(basic[0]) >= 2 * 32 * 3 * (4 + 2 + 4) * 20
+    express = [move[1:] for move in moves if move[0] == "express"]
+    (_, *empty), (most, *full) = express[0], express[-1]
+    for messages, *times in express:
+        share = messages / most
+        assert times == pytest.approx(
+            [first + share * (last - first) for first, last in zip(empty, full, strict=True)]
+        )
 
 
 @pytest.mark.core

@@ -35,14 +35,15 @@ MECHANISMS = {
 }
 # As little room as a device can do with, and a link so slow that queues fill and could pass each
 # other.
-SMALL = {
-    "voyager.express.slots": "3",
-    "voyager.express.tags": "2",
-    "voyager.basic.slots": "4",
-    "voyager.mpi.eager": "200 B",
-    "voyager.dma.requests": "2",
-    "network.link_bandwidth": "10 MB/s",
-}
+SMALL = [
+    *["--set", "voyager.express.slots=4", "--set", "voyager.express.tags=2"],
+    *["--set", "voyager.basic.slots=4", "--set", "voyager.mpi.eager=200 B"],
+    *["--set", "voyager.dma.requests=2", "--set", "network.link_bandwidth=10 MB/s"],
+]
+NONE_RESIDENT = [
+    *["--set", "voyager.queues.resident_basic=0"],
+    *["--set", "voyager.queues.resident_express=0"],
+]
 SEED = os.environ.get("SEED", "1")
 
 PROGRAM = """\
@@ -116,7 +117,7 @@ def test_full_queues_hold_messages_up_and_lose_none(
     compile_c: Compiler, chasqui: Run, machine: str
 ) -> None:
     program = compile_c("counter", COUNTER)
-    sets = ["--set", "voyager.express.slots=3", "--set", "voyager.express.tags=2"]
+    sets = ["--set", "voyager.express.slots=4", "--set", "voyager.express.tags=2"]
     sets += ["--set", "check.coherence=true"]
     done = chasqui("run", "-q", "-np", "4", "--machine", machine, *sets, "--", program, "300")
     assert (done.returncode, done.stdout) == (0, "counter: PASSED\n"), done.stderr
@@ -166,13 +167,14 @@ def mechanism_of(size: int, mechanism: str) -> str:
 
 @pytest.mark.parametrize("machine", VARIANTS)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("homes", [[], NONE_RESIDENT], ids=["resident", "served"])
 def test_a_record_says_by_what_its_message_went(
-    chasqui: Run, examples: Path, tmp_path: Path, machine: str, mechanism: str
+    chasqui: Run, examples: Path, tmp_path: Path, machine: str, mechanism: str, homes: list[str]
 ) -> None:
     """By size; the names of messages that travel without them are found again at the receiver."""
     import pyarrow.parquet
 
-    sets = chosen(mechanism)
+    sets = [*chosen(mechanism), *homes]
     program = [examples / "pingpong", "-n", "1", "-m", "4096"]
     done = chasqui("run", "--out", "run", "-np", "2", "--machine", machine, *sets, "--", *program)
     assert done.returncode == 0, done.stderr
@@ -219,7 +221,7 @@ def test_messages_by_several_mechanisms_stay_in_order(
 ) -> None:
     sets = [*chosen(mechanism), "--set", "check.coherence=true"]
     if room == "small":
-        sets += [word for name, value in SMALL.items() for word in ("--set", f"{name}={value}")]
+        sets += SMALL
     program = compile_c("mixture", MIXTURE)
     for ranks, messages in [("2", "300"), ("5", "60")]:
         options = ["-q", "-np", ranks, "--machine", machine, *sets]
@@ -238,7 +240,7 @@ def test_a_queue_without_room_for_a_message_is_refused(chasqui: Run) -> None:
     run = ["run", "--machine", "voyager", "--set", "voyager.express.slots=2"]
     done = chasqui(*run, "--", "nosuch")
     assert done.returncode == 2
-    assert "voyager.express.slots: a queue of 2 can't hold the 3 Express messages" in done.stderr
+    assert "voyager.express.slots: a queue of 2 can't hold the 4 Express messages" in done.stderr
     done = chasqui(*run, "--set", "voyager.mpi.mechanism=basic", "--", "nosuch")
     assert "voyager.express.slots" not in done.stderr
 

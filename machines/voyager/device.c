@@ -23,6 +23,8 @@
 #include "mpi/device.h"
 #include "mpi/mark.h"
 #include "mpi/memory.h"
+#include "express.h"
+#include "ordering.h"
 #include "registers.h"
 
 #define SLOT_DATA CHASQUI_VOYAGER_SLOT_DATA_BYTES
@@ -39,23 +41,23 @@ struct ring {
     uint32_t consumed;
 };
 
-/* Another process. */
+/* Another process. A power of two in size: it is found by a shift. */
 struct peer {
     /* As a receiver. */
-    uint32_t shape_sent;     /* Context and tag of the last message that went to it by Express alone. */
-    uint32_t express_posted; /* Stores of Express messages up to the last that went to it. */
-    uint32_t basic_produced; /* Likewise slots. */
-    uint16_t express_sent;   /* MPI messages that went to it by Express or Tag-On. */
-    uint16_t basic_sent;     /* Likewise by Basic. */
-    bool behind;             /* The last message went by Basic. */
+    uint32_t shape_sent;   /* Context and tag of the last message that went to it by Express alone. */
+    uint32_t last;         /* Its last message: if `behind` in slots composed, else in Express messages stored. */
+    uint16_t express_sent; /* MPI messages that went to it by Express or Tag-On. */
+    uint16_t basic_sent;   /* Likewise by Basic. */
+    bool behind;           /* The last one went by Basic. */
     /* As a sender. */
     uint8_t begun;          /* Length of the message of which the first half, `word`, has come; 0: none. */
     uint16_t express_taken; /* MPI messages that have come by Express or Tag-On. */
     uint16_t basic_taken;   /* Likewise by Basic. */
-    uint16_t basic_awaited; /* So many come before the next by Express. */
     uint32_t word;
     uint64_t shape; /* Context and tag of its messages by Express alone: an envelope's first and third half-words. */
 };
+
+_Static_assert(sizeof(struct peer) == 32, "peer");
 
 /* A message of several slots, as its parts come in. */
 struct partial {
@@ -87,33 +89,14 @@ static uint8_t tag_bytes[TAGS_MAX];           /* by slot of `tags`: bytes that w
 static uint32_t numbered;                     /* Messages that came without their name. */
 static uint64_t head_here;                    /* First word of an envelope that such a message gets. */
 static uint16_t own_rank;
-static uint32_t unfinished;                   /* Messages of several slots of which the last has not come. */
-static struct peer *behind_basic;             /* Whose Express messages wait for Basic ones. */
+static uint32_t unfinished;                   /* What waits for Basic slots: rests of messages, and `behind_basic`. */
+static struct peer *behind_basic;             /* Whose Express messages wait for Basic ones, */
+static uint16_t basic_awaited;                /* until this one has come. */
 extern struct mpi_device mpi_device_voyager;
 static bool send_by_size(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
 static void poll_express(void);
 
 #define POINTER(name) (*(volatile uint32_t *)(pointers + CHASQUI_VOYAGER_##name))
-
-static inline void flush_line(const void *line)
-{
-    __asm__ volatile(".insn i 0x0f, 2, x0, %0, 2" : : "r"(line) : "memory"); /* cbo.flush */
-}
-
-/* Stores and flushes before, device stores after. */
-static inline void fence_before_pointer(void)
-{
-    __asm__ volatile("fence rw, o" : : : "memory");
-}
-
-/* `index`, but only once `pointer` has been read: loads through the result follow that load (RVWMO, address
- * dependency), without the cost of a fence. */
-static inline uint32_t after(uint32_t index, uint32_t pointer)
-{
-    uint32_t zero;
-    __asm__("xor %0, %1, %1" : "=r"(zero) : "r"(pointer));
-    return index + zero;
-}
 
 static inline void flush(const void *from, size_t bytes)
 {
@@ -274,7 +257,7 @@ static inline void note_basic(struct peer *peer)
 {
     if (!peer)
         return;
-    peer->basic_produced = transmit.produced;
+    peer->last = transmit.produced;
     peer->basic_sent++;
     peer->behind = true;
 }
@@ -328,7 +311,7 @@ static __attribute__((noinline)) bool send_whole(struct peer *peer, const struct
 static bool send_basic(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
     struct peer *peer = peers ? &peers[envelope->destination] : NULL;
-    if (unlikely(peer && !have_left(peer->express_posted)))
+    if (unlikely(peer && !peer->behind && !have_left(peer->last)))
         return false;
     if (unlikely(head_of(envelope) != SHORT_ENVELOPE))
         return send_whole(peer, envelope, payload, bytes);
@@ -372,10 +355,10 @@ static bool voyager_put(const struct chasqui_envelope *fin, const void *from, ui
 /* The Basic messages that went to a process have left their queue. */
 static __attribute__((noinline)) bool basic_has_left(const struct peer *peer)
 {
-    if ((int32_t)(transmit.consumed - peer->basic_produced) >= 0)
+    if ((int32_t)(transmit.consumed - peer->last) >= 0)
         return true;
     transmit.consumed = POINTER(TRANSMIT_CONSUMER);
-    return (int32_t)(transmit.consumed - peer->basic_produced) >= 0;
+    return (int32_t)(transmit.consumed - peer->last) >= 0;
 }
 
 /* A message by one store, or part of one. */
@@ -393,15 +376,13 @@ static inline void store(volatile char *window, uint64_t above, const struct cha
 static inline void note_sent(struct peer *peer)
 {
     peer->behind = false;
-    peer->express_posted = posted;
+    peer->last = posted;
     peer->express_sent++;
 }
 
-/* Before a message by Express: says how many by Basic it follows, if its predecessor was one. */
+/* Before a message by Express behind one by Basic: says how many those are. */
 static inline void tell_order(const struct peer *peer, const struct chasqui_envelope *envelope)
 {
-    if (likely(!peer->behind))
-        return;
     store(express, 0, envelope, CHASQUI_VOYAGER_MPI_ORDER, peer->basic_sent);
     MARK_READY(envelope);
 }
@@ -418,13 +399,14 @@ static inline bool shape_fits(const struct chasqui_envelope *envelope)
            envelope->context >> (32 - CHASQUI_VOYAGER_MPI_TAG_BITS) == 0;
 }
 
-/* `word` has the payload's `bytes`, at most 8. */
+/* `word` has the payload's `bytes`, at most 8. `behind`: peer->behind, where the compiler knows it. */
 static inline __attribute__((always_inline)) bool send_express(struct peer *peer, const struct chasqui_envelope *envelope,
-                                                               uint64_t word, size_t bytes)
+                                                               uint64_t word, size_t bytes, bool behind)
 {
     if (unlikely(!have_left(posted + CHASQUI_VOYAGER_MPI_EXPRESS_MAX - express_slots)))
         return false;
-    tell_order(peer, envelope);
+    if (behind)
+        tell_order(peer, envelope);
     uint32_t shape = shape_of(envelope);
     if (unlikely(shape != peer->shape_sent)) {
         peer->shape_sent = shape;
@@ -439,8 +421,8 @@ static inline __attribute__((always_inline)) bool send_express(struct peer *peer
     return true;
 }
 
-static __attribute__((noinline)) bool send_tag_on(struct peer *peer, const struct chasqui_envelope *envelope, size_t head, const void *payload,
-                        size_t bytes)
+static __attribute__((noinline)) bool send_tag_on(struct peer *peer, const struct chasqui_envelope *envelope,
+                                                  size_t head, const void *payload, size_t bytes)
 {
     uint32_t place = places_used & tags_mask;
     if (unlikely(!have_left(posted + 2 - express_slots) || !have_left(place_posted[place])))
@@ -455,7 +437,8 @@ static __attribute__((noinline)) bool send_tag_on(struct peer *peer, const struc
     uint64_t above = (uint64_t)place << CHASQUI_VOYAGER_TAG_PLACE_SHIFT;
     above |= head + bytes > CHASQUI_VOYAGER_TAG_SHORT_BYTES ? CHASQUI_VOYAGER_TAG_LONG : 0;
     uint32_t whole = head == sizeof *envelope ? CHASQUI_VOYAGER_MPI_WHOLE : 0;
-    tell_order(peer, envelope);
+    if (peer->behind)
+        tell_order(peer, envelope);
     store(tag_on, above, envelope, whole, (uint32_t)bytes);
     place_posted[place] = posted;
     places_used++;
@@ -480,7 +463,7 @@ static __attribute__((noinline)) bool send_short(const struct chasqui_envelope *
     uint64_t word = 0;
     if (bytes > 0)
         memcpy(&word, payload, bytes);
-    return send_express(peer, envelope, word, bytes);
+    return send_express(peer, envelope, word, bytes, peer->behind);
 }
 
 /* What is not the shortest path. */
@@ -502,12 +485,12 @@ static bool send_by_size(const struct chasqui_envelope *envelope, const void *pa
         return send_other(envelope, payload, bytes);
     if (likely(bytes == sizeof word)) {
         __builtin_memcpy(&word, __builtin_assume_aligned(payload, sizeof word), sizeof word);
-        return send_express(peer, envelope, word, sizeof word);
+        return send_express(peer, envelope, word, sizeof word, false);
     }
     if (bytes != sizeof half)
         return send_other(envelope, payload, bytes);
     __builtin_memcpy(&half, __builtin_assume_aligned(payload, sizeof half), sizeof half);
-    return send_express(peer, envelope, half, sizeof half);
+    return send_express(peer, envelope, half, sizeof half, false);
 }
 
 /* --- receiving by Basic and DMA ------------------------------------------------------------------- */
@@ -686,24 +669,6 @@ static void arrived_tagged(struct peer *peer, uint64_t message, uint32_t extra)
         free_tags();
 }
 
-enum { EXTRA_MASK = (1 << CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS) - 1 };
-
-/* An Express message's five bits. */
-static inline uint32_t extra_of(uint64_t message)
-{
-    return message >> 32 & EXTRA_MASK;
-}
-
-static inline bool is_express(uint64_t message)
-{
-    return message != CHASQUI_VOYAGER_EXPRESS_EMPTY && !(message & 7ull << CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT);
-}
-
-static inline uint32_t source_of(uint64_t message)
-{
-    return (uint16_t)(message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT);
-}
-
 static void take(uint64_t message);
 
 /* The first half of a message came alone. Not inline: a loop would cost the short path registers. */
@@ -736,15 +701,18 @@ static inline __attribute__((always_inline)) void take_part(struct peer *peer, u
 static void take_basic(void)
 {
     act(POINTER(RECEIVE_PRODUCER));
-    if (behind_basic->basic_taken == behind_basic->basic_awaited)
-        behind_basic = NULL;
+    if (behind_basic->basic_taken != basic_awaited)
+        return;
+    behind_basic = NULL;
+    unfinished--;
 }
 
 /* `peer` says that so many Basic messages come before what follows. */
 static void wait_for_basic(struct peer *peer, uint16_t count)
 {
-    peer->basic_awaited = count;
     behind_basic = peer;
+    basic_awaited = count;
+    unfinished++;
     take_basic();
 }
 
@@ -802,7 +770,7 @@ static __attribute__((noinline)) void poll_ring(void)
 
 static void poll_express(void)
 {
-    if (unlikely(unfinished || behind_basic))
+    if (unlikely(unfinished))
         poll_ring();
     else
         look();

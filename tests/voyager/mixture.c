@@ -1,9 +1,11 @@
 /* Messages of all lengths, tags and modes at random, so that those of a pair go by different mechanisms one after
  * the other. Every process receives with wildcards: from each source the messages must come in the order in
- * which they were sent, whole.
+ * which they were sent, whole. With MOVES, each process moves its queues in and out of the hardware about so many
+ * times meanwhile.
  *
- *   mixture SEED MESSAGES
+ *   mixture SEED MESSAGES [MOVES]
  */
+#include <chasqui/nes.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +17,7 @@ enum { LONGEST = 3000, UNDER_WAY = 8, RANKS_MAX = 16 };
 static int rank, ranks, seed;
 static MPI_Request requests[UNDER_WAY];
 static int turn[RANKS_MAX], received; /* Messages that have come, by source, and altogether. */
+static struct nes nes;                /* For its registers of system software alone. */
 
 /* What the turn-th message from one process to another is: both sides draw the same (xorshift64*). */
 static uint64_t draw(int from, int to, int turn)
@@ -87,16 +90,30 @@ static void send_to(int to, int i)
         MPI_Isend(data[place], length, MPI_CHAR, to, tag_of(x), MPI_COMM_WORLD, &requests[place]);
 }
 
+/* Moves a queue that MPI uses: of Express, or the Basic one. True: it was elsewhere. */
+static bool move(uint64_t x)
+{
+    static uint64_t done;
+    uint64_t before = done;
+    done = nes_system_migrate(&nes, x / 1000 % 2 ? NES_BASIC_NAME(0) : 0, x / 2000 % 2);
+    return done != before;
+}
+
 int main(int argc, char **argv)
 {
-    int messages = argc > 2 ? atoi(argv[2]) : 100;
+    int messages = argc > 2 ? atoi(argv[2]) : 100, moves = argc > 3 ? atoi(argv[3]) : 0, moved = 0;
     seed = argc > 1 ? atoi(argv[1]) : 1;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     for (int i = 0; i < UNDER_WAY; i++)
         requests[i] = MPI_REQUEST_NULL;
+    if (moves > 0 && (!nes_open(&nes) || !nes.system))
+        MPI_Abort(MPI_COMM_WORLD, 2);
     for (int i = 0; i < messages; i++) {
+        uint64_t x = draw(rank, rank, i);
+        if (moves > 0 && x % (uint64_t)messages < 2 * (uint64_t)moves)
+            moved += move(x);
         for (int distance = 1; distance < ranks; distance++)
             send_to((rank + distance) % ranks, i);
         /* Often late, so that messages lie unexpected and queues fill. */
@@ -106,6 +123,8 @@ int main(int argc, char **argv)
     while (received < messages * (ranks - 1))
         receive(MPI_ANY_SOURCE);
     MPI_Waitall(UNDER_WAY, requests, MPI_STATUSES_IGNORE);
+    if (moves > 0 && moved < moves / 2)
+        printf("rank %d, seed %d: %d moves\n", rank, seed, moved);
     if (rank == 0)
         puts("mixture: PASSED");
     MPI_Finalize();

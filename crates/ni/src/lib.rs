@@ -54,8 +54,8 @@ pub const RETRY: u64 = 1;
 /// An uncached access of the processor, at its grant or, through a link, at the NI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uncached {
-    /// A load of so many bytes.
-    Load(u32),
+    /// A load.
+    Load,
     /// A store.
     Store,
 }

@@ -42,7 +42,7 @@ impl Access {
     /// What the NI is asked before it gets the access; none: it answers for itself whether it accepts it.
     fn uncached(&self) -> Option<(u64, Uncached)> {
         match *self {
-            Access::Load { address, bytes } => Some((address, Uncached::Load(bytes))),
+            Access::Load { address, .. } => Some((address, Uncached::Load)),
             Access::Store { address, .. } => Some((address, Uncached::Store)),
             Access::Store64 { address, answered, .. } => (!answered).then_some((address, Uncached::Store)),
         }

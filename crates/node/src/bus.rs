@@ -205,7 +205,7 @@ impl Node {
             Request::UncachedLoad { address, bytes } => {
                 let at = address - DEVICE_BASE;
                 if let Some(after) =
-                    self.with_ni(index, now, out, |ni, c| ni.retry(c, at, Uncached::Load(bytes)))
+                    self.with_ni(index, now, out, |ni, c| ni.retry(c, at, Uncached::Load))
                 {
                     return self.ask_again(Client::Hart(index as u8, slot), now + after);
                 }

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
 
 from chasqui.experiment import Output, mean, mean_interval, median, steady
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # What had to be assumed, and matters to messages.
 ASSUMED = (
@@ -61,3 +65,33 @@ class Timing:
         """Mean time between the events that were printed under these names together."""
         moments = sorted(moment for name in names for moment in self.ranks[rank][name, key])
         return self.cycle * mean_interval(moments) if moments else None
+
+
+class Latency(Protocol):
+    """A row with a latency and the overheads in it."""
+
+    @property
+    def o_send_ns(self) -> Fraction: ...
+    @property
+    def o_recv_ns(self) -> Fraction: ...
+    @property
+    def latency_ns(self) -> Fraction: ...
+
+
+def draw_parts(axes: Axes, names: Sequence[str], rows: Sequence[Latency]) -> None:
+    """A bar for each row's latency, of o_send, L and o_recv [us]."""
+    from chasqui.experiment import drawing
+
+    colors = {"o_send": drawing.BLUE, "L": "#bbbbbb", "o_recv": drawing.ORANGE}
+    for at, row in enumerate(rows):
+        left = 0.0
+        rest = row.latency_ns - row.o_send_ns - row.o_recv_ns
+        spans = (row.o_send_ns, rest, row.o_recv_ns)
+        for span, (name, color) in zip(spans, colors.items(), strict=True):
+            width = float(span) / 1000
+            axes.barh(at, width, left=left, color=color, label=name if at == 0 else None)
+            left += width
+    axes.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
+    axes.set(yticks=range(len(rows)), yticklabels=names)
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")

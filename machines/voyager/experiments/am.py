@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from chasqui.experiment import Experiment, Output, Report, Run, Table, sensitivity
 from chasqui.text import number, table
 
-from ._timing import ASSUMED, Timing
+from ._timing import ASSUMED, Timing, draw_parts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -141,22 +141,8 @@ def draw(figure: Figure, found: list[Row]) -> None:
 
     parts, rates = figure.subplots(1, 2, width_ratios=(3, 2))
     small = [row for row in found if row.size_bytes <= 256]
-    for at, row in enumerate(small):
-        left = 0.0
-        rest = row.latency_ns - row.o_send_ns - row.o_recv_ns
-        spans = (row.o_send_ns, rest, row.o_recv_ns)
-        colors = (drawing.BLUE, "#bbbbbb", drawing.ORANGE)
-        for span, color, name in zip(spans, colors, ("o_send", "L", "o_recv"), strict=True):
-            width = float(span) / 1000
-            parts.barh(at, width, left=left, color=color, label=name if at == 0 else None)
-            left += width
-    parts.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
-    parts.set(
-        yticks=range(len(small)), yticklabels=[f"{r[0]} {r[1]}, {r[2]} B" for r in small],
-        xlabel="latency, one way [us]",
-    )  # fmt: skip
-    parts.invert_yaxis()
-    parts.grid(visible=False, axis="y")
+    draw_parts(parts, [f"{r[0]} {r[1]}, {r[2]} B" for r in small], small)
+    parts.set_xlabel("latency, one way [us]")
     for variant, dash in (("flush", "-"), ("reclaim", "--")):
         points = [
             (r.size_bytes, float(r.bandwidth_MBps)) for r in found if r[:2] == ("bulk", variant)

@@ -18,8 +18,8 @@ QUESTION = """\
 What does OnePoll save a process that waits for messages in several queues? It looks at the first \
 queues of Express and then at Basic's, by a loop over a load each in turn, or by one load of a \
 phantom queue: when all are empty, when one of them has a message (each as often), and from the \
-sender's call until the receiver knows of the message. A process has three queues so far; more, \
-up to 64, need queues that are not resident, which this machine hasn't yet."""
+sender's call until the receiver knows of the message. OnePoll looks at three queues of a process: \
+two of Express, the first of Basic."""
 
 METHODS = ("in-turn", "onepoll")
 TRIPS = 60  # the same number for each of up to six queues

@@ -17,16 +17,6 @@ static uint64_t take(unsigned name)
     return value;
 }
 
-/* A message of Express, or half of one, whose upper half is then kept. */
-static void answer_take(unsigned name, unsigned bytes)
-{
-    uint64_t value = take(name);
-    if (bytes == 4)
-        queues[name].upper = value >> 32;
-    answer(bytes == 4 ? (uint32_t)value : value);
-    serve_room(name);
-}
-
 static uint64_t receive_pointer(unsigned name, bool producer)
 {
     const struct queue *queue = &queues[name];
@@ -54,7 +44,7 @@ static uint64_t one_poll(unsigned set)
            (consumer & 0xffff) << 16 | (producer & 0xffff);
 }
 
-static enum outcome serve_queue(unsigned what, unsigned bytes, unsigned name)
+static enum outcome serve_queue(unsigned what, unsigned name)
 {
     struct queue *queue = &queues[name];
     switch (what) {
@@ -81,17 +71,15 @@ static enum outcome serve_queue(unsigned what, unsigned bytes, unsigned name)
         answer(queue->sent);
         return DONE;
     case CHASQUI_SP_WHAT_EXPRESS_TAKE:
-        answer_take(name, bytes);
-        return DONE;
-    case CHASQUI_SP_WHAT_EXPRESS_UPPER:
-        answer(queue->upper);
+        answer(take(name));
+        serve_room(name);
         return DONE;
     }
     answer(0);
     return DONE;
 }
 
-enum outcome serve_access(unsigned what, unsigned bytes, unsigned name)
+enum outcome serve_access(unsigned what, unsigned name)
 {
     switch (what) {
     case CHASQUI_SP_WHAT_ONEPOLL:
@@ -116,5 +104,5 @@ enum outcome serve_access(unsigned what, unsigned bytes, unsigned name)
         nes_store(CHASQUI_SP_ACCESS_FORWARD, 0);
         return DONE;
     }
-    return serve_queue(what, bytes, name);
+    return serve_queue(what, name);
 }

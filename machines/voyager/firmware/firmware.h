@@ -71,7 +71,7 @@ struct queue {
     bool is_active; /* a SERVED Basic queue that has something to send */
     /* SERVED: what the hardware has in the slots of others. */
     uint32_t transmit_producer, transmit_consumer, receive_producer, receive_consumer;
-    uint32_t sent, upper;
+    uint32_t sent;
     struct list ready;   /* SERVED Express: messages to be read, as many as a slot of the hardware holds */
     unsigned ready_count;
     struct list waiting; /* packets that found no room, oldest first; later ones must not pass them */
@@ -103,7 +103,7 @@ void launch_next(void);
 
 enum outcome { DONE, LATER }; /* LATER: the access stays, and is served again after LAUNCHED or QUIET */
 
-enum outcome serve_access(unsigned what, unsigned bytes, unsigned name);
+enum outcome serve_access(unsigned what, unsigned name);
 enum outcome migrate(uint64_t request);
 void quiet(void); /* the hardware has nothing more to do with the queue that leaves its slot */
 extern uint64_t migrations;

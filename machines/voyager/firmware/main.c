@@ -19,7 +19,7 @@ static void serve(uint64_t event)
     unsigned name = event >> 32 & 0xffff;
     switch (event & 0xff) {
     case CHASQUI_SP_KIND_ACCESS:
-        want(CHASQUI_SP_KIND_ACCESS, serve_access(event >> 8 & 0xff, event >> 16 & 0xff, name) == DONE);
+        want(CHASQUI_SP_KIND_ACCESS, serve_access(event >> 8 & 0xff, name) == DONE);
         break;
     case CHASQUI_SP_KIND_MISS:
         serve_miss(name);

@@ -55,7 +55,6 @@ static void take_express(unsigned name)
         make_ready(queue, message);
     }
     queue->sent = nes_load(express_register(name, CHASQUI_SP_EXPRESS_SENT));
-    queue->upper = nes_load(express_register(name, CHASQUI_SP_EXPRESS_UPPER));
 }
 
 static bool is_quiet;
@@ -100,7 +99,6 @@ static void give_express(unsigned name)
 {
     struct queue *queue = &queues[name];
     nes_store(express_register(name, CHASQUI_SP_EXPRESS_SENT), queue->sent);
-    nes_store(express_register(name, CHASQUI_SP_EXPRESS_UPPER), queue->upper);
     struct message *message;
     while ((message = take_ready(queue))) {
         nes_store(express_register(name, CHASQUI_SP_EXPRESS_TAKE), message->words[0]);

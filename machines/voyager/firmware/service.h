@@ -35,12 +35,11 @@
 #define CHASQUI_SP_WHAT_RECEIVE_CONSUMER 0x4ull /* Access, a store: messages that the processor is done with. */
 #define CHASQUI_SP_WHAT_EXPRESS 0x5ull /* Access, a store: an Express or Tag-On message. */
 #define CHASQUI_SP_WHAT_EXPRESS_SENT 0x6ull /* Access, a load: Express messages that have been sent. */
-#define CHASQUI_SP_WHAT_EXPRESS_TAKE 0x7ull /* Access, a load: takes an Express message, or its lower half. */
-#define CHASQUI_SP_WHAT_EXPRESS_UPPER 0x8ull /* Access, a load: upper half of the Express message that was taken last. */
-#define CHASQUI_SP_WHAT_ONEPOLL 0x9ull /* Access, a load: OnePoll. */
-#define CHASQUI_SP_WHAT_MIGRATE 0xaull /* Access, a store of system software: move a queue. */
-#define CHASQUI_SP_WHAT_MIGRATED 0xbull /* Access, a load of system software: how many moves have been made. */
-#define CHASQUI_SP_WHAT_NOTHING 0xcull /* Access without an effect; a load gets 0. */
+#define CHASQUI_SP_WHAT_EXPRESS_TAKE 0x7ull /* Access, a load: takes an Express message. The answer is a whole one: the hardware gives it by halves to a */
+#define CHASQUI_SP_WHAT_ONEPOLL 0x8ull /* Access, a load: OnePoll. */
+#define CHASQUI_SP_WHAT_MIGRATE 0x9ull /* Access, a store of system software: move a queue. */
+#define CHASQUI_SP_WHAT_MIGRATED 0xaull /* Access, a load of system software: how many moves have been made. */
+#define CHASQUI_SP_WHAT_NOTHING 0xbull /* Access without an effect; a load gets 0. */
 #define CHASQUI_SP_COMMAND_WRITE 0x1ull /* Command: the message becomes a Basic slot at ADDRESS. */
 #define CHASQUI_SP_COMMAND_DELIVER 0x2ull /* Command: the message goes into the resident queue. Result: 1, or 0: there is no room. */
 #define CHASQUI_SP_COMMAND_TAG 0x3ull /* Command: the data tagged on to the message go into their ring. Result: 1, or 0: there is no room. */
@@ -63,8 +62,7 @@
 #define CHASQUI_SP_BASIC_STRIDE 0x20ull /* From one Basic slot's registers to the next's. */
 #define CHASQUI_SP_EXPRESS_SENT 0x800ull /* Registers of the hardware's Express slots, EXPRESS_STRIDE bytes each: loaded and stored: messages sent. */
 #define CHASQUI_SP_EXPRESS_TAKE 0x808ull /* Loaded: takes the oldest message that has been received, or EMPTY. Stored: adds one, of which there must */
-#define CHASQUI_SP_EXPRESS_UPPER 0x810ull /* Loaded and stored: upper half of the message that was taken last by four bytes. */
-#define CHASQUI_SP_EXPRESS_STRIDE 0x20ull /* From one Express slot's registers to the next's. */
+#define CHASQUI_SP_EXPRESS_STRIDE 0x10ull /* From one Express slot's registers to the next's. */
 #define CHASQUI_SP_MISSED 0x1000ull /* Memory of the sSRAM, loaded: the oldest packet of the miss queue. */
 #define CHASQUI_SP_STAGING 0x1080ull /* Memory of the sSRAM, stored: a message for commands. */
 #define CHASQUI_SP_SSRAM_BYTES 0x80ull /* Bytes of each. */

@@ -5,7 +5,7 @@ use chasqui_abi::header::{GuestStruct, defines, file};
 
 chasqui_abi::guest_constants! {
     /// Loaded: the next event; the load is held until there is one. Kind in bits 0 to 7; ACCESS: what in bits 8
-    /// to 15, its bytes in bits 16 to 23; queue, or set of queues (OnePoll), in bits 32 to 47.
+    /// to 15; queue, or set of queues (OnePoll), in bits 32 to 47.
     pub const EVENT: u64 = 0x00;
     /// Stored: the kinds of events that are wanted, by `1 << kind`.
     pub const MASK: u64 = 0x08;
@@ -61,18 +61,17 @@ chasqui_abi::guest_constants! {
     pub const WHAT_EXPRESS: u64 = 5;
     /// Access, a load: Express messages that have been sent.
     pub const WHAT_EXPRESS_SENT: u64 = 6;
-    /// Access, a load: takes an Express message, or its lower half.
+    /// Access, a load: takes an Express message. The answer is a whole one: the hardware gives it by halves to a
+    /// processor that loads four bytes at a time.
     pub const WHAT_EXPRESS_TAKE: u64 = 7;
-    /// Access, a load: upper half of the Express message that was taken last.
-    pub const WHAT_EXPRESS_UPPER: u64 = 8;
     /// Access, a load: OnePoll.
-    pub const WHAT_ONEPOLL: u64 = 9;
+    pub const WHAT_ONEPOLL: u64 = 8;
     /// Access, a store of system software: move a queue.
-    pub const WHAT_MIGRATE: u64 = 10;
+    pub const WHAT_MIGRATE: u64 = 9;
     /// Access, a load of system software: how many moves have been made.
-    pub const WHAT_MIGRATED: u64 = 11;
+    pub const WHAT_MIGRATED: u64 = 10;
     /// Access without an effect; a load gets 0.
-    pub const WHAT_NOTHING: u64 = 12;
+    pub const WHAT_NOTHING: u64 = 11;
 
     /// Command: the message becomes a Basic slot at ADDRESS.
     pub const COMMAND_WRITE: u64 = 1;
@@ -121,10 +120,8 @@ chasqui_abi::guest_constants! {
     /// Loaded: takes the oldest message that has been received, or EMPTY. Stored: adds one, of which there must
     /// be fewer than SETTING_EXPRESS_MESSAGES.
     pub const EXPRESS_TAKE: u64 = 0x808;
-    /// Loaded and stored: upper half of the message that was taken last by four bytes.
-    pub const EXPRESS_UPPER: u64 = 0x810;
     /// From one Express slot's registers to the next's.
-    pub const EXPRESS_STRIDE: u64 = 0x20;
+    pub const EXPRESS_STRIDE: u64 = 0x10;
 
     /// Memory of the sSRAM, loaded: the oldest packet of the miss queue.
     pub const MISSED: u64 = 0x1000;

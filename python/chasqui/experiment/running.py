@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chasqui import compiler, simulation, toolchain
+from chasqui import cache, compiler, simulation
 from chasqui.errors import InputError
 from chasqui.experiment import Experiment, Output, Report, Run, Table, cell
 
@@ -44,7 +44,7 @@ class Done:
 
 def names() -> list[str]:
     """Every experiment, as MACHINE/NAME."""
-    found = toolchain.MACHINES.glob("*/experiments/*.py")
+    found = cache.MACHINES.glob("*/experiments/*.py")
     return sorted(f"{path.parent.parent.name}/{path.stem}" for path in found if path.stem[0] != "_")
 
 
@@ -84,7 +84,7 @@ def run_all(
     name: str, runs: Sequence[Run], directory: Path, jobs: int, progress: Progress
 ) -> dict[str, Output]:
     """The outputs by the names of the runs. `progress` is told how many are done."""
-    folder = toolchain.MACHINES / name.partition("/")[0] / "experiments"
+    folder = cache.MACHINES / name.partition("/")[0] / "experiments"
     programs = {
         (run.program, tuple(run.flags)): compiler.compiled(
             folder / f"{run.program}.c", [*FLAGS, *run.flags]

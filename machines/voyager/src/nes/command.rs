@@ -8,8 +8,8 @@ use chasqui_record::Stage;
 
 use super::queues::{self, Name};
 use super::receive::basic_slot;
-use super::transmit::{HEADER, message_of};
-use super::{MessageName, Nes, NesEvent, Owner, stamp};
+use super::transmit::HEADER;
+use super::{Nes, NesEvent, Owner, stamp};
 use crate::registers::{EXPRESS_BYTES, SLOT_DATA_BYTES};
 use crate::service_registers::{self as sp, VoyagerPacket};
 
@@ -23,8 +23,6 @@ pub(super) struct Command {
     address: u64,
     /// What is still to be moved over the bus: address, bytes.
     pieces: VecDeque<(u64, u32)>,
-    /// Name of the MPI message, for the records.
-    name: MessageName,
 }
 
 /// `packet` has a length that every queue of its kind has room for.
@@ -54,8 +52,6 @@ impl Nes {
         let message = self.message(value);
         let length = (HEADER + usize::from(VoyagerPacket::from_bytes(message).bytes)).min(message.len());
         let message = message[..length].to_vec();
-        let name =
-            self.receiver.missed.front().filter(|_| value & sp::COMMAND_MISSED != 0).and_then(|p| p.message);
         let (pieces, crossing) = match operation {
             sp::COMMAND_COPY_IN | sp::COMMAND_COPY_OUT => (self.ring_lines(queue), line),
             sp::COMMAND_WRITE => (pieces(address, length as u64, line), length as u64),
@@ -63,7 +59,7 @@ impl Nes {
         };
         let service = self.service_mut();
         let cycles = service.parameters.command.cycles();
-        service.command = Some(Command { operation, queue, message, address, pieces, name });
+        service.command = Some(Command { operation, queue, message, address, pieces });
         let end = self.shared.cross(c.now, cycles, crossing);
         c.at(end, NesEvent::Commanded.into());
     }
@@ -80,26 +76,36 @@ impl Nes {
     /// What the command moves next has crossed the I-bus.
     pub(super) fn command_crossed(&mut self, c: &mut Context<'_, '_>) {
         let command = self.service_mut().command.take().expect("a command is under way");
-        let (queue, message) = (command.queue, &command.message);
+        let queue = command.queue;
         let placed = match command.operation {
-            sp::COMMAND_DELIVER => {
-                let slot = self.shared.homes.slot(queue);
-                slot.is_some_and(|slot| {
-                    self.receiver.deliver(slot, message, command.name, &mut self.shared, c)
-                })
-            }
-            sp::COMMAND_TAG => self.receiver.deliver_tag(message, c),
+            sp::COMMAND_DELIVER => self.deliver_again(c, queue, &command.message),
+            sp::COMMAND_TAG => self.receiver.deliver_tag(&command.message, c),
             _ => {
                 self.service_mut().command = Some(command);
                 return self.move_piece(c);
             }
         };
-        if placed {
-            land(c, message);
-        } else {
+        if !placed {
             self.shared.homes.want_room(queue);
         }
         self.service_mut().result = Some(u64::from(placed));
+    }
+
+    /// Puts a message that missed its queue into it. False: it is not resident, or there is no room.
+    fn deliver_again(&mut self, c: &mut Context<'_, '_>, queue: Name, message: &[u8]) -> bool {
+        let s = &mut self.shared;
+        let name = s.homes.oldest_message(queue);
+        let placed = s.homes.slot(queue).is_some_and(|slot| self.receiver.deliver(slot, message, name, s, c));
+        if placed {
+            self.land(c, queue);
+        }
+        placed
+    }
+
+    /// The oldest message of `queue` that was with the firmware is in its queue.
+    fn land(&mut self, c: &mut Context<'_, '_>, queue: Name) {
+        let name = self.shared.homes.return_message(queue);
+        stamp(c, name, Stage::Land, c.now);
     }
 
     /// The command's next piece goes over the bus.
@@ -107,11 +113,12 @@ impl Nes {
         let service = self.service_mut();
         let command = service.command.as_mut().expect("a command is under way");
         let Some((address, bytes)) = command.pieces.pop_front() else {
-            if command.operation == sp::COMMAND_WRITE {
-                land(c, &command.message);
-            }
+            let written = (command.operation == sp::COMMAND_WRITE).then_some(command.queue);
             service.command = None;
             service.result = Some(1);
+            if let Some(queue) = written {
+                self.land(c, queue);
+            }
             return;
         };
         let operation = match command.operation {
@@ -159,10 +166,4 @@ fn pieces(address: u64, bytes: u64, line: u64) -> VecDeque<(u64, u32)> {
         at = end;
     }
     pieces
-}
-
-/// The MPI message that begins with `packet`, if one does, is in its queue.
-fn land(c: &mut Context<'_, '_>, packet: &[u8]) {
-    let flags = u32::from(VoyagerPacket::from_bytes(packet).flags);
-    stamp(c, message_of(flags, &packet[HEADER..]), Stage::Land, c.now);
 }

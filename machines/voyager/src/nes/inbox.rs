@@ -27,18 +27,13 @@ pub(super) fn composed(word: u64, source: u16, queue: Name, tag: u64) -> u64 {
         | word
 }
 
-/// The hardware's side of an Express receive queue.
-#[derive(Clone, Default)]
-struct ReceiveSlot {
-    messages: VecDeque<(u64, MessageName)>,
-    /// Upper half for processors that read four bytes at a time.
-    upper: u32,
-}
-
 /// The Express receive queues that are resident, and the ring of tagged data.
 pub(super) struct Inbox {
-    slots: Vec<ReceiveSlot>,
+    /// The messages of each slot.
+    slots: Vec<VecDeque<(u64, MessageName)>>,
     messages_max: usize,
+    /// Upper half, by queue, for processors that read four bytes at a time.
+    upper: [u32; r::EXPRESS_QUEUES as usize],
     /// Data that came tagged on, in the order of their headers.
     pub tags: Ring,
     pub tag_producer: u32,
@@ -63,8 +58,9 @@ const EMPTY: Found = Found { value: r::EXPRESS_EMPTY, took: None, name: None, re
 impl Inbox {
     pub fn new(tags: Ring, express: &Express, slots: usize) -> Inbox {
         Inbox {
-            slots: vec![ReceiveSlot::default(); slots],
+            slots: vec![VecDeque::new(); slots],
             messages_max: express.slots as usize,
+            upper: [0; r::EXPRESS_QUEUES as usize],
             tags,
             tag_producer: 0,
             tag_consumer: 0,
@@ -73,7 +69,7 @@ impl Inbox {
 
     /// Room for a message in `slot`.
     pub fn has_room(&self, slot: usize) -> bool {
-        self.slots[slot].messages.len() < self.messages_max
+        self.slots[slot].len() < self.messages_max
     }
 
     /// Room for tagged data.
@@ -83,17 +79,23 @@ impl Inbox {
 
     pub fn push(&mut self, slot: usize, message: u64, name: MessageName) {
         debug_assert!(self.has_room(slot));
-        self.slots[slot].messages.push_back((message, name));
+        self.slots[slot].push_back((message, name));
     }
 
     /// Takes the oldest message of `slot`.
     pub fn pop(&mut self, slot: usize) -> Option<(u64, MessageName)> {
-        self.slots[slot].messages.pop_front()
+        self.slots[slot].pop_front()
     }
 
-    /// Upper half of the message that was last read by halves.
-    pub fn upper_mut(&mut self, slot: usize) -> &mut u32 {
-        &mut self.slots[slot].upper
+    /// What a load of `bytes` gets of a message taken from `queue`; the upper half is kept for the next load. True: that
+    /// has not changed.
+    pub fn part(&mut self, queue: Name, bytes: u32, value: u64) -> (u64, bool) {
+        if bytes == 8 {
+            return (value, true);
+        }
+        let upper = (value >> 32) as u32;
+        let same = std::mem::replace(&mut self.upper[usize::from(queue)], upper) == upper;
+        (value & u64::from(u32::MAX), same)
     }
 
     fn take(&mut self, queue: Name, slot: usize) -> Found {
@@ -110,19 +112,15 @@ impl Inbox {
             return self.one_poll((offset - r::ONEPOLL) >> 3, basic, homes);
         }
         let queue = (offset >> 3) as Name;
-        let is_express = queues::basic_index(queue).is_none();
-        let Some(slot) = homes.slot(queue).filter(|_| is_express) else { return EMPTY };
+        if queues::is_basic(queue) {
+            return EMPTY;
+        }
         if offset & 4 != 0 {
-            return Found { value: u64::from(self.slots[slot].upper), ..EMPTY };
+            return Found { value: u64::from(self.upper[usize::from(queue)]), ..EMPTY };
         }
-        let found = self.take(queue, slot);
-        if bytes == 8 {
-            return found;
-        }
-        let upper = (found.value >> 32) as u32;
-        let changed = std::mem::replace(&mut self.slots[slot].upper, upper) != upper;
-        let repeatable = found.repeatable && !changed;
-        Found { value: found.value & u64::from(u32::MAX), repeatable, ..found }
+        let found = homes.slot(queue).map_or(EMPTY, |slot| self.take(queue, slot));
+        let (value, same) = self.part(queue, bytes, found.value);
+        Found { value, repeatable: found.repeatable && same, ..found }
     }
 
     /// The message of the first queue of `set` that has one: Express queues by number, then Basic.

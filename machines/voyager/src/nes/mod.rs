@@ -284,9 +284,17 @@ pub(crate) const MECHANISMS: &[&str] = &["basic", "dma", "express", "tag-on", "w
 /// The name of a packet's message, for the records.
 type MessageName = Option<(u16, u32)>;
 
-/// The name of the message that a store into a window carries.
-fn carried(c: &mut Context<'_, '_>) -> MessageName {
-    c.recorder.carried().map(|id| (id.source, id.sequence))
+/// The name of the message that a store is, if it is one.
+fn carried(c: &mut Context<'_, '_>, register: Register) -> MessageName {
+    let is_message = matches!(register, Register::Express(_) | Register::Tag(_));
+    let id = if is_message { c.recorder.carried() } else { None };
+    id.map(|id| (id.source, id.sequence))
+}
+
+/// What a load gets, and the name of the message that it took, if it took one.
+struct Loaded {
+    reply: Reply,
+    took: Option<MessageName>,
 }
 
 /// The NES turns to the message: it is accepted, and travels so. Of a long message, which Basic announces, the
@@ -445,7 +453,7 @@ impl Nes {
     }
 
     /// A load that the hardware answers.
-    fn load(&mut self, c: &mut Context<'_, '_>, register: Register, bytes: u32) -> Reply {
+    fn load(&mut self, c: &mut Context<'_, '_>, register: Register, bytes: u32) -> Loaded {
         let s = &self.shared;
         let value = match register {
             Register::Pointer(name, offset) => match (s.homes.slot(name), offset) {
@@ -459,11 +467,11 @@ impl Nes {
             _ => 0,
         };
         let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
-        Reply { value: u64::from(value), latency, repeatable: true }
+        Loaded { reply: Reply { value: u64::from(value), latency, repeatable: true }, took: None }
     }
 
     /// A load from the page of Express receive queues: control finds the message, then SRAM gives it.
-    fn take(&mut self, c: &mut Context<'_, '_>, offset: u64, bytes: u32) -> Reply {
+    fn take(&mut self, c: &mut Context<'_, '_>, offset: u64, bytes: u32) -> Loaded {
         let nes = &self.shared.nes;
         let access = nes.pointer_access.cycles() + nes.sram_access.cycles();
         let found = self.receiver.read(offset, bytes, self.load_cycles + access, &mut self.shared, c);
@@ -471,11 +479,12 @@ impl Nes {
             self.room(name);
         }
         let latency = self.shared.clock.edge(access);
-        Reply { value: found.value, latency, repeatable: found.repeatable }
+        let reply = Reply { value: found.value, latency, repeatable: found.repeatable };
+        Loaded { reply, took: found.took.map(|_| found.name) }
     }
 
-    /// A store that the hardware takes.
-    fn store(&mut self, c: &mut Context<'_, '_>, register: Register, value: u64) {
+    /// A store that the hardware takes; `name` is that of the message that it is, if it is one.
+    fn store(&mut self, c: &mut Context<'_, '_>, register: Register, value: u64, name: MessageName) {
         let s = &mut self.shared;
         match register {
             Register::Pointer(name, offset) => {
@@ -500,14 +509,8 @@ impl Nes {
                 self.receiver.release_tags(value as u32, s, c);
                 self.room(0);
             }
-            Register::Express(offset) => {
-                let name = carried(c);
-                self.send(c, self.express.express(offset, value, name));
-            }
-            Register::Tag(offset) => {
-                let name = carried(c);
-                self.send(c, self.express.tag_on(offset, value, name));
-            }
+            Register::Express(offset) => self.send(c, self.express.express(offset, value, name)),
+            Register::Tag(offset) => self.send(c, self.express.tag_on(offset, value, name)),
             Register::System(offset @ registers::SYSTEM_TABLE..) => self.write_table(c, offset, value),
             _ => {}
         }
@@ -520,28 +523,24 @@ impl Nes {
         }
     }
 
-    /// A 64-byte store at `address` is a message. The queue that has no room for it, if it has none.
-    pub(super) fn store_wide(
-        &mut self,
-        c: &mut Context<'_, '_>,
-        address: u64,
-        words: &[u64; 8],
-    ) -> Result<(), Name> {
-        let Register::Express(offset) = Register::at(address) else {
+    /// A 64-byte store is a message; the queue that it goes to, if there is no room for it.
+    fn store_wide(&mut self, c: &mut Context<'_, '_>, address: u64, words: &[u64; 8]) -> Result<(), Name> {
+        let register = Register::at(address);
+        let Register::Express(offset) = register else {
             c.wishes.fault = Some(format!(
                 "a 64-byte store to device address {address:#x}: the NES takes them in the Express window only"
             ));
             return Ok(());
         };
         let queue = self.express.window.above(offset) as Name;
-        if self.is_served(Register::at(address)) {
-            return if self.keeps_wide(address, words) { Ok(()) } else { Err(queue) };
-        }
-        if self.shared.homes.slot(queue).is_some_and(|slot| !self.express.has_room(slot)) {
+        let is_full = self.shared.homes.slot(queue).is_some_and(|slot| !self.express.has_room(slot));
+        if is_full || self.is_overrun(register) {
             return Err(queue);
         }
-        let name = carried(c);
-        self.send(c, self.express.wide(offset, words, name));
+        let name = carried(c, register);
+        if !self.wide_is_served(address, words, name) {
+            self.send(c, self.express.wide(offset, words, name));
+        }
         Ok(())
     }
 
@@ -606,20 +605,23 @@ impl NetworkInterface for Nes {
     }
 
     fn read(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32) -> Reply {
-        if let Some(value) = self.service.as_mut().and_then(|service| service.answer(address)) {
-            let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
-            // The firmware does not know the names of messages.
-            c.recorder.take(None);
-            return Reply { value, latency, repeatable: false };
+        let register = Register::at(address);
+        let loaded = match self.answer(address, bytes) {
+            Some(loaded) => loaded,
+            None => self.load(c, register, bytes),
+        };
+        if let Some(name) = loaded.took {
+            c.recorder.take(name.map(|(source, sequence)| MessageId { source, sequence }));
         }
-        let reply = self.load(c, Register::at(address), bytes);
         self.wake_service(c);
-        reply
+        loaded.reply
     }
 
-    fn write(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32, value: u64) {
-        if !self.store_is_served(address, bytes, value) {
-            self.store(c, Register::at(address), value);
+    fn write(&mut self, c: &mut Context<'_, '_>, address: u64, _bytes: u32, value: u64) {
+        let register = Register::at(address);
+        let name = carried(c, register);
+        if !self.store_is_served(address, value, name) {
+            self.store(c, register, value, name);
         }
         self.wake_service(c);
     }
@@ -749,11 +751,21 @@ impl NetworkInterface for Nes {
     fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
         let c = &self.shared.counters;
         visit("transmitted", "messages", "Basic messages sent", c.transmitted);
-        visit("received", "messages", "Basic messages and notices received", c.received);
-        visit("express_sent", "messages", "Express and Tag-On messages sent, and of 64-byte stores", c.express_sent);
+        visit("received", "messages", "Basic messages and notices put into resident queues", c.received);
+        visit(
+            "express_sent",
+            "messages",
+            "Express and Tag-On messages sent, those of 64-byte stores among them",
+            c.express_sent,
+        );
         visit("tagged_sent", "messages", "Tag-On messages sent", c.tagged_sent);
         visit("wide_sent", "messages", "Messages of 64-byte stores sent", c.wide_sent);
-        visit("express_received", "messages", "Express and Tag-On messages received, and of 64-byte stores", c.express_received);
+        visit(
+            "express_received",
+            "messages",
+            "Express and Tag-On messages put into resident queues, those of 64-byte stores among them",
+            c.express_received,
+        );
         visit("dma_requests", "requests", "DMA requests served", c.dma_requests);
         visit("dma_packets", "packets", "Packets that the DMA sent", c.dma_packets);
         visit("dma_bytes", "bytes", "Data that the DMA sent", c.dma_bytes);

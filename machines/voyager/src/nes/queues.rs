@@ -1,6 +1,9 @@
 //! A site's queues (section 4.2): their names, and where each is at home. The hardware's slots are a cache of
 //! them that system software manages.
 
+use std::collections::VecDeque;
+
+use super::MessageName;
 use crate::parameters::Queues;
 use crate::registers::{EXPRESS_QUEUES, QUEUES};
 
@@ -17,8 +20,29 @@ pub(super) fn basic_index(name: Name) -> Option<usize> {
     name.checked_sub(EXPRESS_QUEUES as Name).map(usize::from)
 }
 
+/// Names of the MPI messages of a queue that are with the firmware, for the records: it keeps the order of a queue's
+/// messages, so that what comes back from it is the oldest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct MessageNames {
+    names: VecDeque<MessageName>,
+    /// So many of them the firmware took from the hardware: they are older than those of diverted packets.
+    older: usize,
+}
+
+impl MessageNames {
+    fn take(&mut self) -> MessageName {
+        self.older = self.older.saturating_sub(1);
+        self.names.pop_front().flatten()
+    }
+}
+
+/// The queue is of Basic; else of Express.
+pub(super) fn is_basic(name: Name) -> bool {
+    basic_index(name).is_some()
+}
+
 /// What the hardware knows of a queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Home {
     /// Its slot, if it is resident.
     slot: Option<u8>,
@@ -26,6 +50,7 @@ struct Home {
     diverted: bool,
     /// The firmware could not place a message, and is told when there may be room.
     wants_room: bool,
+    messages: MessageNames,
 }
 
 /// Where a site's queues are.
@@ -71,15 +96,42 @@ impl Homes {
     /// still have earlier ones.
     pub fn map(&mut self, name: Name, slot: Option<u8>) {
         if let Some(home) = self.homes.get_mut(usize::from(name)) {
-            *home = Home { slot, diverted: true, ..*home };
+            (home.slot, home.diverted) = (slot, true);
         }
     }
 
-    /// Packets for the queue go to the miss queue, or no longer.
-    pub fn divert(&mut self, name: Name, diverted: bool) {
+    /// A packet for the queue goes to the miss queue, and later ones follow it.
+    pub fn divert(&mut self, name: Name, message: MessageName) {
         if let Some(home) = self.homes.get_mut(usize::from(name)) {
-            home.diverted = diverted;
+            home.diverted = true;
+            home.messages.names.push_back(message);
         }
+    }
+
+    /// Packets for the queue go to the miss queue no longer.
+    pub fn undivert(&mut self, name: Name) {
+        if let Some(home) = self.homes.get_mut(usize::from(name)) {
+            home.diverted = false;
+        }
+    }
+
+    /// The firmware takes a message of the queue from the hardware.
+    pub fn withdraw(&mut self, name: Name, message: MessageName) {
+        if let Some(Home { messages, .. }) = self.homes.get_mut(usize::from(name)) {
+            messages.names.insert(messages.older, message);
+            messages.older += 1;
+        }
+    }
+
+    /// Name of the oldest message of the queue that is with the firmware.
+    pub fn oldest_message(&self, name: Name) -> MessageName {
+        self.homes.get(usize::from(name)).and_then(|home| *home.messages.names.front()?)
+    }
+
+    /// The oldest message of the queue that was with the firmware comes back to the hardware, or to the processor: its
+    /// name.
+    pub fn return_message(&mut self, name: Name) -> MessageName {
+        self.homes.get_mut(usize::from(name)).and_then(|home| home.messages.take())
     }
 
     /// The firmware wants to know when the queue may have room.
@@ -119,8 +171,25 @@ mod tests {
         let mut homes = homes();
         homes.map(basic(2), Some(1));
         assert_eq!((homes.slot(basic(2)), homes.accepts(basic(2))), (Some(1), None));
-        homes.divert(basic(2), false);
+        homes.undivert(basic(2));
         assert_eq!(homes.accepts(basic(2)), Some(1));
+    }
+
+    #[test]
+    fn names_come_back_in_the_order_of_their_messages() {
+        let mut homes = homes();
+        let name = |sequence| Some((7, sequence));
+        homes.divert(0, name(3));
+        // What the firmware takes from the hardware came before it diverted anything.
+        homes.withdraw(0, name(1));
+        homes.withdraw(0, name(2));
+        homes.divert(1, name(9));
+        homes.divert(0, None);
+        let back: Vec<_> = (0..3).map(|_| homes.return_message(0)).collect();
+        assert_eq!(back, [name(1), name(2), name(3)]);
+        homes.withdraw(0, name(4));
+        let back: Vec<_> = (0..3).map(|_| homes.return_message(0)).collect();
+        assert_eq!(back, [name(4), None, None]);
     }
 
     #[test]

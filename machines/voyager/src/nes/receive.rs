@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use chasqui_engine::{Packet, Time};
 use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusOperation, BusRequest, Context};
-use chasqui_record::{MessageId, Stage};
+use chasqui_record::Stage;
 
 use super::inbox::{Found, Inbox, composed, tag_of};
 use super::queues::{self, Name};
@@ -125,8 +125,9 @@ impl Receiver {
             return self.finish(&packet, s, c);
         }
         if self.missed.len() < self.missed_max {
-            s.homes.divert(queue, true);
+            s.homes.divert(queue, packet.message);
             s.counters.missed += 1;
+            stamp(c, packet.message, Stage::Land, c.now);
             self.finish(&packet, s, c);
             self.missed.push_back(packet);
         } else {
@@ -233,7 +234,6 @@ impl Receiver {
         let basic = basic.map_or((0, 0), |slot| (slot.producer, slot.consumer));
         let found = self.inbox.read(offset, bytes, basic, &s.homes);
         if found.took.is_some() {
-            c.recorder.take(found.name.map(|(source, sequence)| MessageId { source, sequence }));
             self.retry(cycles, s, c);
         }
         found

@@ -8,13 +8,12 @@
 use std::collections::VecDeque;
 
 use chasqui_engine::Time;
-use chasqui_memory::{BURST_BYTES, PAGE_BYTES};
-use chasqui_ni::{Context, DeviceAccess, FirmwareProcessor, Uncached};
+use chasqui_memory::PAGE_BYTES;
+use chasqui_ni::{Context, DeviceAccess, FirmwareProcessor, Reply, Uncached};
 
 use super::command::Command;
-use super::express::full;
 use super::queues::{self, Name};
-use super::{Nes, NesEvent, Register, Rings, carried};
+use super::{Loaded, MessageName, Nes, NesEvent, Register, Rings};
 use crate::parameters;
 use crate::registers as r;
 use crate::service_registers::{self as sp, VoyagerPacket};
@@ -31,13 +30,23 @@ const _: () = assert!(SETTINGS_END == sp::SETTING_STRIDE + 8);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Access {
     address: u64,
-    bytes: u32,
-    /// Of a store; none: a load.
+    /// Of a store, its first word; none: a load.
     value: Option<u64>,
-    /// What it brings beside, if it is one of 64 bytes.
+    /// All of a store of 64 bytes.
     wide: Option<[u64; 8]>,
     /// The queue, if it is to a single one.
     queue: Option<Name>,
+    /// Of a store that is a message: its name.
+    name: MessageName,
+}
+
+/// What the firmware has answered to a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Answer {
+    address: u64,
+    value: u64,
+    /// Name of the message that the load takes, if it takes one.
+    took: Option<MessageName>,
 }
 
 /// The sP, and what waits for it.
@@ -50,8 +59,8 @@ pub(super) struct Service {
     /// It has done what it may not.
     halted: bool,
     accesses: VecDeque<Access>,
-    /// Answers to loads that will be tried again, by address.
-    answers: Vec<(u64, u64)>,
+    /// Answers to loads that will be tried again.
+    answers: Vec<Answer>,
     room: VecDeque<Name>,
     launched: bool,
     /// Queue and hardware slot of which the firmware wants to hear when nothing is under way there.
@@ -129,9 +138,9 @@ impl Service {
     }
 
     /// Takes the answer to a load from `address`, if the firmware has given one.
-    pub fn answer(&mut self, address: u64) -> Option<u64> {
-        let index = self.answers.iter().position(|&(answered, _)| answered == address)?;
-        Some(self.answers.remove(index).1)
+    fn answer(&mut self, address: u64) -> Option<Answer> {
+        let index = self.answers.iter().position(|answer| answer.address == address)?;
+        Some(self.answers.remove(index))
     }
 
     /// A store to `queue` waits: later ones must not overtake it.
@@ -161,7 +170,6 @@ fn description(access: &Access) -> (u64, u64) {
         (Register::Sent(_), false) => (sp::WHAT_EXPRESS_SENT, queue),
         (Register::Receive(offset), false) => match offset {
             r::ONEPOLL.. => (sp::WHAT_ONEPOLL, (offset - r::ONEPOLL) >> 3),
-            _ if offset & 4 != 0 => (sp::WHAT_EXPRESS_UPPER, queue),
             _ => (sp::WHAT_EXPRESS_TAKE, queue),
         },
         (Register::System(r::SYSTEM_MIGRATE), true) => (sp::WHAT_MIGRATE, 0),
@@ -184,7 +192,8 @@ impl Nes {
     fn queue_of(&self, register: Register) -> Option<Name> {
         match register {
             Register::Pointer(name, _) | Register::Sent(name) => Some(name),
-            Register::Receive(offset) if offset < r::ONEPOLL => Some((offset / 8) as Name),
+            // The upper half of a message that was taken is with the hardware, wherever the queue is.
+            Register::Receive(offset) if offset < r::ONEPOLL && offset & 4 == 0 => Some((offset / 8) as Name),
             Register::Express(offset) => Some(self.express.window.above(offset) as Name),
             Register::Tag(_) => Some(0),
             _ => None,
@@ -192,7 +201,7 @@ impl Nes {
     }
 
     /// The firmware serves accesses to `register`.
-    pub(super) fn is_served(&self, register: Register) -> bool {
+    fn is_served(&self, register: Register) -> bool {
         let Some(service) = &self.service else { return false };
         let homes = &self.shared.homes;
         match register {
@@ -222,16 +231,14 @@ impl Nes {
         match access {
             Uncached::Store if has_room || !self.is_served(Register::at(address)) => return None,
             Uncached::Store => {}
-            Uncached::Load(_) if service.answers.iter().any(|&(answered, _)| answered == address) => {
-                return None;
-            }
-            Uncached::Load(bytes) => {
+            Uncached::Load if service.answers.iter().any(|answer| answer.address == address) => return None,
+            Uncached::Load => {
                 let asked = service.accesses.iter().any(|a| a.address == address && a.value.is_none());
                 if !asked && !self.is_served(Register::at(address)) {
                     return None;
                 }
                 if !asked && has_room {
-                    self.keep(address, bytes, None, None);
+                    self.keep(address, None, None);
                     self.wake_service(c);
                 }
             }
@@ -240,27 +247,33 @@ impl Nes {
         Some(after)
     }
 
-    /// Keeps a store for the firmware, if it serves that.
-    pub(super) fn store_is_served(&mut self, address: u64, bytes: u32, value: u64) -> bool {
+    /// Keeps a store for the firmware, if it serves that; `name` is that of the message that it is, if it is one.
+    pub(super) fn store_is_served(&mut self, address: u64, value: u64, name: MessageName) -> bool {
         let is_served = self.is_served(Register::at(address));
         if is_served {
-            self.keep(address, bytes, Some(value), None);
+            self.keep(address, Some(value), name);
         }
         is_served
     }
 
-    /// Keeps a 64-byte message for the firmware, which serves its queue. False: there is no room.
-    pub(super) fn keeps_wide(&mut self, address: u64, words: &[u64; 8]) -> bool {
-        let service = self.service.as_ref().expect("somebody serves the access");
-        let has_room = (service.accesses.len() as u64) < service.parameters.access_slots;
-        if has_room {
-            self.keep(address, BURST_BYTES, Some(words[0]), Some(*words));
+    /// The same of a store of 64 bytes.
+    pub(super) fn wide_is_served(&mut self, address: u64, words: &[u64; 8], name: MessageName) -> bool {
+        let is_served = self.store_is_served(address, words[0], name);
+        if let Some(service) = self.service.as_mut().filter(|_| is_served) {
+            service.accesses.back_mut().expect("just kept").wide = Some(*words);
         }
-        has_room
+        is_served
     }
 
-    fn keep(&mut self, address: u64, bytes: u32, value: Option<u64>, wide: Option<[u64; 8]>) {
-        let access = Access { address, bytes, value, wide, queue: self.queue_of(Register::at(address)) };
+    /// The firmware serves stores to `register` and has no room for one.
+    pub(super) fn is_overrun(&self, register: Register) -> bool {
+        let full = |s: &Service| s.accesses.len() as u64 >= s.parameters.access_slots;
+        self.service.as_ref().is_some_and(full) && self.is_served(register)
+    }
+
+    fn keep(&mut self, address: u64, value: Option<u64>, name: MessageName) {
+        let queue = self.queue_of(Register::at(address));
+        let access = Access { address, value, wide: None, queue, name };
         self.shared.counters.served += 1;
         let service = self.service.as_mut().expect("somebody serves the access");
         service.accesses.push_back(access);
@@ -364,7 +377,7 @@ impl Nes {
         let (low, high) = (value as Name, (value >> 32) as Name);
         match address {
             sp::MAP | sp::WATCH => self.has_slot(low, (value >> 16) as u8),
-            sp::LAUNCH => self.shared.homes.names().contains(&high) && queues::basic_index(high).is_some(),
+            sp::LAUNCH => self.shared.homes.names().contains(&high) && queues::is_basic(high),
             sp::COMMAND => self.shared.homes.names().contains(&high) && self.has_message(value),
             sp::EXPRESS_SENT..sp::MISSED => self.has_slot(0, express_register(address).0 as u8),
             _ => true,
@@ -374,8 +387,7 @@ impl Nes {
     /// The queue exists, and the hardware has `slot` for its kind.
     fn has_slot(&self, name: Name, slot: u8) -> bool {
         let Some(service) = &self.service else { return false };
-        let slots =
-            service.settings[if queues::basic_index(name).is_some() { BASIC_SLOTS } else { EXPRESS_SLOTS }];
+        let slots = service.settings[if queues::is_basic(name) { BASIC_SLOTS } else { EXPRESS_SLOTS }];
         self.shared.homes.names().contains(&name) && u64::from(slot) < slots
     }
 
@@ -402,7 +414,7 @@ impl Nes {
             sp::MISS_POP => self.receiver.pop_missed(&mut self.shared, c),
             sp::MAP => self.map(name, (value >> 16) as u8, value & sp::MAP_RESIDENT != 0),
             sp::UNDIVERT if self.receiver.has_missed(name) => {}
-            sp::UNDIVERT => self.shared.homes.divert(name, false),
+            sp::UNDIVERT => self.shared.homes.undivert(name),
             sp::WATCH => service.watched = Some((name, usize::from((value >> 16) as u8))),
             sp::COMMAND => self.command(c, value),
             sp::STAGING.. if address + u64::from(bytes) <= sp::STAGING + sp::SSRAM_BYTES => {
@@ -444,7 +456,7 @@ impl Nes {
             sp::KIND_ACCESS => {
                 let access = service.accesses.front()?;
                 let (what, queue) = description(access);
-                Some(what << 8 | u64::from(access.bytes) << 16 | queue << 32)
+                Some(what << 8 | queue << 32)
             }
             sp::KIND_MISS => {
                 let packet = self.receiver.missed.front()?;
@@ -460,32 +472,45 @@ impl Nes {
 
     /// The hardware has nothing to send for the queue that was in `slot`.
     fn is_quiet(&self, name: Name, slot: usize) -> bool {
-        match queues::basic_index(name) {
-            Some(_) => self.transmitter.is_quiet(slot),
-            None => self.express.is_quiet(slot),
-        }
+        if queues::is_basic(name) { self.transmitter.is_quiet(slot) } else { self.express.is_quiet(slot) }
     }
 
     fn answer_access(&mut self, value: u64) {
-        let access = self.service_mut().accesses.pop_front();
-        if let Some(access) = access.filter(|access| access.value.is_none()) {
-            self.service_mut().answers.push((access.address, value));
+        let Some(access) = self.service_mut().accesses.pop_front() else { return };
+        if access.value.is_some() {
+            return;
         }
+        let may_take = matches!(description(&access).0, sp::WHAT_EXPRESS_TAKE | sp::WHAT_ONEPOLL);
+        let queue = express_queue(value);
+        let takes = may_take && value & r::EXPRESS_VALID != 0 && !queues::is_basic(queue);
+        let took = takes.then(|| self.shared.homes.return_message(queue));
+        self.service_mut().answers.push(Answer { address: access.address, value, took });
+    }
+
+    /// The firmware's answer to a load of `bytes`, if there is one.
+    pub(super) fn answer(&mut self, address: u64, bytes: u32) -> Option<Loaded> {
+        let Answer { value, took, .. } = self.service.as_mut()?.answer(address)?;
+        let value = match (Register::at(address), self.queue_of(Register::at(address))) {
+            (Register::Receive(_), Some(queue)) => self.receiver.inbox.part(queue, bytes, value).0,
+            _ => value,
+        };
+        let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
+        Some(Loaded { reply: Reply { value, latency, repeatable: false }, took })
     }
 
     fn forward_access(&mut self, c: &mut Context<'_, '_>) {
         let Some(access) = self.service_mut().accesses.pop_front() else { return };
         let register = Register::at(access.address);
-        match (access.value, access.wide) {
-            (Some(_), Some(words)) => {
-                if let Err(queue) = self.store_wide(c, access.address, &words) {
-                    c.wishes.fault = Some(full(queue));
-                }
+        match (access.value, access.wide, register) {
+            (_, Some(words), Register::Express(offset)) => {
+                self.send(c, self.express.wide(offset, &words, access.name));
             }
-            (Some(value), None) => self.store(c, register, value),
-            (None, _) => {
-                let reply = self.load(c, register, access.bytes);
-                self.service_mut().answers.push((access.address, reply.value));
+            (Some(value), ..) => self.store(c, register, value, access.name),
+            (None, ..) => {
+                // A whole message: the processor gets the part that it asked for later.
+                let Loaded { reply, took } = self.load(c, register, 8);
+                let answer = Answer { address: access.address, value: reply.value, took };
+                self.service_mut().answers.push(answer);
             }
         }
     }
@@ -494,9 +519,9 @@ impl Nes {
         let Some(access) = self.service_mut().accesses.pop_front() else { return };
         let value = access.value.unwrap_or(0);
         let entry = match (Register::at(access.address), access.wide) {
-            (Register::Express(offset), Some(words)) => self.express.wide(offset, &words, carried(c)),
-            (Register::Tag(offset), _) => self.express.tag_on(offset, value, carried(c)),
-            (Register::Express(offset), None) => self.express.express(offset, value, carried(c)),
+            (Register::Tag(offset), _) => self.express.tag_on(offset, value, access.name),
+            (Register::Express(offset), None) => self.express.express(offset, value, access.name),
+            (Register::Express(offset), Some(words)) => self.express.wide(offset, &words, access.name),
             _ => return,
         };
         let served = self.express.served();
@@ -509,7 +534,7 @@ impl Nes {
         let slot = usize::from(slot);
         if resident {
             self.settle(name, slot);
-        } else if queues::basic_index(name).is_some() {
+        } else if queues::is_basic(name) {
             self.transmitter.map(slot, None);
         }
     }
@@ -532,22 +557,30 @@ impl Nes {
     fn express_load(&mut self, address: u64) -> u64 {
         let (slot, register) = express_register(address);
         match register {
-            sp::EXPRESS_SENT => u64::from(*self.express.sent_mut(slot)),
             sp::EXPRESS_TAKE => {
-                self.receiver.inbox.pop(slot).map_or(r::EXPRESS_EMPTY, |(message, _)| message)
+                let Some((message, name)) = self.receiver.inbox.pop(slot) else { return r::EXPRESS_EMPTY };
+                self.shared.homes.withdraw(express_queue(message), name);
+                message
             }
-            _ => u64::from(*self.receiver.inbox.upper_mut(slot)),
+            _ => u64::from(*self.express.sent_mut(slot)),
         }
     }
 
     fn express_store(&mut self, address: u64, value: u64) {
         let (slot, register) = express_register(address);
         match register {
-            sp::EXPRESS_SENT => *self.express.sent_mut(slot) = value as u32,
-            sp::EXPRESS_TAKE => self.receiver.inbox.push(slot, value, None),
-            _ => *self.receiver.inbox.upper_mut(slot) = value as u32,
+            sp::EXPRESS_TAKE => {
+                let name = self.shared.homes.return_message(express_queue(value));
+                self.receiver.inbox.push(slot, value, name);
+            }
+            _ => *self.express.sent_mut(slot) = value as u32,
         }
     }
+}
+
+/// The queue of an Express message as it is read.
+fn express_queue(message: u64) -> Name {
+    (message >> r::EXPRESS_QUEUE_SHIFT & 7) as Name
 }
 
 /// Slot, and register of slot 0, at `address`.

@@ -1,7 +1,7 @@
 //! The destination table (section 4.1): a row for each transmit queue, a column for each logical
 //! destination. Only system software writes it.
 
-use super::queues::{Homes, Name};
+use super::queues::{self, Homes, Name};
 use crate::registers::{QUEUES, TABLE_QUEUE_SHIFT, TABLE_SOURCE_SHIFT, TABLE_VALID};
 
 /// What a logical destination of a queue stands for.
@@ -62,6 +62,13 @@ impl DestinationTable {
                 self.sites
             ));
         }
+        if valid && queues::is_basic(queue as Name) != queues::is_basic(destination.queue) {
+            return Err(format!(
+                "destination table: transmit queue {queue} and receive queue {} are of different kinds, \
+                 Express and Basic",
+                destination.queue
+            ));
+        }
         if self.rows.len() <= queue {
             self.rows.resize(queue + 1, vec![]);
         }
@@ -104,6 +111,8 @@ mod tests {
         assert!(table.find(9, 6).is_err());
         assert!(table.write(0, 0, TABLE_VALID | 4).unwrap_err().contains("none of 4 sites"));
         assert!(table.write(0, 0, TABLE_VALID | 512 << TABLE_QUEUE_SHIFT).is_err());
+        assert!(table.write(0, 0, TABLE_VALID | 2 << TABLE_QUEUE_SHIFT).unwrap_err().contains("kinds"));
+        assert!(table.write(2, 0, TABLE_VALID | 1 << TABLE_QUEUE_SHIFT).unwrap_err().contains("kinds"));
         assert!(table.write(512, 0, 0).is_err());
     }
 }
