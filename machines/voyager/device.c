@@ -1,6 +1,6 @@
-/* The MPI device over the NES's four mechanisms. It picks by size: Express alone for the shortest messages,
- * Tag-On up to `tag_on` (by default none), Basic slots up to `eager` and for the library's own packets, above that
- * the library's rendezvous and a DMA request. `voyager.mpi.mechanism` leaves some of them out.
+/* The MPI device over the NES's mechanisms. It picks by size: Express alone for the shortest messages, 64-byte
+ * stores up to `store_64` and Tag-On up to `tag_on` (by default none), Basic slots up to `eager` and for the library's
+ * own packets, above that the library's rendezvous and a DMA request. `voyager.mpi.mechanism` leaves some of them out.
  *
  * Order: between queues the NES keeps none, but what has left a transmit queue reaches the node in that order.
  * So a message goes by another queue than its predecessor to the same process only when that has left. There the
@@ -20,6 +20,7 @@
  * half of the ring has come, or when there is nothing else to do. But the slots of a long message are
  * released one by one, so that the NES sends and the receiver copies while the rest is composed.
  */
+#include "chasqui/store64.h"
 #include "mpi/device.h"
 #include "mpi/mark.h"
 #include "mpi/memory.h"
@@ -81,7 +82,8 @@ static volatile char *express, *tag_on;       /* windows of stores */
 static volatile uint64_t *express_or_basic;   /* OnePoll: Express queue 0, then Basic */
 static uint32_t posted, left, express_slots;  /* Express and Tag-On messages stored, and known to have left */
 static unsigned destination_bits;
-static size_t express_end, tag_on_end, basic_end; /* SETTING_*_END */
+static size_t express_end, store_64_end, tag_on_end, basic_end; /* SETTING_*_END */
+static size_t short_end;                          /* Of these the largest but for Basic's. */
 static uint64_t *places, *tags;               /* for data to be tagged on; those that came */
 static uint32_t places_used, tags_mask, tags_taken, tags_freed;
 static uint32_t place_posted[TAGS_MAX];       /* by place: `posted` once its message was stored */
@@ -183,11 +185,13 @@ static bool voyager_open(const struct chasqui_ni_identification *ni, int ni_fd)
     stride_words = settings[CHASQUI_VOYAGER_SETTING_STRIDE] / sizeof(uint64_t);
     reclaim = settings[CHASQUI_VOYAGER_SETTING_VARIANT] != 0;
     express_end = settings[CHASQUI_VOYAGER_SETTING_EXPRESS_END];
+    store_64_end = settings[CHASQUI_VOYAGER_SETTING_STORE_64_END];
     tag_on_end = settings[CHASQUI_VOYAGER_SETTING_TAG_ON_END];
+    short_end = store_64_end > tag_on_end ? store_64_end : tag_on_end;
     basic_end = settings[CHASQUI_VOYAGER_SETTING_BASIC_END];
     mpi_device_voyager.eager_bytes_max = (basic_end ? basic_end : tag_on_end) - 1;
-    return open_basic(ni, ni_fd) && (!(express_end | tag_on_end) || open_express(ni, ni_fd)) &&
-           (!tag_on_end || open_tag_on(ni, ni_fd));
+    return open_basic(ni, ni_fd) && (!(express_end | short_end) || open_express(ni, ni_fd)) &&
+           (!short_end || open_tag_on(ni, ni_fd));
 }
 
 static void voyager_close(void)
@@ -361,12 +365,18 @@ static __attribute__((noinline)) bool basic_has_left(const struct peer *peer)
     return (int32_t)(transmit.consumed - peer->last) >= 0;
 }
 
+/* Where in a window a message's store goes. */
+static inline uint64_t offset_of(uint64_t above, const struct chasqui_envelope *envelope, uint32_t extra)
+{
+    uint64_t column = above << destination_bits | envelope->destination;
+    return column << CHASQUI_VOYAGER_EXPRESS_DESTINATION_SHIFT | extra << CHASQUI_VOYAGER_EXPRESS_EXTRA_SHIFT;
+}
+
 /* A message by one store, or part of one. */
 static inline void store(volatile char *window, uint64_t above, const struct chasqui_envelope *envelope, uint32_t extra,
                          uint32_t value)
 {
-    uint64_t column = above << destination_bits | envelope->destination;
-    uint64_t offset = column << CHASQUI_VOYAGER_EXPRESS_DESTINATION_SHIFT | extra << CHASQUI_VOYAGER_EXPRESS_EXTRA_SHIFT;
+    uint64_t offset = offset_of(above, envelope, extra);
     MARK_CARRY(envelope);
     *(volatile uint32_t *)(window + offset) = value;
     posted++;
@@ -421,6 +431,37 @@ static inline __attribute__((always_inline)) bool send_express(struct peer *peer
     return true;
 }
 
+/* What goes before the payload where data are tagged on. */
+static inline void put_head(uint64_t *data, const struct chasqui_envelope *envelope, size_t head)
+{
+    __builtin_memcpy(data, envelope, CHASQUI_VOYAGER_MPI_TAGGED_HEAD);
+    if (head == sizeof *envelope)
+        __builtin_memcpy(data + 2, &envelope->bytes, sizeof *envelope - CHASQUI_VOYAGER_MPI_TAGGED_HEAD);
+}
+
+/* As by Tag-On, but the store brings the data: nothing is composed in SRAM, flushed and fenced. */
+static __attribute__((noinline)) bool send_store_64(struct peer *peer, const struct chasqui_envelope *envelope,
+                                                    size_t head, const void *payload, size_t bytes)
+{
+    if (unlikely(!have_left(posted + 2 - express_slots)))
+        return false;
+    uint64_t words[8] = {0};
+    uint64_t whole = head == sizeof *envelope ? CHASQUI_VOYAGER_MPI_WHOLE : 0;
+    uint64_t count = (head + bytes + sizeof *words - 1) / sizeof *words;
+    words[0] = (uint32_t)bytes | whole << 32 | count << CHASQUI_VOYAGER_WIDE_COUNT_SHIFT;
+    put_head(words + 1, envelope, head);
+    chq_copy(words + 1 + head / sizeof *words, payload, bytes);
+    if (peer->behind)
+        tell_order(peer, envelope);
+    uint64_t offset = offset_of(0, envelope, 0);
+    MARK_CARRY(envelope);
+    chasqui_store_64(express + offset, words);
+    posted++;
+    note_sent(peer);
+    MARK_READY(envelope);
+    return true;
+}
+
 static __attribute__((noinline)) bool send_tag_on(struct peer *peer, const struct chasqui_envelope *envelope,
                                                   size_t head, const void *payload, size_t bytes)
 {
@@ -428,9 +469,7 @@ static __attribute__((noinline)) bool send_tag_on(struct peer *peer, const struc
     if (unlikely(!have_left(posted + 2 - express_slots) || !have_left(place_posted[place])))
         return false;
     uint64_t *data = places + place * stride_words;
-    __builtin_memcpy(data, envelope, CHASQUI_VOYAGER_MPI_TAGGED_HEAD);
-    if (head == sizeof *envelope)
-        __builtin_memcpy(data + 2, &envelope->bytes, sizeof *envelope - CHASQUI_VOYAGER_MPI_TAGGED_HEAD);
+    put_head(data, envelope, head);
     chq_copy(data + head / sizeof *data, payload, bytes);
     flush(data, head + bytes);
     fence_before_pointer();
@@ -447,17 +486,20 @@ static __attribute__((noinline)) bool send_tag_on(struct peer *peer, const struc
     return true;
 }
 
-/* By Express or Tag-On, where a message fits. */
+/* By Express, a 64-byte store or Tag-On, where a message fits. */
 static __attribute__((noinline)) bool send_short(const struct chasqui_envelope *envelope, const void *payload,
                                                  size_t bytes)
 {
     struct peer *peer = &peers[envelope->destination];
     size_t head = head_of(envelope) == SHORT_ENVELOPE ? CHASQUI_VOYAGER_MPI_TAGGED_HEAD : sizeof *envelope;
     bool fits_express = bytes < express_end && shape_fits(envelope);
+    bool fits_store_64 = bytes < store_64_end && head + bytes <= CHASQUI_VOYAGER_WIDE_WORDS * sizeof(uint64_t);
     bool fits_tag_on = bytes < tag_on_end && head + bytes <= CHASQUI_VOYAGER_TAG_LONG_BYTES;
     /* While its predecessor has not left the Basic queue, a message follows it there. */
-    if (!(fits_express || fits_tag_on) || (peer->behind && !basic_has_left(peer)))
+    if (!(fits_express || fits_store_64 || fits_tag_on) || (peer->behind && !basic_has_left(peer)))
         return send_basic(envelope, payload, bytes);
+    if (!fits_express && fits_store_64)
+        return send_store_64(peer, envelope, head, payload, bytes);
     if (!fits_express)
         return send_tag_on(peer, envelope, head, payload, bytes);
     uint64_t word = 0;
@@ -470,7 +512,7 @@ static __attribute__((noinline)) bool send_short(const struct chasqui_envelope *
 static __attribute__((noinline)) bool send_other(const struct chasqui_envelope *envelope, const void *payload,
                                                  size_t bytes)
 {
-    if (bytes < tag_on_end || (bytes < express_end && shape_fits(envelope)))
+    if (bytes < short_end || (bytes < express_end && shape_fits(envelope)))
         return send_short(envelope, payload, bytes);
     return send_basic(envelope, payload, bytes);
 }

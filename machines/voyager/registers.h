@@ -80,6 +80,7 @@
 #define CHASQUI_VOYAGER_MPI_EXPRESS_MAX 0x4ull /* Express messages that an MPI message takes at most: order, context and tag, and two of data. */
 #define CHASQUI_VOYAGER_TAGS_MAX 0x100ull /* Places for data to be tagged on, at most. */
 #define CHASQUI_VOYAGER_SETTING_BASIC_QUEUES 0x9ull /* Setting: Basic queue pairs of the process. */
+#define CHASQUI_VOYAGER_SETTING_STORE_64_END 0xbull /* Setting: an MPI message shorter than this goes by a 64-byte store, if it is too long for Express. 0: none do. */
 #define CHASQUI_VOYAGER_SETTING_STRIDE 0xaull /* Setting: bytes from one slot, or place of tagged data, to the next: whole lines. */
 
 struct chasqui_voyager_slot {

@@ -130,6 +130,9 @@ chasqui_config::parameters! {
         /// auto, express: longest message by Express alone, at most two Express messages. Its context must be
         /// below 4096 and its tag below 2^20; others go by Tag-On or Basic.
         express: Bytes = "8 B", range "0 B" ..= "8 B", source "ours: what two Express messages carry";
+        /// auto: longest message by a 64-byte store, of those that Express leaves, if it fits behind its envelope;
+        /// 0: none.
+        store_64: Bytes = "0 B", range "0 B" ..= "40 B", source "the PowerPC 604 has no such store";
         /// auto: longest message by Tag-On; 0: none goes by Tag-On.
         tag_on: Bytes = "0 B", range "0 B" ..= "64 B", source "ours, measured: Basic is sooner at every length";
         /// auto, basic: longest message by Basic.
@@ -144,6 +147,7 @@ const TAG_ON_ALWAYS: u64 = registers::TAG_LONG_BYTES - size_of::<Envelope>() as 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
     pub express_end: u64,
+    pub store_64_end: u64,
     pub tag_on_end: u64,
     pub basic_end: u64,
 }
@@ -151,17 +155,20 @@ pub(crate) struct Limits {
 impl Mpi {
     pub(crate) fn limits(&self) -> Limits {
         let end = |longest: Bytes| longest.bytes() + 1;
+        let end_if_any = |longest: Bytes| if longest.bytes() == 0 { 0 } else { end(longest) };
         let tag_on_only = TAG_ON_ALWAYS + 1;
-        let (express_end, tag_on_end, basic_end) = match self.mechanism {
-            Mechanism::Auto => {
-                let tag_on_end = if self.tag_on.bytes() == 0 { 0 } else { end(self.tag_on) };
-                (end(self.express), tag_on_end, end(self.eager))
-            }
-            Mechanism::Basic => (0, 0, end(self.eager)),
-            Mechanism::Express => (end(self.express), tag_on_only, 0),
-            Mechanism::TagOn => (0, tag_on_only, 0),
-        };
-        Limits { express_end, tag_on_end, basic_end }
+        let none = Limits { express_end: 0, store_64_end: 0, tag_on_end: 0, basic_end: 0 };
+        match self.mechanism {
+            Mechanism::Auto => Limits {
+                express_end: end(self.express),
+                store_64_end: end_if_any(self.store_64),
+                tag_on_end: end_if_any(self.tag_on),
+                basic_end: end(self.eager),
+            },
+            Mechanism::Basic => Limits { basic_end: end(self.eager), ..none },
+            Mechanism::Express => Limits { express_end: end(self.express), tag_on_end: tag_on_only, ..none },
+            Mechanism::TagOn => Limits { tag_on_end: tag_on_only, ..none },
+        }
     }
 }
 

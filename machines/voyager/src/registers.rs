@@ -169,6 +169,8 @@ chasqui_abi::guest_constants! {
 
     /// Setting: Basic queue pairs of the process.
     pub const SETTING_BASIC_QUEUES: u64 = 9;
+    /// Setting: an MPI message shorter than this goes by a 64-byte store, if it is too long for Express. 0: none do.
+    pub const SETTING_STORE_64_END: u64 = 11;
     /// Setting: bytes from one slot, or place of tagged data, to the next: whole lines.
     pub const SETTING_STRIDE: u64 = 10;
 }

@@ -240,7 +240,7 @@ impl ExpressTransmitter {
             }
             Data::Wide(count, words) => {
                 self.tagged.extend(words[..count].iter().flat_map(|word| word.to_le_bytes()));
-                Mechanism::Wide
+                Mechanism::Store64
             }
         };
         accept(c, entry.name, mechanism);

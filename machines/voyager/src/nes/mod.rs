@@ -275,11 +275,11 @@ enum Mechanism {
     Dma = 2,
     Express = 3,
     TagOn = 4,
-    Wide = 5,
+    Store64 = 5,
 }
 
 /// Names of the [`Mechanism`]s, from 1 on.
-pub(crate) const MECHANISMS: &[&str] = &["basic", "dma", "express", "tag-on", "wide"];
+pub(crate) const MECHANISMS: &[&str] = &["basic", "dma", "express", "tag-on", "store-64"];
 
 /// The name of a packet's message, for the records.
 type MessageName = Option<(u16, u32)>;
@@ -571,6 +571,7 @@ impl NetworkInterface for Nes {
         page.settings[registers::SETTING_REQUESTS as usize] = u64::from(self.dma.ring.slots);
         let limits = self.limits;
         page.settings[registers::SETTING_EXPRESS_END as usize] = limits.express_end;
+        page.settings[registers::SETTING_STORE_64_END as usize] = limits.store_64_end;
         page.settings[registers::SETTING_TAG_ON_END as usize] = limits.tag_on_end;
         page.settings[registers::SETTING_BASIC_END as usize] = limits.basic_end;
         page.settings[registers::SETTING_EXPRESS_SLOTS as usize] = self.express_slots;
