@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 VOYAGER = [
-    f"voyager/{name}" for name in ("am", "mechanisms", "modern", "multicast", "nonresident", "onepoll")
+    f"voyager/{name}"
+    for name in ("am", "mechanisms", "modern", "multicast", "nonresident", "onepoll")
 ]
 
 
@@ -313,7 +314,7 @@ def test_who_pays_the_way_to_the_ni(results: Path) -> None:
     # Two lines of a slot; of a request one, and of its notice's slot: composing hides a part.
     for mechanism, lines in (("basic", 2), ("dma", 1)):
         send, receive = ways(mechanism, "flush")
-        assert 2 * lines - 1 < send <= 2 * lines, mechanism
+        assert 2 * lines - 1 < send < 2 * lines + 0.1, mechanism
         assert receive == near(2 + 2 * lines, abs=0.1), mechanism
 
 

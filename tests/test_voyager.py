@@ -162,11 +162,12 @@ def chosen(mechanism: str) -> list[str]:
 
 def limits(machine: str, mechanism: str) -> dict[str, int | None]:
     """As MECHANISMS; voyager-modern has 64-byte stores, and DMA for shorter messages."""
-    found = MECHANISMS[mechanism]
+    found: dict[str, int | None] = dict(MECHANISMS[mechanism])
     if machine != "voyager-modern":
         return found
     if mechanism in ("auto", "all"):
-        found = {"express": 8, "store-64": 40} | found
+        short: dict[str, int | None] = {"express": 8, "store-64": 40}
+        found = short | found
     return {name: 448 if name == "basic" else longest for name, longest in found.items()}
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from chasqui.experiment import Experiment, Output, Report, Run, Table, Value, sensitivity
+from chasqui.experiment import Experiment, Output, Report, Run, Table, sensitivity
 from chasqui.text import number, table
 
 from ._timing import Timing
@@ -91,7 +91,7 @@ def _run(name: str, counts: tuple[int, int], points: Mapping[str, Sequence[int]]
 def runs(quick: bool) -> list[Run]:
     sizes = QUICK if quick else (*SMALL, *LONG)
     found = [
-        _run("sizes", (32, 64), {name: sizes for name in CASES.values()}),
+        _run("sizes", (32, 64), dict.fromkeys(CASES.values(), sizes)),
         _run("blocks", (8, 16), {"dma": BLOCKS[-1:] if quick else BLOCKS}),
     ]
     varied = _run("varied", (32, 32), {CASES[case]: [size] for case, size in VARIED.items()})
@@ -125,42 +125,49 @@ def varied_figures(output: Output) -> dict[str, Fraction]:
     return found
 
 
-def over_attach(outputs: Mapping[str, Output]) -> Table:
-    """Latency of one packet by how far the NI is."""
-    rows: list[list[Value]] = []
+class Behind(NamedTuple):
+    """The columns of attach.csv."""
+
+    attach_ns: int
+    mechanism: str
+    variant: str
+    size_bytes: int
+    o_send_ns: Fraction
+    o_recv_ns: Fraction
+    latency_ns: Fraction
+
+
+def over_attach(outputs: Mapping[str, Output]) -> dict[Case, list[Behind]]:
+    """One packet by how far the NI is."""
+    found: dict[Case, list[Behind]] = {case: [] for case in VARIED}
     for ns in ATTACH_NS:
-        output = outputs.get(f"attach/{ns}")
-        if output is None:
+        if f"attach/{ns}" not in outputs:
             continue
-        timing = Timing(output)
+        timing = Timing(outputs[f"attach/{ns}"])
         for case, size in VARIED.items():
             each = figures(timing, CASES[case], size)
-            rows.append([ns, *case, size, each.o_send, each.o_recv, each.latency])
-    columns = [
-        "attach_ns", "mechanism", "variant", "size_bytes", "o_send_ns", "o_recv_ns", "latency_ns",
-    ]  # fmt: skip
-    return Table("attach", columns, rows)
+            row = Behind(ns, *case, size, each.o_send, each.o_recv, each.latency)
+            found[case].append(row)
+    return found
 
 
-def crossings(table_: Table) -> list[str]:
+def crossings(attach: Mapping[Case, Sequence[Behind]]) -> list[str]:
     """How often a message's way crosses the link: what latency gains for each ns of it."""
     found = []
-    for case in CASES:
-        points = [r for r in table_.rows if (r[1], r[2]) == case]
-        (near, *_, near_latency), (far, *_, far_latency) = points[0], points[-1]
-        slope = Fraction(far_latency - near_latency) / (far - near)  # type: ignore[operator]
+    for case, rows in attach.items():
+        near, far = rows[0], rows[-1]
+        slope = (far.latency_ns - near.latency_ns) / (far.attach_ns - near.attach_ns)
         found.append(f"{case_label(*case)} {number(float(slope), 2)}")
     return found
 
 
 def logp_view(found: Mapping[Key, Figures]) -> str:
-    rows = [
-        [*key[:2], f"{key[3]:,}",
-         *(f"{float(t):,.0f}" for t in (each.o_send, each.o_recv, each.latency, each.rest, each.gap)),
-         number(float(Fraction(key[3]) * 1000 / each.gap), 3)]
-        for key, each in found.items()
-        if key[3] in SHOWN
-    ]  # fmt: skip
+    rows = []
+    for key, each in found.items():
+        times = [each.o_send, each.o_recv, each.latency, each.rest, each.gap]
+        rate = number(float(Fraction(key[3]) * 1000 / each.gap), 3)
+        if key[3] in SHOWN:
+            rows.append([*key[:2], f"{key[3]:,}", *map(_ns, times), rate])
     names = ["mechanism", "variant", "bytes", "o_send", "o_recv", "latency", "L", "gap", "MB/s"]
     return "Times in ns.\n" + table(names, rows, left=(0, 1))
 
@@ -169,6 +176,8 @@ def report(outputs: Mapping[str, Output]) -> Report:
     found = measured(outputs)
     crossed = crossovers(found, PAIRS)
     attach = over_attach(outputs)
+    rows = sorted(row for each in attach.values() for row in each)
+    behind = Table("attach", Behind._fields, rows)
     varied, varied_text, sentence = sensitivity.report(
         ["varied"], sensitivity.assumptions(MACHINE, ASSUMED), outputs, varied_figures
     )
@@ -178,25 +187,30 @@ def report(outputs: Mapping[str, Output]) -> Report:
     text = "\n\n".join(
         [
             logp_view(found),
-            f"By how far the NI is (bytes: {at})\n{attach.text(left=(1, 2))}",
+            f"By how far the NI is (bytes: {at})\n{behind.text(left=(1, 2))}",
             f"Change [%] when an assumption is halved or doubled (bytes: {at})\n{varied_text}",
         ]
     )
     return Report(
-        tables=[Table("results", COLUMNS, [row(k, f) for k, f in found.items()]), crossed, attach, varied],
+        tables=[
+            Table("results", COLUMNS, [row(key, each) for key, each in found.items()]),
+            crossed,
+            behind,
+            varied,
+        ],
         text=text,
         findings=[
-            f"60 bytes by one 64-byte store take the sender {_ns(sixty.o_send)} ns, by a slot and a "
-            f"doorbell {_ns(basic.o_send)}, 4 bytes by Express {_ns(four.o_send)}; from call to data "
-            f"{_ns(sixty.latency)}, {_ns(basic.latency)} and {_ns(four.latency)} ns.",
+            f"60 bytes by one 64-byte store take the sender {_ns(sixty.o_send)} ns, by a slot and "
+            f"a doorbell {_ns(basic.o_send)}, 4 bytes by Express {_ns(four.o_send)}; from call to "
+            f"data {_ns(sixty.latency)}, {_ns(basic.latency)} and {_ns(four.latency)} ns.",
             *crossover_sentences(crossed),
             "For each ns of the way to the NI the latency of a packet grows by (ns): "
-            + ", ".join(crossings(attach)) + ".",
+            f"{', '.join(crossings(attach))}.",
             sentence,
         ],
         draw=lambda figure: draw(figure, found, attach),
         size_inches=(11.0, 7.0),
-    )  # fmt: skip
+    )
 
 
 def _ns(time: Fraction) -> str:
@@ -214,11 +228,13 @@ COLORS: dict[Case, tuple[str, str]] = {
 }
 
 
-def draw(figure: Figure, found: Mapping[Key, Figures], attach: Table) -> None:
+def draw(
+    figure: Figure, found: Mapping[Key, Figures], attach: Mapping[Case, Sequence[Behind]]
+) -> None:
     from chasqui.experiment import drawing
 
     (sending, receiving), (latency, far) = figure.subplots(2, 2)
-    panels = [
+    panels: list[tuple[Axes, str, Callable[[Figures], float]]] = [
         (sending, "o_send [ns]", lambda each: float(each.o_send)),
         (receiving, "o_recv [ns]", lambda each: float(each.o_recv)),
         (latency, "latency [ns]", lambda each: float(each.latency)),
@@ -235,10 +251,10 @@ def draw(figure: Figure, found: Mapping[Key, Figures], attach: Table) -> None:
         drawing.scale_bytes(axes, SMALL[0], LONG[-1])
         drawing.scale_decades(axes)
         drawing.label_ends(axes)
-    for case in CASES:
-        _plot(far, case, [(r[0], float(r[-1])) for r in attach.rows if (r[1], r[2]) == case])  # type: ignore[arg-type]
+    for case, rows in attach.items():
+        _plot(far, case, [(row.attach_ns, float(row.latency_ns)) for row in rows])
     sizes = ", ".join(f"{size:,}" for size in dict.fromkeys(VARIED.values()))
-    far.set(xlabel="from the bus to the NI [ns]", title=f"latency of one packet [ns], {sizes} bytes")
+    far.set(xlabel="from the bus to the NI [ns]", title=f"latency [ns] of {sizes} bytes")
     far.set_ylim(bottom=0)
     drawing.label_ends(far)
 
