@@ -18,7 +18,9 @@ impl Insn {
         use Format::*;
         match self.op.encoding()?.format {
             R | I | Shift5 | Shift6 | Load | Upper | Jump | Csr | CsrImmediate | LoadReserved | Amo
-            | FpCompare | FpToInteger | FpMoveToInteger | Store64Answered => (self.rd != 0).then_some(Register::X(self.rd)),
+            | FpCompare | FpToInteger | FpMoveToInteger | Store64Answered => {
+                (self.rd != 0).then_some(Register::X(self.rd))
+            }
             FpLoad | FpFused | FpBinary | FpExact | FpUnary | FpFromInteger | FpMoveFromInteger => {
                 Some(Register::F(self.rd))
             }

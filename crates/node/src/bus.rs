@@ -204,9 +204,7 @@ impl Node {
         match request {
             Request::UncachedLoad { address, bytes } => {
                 let at = address - DEVICE_BASE;
-                if let Some(after) =
-                    self.with_ni(index, now, out, |ni, c| ni.retry(c, at, Uncached::Load))
-                {
+                if let Some(after) = self.with_ni(index, now, out, |ni, c| ni.retry(c, at, Uncached::Load)) {
                     return self.ask_again(Client::Hart(index as u8, slot), now + after);
                 }
                 let reply = self.with_ni(index, now, out, |ni, c| ni.read(c, at, bytes));

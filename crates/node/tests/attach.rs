@@ -6,7 +6,9 @@ use chasqui_engine::Time;
 use chasqui_hart::{Insn, Op, decode};
 use chasqui_node::{Ended, NodeConfiguration};
 use guest::register::{FLAG, NOTE, START};
-use guest::{A0, Action, DATA_REGISTER, LATENCY, NI_REGISTER, Program, Seen, TestNi, ZERO, configuration, run};
+use guest::{
+    A0, Action, DATA_REGISTER, LATENCY, NI_REGISTER, Program, Seen, TestNi, ZERO, configuration, run,
+};
 
 /// First of eight registers.
 const EIGHT: u8 = 21;
@@ -63,7 +65,8 @@ fn a_link_keeps_the_order() {
     for closed_until in [Time::ZERO, Time(3_000_000)] {
         let ni = TestNi::new(vec![]).behind(ATTACH).closed_until(closed_until);
         let (seen, ..) = outcome(&c, &p, ni);
-        let &[Seen::Store(first, _, 1), Seen::Store64(second, 0, WORDS), Seen::Store(third, _, 2)] = &seen[..]
+        let &[Seen::Store(first, _, 1), Seen::Store64(second, 0, WORDS), Seen::Store(third, _, 2)] =
+            &seen[..]
         else {
             panic!("{seen:?}")
         };
@@ -140,7 +143,11 @@ fn what_a_64_byte_store_may_not_do() {
     };
     for answered in [false, true] {
         let store = |p: &mut Program, rs1| {
-            if answered { p.store_64_answered(A0, EIGHT, rs1).exit() } else { p.store_64(EIGHT, rs1).exit() };
+            if answered {
+                p.store_64_answered(A0, EIGHT, rs1).exit()
+            } else {
+                p.store_64(EIGHT, rs1).exit()
+            };
         };
         let mut misaligned = with_eight_words();
         misaligned.push(add(32));

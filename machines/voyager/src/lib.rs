@@ -32,8 +32,7 @@ pub struct VoyagerMachine {
 }
 
 /// StarT-Voyager.
-pub const VOYAGER: VoyagerMachine =
-    VoyagerMachine { name: "voyager", file: include_str!("../machine.toml") };
+pub const VOYAGER: VoyagerMachine = VoyagerMachine { name: "voyager", file: include_str!("../machine.toml") };
 
 /// The same mechanisms on a node of today.
 pub const VOYAGER_MODERN: VoyagerMachine =

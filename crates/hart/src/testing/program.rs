@@ -277,9 +277,7 @@ impl Generator<'_> {
         let eight = self.random.below(25) as u8;
         let insn = match self.random.below(6) {
             4 => Insn { op: Op::St64b, rs1: ADDRESS, rs2: eight, ..NOTHING },
-            5 => {
-                Insn { op: Op::St64bv, rd: self.destination(), rs1: ADDRESS, rs2: eight, ..NOTHING }
-            }
+            5 => Insn { op: Op::St64bv, rd: self.destination(), rs1: ADDRESS, rs2: eight, ..NOTHING },
             0 => Insn { op: Op::Ld, rd: self.destination(), rs1: ADDRESS, imm, ..NOTHING },
             1 => Insn { op: Op::Flw, rd: self.float(), rs1: ADDRESS, imm, ..NOTHING },
             2 => Insn { op: Op::Sd, rs1: ADDRESS, rs2: self.source(), imm, ..NOTHING },

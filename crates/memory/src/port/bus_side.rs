@@ -152,9 +152,10 @@ impl Port {
             self.arriving = None;
         }
         match (slot, request) {
-            (Slot::Blocking, Some(Request::UncachedLoad { address, .. } | Request::Store64 { address, .. })) => {
-                self.reply = Some((address, value))
-            }
+            (
+                Slot::Blocking,
+                Some(Request::UncachedLoad { address, .. } | Request::Store64 { address, .. }),
+            ) => self.reply = Some((address, value)),
             (Slot::Blocking, _) => {}
             (Slot::WriteBuffer, Some(Request::OwnFromL2)) => {
                 self.own_from_l2();

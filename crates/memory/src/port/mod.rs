@@ -766,7 +766,11 @@ impl PortStatistics {
             (Stall::Data, "stall_data", "Waiting for a data line."),
             (Stall::Instruction, "stall_instruction", "Waiting for an instruction line."),
             (Stall::Walk, "stall_walk", "Waiting for a line of page-table entries."),
-            (Stall::Uncached, "stall_uncached", "Waiting for an uncached load, or the answer to a 64-byte store."),
+            (
+                Stall::Uncached,
+                "stall_uncached",
+                "Waiting for an uncached load, or the answer to a 64-byte store.",
+            ),
             (Stall::WriteBuffer, "stall_write_buffer", "Waiting for the write buffer."),
             (Stall::Posted, "stall_posted", "Waiting for posted transactions."),
         ];

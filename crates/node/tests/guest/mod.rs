@@ -13,7 +13,8 @@ use chasqui_linux::testing::executable;
 use chasqui_linux::{Elf, Options, Process, Stream};
 use chasqui_memory::{DEVICE_BASE, FlatMemory, PAGE_BYTES};
 use chasqui_ni::{
-    ACCEPTED, BusOperation, BusRequest, Cause, Context, NetworkInterface, RETRY as FULL, Region, Reply, Uncached,
+    ACCEPTED, BusOperation, BusRequest, Cause, Context, NetworkInterface, RETRY as FULL, Region, Reply,
+    Uncached,
 };
 use chasqui_node::{Ended, Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec, WatchPlan, schema};
 use chasqui_record::RankProfile;

@@ -12,7 +12,7 @@ use crate::registers as r;
 pub(super) fn tag_of(wide: bool, bytes: u64) -> u64 {
     match bytes {
         0 => 0,
-        _ if wide => r::TAG_WIDE | bytes / 8 << (r::EXPRESS_COUNT_SHIFT - r::EXPRESS_TAG_SHIFT),
+        _ if wide => r::TAG_WIDE | (bytes / 8) << (r::EXPRESS_COUNT_SHIFT - r::EXPRESS_TAG_SHIFT),
         r::TAG_LONG_BYTES => 2,
         _ => 1,
     }

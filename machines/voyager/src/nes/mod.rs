@@ -378,8 +378,7 @@ impl Nes {
     /// # Errors
     /// The firmware did wrong before it waited for anything.
     pub fn new(plan: NesPlan) -> Result<Nes, String> {
-        let first =
-            Ring { base: plan.memory_base, slots: plan.basic.slots as u32, slot_bytes: plan.stride };
+        let first = Ring { base: plan.memory_base, slots: plan.basic.slots as u32, slot_bytes: plan.stride };
         let transmit = Rings { first, count: plan.queues.basic as usize };
         let first = Ring { base: first.base + transmit.bytes(), ..first };
         let receive = Rings { first, ..transmit };
