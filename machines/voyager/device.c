@@ -83,7 +83,6 @@ static volatile uint64_t *express_or_basic;   /* OnePoll: Express queue 0, then 
 static uint32_t posted, left, express_slots;  /* Express and Tag-On messages stored, and known to have left */
 static unsigned destination_bits;
 static size_t express_end, store_64_end, tag_on_end, basic_end; /* SETTING_*_END */
-static size_t short_end;                          /* Of these the largest but for Basic's. */
 static uint64_t *places, *tags;               /* for data to be tagged on; those that came */
 static uint32_t places_used, tags_mask, tags_taken, tags_freed;
 static uint32_t place_posted[TAGS_MAX];       /* by place: `posted` once its message was stored */
@@ -187,11 +186,10 @@ static bool voyager_open(const struct chasqui_ni_identification *ni, int ni_fd)
     express_end = settings[CHASQUI_VOYAGER_SETTING_EXPRESS_END];
     store_64_end = settings[CHASQUI_VOYAGER_SETTING_STORE_64_END];
     tag_on_end = settings[CHASQUI_VOYAGER_SETTING_TAG_ON_END];
-    short_end = store_64_end > tag_on_end ? store_64_end : tag_on_end;
     basic_end = settings[CHASQUI_VOYAGER_SETTING_BASIC_END];
     mpi_device_voyager.eager_bytes_max = (basic_end ? basic_end : tag_on_end) - 1;
-    return open_basic(ni, ni_fd) && (!(express_end | short_end) || open_express(ni, ni_fd)) &&
-           (!short_end || open_tag_on(ni, ni_fd));
+    return open_basic(ni, ni_fd) && (!(express_end | store_64_end | tag_on_end) || open_express(ni, ni_fd)) &&
+           (!(store_64_end | tag_on_end) || open_tag_on(ni, ni_fd));
 }
 
 static void voyager_close(void)
@@ -397,18 +395,6 @@ static inline void tell_order(const struct peer *peer, const struct chasqui_enve
     MARK_READY(envelope);
 }
 
-/* Context and tag as an Express message tells them; they fit if shape_fits. */
-static inline uint32_t shape_of(const struct chasqui_envelope *envelope)
-{
-    return (uint32_t)envelope->context << CHASQUI_VOYAGER_MPI_TAG_BITS | (uint32_t)envelope->tag;
-}
-
-static inline bool shape_fits(const struct chasqui_envelope *envelope)
-{
-    return envelope->kind == MPI_ENVELOPE_PLAIN && (uint32_t)envelope->tag >> CHASQUI_VOYAGER_MPI_TAG_BITS == 0 &&
-           envelope->context >> (32 - CHASQUI_VOYAGER_MPI_TAG_BITS) == 0;
-}
-
 /* `word` has the payload's `bytes`, at most 8. `behind`: peer->behind, where the compiler knows it. */
 static inline __attribute__((always_inline)) bool send_express(struct peer *peer, const struct chasqui_envelope *envelope,
                                                                uint64_t word, size_t bytes, bool behind)
@@ -431,14 +417,6 @@ static inline __attribute__((always_inline)) bool send_express(struct peer *peer
     return true;
 }
 
-/* What goes before the payload where data are tagged on. */
-static inline void put_head(uint64_t *data, const struct chasqui_envelope *envelope, size_t head)
-{
-    __builtin_memcpy(data, envelope, CHASQUI_VOYAGER_MPI_TAGGED_HEAD);
-    if (head == sizeof *envelope)
-        __builtin_memcpy(data + 2, &envelope->bytes, sizeof *envelope - CHASQUI_VOYAGER_MPI_TAGGED_HEAD);
-}
-
 /* As by Tag-On, but the store brings the data: nothing is composed in SRAM, flushed and fenced. */
 static __attribute__((noinline)) bool send_store_64(struct peer *peer, const struct chasqui_envelope *envelope,
                                                     size_t head, const void *payload, size_t bytes)
@@ -453,9 +431,8 @@ static __attribute__((noinline)) bool send_store_64(struct peer *peer, const str
     chq_copy(words + 1 + head / sizeof *words, payload, bytes);
     if (peer->behind)
         tell_order(peer, envelope);
-    uint64_t offset = offset_of(0, envelope, 0);
     MARK_CARRY(envelope);
-    chasqui_store_64(express + offset, words);
+    chasqui_store_64(express + offset_of(0, envelope, 0), words);
     posted++;
     note_sent(peer);
     MARK_READY(envelope);
@@ -512,7 +489,7 @@ static __attribute__((noinline)) bool send_short(const struct chasqui_envelope *
 static __attribute__((noinline)) bool send_other(const struct chasqui_envelope *envelope, const void *payload,
                                                  size_t bytes)
 {
-    if (bytes < short_end || (bytes < express_end && shape_fits(envelope)))
+    if (bytes < tag_on_end || bytes < store_64_end || (bytes < express_end && shape_fits(envelope)))
         return send_short(envelope, payload, bytes);
     return send_basic(envelope, payload, bytes);
 }
@@ -668,13 +645,6 @@ static __attribute__((noinline)) void arrived_express(struct peer *peer, uint32_
     MARK_TAKEN(&envelope);
     peer->express_taken++;
     mpi_arrived(&envelope, &word, bytes);
-}
-
-/* What an Express message tells of context and tag, as `peer` keeps it. */
-static inline uint64_t shape_told(uint32_t told)
-{
-    uint64_t context = told >> CHASQUI_VOYAGER_MPI_TAG_BITS;
-    return context << 48 | (told & ((1u << CHASQUI_VOYAGER_MPI_TAG_BITS) - 1));
 }
 
 /* Gives the places of data that have been read back to the NES. */
