@@ -48,6 +48,12 @@ def command(*arguments: str | Path, directory: Path) -> subprocess.CompletedProc
     )  # fmt: skip
 
 
+def example(examples: Path, name: str, machine: str) -> list[str]:
+    """What `chasqui run`, with whatever options, needs to run one of EXAMPLES."""
+    ranks, arguments = EXAMPLES[name]
+    return ["-np", str(ranks), "--machine", machine, "--", str(examples / name), *arguments]
+
+
 def two_at_a_time(work: Callable[[A], B], items: Iterable[A]) -> list[B]:
     """`work` of each item. A simulation is a process of its own: two keep two processors busy."""
     with ThreadPoolExecutor(2) as pool:

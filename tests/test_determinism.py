@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Compiler
-from simulated import EXAMPLES, command, machines, two_at_a_time
+from simulated import EXAMPLES, command, example, machines, two_at_a_time
 
 pytestmark = pytest.mark.core
 
@@ -122,9 +122,7 @@ def check(
 @pytest.mark.parametrize("machine", machines())
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_same_bits(examples: Path, tmp_path: Path, machine: str, name: str) -> None:
-    ranks, arguments = EXAMPLES[name]
-    run = ["-np", str(ranks), "--machine", machine, "--", str(examples / name)]
-    check(tmp_path, [*run, *arguments], VARIATIONS, 0)
+    check(tmp_path, example(examples, name, machine), VARIATIONS, 0)
 
 
 @pytest.mark.parametrize("machine", machines())
@@ -132,9 +130,7 @@ def test_the_same_bits(examples: Path, tmp_path: Path, machine: str, name: str) 
 def test_the_same_bits_in_every_combination(
     examples: Path, tmp_path: Path, machine: str, name: str
 ) -> None:
-    ranks, arguments = EXAMPLES[name]
-    run = ["-np", str(ranks), "--machine", machine, "--", str(examples / name)]
-    check(tmp_path, [*run, *arguments], COMBINATIONS, 0)
+    check(tmp_path, example(examples, name, machine), COMBINATIONS, 0)
     # The reference was not watched: what the others saw must be the same, too.
     seen = [
         {path.name: path.read_bytes() for path in (tmp_path / name).glob("[pi]*.*")}
@@ -151,9 +147,7 @@ def test_skipping_at_any_clocks(
     examples: Path, tmp_path: Path, machine: str, clocks: tuple[str, str]
 ) -> None:
     sets = ["--set", f"node.core.clock={clocks[0]}", "--set", f"node.bus.clock={clocks[1]}"]
-    ranks, arguments = EXAMPLES["sort"]
-    run = ["-np", str(ranks), "--machine", machine, *sets, "--", str(examples / "sort")]
-    check(tmp_path, [*run, *arguments], EXECUTED, 0)
+    check(tmp_path, [*sets, *example(examples, "sort", machine)], EXECUTED, 0)
 
 
 # Loops that never end: in a call, in one that looks through what has come, around calls that test.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, Compiler, Run
-from simulated import EXAMPLES, command, machines, two_at_a_time
+from simulated import EXAMPLES, command, example, machines, two_at_a_time
 from test_determinism import THREADS, VARIATIONS, check
 
 pytestmark = pytest.mark.core
@@ -215,10 +215,8 @@ def test_the_examples_have_the_same_answers_by_each_mechanism(
     """test_determinism has them by `auto`."""
 
     def run(name: str) -> tuple[int, str]:
-        ranks, arguments = EXAMPLES[name]
         sets = [*chosen(mechanism), "--set", "check.coherence=true"]
-        options = ["-q", "-np", str(ranks), "--machine", machine, *sets]
-        done = command("run", *options, "--", examples / name, *arguments, directory=tmp_path)
+        done = command("run", "-q", *sets, *example(examples, name, machine), directory=tmp_path)
         return done.returncode, done.stderr
 
     assert two_at_a_time(run, EXAMPLES) == [(0, "")] * len(EXAMPLES)

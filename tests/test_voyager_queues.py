@@ -117,6 +117,19 @@ def test_mpi_messages_stay_in_order_wherever_their_queues_are(
 
 
 @pytest.mark.parametrize("machine", VARIANTS)
+def test_threads_share_queues_that_are_not_resident(
+    compile_c: Compiler, chasqui: Run, machine: str
+) -> None:
+    folder = ROOT / "tests" / "threads"
+    program = compile_c("multiple", (folder / "multiple.c").read_text(), f"-I{folder}")
+    sets = [*NONE_RESIDENT, "--set", "node.harts=2", "--set", "check.coherence=true"]
+    run = ["run", "-q", "-np", "2", "--machine", machine, *sets, "--", program]
+    done = chasqui(*run, "random", "2", str(SEED))
+    assert done.returncode == 0, f"SEED={SEED}: {done.stdout}{done.stderr}"
+    assert "all is right" in done.stdout
+
+
+@pytest.mark.parametrize("machine", VARIANTS)
 @pytest.mark.parametrize("sets", [["--set", "voyager.queues.basic=3"], SCARCE], ids=["", "scarce"])
 def test_queues_move_while_messages_flow(
     compile_c: Compiler, chasqui: Run, machine: str, sets: list[str]

@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 import pytest
 import trace_processor
 from conftest import Compiler, Run
-from simulated import EXAMPLES, command, machines
+from simulated import EXAMPLES, command, example, machines
 
 pytestmark = pytest.mark.core
 
@@ -111,13 +111,11 @@ def folded(run: Path) -> dict[str, int]:
 def test_every_cycle_is_counted_once(
     examples: Path, tmp_path: Path, machine: str, name: str
 ) -> None:
-    ranks, arguments = EXAMPLES[name]
-    options = ["--profile", "-np", str(ranks), "--machine", machine]
-    program = ["--", str(examples / name), *arguments]
+    job = ["--profile", *example(examples, name, machine)]
     # A loop that is skipped counts like one that is executed.
     variations = {"skipped": [], "executed": ["--set", "check.spin_skip=false", "--threads", "1"]}
     for variation, others in variations.items():
-        done = command("run", "--out", variation, *options, *others, *program, directory=tmp_path)
+        done = command("run", "--out", variation, *others, *job, directory=tmp_path)
         assert done.returncode == 0, done.stderr
         assert re.search(r"where [\d,]+ cycles of \d ranks went", done.stderr)
     names = ("profile.json", "profile.folded", "profile.speedscope.json")
@@ -326,6 +324,14 @@ class Perfetto:
         return event["ph"], event["tid"], around[0]
 
 
+def traced(examples: Path, directory: Path, machine: str, name: str) -> Path:
+    """Runs an example; its run directory."""
+    job = example(examples, name, machine)
+    done = command("run", "--out", "run", *job, directory=directory)
+    assert done.returncode == 0, done.stderr
+    return directory / "run"
+
+
 SLICES = """
     WITH drawn AS (
         SELECT slice.id, thread.tid, slice.ts, slice.dur, slice.name
@@ -340,13 +346,8 @@ SLICES = """
 def test_perfetto_makes_of_a_trace_what_is_expected(
     examples: Path, tmp_path: Path, machine: str, name: str
 ) -> None:
-    ranks, arguments = EXAMPLES[name]
-    done = command(
-        "run", "--out", "run", "-np", str(ranks), "--machine", machine, "--", examples / name,
-        *arguments, directory=tmp_path,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    path = tmp_path / "run" / "timeline.json"
+    run = traced(examples, tmp_path, machine, name)
+    path = run / "timeline.json"
     expected = Perfetto(path)
     faults, threads, slices, arrows = trace_processor.query(
         path,
@@ -384,14 +385,9 @@ def test_flows_lead_from_the_send_to_the_receive(
 ) -> None:
     import pyarrow.parquet
 
-    ranks, arguments = EXAMPLES[name]
-    done = command(
-        "run", "--out", "run", "-np", str(ranks), "--machine", machine, "--", examples / name,
-        *arguments, directory=tmp_path,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    trace = Perfetto(tmp_path / "run" / "timeline.json")
-    rows = pyarrow.parquet.read_table(tmp_path / "run" / "messages.parquet").to_pylist()
+    run = traced(examples, tmp_path, machine, name)
+    trace = Perfetto(run / "timeline.json")
+    rows = pyarrow.parquet.read_table(run / "messages.parquet").to_pylist()
     # Every message has its arrow: 1,000 calls a rank are kept, and none is too short to be seen.
     assert len(trace.flows) == len(rows)
     for row in rows:

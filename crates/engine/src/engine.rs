@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use crate::pace::{Pace, Threads};
 use crate::partition::{Group, Partition, PartitionId};
-use crate::share::{Earliest, Layout, Phase, ROUND_MAX, Share};
+use crate::share::{Earliest, Layout, Member, Phase, ROUND_MAX, Share};
 use crate::team::Team;
 use crate::{Lookahead, Time};
 
@@ -21,12 +21,6 @@ pub enum Ended {
     Stopped(Time),
     /// The watcher asked to stop.
     Interrupted,
-}
-
-/// The share of `count` partitions of a group, in the order in which they were added, that number
-/// `index` belongs to, if `shares` host threads run them.
-pub fn share_of(index: usize, count: usize, shares: usize) -> usize {
-    index * shares / count
 }
 
 /// Advances partitions.
@@ -75,26 +69,33 @@ impl Engine {
     /// Runs on `threads` until nothing is left, a partition stops the job, or `watch` returns
     /// false. `watch` is called once a round, by this thread, with the time up to which all is done.
     pub fn run(&mut self, threads: Threads, watch: &mut dyn FnMut(Time) -> bool) -> Ended {
-        let (shares, places) = self.divide(threads.count());
+        let groups = self.layout.lookahead.direct.len();
+        let shares: Vec<_> =
+            (0..threads.count()).map(|thread| Mutex::new(Share::new(thread, groups))).collect();
+        let members = self.partitions.drain(..).enumerate();
+        let members = members.map(|(id, partition)| Member::new(id as PartitionId, partition)).collect();
         let (team, layout) = (Team::default(), &self.layout);
         let (ended, steps_together) = std::thread::scope(|scope| {
             // Followers go home also if this thread panics.
             let home = Home(&team);
-            for share in &shares[1..] {
-                let team = &team;
-                scope.spawn(move || team.follow(|| follow(share, layout)));
-            }
-            let held = shares.iter().map(lock).collect();
+            let hire = || {
+                for share in &shares[1..] {
+                    let team = &team;
+                    scope.spawn(move || team.follow(|| follow(share, layout)));
+                }
+            };
             let mut leader = Leader {
                 layout,
                 window: self.window,
-                places: &places,
+                places: vec![],
                 team: &team,
                 shares: &shares,
-                held,
+                held: shares.iter().map(lock).collect(),
                 pace: Pace::new(threads),
+                hire: Some(&hire),
                 steps_together: 0,
             };
+            leader.deal(members);
             let ended = leader.run(watch);
             let steps_together = leader.steps_together;
             drop(leader);
@@ -103,27 +104,10 @@ impl Engine {
         });
         self.steps_together += steps_together;
         let shares = shares.into_iter().map(|s| s.into_inner().expect("nobody has panicked"));
-        let mut partitions: Vec<_> = shares.flat_map(Share::into_partitions).collect();
-        partitions.sort_by_key(|&(id, _)| id);
-        self.partitions = partitions.into_iter().map(|(_, partition)| partition).collect();
+        let mut members: Vec<Member> = shares.flat_map(|mut share| share.take_members()).collect();
+        members.sort_by_key(|member| member.id);
+        self.partitions = members.into_iter().map(|member| member.partition).collect();
         ended
-    }
-
-    /// Deals the partitions out to `count` host threads; where each is.
-    fn divide(&mut self, count: usize) -> (Vec<Mutex<Share>>, Vec<Place>) {
-        let groups = self.layout.lookahead.direct.len();
-        let mut shares: Vec<Share> = (0..count).map(|_| Share::new(groups)).collect();
-        let mut places = vec![];
-        let mut seen = vec![0; groups];
-        for (id, partition) in self.partitions.drain(..).enumerate() {
-            let group = self.layout.groups[id];
-            let members = self.layout.groups.iter().filter(|&&g| g == group).count();
-            let share = share_of(seen[group], members, count);
-            seen[group] += 1;
-            let place = shares[share].add(id as PartitionId, partition, &self.layout);
-            places.push(Place { share, place });
-        }
-        (shares.into_iter().map(Mutex::new).collect(), places)
     }
 }
 
@@ -147,22 +131,23 @@ fn lock(share: &Mutex<Share>) -> MutexGuard<'_, Share> {
 
 fn follow(share: &Mutex<Share>, layout: &Layout) {
     let mut share = lock(share);
-    match share.phase {
-        Some(phase) => share.run(&phase, layout),
-        None => share.leave(),
-    }
+    let phase = share.phase;
+    share.run(&phase, layout);
 }
 
 /// The host thread that leads: it does all that is not the running of partitions, and its share of that.
 struct Leader<'a> {
     layout: &'a Layout,
     window: Time,
-    places: &'a [Place],
+    /// By [`PartitionId`].
+    places: Vec<Place>,
     team: &'a Team,
     shares: &'a [Mutex<Share>],
     /// All shares between phases, its own always. That of this thread is the first.
     held: Vec<MutexGuard<'a, Share>>,
     pace: Pace,
+    /// Starts the other threads, when they are first needed.
+    hire: Option<&'a dyn Fn()>,
     steps_together: u64,
 }
 
@@ -197,10 +182,27 @@ impl Leader<'_> {
         let turns = self.held.iter().map(|s| s.turns).sum();
         let together = self.pace.together();
         self.pace.round(turns, Instant::now);
-        if together && !self.pace.together() {
-            self.step(None);
-        } else if !together && self.pace.together() {
-            self.held[1..].iter_mut().for_each(|s| s.leave());
+        if together != self.pace.together() {
+            let members = self.held.iter_mut().flat_map(|s| s.take_members()).collect();
+            self.deal(members);
+        }
+    }
+
+    /// Deals the partitions out: to all threads that go together, or to this one alone. Neighbours stay together.
+    fn deal(&mut self, mut members: Vec<Member>) {
+        members.sort_by_key(|member| member.id);
+        let count = if self.pace.together() { self.shares.len() } else { 1 };
+        let groups = &self.layout.groups;
+        let mut sizes = vec![0; self.layout.lookahead.direct.len()];
+        groups.iter().for_each(|&group| sizes[group] += 1);
+        let mut dealt = vec![0; sizes.len()];
+        self.places.clear();
+        for member in members {
+            let group = groups[member.id as usize];
+            let share = dealt[group] * count / sizes[group];
+            dealt[group] += 1;
+            let place = self.held[share].add(member, self.layout);
+            self.places.push(Place { share, place });
         }
     }
 
@@ -210,18 +212,14 @@ impl Leader<'_> {
             self.held.iter_mut().for_each(|s| s.run(&phase, self.layout));
             return;
         }
+        if let Some(hire) = self.hire.take() {
+            hire();
+        }
         self.steps_together += 1;
-        self.step(Some(phase));
-    }
-
-    /// All threads do the same with their shares.
-    fn step(&mut self, phase: Option<Phase>) {
         self.held[1..].iter_mut().for_each(|s| s.phase = phase);
         self.held.truncate(1);
         self.team.start(self.shares.len() as u32 - 1);
-        if let Some(phase) = phase {
-            self.held[0].run(&phase, self.layout);
-        }
+        self.held[0].run(&phase, self.layout);
         self.team.finish();
         self.held.extend(self.shares[1..].iter().map(lock));
     }

@@ -14,7 +14,7 @@ mod share;
 mod team;
 mod time;
 
-pub use engine::{Ended, Engine, share_of};
+pub use engine::{Ended, Engine};
 pub use event::{Class, Event, EventQueue, Order, Payload, Port};
 pub use lookahead::Lookahead;
 pub use pace::Threads;

@@ -86,8 +86,8 @@ pub trait Partition: Send {
     fn stop(&self) -> Option<Time> {
         None
     }
-    /// The host thread that ran it will not go on: another may be next.
-    fn leave(&mut self) {}
+    /// From now on host thread number `thread` runs it, 0 at first.
+    fn hosted_by(&mut self, _thread: usize) {}
     /// The partition itself, to read results when the engine is done with it.
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }

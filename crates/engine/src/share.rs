@@ -50,8 +50,27 @@ pub(crate) struct Phase {
     pub horizon: Time,
 }
 
+/// A partition between two shares.
+pub(crate) struct Member {
+    pub id: PartitionId,
+    pub partition: Box<dyn Partition>,
+    /// How far it has run.
+    limit: Time,
+    /// Number of the host thread that ran it.
+    thread: usize,
+}
+
+impl Member {
+    /// A partition that has not run.
+    pub fn new(id: PartitionId, partition: Box<dyn Partition>) -> Member {
+        Member { id, partition, limit: Time::ZERO, thread: 0 }
+    }
+}
+
 /// The partitions of one host thread.
 pub(crate) struct Share {
+    /// Number of the host thread.
+    thread: usize,
     partitions: Vec<Box<dyn Partition>>,
     ids: Vec<PartitionId>,
     /// The places of each group's partitions here.
@@ -66,8 +85,8 @@ pub(crate) struct Share {
     received: Vec<usize>,
     /// What they sent in this phase.
     pub sent: Vec<Message>,
-    /// What the host thread does next; `None`: it leaves its partitions to another.
-    pub phase: Option<Phase>,
+    /// What the host thread does next.
+    pub phase: Phase,
     /// When the job must end because of what happened here.
     pub stop: Time,
     /// Turns that partitions had: what the host pays for.
@@ -75,8 +94,9 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    pub fn new(groups: usize) -> Share {
+    pub fn new(thread: usize, groups: usize) -> Share {
         Share {
+            thread,
             partitions: vec![],
             ids: vec![],
             members: vec![vec![]; groups],
@@ -85,28 +105,36 @@ impl Share {
             limits: vec![],
             received: vec![],
             sent: vec![],
-            phase: None,
+            phase: Phase { group: 0, earliest: Earliest::NONE, horizon: Time::ZERO },
             stop: Time::NEVER,
             turns: 0,
         }
     }
 
     /// Takes a partition; its place.
-    pub fn add(&mut self, id: PartitionId, partition: Box<dyn Partition>, layout: &Layout) -> usize {
+    pub fn add(&mut self, mut member: Member, layout: &Layout) -> usize {
         let place = self.partitions.len();
-        self.next.push(partition.next());
-        self.limits.push(Time::ZERO);
+        if member.thread != self.thread {
+            member.partition.hosted_by(self.thread);
+        }
+        self.next.push(member.partition.next());
+        self.limits.push(member.limit);
         self.reaches.extend(std::iter::repeat_n(Time::NEVER, self.members.len()));
-        self.partitions.push(partition);
-        self.ids.push(id);
-        self.members[layout.groups[id as usize]].push(place);
+        self.partitions.push(member.partition);
+        self.ids.push(member.id);
+        self.members[layout.groups[member.id as usize]].push(place);
         self.note_reach(place, layout);
         place
     }
 
-    /// Gives its partitions back, with their ids.
-    pub fn into_partitions(self) -> impl Iterator<Item = (PartitionId, Box<dyn Partition>)> {
-        self.ids.into_iter().zip(self.partitions)
+    /// Gives its partitions away.
+    pub fn take_members(&mut self) -> Vec<Member> {
+        self.next.clear();
+        self.reaches.clear();
+        self.members.iter_mut().for_each(Vec::clear);
+        let thread = self.thread;
+        let partitions = self.ids.drain(..).zip(self.partitions.drain(..)).zip(self.limits.drain(..));
+        partitions.map(|((id, partition), limit)| Member { id, partition, limit, thread }).collect()
     }
 
     /// Lower bound of the next action of any of them.
@@ -180,10 +208,5 @@ impl Share {
         while let Some(p) = self.received.pop() {
             self.note_reach(p, layout);
         }
-    }
-
-    /// This host thread leaves its partitions to another.
-    pub fn leave(&mut self) {
-        self.partitions.iter_mut().for_each(|p| p.leave());
     }
 }

@@ -43,8 +43,8 @@ impl Store {
     }
 }
 
-/// The text of a program, decoded once for all harts that a host thread runs: the host's caches hold it
-/// once, however many ranks there are.
+/// The text of a program, decoded once by each host thread for all harts that it runs: the host's caches hold
+/// it once, however many ranks there are.
 ///
 /// The harts must have the same [`Timing`] and the same length of instruction lines; the text must be
 /// mapped for each from its first instruction on, with the same bytes, and may never be written to.
@@ -53,46 +53,48 @@ pub struct Text(Arc<SharedText>);
 
 struct SharedText {
     range: Range<u64>,
+    /// By number of the host thread.
+    decoded: Vec<Decoded>,
+}
+
+/// What one host thread has decoded.
+#[derive(Default)]
+struct Decoded {
     store: UnsafeCell<Store>,
     /// The host thread whose it is; 0: nobody's yet.
     owner: AtomicUsize,
 }
 
-// SAFETY: the store is used by the owning thread alone, see `Text::claim`.
-unsafe impl Send for SharedText {}
+// SAFETY: the store is used by the owning thread alone, see `Decoded::claim`.
+unsafe impl Send for Decoded {}
 // SAFETY: as above.
-unsafe impl Sync for SharedText {}
+unsafe impl Sync for Decoded {}
 
 impl Text {
-    /// The text at the virtual addresses `range`.
-    pub fn new(range: Range<u64>) -> Text {
-        Text(Arc::new(SharedText { range, store: UnsafeCell::default(), owner: AtomicUsize::new(0) }))
-    }
-
-    /// The calling thread is about to use the blocks.
-    ///
-    /// # Panics
-    /// When another thread has done so, and not left them.
-    #[inline]
-    fn claim(&self) {
-        thread_local!(static HERE: u8 = const { 0 });
-        let here = HERE.with(|here| std::ptr::from_ref(here) as usize);
-        if self.0.owner.load(Ordering::Relaxed) != here {
-            let first = self.0.owner.compare_exchange(0, here, Ordering::Acquire, Ordering::Relaxed);
-            assert!(first.is_ok(), "harts of two host threads share a text");
-        }
-    }
-
-    /// The calling thread will not use the blocks before another may have done so.
-    fn leave(&self) {
-        // It is this thread's, or nobody's.
-        self.claim();
-        self.0.owner.store(0, Ordering::Release);
+    /// The text at the virtual addresses `range`, for harts that up to `threads` host threads run.
+    pub fn new(range: Range<u64>, threads: usize) -> Text {
+        Text(Arc::new(SharedText { range, decoded: (0..threads).map(|_| Decoded::default()).collect() }))
     }
 
     /// Its virtual addresses.
     pub fn range(&self) -> &Range<u64> {
         &self.0.range
+    }
+}
+
+impl Decoded {
+    /// The calling thread is about to use the blocks.
+    ///
+    /// # Panics
+    /// When another thread has done so.
+    #[inline]
+    fn claim(&self) {
+        thread_local!(static HERE: u8 = const { 0 });
+        let here = HERE.with(|here| std::ptr::from_ref(here) as usize);
+        if self.owner.load(Ordering::Relaxed) != here {
+            let first = self.owner.compare_exchange(0, here, Ordering::Acquire, Ordering::Relaxed);
+            assert!(first.is_ok(), "harts of two host threads share a decoded text");
+        }
     }
 }
 
@@ -109,6 +111,8 @@ pub(crate) struct Resume {
 pub(crate) struct Blocks {
     own: Store,
     text: Option<Text>,
+    /// Number of the host thread that runs the hart.
+    thread: usize,
     /// Where the hart goes on, if its pc is still there.
     pub resume: Option<Resume>,
     /// Blocks dropped while the loop may hold one.
@@ -131,6 +135,21 @@ impl Blocks {
         self.text.as_ref()
     }
 
+    /// From now on host thread number `thread` runs the hart.
+    pub fn hosted_by(&mut self, thread: usize) {
+        // Own blocks remember what follows them in the text that the thread before has decoded.
+        if self.text.is_some() {
+            self.clear();
+        }
+        self.thread = thread;
+    }
+
+    /// What the host thread has decoded of the shared text.
+    #[inline]
+    fn decoded(&self) -> Option<&Decoded> {
+        self.text.as_ref().map(|text| &text.0.decoded[self.thread])
+    }
+
     /// `pc` lies in the shared text.
     #[inline]
     fn is_shared(&self, pc: u64) -> bool {
@@ -141,9 +160,11 @@ impl Blocks {
     #[inline]
     fn store(&mut self, pc: u64) -> (&mut Store, u64) {
         match &self.text {
-            // SAFETY: the hart runs, so the text is this thread's (`begin`), and no reference into the store
-            // is held while another is made.
-            Some(t) if t.0.range.contains(&pc) => (unsafe { &mut *t.0.store.get() }, t.0.range.end),
+            Some(t) if t.0.range.contains(&pc) => {
+                // SAFETY: the hart runs, so this is the thread's own (`begin`), and no reference into the
+                // store is held while another is made.
+                (unsafe { &mut *t.0.decoded[self.thread].store.get() }, t.0.range.end)
+            }
             _ => (&mut self.own, u64::MAX),
         }
     }
@@ -158,13 +179,6 @@ impl Blocks {
     pub fn build(&mut self, pc: u64, port: &mut Port, timing: &Timing) -> Option<*const Block> {
         let (store, end) = self.store(pc);
         store.insert(pc, build(pc, end, port, timing)?)
-    }
-
-    /// The calling thread will not run the hart before another may have done so.
-    pub fn leave(&self) {
-        if let Some(text) = &self.text {
-            text.leave();
-        }
     }
 
     /// A block at `from` may remember that the block at `to` follows: all harts that have it have that one
@@ -183,8 +197,8 @@ impl Blocks {
 
     /// The hart is about to run; no block is in use.
     pub fn begin(&mut self) {
-        if let Some(text) = &self.text {
-            text.claim();
+        if let Some(decoded) = self.decoded() {
+            decoded.claim();
         }
         self.dropped.clear();
     }

@@ -1,5 +1,7 @@
 //! A hart: state, port, time, and why it stops.
 
+use std::cell::Cell;
+
 use chasqui_engine::{Clock, Cycles, Time};
 use chasqui_memory::{Fault, Port, Stall, Stop};
 
@@ -85,6 +87,8 @@ pub struct Hart {
     pub(crate) untimed_last: u64,
     timebase: Clock,
     pub(crate) cycles: Cycles,
+    /// A cycle and its time, asked for last.
+    latest: Cell<(u64, Time)>,
 }
 
 impl Hart {
@@ -103,6 +107,7 @@ impl Hart {
             untimed_last: 0,
             timebase: Clock::new(timebase_hz),
             cycles: Cycles::new(clock, 0, Time::ZERO),
+            latest: Cell::new((0, Time::ZERO)),
         }
     }
 
@@ -120,7 +125,13 @@ impl Hart {
     /// The time at which the next instruction starts.
     #[inline]
     pub fn now(&self) -> Time {
-        self.time_of(self.cycle)
+        let (cycle, time) = self.latest.get();
+        if cycle == self.cycle {
+            return time;
+        }
+        let time = self.time_of(self.cycle);
+        self.latest.set((self.cycle, time));
+        time
     }
 
     /// The first cycle that starts at or after `time`.
@@ -135,6 +146,7 @@ impl Hart {
         let edge = self.cycle_at(time);
         self.cycle = edge;
         self.cycles = Cycles::new(self.clock(), edge, time);
+        self.latest.set((edge, time));
     }
 
     /// The `ecall` at `pc` has given `value`: the hart goes on behind it.
@@ -166,9 +178,10 @@ impl Hart {
         self.blocks.text()
     }
 
-    /// The calling thread will not run the hart, nor others that share its text, before another has.
-    pub fn leave_text(&self) {
-        self.blocks.leave();
+    /// From now on host thread number `thread` runs the hart, 0 at first: one of those that its text is for
+    /// ([`Text::new`]).
+    pub fn hosted_by(&mut self, thread: usize) {
+        self.blocks.hosted_by(thread);
     }
 
     /// Forgets the code that this hart alone has decoded: memory that holds code, or its mapping, changed.

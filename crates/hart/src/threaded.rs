@@ -178,7 +178,10 @@ fn slow_store<const TIMED: bool, const BYTES: usize>(
 ) -> Next {
     let mut done = p.at::<TIMED>();
     match h.port.store(p.address(h), BYTES as u32, value, &mut done) {
-        Ok(()) => took::<TIMED>(h, f, p, done),
+        Ok(()) => {
+            h.port.refresh(&mut f.view);
+            took::<TIMED>(h, f, p, done)
+        }
         Err(stop) => wait::<TIMED>(h, f, p, done, stop),
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use chasqui_abi::{ABI_VERSION, NI_MAGIC, NI_REGION_UNCACHED, NiIdentification, NiRegion};
 use chasqui_config::{Resolved, Schema};
-use chasqui_engine::{Engine, PartitionId, share_of};
+use chasqui_engine::{Engine, PartitionId};
 use chasqui_hart::Text;
 use chasqui_linux::{Elf, NiDevice, NiMapping, Options, Process};
 use chasqui_memory::{FlatMemory, PAGE_BYTES};
@@ -25,12 +25,12 @@ pub use network::NetworkUnit;
 /// A program to run, on how many ranks, and what belongs to it.
 #[derive(Clone)]
 pub struct Job {
-    /// The program.
-    pub program: Arc<Elf>,
     /// What runs on the machine's firmware processors, if it has such.
     pub firmware: Option<Arc<Elf>>,
-    /// The program's text, once for each host thread: the harts that a thread runs share it decoded. Empty: they do not.
-    pub texts: Vec<Text>,
+    /// The program.
+    pub program: Arc<Elf>,
+    /// Its text, if harts share it decoded.
+    pub text: Option<Text>,
     /// Its arguments, the program's name first.
     pub arguments: Vec<String>,
     /// Its environment, `NAME=value` each.
@@ -51,14 +51,6 @@ pub struct Job {
     pub watch: WatchPlan,
     /// Where its output goes.
     pub output: Arc<dyn Output>,
-}
-
-impl Job {
-    /// The text for the hart of `rank`. Nodes are one group of the engine's, so it deals them out like this.
-    fn text(&self, rank: u32) -> Option<Text> {
-        let shares = self.texts.len().max(1);
-        self.texts.get(share_of(rank as usize, self.ranks as usize, shares)).cloned()
-    }
 }
 
 /// A machine with a job on it, at time 0.
@@ -171,7 +163,7 @@ pub fn build_node(plan: NodePlan<'_>, job: &Job) -> Result<Node, String> {
         processor: ProcessorSpec {
             process,
             rank: plan.rank,
-            text: job.text(plan.rank),
+            text: job.text.clone(),
             syscall_cycles: c.software.syscall.cycles(),
             page_fault_cycles: c.software.page_fault.cycles(),
             wake_cycles: c.software.wake.cycles(),

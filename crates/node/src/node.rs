@@ -514,8 +514,8 @@ impl Partition for Node {
         self.stop
     }
 
-    fn leave(&mut self) {
-        self.processor.threads.iter().for_each(|thread| thread.hart.leave_text());
+    fn hosted_by(&mut self, thread: usize) {
+        self.processor.threads.iter_mut().for_each(|t| t.hart.hosted_by(thread));
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

@@ -138,7 +138,7 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
     let (machine, resolved) = resolve(&test.machine, &sets)?;
     let counter = Arc::new(Counter::default());
     let job = Job {
-        texts: elf.text().map_or(vec![], |range| vec![Text::new(range)]),
+        text: elf.text().map(|range| Text::new(range, 1)),
         program: elf.clone(),
         firmware: firmware(test.firmware.as_deref(), machine)?,
         arguments: vec![elf.name().to_string()],

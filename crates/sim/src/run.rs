@@ -220,7 +220,7 @@ fn job(
     let mut arguments = vec![request.program.to_string_lossy().into_owned()];
     arguments.extend(request.args.iter().cloned());
     Ok(Job {
-        texts: elf.text().map_or(vec![], |range| (0..threads).map(|_| Text::new(range.clone())).collect()),
+        text: elf.text().map(|range| Text::new(range, threads)),
         program: elf,
         firmware: None,
         arguments,

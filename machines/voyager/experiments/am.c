@@ -6,13 +6,11 @@
  */
 #include "measure.h"
 
-enum { BLOCK_MAX = 65536, COUNT_MAX = 64, SETTLE = 2000, LINE_BYTES = CHASQUI_VOYAGER_TAG_LONG_BYTES };
+enum { BLOCK_MAX = 65536, LINE_BYTES = CHASQUI_VOYAGER_TAG_LONG_BYTES };
 enum kind { SHORT, MEDIUM, BULK };
-enum handler { COUNT, ECHO_SHORT, ECHO_MEDIUM, ECHO_BULK, HANDLERS };
+enum handler { ADD, ECHO_SHORT, ECHO_MEDIUM, ECHO_BULK, HANDLERS };
 
 static const char *const names[] = {"short", "medium", "bulk"};
-static unsigned trips, stream;
-static unsigned counted; /* messages that `count` took */
 static uint64_t sum;
 static _Alignas(4096) uint64_t source[BLOCK_MAX / 8], target[BLOCK_MAX / 8];
 
@@ -20,8 +18,8 @@ static _Alignas(4096) uint64_t source[BLOCK_MAX / 8], target[BLOCK_MAX / 8];
 
 /* `data`: what was tagged on. A block of `bytes` is at `target`. */
 typedef void handler(uint32_t word, const uint64_t *data, size_t bytes);
-static handler count, echo_short, echo_medium, echo_bulk;
-static handler *const handlers[HANDLERS] = {count, echo_short, echo_medium, echo_bulk};
+static handler add, echo_short, echo_medium, echo_bulk;
+static handler *const handlers[HANDLERS] = {add, echo_short, echo_medium, echo_bulk};
 
 /* Runs the handler of one message, if there is one. */
 static inline bool am_poll(void)
@@ -80,34 +78,32 @@ static inline void am_bulk(enum handler handler, uint32_t word, const uint64_t *
 
 /* --- handlers: one adds up what came, the others answer in kind, at once ------------------------------- */
 
-static void count(uint32_t word, const uint64_t *data, size_t bytes)
+static void add(uint32_t word, const uint64_t *data, size_t bytes)
 {
     sum += word;
     for (size_t i = 0; data && i < bytes / sizeof *data; i++)
         sum += data[i];
-    counted++;
 }
 
 static void echo_short(uint32_t word, const uint64_t *data, size_t bytes)
 {
     (void)data, (void)bytes;
-    am_short(COUNT, word);
+    am_short(ADD, word);
 }
 
 static void echo_medium(uint32_t word, const uint64_t *data, size_t bytes)
 {
     (void)bytes;
-    am_medium(COUNT, word, data);
+    am_medium(ADD, word, data);
 }
 
 static void echo_bulk(uint32_t word, const uint64_t *data, size_t bytes)
 {
     (void)data;
-    am_bulk(COUNT, word, target, bytes);
+    am_bulk(ADD, word, target, bytes);
 }
 
-static inline __attribute__((always_inline)) void am_send(enum kind kind, enum handler handler, uint32_t word,
-                                                          size_t bytes)
+ALWAYS_INLINE void am_send(enum kind kind, enum handler handler, size_t bytes, uint32_t word)
 {
     if (kind == SHORT)
         am_short(handler, word);
@@ -117,117 +113,59 @@ static inline __attribute__((always_inline)) void am_send(enum kind kind, enum h
         am_bulk(handler, word, source, bytes);
 }
 
-static inline void am_await(unsigned until)
-{
-    while (counted < until)
-        am_wait();
-}
-
 /* --- measurements ------------------------------------------------------------------------------------- */
 
-static struct {
-    uint64_t overhead[COUNT_MAX], trip[COUNT_MAX], left[COUNT_MAX], came[COUNT_MAX], streamed[COUNT_MAX];
-} result;
-
-/* Rank 0 sends into queues that are idle; rank 1 polls when the message has been there for a while. */
-static inline __attribute__((always_inline)) void overheads(enum kind kind, size_t bytes)
+ALWAYS_INLINE void send(int by, size_t bytes, uint32_t word)
 {
-    for (unsigned i = 0; i < trips; i++) {
-        if (nes.rank == 0) {
-            await_token();
-            delay(SETTLE);
-            uint64_t from = now();
-            am_send(kind, COUNT, i, bytes);
-            result.overhead[i] = now() - from;
-        } else {
-            tell(0);
-            delay(3 * SETTLE + 8 * bytes);
-            uint64_t from = now();
-            bool found = am_poll();
-            result.overhead[i] = now() - from;
-            if (!found)
-                fail("a message had not come when its reception was timed");
-        }
-    }
+    am_send((enum kind)by, ADD, bytes, word);
 }
 
-/* One way, to and fro: until the handler has run. */
-static inline __attribute__((always_inline)) void ping_pong(enum kind kind, size_t bytes)
+/* Until a handler has run. */
+ALWAYS_INLINE void receive(int by, size_t bytes)
 {
-    for (unsigned i = 0; i < 2 * trips; i++) {
-        if (i % 2 == nes.rank) {
-            vary(i);
-            result.left[i / 2] = now();
-            am_send(kind, COUNT, i, bytes);
-        } else {
-            am_await(counted + 1);
-            result.came[i / 2] = now();
-        }
-    }
+    (void)by, (void)bytes;
+    while (!am_poll())
+        wait_turn();
 }
+
+static const struct transport transport = {send, receive};
 
 /* Rank 1's handler answers. */
-static inline __attribute__((always_inline)) void round_trips(enum kind kind, size_t bytes)
+ALWAYS_INLINE void round_trips(enum kind kind, size_t bytes, uint64_t trip[COUNT_MAX])
 {
     for (unsigned i = 0; i < trips; i++) {
         if (nes.rank == 0) {
             vary(i);
             uint64_t from = now();
-            am_send(kind, (enum handler)(ECHO_SHORT + kind), i, bytes);
-            am_await(counted + 1);
-            result.trip[i] = now() - from;
+            am_send(kind, (enum handler)(ECHO_SHORT + kind), bytes, i);
+            receive(kind, bytes);
+            trip[i] = now() - from;
         } else {
-            while (!am_poll())
-                nes_pause();
+            receive(kind, bytes);
         }
     }
 }
 
-static inline __attribute__((always_inline)) void streaming(enum kind kind, size_t bytes)
+ALWAYS_INLINE void measure(enum kind kind, size_t bytes)
 {
-    if (nes.rank == 1)
-        tell(0);
-    else
-        await_token();
-    for (unsigned i = 0; i < stream; i++) {
-        if (nes.rank == 0)
-            am_send(kind, COUNT, i, bytes);
-        else
-            am_await(counted + 1);
-        result.streamed[i] = now();
-    }
-}
-
-static inline __attribute__((always_inline)) void measure(enum kind kind, size_t bytes)
-{
-    char name[32];
-    memset(&result, 0, sizeof result);
+    static uint64_t trip[COUNT_MAX];
     meet();
-    streaming(kind, bytes); /* all places and slots have been used */
+    streaming(transport, kind, bytes); /* all places and slots have been used */
     meet();
-    overheads(kind, bytes);
-    ping_pong(kind, bytes);
-    round_trips(kind, bytes);
-    streaming(kind, bytes);
-    const struct { const char *what; const uint64_t *samples; uint32_t count; } lines[] = {
-        {"overhead", result.overhead, trips}, {"left", result.left, trips},
-        {"came", result.came, trips},         {"trip", result.trip, nes.rank == 0 ? trips : 0},
-        {"stream", result.streamed, stream},
-    };
+    overheads(transport, kind, bytes);
+    ping_pong(transport, kind, bytes);
+    round_trips(kind, bytes, trip);
+    streaming(transport, kind, bytes);
     uint32_t key = kind == SHORT ? 4 : kind == MEDIUM ? 4 + LINE_BYTES : (uint32_t)bytes;
-    for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++) {
-        snprintf(name, sizeof name, "%s/%s", names[kind], lines[i].what);
-        print_samples(name, key, lines[i].samples, lines[i].count);
-    }
+    print_measured(names[kind], key);
+    print_samples(names[kind], "trip", key, trip, nes.rank == 0 ? trips : 0);
 }
 
 int main(int argc, char **argv)
 {
     open_nes();
-    trips = argc > 2 ? (unsigned)atoi(argv[1]) : 0;
-    stream = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
-    if (trips < 4 || trips > COUNT_MAX || stream < 4 || stream > COUNT_MAX || nes.ranks < 2)
-        fail("4 to 64 trips, 4 to 64 messages, 2 ranks");
+    trips = read_count(argc, argv, 1);
+    stream = read_count(argc, argv, 2);
     memset(source, 1, sizeof source);
     memset(target, 0, sizeof target);
     print_clock();

@@ -1,4 +1,5 @@
-/* What the experiments' programs share: the clock, samples, tokens between ranks, a lock.
+/* What the experiments' programs share: the clock, tokens between ranks, a lock, samples, and the measurements
+ * that programs make of every message.
  *
  * Times are cycles of the hart's clock, by rdcycle: one cycle, no memory access, and no wait for stores
  * under way. On this machine all harts' counters began at the same moment and run alike, so that a time
@@ -16,8 +17,13 @@
 
 /* Express queue of what is measured, and of tokens between the ranks. */
 enum { WORK, TOKENS };
+/* Samples of a kind; turns of `delay` until queues are idle and what was sent has come. */
+enum { COUNT_MAX = 64, SETTLE = 2000 };
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 static struct nes nes;
+static unsigned trips, stream; /* there and back; messages of a stream */
 
 static inline uint64_t now(void)
 {
@@ -53,6 +59,17 @@ static inline void open_nes(void)
         fputs("there is no NES here\n", stderr);
         exit(2);
     }
+    if (nes.ranks < 2)
+        fail("there must be 2 ranks");
+}
+
+/* An argument that says how many samples to take. */
+static inline unsigned read_count(int argc, char **argv, int at)
+{
+    int count = argc > at ? atoi(argv[at]) : 0;
+    if (count < 4 || count > COUNT_MAX)
+        fail("TRIPS and STREAM must be 4 to 64");
+    return (unsigned)count;
 }
 
 /* --- tokens, between what is measured ---------------------------------------------------------------- */
@@ -113,12 +130,97 @@ static inline void print_clock(void)
     printf("clock 0 %llu\n", (unsigned long long)(to - from));
 }
 
-static inline void print_samples(const char *name, uint32_t key, const uint64_t *samples, uint32_t count)
+/* Under the name OF/WHAT. */
+static inline void print_samples(const char *of, const char *what, uint32_t key, const uint64_t *samples,
+                                 uint32_t count)
 {
-    printf("%s %u", name, key);
+    printf("%s/%s %u", of, what, key);
     for (uint32_t i = 0; i < count; i++)
         printf(" %llu", (unsigned long long)samples[i]);
     putchar('\n');
+}
+
+/* --- messages of ranks 0 and 1 -------------------------------------------------------------------------- */
+
+/* How a program's messages go; `by` is its own number of a mechanism. The compiler knows all of it where a
+ * measurement is called, so that between two readings of the clock stands nothing but what is measured. */
+struct transport {
+    void (*send)(int by, size_t bytes, uint32_t word); /* `word`: different each time */
+    void (*receive)(int by, size_t bytes);             /* waits for one by wait_turn */
+};
+
+static _Thread_local bool waited;
+
+static inline void wait_turn(void)
+{
+    waited = true;
+    nes_pause();
+}
+
+/* What was measured last [cycles]: durations, and moments. */
+static struct {
+    uint64_t overhead[COUNT_MAX], left[COUNT_MAX], came[COUNT_MAX], streamed[COUNT_MAX];
+} measured;
+
+/* Rank 0 sends into queues that are idle; rank 1 takes what has been there for a while. */
+ALWAYS_INLINE void overheads(struct transport transport, int by, size_t bytes)
+{
+    for (unsigned i = 0; i < trips; i++) {
+        if (nes.rank == 0) {
+            await_token();
+            delay(SETTLE);
+            uint64_t from = now();
+            transport.send(by, bytes, i);
+            measured.overhead[i] = now() - from;
+        } else {
+            tell(0);
+            delay(3 * SETTLE + 8 * bytes);
+            waited = false;
+            uint64_t from = now();
+            transport.receive(by, bytes);
+            measured.overhead[i] = now() - from;
+            if (waited)
+                fail("a message had not come when its reception was timed");
+        }
+    }
+}
+
+/* To and fro. */
+ALWAYS_INLINE void ping_pong(struct transport transport, int by, size_t bytes)
+{
+    for (unsigned i = 0; i < 2 * trips; i++) {
+        if (i % 2 == nes.rank) {
+            vary(i);
+            measured.left[i / 2] = now();
+            transport.send(by, bytes, i);
+        } else {
+            transport.receive(by, bytes);
+            measured.came[i / 2] = now();
+        }
+    }
+}
+
+ALWAYS_INLINE void streaming(struct transport transport, int by, size_t bytes)
+{
+    if (nes.rank == 1)
+        tell(0);
+    else
+        await_token();
+    for (unsigned i = 0; i < stream; i++) {
+        if (nes.rank == 0)
+            transport.send(by, bytes, i);
+        else
+            transport.receive(by, bytes);
+        measured.streamed[i] = now();
+    }
+}
+
+static inline void print_measured(const char *of, uint32_t key)
+{
+    print_samples(of, "overhead", key, measured.overhead, trips);
+    print_samples(of, "left", key, measured.left, trips);
+    print_samples(of, "came", key, measured.came, trips);
+    print_samples(of, "stream", key, measured.streamed, stream);
 }
 
 #endif

@@ -21,7 +21,7 @@
 #endif
 
 enum { BASIC, EXPRESS, TAG_48, TAG_80, RESIDENT_48, RESIDENT_80, WIDE, ANSWERED, DMA, MECHANISMS };
-enum { BYTES_MAX = 65536, STREAM_MAX = 64, SETTLE = 2000 };
+enum { BYTES_MAX = 65536 };
 /* Messages that a thread announces together, and those of all threads that may be under way: a thread of two
  * has half of the places for tagged data. */
 enum { PROMISED = 4, SHARED_MAX = 8 };
@@ -40,9 +40,6 @@ static const size_t packet_bytes[MECHANISMS] = {
     [DMA] = BYTES_MAX,
 };
 
-static unsigned trips, stream;
-/* Turns that receivers waited. */
-static _Thread_local uint64_t waits;
 static volatile uint32_t sending, receiving; /* locks */
 /* The same program, so the same addresses on both ranks. */
 static _Alignas(4096) uint32_t memory[2][(BYTES_MAX + 4096) / 4];
@@ -82,12 +79,6 @@ static inline bool is_tagged(int by) { return by >= TAG_48 && by <= ANSWERED; }
  * tagged on, the first word goes in the header. */
 static inline uint32_t *source(int by) { return memory[0] + is_tagged(by); }
 static inline uint32_t *target(int by) { return memory[1] + is_tagged(by); }
-
-static inline void wait_turn(void)
-{
-    waits++;
-    nes_pause();
-}
 
 /* --- packets ------------------------------------------------------------------------------------------ */
 
@@ -189,8 +180,7 @@ static inline bool post_block(const uint32_t *data, size_t bytes)
             idle();                                                                                           \
     }
 
-static inline __attribute__((always_inline)) void send_packet(int by, unsigned me, const uint32_t *data,
-                                                              size_t bytes)
+ALWAYS_INLINE void send_packet(int by, unsigned me, const uint32_t *data, size_t bytes)
 {
     if (by == BASIC)
         ALONE(sending, post_basic(data, bytes), nes_pause)
@@ -204,7 +194,7 @@ static inline __attribute__((always_inline)) void send_packet(int by, unsigned m
         send_tagged(me, data, bytes, packet_bytes[by] - 4, is_resident(by));
 }
 
-static inline __attribute__((always_inline)) void receive_packet(int by, uint32_t *data, size_t bytes)
+ALWAYS_INLINE void receive_packet(int by, uint32_t *data, size_t bytes)
 {
     uint32_t notice[CHASQUI_VOYAGER_SLOT_DATA_BYTES / 4];
     if (by == BASIC)
@@ -219,8 +209,7 @@ static inline __attribute__((always_inline)) void receive_packet(int by, uint32_
 
 /* --- messages: a last word, behind packets with data tagged on, goes alone ------------------------------ */
 
-static inline __attribute__((always_inline)) void send_message(int by, unsigned me, const uint32_t *data,
-                                                              size_t bytes)
+ALWAYS_INLINE void send_message(int by, unsigned me, const uint32_t *data, size_t bytes)
 {
     if (bytes <= packet_bytes[by])
         return send_packet(by, me, data, bytes);
@@ -233,7 +222,7 @@ static inline __attribute__((always_inline)) void send_message(int by, unsigned 
     }
 }
 
-static inline __attribute__((always_inline)) void receive_message(int by, uint32_t *data, size_t bytes)
+ALWAYS_INLINE void receive_message(int by, uint32_t *data, size_t bytes)
 {
     if (bytes <= packet_bytes[by])
         return receive_packet(by, data, bytes);
@@ -248,94 +237,47 @@ static inline __attribute__((always_inline)) void receive_message(int by, uint32
 
 /* --- measurements ------------------------------------------------------------------------------------- */
 
-struct result {
-    int by;
-    size_t bytes;
-    uint64_t overhead[STREAM_MAX], left[STREAM_MAX], came[STREAM_MAX], streamed[STREAM_MAX];
-    uint64_t contended[2][STREAM_MAX];
-};
-
-/* Rank 0 sends into queues that are idle; rank 1 takes what has been there for a while. */
-static inline __attribute__((always_inline)) void overheads(int by, struct result *result)
+ALWAYS_INLINE void send(int by, size_t bytes, uint32_t word)
 {
-    for (unsigned i = 0; i < trips; i++) {
-        if (nes.rank == 0) {
-            await_token();
-            delay(SETTLE);
-            uint64_t from = now();
-            send_message(by, 0, source(by), result->bytes);
-            result->overhead[i] = now() - from;
-        } else {
-            tell(0);
-            delay(3 * SETTLE + 8 * result->bytes);
-            uint64_t before = waits, from = now();
-            receive_message(by, target(by), result->bytes);
-            result->overhead[i] = now() - from;
-            if (waits != before)
-                fail("a message had not come when its reception was timed");
-        }
-    }
+    (void)word; /* the data are the same */
+    send_message(by, 0, source(by), bytes);
 }
 
-/* To and fro. */
-static inline __attribute__((always_inline)) void ping_pong(int by, struct result *result)
-{
-    for (unsigned i = 0; i < 2 * trips; i++) {
-        if (i % 2 == nes.rank) {
-            vary(i);
-            result->left[i / 2] = now();
-            send_message(by, 0, source(by), result->bytes);
-        } else {
-            receive_message(by, target(by), result->bytes);
-            result->came[i / 2] = now();
-        }
-    }
-}
+ALWAYS_INLINE void receive(int by, size_t bytes) { receive_message(by, target(by), bytes); }
 
-static inline __attribute__((always_inline)) void streaming(int by, struct result *result)
-{
-    if (nes.rank == 1)
-        tell(0);
-    else
-        await_token();
-    for (unsigned i = 0; i < stream; i++) {
-        if (nes.rank == 0)
-            send_message(by, 0, source(by), result->bytes);
-        else
-            receive_message(by, target(by), result->bytes);
-        result->streamed[i] = now();
-    }
-}
+static const struct transport transport = {send, receive};
 
 /* A thread's half of a stream that two threads send and two receive. */
-static inline __attribute__((always_inline)) void contend(int by, struct result *result, unsigned me)
+static _Alignas(64) uint64_t contended[2][COUNT_MAX / 2];
+
+ALWAYS_INLINE void contend(int by, size_t bytes, unsigned me)
 {
     static _Alignas(64) uint32_t room[2][32];
     uint32_t *mine = room[me] + is_tagged(by);
     for (unsigned i = 0; i < stream / 2; i++) {
         if (nes.rank == 0)
-            send_message(by, me, source(by), result->bytes);
+            send_message(by, me, source(by), bytes);
         else
-            receive_message(by, mine, result->bytes);
-        result->contended[me][i] = now();
+            receive_message(by, mine, bytes);
+        contended[me][i] = now();
     }
-    if (nes.rank == 1 && memcmp(mine, source(by), result->bytes) != 0)
+    if (nes.rank == 1 && memcmp(mine, source(by), bytes) != 0)
         fail("the data came wrong where threads share a queue");
 }
 
 /* A packet each, so that threads can't take parts of each other's messages. */
-static bool may_contend(const struct result *result)
+static bool may_contend(int by, size_t bytes)
 {
-    return THREADS > 1 && result->by != DMA && result->bytes <= packet_bytes[result->by];
+    return THREADS > 1 && by != DMA && bytes <= packet_bytes[by];
 }
 
 /* Before anything is timed: the data come as they were sent. Those of RESIDENT stay in SRAM from here on, so
  * all words are the same. All messages of the measurement before have come: their places may be written. */
-static inline __attribute__((always_inline)) void warm_up(int by, struct result *result)
+ALWAYS_INLINE void warm_up(int by, size_t bytes)
 {
-    uint32_t word = 0x5a0000 + (uint32_t)result->bytes;
+    uint32_t word = 0x5a0000 + (uint32_t)bytes;
     meet();
-    for (size_t i = 0; i < result->bytes / 4; i++)
+    for (size_t i = 0; i < bytes / 4; i++)
         source(by)[i] = word;
     for (unsigned place = 0; is_resident(by) && place < nes.tags.count; place++) {
         memcpy(nes_tag_place(&nes, place), source(by), packet_bytes[by] - 4);
@@ -343,37 +285,37 @@ static inline __attribute__((always_inline)) void warm_up(int by, struct result 
     }
     if (nes.rank == 0) {
         await_token();
-        send_message(by, 0, source(by), result->bytes);
+        send_message(by, 0, source(by), bytes);
         return;
     }
-    memset(target(by), 0, result->bytes);
+    memset(target(by), 0, bytes);
     tell(0);
-    receive_message(by, target(by), result->bytes);
-    if (memcmp(source(by), target(by), result->bytes) != 0)
+    receive_message(by, target(by), bytes);
+    if (memcmp(source(by), target(by), bytes) != 0)
         fail("the data came wrong");
 }
 
-static inline __attribute__((always_inline)) void alone(int by, struct result *result)
+ALWAYS_INLINE void alone(int by, size_t bytes)
 {
-    warm_up(by, result);
+    warm_up(by, bytes);
     if (by != DMA)
-        streaming(by, result); /* all places and slots have been used */
-    overheads(by, result);
-    ping_pong(by, result);
-    streaming(by, result);
+        streaming(transport, by, bytes); /* all places and slots have been used */
+    overheads(transport, by, bytes);
+    ping_pong(transport, by, bytes);
+    streaming(transport, by, bytes);
 }
 
 static pthread_barrier_t barrier;
 
 /* Both threads of both ranks; `me` 0 is the one that did all else. */
-static inline __attribute__((always_inline)) void together(int by, struct result *result, unsigned me)
+ALWAYS_INLINE void together(int by, size_t bytes, unsigned me)
 {
     if (me == 0 && nes.rank == 0)
         await_token();
     pthread_barrier_wait(&barrier);
     if (me == 0 && nes.rank == 1)
         tell(0);
-    contend(by, result, me);
+    contend(by, bytes, me);
     pthread_barrier_wait(&barrier);
 }
 
@@ -391,48 +333,40 @@ static inline __attribute__((always_inline)) void together(int by, struct result
     default: what(DMA, __VA_ARGS__); break;                                                                   \
     }
 
-static struct result *results;
-static unsigned result_count;
-/* The result that is being made: lines that are in the cache already. */
-static struct result working;
+/* What is to be measured. */
+static struct point {
+    int by;
+    size_t bytes;
+} *points;
+static unsigned point_count;
+
+static void print(int by, size_t bytes)
+{
+    uint32_t key = (uint32_t)bytes, count = may_contend(by, bytes) ? stream / 2 : 0;
+    print_measured(names[by], key);
+    print_samples(names[by], "contended-0", key, contended[0], count);
+    print_samples(names[by], "contended-1", key, contended[1], count);
+}
 
 static void *second_thread(void *unused)
 {
-    for (struct result *each = results; each < results + result_count; each++)
-        if (may_contend(each))
-            WITH_CONSTANT(each->by, together, &working, 1)
+    for (const struct point *each = points; each < points + point_count; each++)
+        if (may_contend(each->by, each->bytes))
+            WITH_CONSTANT(each->by, together, each->bytes, 1)
     return unused;
 }
 
 static void first_thread(void)
 {
-    for (struct result *each = results; each < results + result_count; each++) {
-        working = *each;
-        WITH_CONSTANT(each->by, alone, &working)
-        if (may_contend(each))
-            WITH_CONSTANT(each->by, together, &working, 0)
-        *each = working;
+    for (const struct point *each = points; each < points + point_count; each++) {
+        WITH_CONSTANT(each->by, alone, each->bytes)
+        if (may_contend(each->by, each->bytes))
+            WITH_CONSTANT(each->by, together, each->bytes, 0)
+        print(each->by, each->bytes);
     }
 }
 
 /* --- the program -------------------------------------------------------------------------------------- */
-
-static void print(const struct result *each)
-{
-    char name[32];
-    const struct { const char *what; const uint64_t *samples; uint32_t count; } lines[] = {
-        {"overhead", each->overhead, trips},
-        {"left", each->left, trips},
-        {"came", each->came, trips},
-        {"stream", each->streamed, stream},
-        {"contended-0", each->contended[0], may_contend(each) ? stream / 2 : 0},
-        {"contended-1", each->contended[1], may_contend(each) ? stream / 2 : 0},
-    };
-    for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++) {
-        snprintf(name, sizeof name, "%s/%s", names[each->by], lines[i].what);
-        print_samples(name, (uint32_t)each->bytes, lines[i].samples, lines[i].count);
-    }
-}
 
 static void add(const char *name, char *sizes)
 {
@@ -443,30 +377,25 @@ static void add(const char *name, char *sizes)
         size_t bytes = strtoul(size, NULL, 10);
         if (by == MECHANISMS || bytes % 4 != 0 || bytes == 0 || bytes > BYTES_MAX)
             fail("usage: mechanisms TRIPS STREAM {MECHANISM BYTES,...}...");
-        results = realloc(results, (result_count + 1) * sizeof *results);
-        results[result_count] = (struct result){.by = by, .bytes = bytes};
-        result_count++;
+        points = realloc(points, (point_count + 1) * sizeof *points);
+        points[point_count++] = (struct point){by, bytes};
     }
 }
 
 int main(int argc, char **argv)
 {
     open_nes();
-    trips = argc > 2 ? (unsigned)atoi(argv[1]) : 0;
-    stream = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
-    if (trips < 4 || trips > STREAM_MAX || stream < 4 || stream > STREAM_MAX || nes.ranks < 2)
-        fail("4 to 64 trips, 4 to 64 messages, 2 ranks");
+    trips = read_count(argc, argv, 1);
+    stream = read_count(argc, argv, 2);
     for (int i = 3; i + 1 < argc; i += 2)
         add(argv[i], argv[i + 1]);
     pthread_t second;
     pthread_barrier_init(&barrier, NULL, THREADS);
     if (THREADS > 1 && pthread_create(&second, NULL, second_thread, NULL) != 0)
         fail("no hart for a second thread: node.harts");
+    print_clock();
     first_thread();
     if (THREADS > 1)
         pthread_join(second, NULL);
-    print_clock();
-    for (const struct result *each = results; each < results + result_count; each++)
-        print(each);
     return 0;
 }

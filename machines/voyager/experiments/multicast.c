@@ -6,21 +6,19 @@
 #include "measure.h"
 
 enum { BASIC_52, BASIC_84, TAG_48, TAG_80, CASES };
-enum { TRIPS_MAX = 32, SETTLE = 2000 };
 
 static const char *const names[CASES] = {"basic-52", "basic-84", "tag-48", "tag-80"};
 static const size_t bytes[CASES] = {52, 84, 52, 84};
-static unsigned trips;
 /* Of Tag-On the first word goes in the header; the others lie like a slot's data, by eights. */
 static _Alignas(8) uint32_t source[24], target[24];
 static struct {
-    uint64_t spent[TRIPS_MAX], left[TRIPS_MAX], came[TRIPS_MAX];
+    uint64_t spent[COUNT_MAX], left[COUNT_MAX], came[COUNT_MAX];
 } result;
 
 static inline bool is_basic(int by) { return by == BASIC_52 || by == BASIC_84; }
 
 /* The place is free: all receivers have said that they are ready for the next. */
-static inline __attribute__((always_inline)) void send_all(int by, uint32_t destinations)
+ALWAYS_INLINE void send_all(int by, uint32_t destinations)
 {
     if (!is_basic(by)) {
         memcpy(nes_tag_place(&nes, 0), source + 2, bytes[by] - 4);
@@ -32,7 +30,7 @@ static inline __attribute__((always_inline)) void send_all(int by, uint32_t dest
             nes_pause();
 }
 
-static inline __attribute__((always_inline)) void receive(int by)
+ALWAYS_INLINE void receive(int by)
 {
     if (is_basic(by)) {
         uint32_t from;
@@ -48,9 +46,8 @@ static inline __attribute__((always_inline)) void receive(int by)
     nes_tag_release(&nes, bytes[by] - 4);
 }
 
-static inline __attribute__((always_inline)) void measure(int by, uint32_t destinations)
+ALWAYS_INLINE void measure(int by, uint32_t destinations)
 {
-    char name[32];
     for (unsigned i = 0; i < trips && nes.rank <= destinations; i++) {
         if (nes.rank == 0) {
             for (uint32_t from = 0; from < destinations; from++)
@@ -71,21 +68,16 @@ static inline __attribute__((always_inline)) void measure(int by, uint32_t desti
                 fail("the data came wrong");
         }
     }
-    const struct { const char *what; const uint64_t *samples; } lines[] = {
-        {"spent", result.spent}, {"left", result.left}, {"came", result.came},
-    };
-    for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++) {
-        snprintf(name, sizeof name, "%s/%s", names[by], lines[i].what);
-        print_samples(name, destinations, lines[i].samples, nes.rank <= destinations ? trips : 0);
-    }
+    uint32_t count = nes.rank <= destinations ? trips : 0;
+    print_samples(names[by], "spent", destinations, result.spent, count);
+    print_samples(names[by], "left", destinations, result.left, count);
+    print_samples(names[by], "came", destinations, result.came, count);
 }
 
 int main(int argc, char **argv)
 {
     open_nes();
-    trips = argc > 1 ? (unsigned)atoi(argv[1]) : 0;
-    if (trips < 4 || trips > TRIPS_MAX)
-        fail("4 to 32 trips");
+    trips = read_count(argc, argv, 1);
     for (unsigned i = 0; i < 24; i++)
         source[i] = 0x1000 + i;
     print_clock();

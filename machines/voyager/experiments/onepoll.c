@@ -5,11 +5,10 @@
  */
 #include "measure.h"
 
-enum { QUEUES = CHASQUI_VOYAGER_EXPRESS_QUEUES + 1, BASIC = QUEUES - 1, TRIPS_MAX = 64, SETTLE = 2000 };
+enum { QUEUES = CHASQUI_VOYAGER_EXPRESS_QUEUES + 1, BASIC = QUEUES - 1 };
 enum method { IN_TURN, ONE_POLL };
 
 static const char *const names[] = {"in-turn", "onepoll"};
-static unsigned trips;
 
 static inline bool basic_came(void)
 {
@@ -49,7 +48,7 @@ static void send(unsigned queue)
 }
 
 static struct {
-    uint64_t empty[TRIPS_MAX], found[TRIPS_MAX], left[TRIPS_MAX], came[TRIPS_MAX];
+    uint64_t empty[COUNT_MAX], found[COUNT_MAX], left[COUNT_MAX], came[COUNT_MAX];
 } result;
 
 /* Rank 1 looks when there is nothing, then when a message has been there for a while; of each queue as often. */
@@ -96,26 +95,20 @@ static void one_way(enum method method, unsigned count)
     }
 }
 
-static inline __attribute__((always_inline)) void measure(enum method method, unsigned count)
+ALWAYS_INLINE void measure(enum method method, unsigned count)
 {
-    char name[32];
     looks(method, count);
     one_way(method, count);
-    const struct { const char *what; const uint64_t *samples; } lines[] = {
-        {"empty", result.empty}, {"found", result.found}, {"left", result.left}, {"came", result.came},
-    };
-    for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++) {
-        snprintf(name, sizeof name, "%s/%s", names[method], lines[i].what);
-        print_samples(name, count, lines[i].samples, trips);
-    }
+    print_samples(names[method], "empty", count, result.empty, trips);
+    print_samples(names[method], "found", count, result.found, trips);
+    print_samples(names[method], "left", count, result.left, trips);
+    print_samples(names[method], "came", count, result.came, trips);
 }
 
 int main(int argc, char **argv)
 {
     open_nes();
-    trips = argc > 1 ? (unsigned)atoi(argv[1]) : 0;
-    if (trips < 4 || trips > TRIPS_MAX || nes.ranks < 2)
-        fail("4 to 64 trips, 2 ranks");
+    trips = read_count(argc, argv, 1);
     print_clock();
     for (unsigned count = 1; count <= QUEUES; count++) {
         measure(IN_TURN, count);

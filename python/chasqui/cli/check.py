@@ -42,9 +42,7 @@ def commands() -> dict[str, click.Command]:
     return {"check": check}
 
 
-@click.command(
-    "check", help=HELP, context_settings={**options.SETTINGS, "allow_interspersed_args": True}
-)
+@click.command("check", help=HELP, context_settings=options.SETTINGS_AFTER)
 @click.argument("files", nargs=-1, metavar="FILE…")
 @click.option("--all", "everything", is_flag=True, help="Also list what is there.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: everything, with every place.")

@@ -47,7 +47,7 @@ def commands() -> dict[str, click.Command]:
 @click.command(
     "compare", cls=BeforeTheDashes, help=HELP,
     options_metavar="MACHINE... [OPTIONS] -- PROGRAM [ARGS]...",
-    context_settings={**options.SETTINGS, "allow_interspersed_args": True},
+    context_settings=options.SETTINGS_AFTER,
 )  # fmt: skip
 @click.argument("machines", nargs=-1, metavar="")
 @options.job

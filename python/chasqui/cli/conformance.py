@@ -45,7 +45,7 @@ def commands() -> dict[str, click.Command]:
 @click.command(
     "conformance",
     help=HELP,
-    context_settings={**options.SETTINGS, "allow_interspersed_args": True},
+    context_settings=options.SETTINGS_AFTER,
 )
 @click.argument("folders", nargs=-1, metavar="FOLDER…")
 @options.machine()

@@ -41,7 +41,7 @@ def commands() -> dict[str, click.Command]:
 @click.command(
     "experiment",
     help=HELP,
-    context_settings={**options.SETTINGS, "allow_interspersed_args": True},
+    context_settings=options.SETTINGS_AFTER,
 )
 @click.argument("names", nargs=-1, metavar="[list | NAME...]")
 @click.option(

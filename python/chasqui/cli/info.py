@@ -33,9 +33,7 @@ def commands() -> dict[str, click.Command]:
     return {"info": info}
 
 
-@click.command(
-    "info", help=HELP, context_settings={**options.SETTINGS, "allow_interspersed_args": True}
-)
+@click.command("info", help=HELP, context_settings=options.SETTINGS_AFTER)
 @click.argument("machine", required=False)
 @click.argument("parameter", required=False)
 @options.sets()

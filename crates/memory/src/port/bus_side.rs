@@ -388,6 +388,16 @@ impl Port {
         true
     }
 
+    /// [`Port::peek`] of a value at `pa`, which is memory.
+    pub(super) fn peek_word(&self, pa: u64, bytes: u32) -> u64 {
+        if self.write_buffer.is_empty() {
+            return self.read_memory(pa, bytes);
+        }
+        let mut value = [0; 8];
+        self.peek(pa, &mut value[..bytes as usize]);
+        u64::from_le_bytes(value)
+    }
+
     /// Physical address of `va` in the hart's address space, without time or fault handling.
     pub fn physical(&self, va: u64) -> Option<u64> {
         let page = va & !(crate::PAGE_BYTES - 1);

@@ -46,9 +46,20 @@ impl Port {
     /// [`Port::observe`].
     #[inline]
     pub fn view(&mut self) -> FastView {
-        let observe = self.observed.is_some();
+        let observe = self.is_watched();
         let table = if self.timed { &mut self.data } else { &mut self.untimed };
         FastView::new(table, &mut self.tick, observe)
+    }
+
+    /// A store may have ended the observation: `view` is then one for which stores are fast again.
+    #[inline]
+    pub fn refresh(&self, view: &mut FastView) {
+        view.set_observe(self.is_watched());
+    }
+
+    /// Stores are observed, and none has told enough yet.
+    fn is_watched(&self) -> bool {
+        self.observed.is_some_and(|o| o.silent)
     }
 
     /// Loads `bytes` at `va`, zero-extended.
@@ -71,7 +82,7 @@ impl Port {
     /// Since [`Port::observe`] nothing happened that a repetition would have as its effect again, and the
     /// hart's memory holds what it held then: a place on the stack may have had several values meanwhile.
     pub fn is_silent(&self) -> bool {
-        if !self.observed.is_some_and(|o| o.silent) {
+        if !self.is_watched() {
             return false;
         }
         let mut checked: Vec<u64> = vec![];
@@ -99,16 +110,16 @@ impl Port {
     }
 
     fn observe_store(&mut self, pa: u64, bytes: u32, value: u64) {
-        if !self.observed.is_some_and(|o| o.silent) {
+        if !self.is_watched() {
             return;
         }
-        let mut old = [0; 8];
-        self.peek(pa, &mut old[..bytes as usize]);
-        if old[..bytes as usize] == value.to_le_bytes()[..bytes as usize] {
+        let old = self.peek_word(pa, bytes);
+        let unused = 64 - 8 * bytes;
+        if (old ^ value) << unused == 0 {
             return;
         }
         if self.overwritten.len() < OVERWRITTEN_MAX {
-            self.overwritten.push(Overwritten { address: pa, bytes, old });
+            self.overwritten.push(Overwritten { address: pa, bytes, old: old.to_le_bytes() });
         } else {
             self.disturb();
         }
@@ -174,6 +185,9 @@ impl Port {
     #[cold]
     #[inline(never)]
     fn store_slow(&mut self, va: u64, bytes: u32, value: u64, cycles: &mut u64) -> Result<(), Stop> {
+        if self.is_watched() && self.store_observed(va, bytes, value) {
+            return Ok(());
+        }
         let granule = if self.timed { self.l1d.line_bytes() } else { PAGE_BYTES };
         let first = (granule - (va & (granule - 1))).min(u64::from(bytes)) as u32;
         if first < bytes {
@@ -202,6 +216,22 @@ impl Port {
             None => self.buffer_store(pa, bytes, value, *cycles),
         }
         Ok(())
+    }
+
+    /// Does what the fast path would, were the store not observed; false if it could not.
+    fn store_observed(&mut self, va: u64, bytes: u32, value: u64) -> bool {
+        let table = if self.timed { &mut self.data } else { &mut self.untimed };
+        let tag = va & (table.granule_mask | u64::from(bytes - 1));
+        let line = table.entry(va);
+        if line.store != tag {
+            return false;
+        }
+        self.tick += 1;
+        line.stamp = self.tick;
+        let pa = va.wrapping_add(line.delta).wrapping_sub(self.base as u64);
+        self.observe_store(pa, bytes, value);
+        self.write_memory(pa, bytes, value);
+        true
     }
 
     /// The way with the line of `pa`, if it may be written at once.

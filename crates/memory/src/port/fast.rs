@@ -87,6 +87,11 @@ impl FastTable {
     }
 }
 
+/// What no tag of a store equals while stores are observed.
+fn guard(observe: bool) -> u64 {
+    if observe { u64::MAX } else { 0 }
+}
+
 /// A table as the hart's loop holds it: a few registers.
 #[derive(Clone, Copy)]
 pub struct FastView {
@@ -107,8 +112,12 @@ impl FastView {
             index_mask: table.lines.len() as u64 - 1,
             granule_mask: table.granule_mask,
             shift: table.shift,
-            guard: if observe { u64::MAX } else { 0 },
+            guard: guard(observe),
         }
+    }
+
+    pub(super) fn set_observe(&mut self, observe: bool) {
+        self.guard = guard(observe);
     }
 
     /// The entry for `va`, used now.

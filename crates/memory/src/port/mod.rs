@@ -652,11 +652,12 @@ impl Port {
         debug_assert!(address + u64::from(bytes) <= self.memory_bytes);
         // SAFETY: as in `read_memory`.
         unsafe {
-            std::ptr::copy_nonoverlapping(
-                value.to_le_bytes().as_ptr(),
-                self.base.add(address as usize),
-                bytes as usize,
-            );
+            let at = self.base.add(address as usize);
+            match bytes {
+                8 => at.cast::<u64>().write_unaligned(value.to_le()),
+                4 => at.cast::<u32>().write_unaligned((value as u32).to_le()),
+                _ => std::ptr::copy_nonoverlapping(value.to_le_bytes().as_ptr(), at, bytes as usize),
+            }
         }
     }
 
