@@ -132,7 +132,7 @@ def test_64_byte_stores_are_messages(
     them."""
     sets = {
         "default": [],
-        "small": ["voyager.express.slots=3", "voyager.express.tags=2"],
+        "small": ["voyager.express.slots=4", "voyager.express.tags=2"],
         "served": ["voyager.queues.resident_express=0", "voyager.sp.access_slots=2"],
     }[room]
     words = [word for each in sets for word in ("--set", each)]

@@ -711,86 +711,7 @@ impl Port {
         }
     }
 
-    // --- devices --------------------------------------------------------------------------------
-
-    fn load_device(&mut self, va: u64, pa: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
-        if !va.is_multiple_of(u64::from(bytes)) {
-            return Err(Stop::Fault(Fault::DeviceAlignment { address: va }));
-        }
-        if let Some(value) = self.take_reply(pa) {
-            return Ok(value);
-        }
-        self.follow_device_stores()?;
-        if self.under_way[Slot::Blocking as usize].is_none() {
-            self.statistics.uncached_loads += 1;
-            self.request(*cycles, Slot::Blocking, Request::UncachedLoad { address: pa, bytes });
-        }
-        Err(Stop::Wait(Stall::Uncached))
-    }
-
-    /// What the device answered to the access at `pa`, if it has been made.
-    pub(super) fn take_reply(&mut self, pa: u64) -> Option<u64> {
-        self.reply.take().filter(|&(address, _)| address == pa).map(|(_, value)| value)
-    }
-
-    /// An access that waits for the device follows posted stores: accesses to a device stay in order (strongly
-    /// ordered I/O, unprivileged ISA 17.1).
-    pub(super) fn follow_device_stores(&self) -> Result<(), Stop> {
-        if self.posted.iter().any(Request::is_device_store) {
-            return Err(Stop::Wait(Stall::Posted));
-        }
-        Ok(())
-    }
-
-    fn store_device(
-        &mut self,
-        va: u64,
-        pa: u64,
-        bytes: u32,
-        value: u64,
-        cycles: &mut u64,
-    ) -> Result<(), Stop> {
-        if !va.is_multiple_of(u64::from(bytes)) {
-            return Err(Stop::Fault(Fault::DeviceAlignment { address: va }));
-        }
-        let value = if bytes == 8 { value } else { value & ((1 << (8 * bytes)) - 1) };
-        if !self.timed {
-            // Served at once, past whatever is on its way to the bus.
-            self.statistics.uncached_stores += 1;
-            self.requests.push((*cycles, Slot::Posted, Request::UncachedStore { address: pa, bytes, value }));
-            return Ok(());
-        }
-        self.post_device(Request::UncachedStore { address: pa, bytes, value }, pa, *cycles)
-    }
-
-    /// Posts a store to a device at `pa`, if there is room.
-    pub(super) fn post_device(&mut self, store: Request, pa: u64, cycle: u64) -> Result<(), Stop> {
-        if self.posted.len() >= self.parameters.posted_entries {
-            return Err(Stop::Wait(Stall::Posted));
-        }
-        self.check_passing(pa)?;
-        self.statistics.uncached_stores += 1;
-        self.post_at(store, cycle);
-        Ok(())
-    }
-
-    /// Coherence checker: a device store at `pa` must not pass older stores or flushes, unless it refers to nothing
-    /// in memory.
-    pub(super) fn check_passing(&self, pa: u64) -> Result<(), Stop> {
-        if !self.parameters.check_coherence || self.self_contained.contains(&pa) {
-            return Ok(());
-        }
-        let flush = self.posted.iter().find_map(|r| match r {
-            Request::WriteBack { line, flush: true, .. } | Request::Block { line, .. } => Some(*line),
-            _ => None,
-        });
-        match self.write_buffer.front().map(|s| s.address).or(flush) {
-            None => Ok(()),
-            Some(older) => {
-                Err(Stop::Fault(Fault::Incoherent(Incoherence::DevicePassesStore { address: pa, older })))
-            }
-        }
-    }
+    // --- posted transactions ---------------------------------------------------------------------
 
     fn post(&mut self, request: Request) {
         // An eviction happens as its line's successor is placed: the request follows at that time.
@@ -798,7 +719,7 @@ impl Port {
         self.changes += 1;
     }
 
-    fn post_at(&mut self, request: Request, cycle: u64) {
+    pub(super) fn post_at(&mut self, request: Request, cycle: u64) {
         self.post(request);
         self.issue_posted(cycle);
     }

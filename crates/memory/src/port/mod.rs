@@ -5,10 +5,10 @@
 //! executes the same instruction again. Retrying keeps the hart without hidden state; what must
 //! survive a retry (the walker's place, the reply of an uncached load) is kept in the port.
 
-mod burst;
 mod bus_side;
 mod check;
 mod data;
+mod device;
 mod fast;
 mod fetch;
 mod lent;
@@ -21,9 +21,9 @@ use std::ops::Range;
 use crate::cache::{Cache, Geometry, State};
 use crate::tlb::{Access, Tlb, Walked};
 use crate::{FlatMemory, PAGE_BYTES};
-pub use burst::BURST_BYTES;
 pub use bus_side::{Snoop, Snooped};
 pub use data::{BlockOperation, order};
+pub use device::BURST_BYTES;
 use fast::FastTable;
 pub use fast::FastView;
 use lent::Lent;

@@ -18,6 +18,8 @@ const _: () = assert!(r::EXPRESS_BYTES + r::TAG_LONG_BYTES <= r::SLOT_DATA_BYTES
 
 /// Words of data that a 64-byte store brings.
 const WIDE_WORDS: usize = r::WIDE_WORDS as usize;
+// As a mask it is that of the three bits that count them.
+const _: () = assert!(WIDE_WORDS == 7);
 
 /// Data that a Tag-On message takes along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
