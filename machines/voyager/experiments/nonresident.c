@@ -126,9 +126,6 @@ static void move_to_and_fro(int by, uint32_t waiting)
     print_samples(names[by], "enter", waiting, back, nes.rank == 1 ? trips : 0);
 }
 
-/* Of two lines the last counts: its code is in the cache. */
-static __attribute__((noinline)) void calibrate(void) { print_clock(); }
-
 int main(int argc, char **argv)
 {
     open_nes();
@@ -138,8 +135,7 @@ int main(int argc, char **argv)
         fail("system software's registers are closed: voyager.sp.system=true");
     for (unsigned i = 0; i < 24; i++)
         source[i] = 0x1000 + i;
-    calibrate();
-    calibrate();
+    print_clock();
     for (uint32_t place = 0; place < PLACES; place++) {
         move_all(!(place >> nes.rank & 1));
         measure(EXPRESS, place);
