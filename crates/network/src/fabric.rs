@@ -291,10 +291,13 @@ impl Fabric {
         }
     }
 
-    /// From `event` to its first effect on a node.
-    fn delay(&self, event: &Event) -> Time {
+    /// From `event` to its first effect on a node. `waits`: some packet waits at a router.
+    fn delay(&self, event: &Event, waits: bool) -> Time {
         let latency = self.link.latency();
-        let FabricEvent::Packet { input, slot, .. } = event.payload.into() else { return latency };
+        let FabricEvent::Packet { input, slot, .. } = event.payload.into() else {
+            // It lets a packet go on.
+            return if waits { latency } else { Time::NEVER };
+        };
         let (router, transit) = (event.target, &self.transits[slot as usize]);
         let output = self.topology.route(router, input, &transit.header);
         if matches!(self.far_end(RouterPort { router, port: output }), Neighbour::Node(_)) {
@@ -366,11 +369,14 @@ impl Partition for Fabric {
 
     fn reach(&self, _: &[Time], reach: &mut [Time]) {
         let latency = self.link.latency();
+        let is_packet = |event: &&Event| matches!(event.payload.into(), FabricEvent::Packet { .. });
+        // The others wait at routers: their events have been.
+        let waits = self.transits.len() - self.free_slots.len() > self.queue.iter().filter(is_packet).count();
         let mut first = Time::NEVER;
         for event in self.queue.iter() {
             // Only what may come before the first found is looked at closely.
             if event.time + latency < first {
-                first = first.min(event.time + self.delay(event));
+                first = first.min(event.time + self.delay(event, waits));
             }
         }
         reach.fill(first);

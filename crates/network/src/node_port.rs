@@ -175,6 +175,16 @@ impl NodePort {
         self.held[priority as usize].len()
     }
 
+    /// The same, of all priorities.
+    pub fn held_in_all(&self) -> usize {
+        self.held.iter().map(VecDeque::len).sum()
+    }
+
+    /// Packets of one priority that the receive buffer has room for.
+    pub fn receive_buffer_packets(&self) -> usize {
+        self.receive_buffer_packets
+    }
+
     /// Packets of this priority that the router has room for.
     pub fn credits(&self, priority: u8) -> u32 {
         self.credits[priority as usize]

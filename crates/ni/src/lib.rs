@@ -246,6 +246,10 @@ pub trait NetworkInterface: Send {
     /// sees what the cause has changed counts too. The longer, the faster the simulation; too long is a
     /// bug that the engine finds.
     fn output_latency(&self, cause: Cause<'_>) -> &[Time];
+    /// An event from another partition is on its way, for [`NetworkInterface::network`].
+    fn coming(&mut self, event: &Event) {
+        let _ = event;
+    }
     /// From an event that another partition sends: the least time to anything that the processor can
     /// notice of it: another value in a register, a bus transaction.
     fn input_latency(&self) -> Time;

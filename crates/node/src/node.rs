@@ -505,6 +505,7 @@ impl Partition for Node {
     /// The high half of the payload's second word is the node's, to keep the packet's place.
     fn receive(&mut self, mut event: Event, packet: Option<Box<Packet>>) {
         event.target = NETWORK;
+        self.ni.coming(&event);
         let slot = self.keep_packet(packet);
         event.payload[1] = event.payload[1] & 0xffff_ffff | u64::from(slot) << 32;
         self.prompt.push(event);

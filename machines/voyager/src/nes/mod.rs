@@ -7,6 +7,7 @@
 
 mod address;
 mod command;
+mod delays;
 mod dma;
 mod express;
 mod inbox;
@@ -34,8 +35,9 @@ use chasqui_node::NodeConfiguration;
 use chasqui_record::{MessageId, Stage};
 
 use crate::parameters::{Basic, Coherence, Dma, Express, Limits, Mpi, Queues};
-use crate::{FABRIC, NODES, parameters, registers};
+use crate::{parameters, registers};
 use address::{EXPRESS_RECEIVE, EXPRESS_WINDOW, Register, Ring, Rings, SYSTEM, TAG_WINDOW};
+use delays::{Delay, Delays};
 use dma::DmaEngine;
 use express::{Entry, ExpressTransmitter, Window};
 use inbox::Inbox;
@@ -313,49 +315,6 @@ fn stamp(c: &mut Context<'_, '_>, message: Option<(u16, u32)>, stage: Stage, at:
     }
 }
 
-/// Least times from something that happens at the NES to its first effects elsewhere, by group.
-type Delay = [Time; 2];
-
-/// These times, by what happens.
-struct Delays {
-    /// A store starts a message on its way.
-    store: Delay,
-    /// A store makes room for a packet that waits, or a packet arrives: it leaves the receive buffer.
-    release: Delay,
-    /// Either.
-    any_store: Delay,
-    /// A packet may leave the receive buffer.
-    finish: Delay,
-    /// Anything else.
-    other: Delay,
-}
-
-impl Delays {
-    fn new(plan: &NesPlan) -> Delays {
-        let (link, nes) = (plan.port.link(), &plan.nes);
-        let hop = link.latency();
-        // What another node notices first: a packet's head, or room in the first router's buffer when a
-        // credit has let a packet leave it.
-        let room = hop + link.serialization(nes.packet_overhead.bytes() as u32) + hop;
-        let mut packet = [Time::NEVER; 2];
-        (packet[FABRIC], packet[NODES]) = (plan.first_hop, plan.first_hop + hop);
-        let mut credit = [Time::NEVER; 2];
-        (credit[FABRIC], credit[NODES]) = (hop, room);
-        let after = |cycles, delay: Delay| delay.map(|d| plan.clock.edge(cycles) + d);
-        let either = |a: Delay, b: Delay| std::array::from_fn(|to| a[to].min(b[to]));
-        let store = after(nes.transmit.cycles() + 1, packet);
-        // On a slow link a processor that has seen a packet may send one before the credit is noticed.
-        let release = after(nes.receive.cycles(), either(credit, store));
-        Delays {
-            store,
-            release,
-            any_store: either(store, release),
-            finish: either(packet, credit),
-            other: either(packet, release),
-        }
-    }
-}
-
 /// The NES of a site.
 pub(crate) struct Nes {
     shared: Shared,
@@ -363,6 +322,8 @@ pub(crate) struct Nes {
     transmitter: Transmitter,
     express: ExpressTransmitter,
     receiver: Receiver,
+    /// Packets on the link to the receive buffer.
+    coming: usize,
     dma: DmaEngine,
     service: Option<Service>,
     transmit_rings: Rings,
@@ -412,6 +373,7 @@ impl Nes {
             // Through a link the NES is done with a load before its transaction is.
             load_cycles: if plan.nes.attach.ps() == 0 { plan.address_cycles + 1 } else { 0 },
             receiver: Receiver::new(receive, basic_slots, inbox, page_in_cycles, missed_max),
+            coming: 0,
             dma: DmaEngine::new(requests, &plan.dma),
             transmit_rings: transmit,
             receive_rings: receive,
@@ -560,6 +522,28 @@ impl Nes {
         // What they put into the TxU may start at once.
         self.shared.start(c);
     }
+
+    fn event_latency(&self, event: NesEvent) -> &Delay {
+        let delays = &self.delays;
+        match event {
+            NesEvent::Start if !self.waits_for_link() => &delays.nothing,
+            NesEvent::Received if !self.may_be_full() => &delays.received,
+            NesEvent::Received | NesEvent::PagesIn => &delays.finish,
+            NesEvent::Landed => &delays.release,
+            NesEvent::Service => &delays.any_store,
+            _ => &delays.other,
+        }
+    }
+
+    /// Something goes on when the link is free, or the router has room.
+    fn waits_for_link(&self) -> bool {
+        !self.shared.txu.is_empty() || self.dma.waits_to_notify()
+    }
+
+    /// The router may have a packet for which the receive buffer has no room.
+    fn may_be_full(&self) -> bool {
+        self.shared.port.held_in_all() + self.coming >= self.shared.port.receive_buffer_packets()
+    }
 }
 
 impl NetworkInterface for Nes {
@@ -665,6 +649,7 @@ impl NetworkInterface for Nes {
         match event.payload.into() {
             NodeEvent::Packet { tail, priority, .. } => {
                 let packet = packet.expect("a packet event brings a packet");
+                self.coming -= 1;
                 self.shared.port.arrive(priority, tail);
                 stamp(c, packet.message, Stage::Arrive, c.now);
                 self.receiver.arriving.push_back(packet);
@@ -731,15 +716,19 @@ impl NetworkInterface for Nes {
         match cause {
             Cause::Access if self.receiver.is_full() => &delays.any_store,
             Cause::Access => &delays.store,
-            Cause::Event(event) if self.receiver.may_finish(event.into()) => &delays.finish,
+            Cause::Event(event) => self.event_latency(event.into()),
             Cause::Bus(request) if Owner::of(request.tag) == Owner::DmaWrite => &delays.finish,
-            Cause::Event(event) if NesEvent::from(event) == NesEvent::Landed => &delays.release,
-            Cause::Event(event) if NesEvent::from(event) == NesEvent::Service => &delays.any_store,
-            Cause::Network(event) if matches!(event.payload.into(), NodeEvent::Packet { .. }) => {
-                &delays.release
-            }
-            Cause::Event(_) | Cause::Network(_) | Cause::Bus(_) => &delays.other,
+            Cause::Bus(_) => &delays.other,
+            Cause::Network(event) => match event.payload.into() {
+                NodeEvent::Packet { .. } => &delays.release,
+                NodeEvent::Credit { .. } if self.waits_for_link() => &delays.other,
+                NodeEvent::Credit { .. } => &delays.nothing,
+            },
         }
+    }
+
+    fn coming(&mut self, event: &Event) {
+        self.coming += usize::from(matches!(event.payload.into(), NodeEvent::Packet { .. }));
     }
 
     /// Packets and credits start control that takes cycles before anything else happens.

@@ -259,11 +259,6 @@ impl Receiver {
         }
     }
 
-    /// `event` may be the one after which a packet leaves the receive buffer.
-    pub fn may_finish(&self, event: NesEvent) -> bool {
-        matches!(event, NesEvent::Received | NesEvent::PagesIn)
-    }
-
     /// A packet waits for room in its ring or queue.
     pub fn is_full(&self) -> bool {
         matches!(self.state, State::Full(_))
