@@ -33,14 +33,14 @@ VARIATIONS = {
     "checker on": ["--set", "check.coherence=true"],
     "no timeline": ["--timeline", "0"],
     "profile": ["--profile"],
-    "instructions": ["--trace-instructions", "40us..60us"],
+    "instructions": ["--trace-instructions", "10us..30us"],
     **THREADS,
     **WINDOWS,
 }
 
 # Each with each of the others.
 PLAIN: dict[str, list[str]] = {"": []}
-WATCHED = {"watched": ["--profile", "--trace-instructions", "40us..60us"]}
+WATCHED = {"watched": ["--profile", "--trace-instructions", "10us..30us"]}
 DIMENSIONS = [
     THREADS,
     PLAIN | EXECUTED,

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 VOYAGER = [
     f"voyager/{name}"
-    for name in ("am", "mechanisms", "multicast", "multitask", "nonresident", "onepoll")
+    for name in ("am", "mechanisms", "modern", "multicast", "multitask", "nonresident", "onepoll")
 ]
 
 
@@ -290,6 +290,33 @@ def test_moving_a_queue_takes_what_is_moved(results: Path) -> None:
             [first + share * (last - first) for first, last in zip(empty, full, strict=True)],
             rel=0.01,  # what the firmware finds in its caches
         )
+
+
+@pytest.mark.core
+def test_who_pays_the_way_to_the_ni(results: Path) -> None:
+    """A posted store does not; an answered one and a load pay it both ways, to the processor's next
+    cycle; what is composed in the NI's memory pays it for every line that is fetched. The NI is 25
+    ns nearer or farther."""
+    columns = ("o_send_ns", "o_recv_ns")
+    found = {
+        (row["mechanism"], row["variant"], int(row["attach_ns"])): [float(row[c]) for c in columns]
+        for row in rows(results / "voyager-modern" / "attach.csv")
+    }
+
+    def ways(mechanism: str, variant: str) -> list[float]:
+        far, near = found[mechanism, variant, 25], found[mechanism, variant, 0]
+        return [(a - b) / 25 for a, b in zip(far, near, strict=True)]
+
+    near = pytest.approx
+    # A message is one load; what came along is a line.
+    assert ways("express", "-") == near([0, 2], abs=0.1)
+    assert ways("store-64", "posted") == near([0, 4], abs=0.1)
+    assert ways("store-64", "answered") == near([2, 4], abs=0.1)
+    # Two lines of a slot; of a request one, and of its notice's slot: composing hides a part.
+    for mechanism, lines in (("basic", 2), ("dma", 1)):
+        send, receive = ways(mechanism, "flush")
+        assert 2 * lines - 1 < send < 2 * lines + 0.1, mechanism
+        assert receive == near(2 + 2 * lines, abs=0.1), mechanism
 
 
 @pytest.mark.core

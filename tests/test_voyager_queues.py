@@ -29,6 +29,11 @@ FLOOD = (SOURCES / "flood.c").read_text()
 SEED = int(os.environ.get("SEED", "1"))
 
 SYSTEM = ["--set", "voyager.sp.system=true"]
+# Queues of voyager's lengths.
+AS_VOYAGER = [
+    *["--set", "voyager.express.slots=32", "--set", "voyager.express.tags=16"],
+    *["--set", "voyager.basic.slots=32"],
+]
 # Four Basic queues and two of Express want half of the slots, and everything is soon full.
 SCARCE = [
     *["--set", "voyager.queues.basic=4", "--set", "voyager.queues.resident_basic=2"],
@@ -164,11 +169,11 @@ def test_a_full_queue_does_not_stop_the_network(
     compile_c: Compiler, chasqui: Run, machine: str, kind: str, behind: str, sets: list[str]
 ) -> None:
     program = compile_c("flood", FLOOD)
-    run = ["run", "-q", "-np", "2", "--machine", machine]
-    done = chasqui(*run, *sets, "--set", "check.coherence=true", "--", program, kind, behind, "100")
+    run = ["run", "-q", "-np", "2", "--machine", machine, *AS_VOYAGER]
+    done = chasqui(*run, *sets, "--set", "check.coherence=true", "--", program, kind, behind, "200")
     assert (done.returncode, done.stdout) == (0, "flood: PASSED\n"), done.stderr
     # Without the service processor it does: rank 0 waits for what is behind.
-    done = chasqui(*run, "--set", "voyager.sp.present=false", "--", program, kind, behind, "100")
+    done = chasqui(*run, "--set", "voyager.sp.present=false", "--", program, kind, behind, "200")
     assert done.returncode == 125
     assert "deadlock" in done.stderr
 

@@ -1,6 +1,6 @@
-/* The MPI device over the NES's four mechanisms. It picks by size: Express alone for the shortest messages,
- * Tag-On up to `tag_on` (by default none), Basic slots up to `eager` and for the library's own packets, above that
- * the library's rendezvous and a DMA request. `voyager.mpi.mechanism` leaves some of them out.
+/* The MPI device over the NES's mechanisms. It picks by size: Express alone for the shortest messages, 64-byte
+ * stores up to `store_64` and Tag-On up to `tag_on` (by default none), Basic slots up to `eager` and for the library's
+ * own packets, above that the library's rendezvous and a DMA request. `voyager.mpi.mechanism` leaves some of them out.
  *
  * Order: between queues the NES keeps none, but what has left a transmit queue reaches the node in that order.
  * So a message goes by another queue than its predecessor to the same process only when that has left. There the
@@ -20,6 +20,7 @@
  * half of the ring has come, or when there is nothing else to do. But the slots of a long message are
  * released one by one, so that the NES sends and the receiver copies while the rest is composed.
  */
+#include "chasqui/store64.h"
 #include "mpi/device.h"
 #include "mpi/mark.h"
 #include "mpi/memory.h"
@@ -27,12 +28,10 @@
 #include "ordering.h"
 #include "registers.h"
 
-#define SLOT CHASQUI_VOYAGER_SLOT_BYTES
 #define SLOT_DATA CHASQUI_VOYAGER_SLOT_DATA_BYTES
 #define HEADER sizeof(struct chasqui_voyager_slot)
 /* An envelope whose two names are zero is sent without them. */
 #define SHORT_ENVELOPE offsetof(struct chasqui_envelope, sender)
-#define TAG_WORDS (CHASQUI_VOYAGER_TAG_STRIDE / sizeof(uint64_t))
 #define TAGS_MAX CHASQUI_VOYAGER_TAGS_MAX
 
 /* Slots and requests are whole lines: words. */
@@ -74,6 +73,7 @@ static volatile char *pointers;
 static struct ring transmit, receive, dma;
 static uint32_t receive_freed; /* Slots that the NES knows to be free. */
 static uint32_t line_bytes;
+static size_t stride_words; /* from one slot, or place of tagged data, to the next */
 static bool reclaim;
 static struct partial *partials; /* by source */
 static uint64_t *dma_sender;     /* by request: whom to tell */
@@ -82,7 +82,7 @@ static volatile char *express, *tag_on;       /* windows of stores */
 static volatile uint64_t *express_or_basic;   /* OnePoll: Express queue 0, then Basic */
 static uint32_t posted, left, express_slots;  /* Express and Tag-On messages stored, and known to have left */
 static unsigned destination_bits;
-static size_t express_end, tag_on_end, basic_end; /* SETTING_*_END */
+static size_t express_end, store_64_end, tag_on_end, basic_end; /* SETTING_*_END */
 static uint64_t *places, *tags;               /* for data to be tagged on; those that came */
 static uint32_t places_used, tags_mask, tags_taken, tags_freed;
 static uint32_t place_posted[TAGS_MAX];       /* by place: `posted` once its message was stored */
@@ -111,7 +111,7 @@ static inline void flush(const void *from, size_t bytes)
 
 static inline uint64_t *slot_of(const struct ring *ring, uint32_t index)
 {
-    return ring->slots + (index & ring->mask) * (SLOT / sizeof *ring->slots);
+    return ring->slots + (index & ring->mask) * stride_words;
 }
 
 static inline struct chasqui_voyager_slot header_of(const uint64_t *slot)
@@ -181,13 +181,15 @@ static bool voyager_open(const struct chasqui_ni_identification *ni, int ni_fd)
 {
     const uint64_t *settings = ni->settings;
     line_bytes = ni->line_bytes;
+    stride_words = settings[CHASQUI_VOYAGER_SETTING_STRIDE] / sizeof(uint64_t);
     reclaim = settings[CHASQUI_VOYAGER_SETTING_VARIANT] != 0;
     express_end = settings[CHASQUI_VOYAGER_SETTING_EXPRESS_END];
+    store_64_end = settings[CHASQUI_VOYAGER_SETTING_STORE_64_END];
     tag_on_end = settings[CHASQUI_VOYAGER_SETTING_TAG_ON_END];
     basic_end = settings[CHASQUI_VOYAGER_SETTING_BASIC_END];
     mpi_device_voyager.eager_bytes_max = (basic_end ? basic_end : tag_on_end) - 1;
-    return open_basic(ni, ni_fd) && (!(express_end | tag_on_end) || open_express(ni, ni_fd)) &&
-           (!tag_on_end || open_tag_on(ni, ni_fd));
+    return open_basic(ni, ni_fd) && (!(express_end | store_64_end | tag_on_end) || open_express(ni, ni_fd)) &&
+           (!(store_64_end | tag_on_end) || open_tag_on(ni, ni_fd));
 }
 
 static void voyager_close(void)
@@ -361,12 +363,18 @@ static __attribute__((noinline)) bool basic_has_left(const struct peer *peer)
     return (int32_t)(transmit.consumed - peer->last) >= 0;
 }
 
+/* Where in a window a message's store goes. */
+static inline uint64_t offset_of(uint64_t above, const struct chasqui_envelope *envelope, uint32_t extra)
+{
+    uint64_t column = above << destination_bits | envelope->destination;
+    return column << CHASQUI_VOYAGER_EXPRESS_DESTINATION_SHIFT | extra << CHASQUI_VOYAGER_EXPRESS_EXTRA_SHIFT;
+}
+
 /* A message by one store, or part of one. */
 static inline void store(volatile char *window, uint64_t above, const struct chasqui_envelope *envelope, uint32_t extra,
                          uint32_t value)
 {
-    uint64_t column = above << destination_bits | envelope->destination;
-    uint64_t offset = column << CHASQUI_VOYAGER_EXPRESS_DESTINATION_SHIFT | extra << CHASQUI_VOYAGER_EXPRESS_EXTRA_SHIFT;
+    uint64_t offset = offset_of(above, envelope, extra);
     MARK_CARRY(envelope);
     *(volatile uint32_t *)(window + offset) = value;
     posted++;
@@ -385,18 +393,6 @@ static inline void tell_order(const struct peer *peer, const struct chasqui_enve
 {
     store(express, 0, envelope, CHASQUI_VOYAGER_MPI_ORDER, peer->basic_sent);
     MARK_READY(envelope);
-}
-
-/* Context and tag as an Express message tells them; they fit if shape_fits. */
-static inline uint32_t shape_of(const struct chasqui_envelope *envelope)
-{
-    return (uint32_t)envelope->context << CHASQUI_VOYAGER_MPI_TAG_BITS | (uint32_t)envelope->tag;
-}
-
-static inline bool shape_fits(const struct chasqui_envelope *envelope)
-{
-    return envelope->kind == MPI_ENVELOPE_PLAIN && (uint32_t)envelope->tag >> CHASQUI_VOYAGER_MPI_TAG_BITS == 0 &&
-           envelope->context >> (32 - CHASQUI_VOYAGER_MPI_TAG_BITS) == 0;
 }
 
 /* `word` has the payload's `bytes`, at most 8. `behind`: peer->behind, where the compiler knows it. */
@@ -421,16 +417,36 @@ static inline __attribute__((always_inline)) bool send_express(struct peer *peer
     return true;
 }
 
+/* As by Tag-On, but the store brings the data: nothing is composed in SRAM, flushed and fenced. */
+static __attribute__((noinline)) bool send_store_64(struct peer *peer, const struct chasqui_envelope *envelope,
+                                                    size_t head, const void *payload, size_t bytes)
+{
+    if (unlikely(!have_left(posted + 2 - express_slots)))
+        return false;
+    uint64_t words[8] = {0};
+    uint64_t whole = head == sizeof *envelope ? CHASQUI_VOYAGER_MPI_WHOLE : 0;
+    uint64_t count = (head + bytes + sizeof *words - 1) / sizeof *words;
+    words[0] = (uint32_t)bytes | whole << 32 | count << CHASQUI_VOYAGER_WIDE_COUNT_SHIFT;
+    put_head(words + 1, envelope, head);
+    chq_copy(words + 1 + head / sizeof *words, payload, bytes);
+    if (peer->behind)
+        tell_order(peer, envelope);
+    MARK_CARRY(envelope);
+    chasqui_store_64(express + offset_of(0, envelope, 0), words);
+    posted++;
+    note_sent(peer);
+    MARK_READY(envelope);
+    return true;
+}
+
 static __attribute__((noinline)) bool send_tag_on(struct peer *peer, const struct chasqui_envelope *envelope,
                                                   size_t head, const void *payload, size_t bytes)
 {
     uint32_t place = places_used & tags_mask;
     if (unlikely(!have_left(posted + 2 - express_slots) || !have_left(place_posted[place])))
         return false;
-    uint64_t *data = places + place * TAG_WORDS;
-    __builtin_memcpy(data, envelope, CHASQUI_VOYAGER_MPI_TAGGED_HEAD);
-    if (head == sizeof *envelope)
-        __builtin_memcpy(data + 2, &envelope->bytes, sizeof *envelope - CHASQUI_VOYAGER_MPI_TAGGED_HEAD);
+    uint64_t *data = places + place * stride_words;
+    put_head(data, envelope, head);
     chq_copy(data + head / sizeof *data, payload, bytes);
     flush(data, head + bytes);
     fence_before_pointer();
@@ -447,17 +463,20 @@ static __attribute__((noinline)) bool send_tag_on(struct peer *peer, const struc
     return true;
 }
 
-/* By Express or Tag-On, where a message fits. */
+/* By Express, a 64-byte store or Tag-On, where a message fits. */
 static __attribute__((noinline)) bool send_short(const struct chasqui_envelope *envelope, const void *payload,
                                                  size_t bytes)
 {
     struct peer *peer = &peers[envelope->destination];
     size_t head = head_of(envelope) == SHORT_ENVELOPE ? CHASQUI_VOYAGER_MPI_TAGGED_HEAD : sizeof *envelope;
     bool fits_express = bytes < express_end && shape_fits(envelope);
+    bool fits_store_64 = bytes < store_64_end && head + bytes <= CHASQUI_VOYAGER_WIDE_WORDS * sizeof(uint64_t);
     bool fits_tag_on = bytes < tag_on_end && head + bytes <= CHASQUI_VOYAGER_TAG_LONG_BYTES;
     /* While its predecessor has not left the Basic queue, a message follows it there. */
-    if (!(fits_express || fits_tag_on) || (peer->behind && !basic_has_left(peer)))
+    if (!(fits_express || fits_store_64 || fits_tag_on) || (peer->behind && !basic_has_left(peer)))
         return send_basic(envelope, payload, bytes);
+    if (!fits_express && fits_store_64)
+        return send_store_64(peer, envelope, head, payload, bytes);
     if (!fits_express)
         return send_tag_on(peer, envelope, head, payload, bytes);
     uint64_t word = 0;
@@ -470,7 +489,7 @@ static __attribute__((noinline)) bool send_short(const struct chasqui_envelope *
 static __attribute__((noinline)) bool send_other(const struct chasqui_envelope *envelope, const void *payload,
                                                  size_t bytes)
 {
-    if (bytes < tag_on_end || (bytes < express_end && shape_fits(envelope)))
+    if (bytes < tag_on_end || bytes < store_64_end || (bytes < express_end && shape_fits(envelope)))
         return send_short(envelope, payload, bytes);
     return send_basic(envelope, payload, bytes);
 }
@@ -628,19 +647,12 @@ static __attribute__((noinline)) void arrived_express(struct peer *peer, uint32_
     mpi_arrived(&envelope, &word, bytes);
 }
 
-/* What an Express message tells of context and tag, as `peer` keeps it. */
-static inline uint64_t shape_told(uint32_t told)
-{
-    uint64_t context = told >> CHASQUI_VOYAGER_MPI_TAG_BITS;
-    return context << 48 | (told & ((1u << CHASQUI_VOYAGER_MPI_TAG_BITS) - 1));
-}
-
 /* Gives the places of data that have been read back to the NES. */
 static __attribute__((noinline)) void free_tags(void)
 {
     for (; tags_freed != tags_taken; tags_freed++) {
         uint32_t slot = tags_freed & tags_mask;
-        flush(tags + slot * TAG_WORDS, tag_bytes[slot]);
+        flush(tags + slot * stride_words, tag_bytes[slot]);
     }
     fence_before_pointer();
     POINTER(TAG_CONSUMER) = tags_freed;
@@ -650,7 +662,7 @@ static __attribute__((noinline)) void free_tags(void)
 static void arrived_tagged(struct peer *peer, uint64_t message, uint32_t extra)
 {
     uint32_t slot = tags_taken & tags_mask;
-    const uint64_t *data = tags + after(slot, (uint32_t)message) * TAG_WORDS;
+    const uint64_t *data = tags + after(slot, (uint32_t)message) * stride_words;
     size_t bytes = (uint32_t)message, head = CHASQUI_VOYAGER_MPI_TAGGED_HEAD;
     struct chasqui_envelope envelope;
     __builtin_memcpy(&envelope, data, CHASQUI_VOYAGER_MPI_TAGGED_HEAD);

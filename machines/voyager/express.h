@@ -1,10 +1,11 @@
-/* What an Express message says, as the device reads it. */
+/* What Express messages of the MPI device say, and what is tagged on to them. */
 #ifndef CHASQUI_VOYAGER_EXPRESS_H
 #define CHASQUI_VOYAGER_EXPRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "mpi/device.h"
 #include "registers.h"
 
 enum { EXTRA_MASK = (1 << CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS) - 1 };
@@ -23,6 +24,33 @@ static inline bool is_express(uint64_t message)
 static inline uint32_t source_of(uint64_t message)
 {
     return (uint16_t)(message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT);
+}
+
+/* Context and tag as an Express message tells them; they fit if shape_fits. */
+static inline uint32_t shape_of(const struct chasqui_envelope *envelope)
+{
+    return (uint32_t)envelope->context << CHASQUI_VOYAGER_MPI_TAG_BITS | (uint32_t)envelope->tag;
+}
+
+static inline bool shape_fits(const struct chasqui_envelope *envelope)
+{
+    return envelope->kind == MPI_ENVELOPE_PLAIN && (uint32_t)envelope->tag >> CHASQUI_VOYAGER_MPI_TAG_BITS == 0 &&
+           envelope->context >> (32 - CHASQUI_VOYAGER_MPI_TAG_BITS) == 0;
+}
+
+/* What an Express message tells of context and tag, as `peer` keeps it. */
+static inline uint64_t shape_told(uint32_t told)
+{
+    uint64_t context = told >> CHASQUI_VOYAGER_MPI_TAG_BITS;
+    return context << 48 | (told & ((1u << CHASQUI_VOYAGER_MPI_TAG_BITS) - 1));
+}
+
+/* What goes before the payload where data are tagged on. */
+static inline void put_head(uint64_t *data, const struct chasqui_envelope *envelope, size_t head)
+{
+    __builtin_memcpy(data, envelope, CHASQUI_VOYAGER_MPI_TAGGED_HEAD);
+    if (head == sizeof *envelope)
+        __builtin_memcpy(data + 2, &envelope->bytes, sizeof *envelope - CHASQUI_VOYAGER_MPI_TAGGED_HEAD);
 }
 
 #endif

@@ -35,7 +35,7 @@
 #define CHASQUI_VOYAGER_TABLE_VALID 0x8000000000000000ull /* Table entry: there is one; else zero. Its low 16 bits are the site. */
 #define CHASQUI_VOYAGER_TABLE_QUEUE_SHIFT 0x10ull /* Table entry: first of the 16 bits of the receive queue there. */
 #define CHASQUI_VOYAGER_TABLE_SOURCE_SHIFT 0x20ull /* Table entry: first of the 16 bits of the source id that the receiver sees. */
-#define CHASQUI_VOYAGER_SLOT_BYTES 0x60ull /* Bytes of a slot: header and data, three lines. */
+#define CHASQUI_VOYAGER_SLOT_BYTES 0x60ull /* Bytes of a slot: header and data. */
 #define CHASQUI_VOYAGER_SLOT_DATA_BYTES 0x58ull /* Bytes of data in a slot, at most. */
 #define CHASQUI_VOYAGER_FLAG_ENVELOPE 0x1ull /* Slot flag: the data begin with an MPI envelope, or its beginning. */
 #define CHASQUI_VOYAGER_FLAG_WHOLE 0x2ull /* Slot flag: the envelope is whole; else its `sender` and `receiver` are zero and left out. */
@@ -52,9 +52,12 @@
 #define CHASQUI_VOYAGER_TAG_PLACE_SHIFT 0x2ull /* Above the destination, Tag-On: first bit of the place. */
 #define CHASQUI_VOYAGER_TAG_SHORT_BYTES 0x30ull /* Bytes of 1.5 lines. */
 #define CHASQUI_VOYAGER_TAG_LONG_BYTES 0x50ull /* Bytes of 2.5 lines. */
-#define CHASQUI_VOYAGER_TAG_STRIDE 0x60ull /* From one place of tagged data to the next: whole lines. */
+#define CHASQUI_VOYAGER_WIDE_WORDS 0x7ull /* Data of a 64-byte message, at most: words that follow its first. */
+#define CHASQUI_VOYAGER_WIDE_COUNT_SHIFT 0x25ull /* First word of a 64-byte message: first of three bits that say how many words of data follow. Below are the */
 #define CHASQUI_VOYAGER_EXPRESS_VALID 0x8000000000000000ull /* A message as it is read: this bit is set. */
-#define CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT 0x38ull /* A message as it is read: first of two bits that say what was tagged on: 0 nothing, 1 48 bytes, 2 80. */
+#define CHASQUI_VOYAGER_EXPRESS_COUNT_SHIFT 0x3aull /* A message as it is read: first of three bits that say how many words came with it, if `TAG_WIDE`. */
+#define CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT 0x38ull /* A message as it is read: first of two bits that say what was tagged on: 0 nothing, 1 48 bytes, 2 80, or */
+#define CHASQUI_VOYAGER_TAG_WIDE 0x3ull /* What was tagged on: the data of a 64-byte message. */
 #define CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT 0x35ull /* A message as it is read: first of three bits for the queue; the Basic ring is `EXPRESS_QUEUES`, */
 #define CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT 0x25ull /* A message as it is read: first of 16 bits of the source id. Below are 37 bits of data. */
 #define CHASQUI_VOYAGER_EXPRESS_EMPTY 0x0ull /* What an empty queue returns, as system software sets it. */
@@ -77,6 +80,8 @@
 #define CHASQUI_VOYAGER_MPI_EXPRESS_MAX 0x4ull /* Express messages that an MPI message takes at most: order, context and tag, and two of data. */
 #define CHASQUI_VOYAGER_TAGS_MAX 0x100ull /* Places for data to be tagged on, at most. */
 #define CHASQUI_VOYAGER_SETTING_BASIC_QUEUES 0x9ull /* Setting: Basic queue pairs of the process. */
+#define CHASQUI_VOYAGER_SETTING_STORE_64_END 0xbull /* Setting: an MPI message shorter than this goes by a 64-byte store, if it is too long for Express. 0: none do. */
+#define CHASQUI_VOYAGER_SETTING_STRIDE 0xaull /* Setting: bytes from one slot, or place of tagged data, to the next: whole lines. */
 
 struct chasqui_voyager_slot {
     uint16_t node; /* Logical destination; on receipt the source id. */

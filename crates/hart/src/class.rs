@@ -16,6 +16,8 @@ pub enum Class {
     Load,
     /// Store.
     Store,
+    /// Store of 64 bytes to a device.
+    Store64,
     /// Conditional branch.
     Branch,
     /// `jal`
@@ -68,6 +70,7 @@ pub const fn class(op: Op) -> Class {
         Div | Divu | Rem | Remu | Divw | Divuw | Remw | Remuw => Class::IntDiv,
         Lb | Lh | Lw | Ld | Lbu | Lhu | Lwu | Flw | Fld => Class::Load,
         Sb | Sh | Sw | Sd | Fsw | Fsd => Class::Store,
+        St64b | St64bv => Class::Store64,
         Beq | Bne | Blt | Bge | Bltu | Bgeu => Class::Branch,
         Jal => Class::Jump,
         Jalr => Class::JumpRegister,

@@ -76,6 +76,8 @@ fn operands(row: u8, word: u32) -> Option<Insn> {
         Format::CacheBlock => Insn { rs1, ..none },
         Format::FenceAddresses => Insn { rs1, rs2, ..none },
         Format::Mark => Insn { rs1, imm: i_unsigned, ..none },
+        Format::Store64 => Insn { rs1, rs2: first_of_eight(rs2)?, ..none },
+        Format::Store64Answered => Insn { rd, rs1, rs2: first_of_eight(rs2)?, ..none },
         Format::FpFused => Insn { rd, rs1, rs2, rs3, rm: rounding(rm)?, ..none },
         Format::FpBinary => Insn { rd, rs1, rs2, rm: rounding(rm)?, ..none },
         Format::FpUnary | Format::FpToInteger | Format::FpFromInteger => {
@@ -89,6 +91,11 @@ fn operands(row: u8, word: u32) -> Option<Insn> {
 /// Rounding modes 5 and 6 are reserved ("Floating-Point Control and Status Register"): illegal here.
 fn rounding(rm: u8) -> Option<u8> {
     (rm != 5 && rm != 6).then_some(rm)
+}
+
+/// Eight registers begin at `register` at most at x24.
+fn first_of_eight(register: u8) -> Option<u8> {
+    (register <= 24).then_some(register)
 }
 
 /// S-immediate ("Immediate Encoding Variants").

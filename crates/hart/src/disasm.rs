@@ -61,6 +61,8 @@ impl Display for Insn {
             Format::Fence => write!(out, " {},{}", Accesses(imm >> 4), Accesses(imm)),
             Format::CacheBlock => write!(out, " ({rs1})"),
             Format::FenceAddresses => write!(out, " {rs1},{rs2}"),
+            Format::Store64 => write!(out, " {rs2},({rs1})"),
+            Format::Store64Answered => write!(out, " {rd},{rs2},({rs1})"),
             Format::Mark => write!(out, " {rs1},{imm:#x}"),
             Format::FpLoad => write!(out, " {fd},{imm}({rs1})"),
             Format::FpStore => write!(out, " {f2},{imm}({rs1})"),

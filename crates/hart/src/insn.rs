@@ -2,7 +2,8 @@
 //! bits that are fixed, and the format, which says which bits are free and what they mean.
 //!
 //! Encodings: RISC-V Unprivileged ISA 20240411, chapter "RV32/64G Instruction Set Listings"; the
-//! supervisor and machine returns are from the Privileged ISA. Compressed forms have no operation of their
+//! supervisor and machine returns are from the Privileged ISA. Two are our own, in the space left to custom
+//! use: stores of 64 bytes, after Arm's FEAT_LS64 (`ST64B`, `ST64BV`; Arm Architecture Reference Manual). Compressed forms have no operation of their
 //! own: they expand to the ones here (`compressed.rs`).
 
 /// One decoded instruction.
@@ -73,6 +74,10 @@ pub enum Format {
     FenceAddresses,
     /// `slti x0, x[rs1], imm`: the HINT space left to custom use
     Mark,
+    /// `x[rs2..=rs2+7], (x[rs1])`; rs2 is at most 24
+    Store64,
+    /// `x[rd], x[rs2..=rs2+7], (x[rs1])`; rs2 is at most 24
+    Store64Answered,
     /// `f[rd], imm(x[rs1])`
     FpLoad,
     /// `f[rs2], imm(x[rs1])`
@@ -104,13 +109,13 @@ impl Format {
             Self::Upper | Self::Jump => 0x0000_007f,
             Self::I | Self::Load | Self::Store | Self::Branch | Self::Csr | Self::CsrImmediate => 0x0000_707f,
             Self::Fence | Self::FenceInstructions | Self::FpLoad | Self::FpStore => 0x0000_707f,
-            Self::R | Self::Shift5 | Self::FpExact | Self::FpCompare => 0xfe00_707f,
+            Self::R | Self::Shift5 | Self::FpExact | Self::FpCompare | Self::Store64Answered => 0xfe00_707f,
             Self::Shift6 => 0xfc00_707f,
             Self::Amo => 0xf800_707f,
             Self::LoadReserved => 0xf9f0_707f,
             Self::Fixed => 0xffff_ffff,
             Self::CacheBlock => 0xfff0_7fff,
-            Self::FenceAddresses => 0xfe00_7fff,
+            Self::FenceAddresses | Self::Store64 => 0xfe00_7fff,
             Self::Mark => 0x0000_7fff,
             Self::FpFused => 0x0600_007f,
             Self::FpBinary => 0xfe00_007f,
@@ -355,6 +360,9 @@ operations! {
     FmvXD   "fmv.x.d"   0xe200_0053 FpMoveToInteger;
     FclassD "fclass.d"  0xe200_1053 FpMoveToInteger;
     FmvDX   "fmv.d.x"   0xf200_0053 FpMoveFromInteger;
+    // Custom-0: funct3 0 is for 64-byte stores to devices, the others are free.
+    St64b   "st64b"     0x0000_000b Store64;
+    St64bv  "st64bv"    0x0200_000b Store64Answered;
 }
 
 #[cfg(test)]

@@ -18,12 +18,14 @@ impl Insn {
         use Format::*;
         match self.op.encoding()?.format {
             R | I | Shift5 | Shift6 | Load | Upper | Jump | Csr | CsrImmediate | LoadReserved | Amo
-            | FpCompare | FpToInteger | FpMoveToInteger => (self.rd != 0).then_some(Register::X(self.rd)),
+            | FpCompare | FpToInteger | FpMoveToInteger | Store64Answered => {
+                (self.rd != 0).then_some(Register::X(self.rd))
+            }
             FpLoad | FpFused | FpBinary | FpExact | FpUnary | FpFromInteger | FpMoveFromInteger => {
                 Some(Register::F(self.rd))
             }
             Store | FpStore | Branch | Fence | FenceInstructions | Fixed | CacheBlock | FenceAddresses
-            | Mark => None,
+            | Mark | Store64 => None,
         }
     }
 
@@ -32,16 +34,16 @@ impl Insn {
         let base = state.x[usize::from(self.rs1)];
         match class(self.op) {
             Class::Load | Class::Store => Some(base.wrapping_add(self.imm as u64)),
-            // Their immediate is the acquire and release bits.
-            Class::Amo => Some(base),
+            // An immediate of theirs is the acquire and release bits.
+            Class::Amo | Class::Store64 => Some(base),
             _ => None,
         }
     }
 
-    /// The register whose value it stores.
+    /// The register whose value it stores; of eight the first.
     pub fn stored(&self) -> Option<Register> {
         match self.op.encoding()?.format {
-            Format::Store => Some(Register::X(self.rs2)),
+            Format::Store | Format::Store64 | Format::Store64Answered => Some(Register::X(self.rs2)),
             Format::FpStore => Some(Register::F(self.rs2)),
             _ => None,
         }
@@ -85,6 +87,8 @@ mod tests {
         assert_eq!(of(0x0005_3587), (f(11), None, Some(0x1000)), "fld fa1,0(a0)");
         assert_eq!(of(0x00b5_3027), (None, f(11), Some(0x1000)), "fsd fa1,0(a0)");
         assert_eq!(of(0x06b5_262f), (x(12), None, Some(0x1000)), "amoadd.w.aqrl a2,a1,(a0)");
+        assert_eq!(of(0x00b5_000b), (None, x(11), Some(0x1000)), "st64b a1,(a0)");
+        assert_eq!(of(0x02b5_060b), (x(12), x(11), Some(0x1000)), "st64bv a2,a1,(a0)");
         assert_eq!(of(0x0000_8067), (None, None, None), "ret");
         assert_eq!(of(0x02b5_0553), (f(10), None, None), "fadd.d fa0,fa0,fa1,rne");
         assert_eq!(of(0xa2b5_2553), (x(10), None, None), "feq.d a0,fa0,fa1");

@@ -142,6 +142,8 @@ impl Hart {
                 self.blocks.clear();
             }
             Op::CboInval | Op::CboClean | Op::CboFlush => self.cache_block(i, at)?,
+            Op::St64b => self.store_64(i, at)?,
+            Op::St64bv => self.store_64_answered(i, at)?,
             Op::Mark => halt = Some(self.mark(i)),
             Op::Pause => halt = Some(Halt::Pause),
             Op::Ecall => return Err(Halt::Call),
@@ -150,6 +152,24 @@ impl Hart {
         }
         self.state.pc = target;
         Ok(halt)
+    }
+
+    /// The eight registers from `first` on.
+    fn eight(&self, first: u8) -> [u64; 8] {
+        std::array::from_fn(|i| self.x(first + i as u8))
+    }
+
+    fn store_64(&mut self, i: &Insn, at: &mut u64) -> Result<(), Halt> {
+        self.port.store_64(self.x(i.rs1), self.eight(i.rs2), at)?;
+        self.statistics.stores += 1;
+        Ok(())
+    }
+
+    fn store_64_answered(&mut self, i: &Insn, at: &mut u64) -> Result<(), Halt> {
+        let answer = self.port.store_64_answered(self.x(i.rs1), self.eight(i.rs2), at)?;
+        self.statistics.stores += 1;
+        self.write_x(i.rd, answer);
+        Ok(())
     }
 
     fn mark(&self, i: &Insn) -> Halt {

@@ -67,6 +67,11 @@ const TABLE: &[(u32, &str)] = &[
     (0x1ab5_352f, "sc.d.rl a0,a1,(a0)"),
     (0x04b5_252f, "amoadd.w.aq a0,a1,(a0)"),
     (0xe0b5_352f, "amomaxu.d a0,a1,(a0)"),
+    // Custom-0: 64-byte stores; eight registers from rs2 on
+    (0x00a2_800b, "st64b a0,(t0)"),
+    (0x0185_000b, "st64b s8,(a0)"),
+    (0x02a2_850b, "st64bv a0,a0,(t0)"),
+    (0x0000_000b, "st64b zero,(zero)"),
     // F and D: rs3, format, rounding mode
     (0x0005_2507, "flw fa0,0(a0)"),
     (0xfea5_3c27, "fsd fa0,-8(a0)"),
@@ -130,6 +135,9 @@ const TABLE: &[(u32, &str)] = &[
     (0xffff_ffff, ".word 0xffffffff"),
     (0x02c5_d553, ".word 0x02c5d553"), // rounding mode 5
     (0x10b5_252f, ".word 0x10b5252f"), // lr.w with rs2
+    (0x0195_000b, ".word 0x0195000b"), // st64b of x25 to x32
+    (0x00a2_850b, ".word 0x00a2850b"), // st64b with rd
+    (0x00a2_900b, ".word 0x00a2900b"), // custom-0, funct3 1
     (0x0200_1013 | 1 << 30, ".word 0x42001013"),
 ];
 

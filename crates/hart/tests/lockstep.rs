@@ -70,6 +70,7 @@ fn bus(random: &mut Random) -> BusParameters {
         dram_first_chunk: time(random, 150_000),
         dram_next_chunk: time(random, 30_000),
         dram_write: time(random, 60_000),
+        dram_banks: random.pick(&[1, 1, 2, 5]),
     }
 }
 

@@ -71,8 +71,12 @@ pub struct Built {
 
 /// A machine of the catalogue.
 pub trait Machine: Sync {
-    /// Its name: that of its folder.
+    /// Its name.
     fn name(&self) -> &'static str;
+    /// Its folder, after which its firmware is called: other than its name for a preset.
+    fn folder(&self) -> &'static str {
+        self.name()
+    }
     /// Text of its machine file.
     fn file(&self) -> &'static str;
     /// All its parameters.

@@ -25,6 +25,8 @@ pub struct BusParameters {
     pub dram_next_chunk: Time,
     /// DRAM: time that a write keeps it busy after its last beat.
     pub dram_write: Time,
+    /// DRAM: accesses that it serves at once, one a bank; they go to the banks in turn.
+    pub dram_banks: usize,
 }
 
 /// Who answers on the bus.
@@ -56,7 +58,10 @@ pub struct Bus {
     parameters: BusParameters,
     address_free: Time,
     data_free: Time,
-    dram_free: Time,
+    /// By bank of the DRAM.
+    dram_free: Vec<Time>,
+    /// The bank that is next.
+    bank: usize,
     /// What happened so far.
     pub statistics: BusStatistics,
 }
@@ -82,7 +87,8 @@ impl Bus {
             parameters,
             address_free: zero,
             data_free: zero,
-            dram_free: zero,
+            dram_free: vec![zero; parameters.dram_banks],
+            bank: 0,
             statistics: BusStatistics::default(),
         }
     }
@@ -100,7 +106,7 @@ impl Bus {
 
     /// Nothing is under way at `now`.
     pub fn is_idle(&self, now: Time) -> bool {
-        self.address_free.max(self.data_free).max(self.dram_free) <= now
+        self.address_free.max(self.data_free) <= now && self.dram_free.iter().all(|&free| free <= now)
     }
 
     /// A transaction granted at `grant` finds no earlier one's data on the bus.
@@ -113,7 +119,7 @@ impl Bus {
     pub fn shift(&mut self, length: Time) {
         self.address_free += length;
         self.data_free += length;
-        self.dram_free += length;
+        self.dram_free.iter_mut().for_each(|free| *free += length);
     }
 
     /// Places a transaction whose grant is `grant` (from [`Bus::grant_at`]).
@@ -133,7 +139,7 @@ impl Bus {
     fn data_tenure(&mut self, address_end: Time, bytes: u32, write: bool, responder: Responder) -> Time {
         let p = &self.parameters;
         let clock = p.clock;
-        let dram_ready = address_end.max(self.dram_free);
+        let dram_ready = address_end.max(self.dram_free[self.bank]);
         let ready = match responder {
             Responder::Dram if write => dram_ready,
             Responder::Dram => dram_ready + p.dram_first_chunk,
@@ -158,7 +164,8 @@ impl Bus {
         self.statistics.data_busy_ps += clock.edge(beats).0;
         self.data_free = end;
         if responder == Responder::Dram {
-            self.dram_free = if write { end + p.dram_write } else { end };
+            self.dram_free[self.bank] = if write { end + p.dram_write } else { end };
+            self.bank = if self.bank + 1 == self.dram_free.len() { 0 } else { self.bank + 1 };
         }
         end
     }
@@ -200,6 +207,7 @@ mod tests {
             dram_first_chunk: Time(200_000),
             dram_next_chunk: Time(20_000),
             dram_write: Time(40_000),
+            dram_banks: 1,
         })
     }
 
@@ -224,6 +232,20 @@ mod tests {
         assert_eq!(grant, first.address_end);
         let second = bus.place(grant, 32, false, Responder::Dram);
         assert_eq!(second.end, first.end + Time(200_000 + 60_000), "the DRAM serves one at a time");
+    }
+
+    #[test]
+    fn banks_work_at_once_and_their_data_come_in_order() {
+        let mut bus = bus(true);
+        bus.dram_free = vec![Time::ZERO; 2];
+        let read = |bus: &mut Bus| {
+            let grant = bus.grant_at(Time::ZERO);
+            bus.place(grant, 32, false, Responder::Dram)
+        };
+        let (first, second, third) = (read(&mut bus), read(&mut bus), read(&mut bus));
+        // The second's data follow the first's: 4 beats; the third waits for the first's bank.
+        assert_eq!(second.end, first.end + Time(80_000));
+        assert_eq!(third.end, first.end + Time(200_000 + 60_000));
     }
 
     #[test]

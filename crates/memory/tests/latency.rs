@@ -5,8 +5,8 @@ mod rig;
 
 use chasqui_engine::Time;
 use chasqui_memory::{
-    BlockOperation, Bus, BusParameters, Geometry, PAGE_BYTES, PortParameters, Request, Responder, Snoop,
-    State, order,
+    BlockOperation, Bus, BusParameters, Fault, Geometry, PAGE_BYTES, Port, PortParameters, Request,
+    Responder, Snoop, State, Stop, order,
 };
 use rig::service::{Foreign, Happened};
 use rig::{DEVICE, LOW, Rig, bus, parameters};
@@ -236,6 +236,79 @@ fn uncached_accesses_stay_in_order() {
     rig.store(DEVICE, 1);
     // The store, then the load.
     rig.probe((ADDRESS + CLOCK) + (ADDRESS + CLOCK), |port, at| port.load(DEVICE + 8, 8, at));
+}
+
+/// A store of 64 bytes: address and four beats.
+const BURST: u64 = ADDRESS + 4 * CLOCK;
+const WORDS: [u64; 8] = [10, 11, 12, 13, 14, 15, 16, 17];
+
+#[test]
+fn a_64_byte_store_is_one_transaction_in_order_with_others() {
+    let mut rig = Rig::usual();
+    rig.load(DEVICE);
+    rig.settle();
+    assert_eq!(rig.took(|rig| rig.perform(|port, at| port.store_64(DEVICE + 64, WORDS, at))), 0, "posted");
+    rig.store(DEVICE, 1);
+    rig.perform(|port, at| port.store_64(DEVICE + 128, WORDS.map(|word| word + 10), at));
+    // All three, then the load.
+    rig.probe(2 * BURST + 2 * (ADDRESS + CLOCK), |port, at| port.load(DEVICE + 8, 8, at));
+    let burst = |from: u64, add| (from..).step_by(8).zip(WORDS.map(|word| word + add));
+    let base = chasqui_memory::DEVICE_BASE;
+    let expected: Vec<_> =
+        burst(base + 64, 0).take(8).chain([(base, 1)]).chain(burst(base + 128, 10).take(8)).collect();
+    assert_eq!(rig.service.device_stores, expected);
+    assert_eq!(rig.port.statistics.uncached_stores, 3);
+}
+
+#[test]
+fn an_answered_64_byte_store_waits_for_posted_ones_and_its_answer() {
+    let mut rig = Rig::usual();
+    rig.load(DEVICE);
+    rig.settle();
+    rig.store(DEVICE, 1);
+    let answered = |port: &mut Port, at: &mut u64| port.store_64_answered(DEVICE, WORDS, at);
+    let answer = rig.probe(ADDRESS + CLOCK + BURST, answered);
+    assert_eq!(answer, rig.service.device_value);
+    assert_eq!(rig.service.device_stores.len(), 1 + 8, "once, though it was tried again");
+    // Another to the same place is another store.
+    rig.settle();
+    assert_ne!(rig.perform(answered), answer);
+}
+
+#[test]
+fn a_fence_of_device_output_waits_for_64_byte_stores() {
+    let mut rig = Rig::new(PortParameters { posted_entries: 1, ..parameters() }, bus());
+    rig.load(DEVICE);
+    rig.settle();
+    rig.perform(|port, at| port.store_64(DEVICE, WORDS, at));
+    rig.probe(BURST, |port, at| port.fence(order::O, at));
+    rig.settle();
+    rig.perform(|port, at| port.store_64(DEVICE, WORDS, at));
+    rig.probe(BURST, |port, at| port.store_64(DEVICE, WORDS, at));
+    rig.settle();
+    assert_eq!(rig.service.device_stores.len(), 3 * 8, "the one that waited was posted once");
+}
+
+#[test]
+fn a_64_byte_store_may_not_be_misaligned_go_to_memory_or_pass_a_store() {
+    let mut rig = Rig::new(PortParameters { check_coherence: true, ..parameters() }, bus());
+    rig.warm(A);
+    rig.load(DEVICE);
+    for offset in [1, 8, 32, 63] {
+        let address = DEVICE + offset;
+        let fault = Stop::Fault(Fault::DeviceAlignment { address });
+        assert_eq!(rig.at(rig.cycle, |port, at| port.store_64(address, WORDS, at)), Err(fault));
+        assert_eq!(rig.at(rig.cycle, |port, at| port.store_64_answered(address, WORDS, at)), Err(fault));
+    }
+    let fault = Stop::Fault(Fault::NotDevice { address: A });
+    assert_eq!(rig.at(rig.cycle, |port, at| port.store_64(A, WORDS, at)), Err(fault));
+    assert_eq!(rig.at(rig.cycle, |port, at| port.store_64_answered(A, WORDS, at)), Err(fault));
+    rig.store(A, 1);
+    let passes = |stop| matches!(stop, Err(Stop::Fault(Fault::Incoherent(_))));
+    assert!(passes(rig.at(rig.cycle, |port, at| port.store_64(DEVICE, WORDS, at))));
+    assert!(passes(rig.at(rig.cycle, |port, at| port.store_64_answered(DEVICE, WORDS, at).map(drop))));
+    rig.settle();
+    assert!(rig.service.device_stores.is_empty());
 }
 
 #[test]

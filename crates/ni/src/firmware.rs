@@ -128,7 +128,7 @@ impl FirmwareProcessor {
     pub fn run(&mut self) -> Result<Time, String> {
         let last = self.hart.statistics.instructions + INSTRUCTIONS_MAX;
         loop {
-            self.take_requests();
+            self.take_requests()?;
             let ends = self.ends.iter().flatten().copied();
             let next = ends.chain(self.device.map(|(at, _)| at)).min();
             let until = next.map_or(u64::MAX, |at| self.hart.cycle_at(at));
@@ -165,12 +165,15 @@ impl FirmwareProcessor {
 
     /// Takes what the port asks of the bus. A transaction takes effect when it is asked for: nobody else is
     /// there who could see that.
-    fn take_requests(&mut self) {
+    fn take_requests(&mut self) -> Result<(), String> {
         while let Some((cycle, slot, request)) = self.hart.port.take_request() {
             let grant = self.bus.grant_at(self.hart.time_of(cycle));
             if let Request::UncachedLoad { address, bytes } = request {
                 self.access(grant, DeviceAccess::Load { address: address - DEVICE_BASE, bytes });
                 continue;
+            }
+            if let Request::Store64 { .. } = request {
+                return Err(self.describe("a 64-byte store, which its device does not take"));
             }
             let device = matches!(request, Request::UncachedStore { .. });
             let (length, write) = self.hart.port.transfer(request);
@@ -188,6 +191,7 @@ impl FirmwareProcessor {
                 _ => self.ends[slot as usize] = Some(end),
             }
         }
+        Ok(())
     }
 
     fn access(&mut self, at: Time, access: DeviceAccess) {

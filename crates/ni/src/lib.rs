@@ -66,7 +66,12 @@ pub struct Turn {
     pub last: bool,
 }
 
-/// An uncached access of the processor, at its grant.
+/// The answer to a 64-byte store: the NI has taken it.
+pub const ACCEPTED: u64 = 0;
+/// The answer to a 64-byte store: the NI has no room, and nothing has happened.
+pub const RETRY: u64 = 1;
+
+/// An uncached access of the processor, at its grant or, through a link, at the NI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uncached {
     /// A load.
@@ -236,6 +241,20 @@ pub trait NetworkInterface: Send {
     fn read(&mut self, context: &mut Context<'_, '_>, address: u64, bytes: u32) -> Reply;
     /// An uncached store reaches the NI.
     fn write(&mut self, context: &mut Context<'_, '_>, address: u64, bytes: u32, value: u64);
+    /// A store of 64 bytes reaches the NI, whole, eight words from the lowest address on. `answered`: the processor
+    /// waits for the reply, [`ACCEPTED`] or [`RETRY`]. Without this method such a store is a fault.
+    fn store_64(
+        &mut self,
+        context: &mut Context<'_, '_>,
+        address: u64,
+        words: &[u64; 8],
+        answered: bool,
+    ) -> Reply {
+        let _ = (words, answered);
+        // NIs that several jobs share have a method of their own.
+        context.fault(0, format!("the NI takes no 64-byte stores (device address {address:#x})"));
+        Reply { value: ACCEPTED, latency: Time::ZERO, repeatable: false }
+    }
     /// An event of the NI's own is due.
     fn event(&mut self, context: &mut Context<'_, '_>, payload: Payload);
     /// Something comes from another partition.
@@ -244,6 +263,11 @@ pub trait NetworkInterface: Send {
     fn bus_granted(&mut self, context: &mut Context<'_, '_>, request: BusRequest);
     /// A bus transaction is over.
     fn bus_done(&mut self, context: &mut Context<'_, '_>, request: BusRequest);
+    /// How far the NI is from the bus, one way: what each access, answer, and transaction of its own takes beside all
+    /// else. Zero: it is on the bus.
+    fn attach(&self) -> Time {
+        Time::ZERO
+    }
     /// Latency of the NI's memory when the processor fetches a line of it, from the end of the address
     /// tenure to the first beat; `None`: `address` is not the NI's.
     fn memory_latency(&self, address: u64) -> Option<Time>;

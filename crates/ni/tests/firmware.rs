@@ -45,6 +45,7 @@ fn bus() -> BusParameters {
         dram_first_chunk: Time(60_000),
         dram_next_chunk: Time(2_000),
         dram_write: Time(20_000),
+        dram_banks: 1,
     }
 }
 

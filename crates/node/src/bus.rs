@@ -1,10 +1,11 @@
-//! The node's bus: who uses it, and what transactions do.
+//! The node's bus: who uses it, and what transactions do. What harts do at the NI is in `attach.rs`.
 
 use chasqui_engine::{Class, Outbox, Payload, Time};
 use chasqui_hart::Hart;
 use chasqui_memory::{DEVICE_BASE, Request, Responder, Slot, Snoop, Snooped, Tenure};
-use chasqui_ni::{BusOperation, BusRequest, Uncached};
+use chasqui_ni::{BusOperation, BusRequest, Reply, Uncached};
 
+use crate::attach::Access;
 use crate::node::{Node, Target};
 
 /// Who asks for a transaction.
@@ -25,6 +26,10 @@ pub(crate) enum BusEvent {
     Grant,
     /// A transaction is over; for an uncached load, with its value.
     Done(Client, u64),
+    /// What the NI answers to a hart's access, whose transaction was over before, is here.
+    Answer(Client, u64),
+    /// The oldest access on the way to the NI is there.
+    Arrive,
 }
 
 const _: () = assert!(size_of::<BusEvent>() <= 24);
@@ -35,6 +40,8 @@ enum Granted {
     For(Tenure, u64),
     /// The NI has it retried: it is asked for again at that time.
     Retry(Time),
+    /// It is on its way to the NI, which will answer.
+    Sent,
 }
 
 const SLOTS: [Slot; 3] = [Slot::Blocking, Slot::WriteBuffer, Slot::Posted];
@@ -49,6 +56,8 @@ impl From<BusEvent> for Payload {
             BusEvent::Request(c) => [client(c) << 8, 0],
             BusEvent::Grant => [1, 0],
             BusEvent::Done(c, value) => [client(c) << 8 | 2, value],
+            BusEvent::Answer(c, value) => [client(c) << 8 | 3, value],
+            BusEvent::Arrive => [4, 0],
         }
     }
 }
@@ -62,7 +71,9 @@ impl From<Payload> for BusEvent {
         match a & 0xff {
             0 => BusEvent::Request(client),
             1 => BusEvent::Grant,
-            _ => BusEvent::Done(client, value),
+            2 => BusEvent::Done(client, value),
+            3 => BusEvent::Answer(client, value),
+            _ => BusEvent::Arrive,
         }
     }
 }
@@ -85,9 +96,11 @@ impl Node {
                 match self.grant(client, now, out) {
                     Granted::For(tenure, value) => {
                         let done = BusEvent::Done(client, value);
-                        self.schedule(tenure.end, Class::Bus, Target::Bus, done.into());
+                        let at = tenure.end + self.to_client(client);
+                        self.schedule(at, Class::Bus, Target::Bus, done.into());
                     }
                     Granted::Retry(at) => self.ask_again(client, at),
+                    Granted::Sent => {}
                 }
                 if let Client::Hart(hart, _) = client {
                     // A line that was replaced asks for its write-back now.
@@ -96,7 +109,14 @@ impl Node {
                 self.schedule_grant(now);
             }
             BusEvent::Done(client, value) => self.done(client, value, now, out),
+            BusEvent::Answer(client, value) => self.complete(client, value, now, out),
+            BusEvent::Arrive => self.arrive(now, out),
         }
+    }
+
+    /// From the end of a transaction to its client.
+    fn to_client(&self, client: Client) -> Time {
+        if matches!(client, Client::Ni(_)) { self.attach } else { Time::ZERO }
     }
 
     fn schedule_grant(&mut self, now: Time) {
@@ -164,6 +184,7 @@ impl Node {
         let (tenure, value) = match self.grant(client, granted, out) {
             Granted::For(tenure, value) => (tenure, value),
             Granted::Retry(at) => return self.ask_again(client, at),
+            Granted::Sent => return,
         };
         if self.next_event() > tenure.end && out.limit() > tenure.end && self.waiting_for_bus.is_empty() {
             self.done(client, value, tenure.end, out);
@@ -187,13 +208,15 @@ impl Node {
                     return self.ask_again(Client::Hart(index as u8, slot), now + after);
                 }
                 let reply = self.with_ni(index, now, out, |ni, c| ni.read(c, at, bytes));
-                let thread = &mut self.processor.threads[index];
-                if !reply.repeatable {
-                    thread.hart.port.disturb();
+                self.answer_untimed(index, slot, reply, now);
+            }
+            Request::Store64 { address, answered } => {
+                let words = self.hart(index).port.burst(Slot::Blocking);
+                let at = address - DEVICE_BASE;
+                let reply = self.with_ni(index, now, out, |ni, c| ni.store_64(c, at, &words, answered));
+                if answered {
+                    self.answer_untimed(index, slot, reply, now);
                 }
-                let cycle = thread.hart.cycle;
-                thread.hart.port.completed(slot, reply.value, cycle);
-                thread.wake(now);
             }
             Request::UncachedStore { address, bytes, value } => {
                 self.with_ni(index, now, out, |ni, c| ni.write(c, address - DEVICE_BASE, bytes, value));
@@ -209,6 +232,16 @@ impl Node {
         }
     }
 
+    fn answer_untimed(&mut self, index: usize, slot: Slot, reply: Reply, now: Time) {
+        let thread = &mut self.processor.threads[index];
+        if !reply.repeatable {
+            thread.hart.port.disturb();
+        }
+        let cycle = thread.hart.cycle;
+        thread.hart.port.completed(slot, reply.value, cycle);
+        thread.wake(now);
+    }
+
     /// The transaction of `client` takes its place in the order: caches change, data move.
     fn grant(&mut self, client: Client, now: Time, out: &mut Outbox<'_>) -> Granted {
         match client {
@@ -220,15 +253,23 @@ impl Node {
         }
     }
 
-    /// When `request` of hart `index` is made again, if the NI has it retried.
-    fn retried(&mut self, index: usize, request: Request, now: Time, out: &mut Outbox<'_>) -> Option<Time> {
-        let (address, access) = match request {
-            Request::UncachedLoad { address, .. } => (address, Uncached::Load),
-            Request::UncachedStore { address, .. } => (address, Uncached::Store),
-            _ => return None,
-        };
-        let after = self.with_ni(index, now, out, |ni, c| ni.retry(c, address - DEVICE_BASE, access))?;
+    /// When the access of hart `index` is made again, if an NI on the bus has it retried.
+    fn retried(&mut self, index: usize, access: &Access, now: Time, out: &mut Outbox<'_>) -> Option<Time> {
+        if self.attach > Time::ZERO {
+            return None;
+        }
+        let after = self.refused(index, access, now, out)?;
         Some(self.bus.place(now, 0, false, Responder::None).end + after)
+    }
+
+    /// A load from an NI that is behind a link: the bus is taken for the address.
+    fn grant_remote_load(&mut self, index: usize, slot: Slot, load: Access, now: Time, out: &mut Outbox<'_>) {
+        let Access::Load { bytes, .. } = load else { unreachable!("a load") };
+        let end = self.bus.place(now, bytes, false, Responder::None).end;
+        let hart = self.hart(index);
+        let cycle = hart.cycle_at(now);
+        hart.port.granted(slot, Snooped::default(), cycle);
+        self.leave_bus(index, slot, load, end, out);
     }
 
     fn grant_hart(&mut self, index: usize, slot: Slot, now: Time, out: &mut Outbox<'_>) -> Granted {
@@ -237,8 +278,14 @@ impl Node {
         let Some(request) = port.current(slot) else {
             return Granted::For(Tenure { grant: now, address_end: now, end: now }, 0);
         };
-        if let Some(at) = self.retried(index, request, now, out) {
-            return Granted::Retry(at);
+        if let Some(access) = self.access(index, slot) {
+            if let Some(at) = self.retried(index, &access, now, out) {
+                return Granted::Retry(at);
+            }
+            if self.attach > Time::ZERO && matches!(access, Access::Load { .. }) {
+                self.grant_remote_load(index, slot, access, now, out);
+                return Granted::Sent;
+            }
         }
         let mut value = 0;
         let found = if several { self.snoop_others(index, request, now) } else { Snooped::default() };
@@ -250,10 +297,9 @@ impl Node {
             | Request::Block { .. }
             | Request::WriteBack { bytes: 0, .. } => Responder::None,
             Request::Fill { .. } | Request::Own { .. } if found.dirty => Responder::Cache,
-            Request::Fill { line, .. } | Request::Own { line, .. } | Request::WriteBack { line, .. } => {
-                self.memory_responder(line)
-            }
-            Request::UncachedStore { .. } => Responder::Device(Time::ZERO),
+            Request::Fill { line, .. } | Request::Own { line, .. } => self.memory_responder(line, false),
+            Request::WriteBack { line, .. } => self.memory_responder(line, true),
+            Request::UncachedStore { .. } | Request::Store64 { .. } => Responder::Device(Time::ZERO),
             Request::UncachedLoad { address, bytes } => {
                 let reply = self.with_ni(index, now, out, |ni, c| ni.read(c, address - DEVICE_BASE, bytes));
                 value = reply.value;
@@ -273,9 +319,10 @@ impl Node {
         Granted::For(tenure, value)
     }
 
-    /// Who holds the memory at `address`.
-    fn memory_responder(&self, address: u64) -> Responder {
-        self.ni.memory_latency(address).map_or(Responder::Dram, Responder::Device)
+    /// Who holds the memory at `address`. A write to the NI's is over when it leaves the bus.
+    fn memory_responder(&self, address: u64, write: bool) -> Responder {
+        let link = if write { Time::ZERO } else { self.attach + self.attach };
+        self.ni.memory_latency(address).map_or(Responder::Dram, |latency| Responder::Device(latency + link))
     }
 
     fn grant_ni(&mut self, request: BusRequest, now: Time, out: &mut Outbox<'_>) -> Tenure {
@@ -291,7 +338,7 @@ impl Node {
         let responder = match request.operation {
             BusOperation::Invalidate if !found.dirty => Responder::None,
             _ if found.dirty => Responder::Cache,
-            _ => self.memory_responder(request.address),
+            _ => self.memory_responder(request.address, write),
         };
         let tenure = self.bus.place(now, request.bytes, write, responder);
         self.with_ni(0, now, out, |ni, c| ni.bus_granted(c, request));
@@ -301,18 +348,15 @@ impl Node {
     fn done(&mut self, client: Client, value: u64, now: Time, out: &mut Outbox<'_>) {
         match client {
             Client::Hart(index, slot) => {
-                let index = usize::from(index);
-                if slot == Slot::Posted
-                    && let Some(Request::UncachedStore { address, bytes, value }) =
-                        self.hart(index).port.current(slot)
-                {
-                    self.with_ni(index, now, out, |ni, c| ni.write(c, address - DEVICE_BASE, bytes, value));
+                let store =
+                    self.access(usize::from(index), slot).filter(|a| !matches!(a, Access::Load { .. }));
+                if let Some(store) = store {
+                    self.leave_bus(usize::from(index), slot, store, now, out);
+                    if store.is_answered() {
+                        return;
+                    }
                 }
-                let thread = &mut self.processor.threads[index];
-                let cycle = thread.hart.cycle_at(now);
-                thread.hart.port.completed(slot, value, cycle);
-                thread.wake(now);
-                self.collect_requests(index, out);
+                self.complete(client, value, now, out);
             }
             Client::Ni(index) => {
                 self.observable(now, now);
@@ -321,6 +365,17 @@ impl Node {
                 self.with_ni(0, now, out, |ni, c| ni.bus_done(c, request));
             }
         }
+    }
+
+    /// What the port of a hart asked for is finished.
+    fn complete(&mut self, client: Client, value: u64, now: Time, out: &mut Outbox<'_>) {
+        let Client::Hart(index, slot) = client else { unreachable!("a hart's") };
+        let index = usize::from(index);
+        let thread = &mut self.processor.threads[index];
+        let cycle = thread.hart.cycle_at(now);
+        thread.hart.port.completed(slot, value, cycle);
+        thread.wake(now);
+        self.collect_requests(index, out);
     }
 }
 
@@ -338,12 +393,17 @@ mod tests {
             Client::Ni(70_000),
         ];
         for client in clients {
-            for event in
-                [BusEvent::Request(client), BusEvent::Done(client, 0), BusEvent::Done(client, u64::MAX)]
-            {
+            for event in [
+                BusEvent::Request(client),
+                BusEvent::Done(client, 0),
+                BusEvent::Done(client, u64::MAX),
+                BusEvent::Answer(client, 1),
+            ] {
                 assert_eq!(BusEvent::from(Payload::from(event)), event);
             }
         }
-        assert_eq!(BusEvent::from(Payload::from(BusEvent::Grant)), BusEvent::Grant);
+        for event in [BusEvent::Grant, BusEvent::Arrive] {
+            assert_eq!(BusEvent::from(Payload::from(event)), event);
+        }
     }
 }

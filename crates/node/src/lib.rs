@@ -8,6 +8,7 @@
 //! Invariants: a hart never runs past the node's next event, the engine's limit, or a hart that is behind;
 //! whatever harts and others share changes only in events and system calls; the node knows no machine.
 
+mod attach;
 mod bus;
 mod coherence;
 mod node;

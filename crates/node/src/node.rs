@@ -9,6 +9,7 @@ use chasqui_memory::{Bus, FlatMemory, Slot};
 use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Wishes};
 use chasqui_record::Recorder;
 
+use crate::attach::Crossing;
 use crate::bus::{BusEvent, Client};
 use crate::parameters::NodeConfiguration;
 use crate::processor::{Ended, Processor, ProcessorSpec};
@@ -85,6 +86,10 @@ pub struct Node {
     input_latency: Time,
     /// From a store's start to its arrival at the NI.
     store_latency: Time,
+    /// The way from the bus to the NI.
+    pub(crate) attach: Time,
+    /// Accesses of harts that are on it, oldest first.
+    pub(crate) crossing: VecDeque<Crossing>,
     pub(crate) l2_cycles: u64,
     pub(crate) reservation_cycles: u64,
     /// Physical addresses below are main memory's.
@@ -126,7 +131,8 @@ impl Node {
         });
         let input_latency = spec.ni.input_latency();
         let tenure = c.bus().clock.edge(c.bus().address_cycles + 1);
-        let store_latency = if untimed { Time::ZERO } else { tenure };
+        let attach = spec.ni.attach();
+        let store_latency = if untimed { Time::ZERO } else { tenure + attach };
         let mut node = Node {
             processor,
             recorders: (0..spec.jobs).map(|_| Recorder::new(rank as u16, 1)).collect(),
@@ -142,6 +148,8 @@ impl Node {
             slow: EventQueue::default(),
             input_latency,
             store_latency,
+            attach,
+            crossing: VecDeque::new(),
             l2_cycles: c.l2.latency.cycles(),
             reservation_cycles: c.order.reservation.cycles(),
             dram_bytes: c.dram.size.bytes(),
@@ -215,6 +223,7 @@ impl Node {
     fn is_slow(&self, event: BusEvent) -> bool {
         match event {
             BusEvent::Request(client) | BusEvent::Done(client, _) => matches!(client, Client::Hart(..)),
+            BusEvent::Answer(..) | BusEvent::Arrive => true,
             BusEvent::Grant => matches!(self.waiting_for_bus.front(), Some(Client::Hart(..))),
         }
     }
@@ -297,7 +306,8 @@ impl Node {
                     self.ni_requests.len() as u32 - 1
                 }
             };
-            self.schedule(now, Class::Request, Target::Bus, BusEvent::Request(Client::Ni(index)).into());
+            let asked = BusEvent::Request(Client::Ni(index));
+            self.schedule(now + self.attach, Class::Request, Target::Bus, asked.into());
         }
         if self.wishes.charge > Time::ZERO {
             let thread = &mut self.processor.threads[hart];
@@ -338,8 +348,12 @@ impl Node {
         match event.target {
             NETWORK => self.ni.observable_network(event),
             t if t == Target::Ni as u32 => self.ni.observable(event.payload),
+            SCHEDULER => true,
             // The hart's own transactions are part of what it repeats.
-            _ => event.target == SCHEDULER || !self.is_slow(event.payload.into()),
+            _ => match event.payload.into() {
+                BusEvent::Arrive => self.stores_arrive(),
+                event => !self.is_slow(event),
+            },
         }
     }
 
@@ -376,12 +390,19 @@ impl Node {
         }
     }
 
-    /// From `event`, about a hart's transactions or its processes, to an access to the NI: the end of a posted store
-    /// is one itself, and the scheduler may tell the NI of a turn's end.
+    /// From `event`, about a hart's transactions or its processes, to an access to the NI: from the end of a posted
+    /// store, or of one that is answered, there is only the way to the NI; who arrives is there; and the scheduler
+    /// may tell the NI of a turn's end.
     fn delay(&self, event: &Event) -> Time {
-        let at_once = event.target == SCHEDULER
-            || matches!(event.payload.into(), BusEvent::Done(Client::Hart(_, Slot::Posted), _));
-        if at_once { Time::ZERO } else { self.store_latency }
+        if event.target == SCHEDULER {
+            return Time::ZERO;
+        }
+        match event.payload.into() {
+            BusEvent::Done(Client::Hart(_, Slot::Posted), _) => self.attach,
+            BusEvent::Done(Client::Hart(index, Slot::Blocking), _) if self.is_store(index) => self.attach,
+            BusEvent::Arrive => Time::ZERO,
+            _ => self.store_latency,
+        }
     }
 
     /// What `event`, a prompt one, is to the NI.
@@ -392,6 +413,7 @@ impl Node {
             _ => {
                 let client = match event.payload.into() {
                     BusEvent::Request(client) | BusEvent::Done(client, _) => Some(client),
+                    BusEvent::Answer(..) | BusEvent::Arrive => None,
                     BusEvent::Grant => self.waiting_for_bus.front().copied(),
                 };
                 match client {

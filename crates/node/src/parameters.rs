@@ -3,7 +3,7 @@
 use chasqui_config::{Bytes, Count, Cycles, Duration, Flag, Frequency, Ratio, Resolved, Schema};
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::{CLASSES, Class, Timing};
-use chasqui_memory::{BusParameters, Geometry, PortParameters};
+use chasqui_memory::{BURST_BYTES, BusParameters, Geometry, PortParameters};
 
 chasqui_config::parameters! {
     /// The node as a whole.
@@ -30,6 +30,8 @@ chasqui_config::parameters! {
         load: Cycles = 2, range 1 ..= 100, source "assumption: two-cycle L1, result awaited";
         /// Store that hits in the L1.
         store: Cycles = 1, range 1 ..= 100, source "assumption";
+        /// Store of 64 bytes to a device.
+        store_64: Cycles = 8, range 1 ..= 100, source "assumption: a register a cycle";
         /// Conditional branch, as predicted and not taken.
         branch: Cycles = 1, range 1 ..= 100, source "assumption";
         /// Further cycles of a conditional branch that is taken as predicted.
@@ -158,6 +160,8 @@ chasqui_config::parameters! {
         first_chunk: Duration = "60 ns", range "0 ns" ..= "10 us", source "assumption";
         /// Each next chunk of the bus's width.
         next_chunk: Duration = "2 ns", range "0 ns" ..= "10 us", source "assumption";
+        /// Accesses that it serves at once, one a bank; they go to the banks in turn.
+        banks: Count = 1, range 1 ..= 1024, source "assumption: the plainest";
         /// How long a write keeps it busy after its last beat.
         write: Duration = "20 ns", range "0 ns" ..= "10 us", source "assumption";
     }
@@ -309,6 +313,11 @@ impl NodeConfiguration {
         found
     }
 
+    /// The longest line of a data cache.
+    pub fn longest_line(&self) -> Bytes {
+        if self.l2.present { self.l1d.line.max(self.l2.line) } else { self.l1d.line }
+    }
+
     /// Harts of the node.
     pub fn harts(&self) -> usize {
         self.node.harts as usize
@@ -329,6 +338,7 @@ impl NodeConfiguration {
             (Class::IntDiv, &c.int_div),
             (Class::Load, &c.load),
             (Class::Store, &c.store),
+            (Class::Store64, &c.store_64),
             (Class::Branch, &c.branch),
             (Class::Jump, &c.jump),
             (Class::JumpRegister, &c.jump_register),
@@ -380,7 +390,8 @@ impl NodeConfiguration {
     pub fn transaction_max(&self) -> Time {
         let bus = self.bus();
         let line = self.l1i.line.bytes().max(self.l1d.line.bytes()).max(self.l2.line.bytes());
-        let beats = line.div_ceil(u64::from(bus.width_bytes));
+        let longest = line.max(u64::from(BURST_BYTES));
+        let beats = longest.div_ceil(u64::from(bus.width_bytes));
         let clocks = bus.address_cycles + bus.intervention_cycles + beats + 3;
         bus.clock.edge(clocks) + bus.dram_first_chunk + bus.dram_write + Time(bus.dram_next_chunk.0 * beats)
     }
@@ -396,6 +407,7 @@ impl NodeConfiguration {
             dram_first_chunk: Time(self.dram.first_chunk.ps()),
             dram_next_chunk: Time(self.dram.next_chunk.ps()),
             dram_write: Time(self.dram.write.ps()),
+            dram_banks: self.dram.banks as usize,
         }
     }
 }

@@ -148,6 +148,11 @@ fn machine(clocks: (&str, &str), random: &mut Random) -> NodeConfiguration {
     c
 }
 
+/// Half of the time the NI is on the bus.
+fn attach(random: &mut Random) -> Time {
+    Time(random.pick(&[0, 0, 50_000, 333_333]))
+}
+
 const CLOCKS: [(&str, &str); 5] = [
     ("1 GHz", "500 MHz"),
     ("150 MHz", "50 MHz"),
@@ -168,17 +173,18 @@ fn skipping_changes_nothing() {
         let (padding, stores) = (random.below(12), random.once_in(2));
         let program = program(polled, extra, padding, stores);
         let schedule = schedule(polled, &mut random);
+        let attach = attach(&mut random);
         let mut c = machine(CLOCKS[clocks], &mut random);
         let mut outcome = |skip| {
             c.checks.spin_skip = skip;
-            let (outcome, count) = run(&c, &program, TestNi::new(schedule.clone()));
+            let (outcome, count) = run(&c, &program, TestNi::new(schedule.clone()).behind(attach));
             reads[clocks][usize::from(skip)] += if extra == Extra::Nothing { count } else { 0 };
             outcome
         };
         let (skipped, executed) = (outcome(true), outcome(false));
         let what = || {
             format!(
-                "round {round}: {:?}, {polled:?}, {extra:?}, {padding}, {stores}, {schedule:?}",
+                "round {round}: {:?}, {polled:?}, {extra:?}, {padding}, {stores}, {schedule:?}, {attach}",
                 CLOCKS[clocks]
             )
         };
@@ -212,13 +218,14 @@ fn a_loop_that_nothing_can_end_ends_the_run() {
             _ => false,
         };
         schedule.retain(|(_, action)| !is_last(action));
+        let attach = attach(&mut random);
         let mut c = machine(clocks, &mut random);
         let mut outcome = |skip| {
             c.checks.spin_skip = skip;
-            run(&c, &program, TestNi::new(schedule.clone())).0
+            run(&c, &program, TestNi::new(schedule.clone()).behind(attach)).0
         };
         let (skipped, executed) = (outcome(true), outcome(false));
-        let what = format!("round {round}: {clocks:?}, {polled:?}, {extra:?}, {schedule:?}");
+        let what = format!("round {round}: {clocks:?}, {polled:?}, {extra:?}, {schedule:?}, {attach}");
         assert_eq!(skipped.ended, None, "{what}");
         assert_eq!(skipped, executed, "{what}");
     }
@@ -235,10 +242,11 @@ fn watching_changes_nothing() {
         let extra = random.pick(&[Extra::Nothing, Extra::Restores, Extra::Toggles, Extra::Notes]);
         let program = program(polled, extra, random.below(12), random.once_in(2));
         let schedule = schedule(polled, &mut random);
+        let attach = attach(&mut random);
         let mut c = machine(clocks, &mut random);
         let mut profiled = |skip| {
             c.checks.spin_skip = skip;
-            let ni = || TestNi::new(schedule.clone());
+            let ni = || TestNi::new(schedule.clone()).behind(attach);
             let watch = WatchPlan { profile: true, trace: None };
             let (unwatched, reads) = run(&c, &program, ni());
             let (watched, again, profile) = run_watched(&c, &program, ni(), watch);

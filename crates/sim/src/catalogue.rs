@@ -3,11 +3,11 @@
 use chasqui_config::{ConfigError, Resolved, Schema};
 use chasqui_machine::{Machine, with_collectives};
 use machine_loggp::LoggpMachine;
-use machine_voyager::VoyagerMachine;
+use machine_voyager::{VOYAGER, VOYAGER_MODERN};
 use serde::Serialize;
 
 /// All machines.
-pub const CATALOGUE: Catalogue = Catalogue(&[&LoggpMachine, &VoyagerMachine]);
+pub const CATALOGUE: Catalogue = Catalogue(&[&LoggpMachine, &VOYAGER, &VOYAGER_MODERN]);
 
 /// A list of machines.
 pub struct Catalogue(&'static [&'static dyn Machine]);

@@ -341,7 +341,7 @@ pub(crate) fn build(machine: &dyn Machine, resolved: &Resolved, jobs: &[Job]) ->
 
 /// What runs on the firmware processors of `machine`: its file in `folder`, if there is one.
 pub(crate) fn firmware(folder: Option<&Path>, machine: &dyn Machine) -> Result<Option<Arc<Elf>>, InputError> {
-    let file = folder.map(|folder| folder.join(format!("{}.elf", machine.name()))).filter(|f| f.exists());
+    let file = folder.map(|folder| folder.join(format!("{}.elf", machine.folder()))).filter(|f| f.exists());
     file.map(|file| Elf::load(&file).map(Arc::new).map_err(input)).transpose()
 }
 

@@ -1,4 +1,4 @@
-/* The NES of the machine `voyager`, for programs that talk to it without MPI: Express, Tag-On, OnePoll,
+/* The NES of the machines `voyager` and `voyager-modern`, for programs that talk to it without MPI: Express, Tag-On, OnePoll,
  * Basic and DMA, from any process that `chasqui run --machine voyager` starts. It maps queues of its own
  * process only, so a program uses either this or MPI.
  *
@@ -22,11 +22,13 @@
 
 #include "../../../machines/voyager/registers.h"
 #include "chasqui/abi.h"
+#include "chasqui/store64.h"
 
 /* A ring of which one side is the program's. */
 struct nes_ring {
     char *slots;
     uint32_t count, produced, consumed;
+    size_t stride; /* from one slot to the next */
 };
 
 struct nes {
@@ -81,6 +83,7 @@ static inline bool nes_map_all(struct nes *nes, const struct chasqui_ni_identifi
     const uint64_t *settings = ni->settings;
     uint32_t slots = (uint32_t)settings[CHASQUI_VOYAGER_SETTING_SLOTS];
     uint32_t tags = (uint32_t)settings[CHASQUI_VOYAGER_SETTING_TAGS];
+    size_t stride = settings[CHASQUI_VOYAGER_SETTING_STRIDE];
     *nes = (struct nes){
         .rank = ni->rank,
         .ranks = ni->ranks,
@@ -92,8 +95,8 @@ static inline bool nes_map_all(struct nes *nes, const struct chasqui_ni_identifi
         .tag = nes_map(ni, fd, CHASQUI_VOYAGER_REGION_TAG),
         .destination_bits = (unsigned)settings[CHASQUI_VOYAGER_SETTING_DESTINATION_BITS],
         .express_slots = (uint32_t)settings[CHASQUI_VOYAGER_SETTING_EXPRESS_SLOTS],
-        .transmit = {.slots = nes_map(ni, fd, CHASQUI_VOYAGER_REGION_TRANSMIT), .count = slots},
-        .receive = {.slots = nes_map(ni, fd, CHASQUI_VOYAGER_REGION_RECEIVE), .count = slots},
+        .transmit = {.slots = nes_map(ni, fd, CHASQUI_VOYAGER_REGION_TRANSMIT), .count = slots, .stride = stride},
+        .receive = {.slots = nes_map(ni, fd, CHASQUI_VOYAGER_REGION_RECEIVE), .count = slots, .stride = stride},
         .dma = {.slots = nes_map(ni, fd, CHASQUI_VOYAGER_REGION_DMA),
                 .count = (uint32_t)settings[CHASQUI_VOYAGER_SETTING_REQUESTS]},
         .places = nes_map(ni, fd, CHASQUI_VOYAGER_REGION_TAG_DATA),
@@ -103,7 +106,7 @@ static inline bool nes_map_all(struct nes *nes, const struct chasqui_ni_identifi
                       : NULL,
     };
     /* The second half of the region is the ring of data that came. */
-    nes->tags = (struct nes_ring){.slots = nes->places, .count = tags};
+    nes->tags = (struct nes_ring){.slots = nes->places, .count = tags, .stride = stride};
     nes->tags.slots += ni->regions[CHASQUI_VOYAGER_REGION_TAG_DATA].bytes / 2;
     return nes->pointers && nes->express && nes->express_receive && nes->tag && nes->transmit.slots &&
            nes->receive.slots && nes->dma.slots && nes->places;
@@ -134,13 +137,17 @@ static inline bool nes_express_room(struct nes *nes, unsigned queue)
     return nes->posted[queue] - nes->sent[queue] < nes->express_slots;
 }
 
-/* `above`: what the address says above the destination. */
+/* Where in a window the stores of a message go. `above`: what the address says above the destination. */
+static inline uint64_t nes_express_offset(const struct nes *nes, uint64_t above, uint32_t destination, unsigned extra)
+{
+    uint64_t offset = above << nes->destination_bits | destination;
+    return offset << CHASQUI_VOYAGER_EXPRESS_DESTINATION_SHIFT | extra << CHASQUI_VOYAGER_EXPRESS_EXTRA_SHIFT;
+}
+
 static inline void nes_express_store(const struct nes *nes, volatile char *window, uint64_t above,
                                      uint32_t destination, unsigned extra, uint32_t value)
 {
-    uint64_t offset = above << nes->destination_bits | destination;
-    offset = offset << CHASQUI_VOYAGER_EXPRESS_DESTINATION_SHIFT | extra << CHASQUI_VOYAGER_EXPRESS_EXTRA_SHIFT;
-    *(volatile uint32_t *)(window + offset) = value;
+    *(volatile uint32_t *)(window + nes_express_offset(nes, above, destination, extra)) = value;
 }
 
 /* Sends 37 bits: `value`, and five bits `extra`. */
@@ -182,11 +189,52 @@ static inline uint32_t nes_source(uint64_t message)
 
 static inline unsigned nes_queue(uint64_t message) { return message >> CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT & 7; }
 
-/* Bytes that were tagged on: 0, 48 or 80. */
+/* Bytes that came with it: 0; 48 or 80 by Tag-On; whole words by a 64-byte store. */
 static inline size_t nes_tagged(uint64_t message)
 {
     unsigned tag = message >> CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT & 3;
+    if (tag == CHASQUI_VOYAGER_TAG_WIDE)
+        return (message >> CHASQUI_VOYAGER_EXPRESS_COUNT_SHIFT & 7) * sizeof(uint64_t);
     return tag == 0 ? 0 : tag == 1 ? CHASQUI_VOYAGER_TAG_SHORT_BYTES : CHASQUI_VOYAGER_TAG_LONG_BYTES;
+}
+
+/* --- messages of one 64-byte store ----------------------------------------------------------------- *
+ * An Express message that brings up to seven words with it: nothing is composed in SRAM, flushed or fenced. Its
+ * receiver finds the words as data that were tagged on (nes_tagged, nes_tag_data, nes_tag_release). */
+
+/* Address and data of such a store. */
+static inline volatile void *nes_wide_compose(const struct nes *nes, unsigned queue, uint32_t destination,
+                                              unsigned extra, uint32_t value, const uint64_t *data, unsigned words,
+                                              uint64_t store[8])
+{
+    store[0] = value | (uint64_t)extra << 32 | (uint64_t)words << CHASQUI_VOYAGER_WIDE_COUNT_SHIFT;
+    for (unsigned i = 0; i < CHASQUI_VOYAGER_WIDE_WORDS; i++)
+        store[1 + i] = i < words ? data[i] : 0;
+    return nes->express + nes_express_offset(nes, queue, destination, 0);
+}
+
+/* Sends 37 bits and `words` (0 to 7) words. */
+static inline bool nes_wide_send(struct nes *nes, unsigned queue, uint32_t destination, unsigned extra,
+                                 uint32_t value, const uint64_t *data, unsigned words)
+{
+    if (!nes_express_room(nes, queue))
+        return false;
+    uint64_t store[8];
+    volatile void *to = nes_wide_compose(nes, queue, destination, extra, value, data, words, store);
+    chasqui_store_64(to, store);
+    nes->posted[queue]++;
+    return true;
+}
+
+/* The same, but the NES is asked with the store whether there is room: no count is needed. */
+static inline bool nes_wide_try(struct nes *nes, unsigned queue, uint32_t destination, unsigned extra,
+                                uint32_t value, const uint64_t *data, unsigned words)
+{
+    uint64_t store[8];
+    volatile void *to = nes_wide_compose(nes, queue, destination, extra, value, data, words, store);
+    bool accepted = chasqui_store_64_answered(to, store) == CHASQUI_STORE_64_ACCEPTED;
+    nes->posted[queue] += accepted;
+    return accepted;
 }
 
 /* --- Tag-On -------------------------------------------------------------------------------------- */
@@ -194,7 +242,7 @@ static inline size_t nes_tagged(uint64_t message)
 /* One of nes->tags.count places to compose data in. It may be written again when nes_tags_are_sent. */
 static inline void *nes_tag_place(const struct nes *nes, unsigned place)
 {
-    return __builtin_assume_aligned(nes->places + place * CHASQUI_VOYAGER_TAG_STRIDE, 32);
+    return __builtin_assume_aligned(nes->places + place * nes->tags.stride, 32);
 }
 
 /* Makes what was composed visible to the NES: before the first message that takes it along. */
@@ -240,7 +288,7 @@ static inline const void *nes_tag_data(const struct nes *nes, uint64_t message)
     uint64_t zero;
     __asm__ volatile("xor %0, %1, %1" : "=r"(zero) : "r"(message) : "memory");
     uint64_t slot = nes->tags.consumed % nes->tags.count + zero;
-    return __builtin_assume_aligned(nes->tags.slots + slot * CHASQUI_VOYAGER_TAG_STRIDE, 32);
+    return __builtin_assume_aligned(nes->tags.slots + slot * nes->tags.stride, 32);
 }
 
 /* Gives the oldest data, `bytes` of them, back to the NES. */
@@ -258,10 +306,11 @@ static inline void nes_tag_release(struct nes *nes, size_t bytes)
 static inline struct nes nes_basic_queue(const struct nes *nes, unsigned index)
 {
     struct nes other = *nes;
-    size_t ring = (nes->transmit.count * CHASQUI_VOYAGER_SLOT_BYTES + 4095) & ~(size_t)4095;
+    size_t ring = (nes->transmit.count * nes->transmit.stride + 4095) & ~(size_t)4095;
     other.pointers += index * 4096;
-    other.transmit = (struct nes_ring){.slots = nes->transmit.slots + index * ring, .count = nes->transmit.count};
-    other.receive = (struct nes_ring){.slots = nes->receive.slots + index * ring, .count = nes->receive.count};
+    other.transmit.slots += index * ring;
+    other.receive.slots += index * ring;
+    other.transmit.produced = other.transmit.consumed = other.receive.produced = other.receive.consumed = 0;
     return other;
 }
 
@@ -276,7 +325,7 @@ static inline bool nes_ring_room(const struct nes *nes, struct nes_ring *ring, u
 /* The slot at a pointer's place; its header moves as a word. */
 static inline char *nes_slot(const struct nes_ring *ring, uint32_t pointer)
 {
-    return __builtin_assume_aligned(ring->slots + pointer % ring->count * CHASQUI_VOYAGER_SLOT_BYTES, 8);
+    return __builtin_assume_aligned(ring->slots + pointer % ring->count * ring->stride, 8);
 }
 
 /* Sends up to 88 bytes. */

@@ -38,9 +38,14 @@ static inline void delay(uint64_t turns)
     __asm__ volatile("1: addi %0, %0, -1\n bgtz %0, 1b" : "+r"(turns));
 }
 
+/* Turns of a step: 64 steps must be longer than a turn of the loop that polls. */
+#ifndef STEP
+#define STEP 1
+#endif
+
 /* Differently long each time, so that messages come at all moments of a loop that polls: i from 0 to 63 gives
- * every other cycle of 128 once, in no order. */
-static inline void vary(unsigned i) { delay(100 + i * 37 % 64); }
+ * every other cycle of 128 (of STEP times as many, each 2 STEP) once, in no order. */
+static inline void vary(unsigned i) { delay(100 + i * 37 % 64 * STEP); }
 
 static inline void fail(const char *what)
 {

@@ -3,6 +3,8 @@
  *
  * Usage: mechanisms TRIPS STREAM {MECHANISM BYTES,...}...
  *
+ * WIDE and ANSWERED are messages of one 64-byte store, posted or answered.
+ *
  * Compiled with THREADS=1 a queue has one thread, and nothing is locked. With 2, two threads of a node share
  * it. Then Basic and DMA, and reading Tag-On data, take a lock; Express and Tag-On sends count in advance
  * what they will post, and take none. One thread works (every lock is free), but for `contended`, where
@@ -18,14 +20,14 @@
 #define THREADS 1
 #endif
 
-enum { BASIC, EXPRESS, TAG_48, TAG_80, RESIDENT_48, RESIDENT_80, DMA, MECHANISMS };
+enum { BASIC, EXPRESS, TAG_48, TAG_80, RESIDENT_48, RESIDENT_80, WIDE, ANSWERED, DMA, MECHANISMS };
 enum { BYTES_MAX = 65536 };
 /* Messages that a thread announces together, and those of all threads that may be under way: a thread of two
  * has half of the places for tagged data. */
 enum { PROMISED = 4, SHARED_MAX = 8 };
 
-static const char *const names[MECHANISMS] = {"basic",       "express",     "tag-48", "tag-80",
-                                              "resident-48", "resident-80", "dma"};
+static const char *const names[MECHANISMS] = {"basic",       "express", "tag-48",   "tag-80", "resident-48",
+                                              "resident-80", "wide",    "answered", "dma"};
 static const size_t packet_bytes[MECHANISMS] = {
     [BASIC] = CHASQUI_VOYAGER_SLOT_DATA_BYTES,
     [EXPRESS] = 4,
@@ -33,6 +35,8 @@ static const size_t packet_bytes[MECHANISMS] = {
     [TAG_80] = 4 + CHASQUI_VOYAGER_TAG_LONG_BYTES,
     [RESIDENT_48] = 4 + CHASQUI_VOYAGER_TAG_SHORT_BYTES,
     [RESIDENT_80] = 4 + CHASQUI_VOYAGER_TAG_LONG_BYTES,
+    [WIDE] = 4 + 8 * CHASQUI_VOYAGER_WIDE_WORDS,
+    [ANSWERED] = 4 + 8 * CHASQUI_VOYAGER_WIDE_WORDS,
     [DMA] = BYTES_MAX,
 };
 
@@ -66,7 +70,10 @@ static void reserve(unsigned me)
 
 static inline bool is_resident(int by) { return by == RESIDENT_48 || by == RESIDENT_80; }
 
-static inline bool is_tagged(int by) { return by >= TAG_48 && by <= RESIDENT_80; }
+static inline bool is_wide(int by) { return by == WIDE || by == ANSWERED; }
+
+/* The first word goes in the header, the others are read as tagged data. */
+static inline bool is_tagged(int by) { return by >= TAG_48 && by <= ANSWERED; }
 
 /* Messages begin so that what goes into slots and places lies there as it lies here, by eights: with data
  * tagged on, the first word goes in the header. */
@@ -112,14 +119,35 @@ static inline void send_tagged(unsigned me, const uint32_t *data, size_t bytes, 
     nes.posted[WORK] += THREADS == 1;
 }
 
-static inline bool take_tagged(uint32_t *data, size_t bytes)
+/* Likewise. The last word may be half of what is read. */
+static inline void send_wide(unsigned me, const uint32_t *data, size_t bytes, bool answered)
+{
+    const uint64_t *words = __builtin_assume_aligned(data + 1, sizeof *words);
+    unsigned count = (unsigned)(bytes - 4 + 7) / 8;
+    if (answered) {
+        while (!nes_wide_try(&nes, WORK, 1 - nes.rank, 0, data[0], words, count))
+            nes_pause();
+    } else if (THREADS == 1) {
+        while (!nes_wide_send(&nes, WORK, 1 - nes.rank, 0, data[0], words, count))
+            nes_pause();
+    } else {
+        uint64_t store[8];
+        reserve(me);
+        chasqui_store_64(nes_wide_compose(&nes, WORK, 1 - nes.rank, 0, data[0], words, count, store), store);
+    }
+}
+
+/* Tag-On always brings data, a 64-byte store as much as there is. */
+static inline bool take_tagged(uint32_t *data, size_t bytes, bool is_there)
 {
     uint64_t message = nes_express_receive(&nes, WORK);
     if (message == NES_EMPTY)
         return false;
     data[0] = nes_value(message);
-    memcpy(data + 1, nes_tag_data(&nes, message), bytes - 4);
-    nes_tag_release(&nes, bytes - 4);
+    if (is_there) {
+        memcpy(data + 1, nes_tag_data(&nes, message), bytes - 4);
+        nes_tag_release(&nes, bytes - 4);
+    }
     return true;
 }
 
@@ -160,6 +188,8 @@ ALWAYS_INLINE void send_packet(int by, unsigned me, const uint32_t *data, size_t
         ALONE(sending, post_block(data, bytes), nes_pause)
     else if (by == EXPRESS)
         send_word(me, data[0]);
+    else if (is_wide(by))
+        send_wide(me, data, bytes, by == ANSWERED);
     else
         send_tagged(me, data, bytes, packet_bytes[by] - 4, is_resident(by));
 }
@@ -174,7 +204,7 @@ ALWAYS_INLINE void receive_packet(int by, uint32_t *data, size_t bytes)
     else if (by == EXPRESS)
         receive_word(data);
     else
-        ALONE(receiving, take_tagged(data, bytes), wait_turn)
+        ALONE(receiving, take_tagged(data, bytes, !is_wide(by) || bytes > 4), wait_turn)
 }
 
 /* --- messages: a last word, behind packets with data tagged on, goes alone ------------------------------ */
@@ -298,6 +328,8 @@ ALWAYS_INLINE void together(int by, size_t bytes, unsigned me)
     case TAG_80: what(TAG_80, __VA_ARGS__); break;                                                            \
     case RESIDENT_48: what(RESIDENT_48, __VA_ARGS__); break;                                                  \
     case RESIDENT_80: what(RESIDENT_80, __VA_ARGS__); break;                                                  \
+    case WIDE: what(WIDE, __VA_ARGS__); break;                                                                \
+    case ANSWERED: what(ANSWERED, __VA_ARGS__); break;                                                        \
     default: what(DMA, __VA_ARGS__); break;                                                                   \
     }
 

@@ -91,6 +91,7 @@ class Figures:
 Points = list[tuple[str, Sequence[int]]]  # what mechanisms.c calls a mechanism, sizes
 # (mechanism, variant, threads, bytes)
 Key = tuple[str, str, int, int]
+Case = tuple[str, str]  # mechanism, variant
 
 
 # --- runs ----------------------------------------------------------------------------------------
@@ -127,8 +128,8 @@ def runs(quick: bool) -> list[Run]:
     for machine in MACHINES:
         points = [(name, [size]) for where, name, size in VARIED.values() if where == machine]
         base = _run(f"varied-{machine}", machine, 1, (32, 32), points)
-        # Packets with twice the overhead must fit.
-        base = replace(base, sets=[*base.sets, "network.packet_max=128 B"])
+        # Packets with twice the overhead, or twice the data, must fit.
+        base = replace(base, sets=[*base.sets, "network.packet_max=160 B"])
         found += sensitivity.runs(base, varied)
     return found
 
@@ -225,16 +226,16 @@ PAIRS = [
 ]
 
 
-def crossovers(found: Mapping[Key, Figures]) -> Table:
+def crossovers(found: Mapping[Key, Figures], pairs: Sequence[tuple[Case, Case]] = PAIRS) -> Table:
     """The least size from which on the second mechanism is better, up to the largest of both."""
     rows = []
-    for short, long in PAIRS:
+    for short, long in pairs:
         of_short, of_long = (
             {key[3]: each for key, each in found.items() if key[:3] == (*case, 1)}
             for case in (short, long)
         )
         sizes = sorted(of_short.keys() & of_long.keys())
-        row: list[Value] = [_label(*short), _label(*long)]
+        row: list[Value] = [case_label(*short), case_label(*long)]
         for metric in METRICS.values():
             worse = [size for size in sizes if metric(of_long[size]) >= metric(of_short[size])]
             better = [size for size in sizes if not worse or size > worse[-1]]
@@ -244,7 +245,7 @@ def crossovers(found: Mapping[Key, Figures]) -> Table:
     return Table("crossovers", columns, rows)
 
 
-def _label(mechanism: str, variant: str) -> str:
+def case_label(mechanism: str, variant: str) -> str:
     return f"{mechanism} {variant}".removesuffix(" -")
 
 
@@ -259,20 +260,25 @@ def limit(one: Figures, two: Figures) -> str:
     return "the NES, the bus or the link"
 
 
-def findings(found: Mapping[Key, Figures]) -> list[str]:
+def crossover_sentences(crossings: Table) -> list[str]:
     result = []
-    for first, second, *sizes, up_to in crossovers(found).rows:
+    for first, second, *sizes, up_to in crossings.rows:
         at = ", ".join(
             f"{name} {f'from {size:,} bytes' if isinstance(size, int) else 'nowhere'}"
             for name, size in zip(METRICS, sizes, strict=True)
         )
         result.append(f"{second} is better than {first} in: {at} (compared to {up_to:,} bytes).")
+    return result
+
+
+def findings(found: Mapping[Key, Figures]) -> list[str]:
+    result = crossover_sentences(crossovers(found))
     for mechanism, variant, size in (("express", "-", 4), ("tag-on-80", "flush", 84),
                                      ("basic", "flush", 88), ("dma", "flush", 65536)):  # fmt: skip
         one, two = (found[mechanism, variant, threads, size] for threads in THREADS)
         change = two.o_send + two.o_recv - one.o_send - one.o_recv
         result.append(
-            f"{_label(mechanism, variant)}, {size:,} bytes: a stream is limited by "
+            f"{case_label(mechanism, variant)}, {size:,} bytes: a stream is limited by "
             f"{limit(one, two)}. With a queue that threads share, both overheads together "
             f"change by {float(change):+,.0f} ns."
         )
@@ -363,7 +369,7 @@ def _line(
         for key, each in found.items()
         if key[:3] == (*case, 1) and key[3] in sizes
     ]
-    axes.plot(*zip(*points, strict=True), DASHES[case[1]], label=_label(*case),
+    axes.plot(*zip(*points, strict=True), DASHES[case[1]], label=case_label(*case),
               color=getattr(drawing, COLORS[case[0]]))  # fmt: skip
 
 

@@ -4,7 +4,7 @@
 struct queue queues[CHASQUI_VOYAGER_QUEUES];
 unsigned queue_count, express_count, express_messages;
 
-static uint64_t ring_slots, ring_bytes, receive_rings;
+static uint64_t ring_slots, ring_bytes, receive_rings, stride;
 
 /* The first queues are resident, as long as the hardware has slots. */
 void queues_begin(void)
@@ -16,6 +16,7 @@ void queues_begin(void)
     ring_slots = nes_load(CHASQUI_SP_SETTING_SLOTS);
     ring_bytes = nes_load(CHASQUI_SP_SETTING_RING_BYTES);
     receive_rings = nes_load(CHASQUI_SP_SETTING_RECEIVE_RING);
+    stride = nes_load(CHASQUI_SP_SETTING_STRIDE);
     for (unsigned name = 0; name < queue_count; name++) {
         unsigned index = is_basic(name) ? name - express_count : name;
         if (index < slots[is_basic(name)]) {
@@ -54,9 +55,15 @@ static uint64_t command_for(uint64_t operation, unsigned name, const struct mess
 /* What a receiver of Express reads (registers.h). */
 static uint64_t composed(struct chasqui_voyager_packet header, uint64_t word)
 {
-    size_t tagged = header.bytes - CHASQUI_VOYAGER_EXPRESS_BYTES;
-    uint64_t tag = tagged == 0 ? 0 : tagged == CHASQUI_VOYAGER_TAG_LONG_BYTES ? 2 : 1;
-    return CHASQUI_VOYAGER_EXPRESS_VALID | tag << CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT |
+    uint64_t tagged = header.bytes - CHASQUI_VOYAGER_EXPRESS_BYTES, tag = 0, count = 0;
+    if (tagged && header.flags & CHASQUI_SP_PACKET_WIDE) {
+        tag = CHASQUI_VOYAGER_TAG_WIDE;
+        count = tagged / sizeof(uint64_t);
+    } else if (tagged) {
+        tag = tagged == CHASQUI_VOYAGER_TAG_LONG_BYTES ? 2 : 1;
+    }
+    return CHASQUI_VOYAGER_EXPRESS_VALID | count << CHASQUI_VOYAGER_EXPRESS_COUNT_SHIFT |
+           tag << CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT |
            (uint64_t)(header.queue % CHASQUI_VOYAGER_EXPRESS_QUEUES) << CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT |
            (uint64_t)header.source << CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT | word;
 }
@@ -96,7 +103,7 @@ static bool place_basic(unsigned name, struct message *message)
     if (queue->receive_producer - queue->receive_consumer == ring_slots)
         return false;
     uint64_t ring = receive_rings + (name - express_count) * ring_bytes;
-    nes_store(CHASQUI_SP_ADDRESS, ring + queue->receive_producer % ring_slots * CHASQUI_VOYAGER_SLOT_BYTES);
+    nes_store(CHASQUI_SP_ADDRESS, ring + queue->receive_producer % ring_slots * stride);
     command_for(CHASQUI_SP_COMMAND_WRITE, name, message);
     queue->receive_producer++;
     if (message)

@@ -56,6 +56,7 @@
 #define CHASQUI_SP_SETTING_EXPRESS_MESSAGES 0xb0ull /* Setting: messages that an Express slot holds. */
 #define CHASQUI_SP_SETTING_MEMORY 0xb8ull /* Setting: memory of the sP [bytes]. */
 #define CHASQUI_SP_SETTING_EXPRESS_QUEUES 0xc0ull /* Setting: Express queues, of all processes. */
+#define CHASQUI_SP_SETTING_STRIDE 0xc8ull /* Setting: bytes from one slot of a ring to the next. */
 #define CHASQUI_SP_BASIC_TRANSMIT_PRODUCER 0x400ull /* Registers of the hardware's Basic slots, BASIC_STRIDE bytes each, loaded and stored: slots composed. */
 #define CHASQUI_SP_BASIC_TRANSMIT_CONSUMER 0x408ull /* Slots sent. */
 #define CHASQUI_SP_BASIC_RECEIVE_PRODUCER 0x410ull /* Slots filled. */
@@ -72,6 +73,7 @@
 #define CHASQUI_SP_PACKET_NOTICE 0x2ull /* The notice behind a block, received like Basic. */
 #define CHASQUI_SP_PACKET_EXPRESS 0x3ull /* An Express message: eight bytes; what follows was tagged on. */
 #define CHASQUI_SP_PACKET_MARK 0x4ull /* A mark, for no queue: whoever gets it has got all that its sender had sent (`voyager/onequeue`). */
+#define CHASQUI_SP_PACKET_WIDE 0x1ull /* Flag of an Express packet: words that a 64-byte store brought are tagged on. */
 
 struct chasqui_voyager_packet {
     uint8_t kind; /* Kind. */

@@ -25,8 +25,18 @@ use chasqui_node::{Node, NodeConfiguration};
 use nes::{Nes, NesPlan};
 use parameters::{Basic, Dma, Express, Mpi, Queues, Service};
 
-/// The machine.
-pub struct VoyagerMachine;
+/// A machine with an NES at each node.
+pub struct VoyagerMachine {
+    name: &'static str,
+    file: &'static str,
+}
+
+/// StarT-Voyager.
+pub const VOYAGER: VoyagerMachine = VoyagerMachine { name: "voyager", file: include_str!("../machine.toml") };
+
+/// The same mechanisms on a node of today.
+pub const VOYAGER_MODERN: VoyagerMachine =
+    VoyagerMachine { name: "voyager-modern", file: include_str!("../modern.toml") };
 
 /// Jobs that may share its nodes: the process of each has two queues of Express and one of Basic at least.
 const JOBS_MAX: u64 = registers::QUEUES / (registers::EXPRESS_QUEUES + 1);
@@ -37,11 +47,15 @@ const FABRIC: usize = 1;
 
 impl Machine for VoyagerMachine {
     fn name(&self) -> &'static str {
-        "voyager"
+        self.name
+    }
+
+    fn folder(&self) -> &'static str {
+        VOYAGER.name
     }
 
     fn file(&self) -> &'static str {
-        include_str!("../machine.toml")
+        self.file
     }
 
     fn schema(&self) -> Schema {
@@ -66,13 +80,16 @@ impl Machine for VoyagerMachine {
         found.extend(resolved.read::<Express>("voyager.express").mistakes(&resolved.read("voyager.mpi")));
         found.extend(resolved.read::<Queues>("voyager.queues").mistakes(&resolved.read("voyager.sp"), 1));
         found.extend(network.parameters().errors());
-        let longest = registers::SLOT_DATA_BYTES + nes.packet_overhead.bytes();
+        let dma: Dma = resolved.read("voyager.dma");
+        let data = registers::SLOT_DATA_BYTES.max(dma.packet_data.bytes() + size_of::<u64>() as u64);
+        let longest = data + nes.packet_overhead.bytes();
         if network.packet_max.bytes() < longest {
             found.push(format!("network.packet_max: a packet of {longest} bytes must fit"));
         }
-        if 96 % node.l1d.line.bytes() != 0 || node.l2.present && 96 % node.l2.line.bytes() != 0 {
+        if node.longest_line().bytes() > size_of::<registers::VoyagerDma>() as u64 {
             found.push(
-                "node.l1d.line, node.l2.line: a slot of 96 bytes must be whole lines: 16 or 32 bytes".into(),
+                "node.l1d.line, node.l2.line: a DMA request of 64 bytes must be whole lines: 16, 32 or 64 bytes"
+                    .into(),
             );
         }
         found
@@ -177,6 +194,6 @@ mod tests {
 
     #[test]
     fn declarations_are_right() {
-        assert_eq!(VoyagerMachine.schema().mistakes(), Vec::<String>::new());
+        assert_eq!(VOYAGER.schema().mistakes(), Vec::<String>::new());
     }
 }

@@ -1,7 +1,7 @@
 //! The machine's parameters.
 
 use chasqui_abi::Envelope;
-use chasqui_config::{Bytes, Count, Cycles, Flag};
+use chasqui_config::{Bytes, Count, Cycles, Duration, Flag};
 
 use crate::registers;
 
@@ -31,6 +31,8 @@ chasqui_config::parameters! {
     pub struct Nes {
         /// Sites.
         sites: Count = 4096, range 1 ..= 65536, source "ours: fat trees of any size";
+        /// From the bus to the NES, one way: a link that every access, answer, and transaction of the NES's own crosses.
+        attach: Duration = "0 ns", range "0 ns" ..= "10 us", source "StarT-Voyager, section 3: on the memory bus";
         /// Uncached access to a pointer: from the end of the address tenure to the data.
         pointer_access: Cycles = 2, range 0 ..= 1000, source "assumption: NESCtrl register behind the bus interface";
         /// Access of the processor to SRAM: from the end of the address tenure to the first beat.
@@ -76,7 +78,7 @@ chasqui_config::parameters! {
         /// Control of a request.
         setup: Cycles = 10, range 0 ..= 10000, source "assumption";
         /// Data of a packet.
-        packet_data: Bytes = "64 B", range "8 B" ..= "80 B", source "assumption: two lines, and the address, in an Arctic packet";
+        packet_data: Bytes = "64 B", range "8 B" ..= "4 KiB", source "assumption: two lines, and the address, in an Arctic packet";
         /// A page that the operating system must bring in first.
         page_in: Cycles = 500, range 0 ..= 1000000, source "assumption: an interrupt and a page fault of the application processor";
     }
@@ -143,6 +145,9 @@ chasqui_config::parameters! {
         /// auto, express: longest message by Express alone, at most two Express messages. Its context must be
         /// below 4096 and its tag below 2^20; others go by Tag-On or Basic.
         express: Bytes = "8 B", range "0 B" ..= "8 B", source "ours: what two Express messages carry";
+        /// auto: longest message by a 64-byte store, of those that Express leaves, if it fits behind its envelope;
+        /// 0: none.
+        store_64: Bytes = "0 B", range "0 B" ..= "40 B", source "the PowerPC 604 has no such store";
         /// auto: longest message by Tag-On; 0: none goes by Tag-On.
         tag_on: Bytes = "0 B", range "0 B" ..= "64 B", source "ours, measured: Basic is sooner at every length";
         /// auto, basic: longest message by Basic.
@@ -157,6 +162,7 @@ const TAG_ON_ALWAYS: u64 = registers::TAG_LONG_BYTES - size_of::<Envelope>() as 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
     pub express_end: u64,
+    pub store_64_end: u64,
     pub tag_on_end: u64,
     pub basic_end: u64,
 }
@@ -164,17 +170,20 @@ pub(crate) struct Limits {
 impl Mpi {
     pub(crate) fn limits(&self) -> Limits {
         let end = |longest: Bytes| longest.bytes() + 1;
+        let end_if_any = |longest: Bytes| if longest.bytes() == 0 { 0 } else { end(longest) };
         let tag_on_only = TAG_ON_ALWAYS + 1;
-        let (express_end, tag_on_end, basic_end) = match self.mechanism {
-            Mechanism::Auto => {
-                let tag_on_end = if self.tag_on.bytes() == 0 { 0 } else { end(self.tag_on) };
-                (end(self.express), tag_on_end, end(self.eager))
-            }
-            Mechanism::Basic => (0, 0, end(self.eager)),
-            Mechanism::Express => (end(self.express), tag_on_only, 0),
-            Mechanism::TagOn => (0, tag_on_only, 0),
-        };
-        Limits { express_end, tag_on_end, basic_end }
+        let none = Limits { express_end: 0, store_64_end: 0, tag_on_end: 0, basic_end: 0 };
+        match self.mechanism {
+            Mechanism::Auto => Limits {
+                express_end: end(self.express),
+                store_64_end: end_if_any(self.store_64),
+                tag_on_end: end_if_any(self.tag_on),
+                basic_end: end(self.eager),
+            },
+            Mechanism::Basic => Limits { basic_end: end(self.eager), ..none },
+            Mechanism::Express => Limits { express_end: end(self.express), tag_on_end: tag_on_only, ..none },
+            Mechanism::TagOn => Limits { tag_on_end: tag_on_only, ..none },
+        }
     }
 }
 

@@ -64,7 +64,7 @@ chasqui_abi::guest_constants! {
     /// Table entry: first of the 16 bits of the source id that the receiver sees.
     pub const TABLE_SOURCE_SHIFT: u64 = 32;
 
-    /// Bytes of a slot: header and data, three lines.
+    /// Bytes of a slot: header and data.
     pub const SLOT_BYTES: u64 = 96;
     /// Bytes of data in a slot, at most.
     pub const SLOT_DATA_BYTES: u64 = 88;
@@ -101,13 +101,22 @@ chasqui_abi::guest_constants! {
     pub const TAG_SHORT_BYTES: u64 = 48;
     /// Bytes of 2.5 lines.
     pub const TAG_LONG_BYTES: u64 = 80;
-    /// From one place of tagged data to the next: whole lines.
-    pub const TAG_STRIDE: u64 = 96;
+
+    /// Data of a 64-byte message, at most: words that follow its first.
+    pub const WIDE_WORDS: u64 = 7;
+    /// First word of a 64-byte message: first of three bits that say how many words of data follow. Below are the
+    /// 37 bits that the address and the data of an Express message have.
+    pub const WIDE_COUNT_SHIFT: u64 = 37;
 
     /// A message as it is read: this bit is set.
     pub const EXPRESS_VALID: u64 = 1 << 63;
-    /// A message as it is read: first of two bits that say what was tagged on: 0 nothing, 1 48 bytes, 2 80.
+    /// A message as it is read: first of three bits that say how many words came with it, if `TAG_WIDE`.
+    pub const EXPRESS_COUNT_SHIFT: u64 = 58;
+    /// A message as it is read: first of two bits that say what was tagged on: 0 nothing, 1 48 bytes, 2 80, or
+    /// `TAG_WIDE`.
     pub const EXPRESS_TAG_SHIFT: u64 = 56;
+    /// What was tagged on: the data of a 64-byte message.
+    pub const TAG_WIDE: u64 = 3;
     /// A message as it is read: first of three bits for the queue; the Basic ring is `EXPRESS_QUEUES`,
     /// and then the data are its pointers, producer in the low half.
     pub const EXPRESS_QUEUE_SHIFT: u64 = 53;
@@ -160,6 +169,10 @@ chasqui_abi::guest_constants! {
 
     /// Setting: Basic queue pairs of the process.
     pub const SETTING_BASIC_QUEUES: u64 = 9;
+    /// Setting: an MPI message shorter than this goes by a 64-byte store, if it is too long for Express. 0: none do.
+    pub const SETTING_STORE_64_END: u64 = 11;
+    /// Setting: bytes from one slot, or place of tagged data, to the next: whole lines.
+    pub const SETTING_STRIDE: u64 = 10;
 }
 
 chasqui_abi::guest_struct! {

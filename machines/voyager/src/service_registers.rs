@@ -106,6 +106,8 @@ chasqui_abi::guest_constants! {
     pub const SETTING_MEMORY: u64 = 0xb8;
     /// Setting: Express queues, of all processes.
     pub const SETTING_EXPRESS_QUEUES: u64 = 0xc0;
+    /// Setting: bytes from one slot of a ring to the next.
+    pub const SETTING_STRIDE: u64 = 0xc8;
 
     /// Registers of the hardware's Basic slots, BASIC_STRIDE bytes each, loaded and stored: slots composed.
     pub const BASIC_TRANSMIT_PRODUCER: u64 = 0x400;
@@ -142,6 +144,8 @@ chasqui_abi::guest_constants! {
     pub const PACKET_EXPRESS: u64 = 3;
     /// A mark, for no queue: whoever gets it has got all that its sender had sent (`voyager/onequeue`).
     pub const PACKET_MARK: u64 = 4;
+    /// Flag of an Express packet: words that a 64-byte store brought are tagged on.
+    pub const PACKET_WIDE: u64 = 1;
 }
 
 chasqui_abi::guest_struct! {

@@ -60,7 +60,7 @@ pub enum Kind {
     CacheBlock,
     /// Any compressed instruction that is no jump.
     Compressed,
-    /// Aligned loads and stores at [`DEVICE`].
+    /// Aligned loads and stores at [`DEVICE`], of 64 bytes too.
     Device,
 }
 
@@ -274,7 +274,10 @@ impl Generator<'_> {
     fn device(&mut self) -> Vec<Item> {
         let page = Insn { op: Op::Lui, rd: ADDRESS, imm: DEVICE as i64, ..NOTHING };
         let imm = self.random.within(0..16) * 8;
-        let insn = match self.random.below(4) {
+        let eight = self.random.below(25) as u8;
+        let insn = match self.random.below(6) {
+            4 => Insn { op: Op::St64b, rs1: ADDRESS, rs2: eight, ..NOTHING },
+            5 => Insn { op: Op::St64bv, rd: self.destination(), rs1: ADDRESS, rs2: eight, ..NOTHING },
             0 => Insn { op: Op::Ld, rd: self.destination(), rs1: ADDRESS, imm, ..NOTHING },
             1 => Insn { op: Op::Flw, rd: self.float(), rs1: ADDRESS, imm, ..NOTHING },
             2 => Insn { op: Op::Sd, rs1: ADDRESS, rs2: self.source(), imm, ..NOTHING },

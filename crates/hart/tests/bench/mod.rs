@@ -101,6 +101,7 @@ impl Setup {
                 dram_first_chunk: Time(60_000),
                 dram_next_chunk: Time(2_000),
                 dram_write: Time::ZERO,
+                dram_banks: 1,
             },
             sharing: 0,
             device_latency: Time::ZERO,

@@ -1,6 +1,6 @@
 //! What the bus does to a port: grants, completions, snoops.
 
-use super::{Incoherence, Port, Request, Slot};
+use super::{BURST_BYTES, Incoherence, Port, Request, Slot};
 use crate::cache::{Cache, State};
 
 /// What another master's transaction asks of a cache.
@@ -60,6 +60,7 @@ impl Port {
             Request::Own { upgrade: false, .. } => (self.bus_line_bytes(true), false),
             Request::WriteBack { bytes, .. } => (bytes, true),
             Request::UncachedStore { bytes, .. } => (bytes, true),
+            Request::Store64 { .. } => (BURST_BYTES, true),
             Request::UncachedLoad { bytes, .. } => (bytes, false),
         }
     }
@@ -146,14 +147,15 @@ impl Port {
     /// The transaction of `slot` is over. `value` is what an uncached load got.
     pub fn completed(&mut self, slot: Slot, value: u64, cycle: u64) {
         let request = self.under_way[slot as usize].take();
-        self.changes += u64::from(!matches!(request, Some(Request::UncachedLoad { .. })));
+        self.changes += u64::from(!request.is_some_and(|r| r.leaves_no_trace()));
         if slot == Slot::WriteBuffer {
             self.arriving = None;
         }
         match (slot, request) {
-            (Slot::Blocking, Some(Request::UncachedLoad { address, .. })) => {
-                self.reply = Some((address, value))
-            }
+            (
+                Slot::Blocking,
+                Some(Request::UncachedLoad { address, .. } | Request::Store64 { address, .. }),
+            ) => self.reply = Some((address, value)),
             (Slot::Blocking, _) => {}
             (Slot::WriteBuffer, Some(Request::OwnFromL2)) => {
                 self.own_from_l2();
@@ -161,7 +163,9 @@ impl Port {
             }
             (Slot::WriteBuffer, _) => self.drain(cycle),
             (Slot::Posted, _) => {
-                self.posted.pop_front();
+                if let Some(Request::Store64 { .. }) = self.posted.pop_front() {
+                    self.bursts.pop_front();
+                }
             }
         }
         self.issue_posted(cycle);

@@ -598,7 +598,7 @@ impl Port {
             return Err(Stop::Wait(Stall::WriteBuffer));
         }
         let awaited = |r: &Request| match r {
-            Request::UncachedStore { .. } => predecessor & order::O != 0,
+            r if r.is_device_store() => predecessor & order::O != 0,
             Request::WriteBack { flush, .. } => *flush && predecessor & order::W != 0,
             Request::Block { .. } => predecessor & order::W != 0,
             _ => false,
@@ -711,71 +711,7 @@ impl Port {
         }
     }
 
-    // --- devices --------------------------------------------------------------------------------
-
-    fn load_device(&mut self, va: u64, pa: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
-        if !va.is_multiple_of(u64::from(bytes)) {
-            return Err(Stop::Fault(Fault::DeviceAlignment { address: va }));
-        }
-        if let Some((address, value)) = self.reply.take() {
-            if address == pa {
-                return Ok(value);
-            }
-            self.reply = None;
-        }
-        // Accesses to a device stay in order (strongly ordered I/O, unprivileged ISA 17.1).
-        if self.posted.iter().any(|r| matches!(r, Request::UncachedStore { .. })) {
-            return Err(Stop::Wait(Stall::Posted));
-        }
-        if self.under_way[Slot::Blocking as usize].is_none() {
-            self.statistics.uncached_loads += 1;
-            self.request(*cycles, Slot::Blocking, Request::UncachedLoad { address: pa, bytes });
-        }
-        Err(Stop::Wait(Stall::Uncached))
-    }
-
-    fn store_device(
-        &mut self,
-        va: u64,
-        pa: u64,
-        bytes: u32,
-        value: u64,
-        cycles: &mut u64,
-    ) -> Result<(), Stop> {
-        if !va.is_multiple_of(u64::from(bytes)) {
-            return Err(Stop::Fault(Fault::DeviceAlignment { address: va }));
-        }
-        let value = if bytes == 8 { value } else { value & ((1 << (8 * bytes)) - 1) };
-        if !self.timed {
-            // Served at once, past whatever is on its way to the bus.
-            self.statistics.uncached_stores += 1;
-            self.requests.push((*cycles, Slot::Posted, Request::UncachedStore { address: pa, bytes, value }));
-            return Ok(());
-        }
-        if self.posted.len() >= self.parameters.posted_entries {
-            return Err(Stop::Wait(Stall::Posted));
-        }
-        if self.parameters.check_coherence && !self.self_contained.contains(&pa) {
-            self.check_passing(pa)?;
-        }
-        self.statistics.uncached_stores += 1;
-        self.post_at(Request::UncachedStore { address: pa, bytes, value }, *cycles);
-        Ok(())
-    }
-
-    /// A device store at `pa` must not pass older stores or flushes.
-    fn check_passing(&self, pa: u64) -> Result<(), Stop> {
-        let flush = self.posted.iter().find_map(|r| match r {
-            Request::WriteBack { line, flush: true, .. } | Request::Block { line, .. } => Some(*line),
-            _ => None,
-        });
-        match self.write_buffer.front().map(|s| s.address).or(flush) {
-            None => Ok(()),
-            Some(older) => {
-                Err(Stop::Fault(Fault::Incoherent(Incoherence::DevicePassesStore { address: pa, older })))
-            }
-        }
-    }
+    // --- posted transactions ---------------------------------------------------------------------
 
     fn post(&mut self, request: Request) {
         // An eviction happens as its line's successor is placed: the request follows at that time.
@@ -783,7 +719,7 @@ impl Port {
         self.changes += 1;
     }
 
-    fn post_at(&mut self, request: Request, cycle: u64) {
+    pub(super) fn post_at(&mut self, request: Request, cycle: u64) {
         self.post(request);
         self.issue_posted(cycle);
     }

@@ -8,6 +8,7 @@
 mod bus_side;
 mod check;
 mod data;
+mod device;
 mod fast;
 mod fetch;
 mod lent;
@@ -22,6 +23,7 @@ use crate::tlb::{Access, Tlb, Walked};
 use crate::{FlatMemory, PAGE_BYTES};
 pub use bus_side::{Snoop, Snooped};
 pub use data::{BlockOperation, order};
+pub use device::BURST_BYTES;
 use fast::FastTable;
 pub use fast::FastView;
 use lent::Lent;
@@ -79,7 +81,7 @@ pub enum Stall {
     Instruction,
     /// A line with page-table entries.
     Walk,
-    /// An uncached load.
+    /// An uncached load, or the answer to a 64-byte store.
     Uncached,
     /// Room in the write buffer, or its draining.
     WriteBuffer,
@@ -107,6 +109,11 @@ pub enum Fault {
     },
     /// An access to a device that crosses its natural alignment.
     DeviceAlignment {
+        /// Virtual address.
+        address: u64,
+    },
+    /// A 64-byte store to what is not a device's.
+    NotDevice {
         /// Virtual address.
         address: u64,
     },
@@ -146,6 +153,9 @@ impl fmt::Display for Fault {
             }
             Fault::DeviceAlignment { address } => {
                 write!(f, "access to device register {address:#x} across its alignment")
+            }
+            Fault::NotDevice { address } => {
+                write!(f, "64-byte store to {address:#x}, which is not a device's")
             }
             Fault::Incoherent(incoherence) => incoherence.fmt(f),
         }
@@ -221,6 +231,13 @@ pub enum Request {
         /// Value.
         value: u64,
     },
+    /// A store of 64 bytes to a device, whose data are [`Port::burst`].
+    Store64 {
+        /// Physical address.
+        address: u64,
+        /// An instruction waits for the device's answer; else it is posted.
+        answered: bool,
+    },
     /// An uncached load, for an instruction that waits.
     UncachedLoad {
         /// Physical address.
@@ -240,6 +257,16 @@ impl Request {
             }
             other => other,
         }
+    }
+
+    /// A posted store to a device.
+    fn is_device_store(&self) -> bool {
+        matches!(self, Request::UncachedStore { .. } | Request::Store64 { .. })
+    }
+
+    /// It changes nothing in the port but what the instruction that waits gets: a loop may poll with it.
+    fn leaves_no_trace(&self) -> bool {
+        matches!(self, Request::UncachedLoad { .. } | Request::Store64 { answered: true, .. })
     }
 }
 
@@ -306,7 +333,7 @@ pub struct PortStatistics {
     pub dtlb_misses: u64,
     /// Uncached loads.
     pub uncached_loads: u64,
-    /// Uncached stores.
+    /// Uncached stores, of 64 bytes too.
     pub uncached_stores: u64,
     /// Cache-block operations.
     pub flushes: u64,
@@ -356,6 +383,10 @@ pub struct Port {
     split: Option<Split>,
     write_buffer: VecDeque<BufferedStore>,
     posted: VecDeque<Request>,
+    /// Data of the 64-byte stores among them, in their order.
+    bursts: VecDeque<[u64; 8]>,
+    /// Data of the 64-byte store that is not posted.
+    awaited: [u64; 8],
     under_way: [Option<Request>; 3],
     /// The line that the oldest buffered store fetches, from the grant until its data are here.
     arriving: Option<u64>,
@@ -411,6 +442,8 @@ impl Port {
             split: None,
             write_buffer: VecDeque::with_capacity(p.write_buffer_entries),
             posted: VecDeque::new(),
+            bursts: VecDeque::new(),
+            awaited: [0; 8],
             under_way: [None; 3],
             arriving: None,
             requests: Vec::with_capacity(4),
@@ -588,8 +621,7 @@ impl Port {
         self.asked += 1;
         self.under_way[slot as usize] = Some(request);
         self.requests.push((cycle, slot, request));
-        // An uncached load leaves no trace in the port: a loop may poll with it.
-        self.changes += u64::from(!matches!(request, Request::UncachedLoad { .. }));
+        self.changes += u64::from(!request.leaves_no_trace());
     }
 
     fn line(&self, address: u64) -> u64 {
@@ -734,14 +766,18 @@ impl PortStatistics {
         visit("itlb_misses", "count", "Walks for instructions.", self.itlb_misses);
         visit("dtlb_misses", "count", "Walks for data.", self.dtlb_misses);
         visit("uncached_loads", "count", "Uncached loads.", self.uncached_loads);
-        visit("uncached_stores", "count", "Uncached stores.", self.uncached_stores);
+        visit("uncached_stores", "count", "Uncached stores, of 64 bytes too.", self.uncached_stores);
         visit("flushes", "count", "Cache-block operations.", self.flushes);
         visit("fences", "count", "Fences.", self.fences);
         const STALL_NAMES: [(Stall, &str, &str); STALLS] = [
             (Stall::Data, "stall_data", "Waiting for a data line."),
             (Stall::Instruction, "stall_instruction", "Waiting for an instruction line."),
             (Stall::Walk, "stall_walk", "Waiting for a line of page-table entries."),
-            (Stall::Uncached, "stall_uncached", "Waiting for an uncached load."),
+            (
+                Stall::Uncached,
+                "stall_uncached",
+                "Waiting for an uncached load, or the answer to a 64-byte store.",
+            ),
             (Stall::WriteBuffer, "stall_write_buffer", "Waiting for the write buffer."),
             (Stall::Posted, "stall_posted", "Waiting for posted transactions."),
         ];

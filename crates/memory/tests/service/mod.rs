@@ -62,7 +62,7 @@ pub struct Service {
     pub device_value: u64,
     /// From the end of the address tenure to the device's first beat.
     pub device_latency: Time,
-    /// Uncached stores that reached the device: address and value.
+    /// Uncached stores that reached the device: address and value, by eight bytes.
     pub device_stores: Vec<(u64, u64)>,
     pub log: Vec<(Time, Happened)>,
 }
@@ -118,6 +118,13 @@ impl Service {
                 Request::UncachedStore { address, value, .. } if !port.is_timed() => {
                     self.device_stores.push((address, value));
                 }
+                Request::Store64 { address, answered } if !port.is_timed() => {
+                    self.store_burst(address, port.burst(Slot::Blocking));
+                    if answered {
+                        let value = self.load_device();
+                        port.completed(slot, value, now);
+                    }
+                }
                 Request::OwnFromL2 => {
                     self.log.push((at, Happened::Requested(Client::Port(slot), Some(request))));
                     let end = time_of(cycle + port.parameters().l2_cycles);
@@ -126,6 +133,10 @@ impl Service {
                 _ => self.schedule(at, 1, Event::Request(Client::Port(slot))),
             }
         }
+    }
+
+    fn store_burst(&mut self, address: u64, words: [u64; 8]) {
+        self.device_stores.extend((address..).step_by(8).zip(words));
     }
 
     fn load_device(&mut self) -> u64 {
@@ -166,6 +177,9 @@ impl Service {
                     {
                         self.device_stores.push((address, value));
                     }
+                    if let Some(Request::Store64 { address, .. }) = port.current(slot) {
+                        self.store_burst(address, port.burst(slot));
+                    }
                     port.completed(slot, value, cycle_at(now));
                     over = Some(now);
                 }
@@ -188,7 +202,13 @@ impl Service {
                 Responder::None
             }
             Request::Fill { .. } | Request::Own { .. } | Request::WriteBack { .. } => Responder::Dram,
-            Request::UncachedStore { .. } => Responder::Device(Time::ZERO),
+            Request::UncachedStore { .. } | Request::Store64 { answered: false, .. } => {
+                Responder::Device(Time::ZERO)
+            }
+            Request::Store64 { answered: true, .. } => {
+                value = self.load_device();
+                Responder::Device(Time::ZERO)
+            }
             Request::UncachedLoad { .. } => {
                 value = self.load_device();
                 Responder::Device(self.device_latency)

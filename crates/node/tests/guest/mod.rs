@@ -12,7 +12,10 @@ use chasqui_linux::space::{Backing, Placement, Protection};
 use chasqui_linux::testing::executable;
 use chasqui_linux::{Elf, Options, Process, Stream};
 use chasqui_memory::{DEVICE_BASE, FlatMemory, PAGE_BYTES};
-use chasqui_ni::{BusOperation, BusRequest, Cause, Context, NetworkInterface, Region, Reply, Uncached};
+use chasqui_ni::{
+    ACCEPTED, BusOperation, BusRequest, Cause, Context, NetworkInterface, RETRY as FULL, Region, Reply,
+    Uncached,
+};
 use chasqui_node::{Ended, Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec, WatchPlan, schema};
 use chasqui_record::RankProfile;
 
@@ -62,6 +65,7 @@ pub enum Action {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     Store(Time, u64, u64),
+    Store64(Time, u64, [u64; 8]),
     Granted(Time, BusRequest),
     Done(Time, BusRequest),
 }
@@ -81,19 +85,43 @@ pub struct TestNi {
     flag: u64,
     data: u64,
     closed_until: Time,
+    full: bool,
+    attach: Time,
 }
 
 /// From the end of a retried access's address tenure to its next try.
 pub const RETRY: Time = Time(10_000);
 
+/// The NI's own part of an answer.
+pub const LATENCY: Time = Time(30_000);
+
 impl TestNi {
     pub fn new(schedule: Vec<(Time, Action)>) -> TestNi {
-        TestNi { schedule, record: Arc::default(), flag: 0, data: 0, closed_until: Time::ZERO }
+        let zero = Time::ZERO;
+        TestNi {
+            schedule,
+            record: Arc::default(),
+            flag: 0,
+            data: 0,
+            closed_until: zero,
+            full: false,
+            attach: zero,
+        }
     }
 
     /// The same, but accesses before `time` are retried.
     pub fn closed_until(self, time: Time) -> TestNi {
         TestNi { closed_until: time, ..self }
+    }
+
+    /// The same, but 64-byte stores find no room until the flag is set.
+    pub fn full(self) -> TestNi {
+        TestNi { full: true, ..self }
+    }
+
+    /// The same, so far from the bus.
+    pub fn behind(self, attach: Time) -> TestNi {
+        TestNi { attach, ..self }
     }
 
     fn saw(&self, seen: Seen) {
@@ -126,7 +154,7 @@ impl NetworkInterface for TestNi {
     fn read(&mut self, _: &mut Context<'_, '_>, address: u64, _: u32) -> Reply {
         assert_eq!(address, register::FLAG as u64);
         self.record.lock().expect("a lock").reads += 1;
-        Reply { value: self.flag, latency: Time(30_000), repeatable: true }
+        Reply { value: self.flag, latency: LATENCY, repeatable: true }
     }
 
     fn write(&mut self, c: &mut Context<'_, '_>, address: u64, _: u32, value: u64) {
@@ -142,6 +170,19 @@ impl NetworkInterface for TestNi {
             register::NOTE => {}
             other => panic!("register {other:#x}"),
         }
+    }
+
+    fn store_64(&mut self, c: &mut Context<'_, '_>, address: u64, words: &[u64; 8], _: bool) -> Reply {
+        let is_full = self.full && self.flag == 0;
+        if !is_full {
+            self.saw(Seen::Store64(c.now, address, *words));
+        }
+        let value = if is_full { FULL } else { ACCEPTED };
+        Reply { value, latency: LATENCY, repeatable: is_full }
+    }
+
+    fn attach(&self) -> Time {
+        self.attach
     }
 
     fn event(&mut self, c: &mut Context<'_, '_>, [what, _]: Payload) {
@@ -246,6 +287,16 @@ impl Program {
 
     pub fn store(&mut self, rs2: u8, rs1: u8, imm: i64) -> &mut Program {
         self.push(Insn { op: Op::Sd, rs1, rs2, imm, ..NOTHING })
+    }
+
+    /// Eight registers from `first` on, in one store.
+    pub fn store_64(&mut self, first: u8, rs1: u8) -> &mut Program {
+        self.push(Insn { op: Op::St64b, rs1, rs2: first, ..NOTHING })
+    }
+
+    /// The same, with the answer in `rd`.
+    pub fn store_64_answered(&mut self, rd: u8, first: u8, rs1: u8) -> &mut Program {
+        self.push(Insn { op: Op::St64bv, rd, rs1, rs2: first, ..NOTHING })
     }
 
     /// A mark of MPI call 1.

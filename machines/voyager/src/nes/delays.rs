@@ -2,7 +2,8 @@
 
 use chasqui_engine::Time;
 
-use super::NesPlan;
+use super::events::NesEvent;
+use super::{Nes, NesPlan};
 use crate::{FABRIC, NODES};
 
 /// Least times from something that happens at the NES to its first effects elsewhere, by group.
@@ -40,7 +41,8 @@ impl Delays {
         let after = |cycles, delay: Delay| delay.map(|d| plan.clock.edge(cycles) + d);
         let either = |a: Delay, b: Delay| std::array::from_fn(|to| a[to].min(b[to]));
         let store = after(nes.transmit.cycles() + 1, packet);
-        let release = after(nes.receive.cycles(), credit);
+        // On a slow link a processor that has seen a packet may send one before the credit is noticed.
+        let release = after(nes.receive.cycles(), either(credit, store));
         // The next packet, in or out, needs control before it leaves a buffer.
         let mut received = either(after(nes.transmit.cycles(), packet), release);
         received[FABRIC] = hop;
@@ -53,5 +55,30 @@ impl Delays {
             nothing: [Time::NEVER; 2],
             other: either(packet, release),
         }
+    }
+}
+
+impl Nes {
+    /// From `event` to its first effects elsewhere.
+    pub(super) fn event_latency(&self, event: NesEvent) -> &Delay {
+        let delays = &self.delays;
+        match event {
+            NesEvent::Start if !self.waits_for_link() => &delays.nothing,
+            NesEvent::Received if !self.may_be_full() => &delays.received,
+            NesEvent::Received | NesEvent::PagesIn => &delays.finish,
+            NesEvent::Landed => &delays.release,
+            NesEvent::Service => &delays.any_store,
+            _ => &delays.other,
+        }
+    }
+
+    /// Something goes on when the link is free, or the router has room.
+    pub(super) fn waits_for_link(&self) -> bool {
+        !self.shared.txu.is_empty() || self.dma.waits_to_notify()
+    }
+
+    /// The router may have a packet for which the receive buffer has no room.
+    fn may_be_full(&self) -> bool {
+        self.shared.port.held_in_all() + self.coming >= self.shared.port.receive_buffer_packets()
     }
 }

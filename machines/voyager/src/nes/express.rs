@@ -1,5 +1,6 @@
 //! Sending Express and Tag-On messages (sections 5.1 and 5.2). One uncached store is a message: its address
-//! says which queue, to whom and five bits of data, for Tag-On also which place of the SRAM goes along.
+//! says which queue, to whom and five bits of data, for Tag-On also which place of the SRAM goes along. A store of 64
+//! bytes (ours) brings all its data itself.
 
 use std::collections::VecDeque;
 
@@ -10,10 +11,15 @@ use super::transmit::{packet_bytes, push_packet};
 use super::{Mechanism, MessageName, NesEvent, Owner, Ring, Shared, accept};
 use crate::parameters::Express;
 use crate::registers as r;
-use crate::service_registers::PACKET_EXPRESS;
+use crate::service_registers::{PACKET_EXPRESS, PACKET_WIDE};
 
 // `network.packet_max` is checked against a Basic slot's data: no Tag-On packet is longer.
 const _: () = assert!(r::EXPRESS_BYTES + r::TAG_LONG_BYTES <= r::SLOT_DATA_BYTES);
+
+/// Words of data that a 64-byte store brings.
+const WIDE_WORDS: usize = r::WIDE_WORDS as usize;
+// As a mask it is that of the three bits that count them.
+const _: () = assert!(WIDE_WORDS == 7);
 
 /// Data that a Tag-On message takes along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +37,18 @@ pub(super) struct Entry {
     destination: u16,
     /// 37 bits: what was stored, and above it those of the address.
     word: u64,
-    tag: Option<Tag>,
+    data: Data,
     name: MessageName,
+}
+
+/// What goes along with a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Data {
+    None,
+    /// A place of the SRAM.
+    Tag(Tag),
+    /// So many words that came with the store.
+    Wide(usize, [u64; WIDE_WORDS]),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +95,11 @@ impl Window {
 fn word(offset: u64, value: u64) -> u64 {
     let extra = offset >> r::EXPRESS_EXTRA_SHIFT & ((1 << r::EXPRESS_EXTRA_BITS) - 1);
     value & u64::from(u32::MAX) | extra << 32
+}
+
+/// The fault of a store that finds no room.
+pub(super) fn full(queue: Name) -> String {
+    format!("a store into Express transmit queue {queue}, which is full")
 }
 
 /// The hardware's side of an Express transmit queue.
@@ -147,7 +168,23 @@ impl ExpressTransmitter {
     /// The message that a store into the Express window is; `name` is the MPI message's, for the records.
     pub fn express(&self, offset: u64, value: u64, name: MessageName) -> Entry {
         let (queue, destination) = (self.window.above(offset) as Name, self.window.destination(offset));
-        Entry { queue, destination, word: word(offset, value), tag: None, name }
+        Entry { queue, destination, word: word(offset, value), data: Data::None, name }
+    }
+
+    /// The message that a 64-byte store into the Express window is; `name` as above. What an Express message has in
+    /// data and address comes in the first word, and says how many of the others are its data.
+    pub fn wide(&self, offset: u64, words: &[u64; 8], name: MessageName) -> Entry {
+        let (queue, destination) = (self.window.above(offset) as Name, self.window.destination(offset));
+        let count = (words[0] >> r::WIDE_COUNT_SHIFT) as usize & WIDE_WORDS;
+        let mut data = [0; WIDE_WORDS];
+        data[..count].copy_from_slice(&words[1..=count]);
+        let word = words[0] & ((1 << r::WIDE_COUNT_SHIFT) - 1);
+        Entry { queue, destination, word, data: Data::Wide(count, data), name }
+    }
+
+    /// There is room for one more message in `slot`.
+    pub fn has_room(&self, slot: usize) -> bool {
+        self.slots[slot].messages.len() < self.messages_max
     }
 
     /// The message that a store into the Tag-On window is; `name` as above.
@@ -159,7 +196,7 @@ impl ExpressTransmitter {
         let tag = Tag { place, bytes, resident };
         let destination = self.window.destination(offset);
         let queue = self.names.express(self.job_of_place(place), 0);
-        Entry { queue, destination, word: word(offset, value), tag: Some(tag), name }
+        Entry { queue, destination, word: word(offset, value), data: Data::Tag(tag), name }
     }
 
     /// Whose place for data to be tagged on a store into the Tag-On window names.
@@ -179,13 +216,10 @@ impl ExpressTransmitter {
 
     /// `entry` goes into the queue in `slot`.
     pub fn push(&mut self, slot: usize, entry: Entry, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let messages = &mut self.slots[slot].messages;
-        if messages.len() == self.messages_max {
-            let queue = self.names.own(entry.queue);
-            let what = format!("a store into Express transmit queue {queue}, which is full");
-            return c.fault(self.names.job(entry.queue), what);
+        if !self.has_room(slot) {
+            return c.fault(self.names.job(entry.queue), full(self.names.own(entry.queue)));
         }
-        messages.push_back(entry);
+        self.slots[slot].messages.push_back(entry);
         self.go_on(s, c);
     }
 
@@ -204,7 +238,7 @@ impl ExpressTransmitter {
     /// Turns to the next message. Reclaim: the lines of its tagged data come over the bus.
     fn begin(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         self.state = State::Ready;
-        let Some(tag) = self.current.and_then(|(_, entry)| entry.tag) else { return };
+        let Some((_, Entry { data: Data::Tag(tag), .. })) = self.current else { return };
         if tag.resident || !s.reclaims() {
             return;
         }
@@ -229,23 +263,35 @@ impl ExpressTransmitter {
     fn cross(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let (_, entry) = self.current.expect("a message is dealt with");
         self.tagged.clear();
-        if let Some(tag) = entry.tag {
-            let place = self.place(tag.place);
-            self.tagged.resize(tag.bytes as usize, 0);
-            if s.reclaims() && !tag.resident {
-                // The lines came over the bus.
-                let bytes = c.memory.slice(place, tag.bytes as usize).expect("the places are in SRAM");
-                self.tagged.copy_from_slice(bytes);
-            } else {
-                c.read_unsnooped(place, &mut self.tagged);
+        let mechanism = match entry.data {
+            Data::None => Mechanism::Express,
+            Data::Tag(tag) => {
+                self.fetch_tag(tag, s, c);
+                Mechanism::TagOn
             }
-        }
-        let mechanism = if entry.tag.is_some() { Mechanism::TagOn } else { Mechanism::Express };
+            Data::Wide(count, words) => {
+                self.tagged.extend(words[..count].iter().flat_map(|word| word.to_le_bytes()));
+                Mechanism::Store64
+            }
+        };
         accept(c, self.names.job(entry.queue), entry.name, mechanism);
         let bytes = r::EXPRESS_BYTES + self.tagged.len() as u64;
         let end = s.cross(c.now, s.nes.transmit.cycles(), bytes);
         self.state = State::Crossing;
         c.at(end, NesEvent::ExpressTransmitted.into());
+    }
+
+    /// Reads what is tagged on.
+    fn fetch_tag(&mut self, tag: Tag, s: &Shared, c: &mut Context<'_, '_>) {
+        let place = self.place(tag.place);
+        self.tagged.resize(tag.bytes as usize, 0);
+        if s.reclaims() && !tag.resident {
+            // The lines came over the bus.
+            let bytes = c.memory.slice(place, tag.bytes as usize).expect("the places are in SRAM");
+            self.tagged.copy_from_slice(bytes);
+        } else {
+            c.read_unsnooped(place, &mut self.tagged);
+        }
     }
 
     /// The message is in the TxU: it becomes a packet. True: it was the sP's.
@@ -256,11 +302,14 @@ impl ExpressTransmitter {
             _ if s.homes.is_closed(entry.queue) => {}
             Ok(to) => {
                 self.slots[slot].sent = self.slots[slot].sent.wrapping_add(1);
+                let wide = matches!(entry.data, Data::Wide(..));
                 s.counters.express_sent += 1;
-                s.counters.tagged_sent += u64::from(entry.tag.is_some());
+                s.counters.tagged_sent += u64::from(matches!(entry.data, Data::Tag(_)));
+                s.counters.wide_sent += u64::from(wide);
                 let mut data = entry.word.to_le_bytes().to_vec();
                 data.extend_from_slice(&self.tagged);
-                let bytes = packet_bytes(PACKET_EXPRESS, to, 0, &data);
+                let flags = if wide { PACKET_WIDE as u32 } else { 0 };
+                let bytes = packet_bytes(PACKET_EXPRESS, to, flags, &data);
                 push_packet(s, to.site, bytes, data.len() as u64, entry.name);
             }
             Err(text) => c.fault(self.names.job(entry.queue), text),

@@ -8,7 +8,17 @@ use super::{MessageName, Ring};
 use crate::parameters::Express;
 use crate::registers as r;
 
-/// A message of 37 bits `word` as the processor reads it.
+/// What the reader of a message learns of the `bytes` that came with it; `wide`: by a 64-byte store, as words.
+pub(super) fn tag_of(wide: bool, bytes: u64) -> u64 {
+    match bytes {
+        0 => 0,
+        _ if wide => r::TAG_WIDE | (bytes / 8) << (r::EXPRESS_COUNT_SHIFT - r::EXPRESS_TAG_SHIFT),
+        r::TAG_LONG_BYTES => 2,
+        _ => 1,
+    }
+}
+
+/// A message of 37 bits `word` as the processor reads it; `tag` is [`tag_of`] what came with it.
 pub(super) fn composed(word: u64, source: u16, queue: Name, tag: u64) -> u64 {
     r::EXPRESS_VALID
         | tag << r::EXPRESS_TAG_SHIFT

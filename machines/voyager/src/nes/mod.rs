@@ -32,7 +32,8 @@ use chasqui_machine::NetworkUnit;
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_network::{NodeEvent, NodePort};
 use chasqui_ni::{
-    BusRequest, Cause, Context, FirmwareProcessor, Leave, NetworkInterface, Region, Reply, Turn, Uncached,
+    ACCEPTED, BusRequest, Cause, Context, FirmwareProcessor, Leave, NetworkInterface, RETRY, Region, Reply,
+    Turn, Uncached,
 };
 use chasqui_node::NodeConfiguration;
 use chasqui_record::{MessageId, Stage};
@@ -41,7 +42,7 @@ use crate::parameters::{Basic, Coherence, Dma, Express, Limits, Mpi, Queues, Sha
 use crate::service_registers::VoyagerPacket;
 use crate::{parameters, registers};
 use address::{EXPRESS_RECEIVE, EXPRESS_WINDOW, Register, SYSTEM, SYSTEM_STRIDE, TAG_WINDOW};
-use delays::{Delay, Delays};
+use delays::Delays;
 use dma::DmaEngine;
 use drain::Drain;
 use events::{NesEvent, Owner};
@@ -54,9 +55,9 @@ use service::Service;
 use table::DestinationTable;
 use transmit::Transmitter;
 
-/// Bytes of a slot, and from one place of tagged data to the next.
+/// Bytes of a slot, or of a place of tagged data.
 const SLOT: u64 = registers::SLOT_BYTES;
-const _: () = assert!(SLOT == registers::TAG_STRIDE);
+const _: () = assert!(registers::TAG_LONG_BYTES <= SLOT);
 
 /// What an NES is made from.
 pub(crate) struct NesPlan {
@@ -73,7 +74,10 @@ pub(crate) struct NesPlan {
     pub clock: Clock,
     /// Bus clocks of a transaction's address.
     pub address_cycles: u64,
+    /// The caches' shorter lines, in which the NES reads and writes over the bus.
     pub line_bytes: u64,
+    /// From one slot to the next: whole lines of all caches.
+    pub stride: u64,
     /// Physical address of its SRAM.
     pub memory_base: u64,
     /// Ranks of each job; rank r is at site r.
@@ -109,6 +113,7 @@ impl NesPlan {
             clock: bus.clock,
             address_cycles: bus.address_cycles,
             line_bytes: u64::from(node.port().l1d.line_bytes),
+            stride: SLOT.next_multiple_of(node.longest_line().bytes()),
             memory_base,
             ranks,
             port,
@@ -124,6 +129,7 @@ struct Counters {
     received: u64,
     express_sent: u64,
     tagged_sent: u64,
+    wide_sent: u64,
     express_received: u64,
     dma_requests: u64,
     dma_packets: u64,
@@ -213,10 +219,11 @@ enum Mechanism {
     Dma = 2,
     Express = 3,
     TagOn = 4,
+    Store64 = 5,
 }
 
 /// Names of the [`Mechanism`]s, from 1 on.
-pub(crate) const MECHANISMS: &[&str] = &["basic", "dma", "express", "tag-on"];
+pub(crate) const MECHANISMS: &[&str] = &["basic", "dma", "express", "tag-on", "store-64"];
 
 /// The name of a packet's message, for the records.
 type MessageName = Option<(u16, u32)>;
@@ -280,7 +287,7 @@ impl Nes {
     /// The firmware did wrong before it waited for anything.
     pub fn new(plan: NesPlan) -> Result<Nes, String> {
         let names = Names { jobs: plan.ranks.len(), basic: plan.queues.basic as usize };
-        let first = Ring { base: plan.memory_base, slots: plan.basic.slots as u32, slot_bytes: SLOT };
+        let first = Ring { base: plan.memory_base, slots: plan.basic.slots as u32, slot_bytes: plan.stride };
         let transmit = Rings { first, count: names.jobs * names.basic };
         let first = Ring { base: first.base + transmit.bytes(), ..first };
         let receive = Rings { first, ..transmit };
@@ -314,7 +321,8 @@ impl Nes {
                 express_slots,
             ),
             express_slots: plan.express.slots,
-            load_cycles: plan.address_cycles + 1,
+            // Through a link the NES is done with a load before its transaction is.
+            load_cycles: if plan.nes.attach.ps() == 0 { plan.address_cycles + 1 } else { 0 },
             receiver: Receiver::new(receive, basic_slots, inbox, page_in_cycles, missed_max),
             coming: 0,
             dma: DmaEngine::new(&rings(|own| own.requests), &plan.dma),
@@ -451,6 +459,26 @@ impl Nes {
         }
     }
 
+    /// A 64-byte store is a message; the queue that it goes to, if there is no room for it.
+    fn store_wide(&mut self, c: &mut Context<'_, '_>, address: u64, words: &[u64; 8]) -> Result<(), Name> {
+        let register = self.register(address);
+        let Register::Express(offset) = register else {
+            let what = "the NES takes them in the Express window only";
+            c.fault(self.job_of(register), format!("a 64-byte store to device address {address:#x}: {what}"));
+            return Ok(());
+        };
+        let queue = self.express.window.above(offset) as Name;
+        let is_full = self.shared.homes.slot(queue).is_some_and(|slot| !self.express.has_room(slot));
+        if is_full || self.is_overrun(register) {
+            return Err(queue);
+        }
+        let name = carried(c, self.job_of(register), register);
+        if !self.wide_is_served(address, words, name) {
+            self.send(c, self.express.wide(offset, words, name));
+        }
+        Ok(())
+    }
+
     /// System software of job `job` writes an entry of the destination table.
     fn write_table(&mut self, c: &mut Context<'_, '_>, job: usize, offset: u64, value: u64) {
         let index = (offset - registers::SYSTEM_TABLE) / 8;
@@ -486,28 +514,6 @@ impl Nes {
         self.shared.counters.drain_ps += (c.now + after - next.since).0;
         c.wishes.turn = Some(Turn { job: next.to, after, last: next.last });
     }
-
-    fn event_latency(&self, event: NesEvent) -> &Delay {
-        let delays = &self.delays;
-        match event {
-            NesEvent::Start if !self.waits_for_link() => &delays.nothing,
-            NesEvent::Received if !self.may_be_full() => &delays.received,
-            NesEvent::Received | NesEvent::PagesIn => &delays.finish,
-            NesEvent::Landed => &delays.release,
-            NesEvent::Service => &delays.any_store,
-            _ => &delays.other,
-        }
-    }
-
-    /// Something goes on when the link is free, or the router has room.
-    fn waits_for_link(&self) -> bool {
-        !self.shared.txu.is_empty() || self.dma.waits_to_notify()
-    }
-
-    /// The router may have a packet for which the receive buffer has no room.
-    fn may_be_full(&self) -> bool {
-        self.shared.port.held_in_all() + self.coming >= self.shared.port.receive_buffer_packets()
-    }
 }
 
 impl NetworkInterface for Nes {
@@ -518,6 +524,7 @@ impl NetworkInterface for Nes {
         page.settings[registers::SETTING_REQUESTS as usize] = u64::from(self.dma.queues[0].ring.slots);
         let limits = self.limits;
         page.settings[registers::SETTING_EXPRESS_END as usize] = limits.express_end;
+        page.settings[registers::SETTING_STORE_64_END as usize] = limits.store_64_end;
         page.settings[registers::SETTING_TAG_ON_END as usize] = limits.tag_on_end;
         page.settings[registers::SETTING_BASIC_END as usize] = limits.basic_end;
         page.settings[registers::SETTING_EXPRESS_SLOTS as usize] = self.express_slots;
@@ -525,6 +532,8 @@ impl NetworkInterface for Nes {
         page.settings[registers::SETTING_DESTINATION_BITS as usize] =
             u64::from(self.express.window.destination_bits);
         page.settings[registers::SETTING_BASIC_QUEUES as usize] = self.shared.homes.names.basic as u64;
+        page.settings[registers::SETTING_BASIC_QUEUES as usize] = self.transmit_rings.count as u64;
+        page.settings[registers::SETTING_STRIDE as usize] = self.transmit_rings.first.slot_bytes;
     }
 
     fn regions(&self, job: usize) -> Vec<Region> {
@@ -589,6 +598,18 @@ impl NetworkInterface for Nes {
             self.store(c, register, value, name);
         }
         self.wake_service(c);
+    }
+
+    fn store_64(&mut self, c: &mut Context<'_, '_>, address: u64, words: &[u64; 8], answered: bool) -> Reply {
+        let refused = self.store_wide(c, address, words).err();
+        if let Some(queue) = refused.filter(|_| !answered) {
+            let names = self.shared.homes.names;
+            c.fault(names.job(queue), express::full(names.own(queue)));
+        }
+        self.wake_service(c);
+        let value = if refused.is_some() { RETRY } else { ACCEPTED };
+        let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
+        Reply { value, latency, repeatable: refused.is_some() }
     }
 
     fn event(&mut self, c: &mut Context<'_, '_>, payload: Payload) {
@@ -663,6 +684,10 @@ impl NetworkInterface for Nes {
         self.wake_service(c);
     }
 
+    fn attach(&self) -> Time {
+        Time(self.shared.nes.attach.ps())
+    }
+
     fn memory_latency(&self, address: u64) -> Option<Time> {
         let ring = self.transmit_rings.find(address).or_else(|| self.receive_rings.find(address));
         let in_dram =
@@ -718,12 +743,18 @@ impl NetworkInterface for Nes {
         let c = &self.shared.counters;
         visit("transmitted", "messages", "Basic messages sent", c.transmitted);
         visit("received", "messages", "Basic messages and notices put into resident queues", c.received);
-        visit("express_sent", "messages", "Express and Tag-On messages sent", c.express_sent);
+        visit(
+            "express_sent",
+            "messages",
+            "Express and Tag-On messages sent, those of 64-byte stores among them",
+            c.express_sent,
+        );
         visit("tagged_sent", "messages", "Tag-On messages sent", c.tagged_sent);
+        visit("wide_sent", "messages", "Messages of 64-byte stores sent", c.wide_sent);
         visit(
             "express_received",
             "messages",
-            "Express and Tag-On messages put into resident queues",
+            "Express and Tag-On messages put into resident queues, those of 64-byte stores among them",
             c.express_received,
         );
         visit("dma_requests", "requests", "DMA requests served", c.dma_requests);

@@ -10,18 +10,19 @@ use chasqui_engine::{
 use chasqui_machine::{Machine, NetworkUnit};
 use chasqui_memory::FlatMemory;
 use chasqui_network::{Attachment, Fabric};
-use chasqui_ni::{Context, NetworkInterface, Pager, Wishes};
+use chasqui_ni::{ACCEPTED, Context, NetworkInterface, Pager, RETRY, Wishes};
 use chasqui_node::NodeConfiguration;
 use chasqui_record::Recorder;
 
 use super::{EXPRESS_RECEIVE, EXPRESS_WINDOW, Nes, NesPlan, TAG_WINDOW};
 use crate::registers as r;
-use crate::{FABRIC, NODES, VoyagerMachine};
+use crate::{FABRIC, NODES, VOYAGER};
 
 /// An access of the processor.
 #[derive(Clone, Copy)]
 enum Access {
     Store(u64, u64),
+    Store64(u64, [u64; 8]),
     Load(u64),
 }
 
@@ -72,6 +73,10 @@ impl Site {
         match event.target {
             ACCESS => match self.script[event.payload[0] as usize] {
                 Access::Store(address, value) => self.nes.write(&mut context, address, 4, value),
+                Access::Store64(address, words) => {
+                    let reply = self.nes.store_64(&mut context, address, &words, true);
+                    log.push(Ok(reply.value));
+                }
                 Access::Load(address) => log.push(Ok(self.nes.read(&mut context, address, 8).value)),
             },
             OWN => self.nes.event(&mut context, event.payload),
@@ -117,13 +122,13 @@ struct Own;
 
 impl Catalogue for Own {
     fn machine_file<'a>(&'a self, _: &str) -> Option<(&'a str, &'a str)> {
-        Some((VoyagerMachine.file(), "machine.toml"))
+        Some((VOYAGER.file(), "machine.toml"))
     }
     fn names(&self) -> Vec<&str> {
         vec!["voyager"]
     }
     fn schema(&self, _: &str) -> Schema {
-        VoyagerMachine.schema()
+        VOYAGER.schema()
     }
 }
 
@@ -208,6 +213,45 @@ fn a_tag_on_message_takes_its_data_along() {
         let found = run([vec![(AT, store)], vec![(ready - 1, QUEUE_0), (ready, QUEUE_0)]]);
         assert_eq!(found, [Ok(0), Ok(r::EXPRESS_VALID | tag << r::EXPRESS_TAG_SHIFT | 9)]);
     }
+}
+
+/// To rank 1, from queue 0: five bits 21, and `count` words.
+fn wide(count: u64) -> Access {
+    let first = 0x1234_5678 | 21 << 32 | count << r::WIDE_COUNT_SHIFT;
+    Access::Store64(EXPRESS_WINDOW + (1 << 7), [first, 1, 2, 3, 4, 5, 6, 7])
+}
+
+#[test]
+fn a_64_byte_store_takes_along_as_many_words_as_it_says() {
+    for count in 0..=r::WIDE_WORDS {
+        let ready = readable(AT, 8 + 8 * count);
+        let found = run([vec![(AT, wide(count))], vec![(ready - 1, QUEUE_0), (ready, QUEUE_0)]]);
+        let tag = if count == 0 { 0 } else { r::TAG_WIDE << r::EXPRESS_TAG_SHIFT };
+        let message = MESSAGE | tag | count << r::EXPRESS_COUNT_SHIFT;
+        assert_eq!(found, [Ok(0), Ok(message), Ok(ACCEPTED)], "{count} words");
+    }
+}
+
+#[test]
+fn a_64_byte_store_that_finds_no_room_is_refused_and_nothing_is_sent() {
+    let slots: crate::parameters::Express = resolved().read("voyager.express");
+    // At once: one is being sent, the queue takes as many as it has places.
+    let taken = slots.slots as usize + 1;
+    let burst = vec![(AT, wide(0)); taken + 3];
+    let loads = (0..taken as u64 + 1).map(|i| (AT * 10 + i * 1_000_000, QUEUE_0)).collect();
+    let found = run([burst, loads]);
+    let mut expected = vec![Ok(MESSAGE); taken];
+    expected.push(Ok(r::EXPRESS_EMPTY));
+    expected.extend(vec![Ok(ACCEPTED); taken]);
+    expected.extend(vec![Ok(RETRY); 3]);
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_64_byte_store_elsewhere_is_a_fault() {
+    let found = run([vec![(AT, Access::Store64(TAG_WINDOW, [0; 8]))], vec![]]);
+    let text = found[1].as_ref().unwrap_err();
+    assert!(text.ends_with("the NES takes them in the Express window only"), "{text}");
 }
 
 #[test]

@@ -8,12 +8,12 @@ use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusOperation, BusRequest, Context};
 use chasqui_record::Stage;
 
-use super::inbox::{Found, Inbox, composed};
+use super::inbox::{Found, Inbox, composed, tag_of};
 use super::queues::Name;
 use super::transmit::HEADER;
 use super::{MessageName, NesEvent, Owner, Ring, Rings, SLOT, Shared, stamp};
-use crate::registers::{EXPRESS_BYTES, TAG_LONG_BYTES, VoyagerSlot};
-use crate::service_registers::{PACKET_DMA, PACKET_EXPRESS, PACKET_MARK, VoyagerPacket};
+use crate::registers::{EXPRESS_BYTES, VoyagerSlot};
+use crate::service_registers::{PACKET_DMA, PACKET_EXPRESS, PACKET_MARK, PACKET_WIDE, VoyagerPacket};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -189,11 +189,7 @@ impl Receiver {
         }
         let header = VoyagerPacket::from_bytes(packet);
         let (word, tagged) = express_parts(packet);
-        let tag = match tagged.len() as u64 {
-            0 => 0,
-            TAG_LONG_BYTES => 2,
-            _ => 1,
-        };
+        let tag = tag_of(u64::from(header.flags) & PACKET_WIDE != 0, tagged.len() as u64);
         let message = composed(word, header.source, s.homes.names.own(queue), tag);
         self.inbox.push(slot, message, name);
         s.counters.express_received += 1;

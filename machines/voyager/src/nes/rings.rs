@@ -3,7 +3,7 @@
 use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::Region;
 
-use super::{NesPlan, SLOT, dma};
+use super::{NesPlan, dma};
 
 /// A ring of slots in SRAM.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +66,7 @@ impl OwnRings {
     pub fn new(base: u64, job: u64, plan: &NesPlan) -> OwnRings {
         let requests = Ring { base, slots: plan.dma.requests as u32, slot_bytes: dma::REQUEST };
         let slots = plan.express.tags as u32;
-        let places = Ring { base: base + requests.bytes(), slots, slot_bytes: SLOT };
+        let places = Ring { base: base + requests.bytes(), slots, slot_bytes: plan.stride };
         let tags = Ring { base: places.base + places.bytes(), ..places };
         let offset = job * (requests.bytes() + places.bytes() + tags.bytes());
         let at = |ring: Ring| Ring { base: ring.base + offset, ..ring };

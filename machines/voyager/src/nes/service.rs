@@ -19,19 +19,21 @@ use crate::registers as r;
 use crate::service_registers::{self as sp, VoyagerPacket};
 
 const SSRAM: usize = sp::SSRAM_BYTES as usize;
-const SETTINGS: usize = 9;
+const SETTINGS: usize = 10;
 /// Among the settings.
 const EXPRESS_SLOTS: usize = 4;
 const BASIC_SLOTS: usize = 5;
 const SETTINGS_END: u64 = sp::SETTING_BASIC_QUEUES + 8 * SETTINGS as u64;
-const _: () = assert!(SETTINGS_END == sp::SETTING_EXPRESS_QUEUES + 8);
+const _: () = assert!(SETTINGS_END == sp::SETTING_STRIDE + 8);
 
 /// An access of the processor that the firmware serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Access {
     address: u64,
-    /// Of a store; none: a load.
+    /// Of a store, its first word; none: a load.
     value: Option<u64>,
+    /// All of a store of 64 bytes.
+    wide: Option<[u64; 8]>,
     /// The queue, if it is to a single one.
     queue: Option<Name>,
     /// Of a store that is a message: its name.
@@ -93,6 +95,7 @@ pub(super) fn settings(
         express.slots,
         service.dram.bytes(),
         names.express_count() as u64,
+        receive.first.slot_bytes,
     ]
 }
 
@@ -263,6 +266,21 @@ impl Nes {
         is_served
     }
 
+    /// The same of a store of 64 bytes.
+    pub(super) fn wide_is_served(&mut self, address: u64, words: &[u64; 8], name: MessageName) -> bool {
+        let is_served = self.store_is_served(address, words[0], name);
+        if let Some(service) = self.service.as_mut().filter(|_| is_served) {
+            service.accesses.back_mut().expect("just kept").wide = Some(*words);
+        }
+        is_served
+    }
+
+    /// The firmware serves stores to `register` and has no room for one.
+    pub(super) fn is_overrun(&self, register: Register) -> bool {
+        let full = |s: &Service| s.accesses.len() as u64 >= s.parameters.access_slots;
+        self.service.as_ref().is_some_and(full) && self.is_served(register)
+    }
+
     fn keep(&mut self, address: u64, value: Option<u64>, name: MessageName) {
         let register = self.register(address);
         let value = value.map(|value| match register {
@@ -273,7 +291,7 @@ impl Nes {
             }
             _ => value,
         });
-        let access = Access { address, value, queue: self.queue_of(register), name };
+        let access = Access { address, value, wide: None, queue: self.queue_of(register), name };
         self.shared.counters.served += 1;
         let service = self.service.as_mut().expect("somebody serves the access");
         service.accesses.push_back(access);
@@ -512,9 +530,12 @@ impl Nes {
     fn forward_access(&mut self, c: &mut Context<'_, '_>) {
         let Some(access) = self.service_mut().accesses.pop_front() else { return };
         let register = self.register(access.address);
-        match access.value {
-            Some(value) => self.store(c, register, value, access.name),
-            None => {
+        match (access.value, access.wide, register) {
+            (_, Some(words), Register::Express(offset)) => {
+                self.send(c, self.express.wide(offset, &words, access.name));
+            }
+            (Some(value), ..) => self.store(c, register, value, access.name),
+            (None, ..) => {
                 // A whole message: the processor gets the part that it asked for later.
                 let Loaded { reply, took } = self.load(c, register, 8);
                 let answer = Answer { address: access.address, value: reply.value, took };
@@ -526,9 +547,10 @@ impl Nes {
     fn launch_access(&mut self, c: &mut Context<'_, '_>) {
         let Some(access) = self.service_mut().accesses.pop_front() else { return };
         let value = access.value.unwrap_or(0);
-        let entry = match self.register(access.address) {
-            Register::Tag(offset) => self.express.tag_on(offset, value, access.name),
-            Register::Express(offset) => self.express.express(offset, value, access.name),
+        let entry = match (self.register(access.address), access.wide) {
+            (Register::Tag(offset), _) => self.express.tag_on(offset, value, access.name),
+            (Register::Express(offset), None) => self.express.express(offset, value, access.name),
+            (Register::Express(offset), Some(words)) => self.express.wide(offset, &words, access.name),
             _ => return,
         };
         let served = self.express.served();

@@ -137,7 +137,7 @@ impl Transmitter {
             // The length is in the first line, but lines may be fetched before it is read (section 2.2).
             let at = self.slots[self.current];
             let slot = at.ring.slot(at.consumer);
-            let lines = (SLOT / s.line_bytes) as u32;
+            let lines = SLOT.div_ceil(s.line_bytes) as u32;
             for i in 0..lines {
                 c.bus(BusRequest {
                     operation: BusOperation::Read,
