@@ -26,22 +26,36 @@ static uint64_t receive_pointer(unsigned name, bool producer)
     return nes_load((producer ? CHASQUI_SP_BASIC_RECEIVE_PRODUCER : CHASQUI_SP_BASIC_RECEIVE_CONSUMER) + slot);
 }
 
-/* OnePoll (section 4.3): of a set in which not all are resident. */
-static uint64_t one_poll(unsigned set)
+/* What OnePoll tells of a Basic queue (registers.h); EMPTY: it has no message. */
+static uint64_t announced(unsigned name)
 {
-    for (unsigned name = 0; name < CHASQUI_VOYAGER_EXPRESS_QUEUES; name++) {
-        uint64_t message = set >> name & 1 ? take(name) : CHASQUI_VOYAGER_EXPRESS_EMPTY;
-        if (message != CHASQUI_VOYAGER_EXPRESS_EMPTY)
-            return message;
-    }
-    const unsigned basic = CHASQUI_VOYAGER_EXPRESS_QUEUES;
-    if (!(set >> basic & 1))
-        return CHASQUI_VOYAGER_EXPRESS_EMPTY;
-    uint64_t producer = receive_pointer(basic, true), consumer = receive_pointer(basic, false);
+    uint64_t producer = receive_pointer(name, true), consumer = receive_pointer(name, false);
     if (producer == consumer)
         return CHASQUI_VOYAGER_EXPRESS_EMPTY;
-    return CHASQUI_VOYAGER_EXPRESS_VALID | (uint64_t)basic << CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT |
-           (consumer & 0xffff) << 16 | (producer & 0xffff);
+    return CHASQUI_VOYAGER_EXPRESS_VALID |
+           (uint64_t)CHASQUI_VOYAGER_EXPRESS_QUEUES << CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT |
+           (uint64_t)name << CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT | (consumer & 0xffff) << 16 | (producer & 0xffff);
+}
+
+/* OnePoll (section 4.3), of an order in which not all queues are resident. */
+static void one_poll(unsigned phantom)
+{
+    uint64_t order = CHASQUI_SP_ONEPOLL_ORDER + phantom * CHASQUI_VOYAGER_ONEPOLL_STRIDE, names = 0;
+    for (unsigned i = 0; i < CHASQUI_VOYAGER_ONEPOLL_QUEUES; i++, names >>= 16) {
+        if (i % 4 == 0)
+            names = nes_load(order + i / 4 * sizeof names);
+        unsigned name = names & 0xffff;
+        if (name == CHASQUI_VOYAGER_ONEPOLL_NONE)
+            break;
+        uint64_t message = is_basic(name) ? announced(name) : take(name);
+        if (message == CHASQUI_VOYAGER_EXPRESS_EMPTY)
+            continue;
+        answer(message);
+        if (!is_basic(name))
+            serve_room(name);
+        return;
+    }
+    answer(CHASQUI_VOYAGER_EXPRESS_EMPTY);
 }
 
 static enum outcome serve_queue(unsigned what, unsigned name)
@@ -83,9 +97,7 @@ enum outcome serve_access(unsigned what, unsigned name)
 {
     switch (what) {
     case CHASQUI_SP_WHAT_ONEPOLL:
-        answer(one_poll(name));
-        for (unsigned express = 0; express < CHASQUI_VOYAGER_EXPRESS_QUEUES; express++)
-            serve_room(express);
+        one_poll(name);
         return DONE;
     case CHASQUI_SP_WHAT_MIGRATE:
         if (migrate(nes_load(CHASQUI_SP_ACCESS_VALUE)) == LATER)

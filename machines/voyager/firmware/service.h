@@ -36,7 +36,7 @@
 #define CHASQUI_SP_WHAT_EXPRESS 0x5ull /* Access, a store: an Express or Tag-On message. */
 #define CHASQUI_SP_WHAT_EXPRESS_SENT 0x6ull /* Access, a load: Express messages that have been sent. */
 #define CHASQUI_SP_WHAT_EXPRESS_TAKE 0x7ull /* Access, a load: takes an Express message. The answer is a whole one: the hardware gives it by halves to a */
-#define CHASQUI_SP_WHAT_ONEPOLL 0x8ull /* Access, a load: OnePoll. */
+#define CHASQUI_SP_WHAT_ONEPOLL 0x8ull /* Access, a load: OnePoll. The number of the phantom queue stands for the queue. */
 #define CHASQUI_SP_WHAT_MIGRATE 0x9ull /* Access, a store of system software: move a queue. */
 #define CHASQUI_SP_WHAT_MIGRATED 0xaull /* Access, a load of system software: how many moves have been made. */
 #define CHASQUI_SP_WHAT_NOTHING 0xbull /* Access without an effect; a load gets 0. */
@@ -54,13 +54,14 @@
 #define CHASQUI_SP_SETTING_BASIC_SLOTS 0xa8ull /* Setting: Basic slots of the hardware. */
 #define CHASQUI_SP_SETTING_EXPRESS_MESSAGES 0xb0ull /* Setting: messages that an Express slot holds. */
 #define CHASQUI_SP_SETTING_MEMORY 0xb8ull /* Setting: memory of the sP [bytes]. */
+#define CHASQUI_SP_ONEPOLL_ORDER 0x200ull /* Loaded: the orders of the phantom queues, four names a word, as in the processor's registers. */
 #define CHASQUI_SP_BASIC_TRANSMIT_PRODUCER 0x400ull /* Registers of the hardware's Basic slots, BASIC_STRIDE bytes each, loaded and stored: slots composed. */
 #define CHASQUI_SP_BASIC_TRANSMIT_CONSUMER 0x408ull /* Slots sent. */
 #define CHASQUI_SP_BASIC_RECEIVE_PRODUCER 0x410ull /* Slots filled. */
 #define CHASQUI_SP_BASIC_RECEIVE_CONSUMER 0x418ull /* Slots that the processor is done with. */
 #define CHASQUI_SP_BASIC_STRIDE 0x20ull /* From one Basic slot's registers to the next's. */
-#define CHASQUI_SP_EXPRESS_SENT 0x800ull /* Registers of the hardware's Express slots, EXPRESS_STRIDE bytes each: loaded and stored: messages sent. */
-#define CHASQUI_SP_EXPRESS_TAKE 0x808ull /* Loaded: takes the oldest message that has been received, or EMPTY. Stored: adds one, of which there must */
+#define CHASQUI_SP_EXPRESS_SENT 0xc00ull /* Registers of the hardware's Express slots, EXPRESS_STRIDE bytes each: loaded and stored: messages sent. */
+#define CHASQUI_SP_EXPRESS_TAKE 0xc08ull /* Loaded: takes the oldest message that has been received, or EMPTY. Stored: adds one, of which there must */
 #define CHASQUI_SP_EXPRESS_STRIDE 0x10ull /* From one Express slot's registers to the next's. */
 #define CHASQUI_SP_MISSED 0x1000ull /* Memory of the sSRAM, loaded: the oldest packet of the miss queue. */
 #define CHASQUI_SP_STAGING 0x1080ull /* Memory of the sSRAM, stored: a message for commands. */

@@ -7,7 +7,7 @@ use super::queues::{self, Name};
 use crate::registers;
 
 /// Where the registers are, from [`DEVICE_BASE`]: the pages of pointers first, then the page of Express
-/// receive queues, the windows of Express and of Tag-On messages, and the registers of system software.
+/// receive queues and OnePoll, the windows of Express and of Tag-On messages, and the registers of system software.
 pub(super) const EXPRESS_RECEIVE: u64 = 1 << 31;
 pub(super) const EXPRESS_WINDOW: u64 = 1 << 32;
 pub(super) const TAG_WINDOW: u64 = 2 << 32;
@@ -22,15 +22,26 @@ pub(super) enum Register {
     Process(u64),
     /// Count of messages sent through an Express queue.
     Sent(Name),
-    /// The page of Express receive queues: offset.
-    Receive(u64),
+    /// An Express receive queue.
+    Receive(Name),
+    /// A phantom queue of OnePoll.
+    OnePoll(usize),
+    /// The upper half of a message of which the lower was loaded before: where it is kept.
+    Upper(usize),
+    /// Four names of a phantom queue's order.
+    Order(usize),
     /// The window of Express messages: offset.
     Express(u64),
     /// The window of Tag-On messages: offset.
     Tag(u64),
     /// System software's: offset.
     System(u64),
+    /// None.
+    Nothing,
 }
+
+/// Places where upper halves are kept.
+pub(super) const HALVES: u64 = registers::EXPRESS_QUEUES + registers::ONEPOLLS;
 
 impl Register {
     pub fn at(address: u64) -> Register {
@@ -45,10 +56,36 @@ impl Register {
                 }
                 (_, offset) => Register::Process(offset),
             },
-            EXPRESS_RECEIVE..EXPRESS_WINDOW => Register::Receive(address - EXPRESS_RECEIVE),
+            EXPRESS_RECEIVE..EXPRESS_WINDOW => Register::of_receive_page(address - EXPRESS_RECEIVE),
             EXPRESS_WINDOW..TAG_WINDOW => Register::Express(address - EXPRESS_WINDOW),
             TAG_WINDOW..SYSTEM => Register::Tag(address - TAG_WINDOW),
             SYSTEM.. => Register::System(address - SYSTEM),
+        }
+    }
+
+    fn of_receive_page(offset: u64) -> Register {
+        const QUEUES_END: u64 = 8 * registers::EXPRESS_QUEUES;
+        const ONEPOLLS_END: u64 = registers::ONEPOLL + 8 * registers::ONEPOLLS;
+        const ORDERS_END: u64 = registers::ONEPOLL_ORDER + registers::ONEPOLLS * registers::ONEPOLL_STRIDE;
+        let register = match offset {
+            0..QUEUES_END => Register::Receive((offset / 8) as Name),
+            registers::ONEPOLL..ONEPOLLS_END => {
+                Register::OnePoll(((offset - registers::ONEPOLL) / 8) as usize)
+            }
+            registers::ONEPOLL_ORDER..ORDERS_END => {
+                Register::Order(((offset - registers::ONEPOLL_ORDER) / 8) as usize)
+            }
+            _ => Register::Nothing,
+        };
+        register.half().filter(|_| offset & 4 != 0).map_or(register, Register::Upper)
+    }
+
+    /// Where the upper half of a message that a load from here takes is kept.
+    pub fn half(self) -> Option<usize> {
+        match self {
+            Register::Receive(queue) => Some(usize::from(queue)),
+            Register::OnePoll(phantom) => Some(registers::EXPRESS_QUEUES as usize + phantom),
+            _ => None,
         }
     }
 }

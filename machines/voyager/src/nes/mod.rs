@@ -11,6 +11,7 @@ mod delays;
 mod dma;
 mod express;
 mod inbox;
+mod onepoll;
 #[cfg(test)]
 mod probe;
 mod queues;
@@ -38,7 +39,8 @@ use address::{EXPRESS_RECEIVE, EXPRESS_WINDOW, Register, Ring, Rings, SYSTEM, TA
 use delays::{Delay, Delays};
 use dma::DmaEngine;
 use express::{Entry, ExpressTransmitter, Window};
-use inbox::Inbox;
+use inbox::{EMPTY, Found, Inbox};
+use onepoll::Orders;
 use queues::{Homes, Name};
 use receive::Receiver;
 use service::Service;
@@ -314,6 +316,7 @@ pub(crate) struct Nes {
     transmitter: Transmitter,
     express: ExpressTransmitter,
     receiver: Receiver,
+    orders: Orders,
     /// Packets on the link to the receive buffer.
     coming: usize,
     dma: DmaEngine,
@@ -364,6 +367,7 @@ impl Nes {
             express_slots: plan.express.slots,
             load_cycles: plan.address_cycles + 1,
             receiver: Receiver::new(receive, basic_slots, inbox, page_in_cycles, missed_max),
+            orders: Orders::new(),
             coming: 0,
             dma: DmaEngine::new(requests, &plan.dma),
             transmit_rings: transmit,
@@ -415,23 +419,38 @@ impl Nes {
             },
             Register::Process(registers::DMA_CONSUMER) => self.dma.consumer,
             Register::Sent(name) => s.homes.slot(name).map_or(0, |slot| *self.express.sent_mut(slot)),
-            Register::Receive(offset) => return self.take(c, offset, bytes),
+            Register::Receive(name) => {
+                let found = s.homes.slot(name).map_or(EMPTY, |slot| self.receiver.inbox.take(name, slot));
+                return self.take(c, register, bytes, found);
+            }
+            Register::OnePoll(phantom) => {
+                let found = self.one_poll(phantom);
+                return self.take(c, register, bytes, found);
+            }
+            Register::Upper(half) => {
+                let found = Found { value: u64::from(self.receiver.inbox.upper(half)), ..EMPTY };
+                return self.take(c, register, bytes, found);
+            }
             _ => 0,
         };
         let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
         Loaded { reply: Reply { value: u64::from(value), latency, repeatable: true }, took: None }
     }
 
-    /// A load from the page of Express receive queues: control finds the message, then SRAM gives it.
-    fn take(&mut self, c: &mut Context<'_, '_>, offset: u64, bytes: u32) -> Loaded {
+    /// A load of an Express or phantom queue: control has found what there is, then SRAM gives it.
+    fn take(&mut self, c: &mut Context<'_, '_>, register: Register, bytes: u32, found: Found) -> Loaded {
         let nes = &self.shared.nes;
         let access = nes.pointer_access.cycles() + nes.sram_access.cycles();
-        let found = self.receiver.read(offset, bytes, self.load_cycles + access, &mut self.shared, c);
         if let Some(name) = found.took {
+            self.receiver.taken(self.load_cycles + access, &mut self.shared, c);
             self.room(name);
         }
+        let (value, same) = match register.half() {
+            Some(half) => self.receiver.inbox.part(half, bytes, found.value),
+            None => (found.value, true),
+        };
         let latency = self.shared.clock.edge(access);
-        let reply = Reply { value: found.value, latency, repeatable: found.repeatable };
+        let reply = Reply { value, latency, repeatable: found.repeatable && same };
         Loaded { reply, took: found.took.map(|_| found.name) }
     }
 
@@ -463,6 +482,7 @@ impl Nes {
             }
             Register::Express(offset) => self.send(c, self.express.express(offset, value, name)),
             Register::Tag(offset) => self.send(c, self.express.tag_on(offset, value, name)),
+            Register::Order(word) => self.set_order(c, word, value),
             Register::System(offset @ registers::SYSTEM_TABLE..) => self.write_table(c, offset, value),
             _ => {}
         }

@@ -14,7 +14,7 @@ use chasqui_ni::{Context, DeviceAccess, FirmwareProcessor, Reply, Uncached};
 use super::command::Command;
 use super::queues::{self, Name};
 use super::{Loaded, MessageName, Nes, NesEvent, Register, Rings};
-use crate::parameters;
+use crate::parameters::{self, RESIDENT_BASIC_MAX};
 use crate::registers as r;
 use crate::service_registers::{self as sp, VoyagerPacket};
 
@@ -25,6 +25,10 @@ const EXPRESS_SLOTS: usize = 4;
 const BASIC_SLOTS: usize = 5;
 const SETTINGS_END: u64 = sp::SETTING_BASIC_QUEUES + 8 * SETTINGS as u64;
 const _: () = assert!(SETTINGS_END == sp::SETTING_MEMORY + 8);
+const ORDERS_END: u64 = sp::ONEPOLL_ORDER + r::ONEPOLLS * r::ONEPOLL_STRIDE;
+// Registers of the most slots that there may be don't meet those that follow.
+const _: () = assert!(ORDERS_END <= sp::BASIC_TRANSMIT_PRODUCER);
+const _: () = assert!(sp::BASIC_TRANSMIT_PRODUCER + RESIDENT_BASIC_MAX * sp::BASIC_STRIDE <= sp::EXPRESS_SENT);
 
 /// An access of the processor that the firmware serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +159,7 @@ fn setting(settings: &[u64; SETTINGS], address: u64) -> u64 {
     settings[((address - sp::SETTING_BASIC_QUEUES) / 8) as usize]
 }
 
-/// What the firmware is told about an access: what it is, and its queue or set of queues.
+/// What the firmware is told about an access: what it is, and its queue or phantom queue.
 fn description(access: &Access) -> (u64, u64) {
     let queue = u64::from(access.queue.unwrap_or(0));
     match (Register::at(access.address), access.value.is_some()) {
@@ -165,10 +169,8 @@ fn description(access: &Access) -> (u64, u64) {
         (Register::Pointer(_, r::RECEIVE_CONSUMER), true) => (sp::WHAT_RECEIVE_CONSUMER, queue),
         (Register::Express(_) | Register::Tag(_), true) => (sp::WHAT_EXPRESS, queue),
         (Register::Sent(_), false) => (sp::WHAT_EXPRESS_SENT, queue),
-        (Register::Receive(offset), false) => match offset {
-            r::ONEPOLL.. => (sp::WHAT_ONEPOLL, (offset - r::ONEPOLL) >> 3),
-            _ => (sp::WHAT_EXPRESS_TAKE, queue),
-        },
+        (Register::Receive(_), false) => (sp::WHAT_EXPRESS_TAKE, queue),
+        (Register::OnePoll(phantom), false) => (sp::WHAT_ONEPOLL, phantom as u64),
         (Register::System(r::SYSTEM_MIGRATE), true) => (sp::WHAT_MIGRATE, 0),
         (Register::System(r::SYSTEM_DONE), false) => (sp::WHAT_MIGRATED, 0),
         _ => (sp::WHAT_NOTHING, queue),
@@ -188,9 +190,8 @@ impl Nes {
     /// The queue that `register` belongs to, if it is one's.
     fn queue_of(&self, register: Register) -> Option<Name> {
         match register {
-            Register::Pointer(name, _) | Register::Sent(name) => Some(name),
             // The upper half of a message that was taken is with the hardware, wherever the queue is.
-            Register::Receive(offset) if offset < r::ONEPOLL && offset & 4 == 0 => Some((offset / 8) as Name),
+            Register::Pointer(name, _) | Register::Sent(name) | Register::Receive(name) => Some(name),
             Register::Express(offset) => Some(self.express.window.above(offset) as Name),
             Register::Tag(_) => Some(0),
             _ => None,
@@ -199,19 +200,17 @@ impl Nes {
 
     /// The firmware serves accesses to `register`.
     fn is_served(&self, register: Register) -> bool {
-        let Some(service) = &self.service else { return false };
-        let homes = &self.shared.homes;
         match register {
-            Register::System(offset) => offset < r::SYSTEM_TABLE,
-            Register::Process(_) => false,
-            Register::Receive(offset @ r::ONEPOLL..) => {
-                let set = (offset - r::ONEPOLL) >> 3;
-                (0..=r::EXPRESS_QUEUES as Name).any(|name| set >> name & 1 != 0 && homes.is_served(name))
-            }
-            register => {
-                self.queue_of(register).is_some_and(|name| homes.is_served(name) || service.has_store(name))
-            }
+            Register::System(offset) => self.service.is_some() && offset < r::SYSTEM_TABLE,
+            Register::OnePoll(phantom) => self.one_poll_is_served(phantom),
+            register => self.queue_of(register).is_some_and(|name| self.serves(name)),
         }
+    }
+
+    /// The firmware serves accesses to the queue, or has yet to take a store to it.
+    pub(super) fn serves(&self, name: Name) -> bool {
+        let Some(service) = &self.service else { return false };
+        self.shared.homes.is_served(name) || service.has_store(name)
     }
 
     /// When an access at its grant is to be tried again, if the firmware has yet to answer it, or to take one
@@ -333,6 +332,7 @@ impl Nes {
             sp::RESULT => return service.result.take(),
             sp::ACCESS_VALUE => service.accesses.front().and_then(|a| a.value).unwrap_or(0),
             sp::SETTING_BASIC_QUEUES..SETTINGS_END => setting(&service.settings, address),
+            sp::ONEPOLL_ORDER..ORDERS_END => self.orders.word(((address - sp::ONEPOLL_ORDER) / 8) as usize),
             sp::BASIC_TRANSMIT_PRODUCER..sp::EXPRESS_SENT => u64::from(*self.basic_register(address)?),
             sp::EXPRESS_SENT..sp::MISSED if self.is_valid(address, 0) => self.express_load(address),
             sp::MISSED..sp::STAGING => {
@@ -471,10 +471,8 @@ impl Nes {
     /// The firmware's answer to a load of `bytes`, if there is one.
     pub(super) fn answer(&mut self, address: u64, bytes: u32) -> Option<Loaded> {
         let Answer { value, took, .. } = self.service.as_mut()?.answer(address)?;
-        let value = match (Register::at(address), self.queue_of(Register::at(address))) {
-            (Register::Receive(_), Some(queue)) => self.receiver.inbox.part(queue, bytes, value).0,
-            _ => value,
-        };
+        let half = Register::at(address).half();
+        let value = half.map_or(value, |half| self.receiver.inbox.part(half, bytes, value).0);
         let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
         Some(Loaded { reply: Reply { value, latency, repeatable: false }, took })
     }
