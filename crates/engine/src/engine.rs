@@ -61,6 +61,15 @@ impl Engine {
         self.window = window;
     }
 
+    /// After a run that was stopped at `at`: every partition is told what those have to say that stopped it. Then
+    /// the engine can run on.
+    pub fn spread(&mut self, at: Time) {
+        let mut news: Vec<u64> = self.partitions.iter_mut().flat_map(|partition| partition.news()).collect();
+        news.sort_unstable();
+        news.dedup();
+        self.partitions.iter_mut().for_each(|partition| partition.told(&news, at));
+    }
+
     /// The partitions, to collect results.
     pub fn partitions(self) -> Vec<Box<dyn Partition>> {
         self.partitions

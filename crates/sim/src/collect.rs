@@ -19,40 +19,57 @@ const INTERRUPTED: i32 = 130;
 /// What it exits with after a deadlock.
 const DEADLOCK: i32 = 125;
 
-/// What a run leaves.
-pub(crate) struct Results {
-    pub summary: Summary,
-    messages: Messages,
-    statistics: StatisticsTree,
+/// What is left of a machine that has run.
+pub(crate) struct Remains {
     nodes: Vec<Box<Node>>,
-    profiles: Vec<RankProfile>,
-    links: Vec<LinkLife>,
-    timeline: bool,
+    fabric: Option<Box<Fabric>>,
 }
 
-impl Results {
-    pub fn collect(
-        built: Built,
-        ended: Ended,
-        machine: &dyn Machine,
-        resolved: &Resolved,
-        job: &Job,
-    ) -> Results {
-        let mut nodes = Vec::new();
-        let mut fabric = None;
+impl Remains {
+    pub fn of(built: Built) -> Remains {
+        let (mut nodes, mut fabric) = (Vec::new(), None);
         for partition in built.engine.partitions() {
             match partition.into_any().downcast::<Node>() {
                 Ok(node) => nodes.push(node),
                 Err(other) => fabric = other.downcast::<Fabric>().ok(),
             }
         }
-        let time_ps = end_of(&nodes);
-        let statistics = statistics(&nodes, fabric.as_deref());
+        Remains { nodes, fabric }
+    }
+}
+
+/// What a job leaves.
+pub(crate) struct Results<'a> {
+    pub summary: Summary,
+    messages: Messages,
+    statistics: StatisticsTree,
+    nodes: &'a [Box<Node>],
+    profiles: Vec<RankProfile>,
+    links: Vec<LinkLife>,
+    timeline: bool,
+}
+
+impl<'a> Results<'a> {
+    /// Of job `index`. What nodes and network counted, they counted for all jobs.
+    pub fn collect(
+        remains: &'a mut Remains,
+        ended: Ended,
+        (machine, resolved): (&dyn Machine, &Resolved),
+        index: usize,
+        job: &Job,
+    ) -> Results<'a> {
+        let Remains { nodes, fabric } = remains;
+        let statistics = statistics(nodes, fabric.as_deref());
         let links = fabric.as_deref().map_or(vec![], links);
-        let recorders = nodes.iter_mut().map(|n| std::mem::replace(&mut n.recorder, Recorder::new(0, 0)));
+        let nodes = &mut nodes[..job.ranks as usize];
+        nodes.iter_mut().for_each(|node| node.show(index));
+        let time_ps = end_of(nodes);
+        let recorders =
+            nodes.iter_mut().map(|n| std::mem::replace(&mut n.recorders[index], Recorder::new(0, 0)));
         let messages = Recorder::merge(recorders.collect()).with_mechanisms(machine.mechanisms());
         let profiles = nodes.iter_mut().filter_map(|n| n.processor.take_profile()).collect();
-        let (outcome, exit_status, message) = verdict(&nodes, ended);
+        let nodes = &*nodes;
+        let (outcome, exit_status, message) = verdict(nodes, ended);
         let summary = Summary {
             schema_version: SUMMARY_VERSION,
             machine: resolved.name().to_string(),
@@ -63,7 +80,7 @@ impl Results {
             time_ps,
             instructions: nodes.iter().map(|n| n.processor.instructions()).sum(),
             messages: messages.rows().len() as u64,
-            limited_by: limited_by(&nodes, time_ps),
+            limited_by: limited_by(nodes, time_ps),
             ranks: nodes.iter().map(|n| rank(n, time_ps)).collect(),
             stages: messages.summary(),
             mechanisms: messages.by_mechanism(),

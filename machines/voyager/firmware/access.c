@@ -26,7 +26,15 @@ static uint64_t receive_pointer(unsigned name, bool producer)
     return nes_load((producer ? CHASQUI_SP_BASIC_RECEIVE_PRODUCER : CHASQUI_SP_BASIC_RECEIVE_CONSUMER) + slot);
 }
 
-/* What OnePoll tells of a Basic queue (registers.h); EMPTY: it has no message. */
+/* What its process calls a Basic queue: all processes have as many as each other. */
+static unsigned own_name(unsigned name)
+{
+    unsigned each = (queue_count - express_count) * CHASQUI_VOYAGER_EXPRESS_QUEUES / express_count;
+    return CHASQUI_VOYAGER_EXPRESS_QUEUES + (name - express_count) % each;
+}
+
+/* What OnePoll tells of a Basic queue (registers.h): its process's name for it, and its pointers. EMPTY: it has no
+ * message. */
 static uint64_t announced(unsigned name)
 {
     uint64_t producer = receive_pointer(name, true), consumer = receive_pointer(name, false);
@@ -34,7 +42,8 @@ static uint64_t announced(unsigned name)
         return CHASQUI_VOYAGER_EXPRESS_EMPTY;
     return CHASQUI_VOYAGER_EXPRESS_VALID |
            (uint64_t)CHASQUI_VOYAGER_EXPRESS_QUEUES << CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT |
-           (uint64_t)name << CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT | (consumer & 0xffff) << 16 | (producer & 0xffff);
+           (uint64_t)own_name(name) << CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT | (consumer & 0xffff) << 16 |
+           (producer & 0xffff);
 }
 
 /* OnePoll (section 4.3), of an order in which not all queues are resident. */

@@ -64,7 +64,7 @@ chasqui_abi::guest_constants! {
     /// Access, a load: takes an Express message. The answer is a whole one: the hardware gives it by halves to a
     /// processor that loads four bytes at a time.
     pub const WHAT_EXPRESS_TAKE: u64 = 7;
-    /// Access, a load: OnePoll. The number of the phantom queue stands for the queue.
+    /// Access, a load: OnePoll. The number of the phantom queue, of all processes', stands for the queue.
     pub const WHAT_ONEPOLL: u64 = 8;
     /// Access, a store of system software: move a queue.
     pub const WHAT_MIGRATE: u64 = 9;
@@ -102,9 +102,8 @@ chasqui_abi::guest_constants! {
     pub const SETTING_EXPRESS_MESSAGES: u64 = 0xb0;
     /// Setting: memory of the sP [bytes].
     pub const SETTING_MEMORY: u64 = 0xb8;
-
-    /// Loaded: the orders of the phantom queues, four names a word, as in the processor's registers.
-    pub const ONEPOLL_ORDER: u64 = 0x200;
+    /// Setting: Express queues, of all processes.
+    pub const SETTING_EXPRESS_QUEUES: u64 = 0xc0;
 
     /// Registers of the hardware's Basic slots, BASIC_STRIDE bytes each, loaded and stored: slots composed.
     pub const BASIC_TRANSMIT_PRODUCER: u64 = 0x400;
@@ -131,6 +130,9 @@ chasqui_abi::guest_constants! {
     /// Bytes of each.
     pub const SSRAM_BYTES: u64 = 0x80;
 
+    /// Loaded: the orders of all phantom queues, as in the processors' registers, with names of the site.
+    pub const ONEPOLL_ORDER: u64 = 0x2000;
+
     /// Kind of a packet: Basic.
     pub const PACKET_BASIC: u64 = 0;
     /// A piece of a block, which the hardware deals with.
@@ -139,6 +141,8 @@ chasqui_abi::guest_constants! {
     pub const PACKET_NOTICE: u64 = 2;
     /// An Express message: eight bytes; what follows was tagged on.
     pub const PACKET_EXPRESS: u64 = 3;
+    /// A mark, for no queue: whoever gets it has got all that its sender had sent (`voyager/onequeue`).
+    pub const PACKET_MARK: u64 = 4;
 }
 
 chasqui_abi::guest_struct! {

@@ -18,17 +18,30 @@ pub(super) fn composed(word: u64, source: u16, queue: Name, tag: u64) -> u64 {
         | word
 }
 
-/// The Express receive queues that are resident, and the ring of tagged data.
+/// The ring of data that came tagged on for a process, in the order of their headers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TagRing {
+    pub ring: Ring,
+    pub producer: u32,
+    pub consumer: u32,
+}
+
+impl TagRing {
+    /// Room for tagged data.
+    pub fn has_room(&self) -> bool {
+        self.producer.wrapping_sub(self.consumer) < self.ring.slots
+    }
+}
+
+/// The Express receive queues that are resident, and the rings of tagged data.
 pub(super) struct Inbox {
     /// The messages of each slot.
     slots: Vec<VecDeque<(u64, MessageName)>>,
     messages_max: usize,
     /// Upper halves, by where they are taken, for processors that read four bytes at a time.
-    upper: [u32; HALVES as usize],
-    /// Data that came tagged on, in the order of their headers.
-    pub tags: Ring,
-    pub tag_producer: u32,
-    pub tag_consumer: u32,
+    upper: Vec<u32>,
+    /// By job.
+    pub tags: Vec<TagRing>,
 }
 
 /// What a load found.
@@ -47,14 +60,12 @@ pub(super) struct Found {
 pub(super) const EMPTY: Found = Found { value: r::EXPRESS_EMPTY, took: None, name: None, repeatable: true };
 
 impl Inbox {
-    pub fn new(tags: Ring, express: &Express, slots: usize) -> Inbox {
+    pub fn new(tags: &[Ring], express: &Express, slots: usize) -> Inbox {
         Inbox {
             slots: vec![VecDeque::new(); slots],
             messages_max: express.slots as usize,
-            upper: [0; HALVES as usize],
-            tags,
-            tag_producer: 0,
-            tag_consumer: 0,
+            upper: vec![0; tags.len() * HALVES],
+            tags: tags.iter().map(|&ring| TagRing { ring, producer: 0, consumer: 0 }).collect(),
         }
     }
 
@@ -63,9 +74,9 @@ impl Inbox {
         self.slots[slot].len() < self.messages_max
     }
 
-    /// Room for tagged data.
-    pub fn has_room_for_tag(&self) -> bool {
-        self.tag_producer.wrapping_sub(self.tag_consumer) < self.tags.slots
+    /// Messages that wait in `slot`.
+    pub fn count(&self, slot: usize) -> u64 {
+        self.slots[slot].len() as u64
     }
 
     pub fn push(&mut self, slot: usize, message: u64, name: MessageName) {
@@ -114,7 +125,7 @@ mod tests {
 
     fn inbox() -> Inbox {
         let tags = Ring { base: 0, slots: 2, slot_bytes: 96 };
-        Inbox::new(tags, &Express { slots: 2, tags: 2 }, 8)
+        Inbox::new(&[tags], &Express { slots: 2, tags: 2 }, 8)
     }
 
     #[test]
@@ -144,10 +155,10 @@ mod tests {
     #[test]
     fn room_counts_headers_and_tagged_data() {
         let mut inbox = inbox();
-        inbox.tag_producer = 2;
-        assert!(inbox.has_room(0) && !inbox.has_room_for_tag());
-        inbox.tag_consumer = 1;
-        assert!(inbox.has_room_for_tag());
+        inbox.tags[0].producer = 2;
+        assert!(inbox.has_room(0) && !inbox.tags[0].has_room());
+        inbox.tags[0].consumer = 1;
+        assert!(inbox.tags[0].has_room());
         inbox.push(0, 1, None);
         inbox.push(0, 2, None);
         assert!(!inbox.has_room(0) && inbox.has_room(1));
