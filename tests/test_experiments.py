@@ -243,8 +243,8 @@ def test_an_active_message_answers(results: Path) -> None:
 
 @pytest.mark.core
 def test_onepoll_costs_the_same_for_any_number(results: Path) -> None:
-    """Of queues in the hardware, but for the bus clock at which the load meets the bus; the firmware
-    looks at each."""
+    """Of queues in the hardware, but for the bus clock at which the load meets the bus; the
+    firmware looks at each."""
     counts = (1, 2, 3, 4, 8, 10, 16, 32, 64)
     found = rows(results / "voyager-onepoll" / "results.csv")
     for slots, resident in (("8", 10), ("62", 64)):

@@ -697,7 +697,8 @@ impl NetworkInterface for Nes {
     }
 
     fn self_contained_stores(&self) -> Range<u64> {
-        DEVICE_BASE + EXPRESS_WINDOW..DEVICE_BASE + TAG_WINDOW
+        // Messages, and the orders of OnePoll.
+        DEVICE_BASE + EXPRESS_RECEIVE..DEVICE_BASE + TAG_WINDOW
     }
 
     /// These move pointers that the processor reads, or ask for the bus.
