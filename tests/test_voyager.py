@@ -22,6 +22,7 @@ VARIANTS = [machine for machine in machines() if machine.startswith("voyager")]
 COUNTER = (ROOT / "tests" / "voyager" / "counter.c").read_text()
 
 WIDE = (ROOT / "tests" / "voyager" / "wide.c").read_text()
+ONEPOLL = (ROOT / "tests" / "voyager" / "onepoll.c").read_text()
 MIXTURE = (ROOT / "tests" / "voyager" / "mixture.c").read_text()
 
 # voyager.mpi.mechanism: the longest message [bytes] by each mechanism that it uses, shortest
@@ -93,8 +94,13 @@ FAULTS = {
         "the NES takes them in the Express window only",
     ),
     "silence": (
-        "while (nes_one_poll(&nes, 7) == NES_EMPTY) nes_pause()",
+        "nes_one_poll_order(&nes, 0, (const uint16_t[]){2, 1, 0}, 3);"
+        "while (nes_one_poll(&nes, 0) == NES_EMPTY) nes_pause()",
         "deadlock",
+    ),
+    "stranger_polled": (
+        "nes_one_poll_order(&nes, 3, (const uint16_t[]){0, 2, 3}, 3)",
+        "protection: OnePoll is to look at queue 3, but the process has queues 0 to 2",
     ),
 }
 
@@ -265,3 +271,50 @@ def test_a_ring_that_is_not_a_power_of_two_is_refused(chasqui: Run) -> None:
     done = chasqui("run", "--machine", "voyager", *sets, "--", "nosuch")
     assert done.returncode == 2
     assert "voyager.express.tags: 3 is not a power of two" in done.stderr
+
+
+# All of OnePoll's 64 queues; those without a slot are served by the firmware.
+ALL_64 = ["--set", "voyager.queues.basic=62"]
+POLLED = {
+    "moving": [*ALL_64, "--set", "voyager.sp.system=true"],
+    "served": [*ALL_64, *NONE_RESIDENT],
+    "resident": [*ALL_64, "--set", "voyager.queues.resident_basic=62"],
+}
+
+
+@pytest.mark.parametrize("machine", VARIANTS)
+@pytest.mark.parametrize("homes", POLLED)
+def test_one_poll_takes_what_comes_first_in_its_order(
+    compile_c: Compiler, chasqui: Run, machine: str, homes: str
+) -> None:
+    """Random sets of queues in random orders, wherever the queues are: always the first that has a
+    message, that one's oldest, and nothing when all are empty."""
+    program = compile_c("onepoll", ONEPOLL)
+    options = ["-q", "-np", "2", "--machine", machine, *POLLED[homes]]
+    options += ["--set", "check.coherence=true"]
+    for seed in range(int(SEED), int(SEED) + 2):
+        done = chasqui("run", *options, "--", program, str(seed), "60")
+        assert done.stdout == "onepoll: PASSED\n", f"SEED={seed}: {done.stderr}"
+        assert done.returncode == 0
+
+
+@pytest.mark.parametrize("machine", VARIANTS)
+@pytest.mark.parametrize("homes", [[], NONE_RESIDENT[2:], NONE_RESIDENT], ids=str)
+def test_threads_share_a_phantom_queue(
+    compile_c: Compiler, chasqui: Run, machine: str, homes: list[str]
+) -> None:
+    """Two harts take each message once, without a lock."""
+    program = compile_c("onepoll", ONEPOLL)
+    sets = [*homes, "--set", "node.harts=2", "--set", "check.coherence=true"]
+    run = ["run", "-q", "-np", "2", "--machine", machine, *sets, "--", program]
+    done = chasqui(*run, "threads", "300")
+    assert (done.returncode, done.stdout) == (0, "onepoll: PASSED\n"), done.stderr
+
+
+@pytest.mark.parametrize("homes", POLLED)
+def test_one_poll_has_the_same_bits(compile_c: Compiler, tmp_path: Path, homes: str) -> None:
+    """Skipped turns of a loop that polls, too."""
+    program = compile_c("onepoll", ONEPOLL)
+    names = ("again", "loops executed", "by the reference", *THREADS)
+    run = ["-np", "2", "--machine", "voyager", *POLLED[homes], "--", str(program), SEED, "8"]
+    check(tmp_path, run, {name: VARIATIONS[name] for name in names}, 0)

@@ -79,7 +79,7 @@ static struct partial *partials; /* by source */
 static uint64_t *dma_sender;     /* by request: whom to tell */
 static struct peer *peers;       /* by rank */
 static volatile char *express, *tag_on;       /* windows of stores */
-static volatile uint64_t *express_or_basic;   /* OnePoll: Express queue 0, then Basic */
+static volatile uint64_t *express_or_basic;   /* OnePoll: Express queue 0, then Basic queue 0 */
 static uint32_t posted, left, express_slots;  /* Express and Tag-On messages stored, and known to have left */
 static unsigned destination_bits;
 static size_t express_end, store_64_end, tag_on_end, basic_end; /* SETTING_*_END */
@@ -151,7 +151,6 @@ static bool open_basic(const struct chasqui_ni_identification *ni, int ni_fd)
 
 static bool open_express(const struct chasqui_ni_identification *ni, int ni_fd)
 {
-    const uint64_t set = 1 | 1 << CHASQUI_VOYAGER_EXPRESS_QUEUES;
     express_slots = ni->settings[CHASQUI_VOYAGER_SETTING_EXPRESS_SLOTS];
     tags_mask = ni->settings[CHASQUI_VOYAGER_SETTING_TAGS] - 1;
     destination_bits = ni->settings[CHASQUI_VOYAGER_SETTING_DESTINATION_BITS];
@@ -163,7 +162,9 @@ static bool open_express(const struct chasqui_ni_identification *ni, int ni_fd)
     if (!peers || !express || !page)
         return false;
     memset(peers, 0, ni->ranks * sizeof *peers);
-    express_or_basic = (volatile uint64_t *)(page + CHASQUI_VOYAGER_ONEPOLL + 8 * set);
+    const uint64_t none = CHASQUI_VOYAGER_ONEPOLL_NONE, basic = CHASQUI_VOYAGER_EXPRESS_QUEUES;
+    *(volatile uint64_t *)(page + CHASQUI_VOYAGER_ONEPOLL_ORDER) = none << 32 | basic << 16;
+    express_or_basic = (volatile uint64_t *)(page + CHASQUI_VOYAGER_ONEPOLL);
     mpi_device_voyager.send = send_by_size;
     mpi_device_voyager.poll = poll_express;
     return true;

@@ -58,10 +58,15 @@
 #define CHASQUI_VOYAGER_EXPRESS_COUNT_SHIFT 0x3aull /* A message as it is read: first of three bits that say how many words came with it, if `TAG_WIDE`. */
 #define CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT 0x38ull /* A message as it is read: first of two bits that say what was tagged on: 0 nothing, 1 48 bytes, 2 80, or */
 #define CHASQUI_VOYAGER_TAG_WIDE 0x3ull /* What was tagged on: the data of a 64-byte message. */
-#define CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT 0x35ull /* A message as it is read: first of three bits for the queue; the Basic ring is `EXPRESS_QUEUES`, */
+#define CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT 0x35ull /* A message as it is read: first of three bits for the queue. `EXPRESS_QUEUES`: a Basic queue, of which OnePoll */
 #define CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT 0x25ull /* A message as it is read: first of 16 bits of the source id. Below are 37 bits of data. */
 #define CHASQUI_VOYAGER_EXPRESS_EMPTY 0x0ull /* What an empty queue returns, as system software sets it. */
-#define CHASQUI_VOYAGER_ONEPOLL 0x800ull /* Receive page: queue q is read at 8 q; from here on, OnePoll of the set of queues s at 8 s more (bit */
+#define CHASQUI_VOYAGER_ONEPOLL 0x400ull /* Receive page, loaded: queue q at 8 q; from here on, OnePoll of phantom queue p at 8 p more. */
+#define CHASQUI_VOYAGER_ONEPOLLS 0x4ull /* Phantom queues of a process. */
+#define CHASQUI_VOYAGER_ONEPOLL_ORDER 0x800ull /* Receive page, stored by eight bytes: the order of phantom queue 0, names of 16 bits of the process's queues. The */
+#define CHASQUI_VOYAGER_ONEPOLL_STRIDE 0x80ull /* From one phantom queue's order to the next one's [bytes]. */
+#define CHASQUI_VOYAGER_ONEPOLL_QUEUES 0x40ull /* Queues of an order, at most. */
+#define CHASQUI_VOYAGER_ONEPOLL_NONE 0xffffull /* In the place of a name: no queue. */
 #define CHASQUI_VOYAGER_SETTING_VARIANT 0x0ull /* Setting: 0 flush, 1 reclaim. */
 #define CHASQUI_VOYAGER_SETTING_SLOTS 0x1ull /* Setting: slots of each Basic ring, a power of two. */
 #define CHASQUI_VOYAGER_SETTING_REQUESTS 0x2ull /* Setting: requests of the DMA ring, a power of two. */

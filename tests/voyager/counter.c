@@ -10,6 +10,8 @@
 /* The handler is named by the five bits of the address. */
 enum handler { ADD, FETCH, VALUE, TEXT, ADDRESS };
 enum { WORK, REPLY, BLOCK = 1000 };
+/* Phantom queues of OnePoll. */
+enum { WORK_FIRST, BASIC_ALONE };
 
 static struct nes nes;
 
@@ -42,7 +44,7 @@ static void serve(uint32_t additions)
     uint64_t sum = 0;
     uint32_t *added = calloc(nes.ranks, sizeof *added);
     for (uint32_t fetched = 0; fetched < nes.ranks - 1;) {
-        uint64_t message = nes_one_poll(&nes, 1 << WORK);
+        uint64_t message = nes_one_poll(&nes, WORK_FIRST);
         if (message == NES_EMPTY) {
             nes_pause();
             continue;
@@ -123,7 +125,7 @@ static void blocks(void)
     for (uint32_t from = 1; from < nes.ranks; from++) {
         express(REPLY, from, ADDRESS, (uint32_t)(uintptr_t)block);
         for (int expected = 40; expected > 0; expected -= 36) {
-            while (nes_queue(nes_one_poll(&nes, NES_BASIC)) != CHASQUI_VOYAGER_EXPRESS_QUEUES)
+            while (!nes_is_basic(nes_one_poll(&nes, BASIC_ALONE)))
                 nes_pause();
             check(nes_basic_receive(&nes, notice, &source) == expected && source == from, "Basic");
             check(expected == 40 ? notice[4] == from : notice[0] == from, "words of Basic");
@@ -141,6 +143,8 @@ int main(int argc, char **argv)
         fputs("counter: there is no NES here\n", stderr);
         return 2;
     }
+    nes_one_poll_order(&nes, WORK_FIRST, (const uint16_t[]){WORK}, 1);
+    nes_one_poll_order(&nes, BASIC_ALONE, (const uint16_t[]){NES_BASIC_NAME(0)}, 1);
     if (nes.rank == 0) {
         serve(additions);
         multicast();

@@ -47,8 +47,8 @@ struct nes {
 
 /* What an empty queue returns. */
 #define NES_EMPTY CHASQUI_VOYAGER_EXPRESS_EMPTY
-/* Sets of OnePoll: Express queues by 1 << queue, and the Basic ring. */
-#define NES_BASIC (1u << CHASQUI_VOYAGER_EXPRESS_QUEUES)
+/* A queue has one name for both directions: Express queue q is q, Basic queue b is NES_BASIC_NAME(b). */
+#define NES_BASIC_NAME(index) (CHASQUI_VOYAGER_EXPRESS_QUEUES + (index))
 
 static inline void nes_pause(void) { __asm__ volatile(".4byte 0x0100000f"); }
 
@@ -167,13 +167,6 @@ static inline uint64_t nes_express_receive(const struct nes *nes, unsigned queue
     return *(volatile uint64_t *)(nes->express_receive + 8 * queue);
 }
 
-/* Takes the oldest message of the first queue of `set` that has one: Express 0, 1, then Basic, whose message
- * only says that nes_basic_receive will find something. */
-static inline uint64_t nes_one_poll(const struct nes *nes, unsigned set)
-{
-    return *(volatile uint64_t *)(nes->express_receive + CHASQUI_VOYAGER_ONEPOLL + 8 * set);
-}
-
 static inline uint32_t nes_value(uint64_t message) { return (uint32_t)message; }
 
 static inline unsigned nes_extra(uint64_t message)
@@ -187,7 +180,12 @@ static inline uint32_t nes_source(uint64_t message)
     return (uint16_t)(message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT);
 }
 
-static inline unsigned nes_queue(uint64_t message) { return message >> CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT & 7; }
+/* The name of the queue that it came from, or that has messages (nes_one_poll). */
+static inline unsigned nes_queue(uint64_t message)
+{
+    unsigned queue = message >> CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT & 7;
+    return queue < CHASQUI_VOYAGER_EXPRESS_QUEUES ? queue : nes_source(message);
+}
 
 /* Bytes that came with it: 0; 48 or 80 by Tag-On; whole words by a 64-byte store. */
 static inline size_t nes_tagged(uint64_t message)
@@ -235,6 +233,36 @@ static inline bool nes_wide_try(struct nes *nes, unsigned queue, uint32_t destin
     bool accepted = chasqui_store_64_answered(to, store) == CHASQUI_STORE_64_ACCEPTED;
     nes->posted[queue] += accepted;
     return accepted;
+}
+
+/* --- OnePoll ------------------------------------------------------------------------------------- *
+ * A process has CHASQUI_VOYAGER_ONEPOLLS phantom queues. Each looks at up to CHASQUI_VOYAGER_ONEPOLL_QUEUES queues, none
+ * at the start. Several threads may poll one, or each its own. */
+
+/* Phantom queue `phantom` looks at the `count` queues named from now on, the first with the highest priority. No other
+ * thread polls it meanwhile. */
+static inline void nes_one_poll_order(const struct nes *nes, unsigned phantom, const uint16_t *names, unsigned count)
+{
+    volatile uint64_t *words = (volatile uint64_t *)(nes->express_receive + CHASQUI_VOYAGER_ONEPOLL_ORDER +
+                                                     phantom * CHASQUI_VOYAGER_ONEPOLL_STRIDE);
+    for (unsigned i = 0; i <= count && i < CHASQUI_VOYAGER_ONEPOLL_QUEUES; i += 4) {
+        uint64_t word = 0;
+        for (unsigned k = 4; k-- > 0;)
+            word = word << 16 | (i + k < count ? names[i + k] : CHASQUI_VOYAGER_ONEPOLL_NONE);
+        words[i / 4] = word;
+    }
+}
+
+/* Takes the oldest message of the first queue that has one. Of a Basic queue it only tells that there is one:
+ * nes_is_basic, nes_queue names the queue, and nes_basic_receive takes it. NES_EMPTY: all are empty. */
+static inline uint64_t nes_one_poll(const struct nes *nes, unsigned phantom)
+{
+    return *(volatile uint64_t *)(nes->express_receive + CHASQUI_VOYAGER_ONEPOLL + 8 * phantom);
+}
+
+static inline bool nes_is_basic(uint64_t message)
+{
+    return (message >> CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT & 7) >= CHASQUI_VOYAGER_EXPRESS_QUEUES;
 }
 
 /* --- Tag-On -------------------------------------------------------------------------------------- */
@@ -344,6 +372,13 @@ static inline bool nes_basic_send(struct nes *nes, uint32_t destination, const v
     return true;
 }
 
+/* What OnePoll told of the queue's pointer, which nes_basic_receive then need not load. */
+static inline void nes_basic_told(struct nes *nes, uint64_t message)
+{
+    struct nes_ring *ring = &nes->receive;
+    ring->produced = ring->consumed + (uint16_t)((uint16_t)message - ring->consumed);
+}
+
 /* Copies the oldest message (at most 88 bytes) to `data`; its length, or -1: none. */
 static inline int nes_basic_receive(struct nes *nes, void *data, uint32_t *source)
 {
@@ -394,10 +429,7 @@ static inline bool nes_dma_is_done(struct nes *nes)
 }
 
 /* --- system software ----------------------------------------------------------------------------- *
- * For programs that stand in for an operating system, where voyager.sp.system lets them. Queues have one name for
- * both directions: Express queue q is q, Basic queue b is NES_BASIC_NAME(b). */
-
-#define NES_BASIC_NAME(index) (CHASQUI_VOYAGER_EXPRESS_QUEUES + (index))
+ * For programs that stand in for an operating system, where voyager.sp.system lets them. */
 
 static inline volatile uint64_t *nes_table_entry(const struct nes *nes, unsigned queue, uint32_t destination)
 {

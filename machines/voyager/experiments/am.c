@@ -24,7 +24,7 @@ static handler *const handlers[HANDLERS] = {add, echo_short, echo_medium, echo_b
 /* Runs the handler of one message, if there is one. */
 static inline bool am_poll(void)
 {
-    uint64_t message = nes_one_poll(&nes, 1u << WORK | NES_BASIC);
+    uint64_t message = nes_one_poll(&nes, 0);
     if (message == NES_EMPTY)
         return false;
     size_t bytes = nes_tagged(message);
@@ -164,6 +164,7 @@ ALWAYS_INLINE void measure(enum kind kind, size_t bytes)
 int main(int argc, char **argv)
 {
     open_nes();
+    nes_one_poll_order(&nes, 0, (const uint16_t[]){WORK, NES_BASIC_NAME(0)}, 2);
     trips = read_count(argc, argv, 1);
     stream = read_count(argc, argv, 2);
     memset(source, 1, sizeof source);

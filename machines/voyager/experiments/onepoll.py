@@ -16,19 +16,21 @@ if TYPE_CHECKING:
 
 QUESTION = """\
 What does OnePoll save a process that waits for messages in several queues? It looks at the first \
-queues of Express and then at Basic's, by a loop over a load each in turn, or by one load of a \
-phantom queue: when all are empty, when one of them has a message (each as often), and from the \
-sender's call until the receiver knows of the message. OnePoll looks at three queues of a process: \
-two of Express, the first of Basic."""
+1 to 64 of its queues, two of Express, then Basic's, by a loop over a load each in turn, or by one \
+load of a phantom queue: when all are empty, when one of them has a message (each as often), and \
+from the sender's call until the receiver knows of the message. The hardware has slots for eight \
+Basic queues, the firmware serves the others; beside it, hardware that had slots for all."""
 
 METHODS = ("in-turn", "onepoll")
-TRIPS = 60  # the same number for each of up to six queues
-TRIPS_QUICK = 24
+BASIC = 62  # queues, with Express 64
+# Basic queues that the hardware has slots for, and what runs are called.
+SLOTS = {8: "served", BASIC: "resident"}
 
 
 class Row(NamedTuple):
     """The columns of results.csv."""
 
+    basic_slots: int
     method: str
     queues: int
     empty_ns: Fraction
@@ -37,15 +39,18 @@ class Row(NamedTuple):
 
 
 def runs(quick: bool) -> list[Run]:
-    trips = TRIPS_QUICK if quick else TRIPS
-    return [Run("flush", "voyager/flush", 2, "onepoll", arguments=[str(trips)])]
+    sets = ["voyager.sp.system=true", f"voyager.queues.basic={BASIC}"]
+    return [
+        Run(name, "voyager/flush", 2, "onepoll", sets=[*sets, f"voyager.queues.resident_basic={n}"])
+        for n, name in SLOTS.items()
+    ]
 
 
-def rows(output: Output) -> list[Row]:
+def rows(slots: int, output: Output) -> list[Row]:
     timing = Timing(output)
     return [
         Row(
-            method, queues,
+            slots, method, queues,
             timing.spent(1, f"{method}/empty", queues),
             timing.mean_spent(1, f"{method}/found", queues),
             timing.mean_flight(method, queues, ways=[(0, 1)]),
@@ -56,44 +61,62 @@ def rows(output: Output) -> list[Row]:
 
 
 def report(outputs: Mapping[str, Output]) -> Report:
-    found = rows(outputs["flush"])
+    found = [row for slots, name in SLOTS.items() for row in rows(slots, outputs[name])]
     results = Table("results", Row._fields, found)
-    times = {(row.method, row.queues): row.empty_ns for row in found}
-    most = max(queues for _, queues in times)
-    each = (times["in-turn", most] - times["in-turn", 1]) / (most - 1)
-    better = [n for n in range(1, most + 1) if times["onepoll", n] < times["in-turn", n]]
-    start = f"from {better[0]} queue{'s' * (better[0] > 1)} on" if better else "nowhere"
     return Report(
         tables=[results],
-        text=results.text(left=(0,)),
-        findings=[
-            f"A look at {most} empty queues takes {_ns(times['onepoll', most])} ns by OnePoll and "
-            f"{_ns(times['in-turn', most])} ns in turn, {_ns(each)} ns for each further queue.",
-            f"OnePoll is better {start} (up to {most} queues were compared).",
-        ],
+        text=results.text(left=(1,)),
+        findings=[text for slots in SLOTS for text in findings(slots, found)],
         draw=lambda figure: draw(figure, found),
-        size_inches=(9.0, 3.2),
+        size_inches=(9.0, 5.6),
     )
 
 
-def _ns(time: Fraction) -> str:
-    return number(float(time), 4)
+def findings(slots: int, found: list[Row]) -> list[str]:
+    times = {(row.method, row.queues): row for row in found if row.basic_slots == slots}
+    counts = sorted({queues for _, queues in times})
+    most = counts[-1]
+
+    def better(column: str) -> str:
+        is_better = [
+            n for n in counts
+            if getattr(times["onepoll", n], column) < getattr(times["in-turn", n], column)
+        ]  # fmt: skip
+        return ", ".join(map(str, is_better)) or "none"
+
+    return [
+        f"{slots} Basic slots: a look at {most} empty queues takes "
+        f"{_us(times['onepoll', most].empty_ns)} us by OnePoll and "
+        f"{_us(times['in-turn', most].empty_ns)} us in turn; at one queue "
+        f"{_us(times['onepoll', 1].empty_ns)} and {_us(times['in-turn', 1].empty_ns)} us.",
+        f"{slots} Basic slots: OnePoll is the sooner to look at empty queues with these numbers of "
+        f"them: {better('empty_ns')}; to know of a message: {better('latency_ns')}.",
+    ]
+
+
+def _us(time: Fraction) -> str:
+    return number(float(time) / 1000, 3)
 
 
 def draw(figure: Figure, found: list[Row]) -> None:
     from chasqui.experiment import drawing
 
-    titles = ("look, all empty [ns]", "look that finds [ns]", "one way, until known [ns]")
+    titles = ("look, all empty [us]", "look that finds [us]", "one way, until known [us]")
     columns = ("empty_ns", "found_ns", "latency_ns")
-    for axes, column, title in zip(figure.subplots(1, 3), columns, titles, strict=True):
-        for method, color in zip(METHODS, (drawing.ORANGE, drawing.BLUE), strict=True):
-            points = [
-                (row.queues, float(getattr(row, column))) for row in found if row.method == method
-            ]
-            axes.plot(*zip(*points, strict=True), "o-", color=color, label=method)
-        axes.set(xlabel="queues", title=title, xticks=sorted({row.queues for row in found}))
-        axes.set_ylim(bottom=0)
-        drawing.label_ends(axes)
+    for slots, line in zip(SLOTS, figure.subplots(len(SLOTS), 3), strict=True):
+        for axes, column, title in zip(line, columns, titles, strict=True):
+            for method, color in zip(METHODS, (drawing.ORANGE, drawing.BLUE), strict=True):
+                points = [
+                    (row.queues, float(getattr(row, column)) / 1000)
+                    for row in found
+                    if (row.basic_slots, row.method) == (slots, method)
+                ]
+                axes.plot(*zip(*points, strict=True), "o-", color=color, label=method)
+            axes.set(xlabel=f"queues ({slots} Basic slots)", title=title)
+            axes.set_xscale("log", base=2)
+            axes.set_yscale("log")
+            axes.set_xticks([1, 2, 4, 8, 16, 32, 64], [1, 2, 4, 8, 16, 32, 64])
+            drawing.label_ends(axes)
 
 
 EXPERIMENT = Experiment(QUESTION, runs, report)

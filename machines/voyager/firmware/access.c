@@ -26,24 +26,45 @@ static uint64_t receive_pointer(unsigned name, bool producer)
     return nes_load((producer ? CHASQUI_SP_BASIC_RECEIVE_PRODUCER : CHASQUI_SP_BASIC_RECEIVE_CONSUMER) + slot);
 }
 
-/* OnePoll (section 4.3): of a set of a process's queues, `first` and so on, in which not all are resident. */
-static uint64_t one_poll(unsigned first, unsigned set)
+/* What its process calls a Basic queue: all processes have as many as each other. */
+static unsigned own_name(unsigned name)
 {
-    const unsigned express = CHASQUI_VOYAGER_EXPRESS_QUEUES;
-    for (unsigned own = 0; own < express; own++) {
-        uint64_t message = set >> own & 1 ? take(first + own) : CHASQUI_VOYAGER_EXPRESS_EMPTY;
-        if (message != CHASQUI_VOYAGER_EXPRESS_EMPTY)
-            return message;
-    }
-    if (!(set >> express & 1))
-        return CHASQUI_VOYAGER_EXPRESS_EMPTY;
-    /* Processes have as many Basic queues as each other. */
-    unsigned basic = express_count + first * (queue_count - express_count) / express_count;
-    uint64_t producer = receive_pointer(basic, true), consumer = receive_pointer(basic, false);
+    unsigned each = (queue_count - express_count) * CHASQUI_VOYAGER_EXPRESS_QUEUES / express_count;
+    return CHASQUI_VOYAGER_EXPRESS_QUEUES + (name - express_count) % each;
+}
+
+/* What OnePoll tells of a Basic queue (registers.h): its process's name for it, and its pointers. EMPTY: it has no
+ * message. */
+static uint64_t announced(unsigned name)
+{
+    uint64_t producer = receive_pointer(name, true), consumer = receive_pointer(name, false);
     if (producer == consumer)
         return CHASQUI_VOYAGER_EXPRESS_EMPTY;
-    return CHASQUI_VOYAGER_EXPRESS_VALID | (uint64_t)express << CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT |
-           (consumer & 0xffff) << 16 | (producer & 0xffff);
+    return CHASQUI_VOYAGER_EXPRESS_VALID |
+           (uint64_t)CHASQUI_VOYAGER_EXPRESS_QUEUES << CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT |
+           (uint64_t)own_name(name) << CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT | (consumer & 0xffff) << 16 |
+           (producer & 0xffff);
+}
+
+/* OnePoll (section 4.3), of an order in which not all queues are resident. */
+static void one_poll(unsigned phantom)
+{
+    uint64_t order = CHASQUI_SP_ONEPOLL_ORDER + phantom * CHASQUI_VOYAGER_ONEPOLL_STRIDE, names = 0;
+    for (unsigned i = 0; i < CHASQUI_VOYAGER_ONEPOLL_QUEUES; i++, names >>= 16) {
+        if (i % 4 == 0)
+            names = nes_load(order + i / 4 * sizeof names);
+        unsigned name = names & 0xffff;
+        if (name == CHASQUI_VOYAGER_ONEPOLL_NONE)
+            break;
+        uint64_t message = is_basic(name) ? announced(name) : take(name);
+        if (message == CHASQUI_VOYAGER_EXPRESS_EMPTY)
+            continue;
+        answer(message);
+        if (!is_basic(name))
+            serve_room(name);
+        return;
+    }
+    answer(CHASQUI_VOYAGER_EXPRESS_EMPTY);
 }
 
 static enum outcome serve_queue(unsigned what, unsigned name)
@@ -83,13 +104,9 @@ static enum outcome serve_queue(unsigned what, unsigned name)
 
 enum outcome serve_access(unsigned what, unsigned name)
 {
-    const unsigned set = name & ((1u << CHASQUI_SP_ONEPOLL_FIRST_SHIFT) - 1); /* OnePoll */
     switch (what) {
     case CHASQUI_SP_WHAT_ONEPOLL:
-        name >>= CHASQUI_SP_ONEPOLL_FIRST_SHIFT;
-        answer(one_poll(name, set));
-        for (unsigned own = 0; own < CHASQUI_VOYAGER_EXPRESS_QUEUES; own++)
-            serve_room(name + own);
+        one_poll(name);
         return DONE;
     case CHASQUI_SP_WHAT_MIGRATE:
         if (migrate(nes_load(CHASQUI_SP_ACCESS_VALUE)) == LATER)

@@ -9,12 +9,12 @@
 uint64_t migrations;
 
 /* Hardware slots in use, by kind. */
-static unsigned slots_in_use(bool basic)
+static uint64_t slots_in_use(bool basic)
 {
-    unsigned used = 0;
+    uint64_t used = 0;
     for (unsigned name = 0; name < queue_count; name++)
         if (is_basic(name) == basic && queues[name].place != SERVED)
-            used |= 1u << queues[name].slot;
+            used |= 1ull << queues[name].slot;
     return used;
 }
 
@@ -110,10 +110,10 @@ static void give_express(unsigned name)
 static enum outcome enter(unsigned name)
 {
     struct queue *queue = &queues[name];
-    unsigned free = ~slots_in_use(is_basic(name));
+    uint64_t free = ~slots_in_use(is_basic(name)); /* never all 64 */
     uint64_t slots =
         nes_load(is_basic(name) ? CHASQUI_SP_SETTING_BASIC_SLOTS : CHASQUI_SP_SETTING_EXPRESS_SLOTS);
-    unsigned slot = __builtin_ctz(free);
+    unsigned slot = __builtin_ctzll(free);
     if (slot >= slots)
         return DONE;
     if (is_launching(name))

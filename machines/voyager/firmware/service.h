@@ -36,8 +36,7 @@
 #define CHASQUI_SP_WHAT_EXPRESS 0x5ull /* Access, a store: an Express or Tag-On message. */
 #define CHASQUI_SP_WHAT_EXPRESS_SENT 0x6ull /* Access, a load: Express messages that have been sent. */
 #define CHASQUI_SP_WHAT_EXPRESS_TAKE 0x7ull /* Access, a load: takes an Express message. The answer is a whole one: the hardware gives it by halves to a */
-#define CHASQUI_SP_WHAT_ONEPOLL 0x8ull /* Access, a load: OnePoll. For the queue stand the set and, above it, the first of the process's queues. */
-#define CHASQUI_SP_ONEPOLL_FIRST_SHIFT 0x8ull /* OnePoll: first bit of the first of the process's queues, behind the set. */
+#define CHASQUI_SP_WHAT_ONEPOLL 0x8ull /* Access, a load: OnePoll. The number of the phantom queue, of all processes', stands for the queue. */
 #define CHASQUI_SP_WHAT_MIGRATE 0x9ull /* Access, a store of system software: move a queue. */
 #define CHASQUI_SP_WHAT_MIGRATED 0xaull /* Access, a load of system software: how many moves have been made. */
 #define CHASQUI_SP_WHAT_NOTHING 0xbull /* Access without an effect; a load gets 0. */
@@ -62,12 +61,13 @@
 #define CHASQUI_SP_BASIC_RECEIVE_PRODUCER 0x410ull /* Slots filled. */
 #define CHASQUI_SP_BASIC_RECEIVE_CONSUMER 0x418ull /* Slots that the processor is done with. */
 #define CHASQUI_SP_BASIC_STRIDE 0x20ull /* From one Basic slot's registers to the next's. */
-#define CHASQUI_SP_EXPRESS_SENT 0x800ull /* Registers of the hardware's Express slots, EXPRESS_STRIDE bytes each: loaded and stored: messages sent. */
-#define CHASQUI_SP_EXPRESS_TAKE 0x808ull /* Loaded: takes the oldest message that has been received, or EMPTY. Stored: adds one, of which there must */
+#define CHASQUI_SP_EXPRESS_SENT 0xc00ull /* Registers of the hardware's Express slots, EXPRESS_STRIDE bytes each: loaded and stored: messages sent. */
+#define CHASQUI_SP_EXPRESS_TAKE 0xc08ull /* Loaded: takes the oldest message that has been received, or EMPTY. Stored: adds one, of which there must */
 #define CHASQUI_SP_EXPRESS_STRIDE 0x10ull /* From one Express slot's registers to the next's. */
 #define CHASQUI_SP_MISSED 0x1000ull /* Memory of the sSRAM, loaded: the oldest packet of the miss queue. */
 #define CHASQUI_SP_STAGING 0x1080ull /* Memory of the sSRAM, stored: a message for commands. */
 #define CHASQUI_SP_SSRAM_BYTES 0x80ull /* Bytes of each. */
+#define CHASQUI_SP_ONEPOLL_ORDER 0x2000ull /* Loaded: the orders of all phantom queues, as in the processors' registers, with names of the site. */
 #define CHASQUI_SP_PACKET_BASIC 0x0ull /* Kind of a packet: Basic. */
 #define CHASQUI_SP_PACKET_DMA 0x1ull /* A piece of a block, which the hardware deals with. */
 #define CHASQUI_SP_PACKET_NOTICE 0x2ull /* The notice behind a block, received like Basic. */

@@ -109,8 +109,8 @@ chasqui_config::parameters! {
         save: Cycles = 60, range 0 ..= 100000, source "assumption: 12 uncached accesses of 8 bytes, 5 bus clocks each";
         /// Express queue pairs that the hardware has room for.
         resident_express: Count = 8, range 0 ..= 8, source "StarT-Voyager, section 4.2";
-        /// Basic queue pairs that the hardware has room for.
-        resident_basic: Count = 8, range 0 ..= 8, source "StarT-Voyager, section 4.2";
+        /// Basic queue pairs that the hardware has room for. More than 8 is other hardware, with accesses as fast.
+        resident_basic: Count = 8, range 0 ..= 62, source "StarT-Voyager, section 4.2";
     }
 }
 
@@ -154,6 +154,9 @@ chasqui_config::parameters! {
         eager: Bytes = "1 KiB", range "48 B" ..= "2 KiB", source "assumption, measured: half a round trip takes as long by Basic as by DMA at 1.0 (flush) to 1.2 KiB (reclaim)";
     }
 }
+
+/// As many Basic slots as the firmware's registers may have.
+pub(crate) const RESIDENT_BASIC_MAX: u64 = 62;
 
 /// Bytes of any MPI message, with a whole envelope, that a Tag-On message holds.
 const TAG_ON_ALWAYS: u64 = registers::TAG_LONG_BYTES - size_of::<Envelope>() as u64;
@@ -264,10 +267,16 @@ mod tests {
 
     use super::*;
 
+    /// The greatest value of parameter `name`.
+    fn most<P: Parameters>(name: &str) -> Scalar {
+        let declarations = P::declarations();
+        let declaration = declarations.iter().find(|d| d.name == name).expect("it is declared");
+        declaration.range.as_ref().expect("a range").1.clone()
+    }
+
     #[test]
-    fn the_device_has_room_for_all_places() {
-        let declarations = Express::declarations();
-        let tags = declarations.iter().find(|d| d.name == "tags").expect("it is declared");
-        assert_eq!(tags.range.as_ref().expect("a range").1, Scalar::Integer(registers::TAGS_MAX as i64));
+    fn there_is_room_for_all_places_and_slots() {
+        assert_eq!(most::<Express>("tags"), Scalar::Integer(registers::TAGS_MAX as i64));
+        assert_eq!(most::<Queues>("resident_basic"), Scalar::Integer(RESIDENT_BASIC_MAX as i64));
     }
 }

@@ -117,16 +117,27 @@ chasqui_abi::guest_constants! {
     pub const EXPRESS_TAG_SHIFT: u64 = 56;
     /// What was tagged on: the data of a 64-byte message.
     pub const TAG_WIDE: u64 = 3;
-    /// A message as it is read: first of three bits for the queue; the Basic ring is `EXPRESS_QUEUES`,
-    /// and then the data are its pointers, producer in the low half.
+    /// A message as it is read: first of three bits for the queue. `EXPRESS_QUEUES`: a Basic queue, of which OnePoll
+    /// tells that it has messages; its name stands for the source id, and the data are 16 bits of its receive ring's
+    /// producer, then of its consumer.
     pub const EXPRESS_QUEUE_SHIFT: u64 = 53;
     /// A message as it is read: first of 16 bits of the source id. Below are 37 bits of data.
     pub const EXPRESS_SOURCE_SHIFT: u64 = 37;
     /// What an empty queue returns, as system software sets it.
     pub const EXPRESS_EMPTY: u64 = 0;
-    /// Receive page: queue q is read at 8 q; from here on, OnePoll of the set of queues s at 8 s more (bit
-    /// `EXPRESS_QUEUES` of s is the Basic ring).
-    pub const ONEPOLL: u64 = 0x800;
+    /// Receive page, loaded: queue q at 8 q; from here on, OnePoll of phantom queue p at 8 p more.
+    pub const ONEPOLL: u64 = 0x400;
+    /// Phantom queues of a process.
+    pub const ONEPOLLS: u64 = 4;
+    /// Receive page, stored by eight bytes: the order of phantom queue 0, names of 16 bits of the process's queues. The
+    /// first `ONEPOLL_NONE` ends it.
+    pub const ONEPOLL_ORDER: u64 = 0x800;
+    /// From one phantom queue's order to the next one's [bytes].
+    pub const ONEPOLL_STRIDE: u64 = 0x80;
+    /// Queues of an order, at most.
+    pub const ONEPOLL_QUEUES: u64 = 64;
+    /// In the place of a name: no queue.
+    pub const ONEPOLL_NONE: u64 = 0xffff;
 
     /// Setting: 0 flush, 1 reclaim.
     pub const SETTING_VARIANT: u64 = 0;

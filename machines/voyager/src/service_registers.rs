@@ -5,7 +5,7 @@ use chasqui_abi::header::{GuestStruct, defines, file};
 
 chasqui_abi::guest_constants! {
     /// Loaded: the next event; the load is held until there is one. Kind in bits 0 to 7; ACCESS: what in bits 8
-    /// to 15; queue, or set of queues (OnePoll), in bits 32 to 47.
+    /// to 15; queue, or phantom queue (OnePoll), in bits 32 to 47.
     pub const EVENT: u64 = 0x00;
     /// Stored: the kinds of events that are wanted, by `1 << kind`.
     pub const MASK: u64 = 0x08;
@@ -64,10 +64,8 @@ chasqui_abi::guest_constants! {
     /// Access, a load: takes an Express message. The answer is a whole one: the hardware gives it by halves to a
     /// processor that loads four bytes at a time.
     pub const WHAT_EXPRESS_TAKE: u64 = 7;
-    /// Access, a load: OnePoll. For the queue stand the set and, above it, the first of the process's queues.
+    /// Access, a load: OnePoll. The number of the phantom queue, of all processes', stands for the queue.
     pub const WHAT_ONEPOLL: u64 = 8;
-    /// OnePoll: first bit of the first of the process's queues, behind the set.
-    pub const ONEPOLL_FIRST_SHIFT: u64 = 8;
     /// Access, a store of system software: move a queue.
     pub const WHAT_MIGRATE: u64 = 9;
     /// Access, a load of system software: how many moves have been made.
@@ -120,10 +118,10 @@ chasqui_abi::guest_constants! {
     /// From one Basic slot's registers to the next's.
     pub const BASIC_STRIDE: u64 = 0x20;
     /// Registers of the hardware's Express slots, EXPRESS_STRIDE bytes each: loaded and stored: messages sent.
-    pub const EXPRESS_SENT: u64 = 0x800;
+    pub const EXPRESS_SENT: u64 = 0xc00;
     /// Loaded: takes the oldest message that has been received, or EMPTY. Stored: adds one, of which there must
     /// be fewer than SETTING_EXPRESS_MESSAGES.
-    pub const EXPRESS_TAKE: u64 = 0x808;
+    pub const EXPRESS_TAKE: u64 = 0xc08;
     /// From one Express slot's registers to the next's.
     pub const EXPRESS_STRIDE: u64 = 0x10;
 
@@ -133,6 +131,9 @@ chasqui_abi::guest_constants! {
     pub const STAGING: u64 = 0x1080;
     /// Bytes of each.
     pub const SSRAM_BYTES: u64 = 0x80;
+
+    /// Loaded: the orders of all phantom queues, as in the processors' registers, with names of the site.
+    pub const ONEPOLL_ORDER: u64 = 0x2000;
 
     /// Kind of a packet: Basic.
     pub const PACKET_BASIC: u64 = 0;

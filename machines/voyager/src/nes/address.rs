@@ -6,7 +6,7 @@ use super::queues::{Name, Names};
 use crate::{JOBS_MAX, registers};
 
 /// Where the registers are, from [`DEVICE_BASE`]: the pages of pointers first, then the page of Express
-/// receive queues, the windows of Express and of Tag-On messages, and the registers of system software.
+/// receive queues and OnePoll, the windows of Express and of Tag-On messages, and the registers of system software.
 pub(super) const EXPRESS_RECEIVE: u64 = 1 << 31;
 pub(super) const EXPRESS_WINDOW: u64 = 1 << 41;
 pub(super) const TAG_WINDOW: u64 = 2 << 41;
@@ -27,15 +27,31 @@ pub(super) enum Register {
     Process(usize, u64),
     /// Count of messages sent through an Express queue.
     Sent(Name),
-    /// A job's page of Express receive queues: offset.
-    Receive(usize, u64),
+    /// An Express receive queue.
+    Receive(Name),
+    /// A phantom queue of OnePoll: those of all jobs are counted.
+    OnePoll(usize),
+    /// The upper half of a message of which the lower was loaded before: where it is kept.
+    Upper(usize),
+    /// Four names of a phantom queue's order: those of all jobs are counted.
+    Order(usize),
     /// The window of Express messages: offset.
     Express(u64),
     /// The window of Tag-On messages: offset.
     Tag(u64),
     /// System software's, of a job: offset.
     System(usize, u64),
+    /// None, on a page of a job's.
+    Nothing(usize),
 }
+
+const QUEUES: usize = registers::EXPRESS_QUEUES as usize;
+/// Phantom queues of a job.
+pub(super) const ONEPOLLS: usize = registers::ONEPOLLS as usize;
+/// Words of a job's orders.
+pub(super) const ORDERS: usize = (registers::ONEPOLLS * registers::ONEPOLL_STRIDE / 8) as usize;
+/// Places of a job where upper halves are kept.
+pub(super) const HALVES: usize = QUEUES + ONEPOLLS;
 
 impl Register {
     pub fn at(names: Names, address: u64) -> Register {
@@ -54,7 +70,7 @@ impl Register {
             }
             EXPRESS_RECEIVE..EXPRESS_WINDOW => {
                 let offset = address - EXPRESS_RECEIVE;
-                Register::Receive((offset / PAGE_BYTES) as usize, offset % PAGE_BYTES)
+                Register::of_receive_page(names, (offset / PAGE_BYTES) as usize, offset % PAGE_BYTES)
             }
             EXPRESS_WINDOW..TAG_WINDOW => Register::Express(address - EXPRESS_WINDOW),
             TAG_WINDOW..SYSTEM => Register::Tag(address - TAG_WINDOW),
@@ -62,6 +78,32 @@ impl Register {
                 let offset = address - SYSTEM;
                 Register::System((offset / SYSTEM_STRIDE) as usize, offset % SYSTEM_STRIDE)
             }
+        }
+    }
+
+    fn of_receive_page(names: Names, job: usize, offset: u64) -> Register {
+        const QUEUES_END: u64 = 8 * registers::EXPRESS_QUEUES;
+        const ONEPOLLS_END: u64 = registers::ONEPOLL + 8 * registers::ONEPOLLS;
+        const ORDERS_END: u64 = registers::ONEPOLL_ORDER + 8 * ORDERS as u64;
+        let from = |first: u64| ((offset - first) / 8) as usize;
+        let register = match offset {
+            0..QUEUES_END => Register::Receive(names.express(job, offset / 8)),
+            registers::ONEPOLL..ONEPOLLS_END => Register::OnePoll(job * ONEPOLLS + from(registers::ONEPOLL)),
+            registers::ONEPOLL_ORDER..ORDERS_END => {
+                Register::Order(job * ORDERS + from(registers::ONEPOLL_ORDER))
+            }
+            _ => Register::Nothing(job),
+        };
+        register.half().filter(|_| offset & 4 != 0).map_or(register, Register::Upper)
+    }
+
+    /// Where the upper half of a message that a load from here takes is kept.
+    pub fn half(self) -> Option<usize> {
+        let place = |index: usize, each: usize| index / each * HALVES + index % each;
+        match self {
+            Register::Receive(queue) => Some(place(usize::from(queue), QUEUES)),
+            Register::OnePoll(phantom) => Some(QUEUES + place(phantom, ONEPOLLS)),
+            _ => None,
         }
     }
 }

@@ -13,6 +13,7 @@ mod drain;
 mod events;
 mod express;
 mod inbox;
+mod onepoll;
 #[cfg(test)]
 mod probe;
 mod queues;
@@ -41,13 +42,16 @@ use chasqui_record::{MessageId, Stage};
 use crate::parameters::{Basic, Coherence, Dma, Express, Limits, Mpi, Queues, Sharing};
 use crate::service_registers::VoyagerPacket;
 use crate::{parameters, registers};
-use address::{EXPRESS_RECEIVE, EXPRESS_WINDOW, Register, SYSTEM, SYSTEM_STRIDE, TAG_WINDOW};
+use address::{
+    EXPRESS_RECEIVE, EXPRESS_WINDOW, HALVES, ONEPOLLS, ORDERS, Register, SYSTEM, SYSTEM_STRIDE, TAG_WINDOW,
+};
 use delays::Delays;
 use dma::DmaEngine;
 use drain::Drain;
 use events::{NesEvent, Owner};
 use express::{Entry, ExpressTransmitter, Window};
-use inbox::Inbox;
+use inbox::{EMPTY, Found, Inbox};
+use onepoll::Orders;
 use queues::{Homes, Name, Names};
 use receive::Receiver;
 use rings::{OwnRings, Ring, Rings};
@@ -265,6 +269,7 @@ pub(crate) struct Nes {
     transmitter: Transmitter,
     express: ExpressTransmitter,
     receiver: Receiver,
+    orders: Orders,
     /// Packets on the link to the receive buffer.
     coming: usize,
     dma: DmaEngine,
@@ -324,6 +329,7 @@ impl Nes {
             // Through a link the NES is done with a load before its transaction is.
             load_cycles: if plan.nes.attach.ps() == 0 { plan.address_cycles + 1 } else { 0 },
             receiver: Receiver::new(receive, basic_slots, inbox, page_in_cycles, missed_max),
+            orders: Orders::new(names),
             coming: 0,
             dma: DmaEngine::new(&rings(|own| own.requests), &plan.dma),
             transmit_rings: transmit,
@@ -373,8 +379,11 @@ impl Nes {
     fn job_of(&self, register: Register) -> usize {
         let names = self.shared.homes.names;
         match register {
-            Register::Pointer(name, _) | Register::Sent(name) => names.job(name),
-            Register::Process(job, _) | Register::Receive(job, _) | Register::System(job, _) => job,
+            Register::Pointer(name, _) | Register::Sent(name) | Register::Receive(name) => names.job(name),
+            Register::Process(job, _) | Register::System(job, _) | Register::Nothing(job) => job,
+            Register::OnePoll(phantom) => phantom / ONEPOLLS,
+            Register::Upper(half) => half / HALVES,
+            Register::Order(word) => word / ORDERS,
             Register::Express(offset) => names.job(self.express.window.above(offset) as Name),
             Register::Tag(offset) => self.express.job_of_tag(offset),
         }
@@ -396,23 +405,38 @@ impl Nes {
             },
             Register::Process(job, registers::DMA_CONSUMER) => self.dma.queues[job].consumer,
             Register::Sent(name) => s.homes.slot(name).map_or(0, |slot| *self.express.sent_mut(slot)),
-            Register::Receive(job, offset) => return self.take(c, (job, offset), bytes),
+            Register::Receive(name) => {
+                let found = s.homes.slot(name).map_or(EMPTY, |slot| self.receiver.inbox.take(name, slot));
+                return self.take(c, register, bytes, found);
+            }
+            Register::OnePoll(phantom) => {
+                let found = self.one_poll(phantom);
+                return self.take(c, register, bytes, found);
+            }
+            Register::Upper(half) => {
+                let found = Found { value: u64::from(self.receiver.inbox.upper(half)), ..EMPTY };
+                return self.take(c, register, bytes, found);
+            }
             _ => 0,
         };
         let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
         Loaded { reply: Reply { value: u64::from(value), latency, repeatable: true }, took: None }
     }
 
-    /// A load from the page of Express receive queues: control finds the message, then SRAM gives it.
-    fn take(&mut self, c: &mut Context<'_, '_>, at: (usize, u64), bytes: u32) -> Loaded {
+    /// A load of an Express or phantom queue: control has found what there is, then SRAM gives it.
+    fn take(&mut self, c: &mut Context<'_, '_>, register: Register, bytes: u32, found: Found) -> Loaded {
         let nes = &self.shared.nes;
         let access = nes.pointer_access.cycles() + nes.sram_access.cycles();
-        let found = self.receiver.read(at, bytes, self.load_cycles + access, &mut self.shared, c);
         if let Some(name) = found.took {
+            self.receiver.taken(self.load_cycles + access, &mut self.shared, c);
             self.room(name);
         }
+        let (value, same) = match register.half() {
+            Some(half) => self.receiver.inbox.part(half, bytes, found.value),
+            None => (found.value, true),
+        };
         let latency = self.shared.clock.edge(access);
-        let reply = Reply { value: found.value, latency, repeatable: found.repeatable };
+        let reply = Reply { value, latency, repeatable: found.repeatable && same };
         Loaded { reply, took: found.took.map(|_| found.name) }
     }
 
@@ -445,6 +469,7 @@ impl Nes {
             }
             Register::Express(offset) => self.send(c, self.express.express(offset, value, name)),
             Register::Tag(offset) => self.send(c, self.express.tag_on(offset, value, name)),
+            Register::Order(word) => self.set_order(c, word, value),
             Register::System(job, offset @ registers::SYSTEM_TABLE..) => {
                 self.write_table(c, job, offset, value)
             }
@@ -697,7 +722,8 @@ impl NetworkInterface for Nes {
     }
 
     fn self_contained_stores(&self) -> Range<u64> {
-        DEVICE_BASE + EXPRESS_WINDOW..DEVICE_BASE + TAG_WINDOW
+        // Messages, and the orders of OnePoll.
+        DEVICE_BASE + EXPRESS_RECEIVE..DEVICE_BASE + TAG_WINDOW
     }
 
     /// These move pointers that the processor reads, or ask for the bus.

@@ -204,6 +204,49 @@ fn an_express_message_can_be_read_when_the_parameters_say() {
     assert_eq!(run([vec![(AT, STORE)], loads]), [Ok(0), Ok(MESSAGE), Ok(0)]);
 }
 
+/// Phantom queue 0 looks at these queues; the second half of the word ends the order.
+fn order(first: u64, second: u64) -> Access {
+    Access::Store(EXPRESS_RECEIVE + r::ONEPOLL_ORDER, first | second << 16 | r::ONEPOLL_NONE << 32)
+}
+
+const ONEPOLL: Access = Access::Load(EXPRESS_RECEIVE + r::ONEPOLL);
+
+#[test]
+fn one_poll_finds_a_message_when_its_queue_does() {
+    let ready = readable(AT, 8);
+    let loads = vec![(0, order(1, 0)), (ready - 1, ONEPOLL), (ready, ONEPOLL), (ready + 1, ONEPOLL)];
+    assert_eq!(run([vec![(AT, STORE)], loads]), [Ok(0), Ok(MESSAGE), Ok(0)]);
+}
+
+#[test]
+fn one_poll_takes_the_first_of_the_order_that_was_set_last() {
+    // Queue 1 is above the destinations of queue 0: 32 of 128 bytes.
+    let low = Access::Store(EXPRESS_WINDOW + (1 << 12 | 1 << 7), 7);
+    let from_1 = r::EXPRESS_VALID | 1 << r::EXPRESS_QUEUE_SHIFT | 7;
+    let later = |i| 2 * AT + i;
+    let stores = vec![(AT, STORE), (AT, STORE), (AT, low), (AT, low)];
+    let loads = vec![
+        (later(0), ONEPOLL),
+        (later(1), order(0, 1)),
+        (later(2), ONEPOLL),
+        (later(3), order(1, 0)),
+        (later(4), ONEPOLL),
+        (later(5), ONEPOLL),
+        (later(6), ONEPOLL),
+        (later(7), ONEPOLL),
+    ];
+    let expected = [0, MESSAGE, from_1, from_1, MESSAGE, 0];
+    assert_eq!(run([stores, loads]), expected.map(Ok), "no order: nothing is looked at");
+}
+
+#[test]
+fn one_poll_of_a_queue_that_the_process_has_not_is_a_fault() {
+    let found = run([vec![], vec![(AT, order(0, 3)), (AT + 1, ONEPOLL)]]);
+    let fault = found[0].as_ref().unwrap_err();
+    assert!(fault.starts_with("protection: OnePoll is to look at queue 3"), "{fault}");
+    assert_eq!(found[1], Ok(0));
+}
+
 #[test]
 fn a_tag_on_message_takes_its_data_along() {
     for (above, data, tag) in [(0, 48, 1), (r::TAG_LONG, 80, 2)] {

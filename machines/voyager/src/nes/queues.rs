@@ -64,7 +64,7 @@ impl Names {
     }
 
     /// Queues of a process.
-    fn own_count(self) -> usize {
+    pub fn own_count(self) -> usize {
         EXPRESS_QUEUES as usize + self.basic
     }
 

@@ -8,8 +8,8 @@ use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusOperation, BusRequest, Context};
 use chasqui_record::Stage;
 
-use super::inbox::{Found, Inbox, composed, tag_of};
-use super::queues::Name;
+use super::inbox::{Inbox, composed, tag_of};
+use super::queues::{Homes, Name};
 use super::transmit::HEADER;
 use super::{MessageName, NesEvent, Owner, Ring, Rings, SLOT, Shared, stamp};
 use crate::registers::{EXPRESS_BYTES, VoyagerSlot};
@@ -37,6 +37,10 @@ pub(super) struct ReceiveSlot {
 }
 
 impl ReceiveSlot {
+    fn has_message(&self) -> bool {
+        self.producer != self.consumer
+    }
+
     fn has_room(&self) -> bool {
         self.producer.wrapping_sub(self.consumer) != self.ring.slots
     }
@@ -239,23 +243,15 @@ impl Receiver {
         self.retry(0, s, c);
     }
 
-    /// Job `job`'s process reads its page of Express queues. The place of a message is free when the load's
-    /// transaction is over, `cycles` from now.
-    pub fn read(
-        &mut self,
-        (job, offset): (usize, u64),
-        bytes: u32,
-        cycles: u64,
-        s: &mut Shared,
-        c: &mut Context<'_, '_>,
-    ) -> Found {
-        let basic = s.homes.slot(s.homes.names.first_basic(job)).map(|slot| self.slots[slot]);
-        let basic = basic.map_or((0, 0), |slot| (slot.producer, slot.consumer));
-        let found = self.inbox.read((job, offset), bytes, basic, &s.homes);
-        if found.took.is_some() {
-            self.retry(cycles, s, c);
-        }
-        found
+    /// The resident queue in `slot` has a message.
+    pub fn has_message(&self, name: Name, slot: usize, homes: &Homes) -> bool {
+        let is_basic = homes.names.is_basic(name);
+        if is_basic { self.slots[slot].has_message() } else { self.inbox.has_message(slot) }
+    }
+
+    /// A load takes an Express message. Its place is free when the load's transaction is over, `cycles` from now.
+    pub fn taken(&mut self, cycles: u64, s: &mut Shared, c: &mut Context<'_, '_>) {
+        self.retry(cycles, s, c);
     }
 
     /// The firmware is done with the oldest packet of the miss queue.

@@ -14,7 +14,7 @@ use chasqui_ni::{Context, DeviceAccess, FirmwareProcessor, Reply, Uncached};
 use super::command::Command;
 use super::queues::{Name, Names};
 use super::{Loaded, MessageName, Nes, NesEvent, Register, Rings};
-use crate::parameters;
+use crate::parameters::{self, RESIDENT_BASIC_MAX};
 use crate::registers as r;
 use crate::service_registers::{self as sp, VoyagerPacket};
 
@@ -25,6 +25,10 @@ const EXPRESS_SLOTS: usize = 4;
 const BASIC_SLOTS: usize = 5;
 const SETTINGS_END: u64 = sp::SETTING_BASIC_QUEUES + 8 * SETTINGS as u64;
 const _: () = assert!(SETTINGS_END == sp::SETTING_STRIDE + 8);
+// Registers of the most slots that there may be don't meet those that follow.
+const _: () =
+    assert!(sp::BASIC_TRANSMIT_PRODUCER + RESIDENT_BASIC_MAX * sp::BASIC_STRIDE <= sp::EXPRESS_SENT);
+const _: () = assert!(sp::STAGING + sp::SSRAM_BYTES <= sp::ONEPOLL_ORDER);
 
 /// An access of the processor that the firmware serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,7 +164,7 @@ fn setting(settings: &[u64; SETTINGS], address: u64) -> u64 {
     settings[((address - sp::SETTING_BASIC_QUEUES) / 8) as usize]
 }
 
-/// What the firmware is told about an access: what it is, and its queue or set of queues.
+/// What the firmware is told about an access: what it is, and its queue or phantom queue.
 fn description(names: Names, access: &Access) -> (u64, u64) {
     let queue = u64::from(access.queue.unwrap_or(0));
     match (Register::at(names, access.address), access.value.is_some()) {
@@ -170,13 +174,8 @@ fn description(names: Names, access: &Access) -> (u64, u64) {
         (Register::Pointer(_, r::RECEIVE_CONSUMER), true) => (sp::WHAT_RECEIVE_CONSUMER, queue),
         (Register::Express(_) | Register::Tag(_), true) => (sp::WHAT_EXPRESS, queue),
         (Register::Sent(_), false) => (sp::WHAT_EXPRESS_SENT, queue),
-        (Register::Receive(job, offset), false) => match offset {
-            r::ONEPOLL.. => {
-                let first = u64::from(names.express(job, 0));
-                (sp::WHAT_ONEPOLL, (offset - r::ONEPOLL) >> 3 | first << sp::ONEPOLL_FIRST_SHIFT)
-            }
-            _ => (sp::WHAT_EXPRESS_TAKE, queue),
-        },
+        (Register::Receive(_), false) => (sp::WHAT_EXPRESS_TAKE, queue),
+        (Register::OnePoll(phantom), false) => (sp::WHAT_ONEPOLL, phantom as u64),
         (Register::System(_, r::SYSTEM_MIGRATE), true) => (sp::WHAT_MIGRATE, 0),
         (Register::System(_, r::SYSTEM_DONE), false) => (sp::WHAT_MIGRATED, 0),
         _ => (sp::WHAT_NOTHING, queue),
@@ -197,11 +196,8 @@ impl Nes {
     fn queue_of(&self, register: Register) -> Option<Name> {
         let names = self.shared.homes.names;
         match register {
-            Register::Pointer(name, _) | Register::Sent(name) => Some(name),
             // The upper half of a message that was taken is with the hardware, wherever the queue is.
-            Register::Receive(job, offset) if offset / 8 < r::EXPRESS_QUEUES && offset & 4 == 0 => {
-                Some(names.express(job, offset / 8))
-            }
+            Register::Pointer(name, _) | Register::Sent(name) | Register::Receive(name) => Some(name),
             Register::Express(offset) => Some(self.express.window.above(offset) as Name),
             Register::Tag(offset) => Some(names.express(self.express.job_of_tag(offset), 0)),
             _ => None,
@@ -210,21 +206,17 @@ impl Nes {
 
     /// The firmware serves accesses to `register`.
     fn is_served(&self, register: Register) -> bool {
-        let Some(service) = &self.service else { return false };
-        let homes = &self.shared.homes;
         match register {
-            Register::System(_, offset) => offset < r::SYSTEM_TABLE,
-            Register::Process(..) => false,
-            Register::Receive(job, offset @ r::ONEPOLL..) => {
-                let set = (offset - r::ONEPOLL) >> 3;
-                let express = (0..r::EXPRESS_QUEUES).map(|own| homes.names.express(job, own));
-                let mut queues = express.chain([homes.names.first_basic(job)]).enumerate();
-                queues.any(|(bit, name)| set >> bit & 1 != 0 && homes.is_served(name))
-            }
-            register => {
-                self.queue_of(register).is_some_and(|name| homes.is_served(name) || service.has_store(name))
-            }
+            Register::System(_, offset) => self.service.is_some() && offset < r::SYSTEM_TABLE,
+            Register::OnePoll(phantom) => self.one_poll_is_served(phantom),
+            register => self.queue_of(register).is_some_and(|name| self.serves(name)),
         }
+    }
+
+    /// The firmware serves accesses to the queue, or has yet to take a store to it.
+    pub(super) fn serves(&self, name: Name) -> bool {
+        let Some(service) = &self.service else { return false };
+        self.shared.homes.is_served(name) || service.has_store(name)
     }
 
     /// When an access at its grant is to be tried again, if the firmware has yet to answer it, or to take one
@@ -372,6 +364,7 @@ impl Nes {
             sp::SETTING_BASIC_QUEUES..SETTINGS_END => setting(&service.settings, address),
             sp::BASIC_TRANSMIT_PRODUCER..sp::EXPRESS_SENT => u64::from(*self.basic_register(address)?),
             sp::EXPRESS_SENT..sp::MISSED if self.is_valid(address, 0) => self.express_load(address),
+            sp::ONEPOLL_ORDER.. if self.is_valid(address, 0) => self.orders.word(order_word(address)),
             sp::MISSED..sp::STAGING => {
                 let packet = self.receiver.missed.front();
                 packet.map_or(0, |packet| word(&packet.bytes, (address - sp::MISSED) as usize))
@@ -406,6 +399,7 @@ impl Nes {
             sp::LAUNCH => self.shared.homes.all().contains(&high) && self.shared.homes.names.is_basic(high),
             sp::COMMAND => self.shared.homes.all().contains(&high) && self.has_message(value),
             sp::EXPRESS_SENT..sp::MISSED => self.has_slot(0, express_register(address).0 as u8),
+            sp::ONEPOLL_ORDER.. => order_word(address) < self.orders.words(),
             _ => true,
         }
     }
@@ -518,11 +512,8 @@ impl Nes {
     /// The firmware's answer to a load of `bytes`, if there is one.
     pub(super) fn answer(&mut self, address: u64, bytes: u32) -> Option<Loaded> {
         let Answer { value, took, .. } = self.service.as_mut()?.answer(address)?;
-        let register = self.register(address);
-        let value = match (register, self.queue_of(register)) {
-            (Register::Receive(..), Some(queue)) => self.receiver.inbox.part(queue, bytes, value).0,
-            _ => value,
-        };
+        let half = self.register(address).half();
+        let value = half.map_or(value, |half| self.receiver.inbox.part(half, bytes, value).0);
         let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
         Some(Loaded { reply: Reply { value, latency, repeatable: false }, took })
     }
@@ -623,6 +614,11 @@ impl Nes {
 fn express_register(address: u64) -> (usize, u64) {
     let offset = address - sp::EXPRESS_SENT;
     ((offset / sp::EXPRESS_STRIDE) as usize, sp::EXPRESS_SENT + offset % sp::EXPRESS_STRIDE)
+}
+
+/// Which word of the phantom queues' orders is at `address`.
+fn order_word(address: u64) -> usize {
+    ((address - sp::ONEPOLL_ORDER) / 8) as usize
 }
 
 /// The eight bytes at `at`; zero where there are none.

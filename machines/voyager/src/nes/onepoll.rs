@@ -1,0 +1,160 @@
+//! OnePoll (sections 4.3 and 5.3): one load of a phantom queue looks at up to 64 queues, in an order that software
+//! has set, and gets the message of the first that has one.
+//!
+//! The hardware knows of resident queues alone. It goes along the order up to the first queue that the firmware
+//! serves; when it has found nothing by then, the load waits for the firmware, which looks at all.
+
+use chasqui_ni::Context;
+
+use super::inbox::{EMPTY, Found, composed};
+use super::queues::{Name, Names};
+use super::receive::ReceiveSlot;
+use super::{Nes, ONEPOLLS, ORDERS};
+use crate::registers as r;
+
+const QUEUES: usize = r::ONEPOLL_QUEUES as usize;
+/// Names in a word of the registers.
+const WORD: usize = 4;
+const NONE: Name = r::ONEPOLL_NONE as Name;
+const _: () = assert!(r::ONEPOLL_STRIDE == 2 * r::ONEPOLL_QUEUES && QUEUES.is_multiple_of(WORD));
+const _: () = assert!(r::QUEUES <= r::ONEPOLL_NONE);
+
+/// The orders of all jobs' phantom queues, one after the other: the site's names of queues; the first NONE ends an
+/// order.
+pub(super) struct Orders(Vec<Name>);
+
+impl Orders {
+    /// All are empty.
+    pub fn new(names: Names) -> Orders {
+        Orders(vec![NONE; names.jobs * ONEPOLLS * QUEUES])
+    }
+
+    /// Words that there are.
+    pub fn words(&self) -> usize {
+        self.0.len() / WORD
+    }
+
+    fn order(&self, phantom: usize) -> impl Iterator<Item = Name> {
+        self.0[phantom * QUEUES..][..QUEUES].iter().copied().take_while(|&name| name != NONE)
+    }
+
+    /// Four names, packed as they were stored.
+    pub fn word(&self, index: usize) -> u64 {
+        self.0[index * WORD..][..WORD].iter().rev().fold(0, |word, &name| word << 16 | u64::from(name))
+    }
+
+    /// Stores four names, as the process calls its queues.
+    ///
+    /// # Errors
+    /// The process has no such queue: nothing has changed.
+    fn set_word(&mut self, index: usize, value: u64, names: Names) -> Result<(), String> {
+        let own: [Name; WORD] = std::array::from_fn(|i| (value >> (16 * i)) as Name);
+        let queues = names.own_count();
+        if let Some(stranger) = own.iter().find(|&&own| own != NONE && usize::from(own) >= queues) {
+            return Err(format!(
+                "protection: OnePoll is to look at queue {stranger}, but the process has queues 0 to {}",
+                queues - 1
+            ));
+        }
+        let job = index / ORDERS;
+        let site = own.map(|own| if own == NONE { NONE } else { names.of(job, own) });
+        self.0[index * WORD..][..WORD].copy_from_slice(&site);
+        Ok(())
+    }
+}
+
+/// What the hardware finds along an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum First {
+    /// A queue in a slot of the hardware, which has a message.
+    Resident(Name, usize),
+    /// A queue that the firmware serves, before any that has a message.
+    Served,
+    /// All queues are resident and empty.
+    None,
+}
+
+/// What OnePoll tells of a Basic queue: its process's name for it, and its pointers. The message stays in its ring.
+fn announced(own: Name, slot: &ReceiveSlot) -> u64 {
+    let pointers = u64::from(slot.producer as u16) | u64::from(slot.consumer as u16) << 16;
+    composed(pointers, own, r::EXPRESS_QUEUES as Name, 0)
+}
+
+impl Nes {
+    fn first(&self, phantom: usize) -> First {
+        for name in self.orders.order(phantom) {
+            let slot = self.shared.homes.slot(name).filter(|_| !self.serves(name));
+            let Some(slot) = slot else { return First::Served };
+            if self.receiver.has_message(name, slot, &self.shared.homes) {
+                return First::Resident(name, slot);
+            }
+        }
+        First::None
+    }
+
+    /// The hardware can't answer a load of the phantom queue.
+    pub(super) fn one_poll_is_served(&self, phantom: usize) -> bool {
+        self.first(phantom) == First::Served
+    }
+
+    /// What a load of the phantom queue finds.
+    pub(super) fn one_poll(&mut self, phantom: usize) -> Found {
+        let names = self.shared.homes.names;
+        match self.first(phantom) {
+            First::Resident(name, slot) if names.is_basic(name) => {
+                Found { value: announced(names.own(name), self.receiver.slot_mut(slot)), ..EMPTY }
+            }
+            First::Resident(name, slot) => self.receiver.inbox.take(name, slot),
+            First::Served | First::None => EMPTY,
+        }
+    }
+
+    /// Software stores four names of an order.
+    pub(super) fn set_order(&mut self, c: &mut Context<'_, '_>, word: usize, value: u64) {
+        if let Err(text) = self.orders.set_word(word, value, self.shared.homes.names) {
+            c.fault(word / ORDERS, text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_ends_at_the_first_place_without_a_queue() {
+        let names = Names { jobs: 1, basic: 62 };
+        let mut orders = Orders::new(names);
+        assert_eq!(orders.order(1).count(), 0);
+        for word in 0..16 {
+            let first = 4 * (15 - word);
+            let value = (0..4).fold(0, |value, i| value << 16 | (first + i));
+            orders.set_word(16 + word as usize, value, names).unwrap();
+            assert_eq!(orders.word(16 + word as usize), value);
+        }
+        assert!(orders.order(1).eq((0..64).rev()), "all 64, the last first");
+        orders.set_word(17, 0xffff_0001_ffff_0002, names).unwrap();
+        assert!(orders.order(1).eq([63, 62, 61, 60, 2]));
+        assert_eq!((orders.order(0).count(), orders.order(2).count()), (0, 0));
+    }
+
+    #[test]
+    fn a_queue_that_the_process_has_not_is_refused() {
+        let names = Names { jobs: 1, basic: 1 };
+        let mut orders = Orders::new(names);
+        let refused = orders.set_word(0, 0xffff_ffff_0003_0001, names).unwrap_err();
+        assert_eq!(refused, "protection: OnePoll is to look at queue 3, but the process has queues 0 to 2");
+        assert_eq!(orders.word(0), u64::MAX, "nothing has changed");
+    }
+
+    #[test]
+    fn a_process_names_its_own_queues() {
+        let names = Names { jobs: 2, basic: 3 };
+        let mut orders = Orders::new(names);
+        // The second job's first word: its Basic queue 2, its Express queue 1.
+        orders.set_word(ORDERS, 0xffff_ffff_0001_0004, names).unwrap();
+        assert!(orders.order(ONEPOLLS).eq([names.basic(5), names.express(1, 1)]));
+        assert_eq!(orders.words(), 2 * ORDERS);
+        assert_eq!(orders.word(ORDERS), 0xffff_ffff_0003_0009);
+    }
+}
