@@ -119,6 +119,8 @@ pub struct Wishes {
     pub incoherence: Option<Incoherence>,
     /// A violation of protection by the process.
     pub fault: Option<String>,
+    /// The machine is broken, which ends the job: when that is found, and what it is.
+    pub broken: Option<(Time, String)>,
 }
 
 impl Context<'_, '_> {

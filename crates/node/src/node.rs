@@ -96,6 +96,7 @@ pub struct Node {
     ni_port: Port,
     wishes: Wishes,
     stop: Option<Time>,
+    broken: Option<(Time, String)>,
     fault_ends_job: bool,
 }
 
@@ -144,6 +145,7 @@ impl Node {
             ni_port: Port::new(spec.first_port + 1),
             wishes: Wishes::default(),
             stop: None,
+            broken: None,
             fault_ends_job: c.software.fault_ends_job,
         }
     }
@@ -163,6 +165,11 @@ impl Node {
         let mut contents = vec![0; bytes];
         self.processor.process.space.read_user(&mut self.memory, address, &mut contents).ok()?;
         Some(contents)
+    }
+
+    /// What the NI found broken in the machine first, which ends the job: when, and what.
+    pub fn broken(&self) -> Option<&(Time, String)> {
+        self.broken.as_ref()
     }
 
     /// Visits every counter of the node: path, unit, documentation, value. Harts are numbered where there
@@ -280,6 +287,9 @@ impl Node {
         }
         if let Some(text) = self.wishes.fault.take() {
             self.fault(hart, 11, &text);
+        }
+        if let Some(broken) = self.wishes.broken.take() {
+            self.broken.get_or_insert(broken);
         }
     }
 
@@ -494,7 +504,7 @@ impl Partition for Node {
     }
 
     fn stop(&self) -> Option<Time> {
-        self.stop
+        self.broken.as_ref().map(|&(time, _)| time).into_iter().chain(self.stop).min()
     }
 
     fn hosted_by(&mut self, thread: usize) {

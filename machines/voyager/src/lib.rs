@@ -16,7 +16,9 @@ pub mod service_registers;
 
 use chasqui_config::{Resolved, Schema};
 use chasqui_engine::{Engine, Lookahead, Time};
-use chasqui_machine::{Built, Job, Machine, NetworkUnit, NodePlan, build_node, ni_memory_base};
+use chasqui_machine::{
+    Built, FaultUnit, Job, Machine, NetworkUnit, NodePlan, build_node, network_parameters, ni_memory_base,
+};
 use chasqui_memory::PortParameters;
 use chasqui_network::{Attachment, Fabric};
 use chasqui_ni::{FirmwareProcessor, FirmwareSpec};
@@ -51,6 +53,7 @@ impl Machine for VoyagerMachine {
             .with::<Queues>("voyager.queues")
             .with::<Service>("voyager.sp")
             .with::<NetworkUnit>("network")
+            .with::<FaultUnit>("network.fault")
             .with_part("", chasqui_node::schema())
     }
 
@@ -63,6 +66,7 @@ impl Machine for VoyagerMachine {
         found.extend(resolved.read::<Express>("voyager.express").mistakes(&resolved.read("voyager.mpi")));
         found.extend(resolved.read::<Queues>("voyager.queues").mistakes(&resolved.read("voyager.sp")));
         found.extend(network.parameters().errors());
+        found.extend(resolved.read::<FaultUnit>("network.fault").mistakes());
         let longest = registers::SLOT_DATA_BYTES + nes.packet_overhead.bytes();
         if network.packet_max.bytes() < longest {
             found.push(format!("network.packet_max: a packet of {longest} bytes must fit"));
@@ -85,7 +89,7 @@ impl Machine for VoyagerMachine {
 
     fn build(&self, resolved: &Resolved, job: &Job) -> Result<Built, String> {
         let configuration = NodeConfiguration::read(resolved);
-        let network = resolved.read::<NetworkUnit>("network").parameters();
+        let network = network_parameters(resolved);
         let (to_fabric, to_node) = network.lookahead();
         let never = Time::NEVER;
         let lookahead = Lookahead::new(vec![vec![never, to_fabric], vec![to_node, never]]);

@@ -604,10 +604,13 @@ impl NetworkInterface for Nes {
 
     fn network(&mut self, c: &mut Context<'_, '_>, event: Event, packet: Option<Box<Packet>>) {
         match event.payload.into() {
-            NodeEvent::Packet { tail, priority, .. } => {
-                let packet = packet.expect("a packet event brings a packet");
+            NodeEvent::Packet { tail, .. } => {
+                let mut packet = packet.expect("a packet event brings a packet");
                 self.coming -= 1;
-                self.shared.port.arrive(priority, tail);
+                if let Err(error) = self.shared.port.arrive(tail, &mut packet) {
+                    c.wishes.broken = Some((error.time, error.to_string()));
+                    return;
+                }
                 stamp(c, packet.message, Stage::Arrive, c.now);
                 self.receiver.arriving.push_back(packet);
                 c.at(tail, NesEvent::Landed.into());
@@ -715,6 +718,7 @@ impl NetworkInterface for Nes {
             "Time for which a packet waited for room in a receive queue or the miss queue",
             c.ring_full_ps,
         );
+        visit("crc_errors", "packets", "Packets that came with a wrong CRC", self.shared.port.crc_errors());
         let link = self.shared.port.statistics();
         link.visit(&mut |name, unit, doc, value| visit(&format!("link.{name}"), unit, doc, value));
         if let Some(service) = &self.service {
