@@ -77,6 +77,8 @@
 #define CHASQUI_VOYAGER_MPI_EXPRESS_MAX 0x4ull /* Express messages that an MPI message takes at most: order, context and tag, and two of data. */
 #define CHASQUI_VOYAGER_TAGS_MAX 0x100ull /* Places for data to be tagged on, at most. */
 #define CHASQUI_VOYAGER_SETTING_BASIC_QUEUES 0x9ull /* Setting: Basic queue pairs of the process. */
+#define CHASQUI_VOYAGER_SETTING_HIGH_EXPRESS 0xcull /* Setting: Express queues, the last ones, whose messages travel with high priority. */
+#define CHASQUI_VOYAGER_SETTING_HIGH_BASIC 0xdull /* Setting: Basic queues, the last ones, whose messages travel with high priority. */
 
 struct chasqui_voyager_slot {
     uint16_t node; /* Logical destination; on receipt the source id. */

@@ -30,7 +30,7 @@ chasqui_config::parameters! {
         receive: Cycles = 5, range 0 ..= 1000, source "assumption";
         /// Width of the I-bus.
         ibus_width: Bytes = "8 B", range "1 B" ..= "64 B", source "StarT-Voyager, section 3";
-        /// Packets that the TxU holds.
+        /// Packets of each priority that the TxU holds.
         txu_packets: Count = 2, range 1 ..= 64, source "assumption: one going out, one coming in";
         /// Bytes of a packet beside its data: header with route, destination queue, source and length; CRC.
         packet_overhead: Bytes = "12 B", range "4 B" ..= "64 B", source "assumption: 8 bytes of header, 4 of CRC";
@@ -94,6 +94,10 @@ chasqui_config::parameters! {
         resident_express: Count = 8, range 0 ..= 8, source "StarT-Voyager, section 4.2";
         /// Basic queue pairs that the hardware has room for.
         resident_basic: Count = 8, range 0 ..= 8, source "StarT-Voyager, section 4.2";
+        /// Express queues of a process, the last ones, whose messages travel with high priority.
+        high_express: Count = 0, range 0 ..= 2, source "ours: StarT-Voyager, section 3, has two logical networks and does not say who uses which";
+        /// Basic queues of a process, the last ones, whose messages travel with high priority.
+        high_basic: Count = 0, range 0 ..= 510, source "ours: as high_express";
     }
 }
 
@@ -106,7 +110,7 @@ chasqui_config::parameters! {
         present: Flag = true, source "StarT-Voyager, section 3";
         /// Its memory.
         dram: Bytes = "16 MiB", range "1 MiB" ..= "1 GiB", source "assumption: room for some 100,000 messages";
-        /// Packets that the miss queue holds.
+        /// Packets of each priority that the miss queue holds.
         miss_slots: Count = 16, range 1 ..= 1024, source "assumption: a part of the sSRAM";
         /// Accesses of application processors that the NES keeps for it.
         access_slots: Count = 8, range 1 ..= 1024, source "assumption";
@@ -184,17 +188,23 @@ impl Express {
 
 impl Queues {
     /// What does not fit, in words.
-    pub fn mistakes(&self, service: &Service) -> Option<String> {
-        let resident =
-            self.resident_express >= registers::EXPRESS_QUEUES && self.resident_basic >= self.basic;
-        (!service.present && !resident).then(|| {
-            format!(
+    pub fn mistakes(&self, service: &Service) -> Vec<String> {
+        let Queues { basic, high_basic, .. } = *self;
+        let mut found = Vec::new();
+        let resident = self.resident_express >= registers::EXPRESS_QUEUES && self.resident_basic >= basic;
+        if !service.present && !resident {
+            found.push(format!(
                 "voyager.sp.present: without a service processor all queues must be resident, \
-                 {} of Express and voyager.queues.basic = {}",
-                registers::EXPRESS_QUEUES,
-                self.basic
-            )
-        })
+                 {} of Express and voyager.queues.basic = {basic}",
+                registers::EXPRESS_QUEUES
+            ));
+        }
+        if high_basic > basic {
+            found.push(format!(
+                "voyager.queues.high_basic: {high_basic} of voyager.queues.basic = {basic} can't be of high priority"
+            ));
+        }
+        found
     }
 }
 

@@ -160,6 +160,10 @@ chasqui_abi::guest_constants! {
 
     /// Setting: Basic queue pairs of the process.
     pub const SETTING_BASIC_QUEUES: u64 = 9;
+    /// Setting: Express queues, the last ones, whose messages travel with high priority.
+    pub const SETTING_HIGH_EXPRESS: u64 = 12;
+    /// Setting: Basic queues, the last ones, whose messages travel with high priority.
+    pub const SETTING_HIGH_BASIC: u64 = 13;
 }
 
 chasqui_abi::guest_struct! {

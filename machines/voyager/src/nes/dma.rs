@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusOperation, BusRequest, Context};
 
-use super::queues;
+use super::queues::{self, Name};
 use super::table::Destination;
 use super::transmit::{message_of, packet_bytes, push_packet};
 use super::{Mechanism, NesEvent, Owner, Ring, Shared, accept};
@@ -18,6 +18,9 @@ use crate::service_registers::{PACKET_DMA, PACKET_NOTICE};
 pub(super) const REQUEST: u64 = size_of::<VoyagerDma>() as u64;
 
 const _: () = assert!(REQUEST == 64);
+
+/// Requests are in the name of the process's first Basic queue, where notices are received.
+const REQUESTER: Name = queues::basic(0);
 
 /// What the engine's reading side does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,11 +86,11 @@ impl DmaEngine {
         match self.state {
             State::Idle if self.consumer != self.producer => self.fetch(s, c),
             State::Ready if self.pieces.len() < BUFFERS => self.read(s, c),
-            State::Read if self.pieces.is_empty() && s.txu_has_room() => self.notify(s),
+            State::Read if self.pieces.is_empty() && s.txu_has_room(REQUESTER) => self.notify(s),
             _ => {}
         }
         if !self.crossing
-            && s.txu_has_room()
+            && s.txu_has_room(REQUESTER)
             && let Some(piece) = self.pieces.front()
         {
             self.crossing = true;
@@ -124,8 +127,7 @@ impl DmaEngine {
             c.read_unsnooped(address, &mut bytes);
         }
         let request = VoyagerDma::from_bytes(&bytes);
-        // Requests are in the name of the process's first Basic queue, where notices are received.
-        let to = match s.table.find(queues::basic(0), request.node) {
+        let to = match s.table.find(REQUESTER, request.node) {
             Ok(to) => to,
             Err(text) => return c.wishes.fault = Some(text),
         };
@@ -211,7 +213,7 @@ impl DmaEngine {
         s.counters.dma_packets += 1;
         s.counters.dma_bytes += data.len() as u64 - 8;
         let bytes = packet_bytes(PACKET_DMA, t.to, 0, &data);
-        push_packet(s, t.to.site, bytes, data.len() as u64, t.message);
+        push_packet(s, (REQUESTER, t.to.site), bytes, data.len() as u64, t.message);
     }
 
     /// The notice follows the block; the source may be reused.
@@ -219,7 +221,7 @@ impl DmaEngine {
         let transfer = self.transfer.take().expect("a transfer ends");
         let data = notice(&transfer.request);
         let bytes = packet_bytes(PACKET_NOTICE, transfer.to, transfer.request.flags, &data);
-        push_packet(s, transfer.to.site, bytes, data.len() as u64, transfer.message);
+        push_packet(s, (REQUESTER, transfer.to.site), bytes, data.len() as u64, transfer.message);
         self.consumer = self.consumer.wrapping_add(1);
         self.state = State::Idle;
     }

@@ -152,7 +152,7 @@ mod tests {
 
     fn inbox() -> Bench {
         let tags = Ring { base: 0, slots: 2, slot_bytes: 96 };
-        let homes = Homes::new(&Queues { basic: 1, resident_express: 8, resident_basic: 8 });
+        let homes = Homes::new(&Queues::default());
         Bench { inbox: Inbox::new(tags, &Express { slots: 2, tags: 2 }, 8), homes }
     }
 

@@ -4,6 +4,9 @@
 //! directions share; before that the control takes its cycles. The TxU holds a few packets and starts
 //! them as link and credits allow. Packets are received one after the other; what finds no room in its queue,
 //! or whose queue is not resident, goes to the miss queue, which the service processor (sP) serves.
+//!
+//! Priorities: what a queue sends has the queue's. TxU, receive buffer and miss queue have room for each apart,
+//! and each unit turns to the high one first, so that what waits with low priority holds up none with high.
 
 mod address;
 mod command;
@@ -27,7 +30,7 @@ use chasqui_config::Resolved;
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_machine::NetworkUnit;
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
-use chasqui_network::{NodeEvent, NodePort};
+use chasqui_network::{Blocked, NodeEvent, NodePort, PRIORITIES};
 use chasqui_ni::{BusRequest, Cause, Context, FirmwareProcessor, NetworkInterface, Region, Reply, Uncached};
 use chasqui_node::NodeConfiguration;
 use chasqui_record::{MessageId, Stage};
@@ -217,8 +220,8 @@ struct Shared {
     port: NodePort,
     homes: Homes,
     table: DestinationTable,
-    /// Packets that wait for the link.
-    txu: VecDeque<Box<Packet>>,
+    /// Packets that wait for the link, by priority.
+    txu: [VecDeque<Box<Packet>>; PRIORITIES],
     /// A `Start` is scheduled for when the link is free.
     start_scheduled: bool,
     counters: Counters,
@@ -237,29 +240,37 @@ impl Shared {
         self.ibus_free
     }
 
-    fn txu_has_room(&self) -> bool {
-        (self.txu.len() as u64) < self.nes.txu_packets
+    /// The TxU has room for a packet of `queue`.
+    fn txu_has_room(&self, queue: Name) -> bool {
+        (self.txu[usize::from(self.homes.priority(queue))].len() as u64) < self.nes.txu_packets
     }
 
-    /// Hands packets of the TxU to the link while it takes them.
+    /// Hands packets of the TxU to the link while it takes them, those of high priority first. A priority for which
+    /// the router has no room does not hold up the other.
     fn start(&mut self, c: &mut Context<'_, '_>) {
-        while let Some(packet) = self.txu.front() {
-            match self.port.can_send(c.now, packet.priority) {
-                Ok(()) => {}
-                Err(chasqui_network::Blocked::LinkBusy { until }) => {
-                    if !self.start_scheduled {
-                        self.start_scheduled = true;
-                        c.at(until, NesEvent::Start.into());
-                    }
-                    return;
+        for priority in (0..PRIORITIES).rev() {
+            while !self.txu[priority].is_empty() {
+                match self.port.can_send(c.now, priority as u8) {
+                    Ok(()) => self.inject(priority, c),
+                    Err(Blocked::LinkBusy { until }) => return self.start_at(until, c),
+                    Err(Blocked::NoCredit) => break,
                 }
-                Err(chasqui_network::Blocked::NoCredit) => return,
             }
-            let packet = self.txu.pop_front().expect("just looked");
-            let message = packet.message;
-            let sent = self.port.send(c.now, packet, c.out);
-            stamp(c, message, Stage::Inject, sent.head);
         }
+    }
+
+    fn start_at(&mut self, time: Time, c: &mut Context<'_, '_>) {
+        if !std::mem::replace(&mut self.start_scheduled, true) {
+            c.at(time, NesEvent::Start.into());
+        }
+    }
+
+    /// Starts the oldest packet of `priority`.
+    fn inject(&mut self, priority: usize, c: &mut Context<'_, '_>) {
+        let packet = self.txu[priority].pop_front().expect("a packet waits");
+        let message = packet.message;
+        let sent = self.port.send(c.now, packet, c.out);
+        stamp(c, message, Stage::Inject, sent.head);
     }
 }
 
@@ -378,7 +389,7 @@ impl Nes {
                 line_bytes: plan.line_bytes,
                 ibus_free: Time::ZERO,
                 port: plan.port,
-                txu: VecDeque::new(),
+                txu: Default::default(),
                 start_scheduled: false,
                 counters: Counters::default(),
             },
@@ -507,7 +518,7 @@ impl Nes {
 
     /// Something goes on when the link is free, or the router has room.
     fn waits_for_link(&self) -> bool {
-        !self.shared.txu.is_empty() || self.dma.waits_to_notify()
+        self.shared.txu.iter().any(|packets| !packets.is_empty()) || self.dma.waits_to_notify()
     }
 
     /// The router may have a packet for which the receive buffer has no room.
@@ -531,6 +542,9 @@ impl NetworkInterface for Nes {
         page.settings[registers::SETTING_DESTINATION_BITS as usize] =
             u64::from(self.express.window.destination_bits);
         page.settings[registers::SETTING_BASIC_QUEUES as usize] = self.transmit_rings.count as u64;
+        let high = self.shared.homes.high_counts();
+        page.settings[registers::SETTING_HIGH_EXPRESS as usize] = high.0;
+        page.settings[registers::SETTING_HIGH_BASIC as usize] = high.1;
     }
 
     fn regions(&self) -> Vec<Region> {

@@ -11,7 +11,7 @@ use crate::registers::{EXPRESS_QUEUES, QUEUES};
 pub(super) type Name = u16;
 
 /// Name of Basic queue `index`.
-pub(super) fn basic(index: usize) -> Name {
+pub(super) const fn basic(index: usize) -> Name {
     EXPRESS_QUEUES as Name + index as Name
 }
 
@@ -46,6 +46,8 @@ pub(super) fn is_basic(name: Name) -> bool {
 struct Home {
     /// Its slot, if it is resident.
     slot: Option<u8>,
+    /// Logical network of what it sends.
+    priority: u8,
     /// Packets for it go to the miss queue, though it is resident.
     diverted: bool,
     /// The firmware could not place a message, and is told when there may be room.
@@ -59,14 +61,16 @@ pub(super) struct Homes {
 }
 
 impl Homes {
-    /// The first queues have slots, as long as there are some.
+    /// The first queues have slots, as long as there are some; the last ones have high priority.
     pub fn new(queues: &Queues) -> Homes {
-        let home = |index: usize, slots: u64| Home {
-            slot: (index < slots as usize).then_some(index as u8),
+        let home = |index: u64, slots: u64, low: u64| Home {
+            slot: (index < slots).then_some(index as u8),
+            priority: u8::from(index >= low),
             ..Home::default()
         };
-        let express = (0..EXPRESS_QUEUES as usize).map(|index| home(index, queues.resident_express));
-        let basic = (0..queues.basic as usize).map(|index| home(index, queues.resident_basic));
+        let low = (EXPRESS_QUEUES - queues.high_express, queues.basic - queues.high_basic);
+        let express = (0..EXPRESS_QUEUES).map(|index| home(index, queues.resident_express, low.0));
+        let basic = (0..queues.basic).map(|index| home(index, queues.resident_basic, low.1));
         let homes: Vec<Home> = express.chain(basic).collect();
         assert!(homes.len() as u64 <= QUEUES, "{} queues", homes.len());
         Homes { homes }
@@ -80,6 +84,20 @@ impl Homes {
     /// The hardware slot of the queue, if it is resident: among those of its kind.
     pub fn slot(&self, name: Name) -> Option<usize> {
         self.homes.get(usize::from(name))?.slot.map(usize::from)
+    }
+
+    /// The logical network of what the queue sends; that of one that does not exist sends nothing.
+    pub fn priority(&self, name: Name) -> u8 {
+        self.homes.get(usize::from(name)).map_or(0, |home| home.priority)
+    }
+
+    /// Queues of Express and of Basic that have high priority.
+    pub fn high_counts(&self) -> (u64, u64) {
+        let count = |basic| {
+            let all = self.names().filter(|&name| is_basic(name) == basic);
+            all.filter(|&name| self.priority(name) > 0).count() as u64
+        };
+        (count(false), count(true))
     }
 
     /// The queue exists and is not resident.
@@ -153,7 +171,8 @@ mod tests {
     use super::*;
 
     fn homes() -> Homes {
-        Homes::new(&Queues { basic: 3, resident_express: 1, resident_basic: 2 })
+        let queues = Queues { basic: 3, resident_express: 1, resident_basic: 2, ..Queues::default() };
+        Homes::new(&Queues { high_express: 1, high_basic: 2, ..queues })
     }
 
     #[test]
@@ -164,6 +183,14 @@ mod tests {
         assert_eq!(slots, [Some(0), None, Some(0), Some(1), None]);
         assert_eq!((homes.slot(5), homes.is_served(5), homes.is_served(4)), (None, false, true));
         assert_eq!((basic_index(1), basic_index(basic(2))), (None, Some(2)));
+    }
+
+    #[test]
+    fn the_last_queues_have_high_priority() {
+        let homes = homes();
+        let priorities: Vec<_> = (0..6).map(|name| homes.priority(name)).collect();
+        assert_eq!(priorities, [0, 1, 0, 1, 1, 0]);
+        assert_eq!(homes.high_counts(), (1, 2));
     }
 
     #[test]

@@ -87,7 +87,7 @@ mod tests {
     use crate::parameters::Queues;
 
     fn table() -> DestinationTable {
-        let homes = Homes::new(&Queues { basic: 1, resident_express: 8, resident_basic: 8 });
+        let homes = Homes::new(&Queues::default());
         DestinationTable::identity(2, 4, &homes)
     }
 
