@@ -24,6 +24,15 @@ PROGRESS_AFTER_S = 1.0  # shorter runs show no progress line
 
 
 @dataclass
+class Program:
+    """A program and how it is called."""
+
+    ranks: int
+    program: str
+    arguments: Sequence[str] = ()
+
+
+@dataclass
 class Job:
     """What to run, and where."""
 
@@ -33,6 +42,7 @@ class Job:
     arguments: Sequence[str] = ()
     sets: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    others: Sequence[Program] = ()  # further jobs, which share the nodes
     directory: Path | None = None  # None: numbered, below runs/
     echo: bool = False
     progress: bool = False
@@ -48,11 +58,16 @@ class Result:
     """A finished run."""
 
     directory: Path
-    summary: dict[str, Any]
+    summary: dict[str, Any]  # of the first job; those of the others are its `others`
+
+    @property
+    def summaries(self) -> list[dict[str, Any]]:
+        """Those of all jobs."""
+        return [self.summary, *self.summary.get("others", [])]
 
     @property
     def status(self) -> int:
-        return int(self.summary["exit_status"])
+        return max(int(summary["exit_status"]) for summary in self.summaries)
 
 
 def short_name(text: str) -> str:
@@ -189,6 +204,10 @@ def _request(job: Job, directory: Path, *, clear_line: bool) -> dict[str, Any]:
         "ranks": job.ranks,
         "program": job.program,
         "args": list(job.arguments),
+        "others": [
+            {"ranks": other.ranks, "program": other.program, "args": list(other.arguments)}
+            for other in job.others
+        ],
         "env": dict(job.environment),
         "directory": str(directory),
         "firmware": str(firmware.directory()),
@@ -218,13 +237,19 @@ def host_speed(summary: Mapping[str, Any]) -> tuple[float, float]:
     return host["simulation_s"], host["instructions_millions_per_s"]
 
 
+def endings(result: Result) -> list[str]:
+    """How the jobs ended that didn't go well."""
+    summaries = result.summaries
+    names = [f"job {i}: " if len(summaries) > 1 else "" for i in range(len(summaries))]
+    pairs = zip(names, summaries, strict=True)
+    return [name + ending(summary) for name, summary in pairs if not went_well(summary)]
+
+
 def report(result: Result) -> list[str]:
     """The last lines on the terminal."""
     summary = result.summary
-    lines = []
-    if not went_well(summary):
-        lines.append(ending(summary))
-    lines.append(f"simulated time  {simulated_time(summary['time_ps'])}")
+    times = ", ".join(simulated_time(job["time_ps"]) for job in result.summaries)
+    lines = [*endings(result), f"simulated time  {times}"]
     seconds, mips = host_speed(summary)
     lines.append(
         f"host time       {seconds:.2f} s, {mips:.1f} million simulated instructions a second"

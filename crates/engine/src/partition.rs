@@ -82,9 +82,17 @@ pub trait Partition: Send {
     fn run(&mut self, out: &mut Outbox<'_>);
     /// Takes a message. Its time is at or after every limit that the partition has run to.
     fn receive(&mut self, event: Event, packet: Option<Box<Packet>>);
-    /// When the job must end because of what happened here (a fault, an abort).
+    /// When the run must end because of what happened here (a fault, an abort).
     fn stop(&self) -> Option<Time> {
         None
+    }
+    /// Why the run had to end, for [`Engine::spread`](crate::Engine::spread): what it means is between partitions.
+    fn news(&mut self) -> Vec<u64> {
+        vec![]
+    }
+    /// What stopped the run, at `at`, up to which all have run; it goes on.
+    fn told(&mut self, news: &[u64], at: Time) {
+        let _ = (news, at);
     }
     /// From now on host thread number `thread` runs it, 0 at first.
     fn hosted_by(&mut self, _thread: usize) {}

@@ -184,6 +184,14 @@ impl Hart {
         self.blocks.hosted_by(thread);
     }
 
+    /// Goes on with `state`, which gets what the hart had: of another process. An instruction that was fetched and not
+    /// yet executed is fetched again when its turn comes.
+    pub fn exchange_state(&mut self, state: &mut State) {
+        std::mem::swap(&mut self.state, state);
+        self.fetched = 0;
+        self.forget_code();
+    }
+
     /// Forgets the code that this hart alone has decoded: memory that holds code, or its mapping, changed.
     pub fn forget_code(&mut self) {
         self.blocks.clear();

@@ -4,6 +4,7 @@
 //! interface), software (its MPI device) and a [`Machine`] that builds it. A machine never imports
 //! another; what two need is here or further down.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -53,11 +54,16 @@ pub struct Job {
     pub output: Arc<dyn Output>,
 }
 
-/// A machine with a job on it, at time 0.
+/// Ranks of the largest of `jobs`: so many nodes have a process.
+pub fn nodes_of(jobs: &[Job]) -> u32 {
+    jobs.iter().map(|job| job.ranks).max().unwrap_or(0)
+}
+
+/// A machine with jobs on it, at time 0.
 pub struct Built {
     /// The engine with its partitions.
     pub engine: Engine,
-    /// The nodes' partitions, in the order of ranks.
+    /// The nodes' partitions, in their order, which is that of ranks.
     pub nodes: Vec<PartitionId>,
     /// The network's partition, if it has one.
     pub fabric: Option<PartitionId>,
@@ -79,19 +85,23 @@ pub trait Machine: Sync {
     fn mechanisms(&self) -> &'static [&'static str] {
         &[]
     }
-    /// Builds it with `job` on it.
+    /// Jobs that may share its nodes: rank r of each is on node r.
+    fn jobs_max(&self) -> usize {
+        1
+    }
+    /// Builds it with `jobs` on it.
     ///
     /// # Errors
     /// What does not fit, in words for the user.
-    fn build(&self, resolved: &Resolved, job: &Job) -> Result<Built, String>;
+    fn build(&self, resolved: &Resolved, jobs: &[Job]) -> Result<Built, String>;
 }
 
 /// What differs from node to node of one machine.
 pub struct NodePlan<'a> {
     /// The node's parameters.
     pub configuration: &'a NodeConfiguration,
-    /// World rank of its process.
-    pub rank: u32,
+    /// Its number, which is the world rank of its processes.
+    pub number: u32,
     /// Its network interface.
     pub ni: Box<dyn NetworkInterface>,
     /// Memory of the NI that the processor reaches by cacheable accesses [bytes]; it lies behind the DRAM.
@@ -107,18 +117,18 @@ pub fn ni_memory_base(configuration: &NodeConfiguration) -> u64 {
     configuration.dram.size.bytes().next_multiple_of(PAGE_BYTES)
 }
 
-/// The identification page of an NI for a process, with the MPI library's settings behind it.
-fn identification(plan: &NodePlan<'_>, job: &Job) -> Vec<u8> {
+/// The identification page of an NI for the process of job `index`, with the MPI library's settings behind it.
+fn identification(plan: &NodePlan<'_>, index: usize, job: &Job) -> Vec<u8> {
     let mut page = NiIdentification {
         magic: NI_MAGIC,
         version: ABI_VERSION,
-        rank: plan.rank,
+        rank: plan.number,
         ranks: job.ranks,
         line_bytes: plan.configuration.l1d.line.bytes() as u32,
         timebase_hz: plan.configuration.core.timebase.hz() as u32,
         ..Default::default()
     };
-    for (slot, region) in page.regions.iter_mut().zip(plan.ni.regions()) {
+    for (slot, region) in page.regions.iter_mut().zip(plan.ni.regions(index)) {
         let flags = if region.uncached() { NI_REGION_UNCACHED } else { 0 };
         *slot = NiRegion { bytes: region.bytes, flags, reserved: 0 };
     }
@@ -131,47 +141,94 @@ fn identification(plan: &NodePlan<'_>, job: &Job) -> Vec<u8> {
     bytes
 }
 
-/// Puts a node together, with its process loaded.
+/// Job `index`'s process, loaded into the memory `physical`, and what else its processor is started with.
 ///
 /// # Errors
-/// When the host has no memory for it, or the process does not fit.
-pub fn build_node(plan: NodePlan<'_>, job: &Job) -> Result<Node, String> {
+/// The process does not fit.
+fn processor(
+    plan: &NodePlan<'_>,
+    (index, jobs): (usize, &[Job]),
+    memory: &mut FlatMemory,
+    physical: Range<u64>,
+) -> Result<ProcessorSpec, String> {
+    let (c, job) = (plan.configuration, &jobs[index]);
+    let regions = plan.ni.regions(index);
+    let mappings =
+        regions.iter().map(|r| NiMapping { physical: r.physical, bytes: r.bytes, uncached: r.uncached() });
+    let device = NiDevice { identification: identification(plan, index, job), regions: mappings.collect() };
+    let mut options = Options::new(physical, job.directory.clone());
+    options.rank = plan.number;
+    options.seed = job.seed;
+    options.harts = c.harts() as u32;
+    options.stack_bytes = c.software.stack.bytes();
+    options.node_name = format!("node{}", plan.number);
+    options.devices = vec![device];
+    let process = Process::new(memory, job.program.clone(), &job.arguments, &job.environment, options)
+        .map_err(|e| e.to_string())?;
+    Ok(ProcessorSpec {
+        process,
+        rank: plan.number,
+        job: index,
+        text: job.text.clone(),
+        syscall_cycles: c.software.syscall.cycles(),
+        page_fault_cycles: c.software.page_fault.cycles(),
+        wake_cycles: c.software.wake.cycles(),
+        shootdown_cycles: c.software.shootdown.cycles(),
+        free_calls: plan.free_calls,
+        fast_forward: job.fast_forward,
+        spin_skip: c.checks.spin_skip,
+        timeline_max: job.timeline_max,
+        watch: job.watch.clone(),
+        output: job.output.clone(),
+    })
+}
+
+/// Parts of the memory for `count` processes. They begin at unlike places of a cache of `cache_bytes`, as they do where
+/// an operating system deals out pages: else the lines of equal programs would all meet there.
+fn parts(dram_bytes: u64, cache_bytes: u64, count: u64) -> impl Iterator<Item = Range<u64>> {
+    let pages = |bytes: u64| bytes & !(PAGE_BYTES - 1);
+    let part = pages(dram_bytes / count);
+    let apart = pages((cache_bytes / count).min(part / count));
+    (0..count).map(move |i| i * (part + apart)..(i + 1) * part)
+}
+
+/// Puts a node together, with the process of each job that has a rank for it loaded, each in its part of the memory.
+///
+/// # Errors
+/// When the host has no memory for it, or a process does not fit.
+pub fn build_node(plan: NodePlan<'_>, jobs: &[Job]) -> Result<Node, String> {
     let c = plan.configuration;
     let dram_bytes = ni_memory_base(c);
     let mut memory = FlatMemory::new(dram_bytes + plan.ni_memory_bytes)
         .map_err(|e| format!("no address space for a node of {}: {e}", c.dram.size))?;
-    let regions = plan.ni.regions();
-    let mappings =
-        regions.iter().map(|r| NiMapping { physical: r.physical, bytes: r.bytes, uncached: r.uncached() });
-    let device = NiDevice { identification: identification(&plan, job), regions: mappings.collect() };
-    let mut options = Options::new(0..dram_bytes, job.directory.clone());
-    options.rank = plan.rank;
-    options.seed = job.seed;
-    options.harts = c.harts() as u32;
-    options.stack_bytes = c.software.stack.bytes();
-    options.node_name = format!("node{}", plan.rank);
-    options.devices = vec![device];
-    let process = Process::new(&mut memory, job.program.clone(), &job.arguments, &job.environment, options)
-        .map_err(|e| e.to_string())?;
+    let here: Vec<usize> = (0..jobs.len()).filter(|&index| plan.number < jobs[index].ranks).collect();
+    let parts = parts(dram_bytes, c.port().l2.map_or(0, |l2| l2.bytes), here.len() as u64);
+    let processes = here.into_iter().zip(parts);
+    let processors =
+        processes.map(|(index, physical)| processor(&plan, (index, jobs), &mut memory, physical));
+    let mut processors = processors.collect::<Result<Vec<_>, String>>()?.into_iter();
     Ok(Node::new(NodeSpec {
         configuration: c,
         memory,
-        processor: ProcessorSpec {
-            process,
-            rank: plan.rank,
-            text: job.text.clone(),
-            syscall_cycles: c.software.syscall.cycles(),
-            page_fault_cycles: c.software.page_fault.cycles(),
-            wake_cycles: c.software.wake.cycles(),
-            shootdown_cycles: c.software.shootdown.cycles(),
-            free_calls: plan.free_calls,
-            fast_forward: job.fast_forward,
-            spin_skip: c.checks.spin_skip,
-            timeline_max: job.timeline_max,
-            watch: job.watch.clone(),
-            output: job.output.clone(),
-        },
+        processor: processors.next().expect("a node has a process"),
+        others: processors.collect(),
+        jobs: jobs.len(),
         ni: plan.ni,
         first_port: plan.first_port,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_have_parts_of_the_memory_that_meet_nowhere_in_the_cache() {
+        let kib =
+            |parts: Vec<Range<u64>>| parts.iter().map(|p| (p.start >> 10, p.end >> 10)).collect::<Vec<_>>();
+        assert_eq!(kib(parts(1 << 20, 512 << 10, 1).collect()), [(0, 1024)]);
+        assert_eq!(kib(parts(4 << 20, 512 << 10, 2).collect()), [(0, 2048), (2304, 4096)]);
+        // A small memory is shared out first of all.
+        assert_eq!(kib(parts(128 << 10, 512 << 10, 2).collect()), [(0, 64), (96, 128)]);
+    }
 }

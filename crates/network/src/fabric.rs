@@ -6,7 +6,9 @@ use crate::node_port::{NodePort, Uplink};
 use crate::router::{Departure, Held, Router, Work};
 use crate::topology::{Header, Neighbour, RouterPort};
 use crate::traffic::{Passage, Traffic};
-use crate::{CrcError, FabricEvent, Link, LinkStatistics, NetworkParameters, NodeEvent, PRIORITIES, Topology};
+use crate::{
+    CrcError, FabricEvent, Link, LinkStatistics, NetworkParameters, NodeEvent, PRIORITIES, Topology,
+};
 
 /// Where the events of a node go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

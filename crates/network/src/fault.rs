@@ -27,9 +27,11 @@ impl FaultyLinks {
         let found = match words[..] {
             ["all"] => Some(FaultyLinks::All),
             ["node", node] => node.parse().ok().map(|node| FaultyLinks::From(Neighbour::Node(node))),
-            ["router", router, "port", port] => router.parse().ok().zip(port.parse().ok()).map(
-                |(router, port)| FaultyLinks::From(Neighbour::Router(RouterPort { router, port })),
-            ),
+            ["router", router, "port", port] => router
+                .parse()
+                .ok()
+                .zip(port.parse().ok())
+                .map(|(router, port)| FaultyLinks::From(Neighbour::Router(RouterPort { router, port }))),
             _ => None,
         };
         found.ok_or_else(|| {
@@ -182,8 +184,7 @@ mod tests {
     #[test]
     fn a_burst_has_its_length_and_stays_in_the_packet() {
         for burst_bits in 1..=40 {
-            let fault =
-                FaultParameters { burst_bits, rate_parts: ONE, ..FaultParameters::default() };
+            let fault = FaultParameters { burst_bits, rate_parts: ONE, ..FaultParameters::default() };
             for number in 1..200 {
                 let mut bytes = [0; 4];
                 fault.pass(NODE, number, &mut bytes);

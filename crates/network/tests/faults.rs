@@ -51,7 +51,9 @@ fn every_stage_checks_when_the_tail_has_come() {
         assert_eq!((first.source, first.destination, first.wire_bytes), (0, 5, BYTES));
         assert!(outcome.arrivals[5].is_empty());
         let text = first.to_string();
-        assert!(text.starts_with(&format!("network at {}: wrong CRC on the link from {from} to ", Time(tail))));
+        assert!(
+            text.starts_with(&format!("network at {}: wrong CRC on the link from {from} to ", Time(tail)))
+        );
         assert!(text.ends_with("from node 0 to node 5 with priority 0, of no recorded message"), "{text}");
     }
 }
@@ -87,13 +89,18 @@ fn what_is_hit_is_found_and_nothing_else() {
 fn a_link_that_is_not_there_is_refused() {
     let parameters = |text: &str| {
         let links = FaultyLinks::parse(text).unwrap();
-        NetworkParameters { fault: FaultParameters { links, packet: 1, ..Default::default() }, ..Default::default() }
+        NetworkParameters {
+            fault: FaultParameters { links, packet: 1, ..Default::default() },
+            ..Default::default()
+        }
     };
     let attachments = vec![chasqui_network::Attachment { partition: 0, target: 0 }; 2];
     for wrong in ["node 2", "router 9 port 0", "router 0 port 8", "router 0 port 3"] {
         let found = chasqui_network::Fabric::new(&parameters(wrong), attachments.clone(), 0);
         let errors = found.err().unwrap_or_default();
-        assert!(errors[0].starts_with(&format!("network.fault.link: no link begins at {wrong}: there are 2")));
+        assert!(
+            errors[0].starts_with(&format!("network.fault.link: no link begins at {wrong}: there are 2"))
+        );
     }
     assert!(chasqui_network::Fabric::new(&parameters("node 1"), attachments, 0).is_ok());
 }

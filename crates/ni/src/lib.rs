@@ -46,6 +46,26 @@ pub struct Reply {
     pub repeatable: bool,
 }
 
+/// A quantum is over on a node whose NI the running process has to itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leave {
+    /// Bit j: the node has a process of job j that has not ended.
+    pub live: u64,
+    /// The hart did nothing but wait until the quantum's end.
+    pub idle: bool,
+}
+
+/// The turn of a job, on a node whose NI the running process has to itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The job.
+    pub job: usize,
+    /// From now until its process can run.
+    pub after: Time,
+    /// No other turn comes.
+    pub last: bool,
+}
+
 /// An uncached access of the processor, at its grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uncached {
@@ -81,11 +101,14 @@ pub struct BusRequest {
     pub tag: u64,
 }
 
-/// The operating system's part in DMA: it brings pages of the process in.
+/// The operating system's part in DMA: it knows the processes' pages, and brings them in. A process of a node is
+/// named by its job's number, whether a hart executes it at the moment or not.
 pub trait Pager {
+    /// Physical address of `address` of job `job`'s process, if its page is there.
+    fn physical(&self, memory: &FlatMemory, job: usize, address: u64) -> Option<u64>;
     /// Makes the page at virtual address `address` present, for writing if `write`. False: the process
     /// has no such page.
-    fn page_in(&mut self, memory: &mut FlatMemory, address: u64, write: bool) -> bool;
+    fn page_in(&mut self, memory: &mut FlatMemory, job: usize, address: u64, write: bool) -> bool;
 }
 
 /// What an NI may do while its node calls it.
@@ -98,8 +121,8 @@ pub struct Context<'a, 'b> {
     pub ports: &'a mut [&'a mut Port],
     /// The operating system, for pages that are not there.
     pub pager: &'a mut dyn Pager,
-    /// Life-of-a-message records.
-    pub recorder: &'a mut Recorder,
+    /// Life-of-a-message records, by job.
+    pub recorders: &'a mut [Recorder],
     /// Other partitions.
     pub out: &'a mut Outbox<'b>,
     /// What the NI asks for; the node takes it after the call.
@@ -117,9 +140,11 @@ pub struct Wishes {
     pub charge: Time,
     /// A violation that the coherence checker saw.
     pub incoherence: Option<Incoherence>,
-    /// A violation of protection by the process.
-    pub fault: Option<String>,
-    /// The machine is broken, which ends the job: when that is found, and what it is.
+    /// The next job's turn.
+    pub turn: Option<Turn>,
+    /// Violations of protection: the job whose process did it, and what it was.
+    pub faults: Vec<(usize, String)>,
+    /// The machine is broken, which ends all jobs: when that is found, and what it is.
     pub broken: Option<(Time, String)>,
 }
 
@@ -135,14 +160,19 @@ impl Context<'_, '_> {
         self.wishes.bus.push(request);
     }
 
-    /// Physical address of the process's virtual address `address`, if its page is there.
-    pub fn physical(&self, address: u64) -> Option<u64> {
-        self.ports[0].physical(address).filter(|&physical| physical < DEVICE_BASE)
+    /// Physical address of the virtual address `address` of job `job`'s process, if its page is there.
+    pub fn physical(&self, job: usize, address: u64) -> Option<u64> {
+        self.pager.physical(self.memory, job, address).filter(|&physical| physical < DEVICE_BASE)
     }
 
-    /// Has the operating system bring in the page at virtual address `address`.
-    pub fn page_in(&mut self, address: u64, write: bool) -> bool {
-        self.pager.page_in(self.memory, address, write)
+    /// Has the operating system bring in the page at virtual address `address` of job `job`'s process.
+    pub fn page_in(&mut self, job: usize, address: u64, write: bool) -> bool {
+        self.pager.page_in(self.memory, job, address, write)
+    }
+
+    /// Job `job`'s process has violated protection.
+    pub fn fault(&mut self, job: usize, what: String) {
+        self.wishes.faults.push((job, what));
     }
 
     /// The NI reads `bytes` at `address` through its own port, past the caches.
@@ -181,8 +211,23 @@ pub enum Cause<'a> {
 pub trait NetworkInterface: Send {
     /// Fills in what the identification page says of this NI.
     fn identify(&self, page: &mut NiIdentification);
-    /// Windows that processes may map, in the order of the identification page.
-    fn regions(&self) -> Vec<Region>;
+    /// Windows that job `job`'s process may map, in the order of the identification page.
+    fn regions(&self, job: usize) -> Vec<Region>;
+    /// The running process has the NI to itself: the processes of a job run on all nodes in the same turns, which
+    /// the NIs agree upon.
+    fn is_exclusive(&self) -> bool {
+        false
+    }
+    /// An exclusive NI: the quantum is over, and nobody is on the hart. The NI says when whose turn it is
+    /// ([`Wishes::turn`]).
+    fn leave(&mut self, context: &mut Context<'_, '_>, leave: Leave) {
+        let _ = (context, leave);
+        unreachable!("the NI is not exclusive")
+    }
+    /// Job `job` is over before its time: nobody here takes its messages any more.
+    fn close(&mut self, context: &mut Context<'_, '_>, job: usize) {
+        let _ = (context, job);
+    }
     /// An uncached access is granted the bus. `Some`: the NI can't serve it now; only its address tenure takes
     /// place, and it asks for the bus again so long after that. Where accesses take no time stores are not asked for.
     fn retry(&mut self, context: &mut Context<'_, '_>, address: u64, access: Uncached) -> Option<Time> {

@@ -3,7 +3,7 @@
 //!
 //! Reading order: `parameters.rs` (what a node is made of), `node.rs` (the order in which things
 //! happen), `bus.rs` (transactions), `processor.rs` (what stops a hart), `thread.rs` (what a hart does at
-//! the moment), `spin.rs` (skipping of polling loops), `watch/mod.rs` (profile and instruction trace).
+//! the moment), `scheduler.rs` (several processes on it), `spin.rs` (skipping of polling loops), `watch/mod.rs` (profile and instruction trace).
 //!
 //! Invariants: a hart never runs past the node's next event, the engine's limit, or a hart that is behind;
 //! whatever harts and others share changes only in events and system calls; the node knows no machine.
@@ -13,14 +13,15 @@ mod coherence;
 mod node;
 mod parameters;
 mod processor;
+mod scheduler;
 mod spin;
 mod thread;
 mod watch;
 
 pub use node::{Node, NodeSpec};
 pub use parameters::{
-    BusUnit, CacheUnit, Checks, Core, DramUnit, L2Unit, NodeConfiguration, NodeUnit, OrderUnit, SoftwareUnit,
-    TlbUnit, WriteBufferUnit, schema,
+    BusUnit, CacheUnit, Checks, Core, DramUnit, L2Unit, NodeConfiguration, NodeUnit, OrderUnit,
+    SchedulerUnit, SoftwareUnit, TlbUnit, WriteBufferUnit, schema,
 };
 pub use processor::{Ended, Output, Processor, ProcessorSpec, Region};
 pub use thread::{ProcessorStatistics, Thread, Threads};

@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 
 use chasqui_engine::{Class, Event, EventQueue, Outbox, Packet, Partition, Payload, Port, Time};
 use chasqui_hart::{Halt, Hart};
-use chasqui_linux::{Access, Process};
 use chasqui_memory::{Bus, FlatMemory, Slot};
-use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Pager, Wishes};
+use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Wishes};
 use chasqui_record::Recorder;
 
 use crate::bus::{BusEvent, Client};
 use crate::parameters::NodeConfiguration;
 use crate::processor::{Ended, Processor, ProcessorSpec};
+use crate::scheduler::{Pages, Scheduler, Timer};
 
 /// Components of a node, as targets of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,10 +24,15 @@ pub(crate) enum Target {
     Ni = 1,
     /// The NI: what comes from other partitions.
     Network = 2,
+    /// The scheduler.
+    Scheduler = 3,
 }
 
 /// Target number of the NI for events from other partitions.
 const NETWORK: u32 = Target::Network as u32;
+
+/// Target number of the scheduler.
+const SCHEDULER: u32 = Target::Scheduler as u32;
 
 /// Instructions of the hart in one go, or a few more: then the engine is asked again, so that progress is
 /// shown and Ctrl-C is seen. A matter of a millisecond.
@@ -39,16 +44,6 @@ const CAUSES_MAX: usize = 16;
 /// Event ports that a node uses: bus and NI.
 pub const PORTS: u32 = 2;
 
-/// The process's operating system, as the NI meets it.
-struct Pages<'a>(&'a mut Process);
-
-impl Pager for Pages<'_> {
-    fn page_in(&mut self, memory: &mut FlatMemory, address: u64, write: bool) -> bool {
-        let access = if write { Access::Write } else { Access::Read };
-        self.0.space.fault(memory, address, access).is_ok()
-    }
-}
-
 /// What a node is built from.
 pub struct NodeSpec<'a> {
     /// Its parameters.
@@ -57,6 +52,10 @@ pub struct NodeSpec<'a> {
     pub memory: FlatMemory,
     /// The processor with its process.
     pub processor: ProcessorSpec,
+    /// Further processes, of other jobs, that share the hart with it.
+    pub others: Vec<ProcessorSpec>,
+    /// Jobs of the machine, whether they have a process here or not.
+    pub jobs: usize,
     /// The network interface.
     pub ni: Box<dyn NetworkInterface>,
     /// Number of the first of the node's [`Node::PORTS`] event ports.
@@ -67,8 +66,10 @@ pub struct NodeSpec<'a> {
 pub struct Node {
     /// The processor.
     pub processor: Processor,
-    /// Records of messages.
-    pub recorder: Recorder,
+    /// Records of messages, by job.
+    pub recorders: Vec<Recorder>,
+    /// Who is on the hart, if there are several processes.
+    pub(crate) scheduler: Option<Box<Scheduler>>,
     pub(crate) memory: FlatMemory,
     pub(crate) bus: Bus,
     pub(crate) waiting_for_bus: VecDeque<Client>,
@@ -96,8 +97,12 @@ pub struct Node {
     ni_port: Port,
     wishes: Wishes,
     stop: Option<Time>,
-    broken: Option<(Time, String)>,
-    fault_ends_job: bool,
+    /// A fault of a process ends its job, not the process alone.
+    pub(crate) fault_ends_job: bool,
+    /// Jobs that ended here by a fault or abort, and nobody was told.
+    broken: Vec<usize>,
+    /// What the NI found broken in the machine first, which ends all jobs: when, and what.
+    broken_machine: Option<(Time, String)>,
 }
 
 impl Node {
@@ -107,10 +112,13 @@ impl Node {
     /// A node at time 0.
     pub fn new(mut spec: NodeSpec<'_>) -> Node {
         let c = spec.configuration;
-        let rank = spec.processor.rank as u16;
+        let rank = spec.processor.rank;
         // An access that takes no time is at the NI at once.
         let untimed = spec.processor.free_calls || spec.processor.fast_forward;
         let (timing, clock, timebase) = (c.timing(), c.clock(), c.core.timebase.hz());
+        let together = spec.ni.is_exclusive();
+        let scheduler = (together || !spec.others.is_empty())
+            .then(|| Box::new(Scheduler::new(&c.scheduler, rank, spec.others, together)));
         let processor = Processor::new(spec.processor, c.harts(), |state| {
             let mut port = chasqui_memory::Port::new(c.port(), &mut spec.memory);
             port.set_self_contained(spec.ni.self_contained_stores());
@@ -121,9 +129,10 @@ impl Node {
         let input_latency = spec.ni.input_latency();
         let tenure = c.bus().clock.edge(c.bus().address_cycles + 1);
         let store_latency = if untimed { Time::ZERO } else { tenure };
-        Node {
+        let mut node = Node {
             processor,
-            recorder: Recorder::new(rank, 1),
+            recorders: (0..spec.jobs).map(|_| Recorder::new(rank as u16, 1)).collect(),
+            scheduler,
             memory: spec.memory,
             bus: Bus::new(c.bus()),
             waiting_for_bus: VecDeque::new(),
@@ -145,9 +154,12 @@ impl Node {
             ni_port: Port::new(spec.first_port + 1),
             wishes: Wishes::default(),
             stop: None,
-            broken: None,
             fault_ends_job: c.software.fault_ends_job,
-        }
+            broken: vec![],
+            broken_machine: None,
+        };
+        node.start_scheduler();
+        node
     }
 
     /// The memory bus.
@@ -167,9 +179,9 @@ impl Node {
         Some(contents)
     }
 
-    /// What the NI found broken in the machine first, which ends the job: when, and what.
-    pub fn broken(&self) -> Option<&(Time, String)> {
-        self.broken.as_ref()
+    /// What the NI found broken in the machine first, which ends all jobs: when, and what.
+    pub fn broken_machine(&self) -> Option<&(Time, String)> {
+        self.broken_machine.as_ref()
     }
 
     /// Visits every counter of the node: path, unit, documentation, value. Harts are numbered where there
@@ -190,13 +202,17 @@ impl Node {
             .statistics
             .visit(&mut |name, unit, doc, value| visit(&format!("bus.{name}"), unit, doc, value));
         self.ni.statistics(&mut |name, unit, doc, value| visit(&format!("ni.{name}"), unit, doc, value));
+        if let Some(scheduler) = &self.scheduler {
+            scheduler
+                .visit(&mut |name, unit, doc, value| visit(&format!("scheduler.{name}"), unit, doc, value));
+        }
     }
 
     pub(crate) fn schedule(&mut self, time: Time, class: Class, target: Target, payload: Payload) {
-        let port = if target == Target::Bus { &mut self.bus_port } else { &mut self.ni_port };
+        let port = if target == Target::Ni { &mut self.ni_port } else { &mut self.bus_port };
         let order = port.next(class);
         let event = Event { time, order, target: target as u32, payload };
-        if target == Target::Bus && self.is_slow(payload.into()) {
+        if target == Target::Scheduler || target == Target::Bus && self.is_slow(payload.into()) {
             self.slow.push(event);
         } else {
             self.prompt.push(event);
@@ -211,10 +227,21 @@ impl Node {
         }
     }
 
+    /// From a store's start to its arrival at the NI.
+    pub(crate) fn store_latency(&self) -> Time {
+        self.store_latency
+    }
+
     /// Time of the node's earliest event.
     #[inline]
     pub(crate) fn next_event(&self) -> Time {
         self.prompt.next_time().min(self.slow.next_time())
+    }
+
+    /// There is one event to come.
+    #[inline]
+    pub(crate) fn has_one_event(&self) -> bool {
+        self.prompt.len() + self.slow.len() == 1
     }
 
     /// The queue with the earliest event.
@@ -246,8 +273,12 @@ impl Node {
             now,
             memory: &mut self.memory,
             ports,
-            pager: &mut Pages(&mut self.processor.process),
-            recorder: &mut self.recorder,
+            pager: &mut Pages {
+                job: self.processor.job,
+                process: &mut self.processor.process,
+                scheduler: self.scheduler.as_deref_mut(),
+            },
+            recorders: &mut self.recorders,
             out,
             wishes: &mut self.wishes,
         };
@@ -282,18 +313,21 @@ impl Node {
             thread.start_at(start + self.wishes.charge);
             self.wishes.charge = Time::ZERO;
         }
+        if let Some(turn) = self.wishes.turn.take() {
+            self.take_turn(turn, now);
+        }
         if let Some(incoherence) = self.wishes.incoherence.take() {
             self.fault(hart, 7, &incoherence.to_string());
         }
-        if let Some(text) = self.wishes.fault.take() {
-            self.fault(hart, 11, &text);
+        for (job, text) in std::mem::take(&mut self.wishes.faults) {
+            self.fault_of(job, hart, now, 11, &text);
         }
         if let Some(broken) = self.wishes.broken.take() {
-            self.broken.get_or_insert(broken);
+            self.broken_machine.get_or_insert(broken);
         }
     }
 
-    fn fault(&mut self, hart: usize, signal: i32, text: &str) {
+    pub(crate) fn fault(&mut self, hart: usize, signal: i32, text: &str) {
         if self.processor.ended.is_none() {
             self.processor.fault(hart, signal, text);
             self.note_end();
@@ -316,7 +350,7 @@ impl Node {
             NETWORK => self.ni.observable_network(event),
             t if t == Target::Ni as u32 => self.ni.observable(event.payload),
             // The hart's own transactions are part of what it repeats.
-            _ => !self.is_slow(event.payload.into()),
+            _ => event.target == SCHEDULER || !self.is_slow(event.payload.into()),
         }
     }
 
@@ -326,7 +360,11 @@ impl Node {
         if self.is_observable(event) {
             // A hart may have run past what comes from outside, as far as it can't have noticed.
             let latency = if event.target == NETWORK { self.input_latency } else { Time::ZERO };
-            return self.observable(event.time, event.time + latency);
+            let idle = self.observable(event.time, event.time + latency);
+            if let Some(scheduler) = &mut self.scheduler {
+                scheduler.observed(event.target == SCHEDULER, idle);
+            }
+            return idle;
         }
         SEVERAL && event.target == Target::Bus as u32 && {
             let is_grant = matches!(event.payload.into(), BusEvent::Grant);
@@ -344,15 +382,17 @@ impl Node {
             t if t == Target::Ni as u32 => {
                 self.with_ni(0, event.time, out, |ni, c| ni.event(c, event.payload));
             }
+            SCHEDULER => self.scheduler_event(event.payload.into(), event.time, out),
             _ => self.bus_event(event.payload.into(), event.time, out),
         }
     }
 
-    /// From `event`, about a hart's transactions, to an access to the NI: only the end of a posted store is
-    /// one itself.
-    fn delay(&self, event: BusEvent) -> Time {
-        let posted = matches!(event, BusEvent::Done(Client::Hart(_, Slot::Posted), _));
-        if posted { Time::ZERO } else { self.store_latency }
+    /// From `event`, about a hart's transactions or its processes, to an access to the NI: the end of a posted store
+    /// is one itself, and the scheduler may tell the NI of a turn's end.
+    fn delay(&self, event: &Event) -> Time {
+        let at_once = event.target == SCHEDULER
+            || matches!(event.payload.into(), BusEvent::Done(Client::Hart(_, Slot::Posted), _));
+        if at_once { Time::ZERO } else { self.store_latency }
     }
 
     /// What `event`, a prompt one, is to the NI.
@@ -395,7 +435,7 @@ impl Node {
                 break halt;
             }
             let p = &mut self.processor;
-            p.halted(index, halt, &mut self.memory, &mut self.recorder);
+            p.halted(index, halt, &mut self.memory, &mut self.recorders);
             // Before the next observation begins. At a mark within a call, or when it has run for long, it goes on.
             let goes_on = match halt {
                 Halt::Deadline => true,
@@ -426,9 +466,15 @@ impl Node {
     fn note_end(&mut self) {
         match self.processor.ended {
             Some((_, Ended::Fault { .. })) if !self.fault_ends_job => {}
-            Some((time, Ended::Abort(_) | Ended::Fault { .. })) => self.stop = Some(time),
+            Some((time, Ended::Abort(_) | Ended::Fault { .. })) => self.stop_at(time, self.processor.job),
             _ => {}
         }
+    }
+
+    /// Job `job` is broken.
+    pub(crate) fn stop_at(&mut self, time: Time, job: usize) {
+        self.stop = Some(self.stop.map_or(time, |stop| stop.min(time)));
+        self.broken.push(job);
     }
 
     fn keep_packet(&mut self, packet: Option<Box<Packet>>) -> u32 {
@@ -455,12 +501,15 @@ impl Node {
 
 impl Partition for Node {
     fn next(&self) -> Time {
-        self.next_event().min(self.processor.ready_at())
+        if self.rests() { Time::NEVER } else { self.next_event().min(self.processor.ready_at()) }
     }
 
     fn reach(&self, least: &[Time], reach: &mut [Time]) {
+        if self.rests() {
+            return reach.fill(Time::NEVER);
+        }
         let hart = self.processor.ready_at() + self.store_latency;
-        let bus = self.slow.iter().map(|e| e.time + self.delay(e.payload.into()));
+        let bus = self.slow.iter().map(|e| e.time + self.delay(e));
         let access = bus.fold(hart, Time::min);
         let latencies = self.ni.output_latency(Cause::Access);
         reach.iter_mut().zip(latencies).for_each(|(reach, &latency)| *reach = access + latency);
@@ -504,7 +553,21 @@ impl Partition for Node {
     }
 
     fn stop(&self) -> Option<Time> {
-        self.broken.as_ref().map(|&(time, _)| time).into_iter().chain(self.stop).min()
+        self.broken_machine.as_ref().map(|&(time, _)| time).into_iter().chain(self.stop).min()
+    }
+
+    /// The jobs that broke here.
+    fn news(&mut self) -> Vec<u64> {
+        self.stop = None;
+        std::mem::take(&mut self.broken).into_iter().map(|job| job as u64).collect()
+    }
+
+    /// The jobs numbered so are over.
+    fn told(&mut self, news: &[u64], at: Time) {
+        self.unshare_texts();
+        for &job in news {
+            self.schedule(at, Class::Internal, Target::Scheduler, Timer::Close(job as usize).into());
+        }
     }
 
     fn hosted_by(&mut self, thread: usize) {
@@ -533,7 +596,11 @@ impl Node {
                     self.run_among_others(index, soft, out);
                 } else {
                     // What comes from outside is noticed only later: the hart may run on so long.
-                    self.run_hart::<false>(index, soft, event.min(limit + self.input_latency), out);
+                    let hard = event.min(limit + self.input_latency);
+                    let until =
+                        if self.is_over() { (ready + Time(1), ready + Time(1)) } else { (soft, hard) };
+                    self.run_hart::<false>(index, until.0, until.1, out);
+                    self.after_run();
                 }
                 executed += self.processor.threads[index].hart.statistics.instructions - before;
                 // A call that takes no time, or a suspended hart that catches up, may take long.
@@ -543,6 +610,9 @@ impl Node {
                 continue;
             }
             if event >= limit {
+                return executed;
+            }
+            if self.rests() {
                 return executed;
             }
             let next = *self.earliest().peek().expect("an event is due");

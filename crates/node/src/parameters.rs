@@ -1,6 +1,6 @@
 //! What a node is made of.
 
-use chasqui_config::{Bytes, Count, Cycles, Duration, Flag, Frequency, Resolved, Schema};
+use chasqui_config::{Bytes, Count, Cycles, Duration, Flag, Frequency, Ratio, Resolved, Schema};
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::{CLASSES, Class, Timing};
 use chasqui_memory::{BusParameters, Geometry, PortParameters};
@@ -182,6 +182,20 @@ chasqui_config::parameters! {
 }
 
 chasqui_config::parameters! {
+    /// Time sharing, where a node has processes of several jobs. Each node goes by its own clock: there is no gang
+    /// scheduling.
+    pub struct SchedulerUnit {
+        /// Turn of a process on the hart while others wait for theirs.
+        quantum: Duration = "10 ms", range "20 us" ..= "10 s", source "assumption: a tick of 4.4BSD's and AIX's clock, 100 Hz";
+        /// The quanta of each node begin so much of one later than those of the node before it. 0: all begin at once.
+        skew: Ratio = 0.382, range 0 ..= 1, source "assumption: nodes' clocks are not in step; by the golden section no two nodes come near each other";
+        /// Switching to another process: interrupt, choice, saving and restoring registers. What it does to caches
+        /// and TLBs, which forget all translations, comes on top, from execution.
+        switch: Cycles = 1500, range 0 ..= 10000000, source "assumption: five small system calls";
+    }
+}
+
+chasqui_config::parameters! {
     /// How the simulator looks at the machine; none of these changes a figure.
     pub struct Checks {
         /// Report accesses that would go wrong without the functional memory's help: device reads of
@@ -224,6 +238,8 @@ pub struct NodeConfiguration {
     pub dram: DramUnit,
     /// `node.software`
     pub software: SoftwareUnit,
+    /// `node.scheduler`
+    pub scheduler: SchedulerUnit,
     /// `check`
     pub checks: Checks,
 }
@@ -243,6 +259,7 @@ pub fn schema() -> Schema {
         .with::<BusUnit>("node.bus")
         .with::<DramUnit>("node.dram")
         .with::<SoftwareUnit>("node.software")
+        .with::<SchedulerUnit>("node.scheduler")
         .with::<Checks>("check")
 }
 
@@ -262,6 +279,7 @@ impl NodeConfiguration {
             bus: r.read("node.bus"),
             dram: r.read("node.dram"),
             software: r.read("node.software"),
+            scheduler: r.read("node.scheduler"),
             checks: r.read("check"),
         }
     }

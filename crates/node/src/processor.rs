@@ -9,6 +9,7 @@ use chasqui_linux::{Elf, Flush, Outcome, Process, Stream, Wait};
 use chasqui_memory::{Access, Bus, Fault, FlatMemory, PAGE_BYTES};
 use chasqui_record::{RankLife, RankProfile, Recorder};
 
+use crate::scheduler::Usage;
 use crate::thread::{Activity, Thread, Threads};
 use crate::watch::{Watch, WatchPlan};
 
@@ -59,6 +60,8 @@ pub struct ProcessorSpec {
     pub process: Process,
     /// World rank.
     pub rank: u32,
+    /// Number of its job.
+    pub job: usize,
     /// The program's text, if harts share it decoded.
     pub text: Option<Text>,
     /// Cycles of a system call.
@@ -93,11 +96,15 @@ pub struct Processor {
     pub life: RankLife,
     /// World rank.
     pub rank: u32,
+    /// Number of the process's job.
+    pub(crate) job: usize,
+    /// What other processes have used of the first hart.
+    pub(crate) elsewhere: Usage,
     /// How and when the process ended.
     pub ended: Option<(Time, Ended)>,
     /// Harts up to this one have had threads: the caches of the others are empty.
     pub(crate) started: usize,
-    text: Option<Text>,
+    pub(crate) text: Option<Text>,
     /// How far the program's part of interest has come, if the rest is fast-forwarded.
     pub region: Option<Region>,
     spec: Costs,
@@ -138,6 +145,8 @@ impl Processor {
             threads: Threads::new(first, threads.collect()),
             life: RankLife::new(spec.rank as u16, harts, spec.timeline_max),
             rank: spec.rank,
+            job: spec.job,
+            elsewhere: Usage::default(),
             process: spec.process,
             ended: None,
             started: 0,
@@ -242,9 +251,10 @@ impl Processor {
         idle
     }
 
-    /// Instructions that all harts have executed.
+    /// Instructions of the process that all harts have executed.
     pub fn instructions(&self) -> u64 {
-        self.threads.iter().map(|t| t.hart.statistics.instructions).sum()
+        let all: u64 = self.threads.iter().map(|t| t.hart.statistics.instructions).sum();
+        all - self.elsewhere.instructions
     }
 
     /// Harts that have had threads, as far as their numbers tell.
@@ -252,9 +262,9 @@ impl Processor {
         self.started
     }
 
-    /// Cycles of the hart that has come furthest.
+    /// Cycles of the hart that has come furthest, without those of other processes.
     pub fn cycles(&self) -> u64 {
-        self.threads.iter().map(|t| t.hart.cycle).max().unwrap_or(0)
+        self.threads.iter().map(|t| t.hart.cycle).max().unwrap_or(0) - self.elsewhere.cycles
     }
 
     /// The present of the hart that has come furthest.
@@ -330,7 +340,7 @@ impl Processor {
         index: usize,
         halt: Halt,
         memory: &mut FlatMemory,
-        recorder: &mut Recorder,
+        recorders: &mut [Recorder],
     ) {
         match halt {
             Halt::Deadline | Halt::Bus | Halt::Pause => {}
@@ -338,7 +348,7 @@ impl Processor {
                 let thread = &mut self.threads[index];
                 thread.activity = Activity::Waiting(thread.hart.cycle, stall);
             }
-            other => self.called(index, other, memory, recorder),
+            other => self.called(index, other, memory, &mut recorders[self.job]),
         }
     }
 

@@ -15,6 +15,7 @@ fn main() {
         firmware: std::env::var_os("FIRMWARE").map(Into::into),
         program: next("PROGRAM").into(),
         args: args.collect(),
+        others: vec![],
         env: Default::default(),
         echo: true,
         command: vec![],

@@ -20,42 +20,59 @@ const DEADLOCK: i32 = 125;
 /// What it exits with when the machine is broken: as after SIGBUS, by which Linux tells a process of a machine check.
 const MACHINE_CHECK: i32 = 128 + 7;
 
-/// What a run leaves.
-pub(crate) struct Results {
-    pub summary: Summary,
-    messages: Messages,
-    statistics: StatisticsTree,
+/// What is left of a machine that has run.
+pub(crate) struct Remains {
     nodes: Vec<Box<Node>>,
-    profiles: Vec<RankProfile>,
-    links: Vec<LinkLife>,
-    timeline: bool,
+    fabric: Option<Box<Fabric>>,
 }
 
-impl Results {
-    pub fn collect(
-        built: Built,
-        ended: Ended,
-        machine: &dyn Machine,
-        resolved: &Resolved,
-        job: &Job,
-    ) -> Results {
-        let mut nodes = Vec::new();
-        let mut fabric = None;
+impl Remains {
+    pub fn of(built: Built) -> Remains {
+        let (mut nodes, mut fabric) = (Vec::new(), None);
         for partition in built.engine.partitions() {
             match partition.into_any().downcast::<Node>() {
                 Ok(node) => nodes.push(node),
                 Err(other) => fabric = other.downcast::<Fabric>().ok(),
             }
         }
-        let broken_machine = broken_machine(&nodes, fabric.as_deref());
-        let found = broken_machine.as_ref().map_or(u64::MAX, |(at, _)| at.0);
-        let time_ps = end_of(&nodes).min(found);
-        let statistics = statistics(&nodes, fabric.as_deref());
+        Remains { nodes, fabric }
+    }
+}
+
+/// What a job leaves.
+pub(crate) struct Results<'a> {
+    pub summary: Summary,
+    messages: Messages,
+    statistics: StatisticsTree,
+    nodes: &'a [Box<Node>],
+    profiles: Vec<RankProfile>,
+    links: Vec<LinkLife>,
+    timeline: bool,
+}
+
+impl<'a> Results<'a> {
+    /// Of job `index`. What nodes and network counted, they counted for all jobs.
+    pub fn collect(
+        remains: &'a mut Remains,
+        ended: Ended,
+        (machine, resolved): (&dyn Machine, &Resolved),
+        index: usize,
+        job: &Job,
+    ) -> Results<'a> {
+        let Remains { nodes, fabric } = remains;
+        let broken_machine = broken_machine(nodes, fabric.as_deref());
+        let statistics = statistics(nodes, fabric.as_deref());
         let links = fabric.as_deref().map_or(vec![], links);
-        let recorders = nodes.iter_mut().map(|n| std::mem::replace(&mut n.recorder, Recorder::new(0, 0)));
+        let nodes = &mut nodes[..job.ranks as usize];
+        nodes.iter_mut().for_each(|node| node.show(index));
+        let found = broken_machine.as_ref().map_or(u64::MAX, |(at, _)| at.0);
+        let time_ps = end_of(nodes).min(found);
+        let recorders =
+            nodes.iter_mut().map(|n| std::mem::replace(&mut n.recorders[index], Recorder::new(0, 0)));
         let messages = Recorder::merge(recorders.collect()).with_mechanisms(machine.mechanisms());
         let profiles = nodes.iter_mut().filter_map(|n| n.processor.take_profile()).collect();
-        let (outcome, exit_status, message) = verdict(&nodes, broken_machine, ended);
+        let nodes = &*nodes;
+        let (outcome, exit_status, message) = verdict(nodes, broken_machine, ended);
         let summary = Summary {
             schema_version: SUMMARY_VERSION,
             machine: resolved.name().to_string(),
@@ -66,7 +83,7 @@ impl Results {
             time_ps,
             instructions: nodes.iter().map(|n| n.processor.instructions()).sum(),
             messages: messages.rows().len() as u64,
-            limited_by: limited_by(&nodes, time_ps),
+            limited_by: limited_by(nodes, time_ps),
             ranks: nodes.iter().map(|n| rank(n, time_ps)).collect(),
             stages: messages.summary(),
             mechanisms: messages.by_mechanism(),
@@ -142,7 +159,7 @@ fn broken(nodes: &[Box<Node>]) -> Option<(Time, u32, &chasqui_node::Ended)> {
 /// What was found broken in the machine first: when, and what.
 fn broken_machine(nodes: &[Box<Node>], fabric: Option<&Fabric>) -> Option<(Time, String)> {
     let in_network = fabric.and_then(Fabric::broken).map(|error| (error.time, error.to_string()));
-    let at_nodes = nodes.iter().filter_map(|n| n.broken().cloned());
+    let at_nodes = nodes.iter().filter_map(|n| n.broken_machine().cloned());
     in_network.into_iter().chain(at_nodes).min_by_key(|(at, _)| *at)
 }
 

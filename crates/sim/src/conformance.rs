@@ -152,7 +152,7 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
         watch: WatchPlan::default(),
         output: counter.clone(),
     };
-    let mut built = build(machine, &resolved, &job)?;
+    let mut built = build(machine, &resolved, std::slice::from_ref(&job))?;
     built.engine.run(chasqui_engine::Threads::Exactly(1), &mut |_| {
         counter.0.load(Ordering::Relaxed) < test.instructions_max
     });

@@ -1,8 +1,8 @@
 //! Output of the simulated processes.
 
 use std::io::{IsTerminal, Write};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use chasqui_engine::Time;
 use chasqui_linux::Stream;
@@ -12,8 +12,9 @@ use chasqui_record::{RunDirectory, RunError};
 /// Writes each process's streams to the run directory, and whole lines to the terminal if asked. Lines of
 /// different ranks come there in the order of simulated time, whatever host threads wrote them.
 pub(crate) struct Streams {
+    /// Those of each job after those of the one before.
     ranks: Vec<Mutex<Rank>>,
-    /// By rank: its instruction trace.
+    /// In the same order: its instruction trace.
     traces: Vec<Option<Mutex<chasqui_record::Stream>>>,
     echo: bool,
     screen: Mutex<Screen>,
@@ -41,24 +42,26 @@ struct Rank {
 }
 
 impl Streams {
+    /// For jobs with their directories and numbers of ranks.
     pub fn new(
-        directory: &RunDirectory,
-        ranks: u32,
+        jobs: &[(&RunDirectory, u32)],
         echo: bool,
         clear_line: bool,
         trace: Option<&TracePlan>,
     ) -> Result<Streams, RunError> {
-        let open = |rank| -> Result<_, RunError> {
+        let open = |(directory, rank): (&RunDirectory, u32)| -> Result<_, RunError> {
             let files = [directory.stdout(rank)?, directory.stderr(rank)?];
             Ok(Mutex::new(Rank { files, partial: [vec![], vec![]] }))
         };
-        let trace = |rank| -> Result<_, RunError> {
+        let trace = |(directory, rank): (&RunDirectory, u32)| -> Result<_, RunError> {
             let traced = trace.is_some_and(|plan| plan.has(rank));
             traced.then(|| directory.instructions(rank).map(Mutex::new)).transpose()
         };
+        let all =
+            || jobs.iter().flat_map(|&(directory, ranks)| (0..ranks).map(move |rank| (directory, rank)));
         Ok(Streams {
-            traces: (0..ranks).map(trace).collect::<Result<_, _>>()?,
-            ranks: (0..ranks).map(open).collect::<Result<_, _>>()?,
+            traces: all().map(trace).collect::<Result<_, _>>()?,
+            ranks: all().map(open).collect::<Result<_, _>>()?,
             echo,
             screen: Mutex::new(Screen::new(clear_line)),
             pending: Mutex::default(),
@@ -173,7 +176,7 @@ impl Screen {
     }
 }
 
-impl Output for Streams {
+impl Streams {
     fn write(&self, rank: u32, now: Time, stream: Stream, bytes: &[u8]) {
         let mut r = self.lock(rank);
         let i = usize::from(stream == Stream::Error);
@@ -188,30 +191,44 @@ impl Output for Streams {
             }
         }
     }
+}
+
+/// The output of one job.
+pub(crate) struct JobOutput {
+    pub streams: Arc<Streams>,
+    /// Where its ranks are among those of all jobs.
+    pub first: u32,
+}
+
+impl JobOutput {
+    /// The command says something about `rank`.
+    fn say(&self, rank: u32, now: Time, what: &str) {
+        let text = format!("chasqui: rank {rank}: {what}\n");
+        self.streams.show_later(now, self.first + rank, Stream::Error, text.into_bytes());
+    }
+}
+
+impl Output for JobOutput {
+    fn write(&self, rank: u32, now: Time, stream: Stream, bytes: &[u8]) {
+        self.streams.write(self.first + rank, now, stream, bytes);
+    }
 
     fn unknown_call(&self, rank: u32, now: Time, number: u64) {
         let name = chasqui_linux::syscall::name(number).unwrap_or("unknown to Linux");
-        let text = format!(
-            "chasqui: rank {rank}: system call {number} ({name}) is not served: it returns ENOSYS
-"
-        );
-        self.show_later(now, rank, Stream::Error, text.into_bytes());
+        self.say(rank, now, &format!("system call {number} ({name}) is not served: it returns ENOSYS"));
     }
 
     fn no_hart(&self, rank: u32, now: Time, harts: u32) {
-        let text = format!(
-            "chasqui: rank {rank}: every hart of its node has a thread ({harts}, node.harts): \
-             clone returns EAGAIN\n"
-        );
-        self.show_later(now, rank, Stream::Error, text.into_bytes());
+        let what = format!("every hart of its node has a thread ({harts}, node.harts): clone returns EAGAIN");
+        self.say(rank, now, &what);
     }
 
     fn executed(&self, instructions: u64) {
-        self.instructions.fetch_add(instructions, Ordering::Relaxed);
+        self.streams.instructions.fetch_add(instructions, Ordering::Relaxed);
     }
 
     fn traced(&self, rank: u32, lines: &str) {
-        if let Some(trace) = &self.traces[rank as usize] {
+        if let Some(trace) = &self.streams.traces[(self.first + rank) as usize] {
             trace.lock().expect("no writer panics").write(lines.as_bytes());
         }
     }

@@ -11,13 +11,13 @@ use chasqui_engine::{Ended, Threads, Time};
 use chasqui_hart::Text;
 use chasqui_linux::Elf;
 use chasqui_machine::{Built, Job, Machine, forced_collectives};
-use chasqui_node::{Checks, Output, WatchPlan};
+use chasqui_node::{Checks, NodeConfiguration, Output, WatchPlan};
 use chasqui_record::{Host, RunDirectory, Summary};
 use serde::{Deserialize, Serialize};
 
 use crate::CATALOGUE;
-use crate::collect::Results;
-use crate::output::Streams;
+use crate::collect::{Remains, Results};
+use crate::output::{JobOutput, Streams};
 use crate::trace_window;
 
 /// What a run is asked for.
@@ -36,7 +36,10 @@ pub struct Request {
     /// Its arguments, without its name.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Its environment.
+    /// Further jobs: rank r of each is on the node of rank r.
+    #[serde(default)]
+    pub others: Vec<OtherJob>,
+    /// The environment of all.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// Where the results go; it is made.
@@ -53,6 +56,19 @@ pub struct Request {
     /// Further options, by name.
     #[serde(default)]
     pub options: Options,
+}
+
+/// A job that shares the nodes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OtherJob {
+    /// Ranks.
+    pub ranks: i64,
+    /// Path of the program.
+    pub program: PathBuf,
+    /// Its arguments, without its name.
+    #[serde(default)]
+    pub args: Vec<String>,
 }
 
 /// Further options of a run.
@@ -130,6 +146,9 @@ pub struct Report {
     pub host: Host,
     /// Where the results are.
     pub directory: PathBuf,
+    /// Those of the other jobs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Report>,
 }
 
 /// Host time between calls of `progress`.
@@ -148,31 +167,109 @@ pub fn run(request: &Request, progress: &mut dyn FnMut(Progress) -> bool) -> Res
     let begin = Instant::now();
     let started = SystemTime::now();
     let (machine, resolved) = resolve(&request.machine, &request.sets)?;
-    let ranks = check_ranks(request.ranks, machine, &resolved)?;
-    let elf = Arc::new(Elf::load(&request.program).map_err(input)?);
+    let programs = programs(request, machine, &resolved)?;
+    let nodes = programs.iter().map(|p| p.ranks).max().expect("there is a job");
+    let watch = watch(&request.options, nodes)?;
     let firmware = firmware(request.firmware.as_deref(), machine)?;
-    let watch = watch(&request.options, ranks)?;
-    let directory = RunDirectory::create(&request.directory).map_err(input)?;
-    let (echo, clear_line) = (request.echo, request.options.clear_line);
-    let streams = Streams::new(&directory, ranks, echo, clear_line, watch.trace.as_ref());
+    let directories = directories(request)?;
+    let ranks: Vec<_> =
+        directories.iter().zip(&programs).map(|(directory, p)| (directory, p.ranks)).collect();
+    let streams = Streams::new(&ranks, request.echo, request.options.clear_line, watch.trace.as_ref());
     let streams = Arc::new(streams.map_err(input)?);
-    let threads = threads(request.options.threads, ranks);
-    let job = job(request, &resolved, ranks, elf, threads.count(), streams.clone())?;
-    let job = Job { firmware, watch, ..job };
-    let built = build(machine, &resolved, &job).inspect_err(|_| remove(&directory))?;
+    let threads = threads(request.options.threads, nodes);
+    let mut first = 0;
+    let mut jobs = vec![];
+    for program in programs {
+        let output = Arc::new(JobOutput { streams: streams.clone(), first });
+        first += program.ranks;
+        let common = job(request, &resolved, program, threads.count(), output)?;
+        jobs.push(Job { watch: watch.clone(), firmware: firmware.clone(), ..common });
+    }
+    let built = build(machine, &resolved, &jobs).inspect_err(|_| remove(request))?;
     let simulation = Instant::now();
-    let (ended, built) = simulate(built, threads, &streams, progress);
+    let (ended, built) = simulate(built, jobs.len(), threads, &streams, progress);
     let simulation_s = simulation.elapsed().as_secs_f64();
     let together = (threads.count(), built.engine.steps_together());
     streams.finish();
-    let results = Results::collect(built, ended, machine, &resolved, &job);
-    directory.write_resolved(&resolved.to_toml()).map_err(input)?;
-    results.write(&directory).map_err(input)?;
-    let summary = results.summary;
-    let times = (simulation_s, begin.elapsed().as_secs_f64());
-    let host = host(request, &summary, together, started, times);
-    directory.write_host(&host).map_err(input)?;
-    Ok(Report { summary, host, directory: directory.path().to_path_buf() })
+    let mut remains = Remains::of(built);
+    let mut summaries = vec![];
+    for (index, (job, directory)) in jobs.iter().zip(&directories).enumerate() {
+        let results = Results::collect(&mut remains, ended, (machine, &resolved), index, job);
+        directory.write_resolved(&resolved.to_toml()).map_err(input)?;
+        results.write(directory).map_err(input)?;
+        summaries.push(results.summary);
+    }
+    let host = host(request, &summaries, together, started, (simulation_s, begin.elapsed().as_secs_f64()));
+    let mut reports = summaries.into_iter().zip(&directories).map(|(summary, directory)| {
+        directory.write_host(&host).map_err(input)?;
+        let directory = directory.path().to_path_buf();
+        Ok(Report { summary, host: host.clone(), directory, others: vec![] })
+    });
+    let first = reports.next().expect("there is a job")?;
+    Ok(Report { others: reports.collect::<Result<_, InputError>>()?, ..first })
+}
+
+/// A job's program, how it is called, and on how many ranks.
+struct Program {
+    ranks: u32,
+    elf: Arc<Elf>,
+    arguments: Vec<String>,
+}
+
+/// The programs of all jobs.
+fn programs(
+    request: &Request,
+    machine: &dyn Machine,
+    resolved: &Resolved,
+) -> Result<Vec<Program>, InputError> {
+    let own = (request.ranks, &request.program, &request.args);
+    let others = request.others.iter().map(|job| (job.ranks, &job.program, &job.args));
+    check_jobs(request, machine, resolved)?;
+    let load = |(ranks, program, args): (i64, &PathBuf, &Vec<String>)| {
+        let ranks = check_ranks(ranks, machine, resolved)?;
+        let elf = Arc::new(Elf::load(program).map_err(input)?);
+        let name = program.to_string_lossy().into_owned();
+        Ok(Program { ranks, elf, arguments: std::iter::once(name).chain(args.iter().cloned()).collect() })
+    };
+    std::iter::once(own).chain(others).map(load).collect()
+}
+
+/// What several jobs need of the machine, and what can't be told of them apart.
+fn check_jobs(request: &Request, machine: &dyn Machine, resolved: &Resolved) -> Result<(), InputError> {
+    let jobs = 1 + request.others.len();
+    if jobs == 1 {
+        return Ok(());
+    }
+    let (max, options) = (machine.jobs_max(), &request.options);
+    if jobs > max {
+        return Err(InputError(format!(
+            "{jobs} jobs on {}: {max} can share its nodes (voyager takes several)",
+            resolved.name()
+        )));
+    }
+    let harts = NodeConfiguration::read(resolved).harts();
+    if harts > 1 {
+        return Err(InputError(format!("node.harts = {harts} with {jobs} jobs: they share 1 hart a node")));
+    }
+    let watched = [
+        ("--profile", options.profile),
+        ("--trace-instructions", options.trace_instructions.is_some()),
+        ("--fast-forward", options.fast_forward),
+    ];
+    match watched.iter().find(|(_, asked)| *asked) {
+        Some((option, _)) => Err(InputError(format!("{option} with {jobs} jobs: it is for runs of 1 job"))),
+        None => Ok(()),
+    }
+}
+
+/// The run directory; with several jobs each has its own below it, job0, job1 and so on.
+fn directories(request: &Request) -> Result<Vec<RunDirectory>, InputError> {
+    if request.others.is_empty() {
+        return Ok(vec![RunDirectory::create(&request.directory).map_err(input)?]);
+    }
+    let whole = RunDirectory::create(&request.directory).map_err(input)?;
+    let names = (0..=request.others.len()).map(|job| whole.path().join(format!("job{job}")));
+    names.map(|path| RunDirectory::create(path).map_err(input)).collect()
 }
 
 /// The machine called `name` with its parameters.
@@ -212,20 +309,18 @@ fn threads(asked: usize, ranks: u32) -> Threads {
 fn job(
     request: &Request,
     resolved: &Resolved,
-    ranks: u32,
-    elf: Arc<Elf>,
+    program: Program,
     threads: usize,
     output: Arc<dyn Output>,
 ) -> Result<Job, InputError> {
-    let mut arguments = vec![request.program.to_string_lossy().into_owned()];
-    arguments.extend(request.args.iter().cloned());
+    let elf = program.elf;
     Ok(Job {
         text: elf.text().map(|range| Text::new(range, threads)),
         program: elf,
         firmware: None,
-        arguments,
+        arguments: program.arguments,
         environment: request.env.iter().map(|(k, v)| format!("{k}={v}")).collect(),
-        ranks,
+        ranks: program.ranks,
         directory: std::env::current_dir().map_err(input)?,
         seed: request.options.seed,
         timeline_max: request.options.timeline,
@@ -236,9 +331,9 @@ fn job(
     })
 }
 
-/// The machine with the job on it.
-pub(crate) fn build(machine: &dyn Machine, resolved: &Resolved, job: &Job) -> Result<Built, InputError> {
-    let mut built = machine.build(resolved, job).map_err(InputError)?;
+/// The machine with the jobs on it.
+pub(crate) fn build(machine: &dyn Machine, resolved: &Resolved, jobs: &[Job]) -> Result<Built, InputError> {
+    let mut built = machine.build(resolved, jobs).map_err(InputError)?;
     let checks: Checks = resolved.read("check");
     built.engine.set_window(Time(checks.window.ps()));
     Ok(built)
@@ -251,13 +346,15 @@ pub(crate) fn firmware(folder: Option<&Path>, machine: &dyn Machine) -> Result<O
 }
 
 /// Nothing half-written stays.
-fn remove(directory: &RunDirectory) {
+fn remove(request: &Request) {
     // The directory was made by this run and holds only empty streams.
-    let _ = std::fs::remove_dir_all(directory.path());
+    let _ = std::fs::remove_dir_all(&request.directory);
 }
 
+/// Runs the jobs to their ends. One that breaks takes none of the others with it.
 fn simulate(
     mut built: Built,
+    jobs: usize,
     threads: Threads,
     streams: &Streams,
     progress: &mut dyn FnMut(Progress) -> bool,
@@ -265,7 +362,7 @@ fn simulate(
     let begin = Instant::now();
     let mut last = begin;
     let (mut rounds, mut looked_at) = (0, 0);
-    let ended = built.engine.run(threads, &mut |time| {
+    let mut watch = |time| {
         streams.show_until(time);
         rounds += 1;
         let instructions = streams.instructions();
@@ -281,17 +378,25 @@ fn simulate(
         let rate_mips = instructions as f64 / host_seconds / 1e6;
         let within_line = streams.within_line();
         progress(Progress { time_ps: time.0, host_seconds, instructions, rate_mips, within_line })
-    });
+    };
+    let mut ended = built.engine.run(threads, &mut watch);
+    while let Ended::Stopped(at) = ended
+        && jobs > 1
+        && built.engine.spread(at)
+    {
+        ended = built.engine.run(threads, &mut watch);
+    }
     (ended, built)
 }
 
 fn host(
     request: &Request,
-    summary: &Summary,
+    summaries: &[Summary],
     (threads, steps_together): (usize, u64),
     started: SystemTime,
     (simulation_s, total_s): (f64, f64),
 ) -> Host {
+    let sum = |of: fn(&Summary) -> u64| summaries.iter().map(of).sum::<u64>() as f64;
     Host {
         version: env!("CARGO_PKG_VERSION").to_string(),
         command: request.command.clone(),
@@ -299,8 +404,8 @@ fn host(
         started_unix_s: started.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs()),
         simulation_s,
         total_s,
-        instructions_millions_per_s: summary.instructions as f64 / simulation_s / 1e6,
-        messages_per_s: summary.messages as f64 / simulation_s,
+        instructions_millions_per_s: sum(|s| s.instructions) / simulation_s / 1e6,
+        messages_per_s: sum(|s| s.messages) / simulation_s,
         threads: threads as u32,
         steps_together,
         memory_bytes_max: memory_bytes_max(Path::new("/proc/self/status")),

@@ -10,7 +10,7 @@ pub mod registers;
 
 use chasqui_config::{Count, Duration, Resolved, Schema};
 use chasqui_engine::{Engine, Lookahead, Time};
-use chasqui_machine::{Built, Job, Machine, NodePlan, build_node};
+use chasqui_machine::{Built, Job, Machine, NodePlan, build_node, nodes_of};
 use chasqui_node::{Node, NodeConfiguration};
 
 use ni::LoggpNi;
@@ -58,24 +58,24 @@ impl Machine for LoggpMachine {
         resolved.read::<Loggp>("loggp").nodes as u32
     }
 
-    fn build(&self, resolved: &Resolved, job: &Job) -> Result<Built, String> {
+    fn build(&self, resolved: &Resolved, jobs: &[Job]) -> Result<Built, String> {
         let configuration = NodeConfiguration::read(resolved);
         let loggp: Loggp = resolved.read("loggp");
         let mut engine = Engine::new(Lookahead::new(vec![vec![Time(loggp.latency.ps())]]));
         let mut nodes = Vec::new();
-        for rank in 0..job.ranks {
+        for number in 0..nodes_of(jobs) {
             // Each node has its own ports and one more, for what it sends.
-            let first_port = rank * (Node::PORTS + 1);
+            let first_port = number * (Node::PORTS + 1);
             let node = build_node(
                 NodePlan {
                     configuration: &configuration,
-                    rank,
+                    number,
                     ni: Box::new(LoggpNi::new(&loggp, first_port + Node::PORTS)),
                     ni_memory_bytes: 0,
                     free_calls: true,
                     first_port,
                 },
-                job,
+                jobs,
             )?;
             nodes.push(engine.add(0, Box::new(node)));
         }

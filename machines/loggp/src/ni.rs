@@ -91,8 +91,8 @@ impl LoggpNi {
         let train = self.train(send.payload_bytes);
         self.send_free = inject + train + self.gap;
         let id = MessageId { source: e.source, sequence: e.sequence };
-        c.recorder.stamp(id, Stage::Accept, accept.0);
-        c.recorder.stamp(id, Stage::Inject, inject.0);
+        c.recorders[0].stamp(id, Stage::Accept, accept.0);
+        c.recorders[0].stamp(id, Stage::Inject, inject.0);
         self.sent += 1;
         self.bytes += send.payload_bytes;
         let packet = Packet {
@@ -130,7 +130,7 @@ impl LoggpNi {
 }
 
 fn fault(c: &mut Context<'_, '_>, what: &str, address: u64) {
-    c.wishes.fault = Some(format!("the NI was given a {what} at {address:#x}, which is not mapped"));
+    c.fault(0, format!("the NI was given a {what} at {address:#x}, which is not mapped"));
 }
 
 /// Writes to the process's memory.
@@ -152,7 +152,7 @@ impl NetworkInterface for LoggpNi {
         page.device = registers::DEVICE as u32;
     }
 
-    fn regions(&self) -> Vec<Region> {
+    fn regions(&self, _: usize) -> Vec<Region> {
         vec![Region { physical: DEVICE_BASE, bytes: PAGE_BYTES }]
     }
 
@@ -178,7 +178,7 @@ impl NetworkInterface for LoggpNi {
     fn event(&mut self, c: &mut Context<'_, '_>, _: Payload) {
         let packet = self.landing.pop_front().expect("an event is for a landing message");
         if let Some((source, sequence)) = packet.message {
-            c.recorder.stamp(MessageId { source, sequence }, Stage::Land, c.now.0);
+            c.recorders[0].stamp(MessageId { source, sequence }, Stage::Land, c.now.0);
         }
         self.received += 1;
         self.arrived.push_back(packet);
@@ -191,7 +191,7 @@ impl NetworkInterface for LoggpNi {
         let land = start + self.train(packet.bytes.len() as u64 - ENVELOPE as u64);
         self.receive_free = land + self.gap;
         if let Some((source, sequence)) = packet.message {
-            c.recorder.stamp(MessageId { source, sequence }, Stage::Arrive, c.now.0);
+            c.recorders[0].stamp(MessageId { source, sequence }, Stage::Arrive, c.now.0);
         }
         self.landing.push_back(packet);
         c.at(land, [0, 0]);

@@ -26,21 +26,23 @@ static uint64_t receive_pointer(unsigned name, bool producer)
     return nes_load((producer ? CHASQUI_SP_BASIC_RECEIVE_PRODUCER : CHASQUI_SP_BASIC_RECEIVE_CONSUMER) + slot);
 }
 
-/* OnePoll (section 4.3): of a set in which not all are resident. */
-static uint64_t one_poll(unsigned set)
+/* OnePoll (section 4.3): of a set of a process's queues, `first` and so on, in which not all are resident. */
+static uint64_t one_poll(unsigned first, unsigned set)
 {
-    for (unsigned name = 0; name < CHASQUI_VOYAGER_EXPRESS_QUEUES; name++) {
-        uint64_t message = set >> name & 1 ? take(name) : CHASQUI_VOYAGER_EXPRESS_EMPTY;
+    const unsigned express = CHASQUI_VOYAGER_EXPRESS_QUEUES;
+    for (unsigned own = 0; own < express; own++) {
+        uint64_t message = set >> own & 1 ? take(first + own) : CHASQUI_VOYAGER_EXPRESS_EMPTY;
         if (message != CHASQUI_VOYAGER_EXPRESS_EMPTY)
             return message;
     }
-    const unsigned basic = CHASQUI_VOYAGER_EXPRESS_QUEUES;
-    if (!(set >> basic & 1))
+    if (!(set >> express & 1))
         return CHASQUI_VOYAGER_EXPRESS_EMPTY;
+    /* Processes have as many Basic queues as each other. */
+    unsigned basic = express_count + first * (queue_count - express_count) / express_count;
     uint64_t producer = receive_pointer(basic, true), consumer = receive_pointer(basic, false);
     if (producer == consumer)
         return CHASQUI_VOYAGER_EXPRESS_EMPTY;
-    return CHASQUI_VOYAGER_EXPRESS_VALID | (uint64_t)basic << CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT |
+    return CHASQUI_VOYAGER_EXPRESS_VALID | (uint64_t)express << CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT |
            (consumer & 0xffff) << 16 | (producer & 0xffff);
 }
 
@@ -81,11 +83,13 @@ static enum outcome serve_queue(unsigned what, unsigned name)
 
 enum outcome serve_access(unsigned what, unsigned name)
 {
+    const unsigned set = name & ((1u << CHASQUI_SP_ONEPOLL_FIRST_SHIFT) - 1); /* OnePoll */
     switch (what) {
     case CHASQUI_SP_WHAT_ONEPOLL:
-        answer(one_poll(name));
-        for (unsigned express = 0; express < CHASQUI_VOYAGER_EXPRESS_QUEUES; express++)
-            serve_room(express);
+        name >>= CHASQUI_SP_ONEPOLL_FIRST_SHIFT;
+        answer(one_poll(name, set));
+        for (unsigned own = 0; own < CHASQUI_VOYAGER_EXPRESS_QUEUES; own++)
+            serve_room(name + own);
         return DONE;
     case CHASQUI_SP_WHAT_MIGRATE:
         if (migrate(nes_load(CHASQUI_SP_ACCESS_VALUE)) == LATER)

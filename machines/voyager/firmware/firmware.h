@@ -78,9 +78,9 @@ struct queue {
 };
 
 extern struct queue queues[CHASQUI_VOYAGER_QUEUES];
-extern unsigned queue_count, express_messages;
+extern unsigned queue_count, express_count, express_messages;
 
-static inline bool is_basic(unsigned name) { return name >= CHASQUI_VOYAGER_EXPRESS_QUEUES; }
+static inline bool is_basic(unsigned name) { return name >= express_count; }
 
 void queues_begin(void);
 uint64_t command(uint64_t operation, unsigned name);

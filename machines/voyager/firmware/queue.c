@@ -2,7 +2,7 @@
 #include "firmware.h"
 
 struct queue queues[CHASQUI_VOYAGER_QUEUES];
-unsigned queue_count, express_messages;
+unsigned queue_count, express_count, express_messages;
 
 static uint64_t ring_slots, ring_bytes, receive_rings;
 
@@ -10,13 +10,14 @@ static uint64_t ring_slots, ring_bytes, receive_rings;
 void queues_begin(void)
 {
     uint64_t slots[] = {nes_load(CHASQUI_SP_SETTING_EXPRESS_SLOTS), nes_load(CHASQUI_SP_SETTING_BASIC_SLOTS)};
-    queue_count = CHASQUI_VOYAGER_EXPRESS_QUEUES + nes_load(CHASQUI_SP_SETTING_BASIC_QUEUES);
+    express_count = nes_load(CHASQUI_SP_SETTING_EXPRESS_QUEUES);
+    queue_count = express_count + nes_load(CHASQUI_SP_SETTING_BASIC_QUEUES);
     express_messages = nes_load(CHASQUI_SP_SETTING_EXPRESS_MESSAGES);
     ring_slots = nes_load(CHASQUI_SP_SETTING_SLOTS);
     ring_bytes = nes_load(CHASQUI_SP_SETTING_RING_BYTES);
     receive_rings = nes_load(CHASQUI_SP_SETTING_RECEIVE_RING);
     for (unsigned name = 0; name < queue_count; name++) {
-        unsigned index = is_basic(name) ? name - CHASQUI_VOYAGER_EXPRESS_QUEUES : name;
+        unsigned index = is_basic(name) ? name - express_count : name;
         if (index < slots[is_basic(name)]) {
             queues[name].place = RESIDENT;
             queues[name].slot = index;
@@ -56,7 +57,7 @@ static uint64_t composed(struct chasqui_voyager_packet header, uint64_t word)
     size_t tagged = header.bytes - CHASQUI_VOYAGER_EXPRESS_BYTES;
     uint64_t tag = tagged == 0 ? 0 : tagged == CHASQUI_VOYAGER_TAG_LONG_BYTES ? 2 : 1;
     return CHASQUI_VOYAGER_EXPRESS_VALID | tag << CHASQUI_VOYAGER_EXPRESS_TAG_SHIFT |
-           (uint64_t)header.queue << CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT |
+           (uint64_t)(header.queue % CHASQUI_VOYAGER_EXPRESS_QUEUES) << CHASQUI_VOYAGER_EXPRESS_QUEUE_SHIFT |
            (uint64_t)header.source << CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT | word;
 }
 
@@ -94,7 +95,7 @@ static bool place_basic(unsigned name, struct message *message)
     struct queue *queue = &queues[name];
     if (queue->receive_producer - queue->receive_consumer == ring_slots)
         return false;
-    uint64_t ring = receive_rings + (name - CHASQUI_VOYAGER_EXPRESS_QUEUES) * ring_bytes;
+    uint64_t ring = receive_rings + (name - express_count) * ring_bytes;
     nes_store(CHASQUI_SP_ADDRESS, ring + queue->receive_producer % ring_slots * CHASQUI_VOYAGER_SLOT_BYTES);
     command_for(CHASQUI_SP_COMMAND_WRITE, name, message);
     queue->receive_producer++;

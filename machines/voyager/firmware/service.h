@@ -36,7 +36,8 @@
 #define CHASQUI_SP_WHAT_EXPRESS 0x5ull /* Access, a store: an Express or Tag-On message. */
 #define CHASQUI_SP_WHAT_EXPRESS_SENT 0x6ull /* Access, a load: Express messages that have been sent. */
 #define CHASQUI_SP_WHAT_EXPRESS_TAKE 0x7ull /* Access, a load: takes an Express message. The answer is a whole one: the hardware gives it by halves to a */
-#define CHASQUI_SP_WHAT_ONEPOLL 0x8ull /* Access, a load: OnePoll. */
+#define CHASQUI_SP_WHAT_ONEPOLL 0x8ull /* Access, a load: OnePoll. For the queue stand the set and, above it, the first of the process's queues. */
+#define CHASQUI_SP_ONEPOLL_FIRST_SHIFT 0x8ull /* OnePoll: first bit of the first of the process's queues, behind the set. */
 #define CHASQUI_SP_WHAT_MIGRATE 0x9ull /* Access, a store of system software: move a queue. */
 #define CHASQUI_SP_WHAT_MIGRATED 0xaull /* Access, a load of system software: how many moves have been made. */
 #define CHASQUI_SP_WHAT_NOTHING 0xbull /* Access without an effect; a load gets 0. */
@@ -54,6 +55,7 @@
 #define CHASQUI_SP_SETTING_BASIC_SLOTS 0xa8ull /* Setting: Basic slots of the hardware. */
 #define CHASQUI_SP_SETTING_EXPRESS_MESSAGES 0xb0ull /* Setting: messages that an Express slot holds. */
 #define CHASQUI_SP_SETTING_MEMORY 0xb8ull /* Setting: memory of the sP [bytes]. */
+#define CHASQUI_SP_SETTING_EXPRESS_QUEUES 0xc0ull /* Setting: Express queues, of all processes. */
 #define CHASQUI_SP_BASIC_TRANSMIT_PRODUCER 0x400ull /* Registers of the hardware's Basic slots, BASIC_STRIDE bytes each, loaded and stored: slots composed. */
 #define CHASQUI_SP_BASIC_TRANSMIT_CONSUMER 0x408ull /* Slots sent. */
 #define CHASQUI_SP_BASIC_RECEIVE_PRODUCER 0x410ull /* Slots filled. */
@@ -69,6 +71,7 @@
 #define CHASQUI_SP_PACKET_DMA 0x1ull /* A piece of a block, which the hardware deals with. */
 #define CHASQUI_SP_PACKET_NOTICE 0x2ull /* The notice behind a block, received like Basic. */
 #define CHASQUI_SP_PACKET_EXPRESS 0x3ull /* An Express message: eight bytes; what follows was tagged on. */
+#define CHASQUI_SP_PACKET_MARK 0x4ull /* A mark, for no queue: whoever gets it has got all that its sender had sent (`voyager/onequeue`). */
 
 struct chasqui_voyager_packet {
     uint8_t kind; /* Kind. */

@@ -18,6 +18,7 @@ use chasqui_config::{Resolved, Schema};
 use chasqui_engine::{Engine, Lookahead, Time};
 use chasqui_machine::{
     Built, FaultUnit, Job, Machine, NetworkUnit, NodePlan, build_node, network_parameters, ni_memory_base,
+    nodes_of,
 };
 use chasqui_memory::PortParameters;
 use chasqui_network::{Attachment, Fabric};
@@ -29,6 +30,9 @@ use parameters::{Basic, Dma, Express, Mpi, Queues, Service};
 
 /// The machine.
 pub struct VoyagerMachine;
+
+/// Jobs that may share its nodes: the process of each has two queues of Express and one of Basic at least.
+const JOBS_MAX: u64 = registers::QUEUES / (registers::EXPRESS_QUEUES + 1);
 
 /// Groups of partitions: nodes, network.
 const NODES: usize = 0;
@@ -64,7 +68,7 @@ impl Machine for VoyagerMachine {
         let mut found = node.mistakes();
         found.extend(resolved.read::<Basic>("voyager.basic").mistakes(&resolved.read("voyager.mpi")));
         found.extend(resolved.read::<Express>("voyager.express").mistakes(&resolved.read("voyager.mpi")));
-        found.extend(resolved.read::<Queues>("voyager.queues").mistakes(&resolved.read("voyager.sp")));
+        found.extend(resolved.read::<Queues>("voyager.queues").mistakes(&resolved.read("voyager.sp"), 1));
         found.extend(network.parameters().errors());
         found.extend(resolved.read::<FaultUnit>("network.fault").mistakes());
         let longest = registers::SLOT_DATA_BYTES + nes.packet_overhead.bytes();
@@ -87,32 +91,45 @@ impl Machine for VoyagerMachine {
         resolved.read::<parameters::Nes>("voyager.nes").sites as u32
     }
 
-    fn build(&self, resolved: &Resolved, job: &Job) -> Result<Built, String> {
+    fn jobs_max(&self) -> usize {
+        JOBS_MAX as usize
+    }
+
+    fn build(&self, resolved: &Resolved, jobs: &[Job]) -> Result<Built, String> {
+        let queues: Queues = resolved.read("voyager.queues");
+        if let Some(mistake) = queues.mistakes(&resolved.read("voyager.sp"), jobs.len() as u64) {
+            return Err(mistake);
+        }
         let configuration = NodeConfiguration::read(resolved);
         let network = network_parameters(resolved);
         let (to_fabric, to_node) = network.lookahead();
         let never = Time::NEVER;
         let lookahead = Lookahead::new(vec![vec![never, to_fabric], vec![to_node, never]]);
         let mut engine = Engine::new(lookahead);
-        let attachments = (0..job.ranks).map(|partition| Attachment { partition, target: 0 }).collect();
-        let first_fabric_port = job.ranks * Node::PORTS;
+        let count = nodes_of(jobs);
+        let attachments = (0..count).map(|partition| Attachment { partition, target: 0 }).collect();
+        let first_fabric_port = count * Node::PORTS;
         let mut fabric = Fabric::new(&network, attachments, first_fabric_port).map_err(|e| e.join("\n"))?;
-        fabric.keep_traffic(job.timeline_max);
+        // Names of messages are a job's own: a link's would not say whose they are.
+        if let [job] = jobs {
+            fabric.keep_traffic(job.timeline_max);
+        }
         let mut nodes = Vec::new();
-        for rank in 0..job.ranks {
-            let port = fabric.node_port(rank, job.ranks);
-            let processor = service_processor(&resolved.read("voyager.sp"), &configuration, job)?;
+        for number in 0..count {
+            let port = fabric.node_port(number, count);
+            let processor = service_processor(&resolved.read("voyager.sp"), &configuration, &jobs[0])?;
             let base = ni_memory_base(&configuration);
-            let nes = Nes::new(NesPlan::read(resolved, job.ranks, base, port, processor))?;
+            let ranks = jobs.iter().map(|job| job.ranks).collect();
+            let nes = Nes::new(NesPlan::read(resolved, ranks, base, port, processor))?;
             let plan = NodePlan {
                 configuration: &configuration,
-                rank,
+                number,
                 ni_memory_bytes: nes.memory_bytes(),
                 ni: Box::new(nes),
                 free_calls: false,
-                first_port: rank * Node::PORTS,
+                first_port: number * Node::PORTS,
             };
-            nodes.push(engine.add(NODES, Box::new(build_node(plan, job)?)));
+            nodes.push(engine.add(NODES, Box::new(build_node(plan, jobs)?)));
         }
         let fabric = engine.add(FABRIC, Box::new(fabric));
         Ok(Built { engine, nodes, fabric: Some(fabric) })

@@ -15,6 +15,17 @@ chasqui_config::choice! {
     }
 }
 
+chasqui_config::choice! {
+    /// To whom queues belong, where several jobs share the nodes.
+    pub enum Sharing {
+        /// Each process has its own; one that is not running receives.
+        Own = "own",
+        /// One set, which the running process has; before another job's turn the network is drained, and all
+        /// nodes turn to it together.
+        Drained = "drained",
+    }
+}
+
 chasqui_config::parameters! {
     /// The Network Endpoint Subsystem: control, SRAM, I-bus. Cycles are bus clocks.
     pub struct Nes {
@@ -90,6 +101,10 @@ chasqui_config::parameters! {
     pub struct Queues {
         /// Basic queue pairs of a process, beside two of Express.
         basic: Count = 1, range 1 ..= 510, source "ours: what the MPI device uses; with Express 512 a site at most (StarT-Voyager, section 4.2)";
+        /// To whom queues belong, where several jobs share the nodes.
+        sharing: Sharing = "own", source "StarT-Voyager, section 4.1";
+        /// Drained queues: saving or restoring a slot, in bus clocks.
+        save: Cycles = 60, range 0 ..= 100000, source "assumption: 12 uncached accesses of 8 bytes, 5 bus clocks each";
         /// Express queue pairs that the hardware has room for.
         resident_express: Count = 8, range 0 ..= 8, source "StarT-Voyager, section 4.2";
         /// Basic queue pairs that the hardware has room for.
@@ -186,25 +201,49 @@ impl Express {
     }
 }
 
+/// Jobs that a mark can tell of.
+const LIVE_MAX: u64 = 64;
+
 impl Queues {
-    /// What does not fit, in words.
-    pub fn mistakes(&self, service: &Service) -> Vec<String> {
-        let Queues { basic, high_basic, .. } = *self;
-        let mut found = Vec::new();
-        let resident = self.resident_express >= registers::EXPRESS_QUEUES && self.resident_basic >= basic;
-        if !service.present && !resident {
-            found.push(format!(
-                "voyager.sp.present: without a service processor all queues must be resident, \
-                 {} of Express and voyager.queues.basic = {basic}",
-                registers::EXPRESS_QUEUES
+    /// What does not fit for so many jobs, in words.
+    pub fn mistakes(&self, service: &Service, jobs: u64) -> Option<String> {
+        let (express, basic) = (jobs * registers::EXPRESS_QUEUES, jobs * self.basic);
+        let all = registers::QUEUES;
+        if express + basic > all {
+            return Some(format!(
+                "voyager.queues.basic: {jobs} jobs with {} Basic queues and {} of Express each need {} queues: {all} \
+                 a site are allowed",
+                self.basic,
+                registers::EXPRESS_QUEUES,
+                express + basic
             ));
         }
-        if high_basic > basic {
-            found.push(format!(
-                "voyager.queues.high_basic: {high_basic} of voyager.queues.basic = {basic} can't be of high priority"
+        if self.high_basic > self.basic {
+            return Some(format!(
+                "voyager.queues.high_basic: {} of voyager.queues.basic = {} can't be of high priority",
+                self.high_basic, self.basic
             ));
         }
-        found
+        // Marks push everything before them, of their own priority.
+        if self.sharing == Sharing::Drained && jobs > 1 && self.high_express + self.high_basic > 0 {
+            return Some(
+                "voyager.queues.sharing = drained: voyager.queues.high_express and high_basic must be 0"
+                    .into(),
+            );
+        }
+        let resident = self.resident_express >= express && self.resident_basic >= basic;
+        if self.sharing == Sharing::Drained && jobs > 1 && (!resident || jobs > LIVE_MAX) {
+            return Some(format!(
+                "voyager.queues.sharing = drained: all queues must be resident, {express} of Express and {basic} of \
+                 Basic for {jobs} jobs, of which there are {LIVE_MAX} at most"
+            ));
+        }
+        (!service.present && !resident).then(|| {
+            format!(
+                "voyager.sp.present: without a service processor all queues must be resident: {express} of Express \
+                 and {basic} of Basic"
+            )
+        })
     }
 }
 

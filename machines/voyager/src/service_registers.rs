@@ -64,8 +64,10 @@ chasqui_abi::guest_constants! {
     /// Access, a load: takes an Express message. The answer is a whole one: the hardware gives it by halves to a
     /// processor that loads four bytes at a time.
     pub const WHAT_EXPRESS_TAKE: u64 = 7;
-    /// Access, a load: OnePoll.
+    /// Access, a load: OnePoll. For the queue stand the set and, above it, the first of the process's queues.
     pub const WHAT_ONEPOLL: u64 = 8;
+    /// OnePoll: first bit of the first of the process's queues, behind the set.
+    pub const ONEPOLL_FIRST_SHIFT: u64 = 8;
     /// Access, a store of system software: move a queue.
     pub const WHAT_MIGRATE: u64 = 9;
     /// Access, a load of system software: how many moves have been made.
@@ -102,6 +104,8 @@ chasqui_abi::guest_constants! {
     pub const SETTING_EXPRESS_MESSAGES: u64 = 0xb0;
     /// Setting: memory of the sP [bytes].
     pub const SETTING_MEMORY: u64 = 0xb8;
+    /// Setting: Express queues, of all processes.
+    pub const SETTING_EXPRESS_QUEUES: u64 = 0xc0;
 
     /// Registers of the hardware's Basic slots, BASIC_STRIDE bytes each, loaded and stored: slots composed.
     pub const BASIC_TRANSMIT_PRODUCER: u64 = 0x400;
@@ -136,6 +140,8 @@ chasqui_abi::guest_constants! {
     pub const PACKET_NOTICE: u64 = 2;
     /// An Express message: eight bytes; what follows was tagged on.
     pub const PACKET_EXPRESS: u64 = 3;
+    /// A mark, for no queue: whoever gets it has got all that its sender had sent (`voyager/onequeue`).
+    pub const PACKET_MARK: u64 = 4;
 }
 
 chasqui_abi::guest_struct! {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -153,6 +154,26 @@ def check_program(words: tuple[str, ...]) -> tuple[str, list[str]]:
     if not words:
         raise InputError("no program was named: chasqui run -np 4 -- ./program arguments")
     return words[0], list(words[1:])
+
+
+def check_job(text: str) -> tuple[int, str, list[str]]:
+    """Ranks, program and arguments of a further job, written `-np 4 ./program arguments`."""
+    form = f"--job {text!r}: '[-np RANKS] PROGRAM [ARGS]...' is expected"
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise InputError(f"{form} ({error})") from None
+    ranks = 1
+    if words[:1] in (["-np"], ["-n"]):
+        if len(words) < 2 or not words[1].isdecimal():
+            raise InputError(f"{form}, RANKS a number")
+        ranks = check_ranks(int(words[1]))
+        words = words[2:]
+    if words[:1] == ["--"]:
+        words = words[1:]
+    if not words or words[0].startswith("-"):
+        raise InputError(form)
+    return ranks, words[0], words[1:]
 
 
 def check_environment(texts: tuple[str, ...]) -> Mapping[str, str]:

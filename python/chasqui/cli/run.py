@@ -21,10 +21,15 @@ Exit status: 2 when the run couldn't start (arguments, executable, machine); els
 status of the ranks; 128 + signal after a fault, 125 after a deadlock, 130 after Ctrl-C.
 
 \b
+With several jobs each has its run directory, job0, job1 and so on, below the run's; stats.json
+counts what the nodes did for all. A job that breaks ends alone; the exit status is the largest.
+
+\b
 Examples:
   chasqui run -np 4 -- ./ring
   chasqui run -np 16 --machine voyager --set node.core.clock='200 MHz' -- ./cg -g 64
   chasqui run -np 4 --machine voyager --profile -- ./cg -g 32
+  chasqui run -np 4 --machine voyager --job '-np 4 ./cg -g 32' -- ./ring
   chasqui run -np 4 --trace-instructions 310us..312us:0,2 -- ./ring
 """
 
@@ -39,6 +44,11 @@ def commands() -> dict[str, click.Command]:
 @click.option(
     "--out", "directory", metavar="DIR",
     help="Run directory; must not exist (default: runs/PROGRAM-MACHINE-NUMBER).",
+)  # fmt: skip
+@click.option(
+    "--job", "jobs", multiple=True, metavar="'[-np RANKS] PROGRAM [ARGS]...'",
+    help="A further job on the same nodes, rank r of each on node r: time-shared, each node by its "
+    "own clock (node.scheduler). Repeatable.",
 )  # fmt: skip
 @options.quiet("Only the program's own output.")
 @click.option(
@@ -62,6 +72,7 @@ def run(
     machine: str,
     settings: dict[str, Any],
     directory: str | None,
+    jobs: tuple[str, ...],
     quiet: bool,
     profile: bool,
     trace: str | None,
@@ -77,6 +88,7 @@ def run(
         machine=machine,
         program=name,
         arguments=arguments,
+        others=[simulation.Program(*options.check_job(text)) for text in jobs],
         directory=Path(directory) if directory else None,
         echo=not as_json,
         progress=not quiet,
@@ -99,6 +111,7 @@ def run(
 
             for line in profiles.lines(profiles.read(result.directory)):
                 say(f"chasqui: {line}")
-    elif not simulation.went_well(result.summary):
-        say(f"chasqui: {simulation.ending(result.summary)}")
+    else:
+        for line in simulation.endings(result):
+            say(f"chasqui: {line}")
     return result.status

@@ -7,6 +7,7 @@ of. A module whose name begins with an underscore is a helper of its neighbours.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -23,6 +24,15 @@ DIGITS = 3  # of a fraction in a table's file
 
 
 @dataclass(frozen=True)
+class Beside:
+    """A further job, which shares the nodes with a run's own."""
+
+    ranks: int
+    program: str  # as Run's
+    arguments: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Run:
     """One simulation. Its name is that of its run directory."""
 
@@ -33,15 +43,37 @@ class Run:
     flags: Sequence[str] = ()  # of the compiler, beside those that every program gets
     arguments: Sequence[str] = ()
     sets: Sequence[str] = ()
+    beside: Sequence[Beside] = ()
+
+    @property
+    def programs(self) -> list[str]:
+        """Those of all jobs."""
+        return [self.program, *(other.program for other in self.beside)]
 
 
 @dataclass(frozen=True)
 class Output:
-    """What a run left behind."""
+    """What a run left behind; with several jobs `directory` is the first one's."""
 
     run: Run
     directory: Path
-    summary: Mapping[str, Any]
+    summary: Mapping[str, Any]  # of the first job; those of the others are its `others`
+
+    @property
+    def summaries(self) -> list[Mapping[str, Any]]:
+        """Those of all jobs."""
+        return [self.summary, *self.summary.get("others", [])]
+
+    def counters(self, name: str) -> list[int]:
+        """A counter of every node, as `scheduler.switches`; zero where a node has no such."""
+        statistics = json.loads((self.directory / "stats.json").read_text())
+        found = []
+        for node in (key for key in sorted(statistics) if key.startswith("node")):
+            leaf = statistics[node]
+            for part in name.split("."):
+                leaf = leaf.get(part, {})
+            found.append(int(leaf.get("value", 0)))
+        return found
 
     def samples(self, rank: int) -> dict[tuple[str, int], list[int]]:
         """The lines `NAME KEY NUMBERS…` that a rank printed: {(NAME, KEY): NUMBERS}."""

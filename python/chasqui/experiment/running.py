@@ -86,24 +86,30 @@ def run_all(
     """The outputs by the names of the runs. `progress` is told how many are done."""
     folder = cache.MACHINES / name.partition("/")[0] / "experiments"
     programs = {
-        (run.program, tuple(run.flags)): compiler.compiled(
-            folder / f"{run.program}.c", [*FLAGS, *run.flags]
+        (program, tuple(run.flags)): compiler.compiled(
+            folder / f"{program}.c", [*FLAGS, *run.flags]
         )
         for run in runs
+        for program in run.programs
     }
     stopping = False
 
     def one(run: Run) -> Output:
-        program = programs[run.program, tuple(run.flags)]
+        first, *others = (str(programs[program, tuple(run.flags)]) for program in run.programs)
+        beside = [
+            simulation.Program(other.ranks, program, other.arguments)
+            for other, program in zip(run.beside, others, strict=True)
+        ]
         job = simulation.Job(
-            run.machine, run.ranks, str(program), run.arguments, run.sets, threads=1
+            run.machine, run.ranks, first, run.arguments, run.sets, others=beside, threads=1
         )
         place = directory / simulation.short_name(run.name)
         result = simulation.execute_quietly(job, place, lambda: stopping)
-        if result.summary["outcome"] != "finished" or result.status:
-            ending = simulation.ending(result.summary)
-            raise RunFailed(f"{name}: {ending}, status {result.status}; the run is in {place}")
-        return Output(run, place, result.summary)
+        for summary in result.summaries:
+            if summary["outcome"] != "finished" or summary["exit_status"]:
+                text = f"{simulation.ending(summary)}, status {summary['exit_status']}"
+                raise RunFailed(f"{name}: {text}; the run is in {place}")
+        return Output(run, place / "job0" if run.beside else place, result.summary)
 
     outputs: dict[str, Output] = {}
     with ThreadPoolExecutor(jobs) as pool:

@@ -446,6 +446,12 @@ impl Port {
         self.has_peers = true;
     }
 
+    /// The reply of an uncached load is here for the instruction that has asked for it: what it has taken from the device
+    /// is lost if another comes first.
+    pub fn has_reply(&self) -> bool {
+        self.reply.is_some()
+    }
+
     /// Sets the root page table (physical address) and forgets all translations.
     pub fn set_root(&mut self, root: u64) {
         self.root = root;

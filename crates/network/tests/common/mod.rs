@@ -314,13 +314,7 @@ pub fn run(setup: &Setup) -> Outcome {
     shared.lock().unwrap().fabric.assert_idle(&|node, p| logs[node as usize].held[p as usize]);
     let node_links = logs.iter().map(|l| l.link).collect();
     let (arrivals, errors) = logs.into_iter().map(|l| (l.arrivals, l.errors)).unzip();
-    Outcome {
-        arrivals,
-        errors,
-        node_links,
-        fabric: shared,
-        host_time,
-    }
+    Outcome { arrivals, errors, node_links, fabric: shared, host_time }
 }
 
 /// Every node sends `packets` packets to destinations chosen by `to(node, random)`, as fast as it can.

@@ -115,7 +115,7 @@ const ANSWER: u64 = u64::MAX;
 impl NetworkInterface for TestNi {
     fn identify(&self, _: &mut NiIdentification) {}
 
-    fn regions(&self) -> Vec<Region> {
+    fn regions(&self, _: usize) -> Vec<Region> {
         vec![]
     }
 
@@ -133,7 +133,7 @@ impl NetworkInterface for TestNi {
         self.saw(Seen::Store(c.now, address, value));
         match address as i64 {
             register::START => {
-                self.data = c.physical(DATA).expect("the data page is there");
+                self.data = c.physical(0, DATA).expect("the data page is there");
                 for (i, &(after, _)) in self.schedule.iter().enumerate() {
                     c.at(c.now + after, [i as u64, 0]);
                 }
@@ -404,6 +404,7 @@ pub fn run_watched(
     let processor = ProcessorSpec {
         process,
         rank: 0,
+        job: 0,
         text: None,
         syscall_cycles: SOFTWARE_CYCLES,
         page_fault_cycles: SOFTWARE_CYCLES,
@@ -416,7 +417,15 @@ pub fn run_watched(
         watch,
         output: Arc::new(Silent),
     };
-    let node = Node::new(NodeSpec { configuration: c, memory, processor, ni: Box::new(ni), first_port: 0 });
+    let node = Node::new(NodeSpec {
+        configuration: c,
+        memory,
+        processor,
+        others: vec![],
+        jobs: 1,
+        ni: Box::new(ni),
+        first_port: 0,
+    });
     let mut engine = Engine::new(Lookahead::new(vec![vec![Time::NEVER]]));
     engine.add(0, Box::new(node));
     engine.run(chasqui_engine::Threads::Exactly(1), &mut |_| true);

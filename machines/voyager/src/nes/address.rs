@@ -1,102 +1,67 @@
-//! Where the processor finds the NES: registers by their addresses, rings in memory.
+//! Where the processor finds the NES: registers by their addresses.
 
 use chasqui_memory::PAGE_BYTES;
-use chasqui_ni::Region;
 
-use super::queues::{self, Name};
-use crate::registers;
+use super::queues::{Name, Names};
+use crate::{JOBS_MAX, registers};
 
 /// Where the registers are, from [`DEVICE_BASE`]: the pages of pointers first, then the page of Express
 /// receive queues, the windows of Express and of Tag-On messages, and the registers of system software.
 pub(super) const EXPRESS_RECEIVE: u64 = 1 << 31;
-pub(super) const EXPRESS_WINDOW: u64 = 1 << 32;
-pub(super) const TAG_WINDOW: u64 = 2 << 32;
-pub(super) const SYSTEM: u64 = 3 << 32;
+pub(super) const EXPRESS_WINDOW: u64 = 1 << 41;
+pub(super) const TAG_WINDOW: u64 = 2 << 41;
+pub(super) const SYSTEM: u64 = 3 << 41;
+/// From one job's registers of system software to the next one's.
+pub(super) const SYSTEM_STRIDE: u64 = 1 << 30;
+// There is room whatever is set: logical destinations have 16 bits at most, entries of the table eight bytes.
+const _: () = assert!(registers::SYSTEM_TABLE + (registers::QUEUES << (16 + 3)) <= SYSTEM_STRIDE);
+const TAG_BITS: u64 = registers::EXPRESS_DESTINATION_SHIFT + 16 + registers::TAG_PLACE_SHIFT;
+const _: () = assert!((JOBS_MAX * registers::TAGS_MAX) << TAG_BITS <= SYSTEM - TAG_WINDOW);
 
 /// What an address of the processor's is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Register {
     /// A pointer of a Basic queue.
     Pointer(Name, u64),
-    /// A pointer of the process's: DMA, tagged data.
-    Process(u64),
+    /// A pointer of a job's process: DMA, tagged data.
+    Process(usize, u64),
     /// Count of messages sent through an Express queue.
     Sent(Name),
-    /// The page of Express receive queues: offset.
-    Receive(u64),
+    /// A job's page of Express receive queues: offset.
+    Receive(usize, u64),
     /// The window of Express messages: offset.
     Express(u64),
     /// The window of Tag-On messages: offset.
     Tag(u64),
-    /// System software's: offset.
-    System(u64),
+    /// System software's, of a job: offset.
+    System(usize, u64),
 }
 
 impl Register {
-    pub fn at(address: u64) -> Register {
+    pub fn at(names: Names, address: u64) -> Register {
         const SENT_END: u64 = registers::EXPRESS_SENT + 8 * registers::EXPRESS_QUEUES;
         match address {
-            0..EXPRESS_RECEIVE => match (address / PAGE_BYTES, address % PAGE_BYTES) {
-                (page, offset @ 0..=registers::RECEIVE_CONSUMER) => {
-                    Register::Pointer(queues::basic(page as usize), offset)
+            0..EXPRESS_RECEIVE => {
+                let index = (address / PAGE_BYTES) as usize;
+                let job = index / names.basic;
+                match address % PAGE_BYTES {
+                    offset @ 0..=registers::RECEIVE_CONSUMER => Register::Pointer(names.basic(index), offset),
+                    offset @ registers::EXPRESS_SENT..SENT_END if index.is_multiple_of(names.basic) => {
+                        Register::Sent(names.express(job, (offset - registers::EXPRESS_SENT) / 8))
+                    }
+                    offset => Register::Process(job, offset),
                 }
-                (0, offset @ registers::EXPRESS_SENT..SENT_END) => {
-                    Register::Sent(((offset - registers::EXPRESS_SENT) / 8) as Name)
-                }
-                (_, offset) => Register::Process(offset),
-            },
-            EXPRESS_RECEIVE..EXPRESS_WINDOW => Register::Receive(address - EXPRESS_RECEIVE),
+            }
+            EXPRESS_RECEIVE..EXPRESS_WINDOW => {
+                let offset = address - EXPRESS_RECEIVE;
+                Register::Receive((offset / PAGE_BYTES) as usize, offset % PAGE_BYTES)
+            }
             EXPRESS_WINDOW..TAG_WINDOW => Register::Express(address - EXPRESS_WINDOW),
             TAG_WINDOW..SYSTEM => Register::Tag(address - TAG_WINDOW),
-            SYSTEM.. => Register::System(address - SYSTEM),
+            SYSTEM.. => {
+                let offset = address - SYSTEM;
+                Register::System((offset / SYSTEM_STRIDE) as usize, offset % SYSTEM_STRIDE)
+            }
         }
-    }
-}
-
-/// A ring of slots in SRAM.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ring {
-    pub base: u64,
-    pub slots: u32,
-    pub slot_bytes: u64,
-}
-
-impl Ring {
-    pub fn slot(&self, pointer: u32) -> u64 {
-        self.base + u64::from(pointer % self.slots) * self.slot_bytes
-    }
-
-    /// Whole pages that it takes.
-    pub fn bytes(&self) -> u64 {
-        (u64::from(self.slots) * self.slot_bytes).next_multiple_of(PAGE_BYTES)
-    }
-}
-
-/// The like rings of all Basic queues, one after the other. A ring has one address, wherever the queue is at
-/// home: the NES answers for those of resident queues from its SRAM, the others are in the DRAM.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rings {
-    pub first: Ring,
-    pub count: usize,
-}
-
-impl Rings {
-    /// That of Basic queue `index`.
-    pub fn ring(&self, index: usize) -> Ring {
-        Ring { base: self.first.base + index as u64 * self.first.bytes(), ..self.first }
-    }
-
-    pub fn bytes(&self) -> u64 {
-        self.count as u64 * self.first.bytes()
-    }
-
-    /// The queue whose ring holds `address`.
-    pub fn find(&self, address: u64) -> Option<usize> {
-        let offset = address.checked_sub(self.first.base).filter(|&offset| offset < self.bytes())?;
-        Some((offset / self.first.bytes()) as usize)
-    }
-
-    pub fn region(&self) -> Region {
-        Region { physical: self.first.base, bytes: self.bytes() }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use chasqui_ni::{BusOperation, BusRequest, Context};
 use chasqui_record::Stage;
 
-use super::queues::{self, Name};
+use super::queues::Name;
 use super::receive::basic_slot;
 use super::transmit::HEADER;
 use super::{Nes, NesEvent, Owner, stamp};
@@ -66,7 +66,7 @@ impl Nes {
 
     /// The lines of both rings of a queue.
     fn ring_lines(&self, queue: Name) -> VecDeque<(u64, u32)> {
-        let index = queues::basic_index(queue).unwrap_or(0);
+        let index = self.shared.homes.names.basic_index(queue).unwrap_or(0);
         let rings = [self.transmit_rings, self.receive_rings].map(|rings| rings.ring(index));
         let lines = rings
             .map(|ring| pieces(ring.base, u64::from(ring.slots) * ring.slot_bytes, self.shared.line_bytes));
@@ -79,7 +79,9 @@ impl Nes {
         let queue = command.queue;
         let placed = match command.operation {
             sp::COMMAND_DELIVER => self.deliver_again(c, queue, &command.message),
-            sp::COMMAND_TAG => self.receiver.deliver_tag(&command.message, c),
+            sp::COMMAND_TAG => {
+                self.receiver.deliver_tag(self.shared.homes.names.job(queue), &command.message, c)
+            }
             _ => {
                 self.service_mut().command = Some(command);
                 return self.move_piece(c);
@@ -95,7 +97,8 @@ impl Nes {
     fn deliver_again(&mut self, c: &mut Context<'_, '_>, queue: Name, message: &[u8]) -> bool {
         let s = &mut self.shared;
         let name = s.homes.oldest_message(queue);
-        let placed = s.homes.slot(queue).is_some_and(|slot| self.receiver.deliver(slot, message, name, s, c));
+        let placed =
+            s.homes.slot(queue).is_some_and(|slot| self.receiver.deliver((queue, slot), message, name, s, c));
         if placed {
             self.land(c, queue);
         }
@@ -105,7 +108,7 @@ impl Nes {
     /// The oldest message of `queue` that was with the firmware is in its queue.
     fn land(&mut self, c: &mut Context<'_, '_>, queue: Name) {
         let name = self.shared.homes.return_message(queue);
-        stamp(c, name, Stage::Land, c.now);
+        stamp(c, self.shared.homes.names.job(queue), name, Stage::Land, c.now);
     }
 
     /// The command's next piece goes over the bus.

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusOperation, BusRequest, Context};
 
-use super::queues::{self, Name};
+use super::queues::Name;
 use super::table::Destination;
 use super::transmit::{message_of, packet_bytes, push_packet};
 use super::{Mechanism, NesEvent, Owner, Ring, Shared, accept};
@@ -18,9 +18,6 @@ use crate::service_registers::{PACKET_DMA, PACKET_NOTICE};
 pub(super) const REQUEST: u64 = size_of::<VoyagerDma>() as u64;
 
 const _: () = assert!(REQUEST == 64);
-
-/// Requests are in the name of the process's first Basic queue, where notices are received.
-const REQUESTER: Name = queues::basic(0);
 
 /// What the engine's reading side does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,12 +47,21 @@ struct Transfer {
 /// Pieces that are read ahead: one crosses the I-bus while the next is read.
 const BUFFERS: usize = 2;
 
-/// The unit that serves DMA requests, one after the other. It reads pieces of the block over the bus while
-/// earlier ones cross the I-bus, so that bus and link limit it.
-pub(super) struct DmaEngine {
+/// A process's requests.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RequestQueue {
     pub ring: Ring,
     pub producer: u32,
     pub consumer: u32,
+}
+
+/// The unit that serves DMA requests, of jobs in turn, one after the other. It reads pieces of the block over the
+/// bus while earlier ones cross the I-bus, so that bus and link limit it.
+pub(super) struct DmaEngine {
+    /// By job.
+    pub queues: Vec<RequestQueue>,
+    /// The job whose request is dealt with, or was last.
+    current: usize,
     state: State,
     transfer: Option<Transfer>,
     /// Pieces that have been read, as packet data; the first may be crossing.
@@ -67,11 +73,10 @@ pub(super) struct DmaEngine {
 }
 
 impl DmaEngine {
-    pub fn new(ring: Ring, dma: &Dma) -> DmaEngine {
+    pub fn new(rings: &[Ring], dma: &Dma) -> DmaEngine {
         DmaEngine {
-            ring,
-            producer: 0,
-            consumer: 0,
+            queues: rings.iter().map(|&ring| RequestQueue { ring, producer: 0, consumer: 0 }).collect(),
+            current: 0,
             state: State::Idle,
             transfer: None,
             pieces: VecDeque::new(),
@@ -84,13 +89,13 @@ impl DmaEngine {
 
     pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         match self.state {
-            State::Idle if self.consumer != self.producer => self.fetch(s, c),
+            State::Idle => self.turn(s, c),
             State::Ready if self.pieces.len() < BUFFERS => self.read(s, c),
-            State::Read if self.pieces.is_empty() && s.txu_has_room(REQUESTER) => self.notify(s),
+            State::Read if self.pieces.is_empty() && s.txu_has_room(self.requester(s)) => self.notify(s),
             _ => {}
         }
         if !self.crossing
-            && s.txu_has_room(REQUESTER)
+            && s.txu_has_room(self.requester(s))
             && let Some(piece) = self.pieces.front()
         {
             self.crossing = true;
@@ -98,17 +103,49 @@ impl DmaEngine {
         }
     }
 
+    /// The queue in whose name the request is, where notices are received: the process's first Basic queue.
+    fn requester(&self, s: &Shared) -> Name {
+        s.homes.names.first_basic(self.current)
+    }
+
+    /// No request is left.
+    pub fn is_empty(&self) -> bool {
+        self.state == State::Idle && self.queues.iter().all(|queue| queue.consumer == queue.producer)
+    }
+
     /// Room in the TxU is all that the request's end waits for.
     pub fn waits_to_notify(&self) -> bool {
         self.state == State::Read
     }
 
-    /// Turns to the next request.
+    /// Turns to the next request, of jobs in turn.
+    fn turn(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let count = self.queues.len();
+        let mut turns = (1..=count).map(|i| (self.current + i) % count);
+        if let Some(job) = turns.find(|&job| self.queues[job].consumer != self.queues[job].producer) {
+            self.current = job;
+            self.fetch(s, c);
+        }
+    }
+
+    /// Address of the request that is dealt with.
+    fn request(&self) -> u64 {
+        let queue = &self.queues[self.current];
+        queue.ring.slot(queue.consumer)
+    }
+
+    /// The request is dealt with.
+    fn retire(&mut self) {
+        let queue = &mut self.queues[self.current];
+        queue.consumer = queue.consumer.wrapping_add(1);
+        self.state = State::Idle;
+    }
+
     fn fetch(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         if !s.reclaims() {
             return self.begin(s, c);
         }
-        let address = self.ring.slot(self.consumer);
+        let address = self.request();
         let lines = (REQUEST / s.line_bytes) as u32;
         for i in 0..lines {
             let address = address + u64::from(i) * s.line_bytes;
@@ -120,19 +157,23 @@ impl DmaEngine {
 
     fn begin(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let mut bytes = [0; REQUEST as usize];
-        let address = self.ring.slot(self.consumer);
+        let address = self.request();
         if s.reclaims() {
             bytes.copy_from_slice(c.memory.slice(address, REQUEST as usize).expect("the ring is in SRAM"));
         } else {
             c.read_unsnooped(address, &mut bytes);
         }
         let request = VoyagerDma::from_bytes(&bytes);
-        let to = match s.table.find(REQUESTER, request.node) {
+        let job = self.current;
+        let to = match s.table.find(self.requester(s), request.node) {
             Ok(to) => to,
-            Err(text) => return c.wishes.fault = Some(text),
+            Err(text) => {
+                self.retire();
+                return c.fault(job, text);
+            }
         };
         let message = message_of(request.flags, &notice(&request));
-        accept(c, message, Mechanism::Dma);
+        accept(c, job, message, Mechanism::Dma);
         s.counters.dma_requests += 1;
         self.transfer = Some(Transfer { request, to, read: 0, message });
         self.prepare(s, c, self.setup_cycles);
@@ -161,7 +202,7 @@ impl DmaEngine {
     /// Reads the lines of the next piece.
     fn read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let (from, bytes) = self.next_piece();
-        let Some(physical) = c.physical(from) else { return self.bring_in(from, s, c) };
+        let Some(physical) = c.physical(self.current, from) else { return self.bring_in(from, s, c) };
         let mut lines = 0;
         let mut at = physical;
         while at < physical + bytes {
@@ -175,10 +216,12 @@ impl DmaEngine {
     }
 
     fn bring_in(&mut self, from: u64, s: &mut Shared, c: &mut Context<'_, '_>) {
-        if !c.page_in(from, false) {
-            c.wishes.fault = Some(format!("the NES was told to read {from:#x}, which is not mapped"));
-            self.state = State::Idle;
-            return;
+        if !c.page_in(self.current, from, false) {
+            // What was read goes: the process's job is over.
+            let t = self.transfer.as_mut().expect("a transfer is under way");
+            t.request.bytes = t.read;
+            self.state = State::Read;
+            return c.fault(self.current, format!("the NES was told to read {from:#x}, which is not mapped"));
         }
         s.counters.pages_in += 1;
         self.prepare(s, c, self.page_in_cycles);
@@ -196,7 +239,7 @@ impl DmaEngine {
 
     fn piece_read(&mut self, c: &mut Context<'_, '_>) {
         let (from, bytes) = self.next_piece();
-        let physical = c.physical(from).expect("it was there when it was asked for");
+        let physical = c.physical(self.current, from).expect("it was there when it was asked for");
         let t = self.transfer.as_mut().expect("a transfer is under way");
         let mut data = (t.request.to + t.read).to_le_bytes().to_vec();
         data.extend_from_slice(c.memory.slice(physical, bytes as usize).expect("a mapped page"));
@@ -208,12 +251,13 @@ impl DmaEngine {
     /// A piece has crossed the I-bus: it becomes a packet.
     pub fn crossed(&mut self, s: &mut Shared) {
         let data = self.pieces.pop_front().expect("a piece crosses");
+        let requester = self.requester(s);
         let t = self.transfer.as_mut().expect("a transfer is under way");
         self.crossing = false;
         s.counters.dma_packets += 1;
         s.counters.dma_bytes += data.len() as u64 - 8;
         let bytes = packet_bytes(PACKET_DMA, t.to, 0, &data);
-        push_packet(s, (REQUESTER, t.to.site), bytes, data.len() as u64, t.message);
+        push_packet(s, (requester, t.to.site), bytes, data.len() as u64, t.message);
     }
 
     /// The notice follows the block; the source may be reused.
@@ -221,9 +265,8 @@ impl DmaEngine {
         let transfer = self.transfer.take().expect("a transfer ends");
         let data = notice(&transfer.request);
         let bytes = packet_bytes(PACKET_NOTICE, transfer.to, transfer.request.flags, &data);
-        push_packet(s, (REQUESTER, transfer.to.site), bytes, data.len() as u64, transfer.message);
-        self.consumer = self.consumer.wrapping_add(1);
-        self.state = State::Idle;
+        push_packet(s, (self.requester(s), transfer.to.site), bytes, data.len() as u64, transfer.message);
+        self.retire();
     }
 }
 

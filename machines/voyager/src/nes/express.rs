@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use chasqui_ni::{BusOperation, BusRequest, Context};
 
-use super::queues::Name;
+use super::queues::{Name, Names};
 use super::transmit::{packet_bytes, push_packet};
 use super::{Mechanism, MessageName, NesEvent, Owner, Ring, Shared, accept};
 use crate::parameters::Express;
@@ -93,9 +93,10 @@ struct TransmitSlot {
 /// The unit that empties the Express transmit queues; of several of a priority that have messages the first goes
 /// first.
 pub(super) struct ExpressTransmitter {
+    names: Names,
     pub window: Window,
-    /// Places of the SRAM for data to be tagged on.
-    pub places: Ring,
+    /// Places of the SRAM for data to be tagged on, by job.
+    pub places: Vec<Ring>,
     /// The resident queues', and the sP's, through which it sends for others.
     slots: Vec<TransmitSlot>,
     messages_max: usize,
@@ -106,8 +107,15 @@ pub(super) struct ExpressTransmitter {
 }
 
 impl ExpressTransmitter {
-    pub fn new(places: Ring, window: Window, express: &Express, slots: usize) -> ExpressTransmitter {
+    pub fn new(
+        names: Names,
+        places: Vec<Ring>,
+        window: Window,
+        express: &Express,
+        slots: usize,
+    ) -> ExpressTransmitter {
         ExpressTransmitter {
+            names,
             window,
             places,
             slots: vec![TransmitSlot::default(); slots + 1],
@@ -128,6 +136,11 @@ impl ExpressTransmitter {
         &mut self.slots[slot].sent
     }
 
+    /// Nothing is to be sent.
+    pub fn is_empty(&self) -> bool {
+        (0..self.slots.len()).all(|slot| self.is_quiet(slot))
+    }
+
     /// Nothing of `slot` is left to be sent.
     pub fn is_quiet(&self, slot: usize) -> bool {
         self.slots[slot].messages.is_empty() && self.current.is_none_or(|(current, _)| current != slot)
@@ -144,18 +157,35 @@ impl ExpressTransmitter {
         let above = self.window.above(offset);
         let bytes = if above & r::TAG_LONG != 0 { r::TAG_LONG_BYTES } else { r::TAG_SHORT_BYTES };
         let resident = above & r::TAG_RESIDENT != 0;
-        let tag = Tag { place: (above >> r::TAG_PLACE_SHIFT) as u32, bytes, resident };
+        let place = (above >> r::TAG_PLACE_SHIFT) as u32;
+        let tag = Tag { place, bytes, resident };
         let destination = self.window.destination(offset);
-        Entry { queue: 0, destination, word: word(offset, value), tag: Some(tag), name }
+        let queue = self.names.express(self.job_of_place(place), 0);
+        Entry { queue, destination, word: word(offset, value), tag: Some(tag), name }
+    }
+
+    /// Whose place for data to be tagged on a store into the Tag-On window names.
+    pub fn job_of_tag(&self, offset: u64) -> usize {
+        self.job_of_place((self.window.above(offset) >> r::TAG_PLACE_SHIFT) as u32)
+    }
+
+    /// Whose place for data to be tagged on it is: each job has as many.
+    fn job_of_place(&self, place: u32) -> usize {
+        (place / self.places[0].slots) as usize
+    }
+
+    /// Physical address of a place for data to be tagged on.
+    fn place(&self, place: u32) -> u64 {
+        self.places[self.job_of_place(place)].slot(place)
     }
 
     /// `entry` goes into the queue in `slot`.
     pub fn push(&mut self, slot: usize, entry: Entry, s: &mut Shared, c: &mut Context<'_, '_>) {
         let messages = &mut self.slots[slot].messages;
         if messages.len() >= self.messages_max {
-            c.wishes.fault =
-                Some(format!("a store into Express transmit queue {}, which is full", entry.queue));
-            return;
+            let queue = self.names.own(entry.queue);
+            let what = format!("a store into Express transmit queue {queue}, which is full");
+            return c.fault(self.names.job(entry.queue), what);
         }
         messages.push_back(entry);
         self.go_on(s, c);
@@ -195,7 +225,7 @@ impl ExpressTransmitter {
         if tag.resident || !s.reclaims() {
             return;
         }
-        let place = self.places.slot(tag.place);
+        let place = self.place(tag.place);
         let lines = tag.bytes.div_ceil(s.line_bytes);
         for i in 0..lines {
             c.bus(BusRequest {
@@ -217,7 +247,7 @@ impl ExpressTransmitter {
         let (_, entry) = self.current.expect("a message is dealt with");
         self.tagged.clear();
         if let Some(tag) = entry.tag {
-            let place = self.places.slot(tag.place);
+            let place = self.place(tag.place);
             self.tagged.resize(tag.bytes as usize, 0);
             if s.reclaims() && !tag.resident {
                 // The lines came over the bus.
@@ -228,7 +258,7 @@ impl ExpressTransmitter {
             }
         }
         let mechanism = if entry.tag.is_some() { Mechanism::TagOn } else { Mechanism::Express };
-        accept(c, entry.name, mechanism);
+        accept(c, self.names.job(entry.queue), entry.name, mechanism);
         let bytes = r::EXPRESS_BYTES + self.tagged.len() as u64;
         let end = s.cross(c.now, s.nes.transmit.cycles(), bytes);
         self.state = State::Crossing;
@@ -240,6 +270,7 @@ impl ExpressTransmitter {
         let (slot, entry) = self.current.take().expect("a message crosses");
         self.state = State::Idle;
         match s.table.find(entry.queue, entry.destination) {
+            _ if s.homes.is_closed(entry.queue) => {}
             Ok(to) => {
                 self.slots[slot].sent = self.slots[slot].sent.wrapping_add(1);
                 s.counters.express_sent += 1;
@@ -249,7 +280,7 @@ impl ExpressTransmitter {
                 let bytes = packet_bytes(PACKET_EXPRESS, to, 0, &data);
                 push_packet(s, (entry.queue, to.site), bytes, data.len() as u64, entry.name);
             }
-            Err(text) => c.wishes.fault = Some(text),
+            Err(text) => c.fault(self.names.job(entry.queue), text),
         }
         slot == self.served()
     }

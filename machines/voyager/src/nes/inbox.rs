@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::queues::{self, Homes, Name};
+use super::queues::{Homes, Name};
 use super::{MessageName, Ring};
 use crate::parameters::Express;
 use crate::registers as r;
@@ -17,17 +17,30 @@ pub(super) fn composed(word: u64, source: u16, queue: Name, tag: u64) -> u64 {
         | word
 }
 
-/// The Express receive queues that are resident, and the ring of tagged data.
+/// The ring of data that came tagged on for a process, in the order of their headers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TagRing {
+    pub ring: Ring,
+    pub producer: u32,
+    pub consumer: u32,
+}
+
+impl TagRing {
+    /// Room for tagged data.
+    pub fn has_room(&self) -> bool {
+        self.producer.wrapping_sub(self.consumer) < self.ring.slots
+    }
+}
+
+/// The Express receive queues that are resident, and the rings of tagged data.
 pub(super) struct Inbox {
     /// The messages of each slot.
     slots: Vec<VecDeque<(u64, MessageName)>>,
     messages_max: usize,
     /// Upper half, by queue, for processors that read four bytes at a time.
-    upper: [u32; r::EXPRESS_QUEUES as usize],
-    /// Data that came tagged on, in the order of their headers.
-    pub tags: Ring,
-    pub tag_producer: u32,
-    pub tag_consumer: u32,
+    upper: Vec<u32>,
+    /// By job.
+    pub tags: Vec<TagRing>,
 }
 
 /// What a load found.
@@ -46,14 +59,12 @@ pub(super) struct Found {
 const EMPTY: Found = Found { value: r::EXPRESS_EMPTY, took: None, name: None, repeatable: true };
 
 impl Inbox {
-    pub fn new(tags: Ring, express: &Express, slots: usize) -> Inbox {
+    pub fn new(tags: &[Ring], express: &Express, slots: usize) -> Inbox {
         Inbox {
             slots: vec![VecDeque::new(); slots],
             messages_max: express.slots as usize,
-            upper: [0; r::EXPRESS_QUEUES as usize],
-            tags,
-            tag_producer: 0,
-            tag_consumer: 0,
+            upper: vec![0; tags.len() * r::EXPRESS_QUEUES as usize],
+            tags: tags.iter().map(|&ring| TagRing { ring, producer: 0, consumer: 0 }).collect(),
         }
     }
 
@@ -62,9 +73,9 @@ impl Inbox {
         self.slots[slot].len() < self.messages_max
     }
 
-    /// Room for tagged data.
-    pub fn has_room_for_tag(&self) -> bool {
-        self.tag_producer.wrapping_sub(self.tag_consumer) < self.tags.slots
+    /// Messages that wait in `slot`.
+    pub fn count(&self, slot: usize) -> u64 {
+        self.slots[slot].len() as u64
     }
 
     pub fn push(&mut self, slot: usize, message: u64, name: MessageName) {
@@ -95,16 +106,23 @@ impl Inbox {
         }
     }
 
-    /// A load of `bytes` at `offset` of the receive page; `basic`: the pointers of the first Basic receive ring,
-    /// producer and consumer.
-    pub fn read(&mut self, offset: u64, bytes: u32, basic: (u32, u32), homes: &Homes) -> Found {
+    /// A load of `bytes` at `offset` of job `job`'s receive page; `basic`: the pointers of its first Basic receive
+    /// ring, producer and consumer.
+    pub fn read(
+        &mut self,
+        (job, offset): (usize, u64),
+        bytes: u32,
+        basic: (u32, u32),
+        homes: &Homes,
+    ) -> Found {
         if offset >= r::ONEPOLL {
-            return self.one_poll((offset - r::ONEPOLL) >> 3, basic, homes);
+            return self.one_poll(job, (offset - r::ONEPOLL) >> 3, basic, homes);
         }
-        let queue = (offset >> 3) as Name;
-        if queues::is_basic(queue) {
+        let own = offset >> 3;
+        if own >= r::EXPRESS_QUEUES {
             return EMPTY;
         }
+        let queue = homes.names.express(job, own);
         if offset & 4 != 0 {
             return Found { value: u64::from(self.upper[usize::from(queue)]), ..EMPTY };
         }
@@ -114,8 +132,9 @@ impl Inbox {
     }
 
     /// The message of the first queue of `set` that has one: Express queues by number, then Basic.
-    fn one_poll(&mut self, set: u64, (producer, consumer): (u32, u32), homes: &Homes) -> Found {
-        for queue in (0..r::EXPRESS_QUEUES as Name).filter(|queue| set >> queue & 1 != 0) {
+    fn one_poll(&mut self, job: usize, set: u64, (producer, consumer): (u32, u32), homes: &Homes) -> Found {
+        for own in (0..r::EXPRESS_QUEUES).filter(|own| set >> own & 1 != 0) {
+            let queue = homes.names.express(job, own);
             let found = homes.slot(queue).map_or(EMPTY, |slot| self.take(queue, slot));
             if found.took.is_some() {
                 return found;
@@ -123,7 +142,7 @@ impl Inbox {
         }
         if set >> r::EXPRESS_QUEUES & 1 != 0 && producer != consumer {
             let pointers = u64::from(producer as u16) | u64::from(consumer as u16) << 16;
-            return Found { value: composed(pointers, 0, queues::basic(0), 0), ..EMPTY };
+            return Found { value: composed(pointers, 0, r::EXPRESS_QUEUES as Name, 0), ..EMPTY };
         }
         EMPTY
     }
@@ -132,6 +151,7 @@ impl Inbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nes::queues::Names;
     use crate::parameters::Queues;
 
     /// An inbox whose two queues are resident.
@@ -142,7 +162,7 @@ mod tests {
 
     impl Bench {
         fn read(&mut self, offset: u64, bytes: u32, basic: (u32, u32)) -> Found {
-            self.inbox.read(offset, bytes, basic, &self.homes)
+            self.inbox.read((0, offset), bytes, basic, &self.homes)
         }
 
         fn push(&mut self, queue: Name, message: u64) {
@@ -152,8 +172,8 @@ mod tests {
 
     fn inbox() -> Bench {
         let tags = Ring { base: 0, slots: 2, slot_bytes: 96 };
-        let homes = Homes::new(&Queues::default());
-        Bench { inbox: Inbox::new(tags, &Express { slots: 2, tags: 2 }, 8), homes }
+        let homes = Homes::new(Names { jobs: 1, basic: 1 }, &Queues::default());
+        Bench { inbox: Inbox::new(&[tags], &Express { slots: 2, tags: 2 }, 8), homes }
     }
 
     fn taken(value: u64, queue: Name) -> Found {
@@ -204,10 +224,10 @@ mod tests {
     #[test]
     fn room_counts_headers_and_tagged_data() {
         let mut bench = inbox();
-        bench.inbox.tag_producer = 2;
-        assert!(bench.inbox.has_room(0) && !bench.inbox.has_room_for_tag());
-        bench.inbox.tag_consumer = 1;
-        assert!(bench.inbox.has_room_for_tag());
+        bench.inbox.tags[0].producer = 2;
+        assert!(bench.inbox.has_room(0) && !bench.inbox.tags[0].has_room());
+        bench.inbox.tags[0].consumer = 1;
+        assert!(bench.inbox.tags[0].has_room());
         bench.push(0, 1);
         bench.push(0, 2);
         assert!(!bench.inbox.has_room(0) && bench.inbox.has_room(1));

@@ -12,12 +12,15 @@ mod address;
 mod command;
 mod delays;
 mod dma;
+mod drain;
+mod events;
 mod express;
 mod inbox;
 #[cfg(test)]
 mod probe;
 mod queues;
 mod receive;
+mod rings;
 mod service;
 mod table;
 mod transmit;
@@ -31,19 +34,25 @@ use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_machine::NetworkUnit;
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_network::{Blocked, NodeEvent, NodePort, PRIORITIES};
-use chasqui_ni::{BusRequest, Cause, Context, FirmwareProcessor, NetworkInterface, Region, Reply, Uncached};
+use chasqui_ni::{
+    BusRequest, Cause, Context, FirmwareProcessor, Leave, NetworkInterface, Region, Reply, Turn, Uncached,
+};
 use chasqui_node::NodeConfiguration;
 use chasqui_record::{MessageId, Stage};
 
-use crate::parameters::{Basic, Coherence, Dma, Express, Limits, Mpi, Queues};
+use crate::parameters::{Basic, Coherence, Dma, Express, Limits, Mpi, Queues, Sharing};
+use crate::service_registers::VoyagerPacket;
 use crate::{parameters, registers};
-use address::{EXPRESS_RECEIVE, EXPRESS_WINDOW, Register, Ring, Rings, SYSTEM, TAG_WINDOW};
+use address::{EXPRESS_RECEIVE, EXPRESS_WINDOW, Register, SYSTEM, SYSTEM_STRIDE, TAG_WINDOW};
 use delays::{Delay, Delays};
 use dma::DmaEngine;
+use drain::Drain;
+use events::{NesEvent, Owner};
 use express::{Entry, ExpressTransmitter, Window};
 use inbox::Inbox;
-use queues::{Homes, Name};
+use queues::{Homes, Name, Names};
 use receive::Receiver;
+use rings::{OwnRings, Ring, Rings};
 use service::Service;
 use table::DestinationTable;
 use transmit::Transmitter;
@@ -70,8 +79,8 @@ pub(crate) struct NesPlan {
     pub line_bytes: u64,
     /// Physical address of its SRAM.
     pub memory_base: u64,
-    /// Sites of the job.
-    pub sites: u32,
+    /// Ranks of each job; rank r is at site r.
+    pub ranks: Vec<u32>,
     /// Its end of the network link.
     pub port: NodePort,
     /// From the start of a packet to the event at its first router.
@@ -79,11 +88,11 @@ pub(crate) struct NesPlan {
 }
 
 impl NesPlan {
-    /// A job has `sites`; `memory_base` is the physical address of the SRAM, `port` the end of the network link,
+    /// Each job has its `ranks`; `memory_base` is the physical address of the SRAM, `port` the end of the network link,
     /// `processor` the sP with its firmware.
     pub fn read(
         resolved: &Resolved,
-        sites: u32,
+        ranks: Vec<u32>,
         memory_base: u64,
         port: NodePort,
         processor: Option<FirmwareProcessor>,
@@ -104,90 +113,10 @@ impl NesPlan {
             address_cycles: bus.address_cycles,
             line_bytes: u64::from(node.port().l1d.line_bytes),
             memory_base,
-            sites,
+            ranks,
             port,
             first_hop: Time(network.link_latency_ps + network.routing_delay_ps),
         }
-    }
-}
-
-/// The NES's own events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum NesEvent {
-    /// A message has crossed the I-bus into the TxU.
-    Transmitted,
-    /// The TxU may start a packet.
-    Start,
-    /// A packet's tail has landed.
-    Landed,
-    /// A packet has crossed the I-bus from the RxU.
-    Received,
-    /// The DMA engine has prepared a request, or its pages.
-    Prepared,
-    /// A piece of a block has crossed the I-bus.
-    Crossed,
-    /// The pages that a received DMA packet goes to are there.
-    PagesIn,
-    /// An Express message has crossed the I-bus into the TxU.
-    ExpressTransmitted,
-    /// An access of the sP to the NES.
-    Service,
-    /// What a command of the sP moves has crossed the I-bus.
-    Commanded,
-}
-
-const EVENTS: [NesEvent; 10] = [
-    NesEvent::Transmitted,
-    NesEvent::Start,
-    NesEvent::Landed,
-    NesEvent::Received,
-    NesEvent::Prepared,
-    NesEvent::Crossed,
-    NesEvent::PagesIn,
-    NesEvent::ExpressTransmitted,
-    NesEvent::Service,
-    NesEvent::Commanded,
-];
-
-impl From<NesEvent> for Payload {
-    fn from(event: NesEvent) -> Payload {
-        [event as u64, 0]
-    }
-}
-
-impl From<Payload> for NesEvent {
-    fn from([a, _]: Payload) -> NesEvent {
-        EVENTS[a as usize]
-    }
-}
-
-/// Who asked for a bus transaction: the high bits of its tag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Owner {
-    /// Lines of a slot to send (Reclaim).
-    Transmit,
-    /// Old lines of receive slots and tagged data (Reclaim).
-    Reclaim,
-    /// Lines that the DMA reads.
-    DmaRead,
-    /// Lines that a received DMA packet writes.
-    DmaWrite,
-    /// Lines to be tagged on (Reclaim).
-    TagOn,
-    /// Lines that a command of the sP moves.
-    Command,
-}
-
-const OWNERS: [Owner; 6] =
-    [Owner::Transmit, Owner::Reclaim, Owner::DmaRead, Owner::DmaWrite, Owner::TagOn, Owner::Command];
-
-impl Owner {
-    fn tag(self) -> u64 {
-        self as u64
-    }
-
-    fn of(tag: u64) -> Owner {
-        OWNERS[tag as usize]
     }
 }
 
@@ -207,6 +136,9 @@ struct Counters {
     served: u64,
     ring_full_ps: u64,
     pages_in: u64,
+    marks: u64,
+    saved: u64,
+    drain_ps: u64,
 }
 
 /// What every unit of the NES uses.
@@ -228,6 +160,17 @@ struct Shared {
 }
 
 impl Shared {
+    /// Packets that processes have sent, and the notices of their blocks.
+    fn sent(&self) -> u64 {
+        let c = &self.counters;
+        c.transmitted + c.express_sent + c.dma_packets + c.dma_requests
+    }
+
+    /// Whose queue, here or at its destination, a packet is for.
+    fn job_of(&self, packet: &[u8]) -> usize {
+        self.homes.names.job(VoyagerPacket::from_bytes(packet).queue)
+    }
+
     fn reclaims(&self) -> bool {
         self.basic.coherence == Coherence::Reclaim
     }
@@ -268,9 +211,9 @@ impl Shared {
     /// Starts the oldest packet of `priority`.
     fn inject(&mut self, priority: usize, c: &mut Context<'_, '_>) {
         let packet = self.txu[priority].pop_front().expect("a packet waits");
-        let message = packet.message;
+        let (job, message) = (self.job_of(&packet.bytes), packet.message);
         let sent = self.port.send(c.now, packet, c.out);
-        stamp(c, message, Stage::Inject, sent.head);
+        stamp(c, job, message, Stage::Inject, sent.head);
     }
 }
 
@@ -289,10 +232,10 @@ pub(crate) const MECHANISMS: &[&str] = &["basic", "dma", "express", "tag-on"];
 /// The name of a packet's message, for the records.
 type MessageName = Option<(u16, u32)>;
 
-/// The name of the message that a store is, if it is one.
-fn carried(c: &mut Context<'_, '_>, register: Register) -> MessageName {
+/// The name of the message that a store of job `job` to `register` is, if it is one.
+fn carried(c: &mut Context<'_, '_>, job: usize, register: Register) -> MessageName {
     let is_message = matches!(register, Register::Express(_) | Register::Tag(_));
-    let id = if is_message { c.recorder.carried() } else { None };
+    let id = if is_message { c.recorders[job].carried() } else { None };
     id.map(|id| (id.source, id.sequence))
 }
 
@@ -304,17 +247,18 @@ struct Loaded {
 
 /// The NES turns to the message: it is accepted, and travels so. Of a long message, which Basic announces, the
 /// data's mechanism comes last and counts.
-fn accept(c: &mut Context<'_, '_>, message: Option<(u16, u32)>, mechanism: Mechanism) {
-    stamp(c, message, Stage::Accept, c.now);
+fn accept(c: &mut Context<'_, '_>, job: usize, message: Option<(u16, u32)>, mechanism: Mechanism) {
+    stamp(c, job, message, Stage::Accept, c.now);
     if let Some((source, sequence)) = message {
-        c.recorder.protocol(MessageId { source, sequence }, mechanism as u32);
+        c.recorders[job].protocol(MessageId { source, sequence }, mechanism as u32);
     }
 }
 
-/// Stamps a stage of the message that a packet belongs to.
-fn stamp(c: &mut Context<'_, '_>, message: Option<(u16, u32)>, stage: Stage, at: Time) {
-    if let Some((source, sequence)) = message {
-        c.recorder.stamp(MessageId { source, sequence }, stage, at.0);
+/// Stamps a stage of the message, of job `job`, that a packet belongs to.
+fn stamp(c: &mut Context<'_, '_>, job: usize, message: Option<(u16, u32)>, stage: Stage, at: Time) {
+    // System software may have written a table that leads to a queue that is nobody's.
+    if let (Some((source, sequence)), Some(recorder)) = (message, c.recorders.get_mut(job)) {
+        recorder.stamp(MessageId { source, sequence }, stage, at.0);
     }
 }
 
@@ -329,6 +273,10 @@ pub(crate) struct Nes {
     coming: usize,
     dma: DmaEngine,
     service: Option<Service>,
+    /// Turns of jobs, if the running process has the queues to itself.
+    drain: Option<Drain>,
+    /// Bus clocks of saving or restoring a slot.
+    save_cycles: u64,
     transmit_rings: Rings,
     receive_rings: Rings,
     memory: Range<u64>,
@@ -342,47 +290,56 @@ impl Nes {
     /// # Errors
     /// The firmware did wrong before it waited for anything.
     pub fn new(plan: NesPlan) -> Result<Nes, String> {
+        let names = Names { jobs: plan.ranks.len(), basic: plan.queues.basic as usize };
         let first = Ring { base: plan.memory_base, slots: plan.basic.slots as u32, slot_bytes: SLOT };
-        let transmit = Rings { first, count: plan.queues.basic as usize };
+        let transmit = Rings { first, count: names.jobs * names.basic };
         let first = Ring { base: first.base + transmit.bytes(), ..first };
         let receive = Rings { first, ..transmit };
-        let requests = Ring {
-            base: first.base + receive.bytes(),
-            slots: plan.dma.requests as u32,
-            slot_bytes: dma::REQUEST,
-        };
-        let window = Window::new(plan.sites);
-        let tags = plan.express.tags as u32;
-        let places = Ring { base: requests.base + requests.bytes(), slots: tags, slot_bytes: SLOT };
-        let tags = Ring { base: places.base + places.bytes(), ..places };
+        let own: Vec<OwnRings> = (0..names.jobs as u64)
+            .map(|job| OwnRings::new(first.base + receive.bytes(), job, &plan))
+            .collect();
+        let window = Window::new(plan.ranks.iter().copied().max().unwrap_or(0));
+        let memory = plan.memory_base..own.last().expect("there is a job").end();
         let delays = Delays::new(&plan);
         let (express_slots, basic_slots) =
             (plan.queues.resident_express as usize, plan.queues.resident_basic as usize);
-        let inbox = Inbox::new(tags, &plan.express, express_slots);
+        let rings = |of: fn(&OwnRings) -> Ring| own.iter().map(of).collect::<Vec<_>>();
+        let inbox = Inbox::new(&rings(|own| own.tags), &plan.express, express_slots);
         let missed_max = if plan.processor.is_some() { plan.service.miss_slots as usize } else { 0 };
         let page_in_cycles = plan.dma.page_in.cycles();
         let service = plan.processor.map(|processor| {
-            let settings = service::settings(&plan.queues, &plan.service, &plan.express, receive);
+            let settings = service::settings(names, &plan.queues, &plan.service, &plan.express, receive);
             Service::new(processor, plan.service, settings)
         });
-        let homes = Homes::new(&plan.queues);
+        let homes = Homes::new(names, &plan.queues);
         let mut nes = Nes {
             delays,
-            memory: plan.memory_base..tags.base + tags.bytes(),
+            memory,
             limits: plan.mpi.limits(),
-            transmitter: Transmitter::new(transmit, basic_slots),
-            express: ExpressTransmitter::new(places, window, &plan.express, express_slots),
+            transmitter: Transmitter::new(names, transmit, basic_slots),
+            express: ExpressTransmitter::new(
+                names,
+                rings(|own| own.places),
+                window,
+                &plan.express,
+                express_slots,
+            ),
             express_slots: plan.express.slots,
             load_cycles: plan.address_cycles + 1,
             receiver: Receiver::new(receive, basic_slots, inbox, page_in_cycles, missed_max),
             coming: 0,
-            dma: DmaEngine::new(requests, &plan.dma),
+            dma: DmaEngine::new(&rings(|own| own.requests), &plan.dma),
             transmit_rings: transmit,
             receive_rings: receive,
             service: service.transpose()?,
+            drain: (plan.queues.sharing == Sharing::Drained && names.jobs > 1).then(|| {
+                let sites = plan.ranks.iter().copied().max().unwrap_or(0);
+                Drain::new(sites, names.jobs)
+            }),
+            save_cycles: plan.queues.save.cycles(),
             shared: Shared {
                 clock: plan.clock,
-                table: DestinationTable::identity(plan.port.node(), plan.sites, &homes),
+                table: DestinationTable::identity(plan.port.node(), &plan.ranks, names),
                 homes,
                 basic: plan.basic,
                 nes: plan.nes,
@@ -394,7 +351,7 @@ impl Nes {
                 counters: Counters::default(),
             },
         };
-        for name in nes.shared.homes.names() {
+        for name in nes.shared.homes.all() {
             if let Some(slot) = nes.shared.homes.slot(name) {
                 nes.settle(name, slot);
             }
@@ -404,9 +361,25 @@ impl Nes {
 
     /// The hardware of `slot` is the queue's from now on.
     fn settle(&mut self, name: Name, slot: usize) {
-        if let Some(index) = queues::basic_index(name) {
+        if let Some(index) = self.shared.homes.names.basic_index(name) {
             self.transmitter.map(slot, Some(name));
             self.receiver.map(slot, index);
+        }
+    }
+
+    /// What `address` is.
+    fn register(&self, address: u64) -> Register {
+        Register::at(self.shared.homes.names, address)
+    }
+
+    /// The job whose process has `register`.
+    fn job_of(&self, register: Register) -> usize {
+        let names = self.shared.homes.names;
+        match register {
+            Register::Pointer(name, _) | Register::Sent(name) => names.job(name),
+            Register::Process(job, _) | Register::Receive(job, _) | Register::System(job, _) => job,
+            Register::Express(offset) => names.job(self.express.window.above(offset) as Name),
+            Register::Tag(offset) => self.express.job_of_tag(offset),
         }
     }
 
@@ -424,9 +397,9 @@ impl Nes {
                 (Some(slot), registers::RECEIVE_PRODUCER) => self.receiver.slot_mut(slot).producer,
                 _ => 0,
             },
-            Register::Process(registers::DMA_CONSUMER) => self.dma.consumer,
+            Register::Process(job, registers::DMA_CONSUMER) => self.dma.queues[job].consumer,
             Register::Sent(name) => s.homes.slot(name).map_or(0, |slot| *self.express.sent_mut(slot)),
-            Register::Receive(offset) => return self.take(c, offset, bytes),
+            Register::Receive(job, offset) => return self.take(c, (job, offset), bytes),
             _ => 0,
         };
         let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
@@ -434,10 +407,10 @@ impl Nes {
     }
 
     /// A load from the page of Express receive queues: control finds the message, then SRAM gives it.
-    fn take(&mut self, c: &mut Context<'_, '_>, offset: u64, bytes: u32) -> Loaded {
+    fn take(&mut self, c: &mut Context<'_, '_>, at: (usize, u64), bytes: u32) -> Loaded {
         let nes = &self.shared.nes;
         let access = nes.pointer_access.cycles() + nes.sram_access.cycles();
-        let found = self.receiver.read(offset, bytes, self.load_cycles + access, &mut self.shared, c);
+        let found = self.receiver.read(at, bytes, self.load_cycles + access, &mut self.shared, c);
         if let Some(name) = found.took {
             self.room(name);
         }
@@ -464,17 +437,20 @@ impl Nes {
                     _ => {}
                 }
             }
-            Register::Process(registers::DMA_PRODUCER) => {
-                self.dma.producer = value as u32;
+            Register::Process(job, registers::DMA_PRODUCER) => {
+                self.dma.queues[job].producer = value as u32;
                 self.dma.go_on(s, c);
             }
-            Register::Process(registers::TAG_CONSUMER) => {
-                self.receiver.release_tags(value as u32, s, c);
-                self.room(0);
+            Register::Process(job, registers::TAG_CONSUMER) => {
+                self.receiver.release_tags(job, value as u32, s, c);
+                let queue = s.homes.names.express(job, 0);
+                self.room(queue);
             }
             Register::Express(offset) => self.send(c, self.express.express(offset, value, name)),
             Register::Tag(offset) => self.send(c, self.express.tag_on(offset, value, name)),
-            Register::System(offset @ registers::SYSTEM_TABLE..) => self.write_table(c, offset, value),
+            Register::System(job, offset @ registers::SYSTEM_TABLE..) => {
+                self.write_table(c, job, offset, value)
+            }
             _ => {}
         }
     }
@@ -486,12 +462,14 @@ impl Nes {
         }
     }
 
-    /// System software writes an entry of the destination table.
-    fn write_table(&mut self, c: &mut Context<'_, '_>, offset: u64, value: u64) {
+    /// System software of job `job` writes an entry of the destination table.
+    fn write_table(&mut self, c: &mut Context<'_, '_>, job: usize, offset: u64, value: u64) {
         let index = (offset - registers::SYSTEM_TABLE) / 8;
         let bits = self.express.window.destination_bits;
         let (row, column) = (index >> bits, index & ((1 << bits) - 1));
-        c.wishes.fault = self.shared.table.write(row as usize, column as u16, value).err();
+        if let Err(text) = self.shared.table.write(job, row, column as u16, value) {
+            c.fault(job, text);
+        }
     }
 
     /// The units look for work: a packet left the TxU, or a message is there to be sent.
@@ -500,8 +478,24 @@ impl Nes {
         self.express.go_on(&mut self.shared, c);
         self.transmitter.go_on(&mut self.shared, c);
         self.dma.go_on(&mut self.shared, c);
+        self.drain_on(c);
         // What they put into the TxU may start at once.
         self.shared.start(c);
+    }
+
+    /// Draining goes on, if the process's queues are to be another's.
+    fn drain_on(&mut self, c: &mut Context<'_, '_>) {
+        let Some(drain) = &mut self.drain else { return };
+        let empty = self.transmitter.is_empty() && self.express.is_empty() && self.dma.is_empty();
+        let Some(next) = drain.go_on(empty, &mut self.shared, c) else { return };
+        let slots = match next.from == next.to {
+            true => 0,
+            false => self.receiver.held(next.from, &self.shared) + self.receiver.held(next.to, &self.shared),
+        };
+        self.shared.counters.saved += slots;
+        let after = self.shared.clock.edge(slots * self.save_cycles);
+        self.shared.counters.drain_ps += (c.now + after - next.since).0;
+        c.wishes.turn = Some(Turn { job: next.to, after, last: next.last });
     }
 
     fn event_latency(&self, event: NesEvent) -> &Delay {
@@ -532,38 +526,57 @@ impl NetworkInterface for Nes {
         page.device = registers::DEVICE as u32;
         page.settings[registers::SETTING_VARIANT as usize] = u64::from(self.shared.reclaims());
         page.settings[registers::SETTING_SLOTS as usize] = u64::from(self.transmit_rings.first.slots);
-        page.settings[registers::SETTING_REQUESTS as usize] = u64::from(self.dma.ring.slots);
+        page.settings[registers::SETTING_REQUESTS as usize] = u64::from(self.dma.queues[0].ring.slots);
         let limits = self.limits;
         page.settings[registers::SETTING_EXPRESS_END as usize] = limits.express_end;
         page.settings[registers::SETTING_TAG_ON_END as usize] = limits.tag_on_end;
         page.settings[registers::SETTING_BASIC_END as usize] = limits.basic_end;
         page.settings[registers::SETTING_EXPRESS_SLOTS as usize] = self.express_slots;
-        page.settings[registers::SETTING_TAGS as usize] = u64::from(self.express.places.slots);
+        page.settings[registers::SETTING_TAGS as usize] = u64::from(self.express.places[0].slots);
         page.settings[registers::SETTING_DESTINATION_BITS as usize] =
             u64::from(self.express.window.destination_bits);
-        page.settings[registers::SETTING_BASIC_QUEUES as usize] = self.transmit_rings.count as u64;
-        let high = self.shared.homes.high_counts();
-        page.settings[registers::SETTING_HIGH_EXPRESS as usize] = high.0;
-        page.settings[registers::SETTING_HIGH_BASIC as usize] = high.1;
+        let names = self.shared.homes.names;
+        page.settings[registers::SETTING_BASIC_QUEUES as usize] = names.basic as u64;
+        let (express, basic) = self.shared.homes.high;
+        page.settings[registers::SETTING_HIGH_EXPRESS as usize] = express;
+        page.settings[registers::SETTING_HIGH_BASIC as usize] = basic;
     }
 
-    fn regions(&self) -> Vec<Region> {
-        let ring = |r: &Ring| Region { physical: r.base, bytes: r.bytes() };
+    fn regions(&self, job: usize) -> Vec<Region> {
+        let names = self.shared.homes.names;
         let window = self.express.window;
-        let places = &self.express.places;
+        let (requests, places) = (&self.dma.queues[job].ring, &self.express.places[job]);
         let tag_values = u64::from(places.slots) << registers::TAG_PLACE_SHIFT;
         let device = |offset, bytes| Region { physical: DEVICE_BASE + offset, bytes };
+        // The job's part of what all jobs have alike, one after the other.
+        let part = |offset, bytes| device(offset + job as u64 * bytes, bytes);
+        let tags = self.receiver.inbox.tags[job].ring.bytes();
         vec![
-            device(0, self.transmit_rings.count as u64 * PAGE_BYTES),
-            self.transmit_rings.region(),
-            self.receive_rings.region(),
-            ring(&self.dma.ring),
-            device(EXPRESS_WINDOW, window.bytes(registers::EXPRESS_QUEUES)),
-            device(EXPRESS_RECEIVE, PAGE_BYTES),
-            device(TAG_WINDOW, window.bytes(tag_values)),
-            Region { physical: places.base, bytes: places.bytes() + self.receiver.inbox.tags.bytes() },
-            device(SYSTEM, self.system_bytes()),
+            part(0, names.basic as u64 * PAGE_BYTES),
+            self.transmit_rings.region(job * names.basic, names.basic),
+            self.receive_rings.region(job * names.basic, names.basic),
+            Region { physical: requests.base, bytes: requests.bytes() },
+            part(EXPRESS_WINDOW, window.bytes(registers::EXPRESS_QUEUES)),
+            part(EXPRESS_RECEIVE, PAGE_BYTES),
+            part(TAG_WINDOW, window.bytes(tag_values)),
+            Region { physical: places.base, bytes: places.bytes() + tags },
+            device(SYSTEM + job as u64 * SYSTEM_STRIDE, self.system_bytes()),
         ]
+    }
+
+    fn is_exclusive(&self) -> bool {
+        self.drain.is_some()
+    }
+
+    fn leave(&mut self, c: &mut Context<'_, '_>, leave: Leave) {
+        let drain = self.drain.as_mut().expect("an exclusive NI drains");
+        drain.begin(leave, c.now, &self.shared);
+        self.go_on(c);
+    }
+
+    fn close(&mut self, c: &mut Context<'_, '_>, job: usize) {
+        self.shared.homes.close(job);
+        self.receiver.close(&mut self.shared, c);
     }
 
     fn retry(&mut self, c: &mut Context<'_, '_>, address: u64, access: Uncached) -> Option<Time> {
@@ -571,21 +584,22 @@ impl NetworkInterface for Nes {
     }
 
     fn read(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32) -> Reply {
-        let register = Register::at(address);
+        let register = self.register(address);
         let loaded = match self.answer(address, bytes) {
             Some(loaded) => loaded,
             None => self.load(c, register, bytes),
         };
         if let Some(name) = loaded.took {
-            c.recorder.take(name.map(|(source, sequence)| MessageId { source, sequence }));
+            let id = name.map(|(source, sequence)| MessageId { source, sequence });
+            c.recorders[self.job_of(register)].take(id);
         }
         self.wake_service(c);
         loaded.reply
     }
 
     fn write(&mut self, c: &mut Context<'_, '_>, address: u64, _bytes: u32, value: u64) {
-        let register = Register::at(address);
-        let name = carried(c, register);
+        let register = self.register(address);
+        let name = carried(c, self.job_of(register), register);
         if !self.store_is_served(address, value, name) {
             self.store(c, register, value, name);
         }
@@ -603,7 +617,16 @@ impl NetworkInterface for Nes {
             NesEvent::Landed => return self.receiver.landed(&mut self.shared, c),
             NesEvent::Service => self.service_access(c),
             NesEvent::Commanded => self.command_crossed(c),
-            NesEvent::Received => self.receiver.received(&mut self.shared, c),
+            NesEvent::Received => {
+                let mark = self.receiver.received(&mut self.shared, c);
+                if let (Some(drain), Some(mark)) = (&mut self.drain, mark) {
+                    drain.arrived(&mark.bytes);
+                }
+            }
+            NesEvent::Marked => {
+                let drain = self.drain.as_mut().expect("marks are sent by who drains");
+                drain.marked(&mut self.shared);
+            }
             NesEvent::PagesIn => self.receiver.pages_in(&mut self.shared, c),
             NesEvent::Prepared => self.dma.prepared(),
             NesEvent::Crossed => self.dma.crossed(&mut self.shared),
@@ -625,7 +648,8 @@ impl NetworkInterface for Nes {
                     c.wishes.broken = Some((error.time, error.to_string()));
                     return;
                 }
-                stamp(c, packet.message, Stage::Arrive, c.now);
+                let job = self.shared.job_of(&packet.bytes);
+                stamp(c, job, packet.message, Stage::Arrive, c.now);
                 self.receiver.arriving.push_back(packet);
                 c.at(tail, NesEvent::Landed.into());
             }
@@ -638,7 +662,7 @@ impl NetworkInterface for Nes {
 
     fn bus_granted(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
         match Owner::of(request.tag) {
-            Owner::DmaWrite => self.receiver.write_granted(request, c),
+            Owner::DmaWrite => self.receiver.write_granted(request, &self.shared, c),
             Owner::Command => self.command_granted(request, c),
             _ => {}
         }
@@ -659,7 +683,8 @@ impl NetworkInterface for Nes {
 
     fn memory_latency(&self, address: u64) -> Option<Time> {
         let ring = self.transmit_rings.find(address).or_else(|| self.receive_rings.find(address));
-        let in_dram = ring.is_some_and(|index| self.shared.homes.is_served(queues::basic(index)));
+        let in_dram =
+            ring.is_some_and(|index| self.shared.homes.is_served(self.shared.homes.names.basic(index)));
         let latency = self.shared.clock.edge(self.shared.nes.sram_access.cycles());
         (self.memory.contains(&address) && !in_dram).then_some(latency)
     }
@@ -723,6 +748,11 @@ impl NetworkInterface for Nes {
         visit("dma_packets", "packets", "Packets that the DMA sent", c.dma_packets);
         visit("dma_bytes", "bytes", "Data that the DMA sent", c.dma_bytes);
         visit("pages_in", "pages", "Pages that the operating system had to bring in for DMA", c.pages_in);
+        if self.drain.is_some() {
+            visit("marks", "packets", "Marks sent to drain the network", c.marks);
+            visit("saved", "slots", "Slots saved or restored when the queues became another job's", c.saved);
+            visit("drain_ps", "ps", "Time from the ends of turns to when the next could begin", c.drain_ps);
+        }
         visit("missed", "packets", "Packets that went to the miss queue", c.missed);
         visit("served", "accesses", "Accesses of the processor that the service processor served", c.served);
         visit("retried", "accesses", "Accesses that were retried until it had", c.retried);

@@ -31,7 +31,11 @@ type Log = Arc<Mutex<Vec<Result<u64, String>>>>;
 struct NoPages;
 
 impl Pager for NoPages {
-    fn page_in(&mut self, _: &mut FlatMemory, _: u64, _: bool) -> bool {
+    fn physical(&self, _: &FlatMemory, _: usize, _: u64) -> Option<u64> {
+        None
+    }
+
+    fn page_in(&mut self, _: &mut FlatMemory, _: usize, _: u64, _: bool) -> bool {
         false
     }
 }
@@ -60,7 +64,7 @@ impl Site {
             memory: &mut self.memory,
             ports: &mut [],
             pager: &mut NoPages,
-            recorder: &mut self.recorder,
+            recorders: std::slice::from_mut(&mut self.recorder),
             out,
             wishes: &mut wishes,
         };
@@ -77,7 +81,7 @@ impl Site {
             }
         }
         assert!(wishes.bus.is_empty(), "flush: the NES needs no bus");
-        log.extend(wishes.fault.map(Err));
+        log.extend(wishes.faults.into_iter().map(|(_, text)| Err(text)));
         for (time, payload) in wishes.events {
             let order = self.own.next(Class::Internal);
             self.queue.push(Event { time, order, target: OWN, payload });
@@ -141,7 +145,7 @@ fn run(scripts: [Vec<(u64, Access)>; 2]) -> Vec<Result<u64, String>> {
     for (rank, script) in scripts.into_iter().enumerate() {
         let port = fabric.node_port(rank as u32, 2);
         // Without firmware: what finds no room waits in the network.
-        let nes = Nes::new(NesPlan::read(&resolved, 2, 0, port, None)).expect("no firmware");
+        let nes = Nes::new(NesPlan::read(&resolved, vec![2], 0, port, None)).expect("no firmware");
         let mut queue = EventQueue::default();
         // Accesses come after what the NES does at the same time.
         let mut accesses = Port::new(2 * rank as u32 + 1);

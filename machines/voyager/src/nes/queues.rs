@@ -5,19 +5,92 @@ use std::collections::VecDeque;
 
 use super::MessageName;
 use crate::parameters::Queues;
-use crate::registers::{EXPRESS_QUEUES, QUEUES};
+use crate::registers::EXPRESS_QUEUES;
 
 /// What a queue is called at its site, in both directions.
 pub(super) type Name = u16;
 
-/// Name of Basic queue `index`.
-pub(super) const fn basic(index: usize) -> Name {
-    EXPRESS_QUEUES as Name + index as Name
+/// Which queues there are. Those of Express come first, two for each job; then those of Basic, job by job. They
+/// have the same names at every site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Names {
+    /// Jobs that have a process at some site.
+    pub jobs: usize,
+    /// Basic queues of a process.
+    pub basic: usize,
 }
 
-/// Index of the Basic queue called `name`; none: it is of Express.
-pub(super) fn basic_index(name: Name) -> Option<usize> {
-    name.checked_sub(EXPRESS_QUEUES as Name).map(usize::from)
+impl Names {
+    /// Queues of Express.
+    pub fn express_count(self) -> usize {
+        self.jobs * EXPRESS_QUEUES as usize
+    }
+
+    /// All queues.
+    pub fn count(self) -> usize {
+        self.express_count() + self.jobs * self.basic
+    }
+
+    /// Express queue `queue` of job `job`.
+    pub fn express(self, job: usize, queue: u64) -> Name {
+        (job as u64 * EXPRESS_QUEUES + queue) as Name
+    }
+
+    /// Basic queue `index`, of all jobs.
+    pub fn basic(self, index: usize) -> Name {
+        (self.express_count() + index) as Name
+    }
+
+    /// The first Basic queue of job `job`.
+    pub fn first_basic(self, job: usize) -> Name {
+        self.basic(job * self.basic)
+    }
+
+    /// Index of the Basic queue called `name`; none: it is of Express.
+    pub fn basic_index(self, name: Name) -> Option<usize> {
+        usize::from(name).checked_sub(self.express_count())
+    }
+
+    /// The queue is of Basic; else of Express.
+    pub fn is_basic(self, name: Name) -> bool {
+        self.basic_index(name).is_some()
+    }
+
+    /// Whose queue it is.
+    pub fn job(self, name: Name) -> usize {
+        match self.basic_index(name) {
+            Some(index) => index / self.basic,
+            None => usize::from(name) / EXPRESS_QUEUES as usize,
+        }
+    }
+
+    /// Queues of a process.
+    fn own_count(self) -> usize {
+        EXPRESS_QUEUES as usize + self.basic
+    }
+
+    /// The queue that job `job`'s process calls `own`. One that it does not have is nobody's.
+    pub fn of(self, job: usize, own: Name) -> Name {
+        let index = usize::from(own);
+        if index >= self.own_count() {
+            (self.count() + index - self.own_count()) as Name
+        } else if u64::from(own) < EXPRESS_QUEUES {
+            self.express(job, own.into())
+        } else {
+            self.first_basic(job) + own - EXPRESS_QUEUES as Name
+        }
+    }
+
+    /// What the process whose queue it is calls it.
+    pub fn own(self, name: Name) -> Name {
+        match self.basic_index(name) {
+            Some(index) if index < self.jobs * self.basic => {
+                (EXPRESS_QUEUES as usize + index % self.basic) as Name
+            }
+            Some(index) => (self.own_count() + index - self.jobs * self.basic) as Name,
+            None => name % EXPRESS_QUEUES as Name,
+        }
+    }
 }
 
 /// Names of the MPI messages of a queue that are with the firmware, for the records: it keeps the order of a queue's
@@ -36,11 +109,6 @@ impl MessageNames {
     }
 }
 
-/// The queue is of Basic; else of Express.
-pub(super) fn is_basic(name: Name) -> bool {
-    basic_index(name).is_some()
-}
-
 /// What the hardware knows of a queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Home {
@@ -57,27 +125,44 @@ struct Home {
 
 /// Where a site's queues are.
 pub(super) struct Homes {
+    pub names: Names,
     homes: Vec<Home>,
+    /// Jobs that are over before their time.
+    closed: Vec<bool>,
+    /// Queues of a process, of Express and of Basic, that have high priority: the last ones.
+    pub high: (u64, u64),
 }
 
 impl Homes {
-    /// The first queues have slots, as long as there are some; the last ones have high priority.
-    pub fn new(queues: &Queues) -> Homes {
-        let home = |index: u64, slots: u64, low: u64| Home {
-            slot: (index < slots).then_some(index as u8),
-            priority: u8::from(index >= low),
+    /// The first queues have slots, as long as there are some of their kind; of each process the last ones have high
+    /// priority.
+    pub fn new(names: Names, queues: &Queues) -> Homes {
+        let high = (queues.high_express, queues.high_basic);
+        let low = (EXPRESS_QUEUES - high.0, names.basic as u64 - high.1);
+        let home = |index: usize, slots: u64, is_high: bool| Home {
+            slot: (index < slots as usize).then_some(index as u8),
+            priority: u8::from(is_high),
             ..Home::default()
         };
-        let low = (EXPRESS_QUEUES - queues.high_express, queues.basic - queues.high_basic);
-        let express = (0..EXPRESS_QUEUES).map(|index| home(index, queues.resident_express, low.0));
-        let basic = (0..queues.basic).map(|index| home(index, queues.resident_basic, low.1));
-        let homes: Vec<Home> = express.chain(basic).collect();
-        assert!(homes.len() as u64 <= QUEUES, "{} queues", homes.len());
-        Homes { homes }
+        let express = (0..names.express_count())
+            .map(|index| home(index, queues.resident_express, index as u64 % EXPRESS_QUEUES >= low.0));
+        let basic = (0..names.jobs * names.basic)
+            .map(|index| home(index, queues.resident_basic, (index % names.basic) as u64 >= low.1));
+        Homes { names, homes: express.chain(basic).collect(), closed: vec![false; names.jobs], high }
+    }
+
+    /// Job `job` is over: what comes for its queues is for nobody.
+    pub fn close(&mut self, job: usize) {
+        self.closed[job] = true;
+    }
+
+    /// What comes for the queue is for nobody.
+    pub fn is_closed(&self, name: Name) -> bool {
+        self.closed.get(self.names.job(name)).is_some_and(|&closed| closed)
     }
 
     /// Names of the queues that there are.
-    pub fn names(&self) -> std::ops::Range<Name> {
+    pub fn all(&self) -> std::ops::Range<Name> {
         0..self.homes.len() as Name
     }
 
@@ -89,15 +174,6 @@ impl Homes {
     /// The logical network of what the queue sends; that of one that does not exist sends nothing.
     pub fn priority(&self, name: Name) -> u8 {
         self.homes.get(usize::from(name)).map_or(0, |home| home.priority)
-    }
-
-    /// Queues of Express and of Basic that have high priority.
-    pub fn high_counts(&self) -> (u64, u64) {
-        let count = |basic| {
-            let all = self.names().filter(|&name| is_basic(name) == basic);
-            all.filter(|&name| self.priority(name) > 0).count() as u64
-        };
-        (count(false), count(true))
     }
 
     /// The queue exists and is not resident.
@@ -172,17 +248,21 @@ mod tests {
 
     fn homes() -> Homes {
         let queues = Queues { basic: 3, resident_express: 1, resident_basic: 2, ..Queues::default() };
-        Homes::new(&Queues { high_express: 1, high_basic: 2, ..queues })
+        let queues = Queues { high_express: 1, high_basic: 2, ..queues };
+        Homes::new(Names { jobs: 1, basic: 3 }, &queues)
     }
 
     #[test]
     fn the_first_queues_are_resident() {
         let homes = homes();
-        assert_eq!(homes.names(), 0..5);
-        let slots: Vec<_> = homes.names().map(|name| homes.slot(name)).collect();
+        assert_eq!(homes.all(), 0..5);
+        let slots: Vec<_> = homes.all().map(|name| homes.slot(name)).collect();
         assert_eq!(slots, [Some(0), None, Some(0), Some(1), None]);
         assert_eq!((homes.slot(5), homes.is_served(5), homes.is_served(4)), (None, false, true));
-        assert_eq!((basic_index(1), basic_index(basic(2))), (None, Some(2)));
+        assert_eq!(
+            (homes.names.basic_index(1), homes.names.basic_index(homes.names.basic(2))),
+            (None, Some(2))
+        );
     }
 
     #[test]
@@ -190,16 +270,30 @@ mod tests {
         let homes = homes();
         let priorities: Vec<_> = (0..6).map(|name| homes.priority(name)).collect();
         assert_eq!(priorities, [0, 1, 0, 1, 1, 0]);
-        assert_eq!(homes.high_counts(), (1, 2));
+        assert_eq!(homes.high, (1, 2));
     }
 
     #[test]
     fn a_queue_that_gets_a_slot_is_diverted_until_the_firmware_says_otherwise() {
         let mut homes = homes();
-        homes.map(basic(2), Some(1));
-        assert_eq!((homes.slot(basic(2)), homes.accepts(basic(2))), (Some(1), None));
-        homes.undivert(basic(2));
-        assert_eq!(homes.accepts(basic(2)), Some(1));
+        let name = homes.names.basic(2);
+        homes.map(name, Some(1));
+        assert_eq!((homes.slot(name), homes.accepts(name)), (Some(1), None));
+        homes.undivert(name);
+        assert_eq!(homes.accepts(name), Some(1));
+    }
+
+    #[test]
+    fn every_job_has_its_queues() {
+        let names = Names { jobs: 2, basic: 3 };
+        assert_eq!((names.express(1, 1), names.first_basic(0), names.first_basic(1)), (3, 4, 7));
+        assert_eq!((names.count(), names.basic_index(3), names.basic_index(7)), (10, None, Some(3)));
+        let jobs: Vec<_> = (0..10).map(|name| names.job(name)).collect();
+        assert_eq!(jobs, [0, 0, 1, 1, 0, 0, 0, 1, 1, 1]);
+        assert_eq!((names.own(3), names.own(0), names.own(9)), (1, 0, 4));
+        let second: Vec<_> = (0..7).map(|own| names.of(1, own)).collect();
+        assert_eq!(second, [2, 3, 7, 8, 9, 10, 11], "the last two are nobody's");
+        assert!((0..7).all(|own| names.own(names.of(1, own)) == own));
     }
 
     #[test]

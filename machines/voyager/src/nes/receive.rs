@@ -10,11 +10,11 @@ use chasqui_ni::{BusOperation, BusRequest, Context};
 use chasqui_record::Stage;
 
 use super::inbox::{Found, Inbox, composed};
-use super::queues::{self, Name};
+use super::queues::Name;
 use super::transmit::HEADER;
 use super::{MessageName, NesEvent, Owner, Ring, Rings, SLOT, Shared, stamp};
 use crate::registers::{EXPRESS_BYTES, TAG_LONG_BYTES, VoyagerSlot};
-use crate::service_registers::{PACKET_DMA, PACKET_EXPRESS, VoyagerPacket};
+use crate::service_registers::{PACKET_DMA, PACKET_EXPRESS, PACKET_MARK, VoyagerPacket};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -158,22 +158,38 @@ impl Receiver {
     }
 
     /// The packet that is dealt with leaves its lane.
-    fn take(&mut self) -> Box<Packet> {
+    fn pop(&mut self) -> Box<Packet> {
         self.lanes[self.current].landed.pop_front().expect("a packet is dealt with")
     }
 
-    /// The packet has crossed the I-bus: it goes to its queue, or to the miss queue (section 4.2).
-    pub fn received(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+    /// The packet has crossed the I-bus: it goes to its queue, or to the miss queue (section 4.2). A mark, which
+    /// is for no queue, is returned.
+    pub fn received(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) -> Option<Box<Packet>> {
+        if u64::from(self.packet().bytes[0]) == PACKET_MARK {
+            let mark = self.pop();
+            self.finish(s, c);
+            return Some(mark);
+        }
+        self.take(s, c);
+        None
+    }
+
+    /// The packet goes where it belongs.
+    fn take(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let packet = self.packet();
-        if u64::from(packet.bytes[0]) == PACKET_DMA {
+        let queue = VoyagerPacket::from_bytes(&packet.bytes).queue;
+        let is_closed = s.homes.is_closed(queue);
+        if u64::from(packet.bytes[0]) == PACKET_DMA && !is_closed {
             return self.place(s, c);
         }
-        let queue = VoyagerPacket::from_bytes(&packet.bytes).queue;
-        let packet = self.take();
+        let packet = self.pop();
+        if is_closed {
+            return self.finish(s, c);
+        }
         if let Some(slot) = s.homes.accepts(queue)
-            && self.deliver(slot, &packet.bytes, packet.message, s, c)
+            && self.deliver((queue, slot), &packet.bytes, packet.message, s, c)
         {
-            stamp(c, packet.message, Stage::Land, c.now);
+            stamp(c, s.homes.names.job(queue), packet.message, Stage::Land, c.now);
             return self.finish(s, c);
         }
         let lane = &mut self.lanes[self.current];
@@ -182,7 +198,7 @@ impl Receiver {
             lane.missed.push_back(packet);
             s.homes.divert(queue, message);
             s.counters.missed += 1;
-            stamp(c, message, Stage::Land, c.now);
+            stamp(c, s.homes.names.job(queue), message, Stage::Land, c.now);
             self.finish(s, c);
         } else {
             lane.landed.push_front(packet);
@@ -192,18 +208,18 @@ impl Receiver {
         }
     }
 
-    /// Puts a message into the resident queue in `slot`; `name` is the MPI message's, for the records. False: there
+    /// Puts a message into the resident `queue` in `slot`; `name` is the MPI message's, for the records. False: there
     /// is no room.
     pub fn deliver(
         &mut self,
-        slot: usize,
+        (queue, slot): (Name, usize),
         packet: &[u8],
         name: MessageName,
         s: &mut Shared,
         c: &mut Context<'_, '_>,
     ) -> bool {
         if is_express(packet) {
-            return self.deliver_express(slot, packet, name, s, c);
+            return self.deliver_express((queue, slot), packet, name, s, c);
         }
         let slot = &mut self.slots[slot];
         if !slot.has_room() {
@@ -217,13 +233,13 @@ impl Receiver {
 
     fn deliver_express(
         &mut self,
-        slot: usize,
+        (queue, slot): (Name, usize),
         packet: &[u8],
         name: MessageName,
         s: &mut Shared,
         c: &mut Context<'_, '_>,
     ) -> bool {
-        if !self.inbox.has_room(slot) || !self.deliver_tag(packet, c) {
+        if !self.inbox.has_room(slot) || !self.deliver_tag(s.homes.names.job(queue), packet, c) {
             return false;
         }
         let header = VoyagerPacket::from_bytes(packet);
@@ -233,23 +249,24 @@ impl Receiver {
             TAG_LONG_BYTES => 2,
             _ => 1,
         };
-        self.inbox.push(slot, composed(word, header.source, header.queue, tag), name);
+        let message = composed(word, header.source, s.homes.names.own(queue), tag);
+        self.inbox.push(slot, message, name);
         s.counters.express_received += 1;
         true
     }
 
-    /// Puts what was tagged on to a message, if anything, into its ring. False: there is no room.
-    pub fn deliver_tag(&mut self, packet: &[u8], c: &mut Context<'_, '_>) -> bool {
+    /// Puts what was tagged on to a message, if anything, into job `job`'s ring. False: there is no room.
+    pub fn deliver_tag(&mut self, job: usize, packet: &[u8], c: &mut Context<'_, '_>) -> bool {
         let (_, tagged) = express_parts(packet);
         if tagged.is_empty() {
             return true;
         }
-        let inbox = &mut self.inbox;
-        if !inbox.has_room_for_tag() {
+        let tags = &mut self.inbox.tags[job];
+        if !tags.has_room() {
             return false;
         }
-        c.write_unsnooped(inbox.tags.slot(inbox.tag_producer), tagged);
-        inbox.tag_producer = inbox.tag_producer.wrapping_add(1);
+        c.write_unsnooped(tags.ring.slot(tags.producer), tagged);
+        tags.producer = tags.producer.wrapping_add(1);
         true
     }
 
@@ -270,28 +287,29 @@ impl Receiver {
         self.retry(0, s, c);
     }
 
-    /// The processor is done with the tagged data before `consumer`.
-    pub fn release_tags(&mut self, consumer: u32, s: &mut Shared, c: &mut Context<'_, '_>) {
+    /// Job `job`'s process is done with the tagged data before `consumer`.
+    pub fn release_tags(&mut self, job: usize, consumer: u32, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let tags = &mut self.inbox.tags[job];
         if s.reclaims() {
-            reclaim(&self.inbox.tags, self.inbox.tag_consumer, consumer, s, c);
+            reclaim(&tags.ring, tags.consumer, consumer, s, c);
         }
-        self.inbox.tag_consumer = consumer;
+        tags.consumer = consumer;
         self.retry(0, s, c);
     }
 
-    /// The processor reads the page of Express queues. The place of a message is free when the load's
+    /// Job `job`'s process reads its page of Express queues. The place of a message is free when the load's
     /// transaction is over, `cycles` from now.
     pub fn read(
         &mut self,
-        offset: u64,
+        (job, offset): (usize, u64),
         bytes: u32,
         cycles: u64,
         s: &mut Shared,
         c: &mut Context<'_, '_>,
     ) -> Found {
-        let basic = s.homes.slot(queues::basic(0)).map(|slot| self.slots[slot]);
+        let basic = s.homes.slot(s.homes.names.first_basic(job)).map(|slot| self.slots[slot]);
         let basic = basic.map_or((0, 0), |slot| (slot.producer, slot.consumer));
-        let found = self.inbox.read(offset, bytes, basic, &s.homes);
+        let found = self.inbox.read((job, offset), bytes, basic, &s.homes);
         if found.took.is_some() {
             self.retry(cycles, s, c);
         }
@@ -319,10 +337,29 @@ impl Receiver {
         self.retry(0, s, c);
     }
 
+    /// Slots that hold messages for job `job`.
+    pub fn held(&self, job: usize, s: &Shared) -> u64 {
+        let names = s.homes.names;
+        let own = s.homes.all().filter(|&name| names.job(name) == job);
+        own.filter_map(|name| {
+            let slot = s.homes.slot(name)?;
+            Some(match names.basic_index(name) {
+                Some(_) => u64::from(self.slots[slot].producer.wrapping_sub(self.slots[slot].consumer)),
+                None => self.inbox.count(slot),
+            })
+        })
+        .sum()
+    }
+
     /// A packet of `queue` waits in the miss queue.
     pub fn has_missed(&self, queue: Name) -> bool {
         let mut missed = self.lanes.iter().flat_map(|lane| &lane.missed);
         missed.any(|packet| VoyagerPacket::from_bytes(&packet.bytes).queue == queue)
+    }
+
+    /// A job is over: nobody need wait for room in its queues.
+    pub fn close(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        self.retry(0, s, c);
     }
 
     /// There may be room for the packets that wait: in `cycles` they are tried again.
@@ -343,25 +380,25 @@ impl Receiver {
 
     // --- DMA data -------------------------------------------------------------------------------
 
-    /// Destination of the packet, a piece of a block: virtual address and data.
-    fn piece(&self) -> (u64, &[u8]) {
-        let data = &self.packet().bytes[HEADER..];
+    /// Destination of the packet, a piece of a block: job, virtual address, and data.
+    fn piece(&self, s: &Shared) -> (usize, u64, &[u8]) {
+        let packet = &self.packet().bytes;
+        let data = &packet[HEADER..];
         let address = u64::from_le_bytes(data[..8].try_into().expect("eight bytes"));
-        (address, &data[8..])
+        (s.job_of(packet), address, &data[8..])
     }
 
     /// Writes the packet to memory, once its pages are there.
     fn place(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let (address, data) = self.piece();
+        let (job, address, data) = self.piece(s);
         let end = address + data.len() as u64;
         let mut missing = 0;
         let mut page = address & !(PAGE_BYTES - 1);
         while page < end {
-            if c.physical(page.max(address)).is_none() {
+            if c.physical(job, page.max(address)).is_none() {
                 missing += 1;
-                if !c.page_in(page.max(address), true) {
-                    c.wishes.fault =
-                        Some(format!("the NES was told to write to {address:#x}, which is not mapped"));
+                if !c.page_in(job, page.max(address), true) {
+                    c.fault(job, format!("the NES was told to write to {address:#x}, which is not mapped"));
                 }
             }
             page += PAGE_BYTES;
@@ -381,13 +418,13 @@ impl Receiver {
     }
 
     fn write(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let (address, data) = self.piece();
+        let (job, address, data) = self.piece(s);
         let mut lines = 0;
         let mut done = 0;
         while done < data.len() as u64 {
             let at = address + done;
             let room = (s.line_bytes - at % s.line_bytes).min(data.len() as u64 - done);
-            if let Some(physical) = c.physical(at) {
+            if let Some(physical) = c.physical(job, at) {
                 c.bus(BusRequest {
                     operation: BusOperation::Write,
                     address: physical,
@@ -405,14 +442,14 @@ impl Receiver {
     }
 
     /// A line of the packet takes its place in memory.
-    pub fn write_granted(&mut self, request: BusRequest, c: &mut Context<'_, '_>) {
-        let (address, data) = self.piece();
+    pub fn write_granted(&mut self, request: BusRequest, s: &Shared, c: &mut Context<'_, '_>) {
+        let (job, address, data) = self.piece(s);
         let data = data.to_vec();
         let mut done = 0;
         while done < data.len() {
             let at = address + done as u64;
             let room = (request.bytes as usize).min(data.len() - done);
-            if c.physical(at) == Some(request.address) {
+            if c.physical(job, at) == Some(request.address) {
                 let part = &data[done..done + room];
                 c.memory.slice_mut(request.address, room).expect("a mapped page").copy_from_slice(part);
                 return;
@@ -431,8 +468,8 @@ impl Receiver {
 
     /// The packet, a piece of a block, is in memory.
     fn placed(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let packet = self.take();
-        stamp(c, packet.message, Stage::Land, c.now);
+        let packet = self.pop();
+        stamp(c, s.job_of(&packet.bytes), packet.message, Stage::Land, c.now);
         self.finish(s, c);
     }
 }

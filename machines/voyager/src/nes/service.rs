@@ -12,19 +12,19 @@ use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{Context, DeviceAccess, FirmwareProcessor, Reply, Uncached};
 
 use super::command::Command;
-use super::queues::{self, Name};
+use super::queues::{Name, Names};
 use super::{Loaded, MessageName, Nes, NesEvent, Register, Rings};
 use crate::parameters;
 use crate::registers as r;
 use crate::service_registers::{self as sp, VoyagerPacket};
 
 const SSRAM: usize = sp::SSRAM_BYTES as usize;
-const SETTINGS: usize = 8;
+const SETTINGS: usize = 9;
 /// Among the settings.
 const EXPRESS_SLOTS: usize = 4;
 const BASIC_SLOTS: usize = 5;
 const SETTINGS_END: u64 = sp::SETTING_BASIC_QUEUES + 8 * SETTINGS as u64;
-const _: () = assert!(SETTINGS_END == sp::SETTING_MEMORY + 8);
+const _: () = assert!(SETTINGS_END == sp::SETTING_EXPRESS_QUEUES + 8);
 
 /// An access of the processor that the firmware serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,13 +77,14 @@ pub(super) struct Service {
 
 /// What the firmware asks first.
 pub(super) fn settings(
+    names: Names,
     queues: &parameters::Queues,
     service: &parameters::Service,
     express: &parameters::Express,
     receive: Rings,
 ) -> [u64; SETTINGS] {
     [
-        queues.basic,
+        (names.count() - names.express_count()) as u64,
         u64::from(receive.first.slots),
         receive.first.base,
         receive.first.bytes(),
@@ -91,6 +92,7 @@ pub(super) fn settings(
         queues.resident_basic,
         express.slots,
         service.dram.bytes(),
+        names.express_count() as u64,
     ]
 }
 
@@ -156,21 +158,24 @@ fn setting(settings: &[u64; SETTINGS], address: u64) -> u64 {
 }
 
 /// What the firmware is told about an access: what it is, and its queue or set of queues.
-fn description(access: &Access) -> (u64, u64) {
+fn description(names: Names, access: &Access) -> (u64, u64) {
     let queue = u64::from(access.queue.unwrap_or(0));
-    match (Register::at(access.address), access.value.is_some()) {
+    match (Register::at(names, access.address), access.value.is_some()) {
         (Register::Pointer(_, r::TRANSMIT_PRODUCER), true) => (sp::WHAT_TRANSMIT_PRODUCER, queue),
         (Register::Pointer(_, r::TRANSMIT_CONSUMER), false) => (sp::WHAT_TRANSMIT_CONSUMER, queue),
         (Register::Pointer(_, r::RECEIVE_PRODUCER), false) => (sp::WHAT_RECEIVE_PRODUCER, queue),
         (Register::Pointer(_, r::RECEIVE_CONSUMER), true) => (sp::WHAT_RECEIVE_CONSUMER, queue),
         (Register::Express(_) | Register::Tag(_), true) => (sp::WHAT_EXPRESS, queue),
         (Register::Sent(_), false) => (sp::WHAT_EXPRESS_SENT, queue),
-        (Register::Receive(offset), false) => match offset {
-            r::ONEPOLL.. => (sp::WHAT_ONEPOLL, (offset - r::ONEPOLL) >> 3),
+        (Register::Receive(job, offset), false) => match offset {
+            r::ONEPOLL.. => {
+                let first = u64::from(names.express(job, 0));
+                (sp::WHAT_ONEPOLL, (offset - r::ONEPOLL) >> 3 | first << sp::ONEPOLL_FIRST_SHIFT)
+            }
             _ => (sp::WHAT_EXPRESS_TAKE, queue),
         },
-        (Register::System(r::SYSTEM_MIGRATE), true) => (sp::WHAT_MIGRATE, 0),
-        (Register::System(r::SYSTEM_DONE), false) => (sp::WHAT_MIGRATED, 0),
+        (Register::System(_, r::SYSTEM_MIGRATE), true) => (sp::WHAT_MIGRATE, 0),
+        (Register::System(_, r::SYSTEM_DONE), false) => (sp::WHAT_MIGRATED, 0),
         _ => (sp::WHAT_NOTHING, queue),
     }
 }
@@ -187,12 +192,15 @@ impl Nes {
 
     /// The queue that `register` belongs to, if it is one's.
     fn queue_of(&self, register: Register) -> Option<Name> {
+        let names = self.shared.homes.names;
         match register {
             Register::Pointer(name, _) | Register::Sent(name) => Some(name),
             // The upper half of a message that was taken is with the hardware, wherever the queue is.
-            Register::Receive(offset) if offset < r::ONEPOLL && offset & 4 == 0 => Some((offset / 8) as Name),
+            Register::Receive(job, offset) if offset / 8 < r::EXPRESS_QUEUES && offset & 4 == 0 => {
+                Some(names.express(job, offset / 8))
+            }
             Register::Express(offset) => Some(self.express.window.above(offset) as Name),
-            Register::Tag(_) => Some(0),
+            Register::Tag(offset) => Some(names.express(self.express.job_of_tag(offset), 0)),
             _ => None,
         }
     }
@@ -202,11 +210,13 @@ impl Nes {
         let Some(service) = &self.service else { return false };
         let homes = &self.shared.homes;
         match register {
-            Register::System(offset) => offset < r::SYSTEM_TABLE,
-            Register::Process(_) => false,
-            Register::Receive(offset @ r::ONEPOLL..) => {
+            Register::System(_, offset) => offset < r::SYSTEM_TABLE,
+            Register::Process(..) => false,
+            Register::Receive(job, offset @ r::ONEPOLL..) => {
                 let set = (offset - r::ONEPOLL) >> 3;
-                (0..=r::EXPRESS_QUEUES as Name).any(|name| set >> name & 1 != 0 && homes.is_served(name))
+                let express = (0..r::EXPRESS_QUEUES).map(|own| homes.names.express(job, own));
+                let mut queues = express.chain([homes.names.first_basic(job)]).enumerate();
+                queues.any(|(bit, name)| set >> bit & 1 != 0 && homes.is_served(name))
             }
             register => {
                 self.queue_of(register).is_some_and(|name| homes.is_served(name) || service.has_store(name))
@@ -226,12 +236,12 @@ impl Nes {
         let has_room = (service.accesses.len() as u64) < service.parameters.access_slots;
         let after = self.shared.clock.edge(service.parameters.retry.cycles());
         match access {
-            Uncached::Store if has_room || !self.is_served(Register::at(address)) => return None,
+            Uncached::Store if has_room || !self.is_served(self.register(address)) => return None,
             Uncached::Store => {}
             Uncached::Load if service.answers.iter().any(|answer| answer.address == address) => return None,
             Uncached::Load => {
                 let asked = service.accesses.iter().any(|a| a.address == address && a.value.is_none());
-                if !asked && !self.is_served(Register::at(address)) {
+                if !asked && !self.is_served(self.register(address)) {
                     return None;
                 }
                 if !asked && has_room {
@@ -246,7 +256,7 @@ impl Nes {
 
     /// Keeps a store for the firmware, if it serves that; `name` is that of the message that it is, if it is one.
     pub(super) fn store_is_served(&mut self, address: u64, value: u64, name: MessageName) -> bool {
-        let is_served = self.is_served(Register::at(address));
+        let is_served = self.is_served(self.register(address));
         if is_served {
             self.keep(address, Some(value), name);
         }
@@ -254,7 +264,16 @@ impl Nes {
     }
 
     fn keep(&mut self, address: u64, value: Option<u64>, name: MessageName) {
-        let access = Access { address, value, queue: self.queue_of(Register::at(address)), name };
+        let register = self.register(address);
+        let value = value.map(|value| match register {
+            // System software names a queue as its job's process does.
+            Register::System(job, r::SYSTEM_MIGRATE) => {
+                let queue = self.shared.homes.names.of(job, value as Name);
+                value & !u64::from(Name::MAX) | u64::from(queue)
+            }
+            _ => value,
+        });
+        let access = Access { address, value, queue: self.queue_of(register), name };
         self.shared.counters.served += 1;
         let service = self.service.as_mut().expect("somebody serves the access");
         service.accesses.push_back(access);
@@ -320,7 +339,7 @@ impl Nes {
             Ok(at) => c.at(at.max(c.now), NesEvent::Service.into()),
             Err(text) => {
                 service.halted = true;
-                c.wishes.fault = Some(text);
+                self.fault_all(c, &text);
             }
         }
     }
@@ -350,7 +369,15 @@ impl Nes {
     pub(super) fn wrong(&mut self, c: &mut Context<'_, '_>, what: &str) {
         let service = self.service_mut();
         service.halted = true;
-        c.wishes.fault = Some(service.processor.describe(what));
+        let text = service.processor.describe(what);
+        self.fault_all(c, &text);
+    }
+
+    /// Nobody's queues are served any more.
+    fn fault_all(&self, c: &mut Context<'_, '_>, what: &str) {
+        for job in 0..self.shared.homes.names.jobs {
+            c.fault(job, what.to_string());
+        }
     }
 
     /// There is what the firmware's access to `address` names, with `value` if it is a store.
@@ -358,8 +385,8 @@ impl Nes {
         let (low, high) = (value as Name, (value >> 32) as Name);
         match address {
             sp::MAP | sp::WATCH => self.has_slot(low, (value >> 16) as u8),
-            sp::LAUNCH => self.shared.homes.names().contains(&high) && queues::is_basic(high),
-            sp::COMMAND => self.shared.homes.names().contains(&high) && self.has_message(value),
+            sp::LAUNCH => self.shared.homes.all().contains(&high) && self.shared.homes.names.is_basic(high),
+            sp::COMMAND => self.shared.homes.all().contains(&high) && self.has_message(value),
             sp::EXPRESS_SENT..sp::MISSED => self.has_slot(0, express_register(address).0 as u8),
             _ => true,
         }
@@ -368,8 +395,8 @@ impl Nes {
     /// The queue exists, and the hardware has `slot` for its kind.
     fn has_slot(&self, name: Name, slot: u8) -> bool {
         let Some(service) = &self.service else { return false };
-        let slots = service.settings[if queues::is_basic(name) { BASIC_SLOTS } else { EXPRESS_SLOTS }];
-        self.shared.homes.names().contains(&name) && u64::from(slot) < slots
+        let kind = if self.shared.homes.names.is_basic(name) { BASIC_SLOTS } else { EXPRESS_SLOTS };
+        self.shared.homes.all().contains(&name) && u64::from(slot) < service.settings[kind]
     }
 
     /// The firmware stores to `address`.
@@ -437,7 +464,7 @@ impl Nes {
         match kind {
             sp::KIND_ACCESS => {
                 let access = service.accesses.front()?;
-                let (what, queue) = description(access);
+                let (what, queue) = description(self.shared.homes.names, access);
                 Some(what << 8 | queue << 32)
             }
             sp::KIND_MISS => {
@@ -454,26 +481,29 @@ impl Nes {
 
     /// The hardware has nothing to send for the queue that was in `slot`.
     fn is_quiet(&self, name: Name, slot: usize) -> bool {
-        if queues::is_basic(name) { self.transmitter.is_quiet(slot) } else { self.express.is_quiet(slot) }
+        let is_basic = self.shared.homes.names.is_basic(name);
+        if is_basic { self.transmitter.is_quiet(slot) } else { self.express.is_quiet(slot) }
     }
 
     fn answer_access(&mut self, value: u64) {
+        let message_queue = self.express_queue(value);
         let Some(access) = self.service_mut().accesses.pop_front() else { return };
         if access.value.is_some() {
             return;
         }
-        let may_take = matches!(description(&access).0, sp::WHAT_EXPRESS_TAKE | sp::WHAT_ONEPOLL);
-        let queue = express_queue(value);
-        let takes = may_take && value & r::EXPRESS_VALID != 0 && !queues::is_basic(queue);
-        let took = takes.then(|| self.shared.homes.return_message(queue));
+        let names = self.shared.homes.names;
+        let may_take = matches!(description(names, &access).0, sp::WHAT_EXPRESS_TAKE | sp::WHAT_ONEPOLL);
+        let takes = may_take && value & r::EXPRESS_VALID != 0;
+        let took = message_queue.filter(|_| takes).map(|queue| self.shared.homes.return_message(queue));
         self.service_mut().answers.push(Answer { address: access.address, value, took });
     }
 
     /// The firmware's answer to a load of `bytes`, if there is one.
     pub(super) fn answer(&mut self, address: u64, bytes: u32) -> Option<Loaded> {
         let Answer { value, took, .. } = self.service.as_mut()?.answer(address)?;
-        let value = match (Register::at(address), self.queue_of(Register::at(address))) {
-            (Register::Receive(_), Some(queue)) => self.receiver.inbox.part(queue, bytes, value).0,
+        let register = self.register(address);
+        let value = match (register, self.queue_of(register)) {
+            (Register::Receive(..), Some(queue)) => self.receiver.inbox.part(queue, bytes, value).0,
             _ => value,
         };
         let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
@@ -482,7 +512,7 @@ impl Nes {
 
     fn forward_access(&mut self, c: &mut Context<'_, '_>) {
         let Some(access) = self.service_mut().accesses.pop_front() else { return };
-        let register = Register::at(access.address);
+        let register = self.register(access.address);
         match access.value {
             Some(value) => self.store(c, register, value, access.name),
             None => {
@@ -497,7 +527,7 @@ impl Nes {
     fn launch_access(&mut self, c: &mut Context<'_, '_>) {
         let Some(access) = self.service_mut().accesses.pop_front() else { return };
         let value = access.value.unwrap_or(0);
-        let entry = match Register::at(access.address) {
+        let entry = match self.register(access.address) {
             Register::Tag(offset) => self.express.tag_on(offset, value, access.name),
             Register::Express(offset) => self.express.express(offset, value, access.name),
             _ => return,
@@ -512,7 +542,7 @@ impl Nes {
         let slot = usize::from(slot);
         if resident {
             self.settle(name, slot);
-        } else if queues::is_basic(name) {
+        } else if self.shared.homes.names.is_basic(name) {
             self.transmitter.map(slot, None);
         }
     }
@@ -537,7 +567,9 @@ impl Nes {
         match register {
             sp::EXPRESS_TAKE => {
                 let Some((message, name)) = self.receiver.inbox.pop(slot) else { return r::EXPRESS_EMPTY };
-                self.shared.homes.withdraw(express_queue(message), name);
+                if let Some(queue) = self.express_queue(message) {
+                    self.shared.homes.withdraw(queue, name);
+                }
                 message
             }
             _ => u64::from(*self.express.sent_mut(slot)),
@@ -548,17 +580,22 @@ impl Nes {
         let (slot, register) = express_register(address);
         match register {
             sp::EXPRESS_TAKE => {
-                let name = self.shared.homes.return_message(express_queue(value));
+                let queue = self.express_queue(value);
+                let name = queue.and_then(|queue| self.shared.homes.return_message(queue));
                 self.receiver.inbox.push(slot, value, name);
             }
             _ => *self.express.sent_mut(slot) = value as u32,
         }
     }
-}
 
-/// The queue of an Express message as it is read.
-fn express_queue(message: u64) -> Name {
-    (message >> r::EXPRESS_QUEUE_SHIFT & 7) as Name
+    /// The queue of an Express message, as the process reads it whose access, or system software's for it, the firmware
+    /// deals with.
+    fn express_queue(&self, message: u64) -> Option<Name> {
+        let access = self.service.as_ref()?.accesses.front()?;
+        let own = message >> r::EXPRESS_QUEUE_SHIFT & 7;
+        let job = self.job_of(self.register(access.address));
+        (own < r::EXPRESS_QUEUES).then(|| self.shared.homes.names.express(job, own))
+    }
 }
 
 /// Slot, and register of slot 0, at `address`.

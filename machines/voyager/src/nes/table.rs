@@ -1,7 +1,7 @@
 //! The destination table (section 4.1): a row for each transmit queue, a column for each logical
-//! destination. Only system software writes it.
+//! destination. Only system software writes it, that of a job its own rows.
 
-use super::queues::{self, Homes, Name};
+use super::queues::{Name, Names};
 use crate::registers::{QUEUES, TABLE_QUEUE_SHIFT, TABLE_SOURCE_SHIFT, TABLE_VALID};
 
 /// What a logical destination of a queue stands for.
@@ -19,16 +19,21 @@ pub(super) struct Destination {
 #[derive(Debug)]
 pub(super) struct DestinationTable {
     rows: Vec<Vec<Option<Destination>>>,
-    sites: u32,
+    names: Names,
+    /// Sites of each job.
+    sites: Vec<u32>,
 }
 
 impl DestinationTable {
-    /// What system software writes for a job of `sites` processes, one a site: logical destinations are
-    /// ranks, and what a queue sends goes to the like queue there.
-    pub fn identity(here: u32, sites: u32, homes: &Homes) -> DestinationTable {
+    /// What system software writes for jobs of `ranks` processes, one a site: logical destinations are
+    /// ranks, and what a queue sends goes to the like queue there, which is the same job's.
+    pub fn identity(here: u32, ranks: &[u32], names: Names) -> DestinationTable {
         let source = here as u16;
-        let row = |queue| (0..sites).map(|site| Some(Destination { site, queue, source })).collect();
-        DestinationTable { rows: homes.names().map(row).collect(), sites }
+        let row = |queue| {
+            let ranks = ranks[names.job(queue)];
+            (0..ranks).map(|site| Some(Destination { site, queue, source })).collect()
+        };
+        DestinationTable { rows: (0..names.count() as Name).map(row).collect(), names, sites: ranks.to_vec() }
     }
 
     /// Looks up `logical` for transmit queue `queue`.
@@ -38,37 +43,37 @@ impl DestinationTable {
     pub fn find(&self, queue: Name, logical: u16) -> Result<Destination, String> {
         let entry = self.rows.get(usize::from(queue)).and_then(|row| row.get(usize::from(logical)));
         entry.copied().flatten().ok_or_else(|| {
-            format!("protection: transmit queue {queue} has no destination {logical} in the NES's table")
+            let own = self.names.own(queue);
+            format!("protection: transmit queue {own} has no destination {logical} in the NES's table")
         })
     }
 
-    /// System software writes an entry of `queue`'s row.
+    /// System software writes an entry of job `job`, in the row of the queue that its process calls `own`. Both queues
+    /// are the job's.
     ///
     /// # Errors
     /// The entry names what does not exist.
-    pub fn write(&mut self, queue: usize, logical: u16, entry: u64) -> Result<(), String> {
-        let destination = Destination {
-            site: u32::from(entry as u16),
-            queue: (entry >> TABLE_QUEUE_SHIFT) as Name,
-            source: (entry >> TABLE_SOURCE_SHIFT) as u16,
-        };
+    pub fn write(&mut self, job: usize, own: u64, logical: u16, entry: u64) -> Result<(), String> {
+        let (site, to) = (u32::from(entry as u16), (entry >> TABLE_QUEUE_SHIFT) as Name);
         let valid = entry & TABLE_VALID != 0;
-        if queue as u64 >= QUEUES
-            || valid && (destination.site >= self.sites || u64::from(destination.queue) >= QUEUES)
-        {
+        let sites = self.sites[job];
+        if own >= QUEUES || valid && (site >= sites || u64::from(to) >= QUEUES) {
             return Err(format!(
-                "destination table: the entry {entry:#x} of transmit queue {queue} is none of {} sites with \
-                 {QUEUES} queues",
-                self.sites
+                "destination table: the entry {entry:#x} of transmit queue {own} is none of {sites} sites with \
+                 {QUEUES} queues"
             ));
         }
-        if valid && queues::is_basic(queue as Name) != queues::is_basic(destination.queue) {
+        let (queue, to) = (self.names.of(job, own as Name), self.names.of(job, to));
+        if valid && self.names.is_basic(queue) != self.names.is_basic(to) {
             return Err(format!(
-                "destination table: transmit queue {queue} and receive queue {} are of different kinds, \
+                "destination table: transmit queue {own} and receive queue {} are of different kinds, \
                  Express and Basic",
-                destination.queue
+                self.names.own(to)
             ));
         }
+        let source = (entry >> TABLE_SOURCE_SHIFT) as u16;
+        let destination = Destination { site, queue: to, source };
+        let queue = usize::from(queue);
         if self.rows.len() <= queue {
             self.rows.resize(queue + 1, vec![]);
         }
@@ -84,11 +89,8 @@ impl DestinationTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parameters::Queues;
-
     fn table() -> DestinationTable {
-        let homes = Homes::new(&Queues::default());
-        DestinationTable::identity(2, 4, &homes)
+        DestinationTable::identity(2, &[4], Names { jobs: 1, basic: 1 })
     }
 
     #[test]
@@ -101,18 +103,42 @@ mod tests {
     }
 
     #[test]
+    fn a_job_reaches_its_own_processes_alone() {
+        let names = Names { jobs: 2, basic: 1 };
+        let table = DestinationTable::identity(1, &[4, 2], names);
+        let second = names.first_basic(1);
+        assert_eq!(table.find(second, 0), Ok(Destination { site: 0, queue: second, source: 1 }));
+        assert!(table.find(second, 2).is_err(), "it has two ranks");
+        assert_eq!(table.find(names.first_basic(0), 3).map(|to| names.job(to.queue)), Ok(0));
+    }
+
+    #[test]
     fn an_entry_is_what_system_software_wrote() {
         let mut table = table();
         let entry = TABLE_VALID | 7 << TABLE_SOURCE_SHIFT | 500 << TABLE_QUEUE_SHIFT | 3;
-        assert_eq!(table.write(9, 6, entry), Ok(()));
+        assert_eq!(table.write(0, 9, 6, entry), Ok(()));
         assert_eq!(table.find(9, 6), Ok(Destination { site: 3, queue: 500, source: 7 }));
         assert!(table.find(9, 5).is_err() && table.find(8, 6).is_err());
-        table.write(9, 6, 0).unwrap();
+        table.write(0, 9, 6, 0).unwrap();
         assert!(table.find(9, 6).is_err());
-        assert!(table.write(0, 0, TABLE_VALID | 4).unwrap_err().contains("none of 4 sites"));
-        assert!(table.write(0, 0, TABLE_VALID | 512 << TABLE_QUEUE_SHIFT).is_err());
-        assert!(table.write(0, 0, TABLE_VALID | 2 << TABLE_QUEUE_SHIFT).unwrap_err().contains("kinds"));
-        assert!(table.write(2, 0, TABLE_VALID | 1 << TABLE_QUEUE_SHIFT).unwrap_err().contains("kinds"));
-        assert!(table.write(512, 0, 0).is_err());
+        assert!(table.write(0, 0, 0, TABLE_VALID | 4).unwrap_err().contains("none of 4 sites"));
+        assert!(table.write(0, 0, 0, TABLE_VALID | 512 << TABLE_QUEUE_SHIFT).is_err());
+        assert!(table.write(0, 0, 0, TABLE_VALID | 2 << TABLE_QUEUE_SHIFT).unwrap_err().contains("kinds"));
+        assert!(table.write(0, 2, 0, TABLE_VALID | 1 << TABLE_QUEUE_SHIFT).unwrap_err().contains("kinds"));
+        assert!(table.write(0, 512, 0, 0).is_err());
+    }
+
+    #[test]
+    fn a_job_writes_its_own_rows_alone() {
+        let names = Names { jobs: 2, basic: 1 };
+        let mut table = DestinationTable::identity(0, &[4, 2], names);
+        let entry = |site: u64| TABLE_VALID | 9 << TABLE_SOURCE_SHIFT | 2 << TABLE_QUEUE_SHIFT | site;
+        let (first, second) = (names.first_basic(0), names.first_basic(1));
+        table.write(1, 2, 0, entry(1)).unwrap();
+        assert_eq!(table.find(second, 0), Ok(Destination { site: 1, queue: second, source: 9 }));
+        assert_eq!(table.find(first, 0), Ok(Destination { site: 0, queue: first, source: 0 }), "as it was");
+        assert!(table.write(1, 2, 0, entry(2)).unwrap_err().contains("none of 2 sites"));
+        assert_eq!(table.write(0, 2, 0, entry(2)), Ok(()));
+        assert!(table.find(second, 5).unwrap_err().contains("transmit queue 2 has no destination 5"));
     }
 }

@@ -6,7 +6,7 @@ use chasqui_abi::Envelope;
 use chasqui_engine::Packet;
 use chasqui_ni::{BusOperation, BusRequest, Context};
 
-use super::queues::{self, Name};
+use super::queues::{Name, Names};
 use super::table::Destination;
 use super::{Mechanism, NesEvent, Owner, Ring, Rings, SLOT, Shared, accept};
 use crate::registers::{self, VoyagerSlot};
@@ -46,6 +46,7 @@ impl TransmitSlot {
 
 /// The unit that empties the transmit rings, in turn.
 pub(super) struct Transmitter {
+    names: Names,
     rings: Rings,
     /// The resident queues', and the sP's, through which it sends for others.
     slots: Vec<TransmitSlot>,
@@ -57,11 +58,11 @@ pub(super) struct Transmitter {
 }
 
 impl Transmitter {
-    pub fn new(rings: Rings, slots: usize) -> Transmitter {
+    pub fn new(names: Names, rings: Rings, slots: usize) -> Transmitter {
         let empty =
             TransmitSlot { queue: None, ring: rings.ring(0), producer: 0, consumer: 0, message: None };
         let slots = vec![empty; slots + 1];
-        Transmitter { rings, slots, current: 0, state: State::Idle, crossing: None }
+        Transmitter { names, rings, slots, current: 0, state: State::Idle, crossing: None }
     }
 
     /// The sP's slot.
@@ -77,12 +78,17 @@ impl Transmitter {
     /// `queue` comes to `slot`, or the queue there leaves it. What has not begun to cross does not.
     pub fn map(&mut self, slot: usize, queue: Option<Name>) {
         self.slots[slot].queue = queue;
-        if let Some(index) = queue.and_then(queues::basic_index) {
+        if let Some(index) = queue.and_then(|queue| self.names.basic_index(queue)) {
             self.slots[slot].ring = self.rings.ring(index);
         }
         if self.current == slot && self.state == State::Ready {
             self.state = State::Idle;
         }
+    }
+
+    /// Nothing is to be sent.
+    pub fn is_empty(&self) -> bool {
+        self.state == State::Idle && !self.slots.iter().any(TransmitSlot::has_work)
     }
 
     /// Nothing of `slot` is under way.
@@ -93,7 +99,7 @@ impl Transmitter {
     /// The sP sends the message in slot `index` of `queue`.
     pub fn launch(&mut self, queue: Name, index: u32) {
         let served = self.served();
-        let basic = queues::basic_index(queue).unwrap_or(0);
+        let basic = self.names.basic_index(queue).unwrap_or(0);
         self.slots[served] = TransmitSlot {
             queue: Some(queue),
             ring: self.rings.ring(basic),
@@ -197,10 +203,10 @@ impl Transmitter {
         if u64::from(header.flags) & registers::FLAG_MORE == 0 {
             slot.message = message_of(header.flags, &data);
         }
-        accept(c, slot.message, Mechanism::Basic);
+        let queue = slot.queue.expect("a message has a queue");
+        accept(c, self.names.job(queue), slot.message, Mechanism::Basic);
         let end = s.cross(c.now, s.nes.transmit.cycles(), bytes);
         self.state = State::Crossing;
-        let queue = slot.queue.expect("a message has a queue");
         self.crossing = Some((queue, header, data));
         c.at(end, NesEvent::Transmitted.into());
     }
@@ -213,12 +219,13 @@ impl Transmitter {
         slot.consumer = slot.consumer.wrapping_add(1);
         self.state = State::Idle;
         match s.table.find(queue, header.node) {
+            _ if s.homes.is_closed(queue) => {}
             Ok(to) => {
                 s.counters.transmitted += 1;
                 let bytes = packet_bytes(PACKET_BASIC, to, header.flags, &data);
                 push_packet(s, (queue, to.site), bytes, data.len() as u64, slot.message);
             }
-            Err(text) => c.wishes.fault = Some(text),
+            Err(text) => c.fault(self.names.job(queue), text),
         }
         is_served
     }

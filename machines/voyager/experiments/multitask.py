@@ -1,0 +1,260 @@
+"""voyager/multitask: two jobs on the same nodes, time-shared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from chasqui import core
+from chasqui.experiment import Beside, Experiment, Output, Report, Run, Table, sensitivity
+from chasqui.text import number, table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+QUESTION = """\
+What do queues of one's own save where two parallel jobs share the nodes? A process that is not \
+running receives, so nothing is drained at a switch and each node may switch by its own clock. \
+With one set of queues the network must be drained first, and all nodes switch together. Two like \
+jobs on four nodes compute and exchange words with their neighbours, some 20 us or 2 ms apart: \
+when both are over, against one after the other, for turns of 100 us to 10 ms; with queues of \
+their own and clocks that are far apart, near each other, or in step."""
+
+RANKS = 4
+# Rounds, steps of computation between them.
+GRAINS = {"fine": ("500", "200"), "coarse": ("10", "30000")}
+QUANTA_US = (100, 300, 1000, 3000, 10000)
+QUANTA_US_QUICK = (300, 3000)
+# How the nodes are shared: machine, and by how much of a turn each node's clock is behind that of
+# the node before it (0.95: ahead by a twentieth).
+APART, NEAR, STEP = "own queues, clocks apart", "own queues, near", "own queues, in step"
+ONE = "one queue, drained"
+SHARED = {
+    APART: ("voyager/flush", Fraction("0.382")),
+    NEAR: ("voyager/flush", Fraction("0.95")),
+    STEP: ("voyager/flush", Fraction(0)),
+    ONE: ("voyager/onequeue", Fraction(0)),  # where it is of no account
+}
+VARIED = ("node.scheduler.switch", "voyager.queues.save")
+VARIED_QUANTUM_US = 300
+# Of memory.stall_*: what a process finds in caches and TLBs. Polling waits for uncached loads.
+CACHED = ("instruction", "data", "walk", "write_buffer")
+
+
+def common_share(skew: Fraction) -> Fraction:
+    """Part of the time for which all nodes run the same job: first turns end skew, 2 skew and so on
+    into a turn; the first node's at a whole one."""
+    ends = [skew * node % 1 or Fraction(1) for node in range(RANKS)]
+    return 1 - (max(ends) - min(ends))
+
+
+class Row(NamedTuple):
+    """The columns of results.csv. Times are means of the nodes, until the later job is over."""
+
+    jobs: str
+    nodes: str
+    quantum_us: int
+    common: Fraction  # part of the time for which all nodes run the same job
+    first_us: Fraction
+    last_us: Fraction
+    slowdown: Fraction  # against one after the other
+    software_us: Fraction  # switches, beside system calls
+    drain_us: Fraction
+    cold_us: Fraction  # waits for memory beyond those of each job alone
+    polling_us: Fraction  # the rest: waiting for partners, no process in its turn
+    instructions: Fraction  # against one after the other
+    switches: Fraction
+    marks: Fraction
+    saved_slots: Fraction
+    missed: Fraction
+
+
+def runs(quick: bool) -> list[Run]:
+    quanta = QUANTA_US_QUICK if quick else QUANTA_US
+    alone = [
+        Run(f"{grain}/alone", "voyager/flush", RANKS, "multitask", arguments=arguments)
+        for grain, arguments in GRAINS.items()
+    ]
+    shared = [
+        together(f"{grain}/{name}/{quantum}", grain, name, quantum)
+        for grain in GRAINS
+        for name in SHARED
+        for quantum in quanta
+    ]
+    varied = sensitivity.assumptions("voyager", VARIED[:1] if quick else VARIED)
+    moved = [
+        run
+        for name in (APART, ONE)
+        for run in sensitivity.runs(together(name, "fine", name, VARIED_QUANTUM_US), varied)
+    ]
+    return [*alone, *shared, *moved]
+
+
+def together(run: str, grain: str, name: str, quantum_us: int) -> Run:
+    """Two like jobs."""
+    machine, skew = SHARED[name]
+    sets = [f"node.scheduler.quantum={quantum_us} us", f"node.scheduler.skew={float(skew)}"]
+    beside = [Beside(RANKS, "multitask", GRAINS[grain])]
+    return Run(run, machine, RANKS, "multitask", (), GRAINS[grain], sets, beside)
+
+
+def ends_us(output: Output) -> list[Fraction]:
+    """When the jobs are over, the earlier first."""
+    return sorted(Fraction(job["time_ps"], 10**6) for job in output.summaries)
+
+
+def mean(output: Output, *names: str) -> Fraction:
+    """Sum of these counters, mean of the nodes."""
+    return Fraction(sum(sum(output.counters(name)) for name in names), RANKS)
+
+
+def row(grain: str, name: str, quantum: int, shared: Output, alone: Output) -> Row:
+    cycle_us = shared.clock_ns("node.core") / 1000
+    (l2,) = (p["value"] for p in core.parameters("voyager") if p["name"] == "node.l2.latency")
+    l2_cycles = int(l2.split()[0])
+
+    def more(*counters: str) -> Fraction:
+        return mean(shared, *counters) - 2 * mean(alone, *counters)
+
+    def executed(output: Output) -> int:
+        return sum(job["instructions"] for job in output.summaries)
+
+    first, last = ends_us(shared)
+    sequence = 2 * ends_us(alone)[0]
+    software = cycle_us * more("processor.software_cycles")
+    drain = mean(shared, "ni.drain_ps") / 10**6
+    cold = cycle_us * (
+        more(*(f"memory.stall_{cause}" for cause in CACHED)) + l2_cycles * more("memory.l2_hits")
+    )
+    return Row(
+        grain, name, quantum, common_share(SHARED[name][1]), first, last, last / sequence,
+        software, drain, cold, last - sequence - software - drain - cold,
+        Fraction(executed(shared), 2 * executed(alone)),
+        mean(shared, "scheduler.switches"), mean(shared, "ni.marks"), mean(shared, "ni.saved"),
+        mean(shared, "ni.missed"),
+    )  # fmt: skip
+
+
+def rows(outputs: Mapping[str, Output]) -> list[Row]:
+    return [
+        row(grain, name, quantum, outputs[f"{grain}/{name}/{quantum}"], outputs[f"{grain}/alone"])
+        for grain in GRAINS
+        for name in SHARED
+        for quantum in QUANTA_US
+        if f"{grain}/{name}/{quantum}" in outputs
+    ]
+
+
+def better(found: Sequence[Row], grain: str, name: str) -> list[int]:
+    """Quanta for which it ends before one queue, drained."""
+    last = {(each.nodes, each.quantum_us): each.last_us for each in found if each.jobs == grain}
+    quanta = sorted({quantum for _, quantum in last})
+    return [quantum for quantum in quanta if last[name, quantum] < last[ONE, quantum]]
+
+
+def findings(found: Sequence[Row], alone: Mapping[str, Fraction]) -> list[str]:
+    sentences = [
+        "Alone a job takes "
+        + ", ".join(f"{number(float(time / 1000), 4)} ms ({g})" for g, time in alone.items())
+        + "; one after the other both take twice that."
+    ]
+    for grain in GRAINS:
+        for name in (APART, NEAR, STEP):
+            quanta = better(found, grain, name)
+            times = " and ".join(", ".join(_ms(quantum) for quantum in quanta).rsplit(", ", 1))
+            where = f"with turns of {times}" if quanta else "with no turns that were tried"
+            sentences.append(f"{grain}: {name} end before one queue, drained, {where}.")
+    worst = max((each for each in found if each.nodes == APART), key=lambda each: each.slowdown)
+    sentences.append(
+        f"With clocks apart both take up to {float(worst.slowdown):.1f} times as long as one after "
+        f"the other ({worst.jobs}, turns of {_ms(worst.quantum_us)}), and execute "
+        f"{float(worst.instructions):.1f} times as many instructions: they poll for partners that "
+        f"are not running. All nodes run the same job for {float(100 * worst.common):.1f} % of the "
+        f"time, which makes it {float(1 / worst.common):.1f} times if nothing gets on else."
+    )
+    drained = max(
+        (each for each in found if each.nodes == ONE), key=lambda e: e.drain_us / e.last_us
+    )
+    share = 100 * drained.drain_us / drained.last_us
+    turns = drained.marks / (2 * (RANKS - 1))  # two to every other node
+    sentences.append(
+        f"Draining takes up to {number(float(share), 3)} % of the time ({drained.jobs}, turns of "
+        f"{_ms(drained.quantum_us)}), {number(float(drained.drain_us / turns), 3)} us "
+        "a turn."
+    )
+    return sentences
+
+
+def _ms(quantum_us: int) -> str:
+    return f"{quantum_us / 1000:g} ms"
+
+
+def report(outputs: Mapping[str, Output]) -> Report:
+    found = rows(outputs)
+    alone = {grain: ends_us(outputs[f"{grain}/alone"])[0] for grain in GRAINS}
+    shown = [
+        [
+            each.jobs, each.nodes, _ms(each.quantum_us),
+            *(f"{float(time / 1000):.1f}" for time in (each.first_us, each.last_us)),
+            f"{float(each.slowdown):.2f}",
+            *(f"{float(100 * time / each.last_us):.1f}" for time in each[7:11]),
+            f"{float(each.instructions):.2f}", f"{float(each.switches):.0f}",
+            f"{float(each.missed):.0f}",
+        ]
+        for each in found
+    ]  # fmt: skip
+    header = ["jobs", "nodes", "turn", "first ms", "last ms", "slowdown", "software %", "drain %"]
+    text = table(
+        [*header, "cold %", "polling %", "instructions", "switches", "missed"],
+        shown, left=(0, 1),
+    )  # fmt: skip
+    assumed = sensitivity.assumptions("voyager", VARIED)
+    sequence = 2 * alone["fine"]
+    moved, moved_text, sentence = sensitivity.report(
+        [APART, ONE], assumed, outputs,
+        lambda output: {output.run.name.partition("/")[0]: ends_us(output)[-1] / sequence},
+    )  # fmt: skip
+    return Report(
+        tables=[Table("results", Row._fields, found), moved],
+        text=f"{text}\n\nChange [%] of the end of the fine-grained jobs with turns of "
+        f"{_ms(VARIED_QUANTUM_US)}, assumptions halved or doubled\n{moved_text}",
+        findings=[*findings(found, alone), sentence],
+        draw=lambda figure: draw(figure, found, alone),
+        size_inches=(10.0, 5.5),
+    )
+
+
+def draw(figure: Figure, found: Sequence[Row], alone: Mapping[str, Fraction]) -> None:
+    """What the time until both jobs are over is made of, against one after the other."""
+    from chasqui.experiment import drawing
+
+    parts = {
+        "the jobs alone": "#bbbbbb", "switches": drawing.BLUE, "draining": drawing.GREEN,
+        "cold caches": drawing.SKY, "polling": drawing.ORANGE,
+    }  # fmt: skip
+    every = figure.subplots(2, len(SHARED), sharey="row")
+    for line, grain in zip(every, GRAINS, strict=True):
+        for axes, name in zip(line, SHARED, strict=True):
+            chosen = [each for each in found if each.jobs == grain and each.nodes == name]
+            for at, each in enumerate(chosen):
+                bottom = 0.0
+                spans = (2 * alone[grain], *each[7:11])
+                for (part, color), span in zip(parts.items(), spans, strict=True):
+                    # What overlaps, so that it is less than nothing, is not drawn.
+                    height = max(0.0, float(span / (2 * alone[grain])))
+                    label = part if at == 0 else None
+                    axes.bar(at, height, bottom=bottom, color=color, label=label, width=0.7)
+                    bottom += height
+            axes.set_xticks(range(len(chosen)), [f"{each.quantum_us / 1000:g}" for each in chosen])
+            axes.set_title(f"{grain}:\n{name}")
+            axes.grid(visible=False, axis="x")
+            axes.set_axisbelow(True)
+        line[0].set_ylabel("time / one after the other")
+    for axes in every[-1]:
+        axes.set_xlabel("turn [ms]")
+    handles, labels = every[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
+
+
+EXPERIMENT = Experiment(QUESTION, runs, report)

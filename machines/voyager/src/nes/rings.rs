@@ -1,0 +1,79 @@
+//! Rings of slots: where they are.
+
+use chasqui_memory::PAGE_BYTES;
+use chasqui_ni::Region;
+
+use super::{NesPlan, SLOT, dma};
+
+/// A ring of slots in SRAM.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ring {
+    pub base: u64,
+    pub slots: u32,
+    pub slot_bytes: u64,
+}
+
+impl Ring {
+    pub fn slot(&self, pointer: u32) -> u64 {
+        self.base + u64::from(pointer % self.slots) * self.slot_bytes
+    }
+
+    /// Whole pages that it takes.
+    pub fn bytes(&self) -> u64 {
+        (u64::from(self.slots) * self.slot_bytes).next_multiple_of(PAGE_BYTES)
+    }
+}
+
+/// The like rings of all Basic queues, one after the other. A ring has one address, wherever the queue is at
+/// home: the NES answers for those of resident queues from its SRAM, the others are in the DRAM.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rings {
+    pub first: Ring,
+    pub count: usize,
+}
+
+impl Rings {
+    /// That of Basic queue `index`.
+    pub fn ring(&self, index: usize) -> Ring {
+        Ring { base: self.first.base + index as u64 * self.first.bytes(), ..self.first }
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.count as u64 * self.first.bytes()
+    }
+
+    /// The queue whose ring holds `address`.
+    pub fn find(&self, address: u64) -> Option<usize> {
+        let offset = address.checked_sub(self.first.base).filter(|&offset| offset < self.bytes())?;
+        Some((offset / self.first.bytes()) as usize)
+    }
+
+    /// Those of `count` queues from `index` on.
+    pub fn region(&self, index: usize, count: usize) -> Region {
+        Region { physical: self.ring(index).base, bytes: count as u64 * self.first.bytes() }
+    }
+}
+
+/// Rings that a process has beside its Basic queues'.
+pub(super) struct OwnRings {
+    pub requests: Ring,
+    pub places: Ring,
+    pub tags: Ring,
+}
+
+impl OwnRings {
+    /// Job `job`'s; those of all jobs lie from `base` on.
+    pub fn new(base: u64, job: u64, plan: &NesPlan) -> OwnRings {
+        let requests = Ring { base, slots: plan.dma.requests as u32, slot_bytes: dma::REQUEST };
+        let slots = plan.express.tags as u32;
+        let places = Ring { base: base + requests.bytes(), slots, slot_bytes: SLOT };
+        let tags = Ring { base: places.base + places.bytes(), ..places };
+        let offset = job * (requests.bytes() + places.bytes() + tags.bytes());
+        let at = |ring: Ring| Ring { base: ring.base + offset, ..ring };
+        OwnRings { requests: at(requests), places: at(places), tags: at(tags) }
+    }
+
+    pub fn end(&self) -> u64 {
+        self.tags.base + self.tags.bytes()
+    }
+}
