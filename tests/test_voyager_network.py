@@ -1,6 +1,7 @@
 """Arctic under voyager: two priorities from queue to queue, and links that flip bits.
 
-Use this when the NES's units, the network's faults, or what ends a run with a broken machine change.
+Use this when the NES's units, the network's faults, or what ends a run with a broken machine
+change.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ NO_SERVICE = ["--set", "voyager.sp.present=false"]
 def test_a_network_full_of_low_priority_lets_the_high_pass(
     compile_c: Compiler, chasqui: Run, machine: str, kind: str
 ) -> None:
-    """300 low messages find 32 places in the receiver's queue and some in the network; nobody takes one before 50
-    high ones have come behind them."""
+    """300 low messages find 32 places in the receiver's queue and some in the network; nobody
+    takes one before 50 high ones have come behind them."""
     program = compile_c("priority", PRIORITY)
     run = ["run", "-q", "-np", "2", "--machine", machine, "--set", "check.coherence=true"]
     done = chasqui(*run, *HIGH, *NO_SERVICE, "--", program, kind)
@@ -49,8 +50,8 @@ def test_a_network_full_of_low_priority_lets_the_high_pass(
 def test_the_service_processor_keeps_priorities_apart(
     compile_c: Compiler, chasqui: Run, tmp_path: Path, kind: str, buffers: str
 ) -> None:
-    """Low messages fill the miss queue faster than the firmware empties it. With queues that it serves, too, all
-    come, in order."""
+    """Low messages fill the miss queue faster than the firmware empties it. With queues that it
+    serves, too, all come, in order."""
     program = compile_c("priority", PRIORITY)
     small = ["--set", "voyager.sp.miss_slots=1", "--set", f"network.receive_buffer={buffers}"]
     for name, homes in (("resident", []), ("served", NONE_RESIDENT)):
@@ -71,9 +72,20 @@ def test_two_priorities_have_the_same_bits(compile_c: Compiler, tmp_path: Path) 
 
 
 def test_more_queues_of_high_priority_than_there_are_are_refused(chasqui: Run) -> None:
-    done = chasqui("run", "--machine", "voyager", "--set", "voyager.queues.high_basic=2", "--", "nosuch")
+    done = chasqui(
+        "run", "--machine", "voyager", "--set", "voyager.queues.high_basic=2", "--", "nosuch"
+    )
     assert done.returncode == 2
     assert "voyager.queues.high_basic: 2 of voyager.queues.basic = 1 can't" in done.stderr
+
+
+def test_drained_queues_have_one_priority(examples: Path, chasqui: Run) -> None:
+    """A mark says that all before it has come, which is true of its own priority alone."""
+    ring = str(examples / "ring")
+    run = ["run", "-np", "2", "--machine", "voyager/onequeue", *HIGH, "--job", f"-np 2 {ring}"]
+    done = chasqui(*run, "--", ring)
+    assert done.returncode == 2
+    assert "voyager.queues.high_express and high_basic must be 0" in done.stderr
 
 
 # A faulty link, and where the first wrong CRC is found: at a router, at a node.
@@ -84,7 +96,9 @@ LINKS = {
 
 
 @pytest.mark.parametrize("link", LINKS)
-def test_a_corrupted_packet_ends_the_run(examples: Path, chasqui: Run, tmp_path: Path, link: str) -> None:
+def test_a_corrupted_packet_ends_the_run(
+    examples: Path, chasqui: Run, tmp_path: Path, link: str
+) -> None:
     sets = ["--set", f"network.fault.link={link}", "--set", "network.fault.packet=3"]
     run = ["run", "--out", "run", "-np", "4", "--machine", "voyager", *sets]
     done = chasqui(*run, "--", examples / "ring")
@@ -97,12 +111,23 @@ def test_a_corrupted_packet_ends_the_run(examples: Path, chasqui: Run, tmp_path:
     assert "from node 1 to node 2 with priority 0, of message " in message
     assert message in done.stderr
     stats = json.loads((tmp_path / "run" / "stats.json").read_text())
-    found = [stats["network"]["crc_errors"]["value"]]
-    found += [stats[f"node{node:05}"]["ni"]["crc_errors"]["value"] for node in range(4)]
-    # The router finds it, and the destination again, unless the run had ended before.
-    assert found[0] == (1 if link == "node 1" else 0)
-    assert found[3] == 1 and sum(found) == found[0] + found[3]
+    nodes = [stats[f"node{node:05}"]["ni"]["crc_errors"]["value"] for node in range(4)]
+    # A router finds it, if it passes one, and the destination.
+    assert stats["network"]["crc_errors"]["value"] == (1 if link == "node 1" else 0)
+    assert nodes == [0, 0, 1, 0]
     assert "PASSED" not in done.stdout
+
+
+def test_a_corrupted_packet_ends_all_jobs(examples: Path, chasqui: Run, tmp_path: Path) -> None:
+    ring = str(examples / "ring")
+    sets = ["--set", "network.fault.link=node 1", "--set", "network.fault.packet=3"]
+    run = ["run", "--out", "run", "-np", "4", "--machine", "voyager", *sets]
+    done = chasqui(*run, "--job", f"-np 2 {ring}", "--", ring)
+    assert done.returncode == 135, done.stderr
+    assert "on the link from node 1 to router 0 port 1" in done.stderr
+    summaries = sorted(tmp_path.glob("run*/**/summary.json"))
+    assert len(summaries) == 2
+    assert {json.loads(path.read_text())["outcome"] for path in summaries} == {"fault"}
 
 
 def test_faults_have_the_same_bits(examples: Path, tmp_path: Path) -> None:
@@ -117,17 +142,27 @@ def test_sound_links_that_are_checked_take_the_same_times(
 ) -> None:
     """A packet that never comes is to be hit: CRCs are made and checked, and none is wrong."""
     for name, sets in (("off", []), ("on", ["--set", "network.fault.packet=1000000000"])):
-        done = chasqui("run", "--out", name, "-np", "4", "--machine", "voyager", *sets, "--", examples / "ring")
+        done = chasqui(
+            "run", "--out", name, "-np", "4", "--machine", "voyager", *sets, "--", examples / "ring"
+        )
         assert done.returncode == 0, done.stderr
     files = ("summary.json", "stats.json", "messages.parquet")
-    assert all((tmp_path / "off" / f).read_bytes() == (tmp_path / "on" / f).read_bytes() for f in files)
+    assert all(
+        (tmp_path / "off" / f).read_bytes() == (tmp_path / "on" / f).read_bytes() for f in files
+    )
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        ("link=port 3", 'network.fault.link: "port 3" names no link; allowed: "all", "node 3", "router 0'),
-        ("link=node 7", "network.fault.link: no link begins at node 7: there are 2 nodes and 1 routers"),
+        (
+            "link=port 3",
+            'network.fault.link: "port 3" names no link; allowed: "all", "node 3", "router 0',
+        ),
+        (
+            "link=node 7",
+            "network.fault.link: no link begins at node 7: there are 2 nodes and 1 routers",
+        ),
         ("rate=2", "network.fault.rate"),
     ],
 )
