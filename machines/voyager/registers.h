@@ -87,6 +87,8 @@
 #define CHASQUI_VOYAGER_SETTING_BASIC_QUEUES 0x9ull /* Setting: Basic queue pairs of the process. */
 #define CHASQUI_VOYAGER_SETTING_STORE_64_END 0xbull /* Setting: an MPI message shorter than this goes by a 64-byte store, if it is too long for Express. 0: none do. */
 #define CHASQUI_VOYAGER_SETTING_STRIDE 0xaull /* Setting: bytes from one slot, or place of tagged data, to the next: whole lines. */
+#define CHASQUI_VOYAGER_SETTING_HIGH_EXPRESS 0xcull /* Setting: Express queues, the last ones, whose messages travel with high priority. */
+#define CHASQUI_VOYAGER_SETTING_HIGH_BASIC 0xdull /* Setting: Basic queues, the last ones, whose messages travel with high priority. */
 
 struct chasqui_voyager_slot {
     uint16_t node; /* Logical destination; on receipt the source id. */

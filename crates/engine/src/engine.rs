@@ -62,12 +62,13 @@ impl Engine {
     }
 
     /// After a run that was stopped at `at`: every partition is told what those have to say that stopped it. Then
-    /// the engine can run on.
-    pub fn spread(&mut self, at: Time) {
+    /// the engine can run on. False: it can't, for a partition stops the run for good.
+    pub fn spread(&mut self, at: Time) -> bool {
         let mut news: Vec<u64> = self.partitions.iter_mut().flat_map(|partition| partition.news()).collect();
         news.sort_unstable();
         news.dedup();
         self.partitions.iter_mut().for_each(|partition| partition.told(&news, at));
+        self.partitions.iter().all(|partition| partition.stop().is_none())
     }
 
     /// The partitions, to collect results.

@@ -21,7 +21,7 @@ mod collectives;
 mod network;
 
 pub use collectives::{forced_collectives, with_collectives};
-pub use network::NetworkUnit;
+pub use network::{FaultUnit, NetworkUnit, network_parameters};
 
 /// A program to run, on how many ranks, and what belongs to it.
 #[derive(Clone)]

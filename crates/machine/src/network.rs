@@ -1,7 +1,7 @@
 //! The network's parameters as machines declare them.
 
-use chasqui_config::{Bandwidth, Bytes, Count, Duration};
-use chasqui_network::{NetworkParameters, TopologyKind};
+use chasqui_config::{Bandwidth, Bytes, Count, Duration, Ratio, Resolved, Text};
+use chasqui_network::{FaultParameters, FaultyLinks, NetworkParameters, TopologyKind};
 
 chasqui_config::choice! {
     /// How routers are joined.
@@ -39,8 +39,49 @@ chasqui_config::parameters! {
     }
 }
 
+chasqui_config::parameters! {
+    /// Faulty links, which flip bits of packets. A packet whose CRC is found to be wrong ends the run.
+    pub struct FaultUnit {
+        /// Which links, by where they begin: "all", "node 3", "router 0 port 2".
+        link: Text = "all", source "ours";
+        /// Number of the packet on a faulty link, from 1 on, that is hit; 0: none is by its number.
+        packet: Count = 0, range 0 ..= 1000000000000_i64, source "ours: links are sound";
+        /// Share of the packets on a faulty link that are hit by chance.
+        rate: Ratio = "0 %", range "0 %" ..= "100 %", source "ours: links are sound";
+        /// Bits from the first that is flipped to the last; of those between, half are.
+        burst: Count = 1, range 1 ..= 65536, source "ours";
+        /// Seed of what is left to chance: who is hit, and where.
+        seed: Count = 1, range 0 ..= 1000000000000_i64, source "ours";
+    }
+}
+
+impl FaultUnit {
+    /// What does not fit, in words.
+    pub fn mistakes(&self) -> Vec<String> {
+        let link = FaultyLinks::parse(&self.link);
+        link.err().map(|text| format!("network.fault.link: {text}")).into_iter().collect()
+    }
+
+    /// The parameters as the network takes them, if they are without mistakes.
+    fn parameters(&self) -> FaultParameters {
+        FaultParameters {
+            links: FaultyLinks::parse(&self.link).unwrap_or(FaultyLinks::All),
+            packet: self.packet,
+            rate_parts: self.rate.parts(),
+            burst_bits: self.burst as u32,
+            seed: self.seed,
+        }
+    }
+}
+
+/// The network that `network` and `network.fault` describe.
+pub fn network_parameters(resolved: &Resolved) -> NetworkParameters {
+    let fault = resolved.read::<FaultUnit>("network.fault").parameters();
+    NetworkParameters { fault, ..resolved.read::<NetworkUnit>("network").parameters() }
+}
+
 impl NetworkUnit {
-    /// The parameters as the network takes them.
+    /// The parameters as the network takes them, its links being sound.
     pub fn parameters(&self) -> NetworkParameters {
         NetworkParameters {
             topology: match self.topology {

@@ -6,7 +6,9 @@ use crate::node_port::{NodePort, Uplink};
 use crate::router::{Departure, Held, Router, Work};
 use crate::topology::{Header, Neighbour, RouterPort};
 use crate::traffic::{Passage, Traffic};
-use crate::{FabricEvent, Link, LinkStatistics, NetworkParameters, NodeEvent, PRIORITIES, Topology};
+use crate::{
+    CrcError, FabricEvent, Link, LinkStatistics, NetworkParameters, NodeEvent, PRIORITIES, Topology,
+};
 
 /// Where the events of a node go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +26,8 @@ pub struct FabricStatistics {
     pub delivered: u64,
     /// Passages of packets through routers.
     pub hops: u64,
+    /// Packets that came to a router with a wrong CRC, counted at each.
+    pub crc_errors: u64,
     /// Events handled, which the host pays for.
     pub events: u64,
 }
@@ -59,6 +63,8 @@ pub struct Fabric {
     departures: Vec<Departure>,
     statistics: FabricStatistics,
     traffic: Traffic,
+    /// The first packet that came to a router with a wrong CRC.
+    broken: Option<CrcError>,
 }
 
 impl Fabric {
@@ -74,6 +80,7 @@ impl Fabric {
     ) -> Result<Fabric, Vec<String>> {
         let nodes = u32::try_from(attachments.len()).expect("number of nodes");
         let topology = parameters.build_topology(nodes)?;
+        parameters.fault.check_links(&*topology)?;
         let (mut first_link, mut far_ends) = (vec![], vec![]);
         for router in 0..topology.routers() {
             first_link.push(far_ends.len() as u32);
@@ -97,6 +104,7 @@ impl Fabric {
             departures: vec![],
             statistics: FabricStatistics::default(),
             traffic: Traffic::default(),
+            broken: None,
         };
         let ports = u64::from(first_port) + (fabric.links() as u64 * PRIORITIES as u64);
         if ports > u64::from(Port::MAX) {
@@ -178,6 +186,11 @@ impl Fabric {
         self.statistics
     }
 
+    /// The wrong CRC that a router found first, which ends the job.
+    pub fn broken(&self) -> Option<&CrcError> {
+        self.broken.as_ref()
+    }
+
     /// What a link that leaves a router did.
     pub fn link_statistics(&self, at: RouterPort) -> &LinkStatistics {
         self.routers[at.router as usize].statistics(at.port)
@@ -185,9 +198,10 @@ impl Fabric {
 
     /// Calls `f` with name, unit, doc and value of each counter of the whole fabric.
     pub fn visit(&self, f: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
-        let FabricStatistics { delivered, hops, events } = self.statistics;
+        let FabricStatistics { delivered, hops, crc_errors, events } = self.statistics;
         f("delivered", "packets", "Packets handed to nodes", delivered);
         f("hops", "packets", "Passages of packets through routers", hops);
+        f("crc_errors", "packets", "Packets that came to a router with a wrong CRC", crc_errors);
         f("events", "events", "Events handled by the routers", events);
         let mut all = LinkStatistics::default();
         self.visit_links(&mut |_, link| all.add(link));
@@ -270,6 +284,9 @@ impl Fabric {
     fn handle(&mut self, event: Event, out: &mut Outbox<'_>) {
         self.statistics.events += 1;
         let (now, number) = (event.time, event.target);
+        if self.parameters.fault.is_on() {
+            self.check(&event);
+        }
         let router = &mut self.routers[number as usize];
         let mut work = Work { queue: &mut self.queue, departures: &mut self.departures };
         match FabricEvent::from(event.payload) {
@@ -312,12 +329,38 @@ impl Fabric {
         }
     }
 
+    /// Checks the packet that `event` brings to a router, if it brings one. Its last byte comes behind its head by
+    /// the time that they take on a link; by then the head may have left, for the next stage to check again.
+    fn check(&mut self, event: &Event) {
+        let FabricEvent::Packet { input, slot, .. } = event.payload.into() else { return };
+        let transit = &self.transits[slot as usize];
+        let packet = transit.packet.as_ref().expect("the packet is in the fabric");
+        let at = RouterPort { router: event.target, port: input };
+        let tail = event.time - self.routing_delay + transit.serialization;
+        if let Err(error) = CrcError::check(packet, tail, (self.far_end(at), Neighbour::Router(at))) {
+            self.statistics.crc_errors += 1;
+            if self.broken.as_ref().is_none_or(|first| error.time < first.time) {
+                self.broken = Some(error);
+            }
+        }
+    }
+
+    /// A faulty link may flip bits of the packet that a router sends on it.
+    fn pass(&mut self, from: RouterPort, slot: u32) {
+        let number = self.link_statistics(from).packets;
+        let packet = self.transits[slot as usize].packet.as_mut().expect("the packet is in the fabric");
+        self.parameters.fault.pass(Neighbour::Router(from), number, &mut packet.bytes);
+    }
+
     /// Puts a packet on the wire and returns the credit for the room it leaves. Every packet that a
-    /// router sends passes here: this is where a faulty link would act.
+    /// router sends passes here.
     fn depart(&mut self, now: Time, router: u32, departure: Departure, out: &mut Outbox<'_>) {
         let Departure { input, priority, held, tail } = departure;
         let latency = self.link.latency();
         self.statistics.hops += 1;
+        if self.parameters.fault.is_on() {
+            self.pass(RouterPort { router, port: held.output }, held.slot);
+        }
         if self.traffic.is_kept() {
             let packet = self.transits[held.slot as usize].packet.as_ref();
             let message = packet.and_then(|packet| packet.message);
@@ -365,6 +408,10 @@ impl Partition for Fabric {
 
     fn next(&self) -> Time {
         self.queue.next_time()
+    }
+
+    fn stop(&self) -> Option<Time> {
+        self.broken.as_ref().map(|error| error.time)
     }
 
     fn reach(&self, _: &[Time], reach: &mut [Time]) {

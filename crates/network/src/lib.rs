@@ -5,11 +5,13 @@
 //! Invariants: a packet starts on a link only when the link is free and the buffer at its far end has
 //! room for the whole packet, so no packet is lost or overwritten; packets of one source, destination
 //! and priority arrive in the order in which they were sent; a link is never held by a packet that
-//! cannot move; nothing here looks into the bytes of a packet.
+//! cannot move; nothing here looks into the bytes of a packet, but to check them and, on a faulty link, to flip some.
 
+mod crc;
 mod credits;
 mod event;
 mod fabric;
+mod fault;
 mod link;
 mod node_port;
 mod parameters;
@@ -17,8 +19,10 @@ mod router;
 pub mod topology;
 mod traffic;
 
+pub use crc::CrcError;
 pub use event::{FabricEvent, NodeEvent};
 pub use fabric::{Attachment, Fabric, FabricStatistics};
+pub use fault::{FaultParameters, FaultyLinks};
 pub use link::{Link, LinkStatistics};
 pub use node_port::{Blocked, NodePort, Sent};
 pub use parameters::NetworkParameters;

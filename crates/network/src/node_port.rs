@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 
 use chasqui_engine::{Class, Event, Outbox, Packet, PartitionId, Port, Time};
 
-use crate::{FabricEvent, Link, LinkStatistics, NetworkParameters, PRIORITIES};
+use crate::crc::{self, CRC_BYTES};
+use crate::topology::{Neighbour, RouterPort};
+use crate::{CrcError, FabricEvent, FaultParameters, Link, LinkStatistics, NetworkParameters, PRIORITIES};
 
 /// Where a node's link leads.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +58,8 @@ pub struct NodePort {
     /// Tails of the packets in the receive buffer, oldest first.
     held: [VecDeque<Time>; PRIORITIES],
     statistics: LinkStatistics,
+    fault: FaultParameters,
+    crc_errors: u64,
 }
 
 impl NodePort {
@@ -72,6 +76,8 @@ impl NodePort {
             blocked_since: [Time::NEVER; PRIORITIES],
             held: Default::default(),
             statistics: LinkStatistics::default(),
+            fault: parameters.fault.clone(),
+            crc_errors: 0,
         }
     }
 
@@ -102,12 +108,12 @@ impl NodePort {
         Ok(())
     }
 
-    /// Starts a packet at `now`.
+    /// Starts a packet at `now`. The port appends its CRC, which `wire_bytes` counts.
     ///
     /// # Panics
     /// When [`NodePort::can_send`] forbids it, or the packet is not one that this network carries:
     /// longer than `packet_bytes_max`, empty, from another node, to a node that is not there.
-    pub fn send(&mut self, now: Time, packet: Box<Packet>, out: &mut Outbox<'_>) -> Sent {
+    pub fn send(&mut self, now: Time, mut packet: Box<Packet>, out: &mut Outbox<'_>) -> Sent {
         let Uplink { node, nodes, fabric, router, input } = self.uplink;
         let Packet { source, destination, priority, wire_bytes, .. } = *packet;
         assert_eq!(source, node, "source of a packet");
@@ -123,6 +129,10 @@ impl NodePort {
         self.credits[priority_index] -= 1;
         self.free_at = now + serialization;
         self.statistics.count(wire_bytes, serialization);
+        if self.fault.is_on() {
+            crc::append(&mut packet.bytes);
+            self.fault.pass(Neighbour::Node(node), self.statistics.packets, &mut packet.bytes);
+        }
         let event = Event {
             time: now + self.link.latency() + self.routing_delay,
             order: self.ports[priority_index].next(Class::Packet),
@@ -138,18 +148,32 @@ impl NodePort {
         self.credits[priority as usize] += 1;
     }
 
-    /// Takes a [`crate::NodeEvent::Packet`], which from now on is in the receive buffer.
+    /// Takes the packet of a [`crate::NodeEvent::Packet`], which from now on is in the receive buffer, and removes its
+    /// CRC. The packet is whole at `tail`.
+    ///
+    /// # Errors
+    /// At `tail` its CRC is found to be wrong: it must not be used.
     ///
     /// # Panics
     /// When the buffer has no room, which the credits exclude: a bug of the model.
-    pub fn arrive(&mut self, priority: u8, tail: Time) {
-        let held = &mut self.held[priority as usize];
+    pub fn arrive(&mut self, tail: Time, packet: &mut Packet) -> Result<(), CrcError> {
+        let held = &mut self.held[packet.priority as usize];
         assert!(
             held.len() < self.receive_buffer_packets,
             "node {}: receive buffer is full",
             self.uplink.node
         );
         held.push_back(tail);
+        if self.fault.is_on() { self.check(tail, packet) } else { Ok(()) }
+    }
+
+    fn check(&mut self, tail: Time, packet: &mut Packet) -> Result<(), CrcError> {
+        let Uplink { node, router, input, .. } = self.uplink;
+        let from = Neighbour::Router(RouterPort { router, port: input });
+        let checked = CrcError::check(packet, tail, (from, Neighbour::Node(node)));
+        self.crc_errors += u64::from(checked.is_err());
+        packet.bytes.truncate(packet.bytes.len() - CRC_BYTES);
+        checked
     }
 
     /// The network interface has taken a packet out of the receive buffer: its room goes back to the
@@ -188,6 +212,11 @@ impl NodePort {
     /// Packets of this priority that the router has room for.
     pub fn credits(&self, priority: u8) -> u32 {
         self.credits[priority as usize]
+    }
+
+    /// Packets that came with a wrong CRC.
+    pub fn crc_errors(&self) -> u64 {
+        self.crc_errors
     }
 
     /// What the link from the node to its router did. `blocked_ps` adds over priorities.

@@ -3,7 +3,7 @@
 use chasqui_engine::Time;
 
 use crate::topology::{TopologyKind, UpRoute};
-use crate::{Link, Topology};
+use crate::{FaultParameters, Link, Topology};
 
 /// What a network is made of. All links are alike: cut-through must never run out of bytes because
 /// the link before is slower than the one after.
@@ -30,12 +30,14 @@ pub struct NetworkParameters {
     pub receive_buffer_packets: u32,
     /// Longest packet on the wire [bytes], at least 1.
     pub packet_bytes_max: u32,
+    /// Faulty links.
+    pub fault: FaultParameters,
 }
 
 impl Default for NetworkParameters {
     /// Arctic's topology and links (StarT-Voyager, CSG Memo 394, section 3: 4x4 routers in a fat
     /// tree, 16-bit links at 80 MHz). Assumptions, for the memo is silent: the latency is two link
-    /// clocks; the routing delay is six; buffers hold four packets; a packet is 96 bytes.
+    /// clocks; the routing delay is six; buffers hold four packets; a packet is 96 bytes. No link is faulty.
     fn default() -> NetworkParameters {
         NetworkParameters {
             topology: TopologyKind::FatTree,
@@ -48,6 +50,7 @@ impl Default for NetworkParameters {
             input_buffer_packets: 4,
             receive_buffer_packets: 4,
             packet_bytes_max: 96,
+            fault: FaultParameters::default(),
         }
     }
 }

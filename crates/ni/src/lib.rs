@@ -149,6 +149,8 @@ pub struct Wishes {
     pub turn: Option<Turn>,
     /// Violations of protection: the job whose process did it, and what it was.
     pub faults: Vec<(usize, String)>,
+    /// The machine is broken, which ends all jobs: when that is found, and what it is.
+    pub broken: Option<(Time, String)>,
 }
 
 impl Context<'_, '_> {

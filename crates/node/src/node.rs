@@ -106,6 +106,8 @@ pub struct Node {
     pub(crate) fault_ends_job: bool,
     /// Jobs that ended here by a fault or abort, and nobody was told.
     broken: Vec<usize>,
+    /// What the NI found broken in the machine first, which ends all jobs: when, and what.
+    broken_machine: Option<(Time, String)>,
 }
 
 impl Node {
@@ -162,6 +164,7 @@ impl Node {
             stop: None,
             fault_ends_job: c.software.fault_ends_job,
             broken: vec![],
+            broken_machine: None,
         };
         node.start_scheduler();
         node
@@ -182,6 +185,11 @@ impl Node {
         let mut contents = vec![0; bytes];
         self.processor.process.space.read_user(&mut self.memory, address, &mut contents).ok()?;
         Some(contents)
+    }
+
+    /// What the NI found broken in the machine first, which ends all jobs: when, and what.
+    pub fn broken_machine(&self) -> Option<&(Time, String)> {
+        self.broken_machine.as_ref()
     }
 
     /// Visits every counter of the node: path, unit, documentation, value. Harts are numbered where there
@@ -323,6 +331,9 @@ impl Node {
         }
         for (job, text) in std::mem::take(&mut self.wishes.faults) {
             self.fault_of(job, hart, now, 11, &text);
+        }
+        if let Some(broken) = self.wishes.broken.take() {
+            self.broken_machine.get_or_insert(broken);
         }
     }
 
@@ -564,7 +575,7 @@ impl Partition for Node {
     }
 
     fn stop(&self) -> Option<Time> {
-        self.stop
+        self.broken_machine.as_ref().map(|&(time, _)| time).into_iter().chain(self.stop).min()
     }
 
     /// The jobs that broke here.

@@ -15,7 +15,7 @@ pub enum Outcome {
     Finished,
     /// A rank called `MPI_Abort`.
     Aborted,
-    /// A rank did what the machine doesn't allow.
+    /// A rank did what the machine doesn't allow, or the machine is broken.
     Fault,
     /// Ranks wait for what can't come.
     Deadlock,

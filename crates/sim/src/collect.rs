@@ -4,7 +4,6 @@ use chasqui_config::Resolved;
 use chasqui_engine::{Ended, Partition, Time};
 use chasqui_machine::{Built, Job, Machine};
 use chasqui_network::Fabric;
-use chasqui_network::topology::{Neighbour, RouterPort};
 use chasqui_node::{Node, Region};
 use chasqui_record::{
     Busy, CallSummary, LinkLife, MessageId, Messages, Outcome, RankProfile, RankSummary, Recorder,
@@ -18,6 +17,8 @@ use crate::limits::limited_by;
 const INTERRUPTED: i32 = 130;
 /// What it exits with after a deadlock.
 const DEADLOCK: i32 = 125;
+/// What it exits with when the machine is broken: as after SIGBUS, by which Linux tells a process of a machine check.
+const MACHINE_CHECK: i32 = 128 + 7;
 
 /// What is left of a machine that has run.
 pub(crate) struct Remains {
@@ -59,17 +60,19 @@ impl<'a> Results<'a> {
         job: &Job,
     ) -> Results<'a> {
         let Remains { nodes, fabric } = remains;
+        let broken_machine = broken_machine(nodes, fabric.as_deref());
         let statistics = statistics(nodes, fabric.as_deref());
         let links = fabric.as_deref().map_or(vec![], links);
         let nodes = &mut nodes[..job.ranks as usize];
         nodes.iter_mut().for_each(|node| node.show(index));
-        let time_ps = end_of(nodes);
+        let found = broken_machine.as_ref().map_or(u64::MAX, |(at, _)| at.0);
+        let time_ps = end_of(nodes).min(found);
         let recorders =
             nodes.iter_mut().map(|n| std::mem::replace(&mut n.recorders[index], Recorder::new(0, 0)));
         let messages = Recorder::merge(recorders.collect()).with_mechanisms(machine.mechanisms());
         let profiles = nodes.iter_mut().filter_map(|n| n.processor.take_profile()).collect();
         let nodes = &*nodes;
-        let (outcome, exit_status, message) = verdict(nodes, ended);
+        let (outcome, exit_status, message) = verdict(nodes, broken_machine, ended);
         let summary = Summary {
             schema_version: SUMMARY_VERSION,
             machine: resolved.name().to_string(),
@@ -153,8 +156,24 @@ fn broken(nodes: &[Box<Node>]) -> Option<(Time, u32, &chasqui_node::Ended)> {
     broken.min_by_key(|(at, rank, _)| (*at, *rank))
 }
 
+/// What was found broken in the machine first: when, and what.
+fn broken_machine(nodes: &[Box<Node>], fabric: Option<&Fabric>) -> Option<(Time, String)> {
+    let in_network = fabric.and_then(Fabric::broken).map(|error| (error.time, error.to_string()));
+    let at_nodes = nodes.iter().filter_map(|n| n.broken_machine().cloned());
+    in_network.into_iter().chain(at_nodes).min_by_key(|(at, _)| *at)
+}
+
 /// How the run ended, the command's exit status, and what there is to say.
-fn verdict(nodes: &[Box<Node>], ended: Ended) -> (Outcome, i32, String) {
+fn verdict(
+    nodes: &[Box<Node>],
+    broken_machine: Option<(Time, String)>,
+    ended: Ended,
+) -> (Outcome, i32, String) {
+    if let Some((at, text)) = broken_machine
+        && broken(nodes).is_none_or(|(first, ..)| at <= first)
+    {
+        return (Outcome::Fault, MACHINE_CHECK, text);
+    }
     if let Some((at, rank, how)) = broken(nodes) {
         return match how {
             chasqui_node::Ended::Fault { text, .. } => {
@@ -273,11 +292,6 @@ fn time(nodes: &[Box<Node>]) -> Time {
 
 /// The links of the network, with the packets that were kept.
 fn links(fabric: &Fabric) -> Vec<LinkLife> {
-    let name = |end| match end {
-        Neighbour::Router(RouterPort { router, port }) => format!("router {router} port {port}"),
-        Neighbour::Node(node) => format!("node {node}"),
-        Neighbour::Unconnected => unreachable!("links that lead nowhere are not visited"),
-    };
     let mut links = vec![];
     fabric.visit_traffic(&mut |from, to, passages| {
         let busy = passages.iter().map(|p| Busy {
@@ -286,7 +300,7 @@ fn links(fabric: &Fabric) -> Vec<LinkLife> {
             bytes: p.bytes,
             message: p.message.map(|(source, sequence)| MessageId { source, sequence }),
         });
-        links.push(LinkLife { name: format!("{} to {}", name(from), name(to)), busy: busy.collect() });
+        links.push(LinkLife { name: format!("{from} to {to}"), busy: busy.collect() });
     });
     links
 }

@@ -382,8 +382,8 @@ fn simulate(
     let mut ended = built.engine.run(threads, &mut watch);
     while let Ended::Stopped(at) = ended
         && jobs > 1
+        && built.engine.spread(at)
     {
-        built.engine.spread(at);
         ended = built.engine.run(threads, &mut watch);
     }
     (ended, built)

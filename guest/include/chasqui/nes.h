@@ -4,7 +4,9 @@
  *
  * A process is a logical destination by its rank. What is sent through one queue (Express and Tag-On
  * share queue 0) to one destination arrives in order; there is no order between queues. Messages for a
- * receive queue that is full wait at its site; others go on.
+ * receive queue that is full wait at its site; others go on. Queues for which nes_is_high() send with high
+ * priority (voyager.queues.high_express, high_basic): their messages pass those of the others wherever they meet,
+ * and go on where those can't.
  *
  * Functions that send return false when their queue is full: nothing was sent. Loops that wait should call
  * nes_pause() once a turn: the simulator then skips idle turns, and finds deadlocks.
@@ -38,12 +40,16 @@ struct nes {
     volatile char *pointers, *express, *express_receive, *tag;
     volatile char *system; /* Registers of system software; null: this process is none. */
     unsigned basic_queues;
+    unsigned high_express, high_basic; /* Queues of high priority, the last ones. */
     unsigned destination_bits;
     uint32_t express_slots;
     uint32_t posted[CHASQUI_VOYAGER_EXPRESS_QUEUES], sent[CHASQUI_VOYAGER_EXPRESS_QUEUES];
     struct nes_ring transmit, receive, dma, tags; /* tags: data that came tagged on */
     char *places;                                 /* for data to be tagged on */
 };
+
+/* Names of queues, the same for both directions: Express queue q is q. */
+#define NES_BASIC_NAME(index) (CHASQUI_VOYAGER_EXPRESS_QUEUES + (index))
 
 /* What an empty queue returns. */
 #define NES_EMPTY CHASQUI_VOYAGER_EXPRESS_EMPTY
@@ -101,6 +107,8 @@ static inline bool nes_map_all(struct nes *nes, const struct chasqui_ni_identifi
                 .count = (uint32_t)settings[CHASQUI_VOYAGER_SETTING_REQUESTS]},
         .places = nes_map(ni, fd, CHASQUI_VOYAGER_REGION_TAG_DATA),
         .basic_queues = (unsigned)settings[CHASQUI_VOYAGER_SETTING_BASIC_QUEUES],
+        .high_express = (unsigned)settings[CHASQUI_VOYAGER_SETTING_HIGH_EXPRESS],
+        .high_basic = (unsigned)settings[CHASQUI_VOYAGER_SETTING_HIGH_BASIC],
         .system = ni->regions[CHASQUI_VOYAGER_REGION_SYSTEM].bytes
                       ? nes_map(ni, fd, CHASQUI_VOYAGER_REGION_SYSTEM)
                       : NULL,
@@ -124,6 +132,14 @@ static inline bool nes_open(struct nes *nes)
                  ni->device == CHASQUI_VOYAGER_DEVICE && nes_map_all(nes, ni, fd);
     close(fd);
     return found;
+}
+
+/* Messages sent through the queue called `name` have high priority. */
+static inline bool nes_is_high(const struct nes *nes, unsigned name)
+{
+    const unsigned express = CHASQUI_VOYAGER_EXPRESS_QUEUES;
+    return name < express ? name + nes->high_express >= express
+                          : name + nes->high_basic >= NES_BASIC_NAME(nes->basic_queues);
 }
 
 /* --- Express ------------------------------------------------------------------------------------- */

@@ -16,7 +16,7 @@
 #define CHASQUI_SP_ACCESS_FORWARD 0x20ull /* Stored: the hardware serves the access, for its queues are resident by now. */
 #define CHASQUI_SP_ACCESS_LAUNCH 0x28ull /* Stored: ends the access, a store that is an Express or Tag-On message: it is sent, then LAUNCHED comes. */
 #define CHASQUI_SP_LAUNCH 0x30ull /* Stored: sends the Basic message in the slot that is counted in the low half, of the queue named above; */
-#define CHASQUI_SP_MISS_POP 0x38ull /* Stored: takes the oldest packet from the miss queue. */
+#define CHASQUI_SP_MISS_POP 0x38ull /* Stored: takes the packet that MISS was about from the miss queue. */
 #define CHASQUI_SP_MAP 0x40ull /* Stored: the hardware slot in bits 16 to 23 is the home of the queue named in the low bits from now on, with */
 #define CHASQUI_SP_MAP_RESIDENT 0x1000000ull /* Of MAP. */
 #define CHASQUI_SP_UNDIVERT 0x48ull /* Stored: packets for the queue are no longer diverted, unless one waits in the miss queue. */
@@ -25,7 +25,7 @@
 #define CHASQUI_SP_COMMAND 0x60ull /* Stored: starts a command: operation in bits 0 to 7, the queue's name in bits 32 to 47. */
 #define CHASQUI_SP_RESULT 0x68ull /* Loaded: result of the command; the load is held until it is done. */
 #define CHASQUI_SP_KIND_ACCESS 0x1ull /* Event: an access of an application processor to a queue that is not resident, or by system software. */
-#define CHASQUI_SP_KIND_MISS 0x2ull /* Event: the miss queue has a packet. */
+#define CHASQUI_SP_KIND_MISS 0x2ull /* Event: the miss queue has a packet; this is about the oldest of the highest priority. */
 #define CHASQUI_SP_KIND_ROOM 0x3ull /* Event: there may be room in the resident queue for what DELIVER or TAG could not place. */
 #define CHASQUI_SP_KIND_LAUNCHED 0x4ull /* Event: a message has left. */
 #define CHASQUI_SP_KIND_QUIET 0x5ull /* Event: what was watched is quiet. */
@@ -45,7 +45,7 @@
 #define CHASQUI_SP_COMMAND_TAG 0x3ull /* Command: the data tagged on to the message go into their ring. Result: 1, or 0: there is no room. */
 #define CHASQUI_SP_COMMAND_COPY_OUT 0x4ull /* Command: the rings of a Basic queue that has been unmapped move from the SRAM to the DRAM. */
 #define CHASQUI_SP_COMMAND_COPY_IN 0x5ull /* Command: the rings of a Basic queue that is to be mapped move from the DRAM to the SRAM. */
-#define CHASQUI_SP_COMMAND_MISSED 0x100ull /* The command's message is the oldest of the miss queue; else that in STAGING. */
+#define CHASQUI_SP_COMMAND_MISSED 0x100ull /* The command's message is that of the miss queue that MISS was about; else that in STAGING. */
 #define CHASQUI_SP_SETTING_BASIC_QUEUES 0x80ull /* Settings, loaded, 8 bytes each: Basic queues. */
 #define CHASQUI_SP_SETTING_SLOTS 0x88ull /* Setting: slots of a Basic ring. */
 #define CHASQUI_SP_SETTING_RECEIVE_RING 0x90ull /* Setting: physical address of Basic receive ring 0. */
@@ -64,7 +64,7 @@
 #define CHASQUI_SP_EXPRESS_SENT 0xc00ull /* Registers of the hardware's Express slots, EXPRESS_STRIDE bytes each: loaded and stored: messages sent. */
 #define CHASQUI_SP_EXPRESS_TAKE 0xc08ull /* Loaded: takes the oldest message that has been received, or EMPTY. Stored: adds one, of which there must */
 #define CHASQUI_SP_EXPRESS_STRIDE 0x10ull /* From one Express slot's registers to the next's. */
-#define CHASQUI_SP_MISSED 0x1000ull /* Memory of the sSRAM, loaded: the oldest packet of the miss queue. */
+#define CHASQUI_SP_MISSED 0x1000ull /* Memory of the sSRAM, loaded: the packet of the miss queue that MISS was about. */
 #define CHASQUI_SP_STAGING 0x1080ull /* Memory of the sSRAM, stored: a message for commands. */
 #define CHASQUI_SP_SSRAM_BYTES 0x80ull /* Bytes of each. */
 #define CHASQUI_SP_ONEPOLL_ORDER 0x2000ull /* Loaded: the orders of all phantom queues, as in the processors' registers, with names of the site. */

@@ -16,7 +16,10 @@ pub mod service_registers;
 
 use chasqui_config::{Resolved, Schema};
 use chasqui_engine::{Engine, Lookahead, Time};
-use chasqui_machine::{Built, Job, Machine, NetworkUnit, NodePlan, build_node, ni_memory_base, nodes_of};
+use chasqui_machine::{
+    Built, FaultUnit, Job, Machine, NetworkUnit, NodePlan, build_node, network_parameters, ni_memory_base,
+    nodes_of,
+};
 use chasqui_memory::PortParameters;
 use chasqui_network::{Attachment, Fabric};
 use chasqui_ni::{FirmwareProcessor, FirmwareSpec};
@@ -68,6 +71,7 @@ impl Machine for VoyagerMachine {
             .with::<Queues>("voyager.queues")
             .with::<Service>("voyager.sp")
             .with::<NetworkUnit>("network")
+            .with::<FaultUnit>("network.fault")
             .with_part("", chasqui_node::schema())
     }
 
@@ -80,6 +84,7 @@ impl Machine for VoyagerMachine {
         found.extend(resolved.read::<Express>("voyager.express").mistakes(&resolved.read("voyager.mpi")));
         found.extend(resolved.read::<Queues>("voyager.queues").mistakes(&resolved.read("voyager.sp"), 1));
         found.extend(network.parameters().errors());
+        found.extend(resolved.read::<FaultUnit>("network.fault").mistakes());
         let dma: Dma = resolved.read("voyager.dma");
         let data = registers::SLOT_DATA_BYTES.max(dma.packet_data.bytes() + size_of::<u64>() as u64);
         let longest = data + nes.packet_overhead.bytes();
@@ -113,7 +118,7 @@ impl Machine for VoyagerMachine {
             return Err(mistake);
         }
         let configuration = NodeConfiguration::read(resolved);
-        let network = resolved.read::<NetworkUnit>("network").parameters();
+        let network = network_parameters(resolved);
         let (to_fabric, to_node) = network.lookahead();
         let never = Time::NEVER;
         let lookahead = Lookahead::new(vec![vec![never, to_fabric], vec![to_node, never]]);

@@ -43,7 +43,7 @@ chasqui_config::parameters! {
         receive: Cycles = 5, range 0 ..= 1000, source "assumption";
         /// Width of the I-bus.
         ibus_width: Bytes = "8 B", range "1 B" ..= "64 B", source "StarT-Voyager, section 3";
-        /// Packets that the TxU holds.
+        /// Packets of each priority that the TxU holds.
         txu_packets: Count = 2, range 1 ..= 64, source "assumption: one going out, one coming in";
         /// Bytes of a packet beside its data: header with route, destination queue, source and length; CRC.
         packet_overhead: Bytes = "12 B", range "4 B" ..= "64 B", source "assumption: 8 bytes of header, 4 of CRC";
@@ -111,6 +111,10 @@ chasqui_config::parameters! {
         resident_express: Count = 8, range 0 ..= 8, source "StarT-Voyager, section 4.2";
         /// Basic queue pairs that the hardware has room for. More than 8 is other hardware, with accesses as fast.
         resident_basic: Count = 8, range 0 ..= 62, source "StarT-Voyager, section 4.2";
+        /// Express queues of a process, the last ones, whose messages travel with high priority.
+        high_express: Count = 0, range 0 ..= 2, source "ours: StarT-Voyager, section 3, has two logical networks and does not say who uses which";
+        /// Basic queues of a process, the last ones, whose messages travel with high priority.
+        high_basic: Count = 0, range 0 ..= 510, source "ours: as high_express";
     }
 }
 
@@ -123,7 +127,7 @@ chasqui_config::parameters! {
         present: Flag = true, source "StarT-Voyager, section 3";
         /// Its memory.
         dram: Bytes = "16 MiB", range "1 MiB" ..= "1 GiB", source "assumption: room for some 100,000 messages";
-        /// Packets that the miss queue holds.
+        /// Packets of each priority that the miss queue holds.
         miss_slots: Count = 16, range 1 ..= 1024, source "assumption: a part of the sSRAM";
         /// Accesses of application processors that the NES keeps for it.
         access_slots: Count = 8, range 1 ..= 1024, source "assumption";
@@ -225,6 +229,19 @@ impl Queues {
                 registers::EXPRESS_QUEUES,
                 express + basic
             ));
+        }
+        if self.high_basic > self.basic {
+            return Some(format!(
+                "voyager.queues.high_basic: {} of voyager.queues.basic = {} can't be of high priority",
+                self.high_basic, self.basic
+            ));
+        }
+        // Marks push everything before them, of their own priority.
+        if self.sharing == Sharing::Drained && jobs > 1 && self.high_express + self.high_basic > 0 {
+            return Some(
+                "voyager.queues.sharing = drained: voyager.queues.high_express and high_basic must be 0"
+                    .into(),
+            );
         }
         let resident = self.resident_express >= express && self.resident_basic >= basic;
         if self.sharing == Sharing::Drained && jobs > 1 && (!resident || jobs > LIVE_MAX) {

@@ -184,6 +184,10 @@ chasqui_abi::guest_constants! {
     pub const SETTING_STORE_64_END: u64 = 11;
     /// Setting: bytes from one slot, or place of tagged data, to the next: whole lines.
     pub const SETTING_STRIDE: u64 = 10;
+    /// Setting: Express queues, the last ones, whose messages travel with high priority.
+    pub const SETTING_HIGH_EXPRESS: u64 = 12;
+    /// Setting: Basic queues, the last ones, whose messages travel with high priority.
+    pub const SETTING_HIGH_BASIC: u64 = 13;
 }
 
 chasqui_abi::guest_struct! {

@@ -20,7 +20,7 @@ chasqui_abi::guest_constants! {
     /// Stored: sends the Basic message in the slot that is counted in the low half, of the queue named above;
     /// then LAUNCHED comes. One message is launched at a time.
     pub const LAUNCH: u64 = 0x30;
-    /// Stored: takes the oldest packet from the miss queue.
+    /// Stored: takes the packet that MISS was about from the miss queue.
     pub const MISS_POP: u64 = 0x38;
     /// Stored: the hardware slot in bits 16 to 23 is the home of the queue named in the low bits from now on, with
     /// MAP_RESIDENT; packets for it are diverted. Without: the queue has none.
@@ -40,7 +40,7 @@ chasqui_abi::guest_constants! {
 
     /// Event: an access of an application processor to a queue that is not resident, or by system software.
     pub const KIND_ACCESS: u64 = 1;
-    /// Event: the miss queue has a packet.
+    /// Event: the miss queue has a packet; this is about the oldest of the highest priority.
     pub const KIND_MISS: u64 = 2;
     /// Event: there may be room in the resident queue for what DELIVER or TAG could not place.
     pub const KIND_ROOM: u64 = 3;
@@ -83,7 +83,7 @@ chasqui_abi::guest_constants! {
     pub const COMMAND_COPY_OUT: u64 = 4;
     /// Command: the rings of a Basic queue that is to be mapped move from the DRAM to the SRAM.
     pub const COMMAND_COPY_IN: u64 = 5;
-    /// The command's message is the oldest of the miss queue; else that in STAGING.
+    /// The command's message is that of the miss queue that MISS was about; else that in STAGING.
     pub const COMMAND_MISSED: u64 = 1 << 8;
 
     /// Settings, loaded, 8 bytes each: Basic queues.
@@ -125,7 +125,7 @@ chasqui_abi::guest_constants! {
     /// From one Express slot's registers to the next's.
     pub const EXPRESS_STRIDE: u64 = 0x10;
 
-    /// Memory of the sSRAM, loaded: the oldest packet of the miss queue.
+    /// Memory of the sSRAM, loaded: the packet of the miss queue that MISS was about.
     pub const MISSED: u64 = 0x1000;
     /// Memory of the sSRAM, stored: a message for commands.
     pub const STAGING: u64 = 0x1080;

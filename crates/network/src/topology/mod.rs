@@ -49,6 +49,16 @@ pub enum Neighbour {
     Unconnected,
 }
 
+impl std::fmt::Display for Neighbour {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Neighbour::Router(RouterPort { router, port }) => write!(f, "router {router} port {port}"),
+            Neighbour::Node(node) => write!(f, "node {node}"),
+            Neighbour::Unconnected => write!(f, "nothing"),
+        }
+    }
+}
+
 /// A topology with its routing. The routing must be free of deadlock: there is an order of all links
 /// such that every route takes links in rising order (Dally and Seitz, IEEE Trans. Computers C-36(5),
 /// 1987, theorem 1). Each implementation gives that order in its comment.

@@ -10,7 +10,7 @@ use chasqui_engine::{
     Class, Ended, Engine, Event, EventQueue, Lookahead, Outbox, Packet, Partition, PartitionId, Port, Time,
 };
 use chasqui_network::{
-    Attachment, Blocked, Fabric, LinkStatistics, NetworkParameters, NodeEvent, NodePort, PRIORITIES,
+    Attachment, Blocked, CrcError, Fabric, LinkStatistics, NetworkParameters, NodeEvent, NodePort, PRIORITIES,
 };
 use chasqui_random::Random;
 
@@ -60,6 +60,8 @@ impl Setup {
 pub struct Outcome {
     /// By destination, in the order of arrival.
     pub arrivals: Vec<Vec<Arrival>>,
+    /// Packets that arrived with a wrong CRC, by destination.
+    pub errors: Vec<Vec<CrcError>>,
     pub node_links: Vec<LinkStatistics>,
     pub fabric: Arc<Mutex<Shared>>,
     pub host_time: Duration,
@@ -76,7 +78,7 @@ impl Outcome {
     }
 }
 
-/// The fabric, also looked at from outside.
+/// The fabric, also looked at from outside. Wrong CRCs don't end the run.
 pub struct Shared {
     pub fabric: Fabric,
     /// Time that the host spent in the fabric.
@@ -107,6 +109,7 @@ impl Partition for SharedPartition {
 #[derive(Default)]
 struct Log {
     arrivals: Vec<Arrival>,
+    errors: Vec<CrcError>,
     link: LinkStatistics,
     held: [usize; PRIORITIES],
 }
@@ -172,8 +175,12 @@ impl Node {
         }
     }
 
-    fn arrive(&mut self, now: Time, tail: Time, packet: &Packet) {
-        self.port.arrive(packet.priority, tail);
+    fn arrive(&mut self, now: Time, tail: Time, packet: &mut Packet) {
+        let checked = self.port.arrive(tail, packet);
+        if let Err(error) = checked {
+            self.log.lock().unwrap()[self.port.node() as usize].errors.push(error);
+            return;
+        }
         assert_eq!(packet.destination, self.port.node());
         assert!(tail > now);
         if self.logging {
@@ -217,9 +224,9 @@ impl Partition for Host {
             }
             match NodeEvent::from(event.payload) {
                 NodeEvent::Packet { tail, priority, slot } => {
-                    let packet = self.packets[slot as usize].take().unwrap();
+                    let mut packet = self.packets[slot as usize].take().unwrap();
                     self.free.push(slot);
-                    node.arrive(now, tail, &packet);
+                    node.arrive(now, tail, &mut packet);
                     let time = tail.max(Time(node.stalled_until));
                     let order = node.timers.next(Class::Internal);
                     let payload = [RELEASE, priority.into()];
@@ -306,12 +313,8 @@ pub fn run(setup: &Setup) -> Outcome {
     let logs = std::mem::take(&mut *log.lock().unwrap());
     shared.lock().unwrap().fabric.assert_idle(&|node, p| logs[node as usize].held[p as usize]);
     let node_links = logs.iter().map(|l| l.link).collect();
-    Outcome {
-        arrivals: logs.into_iter().map(|l| l.arrivals).collect(),
-        node_links,
-        fabric: shared,
-        host_time,
-    }
+    let (arrivals, errors) = logs.into_iter().map(|l| (l.arrivals, l.errors)).unzip();
+    Outcome { arrivals, errors, node_links, fabric: shared, host_time }
 }
 
 /// Every node sends `packets` packets to destinations chosen by `to(node, random)`, as fast as it can.

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusOperation, BusRequest, Context};
 
+use super::queues::Name;
 use super::table::Destination;
 use super::transmit::{message_of, packet_bytes, push_packet};
 use super::{Mechanism, NesEvent, Owner, Ring, Shared, accept};
@@ -90,16 +91,21 @@ impl DmaEngine {
         match self.state {
             State::Idle => self.turn(s, c),
             State::Ready if self.pieces.len() < BUFFERS => self.read(s, c),
-            State::Read if self.pieces.is_empty() && s.txu_has_room() => self.notify(s),
+            State::Read if self.pieces.is_empty() && s.txu_has_room(self.requester(s)) => self.notify(s),
             _ => {}
         }
         if !self.crossing
-            && s.txu_has_room()
+            && s.txu_has_room(self.requester(s))
             && let Some(piece) = self.pieces.front()
         {
             self.crossing = true;
             c.at(s.cross(c.now, s.nes.transmit.cycles(), piece.len() as u64), NesEvent::Crossed.into());
         }
+    }
+
+    /// The queue in whose name the request is, where notices are received: the process's first Basic queue.
+    fn requester(&self, s: &Shared) -> Name {
+        s.homes.names.first_basic(self.current)
     }
 
     /// No request is left.
@@ -158,9 +164,8 @@ impl DmaEngine {
             c.read_unsnooped(address, &mut bytes);
         }
         let request = VoyagerDma::from_bytes(&bytes);
-        // Requests are in the name of the process's first Basic queue, where notices are received.
         let job = self.current;
-        let to = match s.table.find(s.homes.names.first_basic(job), request.node) {
+        let to = match s.table.find(self.requester(s), request.node) {
             Ok(to) => to,
             Err(text) => {
                 self.retire();
@@ -246,12 +251,13 @@ impl DmaEngine {
     /// A piece has crossed the I-bus: it becomes a packet.
     pub fn crossed(&mut self, s: &mut Shared) {
         let data = self.pieces.pop_front().expect("a piece crosses");
+        let requester = self.requester(s);
         let t = self.transfer.as_mut().expect("a transfer is under way");
         self.crossing = false;
         s.counters.dma_packets += 1;
         s.counters.dma_bytes += data.len() as u64 - 8;
         let bytes = packet_bytes(PACKET_DMA, t.to, 0, &data);
-        push_packet(s, t.to.site, bytes, data.len() as u64, t.message);
+        push_packet(s, (requester, t.to.site), bytes, data.len() as u64, t.message);
     }
 
     /// The notice follows the block; the source may be reused.
@@ -259,7 +265,7 @@ impl DmaEngine {
         let transfer = self.transfer.take().expect("a transfer ends");
         let data = notice(&transfer.request);
         let bytes = packet_bytes(PACKET_NOTICE, transfer.to, transfer.request.flags, &data);
-        push_packet(s, transfer.to.site, bytes, data.len() as u64, transfer.message);
+        push_packet(s, (self.requester(s), transfer.to.site), bytes, data.len() as u64, transfer.message);
         self.retire();
     }
 }

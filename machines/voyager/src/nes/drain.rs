@@ -17,6 +17,7 @@ use std::collections::VecDeque;
 use chasqui_engine::Time;
 use chasqui_ni::{Context, Leave};
 
+use super::queues::Name;
 use super::table::Destination;
 use super::transmit::{packet_bytes, push_packet};
 use super::{NesEvent, Shared};
@@ -26,6 +27,8 @@ use crate::service_registers::{PACKET_MARK, VoyagerPacket};
 const SECOND: u32 = 1;
 /// Mark flag: the site did nothing but wait.
 const IDLE: u32 = 2;
+/// The queue in whose name marks are, so that they have its priority: all queues have the same.
+const MARKED: Name = 0;
 /// Bytes of a mark's data: jobs with a live process.
 const MARK_BYTES: usize = 8;
 
@@ -125,7 +128,7 @@ impl Drain {
             self.seconds -= others;
             return Some(self.turn(s));
         }
-        if !self.crossing && s.txu_has_room() && !self.outgoing.is_empty() {
+        if !self.crossing && s.txu_has_room(MARKED) && !self.outgoing.is_empty() {
             self.crossing = true;
             let bytes = (size_of::<VoyagerPacket>() + MARK_BYTES) as u64;
             c.at(s.cross(c.now, s.nes.transmit.cycles(), bytes), NesEvent::Marked.into());
@@ -144,11 +147,11 @@ impl Drain {
     pub fn marked(&mut self, s: &mut Shared) {
         let (flags, live, site) = self.outgoing.pop_front().expect("a mark crosses");
         self.crossing = false;
-        let to = Destination { site, queue: 0, source: s.port.node() as u16 };
+        let to = Destination { site, queue: MARKED, source: s.port.node() as u16 };
         s.counters.marks += 1;
         push_packet(
             s,
-            site,
+            (MARKED, site),
             packet_bytes(PACKET_MARK, to, flags, &live.to_le_bytes()),
             MARK_BYTES as u64,
             None,

@@ -2,6 +2,7 @@
 //! says which queue, to whom and five bits of data, for Tag-On also which place of the SRAM goes along. A store of 64
 //! bytes (ours) brings all its data itself.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use chasqui_ni::{BusOperation, BusRequest, Context};
@@ -110,7 +111,8 @@ struct TransmitSlot {
     sent: u32,
 }
 
-/// The unit that empties the Express transmit queues; of several that have messages the first goes first.
+/// The unit that empties the Express transmit queues; of several of a priority that have messages the first goes
+/// first.
 pub(super) struct ExpressTransmitter {
     names: Names,
     pub window: Window,
@@ -225,18 +227,33 @@ impl ExpressTransmitter {
 
     pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         if self.state == State::Idle
-            && let Some(slot) = self.slots.iter().position(|slot| !slot.messages.is_empty())
+            && let Some(slot) = self.next(s, |_| true)
         {
-            self.current = self.slots[slot].messages.pop_front().map(|entry| (slot, entry));
-            self.begin(s, c);
+            self.begin(slot, s, c);
         }
-        if self.state == State::Ready && s.txu_has_room() {
+        // A message that waits for the TxU lets one of the other priority pass, and begins anew after it.
+        if let (State::Ready, Some((slot, entry))) = (self.state, self.current)
+            && !s.txu_has_room(entry.queue)
+            && let Some(other) = self.next(s, |queue| s.txu_has_room(queue))
+        {
+            self.slots[slot].messages.push_front(entry);
+            self.begin(other, s, c);
+        }
+        if self.state == State::Ready && self.current.is_some_and(|(_, entry)| s.txu_has_room(entry.queue)) {
             self.cross(s, c);
         }
     }
 
-    /// Turns to the next message. Reclaim: the lines of its tagged data come over the bus.
-    fn begin(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+    /// The first slot of the highest priority whose oldest message is of a queue that `may` go.
+    fn next(&self, s: &Shared, may: impl Fn(Name) -> bool) -> Option<usize> {
+        let oldest = self.slots.iter().map(|slot| slot.messages.front().map(|entry| entry.queue));
+        let ready = oldest.enumerate().filter_map(|(slot, queue)| Some((slot, queue.filter(|&q| may(q))?)));
+        ready.min_by_key(|&(_, queue)| Reverse(s.homes.priority(queue))).map(|(slot, _)| slot)
+    }
+
+    /// Turns to the oldest message of `slot`. Reclaim: the lines of its tagged data come over the bus.
+    fn begin(&mut self, slot: usize, s: &mut Shared, c: &mut Context<'_, '_>) {
+        self.current = self.slots[slot].messages.pop_front().map(|entry| (slot, entry));
         self.state = State::Ready;
         let Some((_, Entry { data: Data::Tag(tag), .. })) = self.current else { return };
         if tag.resident || !s.reclaims() {
@@ -310,7 +327,7 @@ impl ExpressTransmitter {
                 data.extend_from_slice(&self.tagged);
                 let flags = if wide { PACKET_WIDE as u32 } else { 0 };
                 let bytes = packet_bytes(PACKET_EXPRESS, to, flags, &data);
-                push_packet(s, to.site, bytes, data.len() as u64, entry.name);
+                push_packet(s, (entry.queue, to.site), bytes, data.len() as u64, entry.name);
             }
             Err(text) => c.fault(self.names.job(entry.queue), text),
         }

@@ -4,6 +4,9 @@
 //! directions share; before that the control takes its cycles. The TxU holds a few packets and starts
 //! them as link and credits allow. Packets are received one after the other; what finds no room in its queue,
 //! or whose queue is not resident, goes to the miss queue, which the service processor (sP) serves.
+//!
+//! Priorities: what a queue sends has the queue's. TxU, receive buffer and miss queue have room for each apart,
+//! and each unit turns to the high one first, so that what waits with low priority holds up none with high.
 
 mod address;
 mod command;
@@ -31,7 +34,7 @@ use chasqui_config::Resolved;
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_machine::NetworkUnit;
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
-use chasqui_network::{NodeEvent, NodePort};
+use chasqui_network::{Blocked, NodeEvent, NodePort, PRIORITIES};
 use chasqui_ni::{
     ACCEPTED, BusRequest, Cause, Context, FirmwareProcessor, Leave, NetworkInterface, RETRY, Region, Reply,
     Turn, Uncached,
@@ -159,8 +162,8 @@ struct Shared {
     port: NodePort,
     homes: Homes,
     table: DestinationTable,
-    /// Packets that wait for the link.
-    txu: VecDeque<Box<Packet>>,
+    /// Packets that wait for the link, by priority.
+    txu: [VecDeque<Box<Packet>>; PRIORITIES],
     /// A `Start` is scheduled for when the link is free.
     start_scheduled: bool,
     counters: Counters,
@@ -190,29 +193,37 @@ impl Shared {
         self.ibus_free
     }
 
-    fn txu_has_room(&self) -> bool {
-        (self.txu.len() as u64) < self.nes.txu_packets
+    /// The TxU has room for a packet of `queue`.
+    fn txu_has_room(&self, queue: Name) -> bool {
+        (self.txu[usize::from(self.homes.priority(queue))].len() as u64) < self.nes.txu_packets
     }
 
-    /// Hands packets of the TxU to the link while it takes them.
+    /// Hands packets of the TxU to the link while it takes them, those of high priority first. A priority for which
+    /// the router has no room does not hold up the other.
     fn start(&mut self, c: &mut Context<'_, '_>) {
-        while let Some(packet) = self.txu.front() {
-            match self.port.can_send(c.now, packet.priority) {
-                Ok(()) => {}
-                Err(chasqui_network::Blocked::LinkBusy { until }) => {
-                    if !self.start_scheduled {
-                        self.start_scheduled = true;
-                        c.at(until, NesEvent::Start.into());
-                    }
-                    return;
+        for priority in (0..PRIORITIES).rev() {
+            while !self.txu[priority].is_empty() {
+                match self.port.can_send(c.now, priority as u8) {
+                    Ok(()) => self.inject(priority, c),
+                    Err(Blocked::LinkBusy { until }) => return self.start_at(until, c),
+                    Err(Blocked::NoCredit) => break,
                 }
-                Err(chasqui_network::Blocked::NoCredit) => return,
             }
-            let packet = self.txu.pop_front().expect("just looked");
-            let (job, message) = (self.job_of(&packet.bytes), packet.message);
-            let sent = self.port.send(c.now, packet, c.out);
-            stamp(c, job, message, Stage::Inject, sent.head);
         }
+    }
+
+    fn start_at(&mut self, time: Time, c: &mut Context<'_, '_>) {
+        if !std::mem::replace(&mut self.start_scheduled, true) {
+            c.at(time, NesEvent::Start.into());
+        }
+    }
+
+    /// Starts the oldest packet of `priority`.
+    fn inject(&mut self, priority: usize, c: &mut Context<'_, '_>) {
+        let packet = self.txu[priority].pop_front().expect("a packet waits");
+        let (job, message) = (self.job_of(&packet.bytes), packet.message);
+        let sent = self.port.send(c.now, packet, c.out);
+        stamp(c, job, message, Stage::Inject, sent.head);
     }
 }
 
@@ -312,7 +323,7 @@ impl Nes {
             let settings = service::settings(names, &plan.queues, &plan.service, &plan.express, receive);
             Service::new(processor, plan.service, settings)
         });
-        let homes = Homes::new(names, (plan.queues.resident_express, plan.queues.resident_basic));
+        let homes = Homes::new(names, &plan.queues);
         let mut nes = Nes {
             delays,
             memory,
@@ -349,7 +360,7 @@ impl Nes {
                 line_bytes: plan.line_bytes,
                 ibus_free: Time::ZERO,
                 port: plan.port,
-                txu: VecDeque::new(),
+                txu: Default::default(),
                 start_scheduled: false,
                 counters: Counters::default(),
             },
@@ -556,8 +567,11 @@ impl NetworkInterface for Nes {
         page.settings[registers::SETTING_TAGS as usize] = u64::from(self.express.places[0].slots);
         page.settings[registers::SETTING_DESTINATION_BITS as usize] =
             u64::from(self.express.window.destination_bits);
-        page.settings[registers::SETTING_BASIC_QUEUES as usize] = self.shared.homes.names.basic as u64;
-        page.settings[registers::SETTING_BASIC_QUEUES as usize] = self.transmit_rings.count as u64;
+        let names = self.shared.homes.names;
+        page.settings[registers::SETTING_BASIC_QUEUES as usize] = names.basic as u64;
+        let (express, basic) = self.shared.homes.high;
+        page.settings[registers::SETTING_HIGH_EXPRESS as usize] = express;
+        page.settings[registers::SETTING_HIGH_BASIC as usize] = basic;
         page.settings[registers::SETTING_STRIDE as usize] = self.transmit_rings.first.slot_bytes;
     }
 
@@ -672,10 +686,13 @@ impl NetworkInterface for Nes {
 
     fn network(&mut self, c: &mut Context<'_, '_>, event: Event, packet: Option<Box<Packet>>) {
         match event.payload.into() {
-            NodeEvent::Packet { tail, priority, .. } => {
-                let packet = packet.expect("a packet event brings a packet");
+            NodeEvent::Packet { tail, .. } => {
+                let mut packet = packet.expect("a packet event brings a packet");
                 self.coming -= 1;
-                self.shared.port.arrive(priority, tail);
+                if let Err(error) = self.shared.port.arrive(tail, &mut packet) {
+                    c.wishes.broken = Some((error.time, error.to_string()));
+                    return;
+                }
                 let job = self.shared.job_of(&packet.bytes);
                 stamp(c, job, packet.message, Stage::Arrive, c.now);
                 self.receiver.arriving.push_back(packet);
@@ -801,6 +818,7 @@ impl NetworkInterface for Nes {
             "Time for which a packet waited for room in a receive queue or the miss queue",
             c.ring_full_ps,
         );
+        visit("crc_errors", "packets", "Packets that came with a wrong CRC", self.shared.port.crc_errors());
         let link = self.shared.port.statistics();
         link.visit(&mut |name, unit, doc, value| visit(&format!("link.{name}"), unit, doc, value));
         if let Some(service) = &self.service {

@@ -132,8 +132,10 @@ impl Catalogue for Own {
     }
 }
 
+/// The machine, whose Express queue 1 has high priority.
 fn resolved() -> Resolved {
-    resolve(&Own, "voyager", &[]).expect("the machine's own file")
+    let sets = ["voyager.queues.high_express=1".to_string()];
+    resolve(&Own, "voyager", &sets).expect("the machine's own file")
 }
 
 /// Runs the accesses of two sites, each with its time [ps], and returns what site 1 read and its faults, then
@@ -295,6 +297,38 @@ fn a_64_byte_store_elsewhere_is_a_fault() {
     let found = run([vec![(AT, Access::Store64(TAG_WINDOW, [0; 8]))], vec![]]);
     let text = found[1].as_ref().unwrap_err();
     assert!(text.ends_with("the NES takes them in the Express window only"), "{text}");
+}
+
+/// Four low messages as long as they can be, stored at once, and a high one when three of them have begun. The high
+/// one is next to cross the I-bus, next on the link and next in the RxU: it waits for one low message at each.
+#[test]
+fn a_high_message_passes_low_ones_that_wait() {
+    let resolved = resolved();
+    let nes: crate::parameters::Nes = resolved.read("voyager.nes");
+    let network = resolved.read::<NetworkUnit>("network").parameters();
+    let clock = NodeConfiguration::read(&resolved).bus().clock;
+    let (transmit, receive) = (nes.transmit.cycles(), nes.receive.cycles());
+    let long = r::EXPRESS_BYTES + r::TAG_LONG_BYTES;
+    let ibus = long.div_ceil(nes.ibus_width.bytes());
+    let on_link = |data: u64| network.link().serialization((data + nes.packet_overhead.bytes()) as u32);
+    let way = Time(2 * network.link_latency_ps + network.routing_delay_ps);
+
+    let begun = clock.after(Time(AT), 2 * (transmit + ibus));
+    let in_txu = clock.after(Time(AT), 3 * (transmit + ibus) + transmit + 1);
+    // The first two on the link, one behind the other; the third waits in the TxU.
+    let injected = clock.after(Time(AT), transmit + ibus) + on_link(long) + on_link(long);
+    assert!(in_txu < injected);
+    let taken = clock.after(injected + way, receive + ibus);
+    assert!(injected + way + on_link(r::EXPRESS_BYTES) < taken, "it waits for the RxU");
+    let ready = clock.after(taken, receive + 1).0;
+
+    let low = Access::Store(TAG_WINDOW + (r::TAG_LONG << 12 | 1 << 7), 9);
+    let high = Access::Store(EXPRESS_WINDOW + (1 << 12 | 1 << 7), 7);
+    let mut stores = vec![(AT, low); 4];
+    stores.push((begun.0 + 1, high));
+    let queue_1 = Access::Load(EXPRESS_RECEIVE + 8);
+    let found = run([stores, vec![(ready - 1, queue_1), (ready, queue_1)]]);
+    assert_eq!(found, [Ok(0), Ok(r::EXPRESS_VALID | 1 << r::EXPRESS_QUEUE_SHIFT | 7)]);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use super::MessageName;
+use crate::parameters::Queues;
 use crate::registers::EXPRESS_QUEUES;
 
 /// What a queue is called at its site, in both directions.
@@ -113,6 +114,8 @@ impl MessageNames {
 struct Home {
     /// Its slot, if it is resident.
     slot: Option<u8>,
+    /// Logical network of what it sends.
+    priority: u8,
     /// Packets for it go to the miss queue, though it is resident.
     diverted: bool,
     /// The firmware could not place a message, and is told when there may be room.
@@ -126,18 +129,26 @@ pub(super) struct Homes {
     homes: Vec<Home>,
     /// Jobs that are over before their time.
     closed: Vec<bool>,
+    /// Queues of a process, of Express and of Basic, that have high priority: the last ones.
+    pub high: (u64, u64),
 }
 
 impl Homes {
-    /// The first queues have slots, as long as there are some of their kind.
-    pub fn new(names: Names, (express, basic): (u64, u64)) -> Homes {
-        let home = |index: usize, slots: u64| Home {
+    /// The first queues have slots, as long as there are some of their kind; of each process the last ones have high
+    /// priority.
+    pub fn new(names: Names, queues: &Queues) -> Homes {
+        let high = (queues.high_express, queues.high_basic);
+        let low = (EXPRESS_QUEUES - high.0, names.basic as u64 - high.1);
+        let home = |index: usize, slots: u64, is_high: bool| Home {
             slot: (index < slots as usize).then_some(index as u8),
+            priority: u8::from(is_high),
             ..Home::default()
         };
-        let express = (0..names.express_count()).map(|index| home(index, express));
-        let basic = (0..names.jobs * names.basic).map(|index| home(index, basic));
-        Homes { names, homes: express.chain(basic).collect(), closed: vec![false; names.jobs] }
+        let express = (0..names.express_count())
+            .map(|index| home(index, queues.resident_express, index as u64 % EXPRESS_QUEUES >= low.0));
+        let basic = (0..names.jobs * names.basic)
+            .map(|index| home(index, queues.resident_basic, (index % names.basic) as u64 >= low.1));
+        Homes { names, homes: express.chain(basic).collect(), closed: vec![false; names.jobs], high }
     }
 
     /// Job `job` is over: what comes for its queues is for nobody.
@@ -158,6 +169,11 @@ impl Homes {
     /// The hardware slot of the queue, if it is resident: among those of its kind.
     pub fn slot(&self, name: Name) -> Option<usize> {
         self.homes.get(usize::from(name))?.slot.map(usize::from)
+    }
+
+    /// The logical network of what the queue sends; that of one that does not exist sends nothing.
+    pub fn priority(&self, name: Name) -> u8 {
+        self.homes.get(usize::from(name)).map_or(0, |home| home.priority)
     }
 
     /// The queue exists and is not resident.
@@ -231,8 +247,9 @@ mod tests {
     use super::*;
 
     fn homes() -> Homes {
-        let names = Names { jobs: 1, basic: 3 };
-        Homes::new(names, (1, 2))
+        let queues = Queues { basic: 3, resident_express: 1, resident_basic: 2, ..Queues::default() };
+        let queues = Queues { high_express: 1, high_basic: 2, ..queues };
+        Homes::new(Names { jobs: 1, basic: 3 }, &queues)
     }
 
     #[test]
@@ -246,6 +263,14 @@ mod tests {
             (homes.names.basic_index(1), homes.names.basic_index(homes.names.basic(2))),
             (None, Some(2))
         );
+    }
+
+    #[test]
+    fn the_last_queues_have_high_priority() {
+        let homes = homes();
+        let priorities: Vec<_> = (0..6).map(|name| homes.priority(name)).collect();
+        assert_eq!(priorities, [0, 1, 0, 1, 1, 0]);
+        assert_eq!(homes.high, (1, 2));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use chasqui_engine::{Packet, Time};
 use chasqui_memory::PAGE_BYTES;
+use chasqui_network::PRIORITIES;
 use chasqui_ni::{BusOperation, BusRequest, Context};
 use chasqui_record::Stage;
 
@@ -20,12 +21,38 @@ enum State {
     Idle,
     /// The packet crosses the I-bus.
     Crossing,
-    /// It waits for room in its ring or queue, or in the miss queue, since then.
-    Full(Time),
     /// Its pages are brought in.
     Paging,
     /// So many lines of it are still to be written.
     Writing(u32),
+}
+
+/// What is known of the oldest packet of a lane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Oldest {
+    /// It has not crossed the I-bus.
+    #[default]
+    New,
+    /// It has crossed and waits for room in its ring or queue, or in the miss queue, since then.
+    Full(Time),
+    /// There may be room from then on.
+    Again(Time),
+}
+
+/// What has come with one priority.
+#[derive(Default)]
+struct Lane {
+    /// Packets that have landed, oldest first.
+    landed: VecDeque<Box<Packet>>,
+    oldest: Oldest,
+    /// Packets that the firmware deals with, oldest first.
+    missed: VecDeque<Box<Packet>>,
+}
+
+impl Lane {
+    fn has_work(&self) -> bool {
+        !self.landed.is_empty() && !matches!(self.oldest, Oldest::Full(_))
+    }
 }
 
 /// The hardware's side of a Basic receive queue.
@@ -51,13 +78,17 @@ pub(super) struct Receiver {
     rings: Rings,
     slots: Vec<ReceiveSlot>,
     pub inbox: Inbox,
-    /// Packets in the receive buffer, oldest first; those that have landed are at the front.
+    /// Packets whose tails are to come, oldest first.
     pub arriving: VecDeque<Box<Packet>>,
-    landed: usize,
-    /// Packets that the firmware deals with, oldest first.
-    pub missed: VecDeque<Box<Packet>>,
+    /// By priority.
+    lanes: [Lane; PRIORITIES],
+    /// Places of the miss queue for each priority.
     missed_max: usize,
+    /// Priority of the packet of the miss queue that the firmware sees.
+    shown: usize,
     state: State,
+    /// Priority of the packet that is dealt with.
+    current: usize,
     page_in_cycles: u64,
 }
 
@@ -71,17 +102,18 @@ pub(super) fn basic_slot(packet: &[u8]) -> Vec<u8> {
 }
 
 impl Receiver {
-    /// `missed_max`: places of the miss queue; 0: nobody serves it.
+    /// `missed_max`: places of the miss queue for each priority; 0: nobody serves it.
     pub fn new(rings: Rings, slots: usize, inbox: Inbox, page_in_cycles: u64, missed_max: usize) -> Receiver {
         Receiver {
             rings,
             slots: vec![ReceiveSlot { ring: rings.ring(0), producer: 0, consumer: 0 }; slots],
             inbox,
             arriving: VecDeque::new(),
-            landed: 0,
-            missed: VecDeque::new(),
+            lanes: Default::default(),
             missed_max,
+            shown: 0,
             state: State::Idle,
+            current: 0,
             page_in_cycles,
         }
     }
@@ -97,63 +129,86 @@ impl Receiver {
     }
 
     pub fn landed(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        self.landed += 1;
+        let packet = self.arriving.pop_front().expect("a packet has landed");
+        self.lanes[usize::from(packet.priority)].landed.push_back(packet);
         self.next(s, c);
     }
 
-    /// Turns to the next packet that has landed.
+    /// Turns to the next packet that has landed: the oldest of the highest priority that does not wait for room.
     fn next(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        if self.state != State::Idle || self.landed == 0 {
+        if self.state != State::Idle {
             return;
         }
-        let packet = self.arriving.front().expect("a packet has landed");
-        // The RxU makes an Express message's header and data one word (section 3).
-        let header = if is_express(&packet.bytes) { HEADER } else { 0 };
-        let end = s.cross(c.now, s.nes.receive.cycles(), (packet.bytes.len() - header) as u64);
+        let Some(priority) = (0..PRIORITIES).rev().find(|&p| self.lanes[p].has_work()) else { return };
+        self.current = priority;
+        let control = s.nes.receive.cycles();
+        let lane = &mut self.lanes[priority];
+        let end = match std::mem::take(&mut lane.oldest) {
+            Oldest::Again(at) => s.clock.after(c.now.max(at), control),
+            _ => {
+                let packet = &lane.landed[0].bytes;
+                // The RxU makes an Express message's header and data one word (section 3).
+                let header = if is_express(packet) { HEADER } else { 0 };
+                s.cross(c.now, control, (packet.len() - header) as u64)
+            }
+        };
         self.state = State::Crossing;
         c.at(end, NesEvent::Received.into());
     }
 
-    /// The oldest packet has crossed the I-bus: it goes to its queue, or to the miss queue (section 4.2). A mark, which
+    /// The packet that is dealt with.
+    fn packet(&self) -> &Packet {
+        self.lanes[self.current].landed.front().expect("a packet is dealt with")
+    }
+
+    /// The packet that is dealt with leaves its lane.
+    fn pop(&mut self) -> Box<Packet> {
+        self.lanes[self.current].landed.pop_front().expect("a packet is dealt with")
+    }
+
+    /// The packet has crossed the I-bus: it goes to its queue, or to the miss queue (section 4.2). A mark, which
     /// is for no queue, is returned.
     pub fn received(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) -> Option<Box<Packet>> {
-        let packet = self.arriving.front().expect("a packet crosses");
-        if u64::from(packet.bytes[0]) == PACKET_MARK {
-            let mark = self.arriving.pop_front().expect("just looked");
-            self.finish(&mark, s, c);
+        if u64::from(self.packet().bytes[0]) == PACKET_MARK {
+            let mark = self.pop();
+            self.finish(s, c);
             return Some(mark);
         }
         self.take(s, c);
         None
     }
 
-    /// The oldest packet goes where it belongs.
+    /// The packet goes where it belongs.
     fn take(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let packet = self.arriving.front().expect("a packet crosses");
+        let packet = self.packet();
         let queue = VoyagerPacket::from_bytes(&packet.bytes).queue;
         let is_closed = s.homes.is_closed(queue);
         if u64::from(packet.bytes[0]) == PACKET_DMA && !is_closed {
             return self.place(s, c);
         }
-        let packet = self.arriving.pop_front().expect("just looked");
+        let packet = self.pop();
         if is_closed {
-            return self.finish(&packet, s, c);
+            return self.finish(s, c);
         }
         if let Some(slot) = s.homes.accepts(queue)
             && self.deliver((queue, slot), &packet.bytes, packet.message, s, c)
         {
             stamp(c, s.homes.names.job(queue), packet.message, Stage::Land, c.now);
-            return self.finish(&packet, s, c);
+            return self.finish(s, c);
         }
-        if self.missed.len() < self.missed_max {
-            s.homes.divert(queue, packet.message);
+        let lane = &mut self.lanes[self.current];
+        if lane.missed.len() < self.missed_max {
+            let message = packet.message;
+            lane.missed.push_back(packet);
+            s.homes.divert(queue, message);
             s.counters.missed += 1;
-            stamp(c, s.homes.names.job(queue), packet.message, Stage::Land, c.now);
-            self.finish(&packet, s, c);
-            self.missed.push_back(packet);
+            stamp(c, s.homes.names.job(queue), message, Stage::Land, c.now);
+            self.finish(s, c);
         } else {
-            self.arriving.push_front(packet);
-            self.state = State::Full(c.now);
+            lane.landed.push_front(packet);
+            lane.oldest = Oldest::Full(c.now);
+            self.state = State::Idle;
+            self.next(s, c);
         }
     }
 
@@ -215,10 +270,9 @@ impl Receiver {
         true
     }
 
-    /// `packet` is dealt with: its place in the receive buffer is free.
-    fn finish(&mut self, packet: &Packet, s: &mut Shared, c: &mut Context<'_, '_>) {
-        self.landed -= 1;
-        s.port.release(c.now, packet.priority, c.out);
+    /// A packet has been dealt with: its place in the receive buffer is free.
+    fn finish(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        s.port.release(c.now, self.current as u8, c.out);
         self.state = State::Idle;
         self.next(s, c);
     }
@@ -254,9 +308,24 @@ impl Receiver {
         self.retry(cycles, s, c);
     }
 
-    /// The firmware is done with the oldest packet of the miss queue.
+    /// The packet of the miss queue that the firmware sees, if there is one.
+    pub fn missed(&self) -> Option<&Packet> {
+        self.lanes[self.shown].missed.front().map(|packet| &**packet)
+    }
+
+    /// The next packet of the miss queue: the oldest of the highest priority.
+    pub fn next_missed(&self) -> Option<&Packet> {
+        self.lanes.iter().rev().find_map(|lane| lane.missed.front()).map(|packet| &**packet)
+    }
+
+    /// The firmware sees the next packet of the miss queue until it is done with it.
+    pub fn show_missed(&mut self) {
+        self.shown = (0..PRIORITIES).rev().find(|&p| !self.lanes[p].missed.is_empty()).unwrap_or(0);
+    }
+
+    /// The firmware is done with the packet of the miss queue that it sees.
     pub fn pop_missed(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        self.missed.pop_front();
+        self.lanes[self.shown].missed.pop_front();
         self.retry(0, s, c);
     }
 
@@ -276,7 +345,8 @@ impl Receiver {
 
     /// A packet of `queue` waits in the miss queue.
     pub fn has_missed(&self, queue: Name) -> bool {
-        self.missed.iter().any(|packet| VoyagerPacket::from_bytes(&packet.bytes).queue == queue)
+        let mut missed = self.lanes.iter().flat_map(|lane| &lane.missed);
+        missed.any(|packet| VoyagerPacket::from_bytes(&packet.bytes).queue == queue)
     }
 
     /// A job is over: nobody need wait for room in its queues.
@@ -284,31 +354,33 @@ impl Receiver {
         self.retry(0, s, c);
     }
 
-    /// There may be room for the packet that waits: in `cycles` it is tried again.
+    /// There may be room for the packets that wait: in `cycles` they are tried again.
     fn retry(&mut self, cycles: u64, s: &mut Shared, c: &mut Context<'_, '_>) {
-        if let State::Full(since) = self.state {
-            s.counters.ring_full_ps += (c.now - since).0;
-            self.state = State::Crossing;
-            c.at(s.clock.after(c.now, cycles + s.nes.receive.cycles()), NesEvent::Received.into());
+        for lane in &mut self.lanes {
+            if let Oldest::Full(since) = lane.oldest {
+                s.counters.ring_full_ps += (c.now - since).0;
+                lane.oldest = Oldest::Again(s.clock.after(c.now, cycles));
+            }
         }
+        self.next(s, c);
     }
 
     /// A packet waits for room in its ring or queue.
     pub fn is_full(&self) -> bool {
-        matches!(self.state, State::Full(_))
+        self.lanes.iter().any(|lane| matches!(lane.oldest, Oldest::Full(_)))
     }
 
     // --- DMA data -------------------------------------------------------------------------------
 
-    /// Destination of the oldest packet, a piece of a block: job, virtual address, and data.
+    /// Destination of the packet, a piece of a block: job, virtual address, and data.
     fn piece(&self, s: &Shared) -> (usize, u64, &[u8]) {
-        let packet = &self.arriving.front().expect("a piece").bytes;
+        let packet = &self.packet().bytes;
         let data = &packet[HEADER..];
         let address = u64::from_le_bytes(data[..8].try_into().expect("eight bytes"));
         (s.job_of(packet), address, &data[8..])
     }
 
-    /// Writes the oldest packet to memory, once its pages are there.
+    /// Writes the packet to memory, once its pages are there.
     fn place(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let (job, address, data) = self.piece(s);
         let end = address + data.len() as u64;
@@ -361,7 +433,7 @@ impl Receiver {
         }
     }
 
-    /// A line of the oldest packet takes its place in memory.
+    /// A line of the packet takes its place in memory.
     pub fn write_granted(&mut self, request: BusRequest, s: &Shared, c: &mut Context<'_, '_>) {
         let (job, address, data) = self.piece(s);
         let data = data.to_vec();
@@ -386,11 +458,11 @@ impl Receiver {
         }
     }
 
-    /// The oldest packet, a piece of a block, is in memory.
+    /// The packet, a piece of a block, is in memory.
     fn placed(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let packet = self.arriving.pop_front().expect("a piece");
+        let packet = self.pop();
         stamp(c, s.job_of(&packet.bytes), packet.message, Stage::Land, c.now);
-        self.finish(&packet, s, c);
+        self.finish(s, c);
     }
 }
 

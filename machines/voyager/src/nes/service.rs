@@ -366,7 +366,7 @@ impl Nes {
             sp::EXPRESS_SENT..sp::MISSED if self.is_valid(address, 0) => self.express_load(address),
             sp::ONEPOLL_ORDER.. if self.is_valid(address, 0) => self.orders.word(order_word(address)),
             sp::MISSED..sp::STAGING => {
-                let packet = self.receiver.missed.front();
+                let packet = self.receiver.missed();
                 packet.map_or(0, |packet| word(&packet.bytes, (address - sp::MISSED) as usize))
             }
             _ => {
@@ -460,6 +460,7 @@ impl Nes {
         let service = self.service_mut();
         service.last = kind;
         match kind {
+            sp::KIND_MISS => self.receiver.show_missed(),
             sp::KIND_ROOM => drop(service.room.pop_front()),
             sp::KIND_LAUNCHED => service.launched = false,
             sp::KIND_QUIET => service.watched = None,
@@ -479,7 +480,7 @@ impl Nes {
                 Some(what << 8 | queue << 32)
             }
             sp::KIND_MISS => {
-                let packet = self.receiver.missed.front()?;
+                let packet = self.receiver.next_missed()?;
                 Some(queue(VoyagerPacket::from_bytes(&packet.bytes).queue))
             }
             sp::KIND_ROOM => service.room.front().copied().map(queue),

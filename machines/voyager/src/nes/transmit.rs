@@ -1,5 +1,7 @@
 //! Sending from the Basic transmit rings.
 
+use std::cmp::Reverse;
+
 use chasqui_abi::Envelope;
 use chasqui_engine::Packet;
 use chasqui_ni::{BusOperation, BusRequest, Context};
@@ -86,7 +88,7 @@ impl Transmitter {
 
     /// Nothing is to be sent.
     pub fn is_empty(&self) -> bool {
-        self.state == State::Idle && self.next().is_none()
+        self.state == State::Idle && !self.slots.iter().any(TransmitSlot::has_work)
     }
 
     /// Nothing of `slot` is under way.
@@ -109,20 +111,36 @@ impl Transmitter {
 
     pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         if self.state == State::Idle
-            && let Some(slot) = self.next()
+            && let Some(slot) = self.next(s, |_| true)
         {
             self.current = slot;
             self.begin(s, c);
         }
-        if self.state == State::Ready && s.txu_has_room() {
+        // A slot that waits for the TxU lets one of the other priority pass, and begins anew after it.
+        if self.state == State::Ready
+            && !self.has_room(self.current, s)
+            && let Some(slot) = self.next(s, |slot| self.has_room(slot, s))
+        {
+            self.current = slot;
+            self.begin(s, c);
+        }
+        if self.state == State::Ready && self.has_room(self.current, s) {
             self.cross(s, c);
         }
     }
 
-    /// The next slot in turn that has a message.
-    fn next(&self) -> Option<usize> {
+    /// The TxU has room for what `slot` sends.
+    fn has_room(&self, slot: usize, s: &Shared) -> bool {
+        self.slots[slot].queue.is_some_and(|queue| s.txu_has_room(queue))
+    }
+
+    /// The next slot that has a message and that `may` go: in turn, of those of the highest priority.
+    fn next(&self, s: &Shared, may: impl Fn(usize) -> bool) -> Option<usize> {
         let count = self.slots.len();
-        (1..=count).map(|i| (self.current + i) % count).find(|&slot| self.slots[slot].has_work())
+        let in_turn = (1..=count).map(|i| (self.current + i) % count);
+        let ready = in_turn.filter(|&slot| self.slots[slot].has_work() && may(slot));
+        // The first of several that are alike.
+        ready.min_by_key(|&slot| Reverse(self.slots[slot].queue.map(|queue| s.homes.priority(queue))))
     }
 
     /// The lines of the current slot come over the bus: from the cache (Reclaim), or from the DRAM.
@@ -205,7 +223,7 @@ impl Transmitter {
             Ok(to) => {
                 s.counters.transmitted += 1;
                 let bytes = packet_bytes(PACKET_BASIC, to, header.flags, &data);
-                push_packet(s, to.site, bytes, data.len() as u64, slot.message);
+                push_packet(s, (queue, to.site), bytes, data.len() as u64, slot.message);
             }
             Err(text) => c.fault(self.names.job(queue), text),
         }
@@ -238,18 +256,19 @@ pub(super) fn packet_bytes(kind: u64, to: Destination, flags: u32, data: &[u8]) 
     bytes
 }
 
-/// Puts a packet with `data_bytes` of data into the TxU.
+/// Puts a packet with `data_bytes` of data, which `queue` sends to `site`, into the TxU.
 pub(super) fn push_packet(
     s: &mut Shared,
-    site: u32,
+    (queue, site): (Name, u32),
     bytes: Vec<u8>,
     data_bytes: u64,
     message: Option<(u16, u32)>,
 ) {
-    s.txu.push_back(Box::new(Packet {
+    let priority = s.homes.priority(queue);
+    s.txu[usize::from(priority)].push_back(Box::new(Packet {
         source: s.port.node(),
         destination: site,
-        priority: 0,
+        priority,
         wire_bytes: (data_bytes + s.nes.packet_overhead.bytes()) as u32,
         bytes,
         message,

@@ -1,0 +1,197 @@
+//! Links that flip bits. What happens to a packet depends on the seed, the link, and which packet on the link it
+//! is, and so on nothing that the simulator is free to choose.
+
+use chasqui_random::Random;
+
+use crate::topology::{Neighbour, RouterPort, Topology};
+
+/// Parts in one, of [`FaultParameters::rate_parts`].
+const ONE: u64 = 1_000_000_000_000;
+
+/// Which links are faulty. A link has the name of where it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultyLinks {
+    /// All.
+    All,
+    /// The one that begins at a node or a router's port.
+    From(Neighbour),
+}
+
+impl FaultyLinks {
+    /// Reads `all`, `node 3` or `router 0 port 2`.
+    ///
+    /// # Errors
+    /// What is allowed.
+    pub fn parse(text: &str) -> Result<FaultyLinks, String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let found = match words[..] {
+            ["all"] => Some(FaultyLinks::All),
+            ["node", node] => node.parse().ok().map(|node| FaultyLinks::From(Neighbour::Node(node))),
+            ["router", router, "port", port] => router
+                .parse()
+                .ok()
+                .zip(port.parse().ok())
+                .map(|(router, port)| FaultyLinks::From(Neighbour::Router(RouterPort { router, port }))),
+            _ => None,
+        };
+        found.ok_or_else(|| {
+            format!("\"{text}\" names no link; allowed: \"all\", \"node 3\", \"router 0 port 2\" (where it begins)")
+        })
+    }
+}
+
+/// What faulty links do. Off when there is neither a rate nor a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FaultParameters {
+    /// Which links.
+    pub links: FaultyLinks,
+    /// Number of the packet on a faulty link, from 1 on, that is hit; 0: none is by its number.
+    pub packet: u64,
+    /// Share of the packets on a faulty link that are hit by chance [parts of 10^12].
+    pub rate_parts: u64,
+    /// Length of a burst [bits], at least 1: the first and the last are flipped, and half of those between.
+    pub burst_bits: u32,
+    /// Where bursts begin, and whom the rate hits.
+    pub seed: u64,
+}
+
+impl Default for FaultParameters {
+    fn default() -> FaultParameters {
+        FaultParameters { links: FaultyLinks::All, packet: 0, rate_parts: 0, burst_bits: 1, seed: 1 }
+    }
+}
+
+impl FaultParameters {
+    /// Some packet may be hit. Else no CRC can be wrong, and none is made or checked; its length counts all the same, in
+    /// [`chasqui_engine::Packet::wire_bytes`].
+    pub fn is_on(&self) -> bool {
+        self.packet > 0 || self.rate_parts > 0
+    }
+
+    /// The faulty link is one of the network's.
+    ///
+    /// # Errors
+    /// What there is instead.
+    pub(crate) fn check_links(&self, topology: &dyn Topology) -> Result<(), Vec<String>> {
+        let FaultyLinks::From(from) = self.links else { return Ok(()) };
+        let (nodes, routers) = (topology.nodes(), topology.routers());
+        let is_there = match from {
+            Neighbour::Node(node) => node < nodes,
+            Neighbour::Router(at) => {
+                at.router < routers
+                    && at.port < topology.ports(at.router)
+                    && topology.neighbour(at) != Neighbour::Unconnected
+            }
+            Neighbour::Unconnected => false,
+        };
+        let problem = || {
+            vec![format!(
+                "network.fault.link: no link begins at {from}: there are {nodes} nodes and {routers} routers, \
+                 whose ports may lead nowhere"
+            )]
+        };
+        if is_there { Ok(()) } else { Err(problem()) }
+    }
+
+    /// Packet `number`, from 1 on, passes the link that begins at `from`: it may be hit, in the header and data that
+    /// `bytes` are or in their CRC.
+    pub(crate) fn pass(&self, from: Neighbour, number: u64, bytes: &mut [u8]) {
+        if self.links != FaultyLinks::All && self.links != FaultyLinks::From(from) {
+            return;
+        }
+        let mut random = self.random(from, number);
+        if number == self.packet || random.below(ONE) < self.rate_parts {
+            self.hit(&mut random, bytes);
+        }
+    }
+
+    /// Chance for a packet on a link.
+    fn random(&self, from: Neighbour, number: u64) -> Random {
+        let link = match from {
+            Neighbour::Node(node) => u64::from(node) << 1,
+            Neighbour::Router(RouterPort { router, port }) => {
+                u64::from(router) << 17 | u64::from(port) << 1 | 1
+            }
+            Neighbour::Unconnected => unreachable!("no packet is on a link that is not there"),
+        };
+        // Each of the three starts a sequence of its own.
+        [link, number].iter().fold(Random::new(self.seed), |mut random, of| Random::new(random.bits() ^ of))
+    }
+
+    fn hit(&self, random: &mut Random, bytes: &mut [u8]) {
+        let bits = bytes.len() as u64 * 8;
+        let burst = u64::from(self.burst_bits).min(bits);
+        let first = random.below(bits - burst + 1);
+        for bit in first..first + burst {
+            if bit == first || bit + 1 == first + burst || random.once_in(2) {
+                bytes[(bit / 8) as usize] ^= 1 << (bit % 8);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NODE: Neighbour = Neighbour::Node(3);
+    const PORT: Neighbour = Neighbour::Router(RouterPort { router: 1, port: 2 });
+
+    /// Numbers of the packets of a link that are hit, of the first thousand.
+    fn hits(fault: &FaultParameters, from: Neighbour) -> Vec<u64> {
+        let is_hit = |number: &u64| {
+            let mut bytes = [0; 20];
+            fault.pass(from, *number, &mut bytes);
+            bytes != [0; 20]
+        };
+        (1..=1000).filter(is_hit).collect()
+    }
+
+    #[test]
+    fn links_have_the_names_of_where_they_begin() {
+        assert_eq!(FaultyLinks::parse("all"), Ok(FaultyLinks::All));
+        for from in [NODE, PORT] {
+            assert_eq!(FaultyLinks::parse(&from.to_string()), Ok(FaultyLinks::From(from)));
+        }
+        for wrong in ["", "node", "node x", "router 1", "router 1 port -1", "all nodes"] {
+            let text = FaultyLinks::parse(wrong).unwrap_err();
+            assert!(text.starts_with(&format!("\"{wrong}\" names no link; allowed: ")), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_packet_with_the_number_is_hit_and_no_other() {
+        let links = FaultyLinks::From(PORT);
+        let fault = FaultParameters { links, packet: 17, ..FaultParameters::default() };
+        assert!(fault.is_on() && !FaultParameters::default().is_on());
+        assert_eq!((hits(&fault, PORT), hits(&fault, NODE)), (vec![17], vec![]));
+        let all = FaultParameters { links: FaultyLinks::All, ..fault };
+        assert_eq!((hits(&all, PORT), hits(&all, NODE)), (vec![17], vec![17]));
+    }
+
+    #[test]
+    fn the_rate_hits_as_many_and_the_seed_says_whom() {
+        let fault = FaultParameters { rate_parts: ONE / 10, ..FaultParameters::default() };
+        let found = hits(&fault, NODE);
+        // 100 of 1000, and five standard deviations of 9.5.
+        assert!((52..=148).contains(&found.len()), "{}", found.len());
+        assert_eq!(hits(&fault, NODE), found);
+        assert_ne!(hits(&fault, PORT), found);
+        assert_ne!(hits(&FaultParameters { seed: 2, ..fault.clone() }, NODE), found);
+        assert_eq!(hits(&FaultParameters { rate_parts: ONE, ..fault }, NODE).len(), 1000);
+    }
+
+    #[test]
+    fn a_burst_has_its_length_and_stays_in_the_packet() {
+        for burst_bits in 1..=40 {
+            let fault = FaultParameters { burst_bits, rate_parts: ONE, ..FaultParameters::default() };
+            for number in 1..200 {
+                let mut bytes = [0; 4];
+                fault.pass(NODE, number, &mut bytes);
+                let flipped = u32::from_le_bytes(bytes);
+                let length = 32 - flipped.leading_zeros() - flipped.trailing_zeros();
+                assert_eq!(length, burst_bits.min(32), "packet {number}");
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Faulty links: each packet that is hit is found at the next stage and at its destination, and no other is.
+
+mod common;
+
+use chasqui_engine::Time;
+use chasqui_network::topology::{Neighbour, RouterPort};
+use chasqui_network::{FaultParameters, FaultyLinks, NetworkParameters, TopologyKind};
+use common::{Outcome, Plan, Setup, random_traffic, run};
+
+const BYTES: u32 = 96;
+
+/// One packet from node 0 to node 5, through three routers of a binary tree, hit on the link that begins at `from`.
+fn hit_on(from: Neighbour) -> (Outcome, NetworkParameters) {
+    let fault = FaultParameters { links: FaultyLinks::From(from), packet: 1, ..FaultParameters::default() };
+    let parameters = NetworkParameters { fat_tree_arity: 2, fault, ..NetworkParameters::default() };
+    let mut plans = vec![vec![]; 6];
+    plans[0] = vec![Plan { at: 0, destination: 5, priority: 0, bytes: BYTES }];
+    (run(&Setup::new(parameters.clone(), plans)), parameters)
+}
+
+/// The links that a packet from node 0 to node 5 takes, by where they begin.
+fn way(parameters: &NetworkParameters) -> Vec<Neighbour> {
+    let topology = parameters.build_topology(6).unwrap();
+    let header = chasqui_network::Header { source: 0, destination: 5, priority: 0 };
+    let (mut at, mut links) = (topology.attachment(0), vec![Neighbour::Node(0)]);
+    loop {
+        let from = RouterPort { port: topology.route(at.router, at.port, &header), ..at };
+        links.push(Neighbour::Router(from));
+        match topology.neighbour(from) {
+            Neighbour::Router(next) => at = next,
+            _ => return links,
+        }
+    }
+}
+
+/// The check is where the link ends, when the tail has come: after a hit on link i, counted from the node's 0,
+/// at i routing delays, i + 1 latencies and one serialization.
+#[test]
+fn every_stage_checks_when_the_tail_has_come() {
+    let links = way(&hit_on(Neighbour::Node(0)).1);
+    assert!(links.len() > 3, "{links:?}");
+    for (i, &from) in (0..).zip(&links) {
+        let (outcome, p) = hit_on(from);
+        let tail = i * p.routing_delay_ps + (i + 1) * p.link_latency_ps + p.link().serialization(BYTES).0;
+        let shared = outcome.fabric.lock().unwrap();
+        // Each router behind finds it, too, and so does the destination.
+        assert_eq!(shared.fabric.statistics().crc_errors, links.len() as u64 - 1 - i);
+        let [at_node] = &outcome.errors[5][..] else { panic!("{:?}", outcome.errors) };
+        let first = shared.fabric.broken().unwrap_or(at_node);
+        assert_eq!((first.time, first.from), (Time(tail), from));
+        assert_eq!((first.source, first.destination, first.wire_bytes), (0, 5, BYTES));
+        assert!(outcome.arrivals[5].is_empty());
+        let text = first.to_string();
+        assert!(
+            text.starts_with(&format!("network at {}: wrong CRC on the link from {from} to ", Time(tail)))
+        );
+        assert!(text.ends_with("from node 0 to node 5 with priority 0, of no recorded message"), "{text}");
+    }
+}
+
+/// Under traffic that overloads the network: what arrives is what was sent, and what is missing has been reported.
+#[test]
+fn what_is_hit_is_found_and_nothing_else() {
+    for topology in TopologyKind::ALL {
+        for burst_bits in [1, 32] {
+            let fault = FaultParameters { rate_parts: 20_000_000_000, burst_bits, ..Default::default() };
+            let parameters = NetworkParameters { topology, fault, ..Default::default() };
+            let plans = random_traffic(16, 200, BYTES, 1000, 77);
+            let sound = NetworkParameters { fault: FaultParameters::default(), ..parameters.clone() };
+            let mut setup = Setup::new(parameters, plans.clone());
+            let outcome = run(&setup);
+            let errors: usize = outcome.errors.iter().map(Vec::len).sum();
+            // Two of a hundred on each of three links or more.
+            assert!(errors > 3200 * 2 / 100, "{errors}");
+            let expected = run(&Setup::new(sound, plans));
+            let found: Vec<_> = outcome.all().collect();
+            let kept: Vec<_> = expected.all().filter(|a| found.contains(a)).collect();
+            assert_eq!((found.len(), found.len() + errors), (kept.len(), expected.all().count()));
+            assert!(found.into_iter().eq(kept), "the times of the others are what they were");
+            setup.lookahead_divisor = 7;
+            setup.hosts = 4;
+            let again = run(&setup);
+            assert_eq!((&again.arrivals, &again.errors), (&outcome.arrivals, &outcome.errors));
+        }
+    }
+}
+
+#[test]
+fn a_link_that_is_not_there_is_refused() {
+    let parameters = |text: &str| {
+        let links = FaultyLinks::parse(text).unwrap();
+        NetworkParameters {
+            fault: FaultParameters { links, packet: 1, ..Default::default() },
+            ..Default::default()
+        }
+    };
+    let attachments = vec![chasqui_network::Attachment { partition: 0, target: 0 }; 2];
+    for wrong in ["node 2", "router 9 port 0", "router 0 port 8", "router 0 port 3"] {
+        let found = chasqui_network::Fabric::new(&parameters(wrong), attachments.clone(), 0);
+        let errors = found.err().unwrap_or_default();
+        assert!(
+            errors[0].starts_with(&format!("network.fault.link: no link begins at {wrong}: there are 2"))
+        );
+    }
+    assert!(chasqui_network::Fabric::new(&parameters("node 1"), attachments, 0).is_ok());
+}
