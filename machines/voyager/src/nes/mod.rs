@@ -532,7 +532,6 @@ impl NetworkInterface for Nes {
         page.settings[registers::SETTING_DESTINATION_BITS as usize] =
             u64::from(self.express.window.destination_bits);
         page.settings[registers::SETTING_BASIC_QUEUES as usize] = self.shared.homes.names.basic as u64;
-        page.settings[registers::SETTING_BASIC_QUEUES as usize] = self.transmit_rings.count as u64;
         page.settings[registers::SETTING_STRIDE as usize] = self.transmit_rings.first.slot_bytes;
     }
 
