@@ -297,12 +297,14 @@ def test_moving_a_queue_takes_what_is_moved(results: Path) -> None:
     assert min(basic[0]) >= 2 * 32 * 3 * (4 + 2 + 4) * 20
     express = [move[1:] for move in moves if move[0] == "express"]
     (_, *empty), (most, *full) = express[0], express[-1]
+    # The load that waits for the move is tried again after an address tenure and voyager.sp.retry.
+    turn = (2 + 4) * 20
     for messages, *times in express:
         share = messages / most
-        assert times == pytest.approx(
-            [first + share * (last - first) for first, last in zip(empty, full, strict=True)],
-            rel=0.01,  # what the firmware finds in its caches
-        )
+        for time, first, last in zip(times, empty, full, strict=True):
+            turns = (time - first) / turn
+            assert turns == pytest.approx(round(turns), abs=0.01)
+            assert abs(turns - share * (last - first) / turn) < 1
 
 
 @pytest.mark.core

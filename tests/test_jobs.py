@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT, Compiler
 from simulated import SEVERAL_JOBS, command, machines, two_at_a_time
 from test_determinism import VARIATIONS, differences
-from test_voyager import NONE_RESIDENT
+from test_voyager import NONE_RESIDENT, WIDE
 from test_voyager_queues import OFFENCES, SERVER, SYSTEM
 
 pytestmark = pytest.mark.core
@@ -70,6 +70,22 @@ def test_two_jobs_get_their_own_messages(traffic: Path, tmp_path: Path, machine:
         assert shared["messages"] == one["messages"]
         assert shared["time_ps"] > one["time_ps"]  # type: ignore[operator]
     assert counter(both / "job0", "node00000.scheduler.switches") > 10
+
+
+@pytest.mark.parametrize("sets", [[], NONE_RESIDENT], ids=["resident", "served"])
+def test_64_byte_stores_of_two_jobs(
+    compile_c: Compiler, traffic: Path, tmp_path: Path, sets: list[str]
+) -> None:
+    """In turns of 20 us: no end of a turn loses or repeats a store that was answered."""
+    wide = compile_c("wide", WIDE)
+    options = ["--machine", "voyager-modern", "--set", "node.scheduler.quantum=20 us", *sets]
+    jobs = ["--job", f"-np 2 {wide} 600", "--job", f"-np 2 {wide} 500"]
+    done = run(tmp_path, "run", *options, "-np", 4, *jobs, "--", traffic, 1, 9, 2000)
+    assert done.returncode == 0, done.stderr
+    for job in (1, 2):
+        directory = tmp_path / "run" / f"job{job}"
+        assert (directory / "stdout.1").read_text() == "wide: PASSED\n"
+    assert counter(tmp_path / "run" / "job0", "node00001.scheduler.preemptions") > 4
 
 
 def test_a_process_that_is_not_running_receives(traffic: Path, tmp_path: Path) -> None:
