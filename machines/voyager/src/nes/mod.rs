@@ -17,6 +17,7 @@ mod events;
 mod express;
 mod inbox;
 mod onepoll;
+mod plan;
 #[cfg(test)]
 mod probe;
 mod queues;
@@ -30,19 +31,15 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use chasqui_abi::NiIdentification;
-use chasqui_config::Resolved;
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
-use chasqui_machine::NetworkUnit;
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_network::{Blocked, NodeEvent, NodePort, PRIORITIES};
 use chasqui_ni::{
-    ACCEPTED, BusRequest, Cause, Context, FirmwareProcessor, Leave, NetworkInterface, RETRY, Region, Reply,
-    Turn, Uncached,
+    ACCEPTED, BusRequest, Cause, Context, Leave, NetworkInterface, RETRY, Region, Reply, Turn, Uncached,
 };
-use chasqui_node::NodeConfiguration;
 use chasqui_record::{MessageId, Stage};
 
-use crate::parameters::{Basic, Coherence, Dma, Express, Limits, Mpi, Queues, Sharing};
+use crate::parameters::{Basic, Coherence, Limits, Sharing};
 use crate::service_registers::VoyagerPacket;
 use crate::{parameters, registers};
 use address::{
@@ -55,6 +52,7 @@ use events::{NesEvent, Owner};
 use express::{Entry, ExpressTransmitter, Window};
 use inbox::{EMPTY, Found, Inbox};
 use onepoll::Orders;
+pub(crate) use plan::NesPlan;
 use queues::{Homes, Name, Names};
 use receive::Receiver;
 use rings::{OwnRings, Ring, Rings};
@@ -65,69 +63,6 @@ use transmit::Transmitter;
 /// Bytes of a slot, or of a place of tagged data.
 const SLOT: u64 = registers::SLOT_BYTES;
 const _: () = assert!(registers::TAG_LONG_BYTES <= SLOT);
-
-/// What an NES is made from.
-pub(crate) struct NesPlan {
-    pub nes: parameters::Nes,
-    pub basic: Basic,
-    pub express: Express,
-    pub dma: Dma,
-    pub mpi: Mpi,
-    pub queues: Queues,
-    pub service: parameters::Service,
-    /// The service processor, about to begin, if it is there.
-    pub processor: Option<FirmwareProcessor>,
-    /// The bus clock, which is also the NES's.
-    pub clock: Clock,
-    /// Bus clocks of a transaction's address.
-    pub address_cycles: u64,
-    /// The caches' shorter lines, in which the NES reads and writes over the bus.
-    pub line_bytes: u64,
-    /// From one slot to the next: whole lines of all caches.
-    pub stride: u64,
-    /// Physical address of its SRAM.
-    pub memory_base: u64,
-    /// Ranks of each job; rank r is at site r.
-    pub ranks: Vec<u32>,
-    /// Its end of the network link.
-    pub port: NodePort,
-    /// From the start of a packet to the event at its first router.
-    pub first_hop: Time,
-}
-
-impl NesPlan {
-    /// Each job has its `ranks`; `memory_base` is the physical address of the SRAM, `port` the end of the network link,
-    /// `processor` the sP with its firmware.
-    pub fn read(
-        resolved: &Resolved,
-        ranks: Vec<u32>,
-        memory_base: u64,
-        port: NodePort,
-        processor: Option<FirmwareProcessor>,
-    ) -> NesPlan {
-        let node = NodeConfiguration::read(resolved);
-        let bus = node.bus();
-        let network = resolved.read::<NetworkUnit>("network").parameters();
-        NesPlan {
-            nes: resolved.read("voyager.nes"),
-            basic: resolved.read("voyager.basic"),
-            express: resolved.read("voyager.express"),
-            dma: resolved.read("voyager.dma"),
-            mpi: resolved.read("voyager.mpi"),
-            queues: resolved.read("voyager.queues"),
-            service: resolved.read("voyager.sp"),
-            processor,
-            clock: bus.clock,
-            address_cycles: bus.address_cycles,
-            line_bytes: u64::from(node.port().l1d.line_bytes),
-            stride: SLOT.next_multiple_of(node.longest_line().bytes()),
-            memory_base,
-            ranks,
-            port,
-            first_hop: Time(network.link_latency_ps + network.routing_delay_ps),
-        }
-    }
-}
 
 /// Counters.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,0 +1,74 @@
+//! What an NES is made from: the resolved machine, and its place in it.
+
+use chasqui_config::Resolved;
+use chasqui_engine::{Clock, Time};
+use chasqui_machine::NetworkUnit;
+use chasqui_network::NodePort;
+use chasqui_ni::FirmwareProcessor;
+use chasqui_node::NodeConfiguration;
+
+use super::SLOT;
+use crate::parameters::{self, Basic, Dma, Express, Mpi, Queues};
+
+/// What an NES is made from.
+pub(crate) struct NesPlan {
+    pub nes: parameters::Nes,
+    pub basic: Basic,
+    pub express: Express,
+    pub dma: Dma,
+    pub mpi: Mpi,
+    pub queues: Queues,
+    pub service: parameters::Service,
+    /// The service processor, about to begin, if it is there.
+    pub processor: Option<FirmwareProcessor>,
+    /// The bus clock, which is also the NES's.
+    pub clock: Clock,
+    /// Bus clocks of a transaction's address.
+    pub address_cycles: u64,
+    /// The caches' shorter lines, in which the NES reads and writes over the bus.
+    pub line_bytes: u64,
+    /// From one slot to the next: whole lines of all caches.
+    pub stride: u64,
+    /// Physical address of its SRAM.
+    pub memory_base: u64,
+    /// Ranks of each job; rank r is at site r.
+    pub ranks: Vec<u32>,
+    /// Its end of the network link.
+    pub port: NodePort,
+    /// From the start of a packet to the event at its first router.
+    pub first_hop: Time,
+}
+
+impl NesPlan {
+    /// Each job has its `ranks`; `memory_base` is the physical address of the SRAM, `port` the end of the network link,
+    /// `processor` the sP with its firmware.
+    pub fn read(
+        resolved: &Resolved,
+        ranks: Vec<u32>,
+        memory_base: u64,
+        port: NodePort,
+        processor: Option<FirmwareProcessor>,
+    ) -> NesPlan {
+        let node = NodeConfiguration::read(resolved);
+        let bus = node.bus();
+        let network = resolved.read::<NetworkUnit>("network").parameters();
+        NesPlan {
+            nes: resolved.read("voyager.nes"),
+            basic: resolved.read("voyager.basic"),
+            express: resolved.read("voyager.express"),
+            dma: resolved.read("voyager.dma"),
+            mpi: resolved.read("voyager.mpi"),
+            queues: resolved.read("voyager.queues"),
+            service: resolved.read("voyager.sp"),
+            processor,
+            clock: bus.clock,
+            address_cycles: bus.address_cycles,
+            line_bytes: u64::from(node.port().l1d.line_bytes),
+            stride: SLOT.next_multiple_of(node.longest_line().bytes()),
+            memory_base,
+            ranks,
+            port,
+            first_hop: Time(network.link_latency_ps + network.routing_delay_ps),
+        }
+    }
+}
