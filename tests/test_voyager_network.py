@@ -24,8 +24,11 @@ HIGH = [
     *TWO_BASIC,
     *["--set", "voyager.queues.high_express=1", "--set", "voyager.queues.high_basic=1"],
 ]
-# What finds no room in its queue then waits in the network.
-NO_SERVICE = ["--set", "voyager.sp.present=false"]
+# What finds no room in its queue, of 32 places, then waits in the network.
+NO_SERVICE = [
+    *["--set", "voyager.sp.present=false"],
+    *["--set", "voyager.basic.slots=32", "--set", "voyager.express.slots=32"],
+]
 
 
 @pytest.mark.parametrize("machine", VARIANTS)

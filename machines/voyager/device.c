@@ -16,9 +16,8 @@
  * stores the pointer, and those that it read before it frees the slot; in the reclaim variant the NES takes
  * them. Device stores do not pass older stores or flushes only if a fence says so.
  *
- * A pointer's store costs a fence and a bus transaction. So received slots are freed together: when
- * half of the ring has come, or when there is nothing else to do. But the slots of a long message are
- * released one by one, so that the NES sends and the receiver copies while the rest is composed.
+ * A pointer's store costs a fence and a bus transaction. So received slots are freed together, when half of the ring
+ * has come or nothing else is to be done; those of a long message one by one, so that the rest is composed meanwhile.
  */
 #include "chasqui/store64.h"
 #include "mpi/device.h"
