@@ -10,6 +10,41 @@ use std::sync::{Condvar, Mutex};
 const SPIN_MAX: u32 = 2_000;
 const YIELD_MAX: u32 = 100;
 
+/// Where threads wait for a value that others change.
+#[derive(Default)]
+struct Bell {
+    sleepers: AtomicU32,
+    sleep: Mutex<()>,
+    rung: Condvar,
+}
+
+impl Bell {
+    /// Waits until `reached`, which looks at the value by loads that are sequentially consistent.
+    fn wait_until(&self, reached: impl Fn() -> bool) {
+        for turns in 0..SPIN_MAX + YIELD_MAX {
+            if reached() {
+                return;
+            }
+            if turns < SPIN_MAX { spin_loop() } else { std::thread::yield_now() }
+        }
+        let mut asleep = self.sleep.lock().expect("nobody panics here");
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        while !reached() {
+            asleep = self.rung.wait(asleep).expect("nobody panics here");
+        }
+        self.sleepers.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// The value has changed, by a store that is sequentially consistent: either this finds who fell asleep before,
+    /// or they find the value.
+    fn ring(&self) {
+        if self.sleepers.load(Ordering::SeqCst) > 0 {
+            let _asleep = self.sleep.lock();
+            self.rung.notify_all();
+        }
+    }
+}
+
 /// Where the threads meet.
 #[derive(Default)]
 pub(crate) struct Team {
@@ -18,9 +53,8 @@ pub(crate) struct Team {
     /// Followers that have not ended it.
     busy: AtomicU32,
     quit: AtomicBool,
-    sleepers: AtomicU32,
-    sleep: Mutex<()>,
-    wake: Condvar,
+    started: Bell,
+    ended: Bell,
 }
 
 impl Team {
@@ -28,19 +62,12 @@ impl Team {
     pub fn start(&self, followers: u32) {
         self.busy.store(followers, Ordering::Relaxed);
         self.step.fetch_add(1, Ordering::SeqCst);
-        if self.sleepers.load(Ordering::SeqCst) > 0 {
-            let _asleep = self.sleep.lock();
-            self.wake.notify_all();
-        }
+        self.started.ring();
     }
 
     /// The leader waits until all have ended the step.
     pub fn finish(&self) {
-        let mut turns = 0;
-        while self.busy.load(Ordering::Acquire) > 0 {
-            turns += 1;
-            if turns < SPIN_MAX { spin_loop() } else { std::thread::yield_now() }
-        }
+        self.ended.wait_until(|| self.busy.load(Ordering::SeqCst) == 0);
     }
 
     /// The leader sends the followers home.
@@ -53,40 +80,26 @@ impl Team {
     pub fn follow(&self, mut work: impl FnMut()) {
         let mut seen = 0;
         loop {
-            self.wait(seen);
+            self.started.wait_until(|| self.step.load(Ordering::SeqCst) != seen);
             seen = seen.wrapping_add(1);
             if self.quit.load(Ordering::SeqCst) {
                 return;
             }
             // Also if it panics: the leader then finds its share poisoned.
-            let _ended = Ended(&self.busy);
+            let _ended = Ended(self);
             work();
         }
-    }
-
-    /// Waits for the step after `seen`.
-    fn wait(&self, seen: u32) {
-        for turns in 0..SPIN_MAX + YIELD_MAX {
-            if self.step.load(Ordering::Acquire) != seen {
-                return;
-            }
-            if turns < SPIN_MAX { spin_loop() } else { std::thread::yield_now() }
-        }
-        let mut asleep = self.sleep.lock().expect("nobody panics here");
-        self.sleepers.fetch_add(1, Ordering::SeqCst);
-        while self.step.load(Ordering::SeqCst) == seen {
-            asleep = self.wake.wait(asleep).expect("nobody panics here");
-        }
-        self.sleepers.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 /// A follower's part in a step.
-struct Ended<'a>(&'a AtomicU32);
+struct Ended<'a>(&'a Team);
 
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Release);
+        if self.0.busy.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.ended.ring();
+        }
     }
 }
 
@@ -94,20 +107,24 @@ impl Drop for Ended<'_> {
 mod tests {
     use super::*;
 
+    /// Long enough for who waits to fall asleep.
+    fn pause(step: u32) {
+        if step.is_multiple_of(500) {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+
     #[test]
     fn all_do_each_step_once() {
         let team = Team::default();
         let counts: Vec<AtomicU32> = (0..3).map(|_| AtomicU32::new(0)).collect();
         std::thread::scope(|scope| {
-            for count in &counts {
+            for (number, count) in (0..).zip(&counts) {
                 let team = &team;
-                scope.spawn(move || team.follow(|| _ = count.fetch_add(1, Ordering::Relaxed)));
+                scope.spawn(move || team.follow(|| pause(number + count.fetch_add(1, Ordering::Relaxed))));
             }
             for step in 1..=2_000 {
-                if step % 500 == 0 {
-                    // Long enough for the others to fall asleep.
-                    std::thread::sleep(std::time::Duration::from_millis(5));
-                }
+                pause(step);
                 team.start(3);
                 team.finish();
                 counts.iter().for_each(|c| assert_eq!(c.load(Ordering::Relaxed), step));
