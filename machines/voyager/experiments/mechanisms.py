@@ -229,7 +229,7 @@ def overrun(outputs: Mapping[str, Output], found: Mapping[Key, Figures]) -> Tabl
         missed = sum(output.counters("ni.missed"))
         # Of two streams: one before, that uses all places, and the measured one.
         packets = 2 * STREAM * -(-size // PACKET[case[0]])
-        row: list[Value] = [*case, size, found[*case, 1, size].gap, gap]
+        row: list[Value] = [*case, size, found[(*case, 1, size)].gap, gap]
         rows.append([*row, Fraction(100 * missed, packets)])
     columns = ["mechanism", "variant", "size_bytes", "gap_ns", "no_credits_ns", "missed_percent"]
     return Table("overrun", columns, rows)
@@ -342,8 +342,8 @@ def report(outputs: Mapping[str, Output]) -> Report:
             logp_view(found, outputs["flush-1"].clock_ns("node.bus")),
             "Gap with one thread at work, and with two that send and two that receive [ns]\n"
             + apart.text(left=(0, 1)),
-            "Gap with credits, and without [ns]; packets of the latter that the service processor had "
-            "to deliver [%]\n" + over.text(left=(0, 1)),
+            "Gap with credits, and without [ns]; packets of the latter that the service processor "
+            "had to deliver [%]\n" + over.text(left=(0, 1)),
             f"Change [%] when an assumption is halved or doubled, for {sizes}\n{varied_text}",
         ]
     )
