@@ -229,7 +229,8 @@ def overrun(outputs: Mapping[str, Output], found: Mapping[Key, Figures]) -> Tabl
         missed = sum(output.counters("ni.missed"))
         # Of two streams: one before, that uses all places, and the measured one.
         packets = 2 * STREAM * -(-size // PACKET[case[0]])
-        row: list[Value] = [*case, size, found[(*case, 1, size)].gap, gap]
+        credited = (*case, 1, size)
+        row: list[Value] = [*case, size, found[credited].gap, gap]
         rows.append([*row, Fraction(100 * missed, packets)])
     columns = ["mechanism", "variant", "size_bytes", "gap_ns", "no_credits_ns", "missed_percent"]
     return Table("overrun", columns, rows)
