@@ -234,6 +234,28 @@ def test_express_takes_what_its_path_takes(results: Path) -> None:
 
 
 @pytest.mark.core
+def test_credits_keep_a_stream_from_the_miss_queue(results: Path) -> None:
+    """With them no packet of one thread is missed. Without them a receive queue overflows that is
+    shorter than the stream and slower to read than to fill: then all that follows is missed."""
+    place = results / "voyager-mechanisms"
+    for run in ("flush-1", "reclaim-1", "flush-1-dma", "reclaim-1-dma"):
+        statistics = json.loads((place / "runs" / run / "stats.json").read_text())
+        nodes = [each for name, each in statistics.items() if name.startswith("node")]
+        assert [node["ni"]["missed"]["value"] for node in nodes] == [0, 0], run
+    found = {
+        (row["mechanism"], int(row["size_bytes"])): (
+            float(row["no_credits_ns"]) / float(row["gap_ns"]), float(row["missed_percent"])
+        )
+        for row in rows(place / "overrun.csv")
+    }  # fmt: skip
+    assert found["express", 4][1] == 0
+    slower, missed = found["express", 88]
+    assert slower > 2
+    # Of 64 messages of 22 words at least the 32 words that fill the queue arrive there.
+    assert 50 < missed <= 100 * (1 - 32 / (64 * 22))
+
+
+@pytest.mark.core
 def test_an_active_message_answers(results: Path) -> None:
     for row in rows(results / "voyager-am" / "results.csv"):
         latency, round_trip = float(row["latency_ns"]), float(row["round_trip_ns"])

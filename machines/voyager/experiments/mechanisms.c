@@ -10,7 +10,8 @@
  * what they will post, and take none. One thread works (every lock is free), but for `contended`, where
  * all do.
  *
- * A message longer than its mechanism takes goes as several.
+ * A message longer than its mechanism takes goes as several packets, no more than its receive queue holds. The
+ * sender of a stream keeps credits, so that the queue does not overflow; compiled with CREDITS=0 it does not.
  */
 #include "measure.h"
 
@@ -18,6 +19,9 @@
 
 #ifndef THREADS
 #define THREADS 1
+#endif
+#ifndef CREDITS
+#define CREDITS 1
 #endif
 
 enum { BASIC, EXPRESS, TAG_48, TAG_80, RESIDENT_48, RESIDENT_80, WIDE, ANSWERED, DMA, MECHANISMS };
@@ -207,14 +211,68 @@ ALWAYS_INLINE void receive_packet(int by, uint32_t *data, size_t bytes)
         ALONE(receiving, take_tagged(data, bytes, !is_wide(by) || bytes > 4), wait_turn)
 }
 
+/* --- credits: in a stream no more packets are under way than the receive queue holds ----------------------- */
+
+/* Packets that rank 0 may send, or rank 1 take, before the next token; packets that a token stands for; tokens to
+ * come. Rank 1 sends them, rank 0 waits for them. */
+static struct {
+    uint32_t left, batch, tokens;
+} credits;
+
+static uint32_t queue_packets(int by)
+{
+    if (by == BASIC || by == DMA)
+        return nes.receive.count; /* of DMA: notices */
+    return is_tagged(by) && nes.tags.count < nes.express_slots ? nes.tags.count : nes.express_slots;
+}
+
+static uint32_t message_packets(int by, size_t bytes)
+{
+    return (uint32_t)((bytes + packet_bytes[by] - 1) / packet_bytes[by]);
+}
+
+/* The queue is empty, and so many packets will come. Rank 1 tells of each half of the queue that it has taken, as
+ * long as rank 0 waits for that. */
+static void open_credits(int by, uint32_t packets)
+{
+    uint32_t batch = queue_packets(by) / 2, batches = (packets + batch - 1) / batch;
+    credits.batch = batch;
+    credits.left = nes.rank == 0 ? 2 * batch : batch;
+    credits.tokens = batches > 2 ? batches - 2 : 0;
+}
+
+static inline void use_credit(void)
+{
+    if (credits.left-- > 0)
+        return;
+    await_token();
+    credits.left = credits.batch - 1;
+}
+
+static inline void return_credit(void)
+{
+    if (--credits.left > 0)
+        return;
+    if (credits.tokens > 0) {
+        credits.tokens--;
+        tell(0);
+    }
+    credits.left = credits.batch;
+}
+
 /* --- messages: a last word, behind packets with data tagged on, goes alone ------------------------------ */
 
-ALWAYS_INLINE void send_message(int by, unsigned me, const uint32_t *data, size_t bytes)
+ALWAYS_INLINE void send_message(int by, unsigned me, const uint32_t *data, size_t bytes, bool counted)
 {
-    if (bytes <= packet_bytes[by])
+    if (bytes <= packet_bytes[by]) {
+        if (counted)
+            use_credit();
         return send_packet(by, me, data, bytes);
+    }
     for (size_t at = 0, part; at < bytes; at += part) {
         part = bytes - at < packet_bytes[by] ? bytes - at : packet_bytes[by];
+        if (counted)
+            use_credit();
         if (is_tagged(by) && part == 4)
             send_word(me, data[at / 4]);
         else
@@ -222,16 +280,22 @@ ALWAYS_INLINE void send_message(int by, unsigned me, const uint32_t *data, size_
     }
 }
 
-ALWAYS_INLINE void receive_message(int by, uint32_t *data, size_t bytes)
+ALWAYS_INLINE void receive_message(int by, uint32_t *data, size_t bytes, bool counted)
 {
-    if (bytes <= packet_bytes[by])
-        return receive_packet(by, data, bytes);
+    if (bytes <= packet_bytes[by]) {
+        receive_packet(by, data, bytes);
+        if (counted)
+            return_credit();
+        return;
+    }
     for (size_t at = 0, part; at < bytes; at += part) {
         part = bytes - at < packet_bytes[by] ? bytes - at : packet_bytes[by];
         if (is_tagged(by) && part == 4)
             receive_word(&data[at / 4]);
         else
             receive_packet(by, data + at / 4, part);
+        if (counted)
+            return_credit();
     }
 }
 
@@ -240,12 +304,26 @@ ALWAYS_INLINE void receive_message(int by, uint32_t *data, size_t bytes)
 ALWAYS_INLINE void send(int by, size_t bytes, uint32_t word)
 {
     (void)word; /* the data are the same */
-    send_message(by, 0, source(by), bytes);
+    send_message(by, 0, source(by), bytes, false);
 }
 
-ALWAYS_INLINE void receive(int by, size_t bytes) { receive_message(by, target(by), bytes); }
+ALWAYS_INLINE void receive(int by, size_t bytes) { receive_message(by, target(by), bytes, false); }
 
-static const struct transport transport = {send, receive};
+ALWAYS_INLINE void send_counted(int by, size_t bytes, uint32_t word)
+{
+    (void)word;
+    send_message(by, 0, source(by), bytes, CREDITS);
+}
+
+ALWAYS_INLINE void receive_counted(int by, size_t bytes) { receive_message(by, target(by), bytes, CREDITS); }
+
+static const struct transport transport = {send, receive}, counted = {send_counted, receive_counted};
+
+ALWAYS_INLINE void stream_messages(int by, size_t bytes)
+{
+    open_credits(by, stream * message_packets(by, bytes));
+    streaming(counted, by, bytes);
+}
 
 /* A thread's half of a stream that two threads send and two receive. */
 static _Alignas(64) uint64_t contended[2][COUNT_MAX / 2];
@@ -256,9 +334,9 @@ ALWAYS_INLINE void contend(int by, size_t bytes, unsigned me)
     uint32_t *mine = room[me] + is_tagged(by);
     for (unsigned i = 0; i < stream / 2; i++) {
         if (nes.rank == 0)
-            send_message(by, me, source(by), bytes);
+            send_message(by, me, source(by), bytes, false);
         else
-            receive_message(by, mine, bytes);
+            receive_message(by, mine, bytes, false);
         contended[me][i] = now();
     }
     if (nes.rank == 1 && memcmp(mine, source(by), bytes) != 0)
@@ -285,12 +363,12 @@ ALWAYS_INLINE void warm_up(int by, size_t bytes)
     }
     if (nes.rank == 0) {
         await_token();
-        send_message(by, 0, source(by), bytes);
+        send(by, bytes, word);
         return;
     }
     memset(target(by), 0, bytes);
     tell(0);
-    receive_message(by, target(by), bytes);
+    receive(by, bytes);
     if (memcmp(source(by), target(by), bytes) != 0)
         fail("the data came wrong");
 }
@@ -299,10 +377,11 @@ ALWAYS_INLINE void alone(int by, size_t bytes)
 {
     warm_up(by, bytes);
     if (by != DMA)
-        streaming(transport, by, bytes); /* all places and slots have been used */
+        stream_messages(by, bytes); /* all places and slots have been used */
     overheads(transport, by, bytes);
+    meet(); /* what was sent last has been taken */
     ping_pong(transport, by, bytes);
-    streaming(transport, by, bytes);
+    stream_messages(by, bytes);
 }
 
 static pthread_barrier_t barrier;
@@ -377,6 +456,8 @@ static void add(const char *name, char *sizes)
         size_t bytes = strtoul(size, NULL, 10);
         if (by == MECHANISMS || bytes % 4 != 0 || bytes == 0 || bytes > BYTES_MAX)
             fail("usage: mechanisms TRIPS STREAM {MECHANISM BYTES,...}...");
+        if (message_packets(by, bytes) > queue_packets(by))
+            fail("a message must fit into its receive queue");
         points = realloc(points, (point_count + 1) * sizeof *points);
         points[point_count++] = (struct point){by, bytes};
     }

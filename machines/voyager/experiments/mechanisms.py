@@ -24,7 +24,8 @@ between messages of a stream, which is the larger of the processors' and the NES
 bandwidth that follows. A message longer than a mechanism takes at a time goes as several, whose \
 sending and receiving overlap: then L may be less than nothing. Data begin in the cache of the \
 sender and end in the receiver's (DMA: in memory, both); resident data are in the NES's SRAM \
-already. With two threads a queue is shared: Basic, DMA and the reading of tagged data take a \
+already. The sender of a stream keeps credits, so that no more is under way than the receive \
+queue holds. With two threads a queue is shared: Basic, DMA and the reading of tagged data take a \
 lock, which is free at the first try."""
 
 COLUMNS = (
@@ -36,7 +37,7 @@ COLUMNS = (
 PACKET = {"basic": 88, "express": 4, "tag-on-48": 52, "tag-on-80": 84}
 SMALL = tuple(range(4, 92, 4))
 SMALL_QUICK = (4, 8, 16, 32, 48, 52, 84, 88)
-LONG = (128, 256, 512, 768, 1024, 1536, 2048, 4096)
+LONG = (128, 256, 512, 768, 1024, 1536, 2048)
 LONG_QUICK = (512, 1024, 2048)
 DMA = (4, 16, 64, 88, 128, 256, 512, 768, 1024, 1536, 2048, 4096, 8192, 16384, 32768, 65536)
 DMA_QUICK = (4, 88, 512, 1024, 2048, 65536)
@@ -61,7 +62,12 @@ CASES = {
     ("dma", "reclaim"): ("reclaim", "dma"),
 }
 MACHINES = ("flush", "reclaim")
-ALSO_LONG = ("basic", "tag-on-80")  # in packets, until DMA is better
+# In packets, up to what the receive queue holds [bytes].
+ALSO_LONG = {"basic": 2048, "tag-on-80": 1024}
+# Streams that are also sent without credits: of flush, with bytes.
+OVERRUN = [*((("express", "-"), size) for size in (4, 8, 16, 88)), (("tag-on-80", "flush"), 84),
+           *((("basic", "flush"), size) for size in (88, 512, 2048))]  # fmt: skip
+STREAM = 64  # messages
 
 # What each assumption's effect is shown on: machine, name in the program, bytes.
 VARIED = {
@@ -97,7 +103,9 @@ Case = tuple[str, str]  # mechanism, variant
 # --- runs ----------------------------------------------------------------------------------------
 
 
-def _run(name: str, machine: str, threads: int, counts: tuple[int, int], points: Points) -> Run:
+def _run(
+    name: str, machine: str, threads: int, counts: tuple[int, int], points: Points, *flags: str
+) -> Run:
     """`counts`: trips of the ping-pong, messages of the stream."""
     sizes = [part for each, bytes_ in points for part in (each, ",".join(map(str, bytes_)))]
     return Run(
@@ -105,10 +113,18 @@ def _run(name: str, machine: str, threads: int, counts: tuple[int, int], points:
         machine=f"voyager/{machine}",
         ranks=2,
         program="mechanisms",
-        flags=[f"-DTHREADS={threads}"],
+        flags=[f"-DTHREADS={threads}", *flags],
         arguments=[*map(str, counts), *sizes],
         sets=[f"node.harts={threads}"],
     )
+
+
+def _lengths(mechanism: str, threads: int, long: Sequence[int]) -> list[int]:
+    return [size for size in long if threads == 1 and size <= ALSO_LONG.get(mechanism, 0)]
+
+
+def overrun_name(case: Case, size: int) -> str:
+    return f"overrun-{case[0]}-{size}"
 
 
 def runs(quick: bool) -> list[Run]:
@@ -116,14 +132,19 @@ def runs(quick: bool) -> list[Run]:
     found = []
     for machine, threads in itertools.product(MACHINES, THREADS):
         points: Points = [
-            (name, [*small, *(long if mechanism in ALSO_LONG and threads == 1 else ())])
+            (name, [*small, *_lengths(mechanism, threads, long)])
             for (mechanism, _), (where, name) in CASES.items()
             if where == machine and mechanism != "dma"
         ]
         name = f"{machine}-{threads}"
-        found.append(_run(name, machine, threads, (32, 64), points))
+        found.append(_run(name, machine, threads, (32, STREAM), points))
         blocks: Points = [("dma", DMA_QUICK if quick else DMA)]
         found.append(_run(f"{name}-dma", machine, threads, (8, 16), blocks))
+    found += [
+        _run(overrun_name(case, size), "flush", 1, (4, STREAM), [(CASES[case][1], [size])],
+             "-DCREDITS=0")
+        for case, size in OVERRUN
+    ]  # fmt: skip
     varied = sensitivity.assumptions("voyager", ASSUMED[:2] if quick else ASSUMED)
     for machine in MACHINES:
         points = [(name, [size]) for where, name, size in VARIED.values() if where == machine]
@@ -152,7 +173,9 @@ def figures(timing: Timing, name: str, size: int) -> Figures:
 
 def measured(outputs: Mapping[str, Output]) -> dict[Key, Figures]:
     timings = {
-        name: Timing(each) for name, each in outputs.items() if not name.startswith("varied")
+        name: Timing(each)
+        for name, each in outputs.items()
+        if not name.startswith(("varied", "overrun"))
     }
     found = {}
     for (mechanism, variant), (machine, name) in CASES.items():
@@ -194,6 +217,23 @@ def contention(found: Mapping[Key, Figures]) -> Table:
     ]
     columns = ["mechanism", "variant", "size_bytes", "gap_one_ns", "gap_two_ns", "ratio"]
     return Table("contention", columns, rows)
+
+
+def overrun(outputs: Mapping[str, Output], found: Mapping[Key, Figures]) -> Table:
+    """What becomes of streams whose senders keep no credits."""
+    rows: list[list[Value]] = []
+    for case, size in OVERRUN:
+        output = outputs[overrun_name(case, size)]
+        gap = Timing(output).interval(1, f"{CASES[case][1]}/stream", key=size)
+        assert gap is not None
+        missed = sum(output.counters("ni.missed"))
+        # Of two streams: one before, that uses all places, and the measured one.
+        packets = 2 * STREAM * -(-size // PACKET[case[0]])
+        credited = (*case, 1, size)
+        row: list[Value] = [*case, size, found[credited].gap, gap]
+        rows.append([*row, Fraction(100 * missed, packets)])
+    columns = ["mechanism", "variant", "size_bytes", "gap_ns", "no_credits_ns", "missed_percent"]
+    return Table("overrun", columns, rows)
 
 
 def logp_view(found: Mapping[Key, Figures], bus_clock: Fraction) -> str:
@@ -294,6 +334,7 @@ def report(outputs: Mapping[str, Output]) -> Report:
     results = Table("results", COLUMNS, [row(k, f) for k, f in found.items() if is_small(k)])
     long = Table("long", COLUMNS, [row(k, f) for k, f in found.items() if not is_small(k)])
     apart = contention(found)
+    over = overrun(outputs, found)
     sizes = ", ".join(
         f"{label} of {size:,} bytes ({where})" for label, (where, _, size) in VARIED.items()
     )
@@ -302,11 +343,13 @@ def report(outputs: Mapping[str, Output]) -> Report:
             logp_view(found, outputs["flush-1"].clock_ns("node.bus")),
             "Gap with one thread at work, and with two that send and two that receive [ns]\n"
             + apart.text(left=(0, 1)),
+            "Gap with credits, and without [ns]; packets of the latter that the service processor "
+            "had to deliver [%]\n" + over.text(left=(0, 1)),
             f"Change [%] when an assumption is halved or doubled, for {sizes}\n{varied_text}",
         ]
     )
     return Report(
-        tables=[results, long, crossovers(found), apart, varied],
+        tables=[results, long, crossovers(found), apart, over, varied],
         text=text,
         findings=[*findings(found), sentence],
         draw=lambda figure: draw(figure, found),

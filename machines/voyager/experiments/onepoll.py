@@ -114,7 +114,7 @@ def draw(figure: Figure, found: list[Row]) -> None:
                 axes.plot(*zip(*points, strict=True), "o-", color=color, label=method)
             axes.set(xlabel=f"queues ({slots} Basic slots)", title=title)
             axes.set_xscale("log", base=2)
-            axes.set_yscale("log")
+            drawing.scale_decades(axes)
             axes.set_xticks([1, 2, 4, 8, 16, 32, 64], [1, 2, 4, 8, 16, 32, 64])
             drawing.label_ends(axes)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import numpy
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import LogLocator, NullFormatter
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,8 +49,9 @@ def scale_bytes(axes: Axes, least: int, most: int) -> None:
 
 
 def scale_decades(axes: Axes) -> None:
-    """A vertical axis by powers of ten."""
+    """A vertical axis by powers of ten, twice and five times them."""
     axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter(NullFormatter())
 
