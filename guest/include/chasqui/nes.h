@@ -48,9 +48,6 @@ struct nes {
     char *places;                                 /* for data to be tagged on */
 };
 
-/* Names of queues, the same for both directions: Express queue q is q. */
-#define NES_BASIC_NAME(index) (CHASQUI_VOYAGER_EXPRESS_QUEUES + (index))
-
 /* What an empty queue returns. */
 #define NES_EMPTY CHASQUI_VOYAGER_EXPRESS_EMPTY
 /* A queue has one name for both directions: Express queue q is q, Basic queue b is NES_BASIC_NAME(b). */
