@@ -21,7 +21,7 @@ mod collectives;
 mod library;
 mod network;
 
-pub use library::{WaitUnit, library_settings, with_library};
+pub use library::{WaitUnit, library_settings, wait_polls, with_library};
 pub use network::{FaultUnit, NetworkUnit, network_parameters};
 
 /// A program to run, on how many ranks, and what belongs to it.

@@ -23,11 +23,16 @@ pub fn with_library(schema: Schema) -> Schema {
     collectives::with_collectives(schema).with::<WaitUnit>(WAIT)
 }
 
+/// Polls in vain after which a process that waits gives its hart up ([`WaitUnit`]); 0: never.
+pub fn wait_polls(resolved: &Resolved) -> u64 {
+    resolved.read::<WaitUnit>(WAIT).polls
+}
+
 /// What the library is told, as it reads it behind its identification page: pairs of texts, name and value, each
 /// ended by a zero byte, then an empty text; empty when nothing differs from the defaults.
 pub fn library_settings(resolved: &Resolved) -> Vec<u8> {
     let mut pairs = collectives::forced(resolved);
-    let polls = resolved.read::<WaitUnit>(WAIT).polls;
+    let polls = wait_polls(resolved);
     if polls > 0 {
         pairs.push(("wait.polls", polls.to_string()));
     }
