@@ -262,7 +262,7 @@ def report(outputs: Mapping[str, Output]) -> Report:
         f"{_ms(VARIED_QUANTUM_US)}, assumptions halved or doubled\n{moved_text}",
         findings=[*findings(found, alone), sentence],
         draw=lambda figure: draw(figure, found, alone),
-        size_inches=(15.0, 6.0),
+        size_inches=(14.0, 6.0),
     )
 
 
@@ -288,10 +288,11 @@ def draw(figure: Figure, found: Sequence[Row], alone: Mapping[str, Fraction]) ->
                     axes.bar(at, height, bottom=bottom, color=color, label=label, width=0.7)
                     bottom += height
             axes.set_xticks(range(len(chosen)), [f"{each.quantum_us / 1000:g}" for each in chosen])
-            axes.set_title("\n".join([f"{grain}:", *name.split(", ")]))
+            if line is every[0]:
+                axes.set_title(name.replace(", ", "\n"))
             axes.grid(visible=False, axis="x")
             axes.set_axisbelow(True)
-        line[0].set_ylabel("time / one after the other")
+        line[0].set_ylabel(f"{grain}: time / one after the other")
     for axes in every[-1]:
         axes.set_xlabel("turn [ms]")
     handles, labels = every[0][0].get_legend_handles_labels()

@@ -2,8 +2,8 @@
 
 use super::fast::FastView;
 use super::{
-    Access, BufferedStore, DEVICE_BASE, Fault, Incoherence, Observation, Observed, Overwritten, Port, Request, Slot,
-    Snoop, Stall, Stop, fast,
+    Access, BufferedStore, DEVICE_BASE, Fault, Incoherence, Observation, Observed, Overwritten, Port,
+    Request, Slot, Snoop, Stall, Stop, fast,
 };
 use crate::cache::{Cache, State};
 use crate::tlb::PAGE_BYTES;
