@@ -368,9 +368,9 @@ def test_two_jobs_take_what_their_parts_take(results: Path) -> None:
             assert abs(value["polling_us"]) < 0.01 * value["last_us"], row
         if "yielding" in row["nodes"]:
             # Who gives the hart up ends sooner, and polls less.
-            alike = row["jobs"], row["quantum_us"]
+            polling = ends[row["jobs"], row["quantum_us"], "own queues, clocks apart"]
             assert value["yields"] > 0
-            assert value["last_us"] < ends[*alike, "own queues, clocks apart"], row
+            assert value["last_us"] < polling, row
         else:
             assert value["yields"] == 0
         if row["jobs"] == "fine" and row["quantum_us"] == "3000" and not value["yields"]:
