@@ -368,7 +368,8 @@ int main(void)
         if (sched_yield() != 0)
             return 1;
         uint64_t cycles = cycle() - begin;
-        longest = i > 10 && cycles > longest ? cycles : longest;
+        /* Neither of the two begins or ends meanwhile. */
+        longest = i > 10 && i < 90 && cycles > longest ? cycles : longest;
     }
     printf("%llu\\n", (unsigned long long)longest);
     return 0;

@@ -288,11 +288,11 @@ def draw(figure: Figure, found: Sequence[Row], alone: Mapping[str, Fraction]) ->
                     axes.bar(at, height, bottom=bottom, color=color, label=label, width=0.7)
                     bottom += height
             axes.set_xticks(range(len(chosen)), [f"{each.quantum_us / 1000:g}" for each in chosen])
-            if line is every[0]:
-                axes.set_title(name.replace(", ", "\n"))
             axes.grid(visible=False, axis="x")
             axes.set_axisbelow(True)
         line[0].set_ylabel(f"{grain}: time / one after the other")
+    for axes, name in zip(every[0], SHARED, strict=True):
+        axes.set_title(name.replace(", ", "\n"))
     for axes in every[-1]:
         axes.set_xlabel("turn [ms]")
     handles, labels = every[0][0].get_legend_handles_labels()
