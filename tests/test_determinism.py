@@ -150,7 +150,18 @@ def test_skipping_at_any_clocks(
     check(tmp_path, [*sets, *example(examples, "sort", machine)], EXECUTED, 0)
 
 
-# Loops that never end: in a call, in one that looks through what has come, around calls that test.
+@pytest.mark.parametrize("machine", machines())
+@pytest.mark.parametrize("polls", [2, 40])
+def test_the_same_bits_where_waits_yield(
+    examples: Path, tmp_path: Path, machine: str, polls: int
+) -> None:
+    """To nobody: the process goes on."""
+    wait = ["--mpi", f"wait.polls={polls}"]
+    check(tmp_path, [*wait, *example(examples, "sort", machine)], VARIATIONS, 0)
+
+
+# Loops that never end: in a call, in one that looks through what has come, around calls that test,
+# and that yield.
 ENDLESS = {
     "receive": "MPI_Recv(&x, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);",
     "probe": "MPI_Probe(1 - rank, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);",
@@ -159,18 +170,24 @@ ENDLESS = {
         " while (!flag) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);"
     ),
     "iprobe": "while (!flag) MPI_Iprobe(1 - rank, 5, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);",
+    "yield": (
+        "while (!flag) MPI_Iprobe(1 - rank, 5, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE),"
+        " sched_yield();"
+    ),
 }
+# Polls in vain until the MPI library yields; 0: never.
+POLLS = [(name, 0) for name in ENDLESS] + [("receive", 3), ("receive", 2000), ("probe", 20)]
 
 
 @pytest.mark.parametrize("machine", machines())
-@pytest.mark.parametrize("name", ENDLESS)
+@pytest.mark.parametrize(("name", "polls"), POLLS)
 def test_a_deadlock_is_found_at_the_same_time(
-    compile_c: Compiler, tmp_path: Path, machine: str, name: str
+    compile_c: Compiler, tmp_path: Path, machine: str, name: str, polls: int
 ) -> None:
     """Also with skipping off: that it is found must not depend on what only saves host time."""
     program = compile_c(
         f"endless_{name}",
-        "#include <mpi.h>\nint main(int argc, char **argv)\n{\n"
+        "#include <mpi.h>\n#include <sched.h>\nint main(int argc, char **argv)\n{\n"
         "    int rank, x, flag = 0;\n    MPI_Request request;\n"
         "    (void)x, (void)flag, (void)request;\n"
         "    MPI_Init(&argc, &argv);\n    MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n"
@@ -178,7 +195,8 @@ def test_a_deadlock_is_found_at_the_same_time(
     )
     names = ("loops executed", "checker on", "profile", "window 1 us")
     variations = {name: VARIATIONS[name] for name in names}
-    check(tmp_path, ["-np", "2", "--machine", machine, "--", str(program)], variations, 125)
+    wait = ["--mpi", f"wait.polls={polls}"]
+    check(tmp_path, ["-np", "2", "--machine", machine, *wait, "--", str(program)], variations, 125)
     assert "deadlock at " in (tmp_path / "reference" / "summary.json").read_text()
 
 

@@ -127,12 +127,21 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize("machine", VARIANTS)
-def test_jobs_have_the_same_bits(traffic: Path, tmp_path: Path, machine: str) -> None:
+# A process gives the hart up after so many polls: often in a turn of 50 us, or less than once.
+OFTEN, SELDOM = ["--mpi", "wait.polls=5"], ["--mpi", "wait.polls=300"]
+YIELDING = {
+    "yields often": ["--machine", "voyager", *OFTEN],
+    "yields seldom": ["--machine", "voyager", *SELDOM],
+}
+SHARED = {machine: ["--machine", machine] for machine in VARIANTS} | YIELDING
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_jobs_have_the_same_bits(traffic: Path, tmp_path: Path, name: str) -> None:
     """On any number of host threads, however far nodes run, with polling loops skipped or not."""
     variations = {"reference": [], **SAME}
     job = ["--job", f"-np 4 {traffic} 2 6 9000"]
-    common = ["-np", 4, "--machine", machine, *SHORT, *job, "--", traffic, 1, 6, 1000]
+    common = ["-np", 4, *SHARED[name], *SHORT, *job, "--", traffic, 1, 6, 1000]
 
     def attempt(name: str) -> str:
         done = run(tmp_path, name, *variations[name], *common)
@@ -310,6 +319,84 @@ def test_a_process_can_map_its_own_queues_alone(compile_c: Compiler, tmp_path: P
     assert done.stdout == "4\n4\n"
 
 
+MULTITASK = (ROOT / "machines" / "voyager" / "experiments" / "multitask.c").read_text()
+
+
+def test_who_waits_gives_the_hart_up(compile_c: Compiler, tmp_path: Path) -> None:
+    """Jobs of short rounds, turns that are far apart: they end sooner, with fewer instructions, and
+    compute the same."""
+    multitask = compile_c("jobs_multitask", MULTITASK)
+    words, machine = [multitask, 100, 200], ["--machine", "voyager", "-np", 4]
+    assert run(tmp_path, "alone", *machine, "--", *words).returncode == 0
+    job = ["--job", "-np 4 " + " ".join(map(str, words))]
+    sets = ["--set", "node.scheduler.quantum=1 ms"]
+    found = {}
+    for polls in (0, 20):
+        out, wait = f"polls{polls}", ["--mpi", f"wait.polls={polls}"]
+        done = run(tmp_path, out, *machine, *sets, *wait, *job, "--", *words)
+        assert done.returncode == 0, done.stderr
+        jobs = [tmp_path / out / f"job{i}" for i in range(2)]
+        for rank in range(4):
+            expected = (tmp_path / "alone" / f"stdout.{rank}").read_text()
+            assert [(each / f"stdout.{rank}").read_text() for each in jobs] == [expected] * 2
+        found[polls] = {
+            name: max(int(str(summary(each)[name])) for each in jobs)
+            for name in ("time_ps", "instructions")
+        }
+        yields = counter(jobs[0], "node00000.scheduler.yields")
+        switches = counter(jobs[0], "node00000.scheduler.switches")
+        assert (0 < yields <= switches) if polls else yields == 0
+    assert found[20]["time_ps"] < 0.6 * found[0]["time_ps"]
+    assert found[20]["instructions"] < 0.6 * found[0]["instructions"]
+
+
+YIELDER = """\
+#include <sched.h>
+#include <stdio.h>
+#include <stdint.h>
+static uint64_t cycle(void)
+{
+    uint64_t now;
+    __asm__ volatile("rdcycle %0" : "=r"(now));
+    return now;
+}
+int main(void)
+{
+    uint64_t longest = 0;
+    for (int i = 0; i < 100; i++) {
+        uint64_t begin = cycle();
+        if (sched_yield() != 0)
+            return 1;
+        uint64_t cycles = cycle() - begin;
+        /* Neither of the two begins or ends meanwhile. */
+        longest = i > 10 && i < 90 && cycles > longest ? cycles : longest;
+    }
+    printf("%llu\\n", (unsigned long long)longest);
+    return 0;
+}
+"""
+
+
+def test_a_yield_gives_the_rest_of_a_turn_to_another(compile_c: Compiler, tmp_path: Path) -> None:
+    """Alone the call returns after the time of any call. Of two that yield each is away for two
+    switches and the other's call."""
+    yielder = compile_c("jobs_yielder", YIELDER)
+    common = ["--machine", "voyager", "--set", "node.software.syscall=300 cycles"]
+    common += ["--set", "node.scheduler.switch=1500 cycles"]
+    alone = run(tmp_path, "alone", *common, "--", yielder)
+    assert alone.returncode == 0, alone.stderr
+    assert 300 < int(alone.stdout) < 400
+    both = run(tmp_path, "both", *common, "--job", str(yielder), "--", yielder)
+    assert both.returncode == 0, both.stderr
+    times = [int((tmp_path / "both" / f"job{i}" / "stdout.0").read_text()) for i in range(2)]
+    # Translations are found anew after each switch.
+    assert all(2 * (1500 + 300) < cycles < 2 * (1500 + 300) + 2000 for cycles in times)
+    job = tmp_path / "both" / "job0"
+    # The first may have made some calls before the other's turn came; its last ones it makes alone.
+    assert 190 <= counter(job, "node00000.scheduler.yields") <= 200
+    assert counter(job, "node00000.scheduler.preemptions") == 0
+
+
 ENDS = """\
 #include <mpi.h>
 int main(int argc, char **argv)
@@ -324,9 +411,12 @@ int main(int argc, char **argv)
 """
 
 
-@pytest.mark.parametrize("machine", ["voyager", *SEVERAL_JOBS])
+STUCK = {name: SHARED[name] for name in ["voyager/flush", *SEVERAL_JOBS, *YIELDING]}
+
+
+@pytest.mark.parametrize("name", STUCK)
 def test_a_deadlock_is_reported_when_all_is_stuck(
-    compile_c: Compiler, traffic: Path, tmp_path: Path, machine: str
+    compile_c: Compiler, traffic: Path, tmp_path: Path, name: str
 ) -> None:
     """The other job comes to its end first. Twice the same, with skipping and without."""
     receive = "MPI_Recv(&x, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE)"
@@ -334,9 +424,7 @@ def test_a_deadlock_is_reported_when_all_is_stuck(
     texts: list[str] = []
     for options in ([], ["--set", "check.spin_skip=false"], ["--threads", "2"]):
         directory, job = f"run{len(texts)}", ["--job", f"-np 4 {traffic} 2 4 1000"]
-        done = run(
-            tmp_path, directory, "--machine", machine, *SHORT, "-np", 2, *options, *job, "--", stuck
-        )
+        done = run(tmp_path, directory, *STUCK[name], *SHORT, "-np", 2, *options, *job, "--", stuck)
         assert done.returncode == 125, done.stderr
         texts.append(done.stderr)
         assert summary(tmp_path / directory / "job1")["outcome"] == "finished"
@@ -345,16 +433,14 @@ def test_a_deadlock_is_reported_when_all_is_stuck(
     assert texts[1:] == texts[:1] * 2
 
 
-@pytest.mark.parametrize("machine", ["voyager", *SEVERAL_JOBS])
-def test_two_jobs_that_are_stuck_are_found(
-    compile_c: Compiler, tmp_path: Path, machine: str
-) -> None:
+@pytest.mark.parametrize("name", STUCK)
+def test_two_jobs_that_are_stuck_are_found(compile_c: Compiler, tmp_path: Path, name: str) -> None:
     """Nobody's turn helps, however long they go on."""
     receive = "MPI_Recv(&x, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE)"
     stuck = compile_c("jobs_stuck", ENDS.replace("ACTION", receive))
     texts: list[str] = []
     for options in ([], ["--set", "check.spin_skip=false"], ["--threads", "2"]):
-        common = ["--machine", machine, *SHORT, "-np", 2, *options, "--job", f"-np 2 {stuck}"]
+        common = [*STUCK[name], *SHORT, "-np", 2, *options, "--job", f"-np 2 {stuck}"]
         done = run(tmp_path, f"run{len(texts)}", *common, "--", stuck)
         assert done.returncode == 125, done.stderr
         texts.append(done.stderr)
@@ -446,6 +532,11 @@ REFUSED = {
     "program": ([], "-np 2", "--job '-np 2': '[-np RANKS] PROGRAM [ARGS]...' is expected"),
     "ranks": ([], "-np x ./a", "RANKS a number"),
     "quotes": ([], "./a 'b", "No closing quotation"),
+    "yields": (
+        ["--set", "voyager.queues.sharing=drained", *OFTEN],
+        "./a",
+        "mpi.wait.polls = 5 with 2 jobs and voyager.queues.sharing = drained",
+    ),
     "queues": (["--set", "voyager.queues.basic=300"], "./a", "voyager.queues.basic: 2 jobs"),
     "residents": (
         ["--set", "voyager.sp.present=false", "--set", "voyager.queues.basic=5"],

@@ -66,8 +66,10 @@ static void poll(void)
     chq.device->poll();
     struct coroutine **link = &waiting, *coroutine;
     while ((coroutine = *link)) {
-        if (coroutine->awaits->complete)
+        if (coroutine->awaits->complete) {
+            chq_tell();
             resume(coroutine);
+        }
         if (coroutine->awaits) {
             link = &coroutine->next;
             continue;

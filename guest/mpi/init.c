@@ -1,10 +1,13 @@
 /* Start and end (MPI 5.0, chapter 11). Starting must be cheap: it is simulated work on every rank,
  * so it touches little more than the identification page. */
+#include "chasqui/collectives.h"
+
 #include "mpi/error.h"
 #include "mpi/mark.h"
 #include "mpi/point.h"
 #include "mpi/attribute.h"
 #include "mpi/coll/coll.h"
+#include "mpi/text.h"
 #include "mpi/thread.h"
 
 struct chq_process chq = {.requests = {NULL, sizeof(struct request), 16}};
@@ -25,6 +28,27 @@ static void find_device(void)
         chq_die("the network interface can't be used");
 }
 
+static uint32_t number_of(const char *digits)
+{
+    uint32_t number = 0;
+    while (*digits)
+        number = 10 * number + (uint32_t)(*digits++ - '0');
+    return number;
+}
+
+/* What --mpi says (crates/machine/src/library.rs): pairs of texts, name and value, up to an empty one. */
+static void set_all(const char *pairs)
+{
+    while (*pairs) {
+        const char *value = pairs + text_length(pairs) + 1;
+        if (text_equal(pairs, "wait.polls"))
+            chq_yield_after(number_of(value));
+        else if (!chasqui_collective_force(pairs, value))
+            chq_die("this library lacks an algorithm that --mpi names: link the program again");
+        pairs = value + text_length(value) + 1;
+    }
+}
+
 static int init(int required)
 {
     if (chq.initialized)
@@ -43,7 +67,7 @@ static int init(int required)
     if (chq.device->collective)
         chq_coll_ask_device();
     if (chq.ni->mpi_settings)
-        chq_coll_force_all((const char *)chq.ni + chq.ni->mpi_settings);
+        set_all((const char *)chq.ni + chq.ni->mpi_settings);
     chq.initialized = true;
     return MPI_SUCCESS;
 }

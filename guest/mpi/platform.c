@@ -5,7 +5,7 @@
 
 #if defined(__riscv)
 
-enum { CALL_OPENAT = 56, CALL_WRITE = 64, CALL_EXIT_GROUP = 94, CALL_SCHED_GETAFFINITY = 123, CALL_UNAME = 160, CALL_MMAP = 222, CALL_MPROTECT = 226 };
+enum { CALL_OPENAT = 56, CALL_WRITE = 64, CALL_EXIT_GROUP = 94, CALL_SCHED_GETAFFINITY = 123, CALL_SCHED_YIELD = 124, CALL_UNAME = 160, CALL_MMAP = 222, CALL_MPROTECT = 226 };
 enum { AT_FDCWD = -100, O_RDWR = 2, O_CLOEXEC = 02000000 };
 enum { PROT_NONE = 0, PROT_READ = 1, PROT_READ_WRITE = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_ANONYMOUS = 0x20 };
 enum { PAGE_BYTES = 4096 };
@@ -72,6 +72,8 @@ _Noreturn void chq_platform_exit(int status)
     for (;;)
         system_call(CALL_EXIT_GROUP, status, 0, 0, 0, 0, 0);
 }
+
+void chq_platform_yield(void) { system_call(CALL_SCHED_YIELD, 0, 0, 0, 0, 0, 0); }
 
 unsigned chq_platform_harts(void)
 {

@@ -29,6 +29,9 @@ _Noreturn void chq_platform_exit(int status);
 /* Memory for a stack, mapped when touched, with a page without access below it. Null: there is none. */
 void *chq_platform_stack(size_t bytes);
 
+/* Gives the hart to other processes that can go on, if there are any. */
+void chq_platform_yield(void);
+
 /* Harts that this process may run threads on. */
 unsigned chq_platform_harts(void);
 

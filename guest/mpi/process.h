@@ -35,7 +35,7 @@ enum packet_kind {
 struct chq_process {
     /* Short paths. */
     bool (*send)(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
-    void (*turn)(void); /* Of a waiting loop: `poll`, unless there are threads (thread.h). */
+    void (*turn)(void); /* Of a waiting loop: `poll`, unless `has_turn`. */
     size_t eager_bytes_max;
     uint32_t rank;
     uint32_t size;
@@ -45,6 +45,7 @@ struct chq_process {
     uint32_t posted_any_wild;       /* Of them, with any wildcard. */
     uint16_t unexpected_patterns;   /* Bit p: unexpected messages are filed under pattern p. */
     bool threaded;                  /* Several threads may call MPI at a time. */
+    bool has_turn;                  /* `turn` calls `poll` and looks at `news`: there are threads, or yield.c. */
     uint64_t stamp;                 /* Order of the last receive posted. */
     struct request *lone; /* The only posted receive: it needs no table. Then the table is empty. */
     struct match_table posted;
@@ -68,7 +69,7 @@ struct chq_process {
     uint32_t outstanding; /* Sends that nobody waits for but MPI_Finalize must. */
     struct coroutine *running; /* Null: the program itself (coroutine.h). */
     void (*poll)(void); /* The device's, unless coroutines wait. */
-    uint32_t news; /* Counts what threads may wait for. */
+    uint32_t news; /* With a turn of its own: counts what threads may wait for. */
 };
 
 extern struct chq_process chq;
@@ -98,8 +99,24 @@ static inline void chq_look(void)
 static inline void chq_set_poll(void (*poll)(void))
 {
     chq.poll = poll;
-    if (likely(!chq.threaded))
+    if (likely(!chq.has_turn))
         chq.turn = poll;
 }
+
+static inline void chq_set_turn(void (*turn)(void))
+{
+    chq.turn = turn;
+    chq.has_turn = true;
+}
+
+/* Something happened that a waiting loop's own turn may look for. */
+static inline void chq_tell(void)
+{
+    if (unlikely(chq.has_turn))
+        chq.news++;
+}
+
+/* From now on a wait that has polled `polls` times in vain gives the hart up, and so again (yield.c). 0: never. */
+void chq_yield_after(uint32_t polls);
 
 #endif

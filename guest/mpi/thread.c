@@ -89,7 +89,7 @@ int chq_thread_init(int required)
     nobody.node.key = match_key(UINT16_MAX, MATCH_ANY_SOURCE, MPI_ANY_TAG);
     nobody.mask = match_mask(PATTERN_EXACT);
     chq.lone = &nobody;
-    chq.turn = turn;
+    chq_set_turn(turn);
     chq.threaded = true;
     return MPI_THREAD_MULTIPLE;
 }

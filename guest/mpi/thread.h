@@ -40,13 +40,6 @@ static inline void chq_leave(void)
         chq_unlock();
 }
 
-/* Something happened that a thread may wait for. */
-static inline void chq_tell(void)
-{
-    if (unlikely(chq.threaded))
-        chq.news++;
-}
-
 /* First and last of a public function that can communicate or wait. */
 #define CALL_ENTER(call)                                                                           \
     do {                                                                                           \

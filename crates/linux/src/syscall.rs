@@ -51,6 +51,8 @@ pub trait Host {
 pub enum Outcome {
     /// The process goes on with this in `a0`.
     Return(i64),
+    /// The thread gives its hart up for as long as others want it; the call returns 0.
+    Yield,
     /// The process ends.
     Exit {
         /// Exit status, 0 to 255.

@@ -63,22 +63,13 @@ pub fn with_collectives(schema: Schema) -> Schema {
     schema.with_group(PREFIX, doc, COLLECTIVES.iter().map(declaration).collect())
 }
 
-/// What is forced, as the library reads it behind its identification page: pairs of texts, each ended by
-/// a zero byte, then an empty text; empty when nothing is forced.
-pub fn forced_collectives(resolved: &Resolved) -> Vec<u8> {
-    let mut text = Vec::new();
-    for collective in COLLECTIVES.iter() {
-        let path = format!("{PREFIX}.{}", collective.name);
-        let Some(parameter) = resolved.parameter(&path) else { continue };
-        let algorithm = parameter.value.plain();
-        if algorithm != SELECTED {
-            text.extend(format!("{}\0{algorithm}\0", collective.name).bytes());
-        }
-    }
-    if !text.is_empty() {
-        text.push(0);
-    }
-    text
+/// What is forced: collectives and algorithms.
+pub fn forced(resolved: &Resolved) -> Vec<(&'static str, String)> {
+    let algorithm = |c: &Collective| {
+        let value = resolved.parameter(&format!("{PREFIX}.{}", c.name))?.value.plain();
+        (value != SELECTED).then_some((c.name, value))
+    };
+    COLLECTIVES.iter().filter_map(algorithm).collect()
 }
 
 #[cfg(test)]
@@ -93,11 +84,5 @@ mod tests {
         // As many as the library's dispatch has: its macros are one a collective.
         assert_eq!(COLLECTIVES.len(), LIST.matches("#define CHQ_").count() - 2);
         assert_eq!(with_collectives(Schema::new()).mistakes(), Vec::<String>::new());
-    }
-
-    #[test]
-    fn nothing_is_forced_by_default() {
-        let resolved = Resolved::defaults(&with_collectives(Schema::new()));
-        assert!(forced_collectives(&resolved).is_empty());
     }
 }

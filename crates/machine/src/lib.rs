@@ -18,9 +18,10 @@ use chasqui_ni::NetworkInterface;
 use chasqui_node::{Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec, WatchPlan};
 
 mod collectives;
+mod library;
 mod network;
 
-pub use collectives::{forced_collectives, with_collectives};
+pub use library::{WaitUnit, library_settings, wait_polls, with_library};
 pub use network::{FaultUnit, NetworkUnit, network_parameters};
 
 /// A program to run, on how many ranks, and what belongs to it.
@@ -44,7 +45,7 @@ pub struct Job {
     pub seed: u64,
     /// MPI calls of each rank kept for the timeline.
     pub timeline_max: usize,
-    /// Settings of the MPI library, as its processes find them ([`forced_collectives`]).
+    /// Settings of the MPI library, as its processes find them ([`library_settings`]).
     pub mpi_settings: Vec<u8>,
     /// What comes before its part of interest takes no time.
     pub fast_forward: bool,

@@ -13,7 +13,7 @@ pub use bus::{Bus, BusParameters, BusStatistics, Responder, Tenure};
 pub use cache::{Cache, Geometry, State};
 pub use flat::{FlatMemory, OutOfMemory};
 pub use port::{
-    BURST_BYTES, BlockOperation, DEVICE_BASE, FastView, Fault, Incoherence, Port, PortParameters,
-    PortStatistics, Request, STALLS, Slot, Snoop, Snooped, Stall, Stop, Waits, order,
+    BURST_BYTES, BlockOperation, DEVICE_BASE, FastView, Fault, Incoherence, Observation, Port,
+    PortParameters, PortStatistics, Request, STALLS, Slot, Snoop, Snooped, Stall, Stop, Waits, order,
 };
 pub use tlb::{Access, PAGE_BYTES, Tlb, Translation, pte};

@@ -351,6 +351,25 @@ impl Node {
             idle |= thread.is_idle();
             thread.event(&mut self.bus, now, until);
         }
+        if let Some(scheduler) = &mut self.scheduler {
+            scheduler.observed();
+        }
+        idle
+    }
+
+    /// The scheduler is about to do something at `now`. True: the hart has to catch up first.
+    fn interrupt(&mut self, timer: Timer, now: Time) -> bool {
+        let Some(scheduler) = &mut self.scheduler else { return false };
+        // What a job leaves behind, others may see.
+        if let Timer::Close(_) = timer {
+            return self.observable(now, now);
+        }
+        let mut idle = false;
+        for thread in self.processor.threads.iter_mut() {
+            idle |= thread.is_idle();
+            thread.interrupt(&mut self.bus, now);
+        }
+        scheduler.interrupts(idle);
         idle
     }
 
@@ -359,7 +378,6 @@ impl Node {
         match event.target {
             NETWORK => self.ni.observable_network(event),
             t if t == Target::Ni as u32 => self.ni.observable(event.payload),
-            SCHEDULER => true,
             // The hart's own transactions are part of what it repeats.
             _ => match event.payload.into() {
                 BusEvent::Arrive => self.stores_arrive(),
@@ -371,14 +389,13 @@ impl Node {
     /// Has harts catch up that repeat themselves and may see `event`, which is next. True: there are some.
     #[inline(always)]
     fn announce<const SEVERAL: bool>(&mut self, event: &Event) -> bool {
+        if event.target == SCHEDULER {
+            return self.interrupt(event.payload.into(), event.time);
+        }
         if self.is_observable(event) {
             // A hart may have run past what comes from outside, as far as it can't have noticed.
             let latency = if event.target == NETWORK { self.input_latency } else { Time::ZERO };
-            let idle = self.observable(event.time, event.time + latency);
-            if let Some(scheduler) = &mut self.scheduler {
-                scheduler.observed(event.target == SCHEDULER, idle);
-            }
-            return idle;
+            return self.observable(event.time, event.time + latency);
         }
         SEVERAL && event.target == Target::Bus as u32 && {
             let is_grant = matches!(event.payload.into(), BusEvent::Grant);
@@ -478,6 +495,9 @@ impl Node {
         // At a deadline in a call that takes no time it is this hart's turn still.
         if SEVERAL && halt != Halt::Deadline {
             self.leave_untimed(index);
+        }
+        if halt == Halt::Call {
+            self.after_call(index);
         }
         self.collect_requests(index, out);
         if self.processor.ended.is_some() {

@@ -424,12 +424,15 @@ impl Processor {
         let x = &thread.hart.state.x;
         let (number, args) = (x[17], [x[10], x[11], x[12], x[13], x[14], x[15]]);
         let now = thread.hart.now();
-        thread.hart.port.disturb();
         thread.statistics.calls += 1;
         let mut host = Host { rank: self.rank, now, output: &*self.output };
         // The kernel sees all that the thread has stored.
         thread.hart.port.settle();
         let outcome = self.process.syscall(index, number, args, now, memory, &mut host);
+        // Who gives the hart up does so again for nothing.
+        if outcome != Outcome::Yield {
+            thread.hart.port.disturb();
+        }
         thread.charge(self.spec.syscall_cycles);
         self.flush_translations(index, memory);
         if self.is_several() {
@@ -438,6 +441,10 @@ impl Processor {
         let thread = &mut self.threads[index];
         let result = match outcome {
             Outcome::Return(value) => value,
+            Outcome::Yield => {
+                thread.activity = Activity::Yielded;
+                0
+            }
             Outcome::Exit { status, .. } => return self.end(index, Ended::Exit(status)),
             Outcome::Leave => {
                 thread.activity = Activity::Vacant;
@@ -574,6 +581,16 @@ impl Processor {
     pub(crate) fn pause(&mut self, index: usize, bus: &Bus) {
         let sole = self.is_sole(index);
         self.threads[index].pause(bus, sole, self.spec.spin_skip);
+    }
+
+    /// Hart `index` may have given itself up. True: it has, and nobody else is on it.
+    pub(crate) fn yielded(&mut self, index: usize, bus: &Bus) -> bool {
+        let yielded = matches!(self.threads[index].activity, Activity::Yielded);
+        if yielded {
+            let sole = self.is_sole(index);
+            self.threads[index].yielded(bus, sole);
+        }
+        yielded
     }
 
     /// What the process waits for, if it can't go on by itself.

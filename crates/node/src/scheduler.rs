@@ -1,7 +1,8 @@
 //! Several processes on a node's hart: who is on it, and when another's turn comes.
 //!
 //! Round robin. Every `node.scheduler.quantum` of the node's own clock the process that has waited longest comes
-//! to the hart; one that sleeps, blocks or ends gives it up at once. Nodes know nothing of each other's turns.
+//! to the hart; one that sleeps, blocks or ends gives it up at once, and so does one that makes the system call
+//! sched_yield while another can go on: that one has what is left of the quantum. Nodes know nothing of each other's turns.
 //! A node of one process has no scheduler, and pays nothing for it.
 //!
 //! Where the running process has the NI to itself (`NetworkInterface::is_exclusive`) the jobs' turns are the same on
@@ -15,13 +16,14 @@ use chasqui_config::Ratio;
 use chasqui_engine::{Class, Outbox, Payload, Time};
 use chasqui_hart::{State, Text};
 use chasqui_linux::{Access, Process};
-use chasqui_memory::FlatMemory;
+use chasqui_memory::{FlatMemory, Observation};
 use chasqui_ni::{Leave, Pager, Turn};
 use chasqui_record::RankLife;
 
 use crate::node::{Node, Target};
 use crate::parameters::SchedulerUnit;
 use crate::processor::{Ended, Output, Processor, ProcessorSpec};
+use crate::spin::Spin;
 use crate::thread::{Activity, Thread};
 
 /// The hart that processes share: the scheduler's nodes have no other.
@@ -86,6 +88,10 @@ struct Descheduled {
     output: Arc<dyn Output>,
     state: State,
     activity: Activity,
+    spin: Spin,
+    observation: Observation,
+    /// [`Scheduler::events`] when it left.
+    events: u64,
     /// What others have used of the hart before it left.
     elsewhere: Usage,
     /// What all had used of the hart when it left.
@@ -106,6 +112,9 @@ impl Descheduled {
             output: spec.output,
             state,
             activity: Activity::Ready,
+            spin: Spin::default(),
+            observation: Observation::default(),
+            events: 0,
             elsewhere: Usage::default(),
             left: Usage::default(),
         }
@@ -119,6 +128,16 @@ impl Descheduled {
             _ => true,
         }
     }
+
+    /// Nothing but an event can help it; `events` have happened so far.
+    fn is_stuck(&self, events: u64) -> bool {
+        match self.activity {
+            // Who sleeps wakes by himself.
+            Activity::Sleeping(until) | Activity::Blocked(_, until) => until == Time::NEVER,
+            Activity::Ended => true,
+            _ => self.spin.repeats() && self.events == events,
+        }
+    }
 }
 
 /// Counters of a scheduler.
@@ -126,6 +145,7 @@ impl Descheduled {
 struct SchedulerStatistics {
     switches: u64,
     preemptions: u64,
+    yields: u64,
 }
 
 /// Whose turn it is.
@@ -145,10 +165,12 @@ pub(crate) struct Scheduler {
     /// The quantum is over. The process leaves when the hart has executed so many instructions: one that waits is
     /// finished, for it may have taken a message.
     over: Option<u64>,
+    /// The process on the hart gives it up.
+    yielded: bool,
     /// The process on the hart did nothing but repeat itself until the quantum's end.
     was_idle: bool,
-    /// So many quanta in succession ended like that, and no event came that anybody could see.
-    idle_quanta: usize,
+    /// Events so far that a process could see, whoever was on the hart.
+    events: u64,
     statistics: SchedulerStatistics,
 }
 
@@ -166,8 +188,9 @@ impl Scheduler {
             waiting: others.into_iter().map(Descheduled::new).collect(),
             end: None,
             over: None,
+            yielded: false,
             was_idle: false,
-            idle_quanta: 0,
+            events: 0,
             statistics: SchedulerStatistics::default(),
         }
     }
@@ -186,13 +209,19 @@ impl Scheduler {
         self.waiting.iter().position(|process| process.is_runnable(now))
     }
 
-    /// An event is about to happen; `idle`: the process on the hart repeats itself until then.
-    pub fn observed(&mut self, is_timer: bool, idle: bool) {
-        if is_timer {
-            self.was_idle |= idle;
-        } else {
-            self.idle_quanta = 0;
-        }
+    /// A timer is due; `idle`: the process on the hart repeats itself until then.
+    pub fn interrupts(&mut self, idle: bool) {
+        self.was_idle |= idle;
+    }
+
+    /// An event is about to happen that any process may see.
+    pub fn observed(&mut self) {
+        self.events += 1;
+    }
+
+    /// Nothing but an event can help any of the processes that are not on the hart.
+    fn others_are_stuck(&self) -> bool {
+        self.waiting.iter().all(|process| process.is_stuck(self.events))
     }
 
     /// Visits the counters: name, unit, documentation, value.
@@ -200,6 +229,7 @@ impl Scheduler {
         let s = &self.statistics;
         visit("switches", "count", "Processes that came to the hart", s.switches);
         visit("preemptions", "count", "Of them those that came because a quantum was over", s.preemptions);
+        visit("yields", "count", "Of them those that came because another gave the hart up", s.yields);
     }
 }
 
@@ -232,8 +262,11 @@ impl Processor {
         other.left = used;
         let thread = &mut self.threads[HART];
         std::mem::swap(&mut thread.activity, &mut other.activity);
-        thread.spin.stop(&mut thread.hart);
+        thread.spin.interrupted(&mut thread.hart);
+        std::mem::swap(&mut thread.spin, &mut other.spin);
         let hart = &mut thread.hart;
+        hart.port.exchange_observation(&mut other.observation);
+        thread.spin.comes(hart, &other.spin);
         hart.exchange_state(&mut other.state);
         // The kernel's path has a fence: what the process has stored is in memory.
         hart.port.settle();
@@ -257,10 +290,6 @@ impl Node {
         if timer == Timer::Quantum {
             if s.end != Some(now) {
                 return; // That turn was over before.
-            }
-            if !s.together {
-                let idle = std::mem::take(&mut s.was_idle);
-                s.idle_quanta = if idle { s.idle_quanta + 1 } else { 0 };
             }
             s.end = None;
             let thread = &self.processor.threads[HART];
@@ -288,7 +317,7 @@ impl Node {
     #[inline]
     pub(crate) fn after_run(&mut self) {
         let Some(s) = &self.scheduler else { return };
-        if s.over.is_some() || !self.processor.threads[HART].is_busy() {
+        if s.over.is_some() || s.yielded || !self.processor.threads[HART].is_busy() {
             self.reschedule(self.processor.threads[HART].hart.now());
         }
     }
@@ -297,6 +326,20 @@ impl Node {
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
         self.scheduler.as_ref().is_some_and(|s| s.over.is_some())
+    }
+
+    /// The thread on hart `index` may have given it up: it goes on at once, unless another process can.
+    pub(crate) fn after_call(&mut self, index: usize) {
+        if self.processor.yielded(index, &self.bus)
+            && let Some(s) = &mut self.scheduler
+        {
+            let thread = &mut self.processor.threads[HART];
+            // A turn that is the same on all nodes is of no use to another's.
+            s.yielded = !s.together && s.next(thread.hart.now()).is_some();
+            if s.yielded {
+                thread.activity = Activity::Ready;
+            }
+        }
     }
 
     /// Another process comes to the hart, if it is another's turn.
@@ -310,6 +353,7 @@ impl Node {
         }
         let now = now.max(thread.hart.now());
         let over = s.over.take().is_some();
+        let yielded = std::mem::take(&mut s.yielded);
         if s.together {
             // Who has ended needs no more of his turn.
             let ended = matches!(thread.activity, Activity::Ended) && s.end.take().is_some();
@@ -318,11 +362,17 @@ impl Node {
             }
             return;
         }
-        if (over || !thread.is_busy())
+        if (over || yielded || !thread.is_busy())
             && let Some(next) = s.next(now)
         {
-            s.statistics.preemptions += u64::from(over && thread.is_busy());
+            s.statistics.yields += u64::from(yielded);
+            s.statistics.preemptions += u64::from(over && !yielded && thread.is_busy());
+            let stuck = thread.spin.repeats() && s.others_are_stuck();
             self.switch(next, now);
+            // Of those that repeat themselves the one that comes begins no sooner than the next event.
+            if yielded && stuck {
+                self.processor.threads[HART].activity = Activity::Suspended(true);
+            }
         }
         self.arm(now);
     }
@@ -405,6 +455,10 @@ impl Node {
         let Some(s) = &mut self.scheduler else { return };
         let mut other = s.waiting.remove(next).expect("somebody is there");
         self.processor.exchange(&mut other);
+        let thread = &mut self.processor.threads[HART];
+        if std::mem::replace(&mut other.events, s.events) != s.events {
+            thread.spin.event(&mut thread.hart, Time::ZERO);
+        }
         // One that repeats itself does so again when its turn comes.
         if matches!(other.activity, Activity::Parked(_) | Activity::Suspended(_)) {
             other.activity = Activity::Ready;
@@ -444,11 +498,11 @@ impl Node {
     #[inline]
     pub(crate) fn rests(&self) -> bool {
         self.scheduler.as_ref().is_some_and(|s| {
-            let runnable = 1 + s.waiting.iter().filter(|p| matches!(p.activity, Activity::Ready)).count();
-            s.end.is_some()
-                && s.idle_quanta > runnable
+            !s.together
+                && s.end.is_some()
                 && self.processor.threads[HART].is_idle()
                 && self.has_one_event()
+                && s.others_are_stuck()
         })
     }
 

@@ -10,6 +10,10 @@
 //! - If not, or if skipping is switched off, or if the loop is the program's, around calls that test, the
 //!   hart is *suspended*: it executes all those iterations, but no sooner than an event comes.
 //!
+//! A loop may also count its polls and give the hart up by the system call sched_yield when it has polled in vain so
+//! many times. Then no two pauses are alike, but two yields may be: the loop repeats itself from yield to yield. It is
+//! suspended, not parked. What is observed from a yield on goes on when the process leaves the hart and comes again.
+//!
 //! Both do nothing by themselves, so that a run in which nobody else does anything ends: a deadlock.
 //! At which pause a hart is parked or suspended does not depend on how far the engine lets it run.
 
@@ -74,9 +78,19 @@ pub(crate) struct Spin {
     idle: u32,
     /// Calls that have returned.
     returns: u64,
+    /// What is observed began at a yield, not at a pause.
+    from_yield: bool,
+    /// Pauses since the latest yield.
+    pauses: u32,
+    /// Pauses between the two yields before: if the loop repeats itself, the next comes after as many.
+    between: u32,
+    /// Instructions that the hart had executed at the latest pause, or when the observation began.
+    heard: u64,
+    /// It was found to repeat itself, and no event has happened since that it could see.
+    repeats: bool,
 }
 
-/// An observation that reaches this many instructions without a pause was not of a polling loop.
+/// An observation that reaches this many instructions without a pause or yield was not of a polling loop.
 const OBSERVED_MAX: u64 = 20_000;
 
 /// So many pauses without any event: the program itself may be polling, with calls that test. Before,
@@ -87,26 +101,49 @@ impl Spin {
     /// The hart has executed a `pause`. Returns how it repeats itself, if it does. `sole`: no other hart uses
     /// the bus; if others may, a loop that uses it does not repeat itself.
     pub fn pause(&mut self, hart: &mut Hart, bus: &Bus, sole: bool) -> Option<Repetition> {
-        let timed = hart.port.is_timed();
-        if timed && hart.now() <= self.from {
+        self.pauses = self.pauses.saturating_add(1);
+        if hart.port.is_timed() && hart.now() <= self.from {
             return None;
         }
         self.idle = self.idle.saturating_add(1);
         self.check(hart);
+        if self.observed && self.from_yield && self.pauses <= self.between {
+            self.heard = hart.statistics.instructions;
+            return None;
+        }
+        self.compare(hart, bus, sole, false)
+    }
+
+    /// The hart has given itself up by a system call, which has returned. Returns how it repeats itself since the
+    /// call before, if it does.
+    pub fn yielded(&mut self, hart: &mut Hart, bus: &Bus, sole: bool) -> Option<Repetition> {
+        self.between = std::mem::take(&mut self.pauses);
+        if hart.port.is_timed() && hart.now() <= self.from {
+            return None;
+        }
+        self.check(hart);
+        self.compare(hart, bus, sole, true)
+    }
+
+    /// What is observed now and then from one place, a yield or a pause, is compared; if it isn't repeated, another
+    /// observation begins.
+    fn compare(&mut self, hart: &mut Hart, bus: &Bus, sole: bool, at_yield: bool) -> Option<Repetition> {
         // What others do on the bus is not repeated.
         let used = if sole { bus.statistics } else { BusStatistics::default() };
         let counters = Counters { hart: hart.statistics, port: hart.port.statistics, bus: used };
         let quiet = hart.port.is_quiet();
-        if let Some(last) = self.last.as_ref().filter(|_| self.observed) {
+        if let Some(last) = self.last.as_ref().filter(|_| self.observed && self.from_yield == at_yield) {
             let found = last.repetition(hart, bus, sole, &counters, self.returns, quiet);
-            if found.is_some() {
-                return found;
+            if let Some(found) = found {
+                self.repeats = true;
+                return Some(if at_yield { found.of_values(hart) } else { found });
             }
         }
         // Accesses that are not timed do not depend on caches and buffers.
-        if timed && !quiet {
+        if hart.port.is_timed() && !quiet {
             self.stop(hart);
         } else {
+            self.from_yield = at_yield;
             self.observe(hart, sole, counters);
         }
         None
@@ -130,13 +167,35 @@ impl Spin {
             }
         }
         self.observed = true;
+        self.heard = hart.statistics.instructions;
         hart.port.observe(true);
+    }
+
+    /// It was found to repeat itself, and no event has happened since that it could see.
+    pub fn repeats(&self) -> bool {
+        self.repeats
+    }
+
+    /// Its process has left the hart, and comes to it again; `since`: up to then what happened may still be on its
+    /// way to what it sees, had it stayed.
+    pub fn comes(&mut self, hart: &Hart, since: &Spin) {
+        self.from = self.from.max(since.from);
+        self.heard = hart.statistics.instructions;
+    }
+
+    /// The scheduler may take the hart from the process, which sees nothing of it. Repetitions that take the same
+    /// time are found anew.
+    pub fn interrupted(&mut self, hart: &mut Hart) {
+        if !self.from_yield {
+            self.stop(hart);
+        }
     }
 
     /// An event that the hart may see until `until` at the latest: what was observed before says nothing.
     pub fn event(&mut self, hart: &mut Hart, until: Time) {
         self.from = self.from.max(until);
         self.idle = 0;
+        self.repeats = false;
         self.stop(hart);
     }
 
@@ -150,10 +209,7 @@ impl Spin {
 
     /// Ends an observation that leads nowhere.
     pub fn check(&mut self, hart: &mut Hart) {
-        if self.observed
-            && let Some(last) = &self.last
-            && hart.statistics.instructions > last.counters.hart.instructions + OBSERVED_MAX
-        {
+        if self.observed && hart.statistics.instructions > self.heard + OBSERVED_MAX {
             self.stop(hart);
         }
     }
@@ -163,6 +219,19 @@ impl Spin {
         if self.observed {
             self.observed = false;
             hart.port.observe(false);
+        }
+    }
+}
+
+impl Repetition {
+    /// The same, of values alone: system software counts calls, and others may have had the hart. Where nothing takes
+    /// time it makes no difference.
+    fn of_values(self, hart: &Hart) -> Repetition {
+        match self {
+            Repetition::Exact(parked) if hart.port.is_timed() => {
+                Repetition::OfValues { bus: parked.uses_bus() }
+            }
+            other => other,
         }
     }
 }

@@ -19,6 +19,8 @@ pub(crate) enum Activity {
     Vacant,
     /// It can execute the instruction at `pc`.
     Ready,
+    /// It has given the hart up, by a system call that has returned, and can go on.
+    Yielded,
     /// It waits for its port since this cycle.
     Waiting(u64, Stall),
     /// It repeats a polling loop.
@@ -228,7 +230,20 @@ impl Thread {
         self.watch(Watch::paused);
         // Polling that takes no time is always skipped.
         let skip = skip || !self.hart.port.is_timed();
-        match self.spin.pause(&mut self.hart, bus, sole) {
+        let found = self.spin.pause(&mut self.hart, bus, sole);
+        self.repeat(found, skip);
+    }
+
+    /// The hart has given itself up, and nobody else is on it: it goes on, unless it repeats itself.
+    pub(crate) fn yielded(&mut self, bus: &Bus, sole: bool) {
+        self.activity = Activity::Ready;
+        let found = self.spin.yielded(&mut self.hart, bus, sole);
+        self.repeat(found, true);
+    }
+
+    /// If it was `found` to repeat itself, it does nothing until an event comes.
+    fn repeat(&mut self, found: Option<Repetition>, skip: bool) {
+        match found {
             Some(Repetition::Exact(parked)) if skip => self.activity = Activity::Parked(parked),
             Some(Repetition::Exact(parked)) => self.activity = Activity::Suspended(parked.uses_bus()),
             Some(Repetition::OfValues { bus }) => self.activity = Activity::Suspended(bus),
@@ -256,7 +271,7 @@ impl Thread {
     /// The hart does not use the bus until an event comes, or until it wakes by itself.
     pub(crate) fn leaves_bus(&self) -> bool {
         let leaves = match self.activity {
-            Activity::Ready | Activity::Waiting(..) => false,
+            Activity::Ready | Activity::Yielded | Activity::Waiting(..) => false,
             Activity::Parked(parked) => !parked.uses_bus(),
             Activity::Suspended(uses_bus) => !uses_bus,
             Activity::Vacant | Activity::Sleeping(_) | Activity::Blocked(..) | Activity::Ended => true,
@@ -276,6 +291,17 @@ impl Thread {
     /// An event happens at `now` that the hart may see until `until` at the latest. A parked hart catches
     /// up; one that is suspended is ready where it stopped, and has yet to.
     pub(crate) fn event(&mut self, bus: &mut Bus, now: Time, until: Time) {
+        self.catch_up(bus, now);
+        self.spin.event(&mut self.hart, until);
+    }
+
+    /// The scheduler does something at `now`, of which the thread sees nothing but that the hart is another's.
+    pub(crate) fn interrupt(&mut self, bus: &mut Bus, now: Time) {
+        self.catch_up(bus, now);
+        self.spin.interrupted(&mut self.hart);
+    }
+
+    fn catch_up(&mut self, bus: &mut Bus, now: Time) {
         if let Activity::Parked(parked) = self.activity {
             let turns = parked.advance(&mut self.hart, bus, now);
             self.watch(|watch, hart| watch.repeated(hart, turns));
@@ -283,6 +309,5 @@ impl Thread {
         if self.is_idle() {
             self.activity = Activity::Ready;
         }
-        self.spin.event(&mut self.hart, until);
     }
 }

@@ -1,7 +1,7 @@
 //! The machines, in the order in which they are shown.
 
 use chasqui_config::{ConfigError, Resolved, Schema};
-use chasqui_machine::{Machine, with_collectives};
+use chasqui_machine::{Machine, with_library};
 use machine_loggp::LoggpMachine;
 use machine_voyager::{VOYAGER, VOYAGER_MODERN};
 use serde::Serialize;
@@ -29,7 +29,7 @@ impl chasqui_config::Catalogue for Catalogue {
     }
 
     fn schema(&self, name: &str) -> Schema {
-        with_collectives(self.find(name).expect("a machine of the catalogue").schema())
+        with_library(self.find(name).expect("a machine of the catalogue").schema())
     }
 }
 

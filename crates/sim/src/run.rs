@@ -10,7 +10,7 @@ use chasqui_config::Resolved;
 use chasqui_engine::{Ended, Threads, Time};
 use chasqui_hart::Text;
 use chasqui_linux::Elf;
-use chasqui_machine::{Built, Job, Machine, forced_collectives};
+use chasqui_machine::{Built, Job, Machine, library_settings};
 use chasqui_node::{Checks, NodeConfiguration, Output, WatchPlan};
 use chasqui_record::{Host, RunDirectory, Summary};
 use serde::{Deserialize, Serialize};
@@ -324,7 +324,7 @@ fn job(
         directory: std::env::current_dir().map_err(input)?,
         seed: request.options.seed,
         timeline_max: request.options.timeline,
-        mpi_settings: forced_collectives(resolved),
+        mpi_settings: library_settings(resolved),
         fast_forward: request.options.fast_forward,
         watch: WatchPlan::default(),
         output,

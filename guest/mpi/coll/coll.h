@@ -88,8 +88,6 @@ coll_reduce_scatter chq_reduce_scatter_pairwise, chq_reduce_scatter_halving, chq
 bool chq_ni_takes(enum coll_kind kind, size_t count, const struct datatype *type, const struct op *op, const struct communicator *comm);
 /* select.c: from MPI_Init, when the device can do collectives: it is asked first. */
 void chq_coll_ask_device(void);
-/* Forces what the simulator's settings say: pairs of texts, collective and algorithm, up to an empty one. */
-void chq_coll_force_all(const char *pairs);
 
 /* Selected, for the library itself. */
 int chq_coll_barrier(struct communicator *comm);

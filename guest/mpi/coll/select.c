@@ -71,16 +71,6 @@ void chq_coll_ask_device(void)
         chq_coll_forced[kind] = unforced(kind);
 }
 
-void chq_coll_force_all(const char *pairs)
-{
-    while (*pairs) {
-        const char *algorithm = pairs + text_length(pairs) + 1;
-        if (!chasqui_collective_force(pairs, algorithm))
-            chq_die("this library lacks an algorithm that --mpi names: link the program again");
-        pairs = algorithm + text_length(algorithm) + 1;
-    }
-}
-
 int chasqui_collective_force(const char *collective, const char *algorithm)
 {
     for (int kind = 0; kind < COLL_KINDS; kind++) {

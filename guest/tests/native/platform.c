@@ -21,18 +21,27 @@ long native_setting(const char *name, long otherwise)
 
 const struct chasqui_ni_identification *chq_platform_open_ni(int *ni_fd)
 {
-    static struct chasqui_ni_identification page;
+    static struct {
+        struct chasqui_ni_identification page;
+        char settings[32]; /* Zeros follow each text. */
+    } all;
+    struct chasqui_ni_identification *page = &all.page;
+    const char *polls = getenv("CHQ_NATIVE_WAIT_POLLS");
     *ni_fd = (int)native_setting("CHQ_NATIVE_FD", -1);
     if (*ni_fd < 0)
         return NULL;
-    page.magic = CHASQUI_NI_MAGIC;
-    page.version = CHASQUI_ABI_VERSION;
-    page.device = NATIVE_DEVICE_ID;
-    page.rank = (uint32_t)native_setting("CHQ_NATIVE_RANK", 0);
-    page.ranks = (uint32_t)native_setting("CHQ_NATIVE_RANKS", 1);
-    page.line_bytes = 64;
-    page.timebase_hz = 1000000000;
-    return &page;
+    page->magic = CHASQUI_NI_MAGIC;
+    page->version = CHASQUI_ABI_VERSION;
+    page->device = NATIVE_DEVICE_ID;
+    page->rank = (uint32_t)native_setting("CHQ_NATIVE_RANK", 0);
+    page->ranks = (uint32_t)native_setting("CHQ_NATIVE_RANKS", 1);
+    page->line_bytes = 64;
+    page->timebase_hz = 1000000000;
+    if (polls) {
+        page->mpi_settings = offsetof(typeof(all), settings);
+        strcpy(stpcpy(all.settings, "wait.polls") + 1, polls);
+    }
+    return page;
 }
 
 void *chq_platform_map(int ni_fd, uint64_t offset, size_t bytes)
@@ -67,6 +76,8 @@ unsigned chq_platform_harts(void) { return (unsigned)native_setting("CHQ_NATIVE_
 uintptr_t chq_thread_self(void) { return (uintptr_t)pthread_self(); }
 
 void chq_pause(void) { sched_yield(); }
+
+void chq_platform_yield(void) { sched_yield(); }
 
 uint64_t chq_ticks(void)
 {

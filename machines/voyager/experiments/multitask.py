@@ -19,23 +19,42 @@ running receives, so nothing is drained at a switch and each node may switch by 
 With one set of queues the network must be drained first, and all nodes switch together. Two like \
 jobs on four nodes compute and exchange words with their neighbours, some 20 us or 2 ms apart: \
 when both are over, against one after the other, for turns of 100 us to 10 ms; with queues of \
-their own and clocks that are far apart, near each other, or in step."""
+their own and clocks that are far apart, near each other, or in step. And what does it help with \
+clocks apart if a process that has polled in vain for some time gives the hart up?"""
 
 RANKS = 4
 # Rounds, steps of computation between them.
 GRAINS = {"fine": ("500", "200"), "coarse": ("10", "30000")}
 QUANTA_US = (100, 300, 1000, 3000, 10000)
 QUANTA_US_QUICK = (300, 3000)
-# How the nodes are shared: machine, and by how much of a turn each node's clock is behind that of
-# the node before it (0.95: ahead by a twentieth).
+# mpi.wait.polls: 35 take about as long as two switches, 20 us. That is the competitive choice: at
+# most twice the cost of knowing how long the wait will be (Karlin, Li, Manasse, Owicki: Empirical
+# Studies of Competitive Spinning. SOSP 1991). And a quarter of that, and four times.
+SPINS = (9, 35, 140)
+
+
+class Nodes(NamedTuple):
+    """How the nodes are shared."""
+
+    machine: str
+    skew: Fraction  # of a turn, by which a node's clock is behind that of the node before it
+    polls: int = 0  # in vain, after which a process gives the hart up; 0: never
+
+
 APART, NEAR, STEP = "own queues, clocks apart", "own queues, near", "own queues, in step"
+YIELDING = [f"{APART}, yielding after {polls}" for polls in SPINS]
 ONE = "one queue, drained"
 SHARED = {
-    APART: ("voyager/flush", Fraction("0.382")),
-    NEAR: ("voyager/flush", Fraction("0.95")),
-    STEP: ("voyager/flush", Fraction(0)),
-    ONE: ("voyager/onequeue", Fraction(0)),  # where it is of no account
+    APART: Nodes("voyager/flush", Fraction("0.382")),
+    **{
+        name: Nodes("voyager/flush", Fraction("0.382"), polls)
+        for name, polls in zip(YIELDING, SPINS, strict=True)
+    },
+    NEAR: Nodes("voyager/flush", Fraction("0.95")),  # ahead by a twentieth
+    STEP: Nodes("voyager/flush", Fraction(0)),
+    ONE: Nodes("voyager/onequeue", Fraction(0)),  # where it is of no account
 }
+MOVED = (APART, YIELDING[1], ONE)
 VARIED = ("node.scheduler.switch", "voyager.queues.save")
 VARIED_QUANTUM_US = 300
 # Of memory.stall_*: what a process finds in caches and TLBs. Polling waits for uncached loads.
@@ -65,6 +84,7 @@ class Row(NamedTuple):
     polling_us: Fraction  # the rest: waiting for partners, no process in its turn
     instructions: Fraction  # against one after the other
     switches: Fraction
+    yields: Fraction  # of them those by which a process gave the hart up
     marks: Fraction
     saved_slots: Fraction
     missed: Fraction
@@ -85,7 +105,7 @@ def runs(quick: bool) -> list[Run]:
     varied = sensitivity.assumptions("voyager", VARIED[:1] if quick else VARIED)
     moved = [
         run
-        for name in (APART, ONE)
+        for name in MOVED
         for run in sensitivity.runs(together(name, "fine", name, VARIED_QUANTUM_US), varied)
     ]
     return [*alone, *shared, *moved]
@@ -93,8 +113,12 @@ def runs(quick: bool) -> list[Run]:
 
 def together(run: str, grain: str, name: str, quantum_us: int) -> Run:
     """Two like jobs."""
-    machine, skew = SHARED[name]
-    sets = [f"node.scheduler.quantum={quantum_us} us", f"node.scheduler.skew={float(skew)}"]
+    machine, skew, polls = SHARED[name]
+    sets = [
+        f"node.scheduler.quantum={quantum_us} us",
+        f"node.scheduler.skew={float(skew)}",
+        f"mpi.wait.polls={polls}",
+    ]
     beside = [Beside(RANKS, "multitask", GRAINS[grain])]
     return Run(run, machine, RANKS, "multitask", (), GRAINS[grain], sets, beside)
 
@@ -128,11 +152,11 @@ def row(grain: str, name: str, quantum: int, shared: Output, alone: Output) -> R
         more(*(f"memory.stall_{cause}" for cause in CACHED)) + l2_cycles * more("memory.l2_hits")
     )
     return Row(
-        grain, name, quantum, common_share(SHARED[name][1]), first, last, last / sequence,
+        grain, name, quantum, common_share(SHARED[name].skew), first, last, last / sequence,
         software, drain, cold, last - sequence - software - drain - cold,
         Fraction(executed(shared), 2 * executed(alone)),
-        mean(shared, "scheduler.switches"), mean(shared, "ni.marks"), mean(shared, "ni.saved"),
-        mean(shared, "ni.missed"),
+        mean(shared, "scheduler.switches"), mean(shared, "scheduler.yields"),
+        mean(shared, "ni.marks"), mean(shared, "ni.saved"), mean(shared, "ni.missed"),
     )  # fmt: skip
 
 
@@ -160,7 +184,7 @@ def findings(found: Sequence[Row], alone: Mapping[str, Fraction]) -> list[str]:
         + "; one after the other both take twice that."
     ]
     for grain in GRAINS:
-        for name in (APART, NEAR, STEP):
+        for name in (APART, *YIELDING, NEAR, STEP):
             quanta = better(found, grain, name)
             times = " and ".join(", ".join(_ms(quantum) for quantum in quanta).rsplit(", ", 1))
             where = f"with turns of {times}" if quanta else "with no turns that were tried"
@@ -173,6 +197,23 @@ def findings(found: Sequence[Row], alone: Mapping[str, Fraction]) -> list[str]:
         f"are not running. All nodes run the same job for {float(100 * worst.common):.1f} % of the "
         f"time, which makes it {float(1 / worst.common):.1f} times if nothing gets on else."
     )
+    for grain in GRAINS:
+        best = min(
+            (each for each in found if each.nodes in YIELDING and each.jobs == grain),
+            key=lambda each: each.slowdown,
+        )
+        without = next(
+            each
+            for each in found
+            if (each.jobs, each.nodes, each.quantum_us) == (grain, APART, best.quantum_us)
+        )
+        sentences.append(
+            f"{grain}: giving the hart up is best after {SHARED[best.nodes].polls} polls and with "
+            f"turns of {_ms(best.quantum_us)}: {float(best.slowdown):.2f} times as long as one "
+            f"after the other instead of {float(without.slowdown):.2f}, "
+            f"{float(best.instructions):.2f} times the instructions instead of "
+            f"{float(without.instructions):.2f}."
+        )
     drained = max(
         (each for each in found if each.nodes == ONE), key=lambda e: e.drain_us / e.last_us
     )
@@ -200,19 +241,19 @@ def report(outputs: Mapping[str, Output]) -> Report:
             f"{float(each.slowdown):.2f}",
             *(f"{float(100 * time / each.last_us):.1f}" for time in each[7:11]),
             f"{float(each.instructions):.2f}", f"{float(each.switches):.0f}",
-            f"{float(each.missed):.0f}",
+            f"{float(each.yields):.0f}", f"{float(each.missed):.0f}",
         ]
         for each in found
     ]  # fmt: skip
     header = ["jobs", "nodes", "turn", "first ms", "last ms", "slowdown", "software %", "drain %"]
     text = table(
-        [*header, "cold %", "polling %", "instructions", "switches", "missed"],
+        [*header, "cold %", "polling %", "instructions", "switches", "yields", "missed"],
         shown, left=(0, 1),
     )  # fmt: skip
     assumed = sensitivity.assumptions("voyager", VARIED)
     sequence = 2 * alone["fine"]
     moved, moved_text, sentence = sensitivity.report(
-        [APART, ONE], assumed, outputs,
+        [*MOVED], assumed, outputs,
         lambda output: {output.run.name.partition("/")[0]: ends_us(output)[-1] / sequence},
     )  # fmt: skip
     return Report(
@@ -221,7 +262,7 @@ def report(outputs: Mapping[str, Output]) -> Report:
         f"{_ms(VARIED_QUANTUM_US)}, assumptions halved or doubled\n{moved_text}",
         findings=[*findings(found, alone), sentence],
         draw=lambda figure: draw(figure, found, alone),
-        size_inches=(10.0, 5.5),
+        size_inches=(14.0, 6.0),
     )
 
 
@@ -247,10 +288,11 @@ def draw(figure: Figure, found: Sequence[Row], alone: Mapping[str, Fraction]) ->
                     axes.bar(at, height, bottom=bottom, color=color, label=label, width=0.7)
                     bottom += height
             axes.set_xticks(range(len(chosen)), [f"{each.quantum_us / 1000:g}" for each in chosen])
-            axes.set_title(f"{grain}:\n{name}")
             axes.grid(visible=False, axis="x")
             axes.set_axisbelow(True)
-        line[0].set_ylabel("time / one after the other")
+        line[0].set_ylabel(f"{grain}: time / one after the other")
+    for axes, name in zip(every[0], SHARED, strict=True):
+        axes.set_title(name.replace(", ", "\n"))
     for axes in every[-1]:
         axes.set_xlabel("turn [ms]")
     handles, labels = every[0][0].get_legend_handles_labels()

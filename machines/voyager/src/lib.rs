@@ -18,7 +18,7 @@ use chasqui_config::{Resolved, Schema};
 use chasqui_engine::{Engine, Lookahead, Time};
 use chasqui_machine::{
     Built, FaultUnit, Job, Machine, NetworkUnit, NodePlan, build_node, network_parameters, ni_memory_base,
-    nodes_of,
+    nodes_of, wait_polls,
 };
 use chasqui_memory::PortParameters;
 use chasqui_network::{Attachment, Fabric};
@@ -26,7 +26,7 @@ use chasqui_ni::{FirmwareProcessor, FirmwareSpec};
 use chasqui_node::{Node, NodeConfiguration};
 
 use nes::{Nes, NesPlan};
-use parameters::{Basic, Dma, Express, Mpi, Queues, Service};
+use parameters::{Basic, Dma, Express, Mpi, Queues, Service, Sharing};
 
 /// A machine with an NES at each node.
 pub struct VoyagerMachine {
@@ -116,6 +116,14 @@ impl Machine for VoyagerMachine {
         let queues: Queues = resolved.read("voyager.queues");
         if let Some(mistake) = queues.mistakes(&resolved.read("voyager.sp"), jobs.len() as u64) {
             return Err(mistake);
+        }
+        if queues.sharing == Sharing::Drained && jobs.len() > 1 && wait_polls(resolved) > 0 {
+            return Err(format!(
+                "mpi.wait.polls = {} with {} jobs and voyager.queues.sharing = drained: a turn is one job's on all \
+                 nodes, so that nobody can use a hart that is given up; 0 (never) is allowed",
+                wait_polls(resolved),
+                jobs.len()
+            ));
         }
         let configuration = NodeConfiguration::read(resolved);
         let network = network_parameters(resolved);

@@ -1,6 +1,6 @@
 //! Which number is which call.
 
-use super::{Call, Result, Stop};
+use super::{Call, Outcome, Result, Stop};
 use crate::errno::Errno;
 
 /// Makes of one list `serve` and [`SERVED`]: a row has numbers, what serves them, and, after `but`,
@@ -74,7 +74,7 @@ served! {
     115 => call.clock_nanosleep(a, b, c);
     122 => call.sched_setaffinity(a, b, c), but "a thread stays on its hart";
     123 => call.sched_getaffinity(a, b, c);
-    124 => Ok(0); // sched_yield: every thread has its hart
+    124 => Err(Stop::Outcome(Outcome::Yield)); // sched_yield
     129 => call.kill(a, b);
     130 => call.tkill(a, b);
     131 => call.tgkill(a, b, c);

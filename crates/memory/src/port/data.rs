@@ -2,8 +2,8 @@
 
 use super::fast::FastView;
 use super::{
-    Access, BufferedStore, DEVICE_BASE, Fault, Incoherence, Observed, Overwritten, Port, Request, Slot,
-    Snoop, Stall, Stop, fast,
+    Access, BufferedStore, DEVICE_BASE, Fault, Incoherence, Observation, Observed, Overwritten, Port,
+    Request, Slot, Snoop, Stall, Stop, fast,
 };
 use crate::cache::{Cache, State};
 use crate::tlb::PAGE_BYTES;
@@ -59,7 +59,7 @@ impl Port {
 
     /// Stores are observed, and none has told enough yet.
     fn is_watched(&self) -> bool {
-        self.observed.is_some_and(|o| o.silent)
+        self.observation.observed.is_some_and(|o| o.silent)
     }
 
     /// Loads `bytes` at `va`, zero-extended.
@@ -75,8 +75,14 @@ impl Port {
     /// From now on remembers what stores change and whether loads from devices may be repeated (`true`),
     /// or stops remembering.
     pub fn observe(&mut self, on: bool) {
-        self.overwritten.clear();
-        self.observed = on.then_some(Observed { silent: true });
+        self.observation.overwritten.clear();
+        self.observation.observed = on.then_some(Observed { silent: true });
+    }
+
+    /// Goes on with what was remembered in `other`, which gets what was remembered here: another process comes to
+    /// the hart.
+    pub fn exchange_observation(&mut self, other: &mut Observation) {
+        std::mem::swap(&mut self.observation, other);
     }
 
     /// Since [`Port::observe`] nothing happened that a repetition would have as its effect again, and the
@@ -86,7 +92,7 @@ impl Port {
             return false;
         }
         let mut checked: Vec<u64> = vec![];
-        for o in &self.overwritten {
+        for o in &self.observation.overwritten {
             for (address, &old) in (o.address..).zip(&o.old[..o.bytes as usize]) {
                 // Of a byte that was overwritten twice, what it held first counts.
                 if checked.contains(&address) {
@@ -104,7 +110,7 @@ impl Port {
 
     /// What is observed is not silent: an effect outside that a repetition would have again.
     pub fn disturb(&mut self) {
-        if let Some(o) = &mut self.observed {
+        if let Some(o) = &mut self.observation.observed {
             o.silent = false;
         }
     }
@@ -118,8 +124,13 @@ impl Port {
         if (old ^ value) << unused == 0 {
             return;
         }
-        if self.overwritten.len() < OVERWRITTEN_MAX {
-            self.overwritten.push(Overwritten { address: pa, bytes, old: old.to_le_bytes() });
+        let overwritten = &mut self.observation.overwritten;
+        // A counter changes often: what it held first counts.
+        if overwritten.iter().any(|o| (o.address, o.bytes) == (pa, bytes)) {
+            return;
+        }
+        if overwritten.len() < OVERWRITTEN_MAX {
+            overwritten.push(Overwritten { address: pa, bytes, old: old.to_le_bytes() });
         } else {
             self.disturb();
         }

@@ -282,7 +282,16 @@ pub enum Slot {
     Posted,
 }
 
-/// What is remembered while a polling loop is observed.
+/// What is remembered of a polling loop since [`Port::observe`]. Opaque: it can be taken along with the process
+/// ([`Port::exchange_observation`]).
+#[derive(Debug, Default)]
+pub struct Observation {
+    /// `None`: nothing is observed.
+    observed: Option<Observed>,
+    /// What stores changed, in their order, each place once.
+    overwritten: Vec<Overwritten>,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Observed {
     silent: bool,
@@ -398,9 +407,7 @@ pub struct Port {
     reservation: Option<u64>,
     /// The cycle at which it was made.
     reserved_at: u64,
-    observed: Option<Observed>,
-    /// What observed stores changed, in their order.
-    overwritten: Vec<Overwritten>,
+    observation: Observation,
     /// Counts changes of cache, TLB and buffer state: equal values mean that nothing changed.
     changes: u64,
     waits: Waits,
@@ -451,8 +458,7 @@ impl Port {
             reply: None,
             reservation: None,
             reserved_at: 0,
-            observed: None,
-            overwritten: Vec::new(),
+            observation: Observation::default(),
             changes: 0,
             waits: Waits::default(),
             asked: 0,

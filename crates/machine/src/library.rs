@@ -1,0 +1,57 @@
+//! What the guest's MPI library may be told, as parameters of every machine (`--mpi`).
+
+use chasqui_config::{Count, Resolved, Schema};
+
+use crate::collectives;
+
+/// Where the waiting loops' parameters are.
+const WAIT: &str = "mpi.wait";
+
+chasqui_config::parameters! {
+    /// Blocking waits of the MPI library.
+    pub struct WaitUnit {
+        /// Polls in vain, one after the other, after which a process that waits gives its hart to others of its node,
+        /// by the system call sched_yield, and so again. 0: never; it polls on. A process with MPI_THREAD_MULTIPLE,
+        /// whose threads have harts of their own, never does.
+        polls: Count = 0, range 0 ..= 1000000, source "most MPI libraries poll on by default; Open MPI's mpi_yield_when_idle is off where processes have harts of their own";
+    }
+}
+
+/// Adds the parameters to a machine's.
+#[must_use]
+pub fn with_library(schema: Schema) -> Schema {
+    collectives::with_collectives(schema).with::<WaitUnit>(WAIT)
+}
+
+/// Polls in vain after which a process that waits gives its hart up ([`WaitUnit`]); 0: never.
+pub fn wait_polls(resolved: &Resolved) -> u64 {
+    resolved.read::<WaitUnit>(WAIT).polls
+}
+
+/// What the library is told, as it reads it behind its identification page: pairs of texts, name and value, each
+/// ended by a zero byte, then an empty text; empty when nothing differs from the defaults.
+pub fn library_settings(resolved: &Resolved) -> Vec<u8> {
+    let mut pairs = collectives::forced(resolved);
+    let polls = wait_polls(resolved);
+    if polls > 0 {
+        pairs.push(("wait.polls", polls.to_string()));
+    }
+    let mut text: Vec<u8> =
+        pairs.iter().flat_map(|(name, value)| format!("{name}\0{value}\0").into_bytes()).collect();
+    if !text.is_empty() {
+        text.push(0);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_said_by_default() {
+        let schema = with_library(Schema::new());
+        assert_eq!(schema.mistakes(), Vec::<String>::new());
+        assert!(library_settings(&Resolved::defaults(&schema)).is_empty());
+    }
+}

@@ -1,0 +1,34 @@
+/* Two-phase waiting: a process polls for a while, since its partner is probably about to answer, and then gives the
+ * hart to other processes of its node. Ousterhout: Scheduling Techniques for Concurrent Systems. ICDCS 1982. How
+ * long is best: Arpaci-Dusseau: Implicit Coscheduling. ACM TOCS 19(3), 2001.
+ *
+ * What is counted are polls, not time: a loop that looks at a clock could do something else each time, so no waiting
+ * loop could be known to wait for ever. From one yield to the next all is as it was, if nothing has happened.
+ *
+ * Where threads call MPI at a time each has a hart to itself: they never yield.
+ */
+#include "mpi/process.h"
+
+static uint32_t polls_max;
+static uint32_t in_vain; /* Polls since something was found, or since the hart was given up. */
+
+/* A turn of a waiting loop (chq_progress). What arrives is told of, but for what the only posted receive takes. */
+static void turn(void)
+{
+    const struct request *lone = chq.lone;
+    uint32_t news = chq.news;
+    chq.poll();
+    if (chq.lone != lone || chq.news != news) {
+        in_vain = 0;
+    } else if (++in_vain >= polls_max) {
+        in_vain = 0;
+        chq_platform_yield();
+    }
+}
+
+void chq_yield_after(uint32_t polls)
+{
+    polls_max = polls;
+    if (polls > 0 && !chq.threaded)
+        chq_set_turn(turn);
+}
