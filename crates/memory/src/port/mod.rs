@@ -19,7 +19,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::cache::{Cache, Geometry, State};
-use crate::tlb::{Access, Tlb, Walked};
+use crate::tlb::{Access, Privilege, Tlb, Walked};
 use crate::{FlatMemory, PAGE_BYTES};
 pub use bus_side::{Snoop, Snooped};
 pub use data::{BlockOperation, order};
@@ -378,6 +378,7 @@ pub struct Port {
     instructions: FastTable,
     untimed: FastTable,
     timed: bool,
+    privilege: Privilege,
     tick: u64,
     walk: Option<Walk>,
     split: Option<Split>,
@@ -437,6 +438,7 @@ impl Port {
             instructions: FastTable::new(512, u64::from(p.l1i.line_bytes)),
             untimed: FastTable::new(256, PAGE_BYTES),
             timed: true,
+            privilege: Privilege::User,
             tick: 0,
             walk: None,
             split: None,
@@ -515,6 +517,19 @@ impl Port {
         self.untimed.clear();
     }
 
+    /// Accesses are made with `privilege` from now on. It is the user's at first.
+    pub fn set_privilege(&mut self, privilege: Privilege) {
+        self.privilege = privilege;
+        let bank = match privilege {
+            Privilege::User => 0,
+            Privilege::Supervisor { sum: false } => 1,
+            Privilege::Supervisor { sum: true } => 2,
+        };
+        for table in [&mut self.data, &mut self.instructions, &mut self.untimed] {
+            table.select(bank);
+        }
+    }
+
     /// Switches the timing of caches on or off. Off, accesses are functional and take no time.
     pub fn set_timed(&mut self, timed: bool) {
         if self.timed == timed {
@@ -546,8 +561,9 @@ impl Port {
         (self.walk, self.split) = (None, None);
         self.drop_fast_page(page);
         self.drop_fast_fetch(page, PAGE_BYTES);
-        let index = self.untimed.index(page) as u32;
-        self.untimed.remove(index);
+        for index in self.untimed.indices(page) {
+            self.untimed.remove(index);
+        }
         self.changes += 1;
     }
 

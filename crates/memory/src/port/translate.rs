@@ -65,7 +65,7 @@ impl Port {
             Stop::Fault(Fault::Page { .. }) => Stop::Fault(Fault::Page { address: va, access }),
             other => other,
         })?;
-        if t.permissions & access.bit() == 0 {
+        if !self.privilege.allows(t.permissions, access) {
             return Err(Stop::Fault(Fault::Page { address: va, access }));
         }
         Ok((t.physical_page | (va & (PAGE_BYTES - 1)), t.permissions))
@@ -138,10 +138,11 @@ impl Port {
         let span = (PAGE_BYTES << (9 * level)) - 1;
         let physical_page = pte::address(entry) & !span | page & span;
         let exists = physical_page + PAGE_BYTES <= self.memory_bytes || physical_page >= DEVICE_BASE;
-        if entry & pte::U == 0 || !exists {
+        if !exists {
             return Err(Stop::Fault(Fault::Page { address: page, access }));
         }
-        Ok(Translation { virtual_page: page, physical_page, permissions: entry & (pte::R | pte::W | pte::X) })
+        let permissions = entry & (pte::R | pte::W | pte::X | pte::U);
+        Ok(Translation { virtual_page: page, physical_page, permissions })
     }
 
     fn keep(&mut self, translation: Translation, access: Access) -> Translation {
@@ -167,9 +168,10 @@ impl Port {
             // A chunk may have several lines, or be part of one.
             let mut line = chunk & self.data.granule_mask;
             while line < chunk + CHUNK_BYTES {
-                let index = self.data.index(line) as u32;
-                if self.data.at(index).load == line {
-                    self.drop_fast_data(index);
+                for index in self.data.indices(line) {
+                    if self.data.at(index).load == line {
+                        self.drop_fast_data(index);
+                    }
                 }
                 line += self.l1d.line_bytes();
             }
