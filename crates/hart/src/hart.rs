@@ -92,7 +92,7 @@ pub struct Hart {
     pub(crate) supervisor: Option<Box<Supervisor>>,
     /// Which interrupts trap, and when, may be different from now on: [`Hart::run`] looks again.
     pub(crate) recheck: bool,
-    pub(crate) timebase: Clock,
+    timebase: Clock,
     pub(crate) cycles: Cycles,
     /// A cycle and its time, asked for last.
     latest: Cell<(u64, Time)>,
@@ -168,6 +168,11 @@ impl Hart {
     /// that is simulated changes, so that two whole runs can be compared.
     pub fn run_by_steps(&mut self, by_steps: bool) {
         self.by_steps = by_steps;
+    }
+
+    /// The clock of the `time` CSR.
+    pub fn timebase(&self) -> Clock {
+        self.timebase
     }
 
     /// Value of the `time` CSR.

@@ -15,8 +15,8 @@ pub trait Observer {
     /// It was tried. Not `executed`, it was only fetched, or waits, or faults: it is tried again, if ever.
     fn after(&mut self, hart: &Hart, insn: &Insn, executed: bool);
 
-    /// A trap was taken from `pc`: the hart is at the handler's first instruction.
-    fn trapped(&mut self, _hart: &Hart, _pc: u64) {}
+    /// A trap was taken: the hart is at the handler's first instruction.
+    fn trapped(&mut self, _hart: &Hart) {}
 }
 
 /// Instructions by their bits, of which decoding is a function. It takes room when it is first used.
@@ -65,17 +65,16 @@ impl Hart {
             if self.cycle >= soft || endless {
                 return Halt::Deadline;
             }
-            let pc = self.state.pc;
             if self.interrupted() {
-                observer.trapped(self, pc);
+                observer.trapped(self);
                 continue;
             }
-            let insn = match self.instruction_bits(pc) {
+            let insn = match self.instruction_bits(self.state.pc) {
                 Ok(bits) => decoder.decode(bits),
                 Err(halt) => match self.delivered(halt) {
                     Some(halt) => return halt,
                     None => {
-                        observer.trapped(self, pc);
+                        observer.trapped(self);
                         continue;
                     }
                 },
@@ -89,7 +88,7 @@ impl Hart {
             let Some(halt) = halt else { continue };
             match self.delivered(halt) {
                 Some(halt) => return halt,
-                None => observer.trapped(self, pc),
+                None => observer.trapped(self),
             }
         }
     }

@@ -264,7 +264,7 @@ impl Hart {
         if supervisor.timer == u64::MAX {
             return u64::MAX;
         }
-        self.cycle_at(self.timebase.edge(supervisor.timer))
+        self.cycle_at(self.timebase().edge(supervisor.timer))
     }
 
     /// The first cycle, from the present on, at which an enabled interrupt is pending if nothing else happens.

@@ -461,6 +461,8 @@ pub fn run_watched(
         page_fault_cycles: SOFTWARE_CYCLES,
         wake_cycles: c.software.wake.cycles(),
         shootdown_cycles: 100,
+        kernel: None,
+        machine_call_cycles: 0,
         free_calls: program.free_calls,
         fast_forward: false,
         spin_skip: c.checks.spin_skip,
