@@ -75,7 +75,7 @@ impl Stack {
         let pc = hart.state.pc;
         let jump = matches!(insn.op, Op::Jal | Op::Jalr);
         if insn.op == Op::Sret {
-            self.resumed(hart);
+            self.resumed(hart, profile);
         }
         if jump || !self.function.contains(&pc) {
             self.moved(hart, insn, jump, profile);
@@ -109,12 +109,17 @@ impl Stack {
         self.enter(path, hart.state.pc, profile);
     }
 
-    /// Back from a trap, at supervisor level from the latest; at user level from all.
-    fn resumed(&mut self, hart: &Hart) {
+    /// Back from a trap, at supervisor level from the latest; at user level from all. What no trap has interrupted
+    /// begins.
+    fn resumed(&mut self, hart: &Hart, profile: &mut RankProfile) {
         let at_level = hart.supervisor().is_some_and(|s| s.is_current);
         let at = if at_level { self.interrupted.len().saturating_sub(1) } else { 0 };
-        if let Some(before) = self.interrupted.drain(at..).next() {
-            (self.frames, self.path, self.function) = (before.frames, before.path, before.function);
+        let before = self.interrupted.drain(at..).next();
+        match before {
+            Some(before) => {
+                (self.frames, self.path, self.function) = (before.frames, before.path, before.function)
+            }
+            None => self.begin(hart.state.pc, profile),
         }
     }
 
