@@ -10,7 +10,7 @@ static int64_t forward(uint64_t number, const uint64_t arguments[6])
 {
     struct answer answer = machine_call(CHASQUI_KERNEL_SBI_LINUX, number, arguments);
     if (answer.error == CHASQUI_KERNEL_SLEEP)
-        sleep_until(answer.more, "the end of its sleep");
+        sleep_until(answer.more, "the end of its system call");
     return answer.value;
 }
 
