@@ -106,11 +106,22 @@ thread_start:
 user_copy:
     li t0, STATUS_SUM
     csrs sstatus, t0
-    or t1, a0, a1
+    xor t1, a0, a1
     andi t1, t1, 7
     add a3, a1, a2 /* the end */
     bnez t1, .Lbytes
-    andi t2, a2, -32
+.Lfirst: /* up to a word */
+    andi t1, a1, 7
+    beqz t1, .Laligned
+    beq a1, a3, .Lcopied
+    lb t3, 0(a1)
+    sb t3, 0(a0)
+    addi a1, a1, 1
+    addi a0, a0, 1
+    j .Lfirst
+.Laligned:
+    sub t2, a3, a1
+    andi t2, t2, -32
     add t2, a1, t2
     beq a1, t2, .Lwords
 .Lblocks:

@@ -51,7 +51,24 @@ void trap(struct frame *frame);
 
 /* --- system calls (syscall.c) --- */
 
-enum error { EBADF = 9, EFAULT = 14, EINVAL = 22, ENOTTY = 25 }; /* Linux include/uapi/asm-generic/errno-base.h */
+/* Linux include/uapi/asm-generic/errno-base.h and errno.h */
+enum error {
+    EBADF = 9,
+    EAGAIN = 11,
+    EFAULT = 14,
+    EINVAL = 22,
+    EMFILE = 24,
+    ENOTTY = 25,
+    EPIPE = 32,
+    EAFNOSUPPORT = 97,
+    EADDRINUSE = 98,
+    ECONNRESET = 104,
+    EISCONN = 106,
+    ENOTCONN = 107,
+    ETIMEDOUT = 110,
+    ECONNREFUSED = 111,
+    EINPROGRESS = 115,
+};
 
 int64_t system_call(uint64_t number, const uint64_t arguments[6]);
 
@@ -85,6 +102,7 @@ void timer_set(struct timer *timer, uint64_t at, void (*expire)(struct timer *))
 void timer_cancel(struct timer *timer);
 void timer_interrupt(void);
 void sleep_until(uint64_t at, const char *what);
+void thread_sleep_until(struct queue *queue, uint64_t at, const char *what); /* or until it is woken */
 uint64_t ticks_of_ns(uint64_t ns);
 
 /* --- memory (memory.c) --- */
@@ -111,6 +129,8 @@ bool user_page_fault(uint64_t address, uint64_t cause);
 
 extern struct chasqui_kernel_boot boot;
 
+struct packet; /* net/net.h */
+
 /* A network interface's driver, in machines/<name>/kernel. The first that knows the device is the node's. */
 struct driver {
     /* Whether the NI is one of its: its number, boot.ni.device, and settings say. Starts it if it is. */
@@ -119,9 +139,13 @@ struct driver {
     void (*interrupt)(void);
     /* ioctl() on the NI: a result, or below 0 an error; may be missing. */
     int64_t (*control)(uint64_t request, uint64_t argument);
+    /* Sends an IP packet to the node of a rank, and frees it when that is done; may be missing: then there are no
+     * sockets. What comes goes to ip_receive(). */
+    void (*transmit)(struct packet *packet, uint32_t rank);
+    uint32_t mtu; /* longest packet that it takes [bytes] */
 };
 
-#define DRIVER __attribute__((used, section("drivers"))) static const struct driver *const
+#define DRIVER __attribute__((used, retain, section("drivers"))) static const struct driver *const
 
 extern const struct driver *driver; /* 0: there is none */
 

@@ -72,9 +72,12 @@ void memory_copy(void *to, const void *from, size_t bytes)
 {
     uint8_t *out = to;
     const uint8_t *in = from;
-    if ((((uint64_t)out | (uint64_t)in) & 7) == 0)
+    if ((((uint64_t)out ^ (uint64_t)in) & 7) == 0) {
+        for (; bytes > 0 && (uint64_t)out & 7; bytes--)
+            *out++ = *in++;
         for (; bytes >= 8; bytes -= 8, out += 8, in += 8)
             *(uint64_t *)out = *(const uint64_t *)in;
+    }
     for (; bytes > 0; bytes--)
         *out++ = *in++;
 }

@@ -42,17 +42,24 @@ void timer_interrupt(void)
 
 struct sleeper {
     struct timer timer; /* first: expire() gets its address */
-    struct queue queue;
+    struct queue *queue;
 };
 
-static void wake(struct timer *timer) { thread_wake(&((struct sleeper *)timer)->queue); }
+static void wake(struct timer *timer) { thread_wake(((struct sleeper *)timer)->queue); }
+
+void thread_sleep_until(struct queue *queue, uint64_t at, const char *what)
+{
+    struct sleeper sleeper = {.queue = queue};
+    if (at != ~0ull)
+        timer_set(&sleeper.timer, at, wake);
+    thread_sleep(queue, what);
+    timer_cancel(&sleeper.timer);
+}
 
 void sleep_until(uint64_t at, const char *what)
 {
-    struct sleeper sleeper = {0};
-    if (at != ~0ull)
-        timer_set(&sleeper.timer, at, wake);
-    thread_sleep(&sleeper.queue, what);
+    struct queue nobodys = {0};
+    thread_sleep_until(&nobodys, at, what);
 }
 
 uint64_t ticks_of_ns(uint64_t ns) { return ns * boot.ni.timebase_hz / 1000000000; }

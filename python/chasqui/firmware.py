@@ -23,8 +23,8 @@ FLAGS = [
 ]
 # Linked where `FIRMWARE_MEMORY` of crates/ni says.
 FIRMWARE_FLAGS = ["-Wl,--image-base=0x80000000"]
-# Linked where `IMAGE` of crates/abi/src/kernel.rs says. Without floating point, whose registers stay
-# the process's in the kernel.
+# Linked where `IMAGE` of crates/abi/src/kernel.rs says. Without floating point, whose registers
+# stay the process's in the kernel.
 KERNEL_FLAGS = ["-Wl,--image-base=0xffffffff80000000"]
 KERNEL_TARGET = [
     *["-target", "riscv64-freestanding-none"],
@@ -48,7 +48,7 @@ def directory() -> Path:
     digest = hashlib.sha256()
     parts = ["*/*.h", "*/firmware/*.[ch]", "*/kernel/*.[ch]"]
     inputs = [path for part in parts for path in MACHINES.glob(part)]
-    inputs += [*KERNEL.glob("*.[chS]"), INCLUDE / "chasqui" / "abi.h"]
+    inputs += [*KERNEL.glob("**/*.[chS]"), INCLUDE / "chasqui" / "abi.h"]
     for path in [*sorted(inputs), PACKAGE / "firmware.py", PACKAGE / "toolchain.py"]:
         digest.update(f"{path.parent.name}/{path.name}\0".encode())
         digest.update(path.read_bytes())
@@ -82,7 +82,7 @@ def link(sources: list[Path], include: Path, image: Path) -> None:
 
 def link_kernel(drivers: list[Path], include: list[Path], image: Path) -> None:
     """Compiles the kernel with drivers to an image."""
-    sources = [*sorted(KERNEL.glob("*.S")), *sorted(KERNEL.glob("*.c")), *drivers]
+    sources = [*sorted(KERNEL.glob("*.S")), *sorted(KERNEL.glob("**/*.c")), *drivers]
     _link([*KERNEL_TARGET, *KERNEL_FLAGS], sources, [KERNEL, INCLUDE, *include], image)
 
 

@@ -33,6 +33,8 @@ crate::guest_constants! {
     pub const PROCESS_WATCH: u64 = 2;
     /// Function: the kernel is broken: a0 and a1 are address and length of a text. Does not return.
     pub const PROCESS_PANIC: u64 = 3;
+    /// Function: the process has ended, with status a0, as by `exit_group`; the kernel lives on.
+    pub const PROCESS_EXIT: u64 = 4;
     /// Type of the `ioctl` requests that are a driver's in the kernel (`_IOC_TYPE`): 'q'.
     pub const CONTROL_TYPE: u64 = 0x71;
     /// Error of a function that there is not (`SBI_ERR_NOT_SUPPORTED`).

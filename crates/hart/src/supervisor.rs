@@ -189,9 +189,9 @@ impl Supervisor {
     }
 }
 
-/// `scause` and `stval` of what has halted the hart; `None`: that is not for the kernel. `stores`: the instruction is
-/// a store, or does more than that.
-fn exception(halt: Halt, is_supervisor: bool, stores: bool) -> Option<(u64, u64)> {
+/// `scause` and `stval` of what has halted the hart; `None`: that is not for the kernel. Of an access to a device across
+/// its alignment they are a load's.
+fn exception(halt: Halt, is_supervisor: bool) -> Option<(u64, u64)> {
     Some(match halt {
         Halt::Call if !is_supervisor => (cause::USER_CALL, 0),
         Halt::Illegal(bits) => (cause::ILLEGAL, u64::from(bits)),
@@ -203,7 +203,6 @@ fn exception(halt: Halt, is_supervisor: bool, stores: bool) -> Option<(u64, u64)
         },
         Halt::Fault(Fault::Atomic { address }) => (cause::STORE_MISALIGNED, address),
         Halt::Fault(Fault::NotDevice { address }) => (cause::STORE_ACCESS, address),
-        Halt::Fault(Fault::DeviceAlignment { address }) if stores => (cause::STORE_ACCESS, address),
         Halt::Fault(Fault::DeviceAlignment { address }) => (cause::LOAD_ACCESS, address),
         _ => return None,
     })
@@ -306,7 +305,10 @@ impl Hart {
         let Some((is_current, vector)) = self.supervisor.as_ref().map(|s| (s.is_current, s.vector)) else {
             return Some(halt);
         };
-        let Some((cause, value)) = exception(halt, is_current, self.stores()) else { return Some(halt) };
+        let Some((mut cause, value)) = exception(halt, is_current) else { return Some(halt) };
+        if cause == cause::LOAD_ACCESS && self.stores() {
+            cause = cause::STORE_ACCESS;
+        }
         if cause == cause::FETCH_PAGE && is_current && self.state.pc == vector {
             return Some(halt);
         }

@@ -127,6 +127,7 @@ impl Processor {
             (kernel::SBI_PROCESS, kernel::PROCESS_EXCEPTION) => self.exception(index, args, memory),
             (kernel::SBI_PROCESS, kernel::PROCESS_WATCH) => self.watch_process(args[0]),
             (kernel::SBI_PROCESS, kernel::PROCESS_PANIC) => self.panic(index, args),
+            (kernel::SBI_PROCESS, kernel::PROCESS_EXIT) => self.outlive(index, args[0]),
             _ => Some([kernel::NOT_SUPPORTED as u64, 0, 0]),
         };
         // There is none if the process has ended.
@@ -165,6 +166,12 @@ impl Processor {
     fn leave(&mut self, index: usize, how: Ended) -> Option<Answer> {
         self.end(index, how);
         None
+    }
+
+    /// The process has ended, but not its kernel.
+    fn outlive(&mut self, index: usize, status: u64) -> Option<Answer> {
+        self.note_end(index, Ended::Exit(status as i32 & 0xff));
+        Some(OK)
     }
 
     fn die(&mut self, index: usize, signal: i32, what: &str) -> Option<Answer> {

@@ -299,10 +299,15 @@ impl Processor {
         self.threads.iter().map(|t| t.hart.now()).max().unwrap_or(Time::ZERO)
     }
 
-    pub(crate) fn end(&mut self, index: usize, how: Ended) {
+    /// Its process has ended now.
+    pub(crate) fn note_end(&mut self, index: usize, how: Ended) {
         let now = self.threads[index].hart.now();
         self.life.finish(now.0);
         self.ended = Some((now, how));
+    }
+
+    pub(crate) fn end(&mut self, index: usize, how: Ended) {
+        self.note_end(index, how);
         self.threads.iter_mut().for_each(|thread| thread.activity = Activity::Ended);
     }
 
