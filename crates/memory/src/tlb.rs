@@ -256,6 +256,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_page_is_the_users_or_the_supervisors() {
+        let (users, supervisors) = (pte::R | pte::W | pte::X | pte::U, pte::R | pte::W | pte::X);
+        let (plain, sum) = (Privilege::Supervisor { sum: false }, Privilege::Supervisor { sum: true });
+        for access in [Access::Read, Access::Write, Access::Execute] {
+            let may = |privilege: Privilege, page| privilege.allows(page, access);
+            assert!(may(Privilege::User, users) && !may(Privilege::User, supervisors));
+            assert!(may(plain, supervisors) && !may(plain, users) && may(sum, supervisors));
+            assert_eq!(may(sum, users), access != Access::Execute);
+            assert!(!may(sum, supervisors & !access.bit()));
+        }
+    }
+
+    #[test]
     fn a_full_set_forgets_its_oldest() {
         let mut tlb = Tlb::new(4, 2);
         let page =

@@ -517,19 +517,6 @@ impl Port {
         self.untimed.clear();
     }
 
-    /// Accesses are made with `privilege` from now on. It is the user's at first.
-    pub fn set_privilege(&mut self, privilege: Privilege) {
-        self.privilege = privilege;
-        let bank = match privilege {
-            Privilege::User => 0,
-            Privilege::Supervisor { sum: false } => 1,
-            Privilege::Supervisor { sum: true } => 2,
-        };
-        for table in [&mut self.data, &mut self.instructions, &mut self.untimed] {
-            table.select(bank);
-        }
-    }
-
     /// Switches the timing of caches on or off. Off, accesses are functional and take no time.
     pub fn set_timed(&mut self, timed: bool) {
         if self.timed == timed {

@@ -1,7 +1,7 @@
 //! Virtual to physical: TLBs and the timed Sv39 walk (privileged ISA, section 12.4).
 
 use super::{Access, DEVICE_BASE, Fault, Port, Stall, Stop};
-use crate::tlb::{CHUNK_BYTES, PAGE_BYTES, Translation, pte};
+use crate::tlb::{CHUNK_BYTES, PAGE_BYTES, Privilege, Translation, pte};
 
 /// A walk in progress. It is kept over retries, so that lines of page-table entries and of data that
 /// fall into one set can't evict each other for ever.
@@ -23,6 +23,19 @@ pub(super) struct Split {
 }
 
 impl Port {
+    /// Accesses are made with `privilege` from now on. It is the user's at first.
+    pub fn set_privilege(&mut self, privilege: Privilege) {
+        self.privilege = privilege;
+        let bank = match privilege {
+            Privilege::User => 0,
+            Privilege::Supervisor { sum: false } => 1,
+            Privilege::Supervisor { sum: true } => 2,
+        };
+        for table in [&mut self.data, &mut self.instructions, &mut self.untimed] {
+            table.select(bank);
+        }
+    }
+
     /// Physical addresses of the `first` bytes at `va` and of those after them, which are on another line.
     pub(super) fn translate_both(
         &mut self,
