@@ -72,17 +72,22 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_a_program(programs: Path, tmp_path: Path, machine: str, case: Case) -> None:
+    assert failures(programs, tmp_path, ["--machine", machine], case) == ""
+
+
+def failures(programs: Path, place: Path, machine: list[str], case: Case) -> str:
+    """What goes wrong with `case` on a machine that these options choose."""
+
     def run(ranks: str) -> str:
         # The most ranks take longest: they begin first.
-        options = ["-np", ranks, "--machine", machine, "--set", "check.coherence=true"]
+        options = ["-np", ranks, *machine, "--set", "check.coherence=true"]
         program = programs / case.program
-        done = command("run", *options, "--", program, *case.arguments, directory=tmp_path)
+        done = command("run", *options, "--", program, *case.arguments, directory=place)
         if done.returncode == case.status:
             return ""
         return f"{ranks} ranks, SEED={SEED}: status {done.returncode}\n{done.stdout}{done.stderr}"
 
-    failures = "".join(two_at_a_time(run, reversed(case.ranks)))
-    assert failures == ""
+    return "".join(two_at_a_time(run, reversed(case.ranks)))
 
 
 def test_every_program_is_in_the_list() -> None:

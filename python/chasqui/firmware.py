@@ -1,7 +1,9 @@
-"""Firmware of the machines that have processors in their network interfaces, `machines/*/firmware`.
+"""Firmware of the machines that have processors in their network interfaces, `machines/*/firmware`,
+and the kernel image, `guest/kernel`, once without drivers and once with those of each machine that
+has some, `machines/*/kernel`.
 
-It is built once for every state of its sources and of the toolchain, into the cache. `chasqui run`
-asks for it each time; the toolchain is loaded only to build.
+They are built once for every state of their sources and of the toolchain, into the cache. `chasqui
+run` asks for them each time; the toolchain is loaded only to build.
 """
 
 from __future__ import annotations
@@ -10,29 +12,44 @@ from pathlib import Path
 
 from chasqui.cache import MACHINES, PACKAGE, cache_directory
 
-# Linked where `FIRMWARE_MEMORY` of crates/ni says. No loop becomes a call of memcpy or memset.
+INCLUDE = (PACKAGE / "guest" / "include").resolve()
+KERNEL = (PACKAGE / "guest" / "kernel").resolve()
+
+# No loop becomes a call of memcpy or memset.
 FLAGS = [
     *["-O2", "-g", "-std=c11", "-ffreestanding", "-fno-builtin", "-fno-pie", "-mcmodel=medany"],
     *["-fno-asynchronous-unwind-tables", "-Wall", "-Wextra", "-Werror"],
-    *["-nostdlib", "-static", "-Wl,--image-base=0x80000000"],
+    *["-nostdlib", "-static"],
+]
+# Linked where `FIRMWARE_MEMORY` of crates/ni says.
+FIRMWARE_FLAGS = ["-Wl,--image-base=0x80000000"]
+# Linked where `IMAGE` of crates/abi/src/kernel.rs says. Without floating point, whose registers
+# stay the process's in the kernel.
+KERNEL_FLAGS = ["-Wl,--image-base=0xffffffff80000000"]
+KERNEL_TARGET = [
+    *["-target", "riscv64-freestanding-none"],
+    "-mcpu=generic_rv64+m+a+c+zicsr+zifencei+zihintpause+relax",
 ]
 
 
-def _sources() -> dict[str, list[Path]]:
-    """The C files of each machine that has firmware."""
+def _sources(folder: str) -> dict[str, list[Path]]:
+    """The C files in `folder` of each machine that has some."""
     found: dict[str, list[Path]] = {}
-    for path in sorted(MACHINES.glob("*/firmware/*.c")):
+    for path in sorted(MACHINES.glob(f"*/{folder}/*.c")):
         found.setdefault(path.parent.parent.name, []).append(path)
     return found
 
 
 def directory() -> Path:
-    """Where `<machine>.elf` is for every machine with firmware; it is built where there is none."""
+    """Where `<machine>.elf` is for every machine with firmware, and `kernel.elf`, and
+    `<machine>.kernel.elf` for every machine with drivers; they are built where they are not."""
     import hashlib
 
     digest = hashlib.sha256()
-    headers = [*MACHINES.glob("*/*.h"), *MACHINES.glob("*/firmware/*.[ch]")]
-    for path in [*sorted(headers), PACKAGE / "firmware.py", PACKAGE / "toolchain.py"]:
+    parts = ["*/*.h", "*/firmware/*.[ch]", "*/kernel/*.[ch]"]
+    inputs = [path for part in parts for path in MACHINES.glob(part)]
+    inputs += [*KERNEL.glob("**/*.[chS]"), INCLUDE / "chasqui" / "abi.h"]
+    for path in [*sorted(inputs), PACKAGE / "firmware.py", PACKAGE / "toolchain.py"]:
         digest.update(f"{path.parent.name}/{path.name}\0".encode())
         digest.update(path.read_bytes())
     place = cache_directory() / "firmware" / digest.hexdigest()[:16]
@@ -48,13 +65,30 @@ def _build(place: Path) -> None:
         if place.is_dir():
             return
         with toolchain.appearing(place) as building:
-            for machine, sources in _sources().items():
+            for machine, sources in _sources("firmware").items():
                 link(sources, MACHINES / machine, building / f"{machine}.elf")
+            link_kernel([], [], building / "kernel.elf")
+            for machine, drivers in _sources("kernel").items():
+                include = [MACHINES / machine]
+                link_kernel(drivers, include, building / f"{machine}.kernel.elf")
 
 
 def link(sources: list[Path], include: Path, image: Path) -> None:
     """Compiles firmware to an image."""
+    from chasqui.toolchain import ZIG_TARGET
+
+    _link([*ZIG_TARGET, *FIRMWARE_FLAGS], sources, [include], image)
+
+
+def link_kernel(drivers: list[Path], include: list[Path], image: Path) -> None:
+    """Compiles the kernel with drivers to an image."""
+    sources = [*sorted(KERNEL.glob("*.S")), *sorted(KERNEL.glob("**/*.c")), *drivers]
+    _link([*KERNEL_TARGET, *KERNEL_FLAGS], sources, [KERNEL, INCLUDE, *include], image)
+
+
+def _link(flags: list[str], sources: list[Path], include: list[Path], image: Path) -> None:
     from chasqui import toolchain
 
-    flags = [*toolchain.ZIG_TARGET, *toolchain.ZIG_ALWAYS, *FLAGS, f"-I{include}"]
-    toolchain.run_zig(["cc", *flags], *sources, "-o", image)
+    folders = [f"-I{path}" for path in include]
+    command = ["cc", *flags, *toolchain.ZIG_ALWAYS, *FLAGS, *folders]
+    toolchain.run_zig(command, *sources, "-o", image)

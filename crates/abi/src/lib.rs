@@ -8,6 +8,7 @@
 //! Invariant: nothing here depends on another crate of the workspace.
 
 pub mod header;
+pub mod kernel;
 
 crate::guest_constants! {
     /// `magic` of a valid identification page: "CHASQUI1" in little-endian ASCII.

@@ -50,8 +50,10 @@ pub enum Class {
     Csr,
     /// Memory and instruction fences; cache-block management.
     Fence,
-    /// Calls to the system, breakpoints, trap returns; what is illegal.
+    /// Calls to the system, breakpoints, `wfi`; what is illegal.
     System,
+    /// Trap returns.
+    TrapReturn,
     /// `pause` and marks.
     Hint,
 }
@@ -93,7 +95,8 @@ pub const fn class(op: Op) -> Class {
         AmominD | AmomaxD | AmominuD | AmomaxuD => Class::Amo,
         Csrrw | Csrrs | Csrrc | Csrrwi | Csrrsi | Csrrci => Class::Csr,
         Fence | FenceI | SfenceVma | CboInval | CboClean | CboFlush | CboZero => Class::Fence,
-        Ecall | Ebreak | Sret | Mret | Wfi | Illegal => Class::System,
+        Ecall | Ebreak | Wfi | Illegal => Class::System,
+        Sret | Mret => Class::TrapReturn,
         Mark | Pause => Class::Hint,
     }
 }

@@ -45,7 +45,7 @@ pub struct Counters {
     pub instret: u64,
 }
 
-/// The CSR does not exist at user level, or is read-only: an illegal-instruction exception.
+/// The CSR does not exist at this level, or is read-only: an illegal-instruction exception.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoAccess;
 
@@ -88,14 +88,25 @@ pub fn execute(
     source: u64,
 ) -> Result<u64, NoAccess> {
     let old = read(state, counters, number)?;
-    match op {
-        Op::Csrrw | Op::Csrrwi => write(state, number, source)?,
-        Op::Csrrs | Op::Csrrsi if rs1 != 0 => write(state, number, old | source)?,
-        Op::Csrrc | Op::Csrrci if rs1 != 0 => write(state, number, old & !source)?,
-        Op::Csrrs | Op::Csrrsi | Op::Csrrc | Op::Csrrci => {}
-        _ => unreachable!("{op:?} is not a CSR instruction"),
+    if let Some(value) = written(op, rs1, old, source) {
+        write(state, number, value)?;
     }
     Ok(old)
+}
+
+/// What a CSR instruction writes to a register that holds `old`, if it writes.
+pub(crate) fn written(op: Op, rs1: u8, old: u64, source: u64) -> Option<u64> {
+    match op {
+        Op::Csrrw | Op::Csrrwi => Some(source),
+        Op::Csrrs | Op::Csrrsi => (rs1 != 0).then_some(old | source),
+        Op::Csrrc | Op::Csrrci => (rs1 != 0).then_some(old & !source),
+        _ => unreachable!("{op:?} is not a CSR instruction"),
+    }
+}
+
+/// The number is one of supervisor level's (bits 8 and 9; privileged ISA, "CSR Address Mapping Conventions").
+pub(crate) fn is_supervisors(number: u16) -> bool {
+    number >> 8 & 3 == 1
 }
 
 #[cfg(test)]

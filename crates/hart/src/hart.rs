@@ -7,6 +7,7 @@ use chasqui_memory::{Fault, Port, Stall, Stop};
 
 use crate::blocks::{Blocks, Text};
 use crate::run::Exit;
+use crate::supervisor::Supervisor;
 use crate::{State, Timing};
 
 /// Why [`Hart::run`] returned. Unless it says otherwise the instruction at `pc` has not been executed.
@@ -18,7 +19,7 @@ pub enum Halt {
     Bus,
     /// The instruction at `pc` waits for its port.
     Wait(Stall),
-    /// `ecall` at `pc`; the node advances `pc`.
+    /// `ecall` at `pc`; the node advances `pc`. Where there is a supervisor level, it is the supervisor's.
     Call,
     /// A mark has been passed; it took no time.
     Mark {
@@ -33,10 +34,12 @@ pub enum Halt {
     Pause,
     /// The instruction at `pc` can't be executed: what is wrong with its access.
     Fault(Fault),
-    /// The bits at `pc` are no instruction, or one that user level may not execute.
+    /// The bits at `pc` are no instruction, or one that may not be executed at this level.
     Illegal(u32),
     /// `ebreak` at `pc`.
     Breakpoint,
+    /// `wfi` at `pc`, and no interrupt is pending that is enabled. Executed again when one is, it is over.
+    Idle,
 }
 
 impl From<Stop> for Halt {
@@ -64,7 +67,7 @@ pub struct HartStatistics {
     pub mispredicted: u64,
 }
 
-/// One RV64GC hart at user level.
+/// One RV64GC hart, at user level unless a supervisor level has begun.
 pub struct Hart {
     /// Architectural state.
     pub state: State,
@@ -85,6 +88,10 @@ pub struct Hart {
     pub(crate) exit: Exit,
     /// A run through instructions that take no time ends after so many instructions in all.
     pub(crate) untimed_last: u64,
+    /// Supervisor level, once it has begun.
+    pub(crate) supervisor: Option<Box<Supervisor>>,
+    /// Which interrupts trap, and when, may be different from now on: [`Hart::run`] looks again.
+    pub(crate) recheck: bool,
     timebase: Clock,
     pub(crate) cycles: Cycles,
     /// A cycle and its time, asked for last.
@@ -105,6 +112,8 @@ impl Hart {
             fetched: 0,
             exit: Exit::Lookup,
             untimed_last: 0,
+            supervisor: None,
+            recheck: false,
             timebase: Clock::new(timebase_hz),
             cycles: Cycles::new(clock, 0, Time::ZERO),
             latest: Cell::new((0, Time::ZERO)),
@@ -159,6 +168,11 @@ impl Hart {
     /// that is simulated changes, so that two whole runs can be compared.
     pub fn run_by_steps(&mut self, by_steps: bool) {
         self.by_steps = by_steps;
+    }
+
+    /// The clock of the `time` CSR.
+    pub fn timebase(&self) -> Clock {
+        self.timebase
     }
 
     /// Value of the `time` CSR.

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`insn`] (every operation and its encoding in one table), [`decode()`], [`alu`] and [`fp`]
 //! (what the operations compute), [`for_each_op!`] (which function is which operation's; dispatchers are
-//! generated from it), [`csr`], [`class`] (how long they take), [`Hart`], `step.rs` (the reference), `block.rs` and
+//! generated from it), [`csr`], [`supervisor`], [`class`] (how long they take), [`Hart`], `step.rs` (the reference), `block.rs` and
 //! `run.rs` (the fast loop).
 
 pub mod alu;
@@ -21,6 +21,7 @@ pub mod operands;
 mod run;
 mod semantics;
 pub mod state;
+pub mod supervisor;
 
 mod step;
 mod threaded;
@@ -35,4 +36,5 @@ pub use hart::{Halt, Hart, HartStatistics};
 pub use insn::{Insn, Op};
 pub use observe::{Decoder, Observer};
 pub use state::State;
+pub use supervisor::Supervisor;
 pub use timing::Timing;

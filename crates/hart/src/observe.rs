@@ -14,6 +14,9 @@ pub trait Observer {
 
     /// It was tried. Not `executed`, it was only fetched, or waits, or faults: it is tried again, if ever.
     fn after(&mut self, hart: &Hart, insn: &Insn, executed: bool);
+
+    /// A trap was taken: the hart is at the handler's first instruction.
+    fn trapped(&mut self, _hart: &Hart) {}
 }
 
 /// Instructions by their bits, of which decoding is a function. It takes room when it is first used.
@@ -62,9 +65,19 @@ impl Hart {
             if self.cycle >= soft || endless {
                 return Halt::Deadline;
             }
+            if self.interrupted() {
+                observer.trapped(self);
+                continue;
+            }
             let insn = match self.instruction_bits(self.state.pc) {
                 Ok(bits) => decoder.decode(bits),
-                Err(halt) => return halt,
+                Err(halt) => match self.delivered(halt) {
+                    Some(halt) => return halt,
+                    None => {
+                        observer.trapped(self);
+                        continue;
+                    }
+                },
             };
             let instructions = self.statistics.instructions;
             observer.before(self, &insn);
@@ -72,8 +85,10 @@ impl Hart {
             // Marks are not counted.
             let marked = insn.op == Op::Mark;
             observer.after(self, &insn, marked || self.statistics.instructions > instructions);
-            if let Some(halt) = halt {
-                return halt;
+            let Some(halt) = halt else { continue };
+            match self.delivered(halt) {
+                Some(halt) => return halt,
+                None => observer.trapped(self),
             }
         }
     }

@@ -39,8 +39,40 @@ impl Hart {
         debug_assert!(soft <= deadline);
         self.untimed_last = self.statistics.instructions + UNTIMED_RUN;
         if self.by_steps {
-            return self.repeat_step(soft);
+            self.repeat_step(soft)
+        } else if self.supervisor.is_none() {
+            self.run_level(soft, deadline)
+        } else {
+            self.run_levels(soft, deadline)
         }
+    }
+
+    /// [`Hart::run`] of a hart with a supervisor level: it runs to the next interrupt that traps, or to an instruction
+    /// that may change which does.
+    fn run_levels(&mut self, soft: u64, deadline: u64) -> Halt {
+        debug_assert!(self.port.is_timed(), "interrupts come at their times");
+        while self.cycle < soft {
+            if self.interrupted() {
+                continue;
+            }
+            let trap = self.trap_cycle();
+            let halt = if trap > self.cycle {
+                self.recheck = false;
+                self.run_level(soft.min(trap), deadline.min(trap))
+            } else {
+                // An instruction that has begun is finished first.
+                self.step().unwrap_or(Halt::Deadline)
+            };
+            match self.delivered(halt) {
+                None | Some(Halt::Deadline) => {}
+                Some(halt) => return halt,
+            }
+        }
+        Halt::Deadline
+    }
+
+    /// [`Hart::run`] while the level stays and no interrupt traps.
+    fn run_level(&mut self, soft: u64, deadline: u64) -> Halt {
         self.blocks.begin();
         while self.fetched > 0 && self.cycle < soft {
             if self.holds_code() {
@@ -51,7 +83,8 @@ impl Hart {
         }
         loop {
             let timed = self.port.is_timed();
-            if self.cycle >= soft || !timed && self.statistics.instructions >= self.untimed_last {
+            let long = !timed && self.statistics.instructions >= self.untimed_last;
+            if self.cycle >= soft || long || self.recheck {
                 return Halt::Deadline;
             }
             let Some((block, index)) = self.resume().or_else(|| Some((self.block()?, 0))) else {

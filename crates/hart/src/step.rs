@@ -1,7 +1,7 @@
 //! The reference: one instruction at a time, fetched and decoded anew. The fast loop must agree with it in
 //! state and cycles, and leaves to it whatever is rare.
 
-use chasqui_memory::{BlockOperation, Stop};
+use chasqui_memory::{BlockOperation, Stop, order};
 
 use crate::csr::{self, Counters};
 use crate::fp::{self, Rounding};
@@ -35,9 +35,14 @@ impl Hart {
 
     /// Executes the instruction at `pc`. `None`: it is done and nothing stops the next. If fetching it
     /// takes time, that is all that happens: it starts later, at `cycle`.
+    ///
+    /// An interrupt that traps, or an exception that the kernel gets, is all that happens, too.
     pub fn step(&mut self) -> Option<Halt> {
+        if self.interrupted() {
+            return None;
+        }
         let done = self.instruction(self.state.pc).and_then(|insn| self.try_step(&insn));
-        done.unwrap_or_else(Some)
+        done.unwrap_or_else(Some).and_then(|halt| self.delivered(halt))
     }
 
     /// [`Hart::step`] of `insn`, which is the instruction at `pc`.
@@ -53,7 +58,7 @@ impl Hart {
             // What a hit in the L2 took has passed even if the next access must wait.
             self.cycle = at + if done.is_ok() { self.timing.of(insn.op) } else { 0 };
         }
-        self.fetched = if timed && matches!(done, Err(Halt::Wait(_))) { FETCHED } else { 0 };
+        self.fetched = if timed && matches!(done, Err(Halt::Wait(_) | Halt::Idle)) { FETCHED } else { 0 };
         let halt = done?;
         self.statistics.instructions += u64::from(insn.op != Op::Mark);
         Ok(halt.or(self.port.wants_bus().then_some(Halt::Bus)))
@@ -148,6 +153,14 @@ impl Hart {
             Op::Pause => halt = Some(Halt::Pause),
             Op::Ecall => return Err(Halt::Call),
             Op::Ebreak => return Err(Halt::Breakpoint),
+            Op::Sret if self.is_supervisor() => target = self.return_from_trap(),
+            Op::Wfi if self.is_supervisor() && !self.has_interrupt() => return Err(Halt::Idle),
+            Op::Wfi if self.is_supervisor() => {}
+            Op::SfenceVma if self.is_supervisor() => {
+                // The walker reads memory, which buffered stores have yet to reach.
+                self.port.fence(order::W, at)?;
+                self.fence_translations((i.rs1 != 0).then(|| self.x(i.rs1)));
+            }
             _ => return Err(Halt::Illegal(i.imm as u32)),
         }
         self.state.pc = target;
@@ -199,14 +212,28 @@ impl Hart {
             Counters { cycle: self.cycle, time: self.time_csr(), instret: self.statistics.instructions };
         let immediate = matches!(i.op, Op::Csrrwi | Op::Csrrsi | Op::Csrrci);
         let source = if immediate { u64::from(i.rs1) } else { self.x(i.rs1) };
-        let old = csr::execute(&mut self.state, &counters, i.op, i.imm as u16, i.rs1, source)
-            .map_err(|csr::NoAccess| Halt::Illegal(0))?;
+        let number = i.imm as u16;
+        let old = if csr::is_supervisors(number) {
+            self.supervisor_csr(i, number, source)
+        } else {
+            csr::execute(&mut self.state, &counters, i.op, number, i.rs1, source)
+        };
+        let old = old.map_err(|csr::NoAccess| Halt::Illegal(0))?;
         self.write_x(i.rd, old);
         // What a counter shows differs from one iteration of a loop to the next.
-        if i.imm as u16 >= csr::CYCLE {
+        if number >= csr::CYCLE {
             self.port.disturb();
         }
         Ok(())
+    }
+
+    fn supervisor_csr(&mut self, i: &Insn, number: u16, source: u64) -> Result<u64, csr::NoAccess> {
+        let old = self.read_supervisor(number)?;
+        if let Some(value) = csr::written(i.op, i.rs1, old, source) {
+            self.write_supervisor(number, value);
+        }
+        self.port.disturb();
+        Ok(old)
     }
 
     fn cache_block(&mut self, i: &Insn, at: &mut u64) -> Result<(), Halt> {

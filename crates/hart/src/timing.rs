@@ -12,11 +12,13 @@ pub struct Timing {
     /// Further cycles of a conditional branch that does not go as predicted. Prediction is static:
     /// backward branches are taken, forward ones are not.
     pub branch_mispredicted: u8,
+    /// From an instruction that traps, or an interrupt, to the first instruction of the trap's handler.
+    pub trap: u16,
 }
 
 impl Timing {
     /// Every instruction takes one cycle.
-    pub const UNIT: Timing = Timing { class: [1; CLASSES], branch_taken: 0, branch_mispredicted: 0 };
+    pub const UNIT: Timing = Timing { class: [1; CLASSES], branch_taken: 0, branch_mispredicted: 0, trap: 1 };
 
     /// Cycles of `op` without branch costs and waiting. A mark takes none.
     #[inline]

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use chasqui_memory::FlatMemory;
 use object::LittleEndian as LE;
 use object::elf::{self, FileHeader64, ProgramHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
@@ -93,6 +94,14 @@ impl Elf {
     /// # Errors
     /// One message that names the file, what was found and what is allowed.
     pub fn load(path: &Path) -> Result<Elf, ElfError> {
+        Elf::load_within(path, IMAGE_START..IMAGE_END)
+    }
+
+    /// The same of a file whose segments lie `within` these addresses.
+    ///
+    /// # Errors
+    /// As for [`Elf::load`].
+    pub fn load_within(path: &Path, within: Range<u64>) -> Result<Elf, ElfError> {
         let file = path.display().to_string();
         let error =
             |found: String, allowed: &str| ElfError { file: file.clone(), found, allowed: allowed.into() };
@@ -105,7 +114,7 @@ impl Elf {
             return Err(error("is a directory".into(), "give the path of a program"));
         }
         let bytes = std::fs::read(path).map_err(unreadable)?;
-        let elf = Elf::parse(&file, bytes)?;
+        let elf = Elf::parse_within(&file, bytes, within)?;
         #[cfg(unix)]
         if std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 == 0 {
             return Err(error("is not marked executable".into(), "run `chmod +x` on it"));
@@ -118,7 +127,15 @@ impl Elf {
     /// # Errors
     /// As for [`Elf::load`].
     pub fn parse(file: &str, bytes: Vec<u8>) -> Result<Elf, ElfError> {
-        let check = Check { file, bytes: &bytes };
+        Elf::parse_within(file, bytes, IMAGE_START..IMAGE_END)
+    }
+
+    /// Checks `bytes`, the contents of `file`, whose segments lie `within` these addresses.
+    ///
+    /// # Errors
+    /// As for [`Elf::load`].
+    pub fn parse_within(file: &str, bytes: Vec<u8>, within: Range<u64>) -> Result<Elf, ElfError> {
+        let check = Check { file, bytes: &bytes, within };
         let header = check.header()?;
         let headers = header.program_headers(LE, &bytes[..]).map_err(|_| {
             check.truncated(&format!("the program headers at byte {}", header.e_phoff.get(LE)), bytes.len())
@@ -200,6 +217,29 @@ impl Elf {
         &self.missing_extensions
     }
 
+    /// Copies the segments into `memory`, of which `physical` is the program's: its virtual address `address` is the first
+    /// of that.
+    ///
+    /// # Errors
+    /// A segment does not lie there.
+    pub fn place(&self, memory: &mut FlatMemory, address: u64, physical: Range<u64>) -> Result<(), String> {
+        let end = address + (physical.end - physical.start);
+        for segment in &self.segments {
+            let range = segment.range();
+            if range.start < address || range.end > end {
+                return Err(format!(
+                    "{} has a segment of {} bytes at {:#x}; its memory is {address:#x} to {end:#x}",
+                    self.name, segment.memory_bytes, segment.address
+                ));
+            }
+            let (from, bytes) = (segment.file_offset as usize, segment.file_bytes as usize);
+            let to = physical.start + (range.start - address);
+            let to = memory.slice_mut(to, bytes).expect("the program's memory");
+            to.copy_from_slice(&self.bytes[from..from + bytes]);
+        }
+        Ok(())
+    }
+
     /// The function or object that holds `address`, and the offset in it [bytes].
     pub fn symbolize(&self, address: u64) -> Option<(&str, u64)> {
         self.symbols.find(&self.bytes, address)
@@ -219,6 +259,8 @@ impl Elf {
 struct Check<'a> {
     file: &'a str,
     bytes: &'a [u8],
+    /// Where segments may lie.
+    within: Range<u64>,
 }
 
 impl Check<'_> {
@@ -357,10 +399,10 @@ impl Check<'_> {
         let start = address.checked_add(bias);
         let end = start.and_then(|start| start.checked_add(memory_bytes));
         let (Some(start), Some(end)) = (start, end) else {
-            return Err(self.error(format!("a segment at {address:#x} wraps around"), segment_bounds()));
+            return Err(self.error(format!("a segment at {address:#x} wraps around"), self.bounds()));
         };
-        if start < IMAGE_START || end > IMAGE_END {
-            return Err(self.error(format!("a segment lies at {start:#x}..{end:#x}"), segment_bounds()));
+        if start < self.within.start || end > self.within.end {
+            return Err(self.error(format!("a segment lies at {start:#x}..{end:#x}"), self.bounds()));
         }
         if file_offset % 4096 != address % 4096 {
             return Err(self.error(
@@ -374,6 +416,10 @@ impl Check<'_> {
         Ok(Segment { address: start, memory_bytes, file_offset, file_bytes, read, write, execute })
     }
 
+    fn bounds(&self) -> String {
+        format!("segments lie between {:#x} and {:#x}", self.within.start, self.within.end)
+    }
+
     fn entry(&self, header: &FileHeader64<LE>, bias: u64, segments: &[Segment]) -> Result<u64, ElfError> {
         let entry = header.e_entry.get(LE).wrapping_add(bias);
         let inside = segments.iter().any(|s| s.execute && s.range().contains(&entry));
@@ -385,10 +431,6 @@ impl Check<'_> {
         }
         Ok(entry)
     }
-}
-
-fn segment_bounds() -> String {
-    format!("segments lie between {IMAGE_START:#x} and {IMAGE_END:#x}")
 }
 
 /// Names of the machines that a user is likely to have compiled for.

@@ -126,6 +126,11 @@ pub struct Fault {
 }
 
 impl Fault {
+    /// Memory ran out.
+    pub fn is_out_of_memory(&self) -> bool {
+        matches!(self.cause, FaultCause::OutOfMemory { .. })
+    }
+
     /// The signal that Linux would send.
     pub fn signal(&self) -> i32 {
         match self.cause {
@@ -287,6 +292,11 @@ impl AddressSpace {
     /// The areas by first address.
     pub fn areas(&self) -> impl Iterator<Item = (u64, &Area)> {
         self.areas.iter()
+    }
+
+    /// What the area that holds `address` is filled from.
+    pub fn backing(&self, address: u64) -> Option<&Backing> {
+        self.areas.find(address).map(|(_, area)| &area.backing)
     }
 
     /// Which translations changed since the last call.

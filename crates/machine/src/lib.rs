@@ -8,14 +8,17 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use chasqui_abi::{ABI_VERSION, NI_MAGIC, NI_REGION_UNCACHED, NiIdentification, NiRegion};
+use chasqui_abi::kernel::KernelBoot;
+use chasqui_abi::{ABI_VERSION, NI_MAGIC, NI_REGION_UNCACHED, NI_REGIONS, NiIdentification, NiRegion};
 use chasqui_config::{Resolved, Schema};
 use chasqui_engine::{Engine, PartitionId};
 use chasqui_hart::Text;
 use chasqui_linux::{Elf, NiDevice, NiMapping, Options, Process};
 use chasqui_memory::{FlatMemory, PAGE_BYTES};
 use chasqui_ni::NetworkInterface;
-use chasqui_node::{Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec, WatchPlan};
+use chasqui_node::{
+    Kernel, Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec, WatchPlan, kernel_memory,
+};
 
 mod collectives;
 mod library;
@@ -29,6 +32,8 @@ pub use network::{FaultUnit, NetworkUnit, network_parameters};
 pub struct Job {
     /// What runs on the machine's firmware processors, if it has such.
     pub firmware: Option<Arc<Elf>>,
+    /// The kernel under its processes, where `node.software.kernel` asks for one.
+    pub kernel: Option<Arc<Elf>>,
     /// The program.
     pub program: Arc<Elf>,
     /// Its text, if harts share it decoded.
@@ -122,8 +127,8 @@ pub fn ni_memory_base(configuration: &NodeConfiguration) -> u64 {
     configuration.dram.size.bytes().next_multiple_of(PAGE_BYTES)
 }
 
-/// The identification page of an NI for the process of job `index`, with the MPI library's settings behind it.
-fn identification(plan: &NodePlan<'_>, index: usize, job: &Job) -> Vec<u8> {
+/// The identification page of an NI for the process of job `index`; the MPI library's settings come behind it.
+fn identification(plan: &NodePlan<'_>, index: usize, job: &Job) -> NiIdentification {
     let mut page = NiIdentification {
         magic: NI_MAGIC,
         version: ABI_VERSION,
@@ -141,9 +146,37 @@ fn identification(plan: &NodePlan<'_>, index: usize, job: &Job) -> Vec<u8> {
     if !job.mpi_settings.is_empty() {
         page.mpi_settings = size_of::<NiIdentification>() as u32;
     }
-    let mut bytes = page.to_bytes();
-    bytes.extend(&job.mpi_settings);
-    bytes
+    page
+}
+
+/// Puts the kernel under `process`, the only one of its node, into the end of main memory.
+///
+/// # Errors
+/// There is none, or it does not fit.
+fn kernel(
+    plan: &NodePlan<'_>,
+    job: &Job,
+    memory: &mut FlatMemory,
+    process: &Process,
+    ni: NiIdentification,
+) -> Result<Kernel, String> {
+    let image = job.kernel.clone().ok_or("node.software.kernel: the kernel image is missing")?;
+    let mut regions = [0; NI_REGIONS];
+    regions.iter_mut().zip(plan.ni.regions(0)).for_each(|(physical, region)| *physical = region.physical);
+    let boot = KernelBoot {
+        entry: process.entry(),
+        stack_pointer: process.stack_pointer(),
+        regions,
+        ni,
+        ..Default::default()
+    };
+    let physical = kernel_range(plan.configuration);
+    Kernel::new(image, memory, physical, process.space.root(), boot)
+}
+
+/// What of main memory the kernel has.
+fn kernel_range(configuration: &NodeConfiguration) -> Range<u64> {
+    kernel_memory(configuration.dram.size.bytes(), configuration.software.kernel_memory.bytes())
 }
 
 /// Job `index`'s process, loaded into the memory `physical`, and what else its processor is started with.
@@ -160,7 +193,9 @@ fn processor(
     let regions = plan.ni.regions(index);
     let mappings =
         regions.iter().map(|r| NiMapping { physical: r.physical, bytes: r.bytes, uncached: r.uncached() });
-    let device = NiDevice { identification: identification(plan, index, job), regions: mappings.collect() };
+    let ni = identification(plan, index, job);
+    let identification = [ni.to_bytes(), job.mpi_settings.clone()].concat();
+    let device = NiDevice { identification, regions: mappings.collect() };
     let mut options = Options::new(physical, job.directory.clone());
     options.rank = plan.number;
     options.seed = job.seed;
@@ -170,6 +205,7 @@ fn processor(
     options.devices = vec![device];
     let process = Process::new(memory, job.program.clone(), &job.arguments, &job.environment, options)
         .map_err(|e| e.to_string())?;
+    let kernel = c.software.kernel.then(|| kernel(plan, job, memory, &process, ni)).transpose()?;
     Ok(ProcessorSpec {
         process,
         rank: plan.number,
@@ -179,6 +215,8 @@ fn processor(
         page_fault_cycles: c.software.page_fault.cycles(),
         wake_cycles: c.software.wake.cycles(),
         shootdown_cycles: c.software.shootdown.cycles(),
+        kernel,
+        machine_call_cycles: c.core.trap.cycles() + c.core.trap_return.cycles(),
         free_calls: plan.free_calls,
         fast_forward: job.fast_forward,
         spin_skip: c.checks.spin_skip,
@@ -207,7 +245,8 @@ pub fn build_node(plan: NodePlan<'_>, jobs: &[Job]) -> Result<Node, String> {
     let mut memory = FlatMemory::new(dram_bytes + plan.ni_memory_bytes)
         .map_err(|e| format!("no address space for a node of {}: {e}", c.dram.size))?;
     let here: Vec<usize> = (0..jobs.len()).filter(|&index| plan.number < jobs[index].ranks).collect();
-    let parts = parts(dram_bytes, c.port().l2.map_or(0, |l2| l2.bytes), here.len() as u64);
+    let processes_end = if c.software.kernel { kernel_range(c).start } else { dram_bytes };
+    let parts = parts(processes_end, c.port().l2.map_or(0, |l2| l2.bytes), here.len() as u64);
     let processes = here.into_iter().zip(parts);
     let processors =
         processes.map(|(index, physical)| processor(&plan, (index, jobs), &mut memory, physical));

@@ -16,4 +16,4 @@ pub use port::{
     BURST_BYTES, BlockOperation, DEVICE_BASE, FastView, Fault, Incoherence, Observation, Port,
     PortParameters, PortStatistics, Request, STALLS, Slot, Snoop, Snooped, Stall, Stop, Waits, order,
 };
-pub use tlb::{Access, PAGE_BYTES, Tlb, Translation, pte};
+pub use tlb::{Access, PAGE_BYTES, Privilege, Tlb, Translation, pte};

@@ -15,8 +15,14 @@ pub mod pte {
     pub const W: u64 = 4;
     /// Executable.
     pub const X: u64 = 8;
-    /// For user mode.
+    /// For user mode, and for it alone.
     pub const U: u64 = 16;
+    /// In every address space.
+    pub const G: u64 = 32;
+    /// Was accessed.
+    pub const A: u64 = 64;
+    /// Was written.
+    pub const D: u64 = 128;
     /// Physical address of what an entry points at.
     pub const fn address(entry: u64) -> u64 {
         (entry >> 10 & ((1 << 44) - 1)) << 12
@@ -42,6 +48,31 @@ impl Access {
             Access::Write => pte::W,
             Access::Execute => pte::X,
         }
+    }
+}
+
+/// With what right an access is made (privileged ISA, "Supervisor Status Register" and "Sv39").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Privilege {
+    /// User mode.
+    User,
+    /// Supervisor mode.
+    Supervisor {
+        /// Loads and stores may use the user's pages too.
+        sum: bool,
+    },
+}
+
+impl Privilege {
+    /// Whether a page with these permission bits may be used so.
+    #[inline]
+    pub fn allows(self, permissions: u64, access: Access) -> bool {
+        let users = permissions & pte::U != 0;
+        let may = match self {
+            Privilege::User => users,
+            Privilege::Supervisor { sum } => !users || sum && access != Access::Execute,
+        };
+        may && permissions & access.bit() != 0
     }
 }
 
@@ -223,6 +254,19 @@ impl Tlb {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_is_the_users_or_the_supervisors() {
+        let (users, supervisors) = (pte::R | pte::W | pte::X | pte::U, pte::R | pte::W | pte::X);
+        let (plain, sum) = (Privilege::Supervisor { sum: false }, Privilege::Supervisor { sum: true });
+        for access in [Access::Read, Access::Write, Access::Execute] {
+            let may = |privilege: Privilege, page| privilege.allows(page, access);
+            assert!(may(Privilege::User, users) && !may(Privilege::User, supervisors));
+            assert!(may(plain, supervisors) && !may(plain, users) && may(sum, supervisors));
+            assert_eq!(may(sum, users), access != Access::Execute);
+            assert!(!may(sum, supervisors & !access.bit()));
+        }
+    }
 
     #[test]
     fn a_full_set_forgets_its_oldest() {

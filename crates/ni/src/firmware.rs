@@ -98,8 +98,9 @@ impl FirmwareProcessor {
     pub fn new(spec: FirmwareSpec) -> Result<FirmwareProcessor, String> {
         assert!(spec.port.l2.is_none(), "transactions with a second level are not dealt with");
         let mut memory = FlatMemory::new(spec.memory_bytes).map_err(|e| format!("{}: {e}", spec.name))?;
-        load(&spec, &mut memory)?;
         let root = spec.memory_bytes - PAGE_BYTES;
+        let placed = spec.image.place(&mut memory, FIRMWARE_MEMORY, 0..root);
+        placed.map_err(|e| format!("{}: {e}", spec.name))?;
         map(&mut memory, root);
         let mut state = State::new(spec.image.entry());
         state.x[2] = FIRMWARE_MEMORY + root;
@@ -159,6 +160,7 @@ impl FirmwareProcessor {
             Halt::Fault(fault) => return Err(self.describe(&fault.to_string())),
             Halt::Illegal(bits) => return Err(self.describe(&format!("illegal instruction {bits:#010x}"))),
             Halt::Breakpoint => return Err(self.describe("a failed check (ebreak)")),
+            Halt::Idle => unreachable!("there is no supervisor level"),
         }
         Ok(())
     }
@@ -249,28 +251,6 @@ impl FirmwareProcessor {
             visit(&format!("memory.{name}"), unit, doc, value);
         });
     }
-}
-
-/// Copies the program's segments into memory.
-fn load(spec: &FirmwareSpec, memory: &mut FlatMemory) -> Result<(), String> {
-    let end = FIRMWARE_MEMORY + spec.memory_bytes - PAGE_BYTES;
-    for segment in spec.image.segments() {
-        if segment.address < FIRMWARE_MEMORY || segment.address + segment.memory_bytes > end {
-            return Err(format!(
-                "{}: {} has a segment of {} bytes at {:#x}; its memory is {FIRMWARE_MEMORY:#x} to {end:#x}",
-                spec.name,
-                spec.image.name(),
-                segment.memory_bytes,
-                segment.address
-            ));
-        }
-        let (from, bytes) = (segment.file_offset as usize, segment.file_bytes as usize);
-        memory
-            .slice_mut(segment.address - FIRMWARE_MEMORY, bytes)
-            .expect("a segment lies in memory")
-            .copy_from_slice(&spec.image.bytes()[from..from + bytes]);
-    }
-    Ok(())
 }
 
 /// Writes the page table: memory and device, a gigabyte each.

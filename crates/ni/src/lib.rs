@@ -147,6 +147,8 @@ pub struct Wishes {
     pub incoherence: Option<Incoherence>,
     /// The next job's turn.
     pub turn: Option<Turn>,
+    /// The interrupt line: asserted from now on, or not.
+    pub interrupt: Option<bool>,
     /// Violations of protection: the job whose process did it, and what it was.
     pub faults: Vec<(usize, String)>,
     /// The machine is broken, which ends all jobs: when that is found, and what it is.
@@ -163,6 +165,13 @@ impl Context<'_, '_> {
     /// Asks for a bus transaction.
     pub fn bus(&mut self, request: BusRequest) {
         self.wishes.bus.push(request);
+    }
+
+    /// The NI's interrupt line is asserted from now on, or not: level-triggered, to the node's first hart, where a kernel
+    /// may listen. Like a register's value it is something that the processor notices: an event that changes it is
+    /// observable, and comes no sooner than [`NetworkInterface::input_latency`] after what causes it.
+    pub fn interrupt(&mut self, asserted: bool) {
+        self.wishes.interrupt = Some(asserted);
     }
 
     /// Physical address of the virtual address `address` of job `job`'s process, if its page is there.
@@ -278,7 +287,7 @@ pub trait NetworkInterface: Send {
     fn self_contained_stores(&self) -> Range<u64> {
         0..0
     }
-    /// Whether the event `payload` can change what a read of the NI returns, or move data in memory.
+    /// Whether the event `payload` can change what a read of the NI returns, or its interrupt line, or move data in memory.
     /// An event for which this is false does not end the skipping of a polling loop.
     fn observable(&self, payload: Payload) -> bool {
         let _ = payload;
@@ -299,7 +308,7 @@ pub trait NetworkInterface: Send {
         let _ = event;
     }
     /// From an event that another partition sends: the least time to anything that the processor can
-    /// notice of it: another value in a register, a bus transaction.
+    /// notice of it: another value in a register, a bus transaction, an interrupt.
     fn input_latency(&self) -> Time;
     /// Visits the NI's counters: name, unit, documentation, value.
     fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64));

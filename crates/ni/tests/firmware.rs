@@ -60,7 +60,7 @@ fn processor(address: u64, code: &[Insn]) -> Result<FirmwareProcessor, String> {
         memory_bytes: 1 << 20,
         port: port(),
         bus: bus(),
-        timing: Timing { class: [1; CLASSES], branch_taken: 0, branch_mispredicted: 0 },
+        timing: Timing { class: [1; CLASSES], branch_taken: 0, branch_mispredicted: 0, trap: 1 },
         clock: Clock::new(1_000_000_000),
         timebase_hz: 1_000_000,
         by_steps: false,

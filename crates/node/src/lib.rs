@@ -2,7 +2,7 @@
 //! the engine.
 //!
 //! Reading order: `parameters.rs` (what a node is made of), `node.rs` (the order in which things
-//! happen), `bus.rs` (transactions), `processor.rs` (what stops a hart), `thread.rs` (what a hart does at
+//! happen), `bus.rs` (transactions), `processor.rs` (what stops a hart), `kernel.rs` (a kernel image that serves it), `thread.rs` (what a hart does at
 //! the moment), `scheduler.rs` (several processes on it), `spin.rs` (skipping of polling loops), `watch/mod.rs` (profile and instruction trace).
 //!
 //! Invariants: a hart never runs past the node's next event, the engine's limit, or a hart that is behind;
@@ -11,14 +11,17 @@
 mod attach;
 mod bus;
 mod coherence;
+mod kernel;
 mod node;
 mod parameters;
 mod processor;
 mod scheduler;
 mod spin;
+mod symbols;
 mod thread;
 mod watch;
 
+pub use kernel::{Kernel, kernel_memory, load_kernel};
 pub use node::{Node, NodeSpec};
 pub use parameters::{
     BusUnit, CacheUnit, Checks, Core, DramUnit, L2Unit, NodeConfiguration, NodeUnit, OrderUnit,

@@ -326,6 +326,11 @@ impl Node {
         if let Some(turn) = self.wishes.turn.take() {
             self.take_turn(turn, now);
         }
+        if let Some(asserted) = self.wishes.interrupt.take()
+            && self.processor.kernel.is_some()
+        {
+            self.processor.threads[0].set_interrupt(asserted, now);
+        }
         if let Some(incoherence) = self.wishes.incoherence.take() {
             self.fault(hart, 7, &incoherence.to_string());
         }
@@ -460,7 +465,7 @@ impl Node {
         let alone = if self.waiting_for_bus.is_empty() && !SEVERAL { soft } else { Time::ZERO };
         let before = Time(alone.0.saturating_sub(self.transaction_max.0));
         if !self.processor.threads[index].is_ready() {
-            self.processor.rise(index);
+            self.processor.rise(index, &mut self.bus);
         }
         let hart = &self.processor.threads[index].hart;
         let end = hart.cycle_at(soft);

@@ -65,6 +65,10 @@ chasqui_config::parameters! {
         fp_compare: Cycles = 3, range 1 ..= 100, source "assumption";
         /// Access to control and status registers.
         csr: Cycles = 1, range 1 ..= 100, source "assumption";
+        /// From an instruction that traps into a kernel, or an interrupt, to the first instruction of the handler.
+        trap: Cycles = 5, range 0 ..= 1000, source "assumption: what is in a pipeline of five stages is thrown away, as in Rocket, which takes traps at its last";
+        /// Return from a trap.
+        trap_return: Cycles = 5, range 1 ..= 1000, source "assumption: as a trap: Rocket executes it alone and refills its pipeline";
         /// `pause`.
         pause: Cycles = 1, range 1 ..= 1000, source "assumption: no deliberate delay";
     }
@@ -168,8 +172,13 @@ chasqui_config::parameters! {
 }
 
 chasqui_config::parameters! {
-    /// System software that the simulator stands in for, as long as no kernel image runs.
+    /// System software: the simulator stands in for it, or a kernel image runs.
     pub struct SoftwareUnit {
+        /// A kernel image runs under the process (guest/kernel): what traps and interrupts cost is its code's.
+        /// `syscall` and `page_fault` count for nothing then. It has one hart, and one job.
+        kernel: Flag = false, source "system calls are rare where the NI is mapped into processes";
+        /// The end of main memory, which the kernel has for itself: image, stacks, heap; whole 2 MiB.
+        kernel_memory: Bytes = "4 MiB", range "2 MiB" ..= "1 GiB", source "assumption: the image has some ten KiB; the rest is for buffers";
         /// A system call.
         syscall: Cycles = 300, range 0 ..= 1000000, source "assumption: trap, dispatch and return of a small call";
         /// A page fault that maps a page.
@@ -310,7 +319,27 @@ impl NodeConfiguration {
                 ));
             }
         }
+        if self.software.kernel {
+            found.extend(self.kernel_mistakes());
+        }
         found
+    }
+
+    fn kernel_mistakes(&self) -> Option<String> {
+        let (bytes, dram) = (self.software.kernel_memory, self.dram.size);
+        if self.harts() > 1 {
+            return Some(format!(
+                "node.software.kernel with node.harts = {}: the kernel image is for 1 hart",
+                self.harts()
+            ));
+        }
+        // The kernel's memory begins at a large page.
+        let room = dram.bytes() / 2;
+        (bytes.bytes() > room).then(|| {
+            format!(
+                "node.software.kernel_memory is {bytes}: at most half of node.dram.size, {dram}, is allowed"
+            )
+        })
     }
 
     /// The longest line of a data cache.
@@ -353,6 +382,7 @@ impl NodeConfiguration {
             (Class::FpConvert, &c.fp_convert),
             (Class::FpCompare, &c.fp_compare),
             (Class::Csr, &c.csr),
+            (Class::TrapReturn, &c.trap_return),
             (Class::Hint, &c.pause),
         ];
         for (of, cycles) in table {
@@ -362,6 +392,7 @@ impl NodeConfiguration {
             class,
             branch_taken: c.branch_taken.cycles() as u8,
             branch_mispredicted: c.branch_mispredicted.cycles() as u8,
+            trap: c.trap.cycles() as u16,
         }
     }
 

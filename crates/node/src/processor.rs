@@ -9,7 +9,9 @@ use chasqui_linux::{Elf, Flush, Outcome, Process, Stream, Wait};
 use chasqui_memory::{Access, Bus, Fault, FlatMemory, PAGE_BYTES};
 use chasqui_record::{RankLife, RankProfile, Recorder};
 
+use crate::kernel::Kernel;
 use crate::scheduler::Usage;
+use crate::symbols::Symbols;
 use crate::thread::{Activity, Thread, Threads};
 use crate::watch::{Watch, WatchPlan};
 
@@ -72,6 +74,10 @@ pub struct ProcessorSpec {
     pub wake_cycles: u64,
     /// Cycles of telling other harts that translations changed.
     pub shootdown_cycles: u64,
+    /// The kernel under the process; without one the simulator serves its system calls itself.
+    pub kernel: Option<Kernel>,
+    /// Cycles of an `ecall` of the kernel's.
+    pub machine_call_cycles: u64,
     /// MPI calls take no time of the hart's (the `loggp` machine).
     pub free_calls: bool,
     /// Before the part of interest instructions take no time.
@@ -105,6 +111,8 @@ pub struct Processor {
     /// Harts up to this one have had threads: the caches of the others are empty.
     pub(crate) started: usize,
     pub(crate) text: Option<Text>,
+    pub(crate) kernel: Option<Kernel>,
+    symbols: Symbols,
     /// How far the program's part of interest has come, if the rest is fast-forwarded.
     pub region: Option<Region>,
     spec: Costs,
@@ -119,6 +127,7 @@ struct Costs {
     page_fault_cycles: u64,
     wake_cycles: u64,
     shootdown_cycles: u64,
+    machine_call_cycles: u64,
     free_calls: bool,
     spin_skip: bool,
 }
@@ -132,11 +141,16 @@ const SIGSEGV: i32 = 11;
 impl Processor {
     /// A processor of `harts` harts about to execute the first instruction of its process.
     pub fn new(spec: ProcessorSpec, harts: usize, mut make_hart: impl FnMut(State) -> Hart) -> Processor {
+        let symbols =
+            Symbols::new(spec.process.elf().clone(), spec.kernel.as_ref().map(|k| k.image().clone()));
         let mut state = State::new(spec.process.entry());
         state.x[2] = spec.process.stack_pointer();
+        if let Some(kernel) = &spec.kernel {
+            state = kernel.start();
+        }
         let make = |index: usize| {
             let number = (harts > 1).then_some(index);
-            let watch = Watch::new(&spec.watch, spec.rank, number, spec.process.elf(), &spec.output);
+            let watch = Watch::new(&spec.watch, spec.rank, number, &symbols, &spec.output);
             Thread::new(make_hart(state.clone()), watch)
         };
         let mut threads = (0..harts).map(make);
@@ -151,12 +165,15 @@ impl Processor {
             ended: None,
             started: 0,
             text: spec.text,
+            kernel: spec.kernel,
+            symbols,
             region: spec.fast_forward.then_some(Region::Ahead),
             spec: Costs {
                 syscall_cycles: spec.syscall_cycles,
                 page_fault_cycles: spec.page_fault_cycles,
                 wake_cycles: spec.wake_cycles,
                 shootdown_cycles: spec.shootdown_cycles,
+                machine_call_cycles: spec.machine_call_cycles,
                 free_calls: spec.free_calls,
                 spin_skip: spec.spin_skip,
             },
@@ -165,7 +182,17 @@ impl Processor {
         };
         processor.start(0);
         processor.set_timed(0);
+        if processor.kernel.is_some() {
+            assert!(harts == 1 && processor.threads[0].hart.port.is_timed(), "a kernel's harts");
+            let root = processor.process.space.root();
+            processor.threads[0].hart.begin_supervisor(root);
+        }
         processor
+    }
+
+    /// Cycles of an `ecall` of the kernel's.
+    pub(crate) fn machine_call_cycles(&self) -> u64 {
+        self.spec.machine_call_cycles
     }
 
     /// A thread comes to hart `index`.
@@ -272,28 +299,40 @@ impl Processor {
         self.threads.iter().map(|t| t.hart.now()).max().unwrap_or(Time::ZERO)
     }
 
-    fn end(&mut self, index: usize, how: Ended) {
+    /// Its process has ended now.
+    pub(crate) fn note_end(&mut self, index: usize, how: Ended) {
         let now = self.threads[index].hart.now();
         self.life.finish(now.0);
         self.ended = Some((now, how));
+    }
+
+    pub(crate) fn end(&mut self, index: usize, how: Ended) {
+        self.note_end(index, how);
         self.threads.iter_mut().for_each(|thread| thread.activity = Activity::Ended);
     }
 
     /// Ends the process by `signal`, because of what is said in `what` and hart `index` does.
     pub(crate) fn fault(&mut self, index: usize, signal: i32, what: &str) {
+        let pc = self.trapped_at(index).unwrap_or(self.threads[index].hart.state.pc);
+        self.fault_at(index, signal, what, pc);
+    }
+
+    /// The same, of an instruction at `pc`.
+    pub(crate) fn fault_at(&mut self, index: usize, signal: i32, what: &str, pc: u64) {
         let thread = if self.is_several() { format!(", hart {index},") } else { String::new() };
         let now = self.threads[index].hart.now();
-        let text = format!("rank {}{thread} at {now}: {what}, pc {}", self.rank, self.place(index));
+        let text = format!("rank {}{thread} at {now}: {what}, pc {}", self.rank, self.symbols.place(pc));
         self.end(index, Ended::Fault { signal, text });
     }
 
-    /// The pc of hart `index` with its symbol.
+    /// The pc of hart `index` with its symbol: the process's, if the kernel works for it.
     fn place(&self, index: usize) -> String {
         let pc = self.threads[index].hart.state.pc;
-        match self.process.elf().symbolize(pc) {
-            Some((name, 0)) => format!("{pc:#x} ({name})"),
-            Some((name, offset)) => format!("{pc:#x} ({name}+{offset:#x})"),
-            None => format!("{pc:#x}"),
+        match self.trapped_at(index) {
+            Some(user) => {
+                format!("{}, in the kernel at {}", self.symbols.place(user), self.symbols.place(pc))
+            }
+            None => self.symbols.place(pc),
         }
     }
 
@@ -344,6 +383,7 @@ impl Processor {
     ) {
         match halt {
             Halt::Deadline | Halt::Bus | Halt::Pause => {}
+            Halt::Idle => self.threads[index].activity = Activity::Idle,
             Halt::Wait(stall) => {
                 let thread = &mut self.threads[index];
                 thread.activity = Activity::Waiting(thread.hart.cycle, stall);
@@ -355,16 +395,35 @@ impl Processor {
     /// The instruction at which hart `index` has halted asks for software.
     fn called(&mut self, index: usize, halt: Halt, memory: &mut FlatMemory, recorder: &mut Recorder) {
         match halt {
-            Halt::Deadline | Halt::Bus | Halt::Pause | Halt::Wait(_) => {}
+            Halt::Deadline | Halt::Bus | Halt::Pause | Halt::Idle | Halt::Wait(_) => {}
+            Halt::Call if self.kernel.is_some() => self.kernel_call(index, memory),
             Halt::Call => self.call(index, memory),
             Halt::Mark { code, call, value } => self.mark(index, code, call, value, recorder),
-            Halt::Fault(Fault::Page { address, access }) => self.page_fault(index, address, access, memory),
-            Halt::Fault(fault) => {
-                self.fault(index, signal_of(&fault), &fault.to_string());
+            Halt::Fault(Fault::Page { address, access }) if self.kernel.is_none() => {
+                self.page_fault(index, address, access, memory);
             }
-            Halt::Illegal(bits) => self.fault(index, SIGILL, &format!("illegal instruction {bits:#010x}")),
-            Halt::Breakpoint => self.fault(index, SIGTRAP, "breakpoint"),
+            fault => {
+                let pc = self.threads[index].hart.state.pc;
+                self.strike(index, fault, pc, memory);
+            }
         }
+    }
+
+    /// Ends the process by the signal for `fault`, an exception that nothing mends, of the instruction at `pc`.
+    pub(crate) fn strike(&mut self, index: usize, fault: Halt, pc: u64, memory: &mut FlatMemory) {
+        let (signal, what) = match fault {
+            Halt::Fault(Fault::Page { address, access }) => {
+                match self.process.space.fault(memory, address, wanted(access)) {
+                    Err(fault) => (fault.signal(), fault.to_string()),
+                    Ok(()) => (SIGSEGV, format!("the kernel did not bring in the page of {address:#x}")),
+                }
+            }
+            Halt::Fault(fault) => (signal_of(&fault), fault.to_string()),
+            Halt::Illegal(bits) => (SIGILL, format!("illegal instruction {bits:#010x}")),
+            Halt::Breakpoint => (SIGTRAP, "breakpoint".into()),
+            other => unreachable!("{other:?} is no exception"),
+        };
+        self.fault_at(index, signal, &what, pc);
     }
 
     fn mark(&mut self, index: usize, code: u32, call: u32, value: u64, recorder: &mut Recorder) {
@@ -424,16 +483,8 @@ impl Processor {
         let x = &thread.hart.state.x;
         let (number, args) = (x[17], [x[10], x[11], x[12], x[13], x[14], x[15]]);
         let now = thread.hart.now();
-        thread.statistics.calls += 1;
-        let mut host = Host { rank: self.rank, now, output: &*self.output };
-        // The kernel sees all that the thread has stored.
-        thread.hart.port.settle();
-        let outcome = self.process.syscall(index, number, args, now, memory, &mut host);
-        // Who gives the hart up does so again for nothing.
-        if outcome != Outcome::Yield {
-            thread.hart.port.disturb();
-        }
-        thread.charge(self.spec.syscall_cycles);
+        let outcome = self.serve(index, number, args, memory);
+        self.threads[index].charge(self.spec.syscall_cycles);
         self.flush_translations(index, memory);
         if self.is_several() {
             self.change_memory(index, now);
@@ -467,6 +518,28 @@ impl Processor {
             Outcome::OutOfMemory(fault) => return self.fault(index, fault.signal(), &fault.to_string()),
         };
         self.threads[index].hart.return_from_call(result);
+    }
+
+    /// Serves a system call, in no time.
+    pub(crate) fn serve(
+        &mut self,
+        index: usize,
+        number: u64,
+        args: [u64; 6],
+        memory: &mut FlatMemory,
+    ) -> Outcome {
+        let thread = &mut self.threads[index];
+        let now = thread.hart.now();
+        thread.statistics.calls += 1;
+        let mut host = Host { rank: self.rank, now, output: &*self.output };
+        // What serves it sees all that the thread has stored.
+        thread.hart.port.settle();
+        let outcome = self.process.syscall(index, number, args, now, memory, &mut host);
+        // Who gives the hart up does so again for nothing.
+        if outcome != Outcome::Yield {
+            thread.hart.port.disturb();
+        }
+        outcome
     }
 
     /// A call of the thread on hart `index` at `now` may have changed memory past the caches, and woken
@@ -510,27 +583,32 @@ impl Processor {
     }
 
     fn page_fault(&mut self, index: usize, address: u64, access: Access, memory: &mut FlatMemory) {
-        let wanted = match access {
-            Access::Read => chasqui_linux::Access::Read,
-            Access::Write => chasqui_linux::Access::Write,
-            Access::Execute => chasqui_linux::Access::Execute,
-        };
-        let thread = &mut self.threads[index];
-        thread.hart.port.disturb();
-        match self.process.space.fault(memory, address, wanted) {
-            Ok(()) => {
-                thread.statistics.page_faults += 1;
-                thread.charge(self.spec.page_fault_cycles);
-                // The page may have been there with fewer rights.
-                thread.hart.port.forget_page(address & !(PAGE_BYTES - 1));
-                self.flush_translations(index, memory);
-            }
+        match self.bring_in(index, address, access, memory) {
+            Ok(()) => self.threads[index].charge(self.spec.page_fault_cycles),
             Err(fault) => self.fault(index, fault.signal(), &fault.to_string()),
         }
     }
 
+    /// Makes the page at `address` usable for `access`, in no time.
+    pub(crate) fn bring_in(
+        &mut self,
+        index: usize,
+        address: u64,
+        access: Access,
+        memory: &mut FlatMemory,
+    ) -> Result<(), chasqui_linux::space::Fault> {
+        let thread = &mut self.threads[index];
+        thread.hart.port.disturb();
+        self.process.space.fault(memory, address, wanted(access))?;
+        thread.statistics.page_faults += 1;
+        // The page may have been there with fewer rights.
+        thread.hart.port.forget_page(address & !(PAGE_BYTES - 1));
+        self.flush_translations(index, memory);
+        Ok(())
+    }
+
     /// Translations that the thread on hart `index` has changed are forgotten by all harts.
-    fn flush_translations(&mut self, index: usize, memory: &FlatMemory) {
+    pub(crate) fn flush_translations(&mut self, index: usize, memory: &FlatMemory) {
         let flush = self.process.space.take_flush();
         if matches!(flush, Flush::None) {
             return;
@@ -562,13 +640,14 @@ impl Processor {
         }
     }
 
-    /// Hart `index` is about to run: it wakes, if it slept or has waited long enough.
-    pub(crate) fn rise(&mut self, index: usize) {
+    /// Hart `index` is about to run: it wakes, if it slept or has waited long enough, or its timer interrupts it.
+    pub(crate) fn rise(&mut self, index: usize, bus: &mut Bus) {
         let thread = &mut self.threads[index];
+        let at = thread.ready_at();
         match thread.activity {
-            Activity::Sleeping(until) => {
-                thread.rise(until);
-            }
+            Activity::Sleeping(until) => thread.rise(until),
+            Activity::Idle => thread.rise(at),
+            Activity::Parked(_) | Activity::Suspended(_) => thread.event(bus, at, at),
             Activity::Blocked(_, until) => {
                 thread.resume_at(until);
                 thread.hart.return_from_call(self.process.time_out(index));
@@ -614,6 +693,11 @@ impl Processor {
             (Activity::Blocked(Wait::Futex { address }, _), _) => {
                 format!("another thread at the futex {address:#x}, pc {place}")
             }
+            (Activity::Idle, text) => {
+                let for_what = self.sleeps_for(index).unwrap_or("an interrupt".into());
+                let text = text.map_or(format!("pc {place}"), |text| format!("{text}, pc {place}"));
+                format!("{for_what}, asleep: {text}")
+            }
             (_, Some(text)) => text,
             (Activity::Suspended(_) | Activity::Parked(_), None) => {
                 format!("what never comes: it repeats itself at pc {place}")
@@ -640,6 +724,15 @@ impl chasqui_linux::Host for Host<'_> {
 
     fn report_no_hart(&mut self, harts: u32) {
         self.output.no_hart(self.rank, self.now, harts);
+    }
+}
+
+/// An access, as the process's memory knows it.
+fn wanted(access: Access) -> chasqui_linux::Access {
+    match access {
+        Access::Read => chasqui_linux::Access::Read,
+        Access::Write => chasqui_linux::Access::Write,
+        Access::Execute => chasqui_linux::Access::Execute,
     }
 }
 

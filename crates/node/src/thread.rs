@@ -27,6 +27,8 @@ pub(crate) enum Activity {
     Parked(Parked),
     /// It repeats itself in some other way: it goes on when an event comes. True: it uses the bus.
     Suspended(bool),
+    /// It is at a `wfi`: an interrupt wakes it.
+    Idle,
     /// It sleeps until then.
     Sleeping(Time),
     /// It waits for another thread, no longer than until then.
@@ -182,7 +184,26 @@ impl Thread {
         }
         match self.activity {
             Activity::Sleeping(until) | Activity::Blocked(_, until) => until,
+            Activity::Idle => self.interrupt_at(self.hart.interrupt_cycle()),
+            Activity::Parked(_) | Activity::Suspended(_) => self.interrupt_at(self.hart.trap_cycle()),
             _ => Time::NEVER,
+        }
+    }
+
+    /// The time of `cycle`, at which an interrupt comes; all ones: never.
+    fn interrupt_at(&self, cycle: u64) -> Time {
+        if cycle == u64::MAX { Time::NEVER } else { self.hart.time_of(cycle) }
+    }
+
+    /// The external interrupt line is asserted from `now` on, or not.
+    pub(crate) fn set_interrupt(&mut self, asserted: bool, now: Time) {
+        self.hart.set_external(asserted);
+        assert!(
+            !self.is_idle() || self.hart.trap_cycle() > self.hart.cycle,
+            "an interrupt that nobody may see"
+        );
+        if matches!(self.activity, Activity::Idle) && self.hart.interrupt_cycle() <= self.hart.cycle {
+            self.rise(self.hart.now().max(now));
         }
     }
 
@@ -274,7 +295,8 @@ impl Thread {
             Activity::Ready | Activity::Yielded | Activity::Waiting(..) => false,
             Activity::Parked(parked) => !parked.uses_bus(),
             Activity::Suspended(uses_bus) => !uses_bus,
-            Activity::Vacant | Activity::Sleeping(_) | Activity::Blocked(..) | Activity::Ended => true,
+            Activity::Vacant | Activity::Idle | Activity::Sleeping(_) => true,
+            Activity::Blocked(..) | Activity::Ended => true,
         };
         leaves && self.hart.port.is_quiet()
     }

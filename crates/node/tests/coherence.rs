@@ -85,9 +85,9 @@ fn two_harts() -> (Program, [usize; 3]) {
 fn a_flush_of_another_harts_lines_is_enough_and_needed() {
     let (program, places) = two_harts();
     let words = [
-        "the NI reads 0x100000, which is modified",
-        "passes the older store or flush of 0x100000",
-        "a hit on 0x100200, which the NI has overwritten",
+        "the NI reads 0x800000, which is modified",
+        "passes the older store or flush of 0x800000",
+        "a hit on 0x800200, which the NI has overwritten",
     ];
     for mut c in machines(true) {
         c.node.harts = 2;
@@ -127,9 +127,9 @@ fn every_missing_flush_and_fence_is_caught() {
     let places: Vec<usize> = (0..program.here()).filter(|&i| wanted(program.code[i].op)).collect();
     assert_eq!(places.len(), 3);
     let words = [
-        "the NI reads 0x100000, which is modified",
-        "passes the older store or flush of 0x100000",
-        "a hit on 0x100200, which the NI has overwritten",
+        "the NI reads 0x800000, which is modified",
+        "passes the older store or flush of 0x800000",
+        "a hit on 0x800200, which the NI has overwritten",
     ];
     for (place, words) in places.into_iter().zip(words) {
         for c in machines(true) {
@@ -153,7 +153,7 @@ fn a_fence_alone_does_not_replace_a_flush_nor_a_clean_line_hide_a_dirty_one() {
     late.code.swap(flush - 1, flush);
     for c in machines(true) {
         match ended(&c, &late) {
-            Ended::Fault { signal: 7, text } => assert!(text.contains("the NI reads 0x100000"), "{text}"),
+            Ended::Fault { signal: 7, text } => assert!(text.contains("the NI reads 0x800000"), "{text}"),
             other => panic!("{other:?}"),
         }
     }

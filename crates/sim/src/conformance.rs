@@ -17,7 +17,7 @@ use chasqui_machine::Job;
 use chasqui_node::{Ended, Node, Output, WatchPlan};
 use serde::{Deserialize, Serialize};
 
-use crate::run::{InputError, build, firmware, input, resolve};
+use crate::run::{InputError, build, firmware, input, kernel, resolve};
 
 /// What is asked of one test.
 #[derive(Clone, Debug, Deserialize)]
@@ -30,7 +30,7 @@ pub struct Test {
     /// Parameters set on the command line, `a.b=c`.
     #[serde(default)]
     pub sets: Vec<String>,
-    /// Folder with the firmware of machines, `<machine>.elf` each.
+    /// Folder with the firmware of machines, `<machine>.elf` each, and kernel images.
     #[serde(default)]
     pub firmware: Option<PathBuf>,
     /// Path of the expected signature.
@@ -141,6 +141,7 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
         text: elf.text().map(|range| Text::new(range, 1)),
         program: elf.clone(),
         firmware: firmware(test.firmware.as_deref(), machine)?,
+        kernel: kernel(test.firmware.as_deref(), machine, &resolved)?,
         arguments: vec![elf.name().to_string()],
         environment: vec![],
         ranks: 1,

@@ -11,7 +11,7 @@ use chasqui_engine::{Ended, Threads, Time};
 use chasqui_hart::Text;
 use chasqui_linux::Elf;
 use chasqui_machine::{Built, Job, Machine, library_settings};
-use chasqui_node::{Checks, NodeConfiguration, Output, WatchPlan};
+use chasqui_node::{Checks, NodeConfiguration, Output, WatchPlan, load_kernel};
 use chasqui_record::{Host, RunDirectory, Summary};
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +44,7 @@ pub struct Request {
     pub env: BTreeMap<String, String>,
     /// Where the results go; it is made.
     pub directory: PathBuf,
-    /// Folder with the firmware of machines, `<machine>.elf` each.
+    /// Folder with the firmware of machines, `<machine>.elf` each, and kernel images.
     #[serde(default)]
     pub firmware: Option<PathBuf>,
     /// Copy the processes' output to the terminal.
@@ -171,6 +171,12 @@ pub fn run(request: &Request, progress: &mut dyn FnMut(Progress) -> bool) -> Res
     let nodes = programs.iter().map(|p| p.ranks).max().expect("there is a job");
     let watch = watch(&request.options, nodes)?;
     let firmware = firmware(request.firmware.as_deref(), machine)?;
+    let kernel = kernel(request.firmware.as_deref(), machine, &resolved)?;
+    if kernel.is_some() && request.options.fast_forward {
+        return Err(InputError(
+            "--fast-forward with node.software.kernel: a kernel's interrupts come at their times".into(),
+        ));
+    }
     let directories = directories(request)?;
     let ranks: Vec<_> =
         directories.iter().zip(&programs).map(|(directory, p)| (directory, p.ranks)).collect();
@@ -183,7 +189,8 @@ pub fn run(request: &Request, progress: &mut dyn FnMut(Progress) -> bool) -> Res
         let output = Arc::new(JobOutput { streams: streams.clone(), first });
         first += program.ranks;
         let common = job(request, &resolved, program, threads.count(), output)?;
-        jobs.push(Job { watch: watch.clone(), firmware: firmware.clone(), ..common });
+        let (watch, firmware, kernel) = (watch.clone(), firmware.clone(), kernel.clone());
+        jobs.push(Job { watch, firmware, kernel, ..common });
     }
     let built = build(machine, &resolved, &jobs).inspect_err(|_| remove(request))?;
     let simulation = Instant::now();
@@ -247,7 +254,11 @@ fn check_jobs(request: &Request, machine: &dyn Machine, resolved: &Resolved) -> 
             resolved.name()
         )));
     }
-    let harts = NodeConfiguration::read(resolved).harts();
+    let node = NodeConfiguration::read(resolved);
+    if node.software.kernel {
+        return Err(InputError(format!("node.software.kernel with {jobs} jobs: the kernel image is for 1")));
+    }
+    let harts = node.harts();
     if harts > 1 {
         return Err(InputError(format!("node.harts = {harts} with {jobs} jobs: they share 1 hart a node")));
     }
@@ -318,6 +329,7 @@ fn job(
         text: elf.text().map(|range| Text::new(range, threads)),
         program: elf,
         firmware: None,
+        kernel: None,
         arguments: program.arguments,
         environment: request.env.iter().map(|(k, v)| format!("{k}={v}")).collect(),
         ranks: program.ranks,
@@ -343,6 +355,23 @@ pub(crate) fn build(machine: &dyn Machine, resolved: &Resolved, jobs: &[Job]) ->
 pub(crate) fn firmware(folder: Option<&Path>, machine: &dyn Machine) -> Result<Option<Arc<Elf>>, InputError> {
     let file = folder.map(|folder| folder.join(format!("{}.elf", machine.folder()))).filter(|f| f.exists());
     file.map(|file| Elf::load(&file).map(Arc::new).map_err(input)).transpose()
+}
+
+/// The kernel under the processes, if the machine asks for one: with drivers of its own its file in `folder` is
+/// `<machine>.kernel.elf`, else `kernel.elf`.
+pub(crate) fn kernel(
+    folder: Option<&Path>,
+    machine: &dyn Machine,
+    resolved: &Resolved,
+) -> Result<Option<Arc<Elf>>, InputError> {
+    if !NodeConfiguration::read(resolved).software.kernel {
+        return Ok(None);
+    }
+    let missing = || InputError("node.software.kernel: the kernel image is missing".into());
+    let folder = folder.ok_or_else(missing)?;
+    let own = folder.join(format!("{}.kernel.elf", machine.folder()));
+    let file = if own.exists() { own } else { folder.join("kernel.elf") };
+    load_kernel(&file).map(|image| Some(Arc::new(image))).map_err(input)
 }
 
 /// Nothing half-written stays.

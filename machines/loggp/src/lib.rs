@@ -51,7 +51,14 @@ impl Machine for LoggpMachine {
     }
 
     fn mistakes(&self, resolved: &Resolved) -> Vec<String> {
-        NodeConfiguration::read(resolved).mistakes()
+        let node = NodeConfiguration::read(resolved);
+        let mut found = node.mistakes();
+        if node.software.kernel {
+            found.push(
+                "node.software.kernel: on loggp MPI calls take no time, a kernel's interrupts would".into(),
+            );
+        }
+        found
     }
 
     fn ranks_max(&self, resolved: &Resolved) -> u32 {

@@ -5,6 +5,8 @@
 #[path = "../../../memory/tests/service/mod.rs"]
 pub mod service;
 
+use std::collections::VecDeque;
+
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::testing::program::DEVICE;
 use chasqui_hart::{Halt, Hart, State, Timing};
@@ -16,7 +18,7 @@ use service::Service;
 /// Bytes of physical memory.
 pub const MEMORY: u64 = 1 << 20;
 /// Where page tables begin; the first is the root.
-const TABLES: u64 = 0x1000;
+pub const TABLES: u64 = 0x1000;
 
 /// Puts Sv39 tables into memory.
 pub struct Mapper {
@@ -120,6 +122,8 @@ impl Setup {
 pub enum Activity {
     Ready,
     Waiting(u64, Stall),
+    /// At a `wfi`.
+    Idle,
     Ended,
 }
 
@@ -141,6 +145,8 @@ pub struct Bench {
     pub activity: Activity,
     /// While nobody else wants the bus, it is lent to the hart.
     pub lends: bool,
+    /// When the external interrupt line is asserted, and when not: the next first.
+    pub line: VecDeque<(Time, bool)>,
     marks_switch: bool,
     /// No transaction of a free bus takes longer.
     transaction_max: u64,
@@ -185,6 +191,7 @@ impl Bench {
             service,
             activity: Activity::Ready,
             lends: false,
+            line: VecDeque::new(),
             marks_switch,
             transaction_max,
         }
@@ -199,7 +206,9 @@ impl Bench {
     /// Goes on to the next point.
     pub fn advance(&mut self, execute: &mut Execute<'_>) -> Point {
         loop {
-            let event = self.service.next_time();
+            let line = self.line.front().map_or(Time::NEVER, |&(time, _)| time);
+            let event = self.service.next_time().min(line);
+            self.rise(event);
             if self.activity == Activity::Ready && self.hart.now() < event {
                 let limit = self.hart.cycle_at(event);
                 let alone = if self.lends && self.service.nobody_waits() { event } else { Time::ZERO };
@@ -216,16 +225,32 @@ impl Bench {
                         self.hart.port.set_timed(!timed);
                     }
                     Halt::Mark { .. } | Halt::Pause => {}
+                    Halt::Idle => self.activity = Activity::Idle,
                     _ => self.activity = Activity::Ended,
                 }
                 return Point::Halt(halt);
             }
-            if event == Time::NEVER {
+            // A hart that has ended hears of no more interrupts.
+            if event == Time::NEVER || self.activity == Activity::Ended && event == line {
                 assert_eq!(self.activity, Activity::Ended, "a hart that nobody wakes");
                 return Point::Idle;
             }
-            self.happen();
+            if event == line {
+                let (_, asserted) = self.line.pop_front().expect("it is due");
+                self.hart.set_external(asserted);
+            } else {
+                self.happen();
+            }
             return Point::Event(event);
+        }
+    }
+
+    /// A hart at a `wfi` goes on when an interrupt is pending, if that is before `event`.
+    fn rise(&mut self, event: Time) {
+        let cycle = self.hart.interrupt_cycle();
+        if self.activity == Activity::Idle && cycle != u64::MAX && self.hart.time_of(cycle) < event {
+            self.hart.cycle = cycle;
+            self.activity = Activity::Ready;
         }
     }
 

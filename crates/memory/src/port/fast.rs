@@ -24,10 +24,20 @@ pub(crate) struct FastLine {
 const EMPTY: FastLine = FastLine { load: NOTHING, store: NOTHING, delta: 0, stamp: 0 };
 
 /// A direct-mapped table of granules: lines when caches are timed, pages when they are not.
+///
+/// What an access may do depends on the privilege that it is made with, so each has a *bank* of its own, which is all
+/// that its accesses look at. Until the hart has a supervisor level there is one bank.
 pub(crate) struct FastTable {
+    /// Bank after bank.
     lines: Vec<FastLine>,
     /// Owner of each entry: index of the cache way.
     ways: Vec<u32>,
+    /// The first entry of the current bank.
+    current: *mut FastLine,
+    /// Its number.
+    first: usize,
+    /// Entries of a bank.
+    entries: usize,
     pub shift: u32,
     pub granule_mask: u64,
 }
@@ -35,24 +45,51 @@ pub(crate) struct FastTable {
 impl FastTable {
     pub fn new(entries: usize, granule_bytes: u64) -> FastTable {
         assert!(entries.is_power_of_two() && granule_bytes.is_power_of_two() && granule_bytes >= 16);
+        let mut lines = vec![EMPTY; entries];
         FastTable {
-            lines: vec![EMPTY; entries],
+            current: lines.as_mut_ptr(),
+            first: 0,
+            entries,
+            lines,
             ways: vec![u32::MAX; entries],
             shift: granule_bytes.trailing_zeros(),
             granule_mask: !(granule_bytes - 1),
         }
     }
 
+    /// From now on accesses look at bank `bank`.
+    pub fn select(&mut self, bank: usize) {
+        self.first = bank * self.entries;
+        let room = self.first + self.entries;
+        if self.lines.len() < room {
+            self.lines.resize(room, EMPTY);
+            self.ways.resize(room, u32::MAX);
+        }
+        self.current = self.lines[self.first..].as_mut_ptr();
+    }
+
+    /// The place of `va` in a bank.
+    #[inline(always)]
+    fn place(&self, va: u64) -> usize {
+        (va >> self.shift) as usize & (self.entries - 1)
+    }
+
+    /// The entry for `va` in the current bank.
     #[inline(always)]
     pub fn index(&self, va: u64) -> usize {
-        (va >> self.shift) as usize & (self.lines.len() - 1)
+        self.first + self.place(va)
+    }
+
+    /// The entries for `va` in all banks.
+    pub fn indices(&self, va: u64) -> impl Iterator<Item = u32> + use<> {
+        (self.place(va) as u32..self.lines.len() as u32).step_by(self.entries)
     }
 
     #[inline(always)]
     pub fn entry(&mut self, va: u64) -> &mut FastLine {
-        let index = self.index(va);
-        // SAFETY: `index` is masked by the length, a power of two.
-        unsafe { self.lines.get_unchecked_mut(index) }
+        // SAFETY: the place is masked by the length of a bank, a power of two, and `current` points to the first
+        // entry of one, which stays where it is while the table is borrowed.
+        unsafe { &mut *self.current.add(self.place(va)) }
     }
 
     pub fn at(&self, index: u32) -> &FastLine {
@@ -107,9 +144,9 @@ pub struct FastView {
 impl FastView {
     pub(super) fn new(table: &mut FastTable, tick: *mut u64, observe: bool) -> FastView {
         FastView {
-            lines: table.lines.as_mut_ptr(),
+            lines: table.current,
             tick,
-            index_mask: table.lines.len() as u64 - 1,
+            index_mask: table.entries as u64 - 1,
             granule_mask: table.granule_mask,
             shift: table.shift,
             guard: guard(observe),

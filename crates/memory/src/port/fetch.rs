@@ -121,10 +121,11 @@ impl Port {
     /// Virtual lines from `va` on, `bytes` long, may no longer be fetched without a look.
     pub(super) fn drop_fast_fetch(&mut self, va: u64, bytes: u64) {
         for line in (va..va + bytes).step_by(self.l1i.line_bytes() as usize) {
-            let index = self.instructions.index(line) as u32;
-            if self.instructions.at(index).load == line {
-                self.save_fetch_stamp(index);
-                self.instructions.remove(index);
+            for index in self.instructions.indices(line) {
+                if self.instructions.at(index).load == line {
+                    self.save_fetch_stamp(index);
+                    self.instructions.remove(index);
+                }
             }
         }
     }
@@ -143,7 +144,10 @@ impl Port {
     pub fn code(&mut self, pc: u64) -> Result<u16, Fault> {
         let page = pc & !(PAGE_BYTES - 1);
         match self.untimed_walk(page, Access::Execute) {
-            Ok(t) if t.permissions & Access::Execute.bit() != 0 && t.physical_page < self.memory_bytes => {
+            Ok(t)
+                if self.privilege.allows(t.permissions, Access::Execute)
+                    && t.physical_page < self.memory_bytes =>
+            {
                 Ok(self.read_memory(t.physical_page | (pc & (PAGE_BYTES - 1)), 2) as u16)
             }
             _ => Err(Fault::Page { address: pc, access: Access::Execute }),

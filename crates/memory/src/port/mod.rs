@@ -19,7 +19,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::cache::{Cache, Geometry, State};
-use crate::tlb::{Access, Tlb, Walked};
+use crate::tlb::{Access, Privilege, Tlb, Walked};
 use crate::{FlatMemory, PAGE_BYTES};
 pub use bus_side::{Snoop, Snooped};
 pub use data::{BlockOperation, order};
@@ -387,6 +387,7 @@ pub struct Port {
     instructions: FastTable,
     untimed: FastTable,
     timed: bool,
+    privilege: Privilege,
     tick: u64,
     walk: Option<Walk>,
     split: Option<Split>,
@@ -444,6 +445,7 @@ impl Port {
             instructions: FastTable::new(512, u64::from(p.l1i.line_bytes)),
             untimed: FastTable::new(256, PAGE_BYTES),
             timed: true,
+            privilege: Privilege::User,
             tick: 0,
             walk: None,
             split: None,
@@ -552,8 +554,9 @@ impl Port {
         (self.walk, self.split) = (None, None);
         self.drop_fast_page(page);
         self.drop_fast_fetch(page, PAGE_BYTES);
-        let index = self.untimed.index(page) as u32;
-        self.untimed.remove(index);
+        for index in self.untimed.indices(page) {
+            self.untimed.remove(index);
+        }
         self.changes += 1;
     }
 

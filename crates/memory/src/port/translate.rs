@@ -1,7 +1,7 @@
 //! Virtual to physical: TLBs and the timed Sv39 walk (privileged ISA, section 12.4).
 
 use super::{Access, DEVICE_BASE, Fault, Port, Stall, Stop};
-use crate::tlb::{CHUNK_BYTES, PAGE_BYTES, Translation, pte};
+use crate::tlb::{CHUNK_BYTES, PAGE_BYTES, Privilege, Translation, pte};
 
 /// A walk in progress. It is kept over retries, so that lines of page-table entries and of data that
 /// fall into one set can't evict each other for ever.
@@ -23,6 +23,19 @@ pub(super) struct Split {
 }
 
 impl Port {
+    /// Accesses are made with `privilege` from now on. It is the user's at first.
+    pub fn set_privilege(&mut self, privilege: Privilege) {
+        self.privilege = privilege;
+        let bank = match privilege {
+            Privilege::User => 0,
+            Privilege::Supervisor { sum: false } => 1,
+            Privilege::Supervisor { sum: true } => 2,
+        };
+        for table in [&mut self.data, &mut self.instructions, &mut self.untimed] {
+            table.select(bank);
+        }
+    }
+
     /// Physical addresses of the `first` bytes at `va` and of those after them, which are on another line.
     pub(super) fn translate_both(
         &mut self,
@@ -65,7 +78,7 @@ impl Port {
             Stop::Fault(Fault::Page { .. }) => Stop::Fault(Fault::Page { address: va, access }),
             other => other,
         })?;
-        if t.permissions & access.bit() == 0 {
+        if !self.privilege.allows(t.permissions, access) {
             return Err(Stop::Fault(Fault::Page { address: va, access }));
         }
         Ok((t.physical_page | (va & (PAGE_BYTES - 1)), t.permissions))
@@ -138,10 +151,11 @@ impl Port {
         let span = (PAGE_BYTES << (9 * level)) - 1;
         let physical_page = pte::address(entry) & !span | page & span;
         let exists = physical_page + PAGE_BYTES <= self.memory_bytes || physical_page >= DEVICE_BASE;
-        if entry & pte::U == 0 || !exists {
+        if !exists {
             return Err(Stop::Fault(Fault::Page { address: page, access }));
         }
-        Ok(Translation { virtual_page: page, physical_page, permissions: entry & (pte::R | pte::W | pte::X) })
+        let permissions = entry & (pte::R | pte::W | pte::X | pte::U);
+        Ok(Translation { virtual_page: page, physical_page, permissions })
     }
 
     fn keep(&mut self, translation: Translation, access: Access) -> Translation {
@@ -167,9 +181,10 @@ impl Port {
             // A chunk may have several lines, or be part of one.
             let mut line = chunk & self.data.granule_mask;
             while line < chunk + CHUNK_BYTES {
-                let index = self.data.index(line) as u32;
-                if self.data.at(index).load == line {
-                    self.drop_fast_data(index);
+                for index in self.data.indices(line) {
+                    if self.data.at(index).load == line {
+                        self.drop_fast_data(index);
+                    }
                 }
                 line += self.l1d.line_bytes();
             }

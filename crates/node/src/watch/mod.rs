@@ -14,7 +14,6 @@ use std::sync::Arc;
 
 use chasqui_engine::Time;
 use chasqui_hart::{Decoder, Halt, Hart, Insn, Observer, Op};
-use chasqui_linux::Elf;
 use chasqui_memory::{Bus, STALLS, Stall, Waits};
 use chasqui_record::{Cause, RankProfile};
 
@@ -23,6 +22,7 @@ use trace::Trace;
 pub use trace::TracePlan;
 
 use crate::processor::Output;
+use crate::symbols::Symbols;
 
 /// What is to be watched of ranks.
 #[derive(Clone, Debug, Default)]
@@ -60,19 +60,19 @@ const WAITS: [Stall; STALLS] =
     [Stall::Data, Stall::Instruction, Stall::Walk, Stall::Uncached, Stall::WriteBuffer, Stall::Posted];
 
 impl Watch {
-    /// As `plan` asks, of a hart of `rank` at the start of `elf`; `None`: nothing is asked. `number`: the
+    /// As `plan` asks, of a hart of `rank`, whose code `symbols` name, at its start; `None`: nothing is asked. `number`: the
     /// hart's, where there are several.
     pub fn new(
         plan: &WatchPlan,
         rank: u32,
         number: Option<usize>,
-        elf: &Arc<Elf>,
+        symbols: &Symbols,
         output: &Arc<dyn Output>,
     ) -> Option<Box<Watch>> {
-        let profiler = plan.profile.then(|| Profiler::new(rank, elf.clone()));
+        let profiler = plan.profile.then(|| Profiler::new(rank, symbols.clone()));
         let trace = plan.trace.as_ref().filter(|plan| plan.has(rank));
-        let trace =
-            trace.map(|plan| Trace::new(plan.window.clone(), (rank, number), elf.clone(), output.clone()));
+        let trace = trace
+            .map(|plan| Trace::new(plan.window.clone(), (rank, number), symbols.clone(), output.clone()));
         let watched = profiler.is_some() || trace.is_some();
         let (waits, decoder) = (Waits::default(), Decoder::default());
         watched.then(|| Box::new(Watch { seen: 0, waits, decoder, profiler, trace }))
@@ -219,5 +219,13 @@ impl Observer for Watch {
         if let Some(trace) = &mut self.trace {
             trace.after(hart, insn);
         }
+    }
+
+    /// What it took is the handler's.
+    fn trapped(&mut self, hart: &Hart) {
+        if let Some(profiler) = &mut self.profiler {
+            profiler.trapped(hart);
+        }
+        self.pass(hart, Cause::Issue);
     }
 }

@@ -6,13 +6,12 @@
 //! executed count alike: what is skipped are turns like the one before.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use chasqui_hart::{Hart, Insn, State};
-use chasqui_linux::Elf;
 use chasqui_record::{Cause, RankProfile, Spent};
 
 use super::stack::Stack;
+use crate::symbols::Symbols;
 
 /// A turn that takes this many instructions is none: the program went on to other things.
 const TURN_MAX: u64 = 20_000;
@@ -51,9 +50,9 @@ impl Turn {
 }
 
 impl Profiler {
-    pub fn new(rank: u32, elf: Arc<Elf>) -> Profiler {
+    pub fn new(rank: u32, symbols: Symbols) -> Profiler {
         let mut profile = RankProfile::new(rank);
-        let stack = Stack::new(elf, &mut profile);
+        let stack = Stack::new(symbols, &mut profile);
         Profiler { profile, stack, turn: None, latest: vec![], shortest: BTreeMap::new() }
     }
 
@@ -88,6 +87,12 @@ impl Profiler {
             }
         }
         self.stack.follow(hart, insn, &mut self.profile);
+    }
+
+    /// A trap was taken.
+    pub fn trapped(&mut self, hart: &Hart) {
+        self.end_turn();
+        self.stack.trapped(hart, &mut self.profile);
     }
 
     /// The current turn, if there is one, was more than waiting.

@@ -5,11 +5,11 @@
 //! another function without a link is a tail call, which takes the caller's place.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use chasqui_hart::{Hart, Insn, Op};
-use chasqui_linux::Elf;
 use chasqui_record::RankProfile;
+
+use crate::symbols::Symbols;
 
 /// Calls that are followed; deeper ones are counted as calls at this depth.
 const DEPTH_MAX: usize = 128;
@@ -31,19 +31,29 @@ struct Frame {
     function: Range<u64>,
 }
 
-pub(super) struct Stack {
-    elf: Arc<Elf>,
+/// What a trap has interrupted.
+struct Interrupted {
     frames: Vec<Frame>,
+    path: u32,
+    function: Range<u64>,
+}
+
+pub(super) struct Stack {
+    symbols: Symbols,
+    frames: Vec<Frame>,
+    /// Outermost first.
+    interrupted: Vec<Interrupted>,
     path: u32,
     /// The addresses of the function that `path` ends with.
     function: Range<u64>,
 }
 
 impl Stack {
-    /// Of a hart at the entry of `elf`.
-    pub fn new(elf: Arc<Elf>, profile: &mut RankProfile) -> Stack {
-        let entry = elf.entry();
-        let mut stack = Stack { elf, frames: vec![], path: RankProfile::ROOT, function: 0..0 };
+    /// Of a hart at the entry of a program.
+    pub fn new(symbols: Symbols, profile: &mut RankProfile) -> Stack {
+        let entry = symbols.entry();
+        let mut stack =
+            Stack { symbols, frames: vec![], interrupted: vec![], path: RankProfile::ROOT, function: 0..0 };
         stack.begin(entry, profile);
         stack
     }
@@ -64,6 +74,9 @@ impl Stack {
     pub fn follow(&mut self, hart: &Hart, insn: &Insn, profile: &mut RankProfile) {
         let pc = hart.state.pc;
         let jump = matches!(insn.op, Op::Jal | Op::Jalr);
+        if insn.op == Op::Sret {
+            self.resumed(hart, profile);
+        }
         if jump || !self.function.contains(&pc) {
             self.moved(hart, insn, jump, profile);
         }
@@ -85,6 +98,28 @@ impl Stack {
         }
         if !self.function.contains(&pc) {
             self.enter(profile.parent(self.path), pc, profile);
+        }
+    }
+
+    /// A trap was taken: the handler is called by what it has interrupted.
+    pub fn trapped(&mut self, hart: &Hart, profile: &mut RankProfile) {
+        let frames = std::mem::take(&mut self.frames);
+        let (path, function) = (self.path, self.function.clone());
+        self.interrupted.push(Interrupted { frames, path, function });
+        self.enter(path, hart.state.pc, profile);
+    }
+
+    /// Back from a trap, at supervisor level from the latest; at user level from all. What no trap has interrupted
+    /// begins.
+    fn resumed(&mut self, hart: &Hart, profile: &mut RankProfile) {
+        let at_level = hart.supervisor().is_some_and(|s| s.is_current);
+        let at = if at_level { self.interrupted.len().saturating_sub(1) } else { 0 };
+        let before = self.interrupted.drain(at..).next();
+        match before {
+            Some(before) => {
+                (self.frames, self.path, self.function) = (before.frames, before.path, before.function)
+            }
+            None => self.begin(hart.state.pc, profile),
         }
     }
 
@@ -114,7 +149,7 @@ impl Stack {
 
     /// The function at `pc` runs, called on `parent`.
     fn enter(&mut self, parent: u32, pc: u64, profile: &mut RankProfile) {
-        let symbol = self.elf.symbolize(pc).zip(self.elf.extent(pc));
+        let symbol = self.symbols.symbolize(pc).zip(self.symbols.extent(pc));
         let piece = pc & !(PIECE_BYTES - 1);
         self.function = symbol.as_ref().map_or(piece..piece + PIECE_BYTES, |(_, extent)| extent.clone());
         let number = match symbol {

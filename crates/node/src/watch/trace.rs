@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use chasqui_engine::Time;
 use chasqui_hart::{Hart, Insn};
-use chasqui_linux::Elf;
 use chasqui_record::{CAUSES, Cause};
 
 use crate::processor::Output;
+use crate::symbols::{Named, Symbols};
 
 /// A trace that is asked for.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ pub(super) struct Trace {
     rank: u32,
     /// The hart's number, where there are several.
     number: Option<usize>,
-    elf: Arc<Elf>,
+    symbols: Symbols,
     output: Arc<dyn Output>,
     /// When the instruction at the hart's pc begins, or has begun: it may have been fetched or tried
     /// since, and have to wait.
@@ -62,7 +62,7 @@ impl Trace {
     pub fn new(
         window: Range<Time>,
         (rank, number): (u32, Option<usize>),
-        elf: Arc<Elf>,
+        symbols: Symbols,
         output: Arc<dyn Output>,
     ) -> Trace {
         // The harts of a rank write to one file.
@@ -73,7 +73,7 @@ impl Trace {
         }
         let (spent, line) = ([0; CAUSES], String::new());
         let start = (Time::ZERO, 0);
-        Trace { window, rank, number, elf, output, start, tried: None, spent, line }
+        Trace { window, rank, number, symbols, output, start, tried: None, spent, line }
     }
 
     /// When it begins.
@@ -135,11 +135,7 @@ impl Trace {
     fn compose(&mut self, tried: Tried, hart: &Hart, insn: &Insn, spent: &[u64; CAUSES]) -> std::fmt::Result {
         let Tried { pc, touched, stored } = tried;
         let (time, cycle) = self.start;
-        let symbol = match self.elf.symbolize(pc) {
-            Some((name, 0)) => name.to_string(),
-            Some((name, offset)) => format!("{name}+{offset:#x}"),
-            None => "-".to_string(),
-        };
+        let symbol = self.symbols.symbolize(pc).map_or("-".to_string(), |symbol| Named(symbol).to_string());
         let out = &mut self.line;
         if let Some(number) = self.number {
             write!(out, "{number:>2} ")?;

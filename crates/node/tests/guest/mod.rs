@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use chasqui_abi::kernel::{self, KernelBoot};
 use chasqui_abi::{NiIdentification, mark};
 use chasqui_config::{Frequency, Quantity, Resolved, Scalar};
 use chasqui_engine::{Engine, Event, Lookahead, Packet, Payload, Time};
@@ -16,7 +17,9 @@ use chasqui_ni::{
     ACCEPTED, BusOperation, BusRequest, Cause, Context, NetworkInterface, RETRY as FULL, Region, Reply,
     Uncached,
 };
-use chasqui_node::{Ended, Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec, WatchPlan, schema};
+use chasqui_node::{
+    Ended, Kernel, Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec, WatchPlan, kernel_memory, schema,
+};
 use chasqui_record::RankProfile;
 
 /// Where the program is.
@@ -30,7 +33,7 @@ pub const SHARED: u64 = 0x4000_0000;
 /// Cycles of a system call, and of a page fault.
 pub const SOFTWARE_CYCLES: u64 = 100;
 /// Bytes of DRAM; the NI's memory is behind it.
-const DRAM: u64 = 1 << 20;
+const DRAM: u64 = 8 << 20;
 
 /// Registers of the NI, relative to [`REGISTERS`].
 pub mod register {
@@ -42,6 +45,8 @@ pub mod register {
     pub const NOTE: i64 = 16;
     /// A write makes the NI read the first line of its memory and answer.
     pub const DOORBELL: i64 = 24;
+    /// A write ends the interrupt.
+    pub const QUIET: i64 = 32;
 }
 
 /// The line that the NI reads when its doorbell rings, and the one that it writes, in its memory.
@@ -57,6 +62,8 @@ pub enum Action {
     Write(i64, u64),
     /// Reads a line of the program's data page in a bus transaction.
     Read(i64),
+    /// Asserts the interrupt line.
+    Interrupt,
     /// Nothing that the processor could notice.
     Nothing,
 }
@@ -168,6 +175,7 @@ impl NetworkInterface for TestNi {
             }
             register::DOORBELL => c.at(c.now + Time(200_000), [ANSWER, 0]),
             register::NOTE => {}
+            register::QUIET => c.interrupt(false),
             other => panic!("register {other:#x}"),
         }
     }
@@ -192,6 +200,7 @@ impl NetworkInterface for TestNi {
         let request = |operation, address, bytes| BusRequest { operation, address, bytes, tag: what };
         match self.schedule[what as usize].1 {
             Action::Flag(value) => self.flag = value,
+            Action::Interrupt => c.interrupt(true),
             Action::Write(at, _) => c.bus(request(BusOperation::Write, self.data + at as u64, 8)),
             Action::Read(at) => c.bus(request(BusOperation::Read, self.data + at as u64, 64)),
             Action::Nothing => {}
@@ -244,6 +253,8 @@ pub struct Program {
     pub code: Vec<Insn>,
     /// Its MPI calls take no time.
     pub free_calls: bool,
+    /// The kernel under it.
+    pub kernel: Option<Box<Program>>,
 }
 
 pub const ZERO: u8 = 0;
@@ -381,11 +392,19 @@ impl Program {
         changed
     }
 
+    fn bytes(&self) -> Vec<u8> {
+        self.code.iter().flat_map(|insn| encode(insn).to_le_bytes()).collect()
+    }
+
     /// A static executable: one segment with headers and code.
     fn elf(&self) -> Elf {
-        let code: Vec<u8> = self.code.iter().flat_map(|insn| encode(insn).to_le_bytes()).collect();
-        let bytes = executable(TEXT, &code);
-        Elf::parse("guest", bytes).expect("an executable")
+        Elf::parse("guest", executable(TEXT, &self.bytes())).expect("an executable")
+    }
+
+    /// The same, at the place of kernels.
+    fn image(&self) -> Elf {
+        let within = kernel::IMAGE..kernel::IMAGE + (1 << 30);
+        Elf::parse_within("kernel", executable(kernel::IMAGE, &self.bytes()), within).expect("an image")
     }
 }
 
@@ -440,7 +459,9 @@ pub fn run_watched(
     watch: WatchPlan,
 ) -> (Outcome, u64, Option<(RankProfile, u64)>) {
     let mut memory = FlatMemory::new(DRAM + PAGE_BYTES).expect("address space");
-    let mut options = Options::new(0..DRAM, ".".into());
+    let kernel_memory = kernel_memory(DRAM, 2 << 20);
+    let physical = 0..if program.kernel.is_some() { kernel_memory.start } else { DRAM };
+    let mut options = Options::new(physical, ".".into());
     options.harts = c.harts() as u32;
     let mut process = Process::new(&mut memory, Arc::new(program.elf()), &["guest".into()], &[], options)
         .expect("a process");
@@ -452,6 +473,12 @@ pub fn run_watched(
     map(REGISTERS, Backing::Device { physical: DEVICE_BASE, uncached: true });
     map(SHARED, Backing::Device { physical: DRAM, uncached: false });
     let record = ni.record.clone();
+    let kernel = program.kernel.as_ref().map(|kernel| {
+        let (entry, stack_pointer) = (process.entry(), process.stack_pointer());
+        let boot = KernelBoot { entry, stack_pointer, ..Default::default() };
+        let image = Arc::new(kernel.image());
+        Kernel::new(image, &mut memory, kernel_memory, process.space.root(), boot).expect("it fits")
+    });
     let processor = ProcessorSpec {
         process,
         rank: 0,
@@ -461,6 +488,8 @@ pub fn run_watched(
         page_fault_cycles: SOFTWARE_CYCLES,
         wake_cycles: c.software.wake.cycles(),
         shootdown_cycles: 100,
+        kernel,
+        machine_call_cycles: SOFTWARE_CYCLES,
         free_calls: program.free_calls,
         fast_forward: false,
         spin_skip: c.checks.spin_skip,

@@ -1,0 +1,93 @@
+//! What a kernel image and the simulator share: the kernel's address space, how it begins, and its calls to the
+//! simulator, which is machine level to it. The calls are made as the SBI's are (RISC-V SBI 2.0, chapter 3): extension
+//! in a7, function in a6, arguments in a0 to a5; error in a0, value in a1.
+//!
+//! `guest/kernel/simulator.h` is generated from this.
+
+use crate::{NI_REGIONS, NiIdentification, header};
+
+crate::guest_constants! {
+    /// Where kernel images are linked: the upper 2 GiB, as Linux's.
+    pub const IMAGE: u64 = 0xffff_ffff_8000_0000;
+    /// Where the kernel sees physical memory, from physical address 0 on.
+    pub const DIRECT: u64 = 0xffff_ffc0_0000_0000;
+    /// Where it sees the NI's registers, uncached.
+    pub const DEVICE: u64 = 0xffff_ffe0_0000_0000;
+    /// What is mapped of them [bytes].
+    pub const DEVICE_BYTES: u64 = 0x4000_0000;
+
+    /// Extension: Linux's system call whose number is the function, with its arguments, of the process. Costs no time but
+    /// the ecall's. The error is 0, or `SLEEP`.
+    pub const SBI_LINUX: u64 = 0x0a00_0000;
+    /// Error of `SBI_LINUX`: the caller must sleep until the time in a2 [ticks of `time`], ~0: for ever; then its call
+    /// returns the value.
+    pub const SLEEP: u64 = 1;
+    /// Extension: what only the simulator can do for the process.
+    pub const SBI_PROCESS: u64 = 0x0a00_0001;
+    /// Function: brings in the page at a0 for an access that failed with `scause` a1. The value is the physical address of
+    /// a page that appeared and is to be cleared, or 0. The error is 0, or below 0: the process has no such page.
+    pub const PROCESS_PAGE_FAULT: u64 = 0;
+    /// Function: ends the process by the signal that its exception is: `scause` a0, `sepc` a1, `stval` a2. Does not return.
+    pub const PROCESS_EXCEPTION: u64 = 1;
+    /// Function: tells where the `KernelProcess` is, for messages of the simulator's.
+    pub const PROCESS_WATCH: u64 = 2;
+    /// Function: the kernel is broken: a0 and a1 are address and length of a text. Does not return.
+    pub const PROCESS_PANIC: u64 = 3;
+    /// Function: the process has ended, with status a0, as by `exit_group`; the kernel lives on.
+    pub const PROCESS_EXIT: u64 = 4;
+    /// Type of the `ioctl` requests that are a driver's in the kernel (`_IOC_TYPE`): 'q'.
+    pub const CONTROL_TYPE: u64 = 0x71;
+    /// Error of a function that there is not (`SBI_ERR_NOT_SUPPORTED`).
+    pub const NOT_SUPPORTED: i64 = -2;
+    /// Error of an address that there is not (`SBI_ERR_INVALID_ADDRESS`).
+    pub const INVALID_ADDRESS: i64 = -5;
+}
+
+crate::guest_struct! {
+    /// What a kernel is told at its start: its address is in a1.
+    pub struct KernelBoot {
+        /// The process's first instruction.
+        pub entry: u64,
+        /// Its stack pointer there; all its other registers are 0.
+        pub stack_pointer: u64,
+        /// First physical address of the kernel's free memory, at a page.
+        pub memory: u64,
+        /// Length of that [bytes], whole pages.
+        pub memory_bytes: u64,
+        /// Physical addresses of the NI's regions.
+        pub regions: [u64; NI_REGIONS],
+        /// The NI's identification page.
+        pub ni: NiIdentification,
+    }
+}
+
+crate::guest_struct! {
+    /// What a kernel tells of its process, where the simulator finds it when it has something to say.
+    pub struct KernelProcess {
+        /// Where the process is that has trapped.
+        pub pc: u64,
+        /// What it sleeps for: address of a NUL-terminated text, 0: it does not.
+        pub waits_for: u64,
+    }
+}
+
+/// Text of `guest/kernel/simulator.h`.
+pub fn header() -> String {
+    use header::GuestStruct;
+    let body = [
+        "#include <chasqui/abi.h>\n".to_string(),
+        header::defines("KERNEL_", CONSTANTS),
+        KernelBoot::definition(),
+        KernelProcess::definition(),
+    ];
+    header::file("CHASQUI_KERNEL_SIMULATOR_H", "crates/abi/src/kernel.rs", &body.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn guest_header_is_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../guest/kernel/simulator.h");
+        crate::header::check(path, &super::header());
+    }
+}

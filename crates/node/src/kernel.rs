@@ -1,0 +1,260 @@
+//! A kernel image under a process: how it is put into a node's memory, and what it asks of the simulator.
+//!
+//! The kernel is in the upper half of the process's address space, in pages that are its own and global (Sv39). The hart
+//! begins in it. What traps goes to it, and what it does not do itself it forwards by an `ecall`, which is
+//! served functionally, in no time but the ecall's: see `chasqui_abi::kernel`.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use chasqui_abi::kernel::{self, KernelBoot};
+use chasqui_engine::{Clock, Time};
+use chasqui_hart::supervisor::halt_of;
+use chasqui_hart::{Halt, State};
+use chasqui_linux::space::Backing;
+use chasqui_linux::{Elf, ElfError, Outcome};
+use chasqui_memory::{DEVICE_BASE, Fault, FlatMemory, PAGE_BYTES, pte};
+
+use crate::processor::{Ended, Processor};
+
+/// What an entry of a root page table maps, and one of a table below it (Sv39) [bytes].
+const GIGAPAGE: u64 = 1 << 30;
+/// See [`GIGAPAGE`].
+pub(crate) const MEGAPAGE: u64 = 1 << 21;
+/// What the kernel may do with its pages: everything, since they are large.
+const RIGHTS: u64 = pte::V | pte::R | pte::W | pte::X | pte::G | pte::A | pte::D;
+
+const SIGABRT: i32 = 6;
+
+/// A kernel image in a node's memory.
+#[derive(Clone)]
+pub struct Kernel {
+    /// The image.
+    image: Arc<Elf>,
+    /// Address of its [`KernelBoot`].
+    boot: u64,
+    /// Address of its [`kernel::KernelProcess`], once it has told.
+    process: Option<u64>,
+}
+
+/// Reads the kernel image at `path`.
+///
+/// # Errors
+/// As for [`Elf::load`].
+pub fn load_kernel(path: &Path) -> Result<Elf, ElfError> {
+    Elf::load_within(path, kernel::IMAGE..kernel::IMAGE + GIGAPAGE)
+}
+
+/// Where in main memory of `dram_bytes` a kernel has `bytes` for itself: at the end.
+pub fn kernel_memory(dram_bytes: u64, bytes: u64) -> Range<u64> {
+    let start = (dram_bytes - bytes) / MEGAPAGE * MEGAPAGE;
+    start..start + bytes / MEGAPAGE * MEGAPAGE
+}
+
+impl Kernel {
+    /// Puts `image` into `physical` of `memory`, and into the address space with the page tables at `root`. What `boot`
+    /// says of the kernel's own memory is filled in.
+    ///
+    /// # Errors
+    /// It does not lie in its memory.
+    pub fn new(
+        image: Arc<Elf>,
+        memory: &mut FlatMemory,
+        physical: Range<u64>,
+        root: u64,
+        mut boot: KernelBoot,
+    ) -> Result<Kernel, String> {
+        // The table that maps the image, and what the kernel is told, are at the end.
+        let (table, told) = (physical.end - PAGE_BYTES, physical.end - 2 * PAGE_BYTES);
+        image.place(memory, kernel::IMAGE, physical.start..told)?;
+        map(memory, root, table, &physical);
+        boot.memory = physical.start + (image.end() - kernel::IMAGE).next_multiple_of(PAGE_BYTES);
+        boot.memory_bytes = told - boot.memory;
+        let bytes = boot.to_bytes();
+        memory.slice_mut(told, bytes.len()).expect("the kernel's memory").copy_from_slice(&bytes);
+        Ok(Kernel { image, boot: kernel::DIRECT + told, process: None })
+    }
+
+    /// The image.
+    pub(crate) fn image(&self) -> &Arc<Elf> {
+        &self.image
+    }
+
+    /// How the hart begins: its number, of one, in a0.
+    pub(crate) fn start(&self) -> State {
+        let mut state = State::new(self.image.entry());
+        state.x[11] = self.boot;
+        state
+    }
+}
+
+/// Maps the image, which begins at `physical`, by the table at `table`; all memory; and the device.
+fn map(memory: &mut FlatMemory, root: u64, table: u64, physical: &Range<u64>) {
+    let page = |address: u64| address >> 12 << 10;
+    let slot = |address: u64| root + address / GIGAPAGE % 512 * 8;
+    let mut entries = vec![(slot(kernel::IMAGE), page(table) | pte::V)];
+    let pages = physical.clone().step_by(MEGAPAGE as usize);
+    entries.extend((table..).step_by(8).zip(pages).map(|(at, address)| (at, page(address) | RIGHTS)));
+    for address in (0..memory.bytes()).step_by(GIGAPAGE as usize) {
+        entries.push((slot(kernel::DIRECT + address), page(address) | RIGHTS));
+    }
+    entries.push((slot(kernel::DEVICE), page(DEVICE_BASE) | RIGHTS & !pte::X));
+    for (at, entry) in entries {
+        memory.write(at, 8, entry).expect("page tables lie in memory");
+    }
+}
+
+/// What an `ecall` of the kernel's returns: a0, a1, a2.
+type Answer = [u64; 3];
+
+const OK: Answer = [0; 3];
+
+/// The first tick of a clock of `timebase` at or after `time`.
+fn tick(timebase: Clock, time: Time) -> u64 {
+    if time == Time::NEVER { u64::MAX } else { timebase.edge_at_or_after(time) }
+}
+
+impl Processor {
+    /// The kernel on hart `index` asks something of the simulator.
+    pub(crate) fn kernel_call(&mut self, index: usize, memory: &mut FlatMemory) {
+        let x = &self.threads[index].hart.state.x;
+        let (extension, function) = (x[17], x[16]);
+        let args = [x[10], x[11], x[12], x[13], x[14], x[15]];
+        let answer = match (extension, function) {
+            (kernel::SBI_LINUX, number) => self.forwarded(index, number, args, memory),
+            (kernel::SBI_PROCESS, kernel::PROCESS_PAGE_FAULT) => self.page_in(index, args, memory),
+            (kernel::SBI_PROCESS, kernel::PROCESS_EXCEPTION) => self.exception(index, args, memory),
+            (kernel::SBI_PROCESS, kernel::PROCESS_WATCH) => self.watch_process(args[0]),
+            (kernel::SBI_PROCESS, kernel::PROCESS_PANIC) => self.panic(index, args),
+            (kernel::SBI_PROCESS, kernel::PROCESS_EXIT) => self.outlive(index, args[0]),
+            _ => Some([kernel::NOT_SUPPORTED as u64, 0, 0]),
+        };
+        // There is none if the process has ended.
+        let Some(answer) = answer else { return };
+        let cycles = self.machine_call_cycles();
+        let thread = &mut self.threads[index];
+        thread.charge(cycles);
+        thread.hart.state.x[10..13].copy_from_slice(&answer);
+        thread.hart.state.pc += 4;
+    }
+
+    /// A system call of the process.
+    fn forwarded(
+        &mut self,
+        index: usize,
+        number: u64,
+        args: [u64; 6],
+        memory: &mut FlatMemory,
+    ) -> Option<Answer> {
+        let outcome = self.serve(index, number, args, memory);
+        self.flush_translations(index, memory);
+        let hart = &self.threads[index].hart;
+        let sleep = |until, value: i64| Some([kernel::SLEEP, value as u64, tick(hart.timebase(), until)]);
+        match outcome {
+            Outcome::Return(value) => Some([0, value as u64, 0]),
+            Outcome::Yield => Some(OK),
+            Outcome::Sleep { until, value } => sleep(until, value),
+            // Nobody else is there to wake it.
+            Outcome::Block { until, .. } => sleep(until, self.process.time_out(index)),
+            Outcome::Exit { status, .. } => self.leave(index, Ended::Exit(status)),
+            Outcome::Signal(signal) => self.die(index, signal, "the process raised a signal"),
+            Outcome::OutOfMemory(fault) => self.die(index, fault.signal(), &fault.to_string()),
+            Outcome::Leave | Outcome::Clone { .. } => unreachable!("a kernel's process has one thread"),
+        }
+    }
+
+    fn leave(&mut self, index: usize, how: Ended) -> Option<Answer> {
+        self.end(index, how);
+        None
+    }
+
+    /// The process has ended, but not its kernel.
+    fn outlive(&mut self, index: usize, status: u64) -> Option<Answer> {
+        self.note_end(index, Ended::Exit(status as i32 & 0xff));
+        Some(OK)
+    }
+
+    fn die(&mut self, index: usize, signal: i32, what: &str) -> Option<Answer> {
+        self.fault(index, signal, what);
+        None
+    }
+
+    fn page_in(
+        &mut self,
+        index: usize,
+        [address, cause, ..]: [u64; 6],
+        memory: &mut FlatMemory,
+    ) -> Option<Answer> {
+        let Some(Halt::Fault(Fault::Page { access, .. })) = halt_of(cause, address) else {
+            return Some([kernel::INVALID_ADDRESS as u64, 0, 0]);
+        };
+        let before = self.process.space.faults();
+        if let Err(fault) = self.bring_in(index, address, access, memory) {
+            return match fault.is_out_of_memory() {
+                true => self.die(index, fault.signal(), &fault.to_string()),
+                false => Some([kernel::INVALID_ADDRESS as u64, 0, 0]),
+            };
+        }
+        let space = &self.process.space;
+        let is_new = space.faults() > before;
+        let is_zero = is_new && matches!(space.backing(address), Some(Backing::Anonymous));
+        let frame = space.translate(memory, address & !(PAGE_BYTES - 1)).filter(|_| is_zero);
+        Some([0, frame.unwrap_or(0), 0])
+    }
+
+    /// The process ends as it would without a kernel.
+    fn exception(
+        &mut self,
+        index: usize,
+        [cause, pc, value, ..]: [u64; 6],
+        memory: &mut FlatMemory,
+    ) -> Option<Answer> {
+        match halt_of(cause, value) {
+            Some(halt) => self.strike(index, halt, pc, memory),
+            None => self.fault_at(index, SIGABRT, &format!("exception {cause:#x} of the process"), pc),
+        }
+        None
+    }
+
+    fn watch_process(&mut self, address: u64) -> Option<Answer> {
+        self.kernel.as_mut().expect("a kernel calls").process = Some(address);
+        Some(OK)
+    }
+
+    fn panic(&mut self, index: usize, [address, bytes, ..]: [u64; 6]) -> Option<Answer> {
+        const TEXT_MAX: u64 = 1000;
+        let mut text = vec![0; bytes.min(TEXT_MAX) as usize];
+        self.threads[index].hart.port.peek_virtual(address, &mut text);
+        let text = format!("the kernel gives up: {}", String::from_utf8_lossy(&text));
+        let pc = self.threads[index].hart.state.pc;
+        self.fault_at(index, SIGABRT, &text, pc);
+        None
+    }
+
+    /// A word of what the kernel on hart `index` tells of its process.
+    fn told(&self, index: usize, word: u64) -> Option<u64> {
+        let at = self.kernel.as_ref()?.process? + 8 * word;
+        let mut value = [0; 8];
+        self.threads[index].hart.port.peek_virtual(at, &mut value).then(|| u64::from_le_bytes(value))
+    }
+
+    /// Where the process is whose trap the kernel on hart `index` deals with, if it does.
+    pub(crate) fn trapped_at(&self, index: usize) -> Option<u64> {
+        let in_kernel = self.threads[index].hart.supervisor().is_some_and(|s| s.is_current);
+        if in_kernel { self.told(index, 0) } else { None }
+    }
+
+    /// What the kernel on hart `index` says that its process sleeps for.
+    pub(crate) fn sleeps_for(&self, index: usize) -> Option<String> {
+        const TEXT_MAX: u64 = 100;
+        let at = self.told(index, 1).filter(|&at| at != 0)?;
+        let port = &self.threads[index].hart.port;
+        let mut byte = |at| {
+            let mut byte = [0];
+            (port.peek_virtual(at, &mut byte) && byte[0] != 0).then_some(byte[0])
+        };
+        let text: Vec<u8> = (at..at + TEXT_MAX).map_while(&mut byte).collect();
+        Some(String::from_utf8_lossy(&text).into_owned())
+    }
+}

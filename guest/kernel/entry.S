@@ -1,0 +1,166 @@
+/* Where the kernel begins, traps enter and leave it, threads change places, and the process's memory is copied. */
+#include "hart.h"
+
+/* struct frame */
+#define FRAME_BYTES 272
+#define FRAME_STATUS 256
+
+#define EFAULT 14
+#define BOOT_STACK_BYTES 16384
+
+    .section .text.first, "ax"
+    .globl _start
+_start: /* a1: what the simulator tells */
+    la sp, boot_stack + BOOT_STACK_BYTES
+    csrw sscratch, zero
+    la t0, trap_entry
+    csrw stvec, t0
+    mv a0, a1
+    tail kernel_main
+
+    .bss
+    .balign 16
+boot_stack:
+    .skip BOOT_STACK_BYTES
+
+    .text
+/* sscratch is the thread's kernel stack while the process executes, and 0 while the kernel does. */
+    .balign 4
+    .globl trap_entry
+    .type trap_entry, @function
+trap_entry:
+    csrrw sp, sscratch, sp
+    bnez sp, .Lfrom_process
+    csrr sp, sscratch
+.Lfrom_process:
+    addi sp, sp, -FRAME_BYTES
+    sd x1, 8(sp)
+    .irp n, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+    sd x\n, 8 * \n(sp)
+    .endr
+    csrrw t0, sscratch, zero
+    sd t0, 8 * 2(sp)
+    li t1, STATUS_SUM
+    csrrc t1, sstatus, t1
+    csrr t2, sepc
+    sd t1, FRAME_STATUS(sp)
+    sd t2, 0(sp)
+    mv a0, sp
+    call trap
+    mv a0, sp
+    .size trap_entry, . - trap_entry
+
+    .globl trap_return
+    .type trap_return, @function
+trap_return: /* a0: the frame; interrupts are off */
+    mv sp, a0
+    ld t0, FRAME_STATUS(sp)
+    ld t1, 0(sp)
+    csrw sstatus, t0
+    csrw sepc, t1
+    andi t0, t0, STATUS_SPP
+    bnez t0, .Lto_kernel
+    addi t0, sp, FRAME_BYTES
+    csrw sscratch, t0
+.Lto_kernel:
+    ld x1, 8(sp)
+    .irp n, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+    ld x\n, 8 * \n(sp)
+    .endr
+    ld sp, 8 * 2(sp)
+    sret
+    .size trap_return, . - trap_return
+
+/* void thread_switch(uint64_t *from, uint64_t to): saves what a function must keep, on the stack, whose pointer goes to
+ * *from; and goes on with the thread whose pointer is `to`. */
+    .globl thread_switch
+    .type thread_switch, @function
+thread_switch:
+    addi sp, sp, -112
+    sd ra, 0(sp)
+    .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+    sd s\n, 8 + 8 * \n(sp)
+    .endr
+    sd sp, 0(a0)
+    mv sp, a1
+    ld ra, 0(sp)
+    .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+    ld s\n, 8 + 8 * \n(sp)
+    .endr
+    addi sp, sp, 112
+    ret
+    .size thread_switch, . - thread_switch
+
+/* Where a thread begins: s0 is its function, s1 the argument. */
+    .globl thread_start
+    .type thread_start, @function
+thread_start:
+    mv a0, s1
+    jr s0
+    .size thread_start, . - thread_start
+
+/* int user_copy(void *to, const void *from, size_t bytes): one of the two is the process's. 0, or -EFAULT: trap.c goes on
+ * at user_copy_fault where a page is not there. */
+    .globl user_copy, user_copy_end, user_copy_fault
+    .type user_copy, @function
+user_copy:
+    li t0, STATUS_SUM
+    csrs sstatus, t0
+    xor t1, a0, a1
+    andi t1, t1, 7
+    add a3, a1, a2 /* the end */
+    bnez t1, .Lbytes
+.Lfirst: /* up to a word */
+    andi t1, a1, 7
+    beqz t1, .Laligned
+    beq a1, a3, .Lcopied
+    lb t3, 0(a1)
+    sb t3, 0(a0)
+    addi a1, a1, 1
+    addi a0, a0, 1
+    j .Lfirst
+.Laligned:
+    sub t2, a3, a1
+    andi t2, t2, -32
+    add t2, a1, t2
+    beq a1, t2, .Lwords
+.Lblocks:
+    ld t3, 0(a1)
+    ld t4, 8(a1)
+    ld t5, 16(a1)
+    ld t6, 24(a1)
+    sd t3, 0(a0)
+    sd t4, 8(a0)
+    sd t5, 16(a0)
+    sd t6, 24(a0)
+    addi a1, a1, 32
+    addi a0, a0, 32
+    bne a1, t2, .Lblocks
+.Lwords:
+    andi t2, a3, -8
+    beq a1, t2, .Lbytes
+.Lword:
+    ld t3, 0(a1)
+    sd t3, 0(a0)
+    addi a1, a1, 8
+    addi a0, a0, 8
+    bne a1, t2, .Lword
+.Lbytes:
+    beq a1, a3, .Lcopied
+.Lbyte:
+    lb t3, 0(a1)
+    sb t3, 0(a0)
+    addi a1, a1, 1
+    addi a0, a0, 1
+    bne a1, a3, .Lbyte
+.Lcopied:
+    csrc sstatus, t0
+    li a0, 0
+    ret
+user_copy_end:
+user_copy_fault:
+    li t0, STATUS_SUM
+    csrc sstatus, t0
+    li a0, -EFAULT
+    ret
+    .size user_copy, . - user_copy

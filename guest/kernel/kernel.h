@@ -1,0 +1,165 @@
+/* The kernel: traps, threads, timers, memory, and what drivers of network interfaces are to it.
+ *
+ * One hart, one process. The kernel is never interrupted, but where it is idle: interrupts come at user level and at
+ * `wfi` (thread.c), so nothing here needs a lock. System calls that it does not know are forwarded to the
+ * simulator, which is machine level (simulator.h).
+ */
+#ifndef KERNEL_H
+#define KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hart.h"
+#include "simulator.h"
+
+#define PAGE_BYTES 4096u
+
+/* --- the simulator (sbi.c) --- */
+
+struct answer {
+    int64_t error;
+    uint64_t value, more;
+};
+
+struct answer machine_call(uint64_t extension, uint64_t function, const uint64_t arguments[6]);
+_Noreturn void panic(const char *text);
+
+/* The kernel is broken where this is not so. */
+static inline void check(bool right, const char *text)
+{
+    if (!right)
+        panic(text);
+}
+
+/* --- traps (entry.S, trap.c) --- */
+
+/* What is saved of whom a trap interrupts; entry.S knows the layout. */
+struct frame {
+    uint64_t pc;
+    uint64_t x[31]; /* x1 to x31 */
+    uint64_t status;
+    uint64_t unused; /* the stack pointer stays a multiple of 16 */
+};
+
+enum { SP = 2 - 1, A0 = 10 - 1, A7 = 17 - 1 }; /* in frame.x */
+
+void trap_entry(void);
+_Noreturn void trap_return(struct frame *frame);
+void trap(struct frame *frame);
+
+/* --- system calls (syscall.c) --- */
+
+/* Linux include/uapi/asm-generic/errno-base.h and errno.h */
+enum error {
+    EBADF = 9,
+    EAGAIN = 11,
+    EFAULT = 14,
+    EINVAL = 22,
+    EMFILE = 24,
+    ENOTTY = 25,
+    EPIPE = 32,
+    EAFNOSUPPORT = 97,
+    EADDRINUSE = 98,
+    ECONNRESET = 104,
+    EISCONN = 106,
+    ENOTCONN = 107,
+    ETIMEDOUT = 110,
+    ECONNREFUSED = 111,
+    EINPROGRESS = 115,
+};
+
+int64_t system_call(uint64_t number, const uint64_t arguments[6]);
+
+/* --- threads (thread.c) --- */
+
+struct thread;
+
+/* Who waits for something; oldest first. */
+struct queue {
+    struct thread *first, *last;
+};
+
+void threads_begin(void);
+_Noreturn void process_begin(uint64_t entry, uint64_t stack_pointer);
+void thread_create(void (*function)(void *), void *argument); /* it never returns */
+void thread_sleep(struct queue *queue, const char *what);      /* `what` it sleeps for, in words */
+void thread_wake(struct queue *queue);                         /* the oldest, if there is one */
+void thread_yield(void);
+bool threads_wait(void); /* for the hart */
+
+/* --- time (timer.c) --- */
+
+struct timer {
+    uint64_t at; /* ticks */
+    void (*expire)(struct timer *timer);
+    struct timer *next;
+    bool is_set;
+};
+
+void timer_set(struct timer *timer, uint64_t at, void (*expire)(struct timer *));
+void timer_cancel(struct timer *timer);
+void timer_interrupt(void);
+void sleep_until(uint64_t at, const char *what);
+void thread_sleep_until(struct queue *queue, uint64_t at, const char *what); /* or until it is woken */
+uint64_t ticks_of_ns(uint64_t ns);
+
+/* --- memory (memory.c) --- */
+
+void memory_begin(uint64_t physical, uint64_t bytes);
+void *memory_take(size_t bytes); /* aligned to its size, rounded up to a power of two; contents are anything */
+void memory_give(void *memory, size_t bytes);
+void memory_clear(void *memory, size_t bytes);
+void memory_copy(void *to, const void *from, size_t bytes);
+
+static inline void *of_physical(uint64_t address) { return (void *)(CHASQUI_KERNEL_DIRECT + address); }
+
+/* Of what memory_take gives. */
+static inline uint64_t physical_of(const void *memory) { return (uint64_t)memory - CHASQUI_KERNEL_DIRECT; }
+
+/* --- the process's memory (user.c, entry.S) --- */
+
+int copy_from_user(void *to, uint64_t from, size_t bytes); /* 0 or -EFAULT */
+int copy_to_user(uint64_t to, const void *from, size_t bytes);
+uint64_t user_physical(uint64_t address, bool write); /* of a page that stays where it is; 0: there is none */
+bool user_page_fault(uint64_t address, uint64_t cause);
+
+/* --- drivers (driver.c) --- */
+
+extern struct chasqui_kernel_boot boot;
+
+struct packet; /* net/net.h */
+
+/* A network interface's driver, in machines/<name>/kernel. The first that knows the device is the node's. */
+struct driver {
+    /* Whether the NI is one of its: its number, boot.ni.device, and settings say. Starts it if it is. */
+    bool (*start)(void);
+    /* The NI asserts its line: called until it does not. */
+    void (*interrupt)(void);
+    /* ioctl() on the NI: a result, or below 0 an error; may be missing. */
+    int64_t (*control)(uint64_t request, uint64_t argument);
+    /* Sends an IP packet to the node of a rank, and frees it when that is done; may be missing: then there are no
+     * sockets. What comes goes to ip_receive(). */
+    void (*transmit)(struct packet *packet, uint32_t rank);
+    uint32_t mtu; /* longest packet that it takes [bytes] */
+};
+
+#define DRIVER __attribute__((used, retain, section("drivers"))) static const struct driver *const
+
+extern const struct driver *driver; /* 0: there is none */
+
+void drivers_begin(void);
+
+/* Register of the NI. */
+static inline uint64_t ni_load(uint64_t address)
+{
+    return *(volatile uint64_t *)(CHASQUI_KERNEL_DEVICE + address);
+}
+
+static inline void ni_store(uint64_t address, uint64_t value)
+{
+    *(volatile uint64_t *)(CHASQUI_KERNEL_DEVICE + address) = value;
+}
+
+#endif

@@ -1,0 +1,135 @@
+/* The network: packets, IP, TCP, sockets. Nothing here is interrupted (kernel.h), so nothing is locked. */
+#ifndef NET_H
+#define NET_H
+
+#include "kernel.h"
+
+/* --- packets (packet.c) --- */
+
+/* What travels, in a block of the kernel's memory: headers are put in front of the data. */
+struct packet {
+    struct packet *next;
+    uint8_t *data;
+    uint32_t bytes;
+    uint32_t sequence; /* of TCP's data */
+    uint8_t room[2048 - 24];
+};
+
+#define HEADROOM 128u /* for the headers of IP, TCP and the driver */
+
+struct packet *packet_new(uint32_t bytes); /* with room for so much data */
+void packet_free(struct packet *packet);
+void *packet_push(struct packet *packet, uint32_t bytes); /* a header in front */
+void packet_pull(struct packet *packet, uint32_t bytes);  /* the header is done with */
+uint32_t sum_of(const void *data, uint32_t bytes, uint32_t sum);
+uint16_t checksum_of(uint32_t sum);
+
+/* Big-endian numbers, as the headers have them. */
+static inline uint16_t be16(uint16_t value) { return __builtin_bswap16(value); }
+static inline uint32_t be32(uint32_t value) { return __builtin_bswap32(value); }
+
+/* --- IP (ip.c) --- */
+
+enum { PROTOCOL_TCP = 6 };
+
+#define IP_BYTES 20u
+
+uint32_t ip_of_rank(uint32_t rank);
+uint32_t rank_of_ip(uint32_t address);
+uint32_t ip_mtu(void);
+void ip_send(struct packet *packet, uint32_t destination, uint8_t protocol);
+void ip_receive(struct packet *packet); /* the driver's; takes it */
+/* Sum of the pseudo header of a packet's checksum. */
+uint32_t ip_pseudo_sum(uint32_t source, uint32_t destination, uint8_t protocol, uint32_t bytes);
+
+/* --- TCP (tcp.c, tcp_send.c) --- */
+
+/* RFC 9293, section 3.3.2; those in which nothing more is sent or kept are one. */
+enum tcp_state {
+    CLOSED,
+    LISTEN,
+    SYN_SENT,
+    SYN_RECEIVED,
+    ESTABLISHED,
+    CLOSE_WAIT, /* the peer has ended */
+    ENDING,     /* FIN-WAIT-1, CLOSING, LAST-ACK: ours is on the way */
+    ENDED,      /* FIN-WAIT-2, TIME-WAIT, CLOSED: ours has arrived, or an error ended all */
+};
+
+#define BUFFER_BYTES 65536u /* a power of two: the byte of sequence number s is at s % BUFFER_BYTES */
+
+/* A connection, or a socket that listens. Sequence numbers as in RFC 9293, section 3.3.1. */
+struct tcp {
+    struct tcp *next;
+    enum tcp_state state;
+    int error; /* that ended it */
+    uint32_t peer;
+    uint16_t port, peer_port;
+    /* What is sent. */
+    uint8_t *out;
+    uint32_t una, nxt, top; /* acknowledged; next to be sent; first that never was */
+    uint32_t written;       /* end of what the process has written */
+    uint32_t window;        /* that the peer offers */
+    uint32_t segment;       /* data of a segment, at most */
+    bool ends;              /* the process writes no more */
+    bool is_closed;         /* nor does it read */
+    /* What is received. */
+    uint8_t *in;
+    uint32_t expected, read, offered; /* next to come; next to be read; end of the window that was offered */
+    struct packet *early;             /* out of order, by sequence */
+    bool has_ended;                   /* the peer sends no more */
+    /* Congestion (RFC 5681). */
+    uint32_t congestion, threshold;
+    unsigned duplicates;
+    /* Retransmission (RFC 6298) [ticks]. */
+    struct timer timer;
+    uint64_t smoothed, variation, timeout, timed_at;
+    uint32_t timed;
+    bool is_timed;
+    unsigned tries;
+    /* Of one that listens: connections that nobody has accepted yet; of those, the next. */
+    struct tcp *waiting, *next_waiting, *listener;
+};
+
+extern struct queue tcp_changes; /* who waits for any change of a connection */
+extern struct tcp *tcp_connections;
+
+static inline int32_t distance(uint32_t from, uint32_t to) { return (int32_t)(to - from); }
+static inline uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
+struct tcp *tcp_new(void);
+void tcp_close(struct tcp *tcp); /* nobody uses it any more; it lives on until its peer knows */
+void tcp_listen(struct tcp *tcp);
+void tcp_connect(struct tcp *tcp, uint32_t peer, uint16_t port);
+void tcp_end(struct tcp *tcp); /* no more is written */
+void tcp_receive(struct packet *packet, uint32_t source);
+uint32_t tcp_room(const struct tcp *tcp);     /* to write [bytes] */
+uint32_t tcp_readable(const struct tcp *tcp); /* [bytes] */
+void tcp_consumed(struct tcp *tcp);           /* `read` has moved */
+void tcp_fail(struct tcp *tcp, int error);
+
+/* tcp_send.c */
+enum { FIN = 1, SYN = 2, RST = 4, PSH = 8, ACK = 16 };
+
+struct tcp_header {
+    uint16_t source, destination;
+    uint32_t sequence, acknowledgement;
+    uint8_t offset; /* in words of 4 bytes, in the upper half */
+    uint8_t flags;
+    uint16_t window, checksum, urgent;
+};
+_Static_assert(sizeof(struct tcp_header) == 20, "RFC 9293, section 3.1");
+
+void tcp_begin(struct tcp *tcp);  /* what is sent, from its SYN on */
+void tcp_output(struct tcp *tcp); /* whatever may be sent now */
+void tcp_acknowledge(struct tcp *tcp);
+void tcp_acknowledged(struct tcp *tcp, uint32_t number);
+void tcp_duplicate(struct tcp *tcp); /* an acknowledgement of nothing new */
+void tcp_refuse(const struct tcp_header *header, uint32_t peer, uint32_t bytes);
+
+/* --- sockets (socket.c; their system calls in socket.h) --- */
+
+bool socket_is(uint64_t descriptor);
+bool sockets_end(void); /* the process is about to end: closes all; whether connections live on */
+
+#endif

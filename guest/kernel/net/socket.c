@@ -1,0 +1,341 @@
+/* Sockets of TCP, as the process's descriptors from DESCRIPTOR_FIRST on: those below are the simulator's. Structures and
+ * numbers are Linux's (include/uapi/linux/in.h, asm-generic/poll.h, asm-generic/fcntl.h). */
+#include "socket.h"
+
+#define SOCKETS_MAX 256u
+#define DESCRIPTOR_FIRST 0x10000u
+
+enum { AF_INET = 2, SOCK_STREAM = 1, SOCK_TYPE = 15, SOCK_NONBLOCK = 04000, MSG_DONTWAIT = 0x40 };
+enum { F_GETFL = 3, F_SETFL = 4, O_RDWR = 2, O_NONBLOCK = 04000 };
+enum { POLLIN = 1, POLLOUT = 4, POLLERR = 8, POLLHUP = 16, POLLNVAL = 32 };
+enum { SHUT_RD = 0 };
+
+/* Ports that connections begin from (RFC 6335, section 6). */
+#define PORT_FIRST 49152u
+
+struct address {
+    uint16_t family, port;
+    uint32_t address;
+    uint64_t zero;
+};
+
+struct socket {
+    struct tcp *tcp; /* 0: it is free */
+    bool nonblocking;
+};
+
+static struct socket sockets[SOCKETS_MAX];
+
+bool socket_is(uint64_t descriptor) { return descriptor - DESCRIPTOR_FIRST < SOCKETS_MAX; }
+
+static struct socket *socket_of(uint64_t descriptor)
+{
+    struct socket *socket = socket_is(descriptor) ? &sockets[descriptor - DESCRIPTOR_FIRST] : 0;
+    return socket && socket->tcp ? socket : 0;
+}
+
+static int64_t place(struct tcp *tcp, bool nonblocking)
+{
+    for (unsigned i = 0; i < SOCKETS_MAX; i++) {
+        if (!sockets[i].tcp) {
+            sockets[i] = (struct socket){.tcp = tcp, .nonblocking = nonblocking};
+            return DESCRIPTOR_FIRST + i;
+        }
+    }
+    return -EMFILE;
+}
+
+/* Until something changes. 0, or an error if nobody may wait. */
+static int64_t wait(const struct socket *socket, uint64_t flags, const char *what)
+{
+    if (socket->nonblocking || flags & MSG_DONTWAIT)
+        return -EAGAIN;
+    thread_sleep(&tcp_changes, what);
+    return 0;
+}
+
+int64_t socket_new(const uint64_t arguments[6])
+{
+    uint64_t type = arguments[1];
+    if (arguments[0] != AF_INET || (type & SOCK_TYPE) != SOCK_STREAM || !driver || !driver->transmit)
+        return -EAFNOSUPPORT;
+    struct tcp *tcp = tcp_new();
+    int64_t descriptor = place(tcp, type & SOCK_NONBLOCK);
+    if (descriptor < 0)
+        tcp_close(tcp);
+    return descriptor;
+}
+
+/* The socket and the address that bind() and connect() are given. */
+static int64_t read_address(const uint64_t arguments[6], struct socket **socket, struct address *address)
+{
+    *socket = socket_of(arguments[0]);
+    if (!*socket)
+        return -EBADF;
+    if (arguments[2] < sizeof *address)
+        return -EINVAL;
+    if (copy_from_user(address, arguments[1], sizeof *address))
+        return -EFAULT;
+    return address->family == AF_INET ? 0 : -EAFNOSUPPORT;
+}
+
+/* As accept() and its like have it: at most *length bytes, and how many there are. */
+static int64_t write_address(uint32_t address, uint16_t port, uint64_t to, uint64_t length)
+{
+    struct address value = {.family = AF_INET, .port = be16(port), .address = be32(address)};
+    uint32_t room, bytes = sizeof value;
+    if (!to)
+        return 0;
+    if (copy_from_user(&room, length, sizeof room) || copy_to_user(to, &value, least(room, bytes)) ||
+        copy_to_user(length, &bytes, sizeof bytes))
+        return -EFAULT;
+    return 0;
+}
+
+static bool is_taken(uint16_t port)
+{
+    for (const struct tcp *tcp = tcp_connections; tcp; tcp = tcp->next)
+        if (tcp->port == port && (tcp->state == LISTEN || tcp->state == CLOSED))
+            return true;
+    return false;
+}
+
+static uint16_t new_port(void)
+{
+    static uint16_t last = PORT_FIRST - 1;
+    do
+        last = last == 0xffff ? PORT_FIRST : last + 1;
+    while (is_taken(last));
+    return last;
+}
+
+int64_t socket_bind(const uint64_t arguments[6])
+{
+    struct socket *socket;
+    struct address address;
+    int64_t error = read_address(arguments, &socket, &address);
+    if (error)
+        return error;
+    uint16_t port = be16(address.port);
+    if (socket->tcp->state != CLOSED || socket->tcp->port)
+        return -EINVAL;
+    if (port && is_taken(port))
+        return -EADDRINUSE;
+    socket->tcp->port = port ? port : new_port();
+    return 0;
+}
+
+int64_t socket_listen(const uint64_t arguments[6])
+{
+    struct socket *socket = socket_of(arguments[0]);
+    if (!socket)
+        return -EBADF;
+    if (socket->tcp->state != CLOSED)
+        return -EINVAL;
+    if (!socket->tcp->port)
+        socket->tcp->port = new_port();
+    tcp_listen(socket->tcp);
+    return 0;
+}
+
+int64_t socket_accept(const uint64_t arguments[6], uint64_t flags)
+{
+    struct socket *socket = socket_of(arguments[0]);
+    if (!socket)
+        return -EBADF;
+    if (socket->tcp->state != LISTEN)
+        return -EINVAL;
+    while (!socket->tcp->waiting) {
+        int64_t error = wait(socket, 0, "a connection");
+        if (error)
+            return error;
+    }
+    struct tcp *tcp = socket->tcp->waiting;
+    int64_t descriptor = place(tcp, flags & SOCK_NONBLOCK);
+    if (descriptor < 0)
+        return descriptor;
+    socket->tcp->waiting = tcp->next_waiting;
+    tcp->listener = 0;
+    int64_t error = write_address(tcp->peer, tcp->peer_port, arguments[1], arguments[2]);
+    return error ? error : descriptor;
+}
+
+int64_t socket_connect(const uint64_t arguments[6])
+{
+    struct socket *socket;
+    struct address address;
+    int64_t error = read_address(arguments, &socket, &address);
+    if (error)
+        return error;
+    struct tcp *tcp = socket->tcp;
+    if (tcp->state != CLOSED)
+        return -EISCONN;
+    if (!tcp->port)
+        tcp->port = new_port();
+    tcp_connect(tcp, be32(address.address), be16(address.port));
+    while (tcp->state == SYN_SENT)
+        if (wait(socket, 0, "the answer to its connect()"))
+            return -EINPROGRESS;
+    return -tcp->error;
+}
+
+/* Into the ring of what is to be sent, up to its end. */
+static int64_t fill(struct tcp *tcp, uint64_t from, uint64_t bytes)
+{
+    uint32_t at = tcp->written % BUFFER_BYTES, room = least(tcp_room(tcp), BUFFER_BYTES - at);
+    uint32_t part = bytes < room ? bytes : room;
+    if (copy_from_user(tcp->out + at, from, part))
+        return -EFAULT;
+    tcp->written += part;
+    return part;
+}
+
+int64_t socket_send(uint64_t descriptor, uint64_t from, uint64_t bytes, uint64_t flags)
+{
+    struct socket *socket = socket_of(descriptor);
+    if (!socket)
+        return -EBADF;
+    struct tcp *tcp = socket->tcp;
+    uint64_t done = 0;
+    while (done < bytes) {
+        if (tcp->error || (tcp->state != ESTABLISHED && tcp->state != CLOSE_WAIT))
+            return done ? (int64_t)done : tcp->error ? -tcp->error : tcp->state < ESTABLISHED ? -ENOTCONN : -EPIPE;
+        int64_t part = tcp_room(tcp) ? fill(tcp, from + done, bytes - done) : 0;
+        if (part < 0)
+            return done ? (int64_t)done : part;
+        done += part;
+        tcp_output(tcp);
+        int64_t error = part ? 0 : wait(socket, flags, "room in its socket");
+        if (error)
+            return done ? (int64_t)done : error;
+    }
+    return done;
+}
+
+int64_t socket_receive(uint64_t descriptor, uint64_t to, uint64_t bytes, uint64_t flags)
+{
+    struct socket *socket = socket_of(descriptor);
+    if (!socket)
+        return -EBADF;
+    struct tcp *tcp = socket->tcp;
+    if (tcp->state < ESTABLISHED)
+        return -ENOTCONN;
+    while (!tcp_readable(tcp)) {
+        if (tcp->error || tcp->has_ended)
+            return -tcp->error;
+        int64_t error = wait(socket, flags, "data from its socket");
+        if (error)
+            return error;
+    }
+    uint64_t done = 0;
+    while (done < bytes && tcp_readable(tcp)) {
+        uint32_t at = tcp->read % BUFFER_BYTES, part = least(tcp_readable(tcp), BUFFER_BYTES - at);
+        part = bytes - done < part ? bytes - done : part;
+        if (copy_to_user(to + done, tcp->in + at, part))
+            return done ? (int64_t)done : -EFAULT;
+        tcp->read += part;
+        done += part;
+    }
+    tcp_consumed(tcp);
+    return done;
+}
+
+int64_t socket_shutdown(const uint64_t arguments[6])
+{
+    struct socket *socket = socket_of(arguments[0]);
+    if (!socket)
+        return -EBADF;
+    if (socket->tcp->state < ESTABLISHED)
+        return -ENOTCONN;
+    if (arguments[1] != SHUT_RD)
+        tcp_end(socket->tcp);
+    return 0;
+}
+
+int64_t socket_close(uint64_t descriptor)
+{
+    struct socket *socket = socket_of(descriptor);
+    if (!socket)
+        return -EBADF;
+    tcp_close(socket->tcp);
+    socket->tcp = 0;
+    return 0;
+}
+
+int64_t socket_control(const uint64_t arguments[6])
+{
+    struct socket *socket = socket_of(arguments[0]);
+    if (!socket)
+        return -EBADF;
+    if (arguments[1] == F_SETFL)
+        socket->nonblocking = arguments[2] & O_NONBLOCK;
+    else if (arguments[1] != F_GETFL)
+        return -EINVAL;
+    return arguments[1] == F_GETFL ? O_RDWR | (socket->nonblocking ? O_NONBLOCK : 0) : 0;
+}
+
+int64_t socket_name(const uint64_t arguments[6])
+{
+    struct socket *socket = socket_of(arguments[0]);
+    return socket ? write_address(ip_of_rank(boot.ni.rank), socket->tcp->port, arguments[1], arguments[2]) : -EBADF;
+}
+
+struct polled {
+    int32_t descriptor;
+    int16_t events, found;
+};
+
+static int16_t found(const struct polled *polled)
+{
+    const struct socket *socket = socket_of(polled->descriptor);
+    if (!socket)
+        return POLLNVAL;
+    const struct tcp *tcp = socket->tcp;
+    int16_t all = tcp->error ? POLLERR | POLLHUP : 0;
+    if (tcp->state == LISTEN)
+        all |= tcp->waiting ? POLLIN : 0;
+    else if (tcp->state >= ESTABLISHED)
+        all |= (tcp_readable(tcp) || tcp->has_ended ? POLLIN : 0) | (tcp_room(tcp) ? POLLOUT : 0);
+    return all & (polled->events | POLLERR | POLLHUP);
+}
+
+/* How many have something; an error. */
+static int64_t look(uint64_t at, uint64_t count)
+{
+    int64_t ready = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        struct polled polled;
+        uint64_t place = at + i * sizeof polled;
+        if (copy_from_user(&polled, place, sizeof polled))
+            return -EFAULT;
+        polled.found = polled.descriptor < 0 ? 0 : found(&polled);
+        if (copy_to_user(place, &polled, sizeof polled))
+            return -EFAULT;
+        ready += polled.found != 0;
+    }
+    return ready;
+}
+
+int64_t socket_poll(const uint64_t arguments[6])
+{
+    uint64_t until = ~0ull, timeout[2]; /* struct timespec */
+    if (arguments[2]) {
+        if (copy_from_user(timeout, arguments[2], sizeof timeout))
+            return -EFAULT;
+        until = csr_read(time) + timeout[0] * boot.ni.timebase_hz + ticks_of_ns(timeout[1]);
+    }
+    for (;;) {
+        int64_t ready = look(arguments[0], arguments[1]);
+        if (ready || csr_read(time) >= until)
+            return ready;
+        thread_sleep_until(&tcp_changes, until, "something in its sockets");
+    }
+}
+
+bool sockets_end(void)
+{
+    for (unsigned i = 0; i < SOCKETS_MAX; i++)
+        if (sockets[i].tcp)
+            socket_close(DESCRIPTOR_FIRST + i);
+    return tcp_connections;
+}

@@ -1,0 +1,54 @@
+/* Generated from crates/abi/src/kernel.rs; change that and run `make headers`. */
+#ifndef CHASQUI_KERNEL_SIMULATOR_H
+#define CHASQUI_KERNEL_SIMULATOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define _Static_assert static_assert
+#endif
+
+#include <chasqui/abi.h>
+
+#define CHASQUI_KERNEL_IMAGE 0xffffffff80000000ull /* Where kernel images are linked: the upper 2 GiB, as Linux's. */
+#define CHASQUI_KERNEL_DIRECT 0xffffffc000000000ull /* Where the kernel sees physical memory, from physical address 0 on. */
+#define CHASQUI_KERNEL_DEVICE 0xffffffe000000000ull /* Where it sees the NI's registers, uncached. */
+#define CHASQUI_KERNEL_DEVICE_BYTES 0x40000000ull /* What is mapped of them [bytes]. */
+#define CHASQUI_KERNEL_SBI_LINUX 0xa000000ull /* Extension: Linux's system call whose number is the function, with its arguments, of the process. Costs no time but */
+#define CHASQUI_KERNEL_SLEEP 0x1ull /* Error of `SBI_LINUX`: the caller must sleep until the time in a2 [ticks of `time`], ~0: for ever; then its call */
+#define CHASQUI_KERNEL_SBI_PROCESS 0xa000001ull /* Extension: what only the simulator can do for the process. */
+#define CHASQUI_KERNEL_PROCESS_PAGE_FAULT 0x0ull /* Function: brings in the page at a0 for an access that failed with `scause` a1. The value is the physical address of */
+#define CHASQUI_KERNEL_PROCESS_EXCEPTION 0x1ull /* Function: ends the process by the signal that its exception is: `scause` a0, `sepc` a1, `stval` a2. Does not return. */
+#define CHASQUI_KERNEL_PROCESS_WATCH 0x2ull /* Function: tells where the `KernelProcess` is, for messages of the simulator's. */
+#define CHASQUI_KERNEL_PROCESS_PANIC 0x3ull /* Function: the kernel is broken: a0 and a1 are address and length of a text. Does not return. */
+#define CHASQUI_KERNEL_PROCESS_EXIT 0x4ull /* Function: the process has ended, with status a0, as by `exit_group`; the kernel lives on. */
+#define CHASQUI_KERNEL_CONTROL_TYPE 0x71ull /* Type of the `ioctl` requests that are a driver's in the kernel (`_IOC_TYPE`): 'q'. */
+#define CHASQUI_KERNEL_NOT_SUPPORTED 0xfffffffffffffffeull /* Error of a function that there is not (`SBI_ERR_NOT_SUPPORTED`). */
+#define CHASQUI_KERNEL_INVALID_ADDRESS 0xfffffffffffffffbull /* Error of an address that there is not (`SBI_ERR_INVALID_ADDRESS`). */
+
+struct chasqui_kernel_boot {
+    uint64_t entry; /* The process's first instruction. */
+    uint64_t stack_pointer; /* Its stack pointer there; all its other registers are 0. */
+    uint64_t memory; /* First physical address of the kernel's free memory, at a page. */
+    uint64_t memory_bytes; /* Length of that [bytes], whole pages. */
+    uint64_t regions[9]; /* Physical addresses of the NI's regions. */
+    struct chasqui_ni_identification ni; /* The NI's identification page. */
+};
+_Static_assert(sizeof(struct chasqui_kernel_boot) == 416, "chasqui_kernel_boot");
+_Static_assert(offsetof(struct chasqui_kernel_boot, entry) == 0, "chasqui_kernel_boot.entry");
+_Static_assert(offsetof(struct chasqui_kernel_boot, stack_pointer) == 8, "chasqui_kernel_boot.stack_pointer");
+_Static_assert(offsetof(struct chasqui_kernel_boot, memory) == 16, "chasqui_kernel_boot.memory");
+_Static_assert(offsetof(struct chasqui_kernel_boot, memory_bytes) == 24, "chasqui_kernel_boot.memory_bytes");
+_Static_assert(offsetof(struct chasqui_kernel_boot, regions) == 32, "chasqui_kernel_boot.regions");
+_Static_assert(offsetof(struct chasqui_kernel_boot, ni) == 104, "chasqui_kernel_boot.ni");
+
+struct chasqui_kernel_process {
+    uint64_t pc; /* Where the process is that has trapped. */
+    uint64_t waits_for; /* What it sleeps for: address of a NUL-terminated text, 0: it does not. */
+};
+_Static_assert(sizeof(struct chasqui_kernel_process) == 16, "chasqui_kernel_process");
+_Static_assert(offsetof(struct chasqui_kernel_process, pc) == 0, "chasqui_kernel_process.pc");
+_Static_assert(offsetof(struct chasqui_kernel_process, waits_for) == 8, "chasqui_kernel_process.waits_for");
+
+#endif

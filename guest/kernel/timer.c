@@ -1,0 +1,65 @@
+/* Timers, in the order of their times. The hart's own timer is set for the first alone, so that a node that waits for
+ * nothing has no interrupts. */
+#include "kernel.h"
+
+static struct timer *first;
+
+static void arm(void) { csr_write(STIMECMP, first ? first->at : ~0ull); }
+
+void timer_set(struct timer *timer, uint64_t at, void (*expire)(struct timer *))
+{
+    timer_cancel(timer);
+    struct timer **link = &first;
+    while (*link && (*link)->at <= at)
+        link = &(*link)->next;
+    *timer = (struct timer){.at = at, .expire = expire, .next = *link, .is_set = true};
+    *link = timer;
+    arm();
+}
+
+void timer_cancel(struct timer *timer)
+{
+    if (!timer->is_set)
+        return;
+    struct timer **link = &first;
+    while (*link != timer)
+        link = &(*link)->next;
+    *link = timer->next;
+    timer->is_set = false;
+    arm();
+}
+
+void timer_interrupt(void)
+{
+    while (first && first->at <= csr_read(time)) {
+        struct timer *timer = first;
+        first = timer->next;
+        timer->is_set = false;
+        timer->expire(timer);
+    }
+    arm();
+}
+
+struct sleeper {
+    struct timer timer; /* first: expire() gets its address */
+    struct queue *queue;
+};
+
+static void wake(struct timer *timer) { thread_wake(((struct sleeper *)timer)->queue); }
+
+void thread_sleep_until(struct queue *queue, uint64_t at, const char *what)
+{
+    struct sleeper sleeper = {.queue = queue};
+    if (at != ~0ull)
+        timer_set(&sleeper.timer, at, wake);
+    thread_sleep(queue, what);
+    timer_cancel(&sleeper.timer);
+}
+
+void sleep_until(uint64_t at, const char *what)
+{
+    struct queue nobodys = {0};
+    thread_sleep_until(&nobodys, at, what);
+}
+
+uint64_t ticks_of_ns(uint64_t ns) { return ns * boot.ni.timebase_hz / 1000000000; }

@@ -1,0 +1,74 @@
+/* What a trap is for: system calls, page faults, interrupts. */
+#include "kernel.h"
+
+extern const char user_copy[], user_copy_end[], user_copy_fault[];
+
+/* Where the process is, and what it sleeps for (thread.c), for the simulator's messages. */
+extern struct chasqui_kernel_process process;
+
+static void call(struct frame *frame)
+{
+    frame->pc += 4;
+    frame->x[A0] = system_call(frame->x[A7], &frame->x[A0]);
+}
+
+/* The process ends as Linux would end it. */
+static void exception(const struct frame *frame, uint64_t cause, uint64_t value)
+{
+    machine_call(CHASQUI_KERNEL_SBI_PROCESS, CHASQUI_KERNEL_PROCESS_EXCEPTION, (uint64_t[6]){cause, frame->pc, value});
+    panic("the process goes on after an exception");
+}
+
+static bool is_page_fault(uint64_t cause)
+{
+    return cause == CAUSE_FETCH_PAGE || cause == CAUSE_LOAD_PAGE || cause == CAUSE_STORE_PAGE;
+}
+
+static void process_trap(struct frame *frame, uint64_t cause)
+{
+    if (cause == CAUSE_USER_CALL)
+        return call(frame);
+    uint64_t value = csr_read(stval);
+    if (!is_page_fault(cause) || !user_page_fault(value, cause))
+        exception(frame, cause, value);
+}
+
+/* The kernel itself has no exceptions, but for pages of the process that are not there. */
+static void kernel_trap(struct frame *frame, uint64_t cause)
+{
+    bool copies = frame->pc >= (uint64_t)user_copy && frame->pc < (uint64_t)user_copy_end;
+    check(copies && is_page_fault(cause), "an exception in the kernel");
+    if (!user_page_fault(csr_read(stval), cause))
+        frame->pc = (uint64_t)user_copy_fault;
+}
+
+static void interrupt(uint64_t number)
+{
+    switch (number) {
+    case INTERRUPT_TIMER:
+        timer_interrupt();
+        break;
+    case INTERRUPT_EXTERNAL:
+        check(driver, "an interrupt without a driver");
+        driver->interrupt();
+        break;
+    default:
+        panic("an unknown interrupt");
+    }
+}
+
+void trap(struct frame *frame)
+{
+    uint64_t cause = csr_read(scause);
+    bool from_process = !(frame->status & STATUS_SPP);
+    if (from_process)
+        process.pc = frame->pc;
+    if (cause & CAUSE_INTERRUPT)
+        interrupt(cause & ~CAUSE_INTERRUPT);
+    else if (from_process)
+        process_trap(frame, cause);
+    else
+        kernel_trap(frame, cause);
+    if (from_process && threads_wait())
+        thread_yield();
+}
