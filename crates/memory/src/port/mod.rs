@@ -12,6 +12,7 @@ mod device;
 mod fast;
 mod fetch;
 mod lent;
+mod network;
 mod translate;
 
 use std::collections::VecDeque;
@@ -19,6 +20,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::cache::{Cache, Geometry, State};
+use crate::network_cache::{NetworkCache, NetworkCacheParameters};
 use crate::tlb::{Access, Tlb, Walked};
 use crate::{FlatMemory, PAGE_BYTES};
 pub use bus_side::{Snoop, Snooped};
@@ -27,6 +29,7 @@ pub use device::BURST_BYTES;
 use fast::FastTable;
 pub use fast::FastView;
 use lent::Lent;
+pub use network::Remapped;
 use translate::{Split, Walk};
 
 /// Physical addresses from here on are devices: uncached.
@@ -59,6 +62,8 @@ pub struct PortParameters {
     pub flush_cycles: u64,
     /// Cycles of an atomic operation, beside what it waits for.
     pub atomic_cycles: u64,
+    /// Beside the L1 data cache; of a node with one hart.
+    pub network_cache: Option<NetworkCacheParameters>,
     /// Report accesses that a coherent machine would get wrong.
     pub check_coherence: bool,
 }
@@ -117,6 +122,11 @@ pub enum Fault {
         /// Virtual address.
         address: u64,
     },
+    /// `nload` or `nstore` of what is not network memory, or not aligned; `remap` to what is not memory.
+    NotNetwork {
+        /// Virtual address.
+        address: u64,
+    },
     /// The coherence checker objects.
     Incoherent(Incoherence),
 }
@@ -156,6 +166,9 @@ impl fmt::Display for Fault {
             }
             Fault::NotDevice { address } => {
                 write!(f, "64-byte store to {address:#x}, which is not a device's")
+            }
+            Fault::NotNetwork { address } => {
+                write!(f, "nload, nstore or remap at {address:#x}, which is not aligned or not of its memory")
             }
             Fault::Incoherent(incoherence) => incoherence.fmt(f),
         }
@@ -201,6 +214,11 @@ pub enum Request {
         line: u64,
         /// The line is here, shared: only the right is missing.
         upgrade: bool,
+    },
+    /// Fetch a line of network memory into the network cache, for an instruction that waits.
+    NetworkFill {
+        /// Physical line address.
+        line: u64,
     },
     /// The L2 has the line of the oldest buffered store: no bus, only its latency.
     OwnFromL2,
@@ -331,6 +349,8 @@ pub struct PortStatistics {
     pub itlb_misses: u64,
     /// Walks for data.
     pub dtlb_misses: u64,
+    /// Loads and stores that hit in the network cache's process section.
+    pub bound_hits: u64,
     /// Uncached loads.
     pub uncached_loads: u64,
     /// Uncached stores, of 64 bytes too.
@@ -370,6 +390,11 @@ pub struct Port {
     l1i: Cache,
     l1d: Cache,
     l2: Option<Cache>,
+    network: Option<NetworkCache>,
+    /// Physical addresses of the NI's network memory.
+    network_memory: Range<u64>,
+    /// Buffers of messages that have been bound, until the NI takes them back.
+    bound_buffers: Vec<u64>,
     itlb: Tlb,
     dtlb: Tlb,
     walked: Walked,
@@ -430,6 +455,9 @@ impl Port {
             l1i: Cache::new(p.l1i),
             l1d: Cache::new(p.l1d),
             l2: p.l2.map(Cache::new),
+            network: p.network_cache.clone().map(NetworkCache::new),
+            network_memory: 0..0,
+            bound_buffers: Vec::new(),
             itlb: Tlb::new(p.itlb.0, p.itlb.1),
             dtlb: Tlb::new(p.dtlb.0, p.dtlb.1),
             walked: Walked::new(),
@@ -728,6 +756,7 @@ impl PortStatistics {
             l2_misses: self.l2_misses + times * (after.l2_misses - before.l2_misses),
             itlb_misses: self.itlb_misses + times * (after.itlb_misses - before.itlb_misses),
             dtlb_misses: self.dtlb_misses + times * (after.dtlb_misses - before.dtlb_misses),
+            bound_hits: self.bound_hits + times * (after.bound_hits - before.bound_hits),
             uncached_loads: self.uncached_loads + times * (after.uncached_loads - before.uncached_loads),
             uncached_stores: self.uncached_stores + times * (after.uncached_stores - before.uncached_stores),
             flushes: self.flushes + times * (after.flushes - before.flushes),
@@ -765,6 +794,12 @@ impl PortStatistics {
         visit("l2_misses", "count", "L1 misses that missed in the L2 too.", self.l2_misses);
         visit("itlb_misses", "count", "Walks for instructions.", self.itlb_misses);
         visit("dtlb_misses", "count", "Walks for data.", self.dtlb_misses);
+        visit(
+            "bound_hits",
+            "count",
+            "Loads and stores that hit in the network cache's process section.",
+            self.bound_hits,
+        );
         visit("uncached_loads", "count", "Uncached loads.", self.uncached_loads);
         visit("uncached_stores", "count", "Uncached stores, of 64 bytes too.", self.uncached_stores);
         visit("flushes", "count", "Cache-block operations.", self.flushes);
