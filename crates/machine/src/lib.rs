@@ -19,9 +19,11 @@ use chasqui_node::{Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec, Wat
 
 mod collectives;
 mod network;
+mod on_network;
 
 pub use collectives::{forced_collectives, with_collectives};
 pub use network::{FaultUnit, NetworkUnit, network_parameters};
+pub use on_network::{Effects, FABRIC, NODES, build_on_network, first_effects};
 
 /// A program to run, on how many ranks, and what belongs to it.
 #[derive(Clone)]

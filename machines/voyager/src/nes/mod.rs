@@ -34,7 +34,7 @@ use chasqui_config::Resolved;
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_machine::NetworkUnit;
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
-use chasqui_network::{Blocked, NodeEvent, NodePort, PRIORITIES};
+use chasqui_network::{Blocked, NetworkParameters, NodeEvent, NodePort, PRIORITIES};
 use chasqui_ni::{
     ACCEPTED, BusRequest, Cause, Context, FirmwareProcessor, Leave, NetworkInterface, RETRY, Region, Reply,
     Turn, Uncached,
@@ -91,8 +91,8 @@ pub(crate) struct NesPlan {
     pub ranks: Vec<u32>,
     /// Its end of the network link.
     pub port: NodePort,
-    /// From the start of a packet to the event at its first router.
-    pub first_hop: Time,
+    /// The network.
+    pub network: NetworkParameters,
 }
 
 impl NesPlan {
@@ -124,7 +124,7 @@ impl NesPlan {
             memory_base,
             ranks,
             port,
-            first_hop: Time(network.link_latency_ps + network.routing_delay_ps),
+            network,
         }
     }
 }
