@@ -183,8 +183,10 @@ static bool netcache_put(const struct chasqui_envelope *fin, const void *from, u
 /* The buffer is the NIC's again. */
 static void release_buffer(void)
 {
-    if (!current->taken && (current->flags & CHASQUI_NETCACHE_FLAG_BUFFER))
+    if (!current->taken && (current->flags & CHASQUI_NETCACHE_FLAG_BUFFER)) {
+        __asm__ volatile("fence ir, o" : : : "memory"); /* It has been read. */
         REGISTER(RELEASE) = current->buffer;
+    }
     current->taken = true;
 }
 

@@ -325,6 +325,11 @@ impl NetworkInterface for Nic {
         self.shared.memory.contains(&address).then_some(latency)
     }
 
+    fn self_contained_stores(&self) -> Range<u64> {
+        // Their values are all that they say.
+        DEVICE_BASE + registers::RELEASE..DEVICE_BASE + registers::DELIVER_FROM
+    }
+
     fn network_memory(&self) -> Range<u64> {
         self.shared.memory.clone()
     }
