@@ -97,6 +97,16 @@ def test_little_network_memory_holds_up_nobody(late: Path, tmp_path: Path, machi
     assert counters["received"] > 400
 
 
+@pytest.mark.parametrize("study", ["a", "b"])
+@pytest.mark.parametrize("variant", ["dtct", "ldtct"])
+def test_the_studies_other_caches_change_no_answer(
+    late: Path, tmp_path: Path, study: str, variant: str
+) -> None:
+    machine = ROOT / "machines" / "netcache" / f"study-{study}.toml"
+    counters = run(tmp_path, late, f"{machine}/{variant}")
+    assert counters["bound"] >= len(ALIGNED) + EARLY
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -77,7 +77,7 @@ impl Machine for NetcacheMachine {
                 unit: resolved.read("netcache.nic"),
                 mpi: resolved.read("netcache.mpi"),
                 clock: configuration.bus().clock,
-                line_bytes: u64::from(configuration.port().l1d.line_bytes),
+                line_bytes: configuration.longest_line().bytes(),
                 memory_base: ni_memory_base(configuration),
                 network: network_parameters(resolved),
                 port,

@@ -25,7 +25,7 @@ pub(super) struct Deliverer {
     /// Deliveries that are over.
     pub done: u64,
     queue: VecDeque<Delivery>,
-    writer: Writer,
+    pub writer: Writer,
 }
 
 impl Deliverer {
@@ -74,17 +74,8 @@ impl Deliverer {
         }
     }
 
-    pub fn write_granted(&self, number: usize, c: &mut Context<'_, '_>) {
-        self.writer.granted(number, c);
-    }
-
-    pub fn line_written(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        if self.writer.done() {
-            self.finish(s, c);
-        }
-    }
-
-    fn finish(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+    /// All of it is written.
+    pub fn finish(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let Delivery { from, .. } = self.queue.pop_front().expect("a delivery ends");
         s.release(from, c);
         s.counters.deliveries += 1;

@@ -1,7 +1,7 @@
 //! The NIC: registers, the units that send, receive and deliver, network memory, the link.
 //!
-//! It reads and writes the process's memory by coherent bus transactions, of a data-cache line or less each, at virtual
-//! addresses; it has the operating system bring in pages that are not there. Of each direction one message is dealt
+//! It reads and writes the process's memory by coherent bus transactions, of a line of the outermost cache or less each, at
+//! virtual addresses; it has the operating system bring in pages that are not there. Of each direction one message is dealt
 //! with at a time.
 
 mod deliver;
@@ -67,7 +67,7 @@ pub(crate) struct NicPlan {
     pub mpi: MpiUnit,
     /// The bus clock, which is also the NIC's.
     pub clock: Clock,
-    /// Length of the data cache's lines [bytes], in which the NIC reads and writes.
+    /// Length of the outermost cache's lines [bytes], in which the NIC reads and writes.
     pub line_bytes: u64,
     /// Physical address of network memory.
     pub memory_base: u64,
@@ -305,8 +305,8 @@ impl NetworkInterface for Nic {
     fn bus_granted(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
         match Owner::of(request.tag) {
             (Owner::Transmit, _) => {}
-            (Owner::Receive, number) => self.receiver.write_granted(number, c),
-            (Owner::Deliver, number) => self.deliverer.write_granted(number, c),
+            (Owner::Receive, number) => self.receiver.writer.granted(number, c),
+            (Owner::Deliver, number) => self.deliverer.writer.granted(number, c),
         }
     }
 
@@ -314,8 +314,9 @@ impl NetworkInterface for Nic {
         let s = &mut self.shared;
         match Owner::of(request.tag).0 {
             Owner::Transmit => self.transmitter.line_read(s, c),
-            Owner::Receive => self.receiver.line_written(s, c),
-            Owner::Deliver => self.deliverer.line_written(s, c),
+            Owner::Receive if self.receiver.writer.done() => self.receiver.finish(s, c),
+            Owner::Deliver if self.deliverer.writer.done() => self.deliverer.finish(s, c),
+            Owner::Receive | Owner::Deliver => {}
         }
         self.go_on(c);
     }

@@ -42,7 +42,7 @@ pub(super) struct Receiver {
     pub arriving: VecDeque<Box<Packet>>,
     landed: VecDeque<Box<Packet>>,
     state: State,
-    writer: Writer,
+    pub writer: Writer,
 }
 
 impl Receiver {
@@ -164,18 +164,8 @@ impl Receiver {
         true
     }
 
-    pub fn write_granted(&self, number: usize, c: &mut Context<'_, '_>) {
-        self.writer.granted(number, c);
-    }
-
-    pub fn line_written(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        if self.writer.done() {
-            self.finish(s, c);
-        }
-    }
-
     /// The packet is in the node: its room in the receive buffer goes back.
-    fn finish(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+    pub fn finish(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let packet = self.landed.pop_front().expect("a packet is dealt with");
         stamp(c, packet.message, Stage::Land, c.now);
         s.port.release(c.now, packet.priority, c.out);
