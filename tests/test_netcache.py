@@ -1,5 +1,5 @@
-"""The network cache under an MPI program: late binding of short messages by each policy, what eviction does, and that
-every message that came into it left it once.
+"""The network cache under an MPI program: late binding of short messages by each policy, what
+eviction does, and that every message that came into it left it once.
 
 Use this when the network cache, netcache's NIC or its MPI device change.
 """
@@ -34,7 +34,9 @@ def late(compile_c: Compiler) -> Path:
     return compile_c("late", LATE)
 
 
-def run(tmp_path: Path, program: Path, machine: str, *options: str, messages: int = MESSAGES) -> Counters:
+def run(
+    tmp_path: Path, program: Path, machine: str, *options: str, messages: int = MESSAGES
+) -> Counters:
     """Runs late.c on two ranks; rank 0's counters of the network cache and of the NIC."""
     done = command(
         "run", "--out", tmp_path / "run", "-np", "2", "--machine", machine,
@@ -44,7 +46,12 @@ def run(tmp_path: Path, program: Path, machine: str, *options: str, messages: in
     assert "late: PASSED" in done.stdout
     node = json.loads((tmp_path / "run" / "stats.json").read_text())["node00000"]
     groups = [node["ni"], node["memory"], node.get("network_cache", {})]
-    return {name: entry["value"] for group in groups for name, entry in group.items() if "value" in entry}
+    return {
+        name: entry["value"]
+        for group in groups
+        for name, entry in group.items()
+        if "value" in entry
+    }
 
 
 @pytest.mark.parametrize("machine", VARIANTS)
@@ -57,7 +64,9 @@ def test_late_messages_arrive_whole(late: Path, tmp_path: Path, machine: str) ->
     assert counters["bound"] >= len(ALIGNED) + EARLY
     assert counters["unaligned"] >= len(SHORT) - len(ALIGNED)
     # The one that is cut off can't be bound and is not tried.
-    assert counters["deposits"] == counters["bound"] + counters["unaligned"] + counters["unknown"] + 1
+    assert (
+        counters["deposits"] == counters["bound"] + counters["unaligned"] + counters["unknown"] + 1
+    )
     stays = machine == "netcache/ldtct"
     assert (counters["bound_hits"] > 0) == stays
 
@@ -74,13 +83,19 @@ def test_late_messages_arrive_whole(late: Path, tmp_path: Path, machine: str) ->
 def test_what_is_evicted_is_not_lost(
     late: Path, tmp_path: Path, machine: str, sizes: dict[str, int], happens: str
 ) -> None:
-    options = [word for name, n in sizes.items() for word in ("--set", f"node.network_cache.{name}={n}")]
+    options = [
+        word for name, n in sizes.items() for word in ("--set", f"node.network_cache.{name}={n}")
+    ]
     counters = run(tmp_path, late, machine, *options)
     assert counters[happens] > 0
-    assert counters["deposits"] == counters["bound"] + counters["unaligned"] + counters["unknown"] + 1
+    assert (
+        counters["deposits"] == counters["bound"] + counters["unaligned"] + counters["unknown"] + 1
+    )
 
 
-def test_a_small_process_section_moves_messages_to_the_data_cache(late: Path, tmp_path: Path) -> None:
+def test_a_small_process_section_moves_messages_to_the_data_cache(
+    late: Path, tmp_path: Path
+) -> None:
     options = ["node.network_cache.process_entries=2", "node.network_cache.process_ways=2"]
     counters = run(tmp_path, late, "netcache/ldtct", *(w for o in options for w in ("--set", o)))
     assert counters["process_replacements"] > 0
@@ -110,15 +125,28 @@ def test_the_studies_other_caches_change_no_answer(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["node.harts=2"], "node.network_cache.present: the node has 2 harts (node.harts), not one"),
-        (["node.network_cache.present=false"], "netcache.nic.policy: the node has no network cache"),
+        (
+            ["node.harts=2"],
+            "node.network_cache.present: the node has 2 harts (node.harts), not one",
+        ),
+        (
+            ["node.network_cache.present=false"],
+            "netcache.nic.policy: the node has no network cache",
+        ),
         (["node.network_cache.network_ways=3"], "128 entries of 3 ways in the network section"),
         (["netcache.nic.pool=256 B"], "netcache.mpi.eager: 1 KiB do not fit a pool"),
-        (["netcache.nic.memory=64 KiB"], "netcache.nic.memory: 64 KiB do not hold 64 arrivals of 1 KiB twice"),
+        (
+            ["netcache.nic.memory=64 KiB"],
+            "netcache.nic.memory: 64 KiB do not hold 64 arrivals of 1 KiB twice",
+        ),
     ],
 )
-def test_what_does_not_fit_is_said(late: Path, tmp_path: Path, options: list[str], said: str) -> None:
+def test_what_does_not_fit_is_said(
+    late: Path, tmp_path: Path, options: list[str], said: str
+) -> None:
     sets = [word for option in options for word in ("--set", option)]
-    done = command("run", "-np", "2", "--machine", "netcache", *sets, "--", late, directory=tmp_path)
+    done = command(
+        "run", "-np", "2", "--machine", "netcache", *sets, "--", late, directory=tmp_path
+    )
     assert done.returncode == 2
     assert said in done.stderr
