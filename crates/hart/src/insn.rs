@@ -4,7 +4,7 @@
 //! Encodings: RISC-V Unprivileged ISA 20240411, chapter "RV32/64G Instruction Set Listings"; the
 //! supervisor and machine returns are from the Privileged ISA. Five are our own, in the space left to custom
 //! use: stores of 64 bytes, after Arm's FEAT_LS64 (`ST64B`, `ST64BV`; Arm Architecture Reference Manual), and the
-//! network cache's `nload`, `nstore` and `remap` (Khunjush, *Network Processor Extension...*, 2008, 3.1.5). Compressed
+//! network cache's `nload`, `nstore` and `remap` (Khunjush, dissertation, 2008, 3.1.5). Compressed
 //! forms have no operation of their own: they expand to the ones here (`compressed.rs`).
 
 /// One decoded instruction.

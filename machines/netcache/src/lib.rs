@@ -1,4 +1,4 @@
-//! A network cache in the processor (Khunjush, *Network Processor Extension...*, University of Victoria, 2008, chapters
+//! A network cache in the processor (Khunjush, dissertation, University of Victoria, 2008, chapters
 //! 3 to 7), and the ways of receiving a message that it is compared with.
 //!
 //! The network cache is a part of the node (`crates/memory/src/network_cache`). Here is the network interface: a NIC

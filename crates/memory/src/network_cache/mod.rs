@@ -1,4 +1,4 @@
-//! The network cache (Khunjush, *Network Processor Extension...*, University of Victoria, 2008, chapter 3): tags of
+//! The network cache (Khunjush, dissertation, University of Victoria, 2008, chapter 3): tags of
 //! messages that have arrived, beside the L1 data cache.
 //!
 //! Three set-associative sections of independent size (its 3.2). The *network* section holds payload, a line of 16
