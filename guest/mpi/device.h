@@ -18,8 +18,12 @@
 
 struct request;
 
-/* `kind` of an envelope whose two names are zero: a message with its data. */
-enum { MPI_ENVELOPE_PLAIN = 1 };
+/* `kind` of an envelope whose two names are zero: a message with its data. Up to the last one, what begins a message:
+ * its source and sequence name it, and nothing else on the way. */
+enum { MPI_ENVELOPE_PLAIN = 1, MPI_ENVELOPE_LAST_MESSAGE = 3 };
+
+/* Words by which a device finds a payload that it holds. */
+enum { MPI_HELD_WORDS = 3 };
 
 enum mpi_collective_kind { MPI_COLLECTIVE_BARRIER, MPI_COLLECTIVE_BCAST, MPI_COLLECTIVE_ALLREDUCE };
 enum { MPI_COLLECTIVE_NO_OPERATOR = 0xff };
@@ -63,6 +67,14 @@ struct mpi_device {
     /* Within mpi_arrived(): copies the arrived payload to `to`, at most once a message. */
     void (*take)(void *to, size_t bytes);
 
+    /* Within mpi_arrived(), instead of `take`: the payload stays where it is until its receive comes; `held` is what
+     * the device finds it by. False: it must be taken now. Null: the device can't. With it come the next two. */
+    bool (*hold)(uint64_t held[MPI_HELD_WORDS]);
+    /* What was held is the payload that `take` copies next, at most once. */
+    void (*resume)(const uint64_t held[MPI_HELD_WORDS]);
+    /* What was held has been taken, or is not wanted; ends `resume`. */
+    void (*drop)(const uint64_t held[MPI_HELD_WORDS]);
+
     /* Moves `bytes` from `from` to address `to` in the process fin->destination names, then
      * delivers `fin` there as an arrival without payload. mpi_put_done(fin->sender) follows here
      * once `from` may be reused. False: no room at this moment. Null: the device can't; the
@@ -79,7 +91,7 @@ struct mpi_device {
 void mpi_collective_done(struct request *request);
 
 /* Upcall: an envelope with `bytes` of payload has come. `payload` points at it where it lies in
- * memory that may be read in place until the upcall returns; null: use `take`. */
+ * memory that may be read in place until the upcall returns; null: use `take` or `hold`. */
 void mpi_arrived(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
 
 /* Upcall, for a device whose messages come in several packets: the first has brought the

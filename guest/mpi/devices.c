@@ -5,7 +5,8 @@
 #ifndef CHQ_DEVICES
 #define CHQ_DEVICES(DEVICE)                                                                        \
     DEVICE(loggp)                                                                                  \
-    DEVICE(voyager)
+    DEVICE(voyager)                                                                                \
+    DEVICE(netcache)
 #endif
 
 #define DECLARE(name) extern struct mpi_device mpi_device_##name;

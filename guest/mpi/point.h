@@ -33,8 +33,9 @@ struct unexpected {
     struct match_node nodes[PATTERNS]; /* First: the pool's link may overwrite it. */
     struct unexpected *next, *previous;
     struct chasqui_envelope envelope;
-    size_t stored; /* Bytes at `payload`. */
+    size_t stored; /* Bytes of payload. */
     uint8_t size_class;
+    bool held;          /* The device holds the payload; what it finds that by is in its place. */
     uint64_t payload[]; /* Aligned for words. */
 };
 
@@ -42,6 +43,8 @@ struct unexpected {
 void chq_unexpected_add(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
 struct unexpected *chq_unexpected_find(uint64_t key, int pattern);
 void chq_unexpected_remove(struct unexpected *message);
+/* The payload as chq_matched wants it; chq_unexpected_free follows. */
+const void *chq_unexpected_payload(const struct unexpected *message);
 void chq_unexpected_free(struct unexpected *message);
 
 /* arrive.c. The message has met its receive, which is in no table any more. */

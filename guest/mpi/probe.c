@@ -134,7 +134,7 @@ static int receive_message(struct request *request, void *buffer, int count, MPI
             type_retain(type);
         }
         MARK_POST(request);
-        chq_matched(request, &message->envelope, message->payload);
+        chq_matched(request, &message->envelope, chq_unexpected_payload(message));
         chq_unexpected_free(message);
     }
     *handle = MPI_MESSAGE_NULL;

@@ -21,7 +21,7 @@ struct unexpected;
 enum packet_kind {
     PACKET_EAGER = MPI_ENVELOPE_PLAIN, /* A message with its data. */
     PACKET_SYNCHRONOUS = 2, /* The same; the sender waits for PACKET_MATCHED. */
-    PACKET_READY_TO_SEND = 3, /* A message whose data waits for PACKET_CLEAR_TO_SEND. */
+    PACKET_READY_TO_SEND = MPI_ENVELOPE_LAST_MESSAGE, /* A message whose data waits for PACKET_CLEAR_TO_SEND. */
     PACKET_LAST_MESSAGE = PACKET_READY_TO_SEND,
     /* What follows is no message: sequence 0, except where it carries a message's data. */
     PACKET_CLEAR_TO_SEND = 4, /* `bytes` are wanted for `receiver`; payload: their address. */

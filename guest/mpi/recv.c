@@ -31,7 +31,7 @@ static __attribute__((noinline)) bool take_unexpected(struct request *request, u
     if (!message)
         return false;
     chq_unexpected_remove(message);
-    chq_matched(request, &message->envelope, message->payload);
+    chq_matched(request, &message->envelope, chq_unexpected_payload(message));
     chq_unexpected_free(message);
     return true;
 }

@@ -24,6 +24,8 @@ static struct unexpected *unexpected_new(size_t bytes)
 
 void chq_unexpected_free(struct unexpected *message)
 {
+    if (message->held)
+        chq.device->drop(message->payload);
     if (message->size_class < SIZE_CLASSES)
         pool_give(&pools[message->size_class], message);
     else
@@ -38,10 +40,15 @@ static void file(struct unexpected *message, int pattern)
 
 void chq_unexpected_add(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
-    struct unexpected *message = unexpected_new(bytes);
+    uint64_t held[MPI_HELD_WORDS];
+    bool holds = !payload && bytes > 0 && chq.device->hold && chq.device->hold(held);
+    struct unexpected *message = unexpected_new(holds ? sizeof held : bytes);
     message->envelope = *envelope;
     message->stored = bytes;
-    if (payload)
+    message->held = holds;
+    if (holds)
+        memcpy(message->payload, held, sizeof held);
+    else if (payload)
         memcpy(message->payload, payload, bytes);
     else if (bytes)
         chq.device->take(message->payload, bytes);
@@ -67,6 +74,14 @@ static void pattern_begin(int pattern)
     chq.unexpected_patterns |= 1u << pattern;
     for (struct unexpected *message = chq.unexpected_first; message; message = message->next)
         file(message, pattern);
+}
+
+const void *chq_unexpected_payload(const struct unexpected *message)
+{
+    if (!message->held)
+        return message->payload;
+    chq.device->resume(message->payload);
+    return NULL;
 }
 
 struct unexpected *chq_unexpected_find(uint64_t key, int pattern)

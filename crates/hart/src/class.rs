@@ -48,7 +48,7 @@ pub enum Class {
     Amo,
     /// Access to control and status registers.
     Csr,
-    /// Memory and instruction fences; cache-block management.
+    /// Memory and instruction fences; cache-block management; binding in a network cache.
     Fence,
     /// Calls to the system, breakpoints, `wfi`; what is illegal.
     System,
@@ -70,8 +70,8 @@ pub const fn class(op: Op) -> Class {
         Addiw | Slliw | Srliw | Sraiw | Addw | Subw | Sllw | Srlw | Sraw => Class::IntAlu,
         Mul | Mulh | Mulhsu | Mulhu | Mulw => Class::IntMul,
         Div | Divu | Rem | Remu | Divw | Divuw | Remw | Remuw => Class::IntDiv,
-        Lb | Lh | Lw | Ld | Lbu | Lhu | Lwu | Flw | Fld => Class::Load,
-        Sb | Sh | Sw | Sd | Fsw | Fsd => Class::Store,
+        Lb | Lh | Lw | Ld | Lbu | Lhu | Lwu | Flw | Fld | Nload => Class::Load,
+        Sb | Sh | Sw | Sd | Fsw | Fsd | Nstore => Class::Store,
         St64b | St64bv => Class::Store64,
         Beq | Bne | Blt | Bge | Bltu | Bgeu => Class::Branch,
         Jal => Class::Jump,
@@ -94,7 +94,7 @@ pub const fn class(op: Op) -> Class {
         LrD | ScD | AmoswapD | AmoaddD | AmoxorD | AmoandD | AmoorD => Class::Amo,
         AmominD | AmomaxD | AmominuD | AmomaxuD => Class::Amo,
         Csrrw | Csrrs | Csrrc | Csrrwi | Csrrsi | Csrrci => Class::Csr,
-        Fence | FenceI | SfenceVma | CboInval | CboClean | CboFlush | CboZero => Class::Fence,
+        Fence | FenceI | SfenceVma | CboInval | CboClean | CboFlush | CboZero | Remap => Class::Fence,
         Ecall | Ebreak | Wfi | Illegal => Class::System,
         Sret | Mret => Class::TrapReturn,
         Mark | Pause => Class::Hint,

@@ -2,9 +2,10 @@
 //! bits that are fixed, and the format, which says which bits are free and what they mean.
 //!
 //! Encodings: RISC-V Unprivileged ISA 20240411, chapter "RV32/64G Instruction Set Listings"; the
-//! supervisor and machine returns are from the Privileged ISA. Two are our own, in the space left to custom
-//! use: stores of 64 bytes, after Arm's FEAT_LS64 (`ST64B`, `ST64BV`; Arm Architecture Reference Manual). Compressed forms have no operation of their
-//! own: they expand to the ones here (`compressed.rs`).
+//! supervisor and machine returns are from the Privileged ISA. Five are our own, in the space left to custom
+//! use: stores of 64 bytes, after Arm's FEAT_LS64 (`ST64B`, `ST64BV`; Arm Architecture Reference Manual), and the
+//! network cache's `nload`, `nstore` and `remap` (Khunjush, dissertation, 2008, 3.1.5). Compressed
+//! forms have no operation of their own: they expand to the ones here (`compressed.rs`).
 
 /// One decoded instruction.
 ///
@@ -360,9 +361,12 @@ operations! {
     FmvXD   "fmv.x.d"   0xe200_0053 FpMoveToInteger;
     FclassD "fclass.d"  0xe200_1053 FpMoveToInteger;
     FmvDX   "fmv.d.x"   0xf200_0053 FpMoveFromInteger;
-    // Custom-0: funct3 0 is for 64-byte stores to devices, the others are free.
+    // Custom-0: funct3 0 is for 64-byte stores to devices, 1 to 3 are the network cache's, the others are free.
     St64b   "st64b"     0x0000_000b Store64;
     St64bv  "st64bv"    0x0200_000b Store64Answered;
+    Nload   "nload"     0x0000_100b Load;
+    Nstore  "nstore"    0x0000_200b Store;
+    Remap   "remap"     0x0000_300b R;
 }
 
 #[cfg(test)]

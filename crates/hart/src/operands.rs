@@ -89,6 +89,8 @@ mod tests {
         assert_eq!(of(0x06b5_262f), (x(12), None, Some(0x1000)), "amoadd.w.aqrl a2,a1,(a0)");
         assert_eq!(of(0x00b5_000b), (None, x(11), Some(0x1000)), "st64b a1,(a0)");
         assert_eq!(of(0x02b5_060b), (x(12), x(11), Some(0x1000)), "st64bv a2,a1,(a0)");
+        assert_eq!(of(0x0085_158b), (x(11), None, Some(0x1008)), "nload a1,8(a0)");
+        assert_eq!(of(0x00b5_358b), (x(11), None, None), "remap a1,a0,a1");
         assert_eq!(of(0x0000_8067), (None, None, None), "ret");
         assert_eq!(of(0x02b5_0553), (f(10), None, None), "fadd.d fa0,fa0,fa1,rne");
         assert_eq!(of(0xa2b5_2553), (x(10), None, None), "feq.d a0,fa0,fa1");

@@ -149,6 +149,22 @@ impl Hart {
             Op::CboInval | Op::CboClean | Op::CboFlush => self.cache_block(i, at)?,
             Op::St64b => self.store_64(i, at)?,
             Op::St64bv => self.store_64_answered(i, at)?,
+            Op::Nload | Op::Nstore | Op::Remap if !self.port.has_network_cache() => {
+                return Err(Halt::Illegal(0));
+            }
+            Op::Nload => {
+                let value = self.port.network_load(self.x(i.rs1).wrapping_add(i.imm as u64), at)?;
+                self.statistics.loads += 1;
+                self.write_x(i.rd, value);
+            }
+            Op::Nstore => {
+                self.port.network_store(self.x(i.rs1).wrapping_add(i.imm as u64), self.x(i.rs2), at)?;
+                self.statistics.stores += 1;
+            }
+            Op::Remap => {
+                let status = self.port.remap(self.x(i.rs1), self.x(i.rs2), at)?;
+                self.write_x(i.rd, status as u64);
+            }
             Op::Mark => halt = Some(self.mark(i)),
             Op::Pause => halt = Some(Halt::Pause),
             Op::Ecall => return Err(Halt::Call),

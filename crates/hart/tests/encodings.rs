@@ -72,6 +72,10 @@ const TABLE: &[(u32, &str)] = &[
     (0x0185_000b, "st64b s8,(a0)"),
     (0x02a2_850b, "st64bv a0,a0,(t0)"),
     (0x0000_000b, "st64b zero,(zero)"),
+    // Custom-0: the network cache
+    (0xff85_950b, "nload a0,-8(a1)"),
+    (0x00a5_a40b, "nstore a0,8(a1)"),
+    (0x00c5_b50b, "remap a0,a1,a2"),
     // F and D: rs3, format, rounding mode
     (0x0005_2507, "flw fa0,0(a0)"),
     (0xfea5_3c27, "fsd fa0,-8(a0)"),
@@ -137,7 +141,8 @@ const TABLE: &[(u32, &str)] = &[
     (0x10b5_252f, ".word 0x10b5252f"), // lr.w with rs2
     (0x0195_000b, ".word 0x0195000b"), // st64b of x25 to x32
     (0x00a2_850b, ".word 0x00a2850b"), // st64b with rd
-    (0x00a2_900b, ".word 0x00a2900b"), // custom-0, funct3 1
+    (0x00a2_c00b, ".word 0x00a2c00b"), // custom-0, funct3 4
+    (0x02c5_b50b, ".word 0x02c5b50b"), // remap with funct7
     (0x0200_1013 | 1 << 30, ".word 0x42001013"),
 ];
 

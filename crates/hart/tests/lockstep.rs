@@ -4,12 +4,17 @@
 
 mod bench;
 
+use std::iter;
+
 use bench::service::Foreign;
 use bench::{Bench, Execute, MEMORY, Point, Setup};
 use chasqui_engine::{Clock, Time};
-use chasqui_hart::testing::program::{Kind, Options, generate, initial_state, initial_window};
+use chasqui_hart::testing::program::{Kind, NETWORK, Options, generate, initial_state, initial_window};
 use chasqui_hart::{CLASSES, Class, Halt, Hart, Timing};
-use chasqui_memory::{Bus, BusParameters, Geometry, PAGE_BYTES, PortParameters, Snoop};
+use chasqui_memory::{
+    Binding, Bus, BusParameters, Geometry, NetworkCacheParameters, PAGE_BYTES, PortParameters,
+    SectionGeometry, Snoop,
+};
 use chasqui_random::Random;
 
 /// Programs of one test.
@@ -26,6 +31,21 @@ fn cache(random: &mut Random, sets_log_max: u64, line_log_min: u64) -> Geometry 
     let sets = 1 << random.below(sets_log_max + 1);
     let sets: u64 = if ways == 1 && sets == 1 { 2 } else { sets };
     Geometry { bytes: sets * u64::from(ways) * line_bytes, ways, line_bytes: line_bytes as u32 }
+}
+
+fn network_cache(random: &mut Random) -> NetworkCacheParameters {
+    let mut section = || SectionGeometry { sets: 1 << random.below(5), ways: 1 + random.below(4) as u32 };
+    let (network, message, process, ltb) = (section(), section(), section(), section());
+    NetworkCacheParameters {
+        network,
+        message,
+        process,
+        ltb,
+        binding: random.pick(&[Binding::DataCache, Binding::NetworkCache]),
+        network_cycles: random.below(6),
+        process_cycles: random.below(6),
+        remap_cycles: random.below(6),
+    }
 }
 
 fn port(random: &mut Random) -> PortParameters {
@@ -45,6 +65,7 @@ fn port(random: &mut Random) -> PortParameters {
         fence_cycles: random.below(6),
         flush_cycles: random.below(6),
         atomic_cycles: random.below(6),
+        network_cache: random.once_in(2).then(|| network_cache(random)),
         check_coherence: random.once_in(8),
     }
 }
@@ -103,17 +124,21 @@ fn setup(random: &mut Random) -> (Options, Setup) {
         // Mostly memory.
         options.weights.extend([(Kind::Load, 100), (Kind::Store, 80), (Kind::Loop, 10)]);
     }
+    let port = port(random);
+    if port.network_cache.is_some() {
+        options.weights.push((Kind::Network, 8));
+    }
     // Pages in any order, so that neighbours and tables meet in the same sets.
     let mut free: Vec<u64> = (16..MEMORY / PAGE_BYTES).collect();
     let mut page = || free.swap_remove(random.below(free.len() as u64) as usize) * PAGE_BYTES;
     let virtual_pages = (0..3).map(|i| CODE + i * PAGE_BYTES).chain((0..2).map(|i| WINDOW + i * PAGE_BYTES));
-    let pages: Vec<_> = virtual_pages.map(|v| (v, page())).collect();
+    let pages: Vec<_> = iter::once(NETWORK).chain(virtual_pages).map(|v| (v, page())).collect();
     let pc = CODE + random.below(PAGE_BYTES / 2) * 2;
     let window = WINDOW + random.below((2 * PAGE_BYTES - options.window_bytes) / 8) * 8;
     let contents = vec![(pc, generate(&options, random)), (window, initial_window(&options, random))];
     let state = initial_state(&options, pc, window, random);
     let setup = Setup {
-        port: port(random),
+        port,
         timing: timing(random),
         clock: Clock::new(random.pick(&[133_000_000, 150_000_000, 1_000_000_000, 3_000_000_000])),
         timebase_hz: random.pick(&[10_000_000, 100_000_000]),

@@ -23,9 +23,11 @@ use chasqui_node::{
 mod collectives;
 mod library;
 mod network;
+mod on_network;
 
 pub use library::{WaitUnit, library_settings, wait_polls, with_library};
 pub use network::{FaultUnit, NetworkUnit, network_parameters};
+pub use on_network::{Effects, FABRIC, NODES, build_on_network, first_effects};
 
 /// A program to run, on how many ranks, and what belongs to it.
 #[derive(Clone)]

@@ -6,14 +6,20 @@
 mod bus;
 mod cache;
 mod flat;
+mod network_cache;
 mod port;
 mod tlb;
 
 pub use bus::{Bus, BusParameters, BusStatistics, Responder, Tenure};
 pub use cache::{Cache, Geometry, State};
 pub use flat::{FlatMemory, OutOfMemory};
+pub use network_cache::{
+    Binding, Bound, Evicted, LINE_BYTES as NETWORK_LINE_BYTES, NetworkCache, NetworkCacheParameters,
+    NetworkCacheStatistics, Place, SectionGeometry, Stored,
+};
 pub use port::{
     BURST_BYTES, BlockOperation, DEVICE_BASE, FastView, Fault, Incoherence, Observation, Port,
-    PortParameters, PortStatistics, Request, STALLS, Slot, Snoop, Snooped, Stall, Stop, Waits, order,
+    PortParameters, PortStatistics, Remapped, Request, STALLS, Slot, Snoop, Snooped, Stall, Stop, Waits,
+    order,
 };
 pub use tlb::{Access, PAGE_BYTES, Privilege, Tlb, Translation, pte};

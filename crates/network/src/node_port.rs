@@ -86,6 +86,11 @@ impl NodePort {
         self.uplink.node
     }
 
+    /// Nodes of the network.
+    pub fn nodes(&self) -> u32 {
+        self.uplink.nodes
+    }
+
     /// The link.
     pub fn link(&self) -> Link {
         self.link

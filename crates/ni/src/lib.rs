@@ -5,8 +5,10 @@
 //! and when a bus transaction that it asked for takes effect or ends. The NI acts through a
 //! [`Context`]. Machines are built from NIs; the node knows none of them.
 //!
-//! NIs are built from blocks: `firmware.rs` has a processor that runs the firmware of an NI.
+//! NIs are built from blocks: `firmware.rs` has a processor that runs the firmware of an NI, `block.rs` what moves blocks
+//! of memory.
 
+mod block;
 mod firmware;
 
 use std::ops::Range;
@@ -16,6 +18,7 @@ use chasqui_engine::{Event, Outbox, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, FlatMemory, Incoherence, Port};
 use chasqui_record::Recorder;
 
+pub use block::line_parts;
 pub use firmware::{DeviceAccess, FIRMWARE_DEVICE, FIRMWARE_MEMORY, FirmwareProcessor, FirmwareSpec};
 
 /// A window of the NI that processes map through `/dev/ni0`.
@@ -91,6 +94,12 @@ pub enum BusOperation {
     ReadInvalidate,
     /// No data: caches drop their copies; a modified one is written back first.
     Invalidate,
+    /// Writes a message of a line or less to its buffer in network memory, by the name `id`: the processor's network
+    /// cache takes it, if there is one.
+    Deposit {
+        /// The message's name.
+        id: u64,
+    },
 }
 
 /// A bus transaction that an NI asks for.
@@ -285,6 +294,11 @@ pub trait NetworkInterface: Send {
     /// Physical addresses at which a store is all that the NI needs: it refers to nothing in memory, so that the
     /// coherence checker asks for no fence before it.
     fn self_contained_stores(&self) -> Range<u64> {
+        0..0
+    }
+    /// Physical addresses of network memory: where messages wait that `remap` binds, and what `nload` and `nstore`
+    /// reach (`chasqui_memory::NetworkCache`).
+    fn network_memory(&self) -> Range<u64> {
         0..0
     }
     /// Whether the event `payload` can change what a read of the NI returns, or its interrupt line, or move data in memory.

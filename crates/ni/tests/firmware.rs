@@ -30,6 +30,7 @@ fn port() -> PortParameters {
         fence_cycles: 0,
         flush_cycles: 0,
         atomic_cycles: 0,
+        network_cache: None,
         check_coherence: false,
     }
 }

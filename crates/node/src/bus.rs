@@ -2,7 +2,7 @@
 
 use chasqui_engine::{Class, Outbox, Payload, Time};
 use chasqui_hart::Hart;
-use chasqui_memory::{DEVICE_BASE, Request, Responder, Slot, Snoop, Snooped, Tenure};
+use chasqui_memory::{DEVICE_BASE, Request, Responder, Slot, Snoop, Snooped, Stored, Tenure};
 use chasqui_ni::{BusOperation, BusRequest, Reply, Uncached};
 
 use crate::attach::Access;
@@ -297,7 +297,9 @@ impl Node {
             | Request::Block { .. }
             | Request::WriteBack { bytes: 0, .. } => Responder::None,
             Request::Fill { .. } | Request::Own { .. } if found.dirty => Responder::Cache,
-            Request::Fill { line, .. } | Request::Own { line, .. } => self.memory_responder(line, false),
+            Request::Fill { line, .. } | Request::Own { line, .. } | Request::NetworkFill { line } => {
+                self.memory_responder(line, false)
+            }
             Request::WriteBack { line, .. } => self.memory_responder(line, true),
             Request::UncachedStore { .. } | Request::Store64 { .. } => Responder::Device(Time::ZERO),
             Request::UncachedLoad { address, bytes } => {
@@ -325,7 +327,21 @@ impl Node {
         self.ni.memory_latency(address).map_or(Responder::Dram, |latency| Responder::Device(latency + link))
     }
 
+    /// A message comes into the network cache of the node's hart.
+    fn grant_deposit(&mut self, request: BusRequest, id: u64, now: Time, out: &mut Outbox<'_>) -> Tenure {
+        let tenure = self.bus.place(now, request.bytes, true, self.memory_responder(request.address, true));
+        self.with_ni(0, now, out, |ni, c| ni.bus_granted(c, request));
+        let hart = self.hart(0);
+        let cycle = hart.cycle_at(now);
+        hart.port.deposit(id, Stored { buffer: request.address, bytes: request.bytes }, cycle);
+        self.collect_requests(0, out);
+        tenure
+    }
+
     fn grant_ni(&mut self, request: BusRequest, now: Time, out: &mut Outbox<'_>) -> Tenure {
+        if let BusOperation::Deposit { id } = request.operation {
+            return self.grant_deposit(request, id, now, out);
+        }
         let snoop = match request.operation {
             BusOperation::Read => Snoop::Read,
             _ => Snoop::Invalidate,

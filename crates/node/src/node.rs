@@ -127,6 +127,7 @@ impl Node {
         let processor = Processor::new(spec.processor, c.harts(), |state| {
             let mut port = chasqui_memory::Port::new(c.port(), &mut spec.memory);
             port.set_self_contained(spec.ni.self_contained_stores());
+            port.set_network_memory(spec.ni.network_memory());
             let mut hart = Hart::new(state, port, timing, clock, timebase);
             hart.run_by_steps(c.checks.reference);
             hart
@@ -205,6 +206,9 @@ impl Node {
             t.statistics.visit(&mut |name, unit, doc, value| of("processor", name, unit, doc, value));
             let port = &t.hart.port.statistics;
             port.visit(&mut |name, unit, doc, value| of("memory", name, unit, doc, value));
+            if let Some(network) = t.hart.port.network_statistics() {
+                network.visit(&mut |name, unit, doc, value| of("network_cache", name, unit, doc, value));
+            }
         }
         self.bus
             .statistics

@@ -3,11 +3,12 @@
 use chasqui_config::{ConfigError, Resolved, Schema};
 use chasqui_machine::{Machine, with_library};
 use machine_loggp::LoggpMachine;
+use machine_netcache::NetcacheMachine;
 use machine_voyager::{VOYAGER, VOYAGER_MODERN};
 use serde::Serialize;
 
 /// All machines.
-pub const CATALOGUE: Catalogue = Catalogue(&[&LoggpMachine, &VOYAGER, &VOYAGER_MODERN]);
+pub const CATALOGUE: Catalogue = Catalogue(&[&LoggpMachine, &VOYAGER, &VOYAGER_MODERN, &NetcacheMachine]);
 
 /// A list of machines.
 pub struct Catalogue(&'static [&'static dyn Machine]);

@@ -15,15 +15,12 @@ pub mod registers;
 pub mod service_registers;
 
 use chasqui_config::{Resolved, Schema};
-use chasqui_engine::{Engine, Lookahead, Time};
 use chasqui_machine::{
-    Built, FaultUnit, Job, Machine, NetworkUnit, NodePlan, build_node, network_parameters, ni_memory_base,
-    nodes_of, wait_polls,
+    Built, FaultUnit, Job, Machine, NetworkUnit, build_on_network, ni_memory_base, wait_polls,
 };
 use chasqui_memory::PortParameters;
-use chasqui_network::{Attachment, Fabric};
-use chasqui_ni::{FirmwareProcessor, FirmwareSpec};
-use chasqui_node::{Node, NodeConfiguration};
+use chasqui_ni::{FirmwareProcessor, FirmwareSpec, NetworkInterface};
+use chasqui_node::NodeConfiguration;
 
 use nes::{Nes, NesPlan};
 use parameters::{Basic, Dma, Express, Mpi, Queues, Service, Sharing};
@@ -43,10 +40,6 @@ pub const VOYAGER_MODERN: VoyagerMachine =
 
 /// Jobs that may share its nodes: the process of each has two queues of Express and one of Basic at least.
 const JOBS_MAX: u64 = registers::QUEUES / (registers::EXPRESS_QUEUES + 1);
-
-/// Groups of partitions: nodes, network.
-const NODES: usize = 0;
-const FABRIC: usize = 1;
 
 impl Machine for VoyagerMachine {
     fn name(&self) -> &'static str {
@@ -125,39 +118,13 @@ impl Machine for VoyagerMachine {
                 jobs.len()
             ));
         }
-        let configuration = NodeConfiguration::read(resolved);
-        let network = network_parameters(resolved);
-        let (to_fabric, to_node) = network.lookahead();
-        let never = Time::NEVER;
-        let lookahead = Lookahead::new(vec![vec![never, to_fabric], vec![to_node, never]]);
-        let mut engine = Engine::new(lookahead);
-        let count = nodes_of(jobs);
-        let attachments = (0..count).map(|partition| Attachment { partition, target: 0 }).collect();
-        let first_fabric_port = count * Node::PORTS;
-        let mut fabric = Fabric::new(&network, attachments, first_fabric_port).map_err(|e| e.join("\n"))?;
-        // Names of messages are a job's own: a link's would not say whose they are.
-        if let [job] = jobs {
-            fabric.keep_traffic(job.timeline_max);
-        }
-        let mut nodes = Vec::new();
-        for number in 0..count {
-            let port = fabric.node_port(number, count);
-            let processor = service_processor(&resolved.read("voyager.sp"), &configuration, &jobs[0])?;
-            let base = ni_memory_base(&configuration);
+        build_on_network(resolved, jobs, |configuration, port| {
+            let processor = service_processor(&resolved.read("voyager.sp"), configuration, &jobs[0])?;
+            let base = ni_memory_base(configuration);
             let ranks = jobs.iter().map(|job| job.ranks).collect();
             let nes = Nes::new(NesPlan::read(resolved, ranks, base, port, processor))?;
-            let plan = NodePlan {
-                configuration: &configuration,
-                number,
-                ni_memory_bytes: nes.memory_bytes(),
-                ni: Box::new(nes),
-                free_calls: false,
-                first_port: number * Node::PORTS,
-            };
-            nodes.push(engine.add(NODES, Box::new(build_node(plan, jobs)?)));
-        }
-        let fabric = engine.add(FABRIC, Box::new(fabric));
-        Ok(Built { engine, nodes, fabric: Some(fabric) })
+            Ok((nes.memory_bytes(), Box::new(nes) as Box<dyn NetworkInterface>))
+        })
     }
 }
 

@@ -20,6 +20,10 @@ pub const LOW: u8 = 2;
 pub const MIDDLE: u8 = 8;
 /// Virtual page of what [`Kind::Device`] accesses.
 pub const DEVICE: u64 = 0x3000_0000;
+/// Virtual page of network memory, in which [`Kind::Network`] has its messages.
+pub const NETWORK: u64 = 0x3_0000;
+/// Names of the messages that [`Kind::Network`] binds are below.
+pub const MESSAGES: u64 = 64;
 /// Counts loops (s1).
 const COUNTER: u8 = 9;
 /// Holds addresses within a unit (t1); between units it is free.
@@ -62,6 +66,8 @@ pub enum Kind {
     Compressed,
     /// Aligned loads and stores at [`DEVICE`], of 64 bytes too.
     Device,
+    /// `nload` and `nstore` at [`NETWORK`]; `remap` of the messages up to [`MESSAGES`] to places in the window.
+    Network,
 }
 
 /// What a program is made of.
@@ -262,6 +268,7 @@ impl Generator<'_> {
                 vec![address, Item::plain(Insn { op, rs1: ADDRESS, ..NOTHING })]
             }
             Kind::Device => self.device(),
+            Kind::Network => self.network(),
             Kind::Compressed => {
                 let op = self.random.below(self.compressed.len() as u64) as usize;
                 let half = self.random.pick(&self.compressed[op]);
@@ -284,6 +291,24 @@ impl Generator<'_> {
             _ => Insn { op: Op::Sw, rs1: ADDRESS, rs2: self.source(), imm: imm + 4, ..NOTHING },
         };
         vec![Item::plain(page), self.maybe_short(insn)]
+    }
+
+    /// One instruction of the network cache.
+    fn network(&mut self) -> Vec<Item> {
+        let rd = self.destination();
+        if self.random.below(2) == 0 {
+            let id = Insn { op: Op::Addi, rd: ADDRESS, imm: self.random.below(MESSAGES) as i64, ..NOTHING };
+            let to = self.random.pick(&[LOW, MIDDLE]);
+            let remap = Insn { op: Op::Remap, rd, rs1: ADDRESS, rs2: to, ..NOTHING };
+            return vec![Item::plain(id), Item::plain(remap)];
+        }
+        let page = Insn { op: Op::Lui, rd: ADDRESS, imm: NETWORK as i64, ..NOTHING };
+        let imm = self.random.within(0..(MESSAGES * 2) as i64) * 8;
+        let access = match self.random.below(3) {
+            0 => Insn { op: Op::Nstore, rs1: ADDRESS, rs2: self.source(), imm, ..NOTHING },
+            _ => Insn { op: Op::Nload, rd, rs1: ADDRESS, imm, ..NOTHING },
+        };
+        vec![Item::plain(page), Item::plain(access)]
     }
 
     /// Any register, to be read; x0 now and then.
@@ -372,7 +397,9 @@ impl Generator<'_> {
 
     /// A load or a store: relative to the middle, or at a place that depends on data.
     fn access(&mut self, wanted: Class) -> Vec<Item> {
-        let rows: Vec<_> = ENCODINGS.iter().filter(|row| class(row.op) == wanted).collect();
+        let ours = [Op::Nload, Op::Nstore];
+        let rows: Vec<_> =
+            ENCODINGS.iter().filter(|row| class(row.op) == wanted && !ours.contains(&row.op)).collect();
         let op = self.random.pick(&rows).op;
         let is_float = [Op::Flw, Op::Fld, Op::Fsw, Op::Fsd].contains(&op);
         let bytes = match op {

@@ -8,10 +8,11 @@ pub mod service;
 use std::collections::VecDeque;
 
 use chasqui_engine::{Clock, Time};
-use chasqui_hart::testing::program::DEVICE;
+use chasqui_hart::testing::program::{DEVICE, MESSAGES, NETWORK};
 use chasqui_hart::{Halt, Hart, State, Timing};
 use chasqui_memory::{
-    Bus, BusParameters, DEVICE_BASE, FlatMemory, Geometry, PAGE_BYTES, Port, PortParameters, Stall, pte,
+    Bus, BusParameters, DEVICE_BASE, FlatMemory, Geometry, PAGE_BYTES, Port, PortParameters, Stall, Stored,
+    pte,
 };
 use service::Service;
 
@@ -89,6 +90,7 @@ impl Setup {
                 fence_cycles: 0,
                 flush_cycles: 0,
                 atomic_cycles: 0,
+                network_cache: None,
                 check_coherence: true,
             },
             timing: Timing::UNIT,
@@ -174,6 +176,16 @@ impl Bench {
         let mut port = Port::new(setup.port.clone(), &mut memory);
         port.set_root(TABLES);
         port.observe(setup.observe);
+        // Messages that have arrived before the program begins.
+        let buffers = setup.pages.iter().find(|(v, _)| port.has_network_cache() && *v == NETWORK);
+        if let Some(&(_, buffers)) = buffers {
+            port.set_network_memory(buffers..buffers + PAGE_BYTES);
+            for id in 0..MESSAGES {
+                let message = Stored { buffer: buffers + id * 16, bytes: (id % 17) as u32 };
+                memory.write(message.buffer, 8, id.wrapping_mul(0x0101_0101_0101_0101)).unwrap();
+                port.deposit(id, message, 0);
+            }
+        }
         let mut service = Service::new(setup.bus);
         (service.sharing, service.device_latency) = (setup.sharing, setup.device_latency);
         for &(time, foreign) in &setup.foreign {

@@ -2,6 +2,7 @@
 
 use super::{BURST_BYTES, Incoherence, Port, Request, Slot};
 use crate::cache::{Cache, State};
+use crate::network_cache::LINE_BYTES as NETWORK_LINE_BYTES;
 
 /// What another master's transaction asks of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,7 @@ impl Port {
         match request {
             Request::Fill { data, .. } => (self.bus_line_bytes(data), false),
             Request::Own { upgrade: true, .. } | Request::OwnFromL2 | Request::Block { .. } => (0, false),
+            Request::NetworkFill { .. } => (NETWORK_LINE_BYTES as u32, false),
             Request::Own { upgrade: false, .. } => (self.bus_line_bytes(true), false),
             Request::WriteBack { bytes, .. } => (bytes, true),
             Request::UncachedStore { bytes, .. } => (bytes, true),
@@ -87,6 +89,7 @@ impl Port {
                 self.arriving = (!upgrade).then_some(line);
                 self.apply_owned(way);
             }
+            Some(Request::NetworkFill { line }) => self.fill_network(line, cycle),
             Some(block @ Request::Block { .. }) => {
                 let answered = block.answered(found);
                 self.under_way[slot as usize] = Some(answered);
@@ -193,7 +196,10 @@ impl Port {
             let mut lines = (cache.line_of(address)..end).step_by(cache.line_bytes() as usize);
             lines.any(|line| cache.find(line).is_some())
         };
-        is_in(&self.l1d) || self.l2.as_ref().is_some_and(is_in) || self.reserves(self.line(address), end)
+        self.has_bound(address, u64::from(bytes))
+            || is_in(&self.l1d)
+            || self.l2.as_ref().is_some_and(is_in)
+            || self.reserves(self.line(address), end)
     }
 
     /// A load-reserved holds a line between `line` and `end`.
@@ -232,6 +238,9 @@ impl Port {
             if removes {
                 self.remove_instruction_lines(line, end - line);
             }
+        }
+        if self.take_bound(address, u64::from(bytes)) {
+            (found.present, found.dirty) = (true, true);
         }
         if self.reserves(line, end) {
             // So that the other master must ask before it writes, even if the line has been replaced here.
@@ -335,7 +344,9 @@ impl Port {
                 }
                 _ => false,
             });
-            if leaving || buffered || l2_dirty || self.l1d.state(line) == State::Modified {
+            let bound = self
+                .has_bound(line.max(address), (line + self.l1d.line_bytes()).min(end) - line.max(address));
+            if leaving || buffered || l2_dirty || bound || self.l1d.state(line) == State::Modified {
                 return Some(Incoherence::DeviceReadsDirty { address: line.max(address) });
             }
             line += self.l1d.line_bytes();

@@ -25,6 +25,7 @@ impl Port {
             includes(l2, &self.l1i, "L1I")?;
             includes(l2, &self.l1d, "L1D")?;
         }
+        self.check_network()?;
         self.check_owners("data", &self.data, &self.l1d)?;
         self.check_owners("instructions", &self.instructions, &self.l1i)?;
         if self.timed {
@@ -32,6 +33,16 @@ impl Port {
             self.check_fast_instructions()?;
         }
         Ok(())
+    }
+
+    /// No line of the data cache holds what is bound in the network cache.
+    fn check_network(&self) -> Result<(), String> {
+        let Some(network) = &self.network else { return Ok(()) };
+        network.check()?;
+        match network.sectors().find(|&sector| self.l1d.find(self.line(sector)).is_some()) {
+            Some(sector) => Err(format!("sector {sector:#x} is bound, its line is in L1D")),
+            None => Ok(()),
+        }
     }
 
     /// Entries of a fast table and ways of its cache name each other.

@@ -172,6 +172,9 @@ impl Port {
             }
             Buffered::SameLine | Buffered::None => {}
         }
+        if self.hits_bound(pa, bytes, cycles) {
+            return Ok((self.read_memory(pa, bytes), None));
+        }
         let way = self.obtain(line, false, Stall::Data, cycles)?;
         self.check_fresh(way, pa)?;
         self.touch(way);
@@ -221,6 +224,7 @@ impl Port {
                 self.store_owned(way, pa, bytes, value);
                 self.make_fast(way, va, pa, permissions);
             }
+            None if self.stores_bound(pa, bytes, value, cycles) => {}
             None if self.write_buffer.len() >= self.parameters.write_buffer_entries => {
                 return Err(Stop::Wait(Stall::WriteBuffer));
             }
@@ -294,6 +298,7 @@ impl Port {
                     self.store_owned(way, pa, bytes, value);
                     self.touch(way);
                 }
+                None if self.stores_bound(pa, bytes, value, cycles) => {}
                 None => self.buffer_store(pa, bytes, value, *cycles),
             }
         }
@@ -463,12 +468,14 @@ impl Port {
     }
 
     pub(super) fn place_data_line(&mut self, line: u64, state: State) -> usize {
+        let state = if self.merge_bound(line) { State::Modified } else { state };
         self.tick += 1;
         self.changes += 1;
         let stamp = self.tick;
         if let Some(way) = self.l1d.find(line) {
             let way_state = self.l1d.way_mut(way);
-            way_state.state = state;
+            // What was evicted from the network cache may have come before the fetched line did.
+            way_state.state = way_state.state.max(state);
             way_state.stamp = stamp;
             return way;
         }
@@ -671,7 +678,7 @@ impl Port {
             let mut lines = (line..line + bytes).step_by(cache.line_bytes() as usize);
             lines.any(|l| cache.state(l) == State::Modified)
         };
-        is_dirty(&self.l1d) || self.l2.as_ref().is_some_and(is_dirty)
+        self.has_bound(line, bytes) || is_dirty(&self.l1d) || self.l2.as_ref().is_some_and(is_dirty)
     }
 
     /// What `operation` on `line` asks of the caches of other harts, if they can hold what concerns it: the
@@ -690,6 +697,7 @@ impl Port {
     /// asks for the write only; processors keep the line and their right to it, as the 604
     /// does for dcbst (PowerPC 604 User's Manual: modified becomes exclusive).
     pub(super) fn clean_block(&mut self, line: u64, bytes: u64) {
+        self.drop_bound(line, bytes);
         for l1 in (line..line + bytes).step_by(self.l1d.line_bytes() as usize) {
             if let Some(way) = self.l1d.find(l1).filter(|&w| self.l1d.way(w).state == State::Modified) {
                 let way = self.l1d.way_mut(way);
@@ -710,6 +718,7 @@ impl Port {
 
     /// Drops `bytes` from `line` on from every cache of this hart.
     pub(super) fn drop_block(&mut self, line: u64, bytes: u64) {
+        self.drop_bound(line, bytes);
         for l1 in (line..line + bytes).step_by(self.l1d.line_bytes() as usize) {
             self.remove_data(l1);
         }

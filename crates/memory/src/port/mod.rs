@@ -12,6 +12,8 @@ mod device;
 mod fast;
 mod fetch;
 mod lent;
+mod network;
+mod statistics;
 mod translate;
 
 use std::collections::VecDeque;
@@ -19,6 +21,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::cache::{Cache, Geometry, State};
+use crate::network_cache::{NetworkCache, NetworkCacheParameters};
 use crate::tlb::{Access, Privilege, Tlb, Walked};
 use crate::{FlatMemory, PAGE_BYTES};
 pub use bus_side::{Snoop, Snooped};
@@ -27,6 +30,8 @@ pub use device::BURST_BYTES;
 use fast::FastTable;
 pub use fast::FastView;
 use lent::Lent;
+pub use network::Remapped;
+pub use statistics::PortStatistics;
 use translate::{Split, Walk};
 
 /// Physical addresses from here on are devices: uncached.
@@ -59,6 +64,8 @@ pub struct PortParameters {
     pub flush_cycles: u64,
     /// Cycles of an atomic operation, beside what it waits for.
     pub atomic_cycles: u64,
+    /// Beside the L1 data cache; of a node with one hart.
+    pub network_cache: Option<NetworkCacheParameters>,
     /// Report accesses that a coherent machine would get wrong.
     pub check_coherence: bool,
 }
@@ -117,6 +124,11 @@ pub enum Fault {
         /// Virtual address.
         address: u64,
     },
+    /// `nload` or `nstore` of what is not network memory, or not aligned; `remap` to what is not memory.
+    NotNetwork {
+        /// Virtual address.
+        address: u64,
+    },
     /// The coherence checker objects.
     Incoherent(Incoherence),
 }
@@ -156,6 +168,9 @@ impl fmt::Display for Fault {
             }
             Fault::NotDevice { address } => {
                 write!(f, "64-byte store to {address:#x}, which is not a device's")
+            }
+            Fault::NotNetwork { address } => {
+                write!(f, "nload, nstore or remap at {address:#x}, which is not aligned or not of its memory")
             }
             Fault::Incoherent(incoherence) => incoherence.fmt(f),
         }
@@ -201,6 +216,11 @@ pub enum Request {
         line: u64,
         /// The line is here, shared: only the right is missing.
         upgrade: bool,
+    },
+    /// Fetch a line of network memory into the network cache, for an instruction that waits.
+    NetworkFill {
+        /// Physical line address.
+        line: u64,
     },
     /// The L2 has the line of the oldest buffered store: no bus, only its latency.
     OwnFromL2,
@@ -317,41 +337,6 @@ struct BufferedStore {
     owned: bool,
 }
 
-/// Counters of a port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PortStatistics {
-    /// Instruction lines missed in the L1.
-    pub l1i_misses: u64,
-    /// Loads that missed in the L1.
-    pub l1d_load_misses: u64,
-    /// Stores that missed in the L1, or hit a shared line.
-    pub l1d_store_misses: u64,
-    /// Lines that the data cache replaced.
-    pub l1d_replacements: u64,
-    /// Dirty lines that left the data cache by replacement or flush.
-    pub l1d_writebacks: u64,
-    /// Lines that others' transactions took from the data cache.
-    pub l1d_invalidations: u64,
-    /// L1 misses that hit in the L2.
-    pub l2_hits: u64,
-    /// L1 misses that missed in the L2 too.
-    pub l2_misses: u64,
-    /// Walks for instructions.
-    pub itlb_misses: u64,
-    /// Walks for data.
-    pub dtlb_misses: u64,
-    /// Uncached loads.
-    pub uncached_loads: u64,
-    /// Uncached stores, of 64 bytes too.
-    pub uncached_stores: u64,
-    /// Cache-block operations.
-    pub flushes: u64,
-    /// Fences.
-    pub fences: u64,
-    /// Cycles in which the hart waited, by reason ([`Stall`]).
-    pub stalls: [u64; STALLS],
-}
-
 /// Cycles that accesses take beside their instructions' own: stalls, hits in the L2, steps of the walker.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Waits {
@@ -379,6 +364,11 @@ pub struct Port {
     l1i: Cache,
     l1d: Cache,
     l2: Option<Cache>,
+    network: Option<NetworkCache>,
+    /// Physical addresses of the NI's network memory.
+    network_memory: Range<u64>,
+    /// Buffers of messages that have been bound, until the NI takes them back.
+    bound_buffers: Vec<u64>,
     itlb: Tlb,
     dtlb: Tlb,
     walked: Walked,
@@ -438,6 +428,9 @@ impl Port {
             l1i: Cache::new(p.l1i),
             l1d: Cache::new(p.l1d),
             l2: p.l2.map(Cache::new),
+            network: p.network_cache.clone().map(NetworkCache::new),
+            network_memory: 0..0,
+            bound_buffers: Vec::new(),
             itlb: Tlb::new(p.itlb.0, p.itlb.1),
             dtlb: Tlb::new(p.dtlb.0, p.dtlb.1),
             walked: Walked::new(),
@@ -717,81 +710,5 @@ impl Port {
     fn touch(&mut self, way: usize) {
         self.tick += 1;
         self.l1d.way_mut(way).stamp = self.tick;
-    }
-}
-
-impl PortStatistics {
-    /// These, and `times` what was added from `before` to `after`.
-    pub fn repeated(&self, before: &PortStatistics, after: &PortStatistics, times: u64) -> PortStatistics {
-        PortStatistics {
-            l1i_misses: self.l1i_misses + times * (after.l1i_misses - before.l1i_misses),
-            l1d_load_misses: self.l1d_load_misses + times * (after.l1d_load_misses - before.l1d_load_misses),
-            l1d_store_misses: self.l1d_store_misses
-                + times * (after.l1d_store_misses - before.l1d_store_misses),
-            l1d_replacements: self.l1d_replacements
-                + times * (after.l1d_replacements - before.l1d_replacements),
-            l1d_writebacks: self.l1d_writebacks + times * (after.l1d_writebacks - before.l1d_writebacks),
-            l1d_invalidations: self.l1d_invalidations
-                + times * (after.l1d_invalidations - before.l1d_invalidations),
-            l2_hits: self.l2_hits + times * (after.l2_hits - before.l2_hits),
-            l2_misses: self.l2_misses + times * (after.l2_misses - before.l2_misses),
-            itlb_misses: self.itlb_misses + times * (after.itlb_misses - before.itlb_misses),
-            dtlb_misses: self.dtlb_misses + times * (after.dtlb_misses - before.dtlb_misses),
-            uncached_loads: self.uncached_loads + times * (after.uncached_loads - before.uncached_loads),
-            uncached_stores: self.uncached_stores + times * (after.uncached_stores - before.uncached_stores),
-            flushes: self.flushes + times * (after.flushes - before.flushes),
-            fences: self.fences + times * (after.fences - before.fences),
-            stalls: std::array::from_fn(|i| self.stalls[i] + times * (after.stalls[i] - before.stalls[i])),
-        }
-    }
-}
-
-impl PortStatistics {
-    /// Visits the counters: name, unit, documentation, value.
-    pub fn visit(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
-        visit("l1i_misses", "count", "Instruction lines missed in the L1.", self.l1i_misses);
-        visit("l1d_load_misses", "count", "Loads that missed in the L1.", self.l1d_load_misses);
-        visit(
-            "l1d_store_misses",
-            "count",
-            "Stores that missed in the L1, or hit a shared line.",
-            self.l1d_store_misses,
-        );
-        visit("l1d_replacements", "count", "Lines that the data cache replaced.", self.l1d_replacements);
-        visit(
-            "l1d_writebacks",
-            "count",
-            "Dirty lines that left the data cache by replacement or flush.",
-            self.l1d_writebacks,
-        );
-        visit(
-            "l1d_invalidations",
-            "count",
-            "Lines that others' transactions took from the data cache.",
-            self.l1d_invalidations,
-        );
-        visit("l2_hits", "count", "L1 misses that hit in the L2.", self.l2_hits);
-        visit("l2_misses", "count", "L1 misses that missed in the L2 too.", self.l2_misses);
-        visit("itlb_misses", "count", "Walks for instructions.", self.itlb_misses);
-        visit("dtlb_misses", "count", "Walks for data.", self.dtlb_misses);
-        visit("uncached_loads", "count", "Uncached loads.", self.uncached_loads);
-        visit("uncached_stores", "count", "Uncached stores, of 64 bytes too.", self.uncached_stores);
-        visit("flushes", "count", "Cache-block operations.", self.flushes);
-        visit("fences", "count", "Fences.", self.fences);
-        const STALL_NAMES: [(Stall, &str, &str); STALLS] = [
-            (Stall::Data, "stall_data", "Waiting for a data line."),
-            (Stall::Instruction, "stall_instruction", "Waiting for an instruction line."),
-            (Stall::Walk, "stall_walk", "Waiting for a line of page-table entries."),
-            (
-                Stall::Uncached,
-                "stall_uncached",
-                "Waiting for an uncached load, or the answer to a 64-byte store.",
-            ),
-            (Stall::WriteBuffer, "stall_write_buffer", "Waiting for the write buffer."),
-            (Stall::Posted, "stall_posted", "Waiting for posted transactions."),
-        ];
-        for (stall, name, doc) in STALL_NAMES {
-            visit(name, "cycles", doc, self.stalls[stall as usize]);
-        }
     }
 }

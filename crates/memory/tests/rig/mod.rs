@@ -44,6 +44,7 @@ pub fn parameters() -> PortParameters {
         fence_cycles: 0,
         flush_cycles: 0,
         atomic_cycles: 0,
+        network_cache: None,
         check_coherence: false,
     }
 }

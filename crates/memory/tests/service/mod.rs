@@ -201,7 +201,10 @@ impl Service {
             Request::Own { upgrade: true, .. } | Request::OwnFromL2 | Request::Block { .. } => {
                 Responder::None
             }
-            Request::Fill { .. } | Request::Own { .. } | Request::WriteBack { .. } => Responder::Dram,
+            Request::Fill { .. }
+            | Request::NetworkFill { .. }
+            | Request::Own { .. }
+            | Request::WriteBack { .. } => Responder::Dram,
             Request::UncachedStore { .. } | Request::Store64 { answered: false, .. } => {
                 Responder::Device(Time::ZERO)
             }

@@ -1,45 +1,36 @@
 //! Look-ahead: how soon what happens at the NES can have an effect on another node or the network.
 
 use chasqui_engine::Time;
+use chasqui_machine::{Effects, FABRIC, first_effects};
 
 use super::events::NesEvent;
 use super::{Nes, NesPlan};
-use crate::{FABRIC, NODES};
-
-/// Least times from something that happens at the NES to its first effects elsewhere, by group.
-pub(super) type Delay = [Time; 2];
 
 /// These times, by what happens.
 pub(super) struct Delays {
     /// A store starts a message on its way.
-    pub store: Delay,
+    pub store: Effects,
     /// A store makes room for a packet that waits, or a packet arrives: it leaves the receive buffer.
-    pub release: Delay,
+    pub release: Effects,
     /// Either.
-    pub any_store: Delay,
+    pub any_store: Effects,
     /// A packet may leave the receive buffer.
-    pub finish: Delay,
+    pub finish: Effects,
     /// A packet leaves a receive buffer that has had room: nobody waits for more.
-    pub received: Delay,
+    pub received: Effects,
     /// Nothing that others notice.
-    pub nothing: Delay,
+    pub nothing: Effects,
     /// Anything else.
-    pub other: Delay,
+    pub other: Effects,
 }
 
 impl Delays {
     pub fn new(plan: &NesPlan) -> Delays {
-        let (link, nes) = (plan.port.link(), &plan.nes);
-        let hop = link.latency();
-        // What another node notices first: a packet's head, or room in the first router's buffer when a
-        // credit has let a packet leave it.
-        let room = hop + link.serialization(nes.packet_overhead.bytes() as u32) + hop;
-        let mut packet = [Time::NEVER; 2];
-        (packet[FABRIC], packet[NODES]) = (plan.first_hop, plan.first_hop + hop);
-        let mut credit = [Time::NEVER; 2];
-        (credit[FABRIC], credit[NODES]) = (hop, room);
-        let after = |cycles, delay: Delay| delay.map(|d| plan.clock.edge(cycles) + d);
-        let either = |a: Delay, b: Delay| std::array::from_fn(|to| a[to].min(b[to]));
+        let nes = &plan.nes;
+        let hop = plan.port.link().latency();
+        let (packet, credit) = first_effects(&plan.network, &plan.port, nes.packet_overhead.bytes() as u32);
+        let after = |cycles, delay: Effects| delay.map(|d| plan.clock.edge(cycles) + d);
+        let either = |a: Effects, b: Effects| std::array::from_fn(|to| a[to].min(b[to]));
         let store = after(nes.transmit.cycles() + 1, packet);
         // On a slow link a processor that has seen a packet may send one before the credit is noticed.
         let release = after(nes.receive.cycles(), either(credit, store));
@@ -60,7 +51,7 @@ impl Delays {
 
 impl Nes {
     /// From `event` to its first effects elsewhere.
-    pub(super) fn event_latency(&self, event: NesEvent) -> &Delay {
+    pub(super) fn event_latency(&self, event: NesEvent) -> &Effects {
         let delays = &self.delays;
         match event {
             NesEvent::Start if !self.waits_for_link() => &delays.nothing,

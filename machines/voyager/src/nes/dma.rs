@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use chasqui_memory::PAGE_BYTES;
-use chasqui_ni::{BusOperation, BusRequest, Context};
+use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
 
 use super::queues::Name;
 use super::table::Destination;
@@ -204,13 +204,10 @@ impl DmaEngine {
         let (from, bytes) = self.next_piece();
         let Some(physical) = c.physical(self.current, from) else { return self.bring_in(from, s, c) };
         let mut lines = 0;
-        let mut at = physical;
-        while at < physical + bytes {
-            let end = (at - at % s.line_bytes + s.line_bytes).min(physical + bytes);
-            let tag = Owner::DmaRead.tag();
-            c.bus(BusRequest { operation: BusOperation::Read, address: at, bytes: (end - at) as u32, tag });
+        for (offset, bytes) in line_parts(physical, bytes, s.line_bytes) {
+            let (address, tag) = (physical + offset, Owner::DmaRead.tag());
+            c.bus(BusRequest { operation: BusOperation::Read, address, bytes, tag });
             lines += 1;
-            at = end;
         }
         self.state = State::Reading(lines);
     }

@@ -1,9 +1,9 @@
 //! What an NES is made from: the resolved machine, and its place in it.
 
 use chasqui_config::Resolved;
-use chasqui_engine::{Clock, Time};
+use chasqui_engine::Clock;
 use chasqui_machine::NetworkUnit;
-use chasqui_network::NodePort;
+use chasqui_network::{NetworkParameters, NodePort};
 use chasqui_ni::FirmwareProcessor;
 use chasqui_node::NodeConfiguration;
 
@@ -35,8 +35,8 @@ pub(crate) struct NesPlan {
     pub ranks: Vec<u32>,
     /// Its end of the network link.
     pub port: NodePort,
-    /// From the start of a packet to the event at its first router.
-    pub first_hop: Time,
+    /// The network.
+    pub network: NetworkParameters,
 }
 
 impl NesPlan {
@@ -68,7 +68,7 @@ impl NesPlan {
             memory_base,
             ranks,
             port,
-            first_hop: Time(network.link_latency_ps + network.routing_delay_ps),
+            network,
         }
     }
 }

@@ -7,7 +7,7 @@ use chasqui_config::{Catalogue, Resolved, Schema, resolve};
 use chasqui_engine::{
     Class, Ended, Engine, Event, EventQueue, Lookahead, Outbox, Packet, Partition, Port, Time,
 };
-use chasqui_machine::{Machine, NetworkUnit};
+use chasqui_machine::{FABRIC, Machine, NODES, NetworkUnit};
 use chasqui_memory::FlatMemory;
 use chasqui_network::{Attachment, Fabric};
 use chasqui_ni::{ACCEPTED, Context, NetworkInterface, Pager, RETRY, Wishes};
@@ -15,8 +15,8 @@ use chasqui_node::NodeConfiguration;
 use chasqui_record::Recorder;
 
 use super::{EXPRESS_RECEIVE, EXPRESS_WINDOW, Nes, NesPlan, TAG_WINDOW};
+use crate::VOYAGER;
 use crate::registers as r;
-use crate::{FABRIC, NODES, VOYAGER};
 
 /// An access of the processor.
 #[derive(Clone, Copy)]

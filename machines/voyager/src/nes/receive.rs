@@ -4,9 +4,8 @@
 use std::collections::VecDeque;
 
 use chasqui_engine::{Packet, Time};
-use chasqui_memory::PAGE_BYTES;
 use chasqui_network::PRIORITIES;
-use chasqui_ni::{BusOperation, BusRequest, Context};
+use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
 use chasqui_record::Stage;
 
 use super::inbox::{Inbox, composed, tag_of};
@@ -383,18 +382,11 @@ impl Receiver {
     /// Writes the packet to memory, once its pages are there.
     fn place(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let (job, address, data) = self.piece(s);
-        let end = address + data.len() as u64;
-        let mut missing = 0;
-        let mut page = address & !(PAGE_BYTES - 1);
-        while page < end {
-            if c.physical(job, page.max(address)).is_none() {
-                missing += 1;
-                if !c.page_in(job, page.max(address), true) {
-                    c.fault(job, format!("the NES was told to write to {address:#x}, which is not mapped"));
-                }
-            }
-            page += PAGE_BYTES;
-        }
+        let bytes = data.len() as u64;
+        let missing = c.bring_in(job, address, bytes, true).unwrap_or_else(|_| {
+            c.fault(job, format!("the NES was told to write to {address:#x}, which is not mapped"));
+            0
+        });
         if missing > 0 {
             s.counters.pages_in += missing;
             self.state = State::Paging;
@@ -411,21 +403,18 @@ impl Receiver {
 
     fn write(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let (job, address, data) = self.piece(s);
+        let bytes = data.len() as u64;
         let mut lines = 0;
-        let mut done = 0;
-        while done < data.len() as u64 {
-            let at = address + done;
-            let room = (s.line_bytes - at % s.line_bytes).min(data.len() as u64 - done);
-            if let Some(physical) = c.physical(job, at) {
+        for (offset, bytes) in line_parts(address, bytes, s.line_bytes) {
+            if let Some(address) = c.physical(job, address + offset) {
                 c.bus(BusRequest {
                     operation: BusOperation::Write,
-                    address: physical,
-                    bytes: room as u32,
+                    address,
+                    bytes,
                     tag: Owner::DmaWrite.tag(),
                 });
                 lines += 1;
             }
-            done += room;
         }
         self.state = State::Writing(lines);
         if lines == 0 {

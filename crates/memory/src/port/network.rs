@@ -1,0 +1,351 @@
+//! The network cache beside the data cache: `nload`, `nstore`, `remap`, and what ordinary accesses, evictions and
+//! other masters' transactions do to bound messages.
+//!
+//! A bound message is a sector of 16 bytes, of which its first bytes are valid, that memory and the data caches know
+//! nothing of, as if it were modified. It is in no line of the L1 data cache: binding drops the line; a fetch of the
+//! line merges the message into it. The L2 does not include the network cache; it may hold the line, out of date.
+
+use super::{Access, DEVICE_BASE, Fault, Port, Request, Slot, Stall, Stop};
+use crate::cache::State;
+use crate::network_cache::{
+    Binding, Bound, Evicted, LINE_BYTES, NetworkCache, NetworkCacheStatistics, Place, Stored,
+};
+
+/// What came of a `remap`: the value of its destination register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Remapped {
+    /// The message is where it was asked for.
+    Bound = 0,
+    /// Neither the message section nor the LTB knows it: software copies it from network memory.
+    Unknown = 1,
+    /// The address is not a multiple of 16: software copies it.
+    Unaligned = 2,
+}
+
+impl Port {
+    /// The hart has a network cache.
+    pub fn has_network_cache(&self) -> bool {
+        self.network.is_some()
+    }
+
+    /// Physical addresses of the NI's network memory, which `nload` and `nstore` reach.
+    pub fn set_network_memory(&mut self, addresses: std::ops::Range<u64>) {
+        self.network_memory = addresses;
+    }
+
+    /// Counters of the network cache.
+    pub fn network_statistics(&self) -> Option<&NetworkCacheStatistics> {
+        self.network.as_ref().map(|network| &network.statistics)
+    }
+
+    /// Buffers of messages that have been bound since this was last asked: the NI may use them again.
+    pub fn take_bound_buffers(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.bound_buffers)
+    }
+
+    /// Length [bytes] of the message `id`, if `remap` would bind it.
+    pub fn message_bytes(&self, id: u64) -> Option<u32> {
+        match self.network.as_ref()?.place(id) {
+            Place::Here(message) | Place::Memory(message) => Some(message.bytes),
+            Place::Unknown => None,
+        }
+    }
+
+    fn network(&mut self) -> &mut NetworkCache {
+        self.network.as_mut().expect("a hart with a network cache")
+    }
+
+    // --- the instructions --------------------------------------------------------------------------
+
+    /// `nload`: the doubleword at `va` in network memory, by its network tag.
+    pub fn network_load(&mut self, va: u64, cycles: &mut u64) -> Result<u64, Stop> {
+        let pa = self.network_line(va, Access::Read, cycles)?;
+        Ok(self.read_memory(pa, 8))
+    }
+
+    /// `nstore`: stores a doubleword at `va` in network memory.
+    pub fn network_store(&mut self, va: u64, value: u64, cycles: &mut u64) -> Result<(), Stop> {
+        let pa = self.network_line(va, Access::Write, cycles)?;
+        self.disturb();
+        self.write_memory(pa, 8, value);
+        Ok(())
+    }
+
+    /// Physical address of a doubleword of network memory, its line in the network section.
+    fn network_line(&mut self, va: u64, access: Access, cycles: &mut u64) -> Result<u64, Stop> {
+        let (pa, _) = self.translate(va, access, cycles)?;
+        if !va.is_multiple_of(8) || !self.network_memory.contains(&pa) {
+            return Err(Stop::Fault(Fault::NotNetwork { address: va }));
+        }
+        if !self.timed {
+            return Ok(pa);
+        }
+        // A line takes its place at the grant; its data come later.
+        if self.under_way[Slot::Blocking as usize].is_some() {
+            return Err(Stop::Wait(Stall::Data));
+        }
+        let line = pa & !(LINE_BYTES - 1);
+        if !self.network().access(line, access == Access::Write) {
+            return Err(self.fetch_network(line, *cycles));
+        }
+        let cost = self.network().parameters().network_cycles;
+        self.charge(cost, cycles);
+        Ok(pa)
+    }
+
+    fn charge(&mut self, cost: u64, cycles: &mut u64) {
+        *cycles += cost;
+        self.waits.add(Stall::Data, cost);
+    }
+
+    /// Asks for a line of network memory.
+    fn fetch_network(&mut self, line: u64, cycle: u64) -> Stop {
+        self.request(cycle, Slot::Blocking, Request::NetworkFill { line });
+        Stop::Wait(Stall::Data)
+    }
+
+    /// `remap`: binds the message `id` to the address `va`.
+    pub fn remap(&mut self, id: u64, va: u64, cycles: &mut u64) -> Result<Remapped, Stop> {
+        self.disturb();
+        if !va.is_multiple_of(LINE_BYTES) {
+            self.network().statistics.unaligned += 1;
+            return Ok(Remapped::Unaligned);
+        }
+        let (sector, _) = self.translate(va, Access::Write, cycles)?;
+        if sector >= DEVICE_BASE {
+            return Err(Stop::Fault(Fault::NotNetwork { address: va }));
+        }
+        let (message, is_here) = match self.network().place(id) {
+            Place::Here(message) => (message, true),
+            Place::Memory(message) => (message, false),
+            Place::Unknown => {
+                self.network().statistics.unknown += 1;
+                return Ok(Remapped::Unknown);
+            }
+        };
+        if self.timed {
+            self.bind(id, message, is_here, sector, cycles)?;
+        } else {
+            self.network().forget(id);
+        }
+        self.network().statistics.bound += 1;
+        self.copy_message(message, sector);
+        self.bound_buffers.push(message.buffer);
+        self.changes += 1;
+        Ok(Remapped::Bound)
+    }
+
+    /// The message's data are at its destination from now on.
+    fn copy_message(&mut self, message: Stored, sector: u64) {
+        if self.reservation == Some(self.line(sector)) {
+            self.reservation = None;
+        }
+        for at in 0..u64::from(message.bytes) {
+            let byte = self.read_memory(message.buffer + at, 1);
+            self.write_memory(sector + at, 1, byte);
+        }
+    }
+
+    /// The tags of the message `id` become those of `sector`. A message that has migrated is fetched first, and goes
+    /// to the data cache under either policy (3.3.2).
+    fn bind(
+        &mut self,
+        id: u64,
+        message: Stored,
+        is_here: bool,
+        sector: u64,
+        cycles: &mut u64,
+    ) -> Result<(), Stop> {
+        let line = self.line(sector);
+        if self.under_way[Slot::Blocking as usize].is_some() {
+            return Err(Stop::Wait(Stall::Data));
+        }
+        if self.write_buffer.iter().any(|s| self.line(s.address) == line) || self.arriving == Some(line) {
+            return Err(Stop::Wait(Stall::WriteBuffer));
+        }
+        if !is_here && !self.network().has_line(message.buffer) {
+            return Err(self.fetch_network(message.buffer, *cycles));
+        }
+        if is_here && self.network().parameters().binding == Binding::NetworkCache {
+            self.bind_in_place(id, message, sector, *cycles);
+        } else {
+            self.bind_in_data_cache(message, sector, cycles)?;
+            self.network().forget(id);
+        }
+        let cost = self.network().parameters().remap_cycles;
+        self.charge(cost, cycles);
+        Ok(())
+    }
+
+    /// The message stays in the network section: what the data cache has of its sector leaves.
+    fn bind_in_place(&mut self, id: u64, message: Stored, sector: u64, cycle: u64) {
+        if let Some(old) = self.network().unbind(sector).filter(|old| old.bytes > message.bytes) {
+            // Its rest is in the network cache alone.
+            self.evict_bound(old, cycle);
+        }
+        let line = self.line(sector);
+        self.evict_data(line);
+        if let Some(replaced) = self.network().bind(id, sector) {
+            self.evict_bound(replaced, cycle);
+        }
+        self.issue_posted(cycle);
+    }
+
+    /// The message moves into its line of the data cache, which is fetched if the message is not all of it, or if the
+    /// L2, which includes the data cache, lacks it.
+    fn bind_in_data_cache(&mut self, message: Stored, sector: u64, cycles: &mut u64) -> Result<(), Stop> {
+        let line = self.line(sector);
+        let is_whole = u64::from(message.bytes) == self.l1d.line_bytes();
+        if is_whole && self.may_place(line) {
+            // All of what may be bound there is overwritten.
+            self.network().unbind(sector);
+            self.place_modified(line);
+            self.issue_posted(*cycles);
+            return Ok(());
+        }
+        let way = self.obtain(line, true, Stall::Data, cycles)?;
+        self.l1d.way_mut(way).state = State::Modified;
+        self.touch(way);
+        Ok(())
+    }
+
+    // --- ordinary accesses --------------------------------------------------------------------------
+
+    /// A load of `bytes` at `pa` finds them in a bound message.
+    pub(super) fn hits_bound(&mut self, pa: u64, bytes: u32, cycles: &mut u64) -> bool {
+        let Some(network) = &mut self.network else { return false };
+        if !network.hit(pa, bytes) {
+            return false;
+        }
+        let cost = network.parameters().process_cycles;
+        self.statistics.bound_hits += 1;
+        self.charge(cost, cycles);
+        true
+    }
+
+    /// A store of `bytes` at `pa` is made in a bound message, if they are all there and no older store to its line
+    /// waits.
+    pub(super) fn stores_bound(&mut self, pa: u64, bytes: u32, value: u64, cycles: &mut u64) -> bool {
+        let line = self.line(pa);
+        if self.write_buffer.iter().any(|s| self.line(s.address) == line)
+            || !self.hits_bound(pa, bytes, cycles)
+        {
+            return false;
+        }
+        self.write_memory(pa, bytes, value);
+        true
+    }
+
+    /// Bound messages in `line`, which comes into the data cache, are merged into it; true if there are some.
+    pub(super) fn merge_bound(&mut self, line: u64) -> bool {
+        let bytes = self.l1d.line_bytes();
+        let merged = self.drop_bound(line, bytes);
+        if merged > 0 {
+            self.network().statistics.merged += merged;
+            self.own_in_l2(line);
+        }
+        merged > 0
+    }
+
+    /// The line is about to be modified in the L1: nobody else can have a copy on a node with one hart.
+    fn own_in_l2(&mut self, line: u64) {
+        debug_assert!(!self.has_peers, "a network cache of one hart of several");
+        if let Some(l2) = &mut self.l2
+            && let Some(way) = l2.find(l2.line_of(line))
+        {
+            let way = l2.way_mut(way);
+            way.state = way.state.max(State::Exclusive);
+        }
+    }
+
+    // --- what leaves --------------------------------------------------------------------------------
+
+    /// The line may come into the data cache without being fetched.
+    fn may_place(&self, line: u64) -> bool {
+        self.l2.as_ref().is_none_or(|l2| l2.find(l2.line_of(line)).is_some())
+    }
+
+    fn place_modified(&mut self, line: u64) {
+        self.own_in_l2(line);
+        let way = self.place_data_line(line, State::Modified);
+        self.l1d.way_mut(way).stale = false;
+    }
+
+    /// A bound message leaves the network cache for the data cache (3.3.2), or for memory where its line would have to
+    /// be fetched.
+    fn evict_bound(&mut self, bound: Bound, cycle: u64) {
+        let line = self.line(bound.sector);
+        let is_whole = u64::from(bound.bytes) == self.l1d.line_bytes();
+        if self.may_place(line) && (self.l2.is_some() || is_whole) {
+            self.network().statistics.moved += 1;
+            self.place_modified(line);
+            self.issue_posted(cycle);
+        } else {
+            self.network().statistics.written += 1;
+            self.post_at(Request::WriteBack { line: bound.sector, bytes: bound.bytes, flush: false }, cycle);
+        }
+        self.changes += 1;
+    }
+
+    fn evict_all(&mut self, evicted: Vec<Evicted>, cycle: u64) {
+        for one in evicted {
+            match one {
+                Evicted::Unbound { buffer } => {
+                    let bytes = LINE_BYTES as u32;
+                    self.post_at(Request::WriteBack { line: buffer, bytes, flush: false }, cycle);
+                }
+                Evicted::Bound(bound) => self.evict_bound(bound, cycle),
+            }
+        }
+        self.changes += 1;
+    }
+
+    /// A line of network memory is here, for the instruction that waits.
+    pub(super) fn fill_network(&mut self, line: u64, cycle: u64) {
+        let evicted = self.network().fill(line);
+        self.evict_all(evicted, cycle);
+    }
+
+    /// The NI puts the message `id` into the network cache; without one it stays in its buffer.
+    pub fn deposit(&mut self, id: u64, message: Stored, cycle: u64) {
+        let Some(network) = &mut self.network else { return };
+        let evicted = network.deposit(id, message);
+        self.evict_all(evicted, cycle);
+    }
+
+    /// The NI uses the buffer for something else from now on.
+    pub fn release_buffer(&mut self, buffer: u64) {
+        if let Some(network) = &mut self.network {
+            network.release(buffer);
+            self.changes += 1;
+        }
+    }
+
+    // --- other masters ------------------------------------------------------------------------------
+
+    /// Something is bound in the `bytes` from `address` on.
+    pub(super) fn has_bound(&self, address: u64, bytes: u64) -> bool {
+        self.network.as_ref().is_some_and(|network| network.bound_in(address, bytes).next().is_some())
+    }
+
+    /// What is bound in the `bytes` from `address` on leaves; how many messages that were.
+    pub(super) fn drop_bound(&mut self, address: u64, bytes: u64) -> u64 {
+        let Some(network) = &mut self.network else { return 0 };
+        let sectors: Vec<u64> = network.bound_in(address, bytes).collect();
+        for &sector in &sectors {
+            network.unbind(sector);
+        }
+        self.changes += sectors.len() as u64;
+        sectors.len() as u64
+    }
+
+    /// Another master's transaction takes what is bound in the `bytes` from `address` on; true if there is something.
+    pub(super) fn take_bound(&mut self, address: u64, bytes: u64) -> bool {
+        let taken = self.drop_bound(address, bytes);
+        if taken > 0 {
+            self.network().statistics.taken += taken;
+        }
+        taken > 0
+    }
+}

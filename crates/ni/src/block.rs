@@ -1,0 +1,51 @@
+//! Blocks of a process's memory as NIs move them over the bus: line by line, their pages brought in first.
+
+use chasqui_memory::PAGE_BYTES;
+
+use crate::Context;
+
+/// Parts of the `bytes` from `address` on, none of which crosses the end of a line: offset and length of each.
+pub fn line_parts(address: u64, bytes: u64, line_bytes: u64) -> impl Iterator<Item = (u64, u32)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        let at = address + done;
+        let part = (line_bytes - at % line_bytes).min(bytes - done);
+        done += part;
+        (part > 0).then_some((done - part, part as u32))
+    })
+}
+
+impl Context<'_, '_> {
+    /// Has the operating system bring in the pages of `bytes` from virtual address `address` on that job `job`'s process
+    /// lacks, and says how many those were.
+    ///
+    /// # Errors
+    /// The first address at which the process has no such page; the rest is not looked at.
+    pub fn bring_in(&mut self, job: usize, address: u64, bytes: u64, write: bool) -> Result<u64, u64> {
+        let mut missing = 0;
+        let mut at = address;
+        while at < address + bytes {
+            if self.physical(job, at).is_none() {
+                missing += 1;
+                if !self.page_in(job, at, write) {
+                    return Err(at);
+                }
+            }
+            at = (at & !(PAGE_BYTES - 1)) + PAGE_BYTES;
+        }
+        Ok(missing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_end_with_their_lines() {
+        let parts = |address, bytes| line_parts(address, bytes, 32).collect::<Vec<_>>();
+        assert_eq!(parts(64, 64), [(0, 32), (32, 32)]);
+        assert_eq!(parts(30, 40), [(0, 2), (2, 32), (34, 6)]);
+        assert_eq!(parts(7, 0), []);
+    }
+}

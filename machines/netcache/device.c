@@ -1,0 +1,344 @@
+/* The MPI device over the NIC, and over the network cache where the machine has one.
+ *
+ * Sending: a message is composed in a slot of the transmit ring, in the process's own memory, which the NIC reads over
+ * the bus; a long one is a block that the NIC reads where it lies (put), after the library's rendezvous.
+ *
+ * Receiving: the NIC enters each message in the ring of arrivals, likewise in memory; the library matches. Where the
+ * data are until then, and how they come to where the program wants them, is the machine's policy:
+ *
+ *   processor      in network memory; the processor copies them by uncached loads
+ *   buffer         in a buffer beside the arrival; the processor copies them
+ *   direct         in network memory; the NIC delivers them by DMA when the receive is known
+ *   network-cache  up to 16 bytes in the network cache, from which remap binds them to their destination; what cannot
+ *                  be bound is copied by nload; longer ones as by "direct"
+ *
+ * A message whose receive has not been posted stays in network memory or in the network cache (hold), unless those that
+ * do so fill half of it: then it is taken, so that the NIC has room for what comes. The library's own packets are not
+ * the policy's matter: the processor reads their few bytes.
+ *
+ * Coherence: the NIC's reads and writes of memory are bus transactions that the caches snoop. Only order must be seen
+ * to: a store to the NIC must not pass those to the memory that it refers to. */
+#include "chasqui/network_cache.h"
+#include "mpi/device.h"
+#include "mpi/mark.h"
+#include "mpi/memory.h"
+#include "registers.h"
+
+#define PAGE 4096u
+#define SLOT_BYTES CHASQUI_NETCACHE_SLOT_BYTES
+#define ELEMENT CHASQUI_NETCACHE_ELEMENT_BYTES
+
+/* Where the payload of a message is that is dealt with. */
+struct payload {
+    uint32_t buffer, bytes; /* In network memory. */
+    uint64_t id;
+    uint32_t flags;
+    bool taken; /* Its buffer is free, or is somebody else's matter. */
+};
+
+static volatile char *registers;
+static volatile uint64_t *network, *window; /* Network memory: for nload, and uncached. */
+static unsigned policy;
+static char *transmit, *buffers;
+static struct chasqui_netcache_arrival *arrivals;
+static uint32_t slots, slots_mask, arrivals_mask;
+static uint32_t produced, consumed;    /* Slots: composed, and known to be done with. */
+static uint64_t *put_sender;           /* By slot: whom to tell when it is done with; 0: nobody. */
+static uint32_t puts;                  /* Slots among those composed that are puts. */
+static uint32_t arrived, freed;        /* Arrivals: dealt with, and of which the NIC knows that. */
+static uint64_t deliveries;
+static size_t held_bytes, held_max;    /* Of network memory, by messages that wait for their receive. */
+static struct payload incoming, resumed;
+static struct payload *current = &incoming; /* What `take` copies. */
+extern struct mpi_device mpi_device_netcache;
+
+#define REGISTER(name) (*(volatile uint64_t *)(registers + CHASQUI_NETCACHE_##name))
+
+/* Earlier stores, and loads of what is given back, come before the store to the NIC that follows. */
+static inline void fence_before_register(void)
+{
+    __asm__ volatile("fence rw, o" : : : "memory");
+}
+
+/* What was seen of the NIC's doings comes before the loads that follow. */
+static inline void fence_after_arrival(void)
+{
+    __asm__ volatile("fence ir, r" : : : "memory");
+}
+
+static void *map_region(const struct chasqui_ni_identification *ni, int ni_fd, unsigned region)
+{
+    return chq_platform_map(ni_fd, (region + 1) * CHASQUI_NI_REGION_STRIDE, ni->regions[region].bytes);
+}
+
+/* Memory that begins with a page, for the NIC to find what does not cross one. */
+static void *new_pages(size_t bytes)
+{
+    char *block = malloc(bytes + PAGE);
+    if (!block)
+        return NULL;
+    char *pages = block + (-(uintptr_t)block & (PAGE - 1));
+    memset(pages, 0, bytes);
+    return pages;
+}
+
+static bool netcache_open(const struct chasqui_ni_identification *ni, int ni_fd)
+{
+    const uint64_t *settings = ni->settings;
+    policy = (unsigned)settings[CHASQUI_NETCACHE_SETTING_POLICY];
+    slots = (uint32_t)settings[CHASQUI_NETCACHE_SETTING_SLOTS];
+    uint32_t places = (uint32_t)settings[CHASQUI_NETCACHE_SETTING_ARRIVALS];
+    slots_mask = slots - 1;
+    arrivals_mask = places - 1;
+    held_max = settings[CHASQUI_NETCACHE_SETTING_HELD] / 2;
+    registers = map_region(ni, ni_fd, CHASQUI_NETCACHE_REGION_REGISTERS);
+    network = map_region(ni, ni_fd, CHASQUI_NETCACHE_REGION_NETWORK);
+    window = map_region(ni, ni_fd, CHASQUI_NETCACHE_REGION_WINDOW);
+    transmit = new_pages(slots * SLOT_BYTES);
+    arrivals = new_pages(places * sizeof *arrivals);
+    put_sender = new_pages(slots * sizeof *put_sender);
+    bool buffered = policy == CHASQUI_NETCACHE_POLICY_BUFFER;
+    buffers = buffered ? new_pages(places * SLOT_BYTES) : NULL;
+    if (!registers || !network || !window || !transmit || !arrivals || !put_sender || (buffered && !buffers))
+        return false;
+    fence_before_register();
+    REGISTER(TRANSMIT_BASE) = (uintptr_t)transmit;
+    REGISTER(ARRIVAL_BASE) = (uintptr_t)arrivals;
+    REGISTER(BUFFER_BASE) = (uintptr_t)buffers;
+    mpi_device_netcache.eager_bytes_max = settings[CHASQUI_NETCACHE_SETTING_EAGER];
+    return true;
+}
+
+static void netcache_close(void)
+{
+}
+
+/* --- sending ------------------------------------------------------------------------------------------ */
+
+/* Asks the NIC how far it is; blocks that it has read are done here. */
+static void look_at_consumer(void)
+{
+    uint32_t now = (uint32_t)REGISTER(TRANSMIT_CONSUMER);
+    while (consumed != now) {
+        uint64_t *sender = &put_sender[consumed++ & slots_mask];
+        if (*sender) {
+            uint64_t done = *sender;
+            *sender = 0;
+            puts--;
+            mpi_put_done(done);
+        }
+    }
+}
+
+/* The next slot of the transmit ring; null: there is none at this moment. */
+static struct chasqui_netcache_slot *next_slot(void)
+{
+    if (unlikely(produced - consumed == slots))
+        look_at_consumer();
+    if (unlikely(produced - consumed == slots))
+        return NULL;
+    return (struct chasqui_netcache_slot *)(void *)(transmit + (produced & slots_mask) * SLOT_BYTES);
+}
+
+static inline void release_slot(const struct chasqui_envelope *envelope)
+{
+    produced++;
+    fence_before_register();
+    REGISTER(TRANSMIT_PRODUCER) = produced;
+    MARK_READY(envelope);
+}
+
+static bool netcache_send(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
+{
+    struct chasqui_netcache_slot *slot = next_slot();
+    if (!slot)
+        return false;
+    slot->envelope = *envelope;
+    slot->bytes = bytes;
+    slot->flags = envelope->kind <= MPI_ENVELOPE_LAST_MESSAGE ? CHASQUI_NETCACHE_FLAG_NAMED : 0;
+    if (bytes > 0)
+        chq_copy(slot + 1, payload, bytes);
+    release_slot(envelope);
+    return true;
+}
+
+static bool netcache_put(const struct chasqui_envelope *fin, const void *from, uint64_t to, size_t bytes)
+{
+    struct chasqui_netcache_slot *slot = next_slot();
+    if (!slot)
+        return false;
+    slot->envelope = *fin;
+    slot->from = (uintptr_t)from;
+    slot->to = to;
+    slot->bytes = bytes;
+    slot->flags = CHASQUI_NETCACHE_FLAG_PUT;
+    put_sender[produced & slots_mask] = fin->sender;
+    puts++;
+    release_slot(fin);
+    return true;
+}
+
+/* --- receiving ---------------------------------------------------------------------------------------- */
+
+/* The buffer is the NIC's again. */
+static void release_buffer(void)
+{
+    if (!current->taken && (current->flags & CHASQUI_NETCACHE_FLAG_BUFFER)) {
+        __asm__ volatile("fence ir, o" : : : "memory"); /* It has been read. */
+        REGISTER(RELEASE) = current->buffer;
+    }
+    current->taken = true;
+}
+
+static inline uint64_t load_cached(size_t word)
+{
+    return chasqui_network_load(network + current->buffer / sizeof *network + word);
+}
+
+static inline uint64_t load_uncached(size_t word)
+{
+    return window[current->buffer / sizeof *window + word];
+}
+
+/* The processor copies, a word at a time. */
+static inline __attribute__((always_inline)) void copy_by(uint64_t (*load)(size_t word), void *to, size_t bytes)
+{
+    char *end = to;
+    for (size_t word = 0; word < bytes / sizeof(uint64_t); word++) {
+        uint64_t value = load(word);
+        chq_copy(end, &value, sizeof value);
+        end += sizeof value;
+    }
+    if (bytes % sizeof(uint64_t)) {
+        uint64_t value = load(bytes / sizeof(uint64_t));
+        memcpy(end, &value, bytes % sizeof(uint64_t));
+    }
+    release_buffer();
+}
+
+/* The NIC writes them there. */
+static void deliver(void *to, size_t bytes)
+{
+    REGISTER(DELIVER_TO) = (uintptr_t)to;
+    REGISTER(DELIVER_BYTES) = bytes;
+    /* What the program has stored there must be in the cache, and so be overwritten. */
+    fence_before_register();
+    REGISTER(DELIVER_FROM) = current->buffer;
+    deliveries++;
+    do {
+        chq_pause();
+    } while (REGISTER(DELIVERED) != deliveries);
+    fence_after_arrival();
+    current->taken = true;
+}
+
+static void take_from_cache(void *to, size_t bytes)
+{
+    /* A part of a message can't be bound. */
+    if (bytes == current->bytes && chasqui_remap(current->id, to) == CHASQUI_REMAP_BOUND)
+        current->taken = true;
+    else
+        copy_by(load_cached, to, bytes);
+}
+
+static void netcache_take(void *to, size_t bytes)
+{
+    if (current->flags & CHASQUI_NETCACHE_FLAG_CACHED)
+        take_from_cache(to, bytes);
+    else if (policy == CHASQUI_NETCACHE_POLICY_PROCESSOR || !(current->flags & CHASQUI_NETCACHE_FLAG_NAMED))
+        copy_by(load_uncached, to, bytes);
+    else
+        deliver(to, bytes);
+}
+
+static inline size_t held_size(uint32_t bytes)
+{
+    return (bytes + ELEMENT - 1) / ELEMENT * ELEMENT;
+}
+
+static bool netcache_hold(uint64_t held[MPI_HELD_WORDS])
+{
+    size_t size = held_size(current->bytes);
+    if (!(current->flags & CHASQUI_NETCACHE_FLAG_BUFFER) || held_bytes + size > held_max)
+        return false;
+    held_bytes += size;
+    held[0] = current->buffer | (uint64_t)current->bytes << 32;
+    held[1] = current->id;
+    held[2] = current->flags;
+    current->taken = true;
+    return true;
+}
+
+static void netcache_resume(const uint64_t held[MPI_HELD_WORDS])
+{
+    current = &resumed;
+    resumed = (struct payload){
+        .buffer = (uint32_t)held[0],
+        .bytes = (uint32_t)(held[0] >> 32),
+        .id = held[1],
+        .flags = (uint32_t)held[2],
+    };
+}
+
+static void netcache_drop(const uint64_t held[MPI_HELD_WORDS])
+{
+    if (current != &resumed)
+        netcache_resume(held); /* It was not wanted. */
+    release_buffer();
+    held_bytes -= held_size(resumed.bytes);
+    current = &incoming;
+}
+
+static void free_arrivals(void)
+{
+    fence_before_register();
+    REGISTER(ARRIVAL_CONSUMER) = arrived;
+    freed = arrived;
+}
+
+static void deal_with(const struct chasqui_netcache_arrival *arrival)
+{
+    incoming = (struct payload){
+        .buffer = arrival->buffer,
+        .bytes = arrival->bytes,
+        .id = arrival->id,
+        .flags = arrival->flags,
+    };
+    bool buffered = policy == CHASQUI_NETCACHE_POLICY_BUFFER;
+    const void *payload = buffered ? buffers + (arrived & arrivals_mask) * SLOT_BYTES : NULL;
+    mpi_arrived(&arrival->envelope, payload, arrival->bytes);
+    release_buffer();
+    arrived++;
+    if (unlikely(arrived - freed > arrivals_mask / 2))
+        free_arrivals();
+}
+
+static void netcache_poll(void)
+{
+    const struct chasqui_netcache_arrival *next = &arrivals[arrived & arrivals_mask];
+    if (*(volatile const uint32_t *)&next->number == arrived + 1) {
+        do {
+            fence_after_arrival();
+            deal_with(next);
+            next = &arrivals[arrived & arrivals_mask];
+        } while (*(volatile const uint32_t *)&next->number == arrived + 1);
+    } else if (freed != arrived) {
+        free_arrivals();
+    }
+    if (unlikely(puts))
+        look_at_consumer();
+}
+
+struct mpi_device mpi_device_netcache = {
+    .name = "netcache",
+    .id = CHASQUI_NETCACHE_DEVICE,
+    .open = netcache_open,
+    .close = netcache_close,
+    .send = netcache_send,
+    .poll = netcache_poll,
+    .take = netcache_take,
+    .hold = netcache_hold,
+    .resume = netcache_resume,
+    .drop = netcache_drop,
+    .put = netcache_put,
+};

@@ -1,0 +1,85 @@
+//! Deliveries: what waits in network memory goes to where the program wants it, by DMA.
+
+use std::collections::VecDeque;
+
+use chasqui_ni::Context;
+
+use super::events::{NicEvent, Owner};
+use super::writer::Writer;
+use super::{JOB, Shared};
+
+#[derive(Clone, Copy, Debug)]
+struct Delivery {
+    /// Offset in network memory.
+    from: u64,
+    /// Virtual address.
+    to: u64,
+    bytes: u64,
+}
+
+/// The unit that delivers, one after the other.
+pub(super) struct Deliverer {
+    /// Registers of the next one.
+    pub to: u64,
+    pub bytes: u64,
+    /// Deliveries that are over.
+    pub done: u64,
+    queue: VecDeque<Delivery>,
+    pub writer: Writer,
+}
+
+impl Deliverer {
+    pub fn new() -> Deliverer {
+        Deliverer { to: 0, bytes: 0, done: 0, queue: VecDeque::new(), writer: Writer::new(Owner::Deliver) }
+    }
+
+    /// The processor wants what is at `from`.
+    pub fn ask(&mut self, from: u64, s: &Shared, c: &mut Context<'_, '_>) {
+        let memory = s.memory.end - s.memory.start;
+        if from.checked_add(self.bytes).is_none_or(|end| end > memory) {
+            return c.fault(
+                JOB,
+                format!("a delivery of {} bytes from offset {from:#x} of {memory:#x}", self.bytes),
+            );
+        }
+        self.queue.push_back(Delivery { from, to: self.to, bytes: self.bytes });
+        if self.queue.len() == 1 {
+            self.begin(s, c);
+        }
+    }
+
+    fn begin(&self, s: &Shared, c: &mut Context<'_, '_>) {
+        if let Some(next) = self.queue.front() {
+            let control = s.clock.after(c.now, s.unit.deliver.cycles());
+            c.at(s.crossed_after(control, next.bytes), NicEvent::Delivering.into());
+        }
+    }
+
+    /// Control is over, or pages are there.
+    pub fn place(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let Delivery { from, to, bytes } = self.queue[0];
+        match c.bring_in(JOB, to, bytes, true) {
+            Ok(0) => {}
+            Ok(missing) => {
+                s.counters.pages_in += missing;
+                let end = s.clock.after(c.now, missing * s.unit.page_in.cycles());
+                return c.at(end, NicEvent::Delivering.into());
+            }
+            Err(at) => c.fault(JOB, format!("the NIC was told to deliver to {at:#x}, which is not mapped")),
+        }
+        let data = c.memory.slice(s.memory.start + from, bytes as usize).expect("network memory").to_vec();
+        self.writer.add(to, &data, s, c);
+        if !self.writer.start(c) {
+            self.finish(s, c);
+        }
+    }
+
+    /// All of it is written.
+    pub fn finish(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let Delivery { from, .. } = self.queue.pop_front().expect("a delivery ends");
+        s.release(from, c);
+        s.counters.deliveries += 1;
+        self.done += 1;
+        self.begin(s, c);
+    }
+}

@@ -1,0 +1,374 @@
+//! The NIC: registers, the units that send, receive and deliver, network memory, the link.
+//!
+//! It reads and writes the process's memory by coherent bus transactions, of a line of the outermost cache or less each, at
+//! virtual addresses; it has the operating system bring in pages that are not there. Of each direction one message is dealt
+//! with at a time.
+
+mod deliver;
+mod events;
+mod pools;
+mod receive;
+mod transmit;
+mod writer;
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use chasqui_abi::{Envelope, NiIdentification};
+use chasqui_engine::{Clock, Event, Packet, Payload, Time};
+use chasqui_machine::{Effects, first_effects};
+use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
+use chasqui_network::{Blocked, NetworkParameters, NodeEvent, NodePort};
+use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
+use chasqui_record::{MessageId, Stage};
+
+use crate::parameters::{MpiUnit, NicUnit};
+use crate::registers::{self, NetcacheSlot};
+use deliver::Deliverer;
+use events::{NicEvent, Owner};
+use pools::Pools;
+use receive::Receiver;
+use transmit::Transmitter;
+
+/// The NIC serves one job.
+const JOB: usize = 0;
+/// Bytes of a slot's header.
+const HEADER: u64 = size_of::<NetcacheSlot>() as u64;
+/// Bytes of an envelope.
+const ENVELOPE: usize = size_of::<Envelope>();
+/// First word of a packet, the low half: a message, its envelope first. The high half is the slot's flags.
+const PACKET_MESSAGE: u64 = 1;
+/// First word of a packet: a piece of a block, its address first.
+const PACKET_PUT: u64 = 2;
+/// Device address of the window onto network memory.
+const WINDOW: u64 = 1 << 32;
+
+/// By what a message travels, as its record says under `protocol`. What comes later counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mechanism {
+    Slot = 1,
+    Put = 2,
+    Deposit = 3,
+}
+
+/// Names of the [`Mechanism`]s, from 1 on.
+pub(crate) const MECHANISMS: &[&str] = &["slot", "put", "network-cache"];
+
+/// Longest packet [bytes], on the wire.
+pub(crate) fn packet_bytes_max(nic: &NicUnit, mpi: &MpiUnit) -> u64 {
+    let word = size_of::<u64>() as u64;
+    let longest = (ENVELOPE as u64 + mpi.eager.bytes()).max(word + nic.packet_data.bytes());
+    word + longest + nic.packet_overhead.bytes()
+}
+
+/// What a NIC is made from.
+pub(crate) struct NicPlan {
+    pub unit: NicUnit,
+    pub mpi: MpiUnit,
+    /// The bus clock, which is also the NIC's.
+    pub clock: Clock,
+    /// Length of the outermost cache's lines [bytes], in which the NIC reads and writes.
+    pub line_bytes: u64,
+    /// Physical address of network memory.
+    pub memory_base: u64,
+    /// The network.
+    pub network: NetworkParameters,
+    /// The NIC's end of its link.
+    pub port: NodePort,
+}
+
+/// Counters.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counters {
+    sent: u64,
+    packets: u64,
+    received: u64,
+    deliveries: u64,
+    pages_in: u64,
+}
+
+/// What every unit uses.
+struct Shared {
+    unit: NicUnit,
+    clock: Clock,
+    line_bytes: u64,
+    nodes: u32,
+    /// Physical addresses of network memory.
+    memory: Range<u64>,
+    pools: Pools,
+    port: NodePort,
+    /// Packets that wait for the link.
+    packets: VecDeque<Box<Packet>>,
+    /// A `Start` is scheduled for when the link is free.
+    start_scheduled: bool,
+    counters: Counters,
+}
+
+impl Shared {
+    /// There is room for a packet.
+    fn has_room(&self) -> bool {
+        (self.packets.len() as u64) < self.unit.packets
+    }
+
+    /// When `bytes` have crossed the NIC's memory, if they begin at `now`.
+    fn crossed_after(&self, now: Time, bytes: u64) -> Time {
+        self.clock.after(now, bytes.div_ceil(self.unit.width.bytes()))
+    }
+
+    /// Hands packets to the link while it takes them.
+    fn start(&mut self, c: &mut Context<'_, '_>) {
+        while !self.packets.is_empty() {
+            match self.port.can_send(c.now, 0) {
+                Ok(()) => {
+                    let packet = self.packets.pop_front().expect("a packet waits");
+                    let message = packet.message;
+                    let sent = self.port.send(c.now, packet, c.out);
+                    stamp(c, message, Stage::Inject, sent.head);
+                }
+                Err(Blocked::LinkBusy { until }) => {
+                    if !std::mem::replace(&mut self.start_scheduled, true) {
+                        c.at(until, NicEvent::Start.into());
+                    }
+                    return;
+                }
+                Err(Blocked::NoCredit) => return,
+            }
+        }
+    }
+
+    /// The buffer at `offset` of network memory is free.
+    fn release(&mut self, offset: u64, c: &mut Context<'_, '_>) {
+        if self.pools.give(offset) {
+            c.ports[0].release_buffer(self.memory.start + offset);
+        }
+    }
+
+    /// Buffers of messages that `remap` has bound are free, which the network cache tells the NIC.
+    fn collect_bound(&mut self, c: &mut Context<'_, '_>) {
+        for address in c.ports[0].take_bound_buffers() {
+            self.pools.give(address - self.memory.start);
+        }
+    }
+}
+
+/// Stamps a stage of the message that a packet belongs to.
+fn stamp(c: &mut Context<'_, '_>, message: Option<(u16, u32)>, stage: Stage, at: Time) {
+    if let Some((source, sequence)) = message {
+        c.recorders[JOB].stamp(MessageId { source, sequence }, stage, at.0);
+    }
+}
+
+fn travels_by(c: &mut Context<'_, '_>, message: Option<(u16, u32)>, mechanism: Mechanism) {
+    if let Some((source, sequence)) = message {
+        c.recorders[JOB].protocol(MessageId { source, sequence }, mechanism as u32);
+    }
+}
+
+/// The NIC of a node.
+pub(crate) struct Nic {
+    shared: Shared,
+    transmitter: Transmitter,
+    receiver: Receiver,
+    deliverer: Deliverer,
+    mpi: MpiUnit,
+    /// From anything that happens here to its first effects elsewhere, and from a packet's head.
+    effects: Effects,
+    effects_of_packet: Effects,
+}
+
+impl Nic {
+    pub fn new(plan: NicPlan) -> Nic {
+        let NicPlan { unit, mpi, clock, line_bytes, memory_base, network, port } = plan;
+        let shortest = unit.packet_overhead.bytes() as u32;
+        let (packet, credit) = first_effects(&network, &port, shortest);
+        let effects: Effects = std::array::from_fn(|to| packet[to].min(credit[to]));
+        let control = clock.edge(unit.receive.cycles());
+        let memory_bytes = unit.memory.bytes().next_multiple_of(PAGE_BYTES);
+        Nic {
+            effects,
+            effects_of_packet: effects.map(|time| control + time),
+            transmitter: Transmitter::new(mpi.slots as u32),
+            receiver: Receiver::new(mpi.arrivals as u32),
+            deliverer: Deliverer::new(),
+            shared: Shared {
+                clock,
+                line_bytes,
+                nodes: port.nodes(),
+                memory: memory_base..memory_base + memory_bytes,
+                pools: Pools::new(unit.memory.bytes(), unit.pool.bytes()),
+                port,
+                packets: VecDeque::new(),
+                start_scheduled: false,
+                counters: Counters::default(),
+                unit,
+            },
+            mpi,
+        }
+    }
+
+    /// Bytes of network memory.
+    pub fn memory_bytes(&self) -> u64 {
+        self.shared.memory.end - self.shared.memory.start
+    }
+
+    /// Units look for work.
+    fn go_on(&mut self, c: &mut Context<'_, '_>) {
+        self.shared.start(c);
+        self.receiver.go_on(&mut self.shared, c);
+        self.transmitter.go_on(&self.shared, c);
+    }
+}
+
+impl NetworkInterface for Nic {
+    fn identify(&self, page: &mut NiIdentification) {
+        page.device = registers::DEVICE as u32;
+        let memory = self.shared.unit.memory.bytes();
+        let arrivals = self.mpi.arrivals * self.mpi.eager.bytes().next_multiple_of(registers::ELEMENT_BYTES);
+        page.settings[registers::SETTING_POLICY as usize] = self.shared.unit.policy.setting();
+        page.settings[registers::SETTING_EAGER as usize] = self.mpi.eager.bytes();
+        page.settings[registers::SETTING_SLOTS as usize] = self.mpi.slots;
+        page.settings[registers::SETTING_ARRIVALS as usize] = self.mpi.arrivals;
+        page.settings[registers::SETTING_HELD as usize] = memory - arrivals;
+    }
+
+    fn regions(&self, _: usize) -> Vec<Region> {
+        let bytes = self.memory_bytes();
+        vec![
+            Region { physical: DEVICE_BASE, bytes: PAGE_BYTES },
+            Region { physical: self.shared.memory.start, bytes },
+            Region { physical: DEVICE_BASE + WINDOW, bytes },
+        ]
+    }
+
+    fn read(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32) -> Reply {
+        let value = match address {
+            registers::TRANSMIT_CONSUMER => u64::from(self.transmitter.consumer),
+            registers::DELIVERED => self.deliverer.done,
+            WINDOW.. => {
+                c.memory.read(self.shared.memory.start + address - WINDOW, bytes as usize).unwrap_or(0)
+            }
+            _ => 0,
+        };
+        let latency = self.shared.clock.edge(self.shared.unit.access.cycles());
+        Reply { value, latency, repeatable: true }
+    }
+
+    fn write(&mut self, c: &mut Context<'_, '_>, address: u64, _: u32, value: u64) {
+        match address {
+            registers::TRANSMIT_BASE => self.transmitter.base = value,
+            registers::ARRIVAL_BASE => self.receiver.arrivals = value,
+            registers::BUFFER_BASE => self.receiver.buffers = value,
+            registers::TRANSMIT_PRODUCER => self.transmitter.producer = value as u32,
+            registers::ARRIVAL_CONSUMER => self.receiver.consumer = value as u32,
+            registers::RELEASE => self.shared.release(value, c),
+            registers::DELIVER_TO => self.deliverer.to = value,
+            registers::DELIVER_BYTES => self.deliverer.bytes = value,
+            registers::DELIVER_FROM => self.deliverer.ask(value, &self.shared, c),
+            _ => {}
+        }
+        self.go_on(c);
+    }
+
+    fn event(&mut self, c: &mut Context<'_, '_>, payload: Payload) {
+        let s = &mut self.shared;
+        match payload.into() {
+            NicEvent::Start => s.start_scheduled = false,
+            NicEvent::Prepared => self.transmitter.prepared(s, c),
+            NicEvent::Crossed => self.transmitter.crossed(s),
+            NicEvent::Landed => return self.receiver.landed(s, c),
+            NicEvent::Received | NicEvent::PagesIn => self.receiver.place(s, c),
+            NicEvent::Delivering => self.deliverer.place(s, c),
+        }
+        self.go_on(c);
+    }
+
+    fn network(&mut self, c: &mut Context<'_, '_>, event: Event, packet: Option<Box<Packet>>) {
+        match event.payload.into() {
+            NodeEvent::Packet { tail, .. } => {
+                let mut packet = packet.expect("a packet event brings a packet");
+                if let Err(error) = self.shared.port.arrive(tail, &mut packet) {
+                    c.wishes.broken = Some((error.time, error.to_string()));
+                    return;
+                }
+                stamp(c, packet.message, Stage::Arrive, c.now);
+                self.receiver.arriving.push_back(packet);
+                c.at(tail, NicEvent::Landed.into());
+            }
+            NodeEvent::Credit { priority } => {
+                self.shared.port.receive_credit(priority);
+                self.shared.start(c);
+                self.transmitter.go_on(&self.shared, c);
+            }
+        }
+    }
+
+    fn bus_granted(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
+        match Owner::of(request.tag) {
+            (Owner::Transmit, _) => {}
+            (Owner::Receive, number) => self.receiver.writer.granted(number, c),
+            (Owner::Deliver, number) => self.deliverer.writer.granted(number, c),
+        }
+    }
+
+    fn bus_done(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
+        let s = &mut self.shared;
+        match Owner::of(request.tag).0 {
+            Owner::Transmit => self.transmitter.line_read(s, c),
+            Owner::Receive if self.receiver.writer.done() => self.receiver.finish(s, c),
+            Owner::Deliver if self.deliverer.writer.done() => self.deliverer.finish(s, c),
+            Owner::Receive | Owner::Deliver => {}
+        }
+        self.go_on(c);
+    }
+
+    fn memory_latency(&self, address: u64) -> Option<Time> {
+        let latency = self.shared.clock.edge(self.shared.unit.access.cycles());
+        self.shared.memory.contains(&address).then_some(latency)
+    }
+
+    fn self_contained_stores(&self) -> Range<u64> {
+        // Their values are all that they say.
+        DEVICE_BASE + registers::RELEASE..DEVICE_BASE + registers::DELIVER_FROM
+    }
+
+    fn network_memory(&self) -> Range<u64> {
+        self.shared.memory.clone()
+    }
+
+    /// Control and the link: no register changes, nothing is asked of the bus.
+    fn observable(&self, payload: Payload) -> bool {
+        !matches!(payload.into(), NicEvent::Start | NicEvent::Landed)
+    }
+
+    fn observable_network(&self, _: &Event) -> bool {
+        false
+    }
+
+    fn output_latency(&self, cause: Cause<'_>) -> &[Time] {
+        match cause {
+            Cause::Network(event) if matches!(event.payload.into(), NodeEvent::Packet { .. }) => {
+                &self.effects_of_packet
+            }
+            _ => &self.effects,
+        }
+    }
+
+    /// Packets and credits start control that takes cycles before anything else happens.
+    fn input_latency(&self) -> Time {
+        let unit = &self.shared.unit;
+        self.shared.clock.edge(unit.transmit.cycles().min(unit.receive.cycles()))
+    }
+
+    fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
+        let c = &self.shared.counters;
+        visit("sent", "messages", "Messages sent, the library's own among them", c.sent);
+        visit("packets", "packets", "Packets sent", c.packets);
+        visit("received", "messages", "Messages entered among the arrivals", c.received);
+        visit("deliveries", "count", "Deliveries from network memory by DMA", c.deliveries);
+        visit("pages_in", "pages", "Pages that the operating system had to bring in for DMA", c.pages_in);
+        visit("pools", "count", "Pools of network memory allotted", self.shared.pools.allotted);
+        visit("crc_errors", "packets", "Packets that came with a wrong CRC", self.shared.port.crc_errors());
+        let link = self.shared.port.statistics();
+        link.visit(&mut |name, unit, doc, value| visit(&format!("link.{name}"), unit, doc, value));
+    }
+}

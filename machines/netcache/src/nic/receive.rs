@@ -1,0 +1,195 @@
+//! Receiving: one packet after the other. A piece of a block is written to where it goes; a message is put where the
+//! policy wants it, then entered in the ring of arrivals.
+
+use std::collections::VecDeque;
+
+use chasqui_abi::Envelope;
+use chasqui_engine::Packet;
+use chasqui_ni::Context;
+use chasqui_record::Stage;
+
+use super::events::{NicEvent, Owner};
+use super::writer::Writer;
+use super::{ENVELOPE, JOB, Mechanism, PACKET_PUT, Shared, stamp, travels_by};
+use crate::parameters::Policy;
+use crate::registers::{ELEMENT_BYTES, FLAG_BUFFER, FLAG_CACHED, FLAG_NAMED, NetcacheArrival, SLOT_BYTES};
+
+/// Bytes of a packet's first word.
+const WORD: usize = size_of::<u64>();
+/// Bytes of an arrival.
+const ARRIVAL: u64 = size_of::<NetcacheArrival>() as u64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Idle,
+    /// Control, or pages that are brought in.
+    Busy,
+    /// It waits for room among the arrivals or in network memory.
+    Blocked,
+    Writing,
+}
+
+/// The unit that receives.
+pub(super) struct Receiver {
+    /// Virtual addresses of the rings of arrivals and of their buffers.
+    pub arrivals: u64,
+    pub buffers: u64,
+    slots: u32,
+    produced: u32,
+    /// Arrivals that the processor is done with.
+    pub consumer: u32,
+    /// Packets whose tail has not landed, then those that have.
+    pub arriving: VecDeque<Box<Packet>>,
+    landed: VecDeque<Box<Packet>>,
+    state: State,
+    pub writer: Writer,
+}
+
+impl Receiver {
+    pub fn new(slots: u32) -> Receiver {
+        Receiver {
+            arrivals: 0,
+            buffers: 0,
+            slots,
+            produced: 0,
+            consumer: 0,
+            arriving: VecDeque::new(),
+            landed: VecDeque::new(),
+            state: State::Idle,
+            writer: Writer::new(Owner::Receive),
+        }
+    }
+
+    /// The oldest packet's tail is here.
+    pub fn landed(&mut self, s: &Shared, c: &mut Context<'_, '_>) {
+        self.landed.extend(self.arriving.pop_front());
+        self.next(s, c);
+    }
+
+    fn next(&mut self, s: &Shared, c: &mut Context<'_, '_>) {
+        if self.state != State::Idle {
+            return;
+        }
+        if let Some(packet) = self.landed.front() {
+            self.state = State::Busy;
+            let control = s.clock.after(c.now, s.unit.receive.cycles());
+            c.at(s.crossed_after(control, packet.bytes.len() as u64), NicEvent::Received.into());
+        }
+    }
+
+    /// There may be room for what waits.
+    pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        if self.state == State::Blocked {
+            self.place(s, c);
+        }
+    }
+
+    /// The packet's destination in the process's memory: what must be there before it is written. A message's is its
+    /// place among the arrivals, and perhaps its buffer.
+    fn destinations(&self, packet: &[u8], s: &Shared) -> [(u64, u64); 2] {
+        if is_put(packet) {
+            let (to, data) = put_parts(packet);
+            return [(to, data.len() as u64), (0, 0)];
+        }
+        let (_, _, data) = message_parts(packet);
+        let buffered = if s.unit.policy == Policy::Buffer { data.len() as u64 } else { 0 };
+        let place = u64::from(self.produced & (self.slots - 1));
+        [(self.arrivals + place * ARRIVAL, ARRIVAL), (self.buffers + place * SLOT_BYTES, buffered)]
+    }
+
+    /// Control of the oldest packet is over, or its pages are there.
+    pub fn place(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let packet = self.landed.front().expect("a packet is dealt with").bytes.clone();
+        if !is_put(&packet) && self.produced.wrapping_sub(self.consumer) >= self.slots {
+            self.state = State::Blocked;
+            return;
+        }
+        let mut missing = 0;
+        for (address, bytes) in self.destinations(&packet, s) {
+            match c.bring_in(JOB, address, bytes, true) {
+                Ok(pages) => missing += pages,
+                Err(at) => c.fault(JOB, format!("the NIC was told to write to {at:#x}, which is not mapped")),
+            }
+        }
+        if missing > 0 {
+            s.counters.pages_in += missing;
+            self.state = State::Busy;
+            return c.at(s.clock.after(c.now, missing * s.unit.page_in.cycles()), NicEvent::PagesIn.into());
+        }
+        if is_put(&packet) {
+            let (to, data) = put_parts(&packet);
+            self.writer.add(to, data, s, c);
+        } else if !self.enter(&packet, s, c) {
+            self.state = State::Blocked;
+            return;
+        }
+        self.state = State::Writing;
+        if !self.writer.start(c) {
+            self.finish(s, c);
+        }
+    }
+
+    /// A message goes where the policy wants it and among the arrivals. False: network memory has no room.
+    fn enter(&mut self, packet: &[u8], s: &mut Shared, c: &mut Context<'_, '_>) -> bool {
+        let (flags, envelope, data) = message_parts(packet);
+        let [(entry, _), (buffer, _)] = self.destinations(packet, s);
+        let mut arrival = NetcacheArrival {
+            envelope,
+            bytes: data.len() as u32,
+            number: self.produced.wrapping_add(1),
+            ..NetcacheArrival::default()
+        };
+        match s.unit.policy {
+            _ if data.is_empty() => {}
+            Policy::Buffer => self.writer.add(buffer, data, s, c),
+            policy => {
+                s.collect_bound(c);
+                let Some(offset) = s.pools.take(data.len() as u64) else { return false };
+                (arrival.buffer, arrival.flags) = (offset as u32, FLAG_BUFFER | flags & FLAG_NAMED);
+                let is_short = data.len() as u64 <= ELEMENT_BYTES && flags & FLAG_NAMED != 0;
+                if policy == Policy::NetworkCache && is_short {
+                    arrival.id = u64::from(envelope.source) << 32 | u64::from(envelope.sequence);
+                    arrival.flags |= FLAG_CACHED;
+                    self.writer.deposit(arrival.id, s.memory.start + offset, data);
+                    travels_by(c, self.landed[0].message, Mechanism::Deposit);
+                } else {
+                    let address = s.memory.start + offset;
+                    c.memory.slice_mut(address, data.len()).expect("network memory").copy_from_slice(data);
+                }
+            }
+        }
+        self.writer.add(entry, &arrival.to_bytes(), s, c);
+        self.produced = self.produced.wrapping_add(1);
+        s.counters.received += 1;
+        true
+    }
+
+    /// The packet is in the node: its room in the receive buffer goes back.
+    pub fn finish(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let packet = self.landed.pop_front().expect("a packet is dealt with");
+        stamp(c, packet.message, Stage::Land, c.now);
+        s.port.release(c.now, packet.priority, c.out);
+        self.state = State::Idle;
+        self.next(s, c);
+    }
+}
+
+fn is_put(packet: &[u8]) -> bool {
+    u64::from(packet[0]) == PACKET_PUT
+}
+
+fn word(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(bytes[..WORD].try_into().expect("eight bytes"))
+}
+
+/// Where a piece of a block goes, and the piece.
+fn put_parts(packet: &[u8]) -> (u64, &[u8]) {
+    let (address, data) = packet[WORD..].split_at(WORD);
+    (word(address), data)
+}
+
+/// A message's flags, envelope and data.
+fn message_parts(packet: &[u8]) -> (u32, Envelope, &[u8]) {
+    let (envelope, data) = packet[WORD..].split_at(ENVELOPE);
+    ((word(packet) >> 32) as u32, Envelope::from_bytes(envelope), data)
+}

@@ -1,0 +1,230 @@
+//! Sending: the NIC reads slots of the transmit ring, and blocks, from the process's memory over the bus, and makes
+//! packets of them.
+
+use chasqui_engine::Packet;
+use chasqui_memory::PAGE_BYTES;
+use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
+use chasqui_record::Stage;
+
+use super::events::{NicEvent, Owner};
+use super::{HEADER, JOB, Mechanism, PACKET_MESSAGE, PACKET_PUT, Shared, stamp};
+use crate::registers::{FLAG_NAMED, FLAG_PUT, NetcacheSlot, SLOT_BYTES};
+
+/// What is done of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// Its header is read.
+    Header,
+    /// The data of its message.
+    Data,
+    /// The next piece of its block.
+    Piece,
+    /// The envelope that follows the block is sent.
+    Last,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Idle,
+    /// It waits for a place among the packets.
+    Ready(Step),
+    /// Control, or a page that is brought in.
+    Preparing(Step),
+    /// So many lines are still to come.
+    Reading(Step, usize),
+    /// The packet leaves.
+    Crossing(Step),
+}
+
+/// The unit that sends.
+pub(super) struct Transmitter {
+    /// Virtual address of the ring.
+    pub base: u64,
+    pub producer: u32,
+    pub consumer: u32,
+    slots: u32,
+    state: State,
+    slot: NetcacheSlot,
+    /// Bytes of the block that have been sent.
+    sent: u64,
+    /// The packet that leaves.
+    packet: Vec<u8>,
+}
+
+impl Transmitter {
+    pub fn new(slots: u32) -> Transmitter {
+        Transmitter {
+            base: 0,
+            producer: 0,
+            consumer: 0,
+            slots,
+            state: State::Idle,
+            slot: NetcacheSlot::default(),
+            sent: 0,
+            packet: vec![],
+        }
+    }
+
+    /// Virtual address of the slot that is dealt with.
+    fn address(&self) -> u64 {
+        self.base + u64::from(self.consumer & (self.slots - 1)) * SLOT_BYTES
+    }
+
+    pub fn go_on(&mut self, s: &Shared, c: &mut Context<'_, '_>) {
+        if self.state == State::Idle && self.consumer != self.producer {
+            self.state = State::Ready(Step::Header);
+        }
+        if let State::Ready(step) = self.state
+            && s.has_room()
+        {
+            self.prepare(step, s.unit.transmit.cycles(), s, c);
+        }
+    }
+
+    fn prepare(&mut self, step: Step, cycles: u64, s: &Shared, c: &mut Context<'_, '_>) {
+        self.state = State::Preparing(step);
+        c.at(s.clock.after(c.now, cycles), NicEvent::Prepared.into());
+    }
+
+    /// What `step` reads: its virtual address and length.
+    fn source(&self, step: Step, s: &Shared) -> (u64, u64) {
+        match step {
+            Step::Header => (self.address(), HEADER),
+            Step::Data => (self.address() + HEADER, self.slot.bytes),
+            Step::Piece => {
+                // Pieces end at multiples of their length at the destination, so that they write whole lines there.
+                let (from, to) = (self.slot.from + self.sent, self.slot.to + self.sent);
+                let piece = s.unit.packet_data.bytes();
+                let room = (piece - to % piece).min(PAGE_BYTES - from % PAGE_BYTES);
+                (from, room.min(self.slot.bytes - self.sent))
+            }
+            Step::Last => (0, 0),
+        }
+    }
+
+    /// Control is over: the step's data are read.
+    pub fn prepared(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let State::Preparing(step) = self.state else { unreachable!("control of nothing") };
+        let (from, bytes) = self.source(step, s);
+        if bytes == 0 {
+            return self.read(step, s, c);
+        }
+        match c.bring_in(JOB, from, bytes, false) {
+            Ok(0) => self.ask(step, s, c),
+            Ok(missing) => {
+                s.counters.pages_in += missing;
+                self.prepare(step, missing * s.unit.page_in.cycles(), s, c);
+            }
+            Err(at) => {
+                c.fault(JOB, format!("the NIC was told to read {at:#x}, which is not mapped"));
+                self.retire();
+            }
+        }
+    }
+
+    fn ask(&mut self, step: Step, s: &Shared, c: &mut Context<'_, '_>) {
+        let (from, bytes) = self.source(step, s);
+        // A slot or a piece lies within a page.
+        let physical = c.physical(JOB, from).expect("its page is there");
+        let mut lines = 0;
+        for (offset, bytes) in line_parts(physical, bytes, s.line_bytes) {
+            let (address, tag) = (physical + offset, Owner::Transmit.tag(0));
+            c.bus(BusRequest { operation: BusOperation::Read, address, bytes, tag });
+            lines += 1;
+        }
+        self.state = State::Reading(step, lines);
+    }
+
+    /// A line has been read.
+    pub fn line_read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let State::Reading(step, left) = self.state else { unreachable!("a line for nobody") };
+        self.state = State::Reading(step, left - 1);
+        if left == 1 {
+            self.read(step, s, c);
+        }
+    }
+
+    /// All that `step` reads is here.
+    fn read(&mut self, step: Step, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let (from, bytes) = self.source(step, s);
+        let mut data = vec![];
+        if let Some(physical) = c.physical(JOB, from).filter(|_| bytes > 0) {
+            data.extend_from_slice(c.memory.slice(physical, bytes as usize).expect("a mapped page"));
+        }
+        match step {
+            Step::Header => self.begin(NetcacheSlot::from_bytes(&data), s, c),
+            Step::Data | Step::Last => self.leave(step, PACKET_MESSAGE, &data, s, c),
+            Step::Piece => self.leave(step, PACKET_PUT, &data, s, c),
+        }
+    }
+
+    fn begin(&mut self, slot: NetcacheSlot, s: &mut Shared, c: &mut Context<'_, '_>) {
+        if u32::from(slot.envelope.destination) >= s.nodes {
+            c.fault(JOB, format!("a message to rank {}, which is not there", slot.envelope.destination));
+            return self.retire();
+        }
+        let is_put = slot.flags & FLAG_PUT != 0;
+        if !is_put && slot.bytes > SLOT_BYTES - HEADER {
+            c.fault(JOB, format!("a slot with {} bytes of data", slot.bytes));
+            return self.retire();
+        }
+        (self.slot, self.sent) = (slot, 0);
+        stamp(c, self.message(), Stage::Accept, c.now);
+        let mechanism = if is_put { Mechanism::Put } else { Mechanism::Slot };
+        s.counters.sent += 1;
+        super::travels_by(c, self.message(), mechanism);
+        match (is_put, slot.bytes) {
+            (true, 0) => self.state = State::Ready(Step::Last),
+            (true, _) => self.state = State::Ready(Step::Piece),
+            (false, 0) => self.leave(Step::Data, PACKET_MESSAGE, &[], s, c),
+            (false, _) => self.ask(Step::Data, s, c),
+        }
+    }
+
+    /// The message's record, if the envelope names it.
+    fn message(&self) -> Option<(u16, u32)> {
+        let e = self.slot.envelope;
+        (self.slot.flags & (FLAG_NAMED | FLAG_PUT) != 0).then_some((e.source, e.sequence))
+    }
+
+    /// A packet leaves the NIC's memory for the link.
+    fn leave(&mut self, step: Step, kind: u64, data: &[u8], s: &Shared, c: &mut Context<'_, '_>) {
+        let flags = u64::from(self.slot.flags & FLAG_NAMED);
+        self.packet = (kind | flags << 32).to_le_bytes().to_vec();
+        match step {
+            Step::Piece => self.packet.extend((self.slot.to + self.sent).to_le_bytes()),
+            _ => self.packet.extend(self.slot.envelope.to_bytes()),
+        }
+        self.packet.extend_from_slice(data);
+        if step == Step::Piece {
+            self.sent += data.len() as u64;
+        }
+        self.state = State::Crossing(step);
+        c.at(s.crossed_after(c.now, self.packet.len() as u64), NicEvent::Crossed.into());
+    }
+
+    /// It waits for the link.
+    pub fn crossed(&mut self, s: &mut Shared) {
+        let State::Crossing(step) = self.state else { unreachable!("a packet of nothing") };
+        let bytes = std::mem::take(&mut self.packet);
+        s.counters.packets += 1;
+        s.packets.push_back(Box::new(Packet {
+            source: s.port.node(),
+            destination: u32::from(self.slot.envelope.destination),
+            wire_bytes: (bytes.len() as u64 + s.unit.packet_overhead.bytes()) as u32,
+            bytes,
+            message: self.message(),
+            ..Packet::default()
+        }));
+        match step {
+            Step::Piece if self.sent < self.slot.bytes => self.state = State::Ready(Step::Piece),
+            Step::Piece => self.state = State::Ready(Step::Last),
+            _ => self.retire(),
+        }
+    }
+
+    fn retire(&mut self) {
+        self.consumer = self.consumer.wrapping_add(1);
+        self.state = State::Idle;
+    }
+}

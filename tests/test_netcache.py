@@ -1,0 +1,152 @@
+"""The network cache under an MPI program: late binding of short messages by each policy, what
+eviction does, and that every message that came into it left it once.
+
+Use this when the network cache, netcache's NIC or its MPI device change.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Compiler
+from simulated import command, machines
+
+pytestmark = pytest.mark.core
+
+VARIANTS = [machine for machine in machines() if machine.startswith("netcache")]
+CACHED = ["netcache/dtct", "netcache/ldtct"]
+LATE = (ROOT / "tests" / "netcache" / "late.c").read_text()
+MESSAGES = 60
+# Of late.c's messages: those of up to 16 bytes, and of these the ones whose place is a multiple of
+# 16. The one that is cut off and the barriers' come in addition.
+LENGTHS = [8, 16, 1, 8, 15, 12, 8, 17, 100, 8, 16, 300]
+SHORT = [m for m in range(MESSAGES) if LENGTHS[m % 12] <= 16]
+ALIGNED = [m for m in SHORT if m % 5 != 4 and m % 3 != 2]
+EARLY = 20
+
+Counters = dict[str, int]
+
+
+@pytest.fixture(scope="module")
+def late(compile_c: Compiler) -> Path:
+    return compile_c("late", LATE)
+
+
+def run(
+    tmp_path: Path, program: Path, machine: str, *options: str, messages: int = MESSAGES
+) -> Counters:
+    """Runs late.c on two ranks; rank 0's counters of the network cache and of the NIC."""
+    done = command(
+        "run", "--out", tmp_path / "run", "-np", "2", "--machine", machine,
+        "--set", "check.coherence=true", *options, "--", program, str(messages), directory=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "late: PASSED" in done.stdout
+    node = json.loads((tmp_path / "run" / "stats.json").read_text())["node00000"]
+    groups = [node["ni"], node["memory"], node.get("network_cache", {})]
+    return {
+        name: entry["value"]
+        for group in groups
+        for name, entry in group.items()
+        if "value" in entry
+    }
+
+
+@pytest.mark.parametrize("machine", VARIANTS)
+def test_late_messages_arrive_whole(late: Path, tmp_path: Path, machine: str) -> None:
+    counters = run(tmp_path, late, machine)
+    if machine not in CACHED:
+        assert "bound" not in counters
+        return
+    assert counters["deposits"] >= len(SHORT) + EARLY + 1
+    assert counters["bound"] >= len(ALIGNED) + EARLY
+    assert counters["unaligned"] >= len(SHORT) - len(ALIGNED)
+    # The one that is cut off can't be bound and is not tried.
+    assert (
+        counters["deposits"] == counters["bound"] + counters["unaligned"] + counters["unknown"] + 1
+    )
+    stays = machine == "netcache/ldtct"
+    assert (counters["bound_hits"] > 0) == stays
+
+
+@pytest.mark.parametrize("machine", CACHED)
+@pytest.mark.parametrize(
+    ("sizes", "happens"),
+    [
+        ({"network_lines": 4, "network_ways": 2}, "network_replacements"),
+        ({"message_entries": 4, "message_ways": 4}, "message_replacements"),
+        ({"network_lines": 2, "network_ways": 1, "ltb_entries": 2, "ltb_ways": 1}, "unknown"),
+    ],
+)
+def test_what_is_evicted_is_not_lost(
+    late: Path, tmp_path: Path, machine: str, sizes: dict[str, int], happens: str
+) -> None:
+    options = [
+        word for name, n in sizes.items() for word in ("--set", f"node.network_cache.{name}={n}")
+    ]
+    counters = run(tmp_path, late, machine, *options)
+    assert counters[happens] > 0
+    assert (
+        counters["deposits"] == counters["bound"] + counters["unaligned"] + counters["unknown"] + 1
+    )
+
+
+def test_a_small_process_section_moves_messages_to_the_data_cache(
+    late: Path, tmp_path: Path
+) -> None:
+    options = ["node.network_cache.process_entries=2", "node.network_cache.process_ways=2"]
+    counters = run(tmp_path, late, "netcache/ldtct", *(w for o in options for w in ("--set", o)))
+    assert counters["process_replacements"] > 0
+    assert counters["moved"] + counters["written"] >= counters["process_replacements"]
+
+
+@pytest.mark.parametrize("machine", VARIANTS)
+def test_little_network_memory_holds_up_nobody(late: Path, tmp_path: Path, machine: str) -> None:
+    """Messages that wait for their receive are taken before they fill it."""
+    options = ["netcache.nic.memory=16 KiB", "netcache.nic.pool=512 B", "netcache.mpi.eager=512 B",
+               "netcache.mpi.arrivals=4", "netcache.mpi.slots=2"]  # fmt: skip
+    sets = [word for option in options for word in ("--set", option)]
+    counters = run(tmp_path, late, machine, *sets, messages=400)
+    assert counters["received"] > 400
+
+
+@pytest.mark.parametrize("study", ["a", "b"])
+@pytest.mark.parametrize("variant", ["dtct", "ldtct"])
+def test_the_studies_other_caches_change_no_answer(
+    late: Path, tmp_path: Path, study: str, variant: str
+) -> None:
+    machine = ROOT / "machines" / "netcache" / f"study-{study}.toml"
+    counters = run(tmp_path, late, f"{machine}/{variant}")
+    assert counters["bound"] >= len(ALIGNED) + EARLY
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ["node.harts=2"],
+            "node.network_cache.present: the node has 2 harts (node.harts), not one",
+        ),
+        (
+            ["node.network_cache.present=false"],
+            "netcache.nic.policy: the node has no network cache",
+        ),
+        (["node.network_cache.network_ways=3"], "128 entries of 3 ways in the network section"),
+        (["netcache.nic.pool=256 B"], "netcache.mpi.eager: 1 KiB do not fit a pool"),
+        (
+            ["netcache.nic.memory=64 KiB"],
+            "netcache.nic.memory: 64 KiB do not hold 64 arrivals of 1 KiB twice",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_said(
+    late: Path, tmp_path: Path, options: list[str], said: str
+) -> None:
+    sets = [word for option in options for word in ("--set", option)]
+    done = command(
+        "run", "-np", "2", "--machine", "netcache", *sets, "--", late, directory=tmp_path
+    )
+    assert done.returncode == 2
+    assert said in done.stderr
