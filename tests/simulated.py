@@ -43,6 +43,15 @@ def machines() -> list[str]:
     return [machine for machine in found if machine not in SEVERAL_JOBS]
 
 
+# What runs in them also runs in another variant, which is enough for sweeps over many options.
+CONTAINED = ["netcache/processver", "netcache/dmaver1", "netcache/dtct"]
+
+
+def organisations() -> list[str]:
+    """Of the machines and variants those that together have every part of the simulator in them."""
+    return [machine for machine in machines() if machine not in CONTAINED]
+
+
 def command(*arguments: str | Path, directory: Path) -> subprocess.CompletedProcess[str]:
     """`chasqui ARGUMENTS` in `directory`."""
     environment = {**os.environ, "COLUMNS": "100", "CHASQUI_MACHINE": ""}

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Compiler
-from simulated import EXAMPLES, command, example, machines, two_at_a_time
+from simulated import EXAMPLES, command, example, organisations, two_at_a_time
 
 pytestmark = pytest.mark.core
 
@@ -119,13 +119,13 @@ def check(
     assert found == {name: [] for name in variations}
 
 
-@pytest.mark.parametrize("machine", machines())
+@pytest.mark.parametrize("machine", organisations())
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_same_bits(examples: Path, tmp_path: Path, machine: str, name: str) -> None:
     check(tmp_path, example(examples, name, machine), VARIATIONS, 0)
 
 
-@pytest.mark.parametrize("machine", machines())
+@pytest.mark.parametrize("machine", organisations())
 @pytest.mark.parametrize("name", ["heat", "sort"])
 def test_the_same_bits_in_every_combination(
     examples: Path, tmp_path: Path, machine: str, name: str
@@ -141,7 +141,7 @@ def test_the_same_bits_in_every_combination(
     assert all(each == seen[0] for each in seen)
 
 
-@pytest.mark.parametrize("machine", machines())
+@pytest.mark.parametrize("machine", organisations())
 @pytest.mark.parametrize("clocks", CLOCKS, ids=" ".join)
 def test_skipping_at_any_clocks(
     examples: Path, tmp_path: Path, machine: str, clocks: tuple[str, str]
@@ -150,7 +150,7 @@ def test_skipping_at_any_clocks(
     check(tmp_path, [*sets, *example(examples, "sort", machine)], EXECUTED, 0)
 
 
-@pytest.mark.parametrize("machine", machines())
+@pytest.mark.parametrize("machine", organisations())
 @pytest.mark.parametrize("polls", [2, 40])
 def test_the_same_bits_where_waits_yield(
     examples: Path, tmp_path: Path, machine: str, polls: int
@@ -179,7 +179,7 @@ ENDLESS = {
 POLLS = [(name, 0) for name in ENDLESS] + [("receive", 3), ("receive", 2000), ("probe", 20)]
 
 
-@pytest.mark.parametrize("machine", machines())
+@pytest.mark.parametrize("machine", organisations())
 @pytest.mark.parametrize(("name", "polls"), POLLS)
 def test_a_deadlock_is_found_at_the_same_time(
     compile_c: Compiler, tmp_path: Path, machine: str, name: str, polls: int
@@ -221,7 +221,7 @@ int main(int argc, char **argv)
 """
 
 
-@pytest.mark.parametrize("machine", machines())
+@pytest.mark.parametrize("machine", organisations())
 def test_a_change_of_threads_within_a_run(
     compile_c: Compiler, tmp_path: Path, machine: str
 ) -> None:
@@ -262,7 +262,7 @@ int main(int argc, char **argv)
 """
 
 
-@pytest.mark.parametrize("machine", machines())
+@pytest.mark.parametrize("machine", organisations())
 def test_an_abort_stops_all_at_the_same_time(
     compile_c: Compiler, tmp_path: Path, machine: str
 ) -> None:
@@ -271,7 +271,7 @@ def test_an_abort_stops_all_at_the_same_time(
     check(tmp_path, run, EXECUTED | THREADS | WINDOWS, 42)
 
 
-@pytest.mark.parametrize("machine", machines())
+@pytest.mark.parametrize("machine", organisations())
 def test_lines_come_in_the_order_of_simulated_time(
     compile_c: Compiler, tmp_path: Path, machine: str
 ) -> None:

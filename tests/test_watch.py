@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 import pytest
 import trace_processor
 from conftest import Compiler, Run
-from simulated import EXAMPLES, command, example, machines
+from simulated import EXAMPLES, command, example, organisations
 
 pytestmark = pytest.mark.core
 
@@ -106,7 +106,7 @@ def folded(run: Path) -> dict[str, int]:
     return {path: int(cycles) for path, _, cycles in (line.rpartition(" ") for line in lines)}
 
 
-@pytest.mark.parametrize("machine", machines())
+@pytest.mark.parametrize("machine", organisations())
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_cycle_is_counted_once(
     examples: Path, tmp_path: Path, machine: str, name: str
@@ -341,7 +341,7 @@ SLICES = """
 
 
 @pytest.mark.perfetto
-@pytest.mark.parametrize("machine", machines())
+@pytest.mark.parametrize("machine", organisations())
 @pytest.mark.parametrize("name", ["ring", "heat"])
 def test_perfetto_makes_of_a_trace_what_is_expected(
     examples: Path, tmp_path: Path, machine: str, name: str
