@@ -557,12 +557,14 @@ impl Partition for Node {
         }
     }
 
-    fn run(&mut self, out: &mut Outbox<'_>) {
+    /// Returns how many instructions were executed.
+    fn run(&mut self, out: &mut Outbox<'_>) -> u64 {
         let executed = match self.processor.is_several() {
             false => self.run_to_limit::<false>(out),
             true => self.run_to_limit::<true>(out),
         };
         self.processor.report_progress(executed);
+        executed
     }
 
     /// The high half of the payload's second word is the node's, to keep the packet's place.
