@@ -34,5 +34,6 @@ pub use decode::decode;
 pub use hart::{Halt, Hart, HartStatistics};
 pub use insn::{Insn, Op};
 pub use observe::{Decoder, Observer};
+pub use run::{HaltAtMarks, Marks};
 pub use state::State;
 pub use timing::Timing;

@@ -20,6 +20,22 @@ pub(crate) const UNTIMED_RUN: u64 = 1 << 16;
 /// The block that follows; null: none does, and [`Hart::exit`] says what does.
 pub(crate) type Next = *const Block;
 
+/// Who hears of marks.
+pub trait Marks {
+    /// `hart`, whose instructions take time, has executed a mark with this code, call and value of its register. True:
+    /// that is all, and the hart goes on. False: it halts ([`Halt::Mark`]), for the caller to deal with it.
+    fn take(&mut self, hart: &mut Hart, code: u32, call: u32, value: u64) -> bool;
+}
+
+/// The hart halts at each mark.
+pub struct HaltAtMarks;
+
+impl Marks for HaltAtMarks {
+    fn take(&mut self, _: &mut Hart, _: u32, _: u32, _: u64) -> bool {
+        false
+    }
+}
+
 /// What follows a block, if not another.
 #[derive(Clone, Copy)]
 pub(crate) enum Exit {
@@ -36,6 +52,10 @@ impl Hart {
     /// `deadline`, unless something halts it. Instructions that take no time never come to a deadline: of
     /// those it executes 65,536 or a few more, so that its caller keeps hold of it.
     pub fn run(&mut self, soft: u64, deadline: u64) -> Halt {
+        self.run_marking(&mut HaltAtMarks, soft, deadline)
+    }
+
+    fn run_marking(&mut self, marks: &mut dyn Marks, soft: u64, deadline: u64) -> Halt {
         debug_assert!(soft <= deadline);
         self.untimed_last = self.statistics.instructions + UNTIMED_RUN;
         if self.by_steps {
@@ -58,9 +78,9 @@ impl Hart {
                 return self.step().unwrap_or(Halt::Deadline);
             };
             let exit = if timed {
-                self.run_blocks::<true>(block, index, soft, deadline)
+                self.run_blocks::<true>(block, index, marks, soft, deadline)
             } else {
-                self.run_blocks::<false>(block, index, soft, deadline)
+                self.run_blocks::<false>(block, index, marks, soft, deadline)
             };
             match exit {
                 Exit::Halt(halt) => return halt,
@@ -92,13 +112,14 @@ impl Hart {
         &mut self,
         block: Next,
         mut index: usize,
+        marks: &mut dyn Marks,
         soft: u64,
         deadline: u64,
     ) -> Exit {
         // SAFETY: blocks live until the next run.
         let block = unsafe { &*block };
         let (view, executed) = (self.port.view(), Counts::default());
-        let mut f = Frame { block, view, soft, deadline, executed, left: 0 };
+        let mut f = Frame { block, view, marks, soft, deadline, executed, left: 0 };
         let mut chains = 0;
         let exit = loop {
             let b = f.block;
@@ -127,9 +148,10 @@ impl Hart {
         exit
     }
 
-    /// [`Hart::run`] while the hart has `bus` for itself: see [`Port::lend_bus`].
+    /// [`Hart::run`] while the hart has `bus` for itself: see [`Port::lend_bus`]. It goes on after what `marks` takes.
     pub fn run_with_bus(
         &mut self,
+        marks: &mut dyn Marks,
         bus: &mut Bus,
         before: Time,
         dram_bytes: u64,
@@ -138,7 +160,7 @@ impl Hart {
     ) -> Halt {
         // SAFETY: `bus` is borrowed until it is taken back.
         unsafe { self.port.lend_bus(bus, self.cycles, before, dram_bytes) };
-        let halt = self.run(soft, deadline);
+        let halt = self.run_marking(marks, soft, deadline);
         self.port.take_back_bus();
         halt
     }

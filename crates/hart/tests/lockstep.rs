@@ -8,7 +8,7 @@ use bench::service::Foreign;
 use bench::{Bench, Execute, MEMORY, Point, Setup};
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::testing::program::{Kind, Options, generate, initial_state, initial_window};
-use chasqui_hart::{CLASSES, Class, Halt, Hart, Timing};
+use chasqui_hart::{CLASSES, Class, Halt, HaltAtMarks, Hart, Timing};
 use chasqui_memory::{Bus, BusParameters, Geometry, PAGE_BYTES, PortParameters, Snoop};
 use chasqui_random::Random;
 
@@ -191,7 +191,7 @@ fn lend(setup: &Setup) -> u64 {
     let (mut lending, mut keeping) = (Bench::new(setup), Bench::new(setup));
     lending.lends = true;
     finish(&mut lending, &mut |hart, bus, before, limit| {
-        hart.run_with_bus(bus, before, MEMORY, limit, limit)
+        hart.run_with_bus(&mut HaltAtMarks, bus, before, MEMORY, limit, limit)
     });
     finish(&mut keeping, &mut |hart, _, _, limit| hart.run(limit, limit));
     // What was lent is not in the log of what happened.

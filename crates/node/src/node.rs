@@ -297,12 +297,23 @@ impl Node {
     }
 
     fn grant_wishes(&mut self, hart: usize, now: Time) {
+        if self.wishes.is_empty() {
+            return;
+        }
         let mut events = std::mem::take(&mut self.wishes.events);
         for (time, payload) in events.drain(..) {
             self.schedule(time, Class::Internal, Target::Ni, payload);
         }
         // The room is used again by the next call.
         self.wishes.events = events;
+        if !self.wishes.is_empty() {
+            self.grant_rare_wishes(hart, now);
+        }
+    }
+
+    /// Beside events few calls wish anything.
+    #[inline(never)]
+    fn grant_rare_wishes(&mut self, hart: usize, now: Time) {
         for request in std::mem::take(&mut self.wishes.bus) {
             let index = match self.free_requests.pop() {
                 Some(index) => {
@@ -449,9 +460,11 @@ impl Node {
         let end = hart.cycle_at(soft);
         let (soft, hard) = (end, if hard == soft { end } else { hart.cycle_at(hard) });
         let halt = loop {
-            let t = &mut self.processor.threads[index];
-            let timed = !SEVERAL || t.hart.port.is_timed();
-            let halt = t.run(&mut self.bus, before, self.dram_bytes, soft, hard);
+            let p = &mut self.processor;
+            let timed = !SEVERAL || p.threads[index].hart.port.is_timed();
+            let lent = (&mut self.bus, before, self.dram_bytes);
+            let halt = p.run(index, &mut self.recorders, lent, soft, hard);
+            let t = &mut p.threads[index];
             t.spin.check(&mut t.hart);
             if SEVERAL && halt == Halt::Call && self.catch_up(index) {
                 break halt;
@@ -468,7 +481,7 @@ impl Node {
             if halt == Halt::Pause {
                 p.pause(index, &self.bus);
             }
-            // After a mark or a pause the hart mostly goes on.
+            // After a pause, or a mark that it halted at, the hart mostly goes on.
             let passed = matches!(halt, Halt::Mark { .. } | Halt::Pause);
             let t = &p.threads[index];
             if told || !passed || !t.is_ready() || t.hart.cycle >= soft {
@@ -541,12 +554,11 @@ impl Partition for Node {
             }
         };
         // Transactions of the NI's that wait behind a hart's have no event of their own yet.
-        if let Some(grant) = self.slow.iter().find(|e| matches!(e.payload.into(), BusEvent::Grant)) {
-            for client in &self.waiting_for_bus {
-                if let &Client::Ni(index) = client {
-                    let cause = Cause::Bus(self.ni_requests[index as usize]);
-                    note(grant.time, self.ni.output_latency(cause));
-                }
+        for client in &self.waiting_for_bus {
+            let is_grant = |e: &&Event| matches!(e.payload.into(), BusEvent::Grant);
+            if let (&Client::Ni(index), Some(grant)) = (client, self.slow.iter().find(is_grant)) {
+                let cause = Cause::Bus(self.ni_requests[index as usize]);
+                note(grant.time, self.ni.output_latency(cause));
             }
         }
         if self.prompt.len() > CAUSES_MAX {

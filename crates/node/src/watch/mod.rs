@@ -13,7 +13,7 @@ mod trace;
 use std::sync::Arc;
 
 use chasqui_engine::Time;
-use chasqui_hart::{Decoder, Halt, Hart, Insn, Observer, Op};
+use chasqui_hart::{Decoder, Halt, HaltAtMarks, Hart, Insn, Observer, Op};
 use chasqui_linux::Elf;
 use chasqui_memory::{Bus, STALLS, Stall, Waits};
 use chasqui_record::{Cause, RankProfile};
@@ -97,7 +97,7 @@ impl Watch {
                 (soft, hard) = (soft.min(edge), hard.min(edge));
             }
             if !trace.is_open(now) && !trace.has_begun() {
-                let halt = hart.run_with_bus(bus, before, dram_bytes, soft, hard);
+                let halt = hart.run_with_bus(&mut HaltAtMarks, bus, before, dram_bytes, soft, hard);
                 trace.skip(hart);
                 self.catch_up(hart);
                 return halt;
