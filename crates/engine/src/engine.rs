@@ -187,7 +187,7 @@ impl Leader<'_> {
     fn phases(&mut self, horizon: Time) {
         for group in 0..self.layout.lookahead.direct.len() {
             let mut earliest = Earliest::NONE;
-            self.held.iter().for_each(|s| s.note_earliest(group, &mut earliest));
+            self.held.iter_mut().for_each(|s| s.note_earliest(group, &mut earliest));
             self.phase(Phase { group, earliest, horizon });
             self.deliver();
         }
@@ -255,11 +255,17 @@ impl Leader<'_> {
 
     fn deliver(&mut self) {
         for from in 0..self.held.len() {
-            // In any order: that of events does not depend on it.
-            while let Some(m) = self.held[from].sent.pop() {
+            if self.held[from].sent.is_empty() {
+                continue;
+            }
+            let mut sent = std::mem::take(&mut self.held[from].sent);
+            // In the order in which a partition sent it.
+            for m in sent.drain(..) {
                 let Place { share, place } = self.places[m.to as usize];
                 self.held[share].receive(place, m.event, m.packet);
             }
+            // The room is used again.
+            self.held[from].sent = sent;
         }
         self.held.iter_mut().for_each(|s| s.note_received(self.layout));
     }

@@ -41,6 +41,7 @@ pub struct Message {
 /// Where a running partition puts what it sends, and how far it may run.
 pub struct Outbox<'a> {
     pub(crate) limit: Time,
+    pub(crate) horizon: Time,
     pub(crate) from: Group,
     pub(crate) groups: &'a [Group],
     pub(crate) lookahead: &'a Lookahead,
@@ -53,6 +54,12 @@ impl Outbox<'_> {
     #[inline]
     pub fn limit(&self) -> Time {
         self.limit
+    }
+
+    /// Nothing may be done at this time or later, even if nobody can interfere: the run may end there.
+    #[inline]
+    pub fn horizon(&self) -> Time {
+        self.horizon
     }
 
     /// Sends `event`, which happens in partition `to`.

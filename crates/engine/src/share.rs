@@ -150,14 +150,13 @@ impl Share {
     }
 
     /// Adds the reaches from here to group `to`.
-    pub fn note_earliest(&self, to: Group, earliest: &mut Earliest) {
+    pub fn note_earliest(&mut self, to: Group, earliest: &mut Earliest) {
         if self.ids.is_empty() {
             return;
         }
-        let reaches = &self.reaches[to];
-        let first = reaches.first();
-        earliest.note(reaches.least(), self.ids[first]);
-        earliest.note(reaches.least_but(first), PartitionId::MAX);
+        let (first, least, second) = self.reaches[to].first();
+        earliest.note(least, self.ids[first]);
+        earliest.note(second, PartitionId::MAX);
     }
 
     /// Whether one of them may do anything in `phase`.
@@ -175,7 +174,7 @@ impl Share {
             let p = self.members[phase.group][i];
             let limit = self.limit(p, phase);
             if self.next[p] < limit {
-                self.advance(p, limit, layout);
+                self.advance(p, limit, phase.horizon, layout);
             }
         }
     }
@@ -184,19 +183,27 @@ impl Share {
     /// may go. If it can't do anything, it is the turn of who holds it up. All partitions are here. False: nobody can
     /// do anything before `horizon`.
     pub fn turn(&mut self, horizon: Time, layout: &Layout) -> bool {
-        let mut p = self.reaches[0].first();
-        loop {
-            let reaches = &self.reaches[layout.groups[self.ids[p] as usize]];
-            let limit = reaches.least_but(p).min(horizon);
-            if self.next[p] < limit {
-                self.advance(p, limit, layout);
-                return true;
-            }
-            p = if limit < horizon { reaches.first() } else { self.earliest() };
+        let (mut p, _, mut others) = self.reaches[0].first();
+        if layout.groups[self.ids[p] as usize] != 0 {
+            others = self.others(p, layout);
+        }
+        while self.next[p] >= others.min(horizon) {
+            p = match others < horizon {
+                true => self.reaches[layout.groups[self.ids[p] as usize]].first().0,
+                false => self.earliest(),
+            };
             if self.next[p] >= horizon {
                 return false;
             }
+            others = self.others(p, layout);
         }
+        self.advance(p, others.min(horizon), horizon, layout);
+        true
+    }
+
+    /// When the others could first reach partition `p`.
+    fn others(&mut self, p: usize, layout: &Layout) -> Time {
+        self.reaches[layout.groups[self.ids[p] as usize]].least_but(p)
     }
 
     /// Who acts first of all.
@@ -205,10 +212,10 @@ impl Share {
         (0..self.next.len()).min_by_key(|&p| self.next[p]).unwrap_or(0)
     }
 
-    fn advance(&mut self, p: usize, limit: Time, layout: &Layout) {
+    fn advance(&mut self, p: usize, limit: Time, horizon: Time, layout: &Layout) {
         let (groups, lookahead) = (&layout.groups[..], &layout.lookahead);
         let from = groups[self.ids[p] as usize];
-        let mut out = Outbox { limit, from, groups, lookahead, messages: &mut self.sent };
+        let mut out = Outbox { limit, horizon, from, groups, lookahead, messages: &mut self.sent };
         self.work += self.partitions[p].run(&mut out);
         self.limits[p] = out.limit;
         self.next[p] = self.partitions[p].next();
