@@ -148,19 +148,19 @@ impl Hart {
         exit
     }
 
-    /// [`Hart::run`] while the hart has `bus` for itself: see [`Port::lend_bus`]. It goes on after what `marks` takes.
+    /// [`Hart::run`] until cycle `end`, while the hart has `bus` for itself: see [`Port::lend_bus`]. It goes on after
+    /// what `marks` takes.
     pub fn run_with_bus(
         &mut self,
         marks: &mut dyn Marks,
         bus: &mut Bus,
         before: Time,
         dram_bytes: u64,
-        soft: u64,
-        deadline: u64,
+        end: u64,
     ) -> Halt {
         // SAFETY: `bus` is borrowed until it is taken back.
         unsafe { self.port.lend_bus(bus, self.cycles, before, dram_bytes) };
-        let halt = self.run_marking(marks, soft, deadline);
+        let halt = self.run_marking(marks, end, end);
         self.port.take_back_bus();
         halt
     }

@@ -191,7 +191,7 @@ fn lend(setup: &Setup) -> u64 {
     let (mut lending, mut keeping) = (Bench::new(setup), Bench::new(setup));
     lending.lends = true;
     finish(&mut lending, &mut |hart, bus, before, limit| {
-        hart.run_with_bus(&mut HaltAtMarks, bus, before, MEMORY, limit, limit)
+        hart.run_with_bus(&mut HaltAtMarks, bus, before, MEMORY, limit)
     });
     finish(&mut keeping, &mut |hart, _, _, limit| hart.run(limit, limit));
     // What was lent is not in the log of what happened.

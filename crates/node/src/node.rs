@@ -446,24 +446,28 @@ impl Node {
         }
     }
 
-    /// Runs hart `index` until `soft` or perhaps `hard`. `SEVERAL`: see [`Node::run_to_limit`].
+    /// Runs hart `index` until `until`. Until `alone` nothing happens in the node and nothing comes from outside.
+    /// `SEVERAL`: see [`Node::run_to_limit`].
     #[inline(always)]
-    fn run_hart<const SEVERAL: bool>(&mut self, index: usize, soft: Time, hard: Time, out: &mut Outbox<'_>) {
-        // Until an event, or something from outside, the bus is the hart's; unless others wait for it, or
-        // other harts have lines.
-        let alone = if self.waiting_for_bus.is_empty() && !SEVERAL { soft } else { Time::ZERO };
+    fn run_hart<const SEVERAL: bool>(
+        &mut self,
+        index: usize,
+        until: Time,
+        alone: Time,
+        out: &mut Outbox<'_>,
+    ) {
+        // Then the bus is the hart's; unless others wait for it, or other harts have lines.
+        let alone = if self.waiting_for_bus.is_empty() && !SEVERAL { alone } else { Time::ZERO };
         let before = Time(alone.0.saturating_sub(self.transaction_max.0));
         if !self.processor.threads[index].is_ready() {
             self.processor.rise(index);
         }
-        let hart = &self.processor.threads[index].hart;
-        let end = hart.cycle_at(soft);
-        let (soft, hard) = (end, if hard == soft { end } else { hart.cycle_at(hard) });
+        let end = self.processor.threads[index].hart.cycle_at(until);
         let halt = loop {
             let p = &mut self.processor;
             let timed = !SEVERAL || p.threads[index].hart.port.is_timed();
             let lent = (&mut self.bus, before, self.dram_bytes);
-            let halt = p.run(index, &mut self.recorders, lent, soft, hard);
+            let halt = p.run(index, &mut self.recorders, lent, end);
             let t = &mut p.threads[index];
             t.spin.check(&mut t.hart);
             if SEVERAL && halt == Halt::Call && self.catch_up(index) {
@@ -484,7 +488,7 @@ impl Node {
             // After a pause, or a mark that it halted at, the hart mostly goes on.
             let passed = matches!(halt, Halt::Mark { .. } | Halt::Pause);
             let t = &p.threads[index];
-            if told || !passed || !t.is_ready() || t.hart.cycle >= soft {
+            if told || !passed || !t.is_ready() || t.hart.cycle >= end {
                 break halt;
             }
         };
@@ -631,11 +635,10 @@ impl Node {
                 if SEVERAL {
                     self.run_among_others(index, soft, out);
                 } else {
-                    // What comes from outside is noticed only later: the hart may run on so long.
-                    let hard = event.min(limit + self.input_latency);
-                    let until =
-                        if self.is_over() { (ready + Time(1), ready + Time(1)) } else { (soft, hard) };
-                    self.run_hart::<false>(index, until.0, until.1, out);
+                    // What comes from outside is noticed only later: the hart runs on so long.
+                    let noticed = event.min(out.horizon()).min(limit + self.input_latency);
+                    let until = if self.is_over() { ready + Time(1) } else { noticed };
+                    self.run_hart::<false>(index, until, soft, out);
                     self.after_run();
                 }
                 executed += self.processor.threads[index].hart.statistics.instructions - before;

@@ -334,7 +334,7 @@ impl Processor {
         }
     }
 
-    /// Hart `index` executes up to a deadline: see [`Hart::run_with_bus`]. `bus`: it, until when it is lent, and bytes
+    /// Hart `index` executes until cycle `end`: see [`Hart::run_with_bus`]. `bus`: it, until when it is lent, and bytes
     /// of main memory.
     #[inline(always)]
     pub(crate) fn run(
@@ -342,16 +342,15 @@ impl Processor {
         index: usize,
         recorders: &mut [Recorder],
         (bus, before, dram_bytes): (&mut Bus, Time, u64),
-        soft: u64,
-        hard: u64,
+        end: u64,
     ) -> Halt {
         let Thread { hart, spin, watch, .. } = &mut self.threads[index];
         if let Some(watch) = watch {
-            return watch.run(hart, bus, (before, dram_bytes), soft, hard);
+            return watch.run(hart, bus, (before, dram_bytes), end);
         }
         let (recorder, free_calls) = (&mut recorders[self.job], self.spec.free_calls);
         let mut marking = Marking { life: &mut self.life, recorder, spin, index, free_calls };
-        hart.run_with_bus(&mut marking, bus, before, dram_bytes, soft, hard)
+        hart.run_with_bus(&mut marking, bus, before, dram_bytes, end)
     }
 
     /// Deals with what halted hart `index`, as far as it is the processor's own affair.
