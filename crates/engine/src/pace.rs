@@ -130,14 +130,14 @@ fn cost(time: Duration, work: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Lets rounds of one turn pass that take `cost` alone and together; rounds that went together, of the
+    /// Lets rounds of one unit of work pass that take `cost` alone and together; rounds that went together, of the
     /// last half.
     fn together_of(rounds: u64, cost: [Duration; 2]) -> u64 {
         let (mut pace, mut now) = (Pace::new(Threads::UpTo(2)), Instant::now());
         let mut together = 0;
-        for turns in 0..rounds {
-            pace.round(turns, || now);
-            together += u64::from(pace.together() && turns >= rounds / 2);
+        for work in 0..rounds {
+            pace.round(work, || now);
+            together += u64::from(pace.together() && work >= rounds / 2);
             now += cost[usize::from(pace.together())];
         }
         together
@@ -160,7 +160,7 @@ mod tests {
             [(Threads::UpTo(1), false), (Threads::Exactly(1), false), (Threads::Exactly(2), true)]
         {
             let mut pace = Pace::new(threads);
-            (0..1000).for_each(|turns| pace.round(turns, || panic!("it looked at the clock")));
+            (0..1000).for_each(|work| pace.round(work, || panic!("it looked at the clock")));
             assert_eq!(pace.together(), together, "{threads:?}");
         }
     }

@@ -156,6 +156,7 @@ impl Share {
         }
         let (first, least, second) = self.reaches[to].first();
         earliest.note(least, self.ids[first]);
+        // Never the first of all, so that it does not matter whose it is.
         earliest.note(second, PartitionId::MAX);
     }
 

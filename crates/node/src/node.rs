@@ -98,6 +98,8 @@ pub struct Node {
     pub(crate) transaction_max: Time,
     packets: Vec<Option<Box<Packet>>>,
     free_packets: Vec<u32>,
+    /// Events dealt with.
+    events: u64,
     bus_port: Port,
     ni_port: Port,
     wishes: Wishes,
@@ -158,6 +160,7 @@ impl Node {
             transaction_max: c.transaction_max(),
             packets: Vec::new(),
             free_packets: Vec::new(),
+            events: 0,
             bus_port: Port::new(spec.first_port),
             ni_port: Port::new(spec.first_port + 1),
             wishes: Wishes::default(),
@@ -399,6 +402,7 @@ impl Node {
 
     #[inline(always)]
     fn dispatch(&mut self, event: Event, out: &mut Outbox<'_>) {
+        self.events += 1;
         match event.target {
             NETWORK => {
                 let packet = self.take_packet(event.payload);
@@ -573,14 +577,15 @@ impl Partition for Node {
         }
     }
 
-    /// Returns how many instructions were executed.
+    /// Returns how many instructions were executed and events dealt with.
     fn run(&mut self, out: &mut Outbox<'_>) -> u64 {
+        let events = self.events;
         let executed = match self.processor.is_several() {
             false => self.run_to_limit::<false>(out),
             true => self.run_to_limit::<true>(out),
         };
         self.processor.report_progress(executed);
-        executed
+        executed + self.events - events
     }
 
     /// The high half of the payload's second word is the node's, to keep the packet's place.
