@@ -173,14 +173,33 @@ impl Leader<'_> {
                 return Ended::Interrupted;
             }
             self.set_pace();
-            // A group goes as far as what the one before it has just done allows.
-            for group in 0..self.layout.lookahead.direct.len() {
-                let mut earliest = Earliest::NONE;
-                self.held.iter().for_each(|s| s.note_earliest(group, &mut earliest));
-                self.phase(Phase { group, earliest, horizon: stop.min(now + self.window) });
-                self.deliver();
-                stop = self.held.iter().map(|s| s.stop).fold(stop, Time::min);
+            let horizon = stop.min(now + self.window);
+            if self.pace.together() {
+                self.phases(horizon)
+            } else {
+                self.turns(horizon)
             }
+            stop = self.held.iter().map(|s| s.stop).fold(stop, Time::min);
+        }
+    }
+
+    /// A round of all threads: each group goes as far as what the one before it has just done allows.
+    fn phases(&mut self, horizon: Time) {
+        for group in 0..self.layout.lookahead.direct.len() {
+            let mut earliest = Earliest::NONE;
+            self.held.iter_mut().for_each(|s| s.note_earliest(group, &mut earliest));
+            self.phase(Phase { group, earliest, horizon });
+            self.deliver();
+        }
+    }
+
+    /// A round of this thread alone: as many turns as there are partitions.
+    fn turns(&mut self, horizon: Time) {
+        for _ in 0..self.places.len() {
+            if !self.held[0].turn(horizon, self.layout) {
+                return;
+            }
+            self.deliver();
         }
     }
 
@@ -189,9 +208,9 @@ impl Leader<'_> {
         if self.shares.len() == 1 {
             return;
         }
-        let turns = self.held.iter().map(|s| s.turns).sum();
+        let work = self.held.iter().map(|s| s.work).sum();
         let together = self.pace.together();
-        self.pace.round(turns, Instant::now);
+        self.pace.round(work, Instant::now);
         if together != self.pace.together() {
             let members = self.held.iter_mut().flat_map(|s| s.take_members()).collect();
             self.deal(members);
@@ -214,12 +233,12 @@ impl Leader<'_> {
             let place = self.held[share].add(member, self.layout);
             self.places.push(Place { share, place });
         }
+        self.held.iter_mut().for_each(|s| s.begin(self.layout));
     }
 
     fn phase(&mut self, phase: Phase) {
-        let together = self.pace.together() && self.held[1..].iter().any(|s| s.is_due(&phase));
-        if !together {
-            self.held.iter_mut().for_each(|s| s.run(&phase, self.layout));
+        if !self.held[1..].iter().any(|s| s.is_due(&phase)) {
+            self.held[0].run(&phase, self.layout);
             return;
         }
         if let Some(hire) = self.hire.take() {
@@ -236,7 +255,11 @@ impl Leader<'_> {
 
     fn deliver(&mut self) {
         for from in 0..self.held.len() {
+            if self.held[from].sent.is_empty() {
+                continue;
+            }
             let mut sent = std::mem::take(&mut self.held[from].sent);
+            // In the order in which a partition sent it.
             for m in sent.drain(..) {
                 let Place { share, place } = self.places[m.to as usize];
                 self.held[share].receive(place, m.event, m.packet);
@@ -270,8 +293,10 @@ mod tests {
         fn next(&self) -> Time {
             self.queue.next_time()
         }
-        fn run(&mut self, out: &mut Outbox<'_>) {
+        fn run(&mut self, out: &mut Outbox<'_>) -> u64 {
+            let mut events = 0;
             while let Some(e) = self.queue.pop_before(out.limit()) {
+                events += 1;
                 self.log.lock().unwrap().push((e.time.0, self.id, e.payload[0]));
                 if e.payload[0] > 0 {
                     let event = Event {
@@ -283,6 +308,7 @@ mod tests {
                     out.send(e.time, (self.id + 1) % self.count, event, None);
                 }
             }
+            events
         }
         fn receive(&mut self, event: Event, _: Option<Box<Packet>>) {
             self.queue.push(event);
@@ -338,7 +364,7 @@ mod tests {
         fn next(&self) -> Time {
             Time::ZERO
         }
-        fn run(&mut self, _: &mut Outbox<'_>) {
+        fn run(&mut self, _: &mut Outbox<'_>) -> u64 {
             panic!("a bug of the model");
         }
         fn receive(&mut self, _: Event, _: Option<Box<Packet>>) {}

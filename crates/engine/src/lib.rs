@@ -13,6 +13,7 @@ mod partition;
 mod share;
 mod team;
 mod time;
+mod tournament;
 
 pub use engine::{Ended, Engine};
 pub use event::{Class, Event, EventQueue, Order, Payload, Port};

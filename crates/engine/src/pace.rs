@@ -42,10 +42,10 @@ enum Stage {
     Start,
     /// The chosen way.
     Cruise { until: Instant },
-    /// What the chosen way costs, since `begin`, when partitions had had `turns` turns.
-    Measure { begin: Instant, turns: u64 },
+    /// What the chosen way costs, since `begin`, when partitions had done `work`.
+    Measure { begin: Instant, work: u64 },
     /// The other way: first it warms up, since the host's caches and sleeping threads follow slowly.
-    Trial { since: Instant, first_turns: u64, begin: Instant, turns: u64, left: u32 },
+    Trial { since: Instant, first_work: u64, begin: Instant, work: u64, left: u32 },
 }
 
 /// Tries both ways now and then, one host thread alone and all together, and takes the faster: the host may
@@ -56,7 +56,7 @@ pub(crate) struct Pace {
     /// Rounds until there is something to decide.
     left: u32,
     between: u32,
-    /// Host time of a partition's turn [s] the chosen way, when last measured.
+    /// Host time of a unit of work [s] the chosen way, when last measured.
     cost: f64,
 }
 
@@ -74,8 +74,8 @@ impl Pace {
         self.together
     }
 
-    /// A round begins; partitions have had `turns` turns so far. `clock` is the host's.
-    pub fn round(&mut self, turns: u64, clock: impl FnOnce() -> Instant) {
+    /// A round begins; partitions have done so much `work`. `clock` is the host's.
+    pub fn round(&mut self, work: u64, clock: impl FnOnce() -> Instant) {
         self.left = self.left.saturating_sub(1);
         if self.left > 0 || matches!(self.stage, Stage::Fixed) {
             return;
@@ -85,21 +85,21 @@ impl Pace {
             Stage::Fixed => {}
             Stage::Start => self.enter(Stage::Cruise { until: now + FIRST }, LOOK),
             Stage::Cruise { until } if now < until => self.left = LOOK,
-            Stage::Cruise { .. } => self.enter(Stage::Measure { begin: now, turns }, MEASURED),
-            Stage::Measure { begin, turns: first } => {
-                self.cost = cost(now - begin, turns - first);
+            Stage::Cruise { .. } => self.enter(Stage::Measure { begin: now, work }, MEASURED),
+            Stage::Measure { begin, work: first } => {
+                self.cost = cost(now - begin, work - first);
                 self.together = !self.together;
                 let left = WARM_UP + MEASURED;
-                self.enter(Stage::Trial { since: now, first_turns: turns, begin: now, turns, left }, 1);
+                self.enter(Stage::Trial { since: now, first_work: work, begin: now, work, left }, 1);
             }
-            Stage::Trial { since, first_turns, begin, turns: first, left } => {
-                let expected = Duration::from_secs_f64(self.cost * (turns - first_turns) as f64 * PATIENCE);
+            Stage::Trial { since, first_work, begin, work: first, left } => {
+                let expected = Duration::from_secs_f64(self.cost * (work - first_work) as f64 * PATIENCE);
                 if left == 0 || now - since > expected + PATIENCE_MIN {
-                    let faster = left == 0 && cost(now - begin, turns - first) < self.cost;
+                    let faster = left == 0 && cost(now - begin, work - first) < self.cost;
                     return self.choose(faster, now, now - since);
                 }
-                let (begin, first) = if left == MEASURED { (now, turns) } else { (begin, first) };
-                self.enter(Stage::Trial { since, first_turns, begin, turns: first, left: left - 1 }, 1);
+                let (begin, first) = if left == MEASURED { (now, work) } else { (begin, first) };
+                self.enter(Stage::Trial { since, first_work, begin, work: first, left: left - 1 }, 1);
             }
         }
     }
@@ -121,23 +121,23 @@ impl Pace {
     }
 }
 
-/// Host time of a turn [s].
-fn cost(time: Duration, turns: u64) -> f64 {
-    time.as_secs_f64() / turns.max(1) as f64
+/// Host time of a unit of work [s].
+fn cost(time: Duration, work: u64) -> f64 {
+    time.as_secs_f64() / work.max(1) as f64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Lets rounds of one turn pass that take `cost` alone and together; rounds that went together, of the
+    /// Lets rounds of one unit of work pass that take `cost` alone and together; rounds that went together, of the
     /// last half.
     fn together_of(rounds: u64, cost: [Duration; 2]) -> u64 {
         let (mut pace, mut now) = (Pace::new(Threads::UpTo(2)), Instant::now());
         let mut together = 0;
-        for turns in 0..rounds {
-            pace.round(turns, || now);
-            together += u64::from(pace.together() && turns >= rounds / 2);
+        for work in 0..rounds {
+            pace.round(work, || now);
+            together += u64::from(pace.together() && work >= rounds / 2);
             now += cost[usize::from(pace.together())];
         }
         together
@@ -160,7 +160,7 @@ mod tests {
             [(Threads::UpTo(1), false), (Threads::Exactly(1), false), (Threads::Exactly(2), true)]
         {
             let mut pace = Pace::new(threads);
-            (0..1000).for_each(|turns| pace.round(turns, || panic!("it looked at the clock")));
+            (0..1000).for_each(|work| pace.round(work, || panic!("it looked at the clock")));
             assert_eq!(pace.together(), together, "{threads:?}");
         }
     }

@@ -41,6 +41,7 @@ pub struct Message {
 /// Where a running partition puts what it sends, and how far it may run.
 pub struct Outbox<'a> {
     pub(crate) limit: Time,
+    pub(crate) horizon: Time,
     pub(crate) from: Group,
     pub(crate) groups: &'a [Group],
     pub(crate) lookahead: &'a Lookahead,
@@ -53,6 +54,12 @@ impl Outbox<'_> {
     #[inline]
     pub fn limit(&self) -> Time {
         self.limit
+    }
+
+    /// Nothing may be done at this time or later, even if nobody can interfere: the run may end there.
+    #[inline]
+    pub fn horizon(&self) -> Time {
+        self.horizon
     }
 
     /// Sends `event`, which happens in partition `to`.
@@ -78,8 +85,9 @@ pub trait Partition: Send {
         let next = self.next();
         reach.iter_mut().zip(least).for_each(|(reach, &least)| *reach = next + least);
     }
-    /// Does everything that is earlier than `out.limit()`, which shrinks as it sends.
-    fn run(&mut self, out: &mut Outbox<'_>);
+    /// Does everything that is earlier than `out.limit()`, which shrinks as it sends. Returns how much that was, counted
+    /// in whatever does not depend on how far each turn goes (instructions, events): host time is compared by it.
+    fn run(&mut self, out: &mut Outbox<'_>) -> u64;
     /// Takes a message. Its time is at or after every limit that the partition has run to.
     fn receive(&mut self, event: Event, packet: Option<Box<Packet>>);
     /// When the run must end because of what happened here (a fault, an abort).

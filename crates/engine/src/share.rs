@@ -1,6 +1,7 @@
 //! The partitions that one host thread runs, and how far each may go.
 
 use crate::partition::{Group, Message, Outbox, Partition, PartitionId};
+use crate::tournament::Tournament;
 use crate::{Event, Lookahead, Packet, Time};
 
 /// What all shares know: which group a partition belongs to, and the look-ahead between groups.
@@ -77,8 +78,10 @@ pub(crate) struct Share {
     members: Vec<Vec<usize>>,
     /// Lower bound of each partition's next action.
     next: Vec<Time>,
-    /// [`Partition::reach`] of each partition to each group, the groups of one partition side by side.
-    reaches: Vec<Time>,
+    /// By group: each partition's [`Partition::reach`] to it.
+    reaches: Vec<Tournament>,
+    /// Room for the reaches of one partition.
+    reach: Vec<Time>,
     /// How far each has run.
     limits: Vec<Time>,
     /// Who has just received something.
@@ -89,8 +92,8 @@ pub(crate) struct Share {
     pub phase: Phase,
     /// When the job must end because of what happened here.
     pub stop: Time,
-    /// Turns that partitions had: what the host pays for.
-    pub turns: u64,
+    /// What partitions did: see [`Partition::run`].
+    pub work: u64,
 }
 
 impl Share {
@@ -101,13 +104,14 @@ impl Share {
             ids: vec![],
             members: vec![vec![]; groups],
             next: vec![],
-            reaches: vec![],
+            reaches: vec![Tournament::default(); groups],
+            reach: vec![Time::NEVER; groups],
             limits: vec![],
             received: vec![],
             sent: vec![],
             phase: Phase { group: 0, earliest: Earliest::NONE, horizon: Time::ZERO },
             stop: Time::NEVER,
-            turns: 0,
+            work: 0,
         }
     }
 
@@ -119,18 +123,21 @@ impl Share {
         }
         self.next.push(member.partition.next());
         self.limits.push(member.limit);
-        self.reaches.extend(std::iter::repeat_n(Time::NEVER, self.members.len()));
         self.partitions.push(member.partition);
         self.ids.push(member.id);
         self.members[layout.groups[member.id as usize]].push(place);
-        self.note_reach(place, layout);
         place
+    }
+
+    /// It has been given all its partitions.
+    pub fn begin(&mut self, layout: &Layout) {
+        self.reaches.iter_mut().for_each(|reaches| reaches.reset(self.ids.len()));
+        (0..self.ids.len()).for_each(|p| self.note_reach(p, layout));
     }
 
     /// Gives its partitions away.
     pub fn take_members(&mut self) -> Vec<Member> {
         self.next.clear();
-        self.reaches.clear();
         self.members.iter_mut().for_each(Vec::clear);
         let thread = self.thread;
         let partitions = self.ids.drain(..).zip(self.partitions.drain(..)).zip(self.limits.drain(..));
@@ -143,11 +150,14 @@ impl Share {
     }
 
     /// Adds the reaches from here to group `to`.
-    pub fn note_earliest(&self, to: Group, earliest: &mut Earliest) {
-        let reaches = self.reaches.iter().skip(to).step_by(self.members.len());
-        for (&reach, &id) in reaches.zip(&self.ids) {
-            earliest.note(reach, id);
+    pub fn note_earliest(&mut self, to: Group, earliest: &mut Earliest) {
+        if self.ids.is_empty() {
+            return;
         }
+        let (first, least, second) = self.reaches[to].first();
+        earliest.note(least, self.ids[first]);
+        // Never the first of all, so that it does not matter whose it is.
+        earliest.note(second, PartitionId::MAX);
     }
 
     /// Whether one of them may do anything in `phase`.
@@ -165,19 +175,51 @@ impl Share {
             let p = self.members[phase.group][i];
             let limit = self.limit(p, phase);
             if self.next[p] < limit {
-                self.advance(p, limit, layout);
+                self.advance(p, limit, phase.horizon, layout);
             }
         }
     }
 
-    fn advance(&mut self, p: usize, limit: Time, layout: &Layout) {
+    /// A turn of who holds up the first group most: its reach is the least, and the longer it waited the further it
+    /// may go. If it can't do anything, it is the turn of who holds it up. All partitions are here. False: nobody can
+    /// do anything before `horizon`.
+    pub fn turn(&mut self, horizon: Time, layout: &Layout) -> bool {
+        let (mut p, _, mut others) = self.reaches[0].first();
+        if layout.groups[self.ids[p] as usize] != 0 {
+            others = self.others(p, layout);
+        }
+        while self.next[p] >= others.min(horizon) {
+            p = match others < horizon {
+                true => self.reaches[layout.groups[self.ids[p] as usize]].first().0,
+                false => self.earliest(),
+            };
+            if self.next[p] >= horizon {
+                return false;
+            }
+            others = self.others(p, layout);
+        }
+        self.advance(p, others.min(horizon), horizon, layout);
+        true
+    }
+
+    /// When the others could first reach partition `p`.
+    fn others(&mut self, p: usize, layout: &Layout) -> Time {
+        self.reaches[layout.groups[self.ids[p] as usize]].least_but(p)
+    }
+
+    /// Who acts first of all.
+    #[cold]
+    fn earliest(&self) -> usize {
+        (0..self.next.len()).min_by_key(|&p| self.next[p]).unwrap_or(0)
+    }
+
+    fn advance(&mut self, p: usize, limit: Time, horizon: Time, layout: &Layout) {
         let (groups, lookahead) = (&layout.groups[..], &layout.lookahead);
         let from = groups[self.ids[p] as usize];
-        let mut out = Outbox { limit, from, groups, lookahead, messages: &mut self.sent };
-        self.partitions[p].run(&mut out);
+        let mut out = Outbox { limit, horizon, from, groups, lookahead, messages: &mut self.sent };
+        self.work += self.partitions[p].run(&mut out);
         self.limits[p] = out.limit;
         self.next[p] = self.partitions[p].next();
-        self.turns += 1;
         self.note_reach(p, layout);
         if let Some(at) = self.partitions[p].stop() {
             self.stop = self.stop.min(at + ROUND_MAX);
@@ -187,7 +229,10 @@ impl Share {
     /// Remembers whom partition `p` can reach, and when.
     fn note_reach(&mut self, p: usize, layout: &Layout) {
         let least = &layout.lookahead.least[layout.groups[self.ids[p] as usize]];
-        self.partitions[p].reach(least, &mut self.reaches[p * least.len()..][..least.len()]);
+        self.partitions[p].reach(least, &mut self.reach);
+        for (reaches, &reach) in self.reaches.iter_mut().zip(&self.reach) {
+            reaches.set(p, reach);
+        }
     }
 
     /// A message for the partition at place `to`.
@@ -200,7 +245,9 @@ impl Share {
         );
         self.next[to] = self.next[to].min(time);
         self.partitions[to].receive(event, packet);
-        self.received.push(to);
+        if self.received.last() != Some(&to) {
+            self.received.push(to);
+        }
     }
 
     /// No more messages come in this phase.

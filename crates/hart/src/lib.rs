@@ -35,6 +35,7 @@ pub use decode::decode;
 pub use hart::{Halt, Hart, HartStatistics};
 pub use insn::{Insn, Op};
 pub use observe::{Decoder, Observer};
+pub use run::{HaltAtMarks, Marks};
 pub use state::State;
 pub use supervisor::Supervisor;
 pub use timing::Timing;

@@ -41,7 +41,7 @@ impl Decoder {
 }
 
 impl Hart {
-    /// Does what [`Hart::run_with_bus`] does, shown to `observer`, up to cycle `soft`.
+    /// Does what [`Hart::run_with_bus`] does, shown to `observer`.
     pub fn run_observed(
         &mut self,
         observer: &mut impl Observer,
@@ -49,20 +49,20 @@ impl Hart {
         bus: &mut Bus,
         before: Time,
         dram_bytes: u64,
-        soft: u64,
+        end: u64,
     ) -> Halt {
         // SAFETY: `bus` is borrowed until it is taken back.
         unsafe { self.port.lend_bus(bus, self.cycles, before, dram_bytes) };
-        let halt = self.step_observed(observer, decoder, soft);
+        let halt = self.step_observed(observer, decoder, end);
         self.port.take_back_bus();
         halt
     }
 
-    fn step_observed(&mut self, observer: &mut impl Observer, decoder: &mut Decoder, soft: u64) -> Halt {
+    fn step_observed(&mut self, observer: &mut impl Observer, decoder: &mut Decoder, end: u64) -> Halt {
         let untimed_last = self.statistics.instructions + UNTIMED_RUN;
         loop {
             let endless = !self.port.is_timed() && self.statistics.instructions >= untimed_last;
-            if self.cycle >= soft || endless {
+            if self.cycle >= end || endless {
                 return Halt::Deadline;
             }
             if self.interrupted() {

@@ -20,6 +20,22 @@ pub(crate) const UNTIMED_RUN: u64 = 1 << 16;
 /// The block that follows; null: none does, and [`Hart::exit`] says what does.
 pub(crate) type Next = *const Block;
 
+/// Who hears of marks.
+pub trait Marks {
+    /// `hart`, whose instructions take time, has executed a mark with this code, call and value of its register. True:
+    /// that is all, and the hart goes on. False: it halts ([`Halt::Mark`]), for the caller to deal with it.
+    fn take(&mut self, hart: &mut Hart, code: u32, call: u32, value: u64) -> bool;
+}
+
+/// The hart halts at each mark.
+pub struct HaltAtMarks;
+
+impl Marks for HaltAtMarks {
+    fn take(&mut self, _: &mut Hart, _: u32, _: u32, _: u64) -> bool {
+        false
+    }
+}
+
 /// What follows a block, if not another.
 #[derive(Clone, Copy)]
 pub(crate) enum Exit {
@@ -36,20 +52,24 @@ impl Hart {
     /// `deadline`, unless something halts it. Instructions that take no time never come to a deadline: of
     /// those it executes 65,536 or a few more, so that its caller keeps hold of it.
     pub fn run(&mut self, soft: u64, deadline: u64) -> Halt {
+        self.run_marking(&mut HaltAtMarks, soft, deadline)
+    }
+
+    fn run_marking(&mut self, marks: &mut dyn Marks, soft: u64, deadline: u64) -> Halt {
         debug_assert!(soft <= deadline);
         self.untimed_last = self.statistics.instructions + UNTIMED_RUN;
         if self.by_steps {
             self.repeat_step(soft)
         } else if self.supervisor.is_none() {
-            self.run_level(soft, deadline)
+            self.run_level(marks, soft, deadline)
         } else {
-            self.run_levels(soft, deadline)
+            self.run_levels(marks, soft, deadline)
         }
     }
 
     /// [`Hart::run`] of a hart with a supervisor level: it runs to the next interrupt that traps, or to an instruction
     /// that may change which does.
-    fn run_levels(&mut self, soft: u64, deadline: u64) -> Halt {
+    fn run_levels(&mut self, marks: &mut dyn Marks, soft: u64, deadline: u64) -> Halt {
         debug_assert!(self.port.is_timed(), "interrupts come at their times");
         while self.cycle < soft {
             if self.interrupted() {
@@ -58,7 +78,7 @@ impl Hart {
             let trap = self.trap_cycle();
             let halt = if trap > self.cycle {
                 self.recheck = false;
-                self.run_level(soft.min(trap), deadline.min(trap))
+                self.run_level(marks, soft.min(trap), deadline.min(trap))
             } else {
                 // An instruction that has begun is finished first.
                 self.step().unwrap_or(Halt::Deadline)
@@ -72,7 +92,7 @@ impl Hart {
     }
 
     /// [`Hart::run`] while the level stays and no interrupt traps.
-    fn run_level(&mut self, soft: u64, deadline: u64) -> Halt {
+    fn run_level(&mut self, marks: &mut dyn Marks, soft: u64, deadline: u64) -> Halt {
         self.blocks.begin();
         while self.fetched > 0 && self.cycle < soft {
             if self.holds_code() {
@@ -91,9 +111,9 @@ impl Hart {
                 return self.step().unwrap_or(Halt::Deadline);
             };
             let exit = if timed {
-                self.run_blocks::<true>(block, index, soft, deadline)
+                self.run_blocks::<true>(block, index, marks, soft, deadline)
             } else {
-                self.run_blocks::<false>(block, index, soft, deadline)
+                self.run_blocks::<false>(block, index, marks, soft, deadline)
             };
             match exit {
                 Exit::Halt(halt) => return halt,
@@ -125,13 +145,14 @@ impl Hart {
         &mut self,
         block: Next,
         mut index: usize,
+        marks: &mut dyn Marks,
         soft: u64,
         deadline: u64,
     ) -> Exit {
         // SAFETY: blocks live until the next run.
         let block = unsafe { &*block };
         let (view, executed) = (self.port.view(), Counts::default());
-        let mut f = Frame { block, view, soft, deadline, executed, left: 0 };
+        let mut f = Frame { block, view, marks, soft, deadline, executed, left: 0 };
         let mut chains = 0;
         let exit = loop {
             let b = f.block;
@@ -160,18 +181,19 @@ impl Hart {
         exit
     }
 
-    /// [`Hart::run`] while the hart has `bus` for itself: see [`Port::lend_bus`].
+    /// [`Hart::run`] until cycle `end`, while the hart has `bus` for itself: see [`Port::lend_bus`]. It goes on after
+    /// what `marks` takes.
     pub fn run_with_bus(
         &mut self,
+        marks: &mut dyn Marks,
         bus: &mut Bus,
         before: Time,
         dram_bytes: u64,
-        soft: u64,
-        deadline: u64,
+        end: u64,
     ) -> Halt {
         // SAFETY: `bus` is borrowed until it is taken back.
         unsafe { self.port.lend_bus(bus, self.cycles, before, dram_bytes) };
-        let halt = self.run(soft, deadline);
+        let halt = self.run_marking(marks, end, end);
         self.port.take_back_bus();
         halt
     }

@@ -15,13 +15,15 @@ use crate::block::{Block, Code, Counts, Micro};
 use crate::for_each_op;
 use crate::fp::{self, Rounding};
 use crate::hart::{FETCHED, Halt, Hart};
-use crate::run::{Exit, Next};
+use crate::run::{Exit, Marks, Next};
 use crate::step::extend;
 
 /// What the functions share.
 pub(crate) struct Frame<'a> {
     pub block: &'a Block,
     pub view: FastView,
+    /// Who hears of marks.
+    pub marks: &'a mut dyn Marks,
     /// No block need be begun at this cycle or later.
     pub soft: u64,
     /// No instruction may start at this cycle or later.
@@ -332,10 +334,15 @@ mod own {
             return stop::<TIMED>(h, f, p, Halt::Deadline);
         }
         end::<TIMED>(h, f, p, 0);
-        h.stand_after(f.block);
         let bits = m.imm as u32;
-        let mark = Halt::Mark { code: bits & 31, call: bits >> 5 & 127, value: h.x(m.rs1) };
-        h.leave_for(Exit::Halt(mark))
+        let (code, call, value) = (bits & 31, bits >> 5 & 127, h.x(m.rs1));
+        if TIMED && f.marks.take(h, code, call, value) {
+            // An observation may have ended.
+            h.port.refresh(&mut f.view);
+            return follow::<TIMED>(h, f, &f.block.next, f.block.end);
+        }
+        h.stand_after(f.block);
+        h.leave_for(Exit::Halt(Halt::Mark { code, call, value }))
     }
 
     pub fn Pause<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {

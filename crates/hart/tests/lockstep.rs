@@ -10,7 +10,7 @@ use bench::service::Foreign;
 use bench::{Bench, Execute, MEMORY, Point, Setup};
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::testing::program::{Kind, NETWORK, Options, generate, initial_state, initial_window};
-use chasqui_hart::{CLASSES, Class, Halt, Hart, Timing};
+use chasqui_hart::{CLASSES, Class, Halt, HaltAtMarks, Hart, Timing};
 use chasqui_memory::{
     Binding, Bus, BusParameters, Geometry, NetworkCacheParameters, PAGE_BYTES, PortParameters,
     SectionGeometry, Snoop,
@@ -216,7 +216,7 @@ fn lend(setup: &Setup) -> u64 {
     let (mut lending, mut keeping) = (Bench::new(setup), Bench::new(setup));
     lending.lends = true;
     finish(&mut lending, &mut |hart, bus, before, limit| {
-        hart.run_with_bus(bus, before, MEMORY, limit, limit)
+        hart.run_with_bus(&mut HaltAtMarks, bus, before, MEMORY, limit)
     });
     finish(&mut keeping, &mut |hart, _, _, limit| hart.run(limit, limit));
     // What was lent is not in the log of what happened.

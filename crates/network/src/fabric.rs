@@ -429,10 +429,13 @@ impl Partition for Fabric {
         reach.fill(first);
     }
 
-    fn run(&mut self, out: &mut Outbox<'_>) {
+    /// Returns how many events were handled.
+    fn run(&mut self, out: &mut Outbox<'_>) -> u64 {
+        let before = self.statistics.events;
         while let Some(event) = self.queue.pop_before(out.limit()) {
             self.handle(event, out);
         }
+        self.statistics.events - before
     }
 
     fn receive(&mut self, mut event: Event, packet: Option<Box<Packet>>) {

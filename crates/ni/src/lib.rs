@@ -164,6 +164,21 @@ pub struct Wishes {
     pub broken: Option<(Time, String)>,
 }
 
+impl Wishes {
+    /// Nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        let Wishes { events, bus, charge, incoherence, turn, interrupt, faults, broken } = self;
+        events.is_empty()
+            && bus.is_empty()
+            && *charge == Time::ZERO
+            && incoherence.is_none()
+            && turn.is_none()
+            && interrupt.is_none()
+            && faults.is_empty()
+            && broken.is_none()
+    }
+}
+
 impl Context<'_, '_> {
     /// An event of the NI's own at `time`.
     pub fn at(&mut self, time: Time, payload: Payload) {

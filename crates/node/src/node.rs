@@ -98,6 +98,8 @@ pub struct Node {
     pub(crate) transaction_max: Time,
     packets: Vec<Option<Box<Packet>>>,
     free_packets: Vec<u32>,
+    /// Events dealt with.
+    events: u64,
     bus_port: Port,
     ni_port: Port,
     wishes: Wishes,
@@ -159,6 +161,7 @@ impl Node {
             transaction_max: c.transaction_max(),
             packets: Vec::new(),
             free_packets: Vec::new(),
+            events: 0,
             bus_port: Port::new(spec.first_port),
             ni_port: Port::new(spec.first_port + 1),
             wishes: Wishes::default(),
@@ -301,12 +304,23 @@ impl Node {
     }
 
     fn grant_wishes(&mut self, hart: usize, now: Time) {
+        if self.wishes.is_empty() {
+            return;
+        }
         let mut events = std::mem::take(&mut self.wishes.events);
         for (time, payload) in events.drain(..) {
             self.schedule(time, Class::Internal, Target::Ni, payload);
         }
         // The room is used again by the next call.
         self.wishes.events = events;
+        if !self.wishes.is_empty() {
+            self.grant_rare_wishes(hart, now);
+        }
+    }
+
+    /// Beside events few calls wish anything.
+    #[inline(never)]
+    fn grant_rare_wishes(&mut self, hart: usize, now: Time) {
         for request in std::mem::take(&mut self.wishes.bus) {
             let index = match self.free_requests.pop() {
                 Some(index) => {
@@ -414,6 +428,7 @@ impl Node {
 
     #[inline(always)]
     fn dispatch(&mut self, event: Event, out: &mut Outbox<'_>) {
+        self.events += 1;
         match event.target {
             NETWORK => {
                 let packet = self.take_packet(event.payload);
@@ -461,23 +476,29 @@ impl Node {
         }
     }
 
-    /// Runs hart `index` until `soft` or perhaps `hard`. `SEVERAL`: see [`Node::run_to_limit`].
+    /// Runs hart `index` until `until`. Until `alone` nothing happens in the node and nothing comes from outside.
+    /// `SEVERAL`: see [`Node::run_to_limit`].
     #[inline(always)]
-    fn run_hart<const SEVERAL: bool>(&mut self, index: usize, soft: Time, hard: Time, out: &mut Outbox<'_>) {
-        // Until an event, or something from outside, the bus is the hart's; unless others wait for it, or
-        // other harts have lines.
-        let alone = if self.waiting_for_bus.is_empty() && !SEVERAL { soft } else { Time::ZERO };
+    fn run_hart<const SEVERAL: bool>(
+        &mut self,
+        index: usize,
+        until: Time,
+        alone: Time,
+        out: &mut Outbox<'_>,
+    ) {
+        // Then the bus is the hart's; unless others wait for it, or other harts have lines.
+        let alone = if self.waiting_for_bus.is_empty() && !SEVERAL { alone } else { Time::ZERO };
         let before = Time(alone.0.saturating_sub(self.transaction_max.0));
         if !self.processor.threads[index].is_ready() {
             self.processor.rise(index, &mut self.bus);
         }
-        let hart = &self.processor.threads[index].hart;
-        let end = hart.cycle_at(soft);
-        let (soft, hard) = (end, if hard == soft { end } else { hart.cycle_at(hard) });
+        let end = self.processor.threads[index].hart.cycle_at(until);
         let halt = loop {
-            let t = &mut self.processor.threads[index];
-            let timed = !SEVERAL || t.hart.port.is_timed();
-            let halt = t.run(&mut self.bus, before, self.dram_bytes, soft, hard);
+            let p = &mut self.processor;
+            let timed = !SEVERAL || p.threads[index].hart.port.is_timed();
+            let lent = (&mut self.bus, before, self.dram_bytes);
+            let halt = p.run(index, &mut self.recorders, lent, end);
+            let t = &mut p.threads[index];
             t.spin.check(&mut t.hart);
             if SEVERAL && halt == Halt::Call && self.catch_up(index) {
                 break halt;
@@ -494,10 +515,10 @@ impl Node {
             if halt == Halt::Pause {
                 p.pause(index, &self.bus);
             }
-            // After a mark or a pause the hart mostly goes on.
+            // After a pause, or a mark that it halted at, the hart mostly goes on.
             let passed = matches!(halt, Halt::Mark { .. } | Halt::Pause);
             let t = &p.threads[index];
-            if told || !passed || !t.is_ready() || t.hart.cycle >= soft {
+            if told || !passed || !t.is_ready() || t.hart.cycle >= end {
                 break halt;
             }
         };
@@ -570,12 +591,11 @@ impl Partition for Node {
             }
         };
         // Transactions of the NI's that wait behind a hart's have no event of their own yet.
-        if let Some(grant) = self.slow.iter().find(|e| matches!(e.payload.into(), BusEvent::Grant)) {
-            for client in &self.waiting_for_bus {
-                if let &Client::Ni(index) = client {
-                    let cause = Cause::Bus(self.ni_requests[index as usize]);
-                    note(grant.time, self.ni.output_latency(cause));
-                }
+        for client in &self.waiting_for_bus {
+            let is_grant = |e: &&Event| matches!(e.payload.into(), BusEvent::Grant);
+            if let (&Client::Ni(index), Some(grant)) = (client, self.slow.iter().find(is_grant)) {
+                let cause = Cause::Bus(self.ni_requests[index as usize]);
+                note(grant.time, self.ni.output_latency(cause));
             }
         }
         if self.prompt.len() > CAUSES_MAX {
@@ -586,12 +606,15 @@ impl Partition for Node {
         }
     }
 
-    fn run(&mut self, out: &mut Outbox<'_>) {
+    /// Returns how many instructions were executed and events dealt with.
+    fn run(&mut self, out: &mut Outbox<'_>) -> u64 {
+        let events = self.events;
         let executed = match self.processor.is_several() {
             false => self.run_to_limit::<false>(out),
             true => self.run_to_limit::<true>(out),
         };
         self.processor.report_progress(executed);
+        executed + self.events - events
     }
 
     /// The high half of the payload's second word is the node's, to keep the packet's place.
@@ -646,11 +669,10 @@ impl Node {
                 if SEVERAL {
                     self.run_among_others(index, soft, out);
                 } else {
-                    // What comes from outside is noticed only later: the hart may run on so long.
-                    let hard = event.min(limit + self.input_latency);
-                    let until =
-                        if self.is_over() { (ready + Time(1), ready + Time(1)) } else { (soft, hard) };
-                    self.run_hart::<false>(index, until.0, until.1, out);
+                    // What comes from outside is noticed only later: the hart runs on so long.
+                    let noticed = event.min(out.horizon()).min(limit + self.input_latency);
+                    let until = if self.is_over() { ready + Time(1) } else { noticed };
+                    self.run_hart::<false>(index, until, soft, out);
                     self.after_run();
                 }
                 executed += self.processor.threads[index].hart.statistics.instructions - before;

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use chasqui_abi::mark;
 use chasqui_engine::Time;
-use chasqui_hart::{Halt, Hart, State, Text};
+use chasqui_hart::{Halt, Hart, Marks, State, Text};
 use chasqui_linux::{Elf, Flush, Outcome, Process, Stream, Wait};
 use chasqui_memory::{Access, Bus, Fault, FlatMemory, PAGE_BYTES};
 use chasqui_record::{RankLife, RankProfile, Recorder};
 
 use crate::kernel::Kernel;
 use crate::scheduler::Usage;
+use crate::spin::Spin;
 use crate::symbols::Symbols;
 use crate::thread::{Activity, Thread, Threads};
 use crate::watch::{Watch, WatchPlan};
@@ -372,6 +373,25 @@ impl Processor {
         }
     }
 
+    /// Hart `index` executes until cycle `end`: see [`Hart::run_with_bus`]. `bus`: it, until when it is lent, and bytes
+    /// of main memory.
+    #[inline(always)]
+    pub(crate) fn run(
+        &mut self,
+        index: usize,
+        recorders: &mut [Recorder],
+        (bus, before, dram_bytes): (&mut Bus, Time, u64),
+        end: u64,
+    ) -> Halt {
+        let Thread { hart, spin, watch, .. } = &mut self.threads[index];
+        if let Some(watch) = watch {
+            return watch.run(hart, bus, (before, dram_bytes), end);
+        }
+        let (recorder, free_calls) = (&mut recorders[self.job], self.spec.free_calls);
+        let mut marking = Marking { life: &mut self.life, recorder, spin, index, free_calls };
+        hart.run_with_bus(&mut marking, bus, before, dram_bytes, end)
+    }
+
     /// Deals with what halted hart `index`, as far as it is the processor's own affair.
     #[inline(always)]
     pub(crate) fn halted(
@@ -433,15 +453,9 @@ impl Processor {
         if code == mark::REGION {
             return self.region(index, value != 0);
         }
-        let thread = &mut self.threads[index];
-        let now = thread.hart.now().0;
-        let port = &thread.hart.port;
-        self.life.mark(recorder, index, code, call, value, now, &mut |address, bytes| {
-            port.peek_virtual(address, bytes)
-        });
-        if code == mark::RETURN {
-            thread.spin.returned(&mut thread.hart);
-        }
+        let Thread { hart, spin, .. } = &mut self.threads[index];
+        let free_calls = self.spec.free_calls;
+        Marking { life: &mut self.life, recorder, spin, index, free_calls }.note(hart, code, call, value);
         if self.spec.free_calls && matches!(code, mark::CALL | mark::RETURN) {
             self.set_timed(index);
         }
@@ -704,6 +718,42 @@ impl Processor {
             }
             _ => format!("something, at pc {place}"),
         }
+    }
+}
+
+/// What a hart's marks are told to.
+struct Marking<'a> {
+    life: &'a mut RankLife,
+    recorder: &'a mut Recorder,
+    spin: &'a mut Spin,
+    /// Number of the hart.
+    index: usize,
+    /// MPI calls take no time: their marks end and begin it.
+    free_calls: bool,
+}
+
+impl Marking<'_> {
+    fn note(&mut self, hart: &mut Hart, code: u32, call: u32, value: u64) {
+        let (now, port) = (hart.now().0, &hart.port);
+        let memory = &mut |address, bytes: &mut [u8]| port.peek_virtual(address, bytes);
+        self.life.mark(self.recorder, self.index, code, call, value, now, memory);
+        if code == mark::RETURN {
+            self.spin.returned(hart);
+        }
+    }
+}
+
+impl Marks for Marking<'_> {
+    fn take(&mut self, hart: &mut Hart, code: u32, call: u32, value: u64) -> bool {
+        let is_more = match code {
+            mark::ABORT | mark::REGION => true,
+            mark::CALL | mark::RETURN => self.free_calls,
+            _ => false,
+        };
+        if !is_more {
+            self.note(hart, code, call, value);
+        }
+        !is_more
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::{Index, IndexMut};
 
 use chasqui_engine::Time;
-use chasqui_hart::{Halt, Hart};
+use chasqui_hart::Hart;
 use chasqui_linux::Wait;
 use chasqui_memory::{Bus, Stall};
 use chasqui_record::Cause;
@@ -137,15 +137,6 @@ impl Thread {
             spin: Spin::default(),
             filling: None,
             watch,
-        }
-    }
-
-    /// The hart executes up to a deadline: see [`Hart::run_with_bus`].
-    #[inline(always)]
-    pub(crate) fn run(&mut self, bus: &mut Bus, before: Time, dram_bytes: u64, soft: u64, hard: u64) -> Halt {
-        match &mut self.watch {
-            None => self.hart.run_with_bus(bus, before, dram_bytes, soft, hard),
-            Some(watch) => watch.run(&mut self.hart, bus, (before, dram_bytes), soft, hard),
         }
     }
 

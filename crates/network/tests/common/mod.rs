@@ -95,11 +95,12 @@ impl Partition for SharedPartition {
     fn next(&self) -> Time {
         self.0.lock().unwrap().fabric.next()
     }
-    fn run(&mut self, out: &mut Outbox<'_>) {
+    fn run(&mut self, out: &mut Outbox<'_>) -> u64 {
         let shared = &mut *self.0.lock().unwrap();
         let start = Instant::now();
-        shared.fabric.run(out);
+        let events = shared.fabric.run(out);
         shared.host_time += start.elapsed();
+        events
     }
     fn receive(&mut self, event: Event, packet: Option<Box<Packet>>) {
         self.0.lock().unwrap().fabric.receive(event, packet);
@@ -206,8 +207,10 @@ impl Partition for Host {
         self.queue.next_time()
     }
 
-    fn run(&mut self, out: &mut Outbox<'_>) {
+    fn run(&mut self, out: &mut Outbox<'_>) -> u64 {
+        let mut events = 0;
         while let Some(event) = self.queue.pop_before(out.limit()) {
+            events += 1;
             let (now, target) = (event.time, event.target & !1);
             let node = &mut self.nodes[target as usize / 2];
             if event.target & 1 == 1 {
@@ -238,6 +241,7 @@ impl Partition for Host {
                 }
             }
         }
+        events
     }
 
     fn receive(&mut self, mut event: Event, packet: Option<Box<Packet>>) {

@@ -13,7 +13,7 @@ mod trace;
 use std::sync::Arc;
 
 use chasqui_engine::Time;
-use chasqui_hart::{Decoder, Halt, Hart, Insn, Observer, Op};
+use chasqui_hart::{Decoder, Halt, HaltAtMarks, Hart, Insn, Observer, Op};
 use chasqui_memory::{Bus, STALLS, Stall, Waits};
 use chasqui_record::{Cause, RankProfile};
 
@@ -84,8 +84,7 @@ impl Watch {
         hart: &mut Hart,
         bus: &mut Bus,
         (before, dram_bytes): (Time, u64),
-        mut soft: u64,
-        mut hard: u64,
+        mut end: u64,
     ) -> Halt {
         if self.profiler.is_none()
             && let Some(trace) = &mut self.trace
@@ -93,18 +92,17 @@ impl Watch {
             let now = hart.now();
             let edge = if now < trace.from() { trace.from() } else { trace.to() };
             if now < edge {
-                let edge = hart.cycle_at(edge);
-                (soft, hard) = (soft.min(edge), hard.min(edge));
+                end = end.min(hart.cycle_at(edge));
             }
             if !trace.is_open(now) && !trace.has_begun() {
-                let halt = hart.run_with_bus(bus, before, dram_bytes, soft, hard);
+                let halt = hart.run_with_bus(&mut HaltAtMarks, bus, before, dram_bytes, end);
                 trace.skip(hart);
                 self.catch_up(hart);
                 return halt;
             }
         }
         let mut decoder = std::mem::take(&mut self.decoder);
-        let halt = hart.run_observed(self, &mut decoder, bus, before, dram_bytes, soft);
+        let halt = hart.run_observed(self, &mut decoder, bus, before, dram_bytes, end);
         self.decoder = decoder;
         halt
     }

@@ -99,10 +99,13 @@ impl Partition for Site {
         self.queue.next_time()
     }
 
-    fn run(&mut self, out: &mut Outbox<'_>) {
+    fn run(&mut self, out: &mut Outbox<'_>) -> u64 {
+        let mut events = 0;
         while let Some(event) = self.queue.pop_before(out.limit()) {
+            events += 1;
             self.dispatch(event, out);
         }
+        events
     }
 
     fn receive(&mut self, mut event: Event, packet: Option<Box<Packet>>) {

@@ -454,6 +454,9 @@ impl Nes {
 
     /// The next event, of the kinds in turn.
     fn next_event(&mut self) -> Option<u64> {
+        if !self.may_have_event() {
+            return None;
+        }
         let last = self.service_mut().last;
         let kinds = (1..=sp::KIND_QUIET).map(|i| (last + i - 1) % sp::KIND_QUIET + 1);
         let (kind, event) = kinds.into_iter().find_map(|kind| Some((kind, self.event_of(kind)?)))?;
@@ -467,6 +470,13 @@ impl Nes {
             _ => {}
         }
         Some(event | kind)
+    }
+
+    /// There may be something to say: asked whenever anything happens in the NES, and mostly there is not.
+    fn may_have_event(&self) -> bool {
+        let service = self.service.as_ref().expect("the firmware runs");
+        let is_told = !service.accesses.is_empty() || !service.room.is_empty() || service.launched;
+        is_told || service.watched.is_some() || self.receiver.next_missed().is_some()
     }
 
     /// What there is to say of a `kind` of event, if there is one.

@@ -136,8 +136,7 @@ impl Transmitter {
 
     /// The next slot that has a message and that `may` go: in turn, of those of the highest priority.
     fn next(&self, s: &Shared, may: impl Fn(usize) -> bool) -> Option<usize> {
-        let count = self.slots.len();
-        let in_turn = (1..=count).map(|i| (self.current + i) % count);
+        let in_turn = (self.current + 1..self.slots.len()).chain(0..=self.current);
         let ready = in_turn.filter(|&slot| self.slots[slot].has_work() && may(slot));
         // The first of several that are alike.
         ready.min_by_key(|&slot| Reverse(self.slots[slot].queue.map(|queue| s.homes.priority(queue))))

@@ -1,0 +1,112 @@
+//! The least of many times, of which one changes now and then.
+
+use crate::Time;
+
+/// Times by place, which play a tournament: of two neighbours the earlier goes on to the next match. Matches that a
+/// change concerns, log2 of the number of places at most, are played again when somebody asks.
+#[derive(Clone, Default)]
+pub(crate) struct Tournament {
+    /// The winner of the last match at 1, of that between 2k and 2k + 1 at k. The second half are the times.
+    winners: Vec<Time>,
+    /// Places whose times have changed since somebody asked.
+    changed: Vec<usize>,
+}
+
+impl Tournament {
+    /// From now on there are so many places, and never is the time at each.
+    pub fn reset(&mut self, places: usize) {
+        self.winners.clear();
+        self.winners.resize(2 * places, Time::NEVER);
+        self.changed.clear();
+    }
+
+    /// The time at `place` is `time` from now on.
+    #[inline]
+    pub fn set(&mut self, place: usize, time: Time) {
+        let at = self.winners.len() / 2 + place;
+        if self.winners[at] != time {
+            self.winners[at] = time;
+            self.changed.push(at);
+        }
+    }
+
+    /// Plays what is to be played again.
+    #[inline]
+    fn play(&mut self) {
+        let winners = &mut self.winners[..];
+        // All matches are sooner played than several ways to the last one.
+        if self.changed.len() > winners.len() / 8 {
+            for at in (1..winners.len() / 2).rev() {
+                winners[at] = winners[2 * at].min(winners[2 * at + 1]);
+            }
+            self.changed.clear();
+        }
+        while let Some(mut at) = self.changed.pop() {
+            let mut winner = winners[at];
+            while at > 1 {
+                winner = winner.min(winners[at ^ 1]);
+                at /= 2;
+                winners[at] = winner;
+            }
+        }
+    }
+
+    /// Where the least of all is, itself, and the least of the others.
+    #[inline]
+    pub fn first(&mut self) -> (usize, Time, Time) {
+        self.play();
+        let winners = &self.winners[..];
+        let half = winners.len() / 2;
+        let (mut at, mut second) = (1, Time::NEVER);
+        while at < half {
+            let (left, right) = (winners[2 * at], winners[2 * at + 1]);
+            second = second.min(left.max(right));
+            at = 2 * at + usize::from(right < left);
+        }
+        (at - half, winners[at], second)
+    }
+
+    /// The least of all but that at `place`.
+    #[inline]
+    pub fn least_but(&mut self, place: usize) -> Time {
+        self.play();
+        let winners = &self.winners[..];
+        let mut at = winners.len() / 2 + place;
+        let mut least = Time::NEVER;
+        while at > 1 {
+            least = least.min(winners[at ^ 1]);
+            at /= 2;
+        }
+        least
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chasqui_random::Random;
+
+    use super::*;
+
+    #[test]
+    fn the_least_is_found_whatever_changed() {
+        let mut random = Random::for_test(1);
+        for places in [1, 2, 3, 17, 64] {
+            let (mut tournament, mut times) = (Tournament::default(), vec![Time::NEVER; places as usize]);
+            tournament.reset(times.len());
+            for _ in 0..200 {
+                for _ in 0..random.below(3) {
+                    let place = random.below(places) as usize;
+                    times[place] = if random.once_in(8) { Time::NEVER } else { Time(random.below(50)) };
+                    tournament.set(place, times[place]);
+                }
+                let (first, least, second) = tournament.first();
+                assert_eq!((Some(least), least), (times.iter().copied().min(), times[first]));
+                assert_eq!(tournament.least_but(first), second);
+                for place in 0..times.len() {
+                    let others = (0..times.len()).filter(|&p| p != place).map(|p| times[p]);
+                    assert_eq!(tournament.least_but(place), others.min().unwrap_or(Time::NEVER));
+                }
+            }
+        }
+    }
+}
