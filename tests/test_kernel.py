@@ -107,7 +107,7 @@ def test_what_a_system_call_costs_is_the_kernels_code(compile_c: Compiler, tmp_p
 
     def cycles(name: str, *sets: str) -> int:
         options = [word for each in sets for word in ("--set", each)]
-        run = ["run", "--out", name, "--machine", "voyager", *options, "--", program]
+        run = ["run", "--out", name, "--machine", "voyager", *options, "--", str(program)]
         assert command(*run, directory=tmp_path).returncode == 0
         return int(json.loads((tmp_path / name / "summary.json").read_text())["ranks"][0]["cycles"])
 
