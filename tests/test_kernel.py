@@ -80,7 +80,7 @@ def test_the_library(programs: Path, tmp_path: Path, case: Case) -> None:
 def test_calls_are_served_alike(compile_c: Compiler, tmp_path: Path) -> None:
     """Faults and signals end the program at the same instruction with the same words, at another
     time."""
-    program = compile_c("faults", FAULTS)
+    program = compile_c("kernel_faults", FAULTS)
 
     def outcome(number: int, *options: str) -> tuple[int, str, bool]:
         name = f"{number}{len(options)}"
@@ -103,11 +103,11 @@ def counted(run: Path, group: str, name: str) -> int:
 def test_what_a_system_call_costs_is_the_kernels_code(compile_c: Compiler, tmp_path: Path) -> None:
     """`node.software.syscall` and `page_fault` count for nothing; cycles of traps do."""
     text = "#include <unistd.h>\nint main(void) { for (int i = 0; i < 1000; i++) getppid(); }\n"
-    program = compile_c("calls", text)
+    program = compile_c("kernel_calls", text)
 
     def cycles(name: str, *sets: str) -> int:
         options = [word for each in sets for word in ("--set", each)]
-        run = ["run", "--out", name, "--machine", "voyager", *options, "--", program]
+        run = ["run", "--out", name, "--machine", "voyager", *options, "--", str(program)]
         assert command(*run, directory=tmp_path).returncode == 0
         return int(json.loads((tmp_path / name / "summary.json").read_text())["ranks"][0]["cycles"])
 
@@ -125,7 +125,7 @@ def test_what_a_system_call_costs_is_the_kernels_code(compile_c: Compiler, tmp_p
 
 def test_symbols_of_the_kernel(compile_c: Compiler, tmp_path: Path) -> None:
     text = "#include <unistd.h>\nint main(void) { for (int i = 0; i < 100; i++) getppid(); }\n"
-    program = compile_c("ids", text)
+    program = compile_c("kernel_ids", text)
     options = ["--out", "run", *ON, "--profile", "--trace-instructions", "0us..300us"]
     done = command("run", *options, "--", program, directory=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -174,7 +174,7 @@ def twice(program: Path, arguments: list[str], images: Path, place: Path) -> str
 def test_threads_timers_and_memory_of_the_process(compile_c: Compiler, tmp_path: Path) -> None:
     """A driver that copies from and to the process, whose thread sleeps meanwhile."""
     text = (SOURCES / "echo_user.c").read_text()
-    program = compile_c("echo_user", text, f"-I{SOURCES}")
+    program = compile_c("kernel_echo_user", text, f"-I{SOURCES}")
     output = twice(program, [SEED], linked([SOURCES / "echo.c"], tmp_path), tmp_path)
     assert output == f"seed {SEED}\necho: PASSED\n"
 
@@ -184,7 +184,7 @@ def test_streams_arrive_whatever_happens_to_packets(
     compile_c: Compiler, tmp_path: Path, once_in: int
 ) -> None:
     """Both ways at once; one in so many is lost, comes twice, has a wrong bit, or is late."""
-    program = compile_c("stream", (SOURCES / "stream.c").read_text(), f"-I{SOURCES}")
+    program = compile_c("kernel_stream", (SOURCES / "stream.c").read_text(), f"-I{SOURCES}")
     arguments = [SEED, str(once_in), "5", "100000"]
     images = linked([SOURCES / "lossy.c"], tmp_path)
     assert twice(program, arguments, images, tmp_path) == "stream: PASSED\n"
@@ -193,7 +193,7 @@ def test_streams_arrive_whatever_happens_to_packets(
 def test_sleepers_cost_nothing_and_deadlocks_are_named(
     chasqui: Run, compile_c: Compiler, tmp_path: Path
 ) -> None:
-    sleeps = compile_c("sleeps", "#include <unistd.h>\nint main(void) { sleep(10); }\n")
+    sleeps = compile_c("kernel_sleeps", "#include <unistd.h>\nint main(void) { sleep(10); }\n")
     done = chasqui("run", "--out", "sleeps", *ON, "--", sleeps)
     assert done.returncode == 0, done.stderr
     summary = json.loads((tmp_path / "sleeps" / "summary.json").read_text())
@@ -205,7 +205,7 @@ def test_sleepers_cost_nothing_and_deadlocks_are_named(
 #include <unistd.h>
 int main(void) { int word = 0; syscall(SYS_futex, &word, FUTEX_WAIT, 0, 0); }
 """
-    done = chasqui("run", *ON, "--", compile_c("waits_for_ever", text))
+    done = chasqui("run", *ON, "--", compile_c("kernel_waits_for_ever", text))
     assert done.returncode == 125
     assert "waits for the end of its system call, asleep: pc 0x" in done.stderr
     assert "(syscall+" in done.stderr
@@ -233,7 +233,7 @@ def test_what_a_kernel_does_not_go_with(
 
 
 def test_broken_kernels_are_reported(compile_c: Compiler, tmp_path: Path) -> None:
-    program = compile_c("nothing", "int main(void) { }\n")
+    program = compile_c("kernel_nothing", "int main(void) { }\n")
     (tmp_path / "broken.c").write_text(
         '#include "kernel.h"\n'
         "static bool start(void) { *(volatile int *)16 = 1; return true; }\n"

@@ -67,6 +67,9 @@ def test_late_messages_arrive_whole(late: Path, tmp_path: Path, machine: str) ->
     assert (
         counters["deposits"] == counters["bound"] + counters["unaligned"] + counters["unknown"] + 1
     )
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    travelled = {each["name"]: each["messages"] for each in summary["mechanisms"]}
+    assert travelled["network-cache"] >= len(SHORT) + EARLY + 1
     stays = machine == "netcache/ldtct"
     assert (counters["bound_hits"] > 0) == stays
 

@@ -43,16 +43,16 @@ const PACKET_PUT: u64 = 2;
 /// Device address of the window onto network memory.
 const WINDOW: u64 = 1 << 32;
 
-/// By what a message travels, as its record says under `protocol`. What comes later counts.
+/// By what a message travels, as its record says. What both nodes say is joined by the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mechanism {
-    Slot = 1,
+    Deposit = 1,
     Put = 2,
-    Deposit = 3,
+    Slot = 3,
 }
 
 /// Names of the [`Mechanism`]s, from 1 on.
-pub(crate) const MECHANISMS: &[&str] = &["slot", "put", "network-cache"];
+pub(crate) const MECHANISMS: &[&str] = &["network-cache", "put", "slot"];
 
 /// Longest packet [bytes], on the wire.
 pub(crate) fn packet_bytes_max(nic: &NicUnit, mpi: &MpiUnit) -> u64 {
