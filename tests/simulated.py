@@ -68,6 +68,8 @@ def example(examples: Path, name: str, machine: str) -> list[str]:
 
 
 def two_at_a_time(work: Callable[[A], B], items: Iterable[A]) -> list[B]:
-    """`work` of each item. A simulation is a process of its own: two keep two processors busy."""
-    with ThreadPoolExecutor(2) as pool:
+    """`work` of each item. A simulation is a process of its own: two keep two processors busy; or
+    two of pytest-xdist's workers do, and a third would only be in the way of threads that meet."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    with ThreadPoolExecutor(max(1, 2 // workers)) as pool:
         return list(pool.map(work, items))
