@@ -140,8 +140,8 @@ SHARED = {machine: ["--machine", machine] for machine in VARIANTS} | YIELDING
 def test_jobs_have_the_same_bits(traffic: Path, tmp_path: Path, name: str) -> None:
     """On any number of host threads, however far nodes run, with polling loops skipped or not."""
     variations = {"reference": [], **SAME}
-    job = ["--job", f"-np 4 {traffic} 2 6 9000"]
-    common = ["-np", 4, *SHARED[name], *SHORT, *job, "--", traffic, 1, 6, 1000]
+    job = ["--job", f"-np 4 {traffic} 2 4 9000"]
+    common = ["-np", 4, *SHARED[name], *SHORT, *job, "--", traffic, 1, 4, 1000]
 
     def attempt(name: str) -> str:
         done = run(tmp_path, name, *variations[name], *common)
