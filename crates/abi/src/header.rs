@@ -226,6 +226,38 @@ pub fn text() -> String {
     file("CHASQUI_ABI_H", "crates/abi/src/lib.rs", &body.join("\n"))
 }
 
+/// Goes before definitions that use [`text`]'s.
+pub const INCLUDE_ABI: &str = "#include \"chasqui/abi.h\"\n";
+
+/// What an NI and the software that drives it agree on, as a header of its own.
+pub struct DeviceHeader {
+    /// Prefix of its constants, in capitals: the machine's name, or its and a policy's.
+    pub prefix: &'static str,
+    /// The Rust file that defines it.
+    pub source: &'static str,
+    /// Its definitions in C.
+    pub body: fn() -> String,
+}
+
+impl DeviceHeader {
+    /// The header.
+    pub fn text(&self) -> String {
+        let interface = format!(
+            "#define CHASQUI_{}_INTERFACE {:#x}u /* Names all that is defined here and in chasqui/abi.h. */\n\n",
+            self.prefix,
+            self.interface()
+        );
+        let guard = format!("CHASQUI_{}_REGISTERS_H", self.prefix);
+        file(&guard, self.source, &(interface + &(self.body)()))
+    }
+
+    /// [`crate::NiIdentification::interface`]: differs where a definition does (FNV-1a, 32 bits, of the texts).
+    pub fn interface(&self) -> u32 {
+        let fnv = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+        [text(), (self.body)()].iter().flat_map(|each| each.bytes()).fold(0x811c_9dc5, fnv)
+    }
+}
+
 /// Compares the header at `path` with `text`, or writes it when `CHASQUI_WRITE_HEADERS` is set
 /// (`make headers`).
 ///
