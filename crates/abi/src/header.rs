@@ -1,6 +1,7 @@
 //! Writes C headers from the Rust definitions, so that a layout is written down once.
 
 use std::fmt::Write;
+use std::sync::OnceLock;
 
 /// A Rust type with a C name of the same size and alignment.
 pub trait GuestType {
@@ -232,14 +233,21 @@ pub const INCLUDE_ABI: &str = "#include \"chasqui/abi.h\"\n";
 /// What an NI and the software that drives it agree on, as a header of its own.
 pub struct DeviceHeader {
     /// Prefix of its constants, in capitals: the machine's name, or its and a policy's.
-    pub prefix: &'static str,
+    prefix: &'static str,
     /// The Rust file that defines it.
-    pub source: &'static str,
+    source: &'static str,
     /// Its definitions in C.
-    pub body: fn() -> String,
+    body: fn() -> String,
+    /// [`DeviceHeader::interface`], once it has been worked out.
+    interface: OnceLock<u32>,
 }
 
 impl DeviceHeader {
+    /// A header with constants `CHASQUI_<prefix>_...`, defined in the Rust file `source`.
+    pub const fn new(prefix: &'static str, source: &'static str, body: fn() -> String) -> DeviceHeader {
+        DeviceHeader { prefix, source, body, interface: OnceLock::new() }
+    }
+
     /// The header.
     pub fn text(&self) -> String {
         let interface = format!(
@@ -254,7 +262,8 @@ impl DeviceHeader {
     /// [`crate::NiIdentification::interface`]: differs where a definition does (FNV-1a, 32 bits, of the texts).
     pub fn interface(&self) -> u32 {
         let fnv = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-        [text(), (self.body)()].iter().flat_map(|each| each.bytes()).fold(0x811c_9dc5, fnv)
+        let all = || [text(), (self.body)()].concat();
+        *self.interface.get_or_init(|| all().bytes().fold(0x811c_9dc5, fnv))
     }
 }
 

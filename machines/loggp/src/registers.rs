@@ -48,8 +48,7 @@ chasqui_abi::guest_struct! {
 }
 
 /// `registers.h`.
-pub const HEADER: DeviceHeader =
-    DeviceHeader { prefix: "LOGGP", source: "machines/loggp/src/registers.rs", body };
+pub static HEADER: DeviceHeader = DeviceHeader::new("LOGGP", "machines/loggp/src/registers.rs", body);
 
 fn body() -> String {
     [INCLUDE_ABI.into(), defines("LOGGP_", CONSTANTS), LoggpSend::definition(), LoggpArrival::definition()]

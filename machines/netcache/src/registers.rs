@@ -111,8 +111,7 @@ chasqui_abi::guest_struct! {
 }
 
 /// `registers.h`.
-pub const HEADER: DeviceHeader =
-    DeviceHeader { prefix: "NETCACHE", source: "machines/netcache/src/registers.rs", body };
+pub static HEADER: DeviceHeader = DeviceHeader::new("NETCACHE", "machines/netcache/src/registers.rs", body);
 
 fn body() -> String {
     [

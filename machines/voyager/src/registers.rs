@@ -226,8 +226,7 @@ chasqui_abi::guest_struct! {
 }
 
 /// `registers.h`.
-pub const HEADER: DeviceHeader =
-    DeviceHeader { prefix: "VOYAGER", source: "machines/voyager/src/registers.rs", body };
+pub static HEADER: DeviceHeader = DeviceHeader::new("VOYAGER", "machines/voyager/src/registers.rs", body);
 
 fn body() -> String {
     [defines("VOYAGER_", CONSTANTS), VoyagerSlot::definition(), VoyagerDma::definition()].join("\n")
