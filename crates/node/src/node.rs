@@ -174,6 +174,12 @@ impl Node {
         node
     }
 
+    /// All is over: accesses to messages' data that were noted become stages of the messages' lives.
+    pub fn stamp_accesses(&mut self) {
+        // They are noted in runs of one job.
+        self.processor.stamp_accesses(&mut self.recorders[0]);
+    }
+
     /// The memory bus.
     pub fn bus(&self) -> &Bus {
         &self.bus

@@ -5,6 +5,7 @@
 //! executes the same instruction again. Retrying keeps the hart without hidden state; what must
 //! survive a retry (the walker's place, the reply of an uncached load) is kept in the port.
 
+mod accesses;
 mod bus_side;
 mod check;
 mod data;
@@ -19,6 +20,8 @@ mod translate;
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
+
+use accesses::Noting;
 
 use crate::cache::{Cache, Geometry, State};
 use crate::network_cache::{NetworkCache, NetworkCacheParameters};
@@ -408,6 +411,8 @@ pub struct Port {
     self_contained: Range<u64>,
     /// Other harts may have lines in their caches.
     has_peers: bool,
+    /// Where accesses to messages' data are noted, if they are.
+    noting: Option<Noting>,
     /// What happened so far.
     pub statistics: PortStatistics,
 }
@@ -459,6 +464,7 @@ impl Port {
             asked: 0,
             self_contained: 0..0,
             has_peers: false,
+            noting: None,
             statistics: PortStatistics::default(),
             parameters,
         }
@@ -682,6 +688,10 @@ impl Port {
 
     /// Lets accesses to the line of `va`, in way `way` of the data cache, take the fast path.
     fn make_fast(&mut self, way: usize, va: u64, pa: u64, permissions: u64) {
+        if self.is_followed(self.line(pa), self.l1d.line_bytes()) {
+            // It is used as it would be by the fast path.
+            return self.touch(way);
+        }
         let index = self.data.index(va) as u32;
         if self.data.owner(index).is_some() {
             self.drop_fast_data(index);
