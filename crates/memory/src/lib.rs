@@ -21,7 +21,7 @@ pub use network_cache::{
 };
 pub use port::{
     BURST_BYTES, BlockOperation, DEVICE_BASE, FastView, Fault, Incoherence, Observation, Port,
-    PortParameters, PortStatistics, Remapped, Request, STALLS, Slot, Snoop, Snooped, Stall, Stop, Waits,
-    order,
+    PortParameters, PortStatistics, Remapped, Request, STALLS, Slot, Snoop, Snooped, Stall, StashStatistics,
+    Stashed, Stop, Waits, order,
 };
 pub use tlb::{Access, PAGE_BYTES, Privilege, Tlb, Translation, pte};

@@ -215,6 +215,9 @@ impl Node {
             t.statistics.visit(&mut |name, unit, doc, value| of("processor", name, unit, doc, value));
             let port = &t.hart.port.statistics;
             port.visit(&mut |name, unit, doc, value| of("memory", name, unit, doc, value));
+            if let Some(stash) = t.hart.port.stash_statistics() {
+                stash.visit(&mut |name, unit, doc, value| of("stash", name, unit, doc, value));
+            }
             if let Some(network) = t.hart.port.network_statistics() {
                 network.visit(&mut |name, unit, doc, value| of("network_cache", name, unit, doc, value));
             }

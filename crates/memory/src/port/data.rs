@@ -459,6 +459,7 @@ impl Port {
             if state >= least {
                 self.tick += 1;
                 l2.way_mut(l2_way).stamp = self.tick;
+                self.use_stashed(l2_way);
                 self.statistics.l1d_load_misses += 1;
                 self.statistics.l2_hits += 1;
                 *cycles += self.parameters.l2_cycles;

@@ -14,6 +14,7 @@ mod fast;
 mod fetch;
 mod lent;
 mod network;
+mod stash;
 mod statistics;
 mod translate;
 
@@ -34,6 +35,7 @@ use fast::FastTable;
 pub use fast::FastView;
 use lent::Lent;
 pub use network::Remapped;
+pub use stash::{StashStatistics, Stashed};
 pub use statistics::PortStatistics;
 use translate::{Split, Walk};
 
@@ -51,6 +53,8 @@ pub struct PortParameters {
     pub l2: Option<Geometry>,
     /// Cycles of an access that hits in the L2.
     pub l2_cycles: u64,
+    /// Ways of a set of the L2 that another master's writes may take ([`Port::stash`]).
+    pub stash_ways: u32,
     /// Entries and ways of the instruction TLB.
     pub itlb: (u32, u32),
     /// Entries and ways of the data TLB.
@@ -413,6 +417,8 @@ pub struct Port {
     has_peers: bool,
     /// Where accesses to messages' data are noted, if they are.
     noting: Option<Noting>,
+    /// What came of other masters' writes into the L2.
+    stash: StashStatistics,
     /// What happened so far.
     pub statistics: PortStatistics,
 }
@@ -465,6 +471,7 @@ impl Port {
             self_contained: 0..0,
             has_peers: false,
             noting: None,
+            stash: StashStatistics::default(),
             statistics: PortStatistics::default(),
             parameters,
         }
