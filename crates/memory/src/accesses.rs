@@ -158,7 +158,8 @@ mod tests {
         let mut owners = vec![None; 3 * PAGE_BYTES as usize];
         let mut times: Vec<Option<(Time, Time)>> = vec![];
         for step in 0..20_000u64 {
-            let length = 1 + random.below(if random.below(20) == 0 { 6000 } else { 24 });
+            let longest = if random.once_in(20) { 6000 } else { 24 };
+            let length = 1 + random.below(longest);
             let start = random.below(owners.len() as u64 - length);
             let range = start as usize..(start + length) as usize;
             match random.below(4) {
