@@ -38,7 +38,8 @@ static void wait(int tag, uint64_t *to, int count)
 static uint64_t load(const uint64_t *from)
 {
     uint64_t value, cycle;
-    __asm__ volatile(".p2align 4\\n ld %0, 0(%2)\\n rdcycle %1" : "=r"(value), "=&r"(cycle) : "r"(from) : "memory");
+    __asm__ volatile(".p2align 4\\n ld %0, 0(%2)\\n rdcycle %1"
+                     : "=r"(value), "=&r"(cycle) : "r"(from) : "memory");
     return cycle;
 }
 
@@ -68,11 +69,13 @@ int main(int argc, char **argv)
         wait(5, b, 1); /* short: it may be bound in the network cache */
         at[5][0] = at[5][1] = load(b);
         wait(6, b, 2); /* across two bytes of each word */
-        __asm__ volatile(".p2align 4\\n lh zero, 7(%1)\\n rdcycle %0" : "=r"(at[6][0]) : "r"(b) : "memory");
+        __asm__ volatile(".p2align 4\\n lh zero, 7(%1)\\n rdcycle %0"
+                         : "=r"(at[6][0]) : "r"(b) : "memory");
         at[6][1] = at[6][0];
         wait(7, b, 0);
         for (int tag = 1; tag < 8; tag++)
-            printf("%d %llu %llu\\n", tag, (unsigned long long)at[tag][0], (unsigned long long)at[tag][1]);
+            printf("%d %llu %llu\\n", tag, (unsigned long long)at[tag][0],
+                   (unsigned long long)at[tag][1]);
     }
     MPI_Finalize();
     return 0;

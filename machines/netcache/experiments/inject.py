@@ -27,8 +27,9 @@ SIZES = (8, 64, 512)
 TRAIN = 24
 # Working sets: within the L1, within the L2, as large as the L2, larger [KiB].
 SETS = (16, 512, 2048, 4096)
-QUICK_SETS = (16, 2048)
 ROUNDS = 8
+# Fewer points.
+QUICK_SIZES, QUICK_SETS, QUICK_ROUNDS = (64,), (16, 2048), 4
 WAYS = (1, 2, 4, 8, 16)
 # Assumptions are varied with messages of a line and a working set as large as the L2.
 VARIED_SIZE, VARIED_SET = 64, 2048
@@ -78,21 +79,23 @@ class Row(NamedTuple):
 
 
 def runs(quick: bool) -> list[Run]:
+    sizes, sets = (QUICK_SIZES, QUICK_SETS) if quick else (SIZES, SETS)
+    rounds = QUICK_ROUNDS if quick else ROUNDS
     every = [
-        _run(_name(where.name, size, kib), where, size, kib)
+        _run(_name(where.name, size, kib), where, size, kib, rounds)
         for where in PLACES
-        for size in SIZES
-        for kib in (QUICK_SETS if quick else SETS)
+        for size in sizes
+        for kib in sets
     ]
     varied = sensitivity.assumptions(MACHINE, ASSUMED[:1] if quick else ASSUMED)
     for variant in VARIED:
-        base = _run(f"varied/{variant}", Where(variant, variant), VARIED_SIZE, VARIED_SET)
+        base = _run(f"varied/{variant}", Where(variant, variant), VARIED_SIZE, VARIED_SET, rounds)
         every += sensitivity.runs(base, varied)
     return every
 
 
-def _run(name: str, where: Where, size: int, kib: int) -> Run:
-    arguments = [str(size), str(TRAIN), str(kib * 1024), str(ROUNDS)]
+def _run(name: str, where: Where, size: int, kib: int, rounds: int) -> Run:
+    arguments = [str(size), str(TRAIN), str(kib * 1024), str(rounds)]
     return Run(
         name, f"{MACHINE}/{where.variant}", 2, "inject", arguments=arguments, sets=where.sets,
         access_times=True,
@@ -107,12 +110,12 @@ def row(place: str, size: int, kib: int, output: Output) -> Row:
     """Times of a train's message and of a line of the working set; counters of all rounds."""
     train = _train_ns(output, "receive")
     lines = kib * 1024 // LINE_BYTES
-    return Row(
+    return Row._make([
         place, size, kib, train / TRAIN, _train_ns(output, "compute") / lines,
         _first_access_ns(output),
         *(output.counters(f"stash.{name}")[1] for name in ("lines", "used", "lost", "displaced")),
         output.counters("memory.l2_misses")[1],
-    )  # fmt: skip
+    ])  # fmt: skip
 
 
 def _train_ns(output: Output, what: str) -> Fraction:
@@ -139,12 +142,12 @@ def sensitive(output: Output) -> dict[str, Fraction]:
 
 
 def report(outputs: Mapping[str, Output]) -> Report:
-    sets = [kib for kib in SETS if _name("memory", SIZES[0], kib) in outputs]
     rows = [
         row(where.name, size, kib, outputs[_name(where.name, size, kib)])
         for size in SIZES
-        for kib in sets
+        for kib in SETS
         for where in PLACES
+        if _name(where.name, size, kib) in outputs
     ]
     assumed = sensitivity.assumptions(MACHINE, ASSUMED)
     bases = [f"varied/{variant}" for variant in VARIED]
@@ -161,14 +164,17 @@ def report(outputs: Mapping[str, Output]) -> Report:
 
 def _shown(rows: Sequence[Row]) -> str:
     header = ["bytes", "working set KiB", "place", "receive ns", "first access ns",
-              "compute ns a line", "injected", "used", "lost", "displaced", "L2 misses"]  # fmt: skip
+              "compute ns a line", "injected", "used", "lost", "displaced",
+              "L2 misses"]  # fmt: skip
     lines = [
         [str(r.message_bytes), str(r.working_set_kib), r.place, f"{float(r.receive_ns):,.0f}",
          f"{float(r.first_access_ns):,.0f}", f"{float(r.compute_ns):.2f}",
          *(f"{value:,}" for value in (r.injected, r.used, r.lost, r.displaced, r.l2_misses))]
         for r in rows
     ]  # fmt: skip
-    return f"Times of a message and of a line; counters of rank 1.\n{table(header, lines, left=(2,))}"
+    return (
+        f"Times of a message and of a line; counters of rank 1.\n{table(header, lines, left=(2,))}"
+    )
 
 
 def _sentences(rows: Sequence[Row]) -> list[str]:
@@ -192,8 +198,9 @@ def _sentences(rows: Sequence[Row]) -> list[str]:
 
 def draw(figure: Figure, rows: Sequence[Row]) -> None:
     """Times to receive, and of the working set's lines, over the working set; by message size."""
-    axes = figure.subplots(2, len(SIZES), sharex=True)
-    for column, size in enumerate(SIZES):
+    sizes = list(dict.fromkeys(r.message_bytes for r in rows))
+    axes = figure.subplots(2, len(sizes), sharex=True, squeeze=False)
+    for column, size in enumerate(sizes):
         own = [r for r in rows if r.message_bytes == size]
         _lines(axes[0][column], own, [float(r.receive_ns) for r in own])
         _lines(axes[1][column], own, [float(r.compute_ns) for r in own])
