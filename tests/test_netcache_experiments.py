@@ -31,7 +31,7 @@ def test_programs_of_short_messages(examples: Path, tmp_path: Path, machine: str
     name = list(WORKLOADS)[ON.index(machine) % len(WORKLOADS)]
     ranks, arguments = WORKLOADS[name]
     done = command(
-        "run", "-q", "-np", ranks, "--machine", machine, "--set", "check.coherence=true", "--",
+        "run", "-q", "-np", str(ranks), "--machine", machine, "--set", "check.coherence=true", "--",
         examples / name, *arguments, directory=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
