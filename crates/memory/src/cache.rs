@@ -69,7 +69,8 @@ pub(crate) struct Way {
     pub stamp: u64,
 }
 
-const EMPTY: Way = Way { line: 0, state: State::Invalid, stale: false, stashed: false, fast: NOT_FAST, stamp: 0 };
+const EMPTY: Way =
+    Way { line: 0, state: State::Invalid, stale: false, stashed: false, fast: NOT_FAST, stamp: 0 };
 
 /// A cache: tags, states and recency, no data.
 pub struct Cache {

@@ -16,7 +16,8 @@ const SETS: u64 = 64;
 /// An L2 of four ways, of which two may be taken.
 fn rig(check_coherence: bool) -> Rig {
     let l2 = Geometry { bytes: 4 * SETS * LINE, ways: 4, line_bytes: LINE as u32 };
-    let own = PortParameters { l2: Some(l2), l2_cycles: L2_CYCLES, stash_ways: 2, check_coherence, ..parameters() };
+    let own =
+        PortParameters { l2: Some(l2), l2_cycles: L2_CYCLES, stash_ways: 2, check_coherence, ..parameters() };
     let mut rig = Rig::new(own, rig::bus());
     rig.warm(LOW);
     rig
