@@ -22,12 +22,21 @@ EXAMPLES = {
     "nbody": (3, ["-n", "8", "-t", "2"]),
 }
 
+# Programs of many short messages, on the machines that they are for.
+WORKLOADS = {
+    "adi": (4, ["-n", "8", "-t", "1"]),
+    "spectral": (4, ["-m", "3", "-t", "1"]),
+    "lattice": (4, ["-n", "4", "-t", "1"]),
+}
+
 A = TypeVar("A")
 B = TypeVar("B")
 
 
 # With one job, which is what most tests have, as another variant.
 SEVERAL_JOBS = ["voyager/onequeue"]
+# Variants of a preset that differ from another machine's in values only.
+VALUES = [f"netcache-modern/{variant}" for variant in ("dram", "dtct", "ldtct")]
 
 
 def machines() -> list[str]:
@@ -40,11 +49,13 @@ def machines() -> list[str]:
     for machine in core.machines():
         variants = [f"{machine['name']}/{each['name']}" for each in machine["variants"]]
         found += variants or [machine["name"]]
-    return [machine for machine in found if machine not in SEVERAL_JOBS]
+    return [machine for machine in found if machine not in (*SEVERAL_JOBS, *VALUES)]
 
 
 # What runs in them also runs in another variant, which is enough for sweeps over many options.
-CONTAINED = ["netcache/processver", "netcache/dmaver1", "netcache/dtct"]
+CONTAINED = [
+    "netcache/processver", "netcache/dmaver1", "netcache/dtct", "netcache-modern/stash",
+]  # fmt: skip
 
 
 def organisations() -> list[str]:

@@ -68,6 +68,11 @@ struct request {
     const char *what; /* Collective or generalized: for reports of what a process waits for. */
 };
 
+/* The simulator reads these at MARK_DELIVER, if it follows accesses to messages' data. */
+_Static_assert(offsetof(struct request, buffer) == CHASQUI_MARK_REQUEST_BUFFER, "request: buffer");
+_Static_assert(offsetof(struct request, type) == CHASQUI_MARK_REQUEST_TYPE, "request: type");
+_Static_assert(offsetof(struct request, got) == CHASQUI_MARK_REQUEST_GOT, "request: got");
+
 /* A send that was complete when its call returned: one object serves them all. */
 extern struct request chq_sent;
 

@@ -49,6 +49,7 @@ class Job:
     threads: int = 0  # host threads; 0: as many as are of use
     fast_forward: bool = False  # until its part of interest the program takes no time
     profile: bool = False  # count where cycles go
+    access_times: bool = False  # note when ranks access the data of messages
     trace: str | None = None  # window of instructions to write, FROM..TO[:RANKS]
     timeline: int = 0  # MPI calls of each rank kept for timeline.json; 0: no such file
 
@@ -217,6 +218,7 @@ def _request(job: Job, directory: Path, *, clear_line: bool) -> dict[str, Any]:
             "timeline": job.timeline,
             "fast_forward": job.fast_forward,
             "profile": job.profile,
+            "access_times": job.access_times,
             "trace_instructions": job.trace,
             "threads": job.threads,
             "clear_line": clear_line,

@@ -135,6 +135,13 @@ pub mod mark {
     pub const CARRY: u32 = 15;
     /// What the latest load from the NI took is the message of the envelope at `rs1`, numbered here.
     pub const TAKEN: u32 = 16;
+
+    /// Where in the request of a `DELIVER` [bytes] its data's address is.
+    pub const REQUEST_BUFFER: u64 = 80;
+    /// Where a word is that is 0 if the data lie there one after the other.
+    pub const REQUEST_TYPE: u64 = 96;
+    /// Where their length [bytes] is.
+    pub const REQUEST_GOT: u64 = 136;
     }
 }
 

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use chasqui_engine::{Clock, Cycles, Time};
-use chasqui_memory::{Fault, Port, Stall, Stop};
+use chasqui_memory::{Fault, Port, SharedAccesses, Stall, Stop};
 
 use crate::blocks::{Blocks, Text};
 use crate::run::Exit;
@@ -155,7 +155,13 @@ impl Hart {
         let edge = self.cycle_at(time);
         self.cycle = edge;
         self.cycles = Cycles::new(self.clock(), edge, time);
+        self.port.set_cycles(self.cycles);
         self.latest.set((edge, time));
+    }
+
+    /// From now on accesses to messages' data are noted in `accesses`.
+    pub fn note_accesses(&mut self, accesses: SharedAccesses) {
+        self.port.note_accesses(accesses, self.cycles);
     }
 
     /// The `ecall` at `pc` has given `value`: the hart goes on behind it.

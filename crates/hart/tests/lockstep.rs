@@ -66,6 +66,7 @@ fn port(random: &mut Random) -> PortParameters {
         flush_cycles: random.below(6),
         atomic_cycles: random.below(6),
         network_cache: random.once_in(2).then(|| network_cache(random)),
+        stash_ways: 1,
         check_coherence: random.once_in(8),
     }
 }

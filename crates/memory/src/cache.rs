@@ -61,13 +61,16 @@ pub(crate) struct Way {
     pub state: State,
     /// A device has overwritten the line since it was fetched (coherence checker).
     pub stale: bool,
+    /// A device has put it here, and the hart has not used it yet.
+    pub stashed: bool,
     /// The hart's fast-table entry for this line.
     pub fast: u32,
     /// When it was last used, in the owner's ticks.
     pub stamp: u64,
 }
 
-const EMPTY: Way = Way { line: 0, state: State::Invalid, stale: false, fast: NOT_FAST, stamp: 0 };
+const EMPTY: Way =
+    Way { line: 0, state: State::Invalid, stale: false, stashed: false, fast: NOT_FAST, stamp: 0 };
 
 /// A cache: tags, states and recency, no data.
 pub struct Cache {
@@ -145,10 +148,16 @@ impl Cache {
     /// `stamp_of` gives a way's recency.
     #[inline]
     pub(crate) fn victim(&self, line: u64, stamp_of: impl Fn(&Way) -> u64) -> usize {
+        self.victim_among(line, self.associativity, stamp_of)
+    }
+
+    /// The same, of the first `ways` of a set.
+    #[inline]
+    pub(crate) fn victim_among(&self, line: u64, ways: usize, stamp_of: impl Fn(&Way) -> u64) -> usize {
         let set = self.set(line);
         let first = set.start;
         let (mut oldest, mut least) = (first, u64::MAX);
-        for (w, way) in self.ways[set].iter().enumerate() {
+        for (w, way) in self.ways[set].iter().take(ways).enumerate() {
             if way.state == State::Invalid {
                 return first + w;
             }
@@ -162,7 +171,7 @@ impl Cache {
 
     /// Puts `line` in way `index`.
     pub(crate) fn place(&mut self, index: usize, line: u64, state: State, stamp: u64) {
-        self.ways[index] = Way { line, state, stale: false, fast: NOT_FAST, stamp };
+        self.ways[index] = Way { line, state, stale: false, stashed: false, fast: NOT_FAST, stamp };
     }
 
     pub(crate) fn clear(&mut self, index: usize) -> Way {

@@ -3,6 +3,7 @@
 //! Invariant: data lives in [`FlatMemory`] alone. Caches, TLBs and the write buffer hold tags and
 //! times; only the write buffer also holds the values of stores that nobody else may see yet.
 
+mod accesses;
 mod bus;
 mod cache;
 mod flat;
@@ -10,6 +11,7 @@ mod network_cache;
 mod port;
 mod tlb;
 
+pub use accesses::{Accesses, SharedAccesses};
 pub use bus::{Bus, BusParameters, BusStatistics, Responder, Tenure};
 pub use cache::{Cache, Geometry, State};
 pub use flat::{FlatMemory, OutOfMemory};
@@ -19,7 +21,7 @@ pub use network_cache::{
 };
 pub use port::{
     BURST_BYTES, BlockOperation, DEVICE_BASE, FastView, Fault, Incoherence, Observation, Port,
-    PortParameters, PortStatistics, Remapped, Request, STALLS, Slot, Snoop, Snooped, Stall, Stop, Waits,
-    order,
+    PortParameters, PortStatistics, Remapped, Request, STALLS, Slot, Snoop, Snooped, Stall, StashStatistics,
+    Stashed, Stop, Waits, order,
 };
 pub use tlb::{Access, PAGE_BYTES, Privilege, Tlb, Translation, pte};

@@ -8,7 +8,8 @@ use std::collections::HashMap;
 
 use chasqui_engine::Time;
 use chasqui_memory::{
-    Binding, BlockOperation, NetworkCacheParameters, PAGE_BYTES, Remapped, SectionGeometry, Snoop, Stored,
+    Binding, BlockOperation, NetworkCacheParameters, PAGE_BYTES, Remapped, SectionGeometry, Snoop, Stashed,
+    Stored,
 };
 use chasqui_random::Random;
 use random::parameters;
@@ -213,6 +214,20 @@ impl Model {
         self.rig.service.ask_foreign(time, Foreign { snoop, address, bytes, value });
     }
 
+    /// The other master writes its part of a line, or says that it writes all of it, for the L2 to take.
+    fn inject(&mut self, random: &mut Random) {
+        let whole = self.rig.port.bus_line_bytes(true);
+        let address = LOW + random.below(PAGES * PAGE_BYTES / 128) * 128;
+        let (bytes, value) = (random.pick(&[8, whole]), random.bits());
+        let cycle = self.rig.cycle;
+        if self.rig.port.stash(address, bytes, cycle) == Stashed::Refused {
+            self.rig.port.snoop(Snoop::Invalidate, address, bytes);
+        }
+        self.rig.memory.write(address, 8, value).unwrap();
+        self.put(address, 8, value);
+        self.rig.until(cycle);
+    }
+
     fn act(&mut self, random: &mut Random) {
         let bytes = 1 << random.below(4);
         let anywhere = LOW + random.below(PAGES * PAGE_BYTES - 8);
@@ -234,7 +249,8 @@ impl Model {
                 let line = anywhere & !(self.rig.port.fetch_line_bytes() - 1);
                 self.rig.perform(|port, at| port.fetch_line(line, at));
             }
-            33..36 => self.foreign(random),
+            33 | 34 => self.foreign(random),
+            35 => self.inject(random),
             36 => self.rig.port.forget_page(anywhere & !(PAGE_BYTES - 1)),
             37 if random.below(4) == 0 => self.rig.port.flush_translations(),
             37 if random.below(2) == 0 => self.rig.port.settle(),

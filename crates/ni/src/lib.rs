@@ -94,6 +94,8 @@ pub enum BusOperation {
     ReadInvalidate,
     /// No data: caches drop their copies; a modified one is written back first.
     Invalidate,
+    /// Writes a line or less, into the first hart's L2 if it can take it (`Port::stash`); else as `Write`.
+    Stash,
     /// Writes a message of a line or less to its buffer in network memory, by the name `id`: the processor's network
     /// cache takes it, if there is one.
     Deposit {

@@ -2,7 +2,7 @@
 
 use chasqui_engine::{Class, Outbox, Payload, Time};
 use chasqui_hart::Hart;
-use chasqui_memory::{DEVICE_BASE, Request, Responder, Slot, Snoop, Snooped, Stored, Tenure};
+use chasqui_memory::{DEVICE_BASE, Request, Responder, Slot, Snoop, Snooped, Stashed, Stored, Tenure};
 use chasqui_ni::{BusOperation, BusRequest, Reply, Uncached};
 
 use crate::attach::Access;
@@ -338,7 +338,35 @@ impl Node {
         tenure
     }
 
+    /// A write that the L2 of the first hart is to take. `None`: it goes to memory.
+    fn grant_stash(&mut self, request: BusRequest, now: Time, out: &mut Outbox<'_>) -> Option<Tenure> {
+        let (address, bytes) = (request.address, request.bytes);
+        let mut found = Snooped::default();
+        for thread in self.processor.others(0) {
+            found = found.or(thread.hart.port.snoop(Snoop::Invalidate, address, bytes));
+        }
+        if found.dirty {
+            return None;
+        }
+        let hart = self.hart(0);
+        let (line_bytes, cycle) = (hart.port.bus_line_bytes(true), hart.cycle_at(now));
+        let tenure = match hart.port.stash(address, bytes, cycle) {
+            Stashed::Refused => return None,
+            Stashed::Taken => self.bus.place(now, bytes, true, Responder::Device(Time::ZERO)),
+            // Its data are on the bus while the DRAM fetches the rest.
+            Stashed::Merged => self.bus.place(now, line_bytes, false, self.memory_responder(address, false)),
+        };
+        self.with_ni(0, now, out, |ni, c| ni.bus_granted(c, request));
+        self.collect_requests(0, out);
+        Some(tenure)
+    }
+
     fn grant_ni(&mut self, request: BusRequest, now: Time, out: &mut Outbox<'_>) -> Tenure {
+        if request.operation == BusOperation::Stash
+            && let Some(tenure) = self.grant_stash(request, now, out)
+        {
+            return tenure;
+        }
         if let BusOperation::Deposit { id } = request.operation {
             return self.grant_deposit(request, id, now, out);
         }
@@ -350,7 +378,7 @@ impl Node {
         for thread in self.processor.threads.iter_mut() {
             found = found.or(thread.hart.port.snoop(snoop, request.address, request.bytes));
         }
-        let write = request.operation == BusOperation::Write;
+        let write = matches!(request.operation, BusOperation::Write | BusOperation::Stash);
         let responder = match request.operation {
             BusOperation::Invalidate if !found.dirty => Responder::None,
             _ if found.dirty => Responder::Cache,

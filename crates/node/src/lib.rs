@@ -11,7 +11,9 @@
 mod attach;
 mod bus;
 mod coherence;
+mod followed;
 mod kernel;
+mod marking;
 mod node;
 mod parameters;
 mod processor;

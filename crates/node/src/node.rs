@@ -174,6 +174,12 @@ impl Node {
         node
     }
 
+    /// All is over: accesses to messages' data that were noted become stages of the messages' lives.
+    pub fn stamp_accesses(&mut self) {
+        // They are noted in runs of one job.
+        self.processor.stamp_accesses(&mut self.recorders[0]);
+    }
+
     /// The memory bus.
     pub fn bus(&self) -> &Bus {
         &self.bus
@@ -209,6 +215,9 @@ impl Node {
             t.statistics.visit(&mut |name, unit, doc, value| of("processor", name, unit, doc, value));
             let port = &t.hart.port.statistics;
             port.visit(&mut |name, unit, doc, value| of("memory", name, unit, doc, value));
+            if let Some(stash) = t.hart.port.stash_statistics() {
+                stash.visit(&mut |name, unit, doc, value| of("stash", name, unit, doc, value));
+            }
             if let Some(network) = t.hart.port.network_statistics() {
                 network.visit(&mut |name, unit, doc, value| of("network_cache", name, unit, doc, value));
             }

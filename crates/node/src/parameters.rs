@@ -101,6 +101,8 @@ chasqui_config::parameters! {
         line: Bytes = "64 B", range "16 B" ..= "1 KiB", source "assumption";
         /// Cycles of a hit, beside the L1's.
         latency: Cycles = 10, range 1 ..= 1000, source "assumption";
+        /// Ways of a set that writes of an NI which injects may take; of a cache with fewer all.
+        stash_ways: Count = 2, range 1 ..= 64, source "assumption: two, as Intel's DDIO is said to take of the last level's unless its register IIO_LLC_WAYS is set (Farshin et al., USENIX ATC 2020, look at it)";
     }
 }
 
@@ -506,6 +508,7 @@ impl NodeConfiguration {
             l1d: self.l1d.geometry(),
             l2: self.l2.geometry(),
             l2_cycles: self.l2.latency.cycles(),
+            stash_ways: self.l2.stash_ways as u32,
             itlb: tlb(&self.itlb),
             dtlb: tlb(&self.dtlb),
             walk_cycles: self.order.walk.cycles(),

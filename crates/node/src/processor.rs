@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use chasqui_abi::mark;
 use chasqui_engine::Time;
-use chasqui_hart::{Halt, Hart, Marks, State, Text};
+use chasqui_hart::{Halt, Hart, State, Text};
 use chasqui_linux::{Elf, Flush, Outcome, Process, Stream, Wait};
 use chasqui_memory::{Access, Bus, Fault, FlatMemory, PAGE_BYTES};
 use chasqui_record::{RankLife, RankProfile, Recorder};
 
+use crate::followed::Followed;
 use crate::kernel::Kernel;
+use crate::marking::Marking;
 use crate::scheduler::Usage;
-use crate::spin::Spin;
 use crate::symbols::Symbols;
 use crate::thread::{Activity, Thread, Threads};
 use crate::watch::{Watch, WatchPlan};
@@ -116,6 +117,8 @@ pub struct Processor {
     symbols: Symbols,
     /// How far the program's part of interest has come, if the rest is fast-forwarded.
     pub region: Option<Region>,
+    /// Messages whose data are followed, if they are.
+    pub(crate) followed: Option<Followed>,
     spec: Costs,
     /// Instructions that the output does not know of.
     unreported: u64,
@@ -169,6 +172,7 @@ impl Processor {
             kernel: spec.kernel,
             symbols,
             region: spec.fast_forward.then_some(Region::Ahead),
+            followed: None,
             spec: Costs {
                 syscall_cycles: spec.syscall_cycles,
                 page_fault_cycles: spec.page_fault_cycles,
@@ -181,6 +185,9 @@ impl Processor {
             unreported: 0,
             output: spec.output,
         };
+        if spec.watch.accesses {
+            processor.follow_messages();
+        }
         processor.start(0);
         processor.set_timed(0);
         if processor.kernel.is_some() {
@@ -388,7 +395,8 @@ impl Processor {
             return watch.run(hart, bus, (before, dram_bytes), end);
         }
         let (recorder, free_calls) = (&mut recorders[self.job], self.spec.free_calls);
-        let mut marking = Marking { life: &mut self.life, recorder, spin, index, free_calls };
+        let follows = self.followed.is_some();
+        let mut marking = Marking { life: &mut self.life, recorder, spin, index, free_calls, follows };
         hart.run_with_bus(&mut marking, bus, before, dram_bytes, end)
     }
 
@@ -454,8 +462,12 @@ impl Processor {
             return self.region(index, value != 0);
         }
         let Thread { hart, spin, .. } = &mut self.threads[index];
-        let free_calls = self.spec.free_calls;
-        Marking { life: &mut self.life, recorder, spin, index, free_calls }.note(hart, code, call, value);
+        let (free_calls, follows) = (self.spec.free_calls, self.followed.is_some());
+        let mut marking = Marking { life: &mut self.life, recorder, spin, index, free_calls, follows };
+        marking.note(hart, code, call, value);
+        if follows && code == mark::DELIVER {
+            self.follow_delivered(index, value);
+        }
         if self.spec.free_calls && matches!(code, mark::CALL | mark::RETURN) {
             self.set_timed(index);
         }
@@ -613,7 +625,12 @@ impl Processor {
     ) -> Result<(), chasqui_linux::space::Fault> {
         let thread = &mut self.threads[index];
         thread.hart.port.disturb();
+        let port = &mut thread.hart.port;
+        let was_there = port.physical(address).is_some();
         self.process.space.fault(memory, address, wanted(access))?;
+        if let Some(page) = port.physical(address & !(PAGE_BYTES - 1)).filter(|_| !was_there) {
+            port.forget_messages(page);
+        }
         thread.statistics.page_faults += 1;
         // The page may have been there with fewer rights.
         thread.hart.port.forget_page(address & !(PAGE_BYTES - 1));
@@ -718,42 +735,6 @@ impl Processor {
             }
             _ => format!("something, at pc {place}"),
         }
-    }
-}
-
-/// What a hart's marks are told to.
-struct Marking<'a> {
-    life: &'a mut RankLife,
-    recorder: &'a mut Recorder,
-    spin: &'a mut Spin,
-    /// Number of the hart.
-    index: usize,
-    /// MPI calls take no time: their marks end and begin it.
-    free_calls: bool,
-}
-
-impl Marking<'_> {
-    fn note(&mut self, hart: &mut Hart, code: u32, call: u32, value: u64) {
-        let (now, port) = (hart.now().0, &hart.port);
-        let memory = &mut |address, bytes: &mut [u8]| port.peek_virtual(address, bytes);
-        self.life.mark(self.recorder, self.index, code, call, value, now, memory);
-        if code == mark::RETURN {
-            self.spin.returned(hart);
-        }
-    }
-}
-
-impl Marks for Marking<'_> {
-    fn take(&mut self, hart: &mut Hart, code: u32, call: u32, value: u64) -> bool {
-        let is_more = match code {
-            mark::ABORT | mark::REGION => true,
-            mark::CALL | mark::RETURN => self.free_calls,
-            _ => false,
-        };
-        if !is_more {
-            self.note(hart, code, call, value);
-        }
-        !is_more
     }
 }
 

@@ -255,7 +255,7 @@ fn watching_changes_nothing() {
         let schedule = schedule(&mut random);
         let c = machine(&mut random);
         let (unwatched, _) = run(&c, &program, TestNi::new(schedule.clone()));
-        let watch = WatchPlan { profile: true, trace: None };
+        let watch = WatchPlan { profile: true, ..WatchPlan::default() };
         let (watched, _, profile) = run_watched(&c, &program, TestNi::new(schedule), watch);
         assert_eq!(unwatched, watched, "round {round}");
         let (profile, cycles) = profile.expect("a profile was asked for");

@@ -247,7 +247,7 @@ fn watching_changes_nothing() {
         let mut profiled = |skip| {
             c.checks.spin_skip = skip;
             let ni = || TestNi::new(schedule.clone()).behind(attach);
-            let watch = WatchPlan { profile: true, trace: None };
+            let watch = WatchPlan { profile: true, ..WatchPlan::default() };
             let (unwatched, reads) = run(&c, &program, ni());
             let (watched, again, profile) = run_watched(&c, &program, ni(), watch);
             let (profile, cycles) = profile.expect("a profile was asked for");

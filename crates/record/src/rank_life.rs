@@ -143,7 +143,7 @@ impl RankLife {
             mark::POST => self.post(hart, value, now_ps),
             mark::MATCH_REQUEST => self.threads[hart].matching = Some(value),
             mark::MATCH => self.matched(recorder, hart, value, now_ps, memory),
-            mark::DELIVER => match self.requests.get(&value).and_then(|r| r.message) {
+            mark::DELIVER => match self.delivered(value) {
                 Some(id) => recorder.stamp(id, Stage::Deliver, now_ps),
                 None => self.stray += 1,
             },
@@ -295,6 +295,27 @@ impl RankLife {
             recorder.stamp(id, Stage::Post, post_ps);
         }
         recorder.stamp(id, Stage::Match, now_ps);
+    }
+
+    /// The message of the request that `DELIVER` names.
+    fn delivered(&self, request: u64) -> Option<MessageId> {
+        self.requests.get(&request).and_then(|r| r.message)
+    }
+
+    /// The message of the request that a `DELIVER` mark names by `value`, and where its data are: address and length
+    /// [bytes]. `None` if it has no data, or not one after the other.
+    pub fn data_of(
+        &self,
+        value: u64,
+        memory: &mut dyn FnMut(u64, &mut [u8]) -> bool,
+    ) -> Option<(MessageId, u64, u64)> {
+        let mut word = |offset| {
+            let mut raw = [0; 8];
+            memory(value.wrapping_add(offset), &mut raw).then(|| u64::from_le_bytes(raw))
+        };
+        let id = self.delivered(value)?;
+        let (address, bytes) = (word(mark::REQUEST_BUFFER)?, word(mark::REQUEST_GOT)?);
+        (word(mark::REQUEST_TYPE)? == 0 && bytes > 0).then_some((id, address, bytes))
     }
 
     fn complete(&mut self, recorder: &mut Recorder, hart: usize, address: u64, now_ps: u64) {

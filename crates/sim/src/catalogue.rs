@@ -3,12 +3,13 @@
 use chasqui_config::{ConfigError, Resolved, Schema};
 use chasqui_machine::{Machine, with_library};
 use machine_loggp::LoggpMachine;
-use machine_netcache::NetcacheMachine;
+use machine_netcache::{NETCACHE, NETCACHE_MODERN};
 use machine_voyager::{VOYAGER, VOYAGER_MODERN};
 use serde::Serialize;
 
 /// All machines.
-pub const CATALOGUE: Catalogue = Catalogue(&[&LoggpMachine, &VOYAGER, &VOYAGER_MODERN, &NetcacheMachine]);
+pub const CATALOGUE: Catalogue =
+    Catalogue(&[&LoggpMachine, &VOYAGER, &VOYAGER_MODERN, &NETCACHE, &NETCACHE_MODERN]);
 
 /// A list of machines.
 pub struct Catalogue(&'static [&'static dyn Machine]);

@@ -67,6 +67,7 @@ impl<'a> Results<'a> {
         nodes.iter_mut().for_each(|node| node.show(index));
         let found = broken_machine.as_ref().map_or(u64::MAX, |(at, _)| at.0);
         let time_ps = end_of(nodes).min(found);
+        nodes.iter_mut().for_each(|node| node.stamp_accesses());
         let recorders =
             nodes.iter_mut().map(|n| std::mem::replace(&mut n.recorders[index], Recorder::new(0, 0)));
         let messages = Recorder::merge(recorders.collect()).with_mechanisms(machine.mechanisms());

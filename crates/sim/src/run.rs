@@ -83,6 +83,8 @@ pub struct Options {
     pub fast_forward: bool,
     /// Count where the ranks' cycles go.
     pub profile: bool,
+    /// Note when the ranks first and last access the data of messages.
+    pub access_times: bool,
     /// Instructions to write: `FROM..TO[:RANKS]`, as in `1.2ms..1.25ms:0,4-7`.
     pub trace_instructions: Option<String>,
     /// Host threads; 0: as many as the host has, or one where that is faster.
@@ -98,6 +100,7 @@ impl Default for Options {
             timeline: 0,
             fast_forward: false,
             profile: false,
+            access_times: false,
             trace_instructions: None,
             threads: 0,
             clear_line: false,
@@ -266,6 +269,7 @@ fn check_jobs(request: &Request, machine: &dyn Machine, resolved: &Resolved) -> 
         ("--profile", options.profile),
         ("--trace-instructions", options.trace_instructions.is_some()),
         ("--fast-forward", options.fast_forward),
+        ("--access-times", options.access_times),
     ];
     match watched.iter().find(|(_, asked)| *asked) {
         Some((option, _)) => Err(InputError(format!("{option} with {jobs} jobs: it is for runs of 1 job"))),
@@ -305,7 +309,8 @@ fn check_ranks(ranks: i64, machine: &dyn Machine, resolved: &Resolved) -> Result
 /// What is watched of the ranks.
 fn watch(options: &Options, ranks: u32) -> Result<WatchPlan, InputError> {
     let trace = options.trace_instructions.as_deref().map(|text| trace_window::parse(text, ranks));
-    Ok(WatchPlan { profile: options.profile, trace: trace.transpose().map_err(InputError)? })
+    let (profile, accesses) = (options.profile, options.access_times);
+    Ok(WatchPlan { profile, accesses, trace: trace.transpose().map_err(InputError)? })
 }
 
 /// Host threads, of which more than ranks are of no use; by themselves as many as the host has.

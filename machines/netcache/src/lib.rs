@@ -21,16 +21,31 @@ use chasqui_node::NodeConfiguration;
 use nic::{Nic, NicPlan};
 use parameters::{MpiUnit, NicUnit, Policy};
 
-/// The machine.
-pub struct NetcacheMachine;
+/// A machine with such a NIC at each node.
+pub struct NetcacheMachine {
+    name: &'static str,
+    file: &'static str,
+}
+
+/// The paper's.
+pub const NETCACHE: NetcacheMachine =
+    NetcacheMachine { name: "netcache", file: include_str!("../machine.toml") };
+
+/// A node of today, whose NIC may inject into the L2.
+pub const NETCACHE_MODERN: NetcacheMachine =
+    NetcacheMachine { name: "netcache-modern", file: include_str!("../modern.toml") };
 
 impl Machine for NetcacheMachine {
     fn name(&self) -> &'static str {
-        "netcache"
+        self.name
+    }
+
+    fn folder(&self) -> &'static str {
+        NETCACHE.name
     }
 
     fn file(&self) -> &'static str {
-        include_str!("../machine.toml")
+        self.file
     }
 
     fn schema(&self) -> Schema {
@@ -54,6 +69,9 @@ impl Machine for NetcacheMachine {
         let longest = nic::packet_bytes_max(&nic, &mpi);
         if network.packet_max.bytes() < longest {
             found.push(format!("network.packet_max: a packet of {longest} bytes must fit"));
+        }
+        if nic.inject && !node.l2.present {
+            found.push("netcache.nic.inject: the node has no L2 (node.l2.present)".into());
         }
         if nic.policy == Policy::NetworkCache && !node.network_cache.present {
             found.push(
@@ -93,7 +111,7 @@ mod tests {
 
     #[test]
     fn declarations_are_right() {
-        assert_eq!(NetcacheMachine.schema().mistakes(), Vec::<String>::new());
+        assert_eq!(NETCACHE.schema().mistakes(), Vec::<String>::new());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The machine's parameters.
 
-use chasqui_config::{Bytes, Count, Cycles};
+use chasqui_config::{Bytes, Count, Cycles, Flag};
 
 use crate::registers;
 
@@ -35,6 +35,8 @@ chasqui_config::parameters! {
     pub struct NicUnit {
         /// How messages are received.
         policy: Policy = "network-cache", source "Khunjush, 6.4: the policies compared";
+        /// What it writes to the process's memory goes into the processor's L2 (`node.l2.stash_ways`), not to main memory.
+        inject: Flag = false, source "ours: as Intel's DDIO and Arm's cache stashing";
         /// Nodes.
         nodes: Count = 4096, range 1 ..= 65536, source "ours";
         /// Uncached access of the processor to a register or to network memory: from the end of the address tenure to the data.

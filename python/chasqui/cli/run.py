@@ -57,6 +57,11 @@ def commands() -> dict[str, click.Command]:
     "Simulated times stay the same, the simulation is several times slower.",
 )  # fmt: skip
 @click.option(
+    "--access-times", is_flag=True,
+    help="Note when the program first and last loads the data of each message: columns "
+    "first_access_ps and last_access_ps of messages.parquet. Simulated times stay the same.",
+)  # fmt: skip
+@click.option(
     "--trace-instructions", "trace", metavar="FROM..TO[:RANKS]",
     help="Write every instruction that starts in this window of simulated time, of all ranks or of "
     "RANKS (0,4-7), to instructions.RANK.",
@@ -75,6 +80,7 @@ def run(
     jobs: tuple[str, ...],
     quiet: bool,
     profile: bool,
+    access_times: bool,
     trace: str | None,
     fast_forward: bool,
     as_json: bool,
@@ -93,6 +99,7 @@ def run(
         echo=not as_json,
         progress=not quiet,
         profile=profile,
+        access_times=access_times,
         trace=trace,
         fast_forward=fast_forward,
         **settings,

@@ -91,6 +91,7 @@ impl Setup {
                 flush_cycles: 0,
                 atomic_cycles: 0,
                 network_cache: None,
+                stash_ways: 2,
                 check_coherence: true,
             },
             timing: Timing::UNIT,

@@ -111,6 +111,7 @@ impl Port {
             way.state = way.state.max(state);
             way.stamp = self.tick;
             way.stale &= !fetched;
+            way.stashed = false;
             return;
         }
         let way = l2.victim(line, |w| w.stamp);
@@ -118,12 +119,13 @@ impl Port {
         let bytes = l2.line_bytes();
         l2.place(way, line, state, self.tick);
         if old.state != State::Invalid {
+            self.note_lost(old.stashed);
             self.evict_from_l2(old.line, bytes, old.state == State::Modified);
         }
     }
 
     /// The L2 is inclusive: what it loses, the L1s lose.
-    fn evict_from_l2(&mut self, line: u64, bytes: u64, mut dirty: bool) {
+    pub(super) fn evict_from_l2(&mut self, line: u64, bytes: u64, mut dirty: bool) {
         for l1 in (line..line + bytes).step_by(self.l1d.line_bytes() as usize) {
             dirty |= self.remove_data(l1) == Some(State::Modified);
         }
@@ -184,6 +186,7 @@ impl Port {
         self.tick += 1;
         l2.way_mut(l2_way).stamp = self.tick;
         let stale = l2.way(l2_way).stale;
+        self.use_stashed(l2_way);
         self.statistics.l2_hits += 1;
         let way = self.place_data_line(line, State::Exclusive);
         self.l1d.way_mut(way).stale |= stale;
@@ -203,7 +206,7 @@ impl Port {
     }
 
     /// A load-reserved holds a line between `line` and `end`.
-    fn reserves(&self, line: u64, end: u64) -> bool {
+    pub(super) fn reserves(&self, line: u64, end: u64) -> bool {
         self.reservation.is_some_and(|held| (line..end).contains(&held))
     }
 

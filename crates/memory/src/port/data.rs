@@ -150,9 +150,11 @@ impl Port {
         }
         if !self.timed {
             self.make_untimed(va, pa, permissions);
+            self.note_load(pa, bytes, *cycles);
             return Ok(self.read_memory(pa, bytes));
         }
         let (value, way) = self.load_cached(pa, bytes, cycles)?;
+        self.note_load(pa, bytes, *cycles);
         if let Some(way) = way {
             self.make_fast(way, va, pa, permissions);
         }
@@ -192,6 +194,8 @@ impl Port {
         } else {
             (self.read_memory(low, first), self.read_memory(high, bytes - first))
         };
+        self.note_load(low, first, *cycles);
+        self.note_load(high, bytes - first, *cycles);
         self.split = None;
         Ok(values.0 | values.1 << (8 * first))
     }
@@ -216,6 +220,7 @@ impl Port {
         if !self.timed {
             self.make_untimed(va, pa, permissions);
             self.write_memory(pa, bytes, value);
+            self.note_store(pa, bytes);
             return Ok(());
         }
         match self.owned_way(pa) {
@@ -230,6 +235,7 @@ impl Port {
             }
             None => self.buffer_store(pa, bytes, value, *cycles),
         }
+        self.note_store(pa, bytes);
         Ok(())
     }
 
@@ -301,12 +307,16 @@ impl Port {
                 None if self.stores_bound(pa, bytes, value, cycles) => {}
                 None => self.buffer_store(pa, bytes, value, *cycles),
             }
+            self.note_store(pa, bytes);
         }
         self.split = None;
         Ok(())
     }
 
     fn make_untimed(&mut self, va: u64, pa: u64, permissions: u64) {
+        if self.is_followed(pa & self.untimed.granule_mask, PAGE_BYTES) {
+            return;
+        }
         let granule = va & self.untimed.granule_mask;
         let index = self.untimed.index(va) as u32;
         let writable = permissions & Access::Write.bit() != 0;
@@ -449,6 +459,7 @@ impl Port {
             if state >= least {
                 self.tick += 1;
                 l2.way_mut(l2_way).stamp = self.tick;
+                self.use_stashed(l2_way);
                 self.statistics.l1d_load_misses += 1;
                 self.statistics.l2_hits += 1;
                 *cycles += self.parameters.l2_cycles;
@@ -560,6 +571,7 @@ impl Port {
     ) -> Result<u64, Stop> {
         let pa = self.own(va, bytes, cycles)?;
         let old = self.read_memory(pa, bytes);
+        self.note_load(pa, bytes, *cycles);
         self.write_owned(pa, bytes, f(old));
         Ok(old)
     }
@@ -571,6 +583,7 @@ impl Port {
         self.changes += 1;
         self.observe_store(pa, bytes, value);
         self.write_memory(pa, bytes, value);
+        self.note_store(pa, bytes);
     }
 
     /// `lr`: loads and reserves the line. The reservation outlives the line in the cache: a loop whose code and data
@@ -579,6 +592,7 @@ impl Port {
         let pa = self.own(va, bytes, cycles)?;
         self.reservation = Some(self.line(pa));
         self.reserved_at = *cycles;
+        self.note_load(pa, bytes, *cycles);
         Ok(self.read_memory(pa, bytes))
     }
 

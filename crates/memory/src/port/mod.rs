@@ -5,6 +5,7 @@
 //! executes the same instruction again. Retrying keeps the hart without hidden state; what must
 //! survive a retry (the walker's place, the reply of an uncached load) is kept in the port.
 
+mod accesses;
 mod bus_side;
 mod check;
 mod data;
@@ -13,12 +14,15 @@ mod fast;
 mod fetch;
 mod lent;
 mod network;
+mod stash;
 mod statistics;
 mod translate;
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
+
+use accesses::Noting;
 
 use crate::cache::{Cache, Geometry, State};
 use crate::network_cache::{NetworkCache, NetworkCacheParameters};
@@ -31,6 +35,7 @@ use fast::FastTable;
 pub use fast::FastView;
 use lent::Lent;
 pub use network::Remapped;
+pub use stash::{StashStatistics, Stashed};
 pub use statistics::PortStatistics;
 use translate::{Split, Walk};
 
@@ -48,6 +53,8 @@ pub struct PortParameters {
     pub l2: Option<Geometry>,
     /// Cycles of an access that hits in the L2.
     pub l2_cycles: u64,
+    /// Ways of a set of the L2 that another master's writes may take ([`Port::stash`]).
+    pub stash_ways: u32,
     /// Entries and ways of the instruction TLB.
     pub itlb: (u32, u32),
     /// Entries and ways of the data TLB.
@@ -408,6 +415,10 @@ pub struct Port {
     self_contained: Range<u64>,
     /// Other harts may have lines in their caches.
     has_peers: bool,
+    /// Where accesses to messages' data are noted, if they are.
+    noting: Option<Noting>,
+    /// What came of other masters' writes into the L2.
+    stash: StashStatistics,
     /// What happened so far.
     pub statistics: PortStatistics,
 }
@@ -459,6 +470,8 @@ impl Port {
             asked: 0,
             self_contained: 0..0,
             has_peers: false,
+            noting: None,
+            stash: StashStatistics::default(),
             statistics: PortStatistics::default(),
             parameters,
         }
@@ -682,6 +695,10 @@ impl Port {
 
     /// Lets accesses to the line of `va`, in way `way` of the data cache, take the fast path.
     fn make_fast(&mut self, way: usize, va: u64, pa: u64, permissions: u64) {
+        if self.is_followed(self.line(pa), self.l1d.line_bytes()) {
+            // It is used as it would be by the fast path.
+            return self.touch(way);
+        }
         let index = self.data.index(va) as u32;
         if self.data.owner(index).is_some() {
             self.drop_fast_data(index);

@@ -45,6 +45,7 @@ pub fn parameters() -> PortParameters {
         flush_cycles: 0,
         atomic_cycles: 0,
         network_cache: None,
+        stash_ways: 2,
         check_coherence: false,
     }
 }

@@ -31,6 +31,8 @@ pub struct WatchPlan {
     pub profile: bool,
     /// Write their instructions.
     pub trace: Option<TracePlan>,
+    /// Note when they first and last access the data of messages.
+    pub accesses: bool,
 }
 
 /// The watch on one hart.

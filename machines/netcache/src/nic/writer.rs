@@ -1,4 +1,4 @@
-//! Writes over the bus, coherently: caches drop their copies.
+//! Writes over the bus, coherently: caches drop their copies, or the L2 takes what is written.
 
 use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
 
@@ -26,10 +26,11 @@ impl Writer {
 
     /// `data` go to virtual address `address` of the process, whose pages are there.
     pub fn add(&mut self, address: u64, data: &[u8], s: &Shared, c: &Context<'_, '_>) {
+        let operation = if s.unit.inject { BusOperation::Stash } else { BusOperation::Write };
         for (offset, bytes) in line_parts(address, data.len() as u64, s.line_bytes) {
             if let Some(address) = c.physical(JOB, address + offset) {
                 let data = data[offset as usize..][..bytes as usize].to_vec();
-                self.parts.push(Part { operation: BusOperation::Write, address, data });
+                self.parts.push(Part { operation, address, data });
             }
         }
     }

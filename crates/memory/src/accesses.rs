@@ -1,0 +1,188 @@
+//! Accesses to the data of messages: when each message's were loaded first and last.
+//!
+//! Data are followed byte by byte, from when they are where the program asked for them. A byte is a message's until
+//! another message comes there, a store replaces it, or its page is another's. So a buffer that is used for something
+//! else afterwards (a stack, a freed block) says nothing of the message any more, and the last access is exact however
+//! late it comes.
+//!
+//! Each page that has such bytes has the message of each byte: an access costs a search among pages and a look at its
+//! bytes, however many messages there are.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use chasqui_engine::Time;
+
+use crate::PAGE_BYTES;
+
+/// No message's.
+const NOBODY: u32 = 0;
+
+/// What harts that share memory note together; one host thread at a time runs them.
+pub type SharedAccesses = Arc<Mutex<Accesses>>;
+
+/// Whose the bytes of a page are.
+struct Page {
+    /// By byte: number of the message, from 1 on, or [`NOBODY`].
+    owners: [u32; PAGE_BYTES as usize],
+    /// Bytes that are a message's.
+    live: u32,
+}
+
+/// First and last loads of messages' data.
+#[derive(Default)]
+pub struct Accesses {
+    /// By physical address; those that have no message's bytes are not there.
+    pages: BTreeMap<u64, Box<Page>>,
+    /// By message, in the order in which they came.
+    times: Vec<Option<(Time, Time)>>,
+}
+
+impl Accesses {
+    /// The data of a message are at these physical addresses, in place of whatever was there. Its number, from 0 on.
+    pub fn follow(&mut self, pieces: &[Range<u64>]) -> usize {
+        self.times.push(None);
+        let owner = u32::try_from(self.times.len()).expect("a node receives less than 2^32 messages");
+        for piece in pieces {
+            self.set(piece.clone(), owner);
+        }
+        self.times.len() - 1
+    }
+
+    /// The bytes from `address` on are loaded at `at`. True: some are a message's.
+    pub fn load(&mut self, address: u64, bytes: u32, at: Time) -> bool {
+        let mut found = false;
+        for (page, within) in pages(address..address + u64::from(bytes)) {
+            let Some(page) = self.pages.get(&page) else { continue };
+            let owners = &page.owners[within];
+            for (i, &owner) in owners.iter().enumerate() {
+                if owner != NOBODY && (i == 0 || owners[i - 1] != owner) {
+                    let time = &mut self.times[owner as usize - 1];
+                    let (first, last) = time.unwrap_or((at, at));
+                    *time = Some((first.min(at), last.max(at)));
+                    found = true;
+                }
+            }
+        }
+        found
+    }
+
+    /// The bytes from `address` on are replaced by something that is no message's. True: some were.
+    pub fn replace(&mut self, address: u64, bytes: u64) -> bool {
+        let is_followed = self.is_followed(address, bytes);
+        if is_followed {
+            self.set(address..address + bytes, NOBODY);
+        }
+        is_followed
+    }
+
+    /// Some of the bytes from `address` on are a message's.
+    pub fn is_followed(&self, address: u64, bytes: u64) -> bool {
+        pages(address..address + bytes).any(|(page, within)| {
+            let page = self.pages.get(&page);
+            page.is_some_and(|page| {
+                within.len() == page.owners.len() || page.owners[within].iter().any(|&o| o != NOBODY)
+            })
+        })
+    }
+
+    /// First and last load of each message's data, by number; `None`: there was none.
+    pub fn times(&self) -> &[Option<(Time, Time)>] {
+        &self.times
+    }
+
+    fn set(&mut self, addresses: Range<u64>, owner: u32) {
+        for (number, within) in pages(addresses) {
+            let empty = || Box::new(Page { owners: [NOBODY; PAGE_BYTES as usize], live: 0 });
+            let page = self.pages.entry(number).or_insert_with(empty);
+            for byte in &mut page.owners[within] {
+                page.live -= u32::from(*byte != NOBODY);
+                page.live += u32::from(owner != NOBODY);
+                *byte = owner;
+            }
+            if page.live == 0 {
+                self.pages.remove(&number);
+            }
+        }
+    }
+}
+
+/// The pages that hold these addresses, and which bytes of each.
+fn pages(addresses: Range<u64>) -> impl Iterator<Item = (u64, Range<usize>)> {
+    let Range { start, end } = addresses;
+    let first = start / PAGE_BYTES * PAGE_BYTES;
+    (first..end).step_by(PAGE_BYTES as usize).filter(move |_| start < end).map(move |page| {
+        let within = start.max(page) - page..end.min(page + PAGE_BYTES) - page;
+        (page, within.start as usize..within.end as usize)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chasqui_random::Random;
+
+    #[test]
+    fn a_message_is_accessed_until_its_bytes_are_replaced() {
+        let mut accesses = Accesses::default();
+        let message = accesses.follow(&[4090..4104]);
+        assert!(accesses.is_followed(0, 4096) && accesses.is_followed(4103, 1));
+        assert!(!accesses.is_followed(4104, 4096) && !accesses.is_followed(4082, 8));
+        assert!(accesses.load(4088, 8, Time(10)) && accesses.load(4096, 8, Time(30)));
+        assert!(!accesses.load(4104, 8, Time(40)));
+        assert_eq!(accesses.times()[message], Some((Time(10), Time(30))));
+        assert!(accesses.replace(4088, 8) && accesses.load(4096, 8, Time(50)));
+        assert!(accesses.replace(4096, 8) && !accesses.replace(4096, 8));
+        assert!(!accesses.load(4096, 8, Time(60)));
+        assert_eq!(accesses.times()[message], Some((Time(10), Time(50))));
+    }
+
+    #[test]
+    fn the_next_message_takes_over() {
+        let mut accesses = Accesses::default();
+        let one = accesses.follow(&[64..128]);
+        let other = accesses.follow(&[96..104, 200..208]);
+        accesses.load(96, 8, Time(1));
+        accesses.load(104, 8, Time(2));
+        accesses.load(200, 1, Time(3));
+        assert_eq!(accesses.times()[one], Some((Time(2), Time(2))));
+        assert_eq!(accesses.times()[other], Some((Time(1), Time(3))));
+    }
+
+    /// Against a table of every byte.
+    #[test]
+    fn random_accesses_are_noted_as_by_a_plain_table() {
+        let mut random = Random::for_test(23);
+        let mut accesses = Accesses::default();
+        let mut owners = vec![None; 3 * PAGE_BYTES as usize];
+        let mut times: Vec<Option<(Time, Time)>> = vec![];
+        for step in 0..20_000u64 {
+            let longest = if random.once_in(20) { 6000 } else { 24 };
+            let length = 1 + random.below(longest);
+            let start = random.below(owners.len() as u64 - length);
+            let range = start as usize..(start + length) as usize;
+            match random.below(4) {
+                0 => {
+                    assert_eq!(accesses.follow(&[start..start + length]), times.len());
+                    owners[range].fill(Some(times.len()));
+                    times.push(None);
+                }
+                1 => {
+                    let any = owners[range.clone()].iter().any(Option::is_some);
+                    assert_eq!(accesses.is_followed(start, length), any, "step {step}");
+                    assert_eq!(accesses.replace(start, length), any, "step {step}");
+                    owners[range].fill(None);
+                }
+                _ => {
+                    for message in owners[range].iter().flatten() {
+                        let (first, _) = times[*message].unwrap_or((Time(step), Time(step)));
+                        times[*message] = Some((first, Time(step)));
+                    }
+                    accesses.load(start, length as u32, Time(step));
+                }
+            }
+        }
+        assert_eq!(accesses.times(), times);
+    }
+}

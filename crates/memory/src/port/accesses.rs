@@ -1,0 +1,83 @@
+//! Accesses to messages' data, noted on the slow path: what is followed is in no fast table, as lines with buffered
+//! stores are.
+//!
+//! A load is noted when it has its value, a store when it is in memory or in the write buffer. What is noted counts as
+//! a change ([`Port::changes`]): a polling loop that loads a message's data is executed, never skipped.
+
+use std::sync::MutexGuard;
+
+use chasqui_engine::{Cycles, Time};
+
+use super::Port;
+use crate::{Accesses, PAGE_BYTES, SharedAccesses};
+
+/// Where a port notes accesses, and its hart's clock.
+pub(super) struct Noting {
+    accesses: SharedAccesses,
+    cycles: Cycles,
+}
+
+impl Noting {
+    fn accesses(&self) -> MutexGuard<'_, Accesses> {
+        self.accesses.lock().expect("one host thread at a time runs a node")
+    }
+}
+
+impl Port {
+    /// From now on accesses to messages' data are noted in `accesses`. `cycles`: the hart's.
+    pub fn note_accesses(&mut self, accesses: SharedAccesses, cycles: Cycles) {
+        self.noting = Some(Noting { accesses, cycles });
+    }
+
+    /// The hart's clock has been set.
+    pub fn set_cycles(&mut self, cycles: Cycles) {
+        if let Some(noting) = &mut self.noting {
+            noting.cycles = cycles;
+        }
+    }
+
+    /// The `bytes` from physical address `address` on are followed from now on: accesses to them take the slow path.
+    pub fn follow(&mut self, address: u64, bytes: u64) {
+        let (first, end) = (self.line(address), address + bytes);
+        for line in (first..end).step_by(self.l1d.line_bytes() as usize) {
+            let index = self.l1d.find(line).map_or(crate::cache::NOT_FAST, |way| self.l1d.way(way).fast);
+            if index != crate::cache::NOT_FAST {
+                self.drop_fast_data(index);
+            }
+        }
+        self.untimed.clear();
+        self.changes += 1;
+    }
+
+    /// A page is another's from now on: what was in it is no message's.
+    pub fn forget_messages(&mut self, page: u64) {
+        if let Some(noting) = &self.noting {
+            noting.accesses().replace(page, PAGE_BYTES);
+        }
+    }
+
+    /// Some of the `bytes` from `address` on are followed.
+    #[inline]
+    pub(super) fn is_followed(&self, address: u64, bytes: u64) -> bool {
+        self.noting.as_ref().is_some_and(|noting| noting.accesses().is_followed(address, bytes))
+    }
+
+    /// The `bytes` at `address` have been loaded; `cycle`: when they were there.
+    #[inline]
+    pub(super) fn note_load(&mut self, address: u64, bytes: u32, cycle: u64) {
+        if let Some(noting) = &self.noting {
+            let at: Time = noting.cycles.time_of(cycle);
+            let found = noting.accesses().load(address, bytes, at);
+            self.changes += u64::from(found);
+        }
+    }
+
+    /// The `bytes` at `address` have been stored.
+    #[inline]
+    pub(super) fn note_store(&mut self, address: u64, bytes: u32) {
+        if let Some(noting) = &self.noting {
+            let found = noting.accesses().replace(address, u64::from(bytes));
+            self.changes += u64::from(found);
+        }
+    }
+}

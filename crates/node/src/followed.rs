@@ -1,0 +1,62 @@
+//! Messages whose data are followed from their delivery on, to know when the program accesses them.
+
+use chasqui_engine::Time;
+use chasqui_memory::{PAGE_BYTES, SharedAccesses};
+use chasqui_record::{MessageId, Recorder, Stage};
+
+use crate::processor::Processor;
+
+/// What a processor follows.
+#[derive(Default)]
+pub(crate) struct Followed {
+    accesses: SharedAccesses,
+    /// By their numbers in `accesses`.
+    messages: Vec<MessageId>,
+}
+
+impl Processor {
+    /// From now on the data of messages are followed.
+    pub(crate) fn follow_messages(&mut self) {
+        let followed = Followed::default();
+        for thread in self.threads.iter_mut() {
+            thread.hart.note_accesses(followed.accesses.clone());
+        }
+        self.followed = Some(followed);
+    }
+
+    /// Hart `index` has executed a `DELIVER` mark with this value: from now on the message's data are followed.
+    pub(crate) fn follow_delivered(&mut self, index: usize, value: u64) {
+        let port = &self.threads[index].hart.port;
+        let read = &mut |address, bytes: &mut [u8]| port.peek_virtual(address, bytes);
+        let Some((id, address, bytes)) = self.life.data_of(value, read) else { return };
+        let mut pieces = vec![];
+        let (mut at, end) = (address, address.saturating_add(bytes));
+        while at < end {
+            let page_end = (at / PAGE_BYTES + 1) * PAGE_BYTES;
+            let length = end.min(page_end) - at;
+            // What isn't mapped can't be accessed.
+            pieces.extend(port.physical(at).map(|physical| physical..physical + length));
+            at += length;
+        }
+        let Some(followed) = &mut self.followed else { return };
+        let number = followed.accesses.lock().expect("no other host thread").follow(&pieces);
+        assert_eq!(number, followed.messages.len(), "messages are numbered as they come");
+        followed.messages.push(id);
+        for piece in &pieces {
+            for thread in self.threads.iter_mut() {
+                thread.hart.port.follow(piece.start, piece.end - piece.start);
+            }
+        }
+    }
+
+    /// All is over: the accesses become stages of the messages' lives.
+    pub fn stamp_accesses(&mut self, recorder: &mut Recorder) {
+        let Some(followed) = self.followed.take() else { return };
+        let accesses = followed.accesses.lock().expect("no other host thread");
+        for (id, times) in followed.messages.iter().zip(accesses.times()) {
+            let Some((Time(first), Time(last))) = *times else { continue };
+            recorder.stamp(*id, Stage::FirstAccess, first);
+            recorder.stamp(*id, Stage::LastAccess, last);
+        }
+    }
+}

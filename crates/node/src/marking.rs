@@ -1,0 +1,47 @@
+//! What a hart's marks tell: stages of messages' lives, and who is to know of them at once.
+
+use chasqui_abi::mark;
+use chasqui_hart::{Hart, Marks};
+use chasqui_record::{RankLife, Recorder};
+
+use crate::spin::Spin;
+
+/// What a hart's marks are told to.
+pub(crate) struct Marking<'a> {
+    pub life: &'a mut RankLife,
+    pub recorder: &'a mut Recorder,
+    pub spin: &'a mut Spin,
+    /// Number of the hart.
+    pub index: usize,
+    /// MPI calls take no time: their marks end and begin it.
+    pub free_calls: bool,
+    /// Messages' data are followed from their delivery on.
+    pub follows: bool,
+}
+
+impl Marking<'_> {
+    /// Hart `hart` has executed a mark.
+    pub fn note(&mut self, hart: &mut Hart, code: u32, call: u32, value: u64) {
+        let (now, port) = (hart.now().0, &hart.port);
+        let memory = &mut |address, bytes: &mut [u8]| port.peek_virtual(address, bytes);
+        self.life.mark(self.recorder, self.index, code, call, value, now, memory);
+        if code == mark::RETURN {
+            self.spin.returned(hart);
+        }
+    }
+}
+
+impl Marks for Marking<'_> {
+    fn take(&mut self, hart: &mut Hart, code: u32, call: u32, value: u64) -> bool {
+        let is_more = match code {
+            mark::ABORT | mark::REGION => true,
+            mark::CALL | mark::RETURN => self.free_calls,
+            mark::DELIVER => self.follows,
+            _ => false,
+        };
+        if !is_more {
+            self.note(hart, code, call, value);
+        }
+        !is_more
+    }
+}

@@ -1,0 +1,184 @@
+"""Netcache's experiments and the programs that they run: identities that the results must obey.
+
+Use this when an experiment of netcache, a program of many short messages, or injection changes.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import Run
+from simulated import WORKLOADS, command, machines, organisations
+from test_determinism import VARIATIONS, check
+
+from chasqui.errors import InputError
+
+pytestmark = [pytest.mark.core, pytest.mark.xdist_group("netcache-experiments")]
+
+EXPERIMENTS = ["policies", "double-cache", "inject"]
+ON = sorted({*organisations(), *(m for m in machines() if m.startswith("netcache"))})
+
+
+@pytest.mark.parametrize("machine", ON)
+def test_programs_of_short_messages(examples: Path, tmp_path: Path, machine: str) -> None:
+    """One of them on each machine, in turn."""
+    name = list(WORKLOADS)[ON.index(machine) % len(WORKLOADS)]
+    ranks, arguments = WORKLOADS[name]
+    done = command(
+        "run", "-q", "-np", str(ranks), "--machine", machine, "--set", "check.coherence=true", "--",
+        examples / name, *arguments, directory=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith(f"{name}: PASSED\n")
+
+
+@pytest.mark.parametrize(("name", "ranks"), [("adi", 1), ("spectral", 6), ("lattice", 2)])
+def test_they_are_right_on_other_numbers_of_ranks(
+    chasqui: Run, examples: Path, name: str, ranks: int
+) -> None:
+    arguments = WORKLOADS[name][1]
+    done = chasqui("run", "-q", "-np", str(ranks), "--", examples / name, *arguments)
+    assert done.stdout.endswith(f"{name}: PASSED\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("adi", [], "adi: 3 ranks; a square is needed"),
+        ("lattice", ["-n", "4"], "lattice: -n 4: a multiple of 6 is needed"),
+        ("spectral", ["-m", "1"], "spectral: -m 1 gives 2 latitudes"),
+    ],
+)
+def test_what_does_not_fit_is_said(
+    chasqui: Run, examples: Path, name: str, arguments: list[str], said: str
+) -> None:
+    done = chasqui("run", "-q", "-np", "3", "--", examples / name, *arguments)
+    assert done.returncode == 1
+    assert said in done.stderr
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("experiments")
+    names = [f"netcache/{name}" for name in EXPERIMENTS]
+    command_line = [sys.executable, "-m", "chasqui", "experiment", "--quick", "--out", "results"]
+    environment = {key: value for key, value in os.environ.items() if key != "CHASQUI_NPB"}
+    subprocess.run(
+        [*command_line, *names], cwd=place, env=environment, check=True, capture_output=True,
+    )  # fmt: skip
+    return place / "results"
+
+
+def rows(results: Path, name: str, table: str = "results") -> list[dict[str, str]]:
+    with (results / f"netcache-{name}" / f"{table}.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_leaves_its_files(results: Path, name: str) -> None:
+    files = {path.name for path in (results / f"netcache-{name}").iterdir()}
+    assert {"results.csv", "sensitivity.csv", "picture.svg", "picture.png", "report.txt"} <= files
+    assert rows(results, name, "sensitivity")[0]["parameter"] == "as assumed"
+
+
+def test_policies_receive_the_same_messages(results: Path) -> None:
+    found = rows(results, "policies")
+    assert list(found[0])[:12] == [
+        "program", "ranks", "policy", "run_time_ns", "speedup_over_via", "dl1_accesses",
+        "dl1_misses", "dl1_replacements", "dl1_writebacks", "dl1_invalidations",
+        "first_access_ns", "last_access_ns",
+    ]  # fmt: skip
+    assert len({row["policy"] for row in found}) == len(found) >= 5
+    for row in found:
+        assert row["messages"] == found[0]["messages"]
+        assert row["accessed_messages"] == found[0]["accessed_messages"]
+        assert 0 < float(row["first_access_ns"]) <= float(row["last_access_ns"])
+        # A line that is replaced or lost has come before, but for those that were there at first.
+        assert int(row["dl1_replacements"]) <= int(row["dl1_misses"])
+        for name in ("misses", "writebacks"):
+            each = int(row[f"dl1_{name}"]) / int(row["messages"])
+            assert float(row[f"dl1_{name}_per_message"]) == pytest.approx(each, abs=1e-3)
+
+
+def test_more_data_cache_replaces_less(results: Path) -> None:
+    found = rows(results, "double-cache")
+    once, double = (row for row in found if row["policy"] not in ("dtct", "ldtct"))
+    assert int(double["dl1_kib"]) == 2 * int(once["dl1_kib"])
+    assert int(double["dl1_replacements"]) < int(once["dl1_replacements"])
+    assert double["speedup_over_double"] == "1"
+
+
+def test_what_is_injected_is_used_or_lost(results: Path) -> None:
+    by = {(r["place"], r["working_set_kib"]): r for r in rows(results, "inject")}
+    for (place, working_set), row in by.items():
+        injected = int(row["injected"])
+        if not place.startswith("L2"):
+            assert injected == 0
+            continue
+        # The rest is still there, unused.
+        assert 0 <= injected - int(row["used"]) - int(row["lost"]) <= 64
+        if working_set == "16":
+            # All fits: nothing is lost, and nothing waits for memory.
+            assert row["lost"] == "0"
+            memory = by["memory", working_set]
+            assert float(row["receive_ns"]) < float(memory["receive_ns"])
+            assert int(row["l2_misses"]) < int(memory["l2_misses"])
+        else:
+            assert int(row["lost"]) > injected / 2
+
+
+def test_the_same_bits_with_injection(examples: Path, tmp_path: Path) -> None:
+    ranks, arguments = WORKLOADS["spectral"]
+    run = [
+        "-np",
+        str(ranks),
+        "--machine",
+        "netcache-modern/stash",
+        "--",
+        str(examples / "spectral"),
+    ]
+    names = ("loops executed", "by the reference", "2 threads")
+    check(tmp_path, [*run, *arguments], {name: VARIATIONS[name] for name in names}, 0)
+
+
+def test_injection_asks_for_an_l2(examples: Path, tmp_path: Path) -> None:
+    done = command(
+        "run", "-np", "2", "--machine", "netcache-modern/stash", "--set", "node.l2.present=false",
+        "--", examples / "ring", directory=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "netcache.nic.inject: the node has no L2 (node.l2.present)" in done.stderr
+
+
+# --- NPB's folder --------------------------------------------------------------------------------
+
+npb = importlib.import_module("chasqui.machines.netcache.experiments._npb")
+
+
+def test_npb_is_left_out_unless_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CHASQUI_NPB", raising=False)
+    assert npb.programs(4) == []
+
+
+def test_npb_is_built_in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a makefile that stands for NPB's."""
+    folder = tmp_path / "NPB"
+    (folder / "config").mkdir(parents=True)
+    monkeypatch.setenv("CHASQUI_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("CHASQUI_NPB", str(folder))
+    with pytest.raises(InputError, match=r"CHASQUI_NPB: .*NPB has no config/make.def.template"):
+        npb.programs(4)
+    (folder / "config" / "make.def.template").write_text("MPIF77 = f77\nRAND = randi8\n")
+    (folder / "Makefile").write_text(
+        "cg sp:\n\tcp config/make.def bin/$@.$(CLASS).$(NPROCS)\nbt:\n\t@echo no compiler; false\n"
+    )
+    with pytest.raises(InputError, match=r"`make bt CLASS=S NPROCS=4` failed.*\n.*no compiler"):
+        npb.programs(4)
+    assert npb.built(folder, "cg", 4).read_text() == "MPIF77 = mpif77\nRAND = randi8\n"
+    assert {path.name for path in folder.iterdir()} == {"config", "Makefile"}
