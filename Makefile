@@ -69,7 +69,7 @@ $(STAMPS)/venv: $(STAMPS)/prerequisites
 
 # Whatever goes into the wheel. A new file is noticed too: its folder is newer.
 PACKAGE_SOURCES := pyproject.toml README.md Cargo.toml $(shell \
-  find python crates machines guest -name __pycache__ -prune -o \
+  find python crates machines guest examples -name __pycache__ -prune -o \
     \( -name '*.rs' -o -name '*.toml' -o -name '*.[chS]' -o -name '*.py' -o -name '*.pyi' -o -type d \) -print)
 
 # Without build isolation: maturin is in the environment already, and cargo finds its old results.

@@ -134,6 +134,8 @@ pub mod mark {
     pub const CARRY: u32 = 15;
     /// What the latest load from the NI took is the message of the envelope at `rs1`, numbered here.
     pub const TAKEN: u32 = 16;
+    /// Where the data of the message are whose `SEND` follows, for recordings; `rs1` = their address.
+    pub const DATA: u32 = 17;
     }
 }
 

@@ -14,6 +14,7 @@ use chasqui_engine::Time;
 use chasqui_hart::{State, Text};
 use chasqui_linux::{Elf, Stream};
 use chasqui_machine::Job;
+use chasqui_record::Keep;
 use chasqui_node::{Ended, Node, Output, WatchPlan};
 use serde::{Deserialize, Serialize};
 
@@ -151,6 +152,8 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
         mpi_settings: vec![],
         fast_forward: false,
         watch: WatchPlan::default(),
+        keep: Keep::Nothing,
+        replay: None,
         output: counter.clone(),
     };
     let mut built = build(machine, &resolved, std::slice::from_ref(&job))?;

@@ -18,7 +18,7 @@ from typing import Any
 
 from chasqui import cache, compiler, simulation
 from chasqui.errors import InputError
-from chasqui.experiment import Experiment, Output, Report, Run, Table, cell
+from chasqui.experiment import Experiment, Output, Replay, Report, Run, Table, cell
 
 FLAGS = ("-O2", "-std=gnu11", "-pthread")
 PICTURE_DPI = 150
@@ -45,12 +45,18 @@ class Done:
 def names() -> list[str]:
     """Every experiment, as MACHINE/NAME."""
     found = cache.MACHINES.glob("*/experiments/*.py")
-    return sorted(f"{path.parent.parent.name}/{path.stem}" for path in found if path.stem[0] != "_")
+    return sorted(
+        f"{path.parent.parent.name}/{path.stem.replace('_', '-')}"
+        for path in found
+        if path.stem[0] != "_"
+    )
 
 
 def load(name: str) -> Experiment:
     machine, _, short = name.partition("/")
-    module = importlib.import_module(f"chasqui.machines.{machine}.experiments.{short}")
+    module = importlib.import_module(
+        f"chasqui.machines.{machine}.experiments.{short.replace('-', '_')}"
+    )
     found: Experiment = module.EXPERIMENT
     return found
 
@@ -86,12 +92,11 @@ def run_all(
     """The outputs by the names of the runs. `progress` is told how many are done."""
     folder = cache.MACHINES / name.partition("/")[0] / "experiments"
     programs = {
-        (program, tuple(run.flags)): compiler.compiled(
-            folder / f"{program}.c", [*FLAGS, *run.flags]
-        )
+        (program, tuple(run.flags)): executable(folder, program, run.flags)
         for run in runs
         for program in run.programs
     }
+    recorded = {run.replay.of for run in runs if run.replay}
     stopping = False
 
     def one(run: Run) -> Output:
@@ -101,8 +106,10 @@ def run_all(
             for other, program in zip(run.beside, others, strict=True)
         ]
         job = simulation.Job(
-            run.machine, run.ranks, first, run.arguments, run.sets, others=beside, threads=1
-        )
+            run.machine, run.ranks, first, run.arguments, run.sets, others=beside, threads=1,
+            record=recording(directory, run.name) if run.name in recorded else None,
+            only=only_rank(directory, run.replay) if run.replay else None,
+        )  # fmt: skip
         place = directory / simulation.short_name(run.name)
         result = simulation.execute_quietly(job, place, lambda: stopping)
         for summary in result.summaries:
@@ -112,16 +119,38 @@ def run_all(
         return Output(run, place / "job0" if run.beside else place, result.summary)
 
     outputs: dict[str, Output] = {}
+    # A recording is whole before what it drives begins.
+    stages = [[run for run in runs if not run.replay], [run for run in runs if run.replay]]
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            for run, output in zip(runs, pool.map(one, runs), strict=True):
-                outputs[run.name] = output
-                progress(len(outputs), len(runs))
+            for stage in stages:
+                for run, output in zip(stage, pool.map(one, stage), strict=True):
+                    outputs[run.name] = output
+                    progress(len(outputs), len(runs))
         except BaseException:
             stopping = True
             pool.shutdown(cancel_futures=True)
             raise
     return outputs
+
+
+def recording(directory: Path, name: str) -> Path:
+    """Where the recording of the run with this name is."""
+    return directory / f"{simulation.short_name(name)}.recording"
+
+
+def only_rank(directory: Path, replay: Replay) -> simulation.OnlyRank:
+    return simulation.OnlyRank(replay.rank, recording(directory, replay.of), replay.ratio)
+
+
+def executable(folder: Path, program: str, flags: Sequence[str]) -> Path:
+    """What to run for `program`: examples/NAME is one of the examples, an absolute path an
+    executable that is there already, anything else a C file in `folder`, without its ending."""
+    if Path(program).is_absolute():
+        return Path(program)
+    kind, _, name = program.rpartition("/")
+    source = (cache.EXAMPLES if kind == "examples" else folder) / f"{name}.c"
+    return compiler.compiled(source, [*FLAGS, *flags])
 
 
 def default_jobs() -> int:
