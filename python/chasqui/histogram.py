@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,7 +47,7 @@ class Histogram:
     counts: Mapping[Key, int]
     sizes: Mapping[Key, int]
 
-    def keys(self) -> list[Key]:
+    def ordered(self) -> list[Key]:
         return sorted(self.counts, key=lambda key: (key.pair or (-1, -1), key.kind, key.most))
 
 
@@ -76,7 +76,13 @@ def study(found: Histogram) -> list[tuple[str, int, int]]:
     result = []
     for name, above, most in zip(STUDY, (-1, SHORT, MEDIUM), (SHORT, MEDIUM, None), strict=True):
         keys = [k for k in found.counts if k.most > above and (most is None or k.most <= most)]
-        result.append((name, sum(map(found.counts.__getitem__, keys)), sum(map(found.sizes.__getitem__, keys))))
+        result.append(
+            (
+                name,
+                sum(map(found.counts.__getitem__, keys)),
+                sum(map(found.sizes.__getitem__, keys)),
+            )
+        )
     return result
 
 
@@ -87,7 +93,7 @@ def write(directory: Path, *, pairs: bool) -> Histogram:
     with (directory / FILE).open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*(["source", "destination"] if pairs else []), *header])
-        for key in found.keys():
+        for key in found.ordered():
             row = [key.kind, key.least, key.most, found.counts[key], found.sizes[key]]
             writer.writerow([*(key.pair or ()), *row])
     return found
@@ -98,14 +104,14 @@ def lines(found: Histogram, *, pairs: bool) -> list[str]:
     if not found.counts:
         return ["messages by length: none"]
     total = sum(found.counts.values())
-    rows: list[Sequence[str | int]] = []
-    for key in found.keys():
+    rows: list[list[str]] = []
+    for key in found.ordered():
         length = str(key.most) if key.least == key.most else f"{key.least} to {key.most}"
         share = f"{100 * found.counts[key] / total:.1f} %"
-        row = [key.kind, length, found.counts[key], share, found.sizes[key]]
+        row = [key.kind, length, str(found.counts[key]), share, str(found.sizes[key])]
         rows.append([*([f"{key.pair[0]} to {key.pair[1]}"] if key.pair else []), *row])
     header = [*(["ranks"] if pairs else []), "kind", "bytes", "messages", "share", "in all [bytes]"]
     left = (0, 1) if pairs else (0,)
-    text = table(header, [[str(cell) for cell in row] for row in rows], left)
+    text = table(header, rows, left)
     classes = ", ".join(f"{name}: {count}" for name, count, _ in study(found))
     return ["messages by length", *text.splitlines(), f"{classes}; in all {total}"]

@@ -154,11 +154,13 @@ def report(outputs: Mapping[str, Output]) -> Report:
     knee_table = Table("knees", Knee._fields, knees)
     return Report(
         tables=[results, knee_table, varied],
-        text="\n\n".join([
-            results.text(left=(0, 1)),
-            "The knees\n" + knee_table.text(left=(0, 1)),
-            f"Run time of cg under ldtct when an assumption is halved or doubled [%]\n{varied_text}",
-        ]),
+        text="\n\n".join(
+            [
+                results.text(left=(0, 1)),
+                "The knees\n" + knee_table.text(left=(0, 1)),
+                f"Run time of cg under ldtct, an assumption halved or doubled [%]\n{varied_text}",
+            ]
+        ),
         findings=[*findings(found, knees), sentence],
         draw=lambda figure: draw(figure, found, knees),
         size_inches=(9.0, 6.4),
@@ -176,7 +178,7 @@ def findings(found: Sequence[Row], knees: Sequence[Knee]) -> list[str]:
         mine = [k for k in knees if k.program == program]
         texts = ", ".join(f"{k.policy} {number(float(k.knee_ratio), 3)}" for k in mine)
         said.append(
-            f"{program}: the knee is at r = {texts}, where 1 is the pace of all ranks under {RECORDED}."
+            f"{program}: the knee is at r = {texts}; 1 is the pace of all ranks under {RECORDED}."
         )
         rows = {(r.policy, r.ratio): r for r in found if r.program == program}
         ratios = sorted({r.ratio for r in rows.values()})
@@ -220,7 +222,9 @@ def _draw_times(axes: Axes, program: str, found: Sequence[Row], knees: Sequence[
         (mark,) = (k for k in knees if (k.program, k.policy) == (program, policy))
         axes.axvline(float(mark.knee_ratio), color=color, linestyle=":", linewidth=1.0)
     last = [(float(r.ratio), float(r.last_arrival_ns) / 1e6) for r in rows]
-    axes.plot(*zip(*last, strict=True), "--", color=drawing.BLACK, linewidth=0.9, label="last message")
+    axes.plot(
+        *zip(*last, strict=True), "--", color=drawing.BLACK, linewidth=0.9, label="last message"
+    )
     axes.set(title=f"{program}: run time [ms]; dotted: knees", xlabel="r", ylim=(0, None))
     axes.set_xlim(0, None)
     drawing.label_ends(axes)

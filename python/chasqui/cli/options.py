@@ -137,7 +137,7 @@ def job(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def only(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of a rank that is simulated alone; the command's `settings` get them as `only`."""
+    """The options of a rank that is simulated alone: `only` in the command's `settings`."""
 
     @functools.wraps(function)
     def checked(
@@ -189,7 +189,8 @@ def _ratio() -> Decorator:
     return click.option(
         "--ratio", metavar="R",
         help="Simulated time of a unit of recorded time: a message recorded at t arrives at R t. "
-        "Below 1 messages come earlier, above later; 0: from the start all are there.  [default: 1]",
+        "Below 1 messages come earlier, above later; 0: all are there from the start.  "
+        "[default: 1]",
     )  # fmt: skip
 
 

@@ -77,8 +77,8 @@ def commands() -> dict[str, click.Command]:
 )  # fmt: skip
 @click.option(
     "--histogram", is_flag=False, flag_value="sizes", type=click.Choice(["sizes", "pairs"]),
-    help="Count the program's messages by their length, or also by sender and receiver: a table, and "
-    "histogram.csv.",
+    help="Count the program's messages by their length, or also by sender and receiver: a table, "
+    "and histogram.csv.",
 )  # fmt: skip
 @options.only
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on stdout.")

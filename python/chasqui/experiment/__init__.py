@@ -53,6 +53,7 @@ class Run:
     arguments: Sequence[str] = ()
     sets: Sequence[str] = ()
     beside: Sequence[Beside] = ()
+    access_times: bool = False  # note when the program accesses the data of messages
     replay: Replay | None = None  # one rank alone; the run that is named is recorded
 
     @property

@@ -1,0 +1,74 @@
+"""NPB's CG, SP and BT, built unchanged where the user says where they are: none of it is ours.
+
+The environment variable CHASQUI_NPB names the folder NPB3.3-MPI or NPB3.4-MPI. It is copied before
+it is built, so that nothing changes there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from chasqui import cache
+from chasqui.errors import InputError
+
+from ._workloads import Program
+
+FOLDER = "CHASQUI_NPB"
+BENCHMARKS = ("cg", "sp", "bt")
+CLASS = "S"
+SETTINGS = {
+    "MPIF77": "mpif77", "MPIFC": "mpif90", "FMPI_LIB": "", "FMPI_INC": "", "FFLAGS": "-O2",
+    "FLINKFLAGS": "-O2", "MPICC": "mpicc", "CMPI_LIB": "", "CMPI_INC": "", "CFLAGS": "-O2",
+    "CLINKFLAGS": "-O2",
+}  # fmt: skip
+
+
+def programs(ranks: int) -> list[Program]:
+    folder = os.environ.get(FOLDER)
+    if not folder:
+        return []
+    return [Program(f"npb-{name}", str(built(Path(folder), name, ranks))) for name in BENCHMARKS]
+
+
+def built(folder: Path, name: str, ranks: int) -> Path:
+    """The executable of a benchmark."""
+    template = folder / "config" / "make.def.template"
+    if not template.is_file():
+        raise InputError(f"{FOLDER}: {folder} has no config/make.def.template")
+    # Version 3.4 takes the number of ranks when it starts, 3.3 when it is built.
+    at_start = "MPIFC" in template.read_text()
+    copy = cache.cache_directory() / "npb" / folder.resolve().name
+    target = copy / "bin" / f"{name}.{CLASS}.{'x' if at_start else ranks}"
+    if target.exists():
+        return target
+    if not copy.exists():
+        shutil.copytree(folder, copy, symlinks=True)
+        for path in (copy, *copy.rglob("*")):
+            path.chmod(path.stat().st_mode | 0o200)  # it may come from a read-only place
+    (copy / "bin").mkdir(exist_ok=True)
+    (copy / "config" / "make.def").write_text(settings(template.read_text()))
+    wrappers = Path(sys.prefix) / "libexec" / "chasqui" / "bin"
+    path = os.pathsep.join([str(wrappers), str(Path(sys.executable).parent), os.environ["PATH"]])
+    command = ["make", name, f"CLASS={CLASS}", *([] if at_start else [f"NPROCS={ranks}"])]
+    done = subprocess.run(
+        command, cwd=copy, env={**os.environ, "PATH": path}, text=True, capture_output=True,
+        check=False,
+    )  # fmt: skip
+    if done.returncode or not target.exists():
+        said = "\n".join((done.stdout + done.stderr).splitlines()[-5:])
+        raise InputError(f"{FOLDER}: `{' '.join(command)}` failed in {copy}:\n{said}")
+    return target
+
+
+def settings(template: str) -> str:
+    """config/make.def: the template with our compilers."""
+    lines = []
+    for line in template.splitlines():
+        name, equals, _ = line.partition("=")
+        ours = SETTINGS.get(name.strip()) if equals else None
+        lines.append(line if ours is None else f"{name.strip()} = {ours}")
+    return "\n".join(lines) + "\n"
