@@ -17,6 +17,8 @@ from conftest import ROOT, Compiler
 from simulated import EXAMPLES, command, two_at_a_time
 from test_determinism import differences
 
+from chasqui import messages
+
 pytestmark = pytest.mark.core
 
 REPLAYED = ["cg", "ring", "heat", "sort"]
@@ -71,6 +73,15 @@ def replaced(run: Path) -> int:
     return int(node["network_cache"]["network_replacements"]["value"])
 
 
+def waits(run: Path) -> tuple[int, int]:
+    """How long [ps] messages to rank 0 waited for their receives, and these for them."""
+    rows = [m for m in messages.read(run / "messages.parquet") if m.destination == 0]
+    times = [(m.land_ps, m.match_ps, m.post_ps) for m in rows]
+    assert all(None not in each for each in times)
+    waited = sum(max(0, match - land) for land, match, _ in times)  # type: ignore[operator]
+    return waited, sum(max(0, land - post) for land, _, post in times)  # type: ignore[operator]
+
+
 @pytest.mark.parametrize("name", REPLAYED)
 def test_the_result_is_the_recorded_one(
     examples: Path, recordings: Mapping[str, Path], tmp_path: Path, name: str
@@ -106,14 +117,16 @@ def test_early_messages_wait_in_the_network_cache_and_late_ones_make_the_rank_wa
         args = (place, examples / "cg", recordings["cg"], "netcache/ldtct", "--ratio", ratio)
         return replay(*args, arguments=arguments), place
 
-    ratios = ["0.1", "1", "20"]
-    (early, early_run), (_, _), (late, late_run) = two_at_a_time(one, ratios)
-    waiting = [run["ranks"][0]["mpi_ps"] / run["time_ps"] for run in (early, late)]
-    assert waiting[0] < 0.5
-    assert waiting[1] > 0.9
-    # The last message comes when it should, and the run ends after it.
-    assert late["time_ps"] > late["replay"]["last_arrival_ps"] > 0.9 * late["time_ps"]
-    assert early["time_ps"] > 2 * early["replay"]["last_arrival_ps"]
+    (early, early_run), (late, late_run) = two_at_a_time(one, ["0.05", "20"])
+    (early_messages, early_receives), (late_messages, late_receives) = (
+        waits(early_run),
+        waits(late_run),
+    )
+    # The last message comes when it should: long before the end, and just before it.
+    assert early["time_ps"] > 4 * early["replay"]["last_arrival_ps"]
+    assert 0.95 < late["replay"]["last_arrival_ps"] / late["time_ps"] < 1
+    assert early_messages > 20 * late_messages
+    assert early_receives < late["time_ps"] / 100 < late["time_ps"] / 2 < late_receives
     # More messages than the network section holds wait there, and are evicted from it.
     assert replaced(early_run) > replaced(late_run)
 
