@@ -136,6 +136,8 @@ pub mod mark {
     pub const TAKEN: u32 = 16;
     /// Where the data of the message are whose `SEND` follows, for recordings; `rs1` = their address.
     pub const DATA: u32 = 17;
+    /// A message that no posted receive takes joins those that wait; `rs1` = address of its envelope.
+    pub const QUEUED: u32 = 18;
     }
 }
 

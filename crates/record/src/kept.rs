@@ -1,5 +1,5 @@
-//! What a rank's marks leave for a recording, and for checking a replay: its messages with their data, and which
-//! receive took which message.
+//! What a rank's marks leave for a recording, and for checking a replay: its messages with their data, the order in
+//! which others' came to its library, and which receive took which.
 
 use chasqui_abi::Envelope;
 use rustc_hash::FxHashMap;
@@ -42,6 +42,8 @@ pub struct Kept {
     sent: Vec<SentMessage>,
     /// Receives posted so far.
     posted: u32,
+    /// Messages that have come to the library, in their order.
+    arrived: FxHashMap<MessageId, u32>,
     /// Number of the receive that took a message, from 1 on in the order of their posts.
     taken_by: FxHashMap<MessageId, u32>,
 }
@@ -85,9 +87,18 @@ impl Kept {
         self.posted
     }
 
-    /// It has met a message.
+    /// A message has come to the library.
+    pub(crate) fn arrive(&mut self, message: MessageId) {
+        if self.keep != Keep::Nothing {
+            let next = self.arrived.len() as u32;
+            self.arrived.entry(message).or_insert(next);
+        }
+    }
+
+    /// The receive has met a message, which may have waited for it.
     pub(crate) fn take(&mut self, message: MessageId, receive: u32) {
         if self.keep != Keep::Nothing {
+            self.arrive(message);
             self.taken_by.insert(message, receive);
         }
     }
@@ -97,14 +108,14 @@ impl Kept {
         &self.sent
     }
 
+    /// Place of a message among those that have come to the library.
+    pub fn arrived(&self, message: MessageId) -> Option<u32> {
+        self.arrived.get(&message).copied()
+    }
+
     /// Number of the receive that took a message, from 1 on.
     pub fn taken_by(&self, message: MessageId) -> Option<u32> {
         self.taken_by.get(&message).copied()
-    }
-
-    /// Messages that receives have taken.
-    pub fn taken(&self) -> usize {
-        self.taken_by.len()
     }
 }
 
@@ -166,7 +177,8 @@ mod tests {
             kept.send(&Envelope { bytes: 8, ..Envelope::default() }, Some(64), &mut memory);
             let receive = kept.post();
             kept.take(id, receive);
-            assert_eq!((kept.sent().len(), kept.taken()), (sent, taken), "{keep:?}");
+            let found = usize::from(kept.taken_by(id).is_some() && kept.arrived(id) == Some(0));
+            assert_eq!((kept.sent().len(), found), (sent, taken), "{keep:?}");
         }
     }
 }

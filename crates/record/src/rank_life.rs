@@ -171,6 +171,10 @@ impl RankLife {
                 None => self.stray += 1,
             },
             mark::WAITING => self.threads[hart].waiting = value,
+            mark::QUEUED => match read_envelope(value, memory).and_then(|e| self.message_of(&e)) {
+                Some(id) => self.kept.arrive(id),
+                None => self.stray += 1,
+            },
             mark::DATA => self.threads[hart].data = Some(value),
             mark::CARRY => match read_envelope(value, memory) {
                 Some(envelope) => recorder.carry(name(&envelope)),
@@ -287,6 +291,14 @@ impl RankLife {
         self.requests.insert(request, Request { post_ps, call_ps, call_serial, message: None, number });
     }
 
+    /// The message that an envelope in the process's memory is about.
+    fn message_of(&self, envelope: &Envelope) -> Option<MessageId> {
+        match envelope.flags & ENVELOPE_NUMBERED_HERE {
+            0 => Some(name(envelope)),
+            _ => self.numbered.get(&envelope.sequence).copied(),
+        }
+    }
+
     fn matched(
         &mut self,
         recorder: &mut Recorder,
@@ -300,14 +312,13 @@ impl RankLife {
             self.stray += 1;
             return;
         };
-        let id = match envelope.flags & ENVELOPE_NUMBERED_HERE {
-            0 => Some(name(&envelope)),
-            _ => self.numbered.remove(&envelope.sequence),
-        };
-        let Some(id) = id else {
+        let Some(id) = self.message_of(&envelope) else {
             self.stray += 1;
             return;
         };
+        if envelope.flags & ENVELOPE_NUMBERED_HERE != 0 {
+            self.numbered.remove(&envelope.sequence);
+        }
         let (call_ps, call_serial) = self.threads[hart].here(now_ps);
         let unposted = Request { post_ps: None, call_ps, call_serial, message: None, number: 0 };
         let request = self.requests.entry(address).or_insert(unposted);

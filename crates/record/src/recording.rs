@@ -53,7 +53,8 @@ pub struct Recording {
     pub arguments: Vec<String>,
     /// The ranks' ends, in their order.
     pub ends: Vec<RankEnd>,
-    /// The messages, by destination, then in the order of their arrival there.
+    /// The messages, by destination, then in the order in which they came to the library there. An NI with several
+    /// queues may tell the library of them in another order than they came to it.
     pub messages: Vec<Recorded>,
 }
 
@@ -73,7 +74,7 @@ impl Recording {
         self.ends.len() as u32
     }
 
-    /// The recorded messages to `rank`, in the order of their arrival.
+    /// The recorded messages to `rank`, in the order in which they came to its library.
     pub fn to(&self, rank: u16) -> &[Recorded] {
         let start = self.messages.partition_point(|m| m.destination < rank);
         let end = self.messages.partition_point(|m| m.destination <= rank);
@@ -112,7 +113,12 @@ impl Recording {
                 });
             }
         }
-        self.messages.sort_by_key(|m| (m.destination, m.arrive_ps, m.id));
+        let place = |m: &Recorded| {
+            let place = kept.get(usize::from(m.destination)).and_then(|to| to.arrived(m.id));
+            // What its library never looked at comes last.
+            (m.destination, place.is_none(), place, m.arrive_ps, m.id)
+        };
+        self.messages.sort_by_key(place);
         Ok(())
     }
 }

@@ -14,8 +14,8 @@ use chasqui_engine::Time;
 use chasqui_hart::{State, Text};
 use chasqui_linux::{Elf, Stream};
 use chasqui_machine::Job;
-use chasqui_record::Keep;
 use chasqui_node::{Ended, Node, Output, WatchPlan};
+use chasqui_record::Keep;
 use serde::{Deserialize, Serialize};
 
 use crate::run::{InputError, build, firmware, input, kernel, resolve};

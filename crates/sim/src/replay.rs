@@ -186,7 +186,7 @@ fn judge(
         rank: replay.rank,
         ratio: replay.ratio.to_string(),
         cycles_per_recorded_s: cycles as u64,
-        last_arrival_ps: recorded.last().map_or(0, |m| replay.ratio.scale(m.arrive_ps).0),
+        last_arrival_ps: recorded.iter().map(|m| replay.ratio.scale(m.arrive_ps).0).max().unwrap_or(0),
         messages: recorded.len() as u64,
         taken: taken.clone().count() as u64,
         taken_otherwise: taken.filter(otherwise).count() as u64,

@@ -33,6 +33,7 @@
 #define CHASQUI_MARK_CARRY 0xfull /* The next store into the NI carries (a part of) the message, unnamed; `rs1` = address of its envelope. */
 #define CHASQUI_MARK_TAKEN 0x10ull /* What the latest load from the NI took is the message of the envelope at `rs1`, numbered here. */
 #define CHASQUI_MARK_DATA 0x11ull /* Where the data of the message are whose `SEND` follows, for recordings; `rs1` = their address. */
+#define CHASQUI_MARK_QUEUED 0x12ull /* A message that no posted receive takes joins those that wait; `rs1` = address of its envelope. */
 
 struct chasqui_ni_region {
     uint64_t bytes; /* Length [bytes], a multiple of the page; 0: no such region. */

@@ -132,6 +132,7 @@ def draw(figure: Figure, rows: Sequence[Row]) -> None:
                 bottom = below.get(place, 0)
                 axes.bar(place, row.messages, bottom=bottom, color=color, width=0.8)
                 below[place] = bottom + row.messages
+        axes.set_axisbelow(True)
         axes.set_title(f"{name} ({sum(below.values())})")
         axes.axvline(5.5, color=drawing.BLACK, linewidth=0.8, linestyle=":")  # behind 16 bytes
         ticks = range(0, 18, 4)

@@ -29,8 +29,8 @@ QUICK = ("0", "0.5", "1", "2")
 # A ratio on either side of the knee, for what had to be assumed.
 VARIED = {"early": "0.5", "late": "1.5"}
 ASSUMED = (
-    "netcache.nic.access", "netcache.nic.receive", "netcache.nic.deliver", "netcache.nic.width",
-    "network.link_bandwidth", "network.link_latency", "node.bus.address",
+    "netcache.nic.access", "netcache.nic.receive", "netcache.nic.transmit", "netcache.nic.deliver",
+    "netcache.nic.width", "network.link_latency", "node.bus.address",
 )  # fmt: skip
 
 
@@ -176,7 +176,7 @@ def findings(found: Sequence[Row], knees: Sequence[Knee]) -> list[str]:
     said = []
     for program in PROGRAMS:
         mine = [k for k in knees if k.program == program]
-        texts = ", ".join(f"{k.policy} {number(float(k.knee_ratio), 3)}" for k in mine)
+        texts = ", ".join(f"{k.policy} {number(float(k.knee_ratio), 4)}" for k in mine)
         said.append(
             f"{program}: the knee is at r = {texts}; 1 is the pace of all ranks under {RECORDED}."
         )
@@ -195,9 +195,14 @@ def findings(found: Sequence[Row], knees: Sequence[Knee]) -> list[str]:
         for ratio in (fastest, slowest):
             best = rows["ldtct", ratio].run_time_ns
             gain = 100 * (rows["dmaver2", ratio].run_time_ns / best - 1)
-            gains.append(f"{float(gain):.1f} % at r = {float(ratio):g}")
+            gains.append(f"{_percent(gain)} at r = {float(ratio):g}")
         said.append(f"{program}: ldtct is faster than dmaver2 by {' and '.join(gains)}.")
     return said
+
+
+def _percent(gain: Fraction) -> str:
+    """Nothing, where it would be a rounded zero."""
+    return f"{float(gain):.1f} %" if abs(gain) >= Fraction(1, 20) else "nothing"
 
 
 def _us(time: Fraction) -> str:

@@ -74,8 +74,11 @@ impl Machine for NetcacheMachine {
         resolved.read::<NicUnit>("netcache.nic").nodes as u32
     }
 
-    fn replays(&self, _: &Resolved) -> Result<(), String> {
-        Ok(())
+    fn replays(&self, resolved: &Resolved) -> Result<(), String> {
+        // On the wire are the MPI library's packets, which `wire.rs` knows, and nothing else.
+        match resolved.read::<NicUnit>("netcache.nic").policy {
+            Policy::Processor | Policy::Buffer | Policy::Direct | Policy::NetworkCache => Ok(()),
+        }
     }
 
     fn build(&self, resolved: &Resolved, jobs: &[Job]) -> Result<Built, String> {

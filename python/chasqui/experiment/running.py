@@ -97,6 +97,8 @@ def run_all(
         for program in run.programs
     }
     recorded = {run.replay.of for run in runs if run.replay}
+    if recorded:
+        directory.mkdir(parents=True, exist_ok=True)
     stopping = False
 
     def one(run: Run) -> Output:

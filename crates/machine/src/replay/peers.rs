@@ -76,6 +76,8 @@ pub struct Peers {
     port: Port,
     /// Index of the recorded message that is due next.
     next: usize,
+    /// When it is due.
+    latest: Time,
     /// Recorded messages that are due, with the times at which they should have left.
     due: VecDeque<(Time, usize)>,
     /// Answers, which go before them: a rank that waits for one may not look at what comes otherwise.
@@ -102,6 +104,7 @@ impl Peers {
             queue: EventQueue::default(),
             port: Port::new(port),
             next: 0,
+            latest: Time::ZERO,
             due: VecDeque::new(),
             answers: VecDeque::new(),
             free_scheduled: false,
@@ -114,7 +117,8 @@ impl Peers {
         peers
     }
 
-    /// When recorded message `index` leaves so as to arrive at its time.
+    /// When recorded message `index` leaves so as to arrive at its time, if it may come before those that the library
+    /// had seen before it.
     fn departure(&self, index: usize) -> Time {
         let arrival = self.ratio.scale(self.protocol.recorded()[index].arrive_ps);
         Time(arrival.0.saturating_sub(self.line.latency().0))
@@ -123,8 +127,9 @@ impl Peers {
     /// The next recorded message.
     fn schedule(&mut self) {
         if self.next < self.protocol.recorded().len() {
-            let time = self.departure(self.next);
-            self.at(time, PeerEvent::Due);
+            // Receives match by the order of arrivals, so that comes first.
+            self.latest = self.latest.max(self.departure(self.next));
+            self.at(self.latest, PeerEvent::Due);
         }
     }
 
@@ -256,10 +261,20 @@ impl Peers {
         let (c, s) = (&self.counters, &self.protocol.sends);
         f("messages", "messages", "Recorded messages that were sent to the rank", c.messages);
         f("bytes", "bytes", "Their data", c.bytes);
-        f("delayed", "messages", "Those that left later than due, for want of room in the rank's node", c.delayed);
+        f(
+            "delayed",
+            "messages",
+            "Those that left later than due, for want of room in the rank's node",
+            c.delayed,
+        );
         f("delay_ps", "ps", "Time by which they left later", c.delay_ps);
         f("delay_max_ps", "ps", "The longest such time", c.delay_max_ps);
-        f("answers", "packets", "Answers of the peers' libraries, and data of messages by rendezvous", c.answers);
+        f(
+            "answers",
+            "packets",
+            "Answers of the peers' libraries, and data of messages by rendezvous",
+            c.answers,
+        );
         f("received", "messages", "Messages that the rank sent", c.received);
         f("sent_otherwise", "messages", "Those that differ from the recorded ones", s.other);
         f("sent_other_data", "messages", "Those that differ in their data alone", s.other_data);

@@ -51,7 +51,7 @@ impl Protocol {
         Protocol { wire, rank, recording, own, sends: Sends::default() }
     }
 
-    /// The messages to the rank, in the order of their arrival.
+    /// The messages to the rank, in the order of their arrival at its library.
     pub fn recorded(&self) -> &[Recorded] {
         self.recording.to(self.rank)
     }
@@ -130,8 +130,7 @@ impl Protocol {
         let m = &self.recorded()[index];
         // It may have room for less than was sent.
         let data = &m.data[..m.data.len().min(clear.bytes as usize)];
-        let common =
-            Envelope { bytes: data.len() as u64, receiver: clear.receiver, ..self.envelope(m) };
+        let common = Envelope { bytes: data.len() as u64, receiver: clear.receiver, ..self.envelope(m) };
         if data.is_empty() {
             return vec![];
         }

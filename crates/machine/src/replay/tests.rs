@@ -144,7 +144,12 @@ fn network() -> NetworkParameters {
 }
 
 /// Runs the peers of rank 0 of two against a node that `keeps` packets so long and `says` this at these times.
-fn run(replay: &Replay, keeps: Time, says: Vec<(Time, Packet)>, eager: u64) -> (Vec<(Time, Vec<u8>)>, Box<Peers>) {
+fn run(
+    replay: &Replay,
+    keeps: Time,
+    says: Vec<(Time, Packet)>,
+    eager: u64,
+) -> (Vec<(Time, Vec<u8>)>, Box<Peers>) {
     let parameters = network();
     let latency = Time(parameters.link_latency_ps);
     let lookahead = Lookahead::new(vec![vec![Time::NEVER, latency], vec![latency, Time::NEVER]]);
@@ -152,8 +157,14 @@ fn run(replay: &Replay, keeps: Time, says: Vec<(Time, Packet)>, eager: u64) -> (
     let attachment = Attachment { partition: 0, target: 0 };
     let (far, port) = FarEnd::new(&parameters, (0, 2), attachment, 1, 1).expect("sound links");
     let seen = Seen::default();
-    let mut node =
-        TestNode { port, queue: EventQueue::default(), own: Port::new(0), keeps, says: vec![], seen: seen.clone() };
+    let mut node = TestNode {
+        port,
+        queue: EventQueue::default(),
+        own: Port::new(0),
+        keeps,
+        says: vec![],
+        seen: seen.clone(),
+    };
     says.iter().for_each(|(time, _)| node.at(*time, SAY));
     node.says = says;
     engine.add(0, Box::new(node));
@@ -190,6 +201,17 @@ fn a_message_arrives_at_r_times_its_recorded_time() {
         assert_eq!(seen.iter().map(|(t, _)| *t).collect::<Vec<_>>(), expected, "r = {ratio}");
         assert_eq!((peers.messages(), counter(&peers, "delayed")), ((3, 3), 0));
     }
+}
+
+#[test]
+fn a_message_does_not_pass_one_that_the_library_saw_before_it() {
+    let messages =
+        [5_000_000, 3_000_000, 6_000_000].iter().zip(0..).map(|(&t, i)| message(i, t, 16)).collect();
+    let (seen, _) = run(&replay(messages, "1"), Time::ZERO, vec![], 1024);
+    let train = (ENVELOPE as u64 + 16) * 1_000;
+    assert_eq!(seen.iter().map(|(t, _)| t.0).collect::<Vec<_>>(), [5_000_000, 5_000_000 + train, 6_000_000]);
+    let numbers: Vec<u32> = seen.iter().map(|(_, bytes)| Envelope::from_bytes(bytes).sequence).collect();
+    assert_eq!(numbers, [0, 1, 2]);
 }
 
 #[test]

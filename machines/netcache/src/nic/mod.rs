@@ -27,8 +27,8 @@ use crate::registers::{self, NetcacheSlot};
 use deliver::Deliverer;
 use events::{NicEvent, Owner};
 use pools::Pools;
-pub(crate) use receive::read_message;
 use receive::Receiver;
+pub(crate) use receive::read_message;
 use transmit::Transmitter;
 
 /// The NIC serves one job.
