@@ -232,7 +232,11 @@ ASKS = (ROOT / "tests" / "replay" / "asks.c").read_text()
         ("print", 1, ['line 1 of its output is "took 7 ns!", recorded is "took 6 ns"']),
         ("end", 1, ["its exit status is 1, recorded is 0"]),
         ("send", 1, []),  # noticed, but its result is the same
-        ("receive", 125, ["deadlock", "rank 0 in MPI_Recv waits for", "of 4 recorded messages to it"]),
+        (
+            "receive",
+            125,
+            ["deadlock", "rank 0 in MPI_Recv waits for", "of 4 recorded messages to it"],
+        ),
     ],
 )
 def test_what_differs_from_the_recording_is_said(

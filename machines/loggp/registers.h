@@ -9,7 +9,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_LOGGP_INTERFACE 0xec1366e1u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_LOGGP_INTERFACE 0x35d787f8u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 

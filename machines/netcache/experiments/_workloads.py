@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from chasqui import cache, core, messages
@@ -35,6 +35,11 @@ def programs(ranks: int) -> list[Program]:
         Program("spectral", "examples/spectral", ["-m", "7", "-t", "4"]),
         Program("lattice", "examples/lattice", ["-n", sites, "-t", "1"]),
     ]
+
+
+# Starts and ends. The rings and buffers of some policies take long to set up, which short runs
+# would show more of than long ones do: it is subtracted.
+START = Program("start", "start")
 
 
 def policies() -> list[str]:
@@ -85,6 +90,14 @@ class Figures:
     # Means over these, from the entry of the call that receives.
     first_access_ns: Fraction | None
     last_access_ns: Fraction | None
+
+    def without(self, start: Figures) -> Figures:
+        """What is left when a program that only starts and ends is taken away."""
+        return replace(
+            self,
+            run_time_ns=self.run_time_ns - start.run_time_ns,
+            counters={name: own - start.counters[name] for name, own in self.counters.items()},
+        )
 
     def per_message(self, counter: str) -> Fraction | None:
         return Fraction(self.counters[counter], self.messages) if self.messages else None
