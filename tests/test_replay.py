@@ -258,3 +258,40 @@ def test_what_differs_from_the_recording_is_said(
     assert done.returncode == status, done.stderr
     for text in said:
         assert text in done.stderr
+
+
+def test_what_cannot_be_recorded_or_replayed_is_said(
+    examples: Path, recordings: Mapping[str, Path], tmp_path: Path
+) -> None:
+    ring, file = str(examples / "ring"), str(recordings["ring"])
+    (tmp_path / "no.recording").write_text("nothing of the kind")
+    only = ["run", "--only-rank", "0", "--arrivals"]
+    laps = ["--", ring, "-l", "2"]
+    cases = {
+        "no.recording: not a recording": [*only, "no.recording", *laps],
+        "nowhere: No such file": [*only, "nowhere", *laps],
+        "is of 5 ranks; 0 to 4 are allowed": ["run", "--only-rank", "5", "--arrivals", file, *laps],
+        "-np 3: ": [*only, file, "-np", "3", *laps],
+        "is of ring -l 2, not of these arguments: -l 3": [*only, file, "--", ring, "-l", "3"],
+        "--ratio -1: a number from 0 to 1000000": [*only, file, "--ratio", "-1", *laps],
+        "voyager/flush has no peers": [*only, file, "--machine", "voyager/flush", *laps],
+        "belong together": ["run", "--arrivals", file, *laps],
+        "--ratio and --ignore-lines are for": ["run", "--ratio", "2", *laps],
+        "a recording is of one job": [*only, file, "--job", ring, *laps],
+        "network.fault: ": [
+            *only,
+            file,
+            "-m",
+            "netcache",
+            "--set",
+            "network.fault.packet=3",
+            *laps,
+        ],
+        "is no such directory": ["record", "-o", "no/ring", "-np", "5", *laps],
+        "a directory; a recording is a file": ["record", "-o", ".", "-np", "5", *laps],
+    }
+    before = sorted(tmp_path.rglob("*"))
+    for said, arguments in cases.items():
+        done = command(*arguments, directory=tmp_path)
+        assert (done.returncode, said in done.stderr) == (2, True), (said, done.stderr)
+        assert sorted(tmp_path.rglob("*")) == before, said

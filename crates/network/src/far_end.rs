@@ -36,18 +36,16 @@ impl FarEnd {
     /// The link of node `node` of `nodes`, and the node's end of it. `here` is the partition that the far end is in; it
     /// uses the engine's ports from `first_port` on.
     ///
-    /// # Errors
-    /// What of the parameters a lone node can't have.
+    /// # Panics
+    /// When links are faulty: what is sent here has no CRC.
     pub fn new(
         parameters: &NetworkParameters,
         (node, nodes): (u32, u32),
         attachment: Attachment,
         here: PartitionId,
         first_port: u32,
-    ) -> Result<(FarEnd, NodePort), String> {
-        if parameters.fault.is_on() {
-            return Err("network.fault: the packets of a recording come by no faulty link".into());
-        }
+    ) -> (FarEnd, NodePort) {
+        assert!(!parameters.fault.is_on(), "a faulty link has a network at its far end");
         // Of equal times the higher priority is first, as in a fabric.
         let ports = |first: u32| std::array::from_fn(|p| Port::new(first + (PRIORITIES - 1 - p) as u32));
         let uplink = Uplink { node, nodes, fabric: here, router: 0, input: 0 };
@@ -61,7 +59,7 @@ impl FarEnd {
             free_at: Time::ZERO,
             statistics: LinkStatistics::default(),
         };
-        Ok((far, near))
+        (far, near)
     }
 
     /// From the start of a packet to the arrival of its first byte.

@@ -191,14 +191,13 @@ def findings(found: Sequence[Row], knees: Sequence[Knee]) -> list[str]:
             f"{float(slowest):g} a receive waits {_us(late.receive_waits_ns)} us for its message "
             f"and {late.network_replacements} are evicted."
         )
-        fast = min(
-            (row for key, row in rows.items() if key[0] == "ldtct"), key=lambda r: r.run_time_ns
-        )
+        under = [row for key, row in rows.items() if key[0] == "ldtct"]
+        fast = min(under, key=lambda row: row.run_time_ns)
         extra = early.run_time_ns / fast.run_time_ns - 1
         said.append(
-            f"{program} under ldtct is fastest at r = {float(fast.ratio):g}: with all messages there "
-            f"from the start it takes {_percent(100 * extra)} longer, for what comes before its "
-            f"receive costs the library more."
+            f"{program} under ldtct is fastest at r = {float(fast.ratio):g}: with all messages "
+            f"there from the start it takes {_percent(100 * extra)} longer, for what comes before "
+            f"its receive costs the library more."
         )
         gains = []
         for ratio in (fastest, slowest):

@@ -13,7 +13,7 @@ pub mod registers;
 mod wire;
 
 use chasqui_config::{Resolved, Schema};
-use chasqui_machine::replay::build_alone_on_network;
+use chasqui_machine::replay::{build_alone_on_network, check_alone_on_network};
 use chasqui_machine::{
     Built, FaultUnit, Job, Machine, NetworkUnit, build_on_network, network_parameters, ni_memory_base,
 };
@@ -77,7 +77,9 @@ impl Machine for NetcacheMachine {
     fn replays(&self, resolved: &Resolved) -> Result<(), String> {
         // On the wire are the MPI library's packets, which `wire.rs` knows, and nothing else.
         match resolved.read::<NicUnit>("netcache.nic").policy {
-            Policy::Processor | Policy::Buffer | Policy::Direct | Policy::NetworkCache => Ok(()),
+            Policy::Processor | Policy::Buffer | Policy::Direct | Policy::NetworkCache => {
+                check_alone_on_network(resolved)
+            }
         }
     }
 

@@ -21,7 +21,7 @@ use chasqui_engine::{Event, Outbox, Packet, Time};
 use chasqui_network::FromNode;
 use chasqui_record::Recording;
 
-pub use on_network::build_alone_on_network;
+pub use on_network::{build_alone_on_network, check_alone_on_network};
 pub use peers::Peers;
 pub use ratio::TimeRatio;
 

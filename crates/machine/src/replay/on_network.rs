@@ -35,6 +35,17 @@ impl Line for FarEnd {
     }
 }
 
+/// Whether a node can be alone on the network that `resolved` describes.
+///
+/// # Errors
+/// Why not, in words for the user.
+pub fn check_alone_on_network(resolved: &Resolved) -> Result<(), String> {
+    if network_parameters(resolved).fault.is_on() {
+        return Err("network.fault with --only-rank: recorded messages come by no faulty link".into());
+    }
+    Ok(())
+}
+
 /// Builds the node of the rank that `replay` is about, with its peers behind its link. `wire` and `ni` are as for
 /// [`crate::build_on_network`]: the packets are the machine's, whoever sends them.
 ///
@@ -55,7 +66,7 @@ pub fn build_alone_on_network(
     let mut engine = Engine::new(Lookahead::new(lookahead));
     let attachment = Attachment { partition: 0, target: 0 };
     let here = (replay.rank, job.ranks);
-    let (far, near) = FarEnd::new(&network, here, attachment, 1, Node::PORTS)?;
+    let (far, near) = FarEnd::new(&network, here, attachment, 1, Node::PORTS);
     let (ni_memory_bytes, ni) = ni(&configuration, near)?;
     let plan = NodePlan {
         configuration: &configuration,
