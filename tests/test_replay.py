@@ -235,7 +235,7 @@ ASKS = (ROOT / "tests" / "replay" / "asks.c").read_text()
         (
             "receive",
             125,
-            ["deadlock", "rank 0 in MPI_Recv waits for", "of 4 recorded messages to it"],
+            ["deadlock", "rank 0 in MPI_Recv waits for", "of 2 recorded messages to it"],
         ),
     ],
 )

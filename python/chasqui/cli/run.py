@@ -11,7 +11,7 @@ import click
 from chasqui.cli import options
 
 if TYPE_CHECKING:
-    from chasqui import simulation
+    from chasqui.simulation import Result
 
 HELP = """Runs PROGRAM on RANKS simulated nodes of MACHINE, instruction by instruction.
 
@@ -136,9 +136,9 @@ def run(
     return result.status
 
 
-def _histogram(result: simulation.Result, kind: str) -> list[str]:
+def _histogram(result: Result, kind: str) -> list[str]:
     """Writes the run's histograms, and returns the lines of the first job's."""
-    from chasqui import histogram
+    from chasqui import histogram, simulation
 
     pairs = kind == "pairs"
     written = [histogram.write(each, pairs=pairs) for each in simulation.directories(result)]
