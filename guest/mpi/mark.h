@@ -27,7 +27,12 @@
 
 #define MARK_CALL(call) CHQ_MARK(call, CHASQUI_MARK_CALL)
 #define MARK_RETURN(call) CHQ_MARK(call, CHASQUI_MARK_RETURN)
-#define MARK_SEND(envelope) CHQ_MARK_CONTENT(CHASQUI_MARK_SEND, envelope)
+/* The data are there already: the caller of the public function has stored them, or a function of the library. */
+#define MARK_SEND(envelope, data)                                                                  \
+    do {                                                                                           \
+        CHQ_MARK_NAME(CHASQUI_MARK_DATA, data);                                                    \
+        CHQ_MARK_CONTENT(CHASQUI_MARK_SEND, envelope);                                             \
+    } while (0)
 #define MARK_READY(envelope) CHQ_MARK_CONTENT(CHASQUI_MARK_READY, envelope)
 #define MARK_POST(request) CHQ_MARK_NAME(CHASQUI_MARK_POST, request)
 #define MARK_MATCH(request, envelope)                                                              \
@@ -35,6 +40,7 @@
         CHQ_MARK_NAME(CHASQUI_MARK_MATCH_REQUEST, request);                                        \
         CHQ_MARK_CONTENT(CHASQUI_MARK_MATCH, envelope);                                            \
     } while (0)
+#define MARK_QUEUED(envelope) CHQ_MARK_CONTENT(CHASQUI_MARK_QUEUED, envelope)
 #define MARK_DELIVER(request) CHQ_MARK_CONTENT(CHASQUI_MARK_DELIVER, request)
 #define MARK_CARRY(envelope) CHQ_MARK_CONTENT(CHASQUI_MARK_CARRY, envelope)
 #define MARK_TAKEN(envelope) CHQ_MARK_CONTENT(CHASQUI_MARK_TAKEN, envelope)

@@ -79,7 +79,7 @@ void chq_send_start(struct request *request, uint32_t how, const void *buffer, s
         envelope->kind = PACKET_SYNCHRONOUS;
         envelope->sender = (uintptr_t)request;
     }
-    MARK_SEND(envelope);
+    MARK_SEND(envelope, data);
     if (world == chq.rank)
         send_to_self(request, envelope, data);
     else if (envelope->kind == PACKET_READY_TO_SEND)
@@ -134,7 +134,7 @@ static inline bool send_short(struct chasqui_envelope *envelope, const void *buf
     if (unlikely(bytes > chq.eager_bytes_max || world == chq.rank))
         return false;
     fill_envelope(envelope, comm->head, world, tag, bytes);
-    MARK_SEND(envelope);
+    MARK_SEND(envelope, buffer);
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* Messages that came before their receive. Each is filed under its own key, and under its key with
  * wildcards for each pattern of wildcards that the program has used: a program without wildcards
  * pays for one. */
+#include "mpi/mark.h"
 #include "mpi/point.h"
 
 enum { SIZE_CLASSES = 3 };
@@ -44,6 +45,7 @@ void chq_unexpected_add(const struct chasqui_envelope *envelope, const void *pay
     bool holds = !payload && bytes > 0 && chq.device->hold && chq.device->hold(held);
     struct unexpected *message = unexpected_new(holds ? sizeof held : bytes);
     message->envelope = *envelope;
+    MARK_QUEUED(&message->envelope);
     message->stored = bytes;
     message->held = holds;
     if (holds)

@@ -33,6 +33,17 @@ class Program:
 
 
 @dataclass
+class OnlyRank:
+    """The only rank to simulate, and what drives it. The job's ranks may be 0: as many as were
+    recorded."""
+
+    rank: int
+    arrivals: Path  # a recording
+    ratio: str = "1"  # simulated time of a unit of recorded time
+    ignored_lines: Sequence[str] = ()  # lines of its output with one of these texts may differ
+
+
+@dataclass
 class Job:
     """What to run, and where."""
 
@@ -52,6 +63,8 @@ class Job:
     access_times: bool = False  # note when ranks access the data of messages
     trace: str | None = None  # window of instructions to write, FROM..TO[:RANKS]
     timeline: int = 0  # MPI calls of each rank kept for timeline.json; 0: no such file
+    record: Path | None = None  # where a recording of the run goes
+    only: OnlyRank | None = None  # None: all ranks are simulated
 
 
 @dataclass
@@ -76,6 +89,12 @@ def short_name(text: str) -> str:
     if text.endswith(".toml"):
         text = Path(text).stem
     return re.sub(r"[^A-Za-z0-9_.+-]+", "-", text).strip("-.") or "run"
+
+
+def directories(result: Result) -> list[Path]:
+    """The run directories of all jobs."""
+    others = [Path(other["directory"]) for other in result.summary.get("others", [])]
+    return [Path(result.summary["directory"]), *others]
 
 
 @contextlib.contextmanager
@@ -213,6 +232,8 @@ def _request(job: Job, directory: Path, *, clear_line: bool) -> dict[str, Any]:
         "directory": str(directory),
         "firmware": str(firmware.directory()),
         "echo": job.echo,
+        "record": str(job.record) if job.record else None,
+        "only_rank": _only(job.only),
         "command": sys.argv,
         "options": {
             "timeline": job.timeline,
@@ -223,6 +244,17 @@ def _request(job: Job, directory: Path, *, clear_line: bool) -> dict[str, Any]:
             "threads": job.threads,
             "clear_line": clear_line,
         },
+    }
+
+
+def _only(only: OnlyRank | None) -> dict[str, Any] | None:
+    if only is None:
+        return None
+    return {
+        "rank": only.rank,
+        "arrivals": str(only.arrivals),
+        "ratio": only.ratio,
+        "ignored_lines": list(only.ignored_lines),
     }
 
 
@@ -256,10 +288,24 @@ def report(result: Result) -> list[str]:
     lines.append(
         f"host time       {seconds:.2f} s, {mips:.1f} million simulated instructions a second"
     )
+    if summary.get("replay"):
+        lines.append(f"replay          {replayed(summary['replay'])}")
     if summary.get("limited_by"):
         lines.append(f"limited by      {summary['limited_by']}")
     lines.append(f"run directory   {result.directory}")
     return lines
+
+
+def replayed(replay: Mapping[str, Any]) -> str:
+    """How a replay went."""
+    same = "the recorded result" if replay["is_same"] else "another result than recorded"
+    otherwise = replay["taken_otherwise"] + replay["sent_otherwise"]
+    return (
+        f"rank {replay['rank']} at r = {replay['ratio']} "
+        f"({replay['cycles_per_recorded_s']:.4g} cycles a recorded second): {same}; "
+        f"{replay['taken']} of {replay['messages']} messages taken, {replay['sent']} sent, "
+        f"{otherwise or 'none'} otherwise than recorded"
+    )
 
 
 def went_well(summary: Mapping[str, Any]) -> bool:

@@ -142,6 +142,10 @@ pub mod mark {
     pub const REQUEST_TYPE: u64 = 96;
     /// Where their length [bytes] is.
     pub const REQUEST_GOT: u64 = 136;
+    /// Where the data of the message are whose `SEND` follows, for recordings; `rs1` = their address.
+    pub const DATA: u32 = 17;
+    /// A message that no posted receive takes joins those that wait; `rs1` = address of its envelope.
+    pub const QUEUED: u32 = 18;
     }
 }
 

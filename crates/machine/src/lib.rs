@@ -19,11 +19,15 @@ use chasqui_ni::NetworkInterface;
 use chasqui_node::{
     Kernel, Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec, WatchPlan, kernel_memory,
 };
+use chasqui_record::Keep;
+
+use replay::Replay;
 
 mod collectives;
 mod library;
 mod network;
 mod on_network;
+pub mod replay;
 
 pub use library::{WaitUnit, library_settings, wait_polls, with_library};
 pub use network::{FaultUnit, NetworkUnit, network_parameters};
@@ -58,6 +62,10 @@ pub struct Job {
     pub fast_forward: bool,
     /// What is watched of its ranks.
     pub watch: WatchPlan,
+    /// What is kept of its messages.
+    pub keep: Keep,
+    /// What drives its only rank; none: all its ranks are simulated.
+    pub replay: Option<Replay>,
     /// Where its output goes.
     pub output: Arc<dyn Output>,
 }
@@ -101,7 +109,17 @@ pub trait Machine: Sync {
     fn jobs_max(&self) -> usize {
         1
     }
-    /// Builds it with `jobs` on it.
+    /// Whether one rank can be simulated alone on it, driven by a recording.
+    ///
+    /// # Errors
+    /// Why not, in words for the user.
+    fn replays(&self, resolved: &Resolved) -> Result<(), String> {
+        Err(format!(
+            "--only-rank: {} has no peers that a recording could drive (loggp and netcache have)",
+            resolved.name()
+        ))
+    }
+    /// Builds it with `jobs` on it, or, where the first has a [`Replay`], the node of its rank alone.
     ///
     /// # Errors
     /// What does not fit, in words for the user.
@@ -253,7 +271,7 @@ pub fn build_node(plan: NodePlan<'_>, jobs: &[Job]) -> Result<Node, String> {
     let processors =
         processes.map(|(index, physical)| processor(&plan, (index, jobs), &mut memory, physical));
     let mut processors = processors.collect::<Result<Vec<_>, String>>()?.into_iter();
-    Ok(Node::new(NodeSpec {
+    let mut node = Node::new(NodeSpec {
         configuration: c,
         memory,
         processor: processors.next().expect("a node has a process"),
@@ -261,7 +279,12 @@ pub fn build_node(plan: NodePlan<'_>, jobs: &[Job]) -> Result<Node, String> {
         jobs: jobs.len(),
         ni: plan.ni,
         first_port: plan.first_port,
-    }))
+    });
+    // Recordings are of one job.
+    if let [job] = jobs {
+        node.processor.life.keep(job.keep);
+    }
+    Ok(node)
 }
 
 #[cfg(test)]

@@ -5,17 +5,20 @@
 //! ([`chasqui_abi::mark`]) into stamps. [`RunDirectory`] writes the results.
 //!
 //! Reading order: `stage.rs`, `recorder.rs`, `rank_life.rs`, `messages.rs`, `differences.rs`,
-//! `statistics.rs`, `profile/mod.rs`, `run_directory.rs`.
+//! `statistics.rs`, `profile/mod.rs`, `run_directory.rs`; for recordings `kept.rs`, `recording.rs`, `recording_file.rs`.
 //!
 //! Invariant: what is written depends on the stamps alone, not on the order in which partitions
 //! made or merged them. Whatever belongs to the host goes to `host.json`.
 
 mod differences;
+mod kept;
 mod messages;
 mod parquet_file;
 mod profile;
 mod rank_life;
 mod recorder;
+mod recording;
+mod recording_file;
 mod run_directory;
 mod stage;
 mod statistics;
@@ -23,12 +26,14 @@ mod summary;
 mod timeline;
 
 pub use differences::{Distribution, MechanismUse};
+pub use kept::{Keep, Kept, SentMessage};
 pub use messages::{Message, Messages};
 pub use profile::{CAUSES, Cause, RankProfile, Spent, write_folded, write_profile, write_speedscope};
 pub use rank_life::{CALLS, CallTotals, Interval, RankLife};
 pub use recorder::{Description, Recorder};
+pub use recording::{RankEnd, Recorded, Recording, RecordingError, Unrecordable};
 pub use run_directory::{RunDirectory, RunError, Stream};
 pub use stage::{MessageId, STAGES, Stage};
 pub use statistics::{Statistics, StatisticsTree};
-pub use summary::{CallSummary, Host, Outcome, RankSummary, SUMMARY_VERSION, Summary};
+pub use summary::{CallSummary, Host, Outcome, RankSummary, ReplaySummary, SUMMARY_VERSION, Summary};
 pub use timeline::{Busy, LinkLife, Timeline};

@@ -1,6 +1,7 @@
 //! A rank's marks, turned into stamps: which call each of its threads is in, what it sends, posts and
 //! waits for.
 
+use crate::kept::{Keep, Kept};
 use crate::recorder::Recorder;
 use crate::stage::{MessageId, Stage};
 use chasqui_abi::{ENVELOPE_NUMBERED_HERE, Envelope, mark};
@@ -53,6 +54,8 @@ struct Request {
     call_ps: u64,
     call_serial: u64,
     message: Option<MessageId>,
+    /// Number among the rank's receives.
+    number: u32,
 }
 
 /// What the marks of one hart's thread have said.
@@ -69,6 +72,8 @@ struct ThreadLife {
     sending: Option<MessageId>,
     /// What `MATCH_REQUEST` named.
     matching: Option<u64>,
+    /// What `DATA` named.
+    data: Option<u64>,
     /// Address of the request that the thread is blocked on; 0: none.
     blocked: u64,
     /// Address of the text that says what it waits for; 0: none.
@@ -101,6 +106,7 @@ pub struct RankLife {
     timeline: Vec<Interval>,
     timeline_max: usize,
     timeline_left_out: u64,
+    kept: Kept,
 }
 
 impl RankLife {
@@ -119,7 +125,18 @@ impl RankLife {
             timeline: Vec::new(),
             timeline_max,
             timeline_left_out: 0,
+            kept: Kept::default(),
         }
+    }
+
+    /// From the start on, keeps of the rank's messages what `keep` says.
+    pub fn keep(&mut self, keep: Keep) {
+        self.kept = Kept::new(keep);
+    }
+
+    /// What is kept of its messages.
+    pub fn kept(&self) -> &Kept {
+        &self.kept
     }
 
     /// Hart `hart` executes mark `code` with call number `call` and register value `value` at `now_ps`.
@@ -154,6 +171,11 @@ impl RankLife {
                 None => self.stray += 1,
             },
             mark::WAITING => self.threads[hart].waiting = value,
+            mark::QUEUED => match read_envelope(value, memory).and_then(|e| self.message_of(&e)) {
+                Some(id) => self.kept.arrive(id),
+                None => self.stray += 1,
+            },
+            mark::DATA => self.threads[hart].data = Some(value),
             mark::CARRY => match read_envelope(value, memory) {
                 Some(envelope) => recorder.carry(name(&envelope)),
                 None => self.stray += 1,
@@ -224,10 +246,12 @@ impl RankLife {
         now_ps: u64,
         memory: &mut dyn FnMut(u64, &mut [u8]) -> bool,
     ) {
+        let data = self.threads[hart].data.take();
         let Some(envelope) = read_envelope(at, memory).filter(|e| e.source == self.rank) else {
             self.stray += 1;
             return;
         };
+        self.kept.send(&envelope, data, memory);
         let id = name(&envelope);
         let thread = &mut self.threads[hart];
         recorder.describe(id, envelope.destination, envelope.tag, envelope.context, envelope.bytes);
@@ -262,7 +286,17 @@ impl RankLife {
 
     fn post(&mut self, hart: usize, request: u64, now_ps: u64) {
         let (call_ps, call_serial) = self.threads[hart].here(now_ps);
-        self.requests.insert(request, Request { post_ps: Some(now_ps), call_ps, call_serial, message: None });
+        let number = self.kept.post();
+        let post_ps = Some(now_ps);
+        self.requests.insert(request, Request { post_ps, call_ps, call_serial, message: None, number });
+    }
+
+    /// The message that an envelope in the process's memory is about.
+    fn message_of(&self, envelope: &Envelope) -> Option<MessageId> {
+        match envelope.flags & ENVELOPE_NUMBERED_HERE {
+            0 => Some(name(envelope)),
+            _ => self.numbered.get(&envelope.sequence).copied(),
+        }
     }
 
     fn matched(
@@ -278,18 +312,18 @@ impl RankLife {
             self.stray += 1;
             return;
         };
-        let id = match envelope.flags & ENVELOPE_NUMBERED_HERE {
-            0 => Some(name(&envelope)),
-            _ => self.numbered.remove(&envelope.sequence),
-        };
-        let Some(id) = id else {
+        let Some(id) = self.message_of(&envelope) else {
             self.stray += 1;
             return;
         };
+        if envelope.flags & ENVELOPE_NUMBERED_HERE != 0 {
+            self.numbered.remove(&envelope.sequence);
+        }
         let (call_ps, call_serial) = self.threads[hart].here(now_ps);
-        let unposted = Request { post_ps: None, call_ps, call_serial, message: None };
+        let unposted = Request { post_ps: None, call_ps, call_serial, message: None, number: 0 };
         let request = self.requests.entry(address).or_insert(unposted);
         request.message = Some(id);
+        self.kept.take(id, request.number);
         recorder.stamp(id, Stage::ReceiveCall, request.call_ps);
         if let Some(post_ps) = request.post_ps {
             recorder.stamp(id, Stage::Post, post_ps);
@@ -428,6 +462,7 @@ fn read_envelope(address: u64, memory: &mut dyn FnMut(u64, &mut [u8]) -> bool) -
         };
     }
     Some(Envelope {
+        kind: field!(kind: u8),
         flags: field!(flags: u8),
         context: field!(context: u16),
         source: field!(source: u16),

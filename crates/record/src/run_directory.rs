@@ -245,6 +245,7 @@ mod tests {
             ranks: vec![rank],
             stages: Recorder::merge(vec![]).summary(),
             mechanisms: vec![],
+            replay: None,
         }
     }
 

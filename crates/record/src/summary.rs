@@ -52,6 +52,40 @@ pub struct Summary {
     pub stages: Vec<Distribution>,
     /// By what the messages travelled; empty where a machine has one mechanism only.
     pub mechanisms: Vec<MechanismUse>,
+    /// What came of the recording that drove the only rank that was simulated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplaySummary>,
+}
+
+/// How a replay went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ReplaySummary {
+    /// World rank of the only rank that was simulated.
+    pub rank: u32,
+    /// Simulated time of a unit of recorded time.
+    pub ratio: String,
+    /// Cycles of the rank's processor in a second of recorded time, which is the paper's r.
+    pub cycles_per_recorded_s: u64,
+    /// When [ps] the last recorded message was to arrive.
+    pub last_arrival_ps: u64,
+    /// Recorded messages to the rank.
+    pub messages: u64,
+    /// Those that its receives have taken.
+    pub taken: u64,
+    /// Those that another receive has taken than when they were recorded.
+    pub taken_otherwise: u64,
+    /// Messages that the rank sent.
+    pub sent: u64,
+    /// Messages that it sent when it was recorded.
+    pub sent_recorded: u64,
+    /// Those that it sent otherwise: to another rank, with another context, tag or length.
+    pub sent_otherwise: u64,
+    /// Exit status that was recorded.
+    pub recorded_status: i32,
+    /// Its exit status and what it wrote to its standard output are the recorded ones, but for measured times.
+    pub is_same: bool,
+    /// How it differs, in words; empty if it is the same.
+    pub difference: String,
 }
 
 /// A rank's part of the summary.

@@ -2,6 +2,7 @@
 
 use chasqui_config::Resolved;
 use chasqui_engine::{Ended, Partition, Time};
+use chasqui_machine::replay::Peers;
 use chasqui_machine::{Built, Job, Machine};
 use chasqui_network::Fabric;
 use chasqui_node::{Node, Region};
@@ -24,27 +25,37 @@ const MACHINE_CHECK: i32 = 128 + 7;
 pub(crate) struct Remains {
     nodes: Vec<Box<Node>>,
     fabric: Option<Box<Fabric>>,
+    /// What stood for the other ranks of one that was simulated alone.
+    peers: Option<Box<Peers>>,
 }
 
 impl Remains {
     pub fn of(built: Built) -> Remains {
-        let (mut nodes, mut fabric) = (Vec::new(), None);
+        let mut remains = Remains { nodes: vec![], fabric: None, peers: None };
         for partition in built.engine.partitions() {
-            match partition.into_any().downcast::<Node>() {
-                Ok(node) => nodes.push(node),
-                Err(other) => fabric = other.downcast::<Fabric>().ok(),
+            let other = match partition.into_any().downcast::<Node>() {
+                Ok(node) => {
+                    remains.nodes.push(node);
+                    continue;
+                }
+                Err(other) => other,
+            };
+            match other.downcast::<Fabric>() {
+                Ok(fabric) => remains.fabric = Some(fabric),
+                Err(other) => remains.peers = other.downcast::<Peers>().ok(),
             }
         }
-        Remains { nodes, fabric }
+        remains
     }
 }
 
 /// What a job leaves.
 pub(crate) struct Results<'a> {
     pub summary: Summary,
-    messages: Messages,
+    pub messages: Messages,
     statistics: StatisticsTree,
-    nodes: &'a [Box<Node>],
+    pub nodes: &'a [Box<Node>],
+    pub peers: Option<&'a Peers>,
     profiles: Vec<RankProfile>,
     links: Vec<LinkLife>,
     timeline: bool,
@@ -59,20 +70,22 @@ impl<'a> Results<'a> {
         index: usize,
         job: &Job,
     ) -> Results<'a> {
-        let Remains { nodes, fabric } = remains;
+        let Remains { nodes, fabric, peers } = remains;
         let broken_machine = broken_machine(nodes, fabric.as_deref());
-        let statistics = statistics(nodes, fabric.as_deref());
+        let statistics = statistics(nodes, fabric.as_deref(), peers.as_deref());
         let links = fabric.as_deref().map_or(vec![], links);
-        let nodes = &mut nodes[..job.ranks as usize];
+        let simulated = nodes.len().min(job.ranks as usize);
+        let nodes = &mut nodes[..simulated];
         nodes.iter_mut().for_each(|node| node.show(index));
         let found = broken_machine.as_ref().map_or(u64::MAX, |(at, _)| at.0);
         let time_ps = end_of(nodes).min(found);
         nodes.iter_mut().for_each(|node| node.stamp_accesses());
         let recorders =
             nodes.iter_mut().map(|n| std::mem::replace(&mut n.recorders[index], Recorder::new(0, 0)));
+        let recorders = recorders.chain(peers.iter_mut().map(|peers| peers.take_recorder()));
         let messages = Recorder::merge(recorders.collect()).with_mechanisms(machine.mechanisms());
         let profiles = nodes.iter_mut().filter_map(|n| n.processor.take_profile()).collect();
-        let nodes = &*nodes;
+        let (nodes, peers) = (&*nodes, peers.as_deref());
         let (outcome, exit_status, message) = verdict(nodes, broken_machine, ended);
         let summary = Summary {
             schema_version: SUMMARY_VERSION,
@@ -88,8 +101,10 @@ impl<'a> Results<'a> {
             ranks: nodes.iter().map(|n| rank(n, time_ps)).collect(),
             stages: messages.summary(),
             mechanisms: messages.by_mechanism(),
+            replay: None,
         };
-        Results { summary, messages, statistics, nodes, profiles, links, timeline: job.timeline_max > 0 }
+        let timeline = job.timeline_max > 0;
+        Results { summary, messages, statistics, nodes, peers, profiles, links, timeline }
     }
 
     pub fn write(&self, directory: &RunDirectory) -> Result<(), RunError> {
@@ -306,7 +321,7 @@ fn links(fabric: &Fabric) -> Vec<LinkLife> {
     links
 }
 
-fn statistics(nodes: &[Box<Node>], fabric: Option<&Fabric>) -> StatisticsTree {
+fn statistics(nodes: &[Box<Node>], fabric: Option<&Fabric>, peers: Option<&Peers>) -> StatisticsTree {
     let mut tree = StatisticsTree::new();
     for node in nodes {
         let prefix = format!("node{:05}", node.processor.rank);
@@ -316,6 +331,9 @@ fn statistics(nodes: &[Box<Node>], fabric: Option<&Fabric>) -> StatisticsTree {
     }
     if let Some(fabric) = fabric {
         fabric.visit(&mut |name, unit, doc, value| tree.set(&format!("network.{name}"), unit, doc, value));
+    }
+    if let Some(peers) = peers {
+        peers.visit(&mut |name, unit, doc, value| tree.set(&format!("peers.{name}"), unit, doc, value));
     }
     tree
 }

@@ -15,6 +15,7 @@ use chasqui_hart::{State, Text};
 use chasqui_linux::{Elf, Stream};
 use chasqui_machine::Job;
 use chasqui_node::{Ended, Node, Output, WatchPlan};
+use chasqui_record::Keep;
 use serde::{Deserialize, Serialize};
 
 use crate::run::{InputError, build, firmware, input, kernel, resolve};
@@ -151,6 +152,8 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
         mpi_settings: vec![],
         fast_forward: false,
         watch: WatchPlan::default(),
+        keep: Keep::Nothing,
+        replay: None,
         output: counter.clone(),
     };
     let mut built = build(machine, &resolved, std::slice::from_ref(&job))?;

@@ -9,9 +9,11 @@ mod collect;
 mod conformance;
 mod limits;
 mod output;
+mod replay;
 mod run;
 mod trace_window;
 
 pub use catalogue::{CATALOGUE, Catalogue, describe, machines};
 pub use conformance::{Test, Verdict, conformance};
+pub use replay::OnlyRank;
 pub use run::{InputError, Options, Progress, Request, run};

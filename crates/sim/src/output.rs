@@ -1,6 +1,7 @@
 //! Output of the simulated processes.
 
 use std::io::{IsTerminal, Write};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -42,9 +43,9 @@ struct Rank {
 }
 
 impl Streams {
-    /// For jobs with their directories and numbers of ranks.
+    /// For jobs with their directories and the ranks that are simulated.
     pub fn new(
-        jobs: &[(&RunDirectory, u32)],
+        jobs: &[(&RunDirectory, Range<u32>)],
         echo: bool,
         clear_line: bool,
         trace: Option<&TracePlan>,
@@ -58,7 +59,7 @@ impl Streams {
             traced.then(|| directory.instructions(rank).map(Mutex::new)).transpose()
         };
         let all =
-            || jobs.iter().flat_map(|&(directory, ranks)| (0..ranks).map(move |rank| (directory, rank)));
+            || jobs.iter().flat_map(|(directory, ranks)| ranks.clone().map(move |rank| (*directory, rank)));
         Ok(Streams {
             traces: all().map(trace).collect::<Result<_, _>>()?,
             ranks: all().map(open).collect::<Result<_, _>>()?,
@@ -198,19 +199,26 @@ pub(crate) struct JobOutput {
     pub streams: Arc<Streams>,
     /// Where its ranks are among those of all jobs.
     pub first: u32,
+    /// The first of its ranks that is simulated.
+    pub first_rank: u32,
 }
 
 impl JobOutput {
+    /// Where a rank is among those of all jobs.
+    fn place(&self, rank: u32) -> u32 {
+        self.first + rank - self.first_rank
+    }
+
     /// The command says something about `rank`.
     fn say(&self, rank: u32, now: Time, what: &str) {
         let text = format!("chasqui: rank {rank}: {what}\n");
-        self.streams.show_later(now, self.first + rank, Stream::Error, text.into_bytes());
+        self.streams.show_later(now, self.place(rank), Stream::Error, text.into_bytes());
     }
 }
 
 impl Output for JobOutput {
     fn write(&self, rank: u32, now: Time, stream: Stream, bytes: &[u8]) {
-        self.streams.write(self.first + rank, now, stream, bytes);
+        self.streams.write(self.place(rank), now, stream, bytes);
     }
 
     fn unknown_call(&self, rank: u32, now: Time, number: u64) {
@@ -228,7 +236,7 @@ impl Output for JobOutput {
     }
 
     fn traced(&self, rank: u32, lines: &str) {
-        if let Some(trace) = &self.streams.traces[(self.first + rank) as usize] {
+        if let Some(trace) = &self.streams.traces[self.place(rank) as usize] {
             trace.lock().expect("no writer panics").write(lines.as_bytes());
         }
     }

@@ -10,6 +10,7 @@ use chasqui_config::Resolved;
 use chasqui_engine::{Ended, Threads, Time};
 use chasqui_hart::Text;
 use chasqui_linux::Elf;
+use chasqui_machine::replay::Replay;
 use chasqui_machine::{Built, Job, Machine, library_settings};
 use chasqui_node::{Checks, NodeConfiguration, Output, WatchPlan, load_kernel};
 use chasqui_record::{Host, RunDirectory, Summary};
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::CATALOGUE;
 use crate::collect::{Remains, Results};
 use crate::output::{JobOutput, Streams};
+use crate::replay::{self, OnlyRank};
 use crate::trace_window;
 
 /// What a run is asked for.
@@ -29,7 +31,7 @@ pub struct Request {
     /// Parameters set on the command line, `a.b=c`.
     #[serde(default)]
     pub sets: Vec<String>,
-    /// Ranks.
+    /// Ranks; with `only_rank` 0: as many as were recorded.
     pub ranks: i64,
     /// Path of the program.
     pub program: PathBuf,
@@ -50,6 +52,12 @@ pub struct Request {
     /// Copy the processes' output to the terminal.
     #[serde(default)]
     pub echo: bool,
+    /// Where a recording of the run goes.
+    #[serde(default)]
+    pub record: Option<PathBuf>,
+    /// The only rank to simulate, and what drives it.
+    #[serde(default)]
+    pub only_rank: Option<OnlyRank>,
     /// The command as the user gave it, for `host.json`.
     #[serde(default)]
     pub command: Vec<String>,
@@ -170,7 +178,9 @@ pub fn run(request: &Request, progress: &mut dyn FnMut(Progress) -> bool) -> Res
     let begin = Instant::now();
     let started = SystemTime::now();
     let (machine, resolved) = resolve(&request.machine, &request.sets)?;
-    let programs = programs(request, machine, &resolved)?;
+    replay::check_record(request)?;
+    let replay = replay::replay(request, machine, &resolved)?;
+    let programs = programs(request, replay.as_ref(), machine, &resolved)?;
     let nodes = programs.iter().map(|p| p.ranks).max().expect("there is a job");
     let watch = watch(&request.options, nodes)?;
     let firmware = firmware(request.firmware.as_deref(), machine)?;
@@ -181,19 +191,21 @@ pub fn run(request: &Request, progress: &mut dyn FnMut(Progress) -> bool) -> Res
         ));
     }
     let directories = directories(request)?;
-    let ranks: Vec<_> =
-        directories.iter().zip(&programs).map(|(directory, p)| (directory, p.ranks)).collect();
+    let only = replay.as_ref().map(|replay| replay.rank..replay.rank + 1);
+    let simulated = |program: &Program| only.clone().unwrap_or(0..program.ranks);
+    let ranks: Vec<_> = directories.iter().zip(programs.iter().map(simulated)).collect();
     let streams = Streams::new(&ranks, request.echo, request.options.clear_line, watch.trace.as_ref());
     let streams = Arc::new(streams.map_err(input)?);
     let threads = threads(request.options.threads, nodes);
     let mut first = 0;
     let mut jobs = vec![];
     for program in programs {
-        let output = Arc::new(JobOutput { streams: streams.clone(), first });
+        let first_rank = simulated(&program).start;
+        let output = Arc::new(JobOutput { streams: streams.clone(), first, first_rank });
         first += program.ranks;
         let common = job(request, &resolved, program, threads.count(), output)?;
         let (watch, firmware, kernel) = (watch.clone(), firmware.clone(), kernel.clone());
-        jobs.push(Job { watch, firmware, kernel, ..common });
+        jobs.push(Job { watch, firmware, kernel, replay: replay.clone(), ..common });
     }
     let built = build(machine, &resolved, &jobs).inspect_err(|_| remove(request))?;
     let simulation = Instant::now();
@@ -204,7 +216,8 @@ pub fn run(request: &Request, progress: &mut dyn FnMut(Progress) -> bool) -> Res
     let mut remains = Remains::of(built);
     let mut summaries = vec![];
     for (index, (job, directory)) in jobs.iter().zip(&directories).enumerate() {
-        let results = Results::collect(&mut remains, ended, (machine, &resolved), index, job);
+        let mut results = Results::collect(&mut remains, ended, (machine, &resolved), index, job);
+        replay::finish(request, job, &mut results, directory, &resolved)?;
         directory.write_resolved(&resolved.to_toml()).map_err(input)?;
         results.write(directory).map_err(input)?;
         summaries.push(results.summary);
@@ -229,10 +242,11 @@ struct Program {
 /// The programs of all jobs.
 fn programs(
     request: &Request,
+    replay: Option<&Replay>,
     machine: &dyn Machine,
     resolved: &Resolved,
 ) -> Result<Vec<Program>, InputError> {
-    let own = (request.ranks, &request.program, &request.args);
+    let own = (replay::ranks(request, replay), &request.program, &request.args);
     let others = request.others.iter().map(|job| (job.ranks, &job.program, &job.args));
     check_jobs(request, machine, resolved)?;
     let load = |(ranks, program, args): (i64, &PathBuf, &Vec<String>)| {
@@ -344,6 +358,8 @@ fn job(
         mpi_settings: library_settings(resolved),
         fast_forward: request.options.fast_forward,
         watch: WatchPlan::default(),
+        keep: replay::keep(request),
+        replay: None,
         output,
     })
 }

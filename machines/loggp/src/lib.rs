@@ -6,6 +6,7 @@
 //! parameters back exactly.
 
 mod ni;
+mod peers;
 pub mod registers;
 
 use chasqui_config::{Count, Duration, Resolved, Schema};
@@ -65,7 +66,14 @@ impl Machine for LoggpMachine {
         resolved.read::<Loggp>("loggp").nodes as u32
     }
 
+    fn replays(&self, _: &Resolved) -> Result<(), String> {
+        Ok(())
+    }
+
     fn build(&self, resolved: &Resolved, jobs: &[Job]) -> Result<Built, String> {
+        if let [job @ Job { replay: Some(replay), .. }] = jobs {
+            return peers::build_alone(resolved, job, replay);
+        }
         let configuration = NodeConfiguration::read(resolved);
         let loggp: Loggp = resolved.read("loggp");
         let mut engine = Engine::new(Lookahead::new(vec![vec![Time(loggp.latency.ps())]]));

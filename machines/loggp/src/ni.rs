@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::mem::offset_of;
 
 use chasqui_abi::{Envelope, NiIdentification};
-use chasqui_engine::{Class, Event, Packet, Payload, Port, Time};
+use chasqui_engine::{Class, Event, Packet, PartitionId, Payload, Port, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
 use chasqui_record::{MessageId, Stage};
@@ -18,7 +18,7 @@ use crate::Loggp;
 use crate::registers::{self, LoggpArrival, LoggpSend};
 
 /// Bytes of an [`Envelope`].
-const ENVELOPE: usize = size_of::<Envelope>();
+pub(crate) const ENVELOPE: usize = size_of::<Envelope>();
 
 pub(crate) struct LoggpNi {
     latency: Time,
@@ -29,6 +29,8 @@ pub(crate) struct LoggpNi {
     /// To other nodes, which are all there is.
     output_latency: [Time; 1],
     port: Port,
+    /// What stands for all other nodes; none: each is the partition of its number.
+    peers: Option<PartitionId>,
     /// The next message may be injected.
     send_free: Time,
     /// The next message may be received.
@@ -56,6 +58,7 @@ impl LoggpNi {
             gap_per_byte: Time(loggp.gap_per_byte.ps()),
             output_latency: [Time(loggp.overhead_send.ps() + loggp.latency.ps())],
             port: Port::new(port),
+            peers: None,
             send_free: Time::ZERO,
             receive_free: Time::ZERO,
             landing: VecDeque::new(),
@@ -66,6 +69,11 @@ impl LoggpNi {
             received: 0,
             bytes: 0,
         }
+    }
+
+    /// All that it sends goes to this partition.
+    pub fn with_peers(self, peers: PartitionId) -> LoggpNi {
+        LoggpNi { peers: Some(peers), ..self }
     }
 
     /// (k-1)G for the `k` bytes of a message's data; one without data counts as one byte.
@@ -105,7 +113,8 @@ impl LoggpNi {
         };
         let order = self.port.next(Class::Packet);
         let event = Event { time: inject + self.latency, order, target: 0, payload: [0, 0] };
-        c.out.send(c.now, u32::from(e.destination), event, Some(Box::new(packet)));
+        let to = self.peers.unwrap_or(u32::from(e.destination));
+        c.out.send(c.now, to, event, Some(Box::new(packet)));
     }
 
     /// Describes the oldest message that has arrived; false: there is none.

@@ -10,8 +10,10 @@
 mod nic;
 pub mod parameters;
 pub mod registers;
+mod wire;
 
 use chasqui_config::{Resolved, Schema};
+use chasqui_machine::replay::{build_alone_on_network, check_alone_on_network};
 use chasqui_machine::{
     Built, FaultUnit, Job, Machine, NetworkUnit, build_on_network, network_parameters, ni_memory_base,
 };
@@ -20,6 +22,7 @@ use chasqui_node::NodeConfiguration;
 
 use nic::{Nic, NicPlan};
 use parameters::{MpiUnit, NicUnit, Policy};
+use wire::NicWire;
 
 /// A machine with such a NIC at each node.
 pub struct NetcacheMachine {
@@ -89,8 +92,17 @@ impl Machine for NetcacheMachine {
         resolved.read::<NicUnit>("netcache.nic").nodes as u32
     }
 
+    fn replays(&self, resolved: &Resolved) -> Result<(), String> {
+        // On the wire are the MPI library's packets, which `wire.rs` knows, and nothing else.
+        match resolved.read::<NicUnit>("netcache.nic").policy {
+            Policy::Processor | Policy::Buffer | Policy::Direct | Policy::NetworkCache => {
+                check_alone_on_network(resolved)
+            }
+        }
+    }
+
     fn build(&self, resolved: &Resolved, jobs: &[Job]) -> Result<Built, String> {
-        build_on_network(resolved, jobs, |configuration, port| {
+        let ni = |configuration: &NodeConfiguration, port| {
             let nic = Nic::new(NicPlan {
                 unit: resolved.read("netcache.nic"),
                 mpi: resolved.read("netcache.mpi"),
@@ -101,7 +113,12 @@ impl Machine for NetcacheMachine {
                 port,
             });
             Ok((nic.memory_bytes(), Box::new(nic) as Box<dyn NetworkInterface>))
-        })
+        };
+        if let [job @ Job { replay: Some(replay), .. }] = jobs {
+            let wire = NicWire { nic: resolved.read("netcache.nic"), mpi: resolved.read("netcache.mpi") };
+            return build_alone_on_network(resolved, job, replay, Box::new(wire), ni);
+        }
+        build_on_network(resolved, jobs, ni)
     }
 }
 

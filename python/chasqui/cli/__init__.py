@@ -18,6 +18,7 @@ COMMANDS = {
     "c++": ("cc", "Compile and link C++ programs with MPI for the simulated machines."),
     "fc": ("cc", "Compile and link Fortran programs with MPI for the simulated machines."),
     "run": ("run", "Run an MPI program on a simulated machine."),
+    "record": ("record", "Record what every rank receives, to simulate one rank alone later."),
     "compare": ("compare", "Run one program on several machines and compare them."),
     "profile": ("profile", "Show where the cycles of a run went (run --profile)."),
     "timeline": ("timeline", "Draw the timeline of a run."),

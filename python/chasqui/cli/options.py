@@ -6,6 +6,7 @@ import functools
 import os
 import shlex
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -133,6 +134,71 @@ def job(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in (_threads(), _timeline(), _environment(), _mpi(), sets(), _ranks()):
         result = option(result)
     return result
+
+
+def only(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a rank that is simulated alone: `only` in the command's `settings`."""
+
+    @functools.wraps(function)
+    def checked(
+        *arguments: Any,
+        settings: dict[str, Any],
+        only_rank: int | None,
+        arrivals: str | None,
+        ratio: str | None,
+        ignored: tuple[str, ...],
+        **others: Any,
+    ) -> Any:
+        from chasqui import simulation
+
+        if (only_rank is None) != (arrivals is None):
+            raise InputError(
+                "--only-rank RANK and --arrivals FILE belong together: the file (chasqui record) "
+                "stands for the other ranks"
+            )
+        if only_rank is None or arrivals is None:
+            if ratio is not None or ignored:
+                raise InputError("--ratio and --ignore-lines are for --only-rank")
+            return function(*arguments, settings=settings, **others)
+        context = click.get_current_context()
+        if context.get_parameter_source("ranks") == click.core.ParameterSource.DEFAULT:
+            settings["ranks"] = 0  # as many as were recorded
+        settings["only"] = simulation.OnlyRank(only_rank, Path(arrivals), ratio or "1", ignored)
+        return function(*arguments, settings=settings, **others)
+
+    result: Callable[..., Any] = checked
+    for option in (_ignored_lines(), _ratio(), _arrivals(), _only_rank()):
+        result = option(result)
+    return result
+
+
+def _only_rank() -> Decorator:
+    return click.option(
+        "--only-rank", type=int, metavar="RANK",
+        help="Simulate this rank alone, driven by --arrivals. -np may be left out.",
+    )  # fmt: skip
+
+
+def _arrivals() -> Decorator:
+    return click.option(
+        "--arrivals", metavar="FILE", help="The recording that drives it (`chasqui record`)."
+    )
+
+
+def _ratio() -> Decorator:
+    return click.option(
+        "--ratio", metavar="R",
+        help="Simulated time of a unit of recorded time: a message recorded at t arrives at R t. "
+        "Below 1 messages come earlier, above later; 0: all are there from the start.  "
+        "[default: 1]",
+    )  # fmt: skip
+
+
+def _ignored_lines() -> Decorator:
+    return click.option(
+        "--ignore-lines", "ignored", multiple=True, metavar="TEXT",
+        help="Lines of its output that contain TEXT may differ from the recorded ones. Repeatable.",
+    )  # fmt: skip
 
 
 def program() -> Decorator:

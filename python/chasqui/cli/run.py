@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from chasqui.cli import options
+
+if TYPE_CHECKING:
+    from chasqui.simulation import Result
 
 HELP = """Runs PROGRAM on RANKS simulated nodes of MACHINE, instruction by instruction.
 
@@ -21,6 +24,10 @@ Exit status: 2 when the run couldn't start (arguments, executable, machine); els
 status of the ranks; 128 + signal after a fault, 125 after a deadlock, 130 after Ctrl-C.
 
 \b
+With --only-rank one rank is simulated, and a recording (`chasqui record`) stands for the others.
+Its output and exit status must be the recorded ones, but for measured times: else exit status 1.
+
+\b
 With several jobs each has its run directory, job0, job1 and so on, below the run's; stats.json
 counts what the nodes did for all. A job that breaks ends alone; the exit status is the largest.
 
@@ -31,6 +38,8 @@ Examples:
   chasqui run -np 4 --machine voyager --profile -- ./cg -g 32
   chasqui run -np 4 --machine voyager --job '-np 4 ./cg -g 32' -- ./ring
   chasqui run -np 4 --trace-instructions 310us..312us:0,2 -- ./ring
+  chasqui run -np 4 --histogram pairs -- ./sort
+  chasqui run --only-rank 0 --arrivals cg.recording --ratio 0.5 --machine netcache -- ./cg -g 32
 """
 
 
@@ -71,6 +80,12 @@ def commands() -> dict[str, click.Command]:
     help="Execute the program without caches and processor time, several times faster, until "
     "MPI_Pcontrol(1) or chasqui_region_begin() (chasqui/region.h), and after MPI_Pcontrol(0).",
 )  # fmt: skip
+@click.option(
+    "--histogram", is_flag=False, flag_value="sizes", type=click.Choice(["sizes", "pairs"]),
+    help="Count the program's messages by their length, or also by sender and receiver: a table, "
+    "and histogram.csv.",
+)  # fmt: skip
+@options.only
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on stdout.")
 @options.program()
 def run(
@@ -83,6 +98,7 @@ def run(
     access_times: bool,
     trace: str | None,
     fast_forward: bool,
+    histogram: str | None,
     as_json: bool,
     program: tuple[str, ...],
 ) -> int:
@@ -105,6 +121,7 @@ def run(
         **settings,
     )
     result = simulation.execute(job)
+    counted = _histogram(result, histogram) if histogram else []
     if as_json:
         import json
 
@@ -118,7 +135,18 @@ def run(
 
             for line in profiles.lines(profiles.read(result.directory)):
                 say(f"chasqui: {line}")
+        for line in counted:
+            say(f"chasqui: {line}")
     else:
         for line in simulation.endings(result):
             say(f"chasqui: {line}")
     return result.status
+
+
+def _histogram(result: Result, kind: str) -> list[str]:
+    """Writes the run's histograms, and returns the lines of the first job's."""
+    from chasqui import histogram, simulation
+
+    pairs = kind == "pairs"
+    written = [histogram.write(each, pairs=pairs) for each in simulation.directories(result)]
+    return histogram.lines(written[0], pairs=pairs)

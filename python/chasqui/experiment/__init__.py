@@ -33,6 +33,15 @@ class Beside:
 
 
 @dataclass(frozen=True)
+class Replay:
+    """What drives the only rank of a run that is simulated."""
+
+    of: str  # name of the experiment's run that is recorded
+    rank: int = 0
+    ratio: str = "1"  # simulated time of a unit of recorded time
+
+
+@dataclass(frozen=True)
 class Run:
     """One simulation. Its name is that of its run directory."""
 
@@ -45,6 +54,7 @@ class Run:
     sets: Sequence[str] = ()
     beside: Sequence[Beside] = ()
     access_times: bool = False  # note when the program accesses the data of messages
+    replay: Replay | None = None  # one rank alone; the run that is named is recorded
 
     @property
     def programs(self) -> list[str]:
@@ -75,6 +85,13 @@ class Output:
                 leaf = leaf.get(part, {})
             found.append(int(leaf.get("value", 0)))
         return found
+
+    def counter(self, name: str) -> int:
+        """A counter that is no node's, as `peers.delayed`."""
+        leaf = json.loads((self.directory / "stats.json").read_text())
+        for part in name.split("."):
+            leaf = leaf[part]
+        return int(leaf["value"])
 
     def samples(self, rank: int) -> dict[tuple[str, int], list[int]]:
         """The lines `NAME KEY NUMBERS…` that a rank printed: {(NAME, KEY): NUMBERS}."""

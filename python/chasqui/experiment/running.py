@@ -18,7 +18,7 @@ from typing import Any
 
 from chasqui import cache, compiler, simulation
 from chasqui.errors import InputError
-from chasqui.experiment import Experiment, Output, Report, Run, Table, cell
+from chasqui.experiment import Experiment, Output, Replay, Report, Run, Table, cell
 
 FLAGS = ("-O2", "-std=gnu11", "-pthread")
 PICTURE_DPI = 150
@@ -96,6 +96,9 @@ def run_all(
         for run in runs
         for program in run.programs
     }
+    recorded = {run.replay.of for run in runs if run.replay}
+    if recorded:
+        directory.mkdir(parents=True, exist_ok=True)
     stopping = False
 
     def one(run: Run) -> Output:
@@ -107,6 +110,8 @@ def run_all(
         job = simulation.Job(
             run.machine, run.ranks, first, run.arguments, run.sets, others=beside, threads=1,
             access_times=run.access_times,
+            record=recording(directory, run.name) if run.name in recorded else None,
+            only=only_rank(directory, run.replay) if run.replay else None,
         )  # fmt: skip
         place = directory / simulation.short_name(run.name)
         result = simulation.execute_quietly(job, place, lambda: stopping)
@@ -117,16 +122,28 @@ def run_all(
         return Output(run, place / "job0" if run.beside else place, result.summary)
 
     outputs: dict[str, Output] = {}
+    # A recording is whole before what it drives begins.
+    stages = [[run for run in runs if not run.replay], [run for run in runs if run.replay]]
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            for run, output in zip(runs, pool.map(one, runs), strict=True):
-                outputs[run.name] = output
-                progress(len(outputs), len(runs))
+            for stage in stages:
+                for run, output in zip(stage, pool.map(one, stage), strict=True):
+                    outputs[run.name] = output
+                    progress(len(outputs), len(runs))
         except BaseException:
             stopping = True
             pool.shutdown(cancel_futures=True)
             raise
     return outputs
+
+
+def recording(directory: Path, name: str) -> Path:
+    """Where the recording of the run with this name is."""
+    return directory / f"{simulation.short_name(name)}.recording"
+
+
+def only_rank(directory: Path, replay: Replay) -> simulation.OnlyRank:
+    return simulation.OnlyRank(replay.rank, recording(directory, replay.of), replay.ratio)
 
 
 def executable(folder: Path, program: str, flags: Sequence[str]) -> Path:

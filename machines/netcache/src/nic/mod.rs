@@ -28,6 +28,7 @@ use deliver::Deliverer;
 use events::{NicEvent, Owner};
 use pools::Pools;
 use receive::Receiver;
+pub(crate) use receive::read_message;
 use transmit::Transmitter;
 
 /// The NIC serves one job.
@@ -37,9 +38,9 @@ const HEADER: u64 = size_of::<NetcacheSlot>() as u64;
 /// Bytes of an envelope.
 const ENVELOPE: usize = size_of::<Envelope>();
 /// First word of a packet, the low half: a message, its envelope first. The high half is the slot's flags.
-const PACKET_MESSAGE: u64 = 1;
+pub(crate) const PACKET_MESSAGE: u64 = 1;
 /// First word of a packet: a piece of a block, its address first.
-const PACKET_PUT: u64 = 2;
+pub(crate) const PACKET_PUT: u64 = 2;
 /// Device address of the window onto network memory.
 const WINDOW: u64 = 1 << 32;
 

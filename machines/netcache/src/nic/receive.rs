@@ -97,10 +97,17 @@ impl Receiver {
         [(self.arrivals + place * ARRIVAL, ARRIVAL), (self.buffers + place * SLOT_BYTES, buffered)]
     }
 
+    /// Software has said where its rings are.
+    fn is_set_up(&self, s: &Shared) -> bool {
+        self.arrivals != 0 && (self.buffers != 0 || s.unit.policy != Policy::Buffer)
+    }
+
     /// Control of the oldest packet is over, or its pages are there.
     pub fn place(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let packet = self.landed.front().expect("a packet is dealt with").bytes.clone();
-        if !is_put(&packet) && self.produced.wrapping_sub(self.consumer) >= self.slots {
+        // Before MPI_Init has set the rings up a message waits, and whatever comes behind it.
+        let is_full = self.produced.wrapping_sub(self.consumer) >= self.slots;
+        if !is_put(&packet) && (is_full || !self.is_set_up(s)) {
             self.state = State::Blocked;
             return;
         }
@@ -186,6 +193,15 @@ fn word(bytes: &[u8]) -> u64 {
 fn put_parts(packet: &[u8]) -> (u64, &[u8]) {
     let (address, data) = packet[WORD..].split_at(WORD);
     (word(address), data)
+}
+
+/// Envelope and data of a packet that brings a message; none: it is a piece of a block.
+pub(crate) fn read_message(packet: &[u8]) -> Option<(Envelope, &[u8])> {
+    if is_put(packet) {
+        return None;
+    }
+    let (_, envelope, data) = message_parts(packet);
+    Some((envelope, data))
 }
 
 /// A message's flags, envelope and data.

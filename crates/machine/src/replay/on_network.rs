@@ -1,0 +1,83 @@
+//! A node that hangs on a network, alone: its link leads to its peers.
+
+use chasqui_config::Resolved;
+use chasqui_engine::{Engine, Event, Lookahead, Outbox, Packet, Time};
+use chasqui_network::{Attachment, Blocked, FarEnd, FromNode, NodePort};
+use chasqui_ni::NetworkInterface;
+use chasqui_node::{Node, NodeConfiguration};
+
+use super::{Line, Peers, Replay, Wire};
+use crate::on_network::{FABRIC, NODES};
+use crate::{Built, Job, NodePlan, build_node, network_parameters};
+
+impl Line for FarEnd {
+    fn latency(&self) -> Time {
+        FarEnd::latency(self)
+    }
+
+    fn can_send(&self, now: Time, priority: u8) -> Result<(), Option<Time>> {
+        FarEnd::can_send(self, now, priority).map_err(|blocked| match blocked {
+            Blocked::LinkBusy { until } => Some(until),
+            Blocked::NoCredit => None,
+        })
+    }
+
+    fn send(&mut self, now: Time, packet: Box<Packet>, out: &mut Outbox<'_>) {
+        FarEnd::send(self, now, packet, out);
+    }
+
+    fn receive(&mut self, event: &Event, packet: Option<Box<Packet>>) -> FromNode {
+        FarEnd::receive(self, event, packet)
+    }
+
+    fn release(&mut self, now: Time, priority: u8, out: &mut Outbox<'_>) {
+        FarEnd::release(self, now, priority, out);
+    }
+}
+
+/// Whether a node can be alone on the network that `resolved` describes.
+///
+/// # Errors
+/// Why not, in words for the user.
+pub fn check_alone_on_network(resolved: &Resolved) -> Result<(), String> {
+    if network_parameters(resolved).fault.is_on() {
+        return Err("network.fault with --only-rank: recorded messages come by no faulty link".into());
+    }
+    Ok(())
+}
+
+/// Builds the node of the rank that `replay` is about, with its peers behind its link. `wire` and `ni` are as for
+/// [`crate::build_on_network`]: the packets are the machine's, whoever sends them.
+///
+/// # Errors
+/// What does not fit, in words for the user.
+pub fn build_alone_on_network(
+    resolved: &Resolved,
+    job: &Job,
+    replay: &Replay,
+    wire: Box<dyn Wire>,
+    ni: impl FnOnce(&NodeConfiguration, NodePort) -> Result<(u64, Box<dyn NetworkInterface>), String>,
+) -> Result<Built, String> {
+    let configuration = NodeConfiguration::read(resolved);
+    let network = network_parameters(resolved);
+    let (to_peers, to_node) = network.lookahead();
+    let mut lookahead = vec![vec![Time::NEVER; 2]; 2];
+    (lookahead[NODES][FABRIC], lookahead[FABRIC][NODES]) = (to_peers, to_node);
+    let mut engine = Engine::new(Lookahead::new(lookahead));
+    let attachment = Attachment { partition: 0, target: 0 };
+    let here = (replay.rank, job.ranks);
+    let (far, near) = FarEnd::new(&network, here, attachment, 1, Node::PORTS);
+    let (ni_memory_bytes, ni) = ni(&configuration, near)?;
+    let plan = NodePlan {
+        configuration: &configuration,
+        number: replay.rank,
+        ni,
+        ni_memory_bytes,
+        free_calls: false,
+        first_port: 0,
+    };
+    let node = engine.add(NODES, Box::new(build_node(plan, std::slice::from_ref(job))?));
+    let peers = Peers::new(replay, wire, Box::new(far), Node::PORTS + FarEnd::PORTS);
+    engine.add(FABRIC, Box::new(peers));
+    Ok(Built { engine, nodes: vec![node], fabric: None })
+}

@@ -1,0 +1,308 @@
+//! The peers as a partition: when what is sent to the rank, over the line.
+
+use std::any::Any;
+use std::collections::VecDeque;
+
+use chasqui_engine::{Class, Event, EventQueue, Order, Outbox, Packet, Partition, Payload, Port, Time};
+use chasqui_network::FromNode;
+use chasqui_record::{MessageId, Recorder, Stage};
+
+use super::protocol::{Protocol, Sends};
+use super::{Line, Replay, TimeRatio, Wire};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PeerEvent {
+    /// The next recorded message is due.
+    Due,
+    /// The line is free.
+    Free,
+    /// What the node has sent is here; it waits in this slot.
+    FromNode(usize),
+    /// The last byte of the packet in this slot is here.
+    Whole(usize),
+}
+
+impl From<PeerEvent> for Payload {
+    fn from(event: PeerEvent) -> Payload {
+        match event {
+            PeerEvent::Due => [0, 0],
+            PeerEvent::Free => [1, 0],
+            PeerEvent::FromNode(slot) => [2, slot as u64],
+            PeerEvent::Whole(slot) => [3, slot as u64],
+        }
+    }
+}
+
+impl From<Payload> for PeerEvent {
+    fn from([a, b]: Payload) -> PeerEvent {
+        match a {
+            0 => PeerEvent::Due,
+            1 => PeerEvent::Free,
+            2 => PeerEvent::FromNode(b as usize),
+            3 => PeerEvent::Whole(b as usize),
+            tag => panic!("peer event {tag}"),
+        }
+    }
+}
+
+/// Of all that they send.
+const PRIORITY: u8 = 0;
+
+/// Counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counters {
+    messages: u64,
+    bytes: u64,
+    answers: u64,
+    received: u64,
+    delayed: u64,
+    delay_ps: u64,
+    delay_max_ps: u64,
+}
+
+/// What comes from the node, before its time.
+enum Kept {
+    Event(Event, Option<Box<Packet>>),
+    Packet(Box<Packet>),
+}
+
+/// All ranks but one, behind the line to its node.
+pub struct Peers {
+    rank: u32,
+    protocol: Protocol,
+    line: Box<dyn Line>,
+    ratio: TimeRatio,
+    queue: EventQueue,
+    port: Port,
+    /// Index of the recorded message that is due next.
+    next: usize,
+    /// When it is due.
+    latest: Time,
+    /// Recorded messages that are due, with the times at which they should have left.
+    due: VecDeque<(Time, usize)>,
+    /// Answers, which go before them: a rank that waits for one may not look at what comes otherwise.
+    answers: VecDeque<Packet>,
+    /// A `Free` is scheduled.
+    free_scheduled: bool,
+    kept: Vec<Option<Kept>>,
+    vacant: Vec<usize>,
+    recorder: Recorder,
+    counters: Counters,
+}
+
+impl Peers {
+    /// Ports of the engine that they use themselves.
+    pub const PORTS: u32 = 1;
+
+    /// The peers of the rank that `replay` is about. They number their own events by port `port`.
+    pub fn new(replay: &Replay, wire: Box<dyn Wire>, line: Box<dyn Line>, port: u32) -> Peers {
+        let mut peers = Peers {
+            rank: replay.rank,
+            protocol: Protocol::new(replay, wire),
+            line,
+            ratio: replay.ratio,
+            queue: EventQueue::default(),
+            port: Port::new(port),
+            next: 0,
+            latest: Time::ZERO,
+            due: VecDeque::new(),
+            answers: VecDeque::new(),
+            free_scheduled: false,
+            kept: vec![],
+            vacant: vec![],
+            recorder: Recorder::new(0, 0),
+            counters: Counters::default(),
+        };
+        peers.schedule();
+        peers
+    }
+
+    /// When recorded message `index` leaves so as to arrive at its time, if it may come before those that the library
+    /// had seen before it.
+    fn departure(&self, index: usize) -> Time {
+        let arrival = self.ratio.scale(self.protocol.recorded()[index].arrive_ps);
+        Time(arrival.0.saturating_sub(self.line.latency().0))
+    }
+
+    /// The next recorded message.
+    fn schedule(&mut self) {
+        if self.next < self.protocol.recorded().len() {
+            // Receives match by the order of arrivals, so that comes first.
+            self.latest = self.latest.max(self.departure(self.next));
+            self.at(self.latest, PeerEvent::Due);
+        }
+    }
+
+    fn at(&mut self, time: Time, event: PeerEvent) {
+        let order = self.port.next(Class::Internal);
+        self.queue.push(Event { time, order, target: 0, payload: event.into() });
+    }
+
+    fn keep(&mut self, what: Kept) -> usize {
+        match self.vacant.pop() {
+            Some(slot) => {
+                self.kept[slot] = Some(what);
+                slot
+            }
+            None => {
+                self.kept.push(Some(what));
+                self.kept.len() - 1
+            }
+        }
+    }
+
+    fn take(&mut self, slot: usize) -> Kept {
+        self.vacant.push(slot);
+        self.kept[slot].take().expect("something is kept there")
+    }
+
+    fn handle(&mut self, event: Event, out: &mut Outbox<'_>) {
+        let now = event.time;
+        match event.payload.into() {
+            PeerEvent::Due => {
+                self.due.push_back((now, self.next));
+                self.next += 1;
+                self.schedule();
+            }
+            PeerEvent::Free => self.free_scheduled = false,
+            PeerEvent::FromNode(slot) => {
+                let Kept::Event(event, packet) = self.take(slot) else { unreachable!("an event was kept") };
+                if let FromNode::Packet(packet, whole) = self.line.receive(&event, packet) {
+                    let slot = self.keep(Kept::Packet(packet));
+                    self.at(whole, PeerEvent::Whole(slot));
+                }
+            }
+            PeerEvent::Whole(slot) => {
+                let Kept::Packet(packet) = self.take(slot) else { unreachable!("a packet was kept") };
+                self.whole(now, &packet, out);
+            }
+        }
+        self.start(now, out);
+    }
+
+    /// A packet from the node has come whole.
+    fn whole(&mut self, now: Time, packet: &Packet, out: &mut Outbox<'_>) {
+        self.line.release(now, packet.priority, out);
+        let Some((envelope, data)) = self.protocol.read(packet) else { return };
+        if Protocol::is_message(&envelope) {
+            self.counters.received += 1;
+            let id = MessageId { source: envelope.source, sequence: envelope.sequence };
+            self.recorder.stamp(id, Stage::Land, now.0);
+        }
+        let answers = self.protocol.answer(&envelope, data);
+        self.counters.answers += answers.len() as u64;
+        self.answers.extend(answers);
+    }
+
+    /// Sends what waits while the line takes it.
+    fn start(&mut self, now: Time, out: &mut Outbox<'_>) {
+        while !self.answers.is_empty() || !self.due.is_empty() {
+            match self.line.can_send(now, PRIORITY) {
+                Ok(()) => {}
+                Err(Some(until)) => {
+                    if !std::mem::replace(&mut self.free_scheduled, true) {
+                        self.at(until, PeerEvent::Free);
+                    }
+                    return;
+                }
+                Err(None) => return,
+            }
+            let packet = self.answers.pop_front().unwrap_or_else(|| {
+                let (due, index) = self.due.pop_front().expect("a message is due");
+                self.note(now, due, index);
+                self.protocol.begin(index)
+            });
+            self.line.send(now, Box::new(packet), out);
+        }
+    }
+
+    /// Recorded message `index`, which was due at `due`, leaves.
+    fn note(&mut self, now: Time, due: Time, index: usize) {
+        let m = &self.protocol.recorded()[index];
+        let bytes = m.data.len() as u64;
+        self.recorder.describe(m.id, m.destination, m.tag, m.context, bytes);
+        self.recorder.stamp(m.id, Stage::Inject, now.0);
+        let delay_ps = (now - due).0;
+        let c = &mut self.counters;
+        c.messages += 1;
+        c.bytes += bytes;
+        c.delayed += u64::from(delay_ps > 0);
+        c.delay_ps += delay_ps;
+        c.delay_max_ps = c.delay_max_ps.max(delay_ps);
+    }
+
+    /// The rank that they are the peers of.
+    pub fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    /// Recorded messages to the rank, and how many of them have left.
+    pub fn messages(&self) -> (u64, u64) {
+        (self.protocol.recorded().len() as u64, self.counters.messages)
+    }
+
+    /// What the rank sent.
+    pub fn sends(&self) -> &Sends {
+        &self.protocol.sends
+    }
+
+    /// The recorded messages that it sent.
+    pub fn recorded_sends(&self) -> u64 {
+        self.protocol.recorded_sends() as u64
+    }
+
+    /// What they know of the messages' lives.
+    pub fn take_recorder(&mut self) -> Recorder {
+        std::mem::replace(&mut self.recorder, Recorder::new(0, 0))
+    }
+
+    /// Calls `f` with name, unit, doc and value of each counter.
+    pub fn visit(&self, f: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
+        let (c, s) = (&self.counters, &self.protocol.sends);
+        f("messages", "messages", "Recorded messages that were sent to the rank", c.messages);
+        f("bytes", "bytes", "Their data", c.bytes);
+        f(
+            "delayed",
+            "messages",
+            "Those that left later than due, for want of room in the rank's node",
+            c.delayed,
+        );
+        f("delay_ps", "ps", "Time by which they left later", c.delay_ps);
+        f("delay_max_ps", "ps", "The longest such time", c.delay_max_ps);
+        f(
+            "answers",
+            "packets",
+            "Answers of the peers' libraries, and data of messages by rendezvous",
+            c.answers,
+        );
+        f("received", "messages", "Messages that the rank sent", c.received);
+        f("sent_otherwise", "messages", "Those that differ from the recorded ones", s.other);
+        f("sent_other_data", "messages", "Those that differ in their data alone", s.other_data);
+    }
+}
+
+impl Partition for Peers {
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+
+    fn next(&self) -> Time {
+        self.queue.next_time()
+    }
+
+    /// Returns how many events were handled.
+    fn run(&mut self, out: &mut Outbox<'_>) -> u64 {
+        let mut handled = 0;
+        while let Some(event) = self.queue.pop_before(out.limit()) {
+            self.handle(event, out);
+            handled += 1;
+        }
+        handled
+    }
+
+    fn receive(&mut self, event: Event, packet: Option<Box<Packet>>) {
+        let (time, order): (Time, Order) = (event.time, event.order);
+        let slot = self.keep(Kept::Event(event, packet));
+        self.queue.push(Event { time, order, target: 0, payload: PeerEvent::FromNode(slot).into() });
+    }
+}

@@ -1,0 +1,183 @@
+//! What the MPI libraries of the other ranks would send: the recorded messages, by the library's protocol
+//! (`guest/mpi/process.h`, `guest/mpi/rendezvous.c`), and their answers.
+
+use std::sync::Arc;
+
+use chasqui_abi::Envelope;
+use chasqui_engine::Packet;
+use chasqui_record::{Recorded, Recording};
+use rustc_hash::FxHashMap;
+
+use super::{Replay, Wire};
+
+/// `kind` of envelopes (`enum packet_kind`).
+const EAGER: u8 = 1;
+const SYNCHRONOUS: u8 = 2;
+const READY_TO_SEND: u8 = 3;
+const CLEAR_TO_SEND: u8 = 4;
+const MATCHED: u8 = 5;
+const FINISHED: u8 = 6;
+const SEGMENT: u8 = 7;
+
+/// What the rank sent otherwise than it was recorded.
+#[derive(Clone, Debug, Default)]
+pub struct Sends {
+    /// Messages that it has sent.
+    pub sent: u64,
+    /// Those among them whose receiver, context, tag or length was another, or that were not recorded at all.
+    pub other: u64,
+    /// Those whose data were others, as far as they came with their envelopes.
+    pub other_data: u64,
+    /// The first that was another, in words.
+    pub first: Option<String>,
+}
+
+/// The libraries of all ranks but one.
+pub(super) struct Protocol {
+    wire: Box<dyn Wire>,
+    rank: u16,
+    recording: Arc<Recording>,
+    /// What the rank sent, by its numbers.
+    own: FxHashMap<u32, usize>,
+    pub sends: Sends,
+}
+
+impl Protocol {
+    pub fn new(replay: &Replay, wire: Box<dyn Wire>) -> Protocol {
+        let rank = replay.rank as u16;
+        let recording = replay.recording.clone();
+        let own = recording.messages.iter().enumerate().filter(|(_, m)| m.id.source == rank);
+        let own = own.map(|(index, m)| (m.id.sequence, index)).collect();
+        Protocol { wire, rank, recording, own, sends: Sends::default() }
+    }
+
+    /// The messages to the rank, in the order of their arrival at its library.
+    pub fn recorded(&self) -> &[Recorded] {
+        self.recording.to(self.rank)
+    }
+
+    /// The recorded messages that the rank sent.
+    pub fn recorded_sends(&self) -> usize {
+        self.own.len()
+    }
+
+    /// The packet by which recorded message `index` begins.
+    pub fn begin(&self, index: usize) -> Packet {
+        let m = &self.recorded()[index];
+        let bytes = m.data.len() as u64;
+        let is_long = bytes > self.wire.eager_bytes_max();
+        let (kind, sender) = match (is_long, m.synchronous) {
+            (true, _) => (READY_TO_SEND, handle(index)),
+            (false, true) => (SYNCHRONOUS, handle(index)),
+            (false, false) => (EAGER, 0),
+        };
+        let envelope = Envelope { kind, sender, bytes, ..self.envelope(m) };
+        self.wire.message(&envelope, if is_long { &[] } else { &m.data })
+    }
+
+    fn envelope(&self, m: &Recorded) -> Envelope {
+        Envelope {
+            context: m.context,
+            source: m.id.source,
+            destination: self.rank,
+            tag: m.tag,
+            sequence: m.id.sequence,
+            ..Envelope::default()
+        }
+    }
+
+    /// What a packet from the rank says.
+    pub fn read<'a>(&self, packet: &'a Packet) -> Option<(Envelope, &'a [u8])> {
+        self.wire.read(packet)
+    }
+
+    /// Whether an envelope begins a message of the rank's.
+    pub fn is_message(envelope: &Envelope) -> bool {
+        envelope.kind <= READY_TO_SEND
+    }
+
+    /// The packets with which the other ranks answer it.
+    pub fn answer(&mut self, envelope: &Envelope, data: &[u8]) -> Vec<Packet> {
+        if Protocol::is_message(envelope) {
+            self.compare(envelope, data);
+        }
+        let reply = Envelope {
+            context: envelope.context,
+            source: envelope.destination,
+            destination: self.rank,
+            tag: envelope.tag,
+            sender: envelope.sender,
+            ..Envelope::default()
+        };
+        match envelope.kind {
+            SYNCHRONOUS => vec![self.wire.message(&Envelope { kind: MATCHED, ..reply }, &[])],
+            READY_TO_SEND => {
+                // Wherever the data go, nobody is there.
+                let (bytes, receiver) = (envelope.bytes, envelope.sender);
+                let clear = Envelope { kind: CLEAR_TO_SEND, bytes, receiver, ..reply };
+                let address = 0_u64.to_le_bytes();
+                vec![self.wire.message(&clear, if self.wire.puts() { &address } else { &[] })]
+            }
+            CLEAR_TO_SEND => self.block(envelope, data),
+            // Messages that need no answer, their data, and what the library says of recorded messages.
+            _ => vec![],
+        }
+    }
+
+    /// The data of the recorded message for which the rank is ready.
+    fn block(&self, clear: &Envelope, address: &[u8]) -> Vec<Packet> {
+        let index = (clear.sender - handle(0)) as usize;
+        let m = &self.recorded()[index];
+        // It may have room for less than was sent.
+        let data = &m.data[..m.data.len().min(clear.bytes as usize)];
+        let common = Envelope { bytes: data.len() as u64, receiver: clear.receiver, ..self.envelope(m) };
+        if data.is_empty() {
+            return vec![];
+        }
+        if self.wire.puts() {
+            let to = u64::from_le_bytes(*address.first_chunk().expect("the address of the data"));
+            let finished = Envelope { kind: FINISHED, ..common };
+            let mut packets = self.wire.put(&finished, to, data);
+            packets.push(self.wire.message(&finished, &[]));
+            return packets;
+        }
+        let segments = data.chunks(self.wire.eager_bytes_max() as usize);
+        let segment = |part: &[u8]| {
+            let envelope = Envelope { kind: SEGMENT, bytes: part.len() as u64, ..common };
+            self.wire.message(&envelope, part)
+        };
+        segments.map(segment).collect()
+    }
+
+    /// Compares a message of the rank's with the recorded one of its number.
+    fn compare(&mut self, e: &Envelope, data: &[u8]) {
+        self.sends.sent += 1;
+        let recorded = self.own.get(&e.sequence).map(|&index| &self.recording.messages[index]);
+        let what = |m: &Recorded| (m.destination, m.context, m.tag, m.data.len() as u64);
+        let now = (e.destination, e.context, e.tag, e.bytes);
+        match recorded {
+            Some(m) if what(m) == now => {
+                let comes_with_data = e.kind != READY_TO_SEND;
+                self.sends.other_data += u64::from(comes_with_data && m.data != data);
+            }
+            other => {
+                self.sends.other += 1;
+                let found = describe(now);
+                let recorded = other.map_or("nothing".into(), |m| describe(what(m)));
+                let sequence = e.sequence;
+                self.sends.first.get_or_insert_with(|| {
+                    format!("message {sequence} of rank {} is {found}, recorded is {recorded}", e.source)
+                });
+            }
+        }
+    }
+}
+
+/// Names a recorded message to the rank's library, which gives the name back; not 0.
+fn handle(index: usize) -> u64 {
+    index as u64 + 1
+}
+
+fn describe((destination, context, tag, bytes): (u16, u16, i32, u64)) -> String {
+    format!("{bytes} bytes to rank {destination}, tag {tag}, context {context}")
+}

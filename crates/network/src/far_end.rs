@@ -1,0 +1,144 @@
+//! The far end of one node's link, where nothing else is: what stands for the network and for all other nodes of a
+//! node that is simulated alone.
+
+use chasqui_engine::{Class, Event, Outbox, Packet, PartitionId, Port, Time};
+
+use crate::fabric::Attachment;
+use crate::node_port::{NodePort, Uplink};
+use crate::{Blocked, FabricEvent, Link, LinkStatistics, NetworkParameters, NodeEvent, PRIORITIES};
+
+/// What a node has sent.
+#[derive(Debug)]
+pub enum FromNode {
+    /// A packet, whose last byte comes at this time.
+    Packet(Box<Packet>, Time),
+    /// It has room for one more packet.
+    Room,
+}
+
+/// A link's two directions at the end that is not the node's: sending with credits, as a router does, and receiving
+/// without limit. It queues nothing.
+#[derive(Debug)]
+pub struct FarEnd {
+    link: Link,
+    routing_delay: Time,
+    attachment: Attachment,
+    ports: [Port; PRIORITIES],
+    credits: [u32; PRIORITIES],
+    free_at: Time,
+    statistics: LinkStatistics,
+}
+
+impl FarEnd {
+    /// Ports of the engine that it uses, with its node's.
+    pub const PORTS: u32 = 2 * PRIORITIES as u32;
+
+    /// The link of node `node` of `nodes`, and the node's end of it. `here` is the partition that the far end is in; it
+    /// uses the engine's ports from `first_port` on.
+    ///
+    /// # Panics
+    /// When links are faulty: what is sent here has no CRC.
+    pub fn new(
+        parameters: &NetworkParameters,
+        (node, nodes): (u32, u32),
+        attachment: Attachment,
+        here: PartitionId,
+        first_port: u32,
+    ) -> (FarEnd, NodePort) {
+        assert!(!parameters.fault.is_on(), "a faulty link has a network at its far end");
+        // Of equal times the higher priority is first, as in a fabric.
+        let ports = |first: u32| std::array::from_fn(|p| Port::new(first + (PRIORITIES - 1 - p) as u32));
+        let uplink = Uplink { node, nodes, fabric: here, router: 0, input: 0 };
+        let near = NodePort::new(uplink, parameters, ports(first_port + PRIORITIES as u32));
+        let far = FarEnd {
+            link: parameters.link(),
+            routing_delay: Time(parameters.routing_delay_ps),
+            attachment,
+            ports: ports(first_port),
+            credits: [parameters.receive_buffer_packets; PRIORITIES],
+            free_at: Time::ZERO,
+            statistics: LinkStatistics::default(),
+        };
+        (far, near)
+    }
+
+    /// From the start of a packet to the arrival of its first byte.
+    pub fn latency(&self) -> Time {
+        self.link.latency()
+    }
+
+    /// Whether a packet of `priority` may start at `now`.
+    ///
+    /// # Errors
+    /// When to ask again.
+    pub fn can_send(&self, now: Time, priority: u8) -> Result<(), Blocked> {
+        if self.free_at > now {
+            Err(Blocked::LinkBusy { until: self.free_at })
+        } else if self.credits[priority as usize] == 0 {
+            Err(Blocked::NoCredit)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Starts a packet at `now`.
+    ///
+    /// # Panics
+    /// When [`FarEnd::can_send`] forbids it.
+    pub fn send(&mut self, now: Time, packet: Box<Packet>, out: &mut Outbox<'_>) {
+        let Packet { priority, wire_bytes, .. } = *packet;
+        assert_eq!(self.can_send(now, priority), Ok(()), "a packet at {now}");
+        let serialization = self.link.serialization(wire_bytes);
+        self.credits[priority as usize] -= 1;
+        self.free_at = now + serialization;
+        self.statistics.count(wire_bytes, serialization);
+        let tail = self.free_at + self.link.latency();
+        let payload = NodeEvent::Packet { tail, priority, slot: 0 }.into();
+        self.tell(now, priority, Class::Packet, payload, Some(packet), out);
+    }
+
+    /// Takes an event that the node's end has sent.
+    ///
+    /// # Panics
+    /// When it is another's.
+    pub fn receive(&mut self, event: &Event, packet: Option<Box<Packet>>) -> FromNode {
+        match event.payload.into() {
+            FabricEvent::Packet { .. } => {
+                let packet = packet.expect("a packet comes with its event");
+                let head = event.time - self.routing_delay;
+                let tail = head + self.link.serialization(packet.wire_bytes);
+                FromNode::Packet(packet, tail.max(event.time))
+            }
+            FabricEvent::Credit { priority, .. } => {
+                self.credits[priority as usize] += 1;
+                FromNode::Room
+            }
+            other => panic!("a node sent {other:?}"),
+        }
+    }
+
+    /// A packet of `priority` that came from the node is whole and gone: its room goes back.
+    pub fn release(&mut self, now: Time, priority: u8, out: &mut Outbox<'_>) {
+        let payload = NodeEvent::Credit { priority }.into();
+        self.tell(now, priority, Class::Credit, payload, None, out);
+    }
+
+    fn tell(
+        &mut self,
+        now: Time,
+        priority: u8,
+        class: Class,
+        payload: [u64; 2],
+        packet: Option<Box<Packet>>,
+        out: &mut Outbox<'_>,
+    ) {
+        let order = self.ports[priority as usize].next(class);
+        let Attachment { partition, target } = self.attachment;
+        out.send(now, partition, Event { time: now + self.link.latency(), order, target, payload }, packet);
+    }
+
+    /// What the direction to the node did.
+    pub fn statistics(&self) -> &LinkStatistics {
+        &self.statistics
+    }
+}

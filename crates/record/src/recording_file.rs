@@ -1,0 +1,348 @@
+//! A recording's file: Parquet, a row a message, by destination in the order in which they came to the library there,
+//! and before them a row for each rank's end.
+//!
+//! Columns: `kind` (`message` or `end`), `destination`, `source`, `context`, `tag`, `sequence`, `synchronous`,
+//! `arrive_ps`, `receive` (0: no receive took it), `data`. Of an end the destination is the rank, the tag its exit
+//! status, `arrive_ps` the time, and the data are its standard output. Machine, program and arguments are key-value
+//! metadata. The same recording gives the same bytes.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use parquet::basic::{Compression, Encoding};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::record::{Row, RowAccessor};
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::ColumnPath;
+
+use crate::recording::{RankEnd, Recorded, Recording, RecordingError};
+use crate::stage::MessageId;
+
+/// Version of the layout, and the metadata's names.
+const VERSION: &str = "1";
+const VERSION_KEY: &str = "chasqui.recording_version";
+const MACHINE_KEY: &str = "chasqui.machine";
+const PROGRAM_KEY: &str = "chasqui.program";
+const ARGUMENTS_KEY: &str = "chasqui.arguments";
+
+const SCHEMA: &str = "message recording {
+    required binary kind (string);
+    required int32 destination (integer(16, false));
+    required int32 source (integer(16, false));
+    required int32 context (integer(16, false));
+    required int32 tag;
+    required int32 sequence (integer(32, false));
+    required boolean synchronous;
+    required int64 arrive_ps (integer(64, false));
+    required int32 receive (integer(32, false));
+    required binary data;
+}";
+
+const MESSAGE: &str = "message";
+const END: &str = "end";
+
+/// Rows of a group, which is built in memory.
+const GROUP_ROWS: usize = 1 << 14;
+
+impl Recording {
+    /// Writes the recording to `path`, whole or not at all.
+    ///
+    /// # Errors
+    /// When the file can't be written.
+    pub fn write(&self, path: &Path) -> Result<(), RecordingError> {
+        let partial = path.with_extension("partial");
+        let written = File::create(&partial).map_err(|e| e.to_string()).and_then(|file| {
+            let mut out = BufWriter::new(file);
+            self.write_to(&mut out).map_err(|e| e.to_string())?;
+            out.flush().and_then(|()| fs::rename(&partial, path)).map_err(|e| e.to_string())
+        });
+        written.map_err(|what| {
+            // The failure that matters is the first.
+            let _ = fs::remove_file(&partial);
+            RecordingError::new(path, format_args!("it can't be written: {what}"))
+        })
+    }
+
+    /// Writes the recording as a Parquet file.
+    ///
+    /// # Errors
+    /// When `out` can't be written.
+    pub fn write_to(&self, out: impl Write + Send) -> Result<(), ParquetError> {
+        let arguments = serde_json::to_string(&self.arguments).expect("texts");
+        let metadata = [
+            (VERSION_KEY, VERSION),
+            (MACHINE_KEY, &self.machine),
+            (PROGRAM_KEY, &self.program),
+            (ARGUMENTS_KEY, &arguments),
+        ]
+        .map(|(key, value)| KeyValue::new(key.to_string(), value.to_string()));
+        let properties = WriterProperties::builder()
+            // Nothing that changes with the crate's version, the host or the date.
+            .set_created_by("chasqui".to_string())
+            .set_compression(Compression::UNCOMPRESSED)
+            .set_dictionary_enabled(false)
+            .set_encoding(Encoding::PLAIN)
+            .set_column_dictionary_enabled(ColumnPath::from("kind"), true)
+            .set_key_value_metadata(Some(metadata.to_vec()))
+            .build();
+        let schema = Arc::new(parse_message_type(SCHEMA)?);
+        let mut writer = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
+        let rows: Vec<FileRow<'_>> = self.rows().collect();
+        for rows in rows.chunks(GROUP_ROWS) {
+            let mut group = writer.next_row_group()?;
+            write_group(&mut group, rows)?;
+            group.close()?;
+        }
+        writer.close()?;
+        Ok(())
+    }
+
+    fn rows(&self) -> impl Iterator<Item = FileRow<'_>> {
+        let ends = self.ends.iter().enumerate().map(|(rank, end)| FileRow {
+            kind: END,
+            destination: rank as u16,
+            id: MessageId { source: 0, sequence: 0 },
+            context: 0,
+            tag: end.status,
+            synchronous: false,
+            arrive_ps: end.time_ps,
+            receive: 0,
+            data: &end.output,
+        });
+        let messages = self.messages.iter().map(|m| FileRow {
+            kind: MESSAGE,
+            destination: m.destination,
+            id: m.id,
+            context: m.context,
+            tag: m.tag,
+            synchronous: m.synchronous,
+            arrive_ps: m.arrive_ps,
+            receive: m.receive.unwrap_or(0),
+            data: &m.data,
+        });
+        ends.chain(messages)
+    }
+
+    /// Reads the recording in `path`.
+    ///
+    /// # Errors
+    /// When it can't be read, or is no recording of this version.
+    pub fn read(path: &Path) -> Result<Recording, RecordingError> {
+        let error = |what: &dyn std::fmt::Display| RecordingError::new(path, what);
+        let file = File::open(path).map_err(|e| error(&e))?;
+        let file = SerializedFileReader::new(file)
+            .map_err(|e| error(&format_args!("not a recording (chasqui record makes them): {e}")))?;
+        let metadata = file.metadata().file_metadata();
+        let find = |key: &str| {
+            let values = metadata.key_value_metadata()?;
+            values.iter().find(|pair| pair.key == key)?.value.clone()
+        };
+        match find(VERSION_KEY).as_deref() {
+            Some(VERSION) => {}
+            Some(other) => {
+                return Err(error(&format_args!("a recording of version {other}; {VERSION} can be read")));
+            }
+            None => return Err(error(&"not a recording (chasqui record makes them)")),
+        }
+        let text = |key: &str| find(key).ok_or_else(|| error(&format_args!("it lacks {key}")));
+        let arguments = serde_json::from_str(&text(ARGUMENTS_KEY)?).map_err(|e| error(&e))?;
+        let mut recording = Recording {
+            machine: text(MACHINE_KEY)?,
+            program: text(PROGRAM_KEY)?,
+            arguments,
+            ..Recording::default()
+        };
+        for (number, row) in file.get_row_iter(None).map_err(|e| error(&e))?.enumerate() {
+            let entered = row.and_then(|row| recording.enter(&row));
+            entered.map_err(|e| error(&format_args!("row {number}: {e}")))?;
+        }
+        recording.check().map_err(|what| error(&what))?;
+        Ok(recording)
+    }
+
+    /// Takes a row of the file in.
+    fn enter(&mut self, row: &Row) -> Result<(), ParquetError> {
+        let (destination, tag) = (row.get_ushort(1)?, row.get_int(4)?);
+        let (arrive_ps, data) = (row.get_ulong(7)?, row.get_bytes(9)?.data().to_vec());
+        match row.get_string(0)?.as_str() {
+            END => self.ends.push(RankEnd { status: tag, time_ps: arrive_ps, output: data }),
+            MESSAGE => self.messages.push(Recorded {
+                id: MessageId { source: row.get_ushort(2)?, sequence: row.get_uint(5)? },
+                destination,
+                context: row.get_ushort(3)?,
+                tag,
+                synchronous: row.get_bool(6)?,
+                arrive_ps,
+                receive: Some(row.get_uint(8)?).filter(|&receive| receive > 0),
+                data,
+            }),
+            other => return Err(ParquetError::General(format!("{other:?} is neither a message nor an end"))),
+        }
+        Ok(())
+    }
+
+    /// What does not fit together.
+    fn check(&self) -> Result<(), String> {
+        let ranks = self.ranks();
+        if ranks == 0 {
+            return Err("a recording without ranks".into());
+        }
+        let is_rank = |rank: u16| u32::from(rank) < ranks;
+        if let Some(m) = self.messages.iter().find(|m| !is_rank(m.id.source) || !is_rank(m.destination)) {
+            let MessageId { source, sequence } = m.id;
+            let to = m.destination;
+            return Err(format!("message {sequence} from rank {source} to {to}, but the ranks are {ranks}"));
+        }
+        if !self.messages.is_sorted_by_key(|m| m.destination) {
+            return Err("the messages are not in the order of their destinations".into());
+        }
+        Ok(())
+    }
+}
+
+/// A row of the file.
+struct FileRow<'a> {
+    kind: &'static str,
+    destination: u16,
+    id: MessageId,
+    context: u16,
+    tag: i32,
+    synchronous: bool,
+    arrive_ps: u64,
+    receive: u32,
+    data: &'a [u8],
+}
+
+fn write_group<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    rows: &[FileRow<'_>],
+) -> Result<(), ParquetError> {
+    column::<ByteArrayType, W>(group, rows, |r| ByteArray::from(r.kind))?;
+    column::<Int32Type, W>(group, rows, |r| i32::from(r.destination))?;
+    column::<Int32Type, W>(group, rows, |r| i32::from(r.id.source))?;
+    column::<Int32Type, W>(group, rows, |r| i32::from(r.context))?;
+    column::<Int32Type, W>(group, rows, |r| r.tag)?;
+    column::<Int32Type, W>(group, rows, |r| r.id.sequence as i32)?;
+    column::<BoolType, W>(group, rows, |r| r.synchronous)?;
+    column::<Int64Type, W>(group, rows, |r| r.arrive_ps as i64)?;
+    column::<Int32Type, W>(group, rows, |r| r.receive as i32)?;
+    column::<ByteArrayType, W>(group, rows, |r| ByteArray::from(r.data.to_vec()))
+}
+
+fn column<T: DataType, W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    rows: &[FileRow<'_>],
+    of: impl Fn(&FileRow<'_>) -> T::T,
+) -> Result<(), ParquetError> {
+    let values: Vec<T::T> = rows.iter().map(of).collect();
+    let mut column = group.next_column()?.expect("the schema has this column");
+    column.typed::<T>().write_batch(&values, None, None)?;
+    column.close()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chasqui_random::Random;
+
+    fn message(random: &mut Random, destination: u16, arrive_ps: u64) -> Recorded {
+        let bytes = random.below(100) as usize;
+        Recorded {
+            id: MessageId {
+                source: random.below(3) as u16,
+                sequence: random.below(u64::from(u32::MAX)) as u32,
+            },
+            destination,
+            context: random.below(1 << 16) as u16,
+            tag: random.below(1 << 32) as i32,
+            synchronous: random.below(2) == 1,
+            arrive_ps,
+            receive: Some(random.below(4) as u32).filter(|&n| n > 0),
+            data: (0..bytes).map(|_| random.below(256) as u8).collect(),
+        }
+    }
+
+    fn example(random: &mut Random) -> Recording {
+        let mut messages = vec![];
+        for destination in 0..3 {
+            messages.extend((0..40).map(|i| message(random, destination, i * i)));
+        }
+        let end = |status| RankEnd { status, time_ps: 77, output: vec![0xff, b'\n'] };
+        Recording {
+            machine: "netcache/ldtct".into(),
+            program: "ring".into(),
+            arguments: vec!["-l".into(), "2 \"é\"".into()],
+            ends: vec![end(0), end(3), end(-1)],
+            messages,
+        }
+    }
+
+    /// A file that is removed at the end of the test.
+    struct Scratch(std::path::PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Scratch {
+            Scratch(std::env::temp_dir().join(format!("chasqui-{}-{name}", std::process::id())))
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_file(&self.0);
+        }
+    }
+
+    #[test]
+    fn what_is_read_is_what_was_written_and_the_bytes_are_the_same_twice() {
+        let recording = example(&mut Random::for_test(7));
+        let file = Scratch::new("twice.parquet");
+        recording.write(&file.0).expect("it can be written");
+        assert_eq!(Recording::read(&file.0).expect("a recording"), recording);
+        let (mut once, mut again) = (vec![], vec![]);
+        recording.write_to(&mut once).expect("memory can be written");
+        recording.write_to(&mut again).expect("memory can be written");
+        assert_eq!(once, again);
+        assert_eq!(fs::read(&file.0).expect("the file"), once);
+    }
+
+    #[test]
+    fn files_that_are_no_recordings_are_refused_in_words() {
+        let file = Scratch::new("broken.parquet");
+        let refused = |text: &str| {
+            let error = Recording::read(&file.0).expect_err("no recording").to_string();
+            assert!(error.contains(text) && error.contains("broken.parquet"), "{error}");
+        };
+        refused("No such file");
+        fs::write(&file.0, "PAR1 but not really").expect("a file");
+        refused("not a recording");
+        crate::Messages::default().write_parquet(&file.0).expect("a file");
+        refused("not a recording");
+        Recording::default().write(&file.0).expect("a file");
+        refused("without ranks");
+        let mut recording = example(&mut Random::new(1));
+        recording.messages[5].destination = 9;
+        recording.write(&file.0).expect("a file");
+        refused("but the ranks are 3");
+        recording.messages[5].destination = 1;
+        recording.write(&file.0).expect("a file");
+        refused("not in the order");
+    }
+
+    #[test]
+    fn a_file_cut_short_is_refused() {
+        let file = Scratch::new("short.parquet");
+        let mut whole = vec![];
+        example(&mut Random::new(2)).write_to(&mut whole).expect("memory can be written");
+        for length in (0..whole.len()).step_by(97) {
+            fs::write(&file.0, &whole[..length]).expect("a file");
+            assert!(Recording::read(&file.0).is_err(), "{length} of {} bytes", whole.len());
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! How the NIC puts the MPI library's packets on the wire: for peers that stand for other nodes.
+
+use chasqui_abi::Envelope;
+use chasqui_engine::Packet;
+use chasqui_machine::replay::Wire;
+
+use crate::nic::{self, PACKET_MESSAGE, PACKET_PUT};
+use crate::parameters::{MpiUnit, NicUnit};
+use crate::registers::FLAG_NAMED;
+
+/// `kind` of the last envelope that begins a message (`MPI_ENVELOPE_LAST_MESSAGE` in `guest/mpi/device.h`).
+const LAST_MESSAGE: u8 = 3;
+
+/// Packets as `nic/transmit.rs` makes them.
+pub(crate) struct NicWire {
+    pub nic: NicUnit,
+    pub mpi: MpiUnit,
+}
+
+impl NicWire {
+    fn packet(&self, envelope: &Envelope, named: bool, bytes: Vec<u8>) -> Packet {
+        Packet {
+            source: u32::from(envelope.source),
+            destination: u32::from(envelope.destination),
+            wire_bytes: (bytes.len() as u64 + self.nic.packet_overhead.bytes()) as u32,
+            bytes,
+            message: named.then_some((envelope.source, envelope.sequence)),
+            ..Packet::default()
+        }
+    }
+}
+
+impl Wire for NicWire {
+    fn eager_bytes_max(&self) -> u64 {
+        self.mpi.eager.bytes()
+    }
+
+    fn puts(&self) -> bool {
+        true
+    }
+
+    fn message(&self, envelope: &Envelope, data: &[u8]) -> Packet {
+        let is_named = envelope.kind <= LAST_MESSAGE;
+        let flags = if is_named { u64::from(FLAG_NAMED) } else { 0 };
+        let word = (PACKET_MESSAGE | flags << 32).to_le_bytes();
+        // What ends a block carries the message's number, too.
+        let belongs = is_named || envelope.sequence != 0;
+        self.packet(envelope, belongs, [&word, &envelope.to_bytes()[..], data].concat())
+    }
+
+    fn put(&self, finished: &Envelope, to: u64, data: &[u8]) -> Vec<Packet> {
+        let piece_max = self.nic.packet_data.bytes();
+        let (mut packets, mut sent) = (vec![], 0);
+        while sent < data.len() as u64 {
+            // As the NIC cuts blocks, but for the pages of the sender, who is nowhere.
+            let address = to + sent;
+            let bytes = (piece_max - address % piece_max).min(data.len() as u64 - sent);
+            let piece = &data[sent as usize..][..bytes as usize];
+            let bytes = [&PACKET_PUT.to_le_bytes(), &address.to_le_bytes(), piece].concat();
+            packets.push(self.packet(finished, true, bytes));
+            sent += piece.len() as u64;
+        }
+        packets
+    }
+
+    fn read<'a>(&self, packet: &'a Packet) -> Option<(Envelope, &'a [u8])> {
+        nic::read_message(&packet.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chasqui_config::Resolved;
+
+    fn wire() -> NicWire {
+        let resolved = Resolved::defaults(&chasqui_machine::Machine::schema(&crate::NetcacheMachine));
+        NicWire { nic: resolved.read("netcache.nic"), mpi: resolved.read("netcache.mpi") }
+    }
+
+    #[test]
+    fn what_is_read_is_what_was_composed() {
+        let envelope = Envelope { kind: 1, source: 3, sequence: 9, bytes: 5, ..Envelope::default() };
+        let packet = wire().message(&envelope, b"hello");
+        assert_eq!(wire().read(&packet), Some((envelope, &b"hello"[..])));
+        assert_eq!(packet.message, Some((3, 9)));
+        let reply = Envelope { kind: 4, source: 3, ..Envelope::default() };
+        assert_eq!(wire().message(&reply, &[]).message, None);
+    }
+
+    #[test]
+    fn a_block_is_cut_where_pieces_of_its_destination_end() {
+        let finished = Envelope { kind: 6, source: 1, sequence: 2, ..Envelope::default() };
+        let data: Vec<u8> = (0..3000).map(|i| i as u8).collect();
+        let packets = wire().put(&finished, 1000, &data);
+        // 24 bytes to the next multiple of 1 KiB.
+        let lengths: Vec<usize> = packets.iter().map(|p| p.bytes.len() - 16).collect();
+        assert_eq!(lengths, [24, 1024, 1024, 928]);
+        let joined: Vec<u8> = packets.iter().flat_map(|p| p.bytes[16..].to_vec()).collect();
+        assert_eq!(joined, data);
+        assert!(packets.iter().all(|p| wire().read(p).is_none() && p.message == Some((1, 2))));
+    }
+}

@@ -1,0 +1,82 @@
+"""`chasqui record`: a run whose messages are kept, to drive one rank later."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from chasqui.cli import options
+
+HELP = """Runs PROGRAM on RANKS simulated nodes of MACHINE, as `chasqui run`, and keeps what every
+rank received: envelope and data of each message, when it arrived, which receive took it; and what
+every rank printed, and its exit status. `chasqui run --only-rank RANK --arrivals FILE` then
+simulates one rank, on any machine that can, and the recording stands for the others.
+
+FILE is Parquet, a row a message; docs/replay.md has the columns. Messages are kept as the program
+sent them, so that one recording serves every machine: a cheap machine (loggp) makes it quickly.
+
+\b
+Exit status: as of `chasqui run`. A run that does not finish is not recorded.
+
+\b
+Examples:
+  chasqui record -np 4 -o cg.recording -- ./cg -g 32
+  chasqui record -np 16 --machine netcache/via -o sort.recording -- ./sort
+  chasqui run --only-rank 0 --arrivals cg.recording --machine netcache/ldtct -- ./cg -g 32
+"""
+
+
+def commands() -> dict[str, click.Command]:
+    return {"record": record}
+
+
+@click.command("record", help=HELP, context_settings=options.SETTINGS)
+@options.job
+@options.machine()
+@click.option(
+    "-o", "--output", "file", metavar="FILE",
+    help="The recording (default: PROGRAM.recording). It is overwritten.",
+)  # fmt: skip
+@click.option(
+    "--out", "directory", metavar="DIR",
+    help="Run directory; must not exist (default: runs/PROGRAM-MACHINE-NUMBER).",
+)  # fmt: skip
+@options.quiet("Only the program's own output.")
+@options.program()
+def record(
+    machine: str,
+    settings: dict[str, Any],
+    file: str | None,
+    directory: str | None,
+    quiet: bool,
+    program: tuple[str, ...],
+) -> int:
+    from chasqui import simulation
+    from chasqui.text import say
+
+    name, arguments = options.check_program(program)
+    place = Path(file) if file else Path(f"{Path(name).name}.recording")
+    job = simulation.Job(
+        machine=machine,
+        program=name,
+        arguments=arguments,
+        directory=Path(directory) if directory else None,
+        echo=True,
+        progress=not quiet,
+        record=place,
+        **settings,
+    )
+    result = simulation.execute(job)
+    sys.stdout.flush()
+    if quiet:
+        lines = simulation.endings(result)
+    else:
+        lines = simulation.report(result)
+        if simulation.went_well(result.summary):
+            lines.append(f"recording       {place}")
+    for line in lines:
+        say(f"chasqui: {line}")
+    return result.status

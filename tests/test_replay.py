@@ -1,0 +1,304 @@
+"""`chasqui record` and `chasqui run --only-rank`: one rank alone, a recording for the others.
+
+Use this when a mark, the MPI library's protocol, a machine's packets or the file change.
+The results of whole programs must be the recorded ones, on every machine that can replay; how
+peers act on a link is tested in crates/machine/src/replay/tests.rs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, Compiler
+from simulated import EXAMPLES, command, two_at_a_time
+from test_determinism import differences
+
+from chasqui import messages
+from chasqui.cli import invoke
+
+pytestmark = pytest.mark.core
+
+REPLAYED = ["cg", "ring", "heat", "sort"]
+# Those that differ in where messages go; tcp and via talk with more than packets of MPI.
+MACHINES = [
+    "loggp",
+    *(f"netcache/{v}" for v in ("processver", "dmaver1", "dmaver2", "dtct", "ldtct")),
+]
+
+
+def record(examples: Path, name: str, place: Path, machine: str = "loggp") -> Path:
+    ranks, arguments = EXAMPLES[name]
+    file = place / f"{name}.recording"
+    done = command(
+        "record", "-np", str(ranks), "--machine", machine, "-o", file,
+        "--out", place / f"{name}-recorded", "--", examples / name, *arguments, directory=place,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert file.exists()
+    return file
+
+
+@pytest.fixture(scope="module")
+def recordings(examples: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    place = tmp_path_factory.mktemp("recordings")
+    files = two_at_a_time(lambda name: record(examples, name, place), REPLAYED)
+    return dict(zip(REPLAYED, files, strict=True))
+
+
+def replay(
+    place: Path,
+    program: Path,
+    file: Path,
+    machine: str,
+    *options: str,
+    arguments: list[str],
+    status: int = 0,
+) -> dict[str, Any]:
+    """The summary of a replay."""
+    done = command(
+        "run", "--only-rank", "0", "--arrivals", file, "--machine", machine, "--out", place,
+        *options, "--", program, *arguments, directory=file.parent,
+    )  # fmt: skip
+    assert done.returncode == status, done.stderr
+    summary: dict[str, Any] = json.loads((place / "summary.json").read_text())
+    return summary
+
+
+def replaced(run: Path) -> int:
+    """Replacements in the network section."""
+    node = json.loads((run / "stats.json").read_text())["node00000"]
+    return int(node["network_cache"]["network_replacements"]["value"])
+
+
+def waits(run: Path) -> tuple[int, int]:
+    """How long [ps] messages to rank 0 waited for their receives, and these for them."""
+    rows = [m for m in messages.read(run / "messages.parquet") if m.destination == 0]
+    times = [(m.land_ps, m.match_ps, m.post_ps) for m in rows]
+    assert all(None not in each for each in times)
+    waited = sum(max(0, match - land) for land, match, _ in times)  # type: ignore[operator]
+    return waited, sum(max(0, land - post) for land, _, post in times)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("name", REPLAYED)
+def test_the_result_is_the_recorded_one(
+    examples: Path, recordings: Mapping[str, Path], tmp_path: Path, name: str
+) -> None:
+    """On every machine, and with messages that come early and late on one of them."""
+    runs = [(machine, "1") for machine in MACHINES] + [("netcache/ldtct", r) for r in ("0", "3")]
+
+    def one(run: tuple[str, str]) -> dict[str, Any]:
+        machine, ratio = run
+        place = tmp_path / f"{machine.replace('/', '-')}-{ratio}"
+        options = ["--ratio", ratio, "--set", "check.coherence=true"]
+        return replay(
+            place, examples / name, recordings[name], machine, *options, arguments=EXAMPLES[name][1]
+        )
+
+    for summary in two_at_a_time(one, runs):
+        found = summary["replay"]
+        assert found["is_same"]
+        assert summary["outcome"] == "finished"
+        assert [rank["rank"] for rank in summary["ranks"]] == [0]
+        assert found["messages"] == found["taken"] > 0
+        assert found["sent"] == found["sent_recorded"] > 0
+        assert found["taken_otherwise"] == found["sent_otherwise"] == 0
+
+
+def test_early_messages_wait_in_the_network_cache_and_late_ones_make_the_rank_wait(
+    examples: Path, recordings: Mapping[str, Path], tmp_path: Path
+) -> None:
+    arguments = EXAMPLES["cg"][1]
+
+    def one(ratio: str) -> tuple[dict[str, Any], Path]:
+        place = tmp_path / f"r-{ratio}"
+        args = (place, examples / "cg", recordings["cg"], "netcache/ldtct", "--ratio", ratio)
+        return replay(*args, arguments=arguments), place
+
+    (early, early_run), (late, late_run) = two_at_a_time(one, ["0.05", "20"])
+    (early_messages, early_receives), (late_messages, late_receives) = (
+        waits(early_run),
+        waits(late_run),
+    )
+    # The last message comes when it should: long before the end, and just before it.
+    assert early["time_ps"] > 4 * early["replay"]["last_arrival_ps"]
+    assert 0.95 < late["replay"]["last_arrival_ps"] / late["time_ps"] < 1
+    assert early_messages > 20 * late_messages
+    assert early_receives < late["time_ps"] / 100 < late["time_ps"] / 2 < late_receives
+    # More messages than the network section holds wait there, and are evicted from it.
+    assert replaced(early_run) > replaced(late_run)
+
+
+WILD = (ROOT / "tests" / "replay" / "wild.c").read_text()
+
+
+@pytest.mark.parametrize("made_on", ["loggp", "netcache/dmaver2", "voyager/flush"])
+def test_wildcards_match_as_recorded(compile_c: Compiler, tmp_path: Path, made_on: str) -> None:
+    """However early the messages come, and whichever machine recorded them; long ones and those
+    whose sender waits, both ways."""
+    program = compile_c("wild", WILD)
+    file = tmp_path / "wild.recording"
+    made = command(
+        "record", "-np", "4", "--machine", made_on, "-o", file, "--", program, directory=tmp_path
+    )
+    assert made.returncode == 5, made.stderr
+    assert f"recording       {file}" in made.stderr
+    for machine, ratio in [("netcache/ldtct", "0"), ("netcache/dmaver1", "1"), ("loggp", "0.01")]:
+        place = tmp_path / f"{machine.replace('/', '-')}"
+        summary = replay(place, program, file, machine, "--ratio", ratio, arguments=[], status=5)
+        assert summary["replay"]["is_same"]
+        assert summary["replay"]["taken_otherwise"] == 0
+        assert (place / "stdout.0").read_text().splitlines() == [
+            line for line in made.stdout.splitlines() if "bytes of" in line
+        ]
+
+
+def test_another_rank_than_the_first(
+    examples: Path, recordings: Mapping[str, Path], tmp_path: Path
+) -> None:
+    ranks, arguments = EXAMPLES["heat"]
+    done = command(
+        "run", "-np", str(ranks), "--only-rank", str(ranks - 1), "--arrivals", recordings["heat"],
+        "--machine", "netcache/dtct", "--out", tmp_path / "run", "--", examples / "heat",
+        *arguments, directory=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "the recorded result" in done.stderr
+    assert sorted(path.name for path in (tmp_path / "run").glob("stdout.*")) == [
+        f"stdout.{ranks - 1}"
+    ]
+
+
+# Ways to run the same thing.
+SAME = {
+    "again": [],
+    "2 threads": ["--threads", "2"],
+    "window": ["--set", "check.window=30 ns"],
+    "executed": ["--set", "check.spin_skip=false"],
+    "reference": ["--set", "check.reference=true"],
+}
+
+
+@pytest.mark.parametrize("machine", ["loggp", "netcache/ldtct"])
+def test_a_replay_has_the_same_bits_always(
+    examples: Path, recordings: Mapping[str, Path], tmp_path: Path, machine: str
+) -> None:
+    # On loggp loops are always skipped.
+    same = {k: v for k, v in SAME.items() if machine != "loggp" or k != "executed"}
+    arguments = EXAMPLES["ring"][1]
+    for name, more in {"first": [], **same}.items():
+        options = ["--ratio", "0.7", *more]
+        replay(
+            tmp_path / name,
+            examples / "ring",
+            recordings["ring"],
+            machine,
+            *options,
+            arguments=arguments,
+        )
+        assert differences(tmp_path / "first", tmp_path / name, options) == []
+
+
+def test_a_recording_has_the_same_bits_always(
+    examples: Path, recordings: Mapping[str, Path], tmp_path: Path
+) -> None:
+    (tmp_path / "again").mkdir()
+    assert (
+        record(examples, "sort", tmp_path / "again").read_bytes() == recordings["sort"].read_bytes()
+    )
+
+
+def test_a_recording_moves_no_time(
+    examples: Path, recordings: Mapping[str, Path], tmp_path: Path
+) -> None:
+    ranks, arguments = EXAMPLES["ring"]
+    options = ["-np", str(ranks), "--out", str(tmp_path / "run")]
+    assert (
+        command("run", *options, "--", examples / "ring", *arguments, directory=tmp_path).returncode
+        == 0
+    )
+    assert differences(recordings["ring"].parent / "ring-recorded", tmp_path / "run", []) == []
+
+
+ASKS = (ROOT / "tests" / "replay" / "asks.c").read_text()
+
+
+@pytest.mark.parametrize(
+    ("case", "status", "said"),
+    [
+        ("time", 0, []),
+        ("print", 1, ['line 1 of its output is "took 7 ns!", recorded is "took 6 ns"']),
+        ("end", 1, ["its exit status is 1, recorded is 0"]),
+        ("send", 1, []),  # noticed, but its result is the same
+        (
+            "receive",
+            125,
+            ["deadlock", "rank 0 in MPI_Recv waits for", "of 2 recorded messages to it"],
+        ),
+    ],
+)
+def test_what_differs_from_the_recording_is_said(
+    compile_c: Compiler, tmp_path: Path, case: str, status: int, said: list[str]
+) -> None:
+    program = compile_c("asks", ASKS)
+    file = tmp_path / "asks.recording"
+    made = command("record", "-np", "2", "-o", file, "--", program, directory=tmp_path)
+    assert made.returncode == 0, made.stderr
+    done = command(
+        "run", "--only-rank", "0", "--arrivals", file, "--machine", "netcache",
+        "--env", f"CASE={case}", "--", program, directory=tmp_path,
+    )  # fmt: skip
+    if case == "send":
+        assert (done.returncode, "1 otherwise than recorded" in done.stderr) == (0, True), (
+            done.stderr
+        )
+        return
+    assert done.returncode == status, done.stderr
+    for text in said:
+        assert text in done.stderr
+
+
+def test_what_cannot_be_recorded_or_replayed_is_said(
+    examples: Path,
+    recordings: Mapping[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ring, file = str(examples / "ring"), str(recordings["ring"])
+    (tmp_path / "no.recording").write_text("nothing of the kind")
+    only = ["run", "--only-rank", "0", "--arrivals"]
+    laps = ["--", ring, "-l", "2"]
+    cases = {
+        "no.recording: not a recording": [*only, "no.recording", *laps],
+        "nowhere: No such file": [*only, "nowhere", *laps],
+        "is of 5 ranks; 0 to 4 are allowed": ["run", "--only-rank", "5", "--arrivals", file, *laps],
+        "-np 3: ": [*only, file, "-np", "3", *laps],
+        "is of ring -l 2, not of these arguments: -l 3": [*only, file, "--", ring, "-l", "3"],
+        "--ratio -1: a number from 0 to 1000000": [*only, file, "--ratio", "-1", *laps],
+        "voyager/flush has no peers": [*only, file, "--machine", "voyager/flush", *laps],
+        "belong together": ["run", "--arrivals", file, *laps],
+        "--ratio and --ignore-lines are for": ["run", "--ratio", "2", *laps],
+        "a recording is of one job": [*only, file, "--job", ring, *laps],
+        "network.fault with --only-rank": [
+            *only,
+            file,
+            "-m",
+            "netcache",
+            "--set",
+            "network.fault.packet=3",
+            *laps,
+        ],
+        "is no such directory": ["record", "-o", "no/ring", "-np", "5", *laps],
+        "a directory; a recording is a file": ["record", "-o", ".", "-np", "5", *laps],
+    }
+    before = sorted(tmp_path.rglob("*"))
+    for said, arguments in cases.items():
+        status = invoke(arguments)
+        stderr = capsys.readouterr().err
+        assert (status, said in stderr) == (2, True), (said, stderr)
+        assert sorted(tmp_path.rglob("*")) == before, said
