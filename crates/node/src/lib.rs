@@ -12,6 +12,7 @@ mod attach;
 mod bus;
 mod coherence;
 mod kernel;
+mod network_cache;
 mod node;
 mod parameters;
 mod processor;
