@@ -26,6 +26,8 @@ static void find_device(void)
         chq_die("this library has no device for the machine's network interface: link the program again");
     if (!chq.device->open(chq.ni, chq.ni_fd))
         chq_die("the network interface can't be used");
+    if (chq.device->expect)
+        chq.unexpected_count = CHQ_EXPECTS;
 }
 
 static uint32_t number_of(const char *digits)

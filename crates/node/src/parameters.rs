@@ -5,7 +5,7 @@ use chasqui_engine::{Clock, Time};
 use chasqui_hart::{CLASSES, Class, Timing};
 use chasqui_memory::{BURST_BYTES, BusParameters, Geometry, PortParameters};
 
-pub use crate::network_cache::{Binding, Early, Long, NetworkCacheUnit, Replacement};
+use crate::network_cache::NetworkCacheUnit;
 
 chasqui_config::parameters! {
     /// The node as a whole.
