@@ -8,6 +8,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
 MACHINES = (PACKAGE / "machines").resolve()
+EXAMPLES = (PACKAGE / "examples").resolve()
 
 
 def cache_directory() -> Path:

@@ -39,7 +39,7 @@ class Run:
     name: str
     machine: str
     ranks: int
-    program: str  # a C file beside the experiment, without its ending
+    program: str  # a C file beside the experiment, without its ending; or see `running.executable`
     flags: Sequence[str] = ()  # of the compiler, beside those that every program gets
     arguments: Sequence[str] = ()
     sets: Sequence[str] = ()

@@ -45,12 +45,18 @@ class Done:
 def names() -> list[str]:
     """Every experiment, as MACHINE/NAME."""
     found = cache.MACHINES.glob("*/experiments/*.py")
-    return sorted(f"{path.parent.parent.name}/{path.stem}" for path in found if path.stem[0] != "_")
+    return sorted(
+        f"{path.parent.parent.name}/{path.stem.replace('_', '-')}"
+        for path in found
+        if path.stem[0] != "_"
+    )
 
 
 def load(name: str) -> Experiment:
     machine, _, short = name.partition("/")
-    module = importlib.import_module(f"chasqui.machines.{machine}.experiments.{short}")
+    module = importlib.import_module(
+        f"chasqui.machines.{machine}.experiments.{short.replace('-', '_')}"
+    )
     found: Experiment = module.EXPERIMENT
     return found
 
@@ -86,9 +92,7 @@ def run_all(
     """The outputs by the names of the runs. `progress` is told how many are done."""
     folder = cache.MACHINES / name.partition("/")[0] / "experiments"
     programs = {
-        (program, tuple(run.flags)): compiler.compiled(
-            folder / f"{program}.c", [*FLAGS, *run.flags]
-        )
+        (program, tuple(run.flags)): executable(folder, program, run.flags)
         for run in runs
         for program in run.programs
     }
@@ -122,6 +126,16 @@ def run_all(
             pool.shutdown(cancel_futures=True)
             raise
     return outputs
+
+
+def executable(folder: Path, program: str, flags: Sequence[str]) -> Path:
+    """What to run for `program`: examples/NAME is one of the examples, an absolute path an
+    executable that is there already, anything else a C file in `folder`, without its ending."""
+    if Path(program).is_absolute():
+        return Path(program)
+    kind, _, name = program.rpartition("/")
+    source = (cache.EXAMPLES if kind == "examples" else folder) / f"{name}.c"
+    return compiler.compiled(source, [*FLAGS, *flags])
 
 
 def default_jobs() -> int:
