@@ -86,6 +86,18 @@ static void *new_pages(size_t bytes)
     return pages;
 }
 
+/* A message of up to a line is to be bound as it comes. Longer receives reserve nothing: what they get is mostly longer. */
+static bool netcache_expect(uint64_t key, void *to, size_t bytes)
+{
+    return bytes <= ELEMENT && (uintptr_t)to % ELEMENT == 0 &&
+           chasqui_prebind(key, to, (uint32_t)bytes, arrived) == CHASQUI_PREBIND_RESERVED;
+}
+
+static bool netcache_withdraw(uint64_t key, void *to)
+{
+    return chasqui_withdraw(key, to);
+}
+
 static bool netcache_open(const struct chasqui_ni_identification *ni, int ni_fd)
 {
     const uint64_t *settings = ni->settings;
@@ -238,18 +250,6 @@ static void deliver(void *to, size_t bytes)
     } while (REGISTER(DELIVERED) != deliveries);
     fence_after_arrival();
     current->taken = true;
-}
-
-/* A message of up to a line is to be bound as it comes. Longer receives reserve nothing: what they get is mostly longer. */
-static bool netcache_expect(uint64_t key, void *to, size_t bytes)
-{
-    return bytes <= ELEMENT && (uintptr_t)to % ELEMENT == 0 &&
-           chasqui_prebind(key, to, (uint32_t)bytes, arrived) == CHASQUI_PREBIND_RESERVED;
-}
-
-static bool netcache_withdraw(uint64_t key, void *to)
-{
-    return chasqui_withdraw(key, to);
 }
 
 static void take_from_cache(void *to, size_t bytes)

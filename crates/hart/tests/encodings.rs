@@ -143,7 +143,7 @@ const TABLE: &[(u32, &str)] = &[
     (0x10b5_252f, ".word 0x10b5252f"), // lr.w with rs2
     (0x0195_000b, ".word 0x0195000b"), // st64b of x25 to x32
     (0x00a2_850b, ".word 0x00a2850b"), // st64b with rd
-    (0x00a2_c00b, ".word 0x00a2c00b"), // custom-0, funct3 4
+    (0x00a2_e00b, ".word 0x00a2e00b"), // custom-0, funct3 6
     (0x02c5_b50b, ".word 0x02c5b50b"), // remap with funct7
     (0x6ac5_c50b, ".word 0x6ac5c50b"), // prebind with funct2
     (0x0200_1013 | 1 << 30, ".word 0x42001013"),

@@ -8,7 +8,10 @@ use chasqui_hart::{Insn, Op};
 use chasqui_memory::Incoming;
 use chasqui_node::{Early, Ended, NodeConfiguration};
 use guest::register::{FLAG, START};
-use guest::{A0, Action, DATA_REGISTER, NI_REGISTER, Outcome, Program, Seen, TestNi, ZERO, configuration, run};
+use guest::{
+    A0, Action, DATA_REGISTER, MEMORY_LATENCY, NI_REGISTER, Outcome, Program, Seen, TestNi, ZERO,
+    configuration, run,
+};
 
 const ID: i64 = 21;
 const KEY: i64 = 5;
@@ -85,20 +88,17 @@ fn a_message_that_waits_is_bound_by_remap() {
     p.add(NAME, ZERO, ID).push(insn(Op::Remap, STATUS, [NAME, TO, 0]));
     p.load(A0, TO, 8).atomic(Op::Add, A0, STATUS, A0).exit();
     let us = Time(1_000_000);
-    let schedule = [
-        (us, Action::Deposit(message(1, 16), 16, [40, 41])),
-        (us + us, Action::Flag(1)),
-    ];
+    let schedule = [(us, Action::Deposit(message(1, 16), 16, [40, 41])), (us + us, Action::Flag(1))];
     let done = outcome(&c, &p, &schedule);
     assert_eq!(exit(&done).1, 41);
     assert_eq!((counter(&done, "deposits"), counter(&done, "bound"), counter(&done, "early")), (1, 1, 0));
-    // An address tenure and the beats of the line.
+    // An address tenure, the NI's memory, the beats of the line.
     let &[Seen::Store(..), Seen::Granted(granted, _), Seen::Done(over, _)] = &done.seen[..] else {
         panic!("{:?}", done.seen)
     };
     let bus = c.bus();
     let beats = 16u64.div_ceil(u64::from(bus.width_bytes));
-    assert_eq!(over - granted, bus.clock.edge(bus.address_cycles + beats));
+    assert_eq!(over - granted, bus.clock.edge(bus.address_cycles + beats) + MEMORY_LATENCY);
 }
 
 /// It polls the place itself: nothing but the message ends its loop.

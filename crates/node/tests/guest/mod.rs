@@ -107,6 +107,9 @@ pub const RETRY: Time = Time(10_000);
 /// The NI's own part of an answer.
 pub const LATENCY: Time = Time(30_000);
 
+/// Of the NI's memory: from the end of the address tenure to the first beat.
+pub const MEMORY_LATENCY: Time = Time(20_000);
+
 impl TestNi {
     pub fn new(schedule: Vec<(Time, Action)>) -> TestNi {
         let zero = Time::ZERO;
@@ -237,7 +240,7 @@ impl NetworkInterface for TestNi {
     }
 
     fn memory_latency(&self, address: u64) -> Option<Time> {
-        (address >= DRAM).then_some(Time(20_000))
+        (address >= DRAM).then_some(MEMORY_LATENCY)
     }
 
     fn network_memory(&self) -> std::ops::Range<u64> {
