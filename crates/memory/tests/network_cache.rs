@@ -322,8 +322,8 @@ fn a_message_that_is_waited_for_lands_in_the_network_cache() {
     assert_eq!(rig.granted(), [Request::WriteBack { line: A, bytes: 16, flush: false }]);
     assert_eq!(rig.took(|rig| assert_eq!(rig.load(A), 101)), PROCESS);
     assert_eq!((rig.load(A + 8), statistics(&rig).merged), (0, 1));
-    assert_eq!(rig.perform(|port, at| port.prebind(2, A, 16, 0, at)), Prebound::Late, "message 1 has come");
-    assert_eq!(rig.perform(|port, at| port.prebind(2, A, 16, 1, at)), Prebound::Reserved);
+    assert_eq!(rig.perform(|port, at| port.prebind(1, A, 16, 0, at)), Prebound::Late, "message 1 has come");
+    assert_eq!(rig.perform(|port, at| port.prebind(2, A, 16, 0, at)), Prebound::Reserved);
     assert!(rig.perform(|port, at| port.withdraw(2, A, at)));
     assert!(!rig.perform(|port, at| port.withdraw(2, A, at)));
     deposit(&mut rig, 2, 16);

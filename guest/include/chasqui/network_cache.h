@@ -24,8 +24,8 @@
 #define CHASQUI_REMAP_UNKNOWN 1
 #define CHASQUI_REMAP_UNALIGNED 2
 
-/* Outcomes of prebind: it waits; there is no room for it; the address is no multiple of 16; messages have come that the
- * program has not dealt with, among them perhaps the one that it waits for. */
+/* Outcomes of prebind: it waits; there is no room for it; the address is no multiple of 16; a message of the key
+ * has come that the program has not dealt with, or may have. */
 #define CHASQUI_PREBIND_RESERVED 0
 #define CHASQUI_PREBIND_FULL 1
 #define CHASQUI_PREBIND_UNALIGNED 2

@@ -5,12 +5,14 @@
 //! for it, whether it can use it or not. What would break that order:
 //!
 //! - A message of the key has come, but software has not looked at it: it may meet the receive. The NI numbers what
-//!   arrives, and the hart says with each reservation how many it has dealt with: any that has come since makes it
-//!   [`Refused::Late`]. Messages and reservations meet here and nowhere else, at the grant of the message's bus
+//!   arrives, and the hart says with each reservation how many it has dealt with: one of the key that has come since
+//!   makes it [`Refused::Late`], and so does one whose key is not remembered any more. Messages and reservations meet here and nowhere else, at the grant of the message's bus
 //!   transaction or when the instruction is executed, so one is before the other.
 //! - An older receive without a reservation takes messages of the key, too. That is software's to know: it reserves
 //!   nothing then.
 //! - A reservation is lost. So none is ever replaced; there is a limit to them, and one that does not fit is refused.
+
+use std::collections::VecDeque;
 
 /// Where a reservation's message lands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +28,7 @@ pub enum Early {
 pub enum Refused {
     /// There are as many as there may be, or there is one for the sector.
     Full,
-    /// A message has come that software has not dealt with.
+    /// A message has come that it may be for and that software has not dealt with.
     Late,
 }
 
@@ -48,18 +50,21 @@ pub struct Reservation {
 pub(super) struct Reservations {
     all: Vec<Reservation>,
     entries: usize,
-    /// Number of the last message that has come.
-    arrived: u32,
+    /// Numbers and keys of the messages that came last, as many as there may be reservations.
+    recent: VecDeque<(u32, u64)>,
+    /// Number of the last message that is not among them.
+    forgotten: u32,
 }
 
 impl Reservations {
     pub fn new(entries: usize) -> Reservations {
-        Reservations { all: vec![], entries, arrived: 0 }
+        Reservations { all: vec![], entries, recent: VecDeque::with_capacity(entries), forgotten: 0 }
     }
 
-    /// Whether one for `sector` may be made by who has dealt with `seen` arrivals.
-    pub fn may_add(&self, sector: u64, seen: u32) -> Result<(), Refused> {
-        if (seen.wrapping_sub(self.arrived) as i32) < 0 {
+    /// Whether one of `key` for `sector` may be made by who has dealt with `seen` arrivals.
+    pub fn may_add(&self, key: u64, sector: u64, seen: u32) -> Result<(), Refused> {
+        let is_unseen = |number: u32| (seen.wrapping_sub(number) as i32) < 0;
+        if is_unseen(self.forgotten) || self.recent.iter().any(|&(number, k)| k == key && is_unseen(number)) {
             Err(Refused::Late)
         } else if self.all.len() >= self.entries || self.all.iter().any(|r| r.sector == sector) {
             Err(Refused::Full)
@@ -74,7 +79,10 @@ impl Reservations {
 
     /// Message `number` has come, of `key`: the reservation that it takes.
     pub fn arrive(&mut self, key: u64, number: u32) -> Option<Reservation> {
-        self.arrived = number;
+        if self.recent.len() == self.entries {
+            self.forgotten = self.recent.pop_front().map_or(0, |(number, _)| number);
+        }
+        self.recent.push_back((number, key));
         let at = self.all.iter().position(|r| r.key == key)?;
         Some(self.all.remove(at))
     }

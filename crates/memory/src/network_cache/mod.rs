@@ -399,12 +399,12 @@ impl NetworkCache {
 
     // --- before arrival ----------------------------------------------------------------------------
 
-    /// Whether a receive may reserve `sector`, by who has dealt with `seen` messages.
+    /// Whether a receive that waits for a message of `key` may reserve `sector`, by who has dealt with `seen` messages.
     ///
     /// # Errors
     /// Why not.
-    pub fn may_reserve(&self, sector: u64, seen: u32) -> Result<(), Refused> {
-        self.reservations.may_add(sector, seen)?;
+    pub fn may_reserve(&self, key: u64, sector: u64, seen: u32) -> Result<(), Refused> {
+        self.reservations.may_add(key, sector, seen)?;
         let in_line = self.parameters.early == Some(Early::NetworkCache);
         if in_line && !self.lines.may_reserve(sector) { Err(Refused::Full) } else { Ok(()) }
     }

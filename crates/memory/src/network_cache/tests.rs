@@ -153,10 +153,10 @@ fn independent_lines_leave_one_by_one() {
 fn the_first_message_of_a_key_takes_the_oldest_reservation_for_it() {
     let mut c = cache(LARGE, LARGE, LARGE);
     for (key, sector) in [(7, 0x1000), (8, 0x1010), (7, 0x1020), (7, 0x1030)] {
-        assert_eq!(c.may_reserve(sector, 0), Ok(()));
+        assert_eq!(c.may_reserve(key, sector, 0), Ok(()));
         c.reserve(key, sector, 8);
     }
-    assert_eq!(c.may_reserve(0x1040, 0), Err(Refused::Full), "four are all");
+    assert_eq!(c.may_reserve(9, 0x1040, 0), Err(Refused::Full), "four are all");
     let arrive = |c: &mut NetworkCache, number: u32, bytes: u32| {
         let incoming = Incoming { id: 1, key: 7, number, offset: 0, length: bytes };
         c.arrive(incoming, true).map(|r| r.sector)
@@ -167,7 +167,14 @@ fn the_first_message_of_a_key_takes_the_oldest_reservation_for_it() {
     assert_eq!(arrive(&mut c, 3, 1), Some(0x1030));
     assert_eq!(arrive(&mut c, 4, 1), None);
     assert_eq!((c.statistics.early_missed, c.statistics.withdrawn), (1, 1));
-    assert_eq!([3, 4, 5].map(|seen| c.may_reserve(0x1000, seen)), [Err(Refused::Late), Ok(()), Ok(())]);
+    assert_eq!([3, 4, 5].map(|seen| c.may_reserve(7, 0x1000, seen)), [Err(Refused::Late), Ok(()), Ok(())]);
+    assert_eq!(c.may_reserve(8, 0x1000, 0), Ok(()), "those that have come are all of key 7");
+    assert_eq!(arrive(&mut c, 5, 1), None);
+    assert_eq!(
+        [0, 1].map(|seen| c.may_reserve(8, 0x1000, seen)),
+        [Err(Refused::Late), Ok(())],
+        "four are kept"
+    );
 }
 
 #[test]
@@ -212,8 +219,9 @@ struct Model {
     bound: HashMap<u64, u32>,
     /// The oldest first: key, sector, room.
     reserved: Vec<(u64, u64, u32)>,
-    /// Messages that have come.
+    /// Messages that have come, and their keys.
     number: u32,
+    keys: Vec<u64>,
 }
 
 struct Message {
@@ -274,6 +282,7 @@ impl Model {
     /// A message comes, in parts of up to `part` bytes, or lands where a receive waits.
     fn arrive(&mut self, c: &mut NetworkCache, stored: Stored, part: u32, key: u64) {
         self.number += 1;
+        self.keys.push(key);
         let (id, number) = (u64::from(self.number), self.number);
         let incoming = Incoming { id, key, number, offset: 0, length: stored.bytes };
         let expected = self.reserved.iter().position(|r| r.0 == key).map(|at| self.reserved.remove(at));
@@ -375,16 +384,18 @@ fn act(c: &mut NetworkCache, model: &mut Model, random: &mut Random) {
             assert_eq!(c.hit(sector + at, bytes as u32), fits, "{bytes} at {at} of {end}");
         }
         (8, _) => {
-            let seen = model.number.wrapping_sub(random.below(4).saturating_sub(2) as u32);
+            let seen = model.number.saturating_sub(random.below(9).saturating_sub(3) as u32);
             let bytes = 1 + random.below(16) as u32;
-            match c.may_reserve(sector, seen) {
+            let since = &model.keys[seen as usize..];
+            let is_late = since.contains(&key) || since.len() > c.parameters.early_entries;
+            match c.may_reserve(key, sector, seen) {
                 Ok(()) => {
-                    assert_eq!(seen, model.number, "a message has come meanwhile");
+                    assert!(!is_late, "a message has come meanwhile");
                     let evicted = c.reserve(key, sector, bytes);
                     model.evict(evicted);
                     model.reserved.push((key, sector, bytes));
                 }
-                Err(Refused::Late) => assert_ne!(seen, model.number),
+                Err(Refused::Late) => assert!(is_late),
                 Err(Refused::Full) => {}
             }
         }

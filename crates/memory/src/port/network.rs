@@ -34,7 +34,7 @@ pub enum Prebound {
     Full = 1,
     /// The address is not a multiple of 16: likewise.
     Unaligned = 2,
-    /// A message has come that the program has not dealt with, perhaps the one that is waited for: likewise.
+    /// A message of the key has come that the program has not dealt with, or may have: likewise.
     Late = 3,
 }
 
@@ -288,7 +288,7 @@ impl Port {
             self.network().statistics.early_full += 1;
             return Ok(Prebound::Full);
         };
-        match self.network().may_reserve(sector, seen) {
+        match self.network().may_reserve(key, sector, seen) {
             Ok(()) => {}
             Err(Refused::Full) => {
                 self.network().statistics.early_full += 1;
