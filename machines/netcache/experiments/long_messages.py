@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 QUESTION = """\
 Up to which length of a message is the network cache better than DMA to the destination? Messages \
-of 8 to 1,024 bytes that wait for their receives, 1 or 16 at a time; the receive, and the program's \
-reading of each afterwards, under dmaver2 and by both designs of long messages, chained lines and \
-independent lines with a network TLB, under dtct and ldtct. The network section has the 128 lines \
-of study C: 16 messages of 128 bytes fill it."""
+of 8 to 1,024 bytes that wait for their receives, 1 or 16 at a time; the receive, and the \
+program's reading of each afterwards, under dmaver2 and by both designs of long messages, chained \
+lines and independent lines with a network TLB, under dtct and ldtct. The network section has the \
+128 lines of study C: 16 messages of 128 bytes fill it."""
 
 SIZES = (8, 16, 32, 64, 128, 256, 512, 1024)
 WAITING = (1, 16)

@@ -20,8 +20,8 @@ How well is it predicted which message is consumed next, and what does a network
 keeps those? Predictors of message consumption after Afsahi and Dimopoulos, single-cycle and \
 tagging, choose which unbound message makes room, instead of the least recently used: hit rates, \
 messages that migrate to network memory and lines that come back. Programs that receive 96 waiting \
-messages in the order of their arrival, in reverse, or shuffled, the same each round, and conjugate \
-gradients; network sections of 32 and 64 lines."""
+messages in the order of their arrival, in reverse, or shuffled, the same each round, and \
+conjugate gradients; network sections of 32 and 64 lines."""
 
 MACHINE = "netcache/ldtct"
 REPLACEMENTS = ("lru", "single-cycle", "tagging")
@@ -144,11 +144,13 @@ def draw(figure: Figure, found: list[Row]) -> None:
     colors = (drawing.ORANGE, drawing.BLUE, drawing.GREEN)
     rates, moved = figure.subplots(1, 2)
     for i, (replacement, color) in enumerate(zip(REPLACEMENTS, colors, strict=True)):
-        mine = {row.workload: row for row in found if (row.lines, row.replacement) == (lines, replacement)}
+        mine = {
+            row.workload: row
+            for row in found
+            if (row.lines, row.replacement) == (lines, replacement)
+        }
         places = [at + (i - 1) * 0.27 for at in range(len(workloads))]
-        migrations = [
-            float(_cache.percent(mine[w].migrations, mine[w].bound)) for w in workloads
-        ]
+        migrations = [float(_cache.percent(mine[w].migrations, mine[w].bound)) for w in workloads]
         moved.bar(places, migrations, 0.25, color=color, label=replacement)
         if i:
             hits = [float(mine[w].hit_rate_percent) for w in workloads]
