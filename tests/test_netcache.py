@@ -1,5 +1,5 @@
-"""The network cache under an MPI program: late binding of short messages by each policy, what
-eviction does, and that every message that came into it left it once.
+"""The network cache under an MPI program: late and early binding of messages by each policy, those
+of several lines, what eviction does, and that every message that came into it left it once.
 
 Use this when the network cache, netcache's NIC or its MPI device change.
 """
@@ -12,15 +12,18 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Compiler
 from simulated import command, machines
+from test_determinism import VARIATIONS, check
 
 pytestmark = pytest.mark.core
 
 VARIANTS = [machine for machine in machines() if machine.startswith("netcache")]
 CACHED = ["netcache/dtct", "netcache/ldtct"]
 LATE = (ROOT / "tests" / "netcache" / "late.c").read_text()
+EARLY_BINDING = (ROOT / "tests" / "netcache" / "early.c").read_text()
 MESSAGES = 60
 # Of late.c's messages: those of up to 16 bytes, and of these the ones whose place is a multiple of
-# 16. The one that is cut off and the barriers' come in addition.
+# 16. The one that is cut off and the barriers' come in addition, and EARLY whose receives are
+# posted first. Those have no deposit if a line was reserved for them.
 LENGTHS = [8, 16, 1, 8, 15, 12, 8, 17, 100, 8, 16, 300]
 SHORT = [m for m in range(MESSAGES) if LENGTHS[m % 12] <= 16]
 ALIGNED = [m for m in SHORT if m % 5 != 4 and m % 3 != 2]
@@ -60,8 +63,10 @@ def test_late_messages_arrive_whole(late: Path, tmp_path: Path, machine: str) ->
     if machine not in CACHED:
         assert "bound" not in counters
         return
-    assert counters["deposits"] >= len(SHORT) + EARLY + 1
-    assert counters["bound"] >= len(ALIGNED) + EARLY
+    came = counters["deposits"] + counters["early"]
+    assert came >= len(SHORT) + EARLY + 1
+    assert counters["bound"] + counters["early"] >= len(ALIGNED) + EARLY
+    assert counters["early"] >= EARLY // 2
     assert counters["unaligned"] >= len(SHORT) - len(ALIGNED)
     # The one that is cut off can't be bound and is not tried.
     assert (
@@ -122,7 +127,85 @@ def test_the_studies_other_caches_change_no_answer(
 ) -> None:
     machine = ROOT / "machines" / "netcache" / f"study-{study}.toml"
     counters = run(tmp_path, late, f"{machine}/{variant}")
-    assert counters["bound"] >= len(ALIGNED) + EARLY
+    assert counters["bound"] + counters["early"] >= len(ALIGNED) + EARLY
+
+
+def of_cache(options: dict[str, str]) -> list[str]:
+    """Parameters of the network cache, for the command line."""
+    return [
+        word for name, value in options.items()
+        for word in ("--set", f"node.network_cache.{name}={value}")
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def early(compile_c: Compiler) -> Path:
+    return compile_c("early", EARLY_BINDING)
+
+
+@pytest.mark.parametrize("machine", CACHED)
+@pytest.mark.parametrize("where", ["off", "data-cache", "network-cache"])
+def test_receives_that_are_posted_first(
+    early: Path, tmp_path: Path, machine: str, where: str
+) -> None:
+    seed = 1 + CACHED.index(machine)
+    done = command(
+        "run", "--out", tmp_path / "run", "-np", "3", "--machine", machine,
+        *of_cache({"early": where}), "--set", "check.coherence=true",
+        "--", early, str(seed), "30", directory=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "early: PASSED" in done.stdout
+    stats = json.loads((tmp_path / "run" / "stats.json").read_text())
+    counters = {name: each["value"] for name, each in stats["node00000"]["network_cache"].items()}
+    if where == "off":
+        assert counters["early"] == counters["reserved"] == 0
+        return
+    # Each reservation is used up once, by a message that fits or does not, or withdrawn.
+    used = sum(counters[name] for name in ("early", "early_missed", "withdrawn"))
+    assert counters["reserved"] == used
+    assert counters["early"] > 10
+    assert counters["early_missed"] >= 1
+    assert counters["withdrawn"] >= 1
+
+
+@pytest.mark.parametrize("machine", CACHED)
+@pytest.mark.parametrize("long", ["chained", "independent"])
+@pytest.mark.parametrize("replacement", ["lru", "tagging"])
+def test_messages_of_several_lines(
+    late: Path, tmp_path: Path, machine: str, long: str, replacement: str
+) -> None:
+    """All but those of one byte off are bound, also where the network section is small."""
+    options = {"longest": "512 B", "long": long, "replacement": replacement, "tlb_entries": "16"}
+    plenty = run(tmp_path, late, machine, *of_cache(options))
+    assert plenty["deposits"] + plenty["early"] >= MESSAGES + EARLY + 1
+    scarce = run(tmp_path, late, machine, *of_cache({**options, "network_lines": "32"}))
+    assert scarce["network_replacements"] > plenty["network_replacements"]
+    if long == "chained":
+        assert scarce["chained_evictions"] > 0
+    for counters in (plenty, scarce):
+        left = counters["bound"] + counters["unaligned"] + counters["unknown"] + 1
+        assert counters["deposits"] == left
+
+
+@pytest.mark.parametrize(
+    ("machine", "options"),
+    [
+        ("netcache/dtct", {"longest": "512 B", "replacement": "single-cycle"}),
+        (
+            "netcache/ldtct",
+            {"longest": "512 B", "long": "independent", "early": "network-cache",
+             "network_lines": "32", "replacement": "tagging"},
+        ),
+    ],
+)  # fmt: skip
+def test_the_same_bits_by_any_design(
+    early: Path, tmp_path: Path, machine: str, options: dict[str, str]
+) -> None:
+    """What the sweeps of test_determinism.py leave out."""
+    names = ("loops executed", "by the reference", "2 threads", "window 30 ns")
+    common = ["-np", "3", "--machine", machine, *of_cache(options), "--", early, "7", "8"]
+    check(tmp_path, common, {name: VARIATIONS[name] for name in names}, 0)
 
 
 @pytest.mark.parametrize(
@@ -137,6 +220,11 @@ def test_the_studies_other_caches_change_no_answer(
             "netcache.nic.policy: the node has no network cache",
         ),
         (["node.network_cache.network_ways=3"], "128 entries of 3 ways in the network section"),
+        (["node.network_cache.longest=24 B"], "24 B are no whole lines of 16 bytes"),
+        (
+            ["node.network_cache.longest=2 KiB"],
+            "2 KiB go by rendezvous (netcache.mpi.eager is 1 KiB)",
+        ),
         (["netcache.nic.pool=256 B"], "netcache.mpi.eager: 1 KiB do not fit a pool"),
         (
             ["netcache.nic.memory=64 KiB"],

@@ -18,6 +18,8 @@ static void complete_cancelled(struct request *request)
 
 static void cancel_receive(struct request *request)
 {
+    if (!chq_unexpect(request))
+        return; /* It has its message. */
     chq_receive_unpost(request);
     request->source = MATCH_ANY_SOURCE;
     request->tag = MPI_ANY_TAG;

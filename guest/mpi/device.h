@@ -76,6 +76,14 @@ struct mpi_device {
     /* What was held has been taken, or is not wanted; ends `resume`. */
     void (*drop)(const uint64_t held[MPI_HELD_WORDS]);
 
+    /* A receive has been posted whose message must be of `key` (mpi/match.h), and no receive that waits may take it
+     * instead: the device may place it at `to` as it comes, if it has up to `bytes` bytes. True: the next message of the
+     * key takes this receive, whether it could be placed or not; `take` is called all the same. Set by `open`; null: the
+     * device can't. With it comes the next one. */
+    bool (*expect)(uint64_t key, void *to, size_t bytes);
+    /* Such a receive is not wanted any more. False: its message has come, and mpi_arrived will say so. */
+    bool (*withdraw)(uint64_t key, void *to);
+
     /* Moves `bytes` from `from` to address `to` in the process fin->destination names, then
      * delivers `fin` there as an arrival without payload. mpi_put_done(fin->sender) follows here
      * once `from` may be reused. False: no room at this moment. Null: the device can't; the

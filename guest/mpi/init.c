@@ -33,6 +33,8 @@ static void find_device(void)
         refuse_version();
     if (!chq.device->open(chq.ni, chq.ni_fd))
         chq_die("the network interface can't be used");
+    if (chq.device->expect)
+        chq.unexpected_count = CHQ_EXPECTS;
 }
 
 static uint32_t number_of(const char *digits)

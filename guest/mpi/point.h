@@ -90,6 +90,11 @@ void chq_receive_file(struct request *request, uint64_t key, int pattern);
 /* Takes the request out of the posted receives. */
 void chq_receive_unpost(struct request *request);
 
+/* expect.c. Tells the device of a receive that is about to join the posted ones; takes that back, unless the message has
+ * come (false). */
+void chq_expect(struct request *request, uint64_t key, int pattern);
+bool chq_unexpect(struct request *request);
+
 /* bsend.c. The attached buffer's copy of a message is freed at completion of its request. */
 int chq_buffered_send(const void *buffer, size_t count, struct datatype *type, int destination, int tag,
                       struct communicator *comm);

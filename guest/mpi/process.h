@@ -32,6 +32,9 @@ enum packet_kind {
     PACKET_CANCELLED = 9      /* Its answer: `sender`'s message is gone. */
 };
 
+/* The device wants to hear of receives that wait (expect.c): beside a count of messages. */
+#define CHQ_EXPECTS (1u << 31)
+
 struct chq_process {
     /* Short paths. */
     bool (*send)(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
@@ -40,7 +43,7 @@ struct chq_process {
     uint32_t rank;
     uint32_t size;
     uint32_t sequence;           /* Number of the last message sent. */
-    uint32_t unexpected_count;   /* Messages that have met no receive. */
+    uint32_t unexpected_count;   /* Messages that have met no receive; and CHQ_EXPECTS, so that a receive makes one test. */
     uint32_t posted_wild[PATTERNS]; /* Posted receives by pattern of wildcards. */
     uint32_t posted_any_wild;       /* Of them, with any wildcard. */
     uint16_t unexpected_patterns;   /* Bit p: unexpected messages are filed under pattern p. */

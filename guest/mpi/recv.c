@@ -24,12 +24,15 @@ int chq_receive_check(const void *buffer, int count, const struct datatype *type
     return point_check_buffer(buffer, count, type);
 }
 
-/* The message is there already. */
+/* The message is there already; else a device that places messages is told of the receive. */
 static __attribute__((noinline)) bool take_unexpected(struct request *request, uint64_t key, int pattern)
 {
     struct unexpected *message = chq_unexpected_find(key, pattern);
-    if (!message)
+    if (!message) {
+        if (chq.unexpected_count & CHQ_EXPECTS)
+            chq_expect(request, key, pattern);
         return false;
+    }
     chq_unexpected_remove(message);
     chq_matched(request, &message->envelope, chq_unexpected_payload(message));
     chq_unexpected_free(message);

@@ -38,6 +38,7 @@ struct request {
     uint32_t valid;
     uint8_t mode; /* enum send_mode */
     bool posted;  /* Waits for its message. */
+    bool expected; /* Waits, and the device places its message (expect.c). */
     uint64_t stamp; /* Order among posted receives. */
     uint64_t mask;  /* Bits of the key that must match, while it is chq.lone. */
 

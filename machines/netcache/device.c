@@ -9,8 +9,11 @@
  *   processor      in network memory; the processor copies them by uncached loads
  *   buffer         in a buffer beside the arrival; the processor copies them
  *   direct         in network memory; the NIC delivers them by DMA when the receive is known
- *   network-cache  up to 16 bytes in the network cache, from which remap binds them to their destination; what cannot
- *                  be bound is copied by nload; longer ones as by "direct"
+ *   network-cache  up to node.network_cache.longest in the network cache, from which remap binds them to their
+ *                  destination; what cannot be bound is copied by nload; longer ones as by "direct"
+ *
+ * Where a receive is posted first the network cache may bind a message as it comes (prebind, early binding). Its arrival
+ * is entered and matched as any other; only, nothing is left to be taken.
  *
  * A message whose receive has not been posted stays in network memory or in the network cache (hold), unless those that
  * do so fill half of it: then it is taken, so that the NIC has room for what comes. The library's own packets are not
@@ -20,6 +23,7 @@
  * to: a store to the NIC must not pass those to the memory that it refers to. */
 #include "chasqui/network_cache.h"
 #include "mpi/device.h"
+#include "mpi/error.h"
 #include "mpi/mark.h"
 #include "mpi/memory.h"
 #include "registers.h"
@@ -82,6 +86,18 @@ static void *new_pages(size_t bytes)
     return pages;
 }
 
+/* A message of up to a line is to be bound as it comes. Longer receives reserve nothing: what they get is mostly longer. */
+static bool netcache_expect(uint64_t key, void *to, size_t bytes)
+{
+    return bytes <= ELEMENT && (uintptr_t)to % ELEMENT == 0 &&
+           chasqui_prebind(key, to, (uint32_t)bytes, arrived) == CHASQUI_PREBIND_RESERVED;
+}
+
+static bool netcache_withdraw(uint64_t key, void *to)
+{
+    return chasqui_withdraw(key, to);
+}
+
 static bool netcache_open(const struct chasqui_ni_identification *ni, int ni_fd)
 {
     const uint64_t *settings = ni->settings;
@@ -106,6 +122,10 @@ static bool netcache_open(const struct chasqui_ni_identification *ni, int ni_fd)
     REGISTER(ARRIVAL_BASE) = (uintptr_t)arrivals;
     REGISTER(BUFFER_BASE) = (uintptr_t)buffers;
     mpi_device_netcache.eager_bytes_max = settings[CHASQUI_NETCACHE_SETTING_EAGER];
+    if (settings[CHASQUI_NETCACHE_SETTING_EARLY]) {
+        mpi_device_netcache.expect = netcache_expect;
+        mpi_device_netcache.withdraw = netcache_withdraw;
+    }
     return true;
 }
 
@@ -243,7 +263,9 @@ static void take_from_cache(void *to, size_t bytes)
 
 static void netcache_take(void *to, size_t bytes)
 {
-    if (current->flags & CHASQUI_NETCACHE_FLAG_CACHED)
+    if (current->flags & CHASQUI_NETCACHE_FLAG_EARLY)
+        current->taken = true; /* It is there. */
+    else if (current->flags & CHASQUI_NETCACHE_FLAG_CACHED)
         take_from_cache(to, bytes);
     else if (policy == CHASQUI_NETCACHE_POLICY_PROCESSOR || !(current->flags & CHASQUI_NETCACHE_FLAG_NAMED))
         copy_by(load_uncached, to, bytes);
@@ -258,6 +280,8 @@ static inline size_t held_size(uint32_t bytes)
 
 static bool netcache_hold(uint64_t held[MPI_HELD_WORDS])
 {
+    if (unlikely(current->flags & CHASQUI_NETCACHE_FLAG_EARLY))
+        chq_die("a message was bound to a receive that does not take it");
     size_t size = held_size(current->bytes);
     if (!(current->flags & CHASQUI_NETCACHE_FLAG_BUFFER) || held_bytes + size > held_max)
         return false;

@@ -30,16 +30,18 @@
 #define CHASQUI_NETCACHE_DELIVERED 0x50ull /* Register, loaded: deliveries that are over. */
 #define CHASQUI_NETCACHE_SLOT_BYTES 0x800ull /* Bytes of a slot of the transmit ring: a header and the data of a message that isn't long. */
 #define CHASQUI_NETCACHE_SLOT_DATA_BYTES 0x7b0ull /* Longest such data [bytes]. */
-#define CHASQUI_NETCACHE_ELEMENT_BYTES 0x10ull /* Granularity of network memory, and longest message of the network cache [bytes]. */
+#define CHASQUI_NETCACHE_ELEMENT_BYTES 0x10ull /* Granularity of network memory, and a line of the network cache [bytes]. */
 #define CHASQUI_NETCACHE_FLAG_PUT 0x1ull /* Flag of a slot: a block, `bytes` from address `from` to address `to` at the destination; the envelope follows it. */
 #define CHASQUI_NETCACHE_FLAG_NAMED 0x2ull /* Flag of a slot: the envelope's source and sequence name the message and no other. */
 #define CHASQUI_NETCACHE_FLAG_BUFFER 0x4ull /* Flag of an arrival: its payload is in a buffer of network memory. */
 #define CHASQUI_NETCACHE_FLAG_CACHED 0x8ull /* Flag of an arrival: and was put into the network cache by its `id`. */
+#define CHASQUI_NETCACHE_FLAG_EARLY 0x10ull /* Flag of an arrival: and is where the receive wanted it that had reserved a line for it. */
 #define CHASQUI_NETCACHE_SETTING_POLICY 0x0ull /* Setting: how messages are received, `POLICY_*`. */
 #define CHASQUI_NETCACHE_SETTING_EAGER 0x1ull /* Setting: longest message that goes without rendezvous [bytes]. */
 #define CHASQUI_NETCACHE_SETTING_SLOTS 0x2ull /* Setting: slots of the transmit ring, a power of two. */
 #define CHASQUI_NETCACHE_SETTING_ARRIVALS 0x3ull /* Setting: arrivals that their ring holds, a power of two. */
 #define CHASQUI_NETCACHE_SETTING_HELD 0x4ull /* Setting: bytes of network memory that messages may hold which wait for their receive. */
+#define CHASQUI_NETCACHE_SETTING_EARLY 0x5ull /* Setting: 1 if receives may reserve lines for messages to come. */
 #define CHASQUI_NETCACHE_POLICY_PROCESSOR 0x0ull /* The processor copies from the NIC's memory. */
 #define CHASQUI_NETCACHE_POLICY_BUFFER 0x1ull /* The NIC writes to buffers in main memory, from which the processor copies. */
 #define CHASQUI_NETCACHE_POLICY_DIRECT 0x2ull /* The NIC writes to where the program wants it, once that is known. */

@@ -94,7 +94,8 @@ pub const fn class(op: Op) -> Class {
         LrD | ScD | AmoswapD | AmoaddD | AmoxorD | AmoandD | AmoorD => Class::Amo,
         AmominD | AmomaxD | AmominuD | AmomaxuD => Class::Amo,
         Csrrw | Csrrs | Csrrc | Csrrwi | Csrrsi | Csrrci => Class::Csr,
-        Fence | FenceI | SfenceVma | CboInval | CboClean | CboFlush | CboZero | Remap => Class::Fence,
+        Fence | FenceI | SfenceVma | CboInval | CboClean | CboFlush | CboZero | Remap | Prebind
+        | Withdraw => Class::Fence,
         Ecall | Ebreak | Wfi | Illegal => Class::System,
         Sret | Mret => Class::TrapReturn,
         Mark | Pause => Class::Hint,

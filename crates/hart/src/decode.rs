@@ -61,6 +61,7 @@ fn operands(row: u8, word: u32) -> Option<Insn> {
     let i_unsigned = i64::from(word >> 20);
     let insn = match encoding.format {
         Format::R | Format::FpExact | Format::FpCompare => Insn { rd, rs1, rs2, ..none },
+        Format::R4 => Insn { rd, rs1, rs2, rs3, ..none },
         Format::I | Format::Load | Format::FpLoad => Insn { rd, rs1, imm: i, ..none },
         Format::Shift5 => Insn { rd, rs1, imm: i & 31, ..none },
         Format::Shift6 => Insn { rd, rs1, imm: i & 63, ..none },

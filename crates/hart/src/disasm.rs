@@ -45,6 +45,7 @@ impl Display for Insn {
         match encoding.format {
             Format::Fixed | Format::FenceInstructions => Ok(()),
             Format::R => write!(out, " {rd},{rs1},{rs2}"),
+            Format::R4 => write!(out, " {rd},{rs1},{rs2},{}", x_name(self.rs3)),
             Format::I if self.op == Op::Jalr => write!(out, " {rd},{imm}({rs1})"),
             Format::I => write!(out, " {rd},{rs1},{imm}"),
             Format::Shift5 | Format::Shift6 => write!(out, " {rd},{rs1},{imm:#x}"),

@@ -2,10 +2,10 @@
 //! bits that are fixed, and the format, which says which bits are free and what they mean.
 //!
 //! Encodings: RISC-V Unprivileged ISA 20240411, chapter "RV32/64G Instruction Set Listings"; the
-//! supervisor and machine returns are from the Privileged ISA. Five are our own, in the space left to custom
+//! supervisor and machine returns are from the Privileged ISA. Seven are our own, in the space left to custom
 //! use: stores of 64 bytes, after Arm's FEAT_LS64 (`ST64B`, `ST64BV`; Arm Architecture Reference Manual), and the
-//! network cache's `nload`, `nstore` and `remap` (Khunjush, dissertation, 2008, 3.1.5). Compressed
-//! forms have no operation of their own: they expand to the ones here (`compressed.rs`).
+//! network cache's `nload`, `nstore` and `remap` (Khunjush, dissertation, 2008, 3.1.5), `prebind` and `withdraw` (its
+//! 3.1.3). Compressed forms have no operation of their own: they expand to the ones here (`compressed.rs`).
 
 /// One decoded instruction.
 ///
@@ -39,6 +39,8 @@ const _: () = assert!(size_of::<Insn>() == 16);
 pub enum Format {
     /// `x[rd], x[rs1], x[rs2]`
     R,
+    /// `x[rd], x[rs1], x[rs2], x[rs3]`
+    R4,
     /// `x[rd], x[rs1], imm`
     I,
     /// `x[rd], x[rs1], shamt` of five bits
@@ -119,6 +121,7 @@ impl Format {
             Self::FenceAddresses | Self::Store64 => 0xfe00_7fff,
             Self::Mark => 0x0000_7fff,
             Self::FpFused => 0x0600_007f,
+            Self::R4 => 0x0600_707f,
             Self::FpBinary => 0xfe00_007f,
             Self::FpUnary | Self::FpToInteger | Self::FpFromInteger => 0xfff0_007f,
             Self::FpMoveToInteger | Self::FpMoveFromInteger => 0xfff0_707f,
@@ -361,12 +364,14 @@ operations! {
     FmvXD   "fmv.x.d"   0xe200_0053 FpMoveToInteger;
     FclassD "fclass.d"  0xe200_1053 FpMoveToInteger;
     FmvDX   "fmv.d.x"   0xf200_0053 FpMoveFromInteger;
-    // Custom-0: funct3 0 is for 64-byte stores to devices, 1 to 3 are the network cache's, the others are free.
+    // Custom-0: funct3 0 is for 64-byte stores to devices, 1 to 5 are the network cache's, the others are free.
     St64b   "st64b"     0x0000_000b Store64;
     St64bv  "st64bv"    0x0200_000b Store64Answered;
     Nload   "nload"     0x0000_100b Load;
     Nstore  "nstore"    0x0000_200b Store;
     Remap   "remap"     0x0000_300b R;
+    Prebind "prebind"   0x0000_400b R4;
+    Withdraw "withdraw" 0x0000_500b R;
 }
 
 #[cfg(test)]

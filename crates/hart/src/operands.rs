@@ -17,7 +17,7 @@ impl Insn {
     pub fn destination(&self) -> Option<Register> {
         use Format::*;
         match self.op.encoding()?.format {
-            R | I | Shift5 | Shift6 | Load | Upper | Jump | Csr | CsrImmediate | LoadReserved | Amo
+            R | R4 | I | Shift5 | Shift6 | Load | Upper | Jump | Csr | CsrImmediate | LoadReserved | Amo
             | FpCompare | FpToInteger | FpMoveToInteger | Store64Answered => {
                 (self.rd != 0).then_some(Register::X(self.rd))
             }
@@ -91,6 +91,7 @@ mod tests {
         assert_eq!(of(0x02b5_060b), (x(12), x(11), Some(0x1000)), "st64bv a2,a1,(a0)");
         assert_eq!(of(0x0085_158b), (x(11), None, Some(0x1008)), "nload a1,8(a0)");
         assert_eq!(of(0x00b5_358b), (x(11), None, None), "remap a1,a0,a1");
+        assert_eq!(of(0x68b5_458b), (x(11), None, None), "prebind a1,a0,a1,a3");
         assert_eq!(of(0x0000_8067), (None, None, None), "ret");
         assert_eq!(of(0x02b5_0553), (f(10), None, None), "fadd.d fa0,fa0,fa1,rne");
         assert_eq!(of(0xa2b5_2553), (x(10), None, None), "feq.d a0,fa0,fa1");

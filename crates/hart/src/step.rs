@@ -149,7 +149,9 @@ impl Hart {
             Op::CboInval | Op::CboClean | Op::CboFlush => self.cache_block(i, at)?,
             Op::St64b => self.store_64(i, at)?,
             Op::St64bv => self.store_64_answered(i, at)?,
-            Op::Nload | Op::Nstore | Op::Remap if !self.port.has_network_cache() => {
+            Op::Nload | Op::Nstore | Op::Remap | Op::Prebind | Op::Withdraw
+                if !self.port.has_network_cache() =>
+            {
                 return Err(Halt::Illegal(0));
             }
             Op::Nload => {
@@ -164,6 +166,16 @@ impl Hart {
             Op::Remap => {
                 let status = self.port.remap(self.x(i.rs1), self.x(i.rs2), at)?;
                 self.write_x(i.rd, status as u64);
+            }
+            Op::Prebind => {
+                // The third operand's halves: bytes, messages dealt with.
+                let (bytes, seen) = ((self.x(i.rs3) >> 32) as u32, self.x(i.rs3) as u32);
+                let status = self.port.prebind(self.x(i.rs1), self.x(i.rs2), bytes, seen, at)?;
+                self.write_x(i.rd, status as u64);
+            }
+            Op::Withdraw => {
+                let is_withdrawn = self.port.withdraw(self.x(i.rs1), self.x(i.rs2), at)?;
+                self.write_x(i.rd, u64::from(!is_withdrawn));
             }
             Op::Mark => halt = Some(self.mark(i)),
             Op::Pause => halt = Some(Halt::Pause),

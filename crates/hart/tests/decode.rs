@@ -203,7 +203,7 @@ fn differs_rightly(bits: u32, theirs: &str) -> bool {
     ];
     match op {
         // Not in objdump's default selection, and our own.
-        Op::St64b | Op::St64bv | Op::Nload | Op::Nstore | Op::Remap => unknown,
+        Op::St64b | Op::St64bv | Op::Nload | Op::Nstore | Op::Remap | Op::Prebind | Op::Withdraw => unknown,
         Op::CboInval | Op::CboClean | Op::CboFlush | Op::CboZero => unknown,
         // "…the unused fields in the FENCE instruction … shall be ignored"; so for fence.i.
         Op::Fence | Op::FenceI => unknown || (bits & 0x000f_8f80 != 0 || bits >> 28 != 0),

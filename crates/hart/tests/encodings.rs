@@ -76,6 +76,8 @@ const TABLE: &[(u32, &str)] = &[
     (0xff85_950b, "nload a0,-8(a1)"),
     (0x00a5_a40b, "nstore a0,8(a1)"),
     (0x00c5_b50b, "remap a0,a1,a2"),
+    (0x68c5_c50b, "prebind a0,a1,a2,a3"),
+    (0x00c5_d50b, "withdraw a0,a1,a2"),
     // F and D: rs3, format, rounding mode
     (0x0005_2507, "flw fa0,0(a0)"),
     (0xfea5_3c27, "fsd fa0,-8(a0)"),
@@ -141,8 +143,9 @@ const TABLE: &[(u32, &str)] = &[
     (0x10b5_252f, ".word 0x10b5252f"), // lr.w with rs2
     (0x0195_000b, ".word 0x0195000b"), // st64b of x25 to x32
     (0x00a2_850b, ".word 0x00a2850b"), // st64b with rd
-    (0x00a2_c00b, ".word 0x00a2c00b"), // custom-0, funct3 4
+    (0x00a2_e00b, ".word 0x00a2e00b"), // custom-0, funct3 6
     (0x02c5_b50b, ".word 0x02c5b50b"), // remap with funct7
+    (0x6ac5_c50b, ".word 0x6ac5c50b"), // prebind with funct2
     (0x0200_1013 | 1 << 30, ".word 0x42001013"),
 ];
 

@@ -6,14 +6,16 @@ mod bench;
 
 use std::iter;
 
-use bench::service::Foreign;
+use bench::service::{Brought, Foreign};
 use bench::{Bench, Execute, MEMORY, Point, Setup};
 use chasqui_engine::{Clock, Time};
-use chasqui_hart::testing::program::{Kind, NETWORK, Options, generate, initial_state, initial_window};
+use chasqui_hart::testing::program::{
+    Kind, MESSAGES, NETWORK, Options, generate, initial_state, initial_window,
+};
 use chasqui_hart::{CLASSES, Class, Halt, HaltAtMarks, Hart, Timing};
 use chasqui_memory::{
-    Binding, Bus, BusParameters, Geometry, NetworkCacheParameters, PAGE_BYTES, PortParameters,
-    SectionGeometry, Snoop,
+    Binding, Bus, BusParameters, Early, Geometry, Incoming, Long, NetworkCacheParameters, PAGE_BYTES,
+    PortParameters, Replacement, SectionGeometry, Snoop, Stored,
 };
 use chasqui_random::Random;
 
@@ -35,16 +37,23 @@ fn cache(random: &mut Random, sets_log_max: u64, line_log_min: u64) -> Geometry 
 
 fn network_cache(random: &mut Random) -> NetworkCacheParameters {
     let mut section = || SectionGeometry { sets: 1 << random.below(5), ways: 1 + random.below(4) as u32 };
-    let (network, message, process, ltb) = (section(), section(), section(), section());
+    let [network, message, process, ltb, tlb] = [(); 5].map(|()| section());
     NetworkCacheParameters {
         network,
         message,
         process,
         ltb,
+        tlb,
+        long: random.pick(&[Long::Chained, Long::Independent]),
+        early: random.pick(&[None, Some(Early::DataCache), Some(Early::NetworkCache)]),
+        early_entries: 1 + random.below(4) as usize,
+        replacement: random.pick(&[Replacement::Lru, Replacement::SingleCycle, Replacement::Tagging]),
+        predictor_entries: 2 + random.below(8) as usize,
         binding: random.pick(&[Binding::DataCache, Binding::NetworkCache]),
         network_cycles: random.below(6),
         process_cycles: random.below(6),
         remap_cycles: random.below(6),
+        line_cycles: random.below(6),
     }
 }
 
@@ -110,6 +119,22 @@ fn foreign(random: &mut Random, pages: &[(u64, u64)]) -> Vec<(Time, Foreign)> {
     (0..count).map(|_| one(random)).collect()
 }
 
+/// Messages that come while the program runs, into the second half of network memory.
+fn brought(random: &mut Random, buffers: u64) -> Vec<(Time, Brought)> {
+    let mut times: Vec<u64> = (0..random.below(24)).map(|_| random.below(30_000_000)).collect();
+    times.sort_unstable();
+    let mut buffer = buffers + PAGE_BYTES / 2;
+    let mut one = |(number, time): (u32, u64)| {
+        let length = random.pick(&[0, 4, 8, 16, 40, 64]);
+        let part = Stored { buffer, bytes: length };
+        buffer += 64;
+        let (id, key) = (u64::from(number) + MESSAGES, random.below(4));
+        let incoming = Incoming { id, key, number, offset: 0, length };
+        (Time(time), Brought { incoming, part, words: [(); 8].map(|()| random.bits()) })
+    };
+    (1..).zip(times).map(&mut one).collect()
+}
+
 fn setup(random: &mut Random) -> (Options, Setup) {
     let mut options = Options {
         units: 20 + random.below(150) as usize,
@@ -126,7 +151,8 @@ fn setup(random: &mut Random) -> (Options, Setup) {
         options.weights.extend([(Kind::Load, 100), (Kind::Store, 80), (Kind::Loop, 10)]);
     }
     let port = port(random);
-    if port.network_cache.is_some() {
+    let has_network_cache = port.network_cache.is_some();
+    if has_network_cache {
         options.weights.push((Kind::Network, 8));
     }
     // Pages in any order, so that neighbours and tables meet in the same sets.
@@ -149,6 +175,7 @@ fn setup(random: &mut Random) -> (Options, Setup) {
         marks_switch: random.once_in(4),
         observe: random.once_in(4),
         foreign: foreign(random, &pages),
+        brought: if has_network_cache { brought(random, pages[0].1) } else { vec![] },
         pages,
         contents,
         state,
@@ -231,7 +258,7 @@ fn lend(setup: &Setup) -> u64 {
 
 #[test]
 fn a_hart_with_the_bus_agrees_with_one_that_asks() {
-    let mut seeds = Random::for_test(0x1e4d_0b05);
+    let mut seeds = Random::for_test(0x1e4d_0b06);
     let mut at_once = 0;
     for program in 0..PROGRAMS {
         let mut random = Random::new(seeds.bits());

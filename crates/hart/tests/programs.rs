@@ -37,7 +37,7 @@ fn programs_end_and_use_everything() {
     }
     println!("{executed} instructions executed, {short} of them compressed");
     let privileged = [Op::Ebreak, Op::Sret, Op::Mret, Op::Wfi, Op::SfenceVma, Op::CboZero];
-    let custom = [Op::St64b, Op::St64bv, Op::Nload, Op::Nstore, Op::Remap];
+    let custom = [Op::St64b, Op::St64bv, Op::Nload, Op::Nstore, Op::Remap, Op::Prebind, Op::Withdraw];
     let absent = [&privileged[..], &custom].concat();
     for row in &ENCODINGS {
         assert_eq!(seen.contains(&row.op), !absent.contains(&row.op), "{}", row.mnemonic);

@@ -16,12 +16,13 @@ pub use bus::{Bus, BusParameters, BusStatistics, Responder, Tenure};
 pub use cache::{Cache, Geometry, State};
 pub use flat::{FlatMemory, OutOfMemory};
 pub use network_cache::{
-    Binding, Bound, Evicted, LINE_BYTES as NETWORK_LINE_BYTES, NetworkCache, NetworkCacheParameters,
-    NetworkCacheStatistics, Place, SectionGeometry, Stored,
+    Binding, Bound, Early, Evicted, Incoming, LINE_BYTES as NETWORK_LINE_BYTES, Long, NetworkCache,
+    NetworkCacheParameters, NetworkCacheStatistics, Place, Refused, Replacement, Reservation,
+    SectionGeometry, Stored,
 };
 pub use port::{
     BURST_BYTES, BlockOperation, DEVICE_BASE, FastView, Fault, Incoherence, Observation, Port,
-    PortParameters, PortStatistics, Remapped, Request, STALLS, Slot, Snoop, Snooped, Stall, StashStatistics,
-    Stashed, Stop, Waits, order,
+    PortParameters, PortStatistics, Prebound, Remapped, Request, STALLS, Slot, Snoop, Snooped, Stall,
+    StashStatistics, Stashed, Stop, Waits, order,
 };
 pub use tlb::{Access, PAGE_BYTES, Privilege, Tlb, Translation, pte};

@@ -8,12 +8,12 @@ use std::collections::HashMap;
 
 use chasqui_engine::Time;
 use chasqui_memory::{
-    Binding, BlockOperation, NetworkCacheParameters, PAGE_BYTES, Remapped, SectionGeometry, Snoop, Stashed,
-    Stored,
+    Binding, BlockOperation, Early, Incoming, Long, NetworkCacheParameters, PAGE_BYTES, Prebound, Remapped,
+    Replacement, SectionGeometry, Snoop, Stashed, Stored,
 };
 use chasqui_random::Random;
 use random::parameters;
-use rig::service::{Foreign, Happened};
+use rig::service::{Brought, Foreign, Happened};
 use rig::{LOW, MEMORY, Rig};
 
 /// Pages that are accessed.
@@ -22,22 +22,42 @@ const PAGES: u64 = 4;
 const FOREIGN: u64 = 8;
 /// Network memory.
 const BUFFERS: u64 = MEMORY - PAGE_BYTES;
-/// Buffers that messages wait in.
+/// Buffers that messages wait in, of 64 bytes.
 const MESSAGES: u64 = 48;
+const BUFFER: u64 = 64;
+/// What messages and receives ask for.
+const KEYS: u64 = 3;
 
 struct Model {
     rig: Rig,
     bytes: HashMap<u64, u8>,
     seen: usize,
-    /// Messages that wait, by buffer: their names.
-    messages: HashMap<u64, u64>,
-    /// Messages so far.
-    deposited: u64,
+    /// Messages that wait, by buffer.
+    messages: HashMap<u64, Message>,
+    /// Buffers of messages that are on their way.
+    coming: Vec<u64>,
+    /// Messages so far, those on their way among them.
+    sent: u32,
+    /// Keys of those that have come.
+    came: Vec<u64>,
+    /// Receives that wait, the oldest first: key, sector, room.
+    reserved: Vec<(u64, u64, u32)>,
+    landed: u32,
+    /// Buffers of which the NI has heard that they are free, and the model not yet.
+    freed: Vec<u64>,
+    /// The cycle at which the last message asks for the bus.
+    last_asked: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Message {
+    id: u64,
+    bytes: u64,
 }
 
 fn network_cache(random: &mut Random) -> NetworkCacheParameters {
     let mut section = || SectionGeometry { sets: 1 << random.below(5), ways: 1 + random.below(4) as u32 };
-    let (network, message, process, ltb) = (section(), section(), section(), section());
+    let [network, message, process, ltb, tlb] = [(); 5].map(|()| section());
     let binding = random.pick(&[Binding::DataCache, Binding::NetworkCache]);
     let (network_cycles, process_cycles, remap_cycles) = (1, 2, 3);
     NetworkCacheParameters {
@@ -45,10 +65,17 @@ fn network_cache(random: &mut Random) -> NetworkCacheParameters {
         message,
         process,
         ltb,
+        tlb,
         binding,
+        long: random.pick(&[Long::Chained, Long::Independent]),
+        early: random.pick(&[None, Some(Early::DataCache), Some(Early::NetworkCache)]),
+        early_entries: 1 + random.below(6) as usize,
+        replacement: random.pick(&[Replacement::Lru, Replacement::SingleCycle, Replacement::Tagging]),
+        predictor_entries: 2 + random.below(8) as usize,
         network_cycles,
         process_cycles,
         remap_cycles,
+        line_cycles: 2,
     }
 }
 
@@ -63,16 +90,51 @@ impl Model {
         (0..bytes).map(|i| u64::from(*self.bytes.get(&(address + i)).unwrap_or(&0)) << (8 * i)).sum()
     }
 
-    /// What the other master has written in the meantime.
+    /// What others have done in the meantime.
     fn catch_up(&mut self) {
         for at in self.seen..self.rig.service.log.len() {
-            if let (_, Happened::Snooped(Foreign { address, value: Some(value), .. }, _)) =
-                self.rig.service.log[at]
-            {
-                self.put(address, 8, value);
+            match self.rig.service.log[at].1 {
+                Happened::Snooped(Foreign { address, value: Some(value), .. }, _) => {
+                    self.put(address, 8, value);
+                }
+                Happened::Came(brought, landed) => self.arrived(brought, landed),
+                _ => {}
             }
         }
         self.seen = self.rig.service.log.len();
+    }
+
+    /// The NI hears that the buffer is free, once.
+    fn is_freed(&mut self, buffer: u64) {
+        self.freed.extend(self.rig.port.take_bound_buffers());
+        let at = self.freed.iter().position(|&freed| freed == buffer);
+        self.freed.remove(at.expect("the NI has heard of it"));
+    }
+
+    /// A message has come: into its buffer, or where the oldest receive for its key waits, if it fits there.
+    fn arrived(&mut self, brought: Brought, landed: bool) {
+        let Brought { incoming, part, words } = brought;
+        self.coming.retain(|&buffer| buffer != part.buffer);
+        self.came.push(incoming.key);
+        assert_eq!(self.came.len(), incoming.number as usize);
+        let expected =
+            self.reserved.iter().position(|r| r.0 == incoming.key).map(|at| self.reserved.remove(at));
+        let met = expected.filter(|&(_, _, room)| incoming.length <= room);
+        assert_eq!(landed, met.is_some(), "{incoming:?}, {expected:?}");
+        let at = met.map_or(part.buffer, |(_, sector, _)| sector);
+        let bytes = u64::from(part.bytes);
+        for (i, word) in (0..bytes).step_by(8).zip(words) {
+            // A buffer gets the whole word, a receive's place what belongs to the message.
+            let count = if landed { (bytes - i).min(8) } else { 8 };
+            self.put(at + i, count, word);
+            self.put(part.buffer + i, 8, word);
+        }
+        if landed {
+            self.landed += 1;
+            self.is_freed(part.buffer);
+        } else {
+            self.messages.insert(part.buffer, Message { id: incoming.id, bytes });
+        }
     }
 
     /// A place for `bytes` of the hart's own, aligned if so wished.
@@ -112,6 +174,9 @@ impl Model {
     }
 
     fn store(&mut self, address: u64, bytes: u64, value: u64) {
+        if self.is_reserved(address, bytes) {
+            return;
+        }
         // SAFETY: as in `load`.
         let done = unsafe {
             let view = self.rig.port.view();
@@ -131,6 +196,9 @@ impl Model {
 
     fn atomic(&mut self, random: &mut Random) {
         let (address, add) = (Self::place(random, 8, true), random.bits());
+        if self.is_reserved(address, 8) {
+            return;
+        }
         if random.below(2) == 0 {
             let old = self.rig.perform(|port, at| port.atomic(address, 8, at, |old| old.wrapping_add(add)));
             assert_eq!(old, self.get(address, 8));
@@ -144,44 +212,102 @@ impl Model {
         }
     }
 
-    /// A message comes into a buffer, over what was there.
-    fn deposit(&mut self, random: &mut Random) {
-        let buffer = BUFFERS + random.below(MESSAGES) * 16;
-        self.deposited += 1;
-        self.messages.insert(buffer, self.deposited);
-        self.rig.port.release_buffer(buffer);
-        for at in [buffer, buffer + 8] {
-            let value = random.bits();
-            self.rig.memory.write(at, 8, value).unwrap();
-            self.put(at, 8, value);
+    /// A message comes into a buffer, soon or at once, over what was there.
+    fn bring(&mut self, random: &mut Random) {
+        let buffer = BUFFERS + random.below(MESSAGES) * BUFFER;
+        if self.coming.contains(&buffer) {
+            return;
         }
-        let message = Stored { buffer, bytes: 1 + random.below(16) as u32 };
-        let cycle = self.rig.cycle;
-        self.rig.port.deposit(self.deposited, message, cycle);
-        self.rig.until(cycle);
+        self.messages.remove(&buffer);
+        self.rig.port.release_buffer(Stored { buffer, bytes: BUFFER as u32 });
+        self.sent += 1;
+        self.coming.push(buffer);
+        let longest = random.pick(&[16, 16, 64]);
+        let length = 1 + random.below(longest) as u32;
+        let (id, key, number) = (u64::from(self.sent), random.below(KEYS), self.sent);
+        let incoming = Incoming { id, key, number, offset: 0, length };
+        let words = [(); 8].map(|()| random.bits());
+        let part = Stored { buffer, bytes: length };
+        // Messages keep their order: each asks for the bus no sooner than the one before.
+        self.last_asked = self.last_asked.max(self.rig.cycle + random.below(60));
+        self.rig.service.bring(Time(self.last_asked * 1000), Brought { incoming, part, words });
+        if random.once_in(2) {
+            self.rig.until(self.last_asked);
+        }
+    }
+
+    /// Nobody may use the places of receives that wait until their message is there.
+    fn is_reserved(&self, address: u64, bytes: u64) -> bool {
+        self.reserved
+            .iter()
+            .any(|&(_, sector, room)| address < sector + u64::from(room) && sector < address + bytes)
+    }
+
+    /// A receive is posted, or one is cancelled.
+    fn post(&mut self, random: &mut Random) {
+        let key = random.below(KEYS);
+        if random.once_in(4) {
+            let of_key = |&&(k, ..): &&(u64, u64, u32)| k == key;
+            let Some(&(_, sector, _)) = self.reserved.iter().rfind(of_key) else { return };
+            let withdrawn = self.rig.perform(|port, at| port.withdraw(key, sector, at));
+            self.catch_up();
+            let at = self.reserved.iter().rposition(|&(k, s, _)| (k, s) == (key, sector));
+            assert_eq!(withdrawn, at.is_some());
+            at.map(|at| self.reserved.remove(at));
+            return;
+        }
+        let sector = Self::place(random, 16, true) & !15;
+        let bytes = 1 + random.below(20) as u32;
+        if self.is_reserved(sector, 16) {
+            return;
+        }
+        let seen = self.came.len().saturating_sub(random.below(6).saturating_sub(3) as usize);
+        let entries = self.rig.port.parameters().network_cache.as_ref().map_or(0, |p| p.early_entries);
+        let done = self.rig.perform(|port, at| port.prebind(key, sector, bytes, seen as u32, at));
+        // It is decided when the instruction is done: all that has come by then counts.
+        let mut reserved = vec![];
+        if done == Prebound::Reserved {
+            reserved.push((key, sector, bytes.min(16)));
+        }
+        let before = self.came.len();
+        self.reserved.extend(reserved);
+        self.catch_up();
+        let since = |count: usize| self.came[seen..count].contains(&key) || count - seen > entries;
+        match done {
+            // What came while it waited came before.
+            Prebound::Reserved => assert!(!since(before), "it was decided late"),
+            Prebound::Late => assert!(since(self.came.len())),
+            Prebound::Full | Prebound::Unaligned => {}
+        }
     }
 
     /// Some message is bound in the hart's own part of a line; one that the LTB has lost is copied.
     fn remap(&mut self, random: &mut Random) {
-        let buffer = BUFFERS + random.below(MESSAGES) * 16;
-        let Some(id) = self.messages.remove(&buffer) else { return };
-        let sector = Self::place(random, 16, true) & !15;
+        let buffer = BUFFERS + random.below(MESSAGES) * BUFFER;
+        let Some(Message { id, bytes }) = self.messages.remove(&buffer) else { return };
+        let whole = bytes.next_multiple_of(16);
+        let sector = LOW + random.below((PAGES * PAGE_BYTES - 128) / 16) * 16;
+        // Not where the other master writes, nor where a message is waited for.
+        let is_foreign = (sector..sector + whole).any(|a| a % 64 < FOREIGN);
+        if is_foreign && bytes <= 48 || self.is_reserved(sector, whole) {
+            self.messages.insert(buffer, Message { id, bytes });
+            return;
+        }
+        let sector = if is_foreign { BUFFERS - BUFFER } else { sector };
         let place = self.rig.port.message_bytes(id);
         let status = self.rig.perform(|port, at| port.remap(id, sector, at));
         self.catch_up();
         // Its own fetch may make the LTB lose it.
         assert!(status == Remapped::Unknown || place.is_some(), "message {id}");
-        match place.filter(|_| status == Remapped::Bound) {
-            Some(bytes) => {
-                let data: Vec<u64> = (0..u64::from(bytes)).map(|i| self.get(buffer + i, 1)).collect();
-                data.into_iter().zip(sector..).for_each(|(value, at)| self.put(at, 1, value));
-                assert_eq!(self.rig.port.take_bound_buffers(), [buffer]);
-            }
-            None => {
-                let value = self.rig.perform(|port, at| port.network_load(buffer, at));
-                assert_eq!(value, self.get(buffer, 8));
-                self.rig.port.release_buffer(buffer);
-            }
+        if status == Remapped::Bound {
+            assert_eq!(place.map(u64::from), Some(bytes));
+            let data: Vec<u64> = (0..bytes).map(|i| self.get(buffer + i, 1)).collect();
+            data.into_iter().zip(sector..).for_each(|(value, at)| self.put(at, 1, value));
+            self.is_freed(buffer);
+        } else {
+            let value = self.rig.perform(|port, at| port.network_load(buffer, at));
+            assert_eq!(value, self.get(buffer, 8));
+            self.rig.port.release_buffer(Stored { buffer, bytes: bytes as u32 });
         }
     }
 
@@ -189,14 +315,17 @@ impl Model {
         if !self.rig.port.has_network_cache() {
             return;
         }
-        let at = BUFFERS + random.below(MESSAGES * 2) * 8;
-        match random.below(8) {
-            0..3 => self.deposit(random),
+        let at = BUFFERS + random.below(MESSAGES * BUFFER / 8) * 8;
+        match random.below(10) {
+            0..3 => self.bring(random),
             3..6 => self.remap(random),
-            6 => {
+            6 | 7 => self.post(random),
+            8 if self.coming.contains(&(at & !(BUFFER - 1))) => {}
+            8 => {
                 let value = self.rig.perform(|port, cycles| port.network_load(at, cycles));
                 assert_eq!(value, self.get(at, 8));
             }
+            _ if self.coming.contains(&(at & !(BUFFER - 1))) => {}
             _ => {
                 let value = random.bits();
                 self.rig.perform(|port, cycles| port.network_store(at, value, cycles));
@@ -231,7 +360,7 @@ impl Model {
     fn act(&mut self, random: &mut Random) {
         let bytes = 1 << random.below(4);
         let anywhere = LOW + random.below(PAGES * PAGE_BYTES - 8);
-        match random.below(48) {
+        match random.below(52) {
             40.. => self.network(random),
             // Where aligned accesses hit again and again.
             0..8 => self.load(LOW + 0x7f0 + random.below(0x800) / bytes * bytes, bytes),
@@ -267,6 +396,7 @@ impl Model {
 #[test]
 fn invariants_hold_and_loads_see_what_was_stored() {
     let mut seeds = Random::for_test(0x1e57);
+    let mut landed = 0;
     for round in 0..200 {
         let mut random = Random::new(seeds.bits());
         let mut parameters = parameters(&mut random);
@@ -278,7 +408,13 @@ fn invariants_hold_and_loads_see_what_was_stored() {
             bytes: HashMap::new(),
             seen: 0,
             messages: HashMap::new(),
-            deposited: 0,
+            coming: vec![],
+            sent: 0,
+            came: vec![],
+            reserved: vec![],
+            landed: 0,
+            freed: vec![],
+            last_asked: 0,
         };
         model.rig.port.set_network_memory(BUFFERS..MEMORY);
         model.rig.service.sharing = random.below(4);
@@ -290,9 +426,11 @@ fn invariants_hold_and_loads_see_what_was_stored() {
         }
         model.rig.settle();
         model.catch_up();
+        landed += model.landed;
         assert!(model.rig.port.is_quiet(), "something is left in round {round}");
         for (&address, &byte) in &model.bytes {
             assert_eq!(model.rig.memory.read(address, 1), Ok(u64::from(byte)), "{address:#x} in {round}");
         }
     }
+    assert!(landed > 100, "{landed} messages landed early: hardly tested");
 }

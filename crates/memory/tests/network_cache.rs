@@ -3,8 +3,8 @@
 mod rig;
 
 use chasqui_memory::{
-    Binding, Geometry, NETWORK_LINE_BYTES, NetworkCacheParameters, Port, PortParameters, Remapped, Request,
-    SectionGeometry, Snoop, State, Stop, Stored,
+    Binding, Early, Geometry, Incoming, Long, NETWORK_LINE_BYTES, NetworkCacheParameters, Port,
+    PortParameters, Prebound, Remapped, Replacement, Request, SectionGeometry, Snoop, State, Stop, Stored,
 };
 use rig::service::{Foreign, Happened};
 use rig::{LOW, MEMORY, Rig, parameters};
@@ -17,6 +17,8 @@ const BUFFERS: u64 = MEMORY - 4096;
 const PROCESS: u64 = 3;
 const NETWORK: u64 = 2;
 const REMAP: u64 = 5;
+/// Of each further line of a message.
+const LINE: u64 = 4;
 
 fn network(binding: Binding) -> NetworkCacheParameters {
     let section = SectionGeometry { sets: 2, ways: 2 };
@@ -25,35 +27,54 @@ fn network(binding: Binding) -> NetworkCacheParameters {
         message: SectionGeometry { sets: 64, ways: 8 },
         process: section,
         ltb: SectionGeometry { sets: 64, ways: 8 },
+        tlb: SectionGeometry { sets: 64, ways: 8 },
         binding,
+        long: Long::Chained,
+        early: None,
+        early_entries: 4,
+        replacement: Replacement::Lru,
+        predictor_entries: 8,
         network_cycles: NETWORK,
         process_cycles: PROCESS,
         remap_cycles: REMAP,
+        line_cycles: LINE,
     }
 }
 
 /// Lines of the data cache of `line_bytes`, no L2; the pages of A and of the buffers have their translations.
 fn rig(binding: Binding, line_bytes: u32) -> Rig {
+    rig_of(network(binding), line_bytes)
+}
+
+fn rig_of(network: NetworkCacheParameters, line_bytes: u32) -> Rig {
     let l1d = Geometry { bytes: 4096, ways: 2, line_bytes };
-    let mut rig =
-        Rig::new(PortParameters { l1d, network_cache: Some(network(binding)), ..parameters() }, rig::bus());
+    let mut rig = Rig::new(PortParameters { l1d, network_cache: Some(network), ..parameters() }, rig::bus());
     rig.port.set_network_memory(BUFFERS..MEMORY);
     rig.warm(A);
     rig.perform(|port, at| port.network_load(BUFFERS + 0xff0, at));
-    rig.port.release_buffer(BUFFERS + 0xff0);
+    rig.port.release_buffer(Stored { buffer: BUFFERS + 0xff0, bytes: 16 });
     rig.settle();
     rig.service.log.clear();
     rig
 }
 
-/// The message `id` comes into the buffer of that number.
+/// The message `id` comes into the buffer of that number, or lands. Its key and its number are its name.
 fn deposit(rig: &mut Rig, id: u64, bytes: u32) {
     let buffer = BUFFERS + id * NETWORK_LINE_BYTES;
-    rig.memory.write(buffer, 8, 100 + id).unwrap();
-    rig.memory.write(buffer + 8, 8, 200 + id).unwrap();
+    for at in 0..u64::from(bytes.div_ceil(16)) {
+        rig.memory.write(buffer + 16 * at, 8, 100 + id + 10 * at).unwrap();
+        rig.memory.write(buffer + 16 * at + 8, 8, 200 + id + 10 * at).unwrap();
+    }
     let cycle = rig.cycle;
-    rig.port.deposit(id, Stored { buffer, bytes }, cycle);
+    let incoming = Incoming { id, key: id, number: id as u32, offset: 0, length: bytes };
+    rig.port.deposit(incoming, Stored { buffer, bytes }, cycle);
     rig.settle();
+}
+
+fn prebind(rig: &mut Rig, key: u64, to: u64, bytes: u32) -> Prebound {
+    let done = rig.perform(|port, at| port.prebind(key, to, bytes, 0, at));
+    rig.port.check_invariants().unwrap();
+    done
 }
 
 fn remap(rig: &mut Rig, id: u64, to: u64) -> Remapped {
@@ -249,4 +270,101 @@ fn a_remap_waits_for_older_stores_to_its_line() {
     rig.at(cycle, |port, at| port.store(A, 8, 77, at)).unwrap();
     assert!(matches!(rig.at(cycle, |port, at| port.remap(1, A, at)), Err(Stop::Wait(_))));
     assert_eq!((remap(&mut rig, 1, A), rig.load(A)), (Remapped::Bound, 101));
+}
+
+#[test]
+fn a_message_that_is_waited_for_lands_in_its_line_of_the_data_cache() {
+    let mut rig =
+        rig_of(NetworkCacheParameters { early: Some(Early::DataCache), ..network(Binding::DataCache) }, 16);
+    assert_eq!(prebind(&mut rig, 1, A, 16), Prebound::Reserved);
+    rig.settle();
+    assert_eq!(
+        rig.granted(),
+        [Request::Fill { line: A, data: true, exclusive: true }],
+        "the line is reserved"
+    );
+    rig.service.log.clear();
+    deposit(&mut rig, 1, 16);
+    assert!(rig.port.has_landed(1));
+    assert_eq!(rig.port.take_bound_buffers(), [BUFFERS + 16]);
+    assert_eq!(rig.took(|rig| assert_eq!((rig.load(A), rig.load(A + 8)), (101, 201))), 0);
+    assert_eq!((rig.granted(), statistics(&rig).early, statistics(&rig).deposits), (vec![], 1, 0));
+    assert!(rig.port.lines().any(|line| line == (A, State::Modified)));
+    assert_eq!(remap(&mut rig, 1, A), Remapped::Unknown, "binding happens once");
+}
+
+#[test]
+fn what_lands_where_its_line_has_left_goes_to_memory() {
+    let mut rig =
+        rig_of(NetworkCacheParameters { early: Some(Early::DataCache), ..network(Binding::DataCache) }, 32);
+    prebind(&mut rig, 1, A, 16);
+    rig.flush(A);
+    rig.settle();
+    rig.service.log.clear();
+    deposit(&mut rig, 1, 8);
+    assert_eq!(rig.granted(), [Request::WriteBack { line: A, bytes: 8, flush: false }]);
+    assert_eq!((rig.load(A), rig.load(A + 8)), (101, 0));
+}
+
+#[test]
+fn a_message_that_is_waited_for_lands_in_the_network_cache() {
+    let early = Some(Early::NetworkCache);
+    let mut rig = rig_of(NetworkCacheParameters { early, ..network(Binding::NetworkCache) }, 16);
+    rig.store(A, 5);
+    rig.settle();
+    rig.service.log.clear();
+    assert_eq!(rig.took(|rig| assert_eq!(prebind(rig, 1, A, 16), Prebound::Reserved)), REMAP);
+    assert_eq!(prebind(&mut rig, 2, A, 16), Prebound::Full, "one for a sector");
+    assert_eq!(prebind(&mut rig, 2, A + 32, 16), Prebound::Full, "a way of each set stays");
+    assert_eq!(prebind(&mut rig, 2, A + 8, 16), Prebound::Unaligned);
+    deposit(&mut rig, 1, 8);
+    // What the line held beside the message has left for memory, and comes back when it is asked for.
+    assert_eq!(rig.granted(), [Request::WriteBack { line: A, bytes: 16, flush: false }]);
+    assert_eq!(rig.took(|rig| assert_eq!(rig.load(A), 101)), PROCESS);
+    assert_eq!((rig.load(A + 8), statistics(&rig).merged), (0, 1));
+    assert_eq!(rig.perform(|port, at| port.prebind(1, A, 16, 0, at)), Prebound::Late, "message 1 has come");
+    assert_eq!(rig.perform(|port, at| port.prebind(2, A, 16, 0, at)), Prebound::Reserved);
+    assert!(rig.perform(|port, at| port.withdraw(2, A, at)));
+    assert!(!rig.perform(|port, at| port.withdraw(2, A, at)));
+    deposit(&mut rig, 2, 16);
+    assert!(!rig.port.has_landed(2) && rig.port.message_bytes(2) == Some(16));
+}
+
+#[test]
+fn without_early_binding_nothing_is_reserved() {
+    let mut rig = rig(Binding::NetworkCache, 16);
+    assert_eq!(prebind(&mut rig, 1, A, 16), Prebound::Full);
+    deposit(&mut rig, 1, 16);
+    assert_eq!(remap(&mut rig, 1, A), Remapped::Bound);
+}
+
+#[test]
+fn a_message_of_several_lines_is_bound_line_by_line() {
+    for long in [Long::Chained, Long::Independent] {
+        let mut rig = rig_of(NetworkCacheParameters { long, ..network(Binding::NetworkCache) }, 16);
+        deposit(&mut rig, 1, 40);
+        assert_eq!(rig.took(|rig| assert_eq!(remap(rig, 1, A), Remapped::Bound)), REMAP + 2 * LINE);
+        for (at, expected) in [(0, 101), (8, 201), (16, 111), (32, 121)] {
+            assert_eq!(rig.took(|rig| assert_eq!(rig.load(A + at), expected)), PROCESS);
+        }
+        assert_eq!((rig.granted(), statistics(&rig).bound), (vec![], 1));
+        assert_eq!(rig.port.take_bound_buffers(), [BUFFERS + 16]);
+    }
+}
+
+#[test]
+fn lines_that_have_migrated_are_fetched_for_the_remap() {
+    // Of independent lines only the first has left; to fetch it drives the third out.
+    for (long, fetched) in [(Long::Chained, 3), (Long::Independent, 2)] {
+        let mut rig = rig_of(NetworkCacheParameters { long, ..network(Binding::NetworkCache) }, 16);
+        // Lines 1 to 3 of four; then one in the set of 1 and 3.
+        deposit(&mut rig, 1, 48);
+        deposit(&mut rig, 5, 16);
+        rig.service.log.clear();
+        assert_eq!(remap(&mut rig, 1, A), Remapped::Bound);
+        let fills = rig.granted().iter().filter(|r| matches!(r, Request::NetworkFill { .. })).count();
+        assert_eq!(fills, fetched, "{long:?}");
+        assert_eq!([0, 16, 32].map(|at| rig.load(A + at)), [101, 111, 121]);
+        assert_eq!((remap(&mut rig, 5, A + 64), rig.load(A + 64)), (Remapped::Bound, 105));
+    }
 }

@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use chasqui_abi::NiIdentification;
 use chasqui_engine::{Event, Outbox, Packet, Payload, Time};
-use chasqui_memory::{DEVICE_BASE, FlatMemory, Incoherence, Port};
+use chasqui_memory::{DEVICE_BASE, FlatMemory, Incoherence, Incoming, Port};
 use chasqui_record::Recorder;
 
 pub use block::line_parts;
@@ -96,12 +96,9 @@ pub enum BusOperation {
     Invalidate,
     /// Writes a line or less, into the first hart's L2 if it can take it (`Port::stash`); else as `Write`.
     Stash,
-    /// Writes a message of a line or less to its buffer in network memory, by the name `id`: the processor's network
-    /// cache takes it, if there is one.
-    Deposit {
-        /// The message's name.
-        id: u64,
-    },
+    /// Writes a message, or a line or less of it, to its buffer in network memory: the processor's network cache takes
+    /// it, if there is one. Without bytes the message is only announced, for the receive that has reserved a line.
+    Deposit(Incoming),
 }
 
 /// A bus transaction that an NI asks for.

@@ -2,7 +2,9 @@
 
 use chasqui_engine::{Class, Outbox, Payload, Time};
 use chasqui_hart::Hart;
-use chasqui_memory::{DEVICE_BASE, Request, Responder, Slot, Snoop, Snooped, Stashed, Stored, Tenure};
+use chasqui_memory::{
+    DEVICE_BASE, Incoming, Request, Responder, Slot, Snoop, Snooped, Stashed, Stored, Tenure,
+};
 use chasqui_ni::{BusOperation, BusRequest, Reply, Uncached};
 
 use crate::attach::Access;
@@ -327,13 +329,23 @@ impl Node {
         self.ni.memory_latency(address).map_or(Responder::Dram, |latency| Responder::Device(latency + link))
     }
 
-    /// A message comes into the network cache of the node's hart.
-    fn grant_deposit(&mut self, request: BusRequest, id: u64, now: Time, out: &mut Outbox<'_>) -> Tenure {
-        let tenure = self.bus.place(now, request.bytes, true, self.memory_responder(request.address, true));
+    /// A message comes into the network cache of the node's hart, or is announced to it: an address tenure.
+    fn grant_deposit(
+        &mut self,
+        request: BusRequest,
+        incoming: Incoming,
+        now: Time,
+        out: &mut Outbox<'_>,
+    ) -> Tenure {
+        let responder = match request.bytes {
+            0 => Responder::None,
+            _ => self.memory_responder(request.address, true),
+        };
+        let tenure = self.bus.place(now, request.bytes, true, responder);
         self.with_ni(0, now, out, |ni, c| ni.bus_granted(c, request));
         let hart = self.hart(0);
         let cycle = hart.cycle_at(now);
-        hart.port.deposit(id, Stored { buffer: request.address, bytes: request.bytes }, cycle);
+        hart.port.deposit(incoming, Stored { buffer: request.address, bytes: request.bytes }, cycle);
         self.collect_requests(0, out);
         tenure
     }
@@ -367,8 +379,8 @@ impl Node {
         {
             return tenure;
         }
-        if let BusOperation::Deposit { id } = request.operation {
-            return self.grant_deposit(request, id, now, out);
+        if let BusOperation::Deposit(incoming) = request.operation {
+            return self.grant_deposit(request, incoming, now, out);
         }
         let snoop = match request.operation {
             BusOperation::Read => Snoop::Read,

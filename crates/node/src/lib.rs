@@ -14,6 +14,7 @@ mod coherence;
 mod followed;
 mod kernel;
 mod marking;
+mod network_cache;
 mod node;
 mod parameters;
 mod processor;
@@ -24,6 +25,7 @@ mod thread;
 mod watch;
 
 pub use kernel::{Kernel, kernel_memory, load_kernel};
+pub use network_cache::{Early, NetworkCacheUnit};
 pub use node::{Node, NodeSpec};
 pub use parameters::{
     BusUnit, CacheUnit, Checks, Core, DramUnit, L2Unit, NodeConfiguration, NodeUnit, OrderUnit,

@@ -3,9 +3,9 @@
 use chasqui_config::{Bytes, Count, Cycles, Duration, Flag, Frequency, Ratio, Resolved, Schema};
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::{CLASSES, Class, Timing};
-use chasqui_memory::{
-    BURST_BYTES, BusParameters, Geometry, NetworkCacheParameters, PortParameters, SectionGeometry,
-};
+use chasqui_memory::{BURST_BYTES, BusParameters, Geometry, PortParameters};
+
+use crate::network_cache::NetworkCacheUnit;
 
 chasqui_config::parameters! {
     /// The node as a whole.
@@ -103,101 +103,6 @@ chasqui_config::parameters! {
         latency: Cycles = 10, range 1 ..= 1000, source "assumption";
         /// Ways of a set that writes of an NI which injects may take; of a cache with fewer all.
         stash_ways: Count = 2, range 1 ..= 64, source "assumption: two, as Intel's DDIO is said to take of the last level's unless its register IIO_LLC_WAYS is set (Farshin et al., USENIX ATC 2020, look at it)";
-    }
-}
-
-chasqui_config::choice! {
-    /// Where a message is once it has been bound.
-    pub enum Binding {
-        /// It moves into the data cache.
-        DataCache = "data-cache",
-        /// It stays in the network cache until it is evicted.
-        NetworkCache = "network-cache",
-    }
-}
-
-chasqui_config::parameters! {
-    /// The network cache beside the L1 data cache, for messages of up to 16 bytes (`chasqui_memory::NetworkCache`).
-    pub struct NetworkCacheUnit {
-        /// There is one.
-        present: Flag = false, source "assumption: none unless a machine says so";
-        /// What `remap` does with a message that is here.
-        binding: Binding = "network-cache", source "Khunjush, 3.3.2: the lazy policy";
-        /// Lines of the network section, 16 bytes each.
-        network_lines: Count = 128, range 1 ..= 65536, source "Khunjush, table 7.1: 2 KB";
-        /// Ways of a set of the network section.
-        network_ways: Count = 2, range 1 ..= 64, source "Khunjush, table 7.1";
-        /// Cycles of an access to the network section.
-        network_latency: Cycles = 2, range 1 ..= 1000, source "Khunjush, table 7.1";
-        /// Entries of the message section.
-        message_entries: Count = 256, range 1 ..= 65536, source "Khunjush, table 7.1: 32 sets";
-        /// Ways of a set of the message section.
-        message_ways: Count = 8, range 1 ..= 64, source "Khunjush, table 7.1";
-        /// Cycles of an access to the message section.
-        message_latency: Cycles = 2, range 1 ..= 1000, source "Khunjush, table 7.1";
-        /// Entries of the process section.
-        process_entries: Count = 256, range 1 ..= 65536, source "Khunjush, table 7.1: 64 sets";
-        /// Ways of a set of the process section.
-        process_ways: Count = 4, range 1 ..= 64, source "Khunjush, table 7.1";
-        /// Cycles of an access to the process section.
-        process_latency: Cycles = 2, range 1 ..= 1000, source "Khunjush, table 7.1";
-        /// Entries of the link translation buffer.
-        ltb_entries: Count = 256, range 1 ..= 65536, source "assumption: as many as the message section; the paper gives no size";
-        /// Ways of a set of the link translation buffer.
-        ltb_ways: Count = 8, range 1 ..= 64, source "assumption: as the message section";
-    }
-}
-
-impl NetworkCacheUnit {
-    /// Sections: their names in the machine file, entries, ways.
-    fn sections(&self) -> [(&'static str, u64, u64); 4] {
-        [
-            ("network", self.network_lines, self.network_ways),
-            ("message", self.message_entries, self.message_ways),
-            ("process", self.process_entries, self.process_ways),
-            ("ltb", self.ltb_entries, self.ltb_ways),
-        ]
-    }
-
-    /// What does not fit, in words.
-    fn mistakes(&self, harts: u64) -> Vec<String> {
-        let sets =
-            |entries: u64, ways: u64| entries.is_multiple_of(ways) && (entries / ways).is_power_of_two();
-        let uneven = self.sections().into_iter().filter(|&(_, entries, ways)| !sets(entries, ways));
-        let mut found: Vec<String> = uneven
-            .map(|(name, entries, ways)| {
-                format!("node.network_cache: {entries} entries of {ways} ways in the {name} section do not make a power of two of sets")
-            })
-            .collect();
-        if self.present && harts > 1 {
-            found.push(format!(
-                "node.network_cache.present: the node has {harts} harts (node.harts), not one"
-            ));
-        }
-        found
-    }
-
-    /// As the port takes them: `load` cycles are in a load's or store's own, in which the data cache is searched.
-    fn parameters(&self, load: Cycles) -> Option<NetworkCacheParameters> {
-        let section =
-            |entries: u64, ways: u64| SectionGeometry { sets: (entries / ways) as u32, ways: ways as u32 };
-        let [network, message, process, ltb] =
-            self.sections().map(|(_, entries, ways)| section(entries, ways));
-        let (network_cycles, process_cycles) = (self.network_latency.cycles(), self.process_latency.cycles());
-        let (binding, place) = match self.binding {
-            Binding::DataCache => (chasqui_memory::Binding::DataCache, network_cycles + load.cycles()),
-            Binding::NetworkCache => (chasqui_memory::Binding::NetworkCache, process_cycles),
-        };
-        self.present.then(|| NetworkCacheParameters {
-            network,
-            message,
-            process,
-            ltb,
-            binding,
-            network_cycles: network_cycles.saturating_sub(load.cycles()),
-            process_cycles: (process_cycles + network_cycles).saturating_sub(load.cycles()),
-            remap_cycles: self.message_latency.cycles() + place,
-        })
     }
 }
 

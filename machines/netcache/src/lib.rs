@@ -18,7 +18,7 @@ use chasqui_machine::{
     Built, FaultUnit, Job, Machine, NetworkUnit, build_on_network, network_parameters, ni_memory_base,
 };
 use chasqui_ni::NetworkInterface;
-use chasqui_node::NodeConfiguration;
+use chasqui_node::{Early, NodeConfiguration};
 
 use nic::{Nic, NicPlan};
 use parameters::{MpiUnit, NicUnit, Policy};
@@ -81,6 +81,12 @@ impl Machine for NetcacheMachine {
                 "netcache.nic.policy: the node has no network cache (node.network_cache.present)".into(),
             );
         }
+        if nic.policy == Policy::NetworkCache && node.network_cache.longest > mpi.eager {
+            found.push(format!(
+                "node.network_cache.longest: {} go by rendezvous (netcache.mpi.eager is {})",
+                node.network_cache.longest, mpi.eager
+            ));
+        }
         found
     }
 
@@ -109,6 +115,8 @@ impl Machine for NetcacheMachine {
                 clock: configuration.bus().clock,
                 line_bytes: configuration.longest_line().bytes(),
                 memory_base: ni_memory_base(configuration),
+                longest: configuration.network_cache.longest.bytes(),
+                early: configuration.network_cache.early != Early::Off,
                 network: network_parameters(resolved),
                 port,
             });

@@ -41,7 +41,7 @@ chasqui_abi::guest_constants! {
     pub const SLOT_BYTES: u64 = 2048;
     /// Longest such data [bytes].
     pub const SLOT_DATA_BYTES: u64 = 1968;
-    /// Granularity of network memory, and longest message of the network cache [bytes].
+    /// Granularity of network memory, and a line of the network cache [bytes].
     pub const ELEMENT_BYTES: u64 = 16;
 
     /// Flag of a slot: a block, `bytes` from address `from` to address `to` at the destination; the envelope follows it.
@@ -53,6 +53,9 @@ chasqui_abi::guest_constants! {
     /// Flag of an arrival: and was put into the network cache by its `id`.
     pub const FLAG_CACHED: u32 = 8;
 
+    /// Flag of an arrival: and is where the receive wanted it that had reserved a line for it.
+    pub const FLAG_EARLY: u32 = 16;
+
     /// Setting: how messages are received, `POLICY_*`.
     pub const SETTING_POLICY: u64 = 0;
     /// Setting: longest message that goes without rendezvous [bytes].
@@ -63,6 +66,9 @@ chasqui_abi::guest_constants! {
     pub const SETTING_ARRIVALS: u64 = 3;
     /// Setting: bytes of network memory that messages may hold which wait for their receive.
     pub const SETTING_HELD: u64 = 4;
+
+    /// Setting: 1 if receives may reserve lines for messages to come.
+    pub const SETTING_EARLY: u64 = 5;
 
     /// The processor copies from the NIC's memory.
     pub const POLICY_PROCESSOR: u64 = 0;

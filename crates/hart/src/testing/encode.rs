@@ -13,6 +13,7 @@ pub fn encode(insn: &Insn) -> u32 {
     let rm = u32::from(insn.rm) << 12;
     let fields = match row.format {
         Format::R | Format::FpExact | Format::FpCompare => rd | rs1 | rs2,
+        Format::R4 => rd | rs1 | rs2 | u32::from(insn.rs3) << 27,
         Format::I | Format::Load | Format::FpLoad | Format::Mark => rd | rs1 | imm << 20,
         Format::Shift5 | Format::Shift6 | Format::Csr | Format::CsrImmediate => rd | rs1 | imm << 20,
         Format::Store | Format::FpStore => rs1 | rs2 | imm >> 5 << 25 | (imm & 31) << 7,

@@ -66,7 +66,8 @@ pub enum Kind {
     Compressed,
     /// Aligned loads and stores at [`DEVICE`], of 64 bytes too.
     Device,
-    /// `nload` and `nstore` at [`NETWORK`]; `remap` of the messages up to [`MESSAGES`] to places in the window.
+    /// `nload` and `nstore` at [`NETWORK`]; `remap` of the messages up to [`MESSAGES`], and some more, to places in the window;
+    /// `prebind` of a few keys to such places, and `withdraw`.
     Network,
 }
 
@@ -296,8 +297,19 @@ impl Generator<'_> {
     /// One instruction of the network cache.
     fn network(&mut self) -> Vec<Item> {
         let rd = self.destination();
+        if self.random.below(4) == 0 {
+            let key = Insn { op: Op::Addi, rd: ADDRESS, imm: self.random.within(0..4), ..NOTHING };
+            let to = self.random.pick(&[LOW, MIDDLE]);
+            let insn = match self.random.below(3) {
+                0 => Insn { op: Op::Withdraw, rd, rs1: ADDRESS, rs2: to, ..NOTHING },
+                // Any register's halves: how long, and how many messages it has seen.
+                _ => Insn { op: Op::Prebind, rd, rs1: ADDRESS, rs2: to, rs3: self.source(), ..NOTHING },
+            };
+            return vec![Item::plain(key), Item::plain(insn)];
+        }
         if self.random.below(2) == 0 {
-            let id = Insn { op: Op::Addi, rd: ADDRESS, imm: self.random.below(MESSAGES) as i64, ..NOTHING };
+            let id =
+                Insn { op: Op::Addi, rd: ADDRESS, imm: self.random.below(MESSAGES + 16) as i64, ..NOTHING };
             let to = self.random.pick(&[LOW, MIDDLE]);
             let remap = Insn { op: Op::Remap, rd, rs1: ADDRESS, rs2: to, ..NOTHING };
             return vec![Item::plain(id), Item::plain(remap)];

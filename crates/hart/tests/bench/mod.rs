@@ -11,8 +11,8 @@ use chasqui_engine::{Clock, Time};
 use chasqui_hart::testing::program::{DEVICE, MESSAGES, NETWORK};
 use chasqui_hart::{Halt, Hart, State, Timing};
 use chasqui_memory::{
-    Bus, BusParameters, DEVICE_BASE, FlatMemory, Geometry, PAGE_BYTES, Port, PortParameters, Stall, Stored,
-    pte,
+    Bus, BusParameters, DEVICE_BASE, FlatMemory, Geometry, Incoming, PAGE_BYTES, Port, PortParameters, Stall,
+    Stored, pte,
 };
 use service::Service;
 
@@ -69,6 +69,8 @@ pub struct Setup {
     pub state: State,
     /// What another master does, and when.
     pub foreign: Vec<(Time, service::Foreign)>,
+    /// Messages that come while the program runs.
+    pub brought: Vec<(Time, service::Brought)>,
 }
 
 impl Setup {
@@ -116,6 +118,7 @@ impl Setup {
             contents,
             state,
             foreign: vec![],
+            brought: vec![],
         }
     }
 }
@@ -182,15 +185,19 @@ impl Bench {
         if let Some(&(_, buffers)) = buffers {
             port.set_network_memory(buffers..buffers + PAGE_BYTES);
             for id in 0..MESSAGES {
-                let message = Stored { buffer: buffers + id * 16, bytes: (id % 17) as u32 };
+                let message = Stored { buffer: buffers + id * 16, bytes: 1 + (id % 16) as u32 };
                 memory.write(message.buffer, 8, id.wrapping_mul(0x0101_0101_0101_0101)).unwrap();
-                port.deposit(id, message, 0);
+                let incoming = Incoming { id, key: id % 4, number: 0, offset: 0, length: message.bytes };
+                port.deposit(incoming, message, 0);
             }
         }
         let mut service = Service::new(setup.bus);
         (service.sharing, service.device_latency) = (setup.sharing, setup.device_latency);
         for &(time, foreign) in &setup.foreign {
             service.ask_foreign(time, foreign);
+        }
+        for &(time, brought) in &setup.brought {
+            service.bring(time, brought);
         }
         let hart = Hart::new(setup.state.clone(), port, setup.timing, setup.clock, setup.timebase_hz);
         let (b, marks_switch) = (&setup.bus, setup.marks_switch);

@@ -7,25 +7,27 @@ use super::{LINE_BYTES, SectionGeometry};
 pub(super) enum Use {
     /// Nothing.
     Free,
-    /// A message, or what `nload` and `nstore` have brought here: its network tag is valid.
+    /// A message or a part of one, or what `nload` and `nstore` have brought here: its network tag is valid.
     Unbound {
-        /// The message's name, if the message section points here.
+        /// The message's name, if it is known to be here.
         id: Option<u64>,
         /// The buffer lacks what is here.
         dirty: bool,
     },
-    /// A message that has been bound: the network tag is reset, the process section points here.
+    /// A message or a part of one that has been bound: the network tag is reset, the process section points here.
     Bound {
         /// Physical address.
         sector: u64,
     },
+    /// It waits for a message whose receive has been posted.
+    Reserved,
 }
 
 /// A line of the network section.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
     pub used: Use,
-    /// Physical address of the buffer: of a bound line it says only in which set it is.
+    /// Physical address of the line in its buffer: of a bound line it says only in which set it is.
     pub buffer: u64,
     /// Bytes of the message, from the line's start.
     pub bytes: u32,
@@ -69,10 +71,25 @@ impl Lines {
         &mut self.lines[index]
     }
 
-    /// The line that a message in `buffer` takes: a free one, else the least recently used.
+    /// The line that what is in `buffer` takes: a free one, else the least recently used. Reserved lines stay, and
+    /// leave a way of each set.
     pub fn victim(&self, buffer: u64) -> usize {
         let age = |&at: &usize| if self.lines[at].used == Use::Free { 0 } else { self.lines[at].stamp };
-        self.set(buffer).min_by_key(age).expect("a set has a way")
+        let ways = self.set(buffer).filter(|&at| self.lines[at].used != Use::Reserved);
+        ways.min_by_key(age).expect("a set has a way that is not reserved")
+    }
+
+    /// Lines of the set of `buffer` with unbound messages: their places and the messages' names.
+    pub fn waiting(&self, buffer: u64) -> impl Iterator<Item = (usize, u64)> + '_ {
+        self.set(buffer).filter_map(|at| match self.lines[at].used {
+            Use::Unbound { id: Some(id), .. } => Some((at, id)),
+            _ => None,
+        })
+    }
+
+    /// A line of the set of `buffer` may be reserved: another stays.
+    pub fn may_reserve(&self, buffer: u64) -> bool {
+        self.set(buffer).filter(|&at| self.lines[at].used == Use::Reserved).count() + 1 < self.ways
     }
 
     /// Puts something in line `index`.

@@ -7,18 +7,33 @@
 //! What has to leave before it is bound migrates to its buffer, and the *link translation buffer* (LTB) keeps where
 //! that is.
 //!
-//! As every cache here it has tags and no data: those are in functional memory, in the buffer until a message is
+//! A message longer than a line has several, one for each 16 bytes of its buffer, by either of two designs (3.1.4).
+//! *Chained*: each line points at its neighbours; a message is in the message section while all that have come of
+//! its lines are here, and leaves as a whole. *Independent*: lines leave one by one; a *network TLB* leads from the
+//! name to the buffer, from the first line's arrival until all are bound.
+//!
+//! A receive that is posted before its message reserves a line for it ([`early`]). Which unbound message makes room
+//! for another may be left to a predictor of their consumption ([`predict`]).
+//!
+//! As every cache here it has tags and no data: those are in functional memory, in the buffer until a line is
 //! bound and at its destination from then on. What becomes of lines that leave, the port decides (`port/network.rs`).
 //!
-//! Invariants ([`NetworkCache::check`]): a name is in the message section or in the LTB, never in both; every entry
-//! of the message and of the process section points at a line that says so, and the other way round; a buffer has one
-//! line at most. Of the port: what is bound here is in no line of the data cache.
+//! Invariants ([`NetworkCache::check`]): a name is in one of message section, network TLB and LTB; an entry counts
+//! its lines, and every line is counted or bound; every entry of the process section points at a line that says so,
+//! and the other way round; a buffer has one line at most for each 16 bytes; a reservation has its line. Of the port:
+//! what is bound here is in no line of the data cache.
 
+mod early;
 mod lines;
+mod predict;
 mod section;
 mod statistics;
 
+use early::Reservations;
+pub use early::{Early, Refused, Reservation};
 use lines::{Lines, Use};
+use predict::Predictor;
+pub use predict::Replacement;
 use section::Section;
 pub use statistics::NetworkCacheStatistics;
 
@@ -43,6 +58,15 @@ pub enum Binding {
     NetworkCache,
 }
 
+/// What becomes of messages longer than a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Long {
+    /// Lines that point at their neighbours: a message leaves as a whole.
+    Chained,
+    /// Lines that leave one by one, under an entry of the network TLB.
+    Independent,
+}
+
 /// Sizes and costs. Cycles are the hart's.
 #[derive(Clone, Debug)]
 pub struct NetworkCacheParameters {
@@ -54,14 +78,43 @@ pub struct NetworkCacheParameters {
     pub process: SectionGeometry,
     /// Names of messages that have migrated to network memory.
     pub ltb: SectionGeometry,
+    /// Names of messages of several lines, if those are independent.
+    pub tlb: SectionGeometry,
     /// What `remap` does.
     pub binding: Binding,
+    /// What becomes of messages longer than a line.
+    pub long: Long,
+    /// Where a message lands whose receive has been posted before it comes; `None`: it waits, as any other.
+    pub early: Option<Early>,
+    /// Receives that may wait so.
+    pub early_entries: usize,
+    /// Which unbound message makes room for another.
+    pub replacement: Replacement,
+    /// Receive calls that the predictor keeps.
+    pub predictor_entries: usize,
     /// Cycles of an `nload` or `nstore` that hits, beside the instruction's own.
     pub network_cycles: u64,
     /// Cycles of a load or store that hits in the process section, beside the instruction's own.
     pub process_cycles: u64,
-    /// Cycles of a `remap`, beside the instruction's own and what it waits for.
+    /// Cycles of a `remap` or `prebind`, beside the instruction's own and what it waits for.
     pub remap_cycles: u64,
+    /// The same for each further line of a `remap`.
+    pub line_cycles: u64,
+}
+
+/// A message that comes, or a part of one, as the NI says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Incoming {
+    /// Its name, which no other message that waits has.
+    pub id: u64,
+    /// Context, source and tag: what its receive asks for.
+    pub key: u64,
+    /// Number of the message among those that have come. Software deals with them in this order.
+    pub number: u32,
+    /// Where the part begins in the message [bytes], at a multiple of a line. Parts come in their order.
+    pub offset: u32,
+    /// Length of the message [bytes].
+    pub length: u32,
 }
 
 /// What had to leave the cache.
@@ -94,10 +147,22 @@ pub struct Stored {
     pub bytes: u32,
 }
 
+/// A message that has not been bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Waiting {
+    message: Stored,
+    /// Context, source and tag.
+    key: u64,
+    /// Number of its arrival.
+    number: u32,
+    /// Lines of it that are here.
+    lines: u32,
+}
+
 /// Where a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In the network section.
+    /// In the network section, of independent lines perhaps only some.
     Here(Stored),
     /// In network memory, as the LTB knows.
     Memory(Stored),
@@ -110,9 +175,12 @@ pub enum Place {
 pub struct NetworkCache {
     parameters: NetworkCacheParameters,
     lines: Lines,
-    message: Section<usize>,
+    message: Section<Waiting>,
     process: Section<usize>,
-    ltb: Section<Stored>,
+    ltb: Section<Waiting>,
+    tlb: Section<Waiting>,
+    reservations: Reservations,
+    predictor: Predictor,
     /// What happened so far.
     pub statistics: NetworkCacheStatistics,
 }
@@ -121,6 +189,11 @@ pub struct NetworkCache {
 /// which depend on all of them (Fibonacci hashing; Knuth, TAOCP 3, 6.4). The source leaves it open.
 fn by_name(id: u64) -> u64 {
     id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
+}
+
+/// The lines of a buffer in network memory.
+fn lines_of(message: Stored) -> impl Iterator<Item = u64> {
+    (message.buffer..message.buffer + u64::from(message.bytes)).step_by(LINE_BYTES as usize)
 }
 
 /// The set of a sector.
@@ -136,6 +209,9 @@ impl NetworkCache {
             message: Section::new(parameters.message, by_name),
             process: Section::new(parameters.process, by_address),
             ltb: Section::new(parameters.ltb, by_name),
+            tlb: Section::new(parameters.tlb, by_name),
+            reservations: Reservations::new(parameters.early_entries),
+            predictor: Predictor::new(parameters.replacement, parameters.predictor_entries),
             statistics: NetworkCacheStatistics::default(),
             parameters,
         }
@@ -146,52 +222,161 @@ impl NetworkCache {
         &self.parameters
     }
 
-    /// The message `id` of `bytes` bytes has come, into `buffer`.
+    // --- arrival ------------------------------------------------------------------------------------
+
+    /// A message begins to come: the reservation that it takes, if there is one for its key. When it does not fit
+    /// there, or is not here as a whole (`is_whole`), it waits as any other.
+    pub fn arrive(&mut self, incoming: Incoming, is_whole: bool) -> Option<Reservation> {
+        let taken = self.reservations.arrive(incoming.key, incoming.number)?;
+        let fits = is_whole && (1..=taken.bytes).contains(&incoming.length);
+        if !fits {
+            self.statistics.early_missed += 1;
+            self.free_reserved(taken);
+        }
+        fits.then_some(taken)
+    }
+
+    /// A part of a message has come into its buffer: `part`.
     ///
     /// # Panics
-    /// When it does not fit a line, or is here already.
-    pub fn deposit(&mut self, id: u64, message: Stored) -> Vec<Evicted> {
-        assert!(u64::from(message.bytes) <= LINE_BYTES, "a message of {} bytes", message.bytes);
+    /// When it is here already.
+    pub fn deposit(&mut self, incoming: Incoming, part: Stored) -> Vec<Evicted> {
         let mut evicted = vec![];
-        self.statistics.deposits += 1;
-        let index = self.take_line(message.buffer, &mut evicted);
-        if let Some((other, line)) = self.message.insert(id, index) {
-            self.statistics.message_replacements += 1;
-            self.migrate(other, line, &mut evicted);
+        let Incoming { id, offset, length, .. } = incoming;
+        for at in (0..u64::from(part.bytes)).step_by(LINE_BYTES as usize) {
+            let is_first = u64::from(offset) + at == 0;
+            // What has left while it came stays in its buffer.
+            if !is_first && self.entry(id).is_none() {
+                break;
+            }
+            let index = self.take_line(part.buffer + at, &mut evicted);
+            if is_first {
+                self.statistics.deposits += 1;
+                self.name(incoming, Stored { buffer: part.buffer, bytes: length }, &mut evicted);
+            }
+            if let Some(entry) = self.entry(id) {
+                entry.lines += 1;
+                let bytes = (u64::from(part.bytes) - at).min(LINE_BYTES) as u32;
+                let used = Use::Unbound { id: Some(id), dirty: true };
+                self.lines.put(index, part.buffer + at, used, bytes);
+            }
         }
-        self.lines.put(index, message.buffer, Use::Unbound { id: Some(id), dirty: true }, message.bytes);
         evicted
+    }
+
+    /// A message gets its entry, of no line yet.
+    fn name(&mut self, incoming: Incoming, message: Stored, evicted: &mut Vec<Evicted>) {
+        let Incoming { id, key, number, .. } = incoming;
+        let waiting = Waiting { message, key, number, lines: 0 };
+        let is_long = u64::from(message.bytes) > LINE_BYTES;
+        if is_long && self.parameters.long == Long::Independent {
+            if let Some((other, entry)) = self.tlb.insert(id, waiting) {
+                self.statistics.tlb_replacements += 1;
+                self.migrate(other, entry, evicted);
+            }
+            return;
+        }
+        let victim = self.expected_last(self.message.set_of(id));
+        self.statistics.predicted_victims += u64::from(victim.is_some());
+        if let Some((other, entry)) = self.message.insert_for(id, waiting, victim) {
+            self.statistics.message_replacements += 1;
+            self.migrate(other, entry, evicted);
+        }
+    }
+
+    /// The entry of the message `id`, some of whose lines are here or were to come.
+    fn entry(&mut self, id: u64) -> Option<&mut Waiting> {
+        match self.message.find_mut(id) {
+            Some(entry) => Some(entry),
+            None => self.tlb.find_mut(id),
+        }
     }
 
     /// A line for `buffer`, which has none; what was there is evicted.
     fn take_line(&mut self, buffer: u64, evicted: &mut Vec<Evicted>) -> usize {
         debug_assert!(self.lines.find(buffer).is_none(), "{buffer:#x} has a line");
-        let index = self.lines.victim(buffer);
+        let index = self.victim(buffer);
         match self.lines.at(index).used {
             Use::Free => return index,
-            Use::Unbound { id: Some(id), .. } => {
-                self.message.remove(id);
-                self.migrate(id, index, evicted);
-            }
+            Use::Unbound { id: Some(id), .. } => match self.message.remove(id) {
+                Some(entry) => {
+                    self.statistics.chained_evictions += u64::from(entry.lines - 1);
+                    self.migrate(id, entry, evicted);
+                }
+                None => {
+                    self.entry(id).expect("an independent line has an entry").lines -= 1;
+                    self.write_back(index, evicted);
+                }
+            },
             Use::Unbound { id: None, .. } => self.write_back(index, evicted),
             Use::Bound { sector } => {
                 self.process.remove(sector);
                 evicted.push(Evicted::Bound(Bound { sector, bytes: self.lines.at(index).bytes }));
             }
+            Use::Reserved => unreachable!("a reserved line stays"),
         }
         self.lines.at_mut(index).used = Use::Free;
         self.statistics.network_replacements += 1;
         index
     }
 
-    /// The unbound message `id` leaves line `index` for its buffer; the LTB keeps where that is.
-    fn migrate(&mut self, id: u64, index: usize, evicted: &mut Vec<Evicted>) {
-        let line = *self.lines.at(index);
-        let lost = self.ltb.insert(id, Stored { buffer: line.buffer, bytes: line.bytes });
+    /// The line that what is in `buffer` takes. If the least recently used is an unbound message's, the predictor may
+    /// choose another of these.
+    fn victim(&mut self, buffer: u64) -> usize {
+        let oldest = self.lines.victim(buffer);
+        if !matches!(self.lines.at(oldest).used, Use::Unbound { id: Some(_), .. }) {
+            return oldest;
+        }
+        let Some(id) = self.expected_last(self.lines.waiting(buffer).map(|(_, id)| id)) else {
+            return oldest;
+        };
+        self.statistics.predicted_victims += 1;
+        // Of several lines of one message the first that is found: all of them are wanted at once.
+        let line = self.lines.waiting(buffer).find(|&(_, of)| of == id);
+        line.map_or(oldest, |(index, _)| index)
+    }
+
+    /// Which of these messages the predictor expects to be consumed last. `None`: it expects nothing.
+    fn expected_last(&self, names: impl Iterator<Item = u64>) -> Option<u64> {
+        if self.parameters.replacement == Replacement::Lru {
+            return None;
+        }
+        let mut last = None;
+        for id in names {
+            let entry = self.message.find(id).or_else(|| self.tlb.find(id))?;
+            let distance = self.predictor.distance(entry.key, self.earlier(&entry))?;
+            // Of those that it does not expect at all, the last that came.
+            let rank = (distance, entry.number);
+            if last.is_none_or(|(most, _)| rank > most) {
+                last = Some((rank, id));
+            }
+        }
+        last.map(|(_, id)| id)
+    }
+
+    /// Messages of the same key that wait and came before this one: they are consumed first.
+    fn earlier(&self, entry: &Waiting) -> usize {
+        let all = self.message.iter().chain(self.tlb.iter()).chain(self.ltb.iter());
+        all.filter(|(_, e)| e.key == entry.key && (e.number.wrapping_sub(entry.number) as i32) < 0).count()
+    }
+
+    /// The unbound message `id` leaves what lines it has for its buffer; the LTB keeps where that is.
+    fn migrate(&mut self, id: u64, entry: Waiting, evicted: &mut Vec<Evicted>) {
+        let lost = self.ltb.insert(id, Waiting { lines: 0, ..entry });
         self.statistics.migrations += 1;
         self.statistics.ltb_replacements += u64::from(lost.is_some());
-        self.write_back(index, evicted);
-        self.lines.at_mut(index).used = Use::Free;
+        for line in lines_of(entry.message) {
+            if let Some(index) = self.waiting_line(id, line) {
+                self.write_back(index, evicted);
+                self.lines.at_mut(index).used = Use::Free;
+            }
+        }
+    }
+
+    /// The line of the message `id` that is at `line` in network memory, while it is here.
+    fn waiting_line(&self, id: u64, line: u64) -> Option<usize> {
+        let index = self.lines.find(line)?;
+        matches!(self.lines.at(index).used, Use::Unbound { id: Some(of), .. } if of == id).then_some(index)
     }
 
     fn write_back(&mut self, index: usize, evicted: &mut Vec<Evicted>) {
@@ -212,6 +397,54 @@ impl NetworkCache {
         evicted
     }
 
+    // --- before arrival ----------------------------------------------------------------------------
+
+    /// Whether a receive that waits for a message of `key` may reserve `sector`, by who has dealt with `seen` messages.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn may_reserve(&self, key: u64, sector: u64, seen: u32) -> Result<(), Refused> {
+        self.reservations.may_add(key, sector, seen)?;
+        let in_line = self.parameters.early == Some(Early::NetworkCache);
+        if in_line && !self.lines.may_reserve(sector) { Err(Refused::Full) } else { Ok(()) }
+    }
+
+    /// A receive that waits for a message of `key`, of up to `bytes` bytes, reserves `sector` ([`Self::may_reserve`]).
+    pub fn reserve(&mut self, key: u64, sector: u64, bytes: u32) -> Vec<Evicted> {
+        let mut evicted = vec![];
+        let line = (self.parameters.early == Some(Early::NetworkCache)).then(|| {
+            let index = self.take_line(sector, &mut evicted);
+            self.lines.put(index, sector, Use::Reserved, 0);
+            index
+        });
+        self.statistics.reserved += 1;
+        self.reservations.add(Reservation { key, sector, bytes, line });
+        evicted
+    }
+
+    /// The receive that has reserved `sector` for `key` is not to be met any more. False: it has been, or will be.
+    pub fn withdraw(&mut self, key: u64, sector: u64) -> bool {
+        let Some(reservation) = self.reservations.remove(key, sector) else { return false };
+        self.free_reserved(reservation);
+        self.statistics.withdrawn += 1;
+        true
+    }
+
+    fn free_reserved(&mut self, reservation: Reservation) {
+        if let Some(index) = reservation.line {
+            self.lines.at_mut(index).used = Use::Free;
+        }
+    }
+
+    /// The message of `bytes` bytes that was waited for is bound in the line that was reserved for it, to a sector
+    /// where nothing is bound. Returns what the process section had to evict.
+    pub fn land(&mut self, reservation: Reservation, bytes: u32) -> Option<Bound> {
+        let index = reservation.line.expect("a reservation with a line");
+        let Reservation { sector, .. } = reservation;
+        self.lines.put(index, sector, Use::Bound { sector }, bytes);
+        self.point(sector, index)
+    }
+
     /// `nload` or `nstore` (`writes`) of the line at `buffer`; true if it is here.
     pub fn access(&mut self, buffer: u64, writes: bool) -> bool {
         let Some(index) = self.lines.find(buffer) else { return false };
@@ -227,52 +460,75 @@ impl NetworkCache {
         self.lines.find(buffer).is_some()
     }
 
+    // --- binding ------------------------------------------------------------------------------------
+
     /// Where the message `id` is.
     pub fn place(&self, id: u64) -> Place {
-        if let Some(index) = self.message.find(id) {
-            let line = self.lines.at(index);
-            return Place::Here(Stored { buffer: line.buffer, bytes: line.bytes });
+        match self.message.find(id).or_else(|| self.tlb.find(id)) {
+            Some(entry) => Place::Here(entry.message),
+            None => self.ltb.find(id).map_or(Place::Unknown, |entry| Place::Memory(entry.message)),
         }
-        self.ltb.find(id).map_or(Place::Unknown, Place::Memory)
     }
 
-    /// Binds the message `id`, whose line is here, to `sector`, where nothing is bound: the message's name and its
-    /// network tag are reset, and the process section leads to the line. Returns what that section had to evict.
-    pub fn bind(&mut self, id: u64, sector: u64) -> Option<Bound> {
-        let index = self.message.find(id).expect("a message that is here");
-        self.message.remove(id);
+    /// The line of the message `id` that is at `line` in network memory is here.
+    pub fn is_waiting(&self, id: u64, line: u64) -> bool {
+        self.waiting_line(id, line).is_some()
+    }
+
+    /// Binds the line of the message `id` that is at `line`, and is here, to `sector`, where nothing is bound: its
+    /// network tag is reset, and the process section leads to it. Returns what that section had to evict.
+    pub fn bind(&mut self, id: u64, line: u64, sector: u64) -> Option<Bound> {
+        let index = self.waiting_line(id, line).expect("a line that is here");
+        self.entry(id).expect("a message that is here").lines -= 1;
         self.lines.at_mut(index).used = Use::Bound { sector };
         self.lines.touch(index);
+        self.point(sector, index)
+    }
+
+    /// The process section leads from `sector` to line `index`; returns what it had to evict.
+    fn point(&mut self, sector: u64, index: usize) -> Option<Bound> {
         let (sector, other) = self.process.insert(sector, index)?;
         self.statistics.process_replacements += 1;
         self.lines.at_mut(other).used = Use::Free;
         Some(Bound { sector, bytes: self.lines.at(other).bytes })
     }
 
-    /// The message `id` is here no more: bound elsewhere.
-    pub fn forget(&mut self, id: u64) {
-        let stored = self.ltb.remove(id);
-        let line = match self.message.remove(id) {
-            Some(index) => Some(index),
-            None => stored.and_then(|s| self.lines.find(s.buffer)),
-        };
-        if let Some(index) = line {
+    /// The line at `line` of network memory has gone elsewhere: the data cache has it.
+    pub fn drop_line(&mut self, line: u64) {
+        let Some(index) = self.lines.find(line) else { return };
+        if let Use::Unbound { id: Some(id), .. } = self.lines.at(index).used {
+            self.entry(id).expect("a message that is here").lines -= 1;
+        }
+        self.lines.at_mut(index).used = Use::Free;
+    }
+
+    /// The message `id` has been bound, all of it, by a receive call that `tag` stands for: its name is reset, which
+    /// is how binding happens once.
+    pub fn consume(&mut self, id: u64, tag: u64) {
+        let found = [self.message.remove(id), self.tlb.remove(id), self.ltb.remove(id)];
+        let Some(entry) = found.into_iter().flatten().next() else { return };
+        lines_of(entry.message).for_each(|line| self.free_line(line));
+        if let Some(right) = self.predictor.consumed(entry.key, tag) {
+            self.statistics.predictions += 1;
+            self.statistics.predicted += u64::from(right);
+        }
+    }
+
+    fn free_line(&mut self, line: u64) {
+        if let Some(index) = self.lines.find(line) {
             self.lines.at_mut(index).used = Use::Free;
         }
     }
 
     /// The buffer is free: what is known of the message in it is forgotten.
-    pub fn release(&mut self, buffer: u64) {
-        if let Some(index) = self.lines.find(buffer) {
-            if let Use::Unbound { id: Some(id), .. } = self.lines.at(index).used {
-                self.message.remove(id);
+    pub fn release(&mut self, buffer: Stored) {
+        for section in [&mut self.message, &mut self.tlb, &mut self.ltb] {
+            let name = section.iter().find(|(_, entry)| entry.message.buffer == buffer.buffer);
+            if let Some((id, _)) = name {
+                section.remove(id);
             }
-            self.lines.at_mut(index).used = Use::Free;
         }
-        let name = self.ltb.iter().find(|(_, stored)| stored.buffer == buffer).map(|(id, _)| id);
-        if let Some(id) = name {
-            self.ltb.remove(id);
-        }
+        lines_of(buffer).for_each(|line| self.free_line(line));
     }
 
     /// What is bound in the sector that holds `address`.
@@ -313,29 +569,39 @@ impl NetworkCache {
     /// What does not hold, in words.
     pub fn check(&self) -> Result<(), String> {
         for (index, line) in self.lines.iter() {
-            let pointed_at = match line.used {
-                Use::Unbound { id: Some(id), .. } => self.message.find(id) == Some(index),
+            let is_known = match line.used {
+                Use::Unbound { id: Some(id), .. } => {
+                    let entry = self.message.find(id).or_else(|| self.tlb.find(id));
+                    entry.is_some_and(|e| lines_of(e.message).any(|at| at == line.buffer))
+                }
                 Use::Unbound { id: None, .. } | Use::Free => true,
                 Use::Bound { sector } => self.process.find(sector) == Some(index),
+                Use::Reserved => self.reservations.iter().any(|r| r.line == Some(index)),
             };
-            if !pointed_at {
+            if !is_known {
                 return Err(format!("nothing leads to line {index}, {line:?}"));
             }
             if matches!(line.used, Use::Unbound { .. }) && self.lines.find(line.buffer) != Some(index) {
                 return Err(format!("buffer {:#x} has two lines", line.buffer));
             }
         }
-        for (id, index) in self.message.iter() {
-            if !matches!(self.lines.at(index).used, Use::Unbound { id: Some(of), .. } if of == id) {
-                return Err(format!("message {id:#x} leads to {:?}", self.lines.at(index)));
+        for (id, entry) in self.message.iter().chain(self.tlb.iter()) {
+            let here = lines_of(entry.message).filter(|&line| self.waiting_line(id, line).is_some()).count();
+            if here != entry.lines as usize {
+                return Err(format!("message {id:#x} has {here} lines and counts {entry:?}"));
             }
-            if self.ltb.find(id).is_some() {
-                return Err(format!("message {id:#x} is in the LTB, too"));
+            if self.ltb.find(id).is_some() || self.message.find(id).is_some() && self.tlb.find(id).is_some() {
+                return Err(format!("message {id:#x} is known twice"));
             }
         }
         for (sector, index) in self.process.iter() {
             if self.lines.at(index).used != (Use::Bound { sector }) {
                 return Err(format!("sector {sector:#x} leads to {:?}", self.lines.at(index)));
+            }
+        }
+        for reservation in self.reservations.iter() {
+            if reservation.line.is_some_and(|index| self.lines.at(index).used != Use::Reserved) {
+                return Err(format!("{reservation:?} has lost its line"));
             }
         }
         Ok(())

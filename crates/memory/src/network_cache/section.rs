@@ -50,12 +50,30 @@ impl<V: Copy> Section<V> {
         }
     }
 
+    /// What `key` points at, to be changed.
+    pub fn find_mut(&mut self, key: u64) -> Option<&mut V> {
+        let at = self.place(key)?;
+        self.entries[at].as_mut().map(|e| &mut e.value)
+    }
+
+    /// The keys in the set of `key`, if all of its ways are in use.
+    pub fn set_of(&self, key: u64) -> impl Iterator<Item = u64> + '_ {
+        let set = &self.entries[self.set(key)];
+        let is_full = set.iter().all(Option::is_some);
+        set.iter().flatten().filter(move |_| is_full).map(|e| e.key)
+    }
+
     /// Puts in `key`, which is not here; returns what had to go for it.
     pub fn insert(&mut self, key: u64, value: V) -> Option<(u64, V)> {
+        self.insert_for(key, value, None)
+    }
+
+    /// The same, and `victim` of its set goes.
+    pub fn insert_for(&mut self, key: u64, value: V, victim: Option<u64>) -> Option<(u64, V)> {
         debug_assert!(self.place(key).is_none(), "{key:#x} is here");
         self.tick += 1;
-        let at = self.set(key).min_by_key(|&at| self.entries[at].map_or(0, |e| e.stamp));
-        let at = at.expect("a set has a way");
+        let oldest = self.set(key).min_by_key(|&at| self.entries[at].map_or(0, |e| e.stamp));
+        let at = victim.and_then(|victim| self.place(victim)).or(oldest).expect("a set has a way");
         let old = self.entries[at].replace(Entry { key, value, stamp: self.tick });
         old.map(|e| (e.key, e.value))
     }

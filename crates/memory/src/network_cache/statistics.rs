@@ -31,11 +31,33 @@ pub struct NetworkCacheStatistics {
     pub written: u64,
     /// Bound messages that other masters' transactions took.
     pub taken: u64,
+    /// Lines that left because another of their message's did (chained).
+    pub chained_evictions: u64,
+    /// Names that the network TLB replaced (independent).
+    pub tlb_replacements: u64,
+    /// Receives that reserved a line for a message to come.
+    pub reserved: u64,
+    /// Those that could not: no room among the reservations.
+    pub early_full: u64,
+    /// Those that could not: a message had come that software had not dealt with.
+    pub early_late: u64,
+    /// Messages that landed where their receive had reserved a line.
+    pub early: u64,
+    /// Messages whose receive had reserved a line that they did not fit.
+    pub early_missed: u64,
+    /// Reservations that software withdrew.
+    pub withdrawn: u64,
+    /// Receives whose message the predictor predicted, right or wrong.
+    pub predictions: u64,
+    /// Those that it predicted right.
+    pub predicted: u64,
+    /// Victims that the predictor chose.
+    pub predicted_victims: u64,
 }
 
 impl NetworkCacheStatistics {
     /// The counters in their order: name, unit, documentation, value.
-    fn list(&self) -> [(&'static str, &'static str, &'static str, u64); 14] {
+    fn list(&self) -> [(&'static str, &'static str, &'static str, u64); 25] {
         [
             ("deposits", "messages", "Messages that came into the network section.", self.deposits),
             (
@@ -76,6 +98,32 @@ impl NetworkCacheStatistics {
             ("moved", "messages", "Bound messages evicted to the data cache.", self.moved),
             ("written", "messages", "Bound messages evicted to memory.", self.written),
             ("taken", "messages", "Bound messages that other masters' transactions took.", self.taken),
+            (
+                "chained_evictions",
+                "lines",
+                "Lines that left because another of their message's did.",
+                self.chained_evictions,
+            ),
+            ("tlb_replacements", "messages", "Names that the network TLB replaced.", self.tlb_replacements),
+            ("reserved", "count", "Receives that reserved a line for a message to come.", self.reserved),
+            ("early_full", "count", "Receives for which there was no line to reserve.", self.early_full),
+            (
+                "early_late",
+                "count",
+                "Receives that reserved none, as a message had come meanwhile.",
+                self.early_late,
+            ),
+            ("early", "messages", "Messages that landed in a reserved line.", self.early),
+            ("early_missed", "messages", "Messages that did not fit their reserved line.", self.early_missed),
+            ("withdrawn", "count", "Reservations that software withdrew.", self.withdrawn),
+            (
+                "predictions",
+                "messages",
+                "Messages whose consumption was predicted, right or wrong.",
+                self.predictions,
+            ),
+            ("predicted", "messages", "Messages whose consumption was predicted right.", self.predicted),
+            ("predicted_victims", "count", "Victims that the predictor chose.", self.predicted_victims),
         ]
     }
 

@@ -34,7 +34,8 @@ pub use device::BURST_BYTES;
 use fast::FastTable;
 pub use fast::FastView;
 use lent::Lent;
-pub use network::Remapped;
+use network::Remapping;
+pub use network::{Prebound, Remapped};
 pub use stash::{StashStatistics, Stashed};
 pub use statistics::PortStatistics;
 use translate::{Split, Walk};
@@ -131,7 +132,7 @@ pub enum Fault {
         /// Virtual address.
         address: u64,
     },
-    /// `nload` or `nstore` of what is not network memory, or not aligned; `remap` to what is not memory.
+    /// `nload` or `nstore` of what is not network memory, or not aligned; `remap` or `prebind` to what is not memory.
     NotNetwork {
         /// Virtual address.
         address: u64,
@@ -177,7 +178,10 @@ impl fmt::Display for Fault {
                 write!(f, "64-byte store to {address:#x}, which is not a device's")
             }
             Fault::NotNetwork { address } => {
-                write!(f, "nload, nstore or remap at {address:#x}, which is not aligned or not of its memory")
+                write!(
+                    f,
+                    "nload, nstore, remap or prebind at {address:#x}, which is not aligned or not of its memory"
+                )
             }
             Fault::Incoherent(incoherence) => incoherence.fmt(f),
         }
@@ -376,6 +380,10 @@ pub struct Port {
     network_memory: Range<u64>,
     /// Buffers of messages that have been bound, until the NI takes them back.
     bound_buffers: Vec<u64>,
+    /// The `remap` that waits.
+    remapping: Option<Remapping>,
+    /// The last message that landed where its receive had reserved a place.
+    landed: Option<u64>,
     itlb: Tlb,
     dtlb: Tlb,
     walked: Walked,
@@ -442,6 +450,8 @@ impl Port {
             network: p.network_cache.clone().map(NetworkCache::new),
             network_memory: 0..0,
             bound_buffers: Vec::new(),
+            remapping: None,
+            landed: None,
             itlb: Tlb::new(p.itlb.0, p.itlb.1),
             dtlb: Tlb::new(p.dtlb.0, p.dtlb.1),
             walked: Walked::new(),

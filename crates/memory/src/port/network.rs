@@ -1,5 +1,5 @@
-//! The network cache beside the data cache: `nload`, `nstore`, `remap`, and what ordinary accesses, evictions and
-//! other masters' transactions do to bound messages.
+//! The network cache beside the data cache: `nload`, `nstore`, `remap`, `prebind`, `withdraw`, and what messages that
+//! come, ordinary accesses, evictions and other masters' transactions do to bound messages.
 //!
 //! A bound message is a sector of 16 bytes, of which its first bytes are valid, that memory and the data caches know
 //! nothing of, as if it were modified. It is in no line of the L1 data cache: binding drops the line; a fetch of the
@@ -8,7 +8,8 @@
 use super::{Access, DEVICE_BASE, Fault, Port, Request, Slot, Stall, Stop};
 use crate::cache::State;
 use crate::network_cache::{
-    Binding, Bound, Evicted, LINE_BYTES, NetworkCache, NetworkCacheStatistics, Place, Stored,
+    Binding, Bound, Early, Evicted, Incoming, LINE_BYTES, NetworkCache, NetworkCacheStatistics, Place,
+    Refused, Reservation, Stored,
 };
 
 /// What came of a `remap`: the value of its destination register.
@@ -21,6 +22,31 @@ pub enum Remapped {
     Unknown = 1,
     /// The address is not a multiple of 16: software copies it.
     Unaligned = 2,
+}
+
+/// What came of a `prebind`: the value of its destination register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Prebound {
+    /// The message that comes next with this key is bound as it comes.
+    Reserved = 0,
+    /// No line could be reserved: the message is bound late.
+    Full = 1,
+    /// The address is not a multiple of 16: likewise.
+    Unaligned = 2,
+    /// A message of the key has come that the program has not dealt with, or may have: likewise.
+    Late = 3,
+}
+
+/// A `remap` under way: of a message of several lines each may have to wait.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Remapping {
+    id: u64,
+    /// Virtual address of the destination.
+    va: u64,
+    message: Stored,
+    /// Bytes that are bound.
+    done: u64,
 }
 
 impl Port {
@@ -105,35 +131,54 @@ impl Port {
         Stop::Wait(Stall::Data)
     }
 
-    /// `remap`: binds the message `id` to the address `va`.
+    /// `remap`: binds the message `id` to the address `va`, line by line. What waits is tried again and goes on where
+    /// it was.
     pub fn remap(&mut self, id: u64, va: u64, cycles: &mut u64) -> Result<Remapped, Stop> {
         self.disturb();
         if !va.is_multiple_of(LINE_BYTES) {
             self.network().statistics.unaligned += 1;
             return Ok(Remapped::Unaligned);
         }
-        let (sector, _) = self.translate(va, Access::Write, cycles)?;
-        if sector >= DEVICE_BASE {
-            return Err(Stop::Fault(Fault::NotNetwork { address: va }));
-        }
-        let (message, is_here) = match self.network().place(id) {
-            Place::Here(message) => (message, true),
-            Place::Memory(message) => (message, false),
-            Place::Unknown => {
+        let begun = self.remapping.filter(|r| (r.id, r.va) == (id, va));
+        let mut sector = self.destination(va + begun.map_or(0, |r| r.done), cycles)?;
+        let mut r = match (begun, self.network().place(id)) {
+            (Some(begun), _) => begun,
+            (None, Place::Here(message) | Place::Memory(message)) => Remapping { id, va, message, done: 0 },
+            (None, Place::Unknown) => {
                 self.network().statistics.unknown += 1;
                 return Ok(Remapped::Unknown);
             }
         };
-        if self.timed {
-            self.bind(id, message, is_here, sector, cycles)?;
-        } else {
-            self.network().forget(id);
+        loop {
+            self.remapping = Some(r);
+            let bytes = (u64::from(r.message.bytes) - r.done).min(LINE_BYTES);
+            let line = Stored { buffer: r.message.buffer + r.done, bytes: bytes as u32 };
+            if self.timed {
+                self.bind(id, line, r.done == 0, sector, cycles)?;
+            }
+            self.copy_message(line, sector);
+            r.done += bytes;
+            if r.done == u64::from(r.message.bytes) {
+                break;
+            }
+            self.remapping = Some(r);
+            sector = self.destination(va + r.done, cycles)?;
         }
+        self.remapping = None;
+        self.network().consume(id, va);
         self.network().statistics.bound += 1;
-        self.copy_message(message, sector);
-        self.bound_buffers.push(message.buffer);
+        self.bound_buffers.push(r.message.buffer);
         self.changes += 1;
         Ok(Remapped::Bound)
+    }
+
+    /// Physical address of a sector that a message is bound to.
+    fn destination(&mut self, va: u64, cycles: &mut u64) -> Result<u64, Stop> {
+        let (sector, _) = self.translate(va, Access::Write, cycles)?;
+        if sector >= DEVICE_BASE {
+            return Err(Stop::Fault(Fault::NotNetwork { address: va }));
+        }
+        Ok(sector)
     }
 
     /// The message's data are at its destination from now on.
@@ -147,23 +192,29 @@ impl Port {
         }
     }
 
-    /// The tags of the message `id` become those of `sector`. A message that has migrated is fetched first, and goes
-    /// to the data cache under either policy (3.3.2).
-    fn bind(
-        &mut self,
-        id: u64,
-        message: Stored,
-        is_here: bool,
-        sector: u64,
-        cycles: &mut u64,
-    ) -> Result<(), Stop> {
-        let line = self.line(sector);
+    /// Nothing stands in the way of changes to `line` by the instruction that is executed.
+    fn awaits_line(&self, line: u64) -> Result<(), Stop> {
         if self.under_way[Slot::Blocking as usize].is_some() {
             return Err(Stop::Wait(Stall::Data));
         }
         if self.write_buffer.iter().any(|s| self.line(s.address) == line) || self.arriving == Some(line) {
             return Err(Stop::Wait(Stall::WriteBuffer));
         }
+        Ok(())
+    }
+
+    /// The tags of a line of the message `id` become those of `sector`. One that has migrated is fetched first, and
+    /// goes to the data cache under either policy (3.3.2).
+    fn bind(
+        &mut self,
+        id: u64,
+        message: Stored,
+        is_first: bool,
+        sector: u64,
+        cycles: &mut u64,
+    ) -> Result<(), Stop> {
+        self.awaits_line(self.line(sector))?;
+        let is_here = self.network().is_waiting(id, message.buffer);
         if !is_here && !self.network().has_line(message.buffer) {
             return Err(self.fetch_network(message.buffer, *cycles));
         }
@@ -171,25 +222,30 @@ impl Port {
             self.bind_in_place(id, message, sector, *cycles);
         } else {
             self.bind_in_data_cache(message, sector, cycles)?;
-            self.network().forget(id);
+            self.network().drop_line(message.buffer);
         }
-        let cost = self.network().parameters().remap_cycles;
+        let p = self.network().parameters();
+        let cost = if is_first { p.remap_cycles } else { p.line_cycles };
         self.charge(cost, cycles);
         Ok(())
     }
 
-    /// The message stays in the network section: what the data cache has of its sector leaves.
+    /// The line stays in the network section: what the data cache has of its sector leaves.
     fn bind_in_place(&mut self, id: u64, message: Stored, sector: u64, cycle: u64) {
-        if let Some(old) = self.network().unbind(sector).filter(|old| old.bytes > message.bytes) {
-            // Its rest is in the network cache alone.
-            self.evict_bound(old, cycle);
-        }
-        let line = self.line(sector);
-        self.evict_data(line);
-        if let Some(replaced) = self.network().bind(id, sector) {
+        self.make_way(message.bytes, sector, cycle);
+        if let Some(replaced) = self.network().bind(id, message.buffer, sector) {
             self.evict_bound(replaced, cycle);
         }
         self.issue_posted(cycle);
+    }
+
+    /// Nothing else is bound to `sector`, and its line is not in the data cache: `bytes` are about to be bound there.
+    fn make_way(&mut self, bytes: u32, sector: u64, cycle: u64) {
+        if let Some(old) = self.network().unbind(sector).filter(|old| old.bytes > bytes) {
+            // Its rest is in the network cache alone.
+            self.evict_bound(old, cycle);
+        }
+        self.evict_data(self.line(sector));
     }
 
     /// The message moves into its line of the data cache, which is fetched if the message is not all of it, or if the
@@ -208,6 +264,93 @@ impl Port {
         self.l1d.way_mut(way).state = State::Modified;
         self.touch(way);
         Ok(())
+    }
+
+    // --- early binding ------------------------------------------------------------------------------
+
+    /// `prebind`: the message that comes next of `key`, of up to `bytes` bytes, is to be bound to the address `va` as
+    /// it comes. `seen`: how many messages the program has dealt with.
+    pub fn prebind(
+        &mut self,
+        key: u64,
+        va: u64,
+        bytes: u32,
+        seen: u32,
+        cycles: &mut u64,
+    ) -> Result<Prebound, Stop> {
+        self.disturb();
+        if !va.is_multiple_of(LINE_BYTES) {
+            return Ok(Prebound::Unaligned);
+        }
+        let sector = self.destination(va, cycles)?;
+        // Where accesses take no time they leave the caches alone.
+        let Some(early) = self.network().parameters().early.filter(|_| self.timed) else {
+            self.network().statistics.early_full += 1;
+            return Ok(Prebound::Full);
+        };
+        match self.network().may_reserve(key, sector, seen) {
+            Ok(()) => {}
+            Err(Refused::Full) => {
+                self.network().statistics.early_full += 1;
+                return Ok(Prebound::Full);
+            }
+            Err(Refused::Late) => {
+                self.network().statistics.early_late += 1;
+                return Ok(Prebound::Late);
+            }
+        }
+        let line = self.line(sector);
+        self.awaits_line(line)?;
+        if early == Early::DataCache {
+            let way = self.obtain(line, true, Stall::Data, cycles)?;
+            self.touch(way);
+        }
+        let evicted = self.network().reserve(key, sector, bytes.min(LINE_BYTES as u32));
+        self.evict_all(evicted, *cycles);
+        let cost = self.network().parameters().remap_cycles;
+        self.charge(cost, cycles);
+        Ok(Prebound::Reserved)
+    }
+
+    /// `withdraw`: the reservation for `key` at `va` is not wanted any more. False: it has been met.
+    pub fn withdraw(&mut self, key: u64, va: u64, cycles: &mut u64) -> Result<bool, Stop> {
+        self.disturb();
+        let sector = self.destination(va, cycles)?;
+        let cost = self.network().parameters().remap_cycles;
+        if self.timed {
+            self.charge(cost, cycles);
+        }
+        self.changes += 1;
+        Ok(self.network().withdraw(key, sector))
+    }
+
+    /// A message of `message.bytes` bytes comes, for which a receive has reserved a place.
+    fn land(&mut self, reservation: Reservation, message: Stored, cycle: u64) {
+        let Reservation { sector, .. } = reservation;
+        self.network().statistics.early += 1;
+        if self.network().parameters().early == Some(Early::NetworkCache) {
+            self.make_way(message.bytes, sector, cycle);
+            if let Some(replaced) = self.network().land(reservation, message.bytes) {
+                self.evict_bound(replaced, cycle);
+            }
+        } else if self.l1d.find(self.line(sector)).is_some() {
+            self.place_modified(self.line(sector));
+        } else {
+            // Its line has left since it was reserved, or something has been bound in its place.
+            if let Some(old) = self.network().unbind(sector).filter(|old| old.bytes > message.bytes) {
+                self.evict_bound(old, cycle);
+            }
+            self.evict_bound(Bound { sector, bytes: message.bytes }, cycle);
+        }
+        self.copy_message(message, sector);
+        self.bound_buffers.push(message.buffer);
+        self.issue_posted(cycle);
+        self.changes += 1;
+    }
+
+    /// The message `id` came where its receive had reserved a place, as the last that did.
+    pub fn has_landed(&self, id: u64) -> bool {
+        self.landed == Some(id)
     }
 
     // --- ordinary accesses --------------------------------------------------------------------------
@@ -307,15 +450,24 @@ impl Port {
         self.evict_all(evicted, cycle);
     }
 
-    /// The NI puts the message `id` into the network cache; without one it stays in its buffer.
-    pub fn deposit(&mut self, id: u64, message: Stored, cycle: u64) {
+    /// A message, or a part of one, has come into its buffer: `part`. The network cache takes it, if there is one. Of
+    /// a message that it is not to take `part` has no bytes; but the receive that has reserved a line for it is met.
+    pub fn deposit(&mut self, incoming: Incoming, part: Stored, cycle: u64) {
         let Some(network) = &mut self.network else { return };
-        let evicted = network.deposit(id, message);
-        self.evict_all(evicted, cycle);
+        if incoming.offset == 0
+            && let Some(reservation) = network.arrive(incoming, part.bytes == incoming.length)
+        {
+            self.landed = Some(incoming.id);
+            return self.land(reservation, part, cycle);
+        }
+        if part.bytes > 0 {
+            let evicted = network.deposit(incoming, part);
+            self.evict_all(evicted, cycle);
+        }
     }
 
     /// The NI uses the buffer for something else from now on.
-    pub fn release_buffer(&mut self, buffer: u64) {
+    pub fn release_buffer(&mut self, buffer: Stored) {
         if let Some(network) = &mut self.network {
             network.release(buffer);
             self.changes += 1;

@@ -7,7 +7,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use chasqui_engine::Time;
 use chasqui_memory::{
-    Bus, BusParameters, FlatMemory, Port, Request, Responder, Slot, Snoop, Snooped, Tenure,
+    Bus, BusParameters, FlatMemory, Incoming, Port, Request, Responder, Slot, Snoop, Snooped, Stored, Tenure,
 };
 
 /// A transaction of another master.
@@ -23,11 +23,22 @@ pub struct Foreign {
     pub value: Option<u64>,
 }
 
+/// A message, or a part of one, that the NI brings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Brought {
+    pub incoming: Incoming,
+    /// Where in network memory.
+    pub part: Stored,
+    /// What is written there, by eight bytes.
+    pub words: [u64; 8],
+}
+
 /// Who asks for a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
     Port(Slot),
     Foreign(usize),
+    Ni(usize),
 }
 
 /// What happened on the bus, and when.
@@ -36,6 +47,8 @@ pub enum Happened {
     Requested(Client, Option<Request>),
     Granted(Client, Option<Request>, Tenure),
     Snooped(Foreign, Snooped),
+    /// A message came; it landed where a receive had reserved a line.
+    Came(Brought, bool),
     Done(Client, u64),
 }
 
@@ -55,6 +68,7 @@ pub struct Service {
     waiting: VecDeque<Client>,
     grant_scheduled: bool,
     foreign: Vec<Foreign>,
+    brought: Vec<Brought>,
     /// Another cache keeps a copy of every so-manieth line that is fetched; 0: of none.
     pub sharing: u64,
     fetched: u64,
@@ -76,6 +90,7 @@ impl Service {
             waiting: VecDeque::new(),
             grant_scheduled: false,
             foreign: vec![],
+            brought: vec![],
             sharing: 0,
             fetched: 0,
             device_value: 0,
@@ -104,6 +119,12 @@ impl Service {
     pub fn ask_foreign(&mut self, time: Time, foreign: Foreign) {
         self.foreign.push(foreign);
         self.schedule(time, 1, Event::Request(Client::Foreign(self.foreign.len() - 1)));
+    }
+
+    /// The NI brings a message at `time`.
+    pub fn bring(&mut self, time: Time, brought: Brought) {
+        self.brought.push(brought);
+        self.schedule(time, 1, Event::Request(Client::Ni(self.brought.len() - 1)));
     }
 
     /// Takes what the port asks for. `time_of` gives the time at which one of its cycles begins.
@@ -166,6 +187,7 @@ impl Service {
                 let (tenure, value) = match client {
                     Client::Port(slot) => self.grant(port, slot, now, cycle_at(now)),
                     Client::Foreign(index) => (self.grant_foreign(port, memory, index, now), 0),
+                    Client::Ni(index) => (self.grant_ni(port, memory, index, (now, cycle_at(now))), 0),
                 };
                 self.schedule(tenure.end, 0, Event::Done(client, value));
             }
@@ -236,6 +258,25 @@ impl Service {
         let write = foreign.value.is_some();
         let tenure = self.bus.place(now, foreign.bytes, write, responder);
         self.log.push((now, Happened::Granted(Client::Foreign(index), None, tenure)));
+        tenure
+    }
+
+    fn grant_ni(
+        &mut self,
+        port: &mut Port,
+        memory: &mut FlatMemory,
+        index: usize,
+        (now, cycle): (Time, u64),
+    ) -> Tenure {
+        let brought = self.brought[index];
+        let Brought { incoming, part, words } = brought;
+        for (at, word) in (part.buffer..).step_by(8).zip(words).take(part.bytes.div_ceil(8) as usize) {
+            memory.write(at, 8, word).expect("an address in memory");
+        }
+        let tenure = self.bus.place(now, part.bytes, true, Responder::Dram);
+        port.deposit(incoming, part, cycle);
+        self.log.push((now, Happened::Came(brought, port.has_landed(incoming.id))));
+        self.log.push((now, Happened::Granted(Client::Ni(index), None, tenure)));
         tenure
     }
 }

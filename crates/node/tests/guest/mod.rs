@@ -12,7 +12,7 @@ use chasqui_hart::{Insn, Op};
 use chasqui_linux::space::{Backing, Placement, Protection};
 use chasqui_linux::testing::executable;
 use chasqui_linux::{Elf, Options, Process, Stream};
-use chasqui_memory::{DEVICE_BASE, FlatMemory, PAGE_BYTES};
+use chasqui_memory::{DEVICE_BASE, FlatMemory, Incoming, PAGE_BYTES};
 use chasqui_ni::{
     ACCEPTED, BusOperation, BusRequest, Cause, Context, NetworkInterface, RETRY as FULL, Region, Reply,
     Uncached,
@@ -52,6 +52,8 @@ pub mod register {
 /// The line that the NI reads when its doorbell rings, and the one that it writes, in its memory.
 pub const SEND: i64 = 0;
 pub const RECEIVE: i64 = 512;
+/// Where in its memory it has messages, 64 bytes for each action of its schedule.
+const BUFFERS: u64 = 1024;
 
 /// What the NI does by itself.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +64,9 @@ pub enum Action {
     Write(i64, u64),
     /// Reads a line of the program's data page in a bus transaction.
     Read(i64),
+    /// Brings a message of these words, or a part of one, into its memory and the network cache, in a bus transaction;
+    /// of no bytes: announces it.
+    Deposit(Incoming, u32, [u64; 2]),
     /// Asserts the interrupt line.
     Interrupt,
     /// Nothing that the processor could notice.
@@ -101,6 +106,9 @@ pub const RETRY: Time = Time(10_000);
 
 /// The NI's own part of an answer.
 pub const LATENCY: Time = Time(30_000);
+
+/// Of the NI's memory: from the end of the address tenure to the first beat.
+pub const MEMORY_LATENCY: Time = Time(20_000);
 
 impl TestNi {
     pub fn new(schedule: Vec<(Time, Action)>) -> TestNi {
@@ -203,6 +211,10 @@ impl NetworkInterface for TestNi {
             Action::Interrupt => c.interrupt(true),
             Action::Write(at, _) => c.bus(request(BusOperation::Write, self.data + at as u64, 8)),
             Action::Read(at) => c.bus(request(BusOperation::Read, self.data + at as u64, 64)),
+            Action::Deposit(incoming, bytes, _) => {
+                let address = DRAM + BUFFERS + what * 64 + u64::from(incoming.offset);
+                c.bus(request(BusOperation::Deposit(incoming), address, bytes));
+            }
             Action::Nothing => {}
         }
     }
@@ -216,6 +228,11 @@ impl NetworkInterface for TestNi {
         if let Action::Write(_, value) = self.schedule[request.tag as usize].1 {
             c.memory.write(request.address, 8, value).expect("the program's memory");
         }
+        if let Action::Deposit(_, 1.., words) = self.schedule[request.tag as usize].1 {
+            for (at, word) in (request.address..).step_by(8).zip(words) {
+                c.memory.write(at, 8, word).expect("the NI's memory");
+            }
+        }
     }
 
     fn bus_done(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
@@ -223,7 +240,11 @@ impl NetworkInterface for TestNi {
     }
 
     fn memory_latency(&self, address: u64) -> Option<Time> {
-        (address >= DRAM).then_some(Time(20_000))
+        (address >= DRAM).then_some(MEMORY_LATENCY)
+    }
+
+    fn network_memory(&self) -> std::ops::Range<u64> {
+        DRAM..DRAM + PAGE_BYTES
     }
 
     fn observable(&self, [what, _]: Payload) -> bool {

@@ -17,12 +17,12 @@ use std::ops::Range;
 use chasqui_abi::{Envelope, NiIdentification};
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_machine::{Effects, first_effects};
-use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
+use chasqui_memory::{DEVICE_BASE, PAGE_BYTES, Stored};
 use chasqui_network::{Blocked, NetworkParameters, NodeEvent, NodePort};
 use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
 use chasqui_record::{MessageId, Stage};
 
-use crate::parameters::{MpiUnit, NicUnit};
+use crate::parameters::{MpiUnit, NicUnit, Policy};
 use crate::registers::{self, NetcacheSlot};
 use deliver::Deliverer;
 use events::{NicEvent, Owner};
@@ -72,6 +72,10 @@ pub(crate) struct NicPlan {
     pub line_bytes: u64,
     /// Physical address of network memory.
     pub memory_base: u64,
+    /// Longest message that goes through the network cache [bytes].
+    pub longest: u64,
+    /// Receives may have reserved lines in it.
+    pub early: bool,
     /// The network.
     pub network: NetworkParameters,
     /// The NIC's end of its link.
@@ -97,6 +101,10 @@ struct Shared {
     /// Physical addresses of network memory.
     memory: Range<u64>,
     pools: Pools,
+    /// Longest message that goes through the network cache [bytes].
+    longest: u64,
+    /// The network cache hears of every message, for receives that wait.
+    announces: bool,
     port: NodePort,
     /// Packets that wait for the link.
     packets: VecDeque<Box<Packet>>,
@@ -139,8 +147,8 @@ impl Shared {
 
     /// The buffer at `offset` of network memory is free.
     fn release(&mut self, offset: u64, c: &mut Context<'_, '_>) {
-        if self.pools.give(offset) {
-            c.ports[0].release_buffer(self.memory.start + offset);
+        if let Some(bytes) = self.pools.give(offset) {
+            c.ports[0].release_buffer(Stored { buffer: self.memory.start + offset, bytes: bytes as u32 });
         }
     }
 
@@ -179,7 +187,7 @@ pub(crate) struct Nic {
 
 impl Nic {
     pub fn new(plan: NicPlan) -> Nic {
-        let NicPlan { unit, mpi, clock, line_bytes, memory_base, network, port } = plan;
+        let NicPlan { unit, mpi, clock, line_bytes, memory_base, longest, early, network, port } = plan;
         let shortest = unit.packet_overhead.bytes() as u32;
         let (packet, credit) = first_effects(&network, &port, shortest);
         let effects: Effects = std::array::from_fn(|to| packet[to].min(credit[to]));
@@ -197,6 +205,8 @@ impl Nic {
                 nodes: port.nodes(),
                 memory: memory_base..memory_base + memory_bytes,
                 pools: Pools::new(unit.memory.bytes(), unit.pool.bytes()),
+                longest,
+                announces: early && unit.policy == Policy::NetworkCache,
                 port,
                 packets: VecDeque::new(),
                 start_scheduled: false,
@@ -231,6 +241,7 @@ impl NetworkInterface for Nic {
         page.settings[registers::SETTING_SLOTS as usize] = self.mpi.slots;
         page.settings[registers::SETTING_ARRIVALS as usize] = self.mpi.arrivals;
         page.settings[registers::SETTING_HELD as usize] = memory - arrivals;
+        page.settings[registers::SETTING_EARLY as usize] = u64::from(self.shared.announces);
     }
 
     fn regions(&self, _: usize) -> Vec<Region> {
@@ -307,7 +318,7 @@ impl NetworkInterface for Nic {
     fn bus_granted(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
         match Owner::of(request.tag) {
             (Owner::Transmit, _) => {}
-            (Owner::Receive, number) => self.receiver.writer.granted(number, c),
+            (Owner::Receive, number) => self.receiver.granted(number, c),
             (Owner::Deliver, number) => self.deliverer.writer.granted(number, c),
         }
     }

@@ -46,14 +46,14 @@ impl Pools {
         Some(at as u64 * ELEMENT_BYTES)
     }
 
-    /// The buffer at `offset` is free again. False: there is none.
-    pub fn give(&mut self, offset: u64) -> bool {
+    /// The buffer at `offset` is free again: its length [bytes]. `None`: there is none.
+    pub fn give(&mut self, offset: u64) -> Option<u64> {
         let at = (offset / ELEMENT_BYTES) as usize;
         let length = self.lengths.get_mut(at).map_or(0, std::mem::take) as usize;
         if length > 0 {
             self.used[at..at + length].fill(false);
         }
-        length > 0
+        (length > 0).then_some(length as u64 * ELEMENT_BYTES)
     }
 }
 
@@ -79,7 +79,7 @@ mod tests {
         assert_eq!((pools.take(16), pools.take(1), pools.take(0)), (Some(0), Some(16), Some(32)));
         assert_eq!((pools.take(224), pools.allotted), (Some(256), 2), "13 elements were left");
         assert_eq!(pools.take(224), None);
-        assert!(pools.give(16) && !pools.give(16), "once");
+        assert_eq!([pools.give(16), pools.give(16)], [Some(16), None], "once");
         assert_eq!((pools.take(16), pools.take(32)), (Some(16), Some(48)));
     }
 }

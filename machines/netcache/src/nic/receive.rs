@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use chasqui_abi::Envelope;
 use chasqui_engine::Packet;
+use chasqui_memory::Incoming;
 use chasqui_ni::Context;
 use chasqui_record::Stage;
 
@@ -12,12 +13,15 @@ use super::events::{NicEvent, Owner};
 use super::writer::Writer;
 use super::{ENVELOPE, JOB, Mechanism, PACKET_PUT, Shared, stamp, travels_by};
 use crate::parameters::Policy;
-use crate::registers::{ELEMENT_BYTES, FLAG_BUFFER, FLAG_CACHED, FLAG_NAMED, NetcacheArrival, SLOT_BYTES};
+use crate::registers::{FLAG_BUFFER, FLAG_CACHED, FLAG_EARLY, FLAG_NAMED, NetcacheArrival, SLOT_BYTES};
 
 /// Bytes of a packet's first word.
 const WORD: usize = size_of::<u64>();
 /// Bytes of an arrival.
 const ARRIVAL: u64 = size_of::<NetcacheArrival>() as u64;
+
+/// Its flags begin so many bytes before its end.
+const FLAGS_FROM_END: usize = size_of::<NetcacheArrival>() - std::mem::offset_of!(NetcacheArrival, flags);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -43,6 +47,9 @@ pub(super) struct Receiver {
     landed: VecDeque<Box<Packet>>,
     state: State,
     pub writer: Writer,
+    /// Of the message that is written: its name, and the flags of its arrival if it lands where its receive has
+    /// reserved a line.
+    may_land: Option<(u64, u32)>,
 }
 
 impl Receiver {
@@ -57,6 +64,7 @@ impl Receiver {
             landed: VecDeque::new(),
             state: State::Idle,
             writer: Writer::new(Owner::Receive),
+            may_land: None,
         }
     }
 
@@ -146,6 +154,14 @@ impl Receiver {
             number: self.produced.wrapping_add(1),
             ..NetcacheArrival::default()
         };
+        let incoming = Incoming {
+            id: u64::from(envelope.source) << 32 | u64::from(envelope.sequence),
+            key: key(&envelope),
+            number: arrival.number,
+            offset: 0,
+            length: data.len() as u32,
+        };
+        self.may_land = None;
         match s.unit.policy {
             _ if data.is_empty() => {}
             Policy::Buffer => self.writer.add(buffer, data, s, c),
@@ -153,11 +169,12 @@ impl Receiver {
                 s.collect_bound(c);
                 let Some(offset) = s.pools.take(data.len() as u64) else { return false };
                 (arrival.buffer, arrival.flags) = (offset as u32, FLAG_BUFFER | flags & FLAG_NAMED);
-                let is_short = data.len() as u64 <= ELEMENT_BYTES && flags & FLAG_NAMED != 0;
+                let is_short = data.len() as u64 <= s.longest && flags & FLAG_NAMED != 0;
                 if policy == Policy::NetworkCache && is_short {
-                    arrival.id = u64::from(envelope.source) << 32 | u64::from(envelope.sequence);
+                    arrival.id = incoming.id;
                     arrival.flags |= FLAG_CACHED;
-                    self.writer.deposit(arrival.id, s.memory.start + offset, data);
+                    self.may_land = Some((arrival.id, arrival.flags | FLAG_EARLY));
+                    self.writer.deposit(incoming, s.memory.start + offset, data, s);
                     travels_by(c, self.landed[0].message, Mechanism::Deposit);
                 } else {
                     let address = s.memory.start + offset;
@@ -165,10 +182,26 @@ impl Receiver {
                 }
             }
         }
+        // Of any message the network cache must hear, for which a line may have been reserved.
+        if s.announces && flags & FLAG_NAMED != 0 && arrival.flags & FLAG_CACHED == 0 {
+            self.writer.announce(incoming, s.memory.start);
+        }
         self.writer.add(entry, &arrival.to_bytes(), s, c);
         self.produced = self.produced.wrapping_add(1);
         s.counters.received += 1;
         true
+    }
+
+    /// Part `number` takes its place in memory. What comes last says whether the message has landed where its receive
+    /// had reserved a line.
+    pub fn granted(&mut self, number: usize, c: &mut Context<'_, '_>) {
+        if self.writer.is_last(number)
+            && let Some((id, flags)) = self.may_land
+            && c.ports[0].has_landed(id)
+        {
+            self.writer.amend(FLAGS_FROM_END, &flags.to_le_bytes());
+        }
+        self.writer.granted(number, c);
     }
 
     /// The packet is in the node: its room in the receive buffer goes back.
@@ -179,6 +212,11 @@ impl Receiver {
         self.state = State::Idle;
         self.next(s, c);
     }
+}
+
+/// What a receive of the library asks for, as `match_envelope_key` (guest/mpi/match.h) has it.
+fn key(envelope: &Envelope) -> u64 {
+    u64::from(envelope.source) << 48 | u64::from(envelope.context) << 32 | u64::from(envelope.tag as u32)
 }
 
 fn is_put(packet: &[u8]) -> bool {

@@ -1,5 +1,6 @@
 //! Writes over the bus, coherently: caches drop their copies, or the L2 takes what is written.
 
+use chasqui_memory::Incoming;
 use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
 
 use super::events::Owner;
@@ -35,9 +36,25 @@ impl Writer {
         }
     }
 
-    /// The message `id` goes into the buffer at physical address `address`, and into the network cache.
-    pub fn deposit(&mut self, id: u64, address: u64, data: &[u8]) {
-        self.parts.push(Part { operation: BusOperation::Deposit { id }, address, data: data.to_vec() });
+    /// The message goes into the buffer at physical address `address`, and into the network cache.
+    pub fn deposit(&mut self, incoming: Incoming, address: u64, data: &[u8], s: &Shared) {
+        for (offset, bytes) in line_parts(address, data.len() as u64, s.line_bytes) {
+            let operation = BusOperation::Deposit(Incoming { offset: offset as u32, ..incoming });
+            let data = data[offset as usize..][..bytes as usize].to_vec();
+            self.parts.push(Part { operation, address: address + offset, data });
+        }
+    }
+
+    /// The network cache hears of a message that does not go into it.
+    pub fn announce(&mut self, incoming: Incoming, address: u64) {
+        self.parts.push(Part { operation: BusOperation::Deposit(incoming), address, data: vec![] });
+    }
+
+    /// What is written of the last part, which has not been granted, from `from_end` bytes before its end on.
+    pub fn amend(&mut self, from_end: usize, data: &[u8]) {
+        let last = &mut self.parts.last_mut().expect("a part").data;
+        let at = last.len() - from_end;
+        last[at..at + data.len()].copy_from_slice(data);
     }
 
     /// Asks for the bus. False: there is nothing to write.
@@ -48,6 +65,11 @@ impl Writer {
         }
         self.left = self.parts.len();
         self.left > 0
+    }
+
+    /// Part `number` is the last.
+    pub fn is_last(&self, number: usize) -> bool {
+        number + 1 == self.parts.len()
     }
 
     /// Part `number` takes its place in memory.

@@ -1,0 +1,149 @@
+//! Messages that an NI brings into the network cache of a node: when they are there, and that a program which waits
+//! for one, by whatever it polls, sees it at the same time with skipping and without.
+
+mod guest;
+
+use chasqui_engine::Time;
+use chasqui_hart::{Insn, Op};
+use chasqui_memory::Incoming;
+use chasqui_node::{Early, Ended, NodeConfiguration};
+use guest::register::{FLAG, START};
+use guest::{
+    A0, Action, DATA_REGISTER, MEMORY_LATENCY, NI_REGISTER, Outcome, Program, Seen, TestNi, ZERO,
+    configuration, run,
+};
+
+const ID: i64 = 21;
+const KEY: i64 = 5;
+/// Where the program wants messages, on its data page.
+const PLACE: i64 = 0x140;
+const TO: u8 = 21;
+const NAME: u8 = 22;
+const HOW: u8 = 23;
+const STATUS: u8 = 24;
+
+fn with_network_cache(early: Early) -> NodeConfiguration {
+    let mut c = configuration();
+    c.network_cache.present = true;
+    c.network_cache.early = early;
+    c
+}
+
+fn insn(op: Op, rd: u8, [rs1, rs2, rs3]: [u8; 3]) -> Insn {
+    Insn { op, rd, rs1, rs2, rs3, rm: 0, length: 4, imm: 0 }
+}
+
+fn message(number: u32, bytes: u32) -> Incoming {
+    Incoming { id: ID as u64, key: KEY as u64, number, offset: 0, length: bytes }
+}
+
+fn begun() -> Program {
+    let mut p = Program::new();
+    p.add(TO, DATA_REGISTER, PLACE);
+    p
+}
+
+/// Waits until the NI's flag is set, or until something but zero is where a message is expected.
+fn wait_for(p: &mut Program, register: u8, offset: i64) {
+    p.store(ZERO, NI_REGISTER, START);
+    let poll = p.here();
+    p.pause().load(A0, register, offset).branch(Op::Beq, A0, ZERO, poll);
+}
+
+fn prebind(p: &mut Program, bytes: i64) {
+    p.add(NAME, ZERO, KEY).add(HOW, ZERO, bytes);
+    p.push(Insn { op: Op::Slli, rd: HOW, rs1: HOW, rs2: 0, rs3: 0, rm: 0, length: 4, imm: 32 });
+    p.push(insn(Op::Prebind, STATUS, [NAME, TO, HOW]));
+}
+
+/// The outcome, which skipping does not change.
+fn outcome(c: &NodeConfiguration, program: &Program, schedule: &[(Time, Action)]) -> Outcome {
+    let run_with = |spin_skip| {
+        let mut c = c.clone();
+        c.checks.spin_skip = spin_skip;
+        run(&c, program, TestNi::new(schedule.to_vec())).0
+    };
+    let skipped = run_with(true);
+    assert_eq!(skipped, run_with(false));
+    skipped
+}
+
+fn counter(outcome: &Outcome, name: &str) -> u64 {
+    let found = outcome.statistics.iter().find(|(of, _)| of.ends_with(&format!("network_cache.{name}")));
+    found.unwrap_or_else(|| panic!("no {name} in {:?}", outcome.statistics)).1
+}
+
+fn exit(outcome: &Outcome) -> (Time, i32) {
+    match outcome.ended {
+        Some((at, Ended::Exit(status))) => (at, status),
+        ref other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_message_that_waits_is_bound_by_remap() {
+    let c = with_network_cache(Early::Off);
+    let mut p = begun();
+    wait_for(&mut p, NI_REGISTER, FLAG);
+    p.add(NAME, ZERO, ID).push(insn(Op::Remap, STATUS, [NAME, TO, 0]));
+    p.load(A0, TO, 8).atomic(Op::Add, A0, STATUS, A0).exit();
+    let us = Time(1_000_000);
+    let schedule = [(us, Action::Deposit(message(1, 16), 16, [40, 41])), (us + us, Action::Flag(1))];
+    let done = outcome(&c, &p, &schedule);
+    assert_eq!(exit(&done).1, 41);
+    assert_eq!((counter(&done, "deposits"), counter(&done, "bound"), counter(&done, "early")), (1, 1, 0));
+    // An address tenure, the NI's memory, the beats of the line.
+    let &[Seen::Store(..), Seen::Granted(granted, _), Seen::Done(over, _)] = &done.seen[..] else {
+        panic!("{:?}", done.seen)
+    };
+    let bus = c.bus();
+    let beats = 16u64.div_ceil(u64::from(bus.width_bytes));
+    assert_eq!(over - granted, bus.clock.edge(bus.address_cycles + beats) + MEMORY_LATENCY);
+}
+
+/// It polls the place itself: nothing but the message ends its loop.
+#[test]
+fn a_message_that_is_waited_for_is_seen_where_it_lands() {
+    let us = Time(1_000_000);
+    for early in [Early::DataCache, Early::NetworkCache] {
+        let c = with_network_cache(early);
+        let mut p = begun();
+        prebind(&mut p, 16);
+        wait_for(&mut p, TO, 0);
+        p.load(A0, TO, 8).atomic(Op::Add, A0, STATUS, A0).exit();
+        let at = |after: Time| {
+            let done = outcome(&c, &p, &[(after, Action::Deposit(message(1, 16), 16, [40, 41]))]);
+            assert_eq!((counter(&done, "early"), counter(&done, "deposits")), (1, 0));
+            let (end, status) = exit(&done);
+            assert_eq!(status, 41, "{early:?}");
+            end
+        };
+        // Within an iteration of the loop or so.
+        let (first, later) = (at(us), at(us + us));
+        let difference = later - first;
+        assert!(difference > us - Time(200_000) && difference < us + Time(200_000), "{difference}");
+    }
+}
+
+/// An announced message takes the reservation, and an address tenure; the next of the key waits.
+#[test]
+fn a_message_that_is_only_announced_takes_its_reservation() {
+    let us = Time(1_000_000);
+    let c = with_network_cache(Early::DataCache);
+    let mut p = begun();
+    prebind(&mut p, 16);
+    wait_for(&mut p, NI_REGISTER, FLAG);
+    p.load(A0, TO, 0).atomic(Op::Add, A0, STATUS, A0).exit();
+    let schedule = [
+        (us, Action::Deposit(message(1, 500), 0, [0, 0])),
+        (us + us, Action::Deposit(message(2, 16), 16, [40, 41])),
+        (us + us + us, Action::Flag(1)),
+    ];
+    let done = outcome(&c, &p, &schedule);
+    assert_eq!(exit(&done).1, 0, "nothing is in its place");
+    assert_eq!((counter(&done, "early_missed"), counter(&done, "deposits")), (1, 1));
+    let &[Seen::Store(..), Seen::Granted(granted, _), Seen::Done(over, _), ..] = &done.seen[..] else {
+        panic!("{:?}", done.seen)
+    };
+    assert_eq!(over - granted, c.bus().clock.edge(c.bus().address_cycles));
+}
