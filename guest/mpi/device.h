@@ -81,6 +81,11 @@ struct mpi_device {
      * library then sends segments. */
     bool (*put)(const struct chasqui_envelope *fin, const void *from, uint64_t to, size_t bytes);
 
+    /* Before a put into `bytes` from `landing` on: what the other side's `put` is to have as `to`. Null: the address. */
+    uint64_t (*expose)(void *landing, size_t bytes);
+    /* That put has come to its end. Null if `expose` is. */
+    void (*conceal)(void *landing, size_t bytes);
+
     /* A collective in the NI. `request` null: asks whether the device takes it, which all processes
      * must answer alike, so only from what is the same on all. Otherwise starts it; then
      * mpi_collective_done(request) follows. Null: the device has none. */
