@@ -48,6 +48,7 @@ struct mpi_collective {
 struct mpi_device {
     const char *name;
     uint32_t id;
+    uint32_t interface; /* What it was compiled for: chasqui_ni_identification.interface. */
 
     /* Maps the NI, sets `eager_bytes_max`. False: the NI can't be used; says why on stderr. */
     bool (*open)(const struct chasqui_ni_identification *ni, int ni_fd);
@@ -63,6 +64,10 @@ struct mpi_device {
 
     /* Looks once for what has happened and makes the upcalls below. */
     void (*poll)(void);
+
+    /* Sleeps until `poll` may find something, or `send` have room again. Null: there is nothing to sleep in, and
+     * processes that wait poll. Makes no upcalls. */
+    void (*wait)(void);
 
     /* Within mpi_arrived(): copies the arrived payload to `to`, at most once a message. */
     void (*take)(void *to, size_t bytes);

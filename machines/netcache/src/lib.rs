@@ -129,8 +129,8 @@ mod tests {
     #[test]
     fn guest_header_is_current() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/registers.h");
-        chasqui_abi::header::check(path, &registers::text());
+        chasqui_abi::header::check(path, &registers::HEADER.text());
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/via/registers.h");
-        chasqui_abi::header::check(path, &via::registers::text());
+        chasqui_abi::header::check(path, &via::registers::HEADER.text());
     }
 }

@@ -15,6 +15,7 @@
 #include "mpi/error.h"
 #include "mpi/mark.h"
 #include "mpi/memory.h"
+#include "mpi/process.h"
 #include "regcache.h"
 #include "vipl.h"
 
@@ -181,6 +182,8 @@ static bool via_open(const struct chasqui_ni_identification *ni, int ni_fd)
         buffers += ni->settings[CHASQUI_VIA_SETTING_RECEIVES] * stride;
     }
     mpi_device_via.eager_bytes_max = eager;
+    if (ni->settings[CHASQUI_VIA_SETTING_BLOCKS])
+        mpi_device_via.wait = via_wait;
     return true;
 }
 
@@ -401,9 +404,17 @@ static void via_poll(void)
         reap();
 }
 
+/* What waits for room, or for a long message to leave, polls: those have no completion queue. */
+static void via_wait(void)
+{
+    if (puts == 0 && !chq_is_blocked())
+        VipCQWait(&arrivals);
+}
+
 struct mpi_device mpi_device_via = {
     .name = "netcache/via",
     .id = CHASQUI_VIA_DEVICE,
+    .interface = CHASQUI_VIA_INTERFACE,
     .open = via_open,
     .close = via_close,
     .send = via_send,

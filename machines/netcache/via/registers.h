@@ -9,6 +9,8 @@
 #define _Static_assert static_assert
 #endif
 
+#define CHASQUI_VIA_INTERFACE 0x45d6ac10u /* Names all that is defined here and in chasqui/abi.h. */
+
 #define CHASQUI_VIA_DEVICE 0x4ull /* Number by which MPI_Init picks this device. */
 #define CHASQUI_VIA_REGION_DOORBELLS 0x0ull /* Region: doorbells, uncached, all that a process sees of the NIC. */
 #define CHASQUI_VIA_DOORBELL_BYTES 0x10ull /* Bytes from one VI's doorbells to the next one's. */
@@ -123,8 +125,8 @@ _Static_assert(offsetof(struct chasqui_via_entry, number) == 4, "chasqui_via_ent
 
 struct chasqui_via_open {
     uint32_t tag; /* Protection tag of the process. */
-    uint32_t reserved; /* A number that changes with each translation that the driver takes back by itself. */
-    uint64_t invalidations; /* Where the process wants to find how often that was: 8 bytes in registered memory; 0: nowhere. */
+    uint32_t reserved; /* Zero. */
+    uint64_t invalidations; /* Where the driver counts the registrations that it ends because memory is unmapped: 8 bytes that stay where they are; 0: nowhere. */
 };
 _Static_assert(sizeof(struct chasqui_via_open) == 16, "chasqui_via_open");
 _Static_assert(offsetof(struct chasqui_via_open, tag) == 0, "chasqui_via_open.tag");

@@ -222,6 +222,7 @@ impl Nic {
 impl NetworkInterface for Nic {
     fn identify(&self, page: &mut NiIdentification) {
         page.device = registers::DEVICE as u32;
+        page.interface = registers::HEADER.interface();
         let memory = self.shared.unit.memory.bytes();
         let arrivals = self.mpi.arrivals * self.mpi.eager.bytes().next_multiple_of(registers::ELEMENT_BYTES);
         page.settings[registers::SETTING_POLICY as usize] = self.shared.unit.policy.setting();

@@ -436,6 +436,7 @@ impl ViaNic {
 impl NetworkInterface for ViaNic {
     fn identify(&self, page: &mut NiIdentification) {
         page.device = registers::DEVICE as u32;
+        page.interface = registers::HEADER.interface();
         let via = &self.shared.via;
         for (setting, value) in [
             (registers::SETTING_EAGER, self.mpi.eager.bytes()),

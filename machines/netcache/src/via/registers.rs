@@ -1,7 +1,7 @@
 //! What the VIA NIC, its driver and its user library agree on: doorbells, registers, descriptors, completion queues
 //! (Virtual Interface Architecture Specification 1.0, 1997; descriptors as in its VI Provider Library, 64 bytes).
 
-use chasqui_abi::header::{GuestStruct, defines, file};
+use chasqui_abi::header::{DeviceHeader, GuestStruct, defines};
 
 chasqui_abi::guest_constants! {
     /// Number by which MPI_Init picks this device.
@@ -210,9 +210,9 @@ chasqui_abi::guest_struct! {
     pub struct ViaOpen {
         /// Protection tag of the process.
         pub tag: u32,
-        /// A number that changes with each translation that the driver takes back by itself.
+        /// Zero.
         pub reserved: u32,
-        /// Where the process wants to find how often that was: 8 bytes in registered memory; 0: nowhere.
+        /// Where the driver counts the registrations that it ends because memory is unmapped: 8 bytes that stay where they are; 0: nowhere.
         pub invalidations: u64,
     }
 }
@@ -289,9 +289,11 @@ chasqui_abi::guest_struct! {
     }
 }
 
-/// Text of `via/registers.h`.
-pub fn text() -> String {
-    let body = [
+/// `via/registers.h`.
+pub static HEADER: DeviceHeader = DeviceHeader::new("VIA", "machines/netcache/src/via/registers.rs", body);
+
+fn body() -> String {
+    [
         defines("VIA_", CONSTANTS),
         ViaSegment::definition(),
         ViaDescriptor::definition(),
@@ -302,8 +304,8 @@ pub fn text() -> String {
         ViaEndpoint::definition(),
         ViaConnection::definition(),
         ViaWait::definition(),
-    ];
-    file("CHASQUI_VIA_REGISTERS_H", "machines/netcache/src/via/registers.rs", &body.join("\n"))
+    ]
+    .join("\n")
 }
 
 const _: () = assert!(size_of::<ViaDescriptor>() == 1 << DESCRIPTOR_SHIFT);
