@@ -44,7 +44,13 @@ def machines() -> list[str]:
 
 
 # What runs in them also runs in another variant, which is enough for sweeps over many options.
-CONTAINED = ["netcache/processver", "netcache/dmaver1", "netcache/dtct"]
+CONTAINED = [
+    "netcache/processver",
+    "netcache/dmaver1",
+    "netcache/dtct",
+    "netcache/via",
+    "netcache/via-zero-copy",
+]
 
 
 def organisations() -> list[str]:

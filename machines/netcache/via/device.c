@@ -151,6 +151,13 @@ static void make_free_lists(const struct layout *l, char *pages)
     }
 }
 
+/* What waits for room, or for a long message to leave, polls: those have no completion queue. */
+static void via_wait(void)
+{
+    if (puts == 0 && !chq_is_blocked())
+        VipCQWait(&arrivals);
+}
+
 static bool via_open(const struct chasqui_ni_identification *ni, int ni_fd)
 {
     eager = ni->settings[CHASQUI_VIA_SETTING_EAGER];
@@ -402,13 +409,6 @@ static void via_poll(void)
         deal_with(vi);
     if (unlikely(puts))
         reap();
-}
-
-/* What waits for room, or for a long message to leave, polls: those have no completion queue. */
-static void via_wait(void)
-{
-    if (puts == 0 && !chq_is_blocked())
-        VipCQWait(&arrivals);
 }
 
 struct mpi_device mpi_device_via = {

@@ -101,7 +101,14 @@ def run_all(
             for other, program in zip(run.beside, others, strict=True)
         ]
         job = simulation.Job(
-            run.machine, run.ranks, first, run.arguments, run.sets, others=beside, threads=1
+            run.machine,
+            run.ranks,
+            first,
+            run.arguments,
+            run.sets,
+            others=beside,
+            threads=1,
+            profile=run.profile,
         )
         place = directory / simulation.short_name(run.name)
         result = simulation.execute_quietly(job, place, lambda: stopping)
