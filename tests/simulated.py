@@ -54,7 +54,8 @@ def machines() -> list[str]:
 
 # What runs in them also runs in another variant, which is enough for sweeps over many options.
 CONTAINED = [
-    "netcache/processver", "netcache/dmaver1", "netcache/dtct", "netcache-modern/stash",
+    "netcache/processver", "netcache/dmaver1", "netcache/dtct", "netcache/via-zero-copy",
+    "netcache-modern/stash",
 ]  # fmt: skip
 
 

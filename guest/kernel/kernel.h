@@ -55,6 +55,7 @@ void trap(struct frame *frame);
 enum error {
     EBADF = 9,
     EAGAIN = 11,
+    ENOMEM = 12,
     EFAULT = 14,
     EINVAL = 22,
     EMFILE = 24,
@@ -139,6 +140,8 @@ struct driver {
     void (*interrupt)(void);
     /* ioctl() on the NI: a result, or below 0 an error; may be missing. */
     int64_t (*control)(uint64_t request, uint64_t argument);
+    /* The process is about to give up the pages of this memory: what points at them is void; may be missing. */
+    void (*unmapped)(uint64_t address, uint64_t bytes);
     /* Sends an IP packet to the node of a rank, and frees it when that is done; may be missing: then there are no
      * sockets. What comes goes to ip_receive(). */
     void (*transmit)(struct packet *packet, uint32_t rank);

@@ -23,6 +23,11 @@ enum {
     SYS_RECVFROM = 207,
     SYS_SETSOCKOPT = 208,
     SYS_SHUTDOWN = 210,
+    SYS_BRK = 214,
+    SYS_MUNMAP = 215,
+    SYS_MREMAP = 216,
+    SYS_MMAP = 222,
+    SYS_MADVISE = 233,
     SYS_ACCEPT4 = 242,
     CALLS
 };
@@ -44,6 +49,49 @@ static int64_t control(const uint64_t arguments[6])
     if (driver && driver->control && (request >> 8 & 0xff) == CHASQUI_KERNEL_CONTROL_TYPE)
         return driver->control(request, arguments[2]);
     return forward(SYS_IOCTL, arguments);
+}
+
+/* The process gives memory up, of which a driver may know where it is. */
+static void give_up(uint64_t address, uint64_t bytes)
+{
+    if (driver && driver->unmapped && bytes > 0)
+        driver->unmapped(address, bytes);
+}
+
+static int64_t munmap(const uint64_t arguments[6])
+{
+    give_up(arguments[0], arguments[1]);
+    return forward(SYS_MUNMAP, arguments);
+}
+
+static int64_t mremap(const uint64_t arguments[6])
+{
+    give_up(arguments[0], arguments[1]);
+    return forward(SYS_MREMAP, arguments);
+}
+
+static int64_t mmap(const uint64_t arguments[6])
+{
+    enum { MAP_FIXED = 0x10 };
+    if (arguments[3] & MAP_FIXED)
+        give_up(arguments[0], arguments[1]);
+    return forward(SYS_MMAP, arguments);
+}
+
+static int64_t brk(const uint64_t arguments[6])
+{
+    static uint64_t top;
+    if (arguments[0] && arguments[0] < top)
+        give_up(arguments[0], top - arguments[0]);
+    return top = forward(SYS_BRK, arguments);
+}
+
+/* Some advice means that contents may go (MADV_DONTNEED, MADV_FREE, MADV_REMOVE). */
+static int64_t madvise(const uint64_t arguments[6])
+{
+    if (arguments[2] == 4 || arguments[2] == 8 || arguments[2] == 9)
+        give_up(arguments[0], arguments[1]);
+    return forward(SYS_MADVISE, arguments);
 }
 
 static int64_t yield(const uint64_t arguments[6])
@@ -125,6 +173,11 @@ static handler *const handlers[CALLS] = {
     [SYS_RECVFROM] = recvfrom,
     [SYS_SETSOCKOPT] = setsockopt,
     [SYS_SHUTDOWN] = socket_shutdown,
+    [SYS_BRK] = brk,
+    [SYS_MUNMAP] = munmap,
+    [SYS_MREMAP] = mremap,
+    [SYS_MMAP] = mmap,
+    [SYS_MADVISE] = madvise,
     [SYS_ACCEPT4] = accept4,
 };
 

@@ -65,6 +65,10 @@ struct mpi_device {
     /* Looks once for what has happened and makes the upcalls below. */
     void (*poll)(void);
 
+    /* Sleeps until `poll` may find something, or `send` have room again. Null: there is nothing to sleep in, and
+     * processes that wait poll. Makes no upcalls. */
+    void (*wait)(void);
+
     /* Within mpi_arrived(): copies the arrived payload to `to`, at most once a message. */
     void (*take)(void *to, size_t bytes);
 
@@ -89,6 +93,11 @@ struct mpi_device {
      * once `from` may be reused. False: no room at this moment. Null: the device can't; the
      * library then sends segments. */
     bool (*put)(const struct chasqui_envelope *fin, const void *from, uint64_t to, size_t bytes);
+
+    /* Before a put into `bytes` from `landing` on: what the other side's `put` is to have as `to`. Null: the address. */
+    uint64_t (*expose)(void *landing, size_t bytes);
+    /* That put has come to its end. Null if `expose` is. */
+    void (*conceal)(void *landing, size_t bytes);
 
     /* A collective in the NI. `request` null: asks whether the device takes it, which all processes
      * must answer alike, so only from what is the same on all. Otherwise starts it; then

@@ -5,7 +5,7 @@
 
 #if defined(__riscv)
 
-enum { CALL_OPENAT = 56, CALL_WRITE = 64, CALL_EXIT_GROUP = 94, CALL_SCHED_GETAFFINITY = 123, CALL_SCHED_YIELD = 124, CALL_UNAME = 160, CALL_MMAP = 222, CALL_MPROTECT = 226 };
+enum { CALL_IOCTL = 29, CALL_OPENAT = 56, CALL_WRITE = 64, CALL_EXIT_GROUP = 94, CALL_SCHED_GETAFFINITY = 123, CALL_SCHED_YIELD = 124, CALL_UNAME = 160, CALL_MMAP = 222, CALL_MPROTECT = 226 };
 enum { AT_FDCWD = -100, O_RDWR = 2, O_CLOEXEC = 02000000 };
 enum { PROT_NONE = 0, PROT_READ = 1, PROT_READ_WRITE = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_ANONYMOUS = 0x20 };
 enum { PAGE_BYTES = 4096 };
@@ -43,6 +43,11 @@ const struct chasqui_ni_identification *chq_platform_open_ni(int *ni_fd)
 void *chq_platform_map(int ni_fd, uint64_t offset, size_t bytes)
 {
     return map(ni_fd, offset, bytes, PROT_READ_WRITE, MAP_SHARED);
+}
+
+long chq_platform_control(int ni_fd, uint64_t request, uint64_t argument)
+{
+    return system_call(CALL_IOCTL, ni_fd, (long)request, (long)argument, 0, 0, 0);
 }
 
 void *chq_platform_stack(size_t bytes)

@@ -23,6 +23,9 @@ const struct chasqui_ni_identification *chq_platform_open_ni(int *ni_fd);
 /* Maps `bytes` of the open NI at `offset`, shared, readable and writable. Null: refused. */
 void *chq_platform_map(int ni_fd, uint64_t offset, size_t bytes);
 
+/* ioctl() on the open NI: 0 or more, or less: an error, negative. */
+long chq_platform_control(int ni_fd, uint64_t request, uint64_t argument);
+
 void chq_platform_write(int fd, const void *text, size_t bytes);
 _Noreturn void chq_platform_exit(int status);
 

@@ -49,7 +49,7 @@ void chq_rendezvous_accept(struct request *request, const struct chasqui_envelop
         .sender = message->sender,
         .receiver = (uintptr_t)request,
     };
-    uint64_t address = (uintptr_t)landing;
+    uint64_t address = bytes > 0 && chq.device->expose ? chq.device->expose(landing, bytes) : (uintptr_t)landing;
     chq_send_control(&clear, &address, chq.device->put ? sizeof address : 0);
     if (bytes == 0)
         chq_deliver(request, landing, 0);
@@ -79,7 +79,10 @@ void chq_rendezvous_segment(const struct chasqui_envelope *envelope, const void 
 
 void chq_rendezvous_finished(const struct chasqui_envelope *envelope)
 {
-    arrived_whole((struct request *)(uintptr_t)envelope->receiver);
+    struct request *request = (struct request *)(uintptr_t)envelope->receiver;
+    if (chq.device->conceal)
+        chq.device->conceal(request->from, request->left);
+    arrived_whole(request);
 }
 
 void mpi_put_done(uint64_t sender)

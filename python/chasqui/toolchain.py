@@ -102,8 +102,11 @@ def fortran_tolerant() -> list[str]:
 
 
 def libmpi_sources() -> list[Path]:
-    """The C files of `libmpi.a`: the library, and every machine's device."""
+    """The C files of `libmpi.a`: the library, and every machine's device; a further device of a
+    machine is a folder."""
     found = sorted(GUEST.glob("mpi/**/*.c")) + sorted(MACHINES.glob("*/device.c"))
+    for device in sorted(MACHINES.glob("*/*/device.c")):
+        found += sorted(device.parent.glob("*.c"))
     if not found:
         raise InputError(
             f"the guest's sources are missing: no mpi/*.c in {GUEST}; reinstall chasqui"
@@ -122,7 +125,7 @@ def _libmpi_key() -> str:
 
     digest = hashlib.sha256()
     digest.update(repr((ZIG_TARGET, ZIG_ALWAYS, LIBMPI_FLAGS, LIBC_FLAGS)).encode())
-    headers = sorted(GUEST.glob("**/*.h")) + sorted(MACHINES.glob("*/*.h"))
+    headers = sorted(GUEST.glob("**/*.h")) + sorted(MACHINES.glob("**/*.h"))
     for path in [*libmpi_sources(), *libc_sources(), *headers]:
         digest.update(f"{path.parent.name}/{path.name}\0".encode())
         digest.update(path.read_bytes())

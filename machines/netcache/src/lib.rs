@@ -6,10 +6,13 @@
 //!
 //! Reading order: `registers.rs`, `parameters.rs`, `nic/mod.rs`, `nic/transmit.rs`, `nic/receive.rs`, `nic/deliver.rs`,
 //! then `device.c`.
+//! The NIC of policy `via` is in `via/`: `via/registers.rs`, `via/mod.rs`, `via/vi.rs`, `via/transmit.rs`,
+//! `via/receive.rs`, then `kernel/via.c` and `via/device.c` beside `src`.
 
 mod nic;
 pub mod parameters;
 pub mod registers;
+pub mod via;
 mod wire;
 
 use chasqui_config::{Resolved, Schema};
@@ -22,6 +25,8 @@ use chasqui_node::{Early, NodeConfiguration};
 
 use nic::{Nic, NicPlan};
 use parameters::{MpiUnit, NicUnit, Policy};
+use via::parameters::ViaUnit;
+use via::{ViaNic, ViaPlan};
 use wire::NicWire;
 
 /// A machine with such a NIC at each node.
@@ -55,6 +60,7 @@ impl Machine for NetcacheMachine {
         Schema::new()
             .with::<NicUnit>("netcache.nic")
             .with::<MpiUnit>("netcache.mpi")
+            .with::<ViaUnit>("netcache.via")
             .with::<NetworkUnit>("network")
             .with::<FaultUnit>("network.fault")
             .with_part("", chasqui_node::schema())
@@ -69,7 +75,15 @@ impl Machine for NetcacheMachine {
         found.extend(nic.mistakes(&mpi));
         found.extend(network.parameters().errors());
         found.extend(resolved.read::<FaultUnit>("network.fault").mistakes());
-        let longest = nic::packet_bytes_max(&nic, &mpi);
+        let mut longest = nic::packet_bytes_max(&nic, &mpi);
+        if nic.policy == Policy::Via {
+            let via: ViaUnit = resolved.read("netcache.via");
+            found.extend(via.mistakes(&nic, &mpi));
+            longest = via::packet_bytes_max(&nic, &via);
+            if !node.software.kernel {
+                found.push("netcache.nic.policy: \"via\" needs a kernel (node.software.kernel)".into());
+            }
+        }
         if network.packet_max.bytes() < longest {
             found.push(format!("network.packet_max: a packet of {longest} bytes must fit"));
         }
@@ -95,7 +109,10 @@ impl Machine for NetcacheMachine {
     }
 
     fn ranks_max(&self, resolved: &Resolved) -> u32 {
-        resolved.read::<NicUnit>("netcache.nic").nodes as u32
+        let nic: NicUnit = resolved.read("netcache.nic");
+        let via: ViaUnit = resolved.read("netcache.via");
+        let vis = via.vis / via.vis_per_rank();
+        (if nic.policy == Policy::Via { nic.nodes.min(vis) } else { nic.nodes }) as u32
     }
 
     fn replays(&self, resolved: &Resolved) -> Result<(), String> {
@@ -104,13 +121,30 @@ impl Machine for NetcacheMachine {
             Policy::Processor | Policy::Buffer | Policy::Direct | Policy::NetworkCache => {
                 check_alone_on_network(resolved)
             }
+            Policy::Via => {
+                Err("netcache.nic.policy: a VIA NIC's packets belong to connections, which have no recording"
+                    .into())
+            }
         }
     }
 
     fn build(&self, resolved: &Resolved, jobs: &[Job]) -> Result<Built, String> {
         let ni = |configuration: &NodeConfiguration, port| {
+            let unit: NicUnit = resolved.read("netcache.nic");
+            if unit.policy == Policy::Via {
+                let nic = ViaNic::new(ViaPlan {
+                    unit,
+                    via: resolved.read("netcache.via"),
+                    mpi: resolved.read("netcache.mpi"),
+                    clock: configuration.bus().clock,
+                    line_bytes: configuration.longest_line().bytes(),
+                    network: network_parameters(resolved),
+                    port,
+                });
+                return Ok((0, Box::new(nic) as Box<dyn NetworkInterface>));
+            }
             let nic = Nic::new(NicPlan {
-                unit: resolved.read("netcache.nic"),
+                unit,
                 mpi: resolved.read("netcache.mpi"),
                 clock: configuration.bus().clock,
                 line_bytes: configuration.longest_line().bytes(),
@@ -143,5 +177,7 @@ mod tests {
     fn guest_header_is_current() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/registers.h");
         chasqui_abi::header::check(path, &registers::HEADER.text());
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/via/registers.h");
+        chasqui_abi::header::check(path, &via::registers::HEADER.text());
     }
 }

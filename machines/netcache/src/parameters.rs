@@ -15,6 +15,8 @@ chasqui_config::choice! {
         Direct = "direct",
         /// A short one goes through the network cache, a longer one as by "direct".
         NetworkCache = "network-cache",
+        /// A NIC of the Virtual Interface Architecture, with buffers from which the processor copies.
+        Via = "via",
     }
 }
 
@@ -26,6 +28,7 @@ impl Policy {
             Policy::Buffer => registers::POLICY_BUFFER,
             Policy::Direct => registers::POLICY_DIRECT,
             Policy::NetworkCache => registers::POLICY_CACHE,
+            Policy::Via => unreachable!("it has a NIC of its own"),
         }
     }
 }

@@ -55,6 +55,7 @@ class Run:
     beside: Sequence[Beside] = ()
     access_times: bool = False  # note when the program accesses the data of messages
     replay: Replay | None = None  # one rank alone; the run that is named is recorded
+    profile: bool = False  # counts where cycles go, for Output.paths
 
     @property
     def programs(self) -> list[str]:
@@ -99,6 +100,17 @@ class Output:
         for line in (self.directory / f"stdout.{rank}").read_text().splitlines():
             name, key, *numbers = line.split()
             found[name, int(key)] = [int(number) for number in numbers]
+        return found
+
+    def paths(self, rank: int) -> dict[tuple[str, ...], int]:
+        """Cycles of a rank by call path, from its first function on; the last name is a cause in
+        brackets, as `[data]`, where they were not spent executing."""
+        found = {}
+        for line in (self.directory / "profile.folded").read_text().splitlines():
+            path, _, cycles = line.rpartition(" ")
+            first, *names = path.split(";")
+            if first == f"rank {rank}":
+                found[tuple(names)] = int(cycles)
         return found
 
     def clock_ns(self, unit: str) -> Fraction:

@@ -109,7 +109,7 @@ def run_all(
         ]
         job = simulation.Job(
             run.machine, run.ranks, first, run.arguments, run.sets, others=beside, threads=1,
-            access_times=run.access_times,
+            access_times=run.access_times, profile=run.profile,
             record=recording(directory, run.name) if run.name in recorded else None,
             only=only_rank(directory, run.replay) if run.replay else None,
         )  # fmt: skip

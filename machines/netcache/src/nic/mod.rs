@@ -52,8 +52,8 @@ enum Mechanism {
     Slot = 3,
 }
 
-/// Names of the [`Mechanism`]s, from 1 on.
-pub(crate) const MECHANISMS: &[&str] = &["network-cache", "put", "slot"];
+/// Names of the [`Mechanism`]s, from 1 on; the last two are of the VIA NIC.
+pub(crate) const MECHANISMS: &[&str] = &["network-cache", "put", "slot", "rdma-write", "vi"];
 
 /// Longest packet [bytes], on the wire.
 pub(crate) fn packet_bytes_max(nic: &NicUnit, mpi: &MpiUnit) -> u64 {

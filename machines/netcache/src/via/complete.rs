@@ -1,0 +1,130 @@
+//! Completions: a descriptor's status, an entry in the VI's completion queue, and the interrupt for who waits for it.
+//! Those of sends, and of what a broken connection leaves behind, are written here; those of receives behind their data.
+
+use std::collections::VecDeque;
+
+use chasqui_ni::Context;
+
+use super::Shared;
+use super::dma::Writer;
+use super::events::{Owner, ViaEvent};
+use super::registers::{CAUSE_COMPLETION, ENTRY_RECEIVE, TABLE_WRITE, ViaEntry};
+
+/// Offset of immediate data, length and status in a descriptor.
+const RESULT: u64 = 20;
+
+/// A completion queue, in registered memory.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Queue {
+    pub address: u64,
+    pub handle: u32,
+    /// A power of two; 0: there is no such queue.
+    pub entries: u32,
+    pub tag: u32,
+    /// Entries that have a place, and those that are in memory.
+    produced: u32,
+    written: u32,
+    /// An interrupt once more than so many are written.
+    armed: Option<u32>,
+}
+
+impl Queue {
+    /// One whose entries begin at `address`; the other registers are to come.
+    pub fn at(address: u64) -> Queue {
+        Queue { address, ..Queue::default() }
+    }
+
+    /// Stored by the driver: interrupt if there are more than `consumed`. True: there are.
+    pub fn arm(&mut self, consumed: u32) -> bool {
+        let is_there = self.written != consumed;
+        self.armed = (!is_there).then_some(consumed);
+        is_there
+    }
+}
+
+/// How a descriptor ends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Completion {
+    pub vi: u32,
+    /// It is of the receive queue.
+    pub is_receive: bool,
+    /// Physical address of the descriptor.
+    pub physical: u64,
+    pub immediate: u32,
+    pub length: u32,
+    pub status: u32,
+}
+
+impl Shared {
+    /// `completion` is written, behind what `writer` has.
+    pub fn conclude(&mut self, completion: Completion, writer: &mut Writer) {
+        let Completion { vi, is_receive, physical, immediate, length, status } = completion;
+        let result = [immediate, length, status].map(u32::to_le_bytes).concat();
+        writer.add(&[(physical + RESULT, result.len() as u64)], &result, self.line_bytes);
+        let state = &self.vis[vi as usize];
+        let Some(number) = (if is_receive { state.receive_queue } else { state.send_queue }) else { return };
+        let Some(queue) = self.queues.get_mut(number as usize).filter(|queue| queue.entries > 0) else {
+            return;
+        };
+        let bytes = size_of::<ViaEntry>() as u64;
+        let at = queue.address + u64::from(queue.produced & (queue.entries - 1)) * bytes;
+        // An entry does not cross a page. A queue whose memory is gone has no entries.
+        let Some(pieces) = self.table.translate(at, queue.handle, bytes, queue.tag, TABLE_WRITE) else {
+            return;
+        };
+        queue.produced = queue.produced.wrapping_add(1);
+        let flag = if is_receive { ENTRY_RECEIVE } else { 0 };
+        let entry = ViaEntry { vi: vi | flag, number: queue.produced };
+        writer.add_entry(number, pieces[0].0, entry.to_bytes());
+    }
+
+    /// Completion queue `number` has an entry more.
+    pub fn entered(&mut self, number: u32, c: &mut Context<'_, '_>) {
+        let queue = &mut self.queues[number as usize];
+        queue.written = queue.written.wrapping_add(1);
+        if queue.armed.is_some_and(|consumed| queue.written != consumed) {
+            queue.armed = None;
+            self.interrupt(CAUSE_COMPLETION, c);
+        }
+    }
+
+    /// There is a reason for an interrupt.
+    pub fn interrupt(&mut self, cause: u64, c: &mut Context<'_, '_>) {
+        self.counters.interrupts += u64::from(self.cause == 0);
+        self.cause |= cause;
+        c.interrupt(true);
+    }
+}
+
+/// The unit that writes completions that come without data.
+pub(super) struct Completer {
+    queue: VecDeque<Completion>,
+    is_busy: bool,
+    pub writer: Writer,
+}
+
+impl Completer {
+    pub fn new() -> Completer {
+        Completer { queue: VecDeque::new(), is_busy: false, writer: Writer::new(Owner::Complete) }
+    }
+
+    pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        self.queue.extend(s.ended.drain(..));
+        if !self.is_busy && !self.queue.is_empty() {
+            self.is_busy = true;
+            c.at(s.clock.after(c.now, s.via.complete.cycles()), ViaEvent::Completed.into());
+        }
+    }
+
+    /// Control is over.
+    pub fn write(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let completion = self.queue.pop_front().expect("a completion is dealt with");
+        s.conclude(completion, &mut self.writer);
+        self.writer.start(c);
+    }
+
+    /// It is written.
+    pub fn finish(&mut self) {
+        self.is_busy = false;
+    }
+}

@@ -1,0 +1,634 @@
+//! A NIC of the Virtual Interface Architecture (specification 1.0, 1997): the policies `via` and `via-zero-copy`.
+//!
+//! A process posts descriptors to the work queues of its VIs by doorbells, in a page that it maps; the kernel's driver has
+//! the rest: it fills the table by which the NIC finds memory (`table.rs`), and makes and connects VIs. The NIC moves data
+//! from and to registered memory by coherent bus transactions, writes status and completion queues, and interrupts for
+//! who sleeps. Of each direction one packet is dealt with at a time.
+
+mod complete;
+mod dma;
+mod events;
+mod packet;
+pub mod parameters;
+mod receive;
+pub mod registers;
+mod table;
+mod transmit;
+mod vi;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use chasqui_abi::NiIdentification;
+use chasqui_engine::{Clock, Event, Packet, Payload, Time};
+use chasqui_machine::{Effects, first_effects};
+use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
+use chasqui_network::{Blocked, NetworkParameters, NodeEvent, NodePort};
+use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
+use chasqui_record::{MessageId, Stage};
+
+use crate::parameters::{MpiUnit, NicUnit};
+use complete::{Completer, Completion, Queue};
+use events::{Owner, ViaEvent};
+use packet::{ACCEPTED, HEADER, REPLY, ViaHeader};
+use parameters::ViaUnit;
+use receive::Receiver;
+use registers::{
+    DESCRIPTOR_SHIFT, DOORBELL_BYTES, DOORBELL_HANDLE_SHIFT, DOORBELL_RECEIVE, NO_QUEUE, QUEUE_ADDRESS,
+    QUEUE_ARM, QUEUE_BYTES, QUEUE_MEMORY, QUEUE_TAG, QUEUES, STATUS_DONE, STATUS_FLUSHED, STATUS_RDMA_WRITE,
+    STATUS_RECEIVE, STATUS_SEND, TABLE, TABLE_BYTES, TABLE_WRITE, VI_BYTES, VI_CONNECTED, VI_ERROR, VI_IDLE,
+    VI_QUEUES, VI_REMOTE, VI_STATE, VI_TAG, VIS,
+};
+use table::Table;
+use transmit::Transmitter;
+use vi::{Name, Plan, Posted, State, Vi, Work};
+
+/// The NIC serves one job.
+const JOB: usize = 0;
+
+/// By what a message travels, as its record says: numbers behind the other NIC's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mechanism {
+    Write = 4,
+    Send = 5,
+}
+
+/// Longest packet [bytes], on the wire.
+pub(crate) fn packet_bytes_max(nic: &NicUnit, via: &ViaUnit) -> u64 {
+    transmit::packet_bytes_max(via.transfer.bytes(), nic.packet_data.bytes(), nic.packet_overhead.bytes())
+}
+
+/// What a NIC is made from.
+pub(crate) struct ViaPlan {
+    pub unit: NicUnit,
+    pub via: ViaUnit,
+    pub mpi: MpiUnit,
+    /// The bus clock, which is also the NIC's.
+    pub clock: Clock,
+    /// Length of the outermost cache's lines [bytes], in which the NIC reads and writes.
+    pub line_bytes: u64,
+    /// The network.
+    pub network: NetworkParameters,
+    /// The NIC's end of its link.
+    pub port: NodePort,
+}
+
+/// Counters.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counters {
+    doorbells: u64,
+    descriptors: u64,
+    sent: u64,
+    packets: u64,
+    resent: u64,
+    received: u64,
+    held: u64,
+    dropped: u64,
+    refused: u64,
+    replies: u64,
+    interrupts: u64,
+    errors: u64,
+}
+
+/// A reply that waits for the link.
+struct Answer {
+    node: u32,
+    header: ViaHeader,
+}
+
+/// What every unit uses.
+struct Shared {
+    unit: NicUnit,
+    via: ViaUnit,
+    clock: Clock,
+    line_bytes: u64,
+    retry: Time,
+    window: u32,
+    table: Table,
+    vis: Vec<Vi>,
+    queues: Vec<Queue>,
+    port: NodePort,
+    /// Packets that wait for the link, and replies, which go first. Of the latter each connection has one at most.
+    packets: VecDeque<Box<Packet>>,
+    answers: VecDeque<Answer>,
+    /// A `Start` is scheduled for when the link is free.
+    start_scheduled: bool,
+    /// VIs that may have something to send, for the transmitter.
+    ready: Vec<u32>,
+    /// Descriptors that are at their end, for the completer.
+    ended: Vec<Completion>,
+    /// VIs with messages that wait and with descriptors for them.
+    fed: VecDeque<u32>,
+    /// Bytes of messages that wait for descriptors.
+    staged: u64,
+    /// Why the interrupt line is asserted.
+    cause: u64,
+    counters: Counters,
+}
+
+/// Stamps a stage of the message that a packet belongs to.
+fn stamp(c: &mut Context<'_, '_>, message: Name, stage: Stage, at: Time) {
+    if let Some((source, sequence)) = message {
+        c.recorders[JOB].stamp(MessageId { source, sequence }, stage, at.0);
+    }
+}
+
+fn travels_by(c: &mut Context<'_, '_>, message: Name, mechanism: Mechanism) {
+    if let Some((source, sequence)) = message {
+        c.recorders[JOB].protocol(MessageId { source, sequence }, mechanism as u32);
+    }
+}
+
+impl Shared {
+    /// There is room for a packet.
+    fn has_room(&self) -> bool {
+        (self.packets.len() as u64) < self.unit.packets
+    }
+
+    /// When `bytes` have crossed the NIC's memory, if they begin at `now`.
+    fn crossed_after(&self, now: Time, bytes: u64) -> Time {
+        self.clock.after(now, bytes.div_ceil(self.unit.width.bytes()))
+    }
+
+    fn packet(&self, destination: u32, bytes: Vec<u8>, message: Name) -> Box<Packet> {
+        Box::new(Packet {
+            source: self.port.node(),
+            destination,
+            wire_bytes: (bytes.len() as u64 + self.unit.packet_overhead.bytes()) as u32,
+            bytes,
+            message,
+            ..Packet::default()
+        })
+    }
+
+    /// Hands replies and packets to the link while it takes them.
+    fn start(&mut self, c: &mut Context<'_, '_>) {
+        while !(self.answers.is_empty() && self.packets.is_empty()) {
+            match self.port.can_send(c.now, 0) {
+                Ok(()) => {
+                    let packet = self.next_packet();
+                    let message = packet.message;
+                    let sent = self.port.send(c.now, packet, c.out);
+                    stamp(c, message, Stage::Inject, sent.head);
+                }
+                Err(Blocked::LinkBusy { until }) => {
+                    if !std::mem::replace(&mut self.start_scheduled, true) {
+                        c.at(until, ViaEvent::Start.into());
+                    }
+                    return;
+                }
+                Err(Blocked::NoCredit) => return,
+            }
+        }
+    }
+
+    fn next_packet(&mut self) -> Box<Packet> {
+        match self.answers.pop_front() {
+            Some(Answer { node, header }) => {
+                self.counters.replies += 1;
+                self.packet(node, header.to_bytes(), None)
+            }
+            None => self.packets.pop_front().expect("a packet waits"),
+        }
+    }
+
+    /// Replies to the sender of `header`: how far its VI here is, and what of the packet. One that still waits for the link
+    /// is out of date.
+    fn reply(&mut self, node: u32, header: &ViaHeader, value: u32, c: &mut Context<'_, '_>) {
+        let sequence = self.vis.get(header.to as usize).map_or(header.sequence, |vi| vi.expected);
+        let reply = ViaHeader {
+            kind: REPLY,
+            to: header.from,
+            from: header.to,
+            sequence,
+            value,
+            ..ViaHeader::default()
+        };
+        let same = |a: &&mut Answer| a.node == node && (a.header.to, a.header.from) == (reply.to, reply.from);
+        match self.answers.iter_mut().find(same) {
+            // A refusal is not taken back: its packet must come again.
+            Some(Answer { header: old, .. })
+                if old.sequence == sequence && value == ACCEPTED && old.value != ACCEPTED => {}
+            Some(answer) => answer.header = reply,
+            None => self.answers.push_back(Answer { node, header: reply }),
+        }
+        self.start(c);
+    }
+
+    /// VI `number` may have something to send.
+    fn wants_to_send(&mut self, number: u32) {
+        let vi = &mut self.vis[number as usize];
+        if vi.may_send(self.window) && !std::mem::replace(&mut vi.queued, true) {
+            self.ready.push(number);
+        }
+    }
+
+    /// A VI's messages or descriptors have become more or fewer.
+    fn note_held(&mut self, number: u32) {
+        let vi = &self.vis[number as usize];
+        let is_fed = !vi.held.is_empty() && !vi.receives.is_empty();
+        if is_fed && !self.fed.contains(&number) {
+            self.fed.push_back(number);
+        }
+    }
+
+    /// A VI with a message that waits and a descriptor for it.
+    fn next_held(&mut self) -> Option<u32> {
+        while let Some(number) = self.fed.pop_front() {
+            let vi = &self.vis[number as usize];
+            if !vi.held.is_empty() && !vi.receives.is_empty() {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    /// Descriptors of `vi`'s send queue are complete.
+    fn concluded(&mut self, vi: u32, plans: &[Plan]) {
+        for plan in plans {
+            let operation =
+                if transmit::is_write(&plan.descriptor) { STATUS_RDMA_WRITE } else { STATUS_SEND };
+            self.ended.push(Completion {
+                vi,
+                is_receive: false,
+                physical: plan.physical,
+                immediate: plan.descriptor.immediate,
+                length: plan.descriptor.length,
+                status: STATUS_DONE | operation,
+            });
+        }
+    }
+
+    /// An error ends the connection of VI `number`. The descriptor of the packet `failed.0`, if there is one, has the
+    /// status `failed.1`; all others are flushed (VIA 1.0, 2.5).
+    fn break_off(&mut self, number: u32, failed: Option<(u32, u32)>, c: &mut Context<'_, '_>) {
+        let vi = &mut self.vis[number as usize];
+        vi.state = State::Error;
+        let tag = vi.tag;
+        let (work, receives) = (std::mem::take(&mut vi.work), std::mem::take(&mut vi.receives));
+        let held = std::mem::take(&mut vi.held);
+        self.staged -= held.iter().map(|held| (held.packet.bytes.len() - HEADER) as u64).sum::<u64>();
+        self.counters.errors += 1;
+        let mut failed = failed;
+        for Work { posted, plan, .. } in work {
+            let is_it = |(sequence, _): &(u32, u32)| {
+                plan.is_none_or(|plan| sequence.wrapping_sub(plan.first) < plan.packets)
+            };
+            let status = failed.take_if(|failed| is_it(failed)).map_or(STATUS_FLUSHED, |failed| failed.1);
+            let is_write = plan.is_some_and(|plan| transmit::is_write(&plan.descriptor));
+            let operation = if is_write { STATUS_RDMA_WRITE } else { STATUS_SEND };
+            self.flush(number, posted, tag, false, status | operation);
+        }
+        for posted in receives {
+            self.flush(number, posted, tag, true, STATUS_FLUSHED | STATUS_RECEIVE);
+        }
+        self.interrupt(registers::CAUSE_ERROR, c);
+    }
+
+    /// A descriptor ends with `status`, if there is one.
+    fn flush(&mut self, vi: u32, posted: Posted, tag: u32, is_receive: bool, status: u32) {
+        let Posted { address, handle } = posted;
+        let found = self.table.translate(address, handle, transmit::DESCRIPTOR, tag, TABLE_WRITE);
+        let Some([(physical, _), ..]) = found.as_deref() else { return };
+        let (physical, status) = (*physical, STATUS_DONE | status);
+        self.ended.push(Completion { vi, is_receive, physical, immediate: 0, length: 0, status });
+    }
+
+    /// A doorbell: a descriptor is posted.
+    fn post(&mut self, address: u64, value: u64, c: &mut Context<'_, '_>) {
+        let (number, is_receive) =
+            ((address / DOORBELL_BYTES) as u32, address % DOORBELL_BYTES == DOORBELL_RECEIVE);
+        let posted = Posted {
+            address: (value & u64::from(u32::MAX)) << DESCRIPTOR_SHIFT,
+            handle: (value >> DOORBELL_HANDLE_SHIFT) as u32,
+        };
+        let message = if is_receive { None } else { c.recorders[JOB].carried() };
+        let Some(vi) = self.vis.get_mut(number as usize) else {
+            return c.fault(JOB, format!("the doorbell of VI {number}, which is not there"));
+        };
+        self.counters.doorbells += 1;
+        let length = if is_receive { vi.receives.len() } else { vi.work.len() };
+        if length as u64 >= self.via.depth {
+            let which = if is_receive { "receive" } else { "send" };
+            return c.fault(
+                JOB,
+                format!("a descriptor more on the {which} queue of VI {number}, which has {length}"),
+            );
+        }
+        match (is_receive, vi.state) {
+            (_, State::Error) | (false, State::Idle) => {
+                let (tag, operation) = (vi.tag, if is_receive { STATUS_RECEIVE } else { STATUS_SEND });
+                self.flush(number, posted, tag, is_receive, STATUS_FLUSHED | operation);
+            }
+            (true, _) => {
+                vi.receives.push_back(posted);
+                self.note_held(number);
+            }
+            (false, State::Connected) => {
+                let message = message.filter(|id| id.sequence != 0).map(|id| (id.source, id.sequence));
+                vi.work.push_back(Work { posted, message, plan: None });
+                self.wants_to_send(number);
+            }
+        }
+    }
+
+    /// The driver stores to a completion queue's register.
+    fn set_queue(&mut self, number: usize, register: u64, value: u64, c: &mut Context<'_, '_>) {
+        let Some(queue) = self.queues.get_mut(number) else { return };
+        match register {
+            QUEUE_ADDRESS => *queue = Queue::at(value),
+            QUEUE_MEMORY => (queue.handle, queue.entries) = (value as u32, (value >> 32) as u32),
+            QUEUE_TAG => queue.tag = value as u32,
+            QUEUE_ARM if queue.arm(value as u32) => self.interrupt(registers::CAUSE_COMPLETION, c),
+            _ => {}
+        }
+    }
+
+    /// The driver stores to a VI's register.
+    fn set_vi(&mut self, number: usize, register: u64, value: u64) {
+        let nodes = self.port.nodes();
+        let Some(vi) = self.vis.get_mut(number) else { return };
+        let (low, high) = (value as u32, (value >> 32) as u32);
+        let queue = |number: u32| (u64::from(number) != NO_QUEUE).then_some(number);
+        match register {
+            VI_STATE if value == VI_IDLE => {
+                let held: u64 = vi.held.iter().map(|held| (held.packet.bytes.len() - HEADER) as u64).sum();
+                self.staged -= held;
+                *vi = Vi::idle(vi.queued);
+            }
+            VI_STATE if vi.remote.0 < nodes => vi.state = State::Connected,
+            VI_TAG => vi.tag = low,
+            VI_REMOTE => vi.remote = (low, high),
+            VI_QUEUES => (vi.send_queue, vi.receive_queue) = (queue(low), queue(high)),
+            _ => {}
+        }
+    }
+}
+
+/// The NIC of a node.
+pub(crate) struct ViaNic {
+    shared: Shared,
+    transmitter: Transmitter,
+    receiver: Receiver,
+    completer: Completer,
+    mpi: MpiUnit,
+    /// From anything that happens here to its first effects elsewhere, and from a packet's head.
+    effects: Effects,
+    effects_of_packet: Effects,
+}
+
+impl ViaNic {
+    pub fn new(plan: ViaPlan) -> ViaNic {
+        let ViaPlan { unit, via, mpi, clock, line_bytes, network, port } = plan;
+        let shortest = unit.packet_overhead.bytes() as u32;
+        let (packet, credit) = first_effects(&network, &port, shortest);
+        let effects: Effects = std::array::from_fn(|to| packet[to].min(credit[to]));
+        let control = clock.edge(unit.receive.cycles());
+        ViaNic {
+            effects,
+            effects_of_packet: effects.map(|time| control + time),
+            transmitter: Transmitter::new(),
+            receiver: Receiver::new(),
+            completer: Completer::new(),
+            shared: Shared {
+                clock,
+                line_bytes,
+                retry: Time(via.retry.ps()),
+                window: via.window as u32,
+                table: Table::new(via.table),
+                vis: (0..via.vis).map(|_| Vi::default()).collect(),
+                queues: vec![Queue::default(); via.queues as usize],
+                port,
+                packets: VecDeque::new(),
+                answers: VecDeque::new(),
+                start_scheduled: false,
+                ready: vec![],
+                ended: vec![],
+                fed: VecDeque::new(),
+                staged: 0,
+                cause: 0,
+                counters: Counters::default(),
+                unit,
+                via,
+            },
+            mpi,
+        }
+    }
+
+    /// Bytes of the doorbells' pages.
+    fn doorbells(&self) -> u64 {
+        (self.shared.via.vis * DOORBELL_BYTES).next_multiple_of(PAGE_BYTES)
+    }
+
+    /// Units look for work.
+    fn go_on(&mut self, c: &mut Context<'_, '_>) {
+        let s = &mut self.shared;
+        s.start(c);
+        self.receiver.go_on(s, c);
+        self.transmitter.go_on(s, c);
+        self.completer.go_on(s, c);
+    }
+}
+
+impl NetworkInterface for ViaNic {
+    fn identify(&self, page: &mut NiIdentification) {
+        page.device = registers::DEVICE as u32;
+        page.interface = registers::HEADER.interface();
+        let via = &self.shared.via;
+        for (setting, value) in [
+            (registers::SETTING_EAGER, self.mpi.eager.bytes()),
+            (registers::SETTING_SLOTS, self.mpi.slots),
+            (registers::SETTING_RECEIVES, via.receives),
+            (registers::SETTING_ZERO_COPY, via.zero_copy.into()),
+            (registers::SETTING_BLOCKS, via.blocks.into()),
+            (registers::SETTING_VIS, via.vis),
+            (registers::SETTING_PAGES, via.table),
+            (registers::SETTING_DEPTH, via.depth),
+            (registers::SETTING_QUEUES, via.queues),
+            (registers::SETTING_TRANSFER, via.transfer.bytes()),
+        ] {
+            page.settings[setting as usize] = value;
+        }
+    }
+
+    fn regions(&self, _: usize) -> Vec<Region> {
+        vec![Region { physical: DEVICE_BASE, bytes: self.doorbells() }]
+    }
+
+    fn read(&mut self, _: &mut Context<'_, '_>, address: u64, _: u32) -> Reply {
+        let s = &self.shared;
+        let state_of = |vi: &Vi| match vi.state {
+            State::Idle => VI_IDLE,
+            State::Connected => VI_CONNECTED,
+            State::Error => VI_ERROR,
+        };
+        let value = match address {
+            registers::CAUSE => s.cause,
+            VIS..TABLE if (address - VIS) % VI_BYTES == VI_STATE => {
+                s.vis.get(((address - VIS) / VI_BYTES) as usize).map_or(0, state_of)
+            }
+            _ => 0,
+        };
+        let latency = s.clock.edge(s.unit.access.cycles());
+        Reply { value, latency, repeatable: true }
+    }
+
+    fn write(&mut self, c: &mut Context<'_, '_>, address: u64, _: u32, value: u64) {
+        let s = &mut self.shared;
+        match address {
+            ..registers::CAUSE => s.post(address, value, c),
+            registers::CAUSE => {
+                s.cause &= !value;
+                c.interrupt(s.cause != 0);
+            }
+            QUEUES..VIS => {
+                let at = address - QUEUES;
+                s.set_queue((at / QUEUE_BYTES) as usize, at % QUEUE_BYTES, value, c);
+            }
+            VIS..TABLE => s.set_vi(((address - VIS) / VI_BYTES) as usize, (address - VIS) % VI_BYTES, value),
+            TABLE.. => {
+                let at = address - TABLE;
+                if !s.table.store(at / TABLE_BYTES, at % TABLE_BYTES, value) {
+                    c.fault(
+                        JOB,
+                        format!("an entry at {at:#x} of the translation table, which has none there"),
+                    );
+                }
+            }
+            _ => {}
+        }
+        self.go_on(c);
+    }
+
+    fn event(&mut self, c: &mut Context<'_, '_>, payload: Payload) {
+        let s = &mut self.shared;
+        match payload.into() {
+            ViaEvent::Start => s.start_scheduled = false,
+            ViaEvent::Prepared => self.transmitter.prepared(s, c),
+            ViaEvent::Crossed => self.transmitter.crossed(s),
+            ViaEvent::Landed => return self.receiver.landed(s, c),
+            ViaEvent::Received => self.receiver.received(s, c),
+            ViaEvent::Completed => self.completer.write(s, c),
+            ViaEvent::Retry(vi) => {
+                s.vis[vi as usize].waits = false;
+                s.wants_to_send(vi);
+            }
+        }
+        self.go_on(c);
+    }
+
+    fn network(&mut self, c: &mut Context<'_, '_>, event: Event, packet: Option<Box<Packet>>) {
+        match event.payload.into() {
+            NodeEvent::Packet { tail, .. } => {
+                let mut packet = packet.expect("a packet event brings a packet");
+                if let Err(error) = self.shared.port.arrive(tail, &mut packet) {
+                    c.wishes.broken = Some((error.time, error.to_string()));
+                    return;
+                }
+                stamp(c, packet.message, Stage::Arrive, c.now);
+                self.receiver.arriving.push_back(packet);
+                c.at(tail, ViaEvent::Landed.into());
+            }
+            NodeEvent::Credit { priority } => {
+                self.shared.port.receive_credit(priority);
+                self.shared.start(c);
+                self.transmitter.go_on(&mut self.shared, c);
+            }
+        }
+    }
+
+    fn bus_granted(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
+        match Owner::of(request.tag) {
+            (Owner::Transmit | Owner::Fetch, _) => {}
+            (Owner::Receive, number) => self.receiver.writer.granted(number, c),
+            (Owner::Complete, number) => self.completer.writer.granted(number, c),
+        }
+    }
+
+    fn bus_done(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
+        let s = &mut self.shared;
+        let (owner, number) = Owner::of(request.tag);
+        let (queue, is_last) = match owner {
+            Owner::Transmit => {
+                self.transmitter.line_read(s, c);
+                (None, false)
+            }
+            Owner::Fetch => {
+                self.receiver.fetched(s, c);
+                (None, false)
+            }
+            Owner::Receive => self.receiver.writer.done(number),
+            Owner::Complete => self.completer.writer.done(number),
+        };
+        if let Some(queue) = queue {
+            s.entered(queue, c);
+        }
+        match owner {
+            Owner::Receive if is_last => self.receiver.written(s, c),
+            Owner::Complete if is_last => self.completer.finish(),
+            _ => {}
+        }
+        self.go_on(c);
+    }
+
+    fn memory_latency(&self, _: u64) -> Option<Time> {
+        None
+    }
+
+    fn self_contained_stores(&self) -> Range<u64> {
+        // The driver's registers: their values are all that they say. Doorbells name descriptors.
+        DEVICE_BASE + registers::CAUSE..DEVICE_BASE + TABLE + self.shared.via.table * TABLE_BYTES
+    }
+
+    /// Control and the link: no register changes, nothing is asked of the bus.
+    fn observable(&self, payload: Payload) -> bool {
+        !matches!(payload.into(), ViaEvent::Start | ViaEvent::Landed | ViaEvent::Crossed | ViaEvent::Retry(_))
+    }
+
+    fn observable_network(&self, _: &Event) -> bool {
+        false
+    }
+
+    fn output_latency(&self, cause: Cause<'_>) -> &[Time] {
+        match cause {
+            Cause::Network(event) if matches!(event.payload.into(), NodeEvent::Packet { .. }) => {
+                &self.effects_of_packet
+            }
+            _ => &self.effects,
+        }
+    }
+
+    /// Packets and credits start control that takes cycles before anything else happens.
+    fn input_latency(&self) -> Time {
+        let (unit, via) = (&self.shared.unit, &self.shared.via);
+        let control = unit.transmit.cycles().min(unit.receive.cycles());
+        self.shared.clock.edge(control.min(via.complete.cycles()))
+    }
+
+    fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
+        let c = &self.shared.counters;
+        visit("doorbells", "count", "Descriptors that the process has posted", c.doorbells);
+        visit("descriptors", "count", "Descriptors that the NIC has read", c.descriptors);
+        visit("sent", "count", "Sends and RDMA writes, the library's own among them", c.sent);
+        visit("packets", "packets", "Packets sent, without replies", c.packets);
+        visit("resent", "packets", "Packets sent again", c.resent);
+        visit("received", "messages", "Messages that a receive descriptor took", c.received);
+        visit("held", "messages", "Messages that waited in the NIC for a receive descriptor", c.held);
+        visit("refused", "packets", "Packets dropped because no receive descriptor was posted", c.refused);
+        visit(
+            "dropped",
+            "packets",
+            "Packets dropped, those among them that came behind a refused one",
+            c.dropped,
+        );
+        visit("replies", "packets", "Replies sent: how far a connection is", c.replies);
+        visit("interrupts", "count", "Times that the interrupt line was asserted", c.interrupts);
+        visit("errors", "count", "Connections that an error has ended", c.errors);
+        visit("crc_errors", "packets", "Packets that came with a wrong CRC", self.shared.port.crc_errors());
+        let link = self.shared.port.statistics();
+        link.visit(&mut |name, unit, doc, value| visit(&format!("link.{name}"), unit, doc, value));
+    }
+}

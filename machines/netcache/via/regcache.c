@@ -1,0 +1,103 @@
+/* See regcache.h. A small open hash table by the first page, of what is registered. */
+#include "regcache.h"
+
+#include "mpi/public.h"
+
+enum { ENTRIES = 64, PAGE_SHIFT = 12 };
+
+struct registration {
+    uintptr_t first, pages; /* of memory; no pages: free */
+    VIP_MEM_HANDLE handle;
+    uint32_t users;
+};
+
+static struct registration table[ENTRIES];
+static struct vip_nic *nic;
+static uint64_t seen; /* of what the kernel counts */
+
+bool regcache_begin(struct vip_nic *of, volatile uint64_t *counter)
+{
+    nic = of;
+    *counter = 0;
+    return VipWatchMem(nic, counter) == VIP_SUCCESS;
+}
+
+static void forget(struct registration *entry)
+{
+    /* An error says that the kernel has done so before. */
+    VipDeregisterMem(nic, (const void *)(entry->first << PAGE_SHIFT), entry->handle);
+    entry->pages = 0;
+}
+
+/* True: something was not in use. */
+static bool forget_all(void)
+{
+    bool any = false;
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        if (table[i].pages > 0 && table[i].users == 0) {
+            forget(&table[i]);
+            any = true;
+        }
+    }
+    return any;
+}
+
+static inline unsigned slot_of(uintptr_t page) { return (unsigned)(page ^ page >> 6) % ENTRIES; }
+
+static inline uintptr_t pages_of(const void *address, size_t bytes)
+{
+    uintptr_t at = (uintptr_t)address;
+    return ((at + bytes - 1) >> PAGE_SHIFT) - (at >> PAGE_SHIFT) + 1;
+}
+
+/* Registers in the first place from `slot` on that nobody uses. */
+static bool add(unsigned slot, uintptr_t first, uintptr_t pages, VIP_MEM_HANDLE *handle)
+{
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        struct registration *entry = &table[(slot + i) % ENTRIES];
+        if (entry->users > 0)
+            continue;
+        if (entry->pages > 0)
+            forget(entry);
+        const void *address = (const void *)(first << PAGE_SHIFT);
+        VIP_RETURN done = VipRegisterMem(nic, address, pages << PAGE_SHIFT, true, handle);
+        if (done == VIP_ERROR_RESOURCE && forget_all())
+            done = VipRegisterMem(nic, address, pages << PAGE_SHIFT, true, handle);
+        if (done != VIP_SUCCESS)
+            return false;
+        *entry = (struct registration){.first = first, .pages = pages, .handle = *handle, .users = 1};
+        return true;
+    }
+    return false;
+}
+
+/* One that begins at `first` and is long enough. */
+static inline struct registration *find(uintptr_t first, uintptr_t pages)
+{
+    unsigned slot = slot_of(first);
+    struct registration *entry = &table[slot];
+    for (unsigned i = 1; i < ENTRIES && (entry->first != first || entry->pages < pages); i++)
+        entry = &table[(slot + i) % ENTRIES];
+    return entry->first == first && entry->pages >= pages ? entry : NULL;
+}
+
+bool regcache_acquire(const void *address, size_t bytes, VIP_MEM_HANDLE *handle)
+{
+    uintptr_t first = (uintptr_t)address >> PAGE_SHIFT, pages = pages_of(address, bytes);
+    if (unlikely(*nic->invalidations != seen)) {
+        seen = *nic->invalidations;
+        forget_all();
+    }
+    struct registration *entry = find(first, pages);
+    if (unlikely(!entry))
+        return add(slot_of(first), first, pages, handle);
+    entry->users++;
+    *handle = entry->handle;
+    return true;
+}
+
+void regcache_release(const void *address, size_t bytes)
+{
+    struct registration *entry = find((uintptr_t)address >> PAGE_SHIFT, pages_of(address, bytes));
+    entry->users--;
+}
