@@ -64,6 +64,10 @@ struct mpi_device {
     /* Looks once for what has happened and makes the upcalls below. */
     void (*poll)(void);
 
+    /* Sleeps until `poll` may find something, or `send` have room again. Null: there is nothing to sleep in, and
+     * processes that wait poll. Makes no upcalls. */
+    void (*wait)(void);
+
     /* Within mpi_arrived(): copies the arrived payload to `to`, at most once a message. */
     void (*take)(void *to, size_t bytes);
 

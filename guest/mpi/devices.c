@@ -1,4 +1,5 @@
-/* Every device that this library can drive: each is a file of its own, machines/<name>/device.c. A
+/* Every device that this library can drive: each is a file of its own, machines/<name>/device.c, or
+ * machines/<name>/<policy>/device.c where a machine has several. A
  * build with other devices (the tests on the host have one) defines the list itself. */
 #include "mpi/device.h"
 
@@ -6,7 +7,8 @@
 #define CHQ_DEVICES(DEVICE)                                                                        \
     DEVICE(loggp)                                                                                  \
     DEVICE(voyager)                                                                                \
-    DEVICE(netcache)
+    DEVICE(netcache)                                                                               \
+    DEVICE(tcp)
 #endif
 
 #define DECLARE(name) extern struct mpi_device mpi_device_##name;

@@ -63,6 +63,7 @@ static int init(int required)
     chq.eager_bytes_max = chq.device->eager_bytes_max;
     chq.seconds_per_tick = chq.ni->timebase_hz ? 1.0 / chq.ni->timebase_hz : 0.0;
     chq.thread_level = chq_thread_init(required);
+    chq_sleep_in_waits();
     chq_comm_init((int)chq.rank, (int)chq.size);
     if (chq.device->collective)
         chq_coll_ask_device();

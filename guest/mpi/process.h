@@ -118,5 +118,7 @@ static inline void chq_tell(void)
 
 /* From now on a wait that has polled `polls` times in vain gives the hart up, and so again (yield.c). 0: never. */
 void chq_yield_after(uint32_t polls);
+/* From now on waits sleep, if the device has something to sleep in (yield.c). */
+void chq_sleep_in_waits(void);
 
 #endif

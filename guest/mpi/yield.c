@@ -6,6 +6,9 @@
  * loop could be known to wait for ever. From one yield to the next all is as it was, if nothing has happened.
  *
  * Where threads call MPI at a time each has a hart to itself: they never yield.
+ *
+ * A device that has something to sleep in (`wait`) is never polled in vain: a process sleeps at once, or, where it is to
+ * poll for a while, instead of yielding.
  */
 #include "mpi/process.h"
 
@@ -22,8 +25,32 @@ static void turn(void)
         in_vain = 0;
     } else if (++in_vain >= polls_max) {
         in_vain = 0;
-        chq_platform_yield();
+        if (chq.device->wait)
+            chq.device->wait();
+        else
+            chq_platform_yield();
     }
+}
+
+/* A turn that sleeps. Whoever waits has looked whether it still must; but coroutines go on in `poll`, for what became
+ * complete without the device (coroutine.h): then nobody sleeps before a look in vain. */
+static void sleeping_turn(void)
+{
+    if (unlikely(chq.poll != chq.device->poll)) {
+        const struct request *lone = chq.lone;
+        uint32_t news = chq.news;
+        chq.poll();
+        if (chq.lone != lone || chq.news != news)
+            return;
+    }
+    chq.device->wait();
+    chq.poll();
+}
+
+void chq_sleep_in_waits(void)
+{
+    if (chq.device->wait && !chq.threaded)
+        chq_set_turn(sleeping_turn);
 }
 
 void chq_yield_after(uint32_t polls)

@@ -103,7 +103,8 @@ def fortran_tolerant() -> list[str]:
 
 def libmpi_sources() -> list[Path]:
     """The C files of `libmpi.a`: the library, and every machine's device."""
-    found = sorted(GUEST.glob("mpi/**/*.c")) + sorted(MACHINES.glob("*/device.c"))
+    found = sorted(GUEST.glob("mpi/**/*.c"))
+    found += sorted(MACHINES.glob("*/device.c")) + sorted(MACHINES.glob("*/*/device.c"))
     if not found:
         raise InputError(
             f"the guest's sources are missing: no mpi/*.c in {GUEST}; reinstall chasqui"
@@ -122,7 +123,7 @@ def _libmpi_key() -> str:
 
     digest = hashlib.sha256()
     digest.update(repr((ZIG_TARGET, ZIG_ALWAYS, LIBMPI_FLAGS, LIBC_FLAGS)).encode())
-    headers = sorted(GUEST.glob("**/*.h")) + sorted(MACHINES.glob("*/*.h"))
+    headers = sorted(GUEST.glob("**/*.h")) + sorted(MACHINES.glob("**/*.h"))
     for path in [*libmpi_sources(), *libc_sources(), *headers]:
         digest.update(f"{path.parent.name}/{path.name}\0".encode())
         digest.update(path.read_bytes())

@@ -72,6 +72,7 @@ struct tcp {
     uint32_t window;        /* that the peer offers */
     uint32_t segment;       /* data of a segment, at most */
     bool ends;              /* the process writes no more */
+    bool wants_room;        /* somebody waits until it is writable */
     bool is_closed;         /* nor does it read */
     /* What is received. */
     uint8_t *in;
@@ -104,6 +105,7 @@ void tcp_connect(struct tcp *tcp, uint32_t peer, uint16_t port);
 void tcp_end(struct tcp *tcp); /* no more is written */
 void tcp_receive(struct packet *packet, uint32_t source);
 uint32_t tcp_room(const struct tcp *tcp);     /* to write [bytes] */
+bool tcp_is_writable(const struct tcp *tcp);  /* there is room worth waking a writer for */
 uint32_t tcp_readable(const struct tcp *tcp); /* [bytes] */
 void tcp_consumed(struct tcp *tcp);           /* `read` has moved */
 void tcp_fail(struct tcp *tcp, int error);

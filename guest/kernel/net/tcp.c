@@ -124,6 +124,9 @@ void tcp_end(struct tcp *tcp)
 
 uint32_t tcp_room(const struct tcp *tcp) { return BUFFER_BYTES - (tcp->written - tcp->una); }
 
+/* A third of the ring, as Linux (sk_stream_is_writeable): a writer is not woken for every acknowledgement. */
+bool tcp_is_writable(const struct tcp *tcp) { return tcp_room(tcp) >= BUFFER_BYTES / 3; }
+
 uint32_t tcp_readable(const struct tcp *tcp) { return tcp->expected - tcp->has_ended - tcp->read; }
 
 /* The window that is offered moves when it has opened by two segments, or half (RFC 9293, section 3.8.6.2.2). */
@@ -234,7 +237,10 @@ static void acknowledged(struct tcp *tcp, const struct tcp_header *header, bool 
             established(tcp);
         if (tcp->state == ENDING && number == tcp->written + 1)
             tcp->state = ENDED;
-        changed();
+        if (tcp->wants_room && tcp_is_writable(tcp)) {
+            tcp->wants_room = false;
+            changed();
+        }
     } else if (same && !has_data) {
         tcp_duplicate(tcp);
     }

@@ -2,11 +2,13 @@
 //! 3 to 7), and the ways of receiving a message that it is compared with.
 //!
 //! The network cache is a part of the node (`crates/memory/src/network_cache`). Here is the network interface: a NIC
-//! with DMA that receives by one of the policies.
+//! with DMA that receives by one of the policies; or, for policy `tcp`, an Ethernet controller.
 //!
 //! Reading order: `registers.rs`, `parameters.rs`, `nic/mod.rs`, `nic/transmit.rs`, `nic/receive.rs`, `nic/deliver.rs`,
-//! then `device.c`.
+//! then `device.c`. Of `tcp`: `ethernet/registers.rs`, `ethernet/mod.rs`, `ethernet/transmit.rs`, `ethernet/receive.rs`,
+//! `kernel/ethernet.c`, then `tcp/device.c`.
 
+pub mod ethernet;
 mod nic;
 pub mod parameters;
 pub mod registers;
@@ -18,6 +20,8 @@ use chasqui_machine::{
 use chasqui_ni::NetworkInterface;
 use chasqui_node::NodeConfiguration;
 
+use ethernet::parameters::{EthernetUnit, TcpUnit};
+use ethernet::{Ethernet, EthernetPlan};
 use nic::{Nic, NicPlan};
 use parameters::{MpiUnit, NicUnit, Policy};
 
@@ -37,6 +41,8 @@ impl Machine for NetcacheMachine {
         Schema::new()
             .with::<NicUnit>("netcache.nic")
             .with::<MpiUnit>("netcache.mpi")
+            .with::<EthernetUnit>("netcache.ethernet")
+            .with::<TcpUnit>("netcache.tcp")
             .with::<NetworkUnit>("network")
             .with::<FaultUnit>("network.fault")
             .with_part("", chasqui_node::schema())
@@ -51,7 +57,12 @@ impl Machine for NetcacheMachine {
         found.extend(nic.mistakes(&mpi));
         found.extend(network.parameters().errors());
         found.extend(resolved.read::<FaultUnit>("network.fault").mistakes());
-        let longest = nic::packet_bytes_max(&nic, &mpi);
+        let ethernet: EthernetUnit = resolved.read("netcache.ethernet");
+        found.extend(ethernet.mistakes());
+        let longest = match nic.policy {
+            Policy::Tcp => ethernet::packet_bytes_max(&ethernet),
+            _ => nic::packet_bytes_max(&nic, &mpi),
+        };
         if network.packet_max.bytes() < longest {
             found.push(format!("network.packet_max: a packet of {longest} bytes must fit"));
         }
@@ -59,6 +70,9 @@ impl Machine for NetcacheMachine {
             found.push(
                 "netcache.nic.policy: the node has no network cache (node.network_cache.present)".into(),
             );
+        }
+        if nic.policy == Policy::Tcp && !node.software.kernel {
+            found.push("netcache.nic.policy: tcp is a kernel's (node.software.kernel)".into());
         }
         found
     }
@@ -72,6 +86,20 @@ impl Machine for NetcacheMachine {
     }
 
     fn build(&self, resolved: &Resolved, jobs: &[Job]) -> Result<Built, String> {
+        let unit: NicUnit = resolved.read("netcache.nic");
+        if unit.policy == Policy::Tcp {
+            return build_on_network(resolved, jobs, |configuration, port| {
+                let ethernet = Ethernet::new(EthernetPlan {
+                    unit: resolved.read("netcache.ethernet"),
+                    tcp: resolved.read("netcache.tcp"),
+                    clock: configuration.bus().clock,
+                    line_bytes: configuration.longest_line().bytes(),
+                    network: network_parameters(resolved),
+                    port,
+                });
+                Ok((0, Box::new(ethernet) as Box<dyn NetworkInterface>))
+            });
+        }
         build_on_network(resolved, jobs, |configuration, port| {
             let nic = Nic::new(NicPlan {
                 unit: resolved.read("netcache.nic"),
@@ -100,5 +128,7 @@ mod tests {
     fn guest_header_is_current() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/registers.h");
         chasqui_abi::header::check(path, &registers::text());
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tcp/ethernet.h");
+        chasqui_abi::header::check(path, &ethernet::registers::text());
     }
 }

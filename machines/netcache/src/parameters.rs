@@ -15,6 +15,8 @@ chasqui_config::choice! {
         Direct = "direct",
         /// A short one goes through the network cache, a longer one as by "direct".
         NetworkCache = "network-cache",
+        /// The kernel's TCP brings it, over an Ethernet controller instead of the NIC (`netcache.ethernet`).
+        Tcp = "tcp",
     }
 }
 
@@ -26,6 +28,7 @@ impl Policy {
             Policy::Buffer => registers::POLICY_BUFFER,
             Policy::Direct => registers::POLICY_DIRECT,
             Policy::NetworkCache => registers::POLICY_CACHE,
+            Policy::Tcp => unreachable!("it has another controller"),
         }
     }
 }

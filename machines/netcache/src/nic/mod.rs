@@ -52,7 +52,9 @@ enum Mechanism {
 }
 
 /// Names of the [`Mechanism`]s, from 1 on.
-pub(crate) const MECHANISMS: &[&str] = &["network-cache", "put", "slot"];
+pub(crate) const MECHANISMS: &[&str] = &["network-cache", "put", "slot", "stream"];
+/// Of the last of these, which is not the NIC's: kernel sockets.
+pub(crate) const MECHANISM_STREAM: u32 = 4;
 
 /// Longest packet [bytes], on the wire.
 pub(crate) fn packet_bytes_max(nic: &NicUnit, mpi: &MpiUnit) -> u64 {
