@@ -100,6 +100,7 @@ static inline uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 struct tcp *tcp_new(void);
 void tcp_close(struct tcp *tcp); /* nobody uses it any more; it lives on until its peer knows */
+void tcp_end_all(void);           /* the process has ended, and closed them: connections live on until their peers know */
 void tcp_listen(struct tcp *tcp);
 void tcp_connect(struct tcp *tcp, uint32_t peer, uint16_t port);
 void tcp_end(struct tcp *tcp); /* no more is written */

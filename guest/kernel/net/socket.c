@@ -399,5 +399,6 @@ bool sockets_end(void)
     for (unsigned i = 0; i < SOCKETS_MAX; i++)
         if (sockets[i].tcp)
             socket_close(DESCRIPTOR_FIRST + i);
+    tcp_end_all();
     return tcp_connections;
 }

@@ -59,12 +59,17 @@ static void forget(struct tcp *tcp)
 
 static void waited(struct timer *timer) { forget((struct tcp *)((uint8_t *)timer - offsetof(struct tcp, timer))); }
 
-/* Nobody needs the connection any more, if that is so; for a while it answers its peer (TIME-WAIT). */
+static bool nobody_is_left; /* the process has ended */
+
+static bool is_over(const struct tcp *tcp) { return tcp->is_closed && tcp->state == ENDED && tcp->has_ended; }
+
+/* Nobody needs the connection any more, if that is so; for a while it answers its peer (TIME-WAIT). Where no process will
+ * begin another it is not worth the node's time: a peer whose FIN comes again is refused, and has lost nothing. */
 static void release(struct tcp *tcp)
 {
-    if (!tcp->is_closed || tcp->state != ENDED || !tcp->has_ended)
+    if (!is_over(tcp))
         return;
-    if (tcp->error)
+    if (tcp->error || nobody_is_left)
         return forget(tcp);
     give_buffers(tcp);
     timer_set(&tcp->timer, csr_read(time) + ticks_of_ns(TIME_WAIT_NS), waited);
@@ -100,6 +105,16 @@ void tcp_close(struct tcp *tcp)
         return forget(tcp);
     tcp_end(tcp);
     release(tcp);
+}
+
+void tcp_end_all(void)
+{
+    struct tcp *next;
+    nobody_is_left = true;
+    for (struct tcp *tcp = tcp_connections; tcp; tcp = next) {
+        next = tcp->next;
+        release(tcp);
+    }
 }
 
 void tcp_listen(struct tcp *tcp) { tcp->state = LISTEN; }
