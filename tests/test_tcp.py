@@ -1,7 +1,7 @@
 """MPI over the kernel's TCP and an Ethernet controller (netcache/tcp): frames that are lost,
 connections that cross or are refused, interrupts, and where a message's time goes.
 
-Use this when machines/netcache/src/ethernet, its driver, the device over sockets or guest/kernel/net
+Use this when machines/netcache/src/ethernet, its driver, the device over sockets, guest/kernel/net
 change. The sweeps over machines (test_machines, test_determinism, test_guest_library) take the
 variant in, too; tests/test_kernel.py has the kernel's TCP alone.
 """
@@ -12,9 +12,10 @@ import json
 from pathlib import Path
 
 import pytest
-from chasqui.messages import read
 from conftest import ROOT, Compiler
 from simulated import command
+
+from chasqui.messages import read
 
 pytestmark = pytest.mark.core
 
