@@ -1,6 +1,8 @@
 /* The driver of the Ethernet controller (policy tcp). Its packets lie in blocks of the kernel's memory, which the
  * controller reads and writes where they are; headers are put in front of them, so that nothing is copied here.
  *
+ * Its functions have names of their own for profiles, which join what has one name.
+ *
  * Coherence: the controller's reads and writes of memory are bus transactions that the caches snoop. Only order must be
  * seen to: a store to the controller must not pass those to the memory that it refers to. */
 #include "net/net.h"
@@ -54,7 +56,7 @@ static void refill(uint32_t slot)
     receives[slot].status = 0;
 }
 
-static bool start(void)
+static bool ethernet_start(void)
 {
     const uint64_t *settings = boot.ni.settings;
     if (boot.ni.device != CHASQUI_ETHERNET_DEVICE)
@@ -138,7 +140,7 @@ static void set_address(uint8_t address[6], uint32_t rank)
     address[5] = rank;
 }
 
-static void transmit(struct packet *packet, uint32_t rank)
+static void ethernet_transmit(struct packet *packet, uint32_t rank)
 {
     struct header *header = packet_push(packet, sizeof *header);
     set_address(header->destination, rank);
@@ -154,7 +156,7 @@ static void transmit(struct packet *packet, uint32_t rank)
 /* --- receiving --- */
 
 /* What the controller has written goes to IP; there is a new descriptor for each. */
-static void receive(void)
+static void ethernet_receive(void)
 {
     uint32_t before = consumed;
     struct chasqui_ethernet_receive *next;
@@ -179,16 +181,17 @@ static void receive(void)
     }
 }
 
-static void interrupt(void)
+static void ethernet_interrupt(void)
 {
     uint64_t causes = ni_load(CHASQUI_ETHERNET_CAUSE);
     if (causes & CHASQUI_ETHERNET_CAUSE_RECEIVED)
-        receive();
+        ethernet_receive();
     if (queue) {
         reclaim();
         send_queued();
     }
 }
 
-static struct driver ethernet = {.start = start, .interrupt = interrupt, .transmit = transmit};
+static struct driver ethernet = {
+    .start = ethernet_start, .interrupt = ethernet_interrupt, .transmit = ethernet_transmit};
 DRIVER driver_ethernet = &ethernet;

@@ -318,7 +318,7 @@ static void ended(struct connection *c)
     polls[c->place].fd = -1;
 }
 
-static void receive(struct connection *c)
+static void receive_from(struct connection *c)
 {
     for (;;) {
         size_t asked = c->in_left ? c->in_left : sizeof arrived;
@@ -354,7 +354,7 @@ static void look_at(struct connection *c, int16_t what)
         c->connecting = false;
     }
     if (what & (POLL_IN | POLL_ERROR | POLL_HANGUP))
-        receive(c);
+        receive_from(c);
     if (what & POLL_OUT)
         go_on(c);
 }
