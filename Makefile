@@ -72,23 +72,29 @@ PACKAGE_SOURCES := pyproject.toml README.md Cargo.toml $(shell \
   find python crates machines guest -name __pycache__ -prune -o \
     \( -name '*.rs' -o -name '*.toml' -o -name '*.[chS]' -o -name '*.py' -o -name '*.pyi' -o -type d \) -print)
 
+# What the guest's compiler builds on first use takes as long as the simulator, and needs nothing of it.
+$(STAMPS)/toolchain: $(filter guest machines guest/% machines/%.c machines/%.h,$(PACKAGE_SOURCES)) python/chasqui/toolchain.py \
+    python/chasqui/firmware.py pyproject.toml | $(STAMPS)/venv
+	$(BIN)/python -m pip install -q "$$(sed -n 's/^ *"\(ziglang==[^"]*\)".*/\1/p' pyproject.toml)"
+	PYTHONPATH=python $(BIN)/python -m chasqui.toolchain
+	@touch $@
+
 # Without build isolation: maturin is in the environment already, and cargo finds its old results.
 $(STAMPS)/install: $(PACKAGE_SOURCES) $(STAMPS)/lock | $(STAMPS)/venv
 	@echo 'make: building the simulator (some minutes, the first time)'
 	$(BIN)/python -m pip install -q --no-build-isolation .
 	$(BIN)/python -m chasqui.shims
-	$(BIN)/python -m chasqui.toolchain
 	@touch $@
 
-$(STAMPS)/dev: $(STAMPS)/install
+$(STAMPS)/dev: $(STAMPS)/install $(STAMPS)/toolchain
 	$(BIN)/python -m pip install -q 'cmake>=3.20' 'mypy>=1.10' 'perfetto>=0.59,<1' 'pytest>=8' 'pytest-xdist>=3' 'ruff>=0.6'
 	@touch $@
 
-install: $(STAMPS)/install
+install: $(STAMPS)/install $(STAMPS)/toolchain
 
 # --- what one comes for -------------------------------------------------------------------------
 
-build/examples/%: examples/%.c examples/example.h $(STAMPS)/install
+build/examples/%: examples/%.c examples/example.h $(STAMPS)/install $(STAMPS)/toolchain
 	@mkdir -p $(@D)
 	$(BIN)/chasqui cc -O2 -std=c11 -Wall -o $@ $< -lm
 
@@ -101,7 +107,10 @@ demo: examples
 test-rust: $(STAMPS)/lock
 	$(CARGO_TEST)
 
-test: test-rust test-guest examples $(STAMPS)/dev $(if $(shell command -v npm),perfetto)
+# Side by side, for some of it keeps one processor busy only; pytest sees to that itself.
+test:
+	$(MAKE) -j$$(($$(getconf _NPROCESSORS_ONLN) + 1)) \
+	  test-rust test-guest examples $(STAMPS)/dev $(if $(shell command -v npm),perfetto)
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 # The MPI library's tests on the host; pytest runs them on the simulator.

@@ -8,6 +8,7 @@ went wrong later.
 from __future__ import annotations
 
 import json
+import re
 import signal
 import struct
 import subprocess
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import elf
 import pytest
-from conftest import Compiler, Run
+from conftest import ROOT, Compiler, Run
 
 pytestmark = pytest.mark.core
 
@@ -219,6 +220,26 @@ def test_programs_that_go_wrong(
     assert summary["exit_status"] == done.returncode
     assert (tmp_path / "run" / "stdout.0").read_text() == "so far\n"
     assert (tmp_path / "run" / "messages.parquet").exists()
+
+
+@pytest.mark.parametrize("machine", ["loggp", "netcache", "voyager"])
+def test_a_program_linked_with_another_library(
+    chasqui: Run, good: Path, tmp_path: Path, machine: str
+) -> None:
+    """The device says for which registers it was compiled; here: for others than the machine's."""
+    registers = (ROOT / "machines" / machine / "registers.h").read_text()
+    device, interface = (
+        int(re.search(rf"_{name} (0x[0-9a-f]+)u", registers)[1], 16)  # type: ignore[index]
+        for name in ("DEVICE", "INTERFACE")
+    )
+    words = struct.pack("<II", device, interface)
+    code = good.read_bytes()
+    assert code.count(words) == 1, "mpi_device_*.id and .interface"
+    other = struct.pack("<I", interface ^ 1)
+    old = changed(good, code.index(words) + 4, other, tmp_path / "old")
+    done = chasqui("run", "-np", "2", "--machine", machine, "--", old)
+    assert done.returncode not in (0, 2)
+    assert "linked with the MPI library of another version: link the program again" in done.stderr
 
 
 ENDLESS = INIT + "    for (volatile long i = 0;; i++) { }\n}\n"

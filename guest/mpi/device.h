@@ -48,6 +48,7 @@ struct mpi_collective {
 struct mpi_device {
     const char *name;
     uint32_t id;
+    uint32_t interface; /* What it was compiled for: chasqui_ni_identification.interface. */
 
     /* Maps the NI, sets `eager_bytes_max`. False: the NI can't be used; says why on stderr. */
     bool (*open)(const struct chasqui_ni_identification *ni, int ni_fd);

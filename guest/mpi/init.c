@@ -12,18 +12,25 @@
 
 struct chq_process chq = {.requests = {NULL, sizeof(struct request), 16}};
 
+static _Noreturn void refuse_version(void)
+{
+    chq_die("this program was linked with the MPI library of another version: link the program again");
+}
+
 static void find_device(void)
 {
     chq.ni = chq_platform_open_ni(&chq.ni_fd);
     if (!chq.ni)
         chq_die("can't open /dev/ni0: this program must run on a simulated machine");
     if (chq.ni->magic != CHASQUI_NI_MAGIC || chq.ni->version != CHASQUI_ABI_VERSION)
-        chq_die("the network interface's identification page has another version: link the program again");
+        refuse_version();
     for (struct mpi_device *const *device = mpi_devices; *device; device++)
         if ((*device)->id == chq.ni->device)
             chq.device = *device;
     if (!chq.device)
         chq_die("this library has no device for the machine's network interface: link the program again");
+    if (chq.device->interface != chq.ni->interface)
+        refuse_version();
     if (!chq.device->open(chq.ni, chq.ni_fd))
         chq_die("the network interface can't be used");
 }

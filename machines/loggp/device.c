@@ -77,6 +77,7 @@ static void loggp_take(void *to, size_t bytes)
 struct mpi_device mpi_device_loggp = {
     .name = "loggp",
     .id = CHASQUI_LOGGP_DEVICE,
+    .interface = CHASQUI_LOGGP_INTERFACE,
     .open = loggp_open,
     .close = loggp_close,
     .eager_bytes_max = SIZE_MAX,

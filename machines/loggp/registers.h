@@ -5,11 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "chasqui/abi.h"
-
 #ifdef __cplusplus
 #define _Static_assert static_assert
 #endif
+
+#define CHASQUI_LOGGP_INTERFACE 0xec1366e1u /* Names all that is defined here and in chasqui/abi.h. */
+
+#include "chasqui/abi.h"
 
 #define CHASQUI_LOGGP_DEVICE 0x1ull /* Number by which MPI_Init picks this device. */
 #define CHASQUI_LOGGP_SEND 0x0ull /* Store: send the message that the [`Send`] at this address describes. */

@@ -332,6 +332,7 @@ static void netcache_poll(void)
 struct mpi_device mpi_device_netcache = {
     .name = "netcache",
     .id = CHASQUI_NETCACHE_DEVICE,
+    .interface = CHASQUI_NETCACHE_INTERFACE,
     .open = netcache_open,
     .close = netcache_close,
     .send = netcache_send,

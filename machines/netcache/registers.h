@@ -5,11 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "chasqui/abi.h"
-
 #ifdef __cplusplus
 #define _Static_assert static_assert
 #endif
+
+#define CHASQUI_NETCACHE_INTERFACE 0x8eb816dcu /* Names all that is defined here and in chasqui/abi.h. */
+
+#include "chasqui/abi.h"
 
 #define CHASQUI_NETCACHE_DEVICE 0x3ull /* Number by which MPI_Init picks this device. */
 #define CHASQUI_NETCACHE_REGION_REGISTERS 0x0ull /* Region: registers, uncached. */

@@ -792,9 +792,9 @@ static void poll_express(void)
 struct mpi_device mpi_device_voyager = {
     .name = "voyager",
     .id = CHASQUI_VOYAGER_DEVICE,
+    .interface = CHASQUI_VOYAGER_INTERFACE,
     .open = voyager_open,
     .close = voyager_close,
-    .send = send_basic,
-    .poll = poll_basic,
+    .send = send_basic, .poll = poll_basic,
     .put = voyager_put,
 };

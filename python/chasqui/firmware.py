@@ -46,7 +46,7 @@ def directory() -> Path:
     import hashlib
 
     digest = hashlib.sha256()
-    parts = ["*/*.h", "*/*/*.h", "*/firmware/*.c", "*/kernel/*.c"]
+    parts = ["**/*.h", "*/firmware/*.c", "*/kernel/*.c"]
     inputs = [path for part in parts for path in MACHINES.glob(part)]
     inputs += [*KERNEL.glob("**/*.[chS]"), INCLUDE / "chasqui" / "abi.h"]
     for path in [*sorted(inputs), PACKAGE / "firmware.py", PACKAGE / "toolchain.py"]:

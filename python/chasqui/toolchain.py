@@ -102,9 +102,11 @@ def fortran_tolerant() -> list[str]:
 
 
 def libmpi_sources() -> list[Path]:
-    """The C files of `libmpi.a`: the library, and every machine's device."""
-    found = sorted(GUEST.glob("mpi/**/*.c"))
-    found += sorted(MACHINES.glob("*/device.c")) + sorted(MACHINES.glob("*/*/device.c"))
+    """The C files of `libmpi.a`: the library, and every machine's device; a further device of a
+    machine is a folder."""
+    found = sorted(GUEST.glob("mpi/**/*.c")) + sorted(MACHINES.glob("*/device.c"))
+    for device in sorted(MACHINES.glob("*/*/device.c")):
+        found += sorted(device.parent.glob("*.c"))
     if not found:
         raise InputError(
             f"the guest's sources are missing: no mpi/*.c in {GUEST}; reinstall chasqui"

@@ -1,6 +1,7 @@
 //! Writes C headers from the Rust definitions, so that a layout is written down once.
 
 use std::fmt::Write;
+use std::sync::OnceLock;
 
 /// A Rust type with a C name of the same size and alignment.
 pub trait GuestType {
@@ -224,6 +225,46 @@ pub fn text() -> String {
         crate::Envelope::definition(),
     ];
     file("CHASQUI_ABI_H", "crates/abi/src/lib.rs", &body.join("\n"))
+}
+
+/// Goes before definitions that use [`text`]'s.
+pub const INCLUDE_ABI: &str = "#include \"chasqui/abi.h\"\n";
+
+/// What an NI and the software that drives it agree on, as a header of its own.
+pub struct DeviceHeader {
+    /// Prefix of its constants, in capitals: the machine's name, or its and a policy's.
+    prefix: &'static str,
+    /// The Rust file that defines it.
+    source: &'static str,
+    /// Its definitions in C.
+    body: fn() -> String,
+    /// [`DeviceHeader::interface`], once it has been worked out.
+    interface: OnceLock<u32>,
+}
+
+impl DeviceHeader {
+    /// A header with constants `CHASQUI_<prefix>_...`, defined in the Rust file `source`.
+    pub const fn new(prefix: &'static str, source: &'static str, body: fn() -> String) -> DeviceHeader {
+        DeviceHeader { prefix, source, body, interface: OnceLock::new() }
+    }
+
+    /// The header.
+    pub fn text(&self) -> String {
+        let interface = format!(
+            "#define CHASQUI_{}_INTERFACE {:#x}u /* Names all that is defined here and in chasqui/abi.h. */\n\n",
+            self.prefix,
+            self.interface()
+        );
+        let guard = format!("CHASQUI_{}_REGISTERS_H", self.prefix);
+        file(&guard, self.source, &(interface + &(self.body)()))
+    }
+
+    /// [`crate::NiIdentification::interface`]: differs where a definition does (FNV-1a, 32 bits, of the texts).
+    pub fn interface(&self) -> u32 {
+        let fnv = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+        let all = || [text(), (self.body)()].concat();
+        *self.interface.get_or_init(|| all().bytes().fold(0x811c_9dc5, fnv))
+    }
 }
 
 /// Compares the header at `path` with `text`, or writes it when `CHASQUI_WRITE_HEADERS` is set

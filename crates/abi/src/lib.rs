@@ -14,7 +14,7 @@ crate::guest_constants! {
     /// `magic` of a valid identification page: "CHASQUI1" in little-endian ASCII.
     pub const NI_MAGIC: u64 = 0x3149_5551_5341_4843;
     /// Version of the layouts in this crate; the guest library refuses another.
-    pub const ABI_VERSION: u32 = 3;
+    pub const ABI_VERSION: u32 = 4;
     /// Regions of the NI that a process may map (the identification page is not counted).
     pub const NI_REGIONS: usize = 9;
     /// Spacing [bytes] of the regions' `mmap` offsets in `/dev/ni0`: region `i` is at `(i + 1) * NI_REGION_STRIDE`;
@@ -64,8 +64,9 @@ crate::guest_struct! {
         pub settings: [u64; 16],
         /// Where in this page [bytes] settings of the MPI library are (collectives, `crates/machine`); 0: none.
         pub mpi_settings: u32,
-        /// Zero.
-        pub reserved: u32,
+        /// Names the device's definitions and these ([`header::DeviceHeader::interface`]); a device with another is not
+        /// used.
+        pub interface: u32,
     }
 }
 

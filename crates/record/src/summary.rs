@@ -86,10 +86,14 @@ pub struct CallSummary {
 
 impl CallSummary {
     /// The calls that a rank made; `name` names a call by its number.
-    pub fn of(life: &RankLife, name: &dyn Fn(u32) -> String) -> Vec<CallSummary> {
+    pub fn of(life: &RankLife, name: &dyn Fn(u32) -> &'static str) -> Vec<CallSummary> {
         let used = life.totals().iter().enumerate().filter(|(_, totals)| totals.count > 0);
-        used.map(|(number, t)| CallSummary { name: name(number as u32), count: t.count, time_ps: t.time_ps })
-            .collect()
+        used.map(|(number, t)| CallSummary {
+            name: name(number as u32).into(),
+            count: t.count,
+            time_ps: t.time_ps,
+        })
+        .collect()
     }
 }
 

@@ -42,7 +42,7 @@ pub struct Timeline<'a> {
     /// The ranks, with the calls that they were told to keep.
     pub ranks: &'a [&'a RankLife],
     /// Name of a call.
-    pub name: &'a dyn Fn(u32) -> String,
+    pub name: &'a dyn Fn(u32) -> &'static str,
     /// All messages; those are drawn whose two calls were kept.
     pub messages: &'a Messages,
     /// The network's links.
@@ -61,7 +61,7 @@ impl Timeline<'_> {
     /// # Errors
     /// When `out` can't be written.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut pen = Pen { out, comma: "\n", tracks: 0 };
+        let mut pen = Pen { out, line: Vec::new(), separator: "\n", tracks: 0 };
         // No displayTimeUnit: some versions of Perfetto take it for the unit of all times.
         pen.out.write_all(b"{\"traceEvents\": [")?;
         let calls = self.calls(&mut pen)?;
@@ -73,10 +73,11 @@ impl Timeline<'_> {
         let receiving = self.stages(&mut pen, &drawn, "NI receives", Stage::Arrive, Stage::Land)?;
         self.network(&mut pen)?;
         for (index, (message, (from, to))) in drawn.iter().zip(ends).enumerate() {
-            let mut points = vec![(calls[&from.0], from.1)];
-            points.extend([sending[index], receiving[index]].into_iter().flatten());
-            points.push((calls[&to.0], to.1));
-            pen.flow(message.id.key(), &points)?;
+            pen.flow(message.id.key(), "s", (calls[&from.0], from.1))?;
+            for binding in [sending[index], receiving[index]].into_iter().flatten() {
+                pen.flow(message.id.key(), "t", binding)?;
+            }
+            pen.flow(message.id.key(), "f", (calls[&to.0], to.1))?;
         }
         pen.out.write_all(b"\n]}\n")
     }
@@ -96,7 +97,7 @@ impl Timeline<'_> {
             }
             for call in calls {
                 let name = (self.name)(u32::from(call.call));
-                pen.slice(tracks[&(rank, call.hart)], call.enter_ps, call.leave_ps, &name, "")?;
+                pen.slice(tracks[&(rank, call.hart)], (call.enter_ps, call.leave_ps), Name::Call(name), &[])?;
             }
         }
         Ok(tracks)
@@ -114,17 +115,17 @@ impl Timeline<'_> {
     ) -> io::Result<Vec<Option<(Track, u64)>>> {
         let at_sender = end < Stage::Arrive;
         let mut bindings = vec![None; messages.len()];
+        // By rank: from when, until when, which message.
+        let mut spans: FxHashMap<u16, Vec<(u64, u64, usize)>> = FxHashMap::default();
+        for (index, message) in messages.iter().enumerate() {
+            let destination = message.description.map(|description| description.destination);
+            let here = if at_sender { Some(message.id.source) } else { destination };
+            if let (Some(rank), Some(from), Some(to)) = (here, message.time(begin), message.time(end)) {
+                spans.entry(rank).or_default().push((from, to, index));
+            }
+        }
         for life in self.ranks {
-            let here = |message: &Message| match message.description {
-                _ if at_sender => message.id.source == life.rank(),
-                Some(description) => description.destination == life.rank(),
-                None => false,
-            };
-            let mut spans: Vec<(u64, u64, usize)> = (0..)
-                .zip(messages)
-                .filter(|(_, message)| here(message))
-                .filter_map(|(index, message)| Some((message.time(begin)?, message.time(end)?, index)))
-                .collect();
+            let mut spans = spans.remove(&life.rank()).unwrap_or_default();
             spans.sort_unstable();
             // The tracks, with the end of the latest slice on each.
             let mut lanes: Vec<(Track, u64)> = vec![];
@@ -138,7 +139,8 @@ impl Timeline<'_> {
                 };
                 let track = lanes[lane].0;
                 lanes[lane].1 = to;
-                pen.slice(track, from, to, &label(messages[index].id), &arguments(messages[index]))?;
+                let message = messages[index];
+                pen.slice(track, (from, to), Name::Message(message.id), &arguments(message))?;
                 bindings[index] = is_seen(from, to).then_some((track, from));
             }
         }
@@ -154,9 +156,9 @@ impl Timeline<'_> {
             }
             let track = pen.track(process, &link.name)?;
             for busy in &link.busy {
-                let name = busy.message.map_or("packet".to_string(), label);
-                let bytes = format!("\"bytes\":{}", busy.bytes);
-                pen.slice(track, busy.from_ps, busy.to_ps, &name, &bytes)?;
+                let name = busy.message.map_or(Name::Packet, Name::Message);
+                let bytes = [("bytes", i64::from(busy.bytes))];
+                pen.slice(track, (busy.from_ps, busy.to_ps), name, &bytes)?;
             }
         }
         Ok(())
@@ -195,14 +197,21 @@ fn is_seen(from_ps: u64, to_ps: u64) -> bool {
     to_ps.saturating_sub(from_ps) >= SEEN_PS
 }
 
-/// `message 2:7`: the eighth of rank 2.
-fn label(id: MessageId) -> String {
-    format!("message {}:{}", id.source, id.sequence)
+/// What a slice is called.
+#[derive(Clone, Copy)]
+enum Name<'a> {
+    /// An MPI call.
+    Call(&'a str),
+    /// `message 2:7`: the eighth of rank 2.
+    Message(MessageId),
+    /// A packet of no message.
+    Packet,
 }
 
-fn arguments(message: &Message) -> String {
-    let Some(d) = message.description else { return String::new() };
-    format!("\"destination\":{},\"tag\":{},\"bytes\":{}", d.destination, d.tag, d.bytes)
+/// What a reader shows of a message.
+fn arguments(message: &Message) -> Vec<(&'static str, i64)> {
+    let Some(d) = message.description else { return vec![] };
+    vec![("destination", i64::from(d.destination)), ("tag", i64::from(d.tag)), ("bytes", d.bytes as i64)]
 }
 
 /// A thread that calls MPI: rank and hart.
@@ -211,81 +220,125 @@ type Caller = (u16, u16);
 /// A track: process and thread.
 type Track = (u32, u32);
 
-/// Writes events.
+/// Writes events, of which there may be a million: without the formatting machinery where there are many.
 struct Pen<'a> {
     out: &'a mut dyn Write,
-    comma: &'static str,
+    /// The event that is being written.
+    line: Vec<u8>,
+    /// What comes before the next event.
+    separator: &'static str,
     /// So many tracks there are. Their numbers are unique, whatever process they are of, and a process
     /// has that of its first track: to readers that is its main thread.
     tracks: u32,
 }
 
 impl Pen<'_> {
-    fn event(&mut self, text: std::fmt::Arguments<'_>) -> io::Result<()> {
-        write!(self.out, "{}{{{text}}}", self.comma)?;
-        self.comma = ",\n";
+    /// Begins an event of phase `phase`.
+    fn begin(&mut self, phase: &str) {
+        self.text(self.separator).text("{\"ph\":\"").text(phase).text("\"");
+        self.separator = ",\n";
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.line.push(b'}');
+        self.out.write_all(&self.line)?;
+        self.line.clear();
         Ok(())
     }
 
+    fn text(&mut self, text: &str) -> &mut Self {
+        self.line.extend_from_slice(text.as_bytes());
+        self
+    }
+
+    fn number(&mut self, number: impl itoa::Integer) -> &mut Self {
+        self.line.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+        self
+    }
+
+    /// Microseconds, which the format wants, with a tenth of a picosecond more: readers compute with
+    /// floating-point numbers, in which 1.021 is less than 1,021 ns, before they round down.
+    fn microseconds(&mut self, ps: u64) -> &mut Self {
+        // A digit in front, that is written over, keeps the zeros.
+        let fraction = self.number(ps / 1_000_000).line.len();
+        self.number(1_000_000 + ps % 1_000_000).line[fraction] = b'.';
+        self.text("1")
+    }
+
+    /// A text as JSON has it.
+    fn quoted(&mut self, text: &str) -> io::Result<&mut Self> {
+        serde_json::to_writer(&mut self.line, text)?;
+        Ok(self)
+    }
+
+    fn name(&mut self, name: Name<'_>) -> io::Result<&mut Self> {
+        match name {
+            Name::Call(call) => self.quoted(call),
+            Name::Message(id) => {
+                Ok(self.text("\"message ").number(id.source).text(":").number(id.sequence).text("\""))
+            }
+            Name::Packet => Ok(self.text("\"packet\"")),
+        }
+    }
+
+    fn place(&mut self, (process, thread): Track) -> &mut Self {
+        self.text(",\"pid\":").number(process).text(",\"tid\":").number(thread)
+    }
+
     fn process(&mut self, process: u32, name: &str) -> io::Result<()> {
-        self.event(format_args!(
-            "\"ph\":\"M\",\"pid\":{process},\"name\":\"process_name\",\"args\":{{\"name\":\"{name}\"}}"
-        ))?;
-        self.event(format_args!(
-            "\"ph\":\"M\",\"pid\":{process},\"name\":\"process_sort_index\",\"args\":{{\"sort_index\":{process}}}"
-        ))
+        self.begin("M");
+        self.text(",\"pid\":").number(process).text(",\"name\":\"process_name\",\"args\":{\"name\":");
+        self.quoted(name)?.text("}");
+        self.end()?;
+        self.begin("M");
+        self.text(",\"pid\":").number(process);
+        self.text(",\"name\":\"process_sort_index\",\"args\":{\"sort_index\":").number(process).text("}");
+        self.end()
     }
 
     fn track(&mut self, process: u32, name: &str) -> io::Result<Track> {
         self.tracks += 1;
-        let thread = self.tracks;
-        for (what, key, value) in [
-            ("thread_name", "name", format!("\"{name}\"")),
-            ("thread_sort_index", "sort_index", thread.to_string()),
-        ] {
-            self.event(format_args!(
-                "\"ph\":\"M\",\"pid\":{process},\"tid\":{thread},\"name\":\"{what}\",\"args\":{{\"{key}\":{value}}}"
-            ))?;
-        }
-        Ok((process, thread))
+        let track = (process, self.tracks);
+        self.begin("M");
+        self.place(track).text(",\"name\":\"thread_name\",\"args\":{\"name\":").quoted(name)?.text("}");
+        self.end()?;
+        self.begin("M");
+        self.place(track)
+            .text(",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":")
+            .number(track.1)
+            .text("}");
+        self.end()?;
+        Ok(track)
     }
 
     fn slice(
         &mut self,
-        (process, thread): Track,
-        from: u64,
-        to: u64,
-        name: &str,
-        args: &str,
+        track: Track,
+        (from, to): (u64, u64),
+        name: Name<'_>,
+        arguments: &[(&str, i64)],
     ) -> io::Result<()> {
-        let name = serde_json::to_string(name)?;
-        let (start, length) = (microseconds(from), microseconds(to.saturating_sub(from)));
-        self.event(format_args!(
-            "\"ph\":\"X\",\"pid\":{process},\"tid\":{thread},\"ts\":{start},\"dur\":{length},\"name\":{name},\"args\":{{{args}}}"
-        ))
-    }
-
-    /// An arrow through `points`.
-    fn flow(&mut self, id: u64, points: &[(Track, u64)]) -> io::Result<()> {
-        for (number, ((process, thread), at)) in points.iter().enumerate() {
-            let phase = match number {
-                0 => "\"s\"",
-                n if n + 1 == points.len() => "\"f\",\"bp\":\"e\"",
-                _ => "\"t\"",
-            };
-            let at = microseconds(*at);
-            self.event(format_args!(
-                "\"ph\":{phase},\"pid\":{process},\"tid\":{thread},\"ts\":{at},\"id\":{id},\"name\":\"message\",\"cat\":\"message\""
-            ))?;
+        self.begin("X");
+        self.place(track).text(",\"ts\":").microseconds(from);
+        self.text(",\"dur\":").microseconds(to.saturating_sub(from));
+        self.text(",\"name\":").name(name)?.text(",\"args\":{");
+        for (number, (key, value)) in arguments.iter().enumerate() {
+            self.text(if number == 0 { "\"" } else { ",\"" }).text(key).text("\":").number(*value);
         }
-        Ok(())
+        self.text("}");
+        self.end()
     }
-}
 
-/// Microseconds, which the format wants, with a tenth of a picosecond more: readers compute with
-/// floating-point numbers, in which 1.021 is less than 1,021 ns, before they round down.
-fn microseconds(ps: u64) -> String {
-    format!("{}.{:06}1", ps / 1_000_000, ps % 1_000_000)
+    /// A point of an arrow: `s` its start, `f` its end, `t` between.
+    fn flow(&mut self, id: u64, phase: &str, (track, at): (Track, u64)) -> io::Result<()> {
+        self.begin(phase);
+        if phase == "f" {
+            self.text(",\"bp\":\"e\"");
+        }
+        self.place(track).text(",\"ts\":").microseconds(at).text(",\"id\":").number(id);
+        self.text(",\"name\":\"message\",\"cat\":\"message\"");
+        self.end()
+    }
 }
 
 #[cfg(test)]
@@ -323,8 +376,7 @@ mod tests {
             LinkLife { name: "node 1 to router 0".into(), busy: vec![] },
         ];
         let messages = Recorder::merge(vec![recorder]);
-        let timeline =
-            Timeline { ranks, name: &|call| format!("call \"{call}\""), messages: &messages, links: &links };
+        let timeline = Timeline { ranks, name: &|_| "call \"7\"", messages: &messages, links: &links };
         let mut out = Vec::new();
         timeline.write(&mut out).expect("memory can be written");
         let trace: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
@@ -350,7 +402,7 @@ mod tests {
                 r#"{"args":{},"dur":2.5000011,"name":"call \"7\"","ph":"X","pid":1,"tid":1,"ts":1.5000001}"#,
                 r#"2 null "rank 1""#,
                 r#"2 2 "MPI calls""#,
-                r#"{"args":{},"dur":1.0000001,"name":"call \"8\"","ph":"X","pid":2,"tid":2,"ts":8.0000001}"#,
+                r#"{"args":{},"dur":1.0000001,"name":"call \"7\"","ph":"X","pid":2,"tid":2,"ts":8.0000001}"#,
                 r#"1 3 "NI sends""#,
                 r#"{"args":{"bytes":8,"destination":1,"tag":5},"dur":0.0005001,"name":"message 0:3","ph":"X","pid":1,"tid":3,"ts":2.0000001}"#,
                 r#"2 4 "NI receives""#,

@@ -280,7 +280,7 @@ fn places(nodes: &[Box<Node>]) -> String {
 /// The MPI calls that a node's threads are in, in words.
 fn in_call(node: &Node) -> String {
     let p = &node.processor;
-    let mut calls: Vec<String> =
+    let mut calls: Vec<&str> =
         (0..p.threads.count()).filter_map(|i| p.life.current_call(i)).map(|(n, _)| calls::name(n)).collect();
     calls.dedup();
     if calls.is_empty() { String::new() } else { format!(" in {}", calls.join(", ")) }

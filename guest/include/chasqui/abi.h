@@ -10,7 +10,7 @@
 #endif
 
 #define CHASQUI_NI_MAGIC 0x3149555153414843ull /* `magic` of a valid identification page: "CHASQUI1" in little-endian ASCII. */
-#define CHASQUI_ABI_VERSION 0x3ull /* Version of the layouts in this crate; the guest library refuses another. */
+#define CHASQUI_ABI_VERSION 0x4ull /* Version of the layouts in this crate; the guest library refuses another. */
 #define CHASQUI_NI_REGIONS 0x9ull /* Regions of the NI that a process may map (the identification page is not counted). */
 #define CHASQUI_NI_REGION_STRIDE 0x100000000ull /* Spacing [bytes] of the regions' `mmap` offsets in `/dev/ni0`: region `i` is at `(i + 1) * NI_REGION_STRIDE`; */
 #define CHASQUI_NI_REGION_UNCACHED 0x1ull /* Region flag: processor accesses are uncached single-beat bus transactions. */
@@ -54,7 +54,7 @@ struct chasqui_ni_identification {
     struct chasqui_ni_region regions[9]; /* The mappable regions. */
     uint64_t settings[16]; /* Settings peculiar to the device (each machine documents its own). */
     uint32_t mpi_settings; /* Where in this page [bytes] settings of the MPI library are (collectives, `crates/machine`); 0: none. */
-    uint32_t reserved; /* Zero. */
+    uint32_t interface; /* Names the device's definitions and these ([`header::DeviceHeader::interface`]); a device with another is not */
 };
 _Static_assert(sizeof(struct chasqui_ni_identification) == 312, "chasqui_ni_identification");
 _Static_assert(offsetof(struct chasqui_ni_identification, magic) == 0, "chasqui_ni_identification.magic");
@@ -67,7 +67,7 @@ _Static_assert(offsetof(struct chasqui_ni_identification, timebase_hz) == 28, "c
 _Static_assert(offsetof(struct chasqui_ni_identification, regions) == 32, "chasqui_ni_identification.regions");
 _Static_assert(offsetof(struct chasqui_ni_identification, settings) == 176, "chasqui_ni_identification.settings");
 _Static_assert(offsetof(struct chasqui_ni_identification, mpi_settings) == 304, "chasqui_ni_identification.mpi_settings");
-_Static_assert(offsetof(struct chasqui_ni_identification, reserved) == 308, "chasqui_ni_identification.reserved");
+_Static_assert(offsetof(struct chasqui_ni_identification, interface) == 308, "chasqui_ni_identification.interface");
 
 struct chasqui_envelope {
     uint8_t kind; /* What this packet is to the MPI library (its own numbering). */

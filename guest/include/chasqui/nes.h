@@ -126,7 +126,8 @@ static inline bool nes_open(struct nes *nes)
     void *page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
     const struct chasqui_ni_identification *ni = page;
     bool found = page != MAP_FAILED && ni->magic == CHASQUI_NI_MAGIC && ni->version == CHASQUI_ABI_VERSION &&
-                 ni->device == CHASQUI_VOYAGER_DEVICE && nes_map_all(nes, ni, fd);
+                 ni->device == CHASQUI_VOYAGER_DEVICE && ni->interface == CHASQUI_VOYAGER_INTERFACE &&
+                 nes_map_all(nes, ni, fd);
     close(fd);
     return found;
 }

@@ -150,6 +150,7 @@ fn write_virtual(c: &mut Context<'_, '_>, address: u64, bytes: &[u8]) {
 impl NetworkInterface for LoggpNi {
     fn identify(&self, page: &mut NiIdentification) {
         page.device = registers::DEVICE as u32;
+        page.interface = registers::HEADER.interface();
     }
 
     fn regions(&self, _: usize) -> Vec<Region> {

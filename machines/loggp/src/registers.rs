@@ -1,7 +1,7 @@
 //! Registers and descriptors of the NI, for it and for its MPI device.
 
 use chasqui_abi::Envelope;
-use chasqui_abi::header::{GuestStruct, defines, file};
+use chasqui_abi::header::{DeviceHeader, GuestStruct, INCLUDE_ABI, defines};
 
 chasqui_abi::guest_constants! {
     /// Number by which MPI_Init picks this device.
@@ -47,9 +47,10 @@ chasqui_abi::guest_struct! {
     }
 }
 
-/// Text of `registers.h`.
-pub fn text() -> String {
-    let body = [defines("LOGGP_", CONSTANTS), LoggpSend::definition(), LoggpArrival::definition()];
-    let text = file("CHASQUI_LOGGP_REGISTERS_H", "machines/loggp/src/registers.rs", &body.join("\n"));
-    text.replace("#include <stdint.h>\n", "#include <stdint.h>\n\n#include \"chasqui/abi.h\"\n")
+/// `registers.h`.
+pub static HEADER: DeviceHeader = DeviceHeader::new("LOGGP", "machines/loggp/src/registers.rs", body);
+
+fn body() -> String {
+    [INCLUDE_ABI.into(), defines("LOGGP_", CONSTANTS), LoggpSend::definition(), LoggpArrival::definition()]
+        .join("\n")
 }

@@ -1,7 +1,7 @@
 //! What the NIC and its MPI device agree on: registers, slots, arrivals.
 
 use chasqui_abi::Envelope;
-use chasqui_abi::header::{GuestStruct, defines, file};
+use chasqui_abi::header::{DeviceHeader, GuestStruct, INCLUDE_ABI, defines};
 
 chasqui_abi::guest_constants! {
     /// Number by which MPI_Init picks this device.
@@ -110,11 +110,17 @@ chasqui_abi::guest_struct! {
     }
 }
 
-/// Text of `registers.h`.
-pub fn text() -> String {
-    let body = [defines("NETCACHE_", CONSTANTS), NetcacheSlot::definition(), NetcacheArrival::definition()];
-    let text = file("CHASQUI_NETCACHE_REGISTERS_H", "machines/netcache/src/registers.rs", &body.join("\n"));
-    text.replace("#include <stdint.h>\n", "#include <stdint.h>\n\n#include \"chasqui/abi.h\"\n")
+/// `registers.h`.
+pub static HEADER: DeviceHeader = DeviceHeader::new("NETCACHE", "machines/netcache/src/registers.rs", body);
+
+fn body() -> String {
+    [
+        INCLUDE_ABI.into(),
+        defines("NETCACHE_", CONSTANTS),
+        NetcacheSlot::definition(),
+        NetcacheArrival::definition(),
+    ]
+    .join("\n")
 }
 
 const _: () = assert!(size_of::<NetcacheSlot>() as u64 + SLOT_DATA_BYTES <= SLOT_BYTES);

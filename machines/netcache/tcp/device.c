@@ -430,6 +430,7 @@ static void tcp_close(void)
 struct mpi_device mpi_device_tcp = {
     .name = "tcp",
     .id = CHASQUI_ETHERNET_DEVICE,
+    .interface = CHASQUI_ETHERNET_INTERFACE,
     .open = tcp_open,
     .close = tcp_close,
     .send = tcp_send,

@@ -1,15 +1,17 @@
 /* Generated from machines/netcache/src/ethernet/registers.rs; change that and run `make headers`. */
-#ifndef CHASQUI_ETHERNET_H
-#define CHASQUI_ETHERNET_H
+#ifndef CHASQUI_ETHERNET_REGISTERS_H
+#define CHASQUI_ETHERNET_REGISTERS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "chasqui/abi.h"
-
 #ifdef __cplusplus
 #define _Static_assert static_assert
 #endif
+
+#define CHASQUI_ETHERNET_INTERFACE 0x96149ba4u /* Names all that is defined here and in chasqui/abi.h. */
+
+#include "chasqui/abi.h"
 
 #define CHASQUI_ETHERNET_DEVICE 0x5ull /* Number by which MPI_Init picks the device over sockets, and the kernel the driver. */
 #define CHASQUI_ETHERNET_CAUSE 0x0ull /* Register, loaded: what has happened, `CAUSE_*`; loading clears it, and with it the interrupt line (ICR). */

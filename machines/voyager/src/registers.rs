@@ -1,6 +1,6 @@
 //! What the NES and the software that drives it agree on: queues, their pointers, slots and requests.
 
-use chasqui_abi::header::{GuestStruct, defines, file};
+use chasqui_abi::header::{DeviceHeader, GuestStruct, defines};
 
 chasqui_abi::guest_constants! {
     /// Number by which MPI_Init picks this device.
@@ -225,8 +225,9 @@ chasqui_abi::guest_struct! {
     }
 }
 
-/// Text of `registers.h`.
-pub fn text() -> String {
-    let body = [defines("VOYAGER_", CONSTANTS), VoyagerSlot::definition(), VoyagerDma::definition()];
-    file("CHASQUI_VOYAGER_REGISTERS_H", "machines/voyager/src/registers.rs", &body.join("\n"))
+/// `registers.h`.
+pub static HEADER: DeviceHeader = DeviceHeader::new("VOYAGER", "machines/voyager/src/registers.rs", body);
+
+fn body() -> String {
+    [defines("VOYAGER_", CONSTANTS), VoyagerSlot::definition(), VoyagerDma::definition()].join("\n")
 }

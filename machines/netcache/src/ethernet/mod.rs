@@ -167,6 +167,7 @@ impl NetworkInterface for Ethernet {
     fn identify(&self, page: &mut NiIdentification) {
         let unit = &self.shared.unit;
         page.device = registers::DEVICE as u32;
+        page.interface = registers::HEADER.interface();
         page.settings[registers::SETTING_MTU as usize] = unit.mtu.bytes();
         page.settings[registers::SETTING_TRANSMIT_SLOTS as usize] = unit.transmit_slots;
         page.settings[registers::SETTING_RECEIVE_SLOTS as usize] = unit.receive_slots;

@@ -5,7 +5,7 @@
 //! Developer's Manual, 3.2.3, 3.3.3 and 13.4.17); its registers have our own offsets, and only those that matter here.
 
 use chasqui_abi::Envelope;
-use chasqui_abi::header::{GuestStruct, defines, file};
+use chasqui_abi::header::{DeviceHeader, GuestStruct, INCLUDE_ABI, defines};
 
 chasqui_abi::guest_constants! {
     /// Number by which MPI_Init picks the device over sockets, and the kernel the driver.
@@ -116,14 +116,17 @@ chasqui_abi::guest_struct! {
     }
 }
 
-/// Text of `tcp/ethernet.h`.
-pub fn text() -> String {
-    let body = [
+/// `tcp/ethernet.h`.
+pub static HEADER: DeviceHeader =
+    DeviceHeader::new("ETHERNET", "machines/netcache/src/ethernet/registers.rs", body);
+
+fn body() -> String {
+    [
+        INCLUDE_ABI.into(),
         defines("ETHERNET_", CONSTANTS),
         EthernetReceive::definition(),
         EthernetTransmit::definition(),
         StreamHeader::definition(),
-    ];
-    let text = file("CHASQUI_ETHERNET_H", "machines/netcache/src/ethernet/registers.rs", &body.join("\n"));
-    text.replace("#include <stdint.h>\n", "#include <stdint.h>\n\n#include \"chasqui/abi.h\"\n")
+    ]
+    .join("\n")
 }

@@ -53,8 +53,8 @@ enum Mechanism {
 
 /// Names of the [`Mechanism`]s, from 1 on.
 pub(crate) const MECHANISMS: &[&str] = &["network-cache", "put", "slot", "stream"];
-/// Of the last of these, which is not the NIC's: kernel sockets.
-pub(crate) const MECHANISM_STREAM: u32 = 4;
+/// The last of these, which is not the NIC's: kernel sockets.
+pub(crate) const MECHANISM_STREAM: u32 = MECHANISMS.len() as u32;
 
 /// Longest packet [bytes], on the wire.
 pub(crate) fn packet_bytes_max(nic: &NicUnit, mpi: &MpiUnit) -> u64 {
@@ -224,6 +224,7 @@ impl Nic {
 impl NetworkInterface for Nic {
     fn identify(&self, page: &mut NiIdentification) {
         page.device = registers::DEVICE as u32;
+        page.interface = registers::HEADER.interface();
         let memory = self.shared.unit.memory.bytes();
         let arrivals = self.mpi.arrivals * self.mpi.eager.bytes().next_multiple_of(registers::ELEMENT_BYTES);
         page.settings[registers::SETTING_POLICY as usize] = self.shared.unit.policy.setting();

@@ -490,6 +490,7 @@ impl Nes {
 impl NetworkInterface for Nes {
     fn identify(&self, page: &mut NiIdentification) {
         page.device = registers::DEVICE as u32;
+        page.interface = registers::HEADER.interface();
         page.settings[registers::SETTING_VARIANT as usize] = u64::from(self.shared.reclaims());
         page.settings[registers::SETTING_SLOTS as usize] = u64::from(self.transmit_rings.first.slots);
         page.settings[registers::SETTING_REQUESTS as usize] = u64::from(self.dma.queues[0].ring.slots);
