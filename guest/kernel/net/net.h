@@ -60,7 +60,7 @@ enum tcp_state {
 
 /* A connection, or a socket that listens. Sequence numbers as in RFC 9293, section 3.3.1. */
 struct tcp {
-    struct tcp *next;
+    struct tcp *next, *next_in_bucket;
     enum tcp_state state;
     int error; /* that ended it */
     uint32_t peer;

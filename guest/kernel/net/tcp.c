@@ -5,7 +5,11 @@
 #define TIMEOUT_FIRST_NS 1000000000ull /* RFC 6298, section 2 */
 #define TIME_WAIT_NS 60000000000ull /* as Linux (TCP_TIMEWAIT_LEN); RFC 9293, section 3.4.2, has four minutes */
 
+#define BUCKETS 64u /* a power of two */
+
 struct tcp *tcp_connections;
+/* Those that have a peer, by it and the ports. */
+static struct tcp *buckets[BUCKETS];
 struct queue tcp_changes;
 
 static void changed(void) { thread_wake(&tcp_changes); }
@@ -24,6 +28,30 @@ struct tcp *tcp_new(void)
     tcp->next = tcp_connections;
     tcp_connections = tcp;
     return tcp;
+}
+
+static struct tcp **bucket_of(uint32_t peer, uint16_t peer_port, uint16_t port)
+{
+    return &buckets[(peer ^ peer_port ^ port) % BUCKETS];
+}
+
+/* It has a peer from now on. */
+static void join(struct tcp *tcp, uint32_t peer, uint16_t peer_port)
+{
+    struct tcp **bucket = bucket_of(peer, peer_port, tcp->port);
+    tcp->peer = peer;
+    tcp->peer_port = peer_port;
+    tcp->next_in_bucket = *bucket;
+    *bucket = tcp;
+}
+
+static void leave_bucket(struct tcp *tcp)
+{
+    struct tcp **link = bucket_of(tcp->peer, tcp->peer_port, tcp->port);
+    while (*link && *link != tcp)
+        link = &(*link)->next_in_bucket;
+    if (*link)
+        *link = tcp->next_in_bucket;
 }
 
 static void buffers(struct tcp *tcp)
@@ -52,6 +80,7 @@ static void forget(struct tcp *tcp)
     while (*link != tcp)
         link = &(*link)->next;
     *link = tcp->next;
+    leave_bucket(tcp);
     timer_cancel(&tcp->timer);
     give_buffers(tcp);
     memory_give(tcp, sizeof *tcp);
@@ -122,8 +151,7 @@ void tcp_listen(struct tcp *tcp) { tcp->state = LISTEN; }
 void tcp_connect(struct tcp *tcp, uint32_t peer, uint16_t port)
 {
     buffers(tcp);
-    tcp->peer = peer;
-    tcp->peer_port = port;
+    join(tcp, peer, port);
     tcp->state = SYN_SENT;
     tcp_begin(tcp);
 }
@@ -152,17 +180,15 @@ void tcp_consumed(struct tcp *tcp)
         tcp_acknowledge(tcp);
 }
 
+/* The connection; else who listens to such. */
 static struct tcp *find(uint32_t peer, uint16_t peer_port, uint16_t port)
 {
-    struct tcp *listener = 0;
-    for (struct tcp *tcp = tcp_connections; tcp; tcp = tcp->next) {
-        if (tcp->port != port || tcp->state == CLOSED)
-            continue;
-        if (tcp->state == LISTEN)
-            listener = tcp;
-        else if (tcp->peer == peer && tcp->peer_port == peer_port && !tcp->error)
+    for (struct tcp *tcp = *bucket_of(peer, peer_port, port); tcp; tcp = tcp->next_in_bucket)
+        if (tcp->port == port && tcp->peer == peer && tcp->peer_port == peer_port && !tcp->error)
             return tcp;
-    }
+    struct tcp *listener = tcp_connections;
+    while (listener && (listener->port != port || listener->state != LISTEN))
+        listener = listener->next;
     return listener;
 }
 
@@ -202,9 +228,8 @@ static void called(struct tcp *listener, const struct tcp_header *header, uint32
         return tcp_refuse(header, peer, 1);
     struct tcp *tcp = tcp_new();
     buffers(tcp);
-    tcp->peer = peer;
-    tcp->peer_port = be16(header->source);
     tcp->port = listener->port;
+    join(tcp, peer, be16(header->source));
     tcp->listener = listener;
     tcp->state = SYN_RECEIVED;
     learn(tcp, header);
