@@ -64,6 +64,19 @@ def organisations() -> list[str]:
     return [machine for machine in machines() if machine not in CONTAINED]
 
 
+def without_kernel(machines: Iterable[str]) -> list[str]:
+    """Those of these machines under whose processes no kernel image runs."""
+    if not NEEDS["core"][1]:
+        return list(machines)
+    from chasqui import core
+
+    def has_kernel(machine: str) -> bool:
+        values = {each["name"]: each["value"] for each in core.parameters(machine)}
+        return values["node.software.kernel"] == "true"
+
+    return [machine for machine in machines if not has_kernel(machine)]
+
+
 def command(*arguments: str | Path, directory: Path) -> subprocess.CompletedProcess[str]:
     """`chasqui ARGUMENTS` in `directory`."""
     environment = {**os.environ, "COLUMNS": "100", "CHASQUI_MACHINE": ""}

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from conftest import Compiler
-from simulated import command, organisations
+from simulated import command, organisations, without_kernel
 from test_determinism import THREADS, VARIATIONS, check
 
 pytestmark = pytest.mark.core
@@ -96,7 +96,7 @@ def result(tmp_path: Path, name: str, program: Path, *options: str, rounds: int)
     return summary
 
 
-@pytest.mark.parametrize("machine", organisations())
+@pytest.mark.parametrize("machine", without_kernel(organisations()))
 @pytest.mark.parametrize("kind", ["phases", "regions"])
 def test_set_up_takes_no_time(
     request: pytest.FixtureRequest, tmp_path: Path, machine: str, kind: str
@@ -122,7 +122,7 @@ def test_set_up_takes_no_time(
     assert long["message"] == ""
 
 
-@pytest.mark.parametrize("machine", organisations())
+@pytest.mark.parametrize("machine", without_kernel(organisations()))
 def test_fast_forward_is_deterministic(phases: Path, tmp_path: Path, machine: str) -> None:
     run = ["-np", "3", "--machine", machine, "--fast-forward", "--", str(phases), "2000"]
     others = {

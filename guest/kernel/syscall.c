@@ -9,6 +9,7 @@ enum {
     SYS_CLOSE = 57,
     SYS_READ = 63,
     SYS_WRITE = 64,
+    SYS_WRITEV = 66,
     SYS_PPOLL = 73,
     SYS_EXIT = 93,
     SYS_EXIT_GROUP = 94,
@@ -120,6 +121,11 @@ static int64_t write(const uint64_t arguments[6])
     return socket_send(arguments[0], arguments[1], arguments[2], 0);
 }
 
+static int64_t writev(const uint64_t arguments[6])
+{
+    return socket_is(arguments[0]) ? socket_send_parts(arguments) : forward(SYS_WRITEV, arguments);
+}
+
 static int64_t fcntl(const uint64_t arguments[6])
 {
     return socket_is(arguments[0]) ? socket_control(arguments) : forward(SYS_FCNTL, arguments);
@@ -159,6 +165,7 @@ static handler *const handlers[CALLS] = {
     [SYS_CLOSE] = close,
     [SYS_READ] = read,
     [SYS_WRITE] = write,
+    [SYS_WRITEV] = writev,
     [SYS_PPOLL] = socket_poll,
     [SYS_EXIT] = leave,
     [SYS_EXIT_GROUP] = leave,

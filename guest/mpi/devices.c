@@ -1,5 +1,5 @@
 /* Every device that this library can drive: each is a file of its own, machines/<name>/device.c, or
- * a folder in machines/<name> with a device.c. A
+ * machines/<name>/<policy>/device.c where a machine has several. A
  * build with other devices (the tests on the host have one) defines the list itself. */
 #include "mpi/device.h"
 
@@ -8,7 +8,8 @@
     DEVICE(loggp)                                                                                  \
     DEVICE(voyager)                                                                                \
     DEVICE(netcache)                                                                               \
-    DEVICE(via)
+    DEVICE(via)                                                                                    \
+    DEVICE(tcp)
 #endif
 
 #define DECLARE(name) extern struct mpi_device mpi_device_##name;

@@ -7,6 +7,7 @@ use crate::csr::{self, Counters};
 use crate::fp::{self, Rounding};
 use crate::hart::{FETCHED, Halt, Hart};
 use crate::insn::{Insn, Op};
+use crate::supervisor::SIP;
 use crate::{decode, for_each_op};
 
 /// Sign- or zero-extends a loaded value from the width of its type.
@@ -260,7 +261,10 @@ impl Hart {
         if let Some(value) = csr::written(i.op, i.rs1, old, source) {
             self.write_supervisor(number, value);
         }
-        self.port.disturb();
+        // What is pending may depend on the time.
+        if number == SIP {
+            self.port.disturb();
+        }
         Ok(old)
     }
 

@@ -254,7 +254,6 @@ impl Hart {
     fn privilege_changed(&mut self) {
         let supervisor = self.supervisor.as_ref().expect("a hart with a supervisor level");
         self.port.set_privilege(supervisor.privilege());
-        self.port.disturb();
         self.recheck = true;
     }
 

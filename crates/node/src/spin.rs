@@ -18,6 +18,7 @@
 //! At which pause a hart is parked or suspended does not depend on how far the engine lets it run.
 
 use chasqui_engine::Time;
+use chasqui_hart::supervisor::Supervisor;
 use chasqui_hart::{Hart, HartStatistics, State};
 use chasqui_memory::{Bus, BusStatistics, PortStatistics};
 
@@ -32,6 +33,8 @@ struct Counters {
 /// The hart at a `pause`.
 struct Snapshot {
     state: State,
+    /// Of a hart with a kernel: a loop may go through it.
+    supervisor: Option<Supervisor>,
     cycle: u64,
     changes: u64,
     reservation: Option<u64>,
@@ -153,17 +156,28 @@ impl Spin {
     fn observe(&mut self, hart: &mut Hart, sole: bool, counters: Counters) {
         let (cycle, changes, returns) = (hart.cycle, hart.port.changes(), self.returns);
         let (reservation, asked) = (hart.port.reservation(), hart.port.asked());
+        let supervisor = hart.supervisor().cloned();
         match &mut self.last {
             Some(last) => {
                 last.state.clone_from(&hart.state);
+                last.supervisor = supervisor;
                 (last.cycle, last.changes, last.returns) = (cycle, changes, returns);
                 (last.reservation, last.counters) = (reservation, counters);
                 (last.asked, last.sole) = (asked, sole);
             }
             None => {
                 let state = hart.state.clone();
-                self.last =
-                    Some(Snapshot { state, cycle, changes, reservation, asked, sole, returns, counters });
+                self.last = Some(Snapshot {
+                    state,
+                    supervisor,
+                    cycle,
+                    changes,
+                    reservation,
+                    asked,
+                    sole,
+                    returns,
+                    counters,
+                });
             }
         }
         self.observed = true;
@@ -253,6 +267,7 @@ impl Snapshot {
             && self.sole == sole
             && (sole || !timed || !uses_bus)
             && self.state == hart.state
+            && self.supervisor.as_ref() == hart.supervisor()
             && self.reservation == hart.port.reservation()
             && hart.port.is_silent();
         // Marks of calls are recorded one by one.

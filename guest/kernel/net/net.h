@@ -60,7 +60,7 @@ enum tcp_state {
 
 /* A connection, or a socket that listens. Sequence numbers as in RFC 9293, section 3.3.1. */
 struct tcp {
-    struct tcp *next;
+    struct tcp *next, *next_in_bucket;
     enum tcp_state state;
     int error; /* that ended it */
     uint32_t peer;
@@ -72,6 +72,7 @@ struct tcp {
     uint32_t window;        /* that the peer offers */
     uint32_t segment;       /* data of a segment, at most */
     bool ends;              /* the process writes no more */
+    bool wants_room;        /* somebody waits until it is writable */
     bool is_closed;         /* nor does it read */
     /* What is received. */
     uint8_t *in;
@@ -99,11 +100,13 @@ static inline uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 struct tcp *tcp_new(void);
 void tcp_close(struct tcp *tcp); /* nobody uses it any more; it lives on until its peer knows */
+void tcp_end_all(void);           /* the process has ended, and closed them: connections live on until their peers know */
 void tcp_listen(struct tcp *tcp);
 void tcp_connect(struct tcp *tcp, uint32_t peer, uint16_t port);
 void tcp_end(struct tcp *tcp); /* no more is written */
 void tcp_receive(struct packet *packet, uint32_t source);
 uint32_t tcp_room(const struct tcp *tcp);     /* to write [bytes] */
+bool tcp_is_writable(const struct tcp *tcp);  /* there is room worth waking a writer for */
 uint32_t tcp_readable(const struct tcp *tcp); /* [bytes] */
 void tcp_consumed(struct tcp *tcp);           /* `read` has moved */
 void tcp_fail(struct tcp *tcp, int error);

@@ -2,8 +2,9 @@
  * numbers are Linux's (include/uapi/linux/in.h, asm-generic/poll.h, asm-generic/fcntl.h). */
 #include "socket.h"
 
-#define SOCKETS_MAX 256u
+#define SOCKETS_MAX 1024u
 #define DESCRIPTOR_FIRST 0x10000u
+#define PARTS_MAX 8u /* of one writev(); Linux takes 1024 */
 
 enum { AF_INET = 2, SOCK_STREAM = 1, SOCK_TYPE = 15, SOCK_NONBLOCK = 04000, MSG_DONTWAIT = 0x40 };
 enum { F_GETFL = 3, F_SETFL = 4, O_RDWR = 2, O_NONBLOCK = 04000 };
@@ -179,10 +180,22 @@ int64_t socket_connect(const uint64_t arguments[6])
     return -tcp->error;
 }
 
-/* Into the ring of what is to be sent, up to its end. */
+/* Why nothing can be written; 0: it can. */
+static int64_t refusal(const struct tcp *tcp)
+{
+    if (tcp->error)
+        return -tcp->error;
+    if (tcp->state == ESTABLISHED || tcp->state == CLOSE_WAIT)
+        return 0;
+    return tcp->state < ESTABLISHED ? -ENOTCONN : -EPIPE;
+}
+
+/* Into the ring of what is to be sent, up to its end, and no more than makes the last segment whole. */
 static int64_t fill(struct tcp *tcp, uint64_t from, uint64_t bytes)
 {
-    uint32_t at = tcp->written % BUFFER_BYTES, room = least(tcp_room(tcp), BUFFER_BYTES - at);
+    uint32_t at = tcp->written % BUFFER_BYTES, waiting = tcp->written - tcp->nxt;
+    uint32_t segment = waiting < tcp->segment ? tcp->segment - waiting : tcp->segment;
+    uint32_t room = least(least(tcp_room(tcp), BUFFER_BYTES - at), segment);
     uint32_t part = bytes < room ? bytes : room;
     if (copy_from_user(tcp->out + at, from, part))
         return -EFAULT;
@@ -190,26 +203,70 @@ static int64_t fill(struct tcp *tcp, uint64_t from, uint64_t bytes)
     return part;
 }
 
+struct part { /* Linux's struct iovec */
+    uint64_t from, bytes;
+};
+
+/* Whole segments leave at once, so that they are on the way while the next is copied. How much was taken, or an error
+ * if nothing was. */
+static int64_t send_part(struct socket *socket, struct part part, uint64_t flags)
+{
+    struct tcp *tcp = socket->tcp;
+    uint64_t done = 0;
+    int64_t result = 0;
+    while (done < part.bytes && result >= 0) {
+        result = refusal(tcp);
+        if (result)
+            break;
+        bool has_room = tcp_room(tcp);
+        if (has_room)
+            result = fill(tcp, part.from + done, part.bytes - done);
+        if (result > 0)
+            done += result;
+        if (!has_room || tcp->written - tcp->nxt >= tcp->segment)
+            tcp_output(tcp);
+        if (!has_room) {
+            tcp->wants_room = true;
+            result = wait(socket, flags, "room in its socket");
+        }
+    }
+    return done ? (int64_t)done : result;
+}
+
+/* The parts one after the other, in segments that need not end with a part. */
+static int64_t send_parts(struct socket *socket, const struct part parts[], uint64_t count, uint64_t flags)
+{
+    uint64_t done = 0, asked = 0;
+    int64_t result = 0;
+    for (uint64_t i = 0; i < count && result >= 0 && done == asked; i++) {
+        asked += parts[i].bytes;
+        result = send_part(socket, parts[i], flags);
+        done += result > 0 ? result : 0;
+    }
+    if (!socket->tcp->error)
+        tcp_output(socket->tcp);
+    return done ? (int64_t)done : result;
+}
+
 int64_t socket_send(uint64_t descriptor, uint64_t from, uint64_t bytes, uint64_t flags)
 {
     struct socket *socket = socket_of(descriptor);
+    struct part part = {from, bytes};
+    return socket ? send_parts(socket, &part, 1, flags) : -EBADF;
+}
+
+int64_t socket_send_parts(const uint64_t arguments[6])
+{
+    struct socket *socket = socket_of(arguments[0]);
+    struct part parts[PARTS_MAX];
+    uint64_t count = arguments[2];
     if (!socket)
         return -EBADF;
-    struct tcp *tcp = socket->tcp;
-    uint64_t done = 0;
-    while (done < bytes) {
-        if (tcp->error || (tcp->state != ESTABLISHED && tcp->state != CLOSE_WAIT))
-            return done ? (int64_t)done : tcp->error ? -tcp->error : tcp->state < ESTABLISHED ? -ENOTCONN : -EPIPE;
-        int64_t part = tcp_room(tcp) ? fill(tcp, from + done, bytes - done) : 0;
-        if (part < 0)
-            return done ? (int64_t)done : part;
-        done += part;
-        tcp_output(tcp);
-        int64_t error = part ? 0 : wait(socket, flags, "room in its socket");
-        if (error)
-            return done ? (int64_t)done : error;
-    }
-    return done;
+    if (count > PARTS_MAX)
+        return -EINVAL;
+    if (copy_from_user(parts, arguments[1], count * sizeof *parts))
+        return -EFAULT;
+    return send_parts(socket, parts, count, 0);
 }
 
 int64_t socket_receive(uint64_t descriptor, uint64_t to, uint64_t bytes, uint64_t flags)
@@ -290,12 +347,14 @@ static int16_t found(const struct polled *polled)
     const struct socket *socket = socket_of(polled->descriptor);
     if (!socket)
         return POLLNVAL;
-    const struct tcp *tcp = socket->tcp;
+    struct tcp *tcp = socket->tcp;
     int16_t all = tcp->error ? POLLERR | POLLHUP : 0;
     if (tcp->state == LISTEN)
         all |= tcp->waiting ? POLLIN : 0;
     else if (tcp->state >= ESTABLISHED)
-        all |= (tcp_readable(tcp) || tcp->has_ended ? POLLIN : 0) | (tcp_room(tcp) ? POLLOUT : 0);
+        all |= (tcp_readable(tcp) || tcp->has_ended ? POLLIN : 0) | (tcp_is_writable(tcp) ? POLLOUT : 0);
+    if (polled->events & POLLOUT & ~all)
+        tcp->wants_room = true;
     return all & (polled->events | POLLERR | POLLHUP);
 }
 
@@ -319,14 +378,17 @@ static int64_t look(uint64_t at, uint64_t count)
 int64_t socket_poll(const uint64_t arguments[6])
 {
     uint64_t until = ~0ull, timeout[2]; /* struct timespec */
+    bool waits = true;
     if (arguments[2]) {
         if (copy_from_user(timeout, arguments[2], sizeof timeout))
             return -EFAULT;
-        until = csr_read(time) + timeout[0] * boot.ni.timebase_hz + ticks_of_ns(timeout[1]);
+        waits = timeout[0] || timeout[1];
+        if (waits)
+            until = csr_read(time) + timeout[0] * boot.ni.timebase_hz + ticks_of_ns(timeout[1]);
     }
     for (;;) {
         int64_t ready = look(arguments[0], arguments[1]);
-        if (ready || csr_read(time) >= until)
+        if (ready || !waits || (until != ~0ull && csr_read(time) >= until))
             return ready;
         thread_sleep_until(&tcp_changes, until, "something in its sockets");
     }
@@ -337,5 +399,6 @@ bool sockets_end(void)
     for (unsigned i = 0; i < SOCKETS_MAX; i++)
         if (sockets[i].tcp)
             socket_close(DESCRIPTOR_FIRST + i);
+    tcp_end_all();
     return tcp_connections;
 }

@@ -5,7 +5,11 @@
 #define TIMEOUT_FIRST_NS 1000000000ull /* RFC 6298, section 2 */
 #define TIME_WAIT_NS 60000000000ull /* as Linux (TCP_TIMEWAIT_LEN); RFC 9293, section 3.4.2, has four minutes */
 
+#define BUCKETS 64u /* a power of two */
+
 struct tcp *tcp_connections;
+/* Those that have a peer, by it and the ports. */
+static struct tcp *buckets[BUCKETS];
 struct queue tcp_changes;
 
 static void changed(void) { thread_wake(&tcp_changes); }
@@ -24,6 +28,30 @@ struct tcp *tcp_new(void)
     tcp->next = tcp_connections;
     tcp_connections = tcp;
     return tcp;
+}
+
+static struct tcp **bucket_of(uint32_t peer, uint16_t peer_port, uint16_t port)
+{
+    return &buckets[(peer ^ peer_port ^ port) % BUCKETS];
+}
+
+/* It has a peer from now on. */
+static void join(struct tcp *tcp, uint32_t peer, uint16_t peer_port)
+{
+    struct tcp **bucket = bucket_of(peer, peer_port, tcp->port);
+    tcp->peer = peer;
+    tcp->peer_port = peer_port;
+    tcp->next_in_bucket = *bucket;
+    *bucket = tcp;
+}
+
+static void leave_bucket(struct tcp *tcp)
+{
+    struct tcp **link = bucket_of(tcp->peer, tcp->peer_port, tcp->port);
+    while (*link && *link != tcp)
+        link = &(*link)->next_in_bucket;
+    if (*link)
+        *link = tcp->next_in_bucket;
 }
 
 static void buffers(struct tcp *tcp)
@@ -52,6 +80,7 @@ static void forget(struct tcp *tcp)
     while (*link != tcp)
         link = &(*link)->next;
     *link = tcp->next;
+    leave_bucket(tcp);
     timer_cancel(&tcp->timer);
     give_buffers(tcp);
     memory_give(tcp, sizeof *tcp);
@@ -59,12 +88,17 @@ static void forget(struct tcp *tcp)
 
 static void waited(struct timer *timer) { forget((struct tcp *)((uint8_t *)timer - offsetof(struct tcp, timer))); }
 
-/* Nobody needs the connection any more, if that is so; for a while it answers its peer (TIME-WAIT). */
+static bool nobody_is_left; /* the process has ended */
+
+static bool is_over(const struct tcp *tcp) { return tcp->is_closed && tcp->state == ENDED && tcp->has_ended; }
+
+/* Nobody needs the connection any more, if that is so; for a while it answers its peer (TIME-WAIT). Where no process will
+ * begin another it is not worth the node's time: a peer whose FIN comes again is refused, and has lost nothing. */
 static void release(struct tcp *tcp)
 {
-    if (!tcp->is_closed || tcp->state != ENDED || !tcp->has_ended)
+    if (!is_over(tcp))
         return;
-    if (tcp->error)
+    if (tcp->error || nobody_is_left)
         return forget(tcp);
     give_buffers(tcp);
     timer_set(&tcp->timer, csr_read(time) + ticks_of_ns(TIME_WAIT_NS), waited);
@@ -102,13 +136,22 @@ void tcp_close(struct tcp *tcp)
     release(tcp);
 }
 
+void tcp_end_all(void)
+{
+    struct tcp *next;
+    nobody_is_left = true;
+    for (struct tcp *tcp = tcp_connections; tcp; tcp = next) {
+        next = tcp->next;
+        release(tcp);
+    }
+}
+
 void tcp_listen(struct tcp *tcp) { tcp->state = LISTEN; }
 
 void tcp_connect(struct tcp *tcp, uint32_t peer, uint16_t port)
 {
     buffers(tcp);
-    tcp->peer = peer;
-    tcp->peer_port = port;
+    join(tcp, peer, port);
     tcp->state = SYN_SENT;
     tcp_begin(tcp);
 }
@@ -124,6 +167,9 @@ void tcp_end(struct tcp *tcp)
 
 uint32_t tcp_room(const struct tcp *tcp) { return BUFFER_BYTES - (tcp->written - tcp->una); }
 
+/* A third of the ring, as Linux (sk_stream_is_writeable): a writer is not woken for every acknowledgement. */
+bool tcp_is_writable(const struct tcp *tcp) { return tcp_room(tcp) >= BUFFER_BYTES / 3; }
+
 uint32_t tcp_readable(const struct tcp *tcp) { return tcp->expected - tcp->has_ended - tcp->read; }
 
 /* The window that is offered moves when it has opened by two segments, or half (RFC 9293, section 3.8.6.2.2). */
@@ -134,17 +180,15 @@ void tcp_consumed(struct tcp *tcp)
         tcp_acknowledge(tcp);
 }
 
+/* The connection; else who listens to such. */
 static struct tcp *find(uint32_t peer, uint16_t peer_port, uint16_t port)
 {
-    struct tcp *listener = 0;
-    for (struct tcp *tcp = tcp_connections; tcp; tcp = tcp->next) {
-        if (tcp->port != port || tcp->state == CLOSED)
-            continue;
-        if (tcp->state == LISTEN)
-            listener = tcp;
-        else if (tcp->peer == peer && tcp->peer_port == peer_port && !tcp->error)
+    for (struct tcp *tcp = *bucket_of(peer, peer_port, port); tcp; tcp = tcp->next_in_bucket)
+        if (tcp->port == port && tcp->peer == peer && tcp->peer_port == peer_port && !tcp->error)
             return tcp;
-    }
+    struct tcp *listener = tcp_connections;
+    while (listener && (listener->port != port || listener->state != LISTEN))
+        listener = listener->next;
     return listener;
 }
 
@@ -184,9 +228,8 @@ static void called(struct tcp *listener, const struct tcp_header *header, uint32
         return tcp_refuse(header, peer, 1);
     struct tcp *tcp = tcp_new();
     buffers(tcp);
-    tcp->peer = peer;
-    tcp->peer_port = be16(header->source);
     tcp->port = listener->port;
+    join(tcp, peer, be16(header->source));
     tcp->listener = listener;
     tcp->state = SYN_RECEIVED;
     learn(tcp, header);
@@ -234,7 +277,10 @@ static void acknowledged(struct tcp *tcp, const struct tcp_header *header, bool 
             established(tcp);
         if (tcp->state == ENDING && number == tcp->written + 1)
             tcp->state = ENDED;
-        changed();
+        if (tcp->wants_room && tcp_is_writable(tcp)) {
+            tcp->wants_room = false;
+            changed();
+        }
     } else if (same && !has_data) {
         tcp_duplicate(tcp);
     }

@@ -27,7 +27,7 @@ static void finish(struct packet *packet, struct tcp_header *header, uint32_t pe
     ip_send(packet, peer, PROTOCOL_TCP);
 }
 
-static void transmit(struct tcp *tcp, uint32_t sequence, uint32_t bytes, uint8_t flags)
+static void transmit_segment(struct tcp *tcp, uint32_t sequence, uint32_t bytes, uint8_t flags)
 {
     struct packet *packet = packet_new(bytes);
     take(tcp, sequence, packet->data, bytes);
@@ -93,7 +93,7 @@ static uint32_t send_segment(struct tcp *tcp, uint32_t room)
     if (bytes == 0 && !(last && distance(from, end_of(tcp)) > 0))
         return 0;
     tcp->nxt += bytes + last;
-    transmit(tcp, from, bytes, ACK | (bytes == left ? PSH : 0) | (last ? FIN : 0));
+    transmit_segment(tcp, from, bytes, ACK | (bytes == left ? PSH : 0) | (last ? FIN : 0));
     sent(tcp, from, tcp->nxt);
     return bytes + last;
 }
@@ -121,11 +121,11 @@ void tcp_begin(struct tcp *tcp)
 {
     uint8_t flags = tcp->state == SYN_RECEIVED ? SYN | ACK : SYN;
     tcp->nxt = tcp->una + 1;
-    transmit(tcp, tcp->una, 0, flags);
+    transmit_segment(tcp, tcp->una, 0, flags);
     sent(tcp, tcp->una, tcp->nxt);
 }
 
-void tcp_acknowledge(struct tcp *tcp) { transmit(tcp, tcp->nxt, 0, ACK); }
+void tcp_acknowledge(struct tcp *tcp) { transmit_segment(tcp, tcp->nxt, 0, ACK); }
 
 /* What is not acknowledged is sent again, from the oldest on. */
 static void go_back(struct tcp *tcp)

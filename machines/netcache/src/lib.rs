@@ -2,13 +2,14 @@
 //! 3 to 7), and the ways of receiving a message that it is compared with.
 //!
 //! The network cache is a part of the node (`crates/memory/src/network_cache`). Here is the network interface: a NIC
-//! with DMA that receives by one of the policies.
+//! with DMA that receives by one of the policies; or, for policy `tcp`, an Ethernet controller.
 //!
 //! Reading order: `registers.rs`, `parameters.rs`, `nic/mod.rs`, `nic/transmit.rs`, `nic/receive.rs`, `nic/deliver.rs`,
-//! then `device.c`.
-//! The NIC of policy `via` is in `via/`: `via/registers.rs`, `via/mod.rs`, `via/vi.rs`, `via/transmit.rs`,
-//! `via/receive.rs`, then `kernel/via.c` and `via/device.c` beside `src`.
+//! then `device.c`. Of `via`: `via/registers.rs`, `via/mod.rs`, `via/vi.rs`, `via/transmit.rs`, `via/receive.rs`,
+//! `kernel/via.c`, then `via/device.c` beside `src`. Of `tcp`: `ethernet/registers.rs`, `ethernet/mod.rs`,
+//! `ethernet/transmit.rs`, `ethernet/receive.rs`, `kernel/ethernet.c`, then `tcp/device.c`.
 
+pub mod ethernet;
 mod nic;
 pub mod parameters;
 pub mod registers;
@@ -23,6 +24,8 @@ use chasqui_machine::{
 use chasqui_ni::NetworkInterface;
 use chasqui_node::{Early, NodeConfiguration};
 
+use ethernet::parameters::{EthernetUnit, TcpUnit};
+use ethernet::{Ethernet, EthernetPlan};
 use nic::{Nic, NicPlan};
 use parameters::{MpiUnit, NicUnit, Policy};
 use via::parameters::ViaUnit;
@@ -61,6 +64,8 @@ impl Machine for NetcacheMachine {
             .with::<NicUnit>("netcache.nic")
             .with::<MpiUnit>("netcache.mpi")
             .with::<ViaUnit>("netcache.via")
+            .with::<EthernetUnit>("netcache.ethernet")
+            .with::<TcpUnit>("netcache.tcp")
             .with::<NetworkUnit>("network")
             .with::<FaultUnit>("network.fault")
             .with_part("", chasqui_node::schema())
@@ -75,14 +80,18 @@ impl Machine for NetcacheMachine {
         found.extend(nic.mistakes(&mpi));
         found.extend(network.parameters().errors());
         found.extend(resolved.read::<FaultUnit>("network.fault").mistakes());
-        let mut longest = nic::packet_bytes_max(&nic, &mpi);
-        if nic.policy == Policy::Via {
-            let via: ViaUnit = resolved.read("netcache.via");
-            found.extend(via.mistakes(&nic, &mpi));
-            longest = via::packet_bytes_max(&nic, &via);
-            if !node.software.kernel {
-                found.push("netcache.nic.policy: \"via\" needs a kernel (node.software.kernel)".into());
-            }
+        let longest = match nic.policy {
+            Policy::Via => via::packet_bytes_max(&nic, &resolved.read("netcache.via")),
+            Policy::Tcp => ethernet::packet_bytes_max(&resolved.read("netcache.ethernet")),
+            _ => nic::packet_bytes_max(&nic, &mpi),
+        };
+        match nic.policy {
+            Policy::Via => found.extend(resolved.read::<ViaUnit>("netcache.via").mistakes(&nic, &mpi)),
+            Policy::Tcp => found.extend(resolved.read::<EthernetUnit>("netcache.ethernet").mistakes()),
+            _ => {}
+        }
+        if nic.policy.needs_kernel() && !node.software.kernel {
+            found.push(format!("netcache.nic.policy: {} needs a kernel (node.software.kernel)", nic.policy));
         }
         if network.packet_max.bytes() < longest {
             found.push(format!("network.packet_max: a packet of {longest} bytes must fit"));
@@ -121,16 +130,26 @@ impl Machine for NetcacheMachine {
             Policy::Processor | Policy::Buffer | Policy::Direct | Policy::NetworkCache => {
                 check_alone_on_network(resolved)
             }
-            Policy::Via => {
-                Err("netcache.nic.policy: a VIA NIC's packets belong to connections, which have no recording"
-                    .into())
-            }
+            policy => Err(format!(
+                "netcache.nic.policy: {policy} has connections to other nodes, of which a recording knows nothing"
+            )),
         }
     }
 
     fn build(&self, resolved: &Resolved, jobs: &[Job]) -> Result<Built, String> {
         let ni = |configuration: &NodeConfiguration, port| {
             let unit: NicUnit = resolved.read("netcache.nic");
+            if unit.policy == Policy::Tcp {
+                let ethernet = Ethernet::new(EthernetPlan {
+                    unit: resolved.read("netcache.ethernet"),
+                    tcp: resolved.read("netcache.tcp"),
+                    clock: configuration.bus().clock,
+                    line_bytes: configuration.longest_line().bytes(),
+                    network: network_parameters(resolved),
+                    port,
+                });
+                return Ok((0, Box::new(ethernet) as Box<dyn NetworkInterface>));
+            }
             if unit.policy == Policy::Via {
                 let nic = ViaNic::new(ViaPlan {
                     unit,
@@ -179,5 +198,7 @@ mod tests {
         chasqui_abi::header::check(path, &registers::HEADER.text());
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/via/registers.h");
         chasqui_abi::header::check(path, &via::registers::HEADER.text());
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tcp/ethernet.h");
+        chasqui_abi::header::check(path, &ethernet::registers::HEADER.text());
     }
 }

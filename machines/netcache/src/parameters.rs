@@ -17,10 +17,17 @@ chasqui_config::choice! {
         NetworkCache = "network-cache",
         /// A NIC of the Virtual Interface Architecture, with buffers from which the processor copies.
         Via = "via",
+        /// The kernel's TCP brings it, over an Ethernet controller instead of the NIC (`netcache.ethernet`).
+        Tcp = "tcp",
     }
 }
 
 impl Policy {
+    /// A kernel's driver is a part of it.
+    pub(crate) fn needs_kernel(self) -> bool {
+        matches!(self, Policy::Via | Policy::Tcp)
+    }
+
     /// As the identification page says it.
     pub(crate) fn setting(self) -> u64 {
         match self {
@@ -28,7 +35,7 @@ impl Policy {
             Policy::Buffer => registers::POLICY_BUFFER,
             Policy::Direct => registers::POLICY_DIRECT,
             Policy::NetworkCache => registers::POLICY_CACHE,
-            Policy::Via => unreachable!("it has a NIC of its own"),
+            Policy::Via | Policy::Tcp => unreachable!("they have controllers of their own"),
         }
     }
 }

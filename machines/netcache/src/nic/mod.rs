@@ -52,8 +52,10 @@ enum Mechanism {
     Slot = 3,
 }
 
-/// Names of the [`Mechanism`]s, from 1 on; the last two are of the VIA NIC.
-pub(crate) const MECHANISMS: &[&str] = &["network-cache", "put", "slot", "rdma-write", "vi"];
+/// Names of the [`Mechanism`]s, from 1 on; the last three are of the VIA NIC and of kernel sockets.
+pub(crate) const MECHANISMS: &[&str] = &["network-cache", "put", "slot", "rdma-write", "vi", "stream"];
+/// The last of these.
+pub(crate) const MECHANISM_STREAM: u32 = MECHANISMS.len() as u32;
 
 /// Longest packet [bytes], on the wire.
 pub(crate) fn packet_bytes_max(nic: &NicUnit, mpi: &MpiUnit) -> u64 {

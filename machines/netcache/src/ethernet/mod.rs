@@ -1,0 +1,311 @@
+//! A conventional Ethernet controller (policy `tcp`): rings of descriptors in memory, DMA by physical addresses, an
+//! interrupt line with causes and a mask. The kernel's driver is the only one that uses it (`kernel/ethernet.c`).
+//!
+//! Its parts are the 8254x's, as far as they cost time or can lose a frame (`registers.rs` names the manual). It makes
+//! no checksums. A frame is in the controller as a whole before it leaves for the link or for memory.
+
+mod events;
+mod interrupt;
+pub mod parameters;
+mod receive;
+pub mod registers;
+mod ring;
+mod stream;
+mod transmit;
+
+use std::ops::Range;
+
+use chasqui_abi::NiIdentification;
+use chasqui_engine::{Clock, Event, Packet, Payload, Time};
+use chasqui_machine::{Effects, first_effects};
+use chasqui_memory::DEVICE_BASE;
+use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
+use chasqui_ni::{BusOperation, BusRequest, Cause, Context, NetworkInterface, Region, Reply};
+use chasqui_record::{MessageId, Stage};
+
+use crate::nic::MECHANISM_STREAM;
+use events::{EthernetEvent, Purpose};
+use interrupt::Interrupts;
+use parameters::{EthernetUnit, TcpUnit, Waits};
+use receive::Receiver;
+use ring::Ring;
+use stream::Streams;
+use transmit::Transmitter;
+
+/// The controller serves one job.
+const JOB: usize = 0;
+
+/// Longest frame [bytes], on the wire.
+pub(crate) fn packet_bytes_max(unit: &EthernetUnit) -> u64 {
+    unit.frame_max() + unit.overhead.bytes()
+}
+
+/// The node that a frame goes to. Rank r's address is 02:00:00:00 and r, high byte first: one that is administered
+/// locally (IEEE 802, 8.4).
+fn node_of(frame: &[u8]) -> Option<u32> {
+    match *frame {
+        [0x02, 0, 0, 0, high, low, ..] => Some(u32::from(high) << 8 | u32::from(low)),
+        _ => None,
+    }
+}
+
+/// What a controller is made from.
+pub(crate) struct EthernetPlan {
+    pub unit: EthernetUnit,
+    pub tcp: TcpUnit,
+    /// The bus clock, which is also the controller's.
+    pub clock: Clock,
+    /// Length of the outermost cache's lines [bytes], in which the controller reads and writes.
+    pub line_bytes: u64,
+    /// The network.
+    pub network: NetworkParameters,
+    /// The controller's end of its link.
+    pub port: NodePort,
+}
+
+/// Counters.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counters {
+    sent: u64,
+    received: u64,
+    fetches: u64,
+    missed: u64,
+    overruns: u64,
+    strays: u64,
+}
+
+/// What both units use.
+struct Shared {
+    unit: EthernetUnit,
+    clock: Clock,
+    line_bytes: u64,
+    port: NodePort,
+    interrupts: Interrupts,
+    streams: Streams,
+    counters: Counters,
+}
+
+impl Shared {
+    /// Asks for descriptors of `ring`, if software has put some there.
+    fn fetch(&self, ring: &Ring, purpose: Purpose, c: &mut Context<'_, '_>) -> bool {
+        let block = ring.to_fetch(self.line_bytes);
+        let Some((address, bytes)) = block.filter(|&(at, bytes)| self.is_memory(at, bytes.into(), c)) else {
+            return false;
+        };
+        c.bus(BusRequest { operation: BusOperation::Read, address, bytes, tag: purpose.tag(0) });
+        true
+    }
+
+    /// These are physical addresses of memory; if not, whoever gave them is told.
+    fn is_memory(&self, address: u64, bytes: u64, c: &mut Context<'_, '_>) -> bool {
+        let is_there = c.memory.slice(address, bytes as usize).is_ok();
+        if !is_there {
+            c.fault(JOB, format!("the controller was told of {bytes} bytes at {address:#x}: no memory"));
+        }
+        is_there
+    }
+}
+
+/// Stamps a stage of the message that a frame counts for.
+fn stamp(c: &mut Context<'_, '_>, message: Option<(u16, u32)>, stage: Stage, at: Time) {
+    if let Some((source, sequence)) = message {
+        c.recorders[JOB].stamp(MessageId { source, sequence }, stage, at.0);
+    }
+}
+
+fn travels(c: &mut Context<'_, '_>, message: Option<(u16, u32)>) {
+    if let Some((source, sequence)) = message {
+        c.recorders[JOB].protocol(MessageId { source, sequence }, MECHANISM_STREAM);
+    }
+}
+
+/// The controller of a node.
+pub(crate) struct Ethernet {
+    shared: Shared,
+    transmitter: Transmitter,
+    receiver: Receiver,
+    tcp: TcpUnit,
+    /// From anything that happens here to its first effects elsewhere, and from a frame's head.
+    effects: Effects,
+    effects_of_packet: Effects,
+}
+
+impl Ethernet {
+    pub fn new(plan: EthernetPlan) -> Ethernet {
+        let EthernetPlan { unit, tcp, clock, line_bytes, network, port } = plan;
+        let shortest = (unit.frame_min.bytes() + unit.overhead.bytes()) as u32;
+        let (packet, credit) = first_effects(&network, &port, shortest);
+        let effects: Effects = std::array::from_fn(|to| packet[to].min(credit[to]));
+        let control = clock.edge(unit.receive.cycles());
+        Ethernet {
+            effects,
+            effects_of_packet: effects.map(|time| control + time),
+            transmitter: Transmitter::new(unit.transmit_slots as u32),
+            receiver: Receiver::new(unit.receive_slots as u32),
+            tcp,
+            shared: Shared {
+                clock,
+                line_bytes,
+                port,
+                interrupts: Interrupts::new(Time(unit.interrupt_gap.ps())),
+                streams: Streams::default(),
+                counters: Counters::default(),
+                unit,
+            },
+        }
+    }
+
+    /// Units look for work.
+    fn go_on(&mut self, c: &mut Context<'_, '_>) {
+        self.transmitter.start(c, &mut self.shared);
+        self.receiver.go_on(&mut self.shared, c);
+        self.transmitter.go_on(&self.shared, c);
+    }
+}
+
+impl NetworkInterface for Ethernet {
+    fn identify(&self, page: &mut NiIdentification) {
+        let unit = &self.shared.unit;
+        page.device = registers::DEVICE as u32;
+        page.interface = registers::HEADER.interface();
+        page.settings[registers::SETTING_MTU as usize] = unit.mtu.bytes();
+        page.settings[registers::SETTING_TRANSMIT_SLOTS as usize] = unit.transmit_slots;
+        page.settings[registers::SETTING_RECEIVE_SLOTS as usize] = unit.receive_slots;
+        page.settings[registers::SETTING_EAGER as usize] = self.tcp.eager.bytes();
+        page.settings[registers::SETTING_POLLS as usize] = u64::from(self.tcp.waits == Waits::Polls);
+    }
+
+    /// The controller is the kernel's alone.
+    fn regions(&self, _: usize) -> Vec<Region> {
+        vec![]
+    }
+
+    fn read(&mut self, c: &mut Context<'_, '_>, address: u64, _: u32) -> Reply {
+        let (value, repeatable) = match address {
+            registers::CAUSE => (self.shared.interrupts.take(c), false),
+            registers::RECEIVE_HEAD => (u64::from(self.receiver.ring.head), true),
+            registers::TRANSMIT_HEAD => (u64::from(self.transmitter.ring.head), true),
+            _ => (0, true),
+        };
+        Reply { value, latency: self.shared.clock.edge(self.shared.unit.access.cycles()), repeatable }
+    }
+
+    fn write(&mut self, c: &mut Context<'_, '_>, address: u64, _: u32, value: u64) {
+        let interrupts = &mut self.shared.interrupts;
+        match address {
+            registers::MASK_SET => interrupts.set_mask(interrupts.mask() | value, c),
+            registers::MASK_CLEAR => interrupts.set_mask(interrupts.mask() & !value, c),
+            registers::RECEIVE_BASE => self.receiver.ring.base = value,
+            registers::RECEIVE_TAIL => self.receiver.ring.set_tail(value),
+            registers::TRANSMIT_BASE => self.transmitter.ring.base = value,
+            registers::TRANSMIT_TAIL => self.transmitter.ring.set_tail(value),
+            _ => {}
+        }
+        self.go_on(c);
+    }
+
+    fn event(&mut self, c: &mut Context<'_, '_>, payload: Payload) {
+        let s = &mut self.shared;
+        match payload.into() {
+            EthernetEvent::Start => self.transmitter.started(),
+            EthernetEvent::Prepared => self.transmitter.prepared(s, c),
+            EthernetEvent::Received => self.receiver.received(s, c),
+            EthernetEvent::Moderated => s.interrupts.moderated(c),
+        }
+        self.go_on(c);
+    }
+
+    fn network(&mut self, c: &mut Context<'_, '_>, event: Event, packet: Option<Box<Packet>>) {
+        match event.payload.into() {
+            NodeEvent::Packet { tail, .. } => {
+                let packet = packet.expect("a packet event brings a packet");
+                self.receiver.arrives(packet, tail, &mut self.shared, c);
+            }
+            NodeEvent::Credit { priority } => {
+                self.shared.port.receive_credit(priority);
+                self.transmitter.start(c, &mut self.shared);
+                self.transmitter.go_on(&self.shared, c);
+            }
+        }
+    }
+
+    fn bus_granted(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
+        let descriptors = |c: &Context<'_, '_>| {
+            c.memory.slice(request.address, request.bytes as usize).expect("memory").to_vec()
+        };
+        match Purpose::of(request.tag) {
+            (Purpose::TransmitFetch, _) => self.transmitter.ring.fetched(&descriptors(c)),
+            (Purpose::TransmitData, number) => self.transmitter.granted(number, request, c),
+            (Purpose::TransmitBack, _) => self.transmitter.reported(request, c),
+            (Purpose::ReceiveFetch, _) => self.receiver.ring.fetched(&descriptors(c)),
+            (Purpose::ReceiveData, number) => self.receiver.granted(number, request, c),
+            (Purpose::ReceiveBack, _) => self.receiver.reported(request, c),
+        }
+    }
+
+    fn bus_done(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
+        let s = &mut self.shared;
+        match Purpose::of(request.tag).0 {
+            Purpose::TransmitFetch => {
+                s.counters.fetches += 1;
+                self.transmitter.fetched();
+            }
+            Purpose::TransmitData => self.transmitter.part_read(s, c),
+            Purpose::TransmitBack => self.transmitter.report_done(s, c),
+            Purpose::ReceiveFetch => {
+                s.counters.fetches += 1;
+                self.receiver.fetched();
+            }
+            Purpose::ReceiveData => self.receiver.part_written(c),
+            Purpose::ReceiveBack => self.receiver.report_done(s, c),
+        }
+        self.go_on(c);
+    }
+
+    fn memory_latency(&self, _: u64) -> Option<Time> {
+        None
+    }
+
+    fn self_contained_stores(&self) -> Range<u64> {
+        // The masks: their values are all that they say.
+        DEVICE_BASE + registers::MASK_SET..DEVICE_BASE + registers::RECEIVE_BASE
+    }
+
+    /// The link: no register changes, nothing is asked of the bus.
+    fn observable(&self, payload: Payload) -> bool {
+        !matches!(payload.into(), EthernetEvent::Start)
+    }
+
+    fn observable_network(&self, _: &Event) -> bool {
+        false
+    }
+
+    fn output_latency(&self, cause: Cause<'_>) -> &[Time] {
+        match cause {
+            Cause::Network(event) if matches!(event.payload.into(), NodeEvent::Packet { .. }) => {
+                &self.effects_of_packet
+            }
+            _ => &self.effects,
+        }
+    }
+
+    /// Frames and credits start control that takes cycles before anything else happens.
+    fn input_latency(&self) -> Time {
+        let unit = &self.shared.unit;
+        self.shared.clock.edge(unit.transmit.cycles().min(unit.receive.cycles()))
+    }
+
+    fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
+        let c = &self.shared.counters;
+        visit("sent", "frames", "Frames sent", c.sent);
+        visit("received", "frames", "Frames written to memory", c.received);
+        visit("interrupts", "count", "Assertions of the interrupt line", self.shared.interrupts.count);
+        visit("fetches", "count", "Fetches of descriptors", c.fetches);
+        visit("missed", "frames", "Frames lost for want of a descriptor", c.missed);
+        visit("overruns", "frames", "Frames lost for want of room in the controller", c.overruns);
+        visit("strays", "frames", "Frames to nobody, not sent", c.strays);
+        visit("crc_errors", "frames", "Frames that came with a wrong check", self.shared.port.crc_errors());
+        let link = self.shared.port.statistics();
+        link.visit(&mut |name, unit, doc, value| visit(&format!("link.{name}"), unit, doc, value));
+    }
+}

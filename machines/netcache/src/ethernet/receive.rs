@@ -1,0 +1,159 @@
+//! Receiving: a frame that has come waits in the controller until a descriptor is there that says where it goes; it is
+//! written over the bus, then its descriptor. Where there is none the frame is lost: the sender's TCP sends it again.
+
+use std::collections::VecDeque;
+
+use chasqui_engine::{Packet, Time};
+use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
+use chasqui_record::Stage;
+
+use super::events::{EthernetEvent, Purpose};
+use super::registers::{
+    BUFFER_BYTES, CAUSE_OVERRUN, CAUSE_RECEIVED, EthernetReceive, STATUS_DONE, STATUS_END,
+};
+use super::ring::{DESCRIPTOR, Ring};
+use super::{Shared, stamp};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Idle,
+    /// Descriptors are read.
+    Fetching,
+    /// So many parts of the frame are still to be written.
+    Writing(usize),
+    /// The descriptor is written back.
+    Reporting,
+}
+
+/// The unit that receives.
+pub(super) struct Receiver {
+    pub ring: Ring,
+    state: State,
+    /// Frames that are looked at; whether each came whole.
+    arriving: VecDeque<(Box<Packet>, bool)>,
+    /// Frames that wait for their place in memory, and their bytes.
+    fifo: VecDeque<Box<Packet>>,
+    fifo_bytes: u64,
+    descriptor: EthernetReceive,
+    /// Parts of the frame that is written: offset and length.
+    parts: Vec<(u64, u32)>,
+}
+
+impl Receiver {
+    pub fn new(slots: u32) -> Receiver {
+        Receiver {
+            ring: Ring::new(slots),
+            state: State::Idle,
+            arriving: VecDeque::new(),
+            fifo: VecDeque::new(),
+            fifo_bytes: 0,
+            descriptor: EthernetReceive::default(),
+            parts: vec![],
+        }
+    }
+
+    /// A frame's head is here; all of it at `tail`.
+    pub fn arrives(&mut self, mut packet: Box<Packet>, tail: Time, s: &mut Shared, c: &mut Context<'_, '_>) {
+        // A frame with a wrong check is lost like any other that is.
+        let is_whole = s.port.arrive(tail, &mut packet).is_ok();
+        stamp(c, packet.message, Stage::Arrive, c.now);
+        self.arriving.push_back((packet, is_whole));
+        c.at(s.clock.after(tail, s.unit.receive.cycles()), EthernetEvent::Received.into());
+    }
+
+    /// Control of the oldest frame that has come is over.
+    pub fn received(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let (packet, is_whole) = self.arriving.pop_front().expect("a frame has come");
+        s.port.release(c.now, packet.priority, c.out);
+        let bytes = packet.bytes.len() as u64;
+        if self.fifo_bytes + bytes > s.unit.receive_fifo.bytes() {
+            s.counters.overruns += 1;
+            s.interrupts.raise(CAUSE_OVERRUN, c);
+        } else if is_whole {
+            self.fifo_bytes += bytes;
+            self.fifo.push_back(packet);
+        }
+    }
+
+    /// Looks for work.
+    pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        while self.state == State::Idle && !self.fifo.is_empty() {
+            if let Some(next) = self.ring.front() {
+                self.descriptor = EthernetReceive::from_bytes(next);
+                self.write(s, c);
+            } else if s.fetch(&self.ring, Purpose::ReceiveFetch, c) {
+                self.state = State::Fetching;
+            } else {
+                self.take();
+                s.counters.missed += 1;
+                s.interrupts.raise(CAUSE_OVERRUN, c);
+            }
+        }
+    }
+
+    /// The oldest frame leaves the controller.
+    fn take(&mut self) -> Box<Packet> {
+        let packet = self.fifo.pop_front().expect("a frame waits");
+        self.fifo_bytes -= packet.bytes.len() as u64;
+        packet
+    }
+
+    /// Descriptors have been read.
+    pub fn fetched(&mut self) {
+        self.state = State::Idle;
+    }
+
+    /// The oldest frame goes to its buffer.
+    fn write(&mut self, s: &Shared, c: &mut Context<'_, '_>) {
+        let (address, bytes) = (self.descriptor.address, self.fifo[0].bytes.len() as u64);
+        if !s.is_memory(address, BUFFER_BYTES, c) {
+            self.take();
+            self.ring.finish();
+            return;
+        }
+        self.parts = line_parts(address, bytes, s.line_bytes).collect();
+        for (number, &(offset, bytes)) in self.parts.iter().enumerate() {
+            let (address, tag) = (address + offset, Purpose::ReceiveData.tag(number));
+            c.bus(BusRequest { operation: BusOperation::Write, address, bytes, tag });
+        }
+        self.state = State::Writing(self.parts.len());
+    }
+
+    /// Part `number` takes its place in memory.
+    pub fn granted(&self, number: usize, request: BusRequest, c: &mut Context<'_, '_>) {
+        let (offset, bytes) = (self.parts[number].0 as usize, request.bytes as usize);
+        let data = &self.fifo[0].bytes[offset..][..bytes];
+        c.memory.slice_mut(request.address, bytes).expect("memory").copy_from_slice(data);
+    }
+
+    /// A part is in memory; after the last one the descriptor follows.
+    pub fn part_written(&mut self, c: &mut Context<'_, '_>) {
+        let State::Writing(left) = self.state else { unreachable!("a part of no frame") };
+        self.state = State::Writing(left - 1);
+        if left > 1 {
+            return;
+        }
+        let packet = self.take();
+        stamp(c, packet.message, Stage::Land, c.now);
+        self.descriptor.bytes = packet.bytes.len() as u16;
+        self.descriptor.status = STATUS_DONE | STATUS_END;
+        self.state = State::Reporting;
+        let (address, tag) = (self.ring.address(self.ring.head), Purpose::ReceiveBack.tag(0));
+        c.bus(BusRequest { operation: BusOperation::Write, address, bytes: DESCRIPTOR as u32, tag });
+    }
+
+    /// The descriptor takes its place in memory.
+    pub fn reported(&self, request: BusRequest, c: &mut Context<'_, '_>) {
+        let bytes = self.descriptor.to_bytes();
+        let place = c.memory.slice_mut(request.address, bytes.len()).expect("it was read from there");
+        place.copy_from_slice(&bytes);
+    }
+
+    /// The descriptor is written back.
+    pub fn report_done(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        self.ring.finish();
+        self.state = State::Idle;
+        s.counters.received += 1;
+        s.interrupts.raise(CAUSE_RECEIVED, c);
+    }
+}

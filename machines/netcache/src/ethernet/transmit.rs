@@ -1,0 +1,193 @@
+//! Sending: descriptors, then the frame that one of them tells of, are read over the bus; the whole frame waits for the
+//! link in the controller, and its descriptor is written back.
+
+use std::collections::VecDeque;
+
+use chasqui_engine::{Packet, Time};
+use chasqui_network::Blocked;
+use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
+use chasqui_record::Stage;
+
+use super::events::{EthernetEvent, Purpose};
+use super::registers::{CAUSE_TRANSMITTED, COMMAND_REPORT, EthernetTransmit, STATUS_DONE};
+use super::ring::{DESCRIPTOR, Ring};
+use super::{JOB, Shared, stamp};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Idle,
+    /// Descriptors are read.
+    Fetching,
+    /// Control.
+    Preparing,
+    /// So many parts of the frame are still to come.
+    Reading(usize),
+}
+
+/// The unit that sends.
+pub(super) struct Transmitter {
+    pub ring: Ring,
+    state: State,
+    descriptor: EthernetTransmit,
+    /// When control of the frame began.
+    begun: Time,
+    /// The frame that is read.
+    data: Vec<u8>,
+    /// Its parts: offset and length.
+    parts: Vec<(u64, u32)>,
+    /// Frames that wait for the link, and their bytes.
+    fifo: VecDeque<Box<Packet>>,
+    fifo_bytes: u64,
+    /// A `Start` is scheduled for when the link is free.
+    start_scheduled: bool,
+}
+
+impl Transmitter {
+    pub fn new(slots: u32) -> Transmitter {
+        Transmitter {
+            ring: Ring::new(slots),
+            state: State::Idle,
+            descriptor: EthernetTransmit::default(),
+            begun: Time::ZERO,
+            data: vec![],
+            parts: vec![],
+            fifo: VecDeque::new(),
+            fifo_bytes: 0,
+            start_scheduled: false,
+        }
+    }
+
+    /// Looks for work.
+    pub fn go_on(&mut self, s: &Shared, c: &mut Context<'_, '_>) {
+        if self.state != State::Idle {
+            return;
+        }
+        match self.ring.front().map(|bytes| EthernetTransmit::from_bytes(bytes)) {
+            None => {
+                if s.fetch(&self.ring, Purpose::TransmitFetch, c) {
+                    self.state = State::Fetching;
+                }
+            }
+            Some(next) if self.fifo_bytes + u64::from(next.bytes) <= s.unit.transmit_fifo.bytes() => {
+                (self.descriptor, self.state, self.begun) = (next, State::Preparing, c.now);
+                c.at(s.clock.after(c.now, s.unit.transmit.cycles()), EthernetEvent::Prepared.into());
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Descriptors have been read.
+    pub fn fetched(&mut self) {
+        self.state = State::Idle;
+    }
+
+    /// Control is over: the frame is read.
+    pub fn prepared(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let (address, bytes) = (self.descriptor.address, u64::from(self.descriptor.bytes));
+        let allowed = super::registers::HEADER_BYTES..=s.unit.frame_max();
+        if !allowed.contains(&bytes) {
+            c.fault(JOB, format!("a transmit descriptor of {bytes} bytes; allowed: {allowed:?}"));
+        }
+        if !allowed.contains(&bytes) || !s.is_memory(address, bytes, c) {
+            self.ring.finish();
+            self.state = State::Idle;
+            return;
+        }
+        self.data = vec![0; bytes as usize];
+        self.parts = line_parts(address, bytes, s.line_bytes).collect();
+        for (number, &(offset, bytes)) in self.parts.iter().enumerate() {
+            let (address, tag) = (address + offset, Purpose::TransmitData.tag(number));
+            c.bus(BusRequest { operation: BusOperation::Read, address, bytes, tag });
+        }
+        self.state = State::Reading(self.parts.len());
+    }
+
+    /// Part `number` takes its place in the order of the bus.
+    pub fn granted(&mut self, number: usize, request: BusRequest, c: &Context<'_, '_>) {
+        let (offset, bytes) = (self.parts[number].0 as usize, request.bytes as usize);
+        let source = c.memory.slice(request.address, bytes).expect("memory");
+        self.data[offset..][..bytes].copy_from_slice(source);
+    }
+
+    /// A part is here.
+    pub fn part_read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let State::Reading(left) = self.state else { unreachable!("a part of no frame") };
+        self.state = State::Reading(left - 1);
+        if left == 1 {
+            self.queue(s, c);
+            self.state = State::Idle;
+            self.report(c);
+        }
+    }
+
+    /// The frame waits for the link.
+    fn queue(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let mut bytes = std::mem::take(&mut self.data);
+        let Some(destination) = super::node_of(&bytes).filter(|&node| node < s.port.nodes()) else {
+            s.counters.strays += 1;
+            return;
+        };
+        let message = s.streams.name(&bytes);
+        stamp(c, message, Stage::Accept, self.begun);
+        super::travels(c, message);
+        bytes.resize(bytes.len().max(s.unit.frame_min.bytes() as usize), 0);
+        s.counters.sent += 1;
+        self.fifo_bytes += bytes.len() as u64;
+        self.fifo.push_back(Box::new(Packet {
+            source: s.port.node(),
+            destination,
+            wire_bytes: (bytes.len() as u64 + s.unit.overhead.bytes()) as u32,
+            bytes,
+            message,
+            ..Packet::default()
+        }));
+        self.start(c, s);
+    }
+
+    /// The descriptor is written back, if it asks for that.
+    fn report(&mut self, c: &mut Context<'_, '_>) {
+        let index = self.ring.finish();
+        if self.descriptor.command & COMMAND_REPORT != 0 {
+            let (address, tag) = (self.ring.address(index), Purpose::TransmitBack.tag(index as usize));
+            c.bus(BusRequest { operation: BusOperation::Write, address, bytes: DESCRIPTOR as u32, tag });
+        }
+    }
+
+    /// The write takes its place: of the descriptor its status alone changes.
+    pub fn reported(&self, request: BusRequest, c: &mut Context<'_, '_>) {
+        let status = request.address + std::mem::offset_of!(EthernetTransmit, status) as u64;
+        c.memory.write(status, 1, u64::from(STATUS_DONE)).expect("it was read from there");
+    }
+
+    /// The descriptor is written back.
+    pub fn report_done(&self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        s.interrupts.raise(CAUSE_TRANSMITTED, c);
+    }
+
+    /// The link may be free.
+    pub fn started(&mut self) {
+        self.start_scheduled = false;
+    }
+
+    /// Hands frames to the link while it takes them.
+    pub fn start(&mut self, c: &mut Context<'_, '_>, s: &mut Shared) {
+        while !self.fifo.is_empty() {
+            match s.port.can_send(c.now, 0) {
+                Ok(()) => {
+                    let packet = self.fifo.pop_front().expect("a frame waits");
+                    self.fifo_bytes -= packet.bytes.len() as u64;
+                    let message = packet.message;
+                    let sent = s.port.send(c.now, packet, c.out);
+                    stamp(c, message, Stage::Inject, sent.head);
+                }
+                Err(Blocked::LinkBusy { until }) => {
+                    if !std::mem::replace(&mut self.start_scheduled, true) {
+                        c.at(until, EthernetEvent::Start.into());
+                    }
+                    return;
+                }
+                Err(Blocked::NoCredit) => return,
+            }
+        }
+    }
+}

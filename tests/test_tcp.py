@@ -1,0 +1,126 @@
+"""MPI over the kernel's TCP and an Ethernet controller (netcache/tcp): frames that are lost,
+connections that cross or are refused, interrupts, and where a message's time goes.
+
+Use this when machines/netcache/src/ethernet, its driver, the device over sockets, guest/kernel/net
+change. The sweeps over machines (test_machines, test_determinism, test_guest_library) take the
+variant in, too; tests/test_kernel.py has the kernel's TCP alone.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Compiler
+from simulated import command
+
+from chasqui.messages import read
+
+pytestmark = pytest.mark.core
+
+MACHINE = "netcache/tcp"
+FLOOD = (ROOT / "tests" / "netcache" / "flood.c").read_text()
+STAGES = ["call", "ready", "accept", "inject", "arrive", "land", "match", "deliver"]
+
+Counters = dict[str, int]
+
+
+@pytest.fixture(scope="module")
+def flood(compile_c: Compiler) -> Path:
+    return compile_c("flood", FLOOD)
+
+
+def run(place: Path, ranks: int, program: Path, *arguments: str, sets: list[str]) -> Counters:
+    """The controllers' counters, of all nodes together, after a run that must go well."""
+    place.mkdir(exist_ok=True)
+    options = [word for each in sets for word in ("--set", each)]
+    done = command(
+        "run", "--out", place / "run", "-np", str(ranks), "--machine", MACHINE, *options,
+        "--", program, *arguments, directory=place,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "PASSED" in done.stdout
+    nodes = json.loads((place / "run" / "stats.json").read_text())
+    total: Counters = {}
+    for name, node in nodes.items():
+        for counter, entry in node["ni"].items() if name.startswith("node") else []:
+            total[counter] = total.get(counter, 0) + entry.get("value", 0)
+    return total
+
+
+def test_crossing_connections_and_long_messages(flood: Path, tmp_path: Path) -> None:
+    """All ranks begin to send to all others at once."""
+    counters = run(tmp_path, 5, flood, "1", sets=["check.coherence=true"])
+    assert counters["strays"] == counters["crc_errors"] == 0
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert {each["name"] for each in summary["mechanisms"]} == {"stream"}
+
+
+def test_sixteen_ranks(examples: Path, tmp_path: Path) -> None:
+    run(tmp_path, 16, examples / "sort", "-n", "512", sets=[])
+
+
+@pytest.mark.parametrize(
+    ("sets", "lost"),
+    [
+        (["netcache.ethernet.receive_slots=2"], "missed"),
+        (["netcache.ethernet.receive_fifo=2 KiB", "node.dram.write=1 us"], "overruns"),
+        (["network.fault.link=router 0 port 1", "network.fault.rate=2 %"], "crc_errors"),
+    ],
+)
+def test_lost_frames_come_again(flood: Path, tmp_path: Path, sets: list[str], lost: str) -> None:
+    counters = run(tmp_path, 3, flood, "2", sets=sets)
+    assert counters[lost] > 0
+    assert counters["sent"] >= counters["received"] + counters[lost]
+
+
+@pytest.mark.parametrize("late", ["node0", "node2"])
+def test_who_comes_late_to_mpi_init_is_asked_again(flood: Path, tmp_path: Path, late: str) -> None:
+    run(tmp_path, 3, flood, "1", late, sets=[])
+
+
+@pytest.mark.parametrize("waits", ["blocks", "polls"])
+def test_a_program_that_waits(flood: Path, tmp_path: Path, waits: str) -> None:
+    run(tmp_path, 2, flood, "2", sets=[f"netcache.tcp.waits={waits}"])
+
+
+def test_moderated_interrupts_come_no_sooner(flood: Path, tmp_path: Path) -> None:
+    plain = run(tmp_path / "plain", 2, flood, "2", sets=[])
+    fewer = run(tmp_path / "fewer", 2, flood, "2", sets=["netcache.ethernet.interrupt_gap=50 us"])
+    time_ps = json.loads((tmp_path / "fewer" / "run" / "summary.json").read_text())["time_ps"]
+    assert fewer["interrupts"] < plain["interrupts"]
+    assert 0 < fewer["interrupts"] <= 2 * (time_ps // 50_000_000 + 2)
+
+
+def test_stages_of_short_messages(examples: Path, tmp_path: Path) -> None:
+    """In this order; on the idle network a frame's head takes two links and the crossbar, and the
+    frame is whole, 84 bytes of a nanosecond each later."""
+    run(tmp_path, 2, examples / "ring", "-l", "2", sets=[])
+    rows = read(tmp_path / "run" / "messages.parquet")
+    assert len(rows) > 10
+    for row in rows:
+        times = [getattr(row, f"{stage}_ps") for stage in STAGES]
+        assert None not in times
+        assert times == sorted(times)
+        assert row.arrive_ps - row.inject_ps == 200_000 + 100_000 + 200_000
+        assert row.land_ps - row.arrive_ps > 84_000
+
+
+@pytest.mark.parametrize(
+    ("sets", "said"),
+    [
+        (["node.software.kernel=false"], "netcache.nic.policy: tcp is a kernel's"),
+        (["netcache.ethernet.receive_slots=3"], "receive_slots: 3 is not a power of two"),
+        (["netcache.ethernet.mtu=9000 B"], "netcache.ethernet.mtu"),
+    ],
+)
+def test_what_does_not_fit_is_said(
+    examples: Path, tmp_path: Path, sets: list[str], said: str
+) -> None:
+    options = [word for each in sets for word in ("--set", each)]
+    done = command(
+        "run", "--machine", MACHINE, *options, "--", examples / "ring", directory=tmp_path
+    )
+    assert done.returncode == 2
+    assert said in done.stderr
