@@ -74,7 +74,7 @@ mod tests {
     use chasqui_config::Resolved;
 
     fn wire() -> NicWire {
-        let resolved = Resolved::defaults(&chasqui_machine::Machine::schema(&crate::NetcacheMachine));
+        let resolved = Resolved::defaults(&chasqui_machine::Machine::schema(&crate::NETCACHE));
         NicWire { nic: resolved.read("netcache.nic"), mpi: resolved.read("netcache.mpi") }
     }
 
