@@ -68,8 +68,8 @@ $(STAMPS)/venv: $(STAMPS)/prerequisites
 	@touch $@
 
 # Whatever goes into the wheel. A new file is noticed too: its folder is newer.
-PACKAGE_SOURCES := pyproject.toml README.md Cargo.toml $(shell \
-  find python crates machines guest examples -name __pycache__ -prune -o \
+PACKAGE_SOURCES := pyproject.toml README.md Cargo.toml $(wildcard examples/*.[ch]) $(shell \
+  find python crates machines guest -name __pycache__ -prune -o \
     \( -name '*.rs' -o -name '*.toml' -o -name '*.[chS]' -o -name '*.py' -o -name '*.pyi' -o -type d \) -print)
 
 # What the guest's compiler builds on first use takes as long as the simulator, and needs nothing of it.
