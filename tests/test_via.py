@@ -6,7 +6,9 @@ Use this when the VIA NIC, its driver, VIPL or its MPI device change.
 
 from __future__ import annotations
 
+import importlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,10 +17,13 @@ from pyarrow import parquet
 from simulated import command, example
 from test_determinism import COMBINATIONS, EXECUTED, THREADS, check
 
+from chasqui.experiment import Run, running
+
 pytestmark = pytest.mark.core
 
 PLACE = ROOT / "tests" / "netcache"
 VIA, ZERO_COPY = "netcache/via", "netcache/via-zero-copy"
+MODULE = "chasqui.machines.netcache.experiments.receive_overhead"
 COUNT = 12  # messages of vipl.c
 LAST = 5  # tag
 Counters = dict[str, int]
@@ -121,7 +126,7 @@ int main(int c, char **v)
 
     def found(name: str, *sets: str) -> dict[str, int]:
         options = [word for each in sets for word in ("--set", each)]
-        run = ["run", "--out", name, "-np", "2", "--machine", VIA, *options, "--", program]
+        run = ["run", "--out", name, "-np", "2", "--machine", VIA, *options, "--", str(program)]
         done = command(*run, directory=tmp_path)
         assert done.returncode == 0, done.stderr
         return stages(tmp_path / name)
@@ -148,6 +153,30 @@ int main(int c, char **v)
         assert spans(found(name, *sets)) == expected, name
     # The link is at the head of the packet: two links of 200 ns and the crossbar's 100 ns.
     assert plain["inject-arrive"] == 500_000
+
+
+def test_a_receive_misses_in_what_the_nic_has_written(tmp_path: Path) -> None:
+    """netcache/receive-overhead: the entry of the completion queue, the descriptor and the message
+    are each in a line of memory that the NIC has written, and in no cache."""
+    experiment = running.load("netcache/receive-overhead")
+    polling, blocking = (run for run in experiment.runs(True)[:2])
+    slower = replace(polling, name="slower", sets=[*polling.sets, "node.dram.first_chunk=300 ns"])
+    name, jobs = "netcache/receive-overhead", [polling, blocking, slower]
+    outputs = running.run_all(name, jobs, tmp_path, 2, lambda *_: None)
+    module = importlib.import_module(MODULE)
+    parts = {each: module.spent(outputs[each], "via") for each in outputs}
+
+    def total(run: Run) -> tuple[float, float]:
+        found = parts[run.name].values()
+        return float(sum(cycles for cycles, _ in found)), float(
+            sum(stalled for _, stalled in found)
+        )
+
+    assert total(slower)[0] - total(polling)[0] == pytest.approx(3 * 100, abs=5)
+    assert total(slower)[1] - total(polling)[1] == pytest.approx(3 * 100, abs=5)
+    quiet = [parts[polling.name][group][0] for group in (module.TRAP, module.CONTEXT)]
+    assert quiet == [0, 0]
+    assert all(cycles > 0 for cycles, _ in parts[blocking.name].values())
 
 
 @pytest.mark.parametrize("machine", [VIA, ZERO_COPY])

@@ -45,12 +45,18 @@ class Done:
 def names() -> list[str]:
     """Every experiment, as MACHINE/NAME."""
     found = cache.MACHINES.glob("*/experiments/*.py")
-    return sorted(f"{path.parent.parent.name}/{path.stem}" for path in found if path.stem[0] != "_")
+    return sorted(
+        f"{path.parent.parent.name}/{path.stem.replace('_', '-')}"
+        for path in found
+        if path.stem[0] != "_"
+    )
 
 
 def load(name: str) -> Experiment:
     machine, _, short = name.partition("/")
-    module = importlib.import_module(f"chasqui.machines.{machine}.experiments.{short}")
+    module = importlib.import_module(
+        f"chasqui.machines.{machine}.experiments.{short.replace('-', '_')}"
+    )
     found: Experiment = module.EXPERIMENT
     return found
 
