@@ -6,7 +6,9 @@ Use this when the VIA NIC, its driver, VIPL or its MPI device change.
 
 from __future__ import annotations
 
+import importlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,11 +17,15 @@ from pyarrow import parquet
 from simulated import command, example
 from test_determinism import COMBINATIONS, EXECUTED, THREADS, check
 
+from chasqui.experiment import Run, running
+
 pytestmark = pytest.mark.core
 
 PLACE = ROOT / "tests" / "netcache"
 VIA, ZERO_COPY = "netcache/via", "netcache/via-zero-copy"
+MODULE = "chasqui.machines.netcache.experiments.receive_overhead"
 COUNT = 12  # messages of vipl.c
+LAST = 5  # tag
 Counters = dict[str, int]
 
 
@@ -51,7 +57,7 @@ def test_messages_come_once_and_in_order(
     vipl: Path, tmp_path: Path, case: str, interrupts: bool
 ) -> None:
     """The processor looks at memory alone; who sleeps is woken by an interrupt."""
-    run = carry_out(tmp_path, vipl, case, sets=[])
+    run = carry_out(tmp_path, vipl, case, "5000", sets=[])
     sender, receiver = counters(run, 0), counters(run, 1)
     assert sender["sent"] == sender["doorbells"] == receiver["received"] == COUNT
     assert (receiver["interrupts"] > 0) == interrupts
@@ -85,9 +91,9 @@ def test_what_is_wrong_is_refused_and_said(vipl: Path, tmp_path: Path, case: str
 
 
 def stages(run: Path) -> dict[str, int]:
-    """Of rank 0's first message to rank 1 that goes by a VI [ps]."""
+    """Of the last message but one, when all code is in the caches [ps]."""
     rows = parquet.read_table(run / "messages.parquet").to_pylist()
-    return next(row for row in rows if row["source"] == 0)
+    return next(row for row in rows if row["tag"] == LAST - 1)
 
 
 def test_the_path_of_a_message_takes_what_the_parameters_say(
@@ -95,21 +101,32 @@ def test_the_path_of_a_message_takes_what_the_parameters_say(
 ) -> None:
     """A clock of the bus is 1 ns. From the doorbell on: control and a look into the table until the
     descriptor is read (accept), another until the data are; a packet crosses the NIC's memory, of
-    a header of 32 bytes, an envelope of 48 and 8 of data, and waits for nothing (inject). At the
+    a header of 32 bytes, an envelope of 40 and 8 of data, and waits for nothing (inject). At the
     other side control, the crossing, looking and writing (land)."""
-    text = (
-        "#include <mpi.h>\nint main(int c, char **v)\n{\n    int rank; double x = 1;\n"
-        "    MPI_Init(&c, &v);\n    MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n"
-        "    for (volatile int i = 0; i < 100000; i++)\n        ;\n"
-        "    if (rank == 0)\n        MPI_Send(&x, 1, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD);\n"
-        "    else\n        MPI_Recv(&x, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);\n"
-        "    MPI_Finalize();\n}\n"
-    )
+    text = f"""
+#include <mpi.h>
+int main(int c, char **v)
+{{
+    int rank;
+    double x = 1;
+    MPI_Init(&c, &v);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int tag = 1; tag <= {LAST}; tag++) {{
+        for (volatile int i = 0; rank == 0 && i < 50000; i++)
+            ;
+        if (rank == 0)
+            MPI_Send(&x, 1, MPI_DOUBLE, 1, tag, MPI_COMM_WORLD);
+        else
+            MPI_Recv(&x, 1, MPI_DOUBLE, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }}
+    MPI_Finalize();
+}}
+"""
     program = compile_c("via_one", text)
 
     def found(name: str, *sets: str) -> dict[str, int]:
         options = [word for each in sets for word in ("--set", each)]
-        run = ["run", "--out", name, "-np", "2", "--machine", VIA, *options, "--", program]
+        run = ["run", "--out", name, "-np", "2", "--machine", VIA, *options, "--", str(program)]
         done = command(*run, directory=tmp_path)
         assert done.returncode == 0, done.stderr
         return stages(tmp_path / name)
@@ -128,14 +145,38 @@ def test_the_path_of_a_message_takes_what_the_parameters_say(
         ("transmit", ["netcache.nic.transmit=45"], {"ready-accept": 40}),
         ("lookup", ["netcache.via.lookup=31"], {"ready-accept": 30, "accept-inject": 30}),
         ("receive", ["netcache.nic.receive=55"], {"arrive-land": 50}),
-        # 88 bytes: 6 clocks at 16 bytes, 88 at one.
-        ("width", ["netcache.nic.width=1 B"], {"accept-inject": 82, "arrive-land": 82}),
+        # 80 bytes: 5 clocks at 16 bytes, 80 at one.
+        ("width", ["netcache.nic.width=1 B"], {"accept-inject": 75, "arrive-land": 75}),
         ("link", ["network.link_latency=500 ns"], {"inject-arrive": 2 * 300}),
     ]:
         expected = {span: ps + 1000 * longer.get(span, 0) for span, ps in plain.items()}
         assert spans(found(name, *sets)) == expected, name
     # The link is at the head of the packet: two links of 200 ns and the crossbar's 100 ns.
     assert plain["inject-arrive"] == 500_000
+
+
+def test_a_receive_misses_in_what_the_nic_has_written(tmp_path: Path) -> None:
+    """netcache/receive-overhead: the entry of the completion queue, the descriptor and the message
+    are each in a line of memory that the NIC has written, and in no cache."""
+    experiment = running.load("netcache/receive-overhead")
+    polling, blocking = (run for run in experiment.runs(True)[:2])
+    slower = replace(polling, name="slower", sets=[*polling.sets, "node.dram.first_chunk=300 ns"])
+    name, jobs = "netcache/receive-overhead", [polling, blocking, slower]
+    outputs = running.run_all(name, jobs, tmp_path, 2, lambda *_: None)
+    module = importlib.import_module(MODULE)
+    parts = {each: module.spent(outputs[each], "via") for each in outputs}
+
+    def total(run: Run) -> tuple[float, float]:
+        found = parts[run.name].values()
+        return float(sum(cycles for cycles, _ in found)), float(
+            sum(stalled for _, stalled in found)
+        )
+
+    assert total(slower)[0] - total(polling)[0] == pytest.approx(3 * 100, abs=5)
+    assert total(slower)[1] - total(polling)[1] == pytest.approx(3 * 100, abs=5)
+    quiet = [parts[polling.name][group][0] for group in (module.TRAP, module.CONTEXT)]
+    assert quiet == [0, 0]
+    assert all(cycles > 0 for cycles, _ in parts[blocking.name].values())
 
 
 @pytest.mark.parametrize("machine", [VIA, ZERO_COPY])
@@ -173,14 +214,14 @@ def test_the_same_bits_where_processes_sleep(examples: Path, tmp_path: Path, mac
         **EXECUTED,
         **reference,
         "2 threads": THREADS["2 threads"],
-        some: COMBINATIONS[some],
+        some: COMBINATIONS[some][1],
     }
     check(tmp_path, run, variations, 0)
 
 
 def test_the_same_bits_where_processes_poll(examples: Path, tmp_path: Path) -> None:
     some = list(COMBINATIONS)[-1]
-    check(tmp_path, example(examples, "sort", VIA), {**EXECUTED, some: COMBINATIONS[some]}, 0)
+    check(tmp_path, example(examples, "sort", VIA), {**EXECUTED, some: COMBINATIONS[some][1]}, 0)
 
 
 @pytest.mark.parametrize("blocks", ["false", "true"])
@@ -206,7 +247,7 @@ def test_a_deadlock_is_found(compile_c: Compiler, tmp_path: Path, blocks: str) -
         (["node.software.kernel=false"], 'netcache.nic.policy: "via" needs a kernel'),
         (
             ["netcache.via.transfer=1 KiB"],
-            "netcache.mpi.eager: 1 KiB with an envelope of 48 bytes are longer than "
+            "netcache.mpi.eager: 1 KiB with an envelope of 40 bytes are longer than "
             "netcache.via.transfer (1 KiB)",
         ),
         (["netcache.via.depth=8"], "netcache.mpi.slots: a work queue takes 8 descriptors, not 32"),

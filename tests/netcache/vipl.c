@@ -2,7 +2,7 @@
  *
  *   late     rank 0 sends COUNT messages to a VI at which rank 1 posts its descriptors PAUSE turns later, one after the
  *            other: each comes once, in order
- *   polled, slept   COUNT messages, for which rank 1 polls, or sleeps in the kernel
+ *   polled, slept   COUNT messages, PAUSE turns apart, for which rank 1 polls, or sleeps in the kernel
  *   errors   descriptors that are refused, with the status that says why
  *   remote   an RDMA write to memory that the other side has not allowed, then with a wrong handle
  */
@@ -76,10 +76,11 @@ static void begin(void)
     check(VipConnectPeer(&vi, 1 - ni->rank, 5) == VIP_SUCCESS);
 }
 
-static void send_all(void)
+static void send_all(uint64_t pause)
 {
     VIP_DESCRIPTOR *descriptor;
     for (uint64_t i = 0; i < COUNT; i++) {
+        delay(pause);
         slots[i].data[0] = 1000 + i;
         check(VipPostSend(&vi, fill(&slots[i], sizeof slots[i].data), handle) == VIP_SUCCESS);
     }
@@ -223,15 +224,16 @@ int main(int count, char **arguments)
 {
     const char *name = count > 1 ? arguments[1] : "";
     uint64_t pause = count > 2 ? strtoull(arguments[2], NULL, 10) : 0;
+    bool is_late = strcmp(name, "late") == 0;
     begin();
     if (strcmp(name, "errors") == 0)
         ni->rank == 0 ? errors() : (void)0;
     else if (strcmp(name, "remote") == 0)
         remote();
     else if (ni->rank == 0)
-        send_all();
+        send_all(is_late ? 0 : pause);
     else
-        receive_all(strcmp(name, "slept") == 0, strcmp(name, "late") == 0 ? pause : 0);
+        receive_all(strcmp(name, "slept") == 0, is_late ? pause : 0);
     printf("vipl %s: PASSED\n", name);
     return 0;
 }

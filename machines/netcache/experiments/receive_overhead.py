@@ -47,10 +47,11 @@ POLICIES = (
 # Functions of the kernel, the drivers and the library; each with what the compiler put into it.
 TRAP, CONTEXT, COPY, PROTOCOL = "trap and interrupt", "context switch", "copies", "protocol"
 GROUPS = (TRAP, PROTOCOL, COPY, CONTEXT)
-KERNEL_GROUPS = {
+# What is the kernel's own, whatever the policy.
+KERNEL = {
     TRAP: (
         "trap_entry", "trap_return", "trap", "call", "process_trap", "interrupt", "system_call",
-        "control", "chq_platform_control", "system_call_exit",
+        "control",
     ),
     CONTEXT: (
         "thread_sleep", "thread_sleep_until", "thread_wake", "thread_yield", "thread_switch",
@@ -58,11 +59,13 @@ KERNEL_GROUPS = {
     ),
     COPY: ("user_copy", "copy_from_user", "copy_to_user", "memory_copy", "memcpy", "memmove"),
 }  # fmt: skip
-# By policy; what is in none of the groups is the protocol's.
+# By policy, beside these: calls of the kernel and handlers of interrupts. What is in no group is
+# the protocol's.
+VIA = {TRAP: ("via_interrupt", "via_control", "chq_platform_control")}
 FUNCTIONS: dict[str, Mapping[str, tuple[str, ...]]] = {
-    "via": KERNEL_GROUPS,
-    "via-zero-copy": KERNEL_GROUPS,
-    "tcp": KERNEL_GROUPS,
+    "via": VIA,
+    "via-zero-copy": VIA,
+    "tcp": {TRAP: ("ethernet_interrupt",)},
 }
 WAITING = ("[wait]", "[sleep]")
 RECEIVE = ("MPI_Recv", "PMPI_Recv")
@@ -107,9 +110,10 @@ def runs(quick: bool) -> list[Run]:
 
 
 def group_of(policy: str, function: str) -> str:
-    for group, functions in FUNCTIONS[policy].items():
-        if function in functions:
-            return group
+    for groups in (KERNEL, FUNCTIONS[policy]):
+        for group, functions in groups.items():
+            if function in functions:
+                return group
     return PROTOCOL
 
 
@@ -216,7 +220,7 @@ def draw(figure: Figure, found: list[Row]) -> None:
     colors = dict(
         zip(GROUPS, (drawing.ORANGE, drawing.BLUE, drawing.GREEN, drawing.PURPLE), strict=True)
     )
-    labels = []
+    labels: list[str] = []
     for policy in policies():
         for kib in KIB:
             parts = of(found, policy, kib)

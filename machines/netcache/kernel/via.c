@@ -233,7 +233,7 @@ static int64_t connect_vi(uint64_t argument)
 /* --- sleeping --------------------------------------------------------------------------------------------- */
 
 /* The NIC compares: an entry that came before the queue was armed interrupts, too. */
-static int64_t wait(uint64_t argument)
+static int64_t via_wait(uint64_t argument)
 {
     struct chasqui_via_wait wait;
     if (copy_from_user(&wait, argument, sizeof wait))
@@ -246,14 +246,14 @@ static int64_t wait(uint64_t argument)
 }
 
 /* The second load waits until the store has been seen, so that the line is down. */
-static void interrupt(void)
+static void via_interrupt(void)
 {
     ni_store(CHASQUI_VIA_CAUSE, ni_load(CHASQUI_VIA_CAUSE));
     ni_load(CHASQUI_VIA_CAUSE);
     thread_wake(&waiters);
 }
 
-static int64_t control(uint64_t request, uint64_t argument)
+static int64_t via_control(uint64_t request, uint64_t argument)
 {
     switch (request) {
     case CHASQUI_VIA_CONTROL_OPEN: return open_nic(argument);
@@ -264,7 +264,7 @@ static int64_t control(uint64_t request, uint64_t argument)
     case CHASQUI_VIA_CONTROL_CREATE_VI: return create_vi(argument);
     case CHASQUI_VIA_CONTROL_DESTROY_VI: return destroy_vi(argument);
     case CHASQUI_VIA_CONTROL_CONNECT: return connect_vi(argument);
-    case CHASQUI_VIA_CONTROL_WAIT: return wait(argument);
+    case CHASQUI_VIA_CONTROL_WAIT: return via_wait(argument);
     default: return -ENOTTY;
     }
 }
@@ -277,5 +277,5 @@ static bool start(void)
     return true;
 }
 
-static const struct driver via = {.start = start, .interrupt = interrupt, .control = control, .unmapped = unmapped};
+static const struct driver via = {.start = start, .interrupt = via_interrupt, .control = via_control, .unmapped = unmapped};
 DRIVER driver_via = &via;

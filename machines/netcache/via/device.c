@@ -172,7 +172,7 @@ static bool via_open(const struct chasqui_ni_identification *ni, int ni_fd)
         return false;
     memset(peers, 0, ni->ranks * sizeof *peers);
     if (VipRegisterMem(&nic, pages, l.bytes, false, &registered) != VIP_SUCCESS)
-        return false;
+        chq_die("VIA: the library's buffers can't be registered (netcache.via.table)");
     struct chasqui_via_entry *entries = (struct chasqui_via_entry *)(void *)(pages + l.entries_at);
     if (!regcache_begin(&nic, (volatile uint64_t *)(void *)(pages + l.counter_at)) ||
         VipCreateCQ(&nic, entries, (uint32_t)l.entries, registered, &arrivals) != VIP_SUCCESS)

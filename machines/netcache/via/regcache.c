@@ -1,7 +1,8 @@
-/* See regcache.h. A small open hash table by the first page, of what is registered. */
+/* See regcache.h. A small open hash table by the first page, of what is registered; and a list of what finds all places in
+ * use, which is registered no longer than it is used. */
 #include "regcache.h"
 
-#include "mpi/public.h"
+#include "mpi/memory.h"
 
 enum { ENTRIES = 64, PAGE_SHIFT = 12 };
 
@@ -9,9 +10,10 @@ struct registration {
     uintptr_t first, pages; /* of memory; no pages: free */
     VIP_MEM_HANDLE handle;
     uint32_t users;
+    struct registration *next; /* in the list */
 };
 
-static struct registration table[ENTRIES];
+static struct registration table[ENTRIES], *further;
 static struct vip_nic *nic;
 static uint64_t seen; /* of what the kernel counts */
 
@@ -50,35 +52,50 @@ static inline uintptr_t pages_of(const void *address, size_t bytes)
     return ((at + bytes - 1) >> PAGE_SHIFT) - (at >> PAGE_SHIFT) + 1;
 }
 
-/* Registers in the first place from `slot` on that nobody uses. */
-static bool add(unsigned slot, uintptr_t first, uintptr_t pages, VIP_MEM_HANDLE *handle)
+static bool register_pages(uintptr_t first, uintptr_t pages, VIP_MEM_HANDLE *handle)
 {
-    for (unsigned i = 0; i < ENTRIES; i++) {
-        struct registration *entry = &table[(slot + i) % ENTRIES];
-        if (entry->users > 0)
-            continue;
-        if (entry->pages > 0)
-            forget(entry);
-        const void *address = (const void *)(first << PAGE_SHIFT);
-        VIP_RETURN done = VipRegisterMem(nic, address, pages << PAGE_SHIFT, true, handle);
-        if (done == VIP_ERROR_RESOURCE && forget_all())
-            done = VipRegisterMem(nic, address, pages << PAGE_SHIFT, true, handle);
-        if (done != VIP_SUCCESS)
-            return false;
-        *entry = (struct registration){.first = first, .pages = pages, .handle = *handle, .users = 1};
-        return true;
-    }
-    return false;
+    const void *address = (const void *)(first << PAGE_SHIFT);
+    VIP_RETURN done = VipRegisterMem(nic, address, pages << PAGE_SHIFT, true, handle);
+    if (done == VIP_ERROR_RESOURCE && forget_all())
+        done = VipRegisterMem(nic, address, pages << PAGE_SHIFT, true, handle);
+    return done == VIP_SUCCESS;
 }
 
-/* One that begins at `first` and is long enough. */
+/* Registers, in the first place from `slot` on that nobody uses. */
+static bool add(unsigned slot, uintptr_t first, uintptr_t pages, VIP_MEM_HANDLE *handle)
+{
+    struct registration *entry = NULL;
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        entry = &table[(slot + i) % ENTRIES];
+        if (entry->users == 0)
+            break;
+    }
+    if (entry->users == 0 && entry->pages > 0)
+        forget(entry);
+    if (!register_pages(first, pages, handle))
+        return false;
+    struct registration *next = NULL;
+    if (entry->users > 0) {
+        entry = chq_malloc(sizeof *entry);
+        next = further;
+        further = entry;
+    }
+    *entry = (struct registration){.first = first, .pages = pages, .handle = *handle, .users = 1, .next = next};
+    return true;
+}
+
+/* The one of just these pages, so that what is released is what was acquired. */
 static inline struct registration *find(uintptr_t first, uintptr_t pages)
 {
     unsigned slot = slot_of(first);
     struct registration *entry = &table[slot];
-    for (unsigned i = 1; i < ENTRIES && (entry->first != first || entry->pages < pages); i++)
+    for (unsigned i = 1; i < ENTRIES && (entry->first != first || entry->pages != pages); i++)
         entry = &table[(slot + i) % ENTRIES];
-    return entry->first == first && entry->pages >= pages ? entry : NULL;
+    if (entry->first == first && entry->pages == pages)
+        return entry;
+    for (entry = further; entry && (entry->first != first || entry->pages != pages); entry = entry->next)
+        ;
+    return entry;
 }
 
 bool regcache_acquire(const void *address, size_t bytes, VIP_MEM_HANDLE *handle)
@@ -99,5 +116,14 @@ bool regcache_acquire(const void *address, size_t bytes, VIP_MEM_HANDLE *handle)
 void regcache_release(const void *address, size_t bytes)
 {
     struct registration *entry = find((uintptr_t)address >> PAGE_SHIFT, pages_of(address, bytes));
-    entry->users--;
+    if (--entry->users > 0 || !further)
+        return;
+    for (struct registration **link = &further; *link; link = &(*link)->next) {
+        if (*link == entry) {
+            *link = entry->next;
+            forget(entry);
+            free(entry);
+            return;
+        }
+    }
 }

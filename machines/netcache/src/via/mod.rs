@@ -16,9 +16,6 @@ mod table;
 mod transmit;
 mod vi;
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::VecDeque;
 use std::ops::Range;
 
