@@ -18,6 +18,8 @@ fn main() {
         others: vec![],
         env: Default::default(),
         echo: true,
+        record: None,
+        only_rank: None,
         command: vec![],
         options: Options {
             threads: std::env::var("THREADS").map_or(0, |n| n.parse().expect("THREADS is a number")),

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 QUESTION = """\
 How does the run time depend on r, the pace at which messages come, and where do computation and \
 messages match? Rank 0 is simulated alone, driven by a recording of all ranks under dmaver2: a \
-message that arrived at t arrives at r t. The knee is the r at which the last message arrives when \
-the run would end if all messages were there from its start: T(0) divided by the last recorded \
-arrival. Below it messages wait for rank 0, above it rank 0 waits for messages."""
+message that arrived at t arrives at r t. The knee is the r at which the last message would arrive \
+just as the fastest of the runs ends: the least run time divided by the last recorded arrival. \
+Below it messages wait for rank 0, above it rank 0 waits for messages."""
 
 POLICIES = ("dmaver2", "dtct", "ldtct")
 # Where messages come from: all ranks simulated.
@@ -71,7 +71,9 @@ class Knee(NamedTuple):
     program: str
     policy: str
     knee_ratio: Fraction
-    run_time_ns: Fraction  # with all messages there from the start
+    run_time_ns: Fraction  # of the fastest run
+    at_ratio: Fraction  # its r
+    run_time_at_0_ns: Fraction  # with all messages there from the start
     last_recorded_ns: Fraction
 
 
@@ -128,11 +130,12 @@ def row(program: str, policy: str, output: Output) -> Row:
 
 
 def knee(program: str, policy: str, rows: Sequence[Row]) -> Knee:
-    """Where the line T = r t, t the last recorded arrival, meets T(0)."""
+    """Where the line T = r t, t the last recorded arrival, meets the least run time."""
     early = next(row for row in rows if row.ratio == 0)
-    late = next(row for row in rows if row.ratio > 0)
-    last = late.last_arrival_ns / late.ratio
-    return Knee(program, policy, early.run_time_ns / last, early.run_time_ns, last)
+    late = max(rows, key=lambda row: row.ratio)
+    fast = min(rows, key=lambda row: row.run_time_ns)
+    time, last = fast.run_time_ns, late.last_arrival_ns / late.ratio
+    return Knee(program, policy, time / last, time, fast.ratio, early.run_time_ns, last)
 
 
 def report(outputs: Mapping[str, Output]) -> Report:
@@ -244,7 +247,7 @@ def _draw_times(axes: Axes, program: str, found: Sequence[Row], knees: Sequence[
     axes.plot(
         *zip(*last, strict=True), "--", color=drawing.BLACK, linewidth=0.9, label="last message"
     )
-    axes.set(title=f"{program}: run time [ms]; dotted: knees", xlabel="r", ylim=(0, None))
+    axes.set(title=f"{program}: run time [ms]", xlabel="r; dotted: the knees", ylim=(0, None))
     axes.set_xlim(0, None)
     drawing.label_ends(axes)
 
