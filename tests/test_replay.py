@@ -76,11 +76,16 @@ def replaced(run: Path) -> int:
 
 def waits(run: Path) -> tuple[int, int]:
     """How long [ps] messages to rank 0 waited for their receives, and these for them."""
-    rows = [m for m in messages.read(run / "messages.parquet") if m.destination == 0]
-    times = [(m.land_ps, m.match_ps, m.post_ps) for m in rows]
-    assert all(None not in each for each in times)
-    waited = sum(max(0, match - land) for land, match, _ in times)  # type: ignore[operator]
-    return waited, sum(max(0, land - post) for land, _, post in times)  # type: ignore[operator]
+    waited, waited_for = 0, 0
+    for each in messages.read(run / "messages.parquet"):
+        if each.destination == 0:
+            land, match, post = each.land_ps, each.match_ps, each.post_ps
+            assert land is not None
+            assert match is not None
+            assert post is not None
+            waited += max(0, match - land)
+            waited_for += max(0, land - post)
+    return waited, waited_for
 
 
 @pytest.mark.parametrize("name", REPLAYED)

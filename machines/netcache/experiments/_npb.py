@@ -52,10 +52,10 @@ def built(folder: Path, name: str, ranks: int) -> Path:
     (copy / "bin").mkdir(exist_ok=True)
     (copy / "config" / "make.def").write_text(settings(template.read_text()))
     wrappers = Path(sys.prefix) / "libexec" / "chasqui" / "bin"
-    path = os.pathsep.join([str(wrappers), str(Path(sys.executable).parent), os.environ["PATH"]])
+    places = os.pathsep.join([str(wrappers), str(Path(sys.executable).parent), os.environ["PATH"]])
     command = ["make", name, f"CLASS={CLASS}", *([] if at_start else [f"NPROCS={ranks}"])]
     done = subprocess.run(
-        command, cwd=copy, env={**os.environ, "PATH": path}, text=True, capture_output=True,
+        command, cwd=copy, env={**os.environ, "PATH": places}, text=True, capture_output=True,
         check=False,
     )  # fmt: skip
     if done.returncode or not target.exists():

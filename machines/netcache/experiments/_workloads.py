@@ -68,7 +68,7 @@ def run(name: str, program: Program, ranks: int, machine: str, sets: Sequence[st
     )  # fmt: skip
 
 
-# --- figures of a run ------------------------------------------------------------------------------
+# --- figures of a run ---------------------------------------------------------------------------
 
 COUNTERS = {
     "dl1_accesses": ("hart.loads", "hart.stores"),
