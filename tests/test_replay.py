@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from test_determinism import differences
 
 from chasqui import messages
 from chasqui.cli import invoke
+from chasqui.experiment import Replay, Run, running
 
 pytestmark = pytest.mark.core
 
@@ -307,3 +309,24 @@ def test_what_cannot_be_recorded_or_replayed_is_said(
         stderr = capsys.readouterr().err
         assert (status, said in stderr) == (2, True), (said, stderr)
         assert sorted(tmp_path.rglob("*")) == before, said
+
+
+def test_an_experiment_records_before_it_replays(tmp_path: Path) -> None:
+    """Whatever the order of its runs; and its rows follow r."""
+    from chasqui.machines.netcache.experiments import ratio
+
+    whole = Run("whole", "loggp", 5, "examples/ring", flags=["-lm"], arguments=["-l", "2"])
+    replays = [
+        replace(whole, name=f"r/{r}", machine="netcache/ldtct", replay=Replay("whole", ratio=r))
+        for r in ("0", "1", "40")
+    ]
+    outputs = running.run_all("netcache/ratio", [*replays, whole], tmp_path, 1, lambda *_: None)
+    rows = [ratio.row("ring", "ldtct", outputs[run.name]) for run in replays]
+    assert rows[0].last_arrival_ns == 0
+    assert rows[2].last_arrival_ns == 40 * rows[1].last_arrival_ns
+    # What comes last ends the run, and r times what was recorded is when it comes.
+    assert 0 < rows[2].after_last_ns < rows[2].run_time_ns / 100
+    found = ratio.knee("ring", "ldtct", rows)
+    fast = min(row.run_time_ns for row in rows)
+    assert found.knee_ratio * rows[1].last_arrival_ns == fast == found.run_time_ns
+    assert found.run_time_at_0_ns == rows[0].run_time_ns
