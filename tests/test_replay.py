@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from test_determinism import differences
 
 from chasqui import messages
 from chasqui.cli import invoke
+from chasqui.experiment import Replay, Run, running
 
 pytestmark = pytest.mark.core
 
@@ -76,11 +78,16 @@ def replaced(run: Path) -> int:
 
 def waits(run: Path) -> tuple[int, int]:
     """How long [ps] messages to rank 0 waited for their receives, and these for them."""
-    rows = [m for m in messages.read(run / "messages.parquet") if m.destination == 0]
-    times = [(m.land_ps, m.match_ps, m.post_ps) for m in rows]
-    assert all(None not in each for each in times)
-    waited = sum(max(0, match - land) for land, match, _ in times)  # type: ignore[operator]
-    return waited, sum(max(0, land - post) for land, _, post in times)  # type: ignore[operator]
+    waited, waited_for = 0, 0
+    for each in messages.read(run / "messages.parquet"):
+        if each.destination == 0:
+            land, match, post = each.land_ps, each.match_ps, each.post_ps
+            assert land is not None
+            assert match is not None
+            assert post is not None
+            waited += max(0, match - land)
+            waited_for += max(0, land - post)
+    return waited, waited_for
 
 
 @pytest.mark.parametrize("name", REPLAYED)
@@ -302,3 +309,24 @@ def test_what_cannot_be_recorded_or_replayed_is_said(
         stderr = capsys.readouterr().err
         assert (status, said in stderr) == (2, True), (said, stderr)
         assert sorted(tmp_path.rglob("*")) == before, said
+
+
+def test_an_experiment_records_before_it_replays(tmp_path: Path) -> None:
+    """Whatever the order of its runs; and its rows follow r."""
+    from chasqui.machines.netcache.experiments import ratio
+
+    whole = Run("whole", "loggp", 5, "examples/ring", flags=["-lm"], arguments=["-l", "2"])
+    replays = [
+        replace(whole, name=f"r/{r}", machine="netcache/ldtct", replay=Replay("whole", ratio=r))
+        for r in ("0", "1", "40")
+    ]
+    outputs = running.run_all("netcache/ratio", [*replays, whole], tmp_path, 1, lambda *_: None)
+    rows = [ratio.row("ring", "ldtct", outputs[run.name]) for run in replays]
+    assert rows[0].last_arrival_ns == 0
+    assert rows[2].last_arrival_ns == 40 * rows[1].last_arrival_ns
+    # What comes last ends the run, and r times what was recorded is when it comes.
+    assert 0 < rows[2].after_last_ns < rows[2].run_time_ns / 100
+    found = ratio.knee("ring", "ldtct", rows)
+    fast = min(row.run_time_ns for row in rows)
+    assert found.knee_ratio * rows[1].last_arrival_ns == fast == found.run_time_ns
+    assert found.run_time_at_0_ns == rows[0].run_time_ns

@@ -206,10 +206,10 @@ fn a_message_arrives_at_r_times_its_recorded_time() {
 #[test]
 fn a_message_does_not_pass_one_that_the_library_saw_before_it() {
     let messages =
-        [5_000_000, 3_000_000, 6_000_000].iter().zip(0..).map(|(&t, i)| message(i, t, 16)).collect();
+        [5_000_000, 3_000_000, 7_000_000].iter().zip(0..).map(|(&t, i)| message(i, t, 16)).collect();
     let (seen, _) = run(&replay(messages, "1"), Time::ZERO, vec![], 1024);
     let train = (ENVELOPE as u64 + 16) * 1_000;
-    assert_eq!(seen.iter().map(|(t, _)| t.0).collect::<Vec<_>>(), [5_000_000, 5_000_000 + train, 6_000_000]);
+    assert_eq!(seen.iter().map(|(t, _)| t.0).collect::<Vec<_>>(), [5_000_000, 5_000_000 + train, 7_000_000]);
     let numbers: Vec<u32> = seen.iter().map(|(_, bytes)| Envelope::from_bytes(bytes).sequence).collect();
     assert_eq!(numbers, [0, 1, 2]);
 }
