@@ -177,9 +177,11 @@ def test_messages_of_several_lines(
 ) -> None:
     """All but those of one byte off are bound, also where the network section is small."""
     options = {"longest": "512 B", "long": long, "replacement": replacement, "tlb_entries": "16"}
-    plenty = run(tmp_path, late, machine, *of_cache(options))
+    for size in ("plenty", "scarce"):
+        (tmp_path / size).mkdir()
+    plenty = run(tmp_path / "plenty", late, machine, *of_cache(options))
     assert plenty["deposits"] + plenty["early"] >= MESSAGES + EARLY + 1
-    scarce = run(tmp_path, late, machine, *of_cache({**options, "network_lines": "32"}))
+    scarce = run(tmp_path / "scarce", late, machine, *of_cache({**options, "network_lines": "32"}))
     assert scarce["network_replacements"] > plenty["network_replacements"]
     if long == "chained":
         assert scarce["chained_evictions"] > 0
