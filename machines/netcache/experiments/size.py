@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -75,7 +76,9 @@ def points(quick: bool) -> list[tuple[str, int, int, int]]:
 
 
 def _varied() -> Run:
-    return _cache.waiting("varied", MACHINE, MESSAGES, ROUNDS, "shuffled")
+    """A third of the messages that wait have room."""
+    base = _cache.waiting("varied", MACHINE, MESSAGES, ROUNDS, "shuffled")
+    return replace(base, sets=_cache.geometry(*POOL_GEOMETRY))
 
 
 def runs(quick: bool) -> list[Run]:
