@@ -119,9 +119,11 @@ def findings(program: str, found: list[Row]) -> list[str]:
     least = f"of {min(lines)} lines on" if lines else "of no size that was tried"
     worst = max(mine, key=lambda row: row.migrations)
     sentences = [
-        f"{program}: no message leaves a network section {least}; of {worst.sets} sets and "
-        f"{worst.ways} ways {worst.migrations} leave, "
-        f"{number(float(_cache.percent(worst.migrations, worst.bound)), 3)} % of those bound."
+        f"{program}: no message leaves a network section {least}; the most, "
+        f"{number(float(_cache.percent(worst.migrations, worst.bound)), 3)} % of those bound, "
+        f"with {worst.sets} sets of {worst.ways}."
+        if worst.migrations
+        else f"{program}: no message leaves a network section of any size that was tried."
     ]
     pools = {
         row.pool_bytes: row.network_replacements
