@@ -206,7 +206,17 @@ def test_the_same_bits_by_any_design(
 ) -> None:
     """What the sweeps of test_determinism.py leave out."""
     names = ("loops executed", "by the reference", "2 threads", "window 30 ns")
-    common = ["-np", "3", "--machine", machine, *of_cache(options), "--", early, "7", "8"]
+    common: list[str | Path] = [
+        "-np",
+        "3",
+        "--machine",
+        machine,
+        *of_cache(options),
+        "--",
+        early,
+        "7",
+        "8",
+    ]
     check(tmp_path, common, {name: VARIATIONS[name] for name in names}, 0)
 
 

@@ -91,8 +91,10 @@ def row(output: Output) -> Row:
     program, sets, ways, pool = output.run.name.split("-")
     return Row(
         program, int(sets), int(ways), int(pool),
-        *(_cache.counted(output, name)
-          for name in ("network_replacements", "migrations", "fills", "bound")),
+        _cache.counted(output, "network_replacements"),
+        _cache.counted(output, "migrations"),
+        _cache.counted(output, "fills"),
+        _cache.counted(output, "bound"),
         _cache.run_time_ns(output),
     )  # fmt: skip
 
