@@ -177,9 +177,11 @@ def test_messages_of_several_lines(
 ) -> None:
     """All but those of one byte off are bound, also where the network section is small."""
     options = {"longest": "512 B", "long": long, "replacement": replacement, "tlb_entries": "16"}
-    plenty = run(tmp_path, late, machine, *of_cache(options))
+    for size in ("plenty", "scarce"):
+        (tmp_path / size).mkdir()
+    plenty = run(tmp_path / "plenty", late, machine, *of_cache(options))
     assert plenty["deposits"] + plenty["early"] >= MESSAGES + EARLY + 1
-    scarce = run(tmp_path, late, machine, *of_cache({**options, "network_lines": "32"}))
+    scarce = run(tmp_path / "scarce", late, machine, *of_cache({**options, "network_lines": "32"}))
     assert scarce["network_replacements"] > plenty["network_replacements"]
     if long == "chained":
         assert scarce["chained_evictions"] > 0
@@ -204,8 +206,67 @@ def test_the_same_bits_by_any_design(
 ) -> None:
     """What the sweeps of test_determinism.py leave out."""
     names = ("loops executed", "by the reference", "2 threads", "window 30 ns")
-    common = ["-np", "3", "--machine", machine, *of_cache(options), "--", early, "7", "8"]
+    common: list[str | Path] = [
+        "-np",
+        "3",
+        "--machine",
+        machine,
+        *of_cache(options),
+        "--",
+        early,
+        "7",
+        "8",
+    ]
     check(tmp_path, common, {name: VARIATIONS[name] for name in names}, 0)
+
+
+def counters_of(
+    tmp_path: Path,
+    compile_c: Compiler,
+    name: str,
+    ranks: int,
+    arguments: list[str],
+    options: dict[str, str],
+) -> Counters:
+    """A program of the experiments under ldtct: the network cache's counters on rank 0."""
+    source = ROOT / "machines" / "netcache" / "experiments" / f"{name}.c"
+    done = command(
+        "run", "--out", tmp_path / "run", "-np", str(ranks), "--machine", "netcache/ldtct",
+        *of_cache(options), "--", compile_c(name, source.read_text()), *arguments,
+        directory=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    stats = json.loads((tmp_path / "run" / "stats.json").read_text())
+    return {name: each["value"] for name, each in stats["node00000"]["network_cache"].items()}
+
+
+@pytest.mark.parametrize(("replacement", "turns"), [("single-cycle", 1), ("tagging", 0)])
+def test_a_repeated_order_of_receives_is_predicted(
+    compile_c: Compiler, tmp_path: Path, replacement: str, turns: int
+) -> None:
+    """From the second round on, but for the receive by which a cycle is known to be one."""
+    options = {"network_lines": "16", "network_ways": "4", "replacement": replacement}
+    found = counters_of(tmp_path, compile_c, "waiting", 4, ["8", "3", "shuffled"], options)
+    count, rounds = 3 * 8, 3
+    assert found["bound"] == count * rounds
+    assert found["predictions"] == found["predicted"] == count * (rounds - 1) - turns
+    assert found["predicted_victims"] > 0
+    # What has left comes back for its receive, one line for each.
+    assert found["migrations"] == found["fills"] >= (count - 16) * rounds
+
+
+@pytest.mark.parametrize("long", ["chained", "independent"])
+def test_lines_leave_together_or_one_by_one(compile_c: Compiler, tmp_path: Path, long: str) -> None:
+    """Eight messages of 32 lines each wait where 128 lines have room."""
+    options = {"longest": "1 KiB", "long": long}
+    found = counters_of(tmp_path, compile_c, "longer", 2, ["512", "8", "2"], options)
+    assert found["fills"] > 0
+    if long == "chained":
+        # With the line that makes room 31 others leave, and all 32 are fetched.
+        assert found["chained_evictions"] == 31 * found["migrations"]
+        assert found["fills"] == 32 * found["migrations"]
+    else:
+        assert found["migrations"] == found["chained_evictions"] == 0
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -64,15 +63,17 @@ def runs(quick: bool) -> list[Run]:
         for size in sizes
     ]
     assumed = _cache.ASSUMED[1:2] if quick else _assumed()
-    return found + sensitivity.runs(_varied(), sensitivity.assumptions("netcache/ldtct", assumed))
+    varied = sensitivity.assumptions("netcache/ldtct", assumed)
+    return found + [run for base in _varied() for run in sensitivity.runs(base, varied)]
 
 
 def _assumed() -> list[str]:
     return ["netcache.nic.deliver", *_cache.ASSUMED[1:]]
 
 
-def _varied() -> Run:
-    return replace(_run("varied", "ldtct", "chained", 1, 128), name="varied")
+def _varied() -> list[Run]:
+    """One message of 128 bytes, by the network cache and by DMA."""
+    return [_run(f"varied-{policy}", policy, "chained", 1, 128) for policy in ("ldtct", DMA)]
 
 
 def row(output: Output) -> Row:
@@ -87,15 +88,17 @@ def row(output: Output) -> Row:
 
 
 def _figures(output: Output) -> Mapping[str, Fraction]:
-    return {name: _cache.steady_ns(output, name) for name in ("receive", "read")}
+    _, _, policy = output.run.machine.partition("/")
+    return {f"{policy} {name}": _cache.steady_ns(output, name) for name in ("receive", "read")}
 
 
 def report(outputs: Mapping[str, Output]) -> Report:
     found = [row(output) for name, output in outputs.items() if not name.startswith("varied")]
     results = Table("results", Row._fields, found)
     varied, text, sentence = sensitivity.report(
-        ["varied"], sensitivity.assumptions("netcache/ldtct", _assumed()), outputs, _figures
-    )
+        [base.name for base in _varied()],
+        sensitivity.assumptions("netcache/ldtct", _assumed()), outputs, _figures,
+    )  # fmt: skip
     return Report(
         tables=[results, varied],
         text=f"{results.text(left=(0, 1))}\n\n{text}",

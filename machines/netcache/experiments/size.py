@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -75,7 +76,9 @@ def points(quick: bool) -> list[tuple[str, int, int, int]]:
 
 
 def _varied() -> Run:
-    return _cache.waiting("varied", MACHINE, MESSAGES, ROUNDS, "shuffled")
+    """A third of the messages that wait have room."""
+    base = _cache.waiting("varied", MACHINE, MESSAGES, ROUNDS, "shuffled")
+    return replace(base, sets=_cache.geometry(*POOL_GEOMETRY))
 
 
 def runs(quick: bool) -> list[Run]:
@@ -88,8 +91,10 @@ def row(output: Output) -> Row:
     program, sets, ways, pool = output.run.name.split("-")
     return Row(
         program, int(sets), int(ways), int(pool),
-        *(_cache.counted(output, name)
-          for name in ("network_replacements", "migrations", "fills", "bound")),
+        _cache.counted(output, "network_replacements"),
+        _cache.counted(output, "migrations"),
+        _cache.counted(output, "fills"),
+        _cache.counted(output, "bound"),
         _cache.run_time_ns(output),
     )  # fmt: skip
 
@@ -116,9 +121,11 @@ def findings(program: str, found: list[Row]) -> list[str]:
     least = f"of {min(lines)} lines on" if lines else "of no size that was tried"
     worst = max(mine, key=lambda row: row.migrations)
     sentences = [
-        f"{program}: no message leaves a network section {least}; of {worst.sets} sets and "
-        f"{worst.ways} ways {worst.migrations} leave, "
-        f"{number(float(_cache.percent(worst.migrations, worst.bound)), 3)} % of those bound."
+        f"{program}: no message leaves a network section {least}; the most, "
+        f"{number(float(_cache.percent(worst.migrations, worst.bound)), 3)} % of those bound, "
+        f"with {worst.sets} sets of {worst.ways}."
+        if worst.migrations
+        else f"{program}: no message leaves a network section of any size that was tried."
     ]
     pools = {
         row.pool_bytes: row.network_replacements

@@ -253,7 +253,9 @@ impl Port {
     fn bind_in_data_cache(&mut self, message: Stored, sector: u64, cycles: &mut u64) -> Result<(), Stop> {
         let line = self.line(sector);
         let is_whole = u64::from(message.bytes) == self.l1d.line_bytes();
-        if is_whole && self.may_place(line) {
+        // A line that has been fetched for this is used as one that came at once would have been.
+        let is_held = self.l1d.state(line) >= State::Exclusive;
+        if is_whole && !is_held && self.may_place(line) {
             // All of what may be bound there is overwritten.
             self.network().unbind(sector);
             self.place_modified(line);
@@ -262,6 +264,7 @@ impl Port {
         }
         let way = self.obtain(line, true, Stall::Data, cycles)?;
         self.l1d.way_mut(way).state = State::Modified;
+        self.l1d.way_mut(way).stale &= !is_whole;
         self.touch(way);
         Ok(())
     }
