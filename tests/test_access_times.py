@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import Compiler
+from conftest import ROOT, Compiler
 from simulated import command, example, machines
 from test_determinism import EXECUTED, THREADS, VARIATIONS, WINDOWS, check, files
 
@@ -187,6 +187,18 @@ def test_a_loop_that_accesses_a_message_is_executed(
     assert first.deliver_ps is not None
     assert first.deliver_ps < first.last_access_ps
     assert abs(first.last_access_ps - second.done_ps) < 1_000_000
+
+
+@pytest.mark.parametrize("machine", ["loggp", "voyager/flush"])
+def test_several_harts_note_the_same(compile_c: Compiler, tmp_path: Path, machine: str) -> None:
+    """A message may be delivered by one hart and accessed by others."""
+    threads = ROOT / "tests" / "threads"
+    source = (threads / "multiple.c").read_text()
+    program = compile_c("multiple", source, "-pthread", f"-I{threads}")
+    run = ["--access-times", "-np", "2", "--machine", machine, "--set", "node.harts=3", "--",
+           str(program), "random", "3", "1"]  # fmt: skip
+    check(tmp_path, run, {name: COMBINATIONS[name] for name in ("by the reference", "all")}, 0)
+    assert any(each.first_access_ps for each in read(tmp_path / "reference"))
 
 
 def test_access_times_are_for_one_job(examples: Path, tmp_path: Path) -> None:

@@ -41,11 +41,11 @@ pub struct Accesses {
 
 impl Accesses {
     /// The data of a message are at these physical addresses, in place of whatever was there. Its number, from 0 on.
-    pub fn follow(&mut self, pieces: &[Range<u64>]) -> usize {
+    pub fn follow(&mut self, pieces: impl IntoIterator<Item = Range<u64>>) -> usize {
         self.times.push(None);
         let owner = u32::try_from(self.times.len()).expect("a node receives less than 2^32 messages");
         for piece in pieces {
-            self.set(piece.clone(), owner);
+            self.set(piece, owner);
         }
         self.times.len() - 1
     }
@@ -122,11 +122,12 @@ fn pages(addresses: Range<u64>) -> impl Iterator<Item = (u64, Range<usize>)> {
 mod tests {
     use super::*;
     use chasqui_random::Random;
+    use std::iter::once;
 
     #[test]
     fn a_message_is_accessed_until_its_bytes_are_replaced() {
         let mut accesses = Accesses::default();
-        let message = accesses.follow(&[4090..4104]);
+        let message = accesses.follow(once(4090..4104));
         assert!(accesses.is_followed(0, 4096) && accesses.is_followed(4103, 1));
         assert!(!accesses.is_followed(4104, 4096) && !accesses.is_followed(4082, 8));
         assert!(accesses.load(4088, 8, Time(10)) && accesses.load(4096, 8, Time(30)));
@@ -141,8 +142,8 @@ mod tests {
     #[test]
     fn the_next_message_takes_over() {
         let mut accesses = Accesses::default();
-        let one = accesses.follow(&[64..128]);
-        let other = accesses.follow(&[96..104, 200..208]);
+        let one = accesses.follow(once(64..128));
+        let other = accesses.follow([96..104, 200..208]);
         accesses.load(96, 8, Time(1));
         accesses.load(104, 8, Time(2));
         accesses.load(200, 1, Time(3));
@@ -164,7 +165,7 @@ mod tests {
             let range = start as usize..(start + length) as usize;
             match random.below(4) {
                 0 => {
-                    assert_eq!(accesses.follow(&[start..start + length]), times.len());
+                    assert_eq!(accesses.follow(once(start..start + length)), times.len());
                     owners[range].fill(Some(times.len()));
                     times.push(None);
                 }

@@ -39,7 +39,7 @@ impl Processor {
             at += length;
         }
         let Some(followed) = &mut self.followed else { return };
-        let number = followed.accesses.lock().expect("no other host thread").follow(&pieces);
+        let number = followed.accesses.lock().expect("no other host thread").follow(pieces.iter().cloned());
         assert_eq!(number, followed.messages.len(), "messages are numbered as they come");
         followed.messages.push(id);
         for piece in &pieces {

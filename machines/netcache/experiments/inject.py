@@ -61,6 +61,8 @@ PLACES = [
 ]
 USUAL = "L2, 2 ways"
 QUICK_PLACES = ("memory", USUAL, "L1", "network cache")
+# Counters of the L2: writes into lines that it held, lines that came, and what became of them.
+STASH = ("updates", "lines", "used", "lost", "displaced")
 
 
 class Row(NamedTuple):
@@ -72,6 +74,7 @@ class Row(NamedTuple):
     receive_ns: Fraction
     compute_ns: Fraction
     first_access_ns: Fraction
+    updated: int
     injected: int
     used: int
     lost: int
@@ -115,7 +118,7 @@ def row(place: str, size: int, kib: int, output: Output) -> Row:
     return Row._make([
         place, size, kib, train / TRAIN, _train_ns(output, "compute") / lines,
         _first_access_ns(output),
-        *(output.counters(f"stash.{name}")[1] for name in ("lines", "used", "lost", "displaced")),
+        *(output.counters(f"stash.{name}")[1] for name in STASH),
         output.counters("memory.l2_misses")[1],
     ])  # fmt: skip
 
@@ -166,12 +169,12 @@ def report(outputs: Mapping[str, Output]) -> Report:
 
 def _shown(rows: Sequence[Row]) -> str:
     header = ["bytes", "working set KiB", "place", "receive ns", "first access ns",
-              "compute ns a line", "injected", "used", "lost", "displaced",
+              "compute ns a line", "updated", "injected", "used", "lost", "displaced",
               "L2 misses"]  # fmt: skip
     lines = [
         [str(r.message_bytes), str(r.working_set_kib), r.place, f"{float(r.receive_ns):,.0f}",
          f"{float(r.first_access_ns):,.0f}", f"{float(r.compute_ns):.2f}",
-         *(f"{value:,}" for value in (r.injected, r.used, r.lost, r.displaced, r.l2_misses))]
+         *(f"{value:,}" for value in r[Row._fields.index("updated") :])]
         for r in rows
     ]  # fmt: skip
     return (
@@ -200,15 +203,20 @@ def _sentences(rows: Sequence[Row]) -> list[str]:
 
 
 def draw(figure: Figure, rows: Sequence[Row]) -> None:
-    """Times to receive, and of the working set's lines, over the working set; by message size."""
+    """Times to receive, and of the working set's lines over those with messages in memory, by the
+    working set and message size."""
     sizes = list(dict.fromkeys(r.message_bytes for r in rows))
     axes = figure.subplots(2, len(sizes), sharex=True, squeeze=False)
     for column, size in enumerate(sizes):
         own = [r for r in rows if r.message_bytes == size]
         _lines(axes[0][column], own, [float(r.receive_ns) for r in own])
-        _lines(axes[1][column], own, [float(r.compute_ns) for r in own])
+        memory = {r.working_set_kib: r.compute_ns for r in own if r.place == "memory"}
+        ratios = [float(r.compute_ns / memory[r.working_set_kib]) for r in own]
+        _lines(axes[1][column], own, ratios)
         axes[0][column].set(title=f"receiving {size} bytes [ns]", ylim=(0, None))
-        axes[1][column].set(title="a line of the working set [ns]", xlabel="working set [KiB]")
+        axes[1][column].set(
+            title="the process's own time over memory's", xlabel="working set [KiB]"
+        )
     axes[0][0].legend(frameon=False, fontsize=7)
 
 
