@@ -139,8 +139,8 @@ def test_the_same_bits(examples: Path, tmp_path: Path, machine: str, name: str) 
 
 @pytest.mark.parametrize("machine", organisations())
 def test_the_same_bits_in_combinations(examples: Path, tmp_path: Path, machine: str) -> None:
-    """Half of the combinations, the other half on the next machine: any three dimensions meet in all
-    ways on each."""
+    """Half of the combinations, the other half on the next machine: on each any three dimensions
+    meet in all ways."""
     half = organisations().index(machine) % 2
     combinations = {
         name: options for name, (number, options) in COMBINATIONS.items() if number % 2 == half

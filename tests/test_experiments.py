@@ -378,7 +378,7 @@ def test_two_jobs_take_what_their_parts_take(results: Path) -> None:
     switch together nothing else is left; where they don't, a fine-grained job gets on while all
     run it."""
     found = rows(results / "voyager-multitask" / "results.csv")
-    assert len(found) == 2 * 7 * 2
+    assert len(found) == 2 * 4 * 2
     ends = {(row["jobs"], row["quantum_us"], row["nodes"]): float(row["last_us"]) for row in found}
     for row in found:
         value = {name: float(text) for name, text in list(row.items())[2:]}

@@ -54,6 +54,7 @@ SHARED = {
     STEP: Nodes("voyager/flush", Fraction(0)),
     ONE: Nodes("voyager/onequeue", Fraction(0)),  # where it is of no account
 }
+SHARED_QUICK = (APART, YIELDING[1], STEP, ONE)
 MOVED = (APART, YIELDING[1], ONE)
 VARIED = ("node.scheduler.switch", "voyager.queues.save")
 VARIED_QUANTUM_US = 300
@@ -99,13 +100,13 @@ def runs(quick: bool) -> list[Run]:
     shared = [
         together(f"{grain}/{name}/{quantum}", grain, name, quantum)
         for grain in GRAINS
-        for name in SHARED
+        for name in (SHARED_QUICK if quick else SHARED)
         for quantum in quanta
     ]
     varied = sensitivity.assumptions("voyager", VARIED[:1] if quick else VARIED)
     moved = [
         run
-        for name in MOVED
+        for name in MOVED[: 1 if quick else None]
         for run in sensitivity.runs(together(name, "fine", name, VARIED_QUANTUM_US), varied)
     ]
     return [*alone, *shared, *moved]
@@ -170,6 +171,11 @@ def rows(outputs: Mapping[str, Output]) -> list[Row]:
     ]
 
 
+def tried(found: Sequence[Row]) -> list[str]:
+    """Of the ways to share nodes."""
+    return [name for name in SHARED if any(each.nodes == name for each in found)]
+
+
 def better(found: Sequence[Row], grain: str, name: str) -> list[int]:
     """Quanta for which it ends before one queue, drained."""
     last = {(each.nodes, each.quantum_us): each.last_us for each in found if each.jobs == grain}
@@ -184,7 +190,9 @@ def findings(found: Sequence[Row], alone: Mapping[str, Fraction]) -> list[str]:
         + "; one after the other both take twice that."
     ]
     for grain in GRAINS:
-        for name in (APART, *YIELDING, NEAR, STEP):
+        for name in tried(found):
+            if name == ONE:
+                continue
             quanta = better(found, grain, name)
             times = " and ".join(", ".join(_ms(quantum) for quantum in quanta).rsplit(", ", 1))
             where = f"with turns of {times}" if quanta else "with no turns that were tried"
@@ -253,7 +261,7 @@ def report(outputs: Mapping[str, Output]) -> Report:
     assumed = sensitivity.assumptions("voyager", VARIED)
     sequence = 2 * alone["fine"]
     moved, moved_text, sentence = sensitivity.report(
-        [*MOVED], assumed, outputs,
+        [name for name in MOVED if f"{name}/as-assumed" in outputs], assumed, outputs,
         lambda output: {output.run.name.partition("/")[0]: ends_us(output)[-1] / sequence},
     )  # fmt: skip
     return Report(
@@ -274,9 +282,10 @@ def draw(figure: Figure, found: Sequence[Row], alone: Mapping[str, Fraction]) ->
         "the jobs alone": "#bbbbbb", "switches": drawing.BLUE, "draining": drawing.GREEN,
         "cold caches": drawing.SKY, "polling": drawing.ORANGE,
     }  # fmt: skip
-    every = figure.subplots(2, len(SHARED), sharey="row")
+    names = tried(found)
+    every = figure.subplots(2, len(names), sharey="row")
     for line, grain in zip(every, GRAINS, strict=True):
-        for axes, name in zip(line, SHARED, strict=True):
+        for axes, name in zip(line, names, strict=True):
             chosen = [each for each in found if each.jobs == grain and each.nodes == name]
             for at, each in enumerate(chosen):
                 bottom = 0.0
@@ -291,7 +300,7 @@ def draw(figure: Figure, found: Sequence[Row], alone: Mapping[str, Fraction]) ->
             axes.grid(visible=False, axis="x")
             axes.set_axisbelow(True)
         line[0].set_ylabel(f"{grain}: time / one after the other")
-    for axes, name in zip(every[0], SHARED, strict=True):
+    for axes, name in zip(every[0], names, strict=True):
         axes.set_title(name.replace(", ", "\n"))
     for axes in every[-1]:
         axes.set_xlabel("turn [ms]")
