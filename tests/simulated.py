@@ -73,7 +73,7 @@ def without_kernel(machines: Iterable[str]) -> list[str]:
 
     def has_kernel(machine: str) -> bool:
         values = {each["name"]: each["value"] for each in core.parameters(machine)}
-        return values["node.software.kernel"] == "true"
+        return bool(values["node.software.kernel"] == "true")
 
     return [machine for machine in machines if not has_kernel(machine)]
 

@@ -68,15 +68,22 @@ void memory_clear(void *memory, size_t bytes)
         *word = 0;
 }
 
+/* By words where both ends lie alike in them, else by half words or bytes. */
 void memory_copy(void *to, const void *from, size_t bytes)
 {
     uint8_t *out = to;
     const uint8_t *in = from;
-    if ((((uint64_t)out ^ (uint64_t)in) & 7) == 0) {
+    uint64_t apart = ((uint64_t)out ^ (uint64_t)in) & 7;
+    if (apart == 0) {
         for (; bytes > 0 && (uint64_t)out & 7; bytes--)
             *out++ = *in++;
         for (; bytes >= 8; bytes -= 8, out += 8, in += 8)
             *(uint64_t *)out = *(const uint64_t *)in;
+    } else if (apart == 4) {
+        for (; bytes > 0 && (uint64_t)out & 3; bytes--)
+            *out++ = *in++;
+        for (; bytes >= 4; bytes -= 4, out += 4, in += 4)
+            *(uint32_t *)out = *(const uint32_t *)in;
     }
     for (; bytes > 0; bytes--)
         *out++ = *in++;

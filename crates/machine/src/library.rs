@@ -11,8 +11,9 @@ chasqui_config::parameters! {
     /// Blocking waits of the MPI library.
     pub struct WaitUnit {
         /// Polls in vain, one after the other, after which a process that waits gives its hart to others of its node,
-        /// by the system call sched_yield, and so again. 0: never; it polls on. A process with MPI_THREAD_MULTIPLE,
-        /// whose threads have harts of their own, never does.
+        /// by the system call sched_yield, or sleeps if its device has something to sleep in (netcache/tcp), and so
+        /// again. 0: never; it polls on, or sleeps at once. A process with MPI_THREAD_MULTIPLE, whose threads have
+        /// harts of their own, never does.
         polls: Count = 0, range 0 ..= 1000000, source "most MPI libraries poll on by default; Open MPI's mpi_yield_when_idle is off where processes have harts of their own";
     }
 }

@@ -16,7 +16,9 @@ static void changed(void) { thread_wake(&tcp_changes); }
 
 struct tcp *tcp_new(void)
 {
-    static uint32_t start;
+    /* The first byte of data, which follows the SYN, is at the beginning of a word of its ring: so is most of what
+     * follows. */
+    static uint32_t start = -1u;
     struct tcp *tcp = memory_take(sizeof *tcp);
     memory_clear(tcp, (sizeof *tcp + 7) & ~7ull);
     tcp->segment = SEGMENT_DEFAULT;

@@ -59,7 +59,7 @@ static struct connection **out;   /* by rank: what is sent goes there */
 static long found;                /* sockets that the latest poll(2) found something of; 0: they were dealt with */
 static unsigned refused;          /* connections that are */
 static uint64_t ticks_per_second;
-static char arrived[READ_BYTES];
+static _Alignas(16) char arrived[READ_BYTES]; /* the kernel copies words to it */
 extern struct mpi_device mpi_device_tcp;
 
 /* --- connections -------------------------------------------------------------------------------------- */
