@@ -55,7 +55,7 @@ def machines() -> list[str]:
 # What runs in them also runs in another variant, which is enough for sweeps over many options.
 # VIA's have a NIC, a driver and a device of their own, and shorter sweeps in test_via.py.
 CONTAINED = [
-    "netcache/processver", "netcache/dmaver1", "netcache/dtct", "netcache/via-zero-copy",
+    "netcache/processver", "netcache/dmaver1", "netcache/dtct", "netcache/via",
     "netcache-modern/stash",
 ]  # fmt: skip
 
