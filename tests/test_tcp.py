@@ -110,7 +110,7 @@ def test_stages_of_short_messages(examples: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("sets", "said"),
     [
-        (["node.software.kernel=false"], "netcache.nic.policy: tcp is a kernel's"),
+        (["node.software.kernel=false"], "netcache.nic.policy: tcp needs a kernel"),
         (["netcache.ethernet.receive_slots=3"], "receive_slots: 3 is not a power of two"),
         (["netcache.ethernet.mtu=9000 B"], "netcache.ethernet.mtu"),
     ],

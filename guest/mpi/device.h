@@ -68,6 +68,8 @@ struct mpi_device {
     /* Sleeps until `poll` may find something, or `send` have room again. Null: there is nothing to sleep in, and
      * processes that wait poll. Makes no upcalls. */
     void (*wait)(void);
+    /* Set by `open`: processes that wait poll nevertheless, and sleep only where they would yield (yield.c). */
+    bool polls;
 
     /* Within mpi_arrived(): copies the arrived payload to `to`, at most once a message. */
     void (*take)(void *to, size_t bytes);

@@ -7,8 +7,8 @@
  *
  * Where threads call MPI at a time each has a hart to itself: they never yield.
  *
- * A device that has something to sleep in (`wait`) is never polled in vain: a process sleeps at once, or, where it is to
- * poll for a while, instead of yielding.
+ * A device that has something to sleep in (`wait`) is never polled in vain, unless it says so (`polls`): a process sleeps
+ * at once, or, where it is to poll for a while, instead of yielding.
  */
 #include "mpi/process.h"
 
@@ -49,7 +49,7 @@ static void sleeping_turn(void)
 
 void chq_sleep_in_waits(void)
 {
-    if (chq.device->wait && !chq.threaded)
+    if (chq.device->wait && !chq.device->polls && !chq.threaded)
         chq_set_turn(sleeping_turn);
 }
 

@@ -411,8 +411,7 @@ static bool tcp_open(const struct chasqui_ni_identification *ni, int ni_fd)
     memset(out, 0, ni->ranks * sizeof *out);
     ticks_per_second = ni->timebase_hz;
     mpi_device_tcp.eager_bytes_max = ni->settings[CHASQUI_ETHERNET_SETTING_EAGER];
-    if (ni->settings[CHASQUI_ETHERNET_SETTING_POLLS])
-        mpi_device_tcp.wait = NULL;
+    mpi_device_tcp.polls = ni->settings[CHASQUI_ETHERNET_SETTING_POLLS];
     return true;
 }
 

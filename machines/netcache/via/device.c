@@ -189,8 +189,7 @@ static bool via_open(const struct chasqui_ni_identification *ni, int ni_fd)
         buffers += ni->settings[CHASQUI_VIA_SETTING_RECEIVES] * stride;
     }
     mpi_device_via.eager_bytes_max = eager;
-    if (ni->settings[CHASQUI_VIA_SETTING_BLOCKS])
-        mpi_device_via.wait = via_wait;
+    mpi_device_via.polls = !ni->settings[CHASQUI_VIA_SETTING_BLOCKS];
     return true;
 }
 
@@ -419,6 +418,7 @@ struct mpi_device mpi_device_via = {
     .close = via_close,
     .send = via_send,
     .poll = via_poll,
+    .wait = via_wait,
     .take = via_take,
     .put = via_put,
     .expose = via_expose,

@@ -443,13 +443,13 @@ impl Port {
     ) -> Result<usize, Stop> {
         let least = if exclusive { State::Exclusive } else { State::Shared };
         // Lines take their places at the grant; their data come later.
-        if self.under_way[Slot::Blocking as usize].is_some() || self.arriving == Some(line) {
+        if self.is_awaited(line) || self.arriving == Some(line) {
             return Err(Stop::Wait(stall));
         }
         if let Some(way) = self.l1d.find(line).filter(|&w| self.l1d.way(w).state >= least) {
             return Ok(way);
         }
-        if self.is_arriving(line) {
+        if self.under_way[Slot::Blocking as usize].is_some() || self.is_arriving(line) {
             return Err(Stop::Wait(stall));
         }
         let l2_way = self.l2.as_ref().and_then(|l2| l2.find(l2.line_of(line)));

@@ -41,11 +41,14 @@ impl Port {
         }
         let (pa, _) = self.translate(line_va, Access::Execute, cycles)?;
         // Lines take their places at the grant; their data come later.
-        if self.under_way[Slot::Blocking as usize].is_some() {
+        if self.is_awaited(pa) {
             return Err(Stop::Wait(Stall::Instruction));
         }
         let way = match self.l1i.find(pa) {
             Some(way) => way,
+            None if self.under_way[Slot::Blocking as usize].is_some() => {
+                return Err(Stop::Wait(Stall::Instruction));
+            }
             None => self.fetch_miss(pa, cycles)?,
         };
         self.tick += 1;

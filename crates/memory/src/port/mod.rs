@@ -653,6 +653,15 @@ impl Port {
         self.l1d.line_of(address)
     }
 
+    /// The transaction that the hart waits for may change what is known of `line`, or brings it. A fill of another line
+    /// does not: if an interrupt takes the hart away from the fetch or walk that needs it, lines that are here are used.
+    fn is_awaited(&self, line: u64) -> bool {
+        match self.under_way[Slot::Blocking as usize] {
+            Some(Request::Fill { line: awaited, .. }) => awaited == line,
+            other => other.is_some(),
+        }
+    }
+
     /// The line at `line` has its place in a cache, but its data are still on their way.
     fn is_arriving(&self, line: u64) -> bool {
         self.arriving.is_some_and(|arriving| match &self.l2 {
