@@ -6,7 +6,7 @@ mod rig;
 use chasqui_engine::Time;
 use chasqui_memory::{
     BlockOperation, Bus, BusParameters, Fault, Geometry, PAGE_BYTES, Port, PortParameters, Request,
-    Responder, Snoop, State, Stop, order,
+    Responder, Snoop, Stall, State, Stop, order,
 };
 use rig::service::{Foreign, Happened};
 use rig::{DEVICE, LOW, Rig, bus, parameters};
@@ -50,6 +50,30 @@ fn a_miss_is_address_first_chunk_and_the_rest_and_a_hit_is_nothing() {
     assert_eq!(rig.took(|rig| assert_eq!(rig.load(A), 42)), 0);
     assert_eq!(rig.took(|rig| assert_eq!(rig.load(A + 56), 0)), 0, "another part of the line");
     assert_eq!(rig.port.statistics.l1d_load_misses, 3 + 2, "three for the walk");
+}
+
+/// An interrupt takes the hart away from a fetch that waits. Whether what it does then is found in the fast table or
+/// behind it is all the same.
+#[test]
+fn lines_that_are_here_are_used_while_a_fetch_that_was_left_is_under_way() {
+    let mut rig = Rig::usual();
+    rig.load(A);
+    rig.perform(|port, at| port.fetch_line(A, at));
+    rig.settle();
+    let now = rig.cycle;
+    let fetch = |rig: &mut Rig, va: u64| rig.port.fetch_line(va, &mut { now });
+    assert_eq!(fetch(&mut rig, B), Err(Stop::Wait(Stall::Instruction)));
+    assert_eq!(rig.port.load(A, 8, &mut { now }), Ok(0));
+    assert_eq!(fetch(&mut rig, A), Ok(()));
+    rig.port.forget_page(A & !(PAGE_BYTES - 1));
+    // Translations are looked up again, in lines that are here.
+    let mut at = now;
+    assert_eq!(rig.port.load(A, 8, &mut at), Ok(0));
+    assert_eq!(at - now, 3 * 2);
+    assert_eq!(fetch(&mut rig, A), Ok(()));
+    // What comes is waited for, and so is the place in which it comes.
+    assert_eq!(fetch(&mut rig, B), Err(Stop::Wait(Stall::Instruction)));
+    assert_eq!(rig.port.load(B, 8, &mut { now }), Err(Stop::Wait(Stall::Data)));
 }
 
 #[test]
