@@ -31,9 +31,15 @@ fn service(number: u64) -> Service {
         Some((_, Some(left_out))) => Service::Partial(left_out),
         Some((_, None)) => Service::Full,
         None if REFUSED.contains(&number) => Service::Refused,
+        None if SOCKETS.contains(&number) => Service::Partial(
+            "TCP alone, where a kernel runs whose driver sends (node.software.kernel); else it returns ENOSYS",
+        ),
         None => Service::Missing,
     }
 }
+
+/// Served by the kernel image (guest/kernel/syscall.c) and nowhere else.
+const SOCKETS: &[u64] = &[198, 200, 201, 202, 203, 204, 206, 207, 208, 210, 242];
 
 // Linux 6.10 include/uapi/asm-generic/unistd.h, without the calls that only 32-bit kernels have, and
 // arch/riscv/include/uapi/asm/unistd.h.
