@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 from conftest import ROOT
-from simulated import command, machines, two_at_a_time
+from simulated import command, machines, organisations, two_at_a_time
 
 pytestmark = pytest.mark.core
 
@@ -63,12 +63,17 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+# On variants whose parts all are in others: a bit of everything, and random messages.
+ENOUGH = ("basic", "stress")
+
+
 @pytest.mark.parametrize(
     ("machine", "case"),
     [
         pytest.param(machine, case, id=f"{machine}-{' '.join([case.program, *case.arguments])}")
         for machine in machines()
         for case in on(machine)
+        if machine in organisations() or case.program in ENOUGH
     ],
 )
 def test_a_program(programs: Path, tmp_path: Path, machine: str, case: Case) -> None:

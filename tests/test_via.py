@@ -244,7 +244,7 @@ def test_a_deadlock_is_found(compile_c: Compiler, tmp_path: Path, blocks: str) -
 @pytest.mark.parametrize(
     ("sets", "said"),
     [
-        (["node.software.kernel=false"], 'netcache.nic.policy: via needs a kernel'),
+        (["node.software.kernel=false"], "netcache.nic.policy: via needs a kernel"),
         (
             ["netcache.via.transfer=1 KiB"],
             "netcache.mpi.eager: 1 KiB with an envelope of 40 bytes are longer than "
