@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import shutil
@@ -97,15 +98,17 @@ def shim_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Compiler:
-    """Compiles C text once a session."""
+    """Compiles C text once a session; other texts and flags may have the same name."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
 
     def __call__(self, name: str, text: str, *flags: str) -> Path:
-        program = self.place / name
+        place = self.place / hashlib.sha256(repr((text, flags)).encode()).hexdigest()[:12]
+        program = place / name
         if not program.exists():
-            source = self.place / f"{name}.c"
+            place.mkdir(exist_ok=True)
+            source = place / f"{name}.c"
             source.write_text(text)
             command = [sys.executable, "-m", "chasqui", "cc", "-O1", *flags]
             subprocess.run([*command, source, "-o", program, "-lm"], check=True, timeout=600)
