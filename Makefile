@@ -72,15 +72,19 @@ PACKAGE_SOURCES := pyproject.toml README.md Cargo.toml $(wildcard examples/*.[ch
   find python crates machines guest -name __pycache__ -prune -o \
     \( -name '*.rs' -o -name '*.toml' -o -name '*.[chS]' -o -name '*.py' -o -name '*.pyi' -o -type d \) -print)
 
+# Before what is installed or built side by side: two pips at once would each unpack the compiler.
+$(STAMPS)/compiler: pyproject.toml | $(STAMPS)/venv
+	$(BIN)/python -m pip install -q "$$(sed -n 's/^ *"\(ziglang==[^"]*\)".*/\1/p' pyproject.toml)"
+	@touch $@
+
 # What the guest's compiler builds on first use takes as long as the simulator, and needs nothing of it.
 $(STAMPS)/toolchain: $(filter guest machines guest/% machines/%.c machines/%.h,$(PACKAGE_SOURCES)) python/chasqui/toolchain.py \
-    python/chasqui/firmware.py pyproject.toml | $(STAMPS)/venv
-	$(BIN)/python -m pip install -q "$$(sed -n 's/^ *"\(ziglang==[^"]*\)".*/\1/p' pyproject.toml)"
+    python/chasqui/firmware.py $(STAMPS)/compiler
 	PYTHONPATH=python $(BIN)/python -m chasqui.toolchain
 	@touch $@
 
 # Without build isolation: maturin is in the environment already, and cargo finds its old results.
-$(STAMPS)/install: $(PACKAGE_SOURCES) $(STAMPS)/lock | $(STAMPS)/venv
+$(STAMPS)/install: $(PACKAGE_SOURCES) $(STAMPS)/lock $(STAMPS)/compiler
 	@echo 'make: building the simulator (some minutes, the first time)'
 	$(BIN)/python -m pip install -q --no-build-isolation .
 	$(BIN)/python -m chasqui.shims
