@@ -59,8 +59,7 @@ def run(
 
 @pytest.mark.parametrize("machine", VARIANTS)
 def test_late_messages_arrive_whole(late: Path, tmp_path: Path, machine: str) -> None:
-    bound_early = of_cache({"early": "data-cache"}) if machine in CACHED else []
-    counters = run(tmp_path, late, machine, *bound_early)
+    counters = run(tmp_path, late, machine)
     if machine not in CACHED:
         assert "bound" not in counters
         return

@@ -1,6 +1,6 @@
 /* Receives that are posted before their messages: in order, of all lengths, at places that are and that are not
- * multiples of 16, with wildcards before and behind them, cut off, cancelled in time and too late; then receives and
- * messages that race each other, in an order that a seed decides.
+ * multiples of 16, with wildcards before and behind them, cut off, cancelled in time and too late, before a block; then
+ * receives and messages that race each other, in an order that a seed decides.
  *
  * usage: early [SEED [MESSAGES]], on two ranks or more */
 #include <mpi.h>
@@ -115,6 +115,30 @@ static void cancelled(void)
     expect(rank != 0 || (word_at(places[0]) == 7 && word_at(places[2]) == 8), "after a cancel", 0);
 }
 
+/* A block comes behind a message that was bound as it came, and nothing between them. */
+static void block_follows(void)
+{
+    static char block[5000];
+    MPI_Request requests[2];
+    memset(block, rank ? 0x55 : 0, sizeof block);
+    if (rank == 0) {
+        post(places[0], 16, 1, 60, &requests[0]);
+        post(block, sizeof block, 1, 61, &requests[1]);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) {
+        long word = 9;
+        MPI_Isend(block, sizeof block, MPI_BYTE, 0, 61, MPI_COMM_WORLD, &requests[0]);
+        MPI_Send(&word, 1, MPI_LONG, 0, 60, MPI_COMM_WORLD);
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    }
+    all_come(requests, 2);
+    int wrong = 0;
+    for (size_t i = 0; rank == 0 && i < sizeof block; i++)
+        wrong += block[i] != 0x55;
+    expect(!wrong && (rank != 0 || word_at(places[0]) == 9), "bytes of a block", wrong);
+}
+
 /* --- races --------------------------------------------------------------------------------------------- */
 
 static unsigned long state;
@@ -217,6 +241,7 @@ int main(int argc, char **argv)
     in_order(0, 3, 33);
     of_all_lengths();
     cancelled();
+    block_follows();
     if (rank == 0)
         race_receiver(messages);
     else

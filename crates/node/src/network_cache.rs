@@ -85,7 +85,7 @@ chasqui_config::parameters! {
         /// Ways of a set of the network TLB.
         tlb_ways: Count = 8, range 1 ..= 64, source "assumption: as the message section";
         /// Where a message lands whose receive is posted before it comes.
-        early: Early = "off", source "ours; Khunjush, 3.1.3, selects data-cache";
+        early: Early = "data-cache", source "Khunjush, 3.1.3: this approach was selected";
         /// Receives that may wait so.
         early_entries: Count = 16, range 1 ..= 256, source "assumption: the paper gives no number";
         /// Which unbound message makes room for another.

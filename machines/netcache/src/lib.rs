@@ -10,6 +10,7 @@
 //! `ethernet/transmit.rs`, `ethernet/receive.rs`, `kernel/ethernet.c`, then `tcp/device.c`.
 
 pub mod ethernet;
+mod link;
 mod nic;
 pub mod parameters;
 pub mod registers;
@@ -114,7 +115,7 @@ impl Machine for NetcacheMachine {
     }
 
     fn mechanisms(&self) -> &'static [&'static str] {
-        nic::MECHANISMS
+        link::MECHANISMS
     }
 
     fn ranks_max(&self, resolved: &Resolved) -> u32 {

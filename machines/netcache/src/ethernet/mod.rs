@@ -17,13 +17,11 @@ use std::ops::Range;
 
 use chasqui_abi::NiIdentification;
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
-use chasqui_machine::{Effects, first_effects};
 use chasqui_memory::DEVICE_BASE;
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
 use chasqui_ni::{BusOperation, BusRequest, Cause, Context, NetworkInterface, Region, Reply};
-use chasqui_record::{MessageId, Stage};
 
-use crate::nic::MECHANISM_STREAM;
+use crate::link::Link;
 use events::{EthernetEvent, Purpose};
 use interrupt::Interrupts;
 use parameters::{EthernetUnit, TcpUnit, Waits};
@@ -79,7 +77,7 @@ struct Shared {
     unit: EthernetUnit,
     clock: Clock,
     line_bytes: u64,
-    port: NodePort,
+    link: Link,
     interrupts: Interrupts,
     streams: Streams,
     counters: Counters,
@@ -106,47 +104,27 @@ impl Shared {
     }
 }
 
-/// Stamps a stage of the message that a frame counts for.
-fn stamp(c: &mut Context<'_, '_>, message: Option<(u16, u32)>, stage: Stage, at: Time) {
-    if let Some((source, sequence)) = message {
-        c.recorders[JOB].stamp(MessageId { source, sequence }, stage, at.0);
-    }
-}
-
-fn travels(c: &mut Context<'_, '_>, message: Option<(u16, u32)>) {
-    if let Some((source, sequence)) = message {
-        c.recorders[JOB].protocol(MessageId { source, sequence }, MECHANISM_STREAM);
-    }
-}
-
 /// The controller of a node.
 pub(crate) struct Ethernet {
     shared: Shared,
     transmitter: Transmitter,
     receiver: Receiver,
     tcp: TcpUnit,
-    /// From anything that happens here to its first effects elsewhere, and from a frame's head.
-    effects: Effects,
-    effects_of_packet: Effects,
 }
 
 impl Ethernet {
     pub fn new(plan: EthernetPlan) -> Ethernet {
         let EthernetPlan { unit, tcp, clock, line_bytes, network, port } = plan;
-        let shortest = (unit.frame_min.bytes() + unit.overhead.bytes()) as u32;
-        let (packet, credit) = first_effects(&network, &port, shortest);
-        let effects: Effects = std::array::from_fn(|to| packet[to].min(credit[to]));
+        let shortest = unit.frame_min.bytes() + unit.overhead.bytes();
         let control = clock.edge(unit.receive.cycles());
         Ethernet {
-            effects,
-            effects_of_packet: effects.map(|time| control + time),
             transmitter: Transmitter::new(unit.transmit_slots as u32),
             receiver: Receiver::new(unit.receive_slots as u32),
             tcp,
             shared: Shared {
                 clock,
                 line_bytes,
-                port,
+                link: Link::new(&network, port, shortest, control),
                 interrupts: Interrupts::new(Time(unit.interrupt_gap.ps())),
                 streams: Streams::default(),
                 counters: Counters::default(),
@@ -207,7 +185,7 @@ impl NetworkInterface for Ethernet {
     fn event(&mut self, c: &mut Context<'_, '_>, payload: Payload) {
         let s = &mut self.shared;
         match payload.into() {
-            EthernetEvent::Start => self.transmitter.started(),
+            EthernetEvent::Start => s.link.started(),
             EthernetEvent::Prepared => self.transmitter.prepared(s, c),
             EthernetEvent::Received => self.receiver.received(s, c),
             EthernetEvent::Moderated => s.interrupts.moderated(c),
@@ -222,7 +200,7 @@ impl NetworkInterface for Ethernet {
                 self.receiver.arrives(packet, tail, &mut self.shared, c);
             }
             NodeEvent::Credit { priority } => {
-                self.shared.port.receive_credit(priority);
+                self.shared.link.credit(priority);
                 self.transmitter.start(c, &mut self.shared);
                 self.transmitter.go_on(&self.shared, c);
             }
@@ -281,12 +259,7 @@ impl NetworkInterface for Ethernet {
     }
 
     fn output_latency(&self, cause: Cause<'_>) -> &[Time] {
-        match cause {
-            Cause::Network(event) if matches!(event.payload.into(), NodeEvent::Packet { .. }) => {
-                &self.effects_of_packet
-            }
-            _ => &self.effects,
-        }
+        self.shared.link.output_latency(cause)
     }
 
     /// Frames and credits start control that takes cycles before anything else happens.
@@ -304,8 +277,6 @@ impl NetworkInterface for Ethernet {
         visit("missed", "frames", "Frames lost for want of a descriptor", c.missed);
         visit("overruns", "frames", "Frames lost for want of room in the controller", c.overruns);
         visit("strays", "frames", "Frames to nobody, not sent", c.strays);
-        visit("crc_errors", "frames", "Frames that came with a wrong check", self.shared.port.crc_errors());
-        let link = self.shared.port.statistics();
-        link.visit(&mut |name, unit, doc, value| visit(&format!("link.{name}"), unit, doc, value));
+        self.shared.link.statistics(visit);
     }
 }

@@ -7,12 +7,13 @@ use chasqui_engine::{Packet, Time};
 use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
 use chasqui_record::Stage;
 
+use super::Shared;
 use super::events::{EthernetEvent, Purpose};
 use super::registers::{
     BUFFER_BYTES, CAUSE_OVERRUN, CAUSE_RECEIVED, EthernetReceive, STATUS_DONE, STATUS_END,
 };
 use super::ring::{DESCRIPTOR, Ring};
-use super::{Shared, stamp};
+use crate::link::stamp;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -55,8 +56,7 @@ impl Receiver {
     /// A frame's head is here; all of it at `tail`.
     pub fn arrives(&mut self, mut packet: Box<Packet>, tail: Time, s: &mut Shared, c: &mut Context<'_, '_>) {
         // A frame with a wrong check is lost like any other that is.
-        let is_whole = s.port.arrive(tail, &mut packet).is_ok();
-        stamp(c, packet.message, Stage::Arrive, c.now);
+        let is_whole = s.link.arrive(tail, &mut packet, c).is_ok();
         self.arriving.push_back((packet, is_whole));
         c.at(s.clock.after(tail, s.unit.receive.cycles()), EthernetEvent::Received.into());
     }
@@ -64,7 +64,7 @@ impl Receiver {
     /// Control of the oldest frame that has come is over.
     pub fn received(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let (packet, is_whole) = self.arriving.pop_front().expect("a frame has come");
-        s.port.release(c.now, packet.priority, c.out);
+        s.link.release(&packet, c);
         let bytes = packet.bytes.len() as u64;
         if self.fifo_bytes + bytes > s.unit.receive_fifo.bytes() {
             s.counters.overruns += 1;

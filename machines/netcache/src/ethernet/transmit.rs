@@ -4,14 +4,14 @@
 use std::collections::VecDeque;
 
 use chasqui_engine::{Packet, Time};
-use chasqui_network::Blocked;
 use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
 use chasqui_record::Stage;
 
 use super::events::{EthernetEvent, Purpose};
 use super::registers::{CAUSE_TRANSMITTED, COMMAND_REPORT, EthernetTransmit, STATUS_DONE};
 use super::ring::{DESCRIPTOR, Ring};
-use super::{JOB, Shared, stamp};
+use super::{JOB, Shared};
+use crate::link::{Mechanism, stamp, travels_by};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -38,8 +38,6 @@ pub(super) struct Transmitter {
     /// Frames that wait for the link, and their bytes.
     fifo: VecDeque<Box<Packet>>,
     fifo_bytes: u64,
-    /// A `Start` is scheduled for when the link is free.
-    start_scheduled: bool,
 }
 
 impl Transmitter {
@@ -53,7 +51,6 @@ impl Transmitter {
             parts: vec![],
             fifo: VecDeque::new(),
             fifo_bytes: 0,
-            start_scheduled: false,
         }
     }
 
@@ -123,18 +120,18 @@ impl Transmitter {
     /// The frame waits for the link.
     fn queue(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let mut bytes = std::mem::take(&mut self.data);
-        let Some(destination) = super::node_of(&bytes).filter(|&node| node < s.port.nodes()) else {
+        let Some(destination) = super::node_of(&bytes).filter(|&node| node < s.link.nodes()) else {
             s.counters.strays += 1;
             return;
         };
         let message = s.streams.name(&bytes);
         stamp(c, message, Stage::Accept, self.begun);
-        super::travels(c, message);
+        travels_by(c, message, Mechanism::Stream);
         bytes.resize(bytes.len().max(s.unit.frame_min.bytes() as usize), 0);
         s.counters.sent += 1;
         self.fifo_bytes += bytes.len() as u64;
         self.fifo.push_back(Box::new(Packet {
-            source: s.port.node(),
+            source: s.link.node(),
             destination,
             wire_bytes: (bytes.len() as u64 + s.unit.overhead.bytes()) as u32,
             bytes,
@@ -164,30 +161,12 @@ impl Transmitter {
         s.interrupts.raise(CAUSE_TRANSMITTED, c);
     }
 
-    /// The link may be free.
-    pub fn started(&mut self) {
-        self.start_scheduled = false;
-    }
-
     /// Hands frames to the link while it takes them.
     pub fn start(&mut self, c: &mut Context<'_, '_>, s: &mut Shared) {
-        while !self.fifo.is_empty() {
-            match s.port.can_send(c.now, 0) {
-                Ok(()) => {
-                    let packet = self.fifo.pop_front().expect("a frame waits");
-                    self.fifo_bytes -= packet.bytes.len() as u64;
-                    let message = packet.message;
-                    let sent = s.port.send(c.now, packet, c.out);
-                    stamp(c, message, Stage::Inject, sent.head);
-                }
-                Err(Blocked::LinkBusy { until }) => {
-                    if !std::mem::replace(&mut self.start_scheduled, true) {
-                        c.at(until, EthernetEvent::Start.into());
-                    }
-                    return;
-                }
-                Err(Blocked::NoCredit) => return,
-            }
+        while !self.fifo.is_empty() && s.link.takes(EthernetEvent::Start.into(), c) {
+            let packet = self.fifo.pop_front().expect("a frame waits");
+            self.fifo_bytes -= packet.bytes.len() as u64;
+            s.link.send(packet, c);
         }
     }
 }

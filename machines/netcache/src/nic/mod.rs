@@ -16,12 +16,11 @@ use std::ops::Range;
 
 use chasqui_abi::{Envelope, NiIdentification};
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
-use chasqui_machine::{Effects, first_effects};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES, Stored};
-use chasqui_network::{Blocked, NetworkParameters, NodeEvent, NodePort};
+use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
 use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
-use chasqui_record::{MessageId, Stage};
 
+use crate::link::Link;
 use crate::parameters::{MpiUnit, NicUnit, Policy};
 use crate::registers::{self, NetcacheSlot};
 use deliver::Deliverer;
@@ -43,19 +42,6 @@ pub(crate) const PACKET_MESSAGE: u64 = 1;
 pub(crate) const PACKET_PUT: u64 = 2;
 /// Device address of the window onto network memory.
 const WINDOW: u64 = 1 << 32;
-
-/// By what a message travels, as its record says. What both nodes say is joined by the least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mechanism {
-    Deposit = 1,
-    Put = 2,
-    Slot = 3,
-}
-
-/// Names of the [`Mechanism`]s, from 1 on; the last three are of the VIA NIC and of kernel sockets.
-pub(crate) const MECHANISMS: &[&str] = &["network-cache", "put", "slot", "rdma-write", "vi", "stream"];
-/// The last of these.
-pub(crate) const MECHANISM_STREAM: u32 = MECHANISMS.len() as u32;
 
 /// Longest packet [bytes], on the wire.
 pub(crate) fn packet_bytes_max(nic: &NicUnit, mpi: &MpiUnit) -> u64 {
@@ -99,7 +85,6 @@ struct Shared {
     unit: NicUnit,
     clock: Clock,
     line_bytes: u64,
-    nodes: u32,
     /// Physical addresses of network memory.
     memory: Range<u64>,
     pools: Pools,
@@ -107,11 +92,9 @@ struct Shared {
     longest: u64,
     /// The network cache hears of every message, for receives that wait.
     announces: bool,
-    port: NodePort,
+    link: Link,
     /// Packets that wait for the link.
     packets: VecDeque<Box<Packet>>,
-    /// A `Start` is scheduled for when the link is free.
-    start_scheduled: bool,
     counters: Counters,
 }
 
@@ -128,22 +111,8 @@ impl Shared {
 
     /// Hands packets to the link while it takes them.
     fn start(&mut self, c: &mut Context<'_, '_>) {
-        while !self.packets.is_empty() {
-            match self.port.can_send(c.now, 0) {
-                Ok(()) => {
-                    let packet = self.packets.pop_front().expect("a packet waits");
-                    let message = packet.message;
-                    let sent = self.port.send(c.now, packet, c.out);
-                    stamp(c, message, Stage::Inject, sent.head);
-                }
-                Err(Blocked::LinkBusy { until }) => {
-                    if !std::mem::replace(&mut self.start_scheduled, true) {
-                        c.at(until, NicEvent::Start.into());
-                    }
-                    return;
-                }
-                Err(Blocked::NoCredit) => return,
-            }
+        while !self.packets.is_empty() && self.link.takes(NicEvent::Start.into(), c) {
+            self.link.send(self.packets.pop_front().expect("a packet waits"), c);
         }
     }
 
@@ -162,19 +131,6 @@ impl Shared {
     }
 }
 
-/// Stamps a stage of the message that a packet belongs to.
-fn stamp(c: &mut Context<'_, '_>, message: Option<(u16, u32)>, stage: Stage, at: Time) {
-    if let Some((source, sequence)) = message {
-        c.recorders[JOB].stamp(MessageId { source, sequence }, stage, at.0);
-    }
-}
-
-fn travels_by(c: &mut Context<'_, '_>, message: Option<(u16, u32)>, mechanism: Mechanism) {
-    if let Some((source, sequence)) = message {
-        c.recorders[JOB].protocol(MessageId { source, sequence }, mechanism as u32);
-    }
-}
-
 /// The NIC of a node.
 pub(crate) struct Nic {
     shared: Shared,
@@ -182,36 +138,26 @@ pub(crate) struct Nic {
     receiver: Receiver,
     deliverer: Deliverer,
     mpi: MpiUnit,
-    /// From anything that happens here to its first effects elsewhere, and from a packet's head.
-    effects: Effects,
-    effects_of_packet: Effects,
 }
 
 impl Nic {
     pub fn new(plan: NicPlan) -> Nic {
         let NicPlan { unit, mpi, clock, line_bytes, memory_base, longest, early, network, port } = plan;
-        let shortest = unit.packet_overhead.bytes() as u32;
-        let (packet, credit) = first_effects(&network, &port, shortest);
-        let effects: Effects = std::array::from_fn(|to| packet[to].min(credit[to]));
         let control = clock.edge(unit.receive.cycles());
         let memory_bytes = unit.memory.bytes().next_multiple_of(PAGE_BYTES);
         Nic {
-            effects,
-            effects_of_packet: effects.map(|time| control + time),
             transmitter: Transmitter::new(mpi.slots as u32),
             receiver: Receiver::new(mpi.arrivals as u32),
             deliverer: Deliverer::new(),
             shared: Shared {
                 clock,
                 line_bytes,
-                nodes: port.nodes(),
                 memory: memory_base..memory_base + memory_bytes,
                 pools: Pools::new(unit.memory.bytes(), unit.pool.bytes()),
                 longest,
                 announces: early && unit.policy == Policy::NetworkCache,
-                port,
+                link: Link::new(&network, port, unit.packet_overhead.bytes(), control),
                 packets: VecDeque::new(),
-                start_scheduled: false,
                 counters: Counters::default(),
                 unit,
             },
@@ -287,7 +233,7 @@ impl NetworkInterface for Nic {
     fn event(&mut self, c: &mut Context<'_, '_>, payload: Payload) {
         let s = &mut self.shared;
         match payload.into() {
-            NicEvent::Start => s.start_scheduled = false,
+            NicEvent::Start => s.link.started(),
             NicEvent::Prepared => self.transmitter.prepared(s, c),
             NicEvent::Crossed => self.transmitter.crossed(s),
             NicEvent::Landed => return self.receiver.landed(s, c),
@@ -300,17 +246,14 @@ impl NetworkInterface for Nic {
     fn network(&mut self, c: &mut Context<'_, '_>, event: Event, packet: Option<Box<Packet>>) {
         match event.payload.into() {
             NodeEvent::Packet { tail, .. } => {
-                let mut packet = packet.expect("a packet event brings a packet");
-                if let Err(error) = self.shared.port.arrive(tail, &mut packet) {
-                    c.wishes.broken = Some((error.time, error.to_string()));
-                    return;
+                let packet = packet.expect("a packet event brings a packet");
+                if let Some(packet) = self.shared.link.arrive_whole(tail, packet, c) {
+                    self.receiver.arriving.push_back(packet);
+                    c.at(tail, NicEvent::Landed.into());
                 }
-                stamp(c, packet.message, Stage::Arrive, c.now);
-                self.receiver.arriving.push_back(packet);
-                c.at(tail, NicEvent::Landed.into());
             }
             NodeEvent::Credit { priority } => {
-                self.shared.port.receive_credit(priority);
+                self.shared.link.credit(priority);
                 self.shared.start(c);
                 self.transmitter.go_on(&self.shared, c);
             }
@@ -360,12 +303,7 @@ impl NetworkInterface for Nic {
     }
 
     fn output_latency(&self, cause: Cause<'_>) -> &[Time] {
-        match cause {
-            Cause::Network(event) if matches!(event.payload.into(), NodeEvent::Packet { .. }) => {
-                &self.effects_of_packet
-            }
-            _ => &self.effects,
-        }
+        self.shared.link.output_latency(cause)
     }
 
     /// Packets and credits start control that takes cycles before anything else happens.
@@ -382,8 +320,6 @@ impl NetworkInterface for Nic {
         visit("deliveries", "count", "Deliveries from network memory by DMA", c.deliveries);
         visit("pages_in", "pages", "Pages that the operating system had to bring in for DMA", c.pages_in);
         visit("pools", "count", "Pools of network memory allotted", self.shared.pools.allotted);
-        visit("crc_errors", "packets", "Packets that came with a wrong CRC", self.shared.port.crc_errors());
-        let link = self.shared.port.statistics();
-        link.visit(&mut |name, unit, doc, value| visit(&format!("link.{name}"), unit, doc, value));
+        self.shared.link.statistics(visit);
     }
 }

@@ -11,7 +11,8 @@ use chasqui_record::Stage;
 
 use super::events::{NicEvent, Owner};
 use super::writer::Writer;
-use super::{ENVELOPE, JOB, Mechanism, PACKET_PUT, Shared, stamp, travels_by};
+use super::{ENVELOPE, JOB, PACKET_PUT, Shared};
+use crate::link::{Mechanism, stamp, travels_by};
 use crate::parameters::Policy;
 use crate::registers::{FLAG_BUFFER, FLAG_CACHED, FLAG_EARLY, FLAG_NAMED, NetcacheArrival, SLOT_BYTES};
 
@@ -131,6 +132,7 @@ impl Receiver {
             self.state = State::Busy;
             return c.at(s.clock.after(c.now, missing * s.unit.page_in.cycles()), NicEvent::PagesIn.into());
         }
+        self.may_land = None;
         if is_put(&packet) {
             let (to, data) = put_parts(&packet);
             self.writer.add(to, data, s, c);
@@ -161,7 +163,6 @@ impl Receiver {
             offset: 0,
             length: data.len() as u32,
         };
-        self.may_land = None;
         match s.unit.policy {
             _ if data.is_empty() => {}
             Policy::Buffer => self.writer.add(buffer, data, s, c),
@@ -208,7 +209,7 @@ impl Receiver {
     pub fn finish(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let packet = self.landed.pop_front().expect("a packet is dealt with");
         stamp(c, packet.message, Stage::Land, c.now);
-        s.port.release(c.now, packet.priority, c.out);
+        s.link.release(&packet, c);
         self.state = State::Idle;
         self.next(s, c);
     }

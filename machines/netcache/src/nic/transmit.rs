@@ -7,7 +7,8 @@ use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
 use chasqui_record::Stage;
 
 use super::events::{NicEvent, Owner};
-use super::{HEADER, JOB, Mechanism, PACKET_MESSAGE, PACKET_PUT, Shared, stamp};
+use super::{HEADER, JOB, PACKET_MESSAGE, PACKET_PUT, Shared};
+use crate::link::{Mechanism, stamp, travels_by};
 use crate::registers::{FLAG_NAMED, FLAG_PUT, NetcacheSlot, SLOT_BYTES};
 
 /// What is done of a slot.
@@ -159,7 +160,7 @@ impl Transmitter {
     }
 
     fn begin(&mut self, slot: NetcacheSlot, s: &mut Shared, c: &mut Context<'_, '_>) {
-        if u32::from(slot.envelope.destination) >= s.nodes {
+        if u32::from(slot.envelope.destination) >= s.link.nodes() {
             c.fault(JOB, format!("a message to rank {}, which is not there", slot.envelope.destination));
             return self.retire();
         }
@@ -172,7 +173,7 @@ impl Transmitter {
         stamp(c, self.message(), Stage::Accept, c.now);
         let mechanism = if is_put { Mechanism::Put } else { Mechanism::Slot };
         s.counters.sent += 1;
-        super::travels_by(c, self.message(), mechanism);
+        travels_by(c, self.message(), mechanism);
         match (is_put, slot.bytes) {
             (true, 0) => self.state = State::Ready(Step::Last),
             (true, _) => self.state = State::Ready(Step::Piece),
@@ -209,7 +210,7 @@ impl Transmitter {
         let bytes = std::mem::take(&mut self.packet);
         s.counters.packets += 1;
         s.packets.push_back(Box::new(Packet {
-            source: s.port.node(),
+            source: s.link.node(),
             destination: u32::from(self.slot.envelope.destination),
             wire_bytes: (bytes.len() as u64 + s.unit.packet_overhead.bytes()) as u32,
             bytes,

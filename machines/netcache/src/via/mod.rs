@@ -21,12 +21,11 @@ use std::ops::Range;
 
 use chasqui_abi::NiIdentification;
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
-use chasqui_machine::{Effects, first_effects};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
-use chasqui_network::{Blocked, NetworkParameters, NodeEvent, NodePort};
+use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
 use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
-use chasqui_record::{MessageId, Stage};
 
+use crate::link::{Link, Name};
 use crate::parameters::{MpiUnit, NicUnit};
 use complete::{Completer, Completion, Queue};
 use events::{Owner, ViaEvent};
@@ -41,17 +40,10 @@ use registers::{
 };
 use table::Table;
 use transmit::Transmitter;
-use vi::{Name, Plan, Posted, State, Vi, Work};
+use vi::{Plan, Posted, State, Vi, Work};
 
 /// The NIC serves one job.
 const JOB: usize = 0;
-
-/// By what a message travels, as its record says: numbers behind the other NIC's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mechanism {
-    Write = 4,
-    Send = 5,
-}
 
 /// Longest packet [bytes], on the wire.
 pub(crate) fn packet_bytes_max(nic: &NicUnit, via: &ViaUnit) -> u64 {
@@ -107,12 +99,10 @@ struct Shared {
     table: Table,
     vis: Vec<Vi>,
     queues: Vec<Queue>,
-    port: NodePort,
+    link: Link,
     /// Packets that wait for the link, and replies, which go first. Of the latter each connection has one at most.
     packets: VecDeque<Box<Packet>>,
     answers: VecDeque<Answer>,
-    /// A `Start` is scheduled for when the link is free.
-    start_scheduled: bool,
     /// VIs that may have something to send, for the transmitter.
     ready: Vec<u32>,
     /// Descriptors that are at their end, for the completer.
@@ -124,19 +114,6 @@ struct Shared {
     /// Why the interrupt line is asserted.
     cause: u64,
     counters: Counters,
-}
-
-/// Stamps a stage of the message that a packet belongs to.
-fn stamp(c: &mut Context<'_, '_>, message: Name, stage: Stage, at: Time) {
-    if let Some((source, sequence)) = message {
-        c.recorders[JOB].stamp(MessageId { source, sequence }, stage, at.0);
-    }
-}
-
-fn travels_by(c: &mut Context<'_, '_>, message: Name, mechanism: Mechanism) {
-    if let Some((source, sequence)) = message {
-        c.recorders[JOB].protocol(MessageId { source, sequence }, mechanism as u32);
-    }
 }
 
 impl Shared {
@@ -152,7 +129,7 @@ impl Shared {
 
     fn packet(&self, destination: u32, bytes: Vec<u8>, message: Name) -> Box<Packet> {
         Box::new(Packet {
-            source: self.port.node(),
+            source: self.link.node(),
             destination,
             wire_bytes: (bytes.len() as u64 + self.unit.packet_overhead.bytes()) as u32,
             bytes,
@@ -163,22 +140,11 @@ impl Shared {
 
     /// Hands replies and packets to the link while it takes them.
     fn start(&mut self, c: &mut Context<'_, '_>) {
-        while !(self.answers.is_empty() && self.packets.is_empty()) {
-            match self.port.can_send(c.now, 0) {
-                Ok(()) => {
-                    let packet = self.next_packet();
-                    let message = packet.message;
-                    let sent = self.port.send(c.now, packet, c.out);
-                    stamp(c, message, Stage::Inject, sent.head);
-                }
-                Err(Blocked::LinkBusy { until }) => {
-                    if !std::mem::replace(&mut self.start_scheduled, true) {
-                        c.at(until, ViaEvent::Start.into());
-                    }
-                    return;
-                }
-                Err(Blocked::NoCredit) => return,
-            }
+        while !(self.answers.is_empty() && self.packets.is_empty())
+            && self.link.takes(ViaEvent::Start.into(), c)
+        {
+            let packet = self.next_packet();
+            self.link.send(packet, c);
         }
     }
 
@@ -346,7 +312,7 @@ impl Shared {
 
     /// The driver stores to a VI's register.
     fn set_vi(&mut self, number: usize, register: u64, value: u64) {
-        let nodes = self.port.nodes();
+        let nodes = self.link.nodes();
         let Some(vi) = self.vis.get_mut(number) else { return };
         let (low, high) = (value as u32, (value >> 32) as u32);
         let queue = |number: u32| (u64::from(number) != NO_QUEUE).then_some(number);
@@ -372,21 +338,13 @@ pub(crate) struct ViaNic {
     receiver: Receiver,
     completer: Completer,
     mpi: MpiUnit,
-    /// From anything that happens here to its first effects elsewhere, and from a packet's head.
-    effects: Effects,
-    effects_of_packet: Effects,
 }
 
 impl ViaNic {
     pub fn new(plan: ViaPlan) -> ViaNic {
         let ViaPlan { unit, via, mpi, clock, line_bytes, network, port } = plan;
-        let shortest = unit.packet_overhead.bytes() as u32;
-        let (packet, credit) = first_effects(&network, &port, shortest);
-        let effects: Effects = std::array::from_fn(|to| packet[to].min(credit[to]));
         let control = clock.edge(unit.receive.cycles());
         ViaNic {
-            effects,
-            effects_of_packet: effects.map(|time| control + time),
             transmitter: Transmitter::new(),
             receiver: Receiver::new(),
             completer: Completer::new(),
@@ -398,10 +356,9 @@ impl ViaNic {
                 table: Table::new(via.table),
                 vis: (0..via.vis).map(|_| Vi::default()).collect(),
                 queues: vec![Queue::default(); via.queues as usize],
-                port,
+                link: Link::new(&network, port, unit.packet_overhead.bytes(), control),
                 packets: VecDeque::new(),
                 answers: VecDeque::new(),
-                start_scheduled: false,
                 ready: vec![],
                 ended: vec![],
                 fed: VecDeque::new(),
@@ -503,7 +460,7 @@ impl NetworkInterface for ViaNic {
     fn event(&mut self, c: &mut Context<'_, '_>, payload: Payload) {
         let s = &mut self.shared;
         match payload.into() {
-            ViaEvent::Start => s.start_scheduled = false,
+            ViaEvent::Start => s.link.started(),
             ViaEvent::Prepared => self.transmitter.prepared(s, c),
             ViaEvent::Crossed => self.transmitter.crossed(s),
             ViaEvent::Landed => return self.receiver.landed(s, c),
@@ -520,17 +477,14 @@ impl NetworkInterface for ViaNic {
     fn network(&mut self, c: &mut Context<'_, '_>, event: Event, packet: Option<Box<Packet>>) {
         match event.payload.into() {
             NodeEvent::Packet { tail, .. } => {
-                let mut packet = packet.expect("a packet event brings a packet");
-                if let Err(error) = self.shared.port.arrive(tail, &mut packet) {
-                    c.wishes.broken = Some((error.time, error.to_string()));
-                    return;
+                let packet = packet.expect("a packet event brings a packet");
+                if let Some(packet) = self.shared.link.arrive_whole(tail, packet, c) {
+                    self.receiver.arriving.push_back(packet);
+                    c.at(tail, ViaEvent::Landed.into());
                 }
-                stamp(c, packet.message, Stage::Arrive, c.now);
-                self.receiver.arriving.push_back(packet);
-                c.at(tail, ViaEvent::Landed.into());
             }
             NodeEvent::Credit { priority } => {
-                self.shared.port.receive_credit(priority);
+                self.shared.link.credit(priority);
                 self.shared.start(c);
                 self.transmitter.go_on(&mut self.shared, c);
             }
@@ -590,12 +544,7 @@ impl NetworkInterface for ViaNic {
     }
 
     fn output_latency(&self, cause: Cause<'_>) -> &[Time] {
-        match cause {
-            Cause::Network(event) if matches!(event.payload.into(), NodeEvent::Packet { .. }) => {
-                &self.effects_of_packet
-            }
-            _ => &self.effects,
-        }
+        self.shared.link.output_latency(cause)
     }
 
     /// Packets and credits start control that takes cycles before anything else happens.
@@ -624,8 +573,6 @@ impl NetworkInterface for ViaNic {
         visit("replies", "packets", "Replies sent: how far a connection is", c.replies);
         visit("interrupts", "count", "Times that the interrupt line was asserted", c.interrupts);
         visit("errors", "count", "Connections that an error has ended", c.errors);
-        visit("crc_errors", "packets", "Packets that came with a wrong CRC", self.shared.port.crc_errors());
-        let link = self.shared.port.statistics();
-        link.visit(&mut |name, unit, doc, value| visit(&format!("link.{name}"), unit, doc, value));
+        self.shared.link.statistics(visit);
     }
 }

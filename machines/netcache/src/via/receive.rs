@@ -11,6 +11,7 @@ use chasqui_engine::Packet;
 use chasqui_ni::Context;
 use chasqui_record::Stage;
 
+use super::Shared;
 use super::complete::Completion;
 use super::dma::{self, Writer};
 use super::events::{Owner, ViaEvent};
@@ -23,7 +24,7 @@ use super::registers::{
 use super::table::Piece;
 use super::transmit::{DESCRIPTOR, is_write};
 use super::vi::{Held, State as ViState, Told};
-use super::{Shared, stamp};
+use crate::link::stamp;
 
 /// What is dealt with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -261,7 +262,7 @@ impl Receiver {
     fn finish(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let packet = self.landed.pop_front().expect("a packet is dealt with");
         stamp(c, packet.message, Stage::Land, c.now);
-        s.port.release(c.now, packet.priority, c.out);
+        s.link.release(&packet, c);
         self.rest(s, c);
     }
 

@@ -7,6 +7,7 @@ use chasqui_engine::Packet;
 use chasqui_ni::Context;
 use chasqui_record::Stage;
 
+use super::Shared;
 use super::dma;
 use super::events::{Owner, ViaEvent};
 use super::packet::{ASKS, HAS_IMMEDIATE, HEADER, SEND, ViaHeader, WRITE};
@@ -16,7 +17,7 @@ use super::registers::{
 };
 use super::table::Piece;
 use super::vi::{Plan, Vi};
-use super::{Mechanism, Shared, stamp, travels_by};
+use crate::link::{Mechanism, stamp, travels_by};
 
 /// Bytes of a descriptor.
 pub(super) const DESCRIPTOR: u64 = size_of::<ViaDescriptor>() as u64;
@@ -213,7 +214,7 @@ impl Transmitter {
             return self.rest(s);
         }
         stamp(c, message, Stage::Accept, c.now);
-        let mechanism = if is_write(&descriptor) { Mechanism::Write } else { Mechanism::Send };
+        let mechanism = if is_write(&descriptor) { Mechanism::RdmaWrite } else { Mechanism::Vi };
         travels_by(c, message, mechanism);
         s.counters.sent += 1;
         // A refusal may have come meanwhile.

@@ -10,9 +10,7 @@ use std::collections::VecDeque;
 use chasqui_engine::Packet;
 
 use super::registers::ViaDescriptor;
-
-/// A message's name in its record.
-pub(super) type Name = Option<(u16, u32)>;
+use crate::link::Name;
 
 /// A descriptor as its doorbell names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
