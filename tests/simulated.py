@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
+import command_line
 from conftest import NEEDS
 
 # Small, but with more than one step of everything.
@@ -28,6 +27,11 @@ WORKLOADS = {
     "spectral": (4, ["-m", "3", "-t", "1"]),
     "lattice": (4, ["-n", "4", "-t", "1"]),
 }
+
+command = command_line.run
+
+# `make sweep`: all of what `make test` takes a share of, in turn from machine to machine.
+SWEEP = bool(os.environ.get("CHASQUI_SWEEP"))
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -76,15 +80,6 @@ def without_kernel(machines: Iterable[str]) -> list[str]:
         return bool(values["node.software.kernel"] == "true")
 
     return [machine for machine in machines if not has_kernel(machine)]
-
-
-def command(*arguments: str | Path, directory: Path) -> subprocess.CompletedProcess[str]:
-    """`chasqui ARGUMENTS` in `directory`."""
-    environment = {**os.environ, "COLUMNS": "100", "CHASQUI_MACHINE": ""}
-    return subprocess.run(
-        [sys.executable, "-m", "chasqui", *map(str, arguments)],
-        cwd=directory, env=environment, text=True, capture_output=True, check=False, timeout=300,
-    )  # fmt: skip
 
 
 def example(examples: Path, name: str, machine: str) -> list[str]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 from conftest import ROOT
-from simulated import command, machines, organisations, two_at_a_time
+from simulated import SWEEP, command, machines, organisations, two_at_a_time
 
 pytestmark = pytest.mark.core
 
@@ -73,7 +73,7 @@ ENOUGH = ("basic", "stress")
         pytest.param(machine, case, id=f"{machine}-{' '.join([case.program, *case.arguments])}")
         for machine in machines()
         for case in on(machine)
-        if machine in organisations() or case.program in ENOUGH
+        if SWEEP or machine in organisations() or case.program in ENOUGH
     ],
 )
 def test_a_program(programs: Path, tmp_path: Path, machine: str, case: Case) -> None:

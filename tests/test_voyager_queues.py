@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, Compiler, Run
-from simulated import command
+from simulated import SWEEP, command
 from test_determinism import THREADS, VARIATIONS, check
 from test_voyager import COUNTER, MIXTURE, NONE_RESIDENT, SMALL, VARIANTS, chosen
 
@@ -91,13 +91,13 @@ def test_mpi_over_queues_that_are_not_resident(
     assert "PASSED" in done.stdout
 
 
-# Where the queues that MPI uses are, and how often each rank moves them: both with the firmware;
+# Where the queues that MPI uses are, and in five messages how often each rank moves them: both with the firmware;
 # one of them, so that messages by the other would pass its own; now here and now there.
 HOMES = {
-    "served": (NONE_RESIDENT, "0"),
-    "express served": (NONE_RESIDENT[2:], "0"),
-    "basic served": (NONE_RESIDENT[:2], "0"),
-    "moving": ([], "60"),
+    "served": (NONE_RESIDENT, 0),
+    "express served": (NONE_RESIDENT[2:], 0),
+    "basic served": (NONE_RESIDENT[:2], 0),
+    "moving": ([], 2),
 }
 
 
@@ -109,7 +109,7 @@ def test_mpi_messages_stay_in_order_wherever_their_queues_are(
     compile_c: Compiler, chasqui: Run, machine: str, mechanism: str, home: str, room: str
 ) -> None:
     """Short and long ones by different queues: none is lost, doubled, changed or overtaken.
-    4 ranks, 1,800 messages."""
+    4 ranks, 720 messages, of a sweep 1,800."""
     program = compile_c("mixture", MIXTURE)
     homes, moves = HOMES[home]
     sets = [*chosen(mechanism), *homes, *SYSTEM, "--set", "check.coherence=true"]
@@ -117,7 +117,8 @@ def test_mpi_messages_stay_in_order_wherever_their_queues_are(
         sets += [*SMALL, "--set", "voyager.sp.miss_slots=2", "--set", "voyager.sp.access_slots=1"]
     print(f"SEED={SEED}")
     run = ["run", "-q", "-np", "4", "--machine", machine, *sets, "--", program]
-    done = chasqui(*run, str(SEED), "150", moves)
+    messages = 150 if SWEEP else 60
+    done = chasqui(*run, SEED, str(messages), str(messages * moves // 5))
     assert (done.returncode, done.stdout) == (0, "mixture: PASSED\n"), f"SEED={SEED}: {done.stderr}"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -90,9 +91,8 @@ def test_several_sources_and_standard_input(chasqui: Run, tmp_path: Path) -> Non
     assert (tmp_path / "a.o").exists()
     assert (tmp_path / "b.o").exists()
     assert chasqui("cc", "a.c", "b.c", "-o", "both").returncode == 0
-    assert (
-        chasqui("cc", "-x", "c", "-", "-o", "c", input="int main() { return 0; }").returncode == 0
-    )
+    command = [sys.executable, "-m", "chasqui", "cc", "-x", "c", "-", "-o", "c"]
+    subprocess.run(command, cwd=tmp_path, input=b"int main() { return 0; }", check=True)
 
 
 def test_a_programs_own_header_wins(chasqui: Run, tmp_path: Path) -> None:

@@ -22,6 +22,9 @@ const LAYOUT_VERSION: &str = "2";
 /// The column of words.
 const MECHANISM: &str = "mechanism";
 
+/// Where a file is written to. One type for all: the writer is compiled for each, which takes long.
+pub(crate) type Out<'a> = &'a mut (dyn Write + Send);
+
 /// Rows of a group, which is built in memory.
 const GROUP_ROWS: usize = 1 << 20;
 
@@ -40,7 +43,7 @@ impl Messages {
     ///
     /// # Errors
     /// When `out` can't be written.
-    pub fn write_parquet_to(&self, out: impl Write + Send) -> io::Result<()> {
+    pub fn write_parquet_to(&self, out: &mut (dyn Write + Send)) -> io::Result<()> {
         self.write(out).map_err(|error| match error {
             ParquetError::External(inner) => match inner.downcast::<io::Error>() {
                 Ok(error) => *error,
@@ -50,7 +53,7 @@ impl Messages {
         })
     }
 
-    fn write(&self, out: impl Write + Send) -> Result<(), ParquetError> {
+    fn write(&self, out: Out<'_>) -> Result<(), ParquetError> {
         let version = KeyValue::new("chasqui.layout_version".to_string(), LAYOUT_VERSION.to_string());
         let properties = WriterProperties::builder()
             // Nothing that changes with the crate's version, the host or the date.
@@ -76,9 +79,9 @@ impl Messages {
         Ok(())
     }
 
-    fn write_group<W: Write + Send>(
+    fn write_group(
         &self,
-        group: &mut SerializedRowGroupWriter<'_, W>,
+        group: &mut SerializedRowGroupWriter<'_, Out<'_>>,
         rows: &[Message],
     ) -> Result<(), ParquetError> {
         let description = |of: fn(Description) -> i32| move |m: &Message| m.description.map(of);
@@ -125,8 +128,8 @@ fn split<T>(rows: &[Message], of: impl Fn(&Message) -> Option<T>) -> (Vec<T>, Ve
     (values, levels)
 }
 
-fn column32<W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
+fn column32(
+    group: &mut SerializedRowGroupWriter<'_, Out<'_>>,
     rows: &[Message],
     of: impl Fn(&Message) -> Option<i32>,
     required: bool,
@@ -137,8 +140,8 @@ fn column32<W: Write + Send>(
     column.close()
 }
 
-fn column64<W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
+fn column64(
+    group: &mut SerializedRowGroupWriter<'_, Out<'_>>,
     rows: &[Message],
     of: impl Fn(&Message) -> Option<i64>,
 ) -> Result<(), ParquetError> {
@@ -148,8 +151,8 @@ fn column64<W: Write + Send>(
     column.close()
 }
 
-fn column_of_words<W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
+fn column_of_words(
+    group: &mut SerializedRowGroupWriter<'_, Out<'_>>,
     rows: &[Message],
     of: impl Fn(&Message) -> Option<&'static str>,
 ) -> Result<(), ParquetError> {

@@ -22,6 +22,7 @@ use parquet::record::{Row, RowAccessor};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 
+use crate::parquet_file::Out;
 use crate::recording::{RankEnd, Recorded, Recording, RecordingError};
 use crate::stage::MessageId;
 
@@ -74,7 +75,7 @@ impl Recording {
     ///
     /// # Errors
     /// When `out` can't be written.
-    pub fn write_to(&self, out: impl Write + Send) -> Result<(), ParquetError> {
+    pub fn write_to(&self, out: &mut (dyn Write + Send)) -> Result<(), ParquetError> {
         let arguments = serde_json::to_string(&self.arguments).expect("texts");
         let metadata = [
             (VERSION_KEY, VERSION),
@@ -220,24 +221,24 @@ struct FileRow<'a> {
     data: &'a [u8],
 }
 
-fn write_group<W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
+fn write_group(
+    group: &mut SerializedRowGroupWriter<'_, Out<'_>>,
     rows: &[FileRow<'_>],
 ) -> Result<(), ParquetError> {
-    column::<ByteArrayType, W>(group, rows, |r| ByteArray::from(r.kind))?;
-    column::<Int32Type, W>(group, rows, |r| i32::from(r.destination))?;
-    column::<Int32Type, W>(group, rows, |r| i32::from(r.id.source))?;
-    column::<Int32Type, W>(group, rows, |r| i32::from(r.context))?;
-    column::<Int32Type, W>(group, rows, |r| r.tag)?;
-    column::<Int32Type, W>(group, rows, |r| r.id.sequence as i32)?;
-    column::<BoolType, W>(group, rows, |r| r.synchronous)?;
-    column::<Int64Type, W>(group, rows, |r| r.arrive_ps as i64)?;
-    column::<Int32Type, W>(group, rows, |r| r.receive as i32)?;
-    column::<ByteArrayType, W>(group, rows, |r| ByteArray::from(r.data.to_vec()))
+    column::<ByteArrayType>(group, rows, |r| ByteArray::from(r.kind))?;
+    column::<Int32Type>(group, rows, |r| i32::from(r.destination))?;
+    column::<Int32Type>(group, rows, |r| i32::from(r.id.source))?;
+    column::<Int32Type>(group, rows, |r| i32::from(r.context))?;
+    column::<Int32Type>(group, rows, |r| r.tag)?;
+    column::<Int32Type>(group, rows, |r| r.id.sequence as i32)?;
+    column::<BoolType>(group, rows, |r| r.synchronous)?;
+    column::<Int64Type>(group, rows, |r| r.arrive_ps as i64)?;
+    column::<Int32Type>(group, rows, |r| r.receive as i32)?;
+    column::<ByteArrayType>(group, rows, |r| ByteArray::from(r.data.to_vec()))
 }
 
-fn column<T: DataType, W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
+fn column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, Out<'_>>,
     rows: &[FileRow<'_>],
     of: impl Fn(&FileRow<'_>) -> T::T,
 ) -> Result<(), ParquetError> {

@@ -20,6 +20,7 @@ from ._workloads import Program
 FOLDER = "CHASQUI_NPB"
 BENCHMARKS = ("cg", "sp", "bt")
 CLASS = "S"
+OF_A_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
 SETTINGS = {
     "MPIF77": "mpif77", "MPIFC": "mpif90", "FMPI_LIB": "", "FMPI_INC": "", "FFLAGS": "-O2",
     "FLINKFLAGS": "-O2", "MPICC": "mpicc", "CMPI_LIB": "", "CMPI_INC": "", "CFLAGS": "-O2",
@@ -55,13 +56,18 @@ def built(folder: Path, name: str, ranks: int) -> Path:
     places = os.pathsep.join([str(wrappers), str(Path(sys.executable).parent), os.environ["PATH"]])
     command = ["make", name, f"CLASS={CLASS}", *([] if at_start else [f"NPROCS={ranks}"])]
     done = subprocess.run(
-        command, cwd=copy, env={**os.environ, "PATH": places}, text=True, capture_output=True,
-        check=False,
+        command, cwd=copy, env=_environment(places), text=True, capture_output=True, check=False,
     )  # fmt: skip
     if done.returncode or not target.exists():
         said = "\n".join((done.stdout + done.stderr).splitlines()[-5:])
         raise InputError(f"{FOLDER}: `{' '.join(command)}` failed in {copy}:\n{said}")
     return target
+
+
+def _environment(path: str) -> dict[str, str]:
+    """This process's, but for what a make that called it would say to this one."""
+    mine = {name: value for name, value in os.environ.items() if name not in OF_A_MAKE}
+    return {**mine, "PATH": path}
 
 
 def settings(template: str) -> str:

@@ -1,0 +1,129 @@
+"""`chasqui ARGUMENTS` as a user calls it: a process of its own, in a directory, with an environment.
+
+Its process is forked from one that has loaded the package: an interpreter's start and the imports
+take longer than a small simulation does. One such process belongs to each that runs tests; the
+start itself is what tests see that start an interpreter (test_terminal.py, test_machines.py).
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NoReturn
+
+TIMEOUT_S = 300
+LONGEST_REQUEST = 1 << 17
+# What a command loads when it is called.
+MODULES = (
+    "chasqui.cli", "chasqui.cli.compare", "chasqui.cli.info", "chasqui.cli.run", "chasqui.compiler",
+    "chasqui.core", "chasqui.simulation",
+)  # fmt: skip
+
+_lock = threading.Lock()
+_requests: socket.socket | None = None
+
+
+def run(
+    *arguments: str | Path, directory: Path, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Waits for the command and returns its exit status and what it printed."""
+    words = [str(argument) for argument in arguments]
+    full = {**os.environ, "COLUMNS": "100", "CHASQUI_MACHINE": "", **(environment or {})}
+    request = json.dumps([words, str(directory), full]).encode()
+    assert len(request) < LONGEST_REQUEST
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        read, write = os.pipe()
+        with os.fdopen(read, "rb", 0) as answer:
+            try:
+                socket.send_fds(_server(), [request], [out.fileno(), err.fileno(), write])
+            finally:
+                os.close(write)
+            process = int(answer.readline())
+            if not select.select([answer], [], [], TIMEOUT_S)[0]:
+                os.kill(process, signal.SIGKILL)
+                raise subprocess.TimeoutExpired(words, TIMEOUT_S)
+            status = os.waitstatus_to_exitcode(int(answer.readline()))
+        out.seek(0)
+        err.seek(0)
+        return subprocess.CompletedProcess(words, status, out.read(), err.read())
+
+
+def _server() -> socket.socket:
+    """Where requests go to; the first starts the process that serves them."""
+    global _requests
+    with _lock:
+        if _requests is None:
+            _requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            command = [sys.executable, __file__, str(theirs.fileno())]
+            process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
+            theirs.close()
+            atexit.register(_end, _requests, process)
+        return _requests
+
+
+def _end(requests: socket.socket, process: subprocess.Popen[bytes]) -> None:
+    requests.close()
+    process.wait()
+
+
+# --- the process that serves them -------------------------------------------------------------------
+
+
+def _serve(requests: socket.socket) -> None:
+    """Forks a child for each request, until there will be none."""
+    for module in MODULES:
+        with contextlib.suppress(ImportError):  # no chasqui._core: some commands work without
+            __import__(module)
+    while True:
+        request, descriptors, _, _ = socket.recv_fds(requests, LONGEST_REQUEST, 3)
+        if not request:
+            return
+        # Its child sees to the command and goes; nobody waits for it but the system.
+        child = os.fork()
+        if child == 0:
+            requests.close()
+            if os.fork() != 0:
+                os._exit(0)
+            _carry_out(*json.loads(request), *descriptors)
+        os.waitpid(child, 0)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _carry_out(
+    words: list[str], directory: str, environment: dict[str, str], out: int, err: int, answer: int
+) -> NoReturn:
+    process = os.fork()
+    if process != 0:
+        os.write(answer, b"%d\n" % process)
+        _, status = os.waitpid(process, 0)
+        os.write(answer, b"%d\n" % status)
+        os._exit(0)
+    for source, place in ((out, 1), (err, 2)):
+        os.dup2(source, place)
+        os.close(source)
+    os.close(answer)
+    os.chdir(directory)
+    os.environ.clear()
+    os.environ.update(environment)
+
+    import chasqui.cli
+
+    sys.argv = [str(Path(chasqui.cli.__file__).parent.parent / "__main__.py"), *words]
+    chasqui.cli.main()
+
+
+if __name__ == "__main__":
+    with socket.socket(fileno=int(sys.argv[1])) as received:
+        _serve(received)
