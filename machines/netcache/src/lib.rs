@@ -18,7 +18,7 @@ pub mod via;
 mod wire;
 
 use chasqui_config::{Resolved, Schema};
-use chasqui_machine::replay::{build_alone_on_network, check_alone_on_network};
+use chasqui_machine::replay::{Datagrams, build_alone_on_network, check_alone_on_network};
 use chasqui_machine::{
     Built, FaultUnit, Job, Machine, NetworkUnit, build_on_network, network_parameters, ni_memory_base,
 };
@@ -178,7 +178,7 @@ impl Machine for NetcacheMachine {
         };
         if let [job @ Job { replay: Some(replay), .. }] = jobs {
             let wire = NicWire { nic: resolved.read("netcache.nic"), mpi: resolved.read("netcache.mpi") };
-            return build_alone_on_network(resolved, job, replay, Box::new(wire), ni);
+            return build_alone_on_network(resolved, job, replay, Box::new(Datagrams::new(wire)), ni);
         }
         build_on_network(resolved, jobs, ni)
     }
