@@ -18,7 +18,7 @@ pub mod via;
 mod wire;
 
 use chasqui_config::{Resolved, Schema};
-use chasqui_machine::replay::{Datagrams, build_alone_on_network, check_alone_on_network};
+use chasqui_machine::replay::{Datagrams, Transport, build_alone_on_network, check_alone_on_network};
 use chasqui_machine::{
     Built, FaultUnit, Job, Machine, NetworkUnit, build_on_network, network_parameters, ni_memory_base,
 };
@@ -30,7 +30,7 @@ use ethernet::{Ethernet, EthernetPlan};
 use nic::{Nic, NicPlan};
 use parameters::{MpiUnit, NicUnit, Policy};
 use via::parameters::ViaUnit;
-use via::{ViaNic, ViaPlan};
+use via::{ViaNic, ViaPeers, ViaPlan};
 use wire::NicWire;
 
 /// A machine with such a NIC at each node.
@@ -126,14 +126,11 @@ impl Machine for NetcacheMachine {
     }
 
     fn replays(&self, resolved: &Resolved) -> Result<(), String> {
-        // On the wire are the MPI library's packets, which `wire.rs` knows, and nothing else.
         match resolved.read::<NicUnit>("netcache.nic").policy {
-            Policy::Processor | Policy::Buffer | Policy::Direct | Policy::NetworkCache => {
-                check_alone_on_network(resolved)
-            }
-            policy => Err(format!(
+            policy @ Policy::Tcp => Err(format!(
                 "netcache.nic.policy: {policy} has connections to other nodes, of which a recording knows nothing"
             )),
+            _ => check_alone_on_network(resolved),
         }
     }
 
@@ -177,10 +174,20 @@ impl Machine for NetcacheMachine {
             Ok((nic.memory_bytes(), Box::new(nic) as Box<dyn NetworkInterface>))
         };
         if let [job @ Job { replay: Some(replay), .. }] = jobs {
-            let wire = NicWire { nic: resolved.read("netcache.nic"), mpi: resolved.read("netcache.mpi") };
-            return build_alone_on_network(resolved, job, replay, Box::new(Datagrams::new(wire)), ni);
+            let peers = between_peers_and_line(resolved, (replay.rank, job.ranks));
+            return build_alone_on_network(resolved, job, replay, peers, ni);
         }
         build_on_network(resolved, jobs, ni)
+    }
+}
+
+/// The NICs of the peers of a rank that is simulated alone.
+fn between_peers_and_line(resolved: &Resolved, here: (u32, u32)) -> Box<dyn Transport> {
+    let nic: NicUnit = resolved.read("netcache.nic");
+    let mpi = resolved.read("netcache.mpi");
+    match nic.policy {
+        Policy::Via => Box::new(ViaPeers::new(nic, resolved.read("netcache.via"), mpi, here)),
+        _ => Box::new(Datagrams::new(NicWire { nic, mpi })),
     }
 }
 
