@@ -26,7 +26,7 @@ use chasqui_ni::NetworkInterface;
 use chasqui_node::{Early, NodeConfiguration};
 
 use ethernet::parameters::{EthernetUnit, TcpUnit};
-use ethernet::{Ethernet, EthernetPlan};
+use ethernet::{Ethernet, EthernetPlan, TcpPeers};
 use nic::{Nic, NicPlan};
 use parameters::{MpiUnit, NicUnit, Policy};
 use via::parameters::ViaUnit;
@@ -126,12 +126,7 @@ impl Machine for NetcacheMachine {
     }
 
     fn replays(&self, resolved: &Resolved) -> Result<(), String> {
-        match resolved.read::<NicUnit>("netcache.nic").policy {
-            policy @ Policy::Tcp => Err(format!(
-                "netcache.nic.policy: {policy} has connections to other nodes, of which a recording knows nothing"
-            )),
-            _ => check_alone_on_network(resolved),
-        }
+        check_alone_on_network(resolved)
     }
 
     fn build(&self, resolved: &Resolved, jobs: &[Job]) -> Result<Built, String> {
@@ -181,11 +176,15 @@ impl Machine for NetcacheMachine {
     }
 }
 
-/// The NICs of the peers of a rank that is simulated alone.
+/// What the peers of a rank that is simulated alone have: their NICs, and for `tcp` their kernels.
 fn between_peers_and_line(resolved: &Resolved, here: (u32, u32)) -> Box<dyn Transport> {
     let nic: NicUnit = resolved.read("netcache.nic");
     let mpi = resolved.read("netcache.mpi");
     match nic.policy {
+        Policy::Tcp => {
+            let (unit, tcp) = (resolved.read("netcache.ethernet"), resolved.read("netcache.tcp"));
+            Box::new(TcpPeers::new(unit, tcp, here))
+        }
         Policy::Via => Box::new(ViaPeers::new(nic, resolved.read("netcache.via"), mpi, here)),
         _ => Box::new(Datagrams::new(NicWire { nic, mpi })),
     }
