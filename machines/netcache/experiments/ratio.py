@@ -21,7 +21,7 @@ message that arrived at t arrives at r t. The knee is the r at which the last me
 just as the fastest of the runs ends: the least run time divided by the last recorded arrival. \
 Below it messages wait for rank 0, above it rank 0 waits for messages."""
 
-POLICIES = ("dmaver2", "dtct", "ldtct")
+POLICIES = ("dmaver2", "dtct", "ldtct", "via")
 # Where messages come from: all ranks simulated.
 RECORDED = "dmaver2"
 RATIOS = ("0", "0.25", "0.5", "0.75", "0.9", "1", "1.1", "1.25", "1.5", "2", "3")
@@ -246,7 +246,7 @@ def draw(figure: Figure, found: Sequence[Row], knees: Sequence[Knee]) -> None:
 def _colors() -> dict[str, str]:
     from chasqui.experiment import drawing
 
-    return dict(zip(POLICIES, (drawing.ORANGE, drawing.BLUE, drawing.GREEN), strict=True))
+    return dict(zip(POLICIES, (drawing.ORANGE, drawing.BLUE, drawing.GREEN, drawing.RED), strict=True))
 
 
 def _draw_times(axes: Axes, program: str, found: Sequence[Row], knees: Sequence[Knee]) -> None:
