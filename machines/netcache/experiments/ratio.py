@@ -195,12 +195,13 @@ def findings(found: Sequence[Row], knees: Sequence[Knee]) -> list[str]:
             f"and {late.network_replacements} are evicted."
         )
         said.append(_early(program, rows))
-        gains = []
-        for ratio in (fastest, slowest):
-            best = rows["ldtct", ratio].run_time_ns
-            gain = 100 * (rows["dmaver2", ratio].run_time_ns / best - 1)
-            gains.append(f"{_percent(gain)} at r = {float(ratio):g}")
-        said.append(f"{program}: ldtct is faster than dmaver2 by {' and '.join(gains)}.")
+        for other in ("dmaver2", "via"):
+            gains = []
+            for ratio in (fastest, slowest):
+                best = rows["ldtct", ratio].run_time_ns
+                gain = 100 * (rows[other, ratio].run_time_ns / best - 1)
+                gains.append(f"{_percent(gain)} at r = {float(ratio):g}")
+            said.append(f"{program}: ldtct is faster than {other} by {' and '.join(gains)}.")
     return said
 
 
@@ -246,7 +247,8 @@ def draw(figure: Figure, found: Sequence[Row], knees: Sequence[Knee]) -> None:
 def _colors() -> dict[str, str]:
     from chasqui.experiment import drawing
 
-    return dict(zip(POLICIES, (drawing.ORANGE, drawing.BLUE, drawing.GREEN, drawing.RED), strict=True))
+    colors = (drawing.ORANGE, drawing.BLUE, drawing.GREEN, drawing.RED)
+    return dict(zip(POLICIES, colors, strict=True))
 
 
 def _draw_times(axes: Axes, program: str, found: Sequence[Row], knees: Sequence[Knee]) -> None:
