@@ -211,6 +211,19 @@ def test_what_the_ranks_nic_drops_comes_again(
     assert peers_counters(tmp_path / "run")["resent"] > 0
 
 
+def test_connections_that_have_ended_are_said(
+    examples: Path, recordings: Mapping[str, Path], tmp_path: Path
+) -> None:
+    """VIs are not connected yet when messages come, and nobody tries again as long as that."""
+    place, options = tmp_path / "run", ["--ratio", "0", "--set", "netcache.via.retries=3"]
+    arguments = EXAMPLES["ring"][1]
+    summary = replay(
+        place, examples / "ring", recordings["ring"], "netcache/via", *options,
+        arguments=arguments, status=125,
+    )  # fmt: skip
+    assert "than netcache.via.retries (3), has ended" in summary["message"]
+
+
 def test_another_rank_than_the_first(
     examples: Path, recordings: Mapping[str, Path], tmp_path: Path
 ) -> None:

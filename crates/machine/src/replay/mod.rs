@@ -62,6 +62,10 @@ pub trait Transport: Send {
     fn wakes(&self) -> Option<Time> {
         None
     }
+    /// What has gone wrong so that messages can't come any more, in words for the user.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
     /// Calls `f` with name, unit, doc and value of each of its counters.
     fn visit(&self, _f: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {}
 }

@@ -280,6 +280,11 @@ impl Peers {
         self.protocol.recorded_sends() as u64
     }
 
+    /// Why messages can't reach the rank any more, in words.
+    pub fn trouble(&self) -> Option<String> {
+        self.transport.trouble()
+    }
+
     /// What they know of the messages' lives.
     pub fn take_recorder(&mut self) -> Recorder {
         std::mem::replace(&mut self.recorder, Recorder::new(0, 0))

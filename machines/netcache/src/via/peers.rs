@@ -341,6 +341,17 @@ impl Transport for ViaPeers {
         self.retries.front().map(|(at, _)| *at)
     }
 
+    fn trouble(&self) -> Option<String> {
+        let broken = self.counters.broken;
+        (broken > 0).then(|| {
+            format!(
+                "an error of the rank's NIC, or more refusals in a row than netcache.via.retries ({}), has ended \
+                 {broken} of the peers' connections to it",
+                self.via.retries
+            )
+        })
+    }
+
     fn visit(&self, f: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
         let c = &self.counters;
         f("replies", "packets", "Replies of the peers' NICs", c.replies);

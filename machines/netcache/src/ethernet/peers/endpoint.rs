@@ -78,6 +78,8 @@ pub(super) struct Endpoint {
     tries: u32,
     /// Segments sent again.
     pub resent: u64,
+    /// It was ended because nobody answered.
+    pub has_given_up: bool,
 }
 
 impl Endpoint {
@@ -110,6 +112,7 @@ impl Endpoint {
             timed: None,
             tries: 0,
             resent: 0,
+            has_given_up: false,
         }
     }
 
@@ -251,6 +254,7 @@ impl Endpoint {
         self.timer = None;
         self.tries += 1;
         if self.tries > TRIES_MAX {
+            self.has_given_up = true;
             return self.end_by(State::Broken);
         }
         self.go_back();

@@ -293,6 +293,13 @@ impl Transport for TcpPeers {
         timers.chain(self.peers.iter().filter_map(|peer| peer.retry)).min()
     }
 
+    fn trouble(&self) -> Option<String> {
+        let given_up = self.connections.iter().filter(|connection| connection.end.has_given_up).count();
+        (given_up > 0).then(|| {
+            format!("the rank's kernel did not answer over {given_up} of the peers' connections to it")
+        })
+    }
+
     fn visit(&self, f: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
         let c = &self.counters;
         let resent = self.connections.iter().map(|connection| connection.end.resent).sum();
