@@ -217,7 +217,8 @@ impl ViaPeers {
         if number >= self.ranks {
             self.connections[first as usize].data.push_back(data.to_vec());
         } else {
-            let (envelope, data) = data.split_at(ENVELOPE_BYTES as usize);
+            // What is shorter is no packet of the MPI device's.
+            let Some((envelope, data)) = data.split_at_checked(ENVELOPE_BYTES as usize) else { return };
             let envelope = Envelope::from_bytes(envelope);
             if !self.is_apart(&envelope) {
                 return brought.push((envelope, data.to_vec()));

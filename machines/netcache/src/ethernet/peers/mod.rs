@@ -6,13 +6,13 @@
 
 mod endpoint;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use chasqui_abi::Envelope;
 use chasqui_engine::{Packet, Time};
 use chasqui_machine::replay::Transport;
 
-use super::frame::{ACK, SEGMENT_HEADERS, SYN, Segment, is_right};
+use super::frame::{ACK, FIN, RST, SEGMENT_HEADERS, SYN, Segment, is_right};
 use super::parameters::{EthernetUnit, TcpUnit};
 use super::registers::{MPI_PORT, StreamHeader};
 use super::stream::Streams;
@@ -67,6 +67,8 @@ pub(crate) struct TcpPeers {
     peers: Vec<Peer>,
     connections: Vec<Connection>,
     by_key: BTreeMap<Key, usize>,
+    /// Answers to segments of no connection.
+    refusals: VecDeque<Packet>,
     /// The connection whose turn it is to send data.
     turn: usize,
     counters: Counters,
@@ -82,6 +84,7 @@ impl TcpPeers {
             peers: (0..ranks).map(|_| Peer::default()).collect(),
             connections: vec![],
             by_key: BTreeMap::new(),
+            refusals: VecDeque::new(),
             turn: 0,
             counters: Counters::default(),
         }
@@ -178,19 +181,46 @@ impl TcpPeers {
             longest: (flags & SYN != 0).then(|| self.longest()),
             data,
         };
-        let state = &mut self.peers[*peer as usize];
+        self.frame(&segment)
+    }
+
+    /// The packet with a segment of a peer's.
+    fn frame(&mut self, segment: &Segment<'_>) -> Packet {
+        let state = &mut self.peers[segment.source as usize];
         let mut bytes = segment.frame(state.identification);
         state.identification = state.identification.wrapping_add(1);
         let message = state.streams.name(&bytes);
         bytes.resize(bytes.len().max(self.unit.frame_min.bytes() as usize), 0);
         Packet {
-            source: *peer,
+            source: segment.source,
             destination: self.rank,
             wire_bytes: (bytes.len() as u64 + self.unit.overhead.bytes()) as u32,
             bytes,
             message,
             ..Packet::default()
         }
+    }
+
+    /// A segment is of no connection, nor may it begin one (RFC 9293, section 3.10.7.1).
+    fn refuse(&mut self, segment: &Segment<'_>) {
+        let is_peer = segment.destination != self.rank && segment.destination < self.peers.len() as u32;
+        if segment.flags & RST != 0 || !is_peer {
+            return;
+        }
+        let has_ack = segment.flags & ACK != 0;
+        let length = segment.data.len() as u32 + u32::from(segment.flags & (SYN | FIN) != 0);
+        let answer = Segment {
+            source: segment.destination,
+            destination: segment.source,
+            source_port: segment.destination_port,
+            destination_port: segment.source_port,
+            sequence: if has_ack { segment.acknowledgement } else { 0 },
+            acknowledgement: if has_ack { 0 } else { segment.sequence.wrapping_add(length) },
+            flags: if has_ack { RST } else { RST | ACK },
+            ..Segment::default()
+        };
+        let packet = self.frame(&answer);
+        self.refusals.push_back(packet);
     }
 
     /// The connection that a segment is of; its SYN begins one.
@@ -254,6 +284,9 @@ impl Transport for TcpPeers {
 
     fn next(&mut self, now: Time) -> Option<Packet> {
         self.expire(now);
+        if let Some(packet) = self.refusals.pop_front() {
+            return Some(packet);
+        }
         let count = self.connections.len();
         for index in 0..count {
             if let Some(leaves) = self.connections[index].end.control(now) {
@@ -275,7 +308,7 @@ impl Transport for TcpPeers {
             self.counters.wrong += 1;
             return;
         };
-        let Some(index) = self.connection_of(&segment) else { return };
+        let Some(index) = self.connection_of(&segment) else { return self.refuse(&segment) };
         let Connection { key, end, stream } = &mut self.connections[index];
         let before = end.state;
         end.receive(now, &segment, stream);
@@ -307,5 +340,110 @@ impl Transport for TcpPeers {
         f("refused", "connections", "Those that the rank's kernel refused", c.refused);
         f("resent", "segments", "Segments that peers sent again", resent);
         f("wrong", "frames", "Frames with a wrong checksum, or of something else", c.wrong);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chasqui_config::Resolved;
+    use chasqui_machine::Machine;
+
+    const MPI: u16 = MPI_PORT as u16;
+
+    /// The peers of rank 0 of 3.
+    fn peers() -> TcpPeers {
+        let resolved = Resolved::defaults(&crate::NETCACHE.schema());
+        TcpPeers::new(resolved.read("netcache.ethernet"), resolved.read("netcache.tcp"), (0, 3))
+    }
+
+    fn says(peers: &mut TcpPeers, now: Time, segment: Segment<'_>) -> Vec<(Envelope, Vec<u8>)> {
+        let mut brought = vec![];
+        let packet = Packet { bytes: segment.frame(1), ..Packet::default() };
+        peers.receive(now, packet, &mut brought);
+        brought
+    }
+
+    /// What leaves: flags, sequence, acknowledgement, and the packet.
+    fn leaves(peers: &mut TcpPeers, now: Time) -> Vec<(u8, u32, u32, Packet)> {
+        let packets = std::iter::from_fn(|| peers.next(now));
+        let described = packets.map(|packet| {
+            assert!(is_right(&packet.bytes));
+            let segment = Segment::parse(&packet.bytes).expect("a segment");
+            (segment.flags, segment.sequence, segment.acknowledgement, packet.clone())
+        });
+        described.collect()
+    }
+
+    fn to(rank: u32, source_port: u16, destination_port: u16, flags: u8, sequence: u32) -> Segment<'static> {
+        let window = 60_000;
+        Segment {
+            destination: rank,
+            source_port,
+            destination_port,
+            flags,
+            sequence,
+            window,
+            ..Segment::default()
+        }
+    }
+
+    #[test]
+    fn the_ranks_connection_is_used_both_ways() {
+        let (mut peers, now) = (peers(), Time(5));
+        says(&mut peers, now, to(2, 50_000, MPI, SYN, 99));
+        let answer = leaves(&mut peers, now);
+        assert_eq!((answer.len(), answer[0].0, answer[0].2), (1, SYN | ACK, 100));
+        assert_eq!(answer[0].3.bytes.len(), 60, "the shortest frame");
+        let acknowledgement = answer[0].1.wrapping_add(1);
+        let sent = Envelope { kind: 1, destination: 2, sequence: 7, bytes: 3, ..Envelope::default() };
+        let header = StreamHeader { envelope: sent, bytes: 3, to: 0 };
+        let bytes = [&header.to_bytes()[..], b"abc"].concat();
+        // It comes in two segments.
+        let (first, rest) = bytes.split_at(40);
+        let segment = Segment { acknowledgement, ..to(2, 50_000, MPI, ACK, 100) };
+        assert_eq!(says(&mut peers, now, Segment { data: first, ..segment }), []);
+        let second = Segment { data: rest, sequence: 140, ..segment };
+        assert_eq!(says(&mut peers, now, second), [(sent, b"abc".to_vec())]);
+        let replies: Vec<_> = leaves(&mut peers, now).iter().map(|reply| (reply.0, reply.2)).collect();
+        assert_eq!(replies, [(ACK, 100 + bytes.len() as u32); 2], "one for each");
+        assert!(peers.takes(now, 2));
+        peers.send(now, &Envelope { kind: 1, source: 2, sequence: 4, ..Envelope::default() }, b"data");
+        let data = leaves(&mut peers, now);
+        assert_eq!((data.len(), data[0].3.source, data[0].3.message), (1, 2, Some((2, 4))));
+    }
+
+    #[test]
+    fn a_peer_that_is_refused_tries_again_with_what_it_wrote() {
+        let (mut peers, now) = (peers(), Time::ZERO);
+        assert!(!peers.takes(now, 1));
+        let syn = leaves(&mut peers, now);
+        assert_eq!((syn.len(), syn[0].0), (1, SYN));
+        peers.send(now, &Envelope { kind: 1, source: 1, sequence: 4, ..Envelope::default() }, b"data");
+        let acknowledgement = syn[0].1.wrapping_add(1);
+        says(&mut peers, now, Segment { acknowledgement, ..to(1, MPI, *PORTS.start(), RST | ACK, 0) });
+        assert_eq!((leaves(&mut peers, now).len(), peers.wakes()), (0, Some(RETRY_FIRST)));
+        let now = RETRY_FIRST;
+        let syn = leaves(&mut peers, now);
+        assert_eq!((syn.len(), syn[0].0), (1, SYN));
+        let acknowledgement = syn[0].1.wrapping_add(1);
+        let port = PORTS.start() + 1;
+        says(&mut peers, now, Segment { acknowledgement, ..to(1, MPI, port, SYN | ACK, 500) });
+        let packets = leaves(&mut peers, now);
+        assert_eq!(packets.iter().map(|packet| packet.2).collect::<Vec<_>>(), [501, 501]);
+        assert_eq!(packets[1].3.message, Some((1, 4)));
+        assert_eq!(peers.counters.refused, 1);
+    }
+
+    #[test]
+    fn other_segments_are_refused_and_wrong_frames_are_lost() {
+        let (mut peers, now) = (peers(), Time::ZERO);
+        says(&mut peers, now, to(1, 50_000, 80, SYN, 99));
+        let refusal = leaves(&mut peers, now);
+        assert_eq!((refusal.len(), refusal[0].0, refusal[0].2), (1, RST | ACK, 100));
+        let mut bytes = to(1, 50_000, MPI, SYN, 99).frame(1);
+        bytes[40] ^= 1;
+        peers.receive(now, Packet { bytes, ..Packet::default() }, &mut vec![]);
+        assert_eq!((leaves(&mut peers, now).len(), peers.counters.wrong), (0, 1));
     }
 }
