@@ -223,6 +223,9 @@ fn course(report: &ReplaySummary, peers: &Peers) -> String {
     if let Some(first) = &peers.sends().first {
         text += &format!("; {} otherwise: {first}", peers.sends().other);
     }
+    if let Some(trouble) = peers.trouble() {
+        text += &format!("; {trouble}");
+    }
     text
 }
 

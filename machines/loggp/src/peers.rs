@@ -3,7 +3,7 @@
 use chasqui_abi::Envelope;
 use chasqui_config::Resolved;
 use chasqui_engine::{Class, Engine, Event, Lookahead, Outbox, Packet, PartitionId, Port, Time};
-use chasqui_machine::replay::{Line, Peers, Replay, Wire};
+use chasqui_machine::replay::{Datagrams, Line, Peers, Replay, Wire};
 use chasqui_machine::{Built, Job, NodePlan, build_node};
 use chasqui_network::FromNode;
 use chasqui_node::{Node, NodeConfiguration};
@@ -94,7 +94,7 @@ pub(crate) fn build_alone(resolved: &Resolved, job: &Job, replay: &Replay) -> Re
     };
     let node = engine.add(0, Box::new(build_node(plan, std::slice::from_ref(job))?));
     let line = LoggpLine { latency, node: NODE, port: Port::new(Node::PORTS + 1) };
-    let peers = Peers::new(replay, Box::new(LoggpWire), Box::new(line), Node::PORTS + 2);
+    let peers = Peers::new(replay, Box::new(Datagrams::new(LoggpWire)), Box::new(line), Node::PORTS + 2);
     engine.add(0, Box::new(peers));
     Ok(Built { engine, nodes: vec![node], fabric: None })
 }

@@ -21,7 +21,7 @@ message that arrived at t arrives at r t. The knee is the r at which the last me
 just as the fastest of the runs ends: the least run time divided by the last recorded arrival. \
 Below it messages wait for rank 0, above it rank 0 waits for messages."""
 
-POLICIES = ("dmaver2", "dtct", "ldtct")
+POLICIES = ("dmaver2", "dtct", "ldtct", "via")
 # Where messages come from: all ranks simulated.
 RECORDED = "dmaver2"
 RATIOS = ("0", "0.25", "0.5", "0.75", "0.9", "1", "1.1", "1.25", "1.5", "2", "3")
@@ -195,12 +195,13 @@ def findings(found: Sequence[Row], knees: Sequence[Knee]) -> list[str]:
             f"and {late.network_replacements} are evicted."
         )
         said.append(_early(program, rows))
-        gains = []
-        for ratio in (fastest, slowest):
-            best = rows["ldtct", ratio].run_time_ns
-            gain = 100 * (rows["dmaver2", ratio].run_time_ns / best - 1)
-            gains.append(f"{_percent(gain)} at r = {float(ratio):g}")
-        said.append(f"{program}: ldtct is faster than dmaver2 by {' and '.join(gains)}.")
+        for other in ("dmaver2", "via"):
+            gains = []
+            for ratio in (fastest, slowest):
+                best = rows["ldtct", ratio].run_time_ns
+                gain = 100 * (rows[other, ratio].run_time_ns / best - 1)
+                gains.append(f"{_percent(gain)} at r = {float(ratio):g}")
+            said.append(f"{program}: ldtct is faster than {other} by {' and '.join(gains)}.")
     return said
 
 
@@ -246,7 +247,8 @@ def draw(figure: Figure, found: Sequence[Row], knees: Sequence[Knee]) -> None:
 def _colors() -> dict[str, str]:
     from chasqui.experiment import drawing
 
-    return dict(zip(POLICIES, (drawing.ORANGE, drawing.BLUE, drawing.GREEN), strict=True))
+    colors = (drawing.ORANGE, drawing.BLUE, drawing.GREEN, drawing.RED)
+    return dict(zip(POLICIES, colors, strict=True))
 
 
 def _draw_times(axes: Axes, program: str, found: Sequence[Row], knees: Sequence[Knee]) -> None:

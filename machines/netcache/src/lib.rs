@@ -5,9 +5,10 @@
 //! with DMA that receives by one of the policies; or, for policy `tcp`, an Ethernet controller.
 //!
 //! Reading order: `registers.rs`, `parameters.rs`, `nic/mod.rs`, `nic/transmit.rs`, `nic/receive.rs`, `nic/deliver.rs`,
-//! then `device.c`. Of `via`: `via/registers.rs`, `via/mod.rs`, `via/vi.rs`, `via/transmit.rs`, `via/receive.rs`,
-//! `kernel/via.c`, then `via/device.c` beside `src`. Of `tcp`: `ethernet/registers.rs`, `ethernet/mod.rs`,
-//! `ethernet/transmit.rs`, `ethernet/receive.rs`, `kernel/ethernet.c`, then `tcp/device.c`.
+//! then `device.c`. Of `via`: `via/registers.rs`, `via/mod.rs`, `via/sequence.rs`, `via/vi.rs`, `via/transmit.rs`,
+//! `via/receive.rs`, `kernel/via.c`, then `via/device.c` beside `src`. Of `tcp`: `ethernet/registers.rs`,
+//! `ethernet/mod.rs`, `ethernet/transmit.rs`, `ethernet/receive.rs`, `kernel/ethernet.c`, then `tcp/device.c`. The peers
+//! of a rank that is simulated alone: `wire.rs`, `via/peers.rs`, `ethernet/peers/mod.rs`.
 
 pub mod ethernet;
 mod link;
@@ -18,7 +19,7 @@ pub mod via;
 mod wire;
 
 use chasqui_config::{Resolved, Schema};
-use chasqui_machine::replay::{build_alone_on_network, check_alone_on_network};
+use chasqui_machine::replay::{Datagrams, Transport, build_alone_on_network, check_alone_on_network};
 use chasqui_machine::{
     Built, FaultUnit, Job, Machine, NetworkUnit, build_on_network, network_parameters, ni_memory_base,
 };
@@ -26,11 +27,11 @@ use chasqui_ni::NetworkInterface;
 use chasqui_node::{Early, NodeConfiguration};
 
 use ethernet::parameters::{EthernetUnit, TcpUnit};
-use ethernet::{Ethernet, EthernetPlan};
+use ethernet::{Ethernet, EthernetPlan, TcpPeers};
 use nic::{Nic, NicPlan};
 use parameters::{MpiUnit, NicUnit, Policy};
 use via::parameters::ViaUnit;
-use via::{ViaNic, ViaPlan};
+use via::{ViaNic, ViaPeers, ViaPlan};
 use wire::NicWire;
 
 /// A machine with such a NIC at each node.
@@ -126,15 +127,7 @@ impl Machine for NetcacheMachine {
     }
 
     fn replays(&self, resolved: &Resolved) -> Result<(), String> {
-        // On the wire are the MPI library's packets, which `wire.rs` knows, and nothing else.
-        match resolved.read::<NicUnit>("netcache.nic").policy {
-            Policy::Processor | Policy::Buffer | Policy::Direct | Policy::NetworkCache => {
-                check_alone_on_network(resolved)
-            }
-            policy => Err(format!(
-                "netcache.nic.policy: {policy} has connections to other nodes, of which a recording knows nothing"
-            )),
-        }
+        check_alone_on_network(resolved)
     }
 
     fn build(&self, resolved: &Resolved, jobs: &[Job]) -> Result<Built, String> {
@@ -177,10 +170,24 @@ impl Machine for NetcacheMachine {
             Ok((nic.memory_bytes(), Box::new(nic) as Box<dyn NetworkInterface>))
         };
         if let [job @ Job { replay: Some(replay), .. }] = jobs {
-            let wire = NicWire { nic: resolved.read("netcache.nic"), mpi: resolved.read("netcache.mpi") };
-            return build_alone_on_network(resolved, job, replay, Box::new(wire), ni);
+            let peers = between_peers_and_line(resolved, (replay.rank, job.ranks));
+            return build_alone_on_network(resolved, job, replay, peers, ni);
         }
         build_on_network(resolved, jobs, ni)
+    }
+}
+
+/// What the peers of a rank that is simulated alone have: their NICs, and for `tcp` their kernels.
+fn between_peers_and_line(resolved: &Resolved, here: (u32, u32)) -> Box<dyn Transport> {
+    let nic: NicUnit = resolved.read("netcache.nic");
+    let mpi = resolved.read("netcache.mpi");
+    match nic.policy {
+        Policy::Tcp => {
+            let (unit, tcp) = (resolved.read("netcache.ethernet"), resolved.read("netcache.tcp"));
+            Box::new(TcpPeers::new(unit, tcp, here))
+        }
+        Policy::Via => Box::new(ViaPeers::new(nic, resolved.read("netcache.via"), mpi, here)),
+        _ => Box::new(Datagrams::new(NicWire { nic, mpi })),
     }
 }
 

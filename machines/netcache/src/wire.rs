@@ -4,12 +4,25 @@ use chasqui_abi::Envelope;
 use chasqui_engine::Packet;
 use chasqui_machine::replay::Wire;
 
+use crate::link::Name;
 use crate::nic::{self, PACKET_MESSAGE, PACKET_PUT};
 use crate::parameters::{MpiUnit, NicUnit};
 use crate::registers::FLAG_NAMED;
 
 /// `kind` of the last envelope that begins a message (`MPI_ENVELOPE_LAST_MESSAGE` in `guest/mpi/device.h`).
 const LAST_MESSAGE: u8 = 3;
+
+/// An envelope begins a message.
+pub(crate) fn is_message(envelope: &Envelope) -> bool {
+    envelope.kind <= LAST_MESSAGE
+}
+
+/// The message whose life a packet is part of that brings `envelope`, or data of it: what ends a block carries the
+/// message's number, too.
+pub(crate) fn belongs_to(envelope: &Envelope) -> Name {
+    let belongs = is_message(envelope) || envelope.sequence != 0;
+    belongs.then_some((envelope.source, envelope.sequence))
+}
 
 /// Packets as `nic/transmit.rs` makes them.
 pub(crate) struct NicWire {
@@ -18,13 +31,13 @@ pub(crate) struct NicWire {
 }
 
 impl NicWire {
-    fn packet(&self, envelope: &Envelope, named: bool, bytes: Vec<u8>) -> Packet {
+    fn packet(&self, envelope: &Envelope, bytes: Vec<u8>) -> Packet {
         Packet {
             source: u32::from(envelope.source),
             destination: u32::from(envelope.destination),
             wire_bytes: (bytes.len() as u64 + self.nic.packet_overhead.bytes()) as u32,
             bytes,
-            message: named.then_some((envelope.source, envelope.sequence)),
+            message: belongs_to(envelope),
             ..Packet::default()
         }
     }
@@ -40,12 +53,9 @@ impl Wire for NicWire {
     }
 
     fn message(&self, envelope: &Envelope, data: &[u8]) -> Packet {
-        let is_named = envelope.kind <= LAST_MESSAGE;
-        let flags = if is_named { u64::from(FLAG_NAMED) } else { 0 };
+        let flags = if is_message(envelope) { u64::from(FLAG_NAMED) } else { 0 };
         let word = (PACKET_MESSAGE | flags << 32).to_le_bytes();
-        // What ends a block carries the message's number, too.
-        let belongs = is_named || envelope.sequence != 0;
-        self.packet(envelope, belongs, [&word, &envelope.to_bytes()[..], data].concat())
+        self.packet(envelope, [&word, &envelope.to_bytes()[..], data].concat())
     }
 
     fn put(&self, finished: &Envelope, to: u64, data: &[u8]) -> Vec<Packet> {
@@ -57,7 +67,7 @@ impl Wire for NicWire {
             let bytes = (piece_max - address % piece_max).min(data.len() as u64 - sent);
             let piece = &data[sent as usize..][..bytes as usize];
             let bytes = [&PACKET_PUT.to_le_bytes(), &address.to_le_bytes(), piece].concat();
-            packets.push(self.packet(finished, true, bytes));
+            packets.push(self.packet(finished, bytes));
             sent += piece.len() as u64;
         }
         packets

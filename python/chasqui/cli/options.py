@@ -175,7 +175,8 @@ def only(function: Callable[..., Any]) -> Callable[..., Any]:
 def _only_rank() -> Decorator:
     return click.option(
         "--only-rank", type=int, metavar="RANK",
-        help="Simulate this rank alone, driven by --arrivals. -np may be left out.",
+        help="Simulate this rank alone, driven by --arrivals, on loggp or any netcache. -np may be "
+        "left out.",
     )  # fmt: skip
 
 

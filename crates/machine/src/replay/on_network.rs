@@ -6,7 +6,7 @@ use chasqui_network::{Attachment, Blocked, FarEnd, FromNode, NodePort};
 use chasqui_ni::NetworkInterface;
 use chasqui_node::{Node, NodeConfiguration};
 
-use super::{Line, Peers, Replay, Wire};
+use super::{Line, Peers, Replay, Transport};
 use crate::on_network::{FABRIC, NODES};
 use crate::{Built, Job, NodePlan, build_node, network_parameters};
 
@@ -46,8 +46,8 @@ pub fn check_alone_on_network(resolved: &Resolved) -> Result<(), String> {
     Ok(())
 }
 
-/// Builds the node of the rank that `replay` is about, with its peers behind its link. `wire` and `ni` are as for
-/// [`crate::build_on_network`]: the packets are the machine's, whoever sends them.
+/// Builds the node of the rank that `replay` is about, with its peers, and what is `between` them and its link.
+/// `ni` is as for [`crate::build_on_network`].
 ///
 /// # Errors
 /// What does not fit, in words for the user.
@@ -55,7 +55,7 @@ pub fn build_alone_on_network(
     resolved: &Resolved,
     job: &Job,
     replay: &Replay,
-    wire: Box<dyn Wire>,
+    between: Box<dyn Transport>,
     ni: impl FnOnce(&NodeConfiguration, NodePort) -> Result<(u64, Box<dyn NetworkInterface>), String>,
 ) -> Result<Built, String> {
     let configuration = NodeConfiguration::read(resolved);
@@ -77,7 +77,7 @@ pub fn build_alone_on_network(
         first_port: 0,
     };
     let node = engine.add(NODES, Box::new(build_node(plan, std::slice::from_ref(job))?));
-    let peers = Peers::new(replay, wire, Box::new(far), Node::PORTS + FarEnd::PORTS);
+    let peers = Peers::new(replay, between, Box::new(far), Node::PORTS + FarEnd::PORTS);
     engine.add(FABRIC, Box::new(peers));
     Ok(Built { engine, nodes: vec![node], fabric: None })
 }

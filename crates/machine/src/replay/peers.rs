@@ -8,7 +8,7 @@ use chasqui_network::FromNode;
 use chasqui_record::{MessageId, Recorder, Stage};
 
 use super::protocol::{Protocol, Sends};
-use super::{Line, Replay, TimeRatio, Wire};
+use super::{Line, Replay, TimeRatio, Transport};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PeerEvent {
@@ -16,6 +16,8 @@ enum PeerEvent {
     Due,
     /// The line is free.
     Free,
+    /// The transport wants to be asked again.
+    Wake,
     /// What the node has sent is here; it waits in this slot.
     FromNode(usize),
     /// The last byte of the packet in this slot is here.
@@ -29,6 +31,7 @@ impl From<PeerEvent> for Payload {
             PeerEvent::Free => [1, 0],
             PeerEvent::FromNode(slot) => [2, slot as u64],
             PeerEvent::Whole(slot) => [3, slot as u64],
+            PeerEvent::Wake => [4, 0],
         }
     }
 }
@@ -40,6 +43,7 @@ impl From<Payload> for PeerEvent {
             1 => PeerEvent::Free,
             2 => PeerEvent::FromNode(b as usize),
             3 => PeerEvent::Whole(b as usize),
+            4 => PeerEvent::Wake,
             tag => panic!("peer event {tag}"),
         }
     }
@@ -53,6 +57,7 @@ const PRIORITY: u8 = 0;
 struct Counters {
     messages: u64,
     bytes: u64,
+    packets: u64,
     answers: u64,
     received: u64,
     delayed: u64,
@@ -70,6 +75,7 @@ enum Kept {
 pub struct Peers {
     rank: u32,
     protocol: Protocol,
+    transport: Box<dyn Transport>,
     line: Box<dyn Line>,
     ratio: TimeRatio,
     queue: EventQueue,
@@ -80,10 +86,10 @@ pub struct Peers {
     latest: Time,
     /// Recorded messages that are due, with the times at which they should have left.
     due: VecDeque<(Time, usize)>,
-    /// Answers, which go before them: a rank that waits for one may not look at what comes otherwise.
-    answers: VecDeque<Packet>,
     /// A `Free` is scheduled.
     free_scheduled: bool,
+    /// When the next `Wake` is.
+    wake: Time,
     kept: Vec<Option<Kept>>,
     vacant: Vec<usize>,
     recorder: Recorder,
@@ -95,10 +101,11 @@ impl Peers {
     pub const PORTS: u32 = 1;
 
     /// The peers of the rank that `replay` is about. They number their own events by port `port`.
-    pub fn new(replay: &Replay, wire: Box<dyn Wire>, line: Box<dyn Line>, port: u32) -> Peers {
+    pub fn new(replay: &Replay, transport: Box<dyn Transport>, line: Box<dyn Line>, port: u32) -> Peers {
         let mut peers = Peers {
             rank: replay.rank,
-            protocol: Protocol::new(replay, wire),
+            protocol: Protocol::new(replay),
+            transport,
             line,
             ratio: replay.ratio,
             queue: EventQueue::default(),
@@ -106,8 +113,8 @@ impl Peers {
             next: 0,
             latest: Time::ZERO,
             due: VecDeque::new(),
-            answers: VecDeque::new(),
             free_scheduled: false,
+            wake: Time::NEVER,
             kept: vec![],
             vacant: vec![],
             recorder: Recorder::new(0, 0),
@@ -165,6 +172,9 @@ impl Peers {
                 self.schedule();
             }
             PeerEvent::Free => self.free_scheduled = false,
+            PeerEvent::Wake if now == self.wake => self.wake = Time::NEVER,
+            // An earlier one was asked for meanwhile.
+            PeerEvent::Wake => {}
             PeerEvent::FromNode(slot) => {
                 let Kept::Event(event, packet) = self.take(slot) else { unreachable!("an event was kept") };
                 if let FromNode::Packet(packet, whole) = self.line.receive(&event, packet) {
@@ -174,29 +184,37 @@ impl Peers {
             }
             PeerEvent::Whole(slot) => {
                 let Kept::Packet(packet) = self.take(slot) else { unreachable!("a packet was kept") };
-                self.whole(now, &packet, out);
+                self.whole(now, *packet, out);
             }
         }
         self.start(now, out);
+        let wake = self.transport.wakes().unwrap_or(Time::NEVER);
+        // What could be sent now waits for the line, of which other events tell.
+        if now < wake && wake < self.wake {
+            self.wake = wake;
+            self.at(wake, PeerEvent::Wake);
+        }
     }
 
     /// A packet from the node has come whole.
-    fn whole(&mut self, now: Time, packet: &Packet, out: &mut Outbox<'_>) {
+    fn whole(&mut self, now: Time, packet: Packet, out: &mut Outbox<'_>) {
         self.line.release(now, packet.priority, out);
-        let Some((envelope, data)) = self.protocol.read(packet) else { return };
-        if Protocol::is_message(&envelope) {
-            self.counters.received += 1;
-            let id = MessageId { source: envelope.source, sequence: envelope.sequence };
-            self.recorder.stamp(id, Stage::Land, now.0);
+        let mut brought = vec![];
+        self.transport.receive(now, packet, &mut brought);
+        for (envelope, data) in brought {
+            if Protocol::is_message(&envelope) {
+                self.counters.received += 1;
+                let id = MessageId { source: envelope.source, sequence: envelope.sequence };
+                self.recorder.stamp(id, Stage::Land, now.0);
+            }
+            self.counters.answers += self.protocol.answer(now, &envelope, &data, &mut *self.transport);
         }
-        let answers = self.protocol.answer(&envelope, data);
-        self.counters.answers += answers.len() as u64;
-        self.answers.extend(answers);
     }
 
-    /// Sends what waits while the line takes it.
+    /// Sends what waits while the line takes it. Answers go before messages that are due: a rank that waits for one may
+    /// not look at what comes otherwise.
     fn start(&mut self, now: Time, out: &mut Outbox<'_>) {
-        while !self.answers.is_empty() || !self.due.is_empty() {
+        loop {
             match self.line.can_send(now, PRIORITY) {
                 Ok(()) => {}
                 Err(Some(until)) => {
@@ -207,12 +225,23 @@ impl Peers {
                 }
                 Err(None) => return,
             }
-            let packet = self.answers.pop_front().unwrap_or_else(|| {
-                let (due, index) = self.due.pop_front().expect("a message is due");
-                self.note(now, due, index);
-                self.protocol.begin(index)
+            let packet = self.transport.next(now).or_else(|| {
+                self.begin(now);
+                self.transport.next(now)
             });
+            let Some(packet) = packet else { return };
+            self.counters.packets += 1;
             self.line.send(now, Box::new(packet), out);
+        }
+    }
+
+    /// The oldest message that is due begins, if there is one and it may. Otherwise a connection may, for its sake.
+    fn begin(&mut self, now: Time) {
+        let Some(&(due, index)) = self.due.front() else { return };
+        if self.transport.takes(now, self.protocol.recorded()[index].id.source) {
+            self.due.pop_front();
+            self.note(now, due, index);
+            self.protocol.begin(now, index, &mut *self.transport);
         }
     }
 
@@ -251,6 +280,11 @@ impl Peers {
         self.protocol.recorded_sends() as u64
     }
 
+    /// Why messages can't reach the rank any more, in words.
+    pub fn trouble(&self) -> Option<String> {
+        self.transport.trouble()
+    }
+
     /// What they know of the messages' lives.
     pub fn take_recorder(&mut self) -> Recorder {
         std::mem::replace(&mut self.recorder, Recorder::new(0, 0))
@@ -264,20 +298,22 @@ impl Peers {
         f(
             "delayed",
             "messages",
-            "Those that left later than due, for want of room in the rank's node",
+            "Those that left later than due, for want of room in the rank's node or of an answer from it",
             c.delayed,
         );
         f("delay_ps", "ps", "Time by which they left later", c.delay_ps);
         f("delay_max_ps", "ps", "The longest such time", c.delay_max_ps);
         f(
             "answers",
-            "packets",
-            "Answers of the peers' libraries, and data of messages by rendezvous",
+            "count",
+            "Answers of the peers' libraries, among them the data of messages by rendezvous",
             c.answers,
         );
+        f("packets", "packets", "Packets sent to the rank", c.packets);
         f("received", "messages", "Messages that the rank sent", c.received);
         f("sent_otherwise", "messages", "Those that differ from the recorded ones", s.other);
         f("sent_other_data", "messages", "Those that differ in their data alone", s.other_data);
+        self.transport.visit(f);
     }
 }
 

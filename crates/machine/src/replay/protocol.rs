@@ -1,14 +1,14 @@
 //! What the MPI libraries of the other ranks would send: the recorded messages, by the library's protocol
-//! (`guest/mpi/process.h`, `guest/mpi/rendezvous.c`), and their answers.
+//! (`guest/mpi/process.h`, `guest/mpi/rendezvous.c`), and their answers. They go to the peers' [`Transport`].
 
 use std::sync::Arc;
 
 use chasqui_abi::Envelope;
-use chasqui_engine::Packet;
+use chasqui_engine::Time;
 use chasqui_record::{Recorded, Recording};
 use rustc_hash::FxHashMap;
 
-use super::{Replay, Wire};
+use super::{Replay, Transport};
 
 /// `kind` of envelopes (`enum packet_kind`).
 const EAGER: u8 = 1;
@@ -34,7 +34,6 @@ pub struct Sends {
 
 /// The libraries of all ranks but one.
 pub(super) struct Protocol {
-    wire: Box<dyn Wire>,
     rank: u16,
     recording: Arc<Recording>,
     /// What the rank sent, by its numbers.
@@ -43,12 +42,12 @@ pub(super) struct Protocol {
 }
 
 impl Protocol {
-    pub fn new(replay: &Replay, wire: Box<dyn Wire>) -> Protocol {
+    pub fn new(replay: &Replay) -> Protocol {
         let rank = replay.rank as u16;
         let recording = replay.recording.clone();
         let own = recording.messages.iter().enumerate().filter(|(_, m)| m.id.source == rank);
         let own = own.map(|(index, m)| (m.id.sequence, index)).collect();
-        Protocol { wire, rank, recording, own, sends: Sends::default() }
+        Protocol { rank, recording, own, sends: Sends::default() }
     }
 
     /// The messages to the rank, in the order of their arrival at its library.
@@ -61,18 +60,18 @@ impl Protocol {
         self.own.len()
     }
 
-    /// The packet by which recorded message `index` begins.
-    pub fn begin(&self, index: usize) -> Packet {
+    /// Recorded message `index` begins.
+    pub fn begin(&self, now: Time, index: usize, transport: &mut dyn Transport) {
         let m = &self.recorded()[index];
         let bytes = m.data.len() as u64;
-        let is_long = bytes > self.wire.eager_bytes_max();
+        let is_long = bytes > transport.eager_bytes_max();
         let (kind, sender) = match (is_long, m.synchronous) {
             (true, _) => (READY_TO_SEND, handle(index)),
             (false, true) => (SYNCHRONOUS, handle(index)),
             (false, false) => (EAGER, 0),
         };
         let envelope = Envelope { kind, sender, bytes, ..self.envelope(m) };
-        self.wire.message(&envelope, if is_long { &[] } else { &m.data })
+        transport.send(now, &envelope, if is_long { &[] } else { &m.data });
     }
 
     fn envelope(&self, m: &Recorded) -> Envelope {
@@ -86,18 +85,19 @@ impl Protocol {
         }
     }
 
-    /// What a packet from the rank says.
-    pub fn read<'a>(&self, packet: &'a Packet) -> Option<(Envelope, &'a [u8])> {
-        self.wire.read(packet)
-    }
-
     /// Whether an envelope begins a message of the rank's.
     pub fn is_message(envelope: &Envelope) -> bool {
         envelope.kind <= READY_TO_SEND
     }
 
-    /// The packets with which the other ranks answer it.
-    pub fn answer(&mut self, envelope: &Envelope, data: &[u8]) -> Vec<Packet> {
+    /// The other ranks answer it; returns how many answers there are.
+    pub fn answer(
+        &mut self,
+        now: Time,
+        envelope: &Envelope,
+        data: &[u8],
+        transport: &mut dyn Transport,
+    ) -> u64 {
         if Protocol::is_message(envelope) {
             self.compare(envelope, data);
         }
@@ -110,43 +110,43 @@ impl Protocol {
             ..Envelope::default()
         };
         match envelope.kind {
-            SYNCHRONOUS => vec![self.wire.message(&Envelope { kind: MATCHED, ..reply }, &[])],
+            SYNCHRONOUS => transport.send(now, &Envelope { kind: MATCHED, ..reply }, &[]),
             READY_TO_SEND => {
                 // Wherever the data go, nobody is there.
                 let (bytes, receiver) = (envelope.bytes, envelope.sender);
                 let clear = Envelope { kind: CLEAR_TO_SEND, bytes, receiver, ..reply };
                 let address = 0_u64.to_le_bytes();
-                vec![self.wire.message(&clear, if self.wire.puts() { &address } else { &[] })]
+                transport.send(now, &clear, if transport.puts() { &address } else { &[] });
             }
-            CLEAR_TO_SEND => self.block(envelope, data),
+            CLEAR_TO_SEND => return self.block(now, envelope, data, transport),
             // Messages that need no answer, their data, and what the library says of recorded messages.
-            _ => vec![],
+            _ => return 0,
         }
+        1
     }
 
-    /// The data of the recorded message for which the rank is ready.
-    fn block(&self, clear: &Envelope, address: &[u8]) -> Vec<Packet> {
+    /// The data of the recorded message for which the rank is ready, in so many parts.
+    fn block(&self, now: Time, clear: &Envelope, address: &[u8], transport: &mut dyn Transport) -> u64 {
         let index = (clear.sender - handle(0)) as usize;
         let m = &self.recorded()[index];
         // It may have room for less than was sent.
         let data = &m.data[..m.data.len().min(clear.bytes as usize)];
         let common = Envelope { bytes: data.len() as u64, receiver: clear.receiver, ..self.envelope(m) };
         if data.is_empty() {
-            return vec![];
+            return 0;
         }
-        if self.wire.puts() {
+        if transport.puts() {
             let to = u64::from_le_bytes(*address.first_chunk().expect("the address of the data"));
-            let finished = Envelope { kind: FINISHED, ..common };
-            let mut packets = self.wire.put(&finished, to, data);
-            packets.push(self.wire.message(&finished, &[]));
-            return packets;
+            transport.put(now, &Envelope { kind: FINISHED, ..common }, to, data);
+            return 1;
         }
-        let segments = data.chunks(self.wire.eager_bytes_max() as usize);
-        let segment = |part: &[u8]| {
+        let segments = data.chunks(transport.eager_bytes_max() as usize);
+        let count = segments.len() as u64;
+        for part in segments {
             let envelope = Envelope { kind: SEGMENT, bytes: part.len() as u64, ..common };
-            self.wire.message(&envelope, part)
-        };
-        segments.map(segment).collect()
+            transport.send(now, &envelope, part);
+        }
+        count
     }
 
     /// Compares a message of the rank's with the recorded one of its number.

@@ -9,7 +9,7 @@ use chasqui_engine::{
 use chasqui_network::{Attachment, FabricEvent, FarEnd, FromNode, NetworkParameters, NodeEvent, NodePort};
 use chasqui_record::{MessageId, RankEnd, Recorded, Recording};
 
-use super::{Line, Peers, Replay, TimeRatio, Wire};
+use super::{Datagrams, Line, Peers, Replay, TimeRatio, Transport, Wire};
 
 /// Envelope and data, one after the other; blocks in pieces of 100 bytes.
 struct PlainWire {
@@ -50,8 +50,8 @@ impl Wire for PlainWire {
     }
 }
 
-fn wire(eager_bytes_max: u64) -> Box<dyn Wire> {
-    Box::new(PlainWire { eager_bytes_max, puts: true })
+fn datagrams(eager_bytes_max: u64) -> Box<dyn Transport> {
+    Box::new(Datagrams::new(PlainWire { eager_bytes_max, puts: true }))
 }
 
 /// When packets came, and their bytes.
@@ -168,7 +168,7 @@ fn run(
     says.iter().for_each(|(time, _)| node.at(*time, SAY));
     node.says = says;
     engine.add(0, Box::new(node));
-    engine.add(1, Box::new(Peers::new(replay, wire(eager), Box::new(far), 1 + FarEnd::PORTS)));
+    engine.add(1, Box::new(Peers::new(replay, datagrams(eager), Box::new(far), 1 + FarEnd::PORTS)));
     engine.run(Threads::Exactly(1), &mut |_| true);
     let peers = engine.partitions().pop().expect("the peers").into_any().downcast::<Peers>().expect("peers");
     let seen = seen.lock().expect("no writer panics").clone();
@@ -242,7 +242,7 @@ fn a_long_message_is_announced_and_its_data_follow_when_the_rank_is_ready() {
     assert_eq!(seen[1].1[8..], message(9, 0, 2000).data[..45]);
     let finished = Envelope::from_bytes(&seen[2].1);
     assert_eq!((finished.receiver, finished.bytes, finished.sequence), (0x77, 45, 9));
-    assert_eq!(counter(&peers, "answers"), 2);
+    assert_eq!((counter(&peers, "answers"), counter(&peers, "packets")), (1, 3));
 }
 
 #[test]
@@ -312,6 +312,6 @@ impl Line for Open {
 #[test]
 fn without_messages_nothing_is_to_do() {
     let replay = Replay { ratio: TimeRatio::ONE, ..replay(vec![], "1") };
-    let peers = Peers::new(&replay, wire(0), Box::new(Open), 0);
+    let peers = Peers::new(&replay, datagrams(0), Box::new(Open), 0);
     assert_eq!(peers.next(), Time::NEVER);
 }

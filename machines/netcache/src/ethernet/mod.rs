@@ -5,8 +5,10 @@
 //! no checksums. A frame is in the controller as a whole before it leaves for the link or for memory.
 
 mod events;
+mod frame;
 mod interrupt;
 pub mod parameters;
+mod peers;
 mod receive;
 pub mod registers;
 mod ring;
@@ -25,6 +27,7 @@ use crate::link::Link;
 use events::{EthernetEvent, Purpose};
 use interrupt::Interrupts;
 use parameters::{EthernetUnit, TcpUnit, Waits};
+pub(crate) use peers::TcpPeers;
 use receive::Receiver;
 use ring::Ring;
 use stream::Streams;

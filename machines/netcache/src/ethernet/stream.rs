@@ -7,13 +7,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::ethernet::registers::{HEADER_BYTES, MPI_PORT, StreamHeader};
+use super::frame::{SYN, Segment, distance};
+use super::registers::{MPI_PORT, StreamHeader};
 
-/// Bytes of an IP header (RFC 791) and, at least, of TCP's (RFC 9293).
-const IP_BYTES: usize = 20;
-const TCP_BYTES: usize = 20;
-const TCP: u8 = 6;
-const SYN: u8 = 2;
 /// Bytes of a message's header in the stream.
 const STREAM_HEADER: usize = size_of::<StreamHeader>();
 /// Messages whose end is further back than this are forgotten: nothing so old is sent again [bytes].
@@ -35,11 +31,6 @@ struct Stream {
     ends: VecDeque<(u32, Option<Name>)>,
     /// The message that has begun.
     name: Option<Name>,
-}
-
-/// How far `to` is behind `from`, below 0 if it is before it (RFC 9293, section 3.4).
-fn distance(from: u32, to: u32) -> i32 {
-    to.wrapping_sub(from) as i32
 }
 
 impl Stream {
@@ -105,41 +96,19 @@ impl Stream {
     }
 }
 
-/// What a frame says of itself: its stream (destination, ports), flags, sequence number and data.
-struct Segment<'a> {
-    key: (u32, u16, u16),
-    flags: u8,
-    sequence: u32,
-    data: &'a [u8],
-}
-
-fn be16(bytes: &[u8], at: usize) -> u16 {
-    u16::from_be_bytes([bytes[at], bytes[at + 1]])
-}
-
-fn be32(bytes: &[u8], at: usize) -> u32 {
-    u32::from(be16(bytes, at)) << 16 | u32::from(be16(bytes, at + 2))
-}
-
-/// The segment in a frame, if it is one of MPI's.
-fn parse(frame: &[u8]) -> Option<Segment<'_>> {
-    let ip = frame.get(HEADER_BYTES as usize..).filter(|ip| ip.len() >= IP_BYTES + TCP_BYTES)?;
-    let length = usize::from(be16(ip, 2));
-    let tcp = ip.get(IP_BYTES..length).filter(|tcp| ip[9] == TCP && tcp.len() >= TCP_BYTES)?;
-    let (source, destination) = (be16(tcp, 0), be16(tcp, 2));
-    let is_mpi = [source, destination].map(u64::from).contains(&MPI_PORT);
-    let data = tcp.get(usize::from(tcp[12] >> 4) * 4..).filter(|_| is_mpi)?;
-    Some(Segment { key: (be32(ip, 16), source, destination), flags: tcp[13], sequence: be32(tcp, 4), data })
-}
-
-/// The streams of a node.
+/// The streams of a node, by destination and ports.
 #[derive(Default)]
 pub(super) struct Streams(BTreeMap<(u32, u16, u16), Stream>);
 
 impl Streams {
     /// The message that a frame on its way out counts for.
     pub fn name(&mut self, frame: &[u8]) -> Option<Name> {
-        let Segment { key, flags, sequence, data } = parse(frame)?;
+        let segment = Segment::parse(frame)?;
+        let Segment { destination, source_port, destination_port, flags, sequence, data, .. } = segment;
+        if ![source_port, destination_port].map(u64::from).contains(&MPI_PORT) {
+            return None;
+        }
+        let key = (destination, source_port, destination_port);
         if flags & SYN != 0 {
             self.0.insert(key, Stream::begin(sequence));
         }
@@ -171,17 +140,17 @@ mod tests {
 
     /// A frame of one segment.
     fn frame(sequence: u32, flags: u8, data: &[u8]) -> Vec<u8> {
-        let mut frame = vec![0; HEADER_BYTES as usize];
-        let length = (IP_BYTES + TCP_BYTES + data.len()) as u16;
-        let mut ip = vec![0x45, 0];
-        ip.extend(length.to_be_bytes());
-        ip.extend([0, 0, 0, 0, 64, TCP, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
-        let mut tcp = vec![200, 0];
-        tcp.extend((MPI_PORT as u16).to_be_bytes());
-        tcp.extend(sequence.to_be_bytes());
-        tcp.extend([0, 0, 0, 0, 5 << 4, flags, 0, 0, 0, 0, 0, 0]);
-        frame.extend([ip, tcp, data.to_vec()].concat());
-        frame
+        let (source_port, destination_port) = (51_200, MPI_PORT as u16);
+        let segment = Segment {
+            source_port,
+            destination_port,
+            destination: 1,
+            sequence,
+            flags,
+            data,
+            ..Segment::default()
+        };
+        segment.frame(0)
     }
 
     fn message(sequence: u32, bytes: u64) -> Vec<u8> {
@@ -226,9 +195,7 @@ mod tests {
         let mut streams = Streams::default();
         assert_eq!(streams.name(&[0; 60]), None);
         assert_eq!(streams.name(&frame(1, 16, &message(1, 8))), None, "a stream without a beginning");
-        let mut other = frame(1, SYN, &[]);
-        other[HEADER_BYTES as usize + IP_BYTES + 2] ^= 1;
-        streams.name(&other);
+        streams.name(&Segment { flags: SYN, ..Segment::default() }.frame(0));
         let data = frame(2, 16, &message(1, 8));
         assert_eq!(streams.name(&data), None);
         assert!(streams.0.is_empty());

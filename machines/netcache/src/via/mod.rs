@@ -10,8 +10,10 @@ mod dma;
 mod events;
 mod packet;
 pub mod parameters;
+mod peers;
 mod receive;
 pub mod registers;
+mod sequence;
 mod table;
 mod transmit;
 mod vi;
@@ -31,6 +33,7 @@ use complete::{Completer, Completion, Queue};
 use events::{Owner, ViaEvent};
 use packet::{ACCEPTED, HEADER, REPLY, ViaHeader};
 use parameters::ViaUnit;
+pub(crate) use peers::ViaPeers;
 use receive::Receiver;
 use registers::{
     DESCRIPTOR_SHIFT, DOORBELL_BYTES, DOORBELL_HANDLE_SHIFT, DOORBELL_RECEIVE, NO_QUEUE, QUEUE_ADDRESS,
@@ -467,7 +470,7 @@ impl NetworkInterface for ViaNic {
             ViaEvent::Received => self.receiver.received(s, c),
             ViaEvent::Completed => self.completer.write(s, c),
             ViaEvent::Retry(vi) => {
-                s.vis[vi as usize].waits = false;
+                s.vis[vi as usize].out.waits = false;
                 s.wants_to_send(vi);
             }
         }

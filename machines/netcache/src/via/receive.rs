@@ -21,9 +21,10 @@ use super::registers::{
     STATUS_RDMA_PROTECTION_ERROR, STATUS_RECEIVE, STATUS_REMOTE_ERROR, TABLE_RDMA_WRITE, TABLE_WRITE,
     ViaDescriptor,
 };
+use super::sequence::{Told, before};
 use super::table::Piece;
 use super::transmit::{DESCRIPTOR, is_write};
-use super::vi::{Held, State as ViState, Told};
+use super::vi::{Held, State as ViState};
 use crate::link::stamp;
 
 /// What is dealt with.
@@ -308,9 +309,7 @@ impl Shared {
             ViState::Error => Awaits::Refuse(STATUS_REMOTE_ERROR),
             ViState::Connected if vi.remote != (source, header.from) => Awaits::Refuse(STATUS_REMOTE_ERROR),
             ViState::Connected if vi.expected == header.sequence => Awaits::This,
-            ViState::Connected if (header.sequence.wrapping_sub(vi.expected) as i32) < 0 => {
-                Awaits::Refuse(ACCEPTED)
-            }
+            ViState::Connected if before(header.sequence, vi.expected) => Awaits::Refuse(ACCEPTED),
             ViState::Connected => Awaits::Another,
         }
     }
@@ -336,7 +335,7 @@ impl Shared {
         }
         let mut complete = vec![];
         let told = vi.told(header.sequence, refused, &mut complete);
-        let refusals = vi.refusals;
+        let refusals = vi.out.refusals;
         self.concluded(header.to, &complete);
         match told {
             Told::Nothing => {}

@@ -63,17 +63,27 @@ pub(super) fn is_write(descriptor: &ViaDescriptor) -> bool {
     descriptor.control & CONTROL_OPERATION == CONTROL_RDMA_WRITE
 }
 
-/// Offset and length of packet `number` of a descriptor. Pieces of a block end at multiples of `piece` at the
-/// destination, so that they write whole lines there.
+/// Offset and length of piece `number` of a block of `bytes` that goes to address `to`. Pieces end at multiples of `piece`
+/// at the destination, so that they write whole lines there.
+pub(super) fn piece_of_block(to: u64, bytes: u64, number: u32, piece: u64) -> (u64, u64) {
+    let before = to % piece;
+    let first = (u64::from(number) * piece).saturating_sub(before);
+    let end = ((u64::from(number) + 1) * piece - before).min(bytes);
+    (first, end - first)
+}
+
+/// How many pieces such a block has.
+pub(super) fn pieces_of_block(to: u64, bytes: u64, piece: u64) -> u64 {
+    (to % piece + bytes).div_ceil(piece).max(1)
+}
+
+/// Offset and length of packet `number` of a descriptor.
 fn part(descriptor: &ViaDescriptor, number: u32, piece: u64) -> (u64, u64) {
     let bytes = u64::from(descriptor.length);
     if !is_write(descriptor) {
         return (0, bytes);
     }
-    let before = descriptor.segment[0].address % piece;
-    let from = (u64::from(number) * piece).saturating_sub(before);
-    let to = ((u64::from(number) + 1) * piece - before).min(bytes);
-    (from, to - from)
+    piece_of_block(descriptor.segment[0].address, bytes, number, piece)
 }
 
 /// How many packets a descriptor takes, or the status of what is wrong with it.
@@ -91,8 +101,7 @@ fn packets(descriptor: &ViaDescriptor, s: &Shared) -> Result<u32, u32> {
     if !is_write(descriptor) {
         return if bytes <= s.via.transfer.bytes() { Ok(1) } else { Err(STATUS_LENGTH_ERROR) };
     }
-    let piece = s.unit.packet_data.bytes();
-    let count = (descriptor.segment[0].address % piece + bytes).div_ceil(piece).max(1);
+    let count = pieces_of_block(descriptor.segment[0].address, bytes, s.unit.packet_data.bytes());
     u32::try_from(count).map_err(|_| STATUS_LENGTH_ERROR)
 }
 
@@ -132,8 +141,8 @@ impl Transmitter {
             if !vi.may_send(s.window) {
                 continue;
             }
-            (self.vi, self.sequence) = (number, vi.next);
-            let step = if vi.plan_of(vi.next).is_some() { Step::Data } else { Step::Descriptor };
+            (self.vi, self.sequence) = (number, vi.out.next);
+            let step = if vi.plan_of(vi.out.next).is_some() { Step::Data } else { Step::Descriptor };
             self.prepare(step, s.unit.transmit.cycles(), s, c);
         }
     }
@@ -219,8 +228,8 @@ impl Transmitter {
         s.counters.sent += 1;
         // A refusal may have come meanwhile.
         let vi = &s.vis[self.vi as usize];
-        if vi.may_send(s.window) && vi.plan_of(vi.next).is_some() {
-            self.sequence = vi.next;
+        if vi.may_send(s.window) && vi.plan_of(vi.out.next).is_some() {
+            self.sequence = vi.out.next;
             self.prepare(Step::Data, 0, s, c);
         } else {
             self.rest(s);
@@ -231,7 +240,7 @@ impl Transmitter {
     fn leave(&mut self, data: &[u8], s: &mut Shared, c: &mut Context<'_, '_>) {
         let vi = &mut s.vis[self.vi as usize];
         let Some((plan, message)) = vi.plan_of(self.sequence) else { return self.rest(s) };
-        let again = vi.sends(self.sequence);
+        let again = vi.out.sends(self.sequence);
         s.counters.resent += u64::from(again);
         let header = self.header(&plan, s);
         let mut bytes = header.to_bytes();

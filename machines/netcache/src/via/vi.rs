@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use chasqui_engine::Packet;
 
 use super::registers::ViaDescriptor;
+use super::sequence::{Outgoing, Told, before, should_ask};
 use crate::link::Name;
 
 /// A descriptor as its doorbell names it.
@@ -54,17 +55,6 @@ pub(super) struct Held {
     pub packet: Box<Packet>,
 }
 
-/// What a reply tells the sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
-    /// Nothing new.
-    Nothing,
-    /// Go on.
-    Accepted,
-    /// Wait, then go back.
-    Refused,
-}
-
 #[derive(Default)]
 pub(super) struct Vi {
     pub state: State,
@@ -77,16 +67,8 @@ pub(super) struct Vi {
 
     /// The send queue, oldest first. Those in front have been read.
     pub work: VecDeque<Work>,
-    /// The oldest packet that has not been acknowledged, the next that is sent, and the one after the last that was.
-    pub base: u32,
-    pub next: u32,
-    pub sent: u32,
-    /// The number after that of the last packet of all that has been read.
-    end: u32,
-    /// It waits until it may go back.
-    pub waits: bool,
-    /// Refusals in a row.
-    pub refusals: u64,
+    /// The numbers of its packets; those of descriptors that have been read.
+    pub out: Outgoing,
     /// It is among those that have something to send.
     pub queued: bool,
 
@@ -95,11 +77,6 @@ pub(super) struct Vi {
     /// The packet that is awaited.
     pub expected: u32,
     pub held: VecDeque<Held>,
-}
-
-/// `a` comes before `b`.
-fn before(a: u32, b: u32) -> bool {
-    (a.wrapping_sub(b) as i32) < 0
 }
 
 impl Vi {
@@ -111,10 +88,7 @@ impl Vi {
     /// There is something to send, and it may be sent.
     pub fn may_send(&self, window: u32) -> bool {
         let unread = self.work.back().is_some_and(|work| work.plan.is_none());
-        self.state == State::Connected
-            && !self.waits
-            && self.next.wrapping_sub(self.base) < window
-            && (before(self.next, self.end) || unread)
+        self.state == State::Connected && self.out.has_room(window) && (self.out.has_more() || unread)
     }
 
     /// The descriptor of packet `sequence`, if it has been read and the packet is not acknowledged yet.
@@ -132,57 +106,27 @@ impl Vi {
 
     /// That one has been read, and asks for so many packets.
     pub fn plan(&mut self, descriptor: ViaDescriptor, physical: u64, packets: u32) {
-        let first = self.end;
-        self.end = first.wrapping_add(packets);
+        let first = self.out.add(packets);
         let work = self.unread().expect("a descriptor has been read");
         work.plan = Some(Plan { descriptor, physical, first, packets });
     }
 
-    /// Packet `sequence` is about to be sent. True: it was before.
-    pub fn sends(&mut self, sequence: u32) -> bool {
-        if self.next == sequence {
-            self.next = sequence.wrapping_add(1);
-        }
-        let again = before(sequence, self.sent);
-        if !again {
-            self.sent = sequence.wrapping_add(1);
-        }
-        again
-    }
-
-    /// Whether packet `sequence` should ask for a reply: the last of a descriptor, and two of each window.
+    /// Whether packet `sequence` should ask for a reply.
     pub fn should_ask(plan: &Plan, sequence: u32, window: u32) -> bool {
-        let is_last = sequence.wrapping_sub(plan.first) + 1 == plan.packets;
-        is_last || sequence.wrapping_add(1).is_multiple_of((window / 2).max(1))
+        should_ask(sequence.wrapping_sub(plan.first), plan.packets, sequence, window)
     }
 
     /// All packets before `awaited` have come; `awaited` itself was refused, or not. Descriptors that are complete so
     /// go to `complete`.
     pub fn told(&mut self, awaited: u32, refused: bool, complete: &mut Vec<Plan>) -> Told {
-        if before(awaited, self.base) || before(self.sent, awaited) {
-            return Told::Nothing;
-        }
-        let advanced = self.base != awaited;
-        self.base = awaited;
-        if before(self.next, awaited) {
-            self.next = awaited;
-        }
-        if advanced {
-            self.refusals = 0;
-        }
+        let told = self.out.told(awaited, refused);
         while let Some(plan) = self.work.front().and_then(|work| work.plan)
-            && !before(awaited, plan.first.wrapping_add(plan.packets))
+            && !before(self.out.base, plan.first.wrapping_add(plan.packets))
         {
             complete.push(plan);
             self.work.pop_front();
         }
-        if !refused || self.waits || awaited == self.sent {
-            return if advanced { Told::Accepted } else { Told::Nothing };
-        }
-        self.next = awaited;
-        self.waits = true;
-        self.refusals += 1;
-        Told::Refused
+        told
     }
 }
 
@@ -204,8 +148,8 @@ mod tests {
     fn send_all(vi: &mut Vi, window: u32) -> Vec<(u32, bool)> {
         let mut sent = vec![];
         while vi.may_send(window) {
-            let sequence = vi.next;
-            sent.push((sequence, vi.sends(sequence)));
+            let sequence = vi.out.next;
+            sent.push((sequence, vi.out.sends(sequence)));
         }
         sent
     }
@@ -231,12 +175,12 @@ mod tests {
         assert_eq!(vi.told(1, true, &mut complete), Told::Refused);
         assert_eq!((complete.len(), vi.may_send(8)), (1, false));
         assert_eq!(vi.told(1, true, &mut complete), Told::Nothing, "it waits already");
-        vi.waits = false;
+        vi.out.waits = false;
         assert_eq!(send_all(&mut vi, 8), [(1, true), (2, true), (3, true)]);
         assert_eq!(vi.told(0, true, &mut complete), Told::Nothing, "an old reply");
         assert_eq!(vi.told(5, false, &mut complete), Told::Nothing, "of what was not sent");
         assert_eq!(vi.told(4, false, &mut complete), Told::Accepted);
-        assert_eq!((complete.len(), vi.refusals), (4, 0));
+        assert_eq!((complete.len(), vi.out.refusals), (4, 0));
     }
 
     #[test]

@@ -1,0 +1,503 @@
+//! The peers of a rank that is simulated alone: VIA NICs at the other end of its link, their VIs connected as the driver and
+//! the MPI device of each rank connect them (`kernel/via.c`, `via/device.c`). They number packets, answer at once, and send
+//! again what the rank's NIC has refused. They have memory and descriptors without end, and take no time.
+//!
+//! Messages must come to the rank's library in the order of their recording, and a NIC refuses what finds no descriptor.
+//! So a message begins when those before it over other connections have been accepted. A NIC that holds messages for
+//! want of descriptors (`netcache.via.staging`) accepts them nevertheless: then others may pass.
+
+use std::collections::VecDeque;
+
+use chasqui_abi::Envelope;
+use chasqui_engine::{Packet, Time};
+use chasqui_machine::replay::Transport;
+
+use super::packet::{ACCEPTED, ASKS, HEADER, NOT_READY, REPLY, SEND, ViaHeader, WRITE};
+use super::parameters::{ENVELOPE_BYTES, ViaUnit};
+use super::sequence::{Outgoing, Told, before, should_ask};
+use super::transmit::{piece_of_block, pieces_of_block};
+use crate::parameters::{MpiUnit, NicUnit};
+use crate::wire::{belongs_to, is_message};
+
+/// An address of a put has the entry of its page in the high bits (`via_expose` in `via/device.c`).
+const ADDRESS_BITS: u32 = 38;
+const PAGE_SHIFT: u32 = 12;
+
+/// A VI of a peer that is connected to the rank.
+#[derive(Default)]
+struct Connection {
+    out: Outgoing,
+    /// The packets from `out.base` to `out.end`.
+    packets: VecDeque<Packet>,
+    /// It is among those that have something to send.
+    is_queued: bool,
+    /// The packet that is awaited.
+    expected: u32,
+    /// It is among those that owe a reply.
+    owes_reply: bool,
+    is_broken: bool,
+    /// With zero copy, of the VI of envelopes: those whose data have not come; of the other: data without envelopes.
+    envelopes: VecDeque<Envelope>,
+    data: VecDeque<Vec<u8>>,
+}
+
+/// Counters.
+#[derive(Default)]
+struct Counters {
+    replies: u64,
+    refused: u64,
+    resent: u64,
+    broken: u64,
+}
+
+/// The NICs of all ranks but one, and their MPI devices.
+pub(crate) struct ViaPeers {
+    nic: NicUnit,
+    via: ViaUnit,
+    mpi: MpiUnit,
+    rank: u32,
+    ranks: u32,
+    /// By the number of the rank's VI: that for envelopes of each peer, then that for data.
+    connections: Vec<Connection>,
+    /// Connections that owe a reply, that have something to send, and that may go back at a time.
+    replies: VecDeque<u32>,
+    ready: VecDeque<u32>,
+    retries: VecDeque<(Time, u32)>,
+    /// Recorded messages that have not been accepted: connection and number of the packet.
+    begun: VecDeque<(u32, u32)>,
+    counters: Counters,
+}
+
+impl ViaPeers {
+    /// The peers of `rank` of `ranks`.
+    pub fn new(nic: NicUnit, via: ViaUnit, mpi: MpiUnit, (rank, ranks): (u32, u32)) -> ViaPeers {
+        let connections = (0..u64::from(ranks) * via.vis_per_rank()).map(|_| Connection::default()).collect();
+        ViaPeers {
+            nic,
+            via,
+            mpi,
+            rank,
+            ranks,
+            connections,
+            replies: VecDeque::new(),
+            ready: VecDeque::new(),
+            retries: VecDeque::new(),
+            begun: VecDeque::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    fn window(&self) -> u32 {
+        self.via.window as u32
+    }
+
+    /// The number, at its peer, of the VI that the rank's VI `number` is connected to.
+    fn other_end(&self, number: u32) -> u32 {
+        number / self.ranks * self.ranks + self.rank
+    }
+
+    fn packet(&self, number: u32, header: &ViaHeader, data: &[&[u8]], envelope: Option<&Envelope>) -> Packet {
+        let bytes = [&header.to_bytes()[..], &data.concat()].concat();
+        Packet {
+            source: number % self.ranks,
+            destination: self.rank,
+            wire_bytes: (bytes.len() as u64 + self.nic.packet_overhead.bytes()) as u32,
+            bytes,
+            message: envelope.and_then(belongs_to),
+            ..Packet::default()
+        }
+    }
+
+    /// Adds packets of one descriptor: each has its own header and data.
+    fn post(&mut self, number: u32, envelope: &Envelope, parts: &[(ViaHeader, &[&[u8]])]) {
+        let count = parts.len() as u32;
+        let window = self.window();
+        let connection = &mut self.connections[number as usize];
+        if connection.is_broken {
+            return;
+        }
+        let first = connection.out.add(count);
+        for (i, (header, data)) in (0..).zip(parts) {
+            let sequence = first.wrapping_add(i);
+            let asks = should_ask(i, count, sequence, window);
+            let header = ViaHeader {
+                flags: if asks { ASKS } else { 0 },
+                to: number,
+                from: self.other_end(number),
+                sequence,
+                ..*header
+            };
+            let packet = self.packet(number, &header, data, Some(envelope));
+            self.connections[number as usize].packets.push_back(packet);
+        }
+        self.wants_to_send(number);
+    }
+
+    /// The VI at the other end of the rank's VI `number` may have something to send.
+    fn wants_to_send(&mut self, number: u32) {
+        let window = self.window();
+        let connection = &mut self.connections[number as usize];
+        let may_send = connection.out.has_room(window) && connection.out.has_more();
+        if may_send && !std::mem::replace(&mut connection.is_queued, true) {
+            self.ready.push_back(number);
+        }
+    }
+
+    /// What was refused is sent again when its time has come.
+    fn go_back(&mut self, now: Time) {
+        while let Some(&(_, number)) = self.retries.front().filter(|(at, _)| *at <= now) {
+            self.retries.pop_front();
+            self.connections[number as usize].out.waits = false;
+            self.wants_to_send(number);
+        }
+    }
+
+    /// A reply has come over the rank's VI `number`.
+    fn told(&mut self, now: Time, number: u32, header: &ViaHeader) {
+        let refused = header.value == NOT_READY;
+        let connection = &mut self.connections[number as usize];
+        let base = connection.out.base;
+        let told = connection.out.told(header.sequence, refused);
+        connection.packets.drain(..connection.out.base.wrapping_sub(base) as usize);
+        match told {
+            Told::Nothing => {}
+            Told::Accepted => self.wants_to_send(number),
+            Told::Refused => {
+                self.counters.refused += 1;
+                self.retries.push_back((now + Time(self.via.retry.ps()), number));
+            }
+        }
+        let is_over = connection_is_over(&self.connections[number as usize], header, self.via.retries);
+        if is_over {
+            self.break_off(number);
+        }
+        self.forget_begun();
+    }
+
+    /// An error ends the connection: nothing more is sent over it.
+    fn break_off(&mut self, number: u32) {
+        self.counters.broken += 1;
+        self.connections[number as usize] = Connection {
+            is_broken: true,
+            is_queued: self.connections[number as usize].is_queued,
+            ..Connection::default()
+        };
+        self.retries.retain(|(_, of)| *of != number);
+        self.replies.retain(|of| *of != number);
+    }
+
+    /// Messages that have been accepted, and those that never will be, hold no others up.
+    fn forget_begun(&mut self) {
+        while let Some(&(number, sequence)) = self.begun.front() {
+            let connection = &self.connections[number as usize];
+            if !connection.is_broken && !before(sequence, connection.out.base) {
+                return;
+            }
+            self.begun.pop_front();
+        }
+    }
+
+    /// A packet of the rank's VI `number` is new: whatever it brings is taken.
+    fn takes_packet(&mut self, number: u32, header: &ViaHeader) -> bool {
+        let connection = &mut self.connections[number as usize];
+        let is_new = header.sequence == connection.expected;
+        if is_new {
+            connection.expected = connection.expected.wrapping_add(1);
+        }
+        let replies = before(header.sequence, connection.expected) && (!is_new || header.flags & ASKS != 0);
+        if replies && !std::mem::replace(&mut connection.owes_reply, true) {
+            self.replies.push_back(number);
+        }
+        is_new
+    }
+
+    /// A message has come over the rank's VI `number`.
+    fn take_message(&mut self, number: u32, data: &[u8], brought: &mut Vec<(Envelope, Vec<u8>)>) {
+        let first = number % self.ranks;
+        if number >= self.ranks {
+            self.connections[first as usize].data.push_back(data.to_vec());
+        } else {
+            // What is shorter is no packet of the MPI device's.
+            let Some((envelope, data)) = data.split_at_checked(ENVELOPE_BYTES as usize) else { return };
+            let envelope = Envelope::from_bytes(envelope);
+            if !self.is_apart(&envelope) {
+                return brought.push((envelope, data.to_vec()));
+            }
+            self.connections[first as usize].envelopes.push_back(envelope);
+        }
+        let Connection { envelopes, data, .. } = &mut self.connections[first as usize];
+        while !envelopes.is_empty() && !data.is_empty() {
+            brought.extend(envelopes.pop_front().zip(data.pop_front()));
+        }
+    }
+
+    /// The data of the message that begins so come over the second VI.
+    fn is_apart(&self, envelope: &Envelope) -> bool {
+        let is_short = (1..=self.mpi.eager.bytes()).contains(&envelope.bytes);
+        self.via.zero_copy && is_message(envelope) && is_short
+    }
+}
+
+/// The rank's NIC has said that a connection is at its end, or has refused a packet too many times.
+fn connection_is_over(connection: &Connection, header: &ViaHeader, retries: u64) -> bool {
+    header.value > NOT_READY || connection.out.refusals > retries
+}
+
+impl Transport for ViaPeers {
+    fn eager_bytes_max(&self) -> u64 {
+        self.mpi.eager.bytes()
+    }
+
+    fn puts(&self) -> bool {
+        true
+    }
+
+    fn takes(&mut self, now: Time, source: u16) -> bool {
+        self.go_back(now);
+        let number = u32::from(source);
+        let Connection { out, is_broken, .. } = &self.connections[number as usize];
+        let may_leave = out.has_room(self.window()) && !out.has_more();
+        *is_broken || may_leave && self.begun.iter().all(|(other, _)| *other == number)
+    }
+
+    fn send(&mut self, _: Time, envelope: &Envelope, data: &[u8]) {
+        let number = u32::from(envelope.source);
+        let Connection { out, is_broken, .. } = &self.connections[number as usize];
+        if is_message(envelope) && !is_broken {
+            self.begun.push_back((number, out.end));
+        }
+        let header = ViaHeader { kind: SEND, ..ViaHeader::default() };
+        let bytes = envelope.to_bytes();
+        if data.is_empty() || !self.is_apart(envelope) {
+            return self.post(number, envelope, &[(header, &[&bytes, data])]);
+        }
+        self.post(number, envelope, &[(header, &[&bytes])]);
+        self.post(self.ranks + number, envelope, &[(header, &[data])]);
+    }
+
+    fn put(&mut self, now: Time, finished: &Envelope, to: u64, data: &[u8]) {
+        let (piece, bytes) = (self.nic.packet_data.bytes(), data.len() as u64);
+        let (entry, address) = ((to >> ADDRESS_BITS) as u32, to & ((1 << ADDRESS_BITS) - 1));
+        let handle = entry.wrapping_sub((address >> PAGE_SHIFT) as u32);
+        let parts: Vec<(ViaHeader, [&[u8]; 1])> = (0..pieces_of_block(address, bytes, piece) as u32)
+            .map(|number| {
+                let (from, length) = piece_of_block(address, bytes, number, piece);
+                let header =
+                    ViaHeader { kind: WRITE, address: address + from, handle, ..ViaHeader::default() };
+                (header, [&data[from as usize..][..length as usize]])
+            })
+            .collect();
+        let parts: Vec<(ViaHeader, &[&[u8]])> =
+            parts.iter().map(|(header, data)| (*header, &data[..])).collect();
+        self.post(u32::from(finished.source), finished, &parts);
+        self.send(now, finished, &[]);
+    }
+
+    fn next(&mut self, now: Time) -> Option<Packet> {
+        self.go_back(now);
+        if let Some(number) = self.replies.pop_front() {
+            let connection = &mut self.connections[number as usize];
+            connection.owes_reply = false;
+            self.counters.replies += 1;
+            let (kind, sequence) = (REPLY, connection.expected);
+            let from = self.other_end(number);
+            let header =
+                ViaHeader { kind, to: number, from, sequence, value: ACCEPTED, ..ViaHeader::default() };
+            return Some(self.packet(number, &header, &[], None));
+        }
+        while let Some(number) = self.ready.pop_front() {
+            let window = self.window();
+            let connection = &mut self.connections[number as usize];
+            connection.is_queued = false;
+            if !connection.out.has_room(window) || !connection.out.has_more() {
+                continue;
+            }
+            let sequence = connection.out.next;
+            let packet = connection.packets[sequence.wrapping_sub(connection.out.base) as usize].clone();
+            self.counters.resent += u64::from(connection.out.sends(sequence));
+            self.wants_to_send(number);
+            return Some(packet);
+        }
+        None
+    }
+
+    fn receive(&mut self, now: Time, packet: Packet, brought: &mut Vec<(Envelope, Vec<u8>)>) {
+        let header = ViaHeader::from_bytes(&packet.bytes);
+        let number = header.from;
+        let is_connected = self.connections.get(number as usize).is_some_and(|c| !c.is_broken);
+        if !is_connected {
+            return;
+        }
+        match header.kind {
+            REPLY => self.told(now, number, &header),
+            kind => {
+                if self.takes_packet(number, &header) && kind == SEND {
+                    self.take_message(number, &packet.bytes[HEADER..], brought);
+                }
+            }
+        }
+    }
+
+    fn wakes(&self) -> Option<Time> {
+        self.retries.front().map(|(at, _)| *at)
+    }
+
+    fn trouble(&self) -> Option<String> {
+        let broken = self.counters.broken;
+        (broken > 0).then(|| {
+            format!(
+                "an error of the rank's NIC, or more refusals in a row than netcache.via.retries ({}), has ended \
+                 {broken} of the peers' connections to it",
+                self.via.retries
+            )
+        })
+    }
+
+    fn visit(&self, f: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
+        let c = &self.counters;
+        f("replies", "packets", "Replies of the peers' NICs", c.replies);
+        f("refused", "count", "Refusals of the rank's NIC, after which peers sent again", c.refused);
+        f("resent", "packets", "Packets sent again", c.resent);
+        f("broken", "connections", "Connections that an error has ended", c.broken);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chasqui_config::Resolved;
+    use chasqui_machine::Machine;
+
+    const RANK: u32 = 1;
+    const RANKS: u32 = 4;
+
+    /// The peers of rank 1 of 4, with a window of 4 packets.
+    fn peers(zero_copy: bool) -> ViaPeers {
+        let resolved = Resolved::defaults(&crate::NETCACHE.schema());
+        let via = ViaUnit { window: 4, zero_copy, ..resolved.read("netcache.via") };
+        ViaPeers::new(resolved.read("netcache.nic"), via, resolved.read("netcache.mpi"), (RANK, RANKS))
+    }
+
+    fn envelope(kind: u8, source: u16, sequence: u32, bytes: u64) -> Envelope {
+        Envelope { kind, source, destination: RANK as u16, sequence, bytes, ..Envelope::default() }
+    }
+
+    fn headers(peers: &mut ViaPeers, now: Time) -> Vec<ViaHeader> {
+        let packets = std::iter::from_fn(|| peers.next(now));
+        packets.map(|packet| ViaHeader::from_bytes(&packet.bytes)).collect()
+    }
+
+    fn numbers(peers: &mut ViaPeers, now: Time) -> Vec<(u32, u32)> {
+        headers(peers, now).iter().map(|header| (header.to, header.sequence)).collect()
+    }
+
+    /// What the rank's NIC says over its VI `from`.
+    fn says(peers: &mut ViaPeers, now: Time, header: ViaHeader, data: &[u8]) -> Vec<(Envelope, Vec<u8>)> {
+        let mut brought = vec![];
+        let bytes = [&header.to_bytes()[..], data].concat();
+        peers.receive(now, Packet { bytes, ..Packet::default() }, &mut brought);
+        brought
+    }
+
+    fn replies(peers: &mut ViaPeers, now: Time, from: u32, sequence: u32, value: u32) {
+        let header = ViaHeader { kind: REPLY, from, sequence, value, ..ViaHeader::default() };
+        assert_eq!(says(peers, now, header, &[]), []);
+    }
+
+    #[test]
+    fn a_message_goes_over_the_vis_that_the_driver_connects() {
+        let mut peers = peers(true);
+        peers.send(Time::ZERO, &envelope(1, 3, 9, 5), b"hello");
+        let packets: Vec<Packet> = std::iter::from_fn(|| peers.next(Time::ZERO)).collect();
+        // Rank 1's VIs 3 and 4 + 3 are connected to rank 3's VIs 1 and 4 + 1.
+        for (packet, (to, from, bytes)) in packets.iter().zip([(3, 1, ENVELOPE_BYTES), (7, 5, 5)]) {
+            let header = ViaHeader::from_bytes(&packet.bytes);
+            assert_eq!((header.kind, header.to, header.from, header.sequence), (SEND, to, from, 0));
+            assert_eq!((header.flags, packet.bytes.len() as u64 - HEADER as u64), (ASKS, bytes));
+            assert_eq!((packet.source, packet.destination, packet.message), (3, 1, Some((3, 9))));
+        }
+        assert_eq!(packets.len(), 2);
+        assert_eq!(packets[1].bytes[HEADER..], *b"hello");
+    }
+
+    #[test]
+    fn a_window_is_under_way_and_what_is_refused_goes_again_when_it_is_time() {
+        let mut peers = peers(false);
+        let (now, retry) = (Time(1000), Time(peers.via.retry.ps()));
+        (1..=6).for_each(|sequence| peers.send(now, &envelope(5, 0, sequence, 0), &[]));
+        assert_eq!(numbers(&mut peers, now), [(0, 0), (0, 1), (0, 2), (0, 3)]);
+        replies(&mut peers, now, 0, 1, NOT_READY);
+        assert_eq!((numbers(&mut peers, now), peers.wakes()), (vec![], Some(now + retry)));
+        assert_eq!(numbers(&mut peers, now + retry - Time(1)), []);
+        assert_eq!(numbers(&mut peers, now + retry), [(0, 1), (0, 2), (0, 3), (0, 4)]);
+        replies(&mut peers, now, 0, 4, ACCEPTED);
+        assert_eq!(numbers(&mut peers, now + retry), [(0, 5)]);
+        assert_eq!((peers.counters.refused, peers.counters.resent, peers.wakes()), (1, 3, None));
+    }
+
+    #[test]
+    fn a_message_waits_for_those_before_it_over_other_connections_alone() {
+        let mut peers = peers(false);
+        let now = Time::ZERO;
+        assert!(peers.takes(now, 2));
+        peers.send(now, &envelope(1, 2, 1, 0), &[]);
+        assert_eq!(numbers(&mut peers, now), [(2, 0)]);
+        assert!(peers.takes(now, 2) && !peers.takes(now, 3));
+        replies(&mut peers, now, 2, 0, NOT_READY);
+        assert!(!peers.takes(now, 2) && !peers.takes(now, 3));
+        let now = peers.wakes().expect("it goes again");
+        assert_eq!(numbers(&mut peers, now), [(2, 0)]);
+        replies(&mut peers, now, 2, 1, ACCEPTED);
+        assert!(peers.takes(now, 3));
+        // A connection that is over holds nothing up.
+        peers.send(now, &envelope(1, 2, 2, 0), &[]);
+        replies(&mut peers, now, 2, 1, super::super::registers::STATUS_REMOTE_ERROR);
+        assert!(peers.takes(now, 3) && peers.takes(now, 2));
+        peers.send(now, &envelope(1, 2, 3, 0), &[]);
+        assert_eq!((numbers(&mut peers, now), peers.counters.broken), (vec![], 1));
+        assert!(peers.takes(now, 3));
+    }
+
+    #[test]
+    fn packets_of_the_rank_are_taken_once_and_answered() {
+        let mut peers = peers(true);
+        let now = Time::ZERO;
+        let message =
+            |sequence, flags, from| ViaHeader { kind: SEND, flags, from, sequence, ..ViaHeader::default() };
+        let with_data = Envelope { bytes: 5, ..envelope(1, RANK as u16, 4, 5) };
+        assert_eq!(says(&mut peers, now, message(0, ASKS, 2), &with_data.to_bytes()), []);
+        let brought = says(&mut peers, now, message(0, 0, RANKS + 2), b"hello");
+        assert_eq!(brought, [(with_data, b"hello".to_vec())], "its data come over the other VI");
+        let reply = ViaHeader { kind: REPLY, to: 2, from: RANK, sequence: 1, ..ViaHeader::default() };
+        assert_eq!(headers(&mut peers, now), [reply]);
+        assert_eq!(says(&mut peers, now, message(0, 0, 2), &with_data.to_bytes()), [], "it was here before");
+        assert_eq!(headers(&mut peers, now), [reply]);
+        let matched = envelope(5, RANK as u16, 0, 0);
+        assert_eq!(says(&mut peers, now, message(2, ASKS, 2), &matched.to_bytes()), [], "one is missing");
+        assert_eq!(headers(&mut peers, now), []);
+        assert_eq!(says(&mut peers, now, message(1, 0, 2), &matched.to_bytes()), [(matched, vec![])]);
+    }
+
+    #[test]
+    fn a_block_is_written_to_where_the_rank_has_registered_it() {
+        let mut peers = peers(false);
+        let (address, handle) = (0x12_3000 + 1000, 0xffff_fff0_u32);
+        let entry = u64::from(handle.wrapping_add((address >> PAGE_SHIFT) as u32));
+        let data: Vec<u8> = (0..3000).map(|i| i as u8).collect();
+        peers.put(Time::ZERO, &envelope(6, 0, 2, 3000), entry << ADDRESS_BITS | address, &data);
+        let packets: Vec<Packet> = std::iter::from_fn(|| peers.next(Time::ZERO)).collect();
+        let found: Vec<_> = packets
+            .iter()
+            .map(|packet| (ViaHeader::from_bytes(&packet.bytes), packet.bytes.len() - HEADER))
+            .map(|(h, bytes)| (h.kind, h.address, h.handle, h.flags, bytes))
+            .collect();
+        // 24 bytes to the next multiple of 1 KiB. The window's second packet asks, and the last.
+        let piece = |at, flags, bytes| (WRITE, address + at, handle, flags, bytes);
+        assert_eq!(
+            found,
+            [piece(0, 0, 24), piece(24, ASKS, 1024), piece(1048, 0, 1024), piece(2072, ASKS, 928)]
+        );
+        replies(&mut peers, Time::ZERO, 0, 4, ACCEPTED);
+        assert_eq!(headers(&mut peers, Time::ZERO)[0].kind, SEND, "what ends it");
+    }
+}
