@@ -24,8 +24,8 @@ pub enum Ended {
     Interrupted,
 }
 
-/// Turns of the leader's in a round of all threads: a fraction of a millisecond, against which their meeting before
-/// it costs little.
+/// Turns of this host thread in a round: a fraction of a millisecond, against which it costs little that all threads
+/// meet before it.
 const TURNS: usize = 128;
 
 /// Advances partitions.
@@ -174,7 +174,7 @@ impl Leader<'_> {
             if self.pace.together() {
                 self.go_together()
             } else {
-                self.held[0].take_turns(self.layout)
+                self.held[0].take_turns(TURNS, self.layout)
             }
             stop = self.held.iter().map(|s| s.stop).fold(stop, Time::min);
         }

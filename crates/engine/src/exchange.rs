@@ -1,6 +1,7 @@
 //! Where host threads that run partitions side by side leave messages for each other, and say how soon they could
 //! have an effect on each other.
 
+use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
@@ -8,6 +9,9 @@ use crate::Time;
 use crate::partition::Message;
 use crate::share::Layout;
 use crate::team::Bell;
+
+/// Turns of a waiting loop that take about as long as a partition's turn, a microsecond or two.
+const BRIEFLY: u32 = 50;
 
 /// What the others know of a thread.
 struct Desk {
@@ -140,6 +144,16 @@ impl Visit<'_> {
             self.exchange.state.store(table.state, Ordering::SeqCst);
             drop(table);
             self.exchange.changed.ring();
+        }
+    }
+
+    /// Waits until something changes, but no longer than a turn may take.
+    pub fn wait_briefly(&self) {
+        for _ in 0..BRIEFLY {
+            if self.exchange.state.load(Ordering::SeqCst) != self.seen || self.is_over() {
+                return;
+            }
+            spin_loop();
         }
     }
 

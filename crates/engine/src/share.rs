@@ -145,12 +145,11 @@ impl Share {
         reach
     }
 
-    /// As many turns as there are partitions, all of which are here.
-    pub fn take_turns(&mut self, layout: &Layout) {
-        for _ in 0..self.ids.len() {
-            if !self.turn(layout) {
-                return;
-            }
+    /// At most so many turns; all partitions are here.
+    pub fn take_turns(&mut self, turns_max: usize, layout: &Layout) {
+        for _ in 0..turns_max {
+            let Some((p, limit)) = self.whose_turn(layout) else { return };
+            self.turn(p, limit, layout);
         }
     }
 
@@ -159,7 +158,8 @@ impl Share {
     pub fn take_turns_beside(&mut self, exchange: &Exchange, turns_max: usize, layout: &Layout) {
         let leads = self.thread == 0;
         let mut visit = exchange.visit(self.thread, layout);
-        let (mut reach, mut inbox, mut turns) = (self.reach(), vec![], 0);
+        let (mut reach, mut inbox) = (self.reach(), vec![]);
+        let (mut turns, mut waited) = (0, false);
         loop {
             visit.meet(&mut self.outgoing, &reach, &mut inbox, &mut self.outside);
             let news = !inbox.is_empty();
@@ -168,26 +168,39 @@ impl Share {
             if visit.is_over() || leads && turns >= turns_max {
                 break;
             }
-            let acts = self.turn(layout);
-            turns += usize::from(acts);
-            self.first_effects(&mut reach);
-            if !acts && !news && !visit.rest(!leads) {
-                break;
+            match self.whose_turn(layout) {
+                Some((p, limit)) if waited || news || !self.is_held_up(p, limit, layout) => {
+                    self.turn(p, limit, layout);
+                    (turns, waited) = (turns + 1, false);
+                }
+                Some(_) => {
+                    visit.wait_briefly();
+                    waited = true;
+                }
+                None if !news && !visit.rest(!leads) => break,
+                None => {}
             }
+            self.first_effects(&mut reach);
         }
         self.outside.fill(Time::NEVER);
     }
 
-    /// A turn of who holds up the first group most: its reach is the least, and the longer it waited the further it
-    /// may go. If it can't do anything, it is the turn of who holds it up. False: nobody here can do anything.
-    fn turn(&mut self, layout: &Layout) -> bool {
-        let Some((p, limit)) = self.whose_turn(layout) else { return false };
-        self.advance(p, limit, layout);
-        self.deliver(layout);
-        true
+    /// Partition `p`, whose limit others set, could do little more than nothing: less than the time in which its kind
+    /// may notice each other. They are likely to be at what will let it go further.
+    fn is_held_up(&self, p: usize, limit: Time, layout: &Layout) -> bool {
+        let group = layout.groups[self.ids[p] as usize];
+        limit == self.outside[group] && limit < self.next[p] + layout.lookahead.least[group][group]
     }
 
-    /// Who it is, and how far it may go.
+    /// A turn of partition `p`, as far as `limit`.
+    fn turn(&mut self, p: usize, limit: Time, layout: &Layout) {
+        self.advance(p, limit, layout);
+        self.deliver(layout);
+    }
+
+    /// Whose turn it is, and how far it may go: who holds up the first group most. Its reach is the least, and the longer
+    /// it waited the further it may go. If it can't do anything, it is the turn of who holds it up. None: nobody here
+    /// can do anything.
     fn whose_turn(&mut self, layout: &Layout) -> Option<(usize, Time)> {
         if self.ids.is_empty() {
             return None;
