@@ -3,12 +3,13 @@
 //! How far each round goes has no effect on results, only on speed: the order of events is fixed by
 //! the events. Nor has it which host thread runs a partition.
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
+use crate::exchange::Exchange;
 use crate::pace::{Pace, Threads};
 use crate::partition::{Group, Partition, PartitionId};
-use crate::share::{Earliest, Layout, Member, Phase, ROUND_MAX, Share};
+use crate::share::{Layout, Member, Place, ROUND_MAX, Share};
 use crate::team::Team;
 use crate::{Lookahead, Time};
 
@@ -22,6 +23,10 @@ pub enum Ended {
     /// The watcher asked to stop.
     Interrupted,
 }
+
+/// Turns of this host thread in a round: a fraction of a millisecond, against which it costs little that all threads
+/// meet before it.
+const TURNS: usize = 128;
 
 /// Advances partitions.
 pub struct Engine {
@@ -46,7 +51,7 @@ impl Engine {
         self.layout.groups.len() as PartitionId - 1
     }
 
-    /// Steps in which all host threads ran partitions: what the host did, nothing of the simulation.
+    /// Rounds in which all host threads ran partitions: what the host did, nothing of the simulation.
     pub fn steps_together(&self) -> u64 {
         self.steps_together
     }
@@ -84,21 +89,21 @@ impl Engine {
             (0..threads.count()).map(|thread| Mutex::new(Share::new(thread, groups))).collect();
         let members = self.partitions.drain(..).enumerate();
         let members = members.map(|(id, partition)| Member::new(id as PartitionId, partition)).collect();
-        let (team, layout) = (Team::default(), &self.layout);
+        let (team, exchange, layout) = (Team::default(), Exchange::default(), &self.layout);
         let (ended, steps_together) = std::thread::scope(|scope| {
             // Followers go home also if this thread panics.
             let home = Home(&team);
             let hire = || {
                 for share in &shares[1..] {
-                    let team = &team;
-                    scope.spawn(move || team.follow(|| follow(share, layout)));
+                    let (team, exchange) = (&team, &exchange);
+                    scope.spawn(move || team.follow(|| follow(share, exchange, layout)));
                 }
             };
             let mut leader = Leader {
                 layout,
                 window: self.window,
-                places: vec![],
                 team: &team,
+                exchange: &exchange,
                 shares: &shares,
                 held: shares.iter().map(lock).collect(),
                 pace: Pace::new(threads),
@@ -121,12 +126,6 @@ impl Engine {
     }
 }
 
-/// Where a partition is.
-struct Place {
-    share: usize,
-    place: usize,
-}
-
 struct Home<'a>(&'a Team);
 
 impl Drop for Home<'_> {
@@ -139,21 +138,18 @@ fn lock(share: &Mutex<Share>) -> MutexGuard<'_, Share> {
     share.lock().expect("a host thread has panicked")
 }
 
-fn follow(share: &Mutex<Share>, layout: &Layout) {
-    let mut share = lock(share);
-    let phase = share.phase;
-    share.run(&phase, layout);
+fn follow(share: &Mutex<Share>, exchange: &Exchange, layout: &Layout) {
+    lock(share).take_turns_beside(exchange, usize::MAX, layout);
 }
 
 /// The host thread that leads: it does all that is not the running of partitions, and its share of that.
 struct Leader<'a> {
     layout: &'a Layout,
     window: Time,
-    /// By [`PartitionId`].
-    places: Vec<Place>,
     team: &'a Team,
+    exchange: &'a Exchange,
     shares: &'a [Mutex<Share>],
-    /// All shares between phases, its own always. That of this thread is the first.
+    /// All shares between rounds, its own always. That of this thread is the first.
     held: Vec<MutexGuard<'a, Share>>,
     pace: Pace,
     /// Starts the other threads, when they are first needed.
@@ -174,32 +170,31 @@ impl Leader<'_> {
             }
             self.set_pace();
             let horizon = stop.min(now + self.window);
+            self.held.iter_mut().for_each(|s| s.horizon = horizon);
             if self.pace.together() {
-                self.phases(horizon)
+                self.go_together()
             } else {
-                self.turns(horizon)
+                self.held[0].take_turns(TURNS, self.layout)
             }
             stop = self.held.iter().map(|s| s.stop).fold(stop, Time::min);
         }
     }
 
-    /// A round of all threads: each group goes as far as what the one before it has just done allows.
-    fn phases(&mut self, horizon: Time) {
-        for group in 0..self.layout.lookahead.direct.len() {
-            let mut earliest = Earliest::NONE;
-            self.held.iter_mut().for_each(|s| s.note_earliest(group, &mut earliest));
-            self.phase(Phase { group, earliest, horizon });
-            self.deliver();
+    /// A round of all threads.
+    fn go_together(&mut self) {
+        if let Some(hire) = self.hire.take() {
+            hire();
         }
-    }
-
-    /// A round of this thread alone: as many turns as there are partitions.
-    fn turns(&mut self, horizon: Time) {
-        for _ in 0..self.places.len() {
-            if !self.held[0].turn(horizon, self.layout) {
-                return;
-            }
-            self.deliver();
+        self.steps_together += 1;
+        self.exchange.open(self.held.iter_mut().map(|s| s.reach()));
+        self.held.truncate(1);
+        self.team.start(self.shares.len() as u32 - 1);
+        self.held[0].take_turns_beside(self.exchange, TURNS, self.layout);
+        self.team.finish();
+        self.held.extend(self.shares[1..].iter().map(lock));
+        for (thread, share) in self.held.iter_mut().enumerate() {
+            self.exchange.left(thread).into_iter().for_each(|message| share.receive(message));
+            share.note_received(self.layout);
         }
     }
 
@@ -225,49 +220,14 @@ impl Leader<'_> {
         let mut sizes = vec![0; self.layout.lookahead.direct.len()];
         groups.iter().for_each(|&group| sizes[group] += 1);
         let mut dealt = vec![0; sizes.len()];
-        self.places.clear();
-        for member in members {
+        let mut deal = |member: Member| {
             let group = groups[member.id as usize];
             let share = dealt[group] * count / sizes[group];
             dealt[group] += 1;
-            let place = self.held[share].add(member, self.layout);
-            self.places.push(Place { share, place });
-        }
-        self.held.iter_mut().for_each(|s| s.begin(self.layout));
-    }
-
-    fn phase(&mut self, phase: Phase) {
-        if !self.held[1..].iter().any(|s| s.is_due(&phase)) {
-            self.held[0].run(&phase, self.layout);
-            return;
-        }
-        if let Some(hire) = self.hire.take() {
-            hire();
-        }
-        self.steps_together += 1;
-        self.held[1..].iter_mut().for_each(|s| s.phase = phase);
-        self.held.truncate(1);
-        self.team.start(self.shares.len() as u32 - 1);
-        self.held[0].run(&phase, self.layout);
-        self.team.finish();
-        self.held.extend(self.shares[1..].iter().map(lock));
-    }
-
-    fn deliver(&mut self) {
-        for from in 0..self.held.len() {
-            if self.held[from].sent.is_empty() {
-                continue;
-            }
-            let mut sent = std::mem::take(&mut self.held[from].sent);
-            // In the order in which a partition sent it.
-            for m in sent.drain(..) {
-                let Place { share, place } = self.places[m.to as usize];
-                self.held[share].receive(place, m.event, m.packet);
-            }
-            // The room is used again.
-            self.held[from].sent = sent;
-        }
-        self.held.iter_mut().for_each(|s| s.note_received(self.layout));
+            self.held[share].add(member)
+        };
+        let places: Arc<[Place]> = members.into_iter().map(&mut deal).collect();
+        self.held.iter_mut().for_each(|s| s.begin(places.clone(), self.layout));
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod engine;
 mod event;
+mod exchange;
 mod lookahead;
 mod pace;
 mod partition;

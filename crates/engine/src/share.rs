@@ -1,8 +1,11 @@
 //! The partitions that one host thread runs, and how far each may go.
 
+use std::sync::Arc;
+
+use crate::exchange::{Exchange, Outgoing};
 use crate::partition::{Group, Message, Outbox, Partition, PartitionId};
 use crate::tournament::Tournament;
-use crate::{Event, Lookahead, Packet, Time};
+use crate::{Lookahead, Time};
 
 /// What all shares know: which group a partition belongs to, and the look-ahead between groups.
 pub(crate) struct Layout {
@@ -16,39 +19,13 @@ pub(crate) struct Layout {
 /// were.
 pub(crate) const ROUND_MAX: Time = Time(100_000_000);
 
-/// The two earliest reaches to a group, so that each partition can look at all but its own.
+/// Where a partition is.
 #[derive(Clone, Copy)]
-pub(crate) struct Earliest {
-    first: Time,
-    who: PartitionId,
-    second: Time,
-}
-
-impl Earliest {
-    pub const NONE: Earliest = Earliest { first: Time::NEVER, who: PartitionId::MAX, second: Time::NEVER };
-
-    fn note(&mut self, reach: Time, who: PartitionId) {
-        if reach < self.first {
-            *self = Earliest { first: reach, who, second: self.first };
-        } else if reach < self.second {
-            self.second = reach;
-        }
-    }
-
-    /// The first reach of the others.
-    fn but(&self, who: PartitionId) -> Time {
-        if self.who == who { self.second } else { self.first }
-    }
-}
-
-/// A step of a round: the partitions of one group run.
-#[derive(Clone, Copy)]
-pub(crate) struct Phase {
-    pub group: Group,
-    /// The first reaches to the group.
-    pub earliest: Earliest,
-    /// Nobody goes further.
-    pub horizon: Time,
+pub(crate) struct Place {
+    /// Number of the host thread that has it.
+    pub thread: usize,
+    /// Its place among those of the thread.
+    pub place: usize,
 }
 
 /// A partition between two shares.
@@ -74,8 +51,6 @@ pub(crate) struct Share {
     thread: usize,
     partitions: Vec<Box<dyn Partition>>,
     ids: Vec<PartitionId>,
-    /// The places of each group's partitions here.
-    members: Vec<Vec<usize>>,
     /// Lower bound of each partition's next action.
     next: Vec<Time>,
     /// By group: each partition's [`Partition::reach`] to it.
@@ -86,10 +61,16 @@ pub(crate) struct Share {
     limits: Vec<Time>,
     /// Who has just received something.
     received: Vec<usize>,
-    /// What they sent in this phase.
-    pub sent: Vec<Message>,
-    /// What the host thread does next.
-    pub phase: Phase,
+    /// What was sent in a turn.
+    sent: Vec<Message>,
+    /// Messages for partitions of other threads.
+    outgoing: Vec<Outgoing>,
+    /// Where all partitions are.
+    places: Arc<[Place]>,
+    /// By group: the least reach of partitions of other threads, as far as is known.
+    outside: Vec<Time>,
+    /// Nobody goes further in this round.
+    pub horizon: Time,
     /// When the job must end because of what happened here.
     pub stop: Time,
     /// What partitions did: see [`Partition::run`].
@@ -102,21 +83,23 @@ impl Share {
             thread,
             partitions: vec![],
             ids: vec![],
-            members: vec![vec![]; groups],
             next: vec![],
             reaches: vec![Tournament::default(); groups],
             reach: vec![Time::NEVER; groups],
             limits: vec![],
             received: vec![],
             sent: vec![],
-            phase: Phase { group: 0, earliest: Earliest::NONE, horizon: Time::ZERO },
+            outgoing: vec![],
+            places: Arc::default(),
+            outside: vec![Time::NEVER; groups],
+            horizon: Time::ZERO,
             stop: Time::NEVER,
             work: 0,
         }
     }
 
     /// Takes a partition; its place.
-    pub fn add(&mut self, mut member: Member, layout: &Layout) -> usize {
+    pub fn add(&mut self, mut member: Member) -> Place {
         let place = self.partitions.len();
         if member.thread != self.thread {
             member.partition.hosted_by(self.thread);
@@ -125,12 +108,12 @@ impl Share {
         self.limits.push(member.limit);
         self.partitions.push(member.partition);
         self.ids.push(member.id);
-        self.members[layout.groups[member.id as usize]].push(place);
-        place
+        Place { thread: self.thread, place }
     }
 
-    /// It has been given all its partitions.
-    pub fn begin(&mut self, layout: &Layout) {
+    /// It has been given all its partitions; where all are.
+    pub fn begin(&mut self, places: Arc<[Place]>, layout: &Layout) {
+        self.places = places;
         self.reaches.iter_mut().for_each(|reaches| reaches.reset(self.ids.len()));
         (0..self.ids.len()).for_each(|p| self.note_reach(p, layout));
     }
@@ -138,7 +121,6 @@ impl Share {
     /// Gives its partitions away.
     pub fn take_members(&mut self) -> Vec<Member> {
         self.next.clear();
-        self.members.iter_mut().for_each(Vec::clear);
         let thread = self.thread;
         let partitions = self.ids.drain(..).zip(self.partitions.drain(..)).zip(self.limits.drain(..));
         partitions.map(|((id, partition), limit)| Member { id, partition, limit, thread }).collect()
@@ -149,62 +131,121 @@ impl Share {
         self.next.iter().copied().fold(Time::NEVER, Time::min)
     }
 
-    /// Adds the reaches from here to group `to`.
-    pub fn note_earliest(&mut self, to: Group, earliest: &mut Earliest) {
+    /// By group: lower bounds of their first effects there.
+    fn first_effects(&mut self, reach: &mut [Time]) {
+        if !self.ids.is_empty() {
+            reach.iter_mut().zip(&mut self.reaches).for_each(|(reach, reaches)| *reach = reaches.first().1);
+        }
+    }
+
+    /// The same.
+    pub fn reach(&mut self) -> Vec<Time> {
+        let mut reach = vec![Time::NEVER; self.reaches.len()];
+        self.first_effects(&mut reach);
+        reach
+    }
+
+    /// At most so many turns; all partitions are here.
+    pub fn take_turns(&mut self, turns_max: usize, layout: &Layout) {
+        for _ in 0..turns_max {
+            let Some((p, limit)) = self.whose_turn(layout) else { return };
+            self.turn(p, limit, layout);
+        }
+    }
+
+    /// Turns beside other host threads, until the round is over. The first thread ends it after so many turns of its
+    /// own, or when it has waited for long.
+    pub fn take_turns_beside(&mut self, exchange: &Exchange, turns_max: usize, layout: &Layout) {
+        let leads = self.thread == 0;
+        let mut visit = exchange.visit(self.thread, layout);
+        let (mut reach, mut inbox) = (self.reach(), vec![]);
+        let (mut turns, mut waited) = (0, false);
+        loop {
+            visit.meet(&mut self.outgoing, &reach, &mut inbox, &mut self.outside);
+            let news = !inbox.is_empty();
+            inbox.drain(..).for_each(|message| self.receive(message));
+            self.note_received(layout);
+            if visit.is_over() || leads && turns >= turns_max {
+                break;
+            }
+            match self.whose_turn(layout) {
+                Some((p, limit)) if waited || news || !self.is_held_up(p, limit, layout) => {
+                    self.turn(p, limit, layout);
+                    (turns, waited) = (turns + 1, false);
+                }
+                Some(_) => {
+                    visit.wait_briefly();
+                    waited = true;
+                }
+                None if !news && !visit.rest(!leads) => break,
+                None => {}
+            }
+            self.first_effects(&mut reach);
+        }
+        self.outside.fill(Time::NEVER);
+    }
+
+    /// Partition `p`, whose limit others set, could do little more than nothing: less than the time in which its kind
+    /// may notice each other. They are likely to be at what will let it go further.
+    fn is_held_up(&self, p: usize, limit: Time, layout: &Layout) -> bool {
+        let group = layout.groups[self.ids[p] as usize];
+        limit == self.outside[group] && limit < self.next[p] + layout.lookahead.least[group][group]
+    }
+
+    /// A turn of partition `p`, as far as `limit`.
+    fn turn(&mut self, p: usize, limit: Time, layout: &Layout) {
+        self.advance(p, limit, layout);
+        self.deliver(layout);
+    }
+
+    /// Whose turn it is, and how far it may go: who holds up the first group most. Its reach is the least, and the longer
+    /// it waited the further it may go. If it can't do anything, it is the turn of who holds it up. None: nobody here
+    /// can do anything.
+    fn whose_turn(&mut self, layout: &Layout) -> Option<(usize, Time)> {
         if self.ids.is_empty() {
-            return;
+            return None;
         }
-        let (first, least, second) = self.reaches[to].first();
-        earliest.note(least, self.ids[first]);
-        // Never the first of all, so that it does not matter whose it is.
-        earliest.note(second, PartitionId::MAX);
+        let (mut p, _, mut here) = self.reaches[0].first();
+        let mut group = layout.groups[self.ids[p] as usize];
+        if group != 0 {
+            here = self.reaches[group].least_but(p);
+        }
+        loop {
+            let (next, outside) = (self.next[p], self.outside[group]);
+            let limit = here.min(outside).min(self.horizon);
+            if next < limit {
+                return Some((p, limit));
+            }
+            if here <= next && here < self.horizon {
+                p = self.reaches[group].first().0;
+            } else if outside <= next && outside < self.horizon {
+                return self.anybody(layout);
+            } else {
+                p = self.earliest();
+                if self.next[p] >= self.horizon {
+                    return None;
+                }
+            }
+            group = layout.groups[self.ids[p] as usize];
+            here = self.reaches[group].least_but(p);
+        }
     }
 
-    /// Whether one of them may do anything in `phase`.
-    pub fn is_due(&self, phase: &Phase) -> bool {
-        self.members[phase.group].iter().any(|&p| self.next[p] < self.limit(p, phase))
-    }
-
-    fn limit(&self, p: usize, phase: &Phase) -> Time {
-        phase.earliest.but(self.ids[p]).min(phase.horizon)
-    }
-
-    /// Runs the partitions of a group as far as `phase` lets them.
-    pub fn run(&mut self, phase: &Phase, layout: &Layout) {
-        for i in 0..self.members[phase.group].len() {
-            let p = self.members[phase.group][i];
-            let limit = self.limit(p, phase);
+    /// Who can do something, the earliest first, where other threads hold up who should be next; and how far.
+    #[cold]
+    fn anybody(&mut self, layout: &Layout) -> Option<(usize, Time)> {
+        let mut found: Option<(usize, Time)> = None;
+        for p in 0..self.ids.len() {
+            let group = layout.groups[self.ids[p] as usize];
+            if found.is_some_and(|(first, _)| self.next[first] <= self.next[p]) {
+                continue;
+            }
+            let limit = self.reaches[group].least_but(p).min(self.outside[group]).min(self.horizon);
             if self.next[p] < limit {
-                self.advance(p, limit, phase.horizon, layout);
+                found = Some((p, limit));
             }
         }
-    }
-
-    /// A turn of who holds up the first group most: its reach is the least, and the longer it waited the further it
-    /// may go. If it can't do anything, it is the turn of who holds it up. All partitions are here. False: nobody can
-    /// do anything before `horizon`.
-    pub fn turn(&mut self, horizon: Time, layout: &Layout) -> bool {
-        let (mut p, _, mut others) = self.reaches[0].first();
-        if layout.groups[self.ids[p] as usize] != 0 {
-            others = self.others(p, layout);
-        }
-        while self.next[p] >= others.min(horizon) {
-            p = match others < horizon {
-                true => self.reaches[layout.groups[self.ids[p] as usize]].first().0,
-                false => self.earliest(),
-            };
-            if self.next[p] >= horizon {
-                return false;
-            }
-            others = self.others(p, layout);
-        }
-        self.advance(p, others.min(horizon), horizon, layout);
-        true
-    }
-
-    /// When the others could first reach partition `p`.
-    fn others(&mut self, p: usize, layout: &Layout) -> Time {
-        self.reaches[layout.groups[self.ids[p] as usize]].least_but(p)
+        found
     }
 
     /// Who acts first of all.
@@ -213,7 +254,8 @@ impl Share {
         (0..self.next.len()).min_by_key(|&p| self.next[p]).unwrap_or(0)
     }
 
-    fn advance(&mut self, p: usize, limit: Time, horizon: Time, layout: &Layout) {
+    fn advance(&mut self, p: usize, limit: Time, layout: &Layout) {
+        let horizon = self.horizon;
         let (groups, lookahead) = (&layout.groups[..], &layout.lookahead);
         let from = groups[self.ids[p] as usize];
         let mut out = Outbox { limit, horizon, from, groups, lookahead, messages: &mut self.sent };
@@ -235,14 +277,29 @@ impl Share {
         }
     }
 
-    /// A message for the partition at place `to`.
-    pub fn receive(&mut self, to: usize, event: Event, packet: Option<Box<Packet>>) {
+    /// What was sent in a turn comes to its partitions, or goes out to other threads.
+    fn deliver(&mut self, layout: &Layout) {
+        if self.sent.is_empty() {
+            return;
+        }
+        let mut sent = std::mem::take(&mut self.sent);
+        // In the order in which the partition sent it.
+        for message in sent.drain(..) {
+            match self.places[message.to as usize].thread {
+                thread if thread == self.thread => self.receive(message),
+                thread => self.outgoing.push((thread, message)),
+            }
+        }
+        // The room is used again.
+        self.sent = sent;
+        self.note_received(layout);
+    }
+
+    /// A message for a partition here.
+    pub fn receive(&mut self, Message { to: id, event, packet }: Message) {
+        let to = self.places[id as usize].place;
         let (time, limit) = (event.time, self.limits[to]);
-        assert!(
-            time >= limit,
-            "an event for {time} comes late: partition {} has run to {limit}",
-            self.ids[to]
-        );
+        assert!(time >= limit, "an event for {time} comes late: partition {id} has run to {limit}");
         self.next[to] = self.next[to].min(time);
         self.partitions[to].receive(event, packet);
         if self.received.last() != Some(&to) {
@@ -250,7 +307,7 @@ impl Share {
         }
     }
 
-    /// No more messages come in this phase.
+    /// No more messages come for now.
     pub fn note_received(&mut self, layout: &Layout) {
         while let Some(p) = self.received.pop() {
             self.note_reach(p, layout);

@@ -12,20 +12,29 @@ const YIELD_MAX: u32 = 100;
 
 /// Where threads wait for a value that others change.
 #[derive(Default)]
-struct Bell {
+pub(crate) struct Bell {
     sleepers: AtomicU32,
     sleep: Mutex<()>,
     rung: Condvar,
 }
 
 impl Bell {
-    /// Waits until `reached`, which looks at the value by loads that are sequentially consistent.
-    fn wait_until(&self, reached: impl Fn() -> bool) {
+    /// Waits until `reached`, which looks at the value by loads that are sequentially consistent, but without
+    /// sleeping. False: it is not reached.
+    pub fn wait_a_while(&self, reached: impl Fn() -> bool) -> bool {
         for turns in 0..SPIN_MAX + YIELD_MAX {
             if reached() {
-                return;
+                return true;
             }
             if turns < SPIN_MAX { spin_loop() } else { std::thread::yield_now() }
+        }
+        false
+    }
+
+    /// The same, as long as it takes.
+    pub fn wait_until(&self, reached: impl Fn() -> bool) {
+        if self.wait_a_while(&reached) {
+            return;
         }
         let mut asleep = self.sleep.lock().expect("nobody panics here");
         self.sleepers.fetch_add(1, Ordering::SeqCst);
@@ -37,7 +46,7 @@ impl Bell {
 
     /// The value has changed, by a store that is sequentially consistent: either this finds who fell asleep before,
     /// or they find the value.
-    fn ring(&self) {
+    pub fn ring(&self) {
         if self.sleepers.load(Ordering::SeqCst) > 0 {
             let _asleep = self.sleep.lock();
             self.rung.notify_all();

@@ -170,9 +170,12 @@ impl Thread {
     /// When the hart can execute its next instruction, if nothing else happens.
     #[inline]
     pub(crate) fn ready_at(&self) -> Time {
-        if self.is_ready() {
-            return self.hart.now();
-        }
+        if self.is_ready() { self.hart.now() } else { self.wakes_at() }
+    }
+
+    /// When the hart, which is not ready, becomes so by itself.
+    #[inline(never)]
+    fn wakes_at(&self) -> Time {
         match self.activity {
             Activity::Sleeping(until) | Activity::Blocked(_, until) => until,
             Activity::Idle => self.interrupt_at(self.hart.interrupt_cycle()),

@@ -152,7 +152,7 @@ pub struct Host {
     pub messages_per_s: f64,
     /// Host threads.
     pub threads: u32,
-    /// Steps of the simulation that they took together.
+    /// Rounds of the simulation that they went together.
     pub steps_together: u64,
     /// Most memory [bytes] the process held; `None` where the host doesn't tell.
     pub memory_bytes_max: Option<u64>,

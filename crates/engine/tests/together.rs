@@ -1,0 +1,110 @@
+//! Partitions of two kinds that send each other messages at random: what each sees must not depend on how many host
+//! threads run them, which exchange messages and bounds while they run.
+
+use std::any::Any;
+
+use chasqui_engine::{
+    Class, Ended, Engine, Event, EventQueue, Group, Lookahead, Outbox, Packet, Partition, PartitionId, Port,
+    Threads, Time,
+};
+use chasqui_random::Random;
+
+/// Look-ahead between the two kinds [ps].
+const LEAST: [[u64; 2]; 2] = [[13, 5], [3, 7]];
+
+/// Answers each message, once or twice, to any other, and notes it.
+struct Chatter {
+    id: u64,
+    group: Group,
+    /// Of all partitions.
+    groups: Vec<Group>,
+    queue: EventQueue,
+    port: Port,
+    heard: Vec<(u64, u64)>,
+}
+
+/// Numbers that depend on `seed` alone, not on who asks first.
+fn mixed(seed: u64) -> u64 {
+    let mixed = (seed ^ seed >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed ^ mixed >> 29
+}
+
+impl Chatter {
+    fn answer(&mut self, now: Time, seed: u64, hops: u64, out: &mut Outbox<'_>) {
+        let count = self.groups.len() as u64;
+        let to = (self.id + 1 + (seed >> 7) % (count - 1)) % count;
+        let least = LEAST[self.group][self.groups[to as usize]];
+        // Mostly soon; now and then there is a while without anything.
+        let delay = least + if seed.is_multiple_of(16) { 900 } else { (seed >> 40) % 20 };
+        let event = Event {
+            time: now + Time(delay),
+            order: self.port.next(Class::Packet),
+            target: 0,
+            payload: [seed, hops - 1],
+        };
+        out.send(now, to as PartitionId, event, None);
+    }
+}
+
+impl Partition for Chatter {
+    fn next(&self) -> Time {
+        self.queue.next_time()
+    }
+
+    fn run(&mut self, out: &mut Outbox<'_>) -> u64 {
+        let before = self.heard.len();
+        while let Some(event) = self.queue.pop_before(out.limit()) {
+            let [seed, hops] = event.payload;
+            self.heard.push((event.time.0, seed));
+            if hops > 0 {
+                self.answer(event.time, mixed(seed), hops, out);
+                if seed % 8 == 1 {
+                    self.answer(event.time, mixed(seed + 1), hops, out);
+                }
+            }
+        }
+        (self.heard.len() - before) as u64
+    }
+
+    fn receive(&mut self, event: Event, _: Option<Box<Packet>>) {
+        self.queue.push(event);
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+/// What each partition heard, and when. `groups`: the kind of each.
+fn heard(groups: &[Group], seed: u64, window: Time, threads: Threads) -> Vec<Vec<(u64, u64)>> {
+    let direct = LEAST.iter().map(|row| row.iter().map(|&least| Time(least)).collect()).collect();
+    let mut engine = Engine::new(Lookahead::new(direct));
+    engine.set_window(window);
+    for (id, &group) in (0u32..).zip(groups) {
+        let mut queue = EventQueue::default();
+        let mut port = Port::new(id);
+        let order = port.next(Class::Internal);
+        let payload = [mixed(seed + u64::from(id)), 30];
+        queue.push(Event { time: Time(u64::from(id) % 3), order, target: 0, payload });
+        let (id, groups) = (u64::from(id), groups.to_vec());
+        engine.add(group, Box::new(Chatter { id, group, groups, queue, port, heard: vec![] }));
+    }
+    assert_eq!(engine.run(threads, &mut |_| true), Ended::Idle);
+    let partitions = engine.partitions().into_iter();
+    partitions.map(|p| p.into_any().downcast::<Chatter>().expect("a chatter").heard).collect()
+}
+
+#[test]
+fn what_partitions_hear_does_not_depend_on_threads() {
+    let mut random = Random::for_test(1);
+    for _ in 0..6 {
+        let groups: Vec<Group> = (0..3 + random.below(9)).map(|_| random.below(2) as Group).collect();
+        let (seed, window) = (random.below(1 << 40), Time(1 + random.below(400)));
+        let alone = heard(&groups, seed, Time(1_000_000), Threads::Exactly(1));
+        assert!(alone.iter().map(Vec::len).sum::<usize>() > 30 * groups.len(), "they talk");
+        for threads in [2, 3] {
+            assert_eq!(heard(&groups, seed, Time(1_000_000), Threads::Exactly(threads)), alone, "{threads}");
+        }
+        assert_eq!(heard(&groups, seed, window, Threads::Exactly(2)), alone, "a window of {window}");
+    }
+}
