@@ -1,4 +1,4 @@
-"""`chasqui ARGUMENTS` as a user calls it: a process of its own, in a directory, with an environment.
+"""`chasqui ARGUMENTS` as a user calls it: a process of its own, in a directory.
 
 Its process is forked from one that has loaded the package: an interpreter's start and the imports
 take longer than a small simulation does. One such process belongs to each that runs tests; the
@@ -77,7 +77,7 @@ def _end(requests: socket.socket, process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-# --- the process that serves them -------------------------------------------------------------------
+# --- the process that serves them ---------------------------------------------------------------
 
 
 def _serve(requests: socket.socket) -> None:

@@ -91,8 +91,9 @@ def test_mpi_over_queues_that_are_not_resident(
     assert "PASSED" in done.stdout
 
 
-# Where the queues that MPI uses are, and in five messages how often each rank moves them: both with the firmware;
-# one of them, so that messages by the other would pass its own; now here and now there.
+# Where the queues that MPI uses are, and in five messages how often each rank moves them: both with
+# the firmware; one of them, so that messages by the other would pass its own; now here and now
+# there.
 HOMES = {
     "served": (NONE_RESIDENT, 0),
     "express served": (NONE_RESIDENT[2:], 0),
