@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from chasqui import cache, core, messages
+from chasqui import cache, messages
 from chasqui.experiment import Output, Run
 
-# In the order of tables; those that the machine has take part.
+# In the order of tables.
 POLICIES = ("tcp", "via", "processver", "dmaver1", "dmaver2", "dtct", "ldtct")
-# What others are compared with, and what stands in its place while the machine has none.
-BASELINE, SUBSTITUTE = "via", "dmaver1"
+# What others are compared with.
+BASELINE = "via"
 # The caches of the paper's studies: the machine's own file is study C.
 STUDIES = ("C", "A", "B")
 
@@ -40,18 +40,6 @@ def programs(ranks: int) -> list[Program]:
 # Starts and ends. The rings and buffers of some policies take long to set up, which short runs
 # would show more of than long ones do: it is subtracted.
 START = Program("start", "start")
-
-
-def policies() -> list[str]:
-    """Those of POLICIES that the machine has."""
-    (machine,) = (each for each in core.machines() if each["name"] == "netcache")
-    present = {variant["name"] for variant in machine["variants"]}
-    return [policy for policy in POLICIES if policy in present]
-
-
-def baseline(present: Sequence[str]) -> str:
-    """The policy that others are compared with."""
-    return BASELINE if BASELINE in present else SUBSTITUTE
 
 
 def machine(study: str, policy: str) -> str:

@@ -10,14 +10,13 @@ from chasqui.experiment import Experiment, Output, Report, Run, Table, sensitivi
 from chasqui.text import number, table
 
 from ._workloads import (
+    BASELINE,
     COUNTERS,
     START,
     STUDIES,
     Figures,
-    baseline,
     figures,
     machine,
-    policies,
     programs,
 )
 from ._workloads import run as make_run
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
 QUESTION = """\
 Is a network cache better than as much again of data cache? VIA with the data cache of the paper's \
 studies and with twice as many sets, against messages in the network cache (dtct, ldtct) beside \
-the data cache as it is. What a program that only starts and ends takes is subtracted. Where the \
-machine has no VIA, DMA into a buffer (dmaver1) is in its place."""
+the data cache as it is. What a program that only starts and ends takes is subtracted."""
 
 # Data caches twice as large, by study [KiB].
 TWICE = {"C": 64, "A": 32, "B": 64}
@@ -60,12 +58,11 @@ class Row(NamedTuple):
 
 def organisations(study: str) -> dict[str, tuple[str, int, list[str]]]:
     """What is compared: {name: (policy, KiB of data cache, settings)}."""
-    usual = baseline(policies())
     once, twice = TWICE[study] // 2, TWICE[study]
     doubled = [f"node.l1d.size={twice} KiB"]
     return {
-        "once": (usual, once, []),
-        "double": (usual, twice, doubled),
+        "once": (BASELINE, once, []),
+        "double": (BASELINE, twice, doubled),
         **{policy: (policy, once, []) for policy in CACHED},
     }
 
@@ -165,14 +162,13 @@ def _shown(measured: Mapping[Case, Mapping[str, Figures]]) -> str:
 
 
 def _sentences(measured: Mapping[Case, Mapping[str, Figures]]) -> list[str]:
-    usual = baseline(policies())
     sentences = []
     for case, by in measured.items():
         doubled, bound = by["double"].run_time_ns, by["ldtct"].run_time_ns
         gain = by["once"].run_time_ns / doubled
         sentences.append(
-            f"{case[1]} on {case[2]} ranks of study {case[0]}: twice the data cache makes {usual} "
-            f"{number(float(gain), 4)} times as fast, ldtct is "
+            f"{case[1]} on {case[2]} ranks of study {case[0]}: twice the data cache makes "
+            f"{BASELINE} {number(float(gain), 4)} times as fast, ldtct is "
             f"{number(float(doubled / bound), 4)} times as fast as that."
         )
     return sentences
@@ -193,7 +189,7 @@ def draw(figure: Figure, measured: Mapping[Case, Mapping[str, Figures]]) -> None
             float(by[each].run_time_ns / by["double"].run_time_ns) for by in measured.values()
         ]
         at = [x + (place - 2) * 0.2 for x in range(len(ratios))]
-        label = f"{baseline(policies())}, {names[each]}" if each in names else each
+        label = f"{BASELINE}, {names[each]}" if each in names else each
         axes.bar(at, ratios, width=0.2, align="edge", color=color, label=label)
     axes.set_xticks(range(len(measured)), [f"{s}\n{p}\n{n}" for s, p, n in measured], fontsize=7)
     axes.set(title="run time over that of twice the data cache", ylim=(0.5, None))

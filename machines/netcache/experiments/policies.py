@@ -11,15 +11,15 @@ from chasqui.text import number, table
 
 from . import _npb
 from ._workloads import (
+    BASELINE,
     COUNTERS,
+    POLICIES,
     START,
     STUDIES,
     Figures,
     Program,
-    baseline,
     figures,
     machine,
-    policies,
     programs,
     run,
 )
@@ -57,7 +57,7 @@ class Row(NamedTuple):
     ranks: int
     policy: str
     run_time_ns: Fraction
-    speedup_over_via: Fraction | None
+    speedup_over_via: Fraction
     dl1_accesses: int
     dl1_misses: int
     dl1_replacements: int
@@ -91,7 +91,7 @@ def runs(quick: bool) -> list[Run]:
     every = [
         run(_name(case, policy), program, case[2], machine(case[0], policy))
         for case, program in _with_starts(cases(quick))
-        for policy in policies()
+        for policy in POLICIES
     ]
     (program,) = (each for each in programs(QUICK) if each.name == VARIED_PROGRAM)
     varied = sensitivity.assumptions("netcache", ASSUMED[:1] if quick else ASSUMED)
@@ -143,12 +143,12 @@ def sensitive(output: Output) -> dict[str, Fraction]:
 
 
 def report(outputs: Mapping[str, Output]) -> Report:
-    present = policies()
-    done = _cases_of(outputs, present[0])
+    done = _cases_of(outputs, POLICIES[0])
     measured = {
-        case: {policy: _without_start(outputs, case, policy) for policy in present} for case in done
+        case: {policy: _without_start(outputs, case, policy) for policy in POLICIES}
+        for case in done
     }
-    found = [_row(case, policy, measured[case]) for case in done for policy in present]
+    found = [_row(case, policy, measured[case]) for case in done for policy in POLICIES]
     results = Table("results", Row._fields, found)
     assumed = sensitivity.assumptions("netcache", ASSUMED)
     bases = [_varied(policy) for policy in VARIED]
@@ -166,10 +166,9 @@ def report(outputs: Mapping[str, Output]) -> Report:
 def _row(case: Case, policy: str, by_policy: Mapping[str, Figures]) -> Row:
     study, program, ranks = case
     own = by_policy[policy]
-    via = by_policy.get("via")
     return Row._make([
         program, ranks, policy, own.run_time_ns,
-        via.run_time_ns / own.run_time_ns if via else None,
+        by_policy[BASELINE].run_time_ns / own.run_time_ns,
         *(own.counters[name] for name in COUNTERS),
         own.first_access_ns, own.last_access_ns, study, own.messages, own.accessed,
         *(own.per_message(name) for name in COUNTERS),
@@ -183,7 +182,7 @@ def _shown(measured: Mapping[Case, Mapping[str, Figures]]) -> str:
               "invalidated"]  # fmt: skip
     lines = []
     for case, by_policy in measured.items():
-        slowest, own = by_policy[baseline(list(by_policy))], by_policy["ldtct"]
+        slowest, own = by_policy[BASELINE], by_policy["ldtct"]
         for policy, each in by_policy.items():
             more = [_difference(each, own, name) for name in COUNTERS]
             lines.append(
@@ -194,9 +193,8 @@ def _shown(measured: Mapping[Case, Mapping[str, Figures]]) -> str:
                     *more,
                 ]
             )  # fmt: skip
-    over = baseline(list(next(iter(measured.values()))))
     return (
-        f"Speed-up over {over}; of the data cache what happens for each message more than "
+        f"Speed-up over {BASELINE}; of the data cache what happens for each message more than "
         f"under ldtct.\n{table(header, lines, left=(0, 1, 3))}"
     )
 
@@ -216,14 +214,13 @@ def _sentences(measured: Mapping[Case, Mapping[str, Figures]]) -> list[str]:
     largest = {case[1]: case for case in sorted(measured, key=lambda c: c[2]) if case[0] == "C"}
     for program, case in largest.items():
         by_policy = measured[case]
-        over = baseline(list(by_policy))
         order = sorted(by_policy, key=lambda policy: by_policy[policy].run_time_ns)
         best, worst = by_policy[order[0]], by_policy[order[-1]]
-        gain = by_policy[over].run_time_ns / best.run_time_ns
+        gain = by_policy[BASELINE].run_time_ns / best.run_time_ns
         sentences.append(
             f"{program} on {case[2]} ranks of study C: {order[0]} is fastest, "
-            f"{number(float(gain), 4)} times as fast as {over}; the slowest, {order[-1]}, takes "
-            f"{number(float(worst.run_time_ns / best.run_time_ns), 4)} times as long. "
+            f"{number(float(gain), 4)} times as fast as {BASELINE}; the slowest, {order[-1]}, "
+            f"takes {number(float(worst.run_time_ns / best.run_time_ns), 4)} times as long. "
             f"First access: {_firsts(by_policy)} ns."
         )
     return sentences

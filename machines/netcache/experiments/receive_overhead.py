@@ -7,7 +7,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from chasqui import core
 from chasqui.experiment import Experiment, Output, Report, Run, Table, sensitivity
 from chasqui.text import number, table
 
@@ -85,13 +84,6 @@ class Row(NamedTuple):
     stalled: Fraction  # of these, not spent executing
 
 
-def policies() -> list[Policy]:
-    """Those whose variant this simulator has."""
-    machine = next(each for each in core.machines() if each["name"] == MACHINE)
-    variants = {variant["name"] for variant in machine["variants"]}
-    return [policy for policy in POLICIES if policy.variant in variants]
-
-
 def one(policy: Policy, kib: int) -> Run:
     return Run(
         f"{policy.name}-{policy.waiting}-{kib}", f"{MACHINE}/{policy.variant}", 2,
@@ -101,9 +93,9 @@ def one(policy: Policy, kib: int) -> Run:
 
 
 def runs(quick: bool) -> list[Run]:
-    found = [one(policy, kib) for policy in policies() for kib in (KIB_QUICK if quick else KIB)]
+    found = [one(policy, kib) for policy in POLICIES for kib in (KIB_QUICK if quick else KIB)]
     assumed = sensitivity.assumptions(f"{MACHINE}/via", ASSUMED[:1] if quick else ASSUMED)
-    for policy in policies()[:2]:
+    for policy in POLICIES[:2]:
         base = replace(one(policy, KIB_QUICK[0]), name=f"{VARIED}-{policy.waiting}")
         found += sensitivity.runs(base, assumed)
     return found
@@ -149,14 +141,14 @@ def rows(policy: Policy, kib: int, output: Output) -> list[Row]:
 def report(outputs: Mapping[str, Output]) -> Report:
     found = [
         row
-        for policy in policies()
+        for policy in POLICIES
         for kib in KIB
         if (name := one(policy, kib).name) in outputs
         for row in rows(policy, kib, outputs[name])
     ]
     results = Table("results", Row._fields, found)
     moved, moved_text, sentence = sensitivity.report(
-        [f"{VARIED}-{policy.waiting}" for policy in policies()[:2]],
+        [f"{VARIED}-{policy.waiting}" for policy in POLICIES[:2]],
         sensitivity.assumptions(f"{MACHINE}/via", ASSUMED),
         outputs,
         totals,
@@ -187,7 +179,7 @@ def of(found: list[Row], policy: Policy, kib: int) -> dict[str, Row]:
 def shown(found: list[Row]) -> str:
     """A line for each way and cache: cycles by group, in brackets those that were stalls."""
     lines = []
-    for policy in policies():
+    for policy in POLICIES:
         for kib in KIB:
             parts = of(found, policy, kib)
             if parts:
@@ -200,7 +192,7 @@ def shown(found: list[Row]) -> str:
 
 def findings(found: list[Row]) -> list[str]:
     sentences = []
-    for policy in policies():
+    for policy in POLICIES:
         parts = of(found, policy, KIB_QUICK[0])
         every = parts["all"].cycles
         shares = ", ".join(
@@ -221,7 +213,7 @@ def draw(figure: Figure, found: list[Row]) -> None:
         zip(GROUPS, (drawing.ORANGE, drawing.BLUE, drawing.GREEN, drawing.PURPLE), strict=True)
     )
     labels: list[str] = []
-    for policy in policies():
+    for policy in POLICIES:
         for kib in KIB:
             parts = of(found, policy, kib)
             if not parts:

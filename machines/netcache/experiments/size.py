@@ -7,10 +7,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from chasqui.experiment import Experiment, Output, Report, Run, Table, sensitivity
+from chasqui.experiment import Experiment, Output, Replay, Report, Run, Table, sensitivity
 from chasqui.text import number
 
-from . import _cache
+from . import _cache, ratio
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,7 +20,9 @@ How large must the network section be, that messages which wait for their receiv
 Lines that it replaces, by its sets and ways, and by the length of a pool of network memory, whose \
 addresses index it; the message section is large, that it doesn't disturb. Two programs: one that \
 keeps 96 messages of a word waiting and receives them in another order, and conjugate gradients, \
-whose messages are received about as they come."""
+whose messages are received about as they come. Then by r, the pace of arrivals: rank 0 of a \
+spectral transform alone, driven by a recording, whose messages of 8 bytes come r times as late as \
+they did."""
 
 MACHINE = "netcache/ldtct"
 SETS = (2, 4, 8, 16, 32, 64, 128)
@@ -31,6 +33,11 @@ QUICK_SETS = (2, 16, 128)
 MESSAGES = 32  # of each of three ranks
 ROUNDS = 4
 PROGRAMS = ("waiting", "cg")
+# By the pace of arrivals: all are there from the start, or they come as recorded.
+REPLAYED = "spectral"
+RATIOS = ("0", "0.25", "0.5", "0.75", "1", "1.5")
+REPLAYED_SETS = (8, 16, 32, 64, 128)
+REPLAYED_WAYS = 2
 
 
 class Row(NamedTuple):
@@ -45,6 +52,7 @@ class Row(NamedTuple):
     fills: int
     bound: int
     run_time_ns: Fraction
+    ratio: Fraction | None = None  # None: all ranks are simulated
 
 
 def _run(program: str, sets: int, ways: int, pool: int) -> Run:
@@ -61,6 +69,23 @@ def _run(program: str, sets: int, ways: int, pool: int) -> Run:
         name, MACHINE, base.ranks, base.program, flags=base.flags, arguments=base.arguments,
         sets=[*_cache.PLENTY, *own],
     )  # fmt: skip
+
+
+def _replayed(quick: bool) -> list[Run]:
+    """The recording, and rank 0 driven by it."""
+    ranks, arguments = ratio.PROGRAMS[REPLAYED]
+    whole = Run(
+        f"{REPLAYED}-whole", f"netcache/{ratio.RECORDED}", ranks, f"examples/{REPLAYED}",
+        flags=["-lm"], arguments=arguments,
+    )  # fmt: skip
+    found = [whole]
+    for sets in QUICK_SETS[-1:] if quick else REPLAYED_SETS:
+        for pace in RATIOS[::4] if quick else RATIOS:
+            settings = [*_cache.PLENTY, *_cache.geometry(sets, REPLAYED_WAYS)]
+            name = f"{REPLAYED}-{sets}-{REPLAYED_WAYS}-{POOLS[-1]}-{pace}"
+            replay = Replay(whole.name, ratio=pace)
+            found.append(replace(whole, name=name, machine=MACHINE, sets=settings, replay=replay))
+    return found
 
 
 def points(quick: bool) -> list[tuple[str, int, int, int]]:
@@ -84,11 +109,11 @@ def _varied() -> Run:
 def runs(quick: bool) -> list[Run]:
     assumed = _cache.ASSUMED[:1] if quick else _cache.ASSUMED
     varied = sensitivity.runs(_varied(), sensitivity.assumptions(MACHINE, assumed))
-    return [_run(*point) for point in points(quick)] + varied
+    return [_run(*point) for point in points(quick)] + _replayed(quick) + varied
 
 
 def row(output: Output) -> Row:
-    program, sets, ways, pool = output.run.name.split("-")
+    program, sets, ways, pool, *pace = output.run.name.split("-")
     return Row(
         program, int(sets), int(ways), int(pool),
         _cache.counted(output, "network_replacements"),
@@ -96,11 +121,13 @@ def row(output: Output) -> Row:
         _cache.counted(output, "fills"),
         _cache.counted(output, "bound"),
         _cache.run_time_ns(output),
+        *map(Fraction, pace),
     )  # fmt: skip
 
 
 def report(outputs: Mapping[str, Output]) -> Report:
-    found = [row(output) for name, output in outputs.items() if not name.startswith("varied")]
+    others = ("varied", f"{REPLAYED}-whole")
+    found = [row(output) for name, output in outputs.items() if not name.startswith(others)]
     results = Table("results", Row._fields, found)
     varied, text, sentence = sensitivity.report(
         ["varied"], sensitivity.assumptions(MACHINE, _cache.ASSUMED), outputs,
@@ -109,9 +136,13 @@ def report(outputs: Mapping[str, Output]) -> Report:
     return Report(
         tables=[results, varied],
         text=f"{results.text(left=(0,))}\n\n{text}",
-        findings=[*(text for program in PROGRAMS for text in findings(program, found)), sentence],
+        findings=[
+            *(text for program in PROGRAMS for text in findings(program, found)),
+            *paces(found),
+            sentence,
+        ],
         draw=lambda figure: draw(figure, found),
-        size_inches=(9.0, 3.4),
+        size_inches=(11.0, 3.4),
     )
 
 
@@ -138,11 +169,21 @@ def findings(program: str, found: list[Row]) -> list[str]:
     return sentences
 
 
+def paces(found: list[Row]) -> list[str]:
+    """From which number of sets on nothing is replaced, by the pace of arrivals."""
+    sentences = []
+    for pace in sorted({row.ratio for row in found if row.ratio is not None}):
+        mine = {row.sets: row.network_replacements for row in found if row.ratio == pace}
+        counts = ", ".join(f"{mine[sets]} with {sets} sets" for sets in sorted(mine))
+        sentences.append(f"{REPLAYED}, r = {float(pace):g}: lines replaced: {counts}.")
+    return sentences
+
+
 def draw(figure: Figure, found: list[Row]) -> None:
     from chasqui.experiment import drawing
 
     colors = (drawing.ORANGE, drawing.BLUE, drawing.GREEN)
-    *by_sets, by_pool = figure.subplots(1, len(PROGRAMS) + 1)
+    *by_sets, by_pool, by_pace = figure.subplots(1, len(PROGRAMS) + 2)
     for axes, program in zip(by_sets, PROGRAMS, strict=True):
         for ways, color in zip(WAYS, colors, strict=True):
             mine = [
@@ -168,6 +209,18 @@ def draw(figure: Figure, found: list[Row]) -> None:
     by_pool.set_xscale("log", base=2)
     by_pool.set_ylim(bottom=0)
     drawing.label_ends(by_pool)
+    shades = (drawing.ORANGE, drawing.BLUE, drawing.GREEN, drawing.RED, drawing.SKY)
+    for count, color in zip(REPLAYED_SETS, shades, strict=True):
+        paced = sorted(
+            (float(row.ratio), row.network_replacements)
+            for row in found
+            if row.ratio is not None and row.sets == count
+        )
+        if paced:
+            by_pace.plot(*zip(*paced, strict=True), "o-", color=color, label=f"{count} sets")
+    by_pace.set(xlabel="r", title=f"{REPLAYED}, rank 0: lines replaced, {REPLAYED_WAYS}-way")
+    by_pace.set_ylim(bottom=0)
+    drawing.label_ends(by_pace)
 
 
 EXPERIMENT = Experiment(QUESTION, runs, report)
