@@ -112,12 +112,12 @@ demo: examples
 	$(BIN)/chasqui compare $(DEMO_MACHINES) -np $(DEMO_RANKS) --logp -- build/examples/cg $(DEMO_PROBLEM)
 
 test-rust: $(STAMPS)/lock
-	+$(CARGO_TEST)
+	$(CARGO_TEST)
 
 # Side by side, for some of it keeps one processor busy only; pytest sees to that itself.
 test:
 	$(MAKE) -j$$(($$(getconf _NPROCESSORS_ONLN) + 1)) \
-	  test-rust test-guest examples $(STAMPS)/dev $(if $(shell command -v npm),perfetto)
+	  $(STAMPS)/toolchain test-rust test-guest examples $(STAMPS)/dev $(if $(shell command -v npm),perfetto)
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 # The same Python tests, of every choice all that there is: `make test` takes shares of it in turn. An hour or so.
