@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import json
 import os
 import select
@@ -85,6 +86,7 @@ def _serve(requests: socket.socket) -> None:
     for module in MODULES:
         with contextlib.suppress(ImportError):  # no chasqui._core: some commands work without
             __import__(module)
+    gc.freeze()  # or each child would touch, and so copy, all that is loaded
     while True:
         request, descriptors, _, _ = socket.recv_fds(requests, LONGEST_REQUEST, 3)
         if not request:
@@ -121,7 +123,15 @@ def _carry_out(
     import chasqui.cli
 
     sys.argv = [str(Path(chasqui.cli.__file__).parent.parent / "__main__.py"), *words]
-    chasqui.cli.main()
+    try:
+        chasqui.cli.main()
+    except SystemExit as end:
+        if not isinstance(end.code, int):
+            raise
+        # Without taking the interpreter down, which would copy all of it as well.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(end.code)
 
 
 if __name__ == "__main__":
