@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 /// Rounds in which a way of going is measured, after some to warm up.
-const MEASURED: u32 = 48;
-const WARM_UP: u32 = 12;
+const MEASURED: u32 = 16;
+const WARM_UP: u32 = 4;
 /// Rounds between looks at the host's clock.
-const LOOK: u32 = 16;
+const LOOK: u32 = 8;
 /// Before the first trial: short runs have none.
 const FIRST: Duration = Duration::from_millis(50);
 /// How long to go on between trials, in times that the last one took: at first, and at most while they
