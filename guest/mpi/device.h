@@ -85,10 +85,12 @@ struct mpi_device {
     /* A receive has been posted whose message must be of `key` (mpi/match.h), and no receive that waits may take it
      * instead: the device may place it at `to` as it comes, if it has up to `bytes` bytes. True: the next message of the
      * key takes this receive, whether it could be placed or not; `take` is called all the same. Set by `open`; null: the
-     * device can't. With it comes the next one. */
+     * device can't. With it come the next two. */
     bool (*expect)(uint64_t key, void *to, size_t bytes);
     /* Such a receive is not wanted any more. False: its message has come, and mpi_arrived will say so. */
     bool (*withdraw)(uint64_t key, void *to);
+    /* It is not told of longer receives, nor of empty ones. */
+    size_t expect_bytes_max;
 
     /* Moves `bytes` from `from` to address `to` in the process fin->destination names, then
      * delivers `fin` there as an arrival without payload. mpi_put_done(fin->sender) follows here

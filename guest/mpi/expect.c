@@ -26,7 +26,8 @@ static bool all_expected(uint64_t key)
 
 void chq_expect(struct request *request, uint64_t key, int pattern)
 {
-    request->expected = pattern == PATTERN_EXACT && request->bytes > 0 && !request->type &&
+    bool fits = request->bytes - 1 < chq.device->expect_bytes_max;
+    request->expected = fits && pattern == PATTERN_EXACT && !request->type &&
                         key >> 48 != chq.rank && all_expected(key) &&
                         chq.device->expect(key, request->buffer, request->bytes);
 }

@@ -27,7 +27,8 @@ int chq_receive_check(const void *buffer, int count, const struct datatype *type
 /* The message is there already; else a device that places messages is told of the receive. */
 static __attribute__((noinline)) bool take_unexpected(struct request *request, uint64_t key, int pattern)
 {
-    struct unexpected *message = chq_unexpected_find(key, pattern);
+    bool waits = chq.unexpected_count & ~CHQ_EXPECTS;
+    struct unexpected *message = waits ? chq_unexpected_find(key, pattern) : NULL;
     if (!message) {
         if (chq.unexpected_count & CHQ_EXPECTS)
             chq_expect(request, key, pattern);

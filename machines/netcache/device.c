@@ -89,7 +89,7 @@ static void *new_pages(size_t bytes)
 /* A message of up to a line is to be bound as it comes. Longer receives reserve nothing: what they get is mostly longer. */
 static bool netcache_expect(uint64_t key, void *to, size_t bytes)
 {
-    return bytes <= ELEMENT && (uintptr_t)to % ELEMENT == 0 &&
+    return (uintptr_t)to % ELEMENT == 0 &&
            chasqui_prebind(key, to, (uint32_t)bytes, arrived) == CHASQUI_PREBIND_RESERVED;
 }
 
@@ -125,6 +125,7 @@ static bool netcache_open(const struct chasqui_ni_identification *ni, int ni_fd)
     if (settings[CHASQUI_NETCACHE_SETTING_EARLY]) {
         mpi_device_netcache.expect = netcache_expect;
         mpi_device_netcache.withdraw = netcache_withdraw;
+        mpi_device_netcache.expect_bytes_max = ELEMENT;
     }
     return true;
 }

@@ -2,13 +2,15 @@
 //! 3 to 7), and the ways of receiving a message that it is compared with.
 //!
 //! The network cache is a part of the node (`crates/memory/src/network_cache`). Here is the network interface: a NIC
-//! with DMA that receives by one of the policies; or, for policy `tcp`, an Ethernet controller.
+//! with DMA that receives by one of the policies; for policies `via` and `via-zero-copy` a VIA NIC; for policy `tcp` an
+//! Ethernet controller.
 //!
-//! Reading order: `registers.rs`, `parameters.rs`, `nic/mod.rs`, `nic/transmit.rs`, `nic/receive.rs`, `nic/deliver.rs`,
-//! then `device.c`. Of `via`: `via/registers.rs`, `via/mod.rs`, `via/sequence.rs`, `via/vi.rs`, `via/transmit.rs`,
-//! `via/receive.rs`, `kernel/via.c`, then `via/device.c` beside `src`. Of `tcp`: `ethernet/registers.rs`,
-//! `ethernet/mod.rs`, `ethernet/transmit.rs`, `ethernet/receive.rs`, `kernel/ethernet.c`, then `tcp/device.c`. The peers
-//! of a rank that is simulated alone: `wire.rs`, `via/peers.rs`, `ethernet/peers/mod.rs`.
+//! Reading order: `registers.rs`, `parameters.rs`, `link.rs`, `nic/mod.rs`, `nic/transmit.rs`, `nic/receive.rs`,
+//! `nic/deliver.rs`, then `device.c`. Of `via`: `via/registers.rs`, `via/mod.rs`, `via/sequence.rs`, `via/vi.rs`,
+//! `via/transmit.rs`, `via/receive.rs`, `kernel/via.c`, then `via/device.c` beside `src`. Of `tcp`:
+//! `ethernet/registers.rs`, `ethernet/mod.rs`, `ethernet/transmit.rs`, `ethernet/receive.rs`, `kernel/ethernet.c`,
+//! then `tcp/device.c`. The peers of a rank that is simulated alone: `wire.rs`, `via/peers.rs`,
+//! `ethernet/peers/mod.rs`.
 
 pub mod ethernet;
 mod link;

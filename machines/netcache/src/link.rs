@@ -148,6 +148,7 @@ pub(crate) enum Mechanism {
 
 /// Names of the [`Mechanism`]s, in their order.
 pub(crate) const MECHANISMS: &[&str] = &["network-cache", "put", "slot", "rdma-write", "vi", "stream"];
+const _: () = assert!(MECHANISMS.len() == Mechanism::Stream as usize, "a name for each");
 
 /// Notes by what a message travels. What both nodes say is joined by the least.
 pub(crate) fn travels_by(c: &mut Context<'_, '_>, message: Name, mechanism: Mechanism) {
