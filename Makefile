@@ -146,9 +146,9 @@ $(PERFETTO):
 # More random programs than `make test`, and others each time; the seed is printed.
 conformance: $(STAMPS)/lock
 	@CHASQUI_PROGRAMS=$${CHASQUI_PROGRAMS:-2000} CHASQUI_SEED=$${CHASQUI_SEED:-$$(date +%s)} \
-	  $(CARGO) test --release -q -p chasqui-hart --test emulators -- --nocapture
+	  $(CARGO) test --release -q -p chasqui-hart --test tests emulators:: -- --nocapture
 	@CHASQUI_SEED=$${CHASQUI_SEED:-$$(date +%s)} \
-	  $(CARGO) test --release -q -p chasqui-hart --test lockstep -- --nocapture
+	  $(CARGO) test --release -q -p chasqui-hart --test tests lockstep:: -- --nocapture
 
 bench: examples
 	$(BIN)/python benches/run.py

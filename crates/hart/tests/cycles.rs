@@ -2,9 +2,7 @@
 //! what is measured, so that nothing but the table costs time; every class has a cost of its own, so that one
 //! taken for another is noticed.
 
-mod bench;
-
-use bench::{Bench, Setup};
+use crate::bench::{Bench, Setup};
 use chasqui_hart::testing::encode::{compress, encode};
 use chasqui_hart::{CLASSES, Class, Insn, Op, State, Timing};
 use chasqui_memory::PAGE_BYTES;

@@ -2,17 +2,14 @@
 //! agree at the end. The hart runs by the fast loop and by the reference, with caches, TLBs and a bus.
 //! `make conformance` takes more programs.
 
-mod bench;
-mod machine;
-
-use bench::{Bench, Setup};
+use crate::bench::{Bench, Setup};
+use crate::machine::{Machine, WINDOW};
 use chasqui_hart::csr::FCSR;
 use chasqui_hart::testing::encode::encode;
 use chasqui_hart::testing::program::Options;
 use chasqui_hart::{Insn, Op, State};
 use chasqui_memory::PAGE_BYTES;
 use chasqui_random::Random;
-use machine::{Machine, WINDOW};
 use std::process::Command;
 
 /// Programs, unless `CHASQUI_PROGRAMS` says how many.

@@ -2,12 +2,10 @@
 //! random deadlines. [`Hart::run`] and [`Hart::step`] must agree after every halt and every bus event in
 //! registers, time, statistics and what the bus saw, and in memory and the contents of caches.
 
-mod bench;
-
 use std::iter;
 
-use bench::service::{Brought, Foreign};
-use bench::{Bench, Execute, MEMORY, Point, Setup};
+use crate::bench::service::{Brought, Foreign};
+use crate::bench::{Bench, Execute, MEMORY, Point, Setup};
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::testing::program::{
     Kind, MESSAGES, NETWORK, Options, generate, initial_state, initial_window,

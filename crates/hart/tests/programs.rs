@@ -1,13 +1,11 @@
 //! Random programs run to their end inside their window. They run on an interpreter that is generated from
 //! `for_each_op!`, so that this is also the test of that list.
 
-mod machine;
-
+use crate::machine::Machine;
 use chasqui_hart::Op;
 use chasqui_hart::insn::ENCODINGS;
 use chasqui_hart::testing::program::{Kind, Options, generate};
 use chasqui_random::Random;
-use machine::Machine;
 use std::collections::HashSet;
 
 const CODE: u64 = 0x1_0000;

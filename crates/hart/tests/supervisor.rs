@@ -1,11 +1,9 @@
 //! Supervisor level: traps, interrupts and `wfi` of a small kernel under random programs, by the fast loop and by the
 //! reference; and what each instruction of it does at the other level.
 
-mod bench;
-
 use std::collections::VecDeque;
 
-use bench::{Activity, Bench, MEMORY, Point, Setup, TABLES};
+use crate::bench::{Activity, Bench, MEMORY, Point, Setup, TABLES};
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::csr::TIME;
 use chasqui_hart::supervisor::{

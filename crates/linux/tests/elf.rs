@@ -1,11 +1,9 @@
 //! Executable files: what is read from a good one, what is said about a bad one, and that no file
 //! makes the loader panic.
 
+use crate::support::{DATA, DATA_FILE_BYTES, DATA_MEMORY_BYTES, ENTRY, TEXT, elf};
 use chasqui_linux::Elf;
 use chasqui_random::{Random, seed_of_test};
-use support::{DATA, DATA_FILE_BYTES, DATA_MEMORY_BYTES, ENTRY, TEXT, elf};
-
-mod support;
 
 const ARCH: &str = "rv64i2p1_m2p0_a2p1_f2p2_d2p2_c2p0_zicsr2p0_zmmul1p0";
 

@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::support::machine::{BYTES, LOW, Machine};
+use crate::support::{DATA, DATA_FILE_BYTES, DATA_MEMORY_BYTES, ENTRY, TEXT, elf, walk};
 use chasqui_linux::{Access, Elf, FaultCause, Options, Process, StartError};
 use chasqui_memory::FlatMemory;
-use support::machine::{BYTES, LOW, Machine};
-use support::{DATA, DATA_FILE_BYTES, DATA_MEMORY_BYTES, ENTRY, TEXT, elf, walk};
-
-mod support;
 
 fn text(machine: &mut Machine, address: u64) -> String {
     let bytes = machine.get(address, 64.min((0x3f_ffff_f000 - address) as usize));

@@ -4,14 +4,12 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use crate::support::walk;
 use chasqui_linux::errno::Errno;
 use chasqui_linux::space::{Backing, PAGE_BYTES, Placement, Protection, STACK_TOP, USER_END};
 use chasqui_linux::{Access, AddressSpace, FaultCause, Flush};
 use chasqui_memory::FlatMemory;
 use chasqui_random::{Random, seed_of_test};
-use support::walk;
-
-mod support;
 
 const PAGE: u64 = PAGE_BYTES;
 const LOW: u64 = 16 * PAGE;

@@ -1,13 +1,11 @@
 //! System calls, called.
 
+use crate::support::machine::{Machine, PAGE};
+use crate::support::walk;
 use chasqui_engine::Time;
 use chasqui_linux::syscall::EPOCH_S;
 use chasqui_linux::{FaultCause, Flush, NiDevice, NiMapping, Outcome, Wait};
 use chasqui_random::{Random, seed_of_test};
-use support::machine::{Machine, PAGE};
-use support::walk;
-
-mod support;
 
 const MINUS_1: u64 = u64::MAX;
 const CWD: u64 = -100i64 as u64;

@@ -2,18 +2,15 @@
 //! modified or exclusive in one cache, and then in no other); a hart sees its own stores at once, and
 //! those of each other hart in their order.
 
-mod random;
-mod rig;
-
 use std::collections::VecDeque;
 
+use crate::random::parameters;
+use crate::rig::{LOW, ROOT, Rig};
 use chasqui_engine::Time;
 use chasqui_memory::{
     BlockOperation, Bus, FlatMemory, Port, Request, Responder, Slot, Snoop, Snooped, State, Stop, order,
 };
 use chasqui_random::Random;
-use random::parameters;
-use rig::{LOW, ROOT, Rig};
 
 /// Lines of 64 bytes that are accessed; word `i` of a line is port `i`'s to write.
 const LINES: u64 = 48;
@@ -46,7 +43,7 @@ impl Harts {
             port.set_root(ROOT);
             port.join_peers();
         });
-        let mut bus = rig::bus();
+        let mut bus = crate::rig::bus();
         bus.pipelined = random.below(2) == 0;
         Harts {
             memory,

@@ -1,20 +1,17 @@
 //! Random accesses, flushes, fences and snoops on random caches: after each the port's invariants hold, and
 //! every load gets what a plain memory would have given. Several ports on one memory: see `coherence.rs`.
 
-mod random;
-mod rig;
-
 use std::collections::HashMap;
 
+use crate::random::parameters;
+use crate::rig::service::{Brought, Foreign, Happened};
+use crate::rig::{LOW, MEMORY, Rig};
 use chasqui_engine::Time;
 use chasqui_memory::{
     Binding, BlockOperation, Early, Incoming, Long, NetworkCacheParameters, PAGE_BYTES, Prebound, Remapped,
     Replacement, SectionGeometry, Snoop, Stashed, Stored,
 };
 use chasqui_random::Random;
-use random::parameters;
-use rig::service::{Brought, Foreign, Happened};
-use rig::{LOW, MEMORY, Rig};
 
 /// Pages that are accessed.
 const PAGES: u64 = 4;
@@ -401,7 +398,7 @@ fn invariants_hold_and_loads_see_what_was_stored() {
         let mut random = Random::new(seeds.bits());
         let mut parameters = parameters(&mut random);
         parameters.network_cache = random.once_in(2).then(|| network_cache(&mut random));
-        let mut bus = rig::bus();
+        let mut bus = crate::rig::bus();
         bus.pipelined = random.below(2) == 0;
         let mut model = Model {
             rig: Rig::new(parameters, bus),

@@ -1,15 +1,13 @@
 //! How long accesses take: *probes* (waiting in the cycle before, done in this one) and *formulas*, whose
 //! derivations stand beside. Cycles are nanoseconds; see `rig` for the machine.
 
-mod rig;
-
+use crate::rig::service::{Foreign, Happened};
+use crate::rig::{DEVICE, LOW, Rig, bus, parameters};
 use chasqui_engine::Time;
 use chasqui_memory::{
     BlockOperation, Bus, BusParameters, Fault, Geometry, PAGE_BYTES, Port, PortParameters, Request,
     Responder, Snoop, Stall, State, Stop, order,
 };
-use rig::service::{Foreign, Happened};
-use rig::{DEVICE, LOW, Rig, bus, parameters};
 
 /// A bus clock.
 const CLOCK: u64 = 2;

@@ -1,13 +1,11 @@
 //! The network cache beside the data cache: what each rule of it costs and does, in a rig with a bus.
 
-mod rig;
-
+use crate::rig::service::{Foreign, Happened};
+use crate::rig::{LOW, MEMORY, Rig, parameters};
 use chasqui_memory::{
     Binding, Early, Geometry, Incoming, Long, NETWORK_LINE_BYTES, NetworkCacheParameters, Port,
     PortParameters, Prebound, Remapped, Replacement, Request, SectionGeometry, Snoop, State, Stop, Stored,
 };
-use rig::service::{Foreign, Happened};
-use rig::{LOW, MEMORY, Rig, parameters};
 
 /// Where messages go.
 const A: u64 = LOW + 0x1000;
@@ -48,7 +46,8 @@ fn rig(binding: Binding, line_bytes: u32) -> Rig {
 
 fn rig_of(network: NetworkCacheParameters, line_bytes: u32) -> Rig {
     let l1d = Geometry { bytes: 4096, ways: 2, line_bytes };
-    let mut rig = Rig::new(PortParameters { l1d, network_cache: Some(network), ..parameters() }, rig::bus());
+    let mut rig =
+        Rig::new(PortParameters { l1d, network_cache: Some(network), ..parameters() }, crate::rig::bus());
     rig.port.set_network_memory(BUFFERS..MEMORY);
     rig.warm(A);
     rig.perform(|port, at| port.network_load(BUFFERS + 0xff0, at));
@@ -180,7 +179,7 @@ fn what_the_process_section_replaces_goes_to_memory_or_to_the_line_that_the_l2_h
     for l2 in [None, Some(Geometry { bytes: 16384, ways: 2, line_bytes: 64 })] {
         let l1d = Geometry { bytes: 4096, ways: 2, line_bytes: 32 };
         let network_cache = Some(network(Binding::NetworkCache));
-        let mut rig = Rig::new(PortParameters { l1d, l2, network_cache, ..parameters() }, rig::bus());
+        let mut rig = Rig::new(PortParameters { l1d, l2, network_cache, ..parameters() }, crate::rig::bus());
         rig.port.set_network_memory(BUFFERS..MEMORY);
         rig.load(A);
         rig.settle();
@@ -254,7 +253,7 @@ fn other_masters_take_what_is_bound() {
 fn the_coherence_checker_sees_that_a_device_reads_what_is_bound() {
     let network_cache = Some(network(Binding::NetworkCache));
     let mut rig =
-        Rig::new(PortParameters { network_cache, check_coherence: true, ..parameters() }, rig::bus());
+        Rig::new(PortParameters { network_cache, check_coherence: true, ..parameters() }, crate::rig::bus());
     rig.port.set_network_memory(BUFFERS..MEMORY);
     deposit(&mut rig, 1, 16);
     remap(&mut rig, 1, A);

@@ -1,10 +1,8 @@
 //! Injection: writes of another master that the L2 takes. What a load then costs, which ways may be taken, what is
 //! displaced, and that no copy is left which the coherence checker would find.
 
-mod rig;
-
+use crate::rig::{LOW, Rig, parameters};
 use chasqui_memory::{Fault, Geometry, Incoherence, PortParameters, Request, Snoop, Stashed, Stop};
-use rig::{LOW, Rig, parameters};
 
 /// Lines of the L2, as of the L1s [bytes].
 const LINE: u64 = 64;
@@ -18,7 +16,7 @@ fn rig(check_coherence: bool) -> Rig {
     let l2 = Geometry { bytes: 4 * SETS * LINE, ways: 4, line_bytes: LINE as u32 };
     let own =
         PortParameters { l2: Some(l2), l2_cycles: L2_CYCLES, stash_ways: 2, check_coherence, ..parameters() };
-    let mut rig = Rig::new(own, rig::bus());
+    let mut rig = Rig::new(own, crate::rig::bus());
     rig.warm(LOW);
     rig
 }

@@ -1,13 +1,11 @@
 //! What must hold under any traffic: nothing lost, order kept, buffers never overrun (the models
 //! assert that), no deadlock, and the same times whatever the windows of the engine.
 
-mod common;
-
 use std::collections::HashMap;
 
+use crate::common::{Outcome, Plan, Setup, random_traffic, run, saturating};
 use chasqui_network::topology::UpRoute;
 use chasqui_network::{NetworkParameters, TopologyKind};
-use common::{Outcome, Plan, Setup, random_traffic, run, saturating};
 
 /// Every planned packet arrived once, as it was sent, and in order of its source and priority.
 fn check_delivery(setup: &Setup, outcome: &Outcome) {

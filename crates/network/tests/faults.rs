@@ -1,11 +1,9 @@
 //! Faulty links: each packet that is hit is found at the next stage and at its destination, and no other is.
 
-mod common;
-
+use crate::common::{Outcome, Plan, Setup, random_traffic, run};
 use chasqui_engine::Time;
 use chasqui_network::topology::{Neighbour, RouterPort};
 use chasqui_network::{FaultParameters, FaultyLinks, NetworkParameters, TopologyKind};
-use common::{Outcome, Plan, Setup, random_traffic, run};
 
 const BYTES: u32 = 96;
 

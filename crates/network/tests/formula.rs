@@ -1,11 +1,9 @@
 //! Times and rates against formulas whose derivation is beside them.
 
-mod common;
-
+use crate::common::{Plan, Setup, run, saturating};
 use chasqui_network::topology::UpRoute;
 use chasqui_network::{NetworkParameters, TopologyKind};
 use chasqui_random::Random;
-use common::{Plan, Setup, run, saturating};
 
 const BYTES: u32 = 96;
 

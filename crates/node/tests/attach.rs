@@ -1,14 +1,12 @@
 //! An NI behind a link, and 64-byte stores to it: when accesses are there, in which order, and what is refused.
 
-mod guest;
-
+use crate::guest::register::{FLAG, NOTE, START};
+use crate::guest::{
+    A0, Action, DATA_REGISTER, LATENCY, NI_REGISTER, Program, Seen, TestNi, ZERO, configuration, run,
+};
 use chasqui_engine::Time;
 use chasqui_hart::{Insn, Op, decode};
 use chasqui_node::{Ended, NodeConfiguration};
-use guest::register::{FLAG, NOTE, START};
-use guest::{
-    A0, Action, DATA_REGISTER, LATENCY, NI_REGISTER, Program, Seen, TestNi, ZERO, configuration, run,
-};
 
 /// First of eight registers.
 const EIGHT: u8 = 21;

@@ -2,14 +2,12 @@
 //! caches, and the same program with each of its flushes and fences removed. Functional memory would let
 //! every one of them pass; the checker must catch all.
 
-mod guest;
-
-use chasqui_hart::Op;
-use chasqui_node::{Ended, NodeConfiguration};
-use guest::register::{DOORBELL, FLAG};
-use guest::{
+use crate::guest::register::{DOORBELL, FLAG};
+use crate::guest::{
     A0, DATA_REGISTER, NI_REGISTER, Program, RECEIVE, SEND, SHARED_REGISTER, TestNi, ZERO, configuration, run,
 };
+use chasqui_hart::Op;
+use chasqui_node::{Ended, NodeConfiguration};
 
 /// Rounds that the program makes: from the second on an old answer is in the cache.
 const ROUNDS: i64 = 4;

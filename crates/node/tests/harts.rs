@@ -1,18 +1,16 @@
 //! Nodes of several harts: what they cost each other on the bus, against formulas, and that what only saves
 //! host time changes nothing.
 
-mod guest;
-
+use crate::guest::register::{DOORBELL, FLAG, NOTE, START};
+use crate::guest::{
+    A0, Action, DATA_REGISTER, ENTER, LEAVE, NI_REGISTER, Outcome, Program, Seen, TestNi, ZERO,
+    configuration, frequency, run,
+};
 use chasqui_config::Quantity;
 use chasqui_engine::Time;
 use chasqui_hart::{Insn, Op, decode};
 use chasqui_node::{Ended, NodeConfiguration};
 use chasqui_random::Random;
-use guest::register::{DOORBELL, FLAG, NOTE, START};
-use guest::{
-    A0, Action, DATA_REGISTER, ENTER, LEAVE, NI_REGISTER, Outcome, Program, Seen, TestNi, ZERO,
-    configuration, frequency, run,
-};
 
 /// The thread's number.
 const NUMBER: u8 = 9;

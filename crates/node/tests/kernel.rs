@@ -1,10 +1,13 @@
 //! A kernel in machine code under programs that poll, or wait: the NI's interrupts, the timer's, page faults and forwarded
 //! calls come at the same times with skipping of polling loops and without, by blocks and by the reference.
 
-mod guest;
-
 use std::collections::BTreeSet;
 
+use crate::guest::register::{FLAG, NOTE, QUIET, START};
+use crate::guest::{
+    A0, A7, Action, DATA, DATA_REGISTER, NI_REGISTER, Program, TestNi, ZERO, configuration, frequency, run,
+    run_watched,
+};
 use chasqui_abi::kernel::{SBI_LINUX, SBI_PROCESS};
 use chasqui_engine::Time;
 use chasqui_hart::csr::TIME;
@@ -14,11 +17,6 @@ use chasqui_hart::supervisor::{
 use chasqui_hart::{Insn, Op, decode};
 use chasqui_node::{Ended, NodeConfiguration, WatchPlan};
 use chasqui_random::Random;
-use guest::register::{FLAG, NOTE, QUIET, START};
-use guest::{
-    A0, A7, Action, DATA, DATA_REGISTER, NI_REGISTER, Program, TestNi, ZERO, configuration, frequency, run,
-    run_watched,
-};
 
 /// Where in the program's page the kernel counts interrupts.
 const COUNTED: i64 = 0x300;

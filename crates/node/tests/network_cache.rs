@@ -1,17 +1,15 @@
 //! Messages that an NI brings into the network cache of a node: when they are there, and that a program which waits
 //! for one, by whatever it polls, sees it at the same time with skipping and without.
 
-mod guest;
-
+use crate::guest::register::{FLAG, START};
+use crate::guest::{
+    A0, Action, DATA_REGISTER, MEMORY_LATENCY, NI_REGISTER, Outcome, Program, Seen, TestNi, ZERO,
+    configuration, run,
+};
 use chasqui_engine::Time;
 use chasqui_hart::{Insn, Op};
 use chasqui_memory::Incoming;
 use chasqui_node::{Early, Ended, NodeConfiguration};
-use guest::register::{FLAG, START};
-use guest::{
-    A0, Action, DATA_REGISTER, MEMORY_LATENCY, NI_REGISTER, Outcome, Program, Seen, TestNi, ZERO,
-    configuration, run,
-};
 
 const ID: i64 = 21;
 const KEY: i64 = 5;

@@ -1,11 +1,9 @@
 //! An NI that has accesses retried: when they take place, and that they keep their order.
 
-mod guest;
-
+use crate::guest::register::{FLAG, NOTE};
+use crate::guest::{A0, NI_REGISTER, Program, RETRY, Seen, TestNi, ZERO, configuration, run};
 use chasqui_engine::Time;
 use chasqui_node::{Ended, NodeConfiguration};
-use guest::register::{FLAG, NOTE};
-use guest::{A0, NI_REGISTER, Program, RETRY, Seen, TestNi, ZERO, configuration, run};
 
 /// Notes 1 and 2, reads the flag, and exits with it.
 fn program() -> Program {

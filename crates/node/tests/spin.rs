@@ -1,19 +1,17 @@
 //! Skipping of polling loops: with it and without it, all is the same to the picosecond and the last count.
 
-mod guest;
-
 use std::collections::BTreeSet;
 
+use crate::guest::register::{FLAG, NOTE, START};
+use crate::guest::{
+    A0, Action, DATA_REGISTER, NI_REGISTER, Program, TestNi, ZERO, configuration, frequency, run, run_watched,
+};
 use chasqui_engine::Time;
 use chasqui_hart::csr::CYCLE;
 use chasqui_hart::{Insn, Op, decode};
 use chasqui_node::{NodeConfiguration, WatchPlan};
 use chasqui_random::Random;
 use chasqui_record::{Cause, write_folded};
-use guest::register::{FLAG, NOTE, START};
-use guest::{
-    A0, Action, DATA_REGISTER, NI_REGISTER, Program, TestNi, ZERO, configuration, frequency, run, run_watched,
-};
 
 /// Where in the data page the NI writes the flag; other lines serve as noise.
 const MEMORY_FLAG: i64 = 0x100;

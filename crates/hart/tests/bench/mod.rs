@@ -1,6 +1,5 @@
 //! A test bench: one hart with its port, memory behind real page tables, and a bus that serves it as a node
 //! does. A bench is advanced by [`Hart::run`] or by [`Hart::step`]; both must do the same.
-#![allow(dead_code, reason = "each test uses a part")]
 
 #[path = "../../../memory/tests/service/mod.rs"]
 pub mod service;

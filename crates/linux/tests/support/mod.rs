@@ -1,6 +1,5 @@
 //! What the tests share. Nothing here uses the crate's own tables or the `object` crate: it is the
 //! other opinion.
-#![allow(dead_code, reason = "each test uses a part")]
 
 use chasqui_memory::FlatMemory;
 

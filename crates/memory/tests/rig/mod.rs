@@ -1,6 +1,5 @@
 //! A port with a bus and page tables, driven access by access. The port's clock runs at 1 GHz: a cycle is a
 //! nanosecond.
-#![allow(dead_code, reason = "each test uses a part")]
 
 #[path = "../service/mod.rs"]
 pub mod service;

@@ -1,5 +1,4 @@
 //! One node with a guest program in machine code and a network interface that does what a test tells it.
-#![allow(dead_code, reason = "each test uses a part")]
 
 use std::sync::{Arc, Mutex};
 

@@ -1,0 +1,7 @@
+//! The crate's tests outside of its modules: one executable, so that what they share is compiled and linked once.
+
+mod elf;
+mod process;
+mod space;
+mod support;
+mod syscalls;

@@ -1,0 +1,9 @@
+//! The crate's tests outside of its modules: one executable, so that what they share is compiled and linked once.
+
+mod coherence;
+mod invariants;
+mod latency;
+mod network_cache;
+mod random;
+mod rig;
+mod stash;

@@ -1,0 +1,10 @@
+//! The crate's tests outside of its modules: one executable, so that what they share is compiled and linked once.
+
+mod attach;
+mod coherence;
+mod guest;
+mod harts;
+mod kernel;
+mod network_cache;
+mod retry;
+mod spin;
