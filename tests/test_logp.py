@@ -43,6 +43,7 @@ def test_parameters_come_back_exactly(changed: dict[str, int]) -> None:
     assert found.o_send_ps == expected["o_send"]
     assert found.o_recv_ps == expected["o_recv"]
     assert found.g_per_byte_ps == expected["G"]
+    assert not found.g_per_byte_hidden
     assert found.g_hidden or found.g_ps == expected["g"]
     assert not found.g_hidden or found.g_ps >= expected["g"]
 
@@ -76,6 +77,23 @@ def test_g_of_long_messages_is_not_that_of_short_ones() -> None:
     assert found.sizes[-1].limited_by == "ni"
     assert found.g_hidden
     assert found.g_ps == found.sizes[0].gap_ps
+
+
+def test_overheads_that_overlap_give_g_per_byte_no_more_than_a_bound() -> None:
+    """Of long messages the first part is received before the last is sent."""
+    sizes = [8, 4096]
+    rows = stream_and_pings(sizes, count=32, trips=6, **{**PARAMETERS, "g": 1, "G": 1})
+    for row in rows:
+        if row["bytes"] == 4096:
+            row["send_return_ps"] = row["land_ps"] + 7
+    found = loggp.figures([Message(**row) for row in rows], sizes)
+    short, long = found.sizes
+    assert long.l_ps == -7
+    assert found.g_per_byte_hidden
+    assert found.g_hidden
+    assert found.g_per_byte_ps == long.gap_ps / 4095
+    assert found.g_ps == short.gap_ps
+    assert found.l_ps == short.l_ps
 
 
 def test_a_receiver_that_falls_behind_limits() -> None:

@@ -124,3 +124,17 @@ def test_what_does_not_fit_is_said(
     )
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_overheads_that_overlap_are_said_to(tmp_path: Path) -> None:
+    """The first segments are received while the last ones are still sent."""
+
+    def logp(*arguments: str) -> str:
+        return command("logp", "--machine", MACHINE, *arguments, directory=tmp_path).stdout
+
+    figures = json.loads(logp("--sizes", "8,4096", "--json"))
+    assert figures["sizes"][0]["L_ps"] > 0 > figures["sizes"][1]["L_ps"]
+    assert figures["G_hidden"]
+    note = "L below 0: the receiver is busy with a message before its send returns"
+    assert note in logp("--sizes", "8,4096")
+    assert note not in logp("--sizes", "8")

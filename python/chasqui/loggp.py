@@ -15,7 +15,9 @@ after the previous one. From the records of a ping-pong with blocking calls, for
     o_send    = send_return - call
     o_recv    = done - max(land, receive_call)   processor time once the message could be seen
     latency   = done - call                  end to end
-    L(k)      = latency - o_send - o_recv    = L + (k - 1) G by (1)
+    L(k)      = latency - o_send - o_recv    = L + (k - 1) G by (1); below 0 where
+                                             the two overlap: the first segment is received before
+                                             the last is sent
 
 each the median over all messages (one that occurs: no mean of two). From a stream of non-blocking
 sends, whose receives are all posted beforehand:
@@ -32,12 +34,13 @@ interface:
 
     G = (gap(b) - gap(a)) / (b - a)          of the two longest, a < b, by (2); with fewer than
                                              two: (L(b) - L(a)) / (b - a) of the shortest and the
-                                             longest of all, by (1)
-    L = L(s) - (s - 1) G                     of the shortest of all, s
+                                             longest of all, by (1). If one of these L is below 0,
+                                             gap(b) / (b - 1), an upper bound (g_per_byte_hidden)
+    L = L(s) - (s - 1) G                     of the shortest of all, s; L(s), if G is a bound only
     g = gap(a) - (a - 1) G                   of the shortest, a. If a > s this stands only where the
                                              same G explains both latencies, L(a) = L + (a - 1) G:
                                              else a travels otherwise than s. Then, and with none,
-                                             gap(s), an upper bound (g_hidden is true)
+                                             or if G is a bound, gap(s), an upper bound (g_hidden)
 
 All times are integer picoseconds, quotients are exact fractions: on the machine `loggp` the result
 is its parameters, bit for bit.
@@ -97,6 +100,7 @@ class Figures:
     g_ps: Fraction
     g_per_byte_ps: Fraction
     g_hidden: bool
+    g_per_byte_hidden: bool
     sizes: tuple[SizeFigures, ...]
 
 
@@ -190,26 +194,29 @@ def summarise(sizes: Sequence[SizeFigures]) -> Figures:
     ordered = sorted(sizes, key=lambda each: each.bytes)
     shortest, longest = ordered[0], ordered[-1]
     limited = [each for each in ordered if each.limited_by == "ni"]
-    per_byte = Fraction(0)
+    span = _extra(longest.bytes) - _extra(shortest.bytes)
+    per_byte, hidden = Fraction(0), False
     if len(limited) >= 2:
         a, b = limited[-2], limited[-1]
         per_byte = (b.gap_ps - a.gap_ps) / (_extra(b.bytes) - _extra(a.bytes) or 1)
-    elif _extra(longest.bytes) > _extra(shortest.bytes):
-        span = _extra(longest.bytes) - _extra(shortest.bytes)
+    elif span and min(shortest.l_ps, longest.l_ps) >= 0:
         per_byte = Fraction(longest.l_ps - shortest.l_ps, span)
-    latency_ps = shortest.l_ps - _extra(shortest.bytes) * per_byte
-    seen = bool(limited) and (
+    elif span:
+        per_byte, hidden = longest.gap_ps / _extra(longest.bytes), True
+    latency_ps = shortest.l_ps - (0 if hidden else _extra(shortest.bytes) * per_byte)
+    seen = bool(limited and not hidden) and (
         limited[0] is shortest
         or limited[0].l_ps == latency_ps + _extra(limited[0].bytes) * per_byte
     )
     g = limited[0].gap_ps - _extra(limited[0].bytes) * per_byte if seen else shortest.gap_ps
     return Figures(
-        l_ps=latency_ps,
+        l_ps=Fraction(latency_ps),
         o_send_ps=shortest.o_send_ps,
         o_recv_ps=shortest.o_recv_ps,
         g_ps=g,
         g_per_byte_ps=per_byte,
         g_hidden=not seen,
+        g_per_byte_hidden=hidden,
         sizes=tuple(ordered),
     )
 

@@ -104,6 +104,7 @@ def as_json(measurement: Measurement) -> dict[str, Any]:
         "g_ps": exact(found.g_ps),
         "g_hidden": found.g_hidden,
         "G_ps_per_byte": exact(found.g_per_byte_ps),
+        "G_hidden": found.g_per_byte_hidden,
         "clock_ps": exact(measurement.clock_ps),
         "directory": str(measurement.directory) if measurement.directory else None,
         "sizes": [

@@ -180,9 +180,10 @@ def _loggp_lines(rows: list[Row]) -> list[str]:
     for row in rows:
         assert row.measurement is not None
         found = row.measurement.figures
-        at_most = "<= " if found.g_hidden else ""
         times = [ns(ps) for ps in (found.l_ps, found.o_send_ps, found.o_recv_ps)]
-        cells.append([row.machine, *times, at_most + ns(found.g_ps), ns(found.g_per_byte_ps)])
+        bounds = [(found.g_ps, found.g_hidden), (found.g_per_byte_ps, found.g_per_byte_hidden)]
+        gaps = [("<= " if hidden else "") + ns(ps) for ps, hidden in bounds]
+        cells.append([row.machine, *times, *gaps])
     return [table(header, cells)]
 
 

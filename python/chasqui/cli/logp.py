@@ -27,6 +27,10 @@ Examples:
   chasqui logp --machine loggp --set loggp.latency='2 us' --sizes 8,1024,65536 --json
 """
 BYTES_MAX = 1 << 28
+OVERLAP = (
+    "L below 0: the receiver is busy with a message before its send returns, and o_send and o_recv "
+    "overlap by that much"
+)
 SIZES_MAX = 4000  # tags stay below 2^15, the least upper bound that MPI promises
 
 
@@ -103,6 +107,8 @@ def report(found: Measurement) -> list[str]:
                 [f"{each.bytes:,}", *(_cycles(Fraction(ps), found.clock_ps) for ps in times)]
             )
         lines.append(table(header[:6], rows, left=()))
+    if any(each.l_ps < 0 for each in figures.sizes):
+        lines += ["", OVERLAP]
     lines += ["", summary(found)]
     if found.directory:
         lines.append(f"run directory: {found.directory}")
@@ -118,10 +124,10 @@ def summary(found: Measurement) -> str:
     from chasqui.text import ns
 
     figures = found.figures
-    relation = "<=" if figures.g_hidden else "="
+    gap, per_byte = ("<=" if h else "=" for h in (figures.g_hidden, figures.g_per_byte_hidden))
     rate = f" ({10**6 / float(figures.g_per_byte_ps):,.1f} MB/s)" if figures.g_per_byte_ps else ""
     return (
         f"L = {ns(figures.l_ps)} ns   o_send = {ns(figures.o_send_ps)} ns   "
-        f"o_recv = {ns(figures.o_recv_ps)} ns   g {relation} {ns(figures.g_ps)} ns   "
-        f"G = {ns(figures.g_per_byte_ps)} ns/byte{rate}"
+        f"o_recv = {ns(figures.o_recv_ps)} ns   g {gap} {ns(figures.g_ps)} ns   "
+        f"G {per_byte} {ns(figures.g_per_byte_ps)} ns/byte{rate}"
     )
