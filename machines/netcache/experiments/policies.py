@@ -39,12 +39,14 @@ before something else is there."""
 RANKS = {"C": (4, 16, 64), "A": (4, 16), "B": (4, 16)}
 QUICK = 4
 # Assumptions are varied under these, in one program.
-VARIED = ("dmaver1", "dmaver2", "ldtct")
+VARIED = ("tcp", "via", "dmaver1", "dmaver2", "ldtct")
 VARIED_PROGRAM = "spectral"
 ASSUMED = (
     "network.link_latency", "node.bus.address", "node.l2.ways", "netcache.nic.access",
     "netcache.nic.transmit", "netcache.nic.receive", "netcache.nic.deliver", "netcache.nic.width",
-    "netcache.nic.packet_overhead", "network.routing_delay",
+    "netcache.nic.packet_overhead", "network.routing_delay", "netcache.ethernet.access",
+    "netcache.ethernet.transmit", "netcache.ethernet.receive", "netcache.via.lookup",
+    "netcache.via.complete", "node.core.trap", "node.core.trap_return",
 )  # fmt: skip
 
 Case = tuple[str, str, int]  # study, program, ranks
