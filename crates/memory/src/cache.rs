@@ -1,11 +1,14 @@
 //! Tags of a set-associative cache.
 
+use bytemuck::{Zeroable, zeroed_vec};
+
 /// Coherence state of a line (MESI).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, Zeroable)]
+#[repr(u8)]
 pub enum State {
     /// Not here.
     #[default]
-    Invalid,
+    Invalid = 0,
     /// Here, perhaps elsewhere too; clean.
     Shared,
     /// Here alone; clean.
@@ -50,11 +53,27 @@ impl Geometry {
     }
 }
 
-/// No entry of the hart's fast table.
-pub(crate) const NOT_FAST: u32 = u32::MAX;
+/// An entry of the hart's fast table, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Zeroable)]
+#[repr(transparent)]
+pub(crate) struct FastIndex(u32);
 
-/// One way of one set.
-#[derive(Clone, Copy, Debug)]
+impl FastIndex {
+    pub const NONE: FastIndex = FastIndex(0);
+
+    #[inline]
+    pub fn of(index: u32) -> FastIndex {
+        FastIndex(index + 1)
+    }
+
+    #[inline]
+    pub fn get(self) -> Option<u32> {
+        self.0.checked_sub(1)
+    }
+}
+
+/// One way of one set. An empty one is all zeroes: of a cache that is hardly used the host keeps no more than is.
+#[derive(Clone, Copy, Debug, Zeroable)]
 pub(crate) struct Way {
     /// Physical line address.
     pub line: u64,
@@ -64,13 +83,13 @@ pub(crate) struct Way {
     /// A device has put it here, and the hart has not used it yet.
     pub stashed: bool,
     /// The hart's fast-table entry for this line.
-    pub fast: u32,
+    pub fast: FastIndex,
     /// When it was last used, in the owner's ticks.
     pub stamp: u64,
 }
 
 const EMPTY: Way =
-    Way { line: 0, state: State::Invalid, stale: false, stashed: false, fast: NOT_FAST, stamp: 0 };
+    Way { line: 0, state: State::Invalid, stale: false, stashed: false, fast: FastIndex::NONE, stamp: 0 };
 
 /// A cache: tags, states and recency, no data.
 pub struct Cache {
@@ -89,7 +108,7 @@ impl Cache {
         geometry.check().unwrap_or_else(|e| panic!("{e}"));
         let sets = geometry.bytes / u64::from(geometry.ways) / u64::from(geometry.line_bytes);
         Cache {
-            ways: vec![EMPTY; (sets * u64::from(geometry.ways)) as usize],
+            ways: zeroed_vec((sets * u64::from(geometry.ways)) as usize),
             associativity: geometry.ways as usize,
             set_mask: sets - 1,
             line_shift: geometry.line_bytes.trailing_zeros(),
@@ -171,7 +190,7 @@ impl Cache {
 
     /// Puts `line` in way `index`.
     pub(crate) fn place(&mut self, index: usize, line: u64, state: State, stamp: u64) {
-        self.ways[index] = Way { line, state, stale: false, stashed: false, fast: NOT_FAST, stamp };
+        self.ways[index] = Way { line, state, stale: false, stashed: false, fast: FastIndex::NONE, stamp };
     }
 
     pub(crate) fn clear(&mut self, index: usize) -> Way {

@@ -40,8 +40,7 @@ impl Port {
     pub fn follow(&mut self, address: u64, bytes: u64) {
         let (first, end) = (self.line(address), address + bytes);
         for line in (first..end).step_by(self.l1d.line_bytes() as usize) {
-            let index = self.l1d.find(line).map_or(crate::cache::NOT_FAST, |way| self.l1d.way(way).fast);
-            if index != crate::cache::NOT_FAST {
+            if let Some(index) = self.l1d.find(line).and_then(|way| self.l1d.way(way).fast.get()) {
                 self.drop_fast_data(index);
             }
         }

@@ -139,8 +139,7 @@ impl Port {
     pub(super) fn remove_instruction_lines(&mut self, line: u64, bytes: u64) {
         for l1 in (line..line + bytes).step_by(self.l1i.line_bytes() as usize) {
             if let Some(way) = self.l1i.find(l1) {
-                let index = self.l1i.way(way).fast;
-                if index != crate::cache::NOT_FAST {
+                if let Some(index) = self.l1i.way(way).fast.get() {
                     self.instructions.remove(index);
                 }
                 self.l1i.clear(way);
@@ -297,8 +296,7 @@ impl Port {
         if let Some(way) = self.l1d.find(line) {
             found.present = true;
             found.dirty |= self.l1d.way(way).state == State::Modified;
-            let index = self.l1d.way(way).fast;
-            if index != crate::cache::NOT_FAST {
+            if let Some(index) = self.l1d.way(way).fast.get() {
                 self.data.at_mut(index).store = super::fast::NOTHING;
             }
             self.l1d.way_mut(way).state = State::Shared;
@@ -366,8 +364,7 @@ impl Port {
         let mut line = self.line(address);
         while line < address + bytes {
             if let Some(way) = self.l1d.find(line) {
-                let index = self.l1d.way(way).fast;
-                if index != crate::cache::NOT_FAST {
+                if let Some(index) = self.l1d.way(way).fast.get() {
                     self.drop_fast_data(index);
                 }
                 self.l1d.way_mut(way).stale = true;

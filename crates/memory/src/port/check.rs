@@ -2,7 +2,7 @@
 
 use super::{FastTable, Port};
 use crate::PAGE_BYTES;
-use crate::cache::{Cache, NOT_FAST, State};
+use crate::cache::{Cache, FastIndex, State};
 
 impl Port {
     /// Looks whether the port's invariants hold: a line is in at most one way; the L2 includes the L1s and
@@ -49,12 +49,12 @@ impl Port {
     fn check_owners(&self, name: &str, table: &FastTable, cache: &Cache) -> Result<(), String> {
         for index in table.entries() {
             let Some(way) = table.owner(index).map(|way| cache.way(way as usize)) else { continue };
-            if way.state == State::Invalid || way.fast != index {
+            if way.state == State::Invalid || way.fast != FastIndex::of(index) {
                 return Err(format!("entry {index} of {name} is of way {way:?}"));
             }
         }
         let owned = table.entries().filter(|&index| table.owner(index).is_some()).count();
-        let fast = cache.ways().filter(|way| way.fast != NOT_FAST).count();
+        let fast = cache.ways().filter(|way| way.fast != FastIndex::NONE).count();
         if owned == fast {
             Ok(())
         } else {

@@ -368,11 +368,10 @@ impl Port {
     fn buffer_store(&mut self, pa: u64, bytes: u32, value: u64, cycle: u64) {
         self.statistics.l1d_store_misses += 1;
         // Later accesses to the line must look into the buffer.
-        if let Some(way) = self.l1d.find(self.line(pa)) {
-            let index = self.l1d.way(way).fast;
-            if index != crate::cache::NOT_FAST {
-                self.drop_fast_data(index);
-            }
+        if let Some(way) = self.l1d.find(self.line(pa))
+            && let Some(index) = self.l1d.way(way).fast.get()
+        {
+            self.drop_fast_data(index);
         }
         let store = BufferedStore { address: pa, bytes, value, applied: false, owned: false };
         self.write_buffer.push_back(store);
@@ -491,9 +490,9 @@ impl Port {
             return way;
         }
         let table = &self.data;
-        let way = self.l1d.victim(line, |w| {
-            if w.fast == crate::cache::NOT_FAST { w.stamp } else { w.stamp.max(table.at(w.fast).stamp) }
-        });
+        let way = self
+            .l1d
+            .victim(line, |w| w.fast.get().map_or(w.stamp, |index| w.stamp.max(table.at(index).stamp)));
         if self.l1d.way(way).state != State::Invalid {
             self.statistics.l1d_replacements += 1;
             let victim = self.l1d.way(way).line;
@@ -522,8 +521,7 @@ impl Port {
     /// Drops `line` from the data cache and says in which state it was.
     pub(super) fn remove_data(&mut self, line: u64) -> Option<State> {
         let way = self.l1d.find(line)?;
-        let index = self.l1d.way(way).fast;
-        if index != crate::cache::NOT_FAST {
+        if let Some(index) = self.l1d.way(way).fast.get() {
             self.drop_fast_data(index);
         }
         self.changes += 1;
@@ -716,8 +714,8 @@ impl Port {
             if let Some(way) = self.l1d.find(l1).filter(|&w| self.l1d.way(w).state == State::Modified) {
                 let way = self.l1d.way_mut(way);
                 way.state = State::Exclusive;
-                if way.fast != crate::cache::NOT_FAST {
-                    self.data.at_mut(way.fast).store = fast::NOTHING;
+                if let Some(index) = way.fast.get() {
+                    self.data.at_mut(index).store = fast::NOTHING;
                 }
                 self.changes += 1;
             }

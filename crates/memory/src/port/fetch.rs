@@ -1,7 +1,7 @@
 //! The instruction side.
 
 use super::{Access, Fault, Port, Request, Slot, Stall, Stop, fast};
-use crate::cache::State;
+use crate::cache::{FastIndex, State};
 use crate::tlb::PAGE_BYTES;
 
 impl Port {
@@ -55,8 +55,7 @@ impl Port {
         let tick = self.tick;
         let index = self.instructions.index(line_va) as u32;
         self.save_fetch_stamp(index);
-        let alias = self.l1i.way(way).fast;
-        if alias != crate::cache::NOT_FAST && alias != index {
+        if let Some(alias) = self.l1i.way(way).fast.get().filter(|&alias| alias != index) {
             self.save_fetch_stamp(alias);
             self.instructions.remove(alias);
         }
@@ -67,7 +66,7 @@ impl Port {
         );
         let way = self.l1i.way_mut(way);
         way.stamp = tick;
-        way.fast = index;
+        way.fast = FastIndex::of(index);
         Ok(())
     }
 
@@ -99,21 +98,20 @@ impl Port {
         if let Some(owner) = self.instructions.owner(index) {
             let stamp = self.instructions.at(index).stamp;
             let way = self.l1i.way_mut(owner as usize);
-            if way.fast == index {
+            if way.fast == FastIndex::of(index) {
                 way.stamp = way.stamp.max(stamp);
-                way.fast = crate::cache::NOT_FAST;
+                way.fast = FastIndex::NONE;
             }
         }
     }
 
     pub(super) fn place_instruction_line(&mut self, pa: u64) -> usize {
         let table = &self.instructions;
-        let index = self.l1i.victim(pa, |w| {
-            if w.fast == crate::cache::NOT_FAST { w.stamp } else { w.stamp.max(table.at(w.fast).stamp) }
-        });
+        let index =
+            self.l1i.victim(pa, |w| w.fast.get().map_or(w.stamp, |index| w.stamp.max(table.at(index).stamp)));
         let old = self.l1i.clear(index);
-        if old.fast != crate::cache::NOT_FAST {
-            self.instructions.remove(old.fast);
+        if let Some(index) = old.fast.get() {
+            self.instructions.remove(index);
         }
         self.tick += 1;
         self.changes += 1;

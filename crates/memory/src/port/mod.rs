@@ -24,7 +24,7 @@ use std::ops::Range;
 
 use accesses::Noting;
 
-use crate::cache::{Cache, Geometry, State};
+use crate::cache::{Cache, FastIndex, Geometry, State};
 use crate::network_cache::{NetworkCache, NetworkCacheParameters};
 use crate::tlb::{Access, Privilege, Tlb, Walked};
 use crate::{FlatMemory, PAGE_BYTES};
@@ -708,7 +708,7 @@ impl Port {
         let stamp = self.data.at(index).stamp;
         let way = self.l1d.way_mut(way);
         way.stamp = way.stamp.max(stamp);
-        way.fast = crate::cache::NOT_FAST;
+        way.fast = FastIndex::NONE;
         self.data.remove(index);
     }
 
@@ -722,8 +722,7 @@ impl Port {
         if self.data.owner(index).is_some() {
             self.drop_fast_data(index);
         }
-        let old = self.l1d.way(way).fast;
-        if old != crate::cache::NOT_FAST {
+        if let Some(old) = self.l1d.way(way).fast.get() {
             self.drop_fast_data(old);
         }
         self.tick += 1;
@@ -739,7 +738,7 @@ impl Port {
         self.data.set(index, line, way as u32);
         self.dtlb.mark(va);
         let way = self.l1d.way_mut(way);
-        way.fast = index;
+        way.fast = FastIndex::of(index);
         way.stamp = self.tick;
     }
 

@@ -1,7 +1,10 @@
 //! Nodes that send planned packets over a fabric and log what arrives.
 
+#![allow(dead_code, reason = "tests and the example `hops` each use a part")]
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use chasqui_engine::{
     Class, Ended, Engine, Event, EventQueue, Lookahead, Outbox, Packet, Partition, PartitionId, Port, Time,
@@ -61,6 +64,7 @@ pub struct Outcome {
     pub errors: Vec<Vec<CrcError>>,
     pub node_links: Vec<LinkStatistics>,
     pub fabric: Arc<Mutex<Shared>>,
+    pub host_time: Duration,
 }
 
 impl Outcome {
@@ -77,6 +81,8 @@ impl Outcome {
 /// The fabric, also looked at from outside. Wrong CRCs don't end the run.
 pub struct Shared {
     pub fabric: Fabric,
+    /// Time that the host spent in the fabric.
+    pub host_time: Duration,
 }
 
 struct SharedPartition(Arc<Mutex<Shared>>);
@@ -91,7 +97,10 @@ impl Partition for SharedPartition {
     }
     fn run(&mut self, out: &mut Outbox<'_>) -> u64 {
         let shared = &mut *self.0.lock().unwrap();
-        shared.fabric.run(out)
+        let start = Instant::now();
+        let events = shared.fabric.run(out);
+        shared.host_time += start.elapsed();
+        events
     }
     fn receive(&mut self, event: Event, packet: Option<Box<Packet>>) {
         self.0.lock().unwrap().fabric.receive(event, packet);
@@ -299,15 +308,17 @@ pub fn run(setup: &Setup) -> Outcome {
     for host in hosts {
         engine.add(0, Box::new(host));
     }
-    let shared = Arc::new(Mutex::new(Shared { fabric }));
+    let shared = Arc::new(Mutex::new(Shared { fabric, host_time: Duration::ZERO }));
     assert_eq!(engine.add(1, Box::new(SharedPartition(shared.clone()))), fabric_id);
+    let start = Instant::now();
     assert_eq!(engine.run(chasqui_engine::Threads::Exactly(1), &mut |_| true), Ended::Idle);
+    let host_time = start.elapsed();
     drop(engine);
     let logs = std::mem::take(&mut *log.lock().unwrap());
     shared.lock().unwrap().fabric.assert_idle(&|node, p| logs[node as usize].held[p as usize]);
     let node_links = logs.iter().map(|l| l.link).collect();
     let (arrivals, errors) = logs.into_iter().map(|l| (l.arrivals, l.errors)).unzip();
-    Outcome { arrivals, errors, node_links, fabric: shared }
+    Outcome { arrivals, errors, node_links, fabric: shared, host_time }
 }
 
 /// Every node sends `packets` packets to destinations chosen by `to(node, random)`, as fast as it can.
