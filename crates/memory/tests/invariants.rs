@@ -42,6 +42,10 @@ struct Model {
     landed: u32,
     /// Buffers of which the NI has heard that they are free, and the model not yet.
     freed: Vec<u64>,
+    /// Buffers of bound messages of which some is still there.
+    held: Vec<u64>,
+    /// Lines of these, all in all.
+    stayed: u64,
     /// The cycle at which the last message asks for the bus.
     last_asked: u64,
 }
@@ -103,9 +107,19 @@ impl Model {
 
     /// The NI hears that the buffer is free, once.
     fn is_freed(&mut self, buffer: u64) {
-        self.freed.extend(self.rig.port.take_bound_buffers());
+        self.collect();
         let at = self.freed.iter().position(|&freed| freed == buffer);
         self.freed.remove(at.expect("the NI has heard of it"));
+    }
+
+    /// What the NI hears: of `held` buffers, or of one whose message has just been bound.
+    fn collect(&mut self) {
+        for buffer in self.rig.port.take_bound_buffers() {
+            match self.held.iter().position(|&held| held == buffer) {
+                Some(at) => _ = self.held.swap_remove(at),
+                None => self.freed.push(buffer),
+            }
+        }
     }
 
     /// A message has come: into its buffer, or where the oldest receive for its key waits, if it fits there.
@@ -212,7 +226,8 @@ impl Model {
     /// A message comes into a buffer, soon or at once, over what was there.
     fn bring(&mut self, random: &mut Random) {
         let buffer = BUFFERS + random.below(MESSAGES) * BUFFER;
-        if self.coming.contains(&buffer) {
+        self.collect();
+        if self.coming.contains(&buffer) || self.held.contains(&buffer) {
             return;
         }
         self.messages.remove(&buffer);
@@ -300,7 +315,16 @@ impl Model {
             assert_eq!(place.map(u64::from), Some(bytes));
             let data: Vec<u64> = (0..bytes).map(|i| self.get(buffer + i, 1)).collect();
             data.into_iter().zip(sector..).for_each(|(value, at)| self.put(at, 1, value));
-            self.is_freed(buffer);
+            self.collect();
+            match self.freed.iter().position(|&freed| freed == buffer) {
+                Some(at) => _ = self.freed.remove(at),
+                None => {
+                    let stayed = self.rig.port.network_statistics().map_or(0, |s| s.stayed);
+                    assert!(stayed > self.stayed, "nothing of it is in network memory");
+                    self.stayed = stayed;
+                    self.held.push(buffer);
+                }
+            }
         } else {
             let value = self.rig.perform(|port, at| port.network_load(buffer, at));
             assert_eq!(value, self.get(buffer, 8));
@@ -411,6 +435,8 @@ fn invariants_hold_and_loads_see_what_was_stored() {
             reserved: vec![],
             landed: 0,
             freed: vec![],
+            held: vec![],
+            stayed: 0,
             last_asked: 0,
         };
         model.rig.port.set_network_memory(BUFFERS..MEMORY);

@@ -351,19 +351,50 @@ fn a_message_of_several_lines_is_bound_line_by_line() {
     }
 }
 
+/// A message of three lines of which some have left: the first of independent ones, all of chained ones.
+fn crowded(long: Long) -> Rig {
+    let mut rig = rig_of(NetworkCacheParameters { long, ..network(Binding::NetworkCache) }, 16);
+    // Lines 1 to 3 of four; then one in the set of 1 and 3.
+    deposit(&mut rig, 1, 48);
+    deposit(&mut rig, 5, 16);
+    rig.service.log.clear();
+    rig
+}
+
+fn fetched(rig: &Rig) -> usize {
+    rig.granted().iter().filter(|r| matches!(r, Request::NetworkFill { .. })).count()
+}
+
 #[test]
-fn lines_that_have_migrated_are_fetched_for_the_remap() {
-    // Of independent lines only the first has left; to fetch it drives the third out.
-    for (long, fetched) in [(Long::Chained, 3), (Long::Independent, 2)] {
-        let mut rig = rig_of(NetworkCacheParameters { long, ..network(Binding::NetworkCache) }, 16);
-        // Lines 1 to 3 of four; then one in the set of 1 and 3.
-        deposit(&mut rig, 1, 48);
-        deposit(&mut rig, 5, 16);
-        rig.service.log.clear();
-        assert_eq!(remap(&mut rig, 1, A), Remapped::Bound);
-        let fills = rig.granted().iter().filter(|r| matches!(r, Request::NetworkFill { .. })).count();
-        assert_eq!(fills, fetched, "{long:?}");
-        assert_eq!([0, 16, 32].map(|at| rig.load(A + at)), [101, 111, 121]);
-        assert_eq!((remap(&mut rig, 5, A + 64), rig.load(A + 64)), (Remapped::Bound, 105));
-    }
+fn chained_lines_that_have_migrated_are_fetched_for_the_remap() {
+    let mut rig = crowded(Long::Chained);
+    assert_eq!(remap(&mut rig, 1, A), Remapped::Bound);
+    assert_eq!((fetched(&rig), rig.port.take_bound_buffers()), (3, vec![BUFFERS + 16]));
+    assert_eq!([0, 16, 32].map(|at| rig.load(A + at)), [101, 111, 121]);
+    assert_eq!((remap(&mut rig, 5, A + 64), rig.load(A + 64)), (Remapped::Bound, 105));
+}
+
+#[test]
+fn independent_lines_that_have_left_are_fetched_when_they_are_asked_for() {
+    let mut rig = crowded(Long::Independent);
+    assert_eq!(rig.took(|rig| assert_eq!(remap(rig, 1, A), Remapped::Bound)), REMAP + 2 * LINE);
+    assert_eq!((fetched(&rig), rig.port.take_bound_buffers()), (0, vec![]));
+    assert_eq!(rig.took(|rig| assert_eq!(rig.load(A + 16), 111)), PROCESS);
+    assert_eq!([0, 32].map(|at| rig.load(A + at)), [101, 121]);
+    assert_eq!((fetched(&rig), statistics(&rig).stayed, statistics(&rig).asked), (1, 1, 1));
+    assert_eq!(rig.port.take_bound_buffers(), [BUFFERS + 16]);
+}
+
+#[test]
+fn a_store_or_another_message_asks_for_them_or_drops_them() {
+    let mut rig = crowded(Long::Independent);
+    assert_eq!(remap(&mut rig, 1, A), Remapped::Bound);
+    rig.perform(|port, at| port.store(A, 4, 7, at));
+    rig.settle();
+    assert_eq!((rig.load(A), fetched(&rig)), (101 >> 32 << 32 | 7, 1));
+
+    let mut rig = crowded(Long::Independent);
+    assert_eq!(remap(&mut rig, 1, A), Remapped::Bound);
+    assert_eq!((remap(&mut rig, 5, A), rig.load(A)), (Remapped::Bound, 105));
+    assert_eq!((fetched(&rig), rig.port.take_bound_buffers().len()), (0, 2));
 }

@@ -81,7 +81,7 @@ chasqui_config::parameters! {
         /// How longer ones than a line are kept together.
         long: Long = "chained", source "ours: of the two designs of Khunjush, 3.1.4, the one that needs no table of its own";
         /// Entries of the network TLB, of independent lines.
-        tlb_entries: Count = 64, range 1 ..= 65536, source "assumption: the paper gives no size";
+        tlb_entries: Count = 32, range 1 ..= 65536, source "assumption: the paper gives no size";
         /// Ways of a set of the network TLB.
         tlb_ways: Count = 8, range 1 ..= 64, source "assumption: as the message section";
         /// Where a message lands whose receive is posted before it comes.
@@ -127,6 +127,13 @@ impl NetworkCacheUnit {
             ));
         }
         found
+    }
+
+    /// Of so many pools of network memory one at least has nothing of bound messages, whose lines stay there until the
+    /// program asks for them: a message of the longest length finds room as soon as others have been received.
+    pub fn leaves_a_pool(&self, pools: u64) -> bool {
+        let stays = self.long == Long::Independent && self.longest.bytes() > NETWORK_LINE_BYTES;
+        !stays || self.tlb_entries < pools
     }
 
     /// As the port takes them: `load` cycles are in a load's or store's own, in which the data cache is searched.

@@ -114,6 +114,15 @@ impl Machine for NetcacheMachine {
                 node.network_cache.longest, mpi.eager
             ));
         }
+        if nic.policy == Policy::NetworkCache && !node.network_cache.leaves_a_pool(nic.pools()) {
+            // Else the NIC could wait for ever for room that bound messages take, of which the program asks for none.
+            found.push(format!(
+                "node.network_cache.tlb_entries: {} bound messages may stay in network memory, which has {} pools \
+                 (netcache.nic.memory, netcache.nic.pool): more of these are needed",
+                node.network_cache.tlb_entries,
+                nic.pools()
+            ));
+        }
         found
     }
 

@@ -87,6 +87,11 @@ chasqui_config::parameters! {
 }
 
 impl NicUnit {
+    /// Pools of network memory.
+    pub fn pools(&self) -> u64 {
+        self.memory.bytes() / self.pool.bytes()
+    }
+
     /// What does not fit, in words.
     pub fn mistakes(&self, mpi: &MpiUnit) -> Vec<String> {
         let mut found = Vec::new();

@@ -10,7 +10,8 @@
 //! A message longer than a line has several, one for each 16 bytes of its buffer, by either of two designs (3.1.4).
 //! *Chained*: each line points at its neighbours; a message is in the message section while all that have come of
 //! its lines are here, and leaves as a whole. *Independent*: lines leave one by one; a *network TLB* leads from the
-//! name to the buffer, from the first line's arrival until all are bound.
+//! name to the buffer, from the first line's arrival until all are bound. Those that have left stay in network memory
+//! when they are bound, and come when the program asks for them ([`away`]); the entry stays until the last has.
 //!
 //! A receive that is posted before its message reserves a line for it ([`early`]). Which unbound message makes room
 //! for another may be left to a predictor of their consumption ([`predict`]).
@@ -19,16 +20,18 @@
 //! bound and at its destination from then on. What becomes of lines that leave, the port decides (`port/network.rs`).
 //!
 //! Invariants ([`NetworkCache::check`]): a name is in one of message section, network TLB and LTB; an entry counts
-//! its lines, and every line is counted or bound; every entry of the process section points at a line that says so,
+//! its lines, and every line is counted or bound; to a sector one line is bound, here or in network memory; every entry of the process section points at a line that says so,
 //! and the other way round; a buffer has one line at most for each 16 bytes; a reservation has its line. Of the port:
 //! what is bound here is in no line of the data cache.
 
+mod away;
 mod early;
 mod lines;
 mod predict;
 mod section;
 mod statistics;
 
+use away::{Away, AwayLine};
 use early::Reservations;
 pub use early::{Early, Refused, Reservation};
 use lines::{Lines, Use};
@@ -157,6 +160,10 @@ struct Waiting {
     number: u32,
     /// Lines of it that are here.
     lines: u32,
+    /// Lines of it that are bound and in network memory.
+    away: u32,
+    /// All of it is bound: only those are left.
+    is_bound: bool,
 }
 
 /// Where a message is.
@@ -179,6 +186,9 @@ pub struct NetworkCache {
     process: Section<usize>,
     ltb: Section<Waiting>,
     tlb: Section<Waiting>,
+    away: Away,
+    /// Buffers of messages that have been bound, until the NI takes them back.
+    free_buffers: Vec<u64>,
     reservations: Reservations,
     predictor: Predictor,
     /// What happened so far.
@@ -210,6 +220,8 @@ impl NetworkCache {
             process: Section::new(parameters.process, by_address),
             ltb: Section::new(parameters.ltb, by_name),
             tlb: Section::new(parameters.tlb, by_name),
+            away: Away::default(),
+            free_buffers: vec![],
             reservations: Reservations::new(parameters.early_entries),
             predictor: Predictor::new(parameters.replacement, parameters.predictor_entries),
             statistics: NetworkCacheStatistics::default(),
@@ -267,19 +279,31 @@ impl NetworkCache {
     /// A message gets its entry, of no line yet.
     fn name(&mut self, incoming: Incoming, message: Stored, evicted: &mut Vec<Evicted>) {
         let Incoming { id, key, number, .. } = incoming;
-        let waiting = Waiting { message, key, number, lines: 0 };
+        let waiting = Waiting { message, key, number, lines: 0, away: 0, is_bound: false };
         let is_long = u64::from(message.bytes) > LINE_BYTES;
         if is_long && self.parameters.long == Long::Independent {
-            if let Some((other, entry)) = self.tlb.insert(id, waiting) {
-                self.statistics.tlb_replacements += 1;
-                self.migrate(other, entry, evicted);
-            }
-            return;
+            return self.name_independent(id, waiting, evicted);
         }
         let victim = self.expected_last(self.message.set_of(id));
         self.statistics.predicted_victims += u64::from(victim.is_some());
         if let Some((other, entry)) = self.message.insert_for(id, waiting, victim) {
             self.statistics.message_replacements += 1;
+            self.migrate(other, entry, evicted);
+        }
+    }
+
+    /// The same in the network TLB. Entries of messages that are bound to network memory stay there; where all are,
+    /// this one waits in its buffer.
+    fn name_independent(&mut self, id: u64, waiting: Waiting, evicted: &mut Vec<Evicted>) {
+        let full: Vec<u64> = self.tlb.set_of(id).collect();
+        let is_waiting = |&id: &u64| self.tlb.find(id).is_some_and(|entry| entry.away == 0);
+        let victim = full.iter().copied().filter(is_waiting).min_by_key(|&id| self.tlb.age(id));
+        if !full.is_empty() && victim.is_none() {
+            self.statistics.tlb_refused += 1;
+            return self.migrate(id, waiting, evicted);
+        }
+        if let Some((other, entry)) = self.tlb.insert_for(id, waiting, victim) {
+            self.statistics.tlb_replacements += 1;
             self.migrate(other, entry, evicted);
         }
     }
@@ -465,6 +489,7 @@ impl NetworkCache {
     /// Where the message `id` is.
     pub fn place(&self, id: u64) -> Place {
         match self.message.find(id).or_else(|| self.tlb.find(id)) {
+            Some(entry) if entry.is_bound => Place::Unknown,
             Some(entry) => Place::Here(entry.message),
             None => self.ltb.find(id).map_or(Place::Unknown, |entry| Place::Memory(entry.message)),
         }
@@ -485,6 +510,39 @@ impl NetworkCache {
         self.point(sector, index)
     }
 
+    /// The line of the message `id` may be bound where it is, in network memory.
+    pub fn may_stay(&self, id: u64) -> bool {
+        self.tlb.find(id).is_some()
+    }
+
+    /// Binds a line of the message `id` to `sector`, where nothing is bound, and leaves it in network memory
+    /// ([`Self::may_stay`]).
+    pub fn stay(&mut self, id: u64, line: Stored, sector: u64) {
+        self.tlb.find_mut(id).expect("an entry of the network TLB").away += 1;
+        self.away.add(sector, AwayLine { id, line });
+        self.statistics.stayed += 1;
+    }
+
+    /// The first sector of the `bytes` from `address` on whose line is bound and in network memory, and that line.
+    pub fn away_in(&self, address: u64, bytes: u64) -> Option<(u64, Stored)> {
+        self.away.within(address & !(LINE_BYTES - 1), address + bytes).next()
+    }
+
+    /// The line that was bound to `sector` and in network memory is not there any more. The last of its message frees
+    /// the buffer.
+    pub fn leave(&mut self, sector: u64) -> Option<Bound> {
+        let AwayLine { id, line } = self.away.remove(sector)?;
+        let entry = self.tlb.find_mut(id).expect("an entry for what is in network memory");
+        entry.away -= 1;
+        let Waiting { message, away, is_bound, .. } = *entry;
+        if is_bound && away == 0 {
+            self.tlb.remove(id);
+            lines_of(message).for_each(|line| self.free_line(line));
+            self.free_buffers.push(message.buffer);
+        }
+        Some(Bound { sector, bytes: line.bytes })
+    }
+
     /// The process section leads from `sector` to line `index`; returns what it had to evict.
     fn point(&mut self, sector: u64, index: usize) -> Option<Bound> {
         let (sector, other) = self.process.insert(sector, index)?;
@@ -502,11 +560,19 @@ impl NetworkCache {
         self.lines.at_mut(index).used = Use::Free;
     }
 
-    /// The message `id` has been bound, all of it, by a receive call that `tag` stands for: its name is reset, which
-    /// is how binding happens once.
-    pub fn consume(&mut self, id: u64, tag: u64) {
-        let found = [self.message.remove(id), self.tlb.remove(id), self.ltb.remove(id)];
-        let Some(entry) = found.into_iter().flatten().next() else { return };
+    /// The message `id` in `buffer` has been bound, all of it, by a receive call that `tag` stands for: its name is
+    /// reset, which is how binding happens once. Its buffer is free, unless some of it stays there.
+    pub fn consume(&mut self, id: u64, buffer: u64, tag: u64) {
+        let stays = self.tlb.find_mut(id).filter(|entry| entry.away > 0);
+        let found = if let Some(entry) = stays {
+            (entry.is_bound, entry.lines) = (true, 0);
+            Some(*entry)
+        } else {
+            self.free_buffers.push(buffer);
+            let found = [self.message.remove(id), self.tlb.remove(id), self.ltb.remove(id)];
+            found.into_iter().flatten().next()
+        };
+        let Some(entry) = found else { return };
         lines_of(entry.message).for_each(|line| self.free_line(line));
         if let Some(right) = self.predictor.consumed(entry.key, tag) {
             self.statistics.predictions += 1;
@@ -518,6 +584,16 @@ impl NetworkCache {
         if let Some(index) = self.lines.find(line) {
             self.lines.at_mut(index).used = Use::Free;
         }
+    }
+
+    /// The message in `buffer` is where its receive had reserved a line: the buffer is free.
+    pub fn landed(&mut self, buffer: u64) {
+        self.free_buffers.push(buffer);
+    }
+
+    /// Buffers of messages that have been bound since this was last asked: the NI may use them again.
+    pub fn take_free_buffers(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.free_buffers)
     }
 
     /// The buffer is free: what is known of the message in it is forgotten.
@@ -552,15 +628,16 @@ impl NetworkCache {
 
     /// What is bound in `sector` leaves.
     pub fn unbind(&mut self, sector: u64) -> Option<Bound> {
-        let index = self.process.remove(sector)?;
+        let Some(index) = self.process.remove(sector) else { return self.leave(sector) };
         self.lines.at_mut(index).used = Use::Free;
         Some(Bound { sector, bytes: self.lines.at(index).bytes })
     }
 
     /// Sectors of the `bytes` from `address` on in which something is bound.
     pub fn bound_in(&self, address: u64, bytes: u64) -> impl Iterator<Item = u64> + '_ {
-        let first = address & !(LINE_BYTES - 1);
-        (first..address + bytes).step_by(LINE_BYTES as usize).filter(|&s| self.process.find(s).is_some())
+        let (first, end) = (address & !(LINE_BYTES - 1), address + bytes);
+        let here = (first..end).step_by(LINE_BYTES as usize).filter(|&s| self.process.find(s).is_some());
+        here.chain(self.away.within(first, end).map(|(sector, _)| sector))
     }
 
     /// Looks whether the invariants hold.
@@ -590,13 +667,22 @@ impl NetworkCache {
             if here != entry.lines as usize {
                 return Err(format!("message {id:#x} has {here} lines and counts {entry:?}"));
             }
+            if entry.away as usize != self.away.of(id) || entry.is_bound && entry.away == 0 {
+                return Err(format!("message {id:#x} has {} lines away: {entry:?}", self.away.of(id)));
+            }
             if self.ltb.find(id).is_some() || self.message.find(id).is_some() && self.tlb.find(id).is_some() {
                 return Err(format!("message {id:#x} is known twice"));
             }
         }
+        if let Some(id) = self.away.names().find(|&id| self.tlb.find(id).is_none()) {
+            return Err(format!("lines of {id:#x} are away, and it has no entry"));
+        }
         for (sector, index) in self.process.iter() {
             if self.lines.at(index).used != (Use::Bound { sector }) {
                 return Err(format!("sector {sector:#x} leads to {:?}", self.lines.at(index)));
+            }
+            if self.away_in(sector, LINE_BYTES).is_some() {
+                return Err(format!("sector {sector:#x} is bound twice"));
             }
         }
         for reservation in self.reservations.iter() {
@@ -609,7 +695,8 @@ impl NetworkCache {
 
     /// Sectors in which something is bound.
     pub fn sectors(&self) -> impl Iterator<Item = u64> + '_ {
-        self.process.iter().map(|(sector, _)| sector)
+        let away = self.away.within(0, u64::MAX).map(|(sector, _)| sector);
+        self.process.iter().map(|(sector, _)| sector).chain(away)
     }
 }
 

@@ -50,6 +50,11 @@ impl<V: Copy> Section<V> {
         }
     }
 
+    /// When `key`, which is here, was last used: in the order of uses.
+    pub fn age(&self, key: u64) -> u64 {
+        self.place(key).and_then(|at| self.entries[at]).map_or(0, |e| e.stamp)
+    }
+
     /// What `key` points at, to be changed.
     pub fn find_mut(&mut self, key: u64) -> Option<&mut V> {
         let at = self.place(key)?;

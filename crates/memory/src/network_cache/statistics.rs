@@ -35,6 +35,12 @@ pub struct NetworkCacheStatistics {
     pub chained_evictions: u64,
     /// Names that the network TLB replaced (independent).
     pub tlb_replacements: u64,
+    /// Messages that found no entry of the network TLB: all are of bound messages (independent).
+    pub tlb_refused: u64,
+    /// Lines that were bound and stayed in network memory (independent).
+    pub stayed: u64,
+    /// Those that a load or store asked for.
+    pub asked: u64,
     /// Receives that reserved a line for a message to come.
     pub reserved: u64,
     /// Those that could not: no room among the reservations.
@@ -57,7 +63,7 @@ pub struct NetworkCacheStatistics {
 
 impl NetworkCacheStatistics {
     /// The counters in their order: name, unit, documentation, value.
-    fn list(&self) -> [(&'static str, &'static str, &'static str, u64); 25] {
+    fn list(&self) -> [(&'static str, &'static str, &'static str, u64); 28] {
         [
             ("deposits", "messages", "Messages that came into the network section.", self.deposits),
             (
@@ -105,6 +111,9 @@ impl NetworkCacheStatistics {
                 self.chained_evictions,
             ),
             ("tlb_replacements", "messages", "Names that the network TLB replaced.", self.tlb_replacements),
+            ("tlb_refused", "messages", "Messages that found no entry of the network TLB.", self.tlb_refused),
+            ("stayed", "lines", "Lines that were bound and stayed in network memory.", self.stayed),
+            ("asked", "lines", "Those that a load or store asked for.", self.asked),
             ("reserved", "count", "Receives that reserved a line for a message to come.", self.reserved),
             ("early_full", "count", "Receives for which there was no line to reserve.", self.early_full),
             (

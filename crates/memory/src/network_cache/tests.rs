@@ -79,7 +79,7 @@ fn binding_happens_once_and_resets_the_other_tags() {
     deposit(&mut c, 1, Stored { buffer: 0, bytes: 12 });
     deposit(&mut c, 2, stored(16));
     assert_eq!(c.bind(1, 0, 0x1000), None);
-    c.consume(1, 0x1000);
+    c.consume(1, 0, 0x1000);
     assert_eq!((c.place(1), c.has_line(0)), (Place::Unknown, false));
     assert_eq!(c.bound(0x100f), Some(Bound { sector: 0x1000, bytes: 12 }));
     assert!(c.hit(0x1004, 8) && !c.hit(0x1008, 8) && !c.hit(0x100c, 1) && !c.hit(0x1010, 1));
@@ -142,10 +142,51 @@ fn independent_lines_leave_one_by_one() {
     assert_eq!([0, 16, 32].map(|line| c.is_waiting(1, line)), [false, true, true]);
     // Without its entry nothing is known of them: they all leave.
     c.tlb = Section::new(SectionGeometry { sets: 1, ways: 1 }, by_name);
-    c.tlb.insert(1, Waiting { message: Stored { buffer: 0, bytes: 40 }, key: 1, number: 1, lines: 2 });
+    c.tlb.insert(
+        1,
+        Waiting {
+            message: Stored { buffer: 0, bytes: 40 },
+            key: 1,
+            number: 1,
+            lines: 2,
+            away: 0,
+            is_bound: false,
+        },
+    );
     let evicted = deposit(&mut c, 3, Stored { buffer: 144, bytes: 32 });
     assert_eq!(c.place(1), Place::Memory(Stored { buffer: 0, bytes: 40 }));
     assert!(evicted.contains(&Evicted::Unbound { buffer: 32 }), "{evicted:?}");
+    c.check().unwrap();
+}
+
+#[test]
+fn what_is_bound_in_network_memory_keeps_its_buffer_and_its_entry() {
+    let tlb = SectionGeometry { sets: 1, ways: 1 };
+    let p = parameters(SMALL, LARGE, LARGE);
+    let mut c = NetworkCache::new(NetworkCacheParameters { long: Long::Independent, tlb, ..p });
+    let message = Stored { buffer: 0, bytes: 40 };
+    deposit(&mut c, 1, message);
+    // Two messages of a line drive the first and the third out.
+    deposit(&mut c, 3, stored(64));
+    deposit(&mut c, 4, stored(96));
+    let lines = [0, 16, 32].map(|buffer| Stored { buffer, bytes: if buffer == 32 { 8 } else { 16 } });
+    assert!(c.may_stay(1));
+    c.stay(1, lines[0], 0x1000);
+    c.bind(1, 16, 0x1010);
+    c.stay(1, lines[2], 0x1020);
+    c.consume(1, 0, 0x1000);
+    assert_eq!((c.place(1), c.take_free_buffers()), (Place::Unknown, vec![]));
+    assert_eq!(c.away_in(0x1000, 64), Some((0x1000, lines[0])));
+    assert_eq!(c.bound_in(0x1000, 64).collect::<Vec<u64>>(), [0x1010, 0x1000, 0x1020]);
+    // Another long message finds no entry: all of it goes to its buffer.
+    let other = Stored { buffer: 128, bytes: 32 };
+    deposit(&mut c, 2, other);
+    assert_eq!((c.place(2), c.statistics.tlb_refused), (Place::Memory(other), 1));
+    c.check().unwrap();
+    assert_eq!(c.leave(0x1000), Some(Bound { sector: 0x1000, bytes: 16 }));
+    assert_eq!(c.take_free_buffers(), []);
+    assert_eq!(c.unbind(0x1020), Some(Bound { sector: 0x1020, bytes: 8 }));
+    assert_eq!((c.take_free_buffers(), c.tlb.iter().count()), (vec![0], 0));
     c.check().unwrap();
 }
 
@@ -193,7 +234,7 @@ fn the_predictor_chooses_who_is_consumed_last() {
         // Twice round the cycle 1, 2, 3, and its first key.
         for (number, key) in (0..).zip([1, 2, 3, 1, 2, 3, 1]) {
             bring(&mut c, number, key);
-            c.consume(u64::from(number), key);
+            c.consume(u64::from(number), u64::from(number) * 16, key);
         }
         assert_eq!(
             (c.statistics.predictions, c.statistics.predicted),
@@ -215,6 +256,8 @@ fn the_predictor_chooses_who_is_consumed_last() {
 struct Model {
     /// By name.
     unbound: HashMap<u64, Message>,
+    /// Bound and not free: some of it is in network memory.
+    held: Vec<Stored>,
     /// By sector: its length. What is evicted goes to `memory`.
     bound: HashMap<u64, u32>,
     /// The oldest first: key, sector, room.
@@ -250,6 +293,7 @@ impl Model {
     /// Every message is where the cache says, and its data are in its lines or in its buffer.
     fn agrees(&self, c: &NetworkCache) {
         c.check().unwrap();
+        assert!(self.held.len() <= c.tlb.iter().filter(|(_, entry)| entry.is_bound).count());
         for (&id, message) in &self.unbound {
             match c.place(id) {
                 Place::Here(place) | Place::Memory(place) => {
@@ -276,7 +320,8 @@ impl Model {
 
     fn is_free(&self, buffer: Stored) -> bool {
         let end = |s: Stored| s.buffer + u64::from(s.bytes.next_multiple_of(16));
-        self.unbound.values().all(|m| end(m.stored) <= buffer.buffer || end(buffer) <= m.stored.buffer)
+        let mut used = self.unbound.values().map(|m| &m.stored).chain(&self.held);
+        used.all(|&other| end(other) <= buffer.buffer || end(buffer) <= other.buffer)
     }
 
     /// A message comes, in parts of up to `part` bytes, or lands where a receive waits.
@@ -319,21 +364,36 @@ impl Model {
         }
     }
 
-    /// Binds every line that is here; the others go elsewhere.
+    /// Binds every line that is here; the others stay where they are, or go elsewhere.
     fn bind(&mut self, c: &mut NetworkCache, id: u64, first: u64) {
         let message = self.unbound.remove(&id).expect("it is there");
         for (line, sector) in lines_of(message.stored).zip((first..).step_by(16)) {
             let bytes = (message.stored.buffer + u64::from(message.stored.bytes) - line).min(16) as u32;
-            if !c.is_waiting(id, line) {
+            let is_here = c.is_waiting(id, line);
+            if !is_here && (c.has_line(line) || !c.may_stay(id)) {
                 continue;
             }
             let old = c.unbind(sector);
             assert_eq!(old.map(|b| b.bytes), self.bound.remove(&sector));
             self.bound.insert(sector, bytes);
+            if !is_here {
+                c.stay(id, Stored { buffer: line, bytes }, sector);
+                continue;
+            }
             let replaced = c.bind(id, line, sector);
             self.evict(replaced.map(Evicted::Bound).into_iter().collect());
         }
-        c.consume(id, first);
+        c.consume(id, message.stored.buffer, first);
+        self.held.push(message.stored);
+        self.collect(c);
+    }
+
+    /// The NI hears which buffers are free.
+    fn collect(&mut self, c: &mut NetworkCache) {
+        for buffer in c.take_free_buffers() {
+            let at = self.held.iter().position(|held| held.buffer == buffer);
+            self.held.swap_remove(at.expect("a buffer that is free once"));
+        }
     }
 }
 
@@ -360,7 +420,8 @@ fn act(c: &mut NetworkCache, model: &mut Model, random: &mut Random) {
         (4, Some(id)) => {
             let message = model.unbound.remove(&id).expect("it is there");
             if random.below(2) == 0 {
-                c.consume(id, sector);
+                c.consume(id, message.stored.buffer, sector);
+                assert_eq!(c.take_free_buffers(), [message.stored.buffer]);
             } else {
                 c.release(message.stored);
             }
@@ -376,6 +437,12 @@ fn act(c: &mut NetworkCache, model: &mut Model, random: &mut Random) {
             if c.access(message.stored.buffer + line * 16, true) {
                 message.written[line as usize] = false;
             }
+        }
+        (7, _) if c.away_in(sector, 1).is_some() => {
+            let bytes = model.bound.remove(&sector).expect("it is bound");
+            assert!(!c.hit(sector, 1), "its data are in network memory");
+            assert_eq!(c.leave(sector), Some(Bound { sector, bytes }));
+            model.collect(c);
         }
         (7, _) => {
             let end = u64::from(model.bound.get(&sector).copied().unwrap_or(0));
@@ -411,7 +478,7 @@ fn act(c: &mut NetworkCache, model: &mut Model, random: &mut Random) {
 #[test]
 fn no_message_is_lost_whatever_is_evicted() {
     let mut seeds = Random::for_test(0x7a65);
-    let (mut early, mut chained, mut predicted) = (0, 0, 0);
+    let (mut early, mut chained, mut predicted, mut stayed, mut refused) = (0, 0, 0, 0, 0);
     for _ in 0..400 {
         let mut random = Random::new(seeds.bits());
         let r = &mut random;
@@ -425,15 +492,16 @@ fn no_message_is_lost_whatever_is_evicted() {
         let mut model = Model::default();
         for _ in 0..400 {
             act(&mut c, &mut model, &mut random);
+            model.collect(&mut c);
             model.agrees(&c);
         }
         let s = c.statistics;
         early += u64::from(model.number) - s.deposits;
         chained += s.chained_evictions;
         predicted += s.predicted_victims;
+        stayed += s.stayed;
+        refused += s.tlb_refused;
     }
-    assert!(
-        early > 100 && chained > 100 && predicted > 100,
-        "{early}, {chained}, {predicted}: hardly tested"
-    );
+    let all = [early, chained, predicted, stayed, refused];
+    assert!(all.iter().all(|&count| count > 100), "{all:?}: hardly tested");
 }

@@ -223,6 +223,7 @@ impl Port {
             self.note_store(pa, bytes);
             return Ok(());
         }
+        self.bring(self.line(pa), Stall::WriteBuffer, cycles)?;
         match self.owned_way(pa) {
             Some(way) => {
                 self.check_fresh(way, pa)?;
@@ -294,6 +295,7 @@ impl Port {
         }
         if self.timed {
             for (pa, ..) in parts {
+                self.bring(self.line(pa), Stall::WriteBuffer, cycles)?;
                 self.owned_way(pa).map_or(Ok(()), |way| self.check_fresh(way, pa))?;
             }
         }
@@ -450,6 +452,11 @@ impl Port {
         }
         if self.under_way[Slot::Blocking as usize].is_some() || self.is_arriving(line) {
             return Err(Stop::Wait(stall));
+        }
+        if self.bring(line, stall, cycles)?
+            && let Some(way) = self.l1d.find(line)
+        {
+            return Ok(way);
         }
         let l2_way = self.l2.as_ref().and_then(|l2| l2.find(l2.line_of(line)));
         if let Some(l2_way) = l2_way {

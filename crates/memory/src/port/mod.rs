@@ -378,8 +378,6 @@ pub struct Port {
     network: Option<NetworkCache>,
     /// Physical addresses of the NI's network memory.
     network_memory: Range<u64>,
-    /// Buffers of messages that have been bound, until the NI takes them back.
-    bound_buffers: Vec<u64>,
     /// The `remap` that waits.
     remapping: Option<Remapping>,
     /// The last message that landed where its receive had reserved a place.
@@ -449,7 +447,6 @@ impl Port {
             l2: p.l2.map(Cache::new),
             network: p.network_cache.clone().map(NetworkCache::new),
             network_memory: 0..0,
-            bound_buffers: Vec::new(),
             remapping: None,
             landed: None,
             itlb: Tlb::new(p.itlb.0, p.itlb.1),

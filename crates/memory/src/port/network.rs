@@ -67,7 +67,7 @@ impl Port {
 
     /// Buffers of messages that have been bound since this was last asked: the NI may use them again.
     pub fn take_bound_buffers(&mut self) -> Vec<u64> {
-        std::mem::take(&mut self.bound_buffers)
+        self.network.as_mut().map(NetworkCache::take_free_buffers).unwrap_or_default()
     }
 
     /// Length [bytes] of the message `id`, if `remap` would bind it.
@@ -165,9 +165,8 @@ impl Port {
             sector = self.destination(va + r.done, cycles)?;
         }
         self.remapping = None;
-        self.network().consume(id, va);
+        self.network().consume(id, r.message.buffer, va);
         self.network().statistics.bound += 1;
-        self.bound_buffers.push(r.message.buffer);
         self.changes += 1;
         Ok(Remapped::Bound)
     }
@@ -216,9 +215,13 @@ impl Port {
         self.awaits_line(self.line(sector))?;
         let is_here = self.network().is_waiting(id, message.buffer);
         if !is_here && !self.network().has_line(message.buffer) {
-            return Err(self.fetch_network(message.buffer, *cycles));
-        }
-        if is_here && self.network().parameters().binding == Binding::NetworkCache {
+            if !self.network().may_stay(id) {
+                return Err(self.fetch_network(message.buffer, *cycles));
+            }
+            self.make_way(message.bytes, sector, *cycles);
+            self.network().stay(id, message, sector);
+            self.issue_posted(*cycles);
+        } else if is_here && self.network().parameters().binding == Binding::NetworkCache {
             self.bind_in_place(id, message, sector, *cycles);
         } else {
             self.bind_in_data_cache(message, sector, cycles)?;
@@ -255,9 +258,11 @@ impl Port {
         let is_whole = u64::from(message.bytes) == self.l1d.line_bytes();
         // A line that has been fetched for this is used as one that came at once would have been.
         let is_held = self.l1d.state(line) >= State::Exclusive;
-        if is_whole && !is_held && self.may_place(line) {
+        if is_whole {
             // All of what may be bound there is overwritten.
             self.network().unbind(sector);
+        }
+        if is_whole && !is_held && self.may_place(line) {
             self.place_modified(line);
             self.issue_posted(*cycles);
             return Ok(());
@@ -346,7 +351,7 @@ impl Port {
             self.evict_bound(Bound { sector, bytes: message.bytes }, cycle);
         }
         self.copy_message(message, sector);
-        self.bound_buffers.push(message.buffer);
+        self.network().landed(message.buffer);
         self.issue_posted(cycle);
         self.changes += 1;
     }
@@ -357,6 +362,27 @@ impl Port {
     }
 
     // --- ordinary accesses --------------------------------------------------------------------------
+
+    /// The program asks for `line` of the data cache: what is bound there and still in network memory comes first, a
+    /// sector at a time. False: there is nothing.
+    pub(super) fn bring(&mut self, line: u64, stall: Stall, cycles: &mut u64) -> Result<bool, Stop> {
+        let bytes = self.l1d.line_bytes();
+        let mut has_come = false;
+        while let Some((sector, message)) = self.network.as_ref().and_then(|n| n.away_in(line, bytes)) {
+            if self.under_way[Slot::Blocking as usize].is_some() {
+                return Err(Stop::Wait(stall));
+            }
+            if !self.network().has_line(message.buffer) {
+                return Err(self.fetch_network(message.buffer, *cycles));
+            }
+            self.network().leave(sector);
+            self.network().drop_line(message.buffer);
+            self.network().statistics.asked += 1;
+            self.evict_bound(Bound { sector, bytes: message.bytes }, *cycles);
+            has_come = true;
+        }
+        Ok(has_come)
+    }
 
     /// A load of `bytes` at `pa` finds them in a bound message.
     pub(super) fn hits_bound(&mut self, pa: u64, bytes: u32, cycles: &mut u64) -> bool {
@@ -409,7 +435,8 @@ impl Port {
 
     /// The line may come into the data cache without being fetched.
     fn may_place(&self, line: u64) -> bool {
-        self.l2.as_ref().is_none_or(|l2| l2.find(l2.line_of(line)).is_some())
+        let is_away = self.network.as_ref().is_some_and(|n| n.away_in(line, self.l1d.line_bytes()).is_some());
+        !is_away && self.l2.as_ref().is_none_or(|l2| l2.find(l2.line_of(line)).is_some())
     }
 
     fn place_modified(&mut self, line: u64) {
