@@ -42,6 +42,7 @@ class Row(NamedTuple):
     chained_evictions: int
     tlb_replacements: int
     fills: int
+    asked: int
 
 
 def _run(name: str, policy: str, design: str, waiting: int, size: int) -> Run:
@@ -83,7 +84,7 @@ def row(output: Output) -> Row:
         _cache.steady_ns(output, "receive") / int(waiting),
         _cache.steady_ns(output, "read") / int(waiting),
         *(_cache.counted(output, name)
-          for name in ("migrations", "chained_evictions", "tlb_replacements", "fills")),
+          for name in ("migrations", "chained_evictions", "tlb_replacements", "fills", "asked")),
     )  # fmt: skip
 
 

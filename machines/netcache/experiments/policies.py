@@ -244,15 +244,22 @@ def draw(figure: Figure, measured: Mapping[Case, Mapping[str, Figures]]) -> None
         own = [measured[case]["ldtct"] for case in shown]
         each = [measured[case][policy] for case in shown]
         color = COLORS[policy]
-        times.bar(
-            at, [float(a.run_time_ns / b.run_time_ns) for a, b in zip(each, own, strict=True)],
-            width=0.8 / len(present), align="edge", color=color, label=policy,
-        )  # fmt: skip
-        accesses.bar(
-            at, [_ratio(a, b) for a, b in zip(each, own, strict=True)],
-            width=0.8 / len(present), align="edge", color=color,
-        )  # fmt: skip
-    times.set(title="run time over that of ldtct (study C)", ylim=(0.8, None))
+        ratios = [
+            [float(a.run_time_ns / b.run_time_ns) for a, b in zip(each, own, strict=True)],
+            [_ratio(a, b) for a, b in zip(each, own, strict=True)],
+        ]
+        for axes, heights in zip((times, accesses), ratios, strict=True):
+            # Up is slower, down is faster.
+            axes.bar(
+                at, [height - 1 for height in heights], bottom=1, width=0.8 / len(present),
+                align="edge", color=color, label=policy,
+            )  # fmt: skip
+    for axes in (times, accesses):
+        axes.set_yscale("log")
+        axes.set_yticks([0.8, 1, 1.2, 1.5, 2, 3, 5, 10], labels="0.8 1 1.2 1.5 2 3 5 10".split())
+        axes.minorticks_off()
+        axes.set_axisbelow(True)
+    times.set(title="run time over that of ldtct (study C)")
     accesses.set(title="mean time to the first access over that of ldtct")
     accesses.set_xticks(range(len(shown)), [f"{c[1]}\n{c[2]} ranks" for c in shown])
     times.legend(ncols=len(present), frameon=False, loc="upper left")
@@ -260,7 +267,7 @@ def draw(figure: Figure, measured: Mapping[Case, Mapping[str, Figures]]) -> None
 
 def _ratio(a: Figures, b: Figures) -> float:
     if a.first_access_ns is None or not b.first_access_ns:
-        return 0.0
+        return 1.0
     return float(a.first_access_ns / b.first_access_ns)
 
 
