@@ -4,7 +4,7 @@
 //! joins them to [`Messages`] when the run ends. [`RankLife`] turns a rank's marks
 //! ([`chasqui_abi::mark`]) into stamps. [`RunDirectory`] writes the results.
 //!
-//! Reading order: `stage.rs`, `recorder.rs`, `rank_life.rs`, `messages.rs`, `differences.rs`,
+//! Reading order: `stage.rs`, `recorder.rs`, `rank_life.rs`, `messages.rs`, `messages_file.rs`, `differences.rs`,
 //! `statistics.rs`, `profile/mod.rs`, `run_directory.rs`; for recordings `kept.rs`, `recording.rs`, `recording_file.rs`.
 //!
 //! Invariant: what is written depends on the stamps alone, not on the order in which partitions
@@ -13,13 +13,15 @@
 mod differences;
 mod kept;
 mod messages;
-mod parquet_file;
+mod messages_file;
 mod profile;
 mod rank_life;
 mod recorder;
 mod recording;
 mod recording_file;
 mod run_directory;
+#[cfg(test)]
+mod scratch;
 mod stage;
 mod statistics;
 mod summary;

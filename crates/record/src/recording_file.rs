@@ -7,22 +7,11 @@
 //! metadata. The same recording gives the same bytes.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
-use std::sync::Arc;
 
-use parquet::basic::{Compression, Encoding};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
-use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::record::{Row, RowAccessor};
-use parquet::schema::parser::parse_message_type;
-use parquet::schema::types::ColumnPath;
+use chasqui_columns::{Bytes, Group, Layout, Row, RowAccessor, TableError, TableFile, TableWriter};
 
-use crate::parquet_file::Out;
 use crate::recording::{RankEnd, Recorded, Recording, RecordingError};
 use crate::stage::MessageId;
 
@@ -75,34 +64,26 @@ impl Recording {
     ///
     /// # Errors
     /// When `out` can't be written.
-    pub fn write_to(&self, out: &mut (dyn Write + Send)) -> Result<(), ParquetError> {
+    pub fn write_to(&self, out: &mut (dyn Write + Send)) -> io::Result<()> {
         let arguments = serde_json::to_string(&self.arguments).expect("texts");
-        let metadata = [
-            (VERSION_KEY, VERSION),
-            (MACHINE_KEY, &self.machine),
-            (PROGRAM_KEY, &self.program),
-            (ARGUMENTS_KEY, &arguments),
-        ]
-        .map(|(key, value)| KeyValue::new(key.to_string(), value.to_string()));
-        let properties = WriterProperties::builder()
-            // Nothing that changes with the crate's version, the host or the date.
-            .set_created_by("chasqui".to_string())
-            .set_compression(Compression::UNCOMPRESSED)
-            .set_dictionary_enabled(false)
-            .set_encoding(Encoding::PLAIN)
-            .set_column_dictionary_enabled(ColumnPath::from("kind"), true)
-            .set_key_value_metadata(Some(metadata.to_vec()))
-            .build();
-        let schema = Arc::new(parse_message_type(SCHEMA)?);
-        let mut writer = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
+        let layout = Layout {
+            schema: SCHEMA,
+            words: "kind",
+            differences: false,
+            metadata: &[
+                (VERSION_KEY, VERSION),
+                (MACHINE_KEY, &self.machine),
+                (PROGRAM_KEY, &self.program),
+                (ARGUMENTS_KEY, &arguments),
+            ],
+            group_rows: GROUP_ROWS,
+        };
+        let mut writer = TableWriter::new(out, &layout)?;
         let rows: Vec<FileRow<'_>> = self.rows().collect();
         for rows in rows.chunks(GROUP_ROWS) {
-            let mut group = writer.next_row_group()?;
-            write_group(&mut group, rows)?;
-            group.close()?;
+            writer.group(|group| write_group(group, rows))?;
         }
-        writer.close()?;
-        Ok(())
+        writer.close()
     }
 
     fn rows(&self) -> impl Iterator<Item = FileRow<'_>> {
@@ -138,21 +119,18 @@ impl Recording {
     pub fn read(path: &Path) -> Result<Recording, RecordingError> {
         let error = |what: &dyn std::fmt::Display| RecordingError::new(path, what);
         let file = File::open(path).map_err(|e| error(&e))?;
-        let file = SerializedFileReader::new(file)
+        let file = TableFile::new(file)
             .map_err(|e| error(&format_args!("not a recording (chasqui record makes them): {e}")))?;
-        let metadata = file.metadata().file_metadata();
-        let find = |key: &str| {
-            let values = metadata.key_value_metadata()?;
-            values.iter().find(|pair| pair.key == key)?.value.clone()
-        };
-        match find(VERSION_KEY).as_deref() {
+        match file.metadata(VERSION_KEY) {
             Some(VERSION) => {}
             Some(other) => {
                 return Err(error(&format_args!("a recording of version {other}; {VERSION} can be read")));
             }
             None => return Err(error(&"not a recording (chasqui record makes them)")),
         }
-        let text = |key: &str| find(key).ok_or_else(|| error(&format_args!("it lacks {key}")));
+        let text = |key: &str| {
+            file.metadata(key).map(str::to_string).ok_or_else(|| error(&format_args!("it lacks {key}")))
+        };
         let arguments = serde_json::from_str(&text(ARGUMENTS_KEY)?).map_err(|e| error(&e))?;
         let mut recording = Recording {
             machine: text(MACHINE_KEY)?,
@@ -160,7 +138,7 @@ impl Recording {
             arguments,
             ..Recording::default()
         };
-        for (number, row) in file.get_row_iter(None).map_err(|e| error(&e))?.enumerate() {
+        for (number, row) in file.rows().map_err(|e| error(&e))?.enumerate() {
             let entered = row.and_then(|row| recording.enter(&row));
             entered.map_err(|e| error(&format_args!("row {number}: {e}")))?;
         }
@@ -169,7 +147,7 @@ impl Recording {
     }
 
     /// Takes a row of the file in.
-    fn enter(&mut self, row: &Row) -> Result<(), ParquetError> {
+    fn enter(&mut self, row: &Row) -> Result<(), TableError> {
         let (destination, tag) = (row.get_ushort(1)?, row.get_int(4)?);
         let (arrive_ps, data) = (row.get_ulong(7)?, row.get_bytes(9)?.data().to_vec());
         match row.get_string(0)?.as_str() {
@@ -184,7 +162,7 @@ impl Recording {
                 receive: Some(row.get_uint(8)?).filter(|&receive| receive > 0),
                 data,
             }),
-            other => return Err(ParquetError::General(format!("{other:?} is neither a message nor an end"))),
+            other => return Err(TableError::General(format!("{other:?} is neither a message nor an end"))),
         }
         Ok(())
     }
@@ -221,36 +199,28 @@ struct FileRow<'a> {
     data: &'a [u8],
 }
 
-fn write_group(
-    group: &mut SerializedRowGroupWriter<'_, Out<'_>>,
-    rows: &[FileRow<'_>],
-) -> Result<(), ParquetError> {
-    column::<ByteArrayType>(group, rows, |r| ByteArray::from(r.kind))?;
-    column::<Int32Type>(group, rows, |r| i32::from(r.destination))?;
-    column::<Int32Type>(group, rows, |r| i32::from(r.id.source))?;
-    column::<Int32Type>(group, rows, |r| i32::from(r.context))?;
-    column::<Int32Type>(group, rows, |r| r.tag)?;
-    column::<Int32Type>(group, rows, |r| r.id.sequence as i32)?;
-    column::<BoolType>(group, rows, |r| r.synchronous)?;
-    column::<Int64Type>(group, rows, |r| r.arrive_ps as i64)?;
-    column::<Int32Type>(group, rows, |r| r.receive as i32)?;
-    column::<ByteArrayType>(group, rows, |r| ByteArray::from(r.data.to_vec()))
-}
-
-fn column<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, Out<'_>>,
-    rows: &[FileRow<'_>],
-    of: impl Fn(&FileRow<'_>) -> T::T,
-) -> Result<(), ParquetError> {
-    let values: Vec<T::T> = rows.iter().map(of).collect();
-    let mut column = group.next_column()?.expect("the schema has this column");
-    column.typed::<T>().write_batch(&values, None, None)?;
-    column.close()
+fn write_group(group: &mut Group<'_, '_>, rows: &[FileRow<'_>]) -> io::Result<()> {
+    let int32 = |of: fn(&FileRow<'_>) -> i32| -> Vec<i32> { rows.iter().map(of).collect() };
+    let kinds: Vec<Bytes> = rows.iter().map(|r| Bytes::from(r.kind)).collect();
+    let synchronous: Vec<bool> = rows.iter().map(|r| r.synchronous).collect();
+    let arrivals: Vec<i64> = rows.iter().map(|r| r.arrive_ps as i64).collect();
+    let data: Vec<Bytes> = rows.iter().map(|r| Bytes::from(r.data.to_vec())).collect();
+    group.bytes(&kinds, None)?;
+    group.int32(&int32(|r| i32::from(r.destination)), None)?;
+    group.int32(&int32(|r| i32::from(r.id.source)), None)?;
+    group.int32(&int32(|r| i32::from(r.context)), None)?;
+    group.int32(&int32(|r| r.tag), None)?;
+    group.int32(&int32(|r| r.id.sequence as i32), None)?;
+    group.boolean(&synchronous, None)?;
+    group.int64(&arrivals, None)?;
+    group.int32(&int32(|r| r.receive as i32), None)?;
+    group.bytes(&data, None)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
     use chasqui_random::Random;
 
     fn message(random: &mut Random, destination: u16, arrive_ps: u64) -> Recorded {
@@ -282,21 +252,6 @@ mod tests {
             arguments: vec!["-l".into(), "2 \"é\"".into()],
             ends: vec![end(0), end(3), end(-1)],
             messages,
-        }
-    }
-
-    /// A file that is removed at the end of the test.
-    struct Scratch(std::path::PathBuf);
-
-    impl Scratch {
-        fn new(name: &str) -> Scratch {
-            Scratch(std::env::temp_dir().join(format!("chasqui-{}-{name}", std::process::id())))
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = fs::remove_file(&self.0);
         }
     }
 

@@ -3,27 +3,16 @@
 use crate::messages::{Message, Messages};
 use crate::recorder::Description;
 use crate::stage::Stage;
-use parquet::basic::{Compression, Encoding};
-use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
-use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::parser::parse_message_type;
-use parquet::schema::types::ColumnPath;
+use chasqui_columns::{Bytes, Group, Layout, TableWriter};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::Arc;
 
 /// Version of the columns.
 const LAYOUT_VERSION: &str = "2";
 
 /// The column of words.
 const MECHANISM: &str = "mechanism";
-
-/// Where a file is written to. One type for all: the writer is compiled for each, which takes long.
-pub(crate) type Out<'a> = &'a mut (dyn Write + Send);
 
 /// Rows of a group, which is built in memory.
 const GROUP_ROWS: usize = 1 << 20;
@@ -44,56 +33,37 @@ impl Messages {
     /// # Errors
     /// When `out` can't be written.
     pub fn write_parquet_to(&self, out: &mut (dyn Write + Send)) -> io::Result<()> {
-        self.write(out).map_err(|error| match error {
-            ParquetError::External(inner) => match inner.downcast::<io::Error>() {
-                Ok(error) => *error,
-                Err(other) => io::Error::other(other),
-            },
-            other => io::Error::other(other),
-        })
-    }
-
-    fn write(&self, out: Out<'_>) -> Result<(), ParquetError> {
-        let version = KeyValue::new("chasqui.layout_version".to_string(), LAYOUT_VERSION.to_string());
-        let properties = WriterProperties::builder()
-            // Nothing that changes with the crate's version, the host or the date.
-            .set_created_by("chasqui".to_string())
-            .set_compression(Compression::UNCOMPRESSED)
-            // Sorted numbers and times: differences pack better than words, and cost nothing to unpack.
-            .set_dictionary_enabled(false)
-            .set_encoding(Encoding::DELTA_BINARY_PACKED)
-            // A few words, repeated.
-            .set_column_dictionary_enabled(ColumnPath::from(MECHANISM), true)
-            .set_column_encoding(ColumnPath::from(MECHANISM), Encoding::PLAIN)
-            .set_max_row_group_row_count(Some(GROUP_ROWS))
-            .set_key_value_metadata(Some(vec![version]))
-            .build();
-        let schema = Arc::new(parse_message_type(&schema())?);
-        let mut writer = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
+        let layout = Layout {
+            schema: &schema(),
+            words: MECHANISM,
+            differences: true,
+            metadata: &[("chasqui.layout_version", LAYOUT_VERSION)],
+            group_rows: GROUP_ROWS,
+        };
+        let mut writer = TableWriter::new(out, &layout)?;
         for rows in self.rows().chunks(GROUP_ROWS) {
-            let mut group = writer.next_row_group()?;
-            self.write_group(&mut group, rows)?;
-            group.close()?;
+            writer.group(|group| self.write_group(group, rows))?;
         }
-        writer.close()?;
-        Ok(())
+        writer.close()
     }
 
-    fn write_group(
-        &self,
-        group: &mut SerializedRowGroupWriter<'_, Out<'_>>,
-        rows: &[Message],
-    ) -> Result<(), ParquetError> {
-        let description = |of: fn(Description) -> i32| move |m: &Message| m.description.map(of);
-        column32(group, rows, |m| Some(i32::from(m.id.source)), true)?;
-        column32(group, rows, |m| Some(m.id.sequence as i32), true)?;
-        column32(group, rows, description(|d| i32::from(d.destination)), false)?;
-        column32(group, rows, description(|d| d.tag), false)?;
-        column32(group, rows, description(|d| i32::from(d.context)), false)?;
-        column64(group, rows, |m| m.description.map(|d| d.bytes as i64))?;
-        column_of_words(group, rows, |m| self.mechanism(m))?;
+    fn write_group(&self, group: &mut Group<'_, '_>, rows: &[Message]) -> io::Result<()> {
+        let each = |of: fn(&Message) -> i32| -> Vec<i32> { rows.iter().map(of).collect() };
+        group.int32(&each(|m| i32::from(m.id.source)), None)?;
+        group.int32(&each(|m| m.id.sequence as i32), None)?;
+        let described: [fn(Description) -> i32; 3] =
+            [|d| i32::from(d.destination), |d| d.tag, |d| i32::from(d.context)];
+        for of in described {
+            let (values, present) = split(rows, |m| m.description.map(of));
+            group.int32(&values, Some(&present))?;
+        }
+        let (lengths, present) = split(rows, |m| m.description.map(|d| d.bytes as i64));
+        group.int64(&lengths, Some(&present))?;
+        let (words, present) = split(rows, |m| self.mechanism(m).map(Bytes::from));
+        group.bytes(&words, Some(&present))?;
         for stage in Stage::ALL {
-            column64(group, rows, |m| m.time(stage).map(|ps| ps as i64))?;
+            let (values, present) = split(rows, |m| m.time(stage).map(|ps| ps as i64));
+            group.int64(&values, Some(&present))?;
         }
         Ok(())
     }
@@ -128,44 +98,10 @@ fn split<T>(rows: &[Message], of: impl Fn(&Message) -> Option<T>) -> (Vec<T>, Ve
     (values, levels)
 }
 
-fn column32(
-    group: &mut SerializedRowGroupWriter<'_, Out<'_>>,
-    rows: &[Message],
-    of: impl Fn(&Message) -> Option<i32>,
-    required: bool,
-) -> Result<(), ParquetError> {
-    let (values, levels) = split(rows, of);
-    let mut column = group.next_column()?.expect("the schema has this column");
-    column.typed::<Int32Type>().write_batch(&values, (!required).then_some(levels.as_slice()), None)?;
-    column.close()
-}
-
-fn column64(
-    group: &mut SerializedRowGroupWriter<'_, Out<'_>>,
-    rows: &[Message],
-    of: impl Fn(&Message) -> Option<i64>,
-) -> Result<(), ParquetError> {
-    let (values, levels) = split(rows, of);
-    let mut column = group.next_column()?.expect("the schema has this column");
-    column.typed::<Int64Type>().write_batch(&values, Some(&levels), None)?;
-    column.close()
-}
-
-fn column_of_words(
-    group: &mut SerializedRowGroupWriter<'_, Out<'_>>,
-    rows: &[Message],
-    of: impl Fn(&Message) -> Option<&'static str>,
-) -> Result<(), ParquetError> {
-    let (values, levels) = split(rows, |m| of(m).map(ByteArray::from));
-    let mut column = group.next_column()?.expect("the schema has this column");
-    column.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?;
-    column.close()
-}
-
 #[cfg(test)]
 mod tests {
     use crate::{MessageId, Recorder, Stage};
-    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use chasqui_columns::TableFile;
 
     fn recorders() -> Vec<Recorder> {
         let mut recorders = vec![Recorder::new(0, 1), Recorder::new(1, 1)];
@@ -189,11 +125,17 @@ mod tests {
         out
     }
 
+    fn read(recorders: Vec<Recorder>, name: &str) -> TableFile {
+        let file = crate::scratch::Scratch::new(name);
+        std::fs::write(&file.0, bytes(recorders)).expect("a file");
+        TableFile::new(std::fs::File::open(&file.0).expect("the file")).expect("a Parquet file")
+    }
+
     #[test]
     fn what_is_read_is_what_was_recorded() {
-        let file = SerializedFileReader::new(bytes::Bytes::from(bytes(recorders()))).expect("a Parquet file");
+        let file = read(recorders(), "recorded.parquet");
         let rows: Vec<String> =
-            file.get_row_iter(None).expect("rows").map(|row| row.expect("a row").to_string()).collect();
+            file.rows().expect("rows").map(|row| row.expect("a row").to_string()).collect();
         assert_eq!(rows.len(), 1_001);
         let expected = [
             (0, "destination: 1"),
@@ -232,8 +174,8 @@ mod tests {
 
     #[test]
     fn no_messages_are_a_file_too() {
-        let file = SerializedFileReader::new(bytes::Bytes::from(bytes(vec![]))).expect("a Parquet file");
-        assert_eq!(file.metadata().file_metadata().num_rows(), 0);
-        assert_eq!(file.metadata().file_metadata().schema_descr().num_columns(), 7 + crate::STAGES);
+        let file = read(vec![], "none.parquet");
+        assert_eq!(file.rows().expect("rows").count(), 0);
+        assert_eq!(file.columns(), 7 + crate::STAGES);
     }
 }
