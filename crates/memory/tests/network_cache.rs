@@ -391,7 +391,7 @@ fn a_store_or_another_message_asks_for_them_or_drops_them() {
     assert_eq!(remap(&mut rig, 1, A), Remapped::Bound);
     rig.perform(|port, at| port.store(A, 4, 7, at));
     rig.settle();
-    assert_eq!((rig.load(A), fetched(&rig)), (101 >> 32 << 32 | 7, 1));
+    assert_eq!(([0, 8].map(|at| rig.load(A + at)), fetched(&rig)), ([7, 201], 1));
 
     let mut rig = crowded(Long::Independent);
     assert_eq!(remap(&mut rig, 1, A), Remapped::Bound);
