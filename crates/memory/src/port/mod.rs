@@ -453,7 +453,7 @@ impl Port {
             dtlb: Tlb::new(p.dtlb.0, p.dtlb.1),
             walked: Walked::new(),
             data: FastTable::new(1024, u64::from(p.l1d.line_bytes)),
-            instructions: FastTable::new(512, u64::from(p.l1i.line_bytes)),
+            instructions: FastTable::new(1024, u64::from(p.l1i.line_bytes)),
             untimed: FastTable::new(256, PAGE_BYTES),
             timed: true,
             privilege: Privilege::User,
