@@ -186,7 +186,7 @@ impl Leader<'_> {
             hire();
         }
         self.steps_together += 1;
-        self.exchange.open(self.held.iter_mut().map(|s| s.reach()));
+        self.exchange.open(self.held.iter().map(|s| s.reach()));
         self.held.truncate(1);
         self.team.start(self.shares.len() as u32 - 1);
         self.held[0].take_turns_beside(self.exchange, TURNS, self.layout);

@@ -132,14 +132,14 @@ impl Share {
     }
 
     /// By group: lower bounds of their first effects there.
-    fn first_effects(&mut self, reach: &mut [Time]) {
+    fn first_effects(&self, reach: &mut [Time]) {
         if !self.ids.is_empty() {
-            reach.iter_mut().zip(&mut self.reaches).for_each(|(reach, reaches)| *reach = reaches.first().1);
+            reach.iter_mut().zip(&self.reaches).for_each(|(reach, reaches)| *reach = reaches.first().1);
         }
     }
 
     /// The same.
-    pub fn reach(&mut self) -> Vec<Time> {
+    pub fn reach(&self) -> Vec<Time> {
         let mut reach = vec![Time::NEVER; self.reaches.len()];
         self.first_effects(&mut reach);
         reach
@@ -201,7 +201,7 @@ impl Share {
     /// Whose turn it is, and how far it may go: who holds up the first group most. Its reach is the least, and the longer
     /// it waited the further it may go. If it can't do anything, it is the turn of who holds it up. None: nobody here
     /// can do anything.
-    fn whose_turn(&mut self, layout: &Layout) -> Option<(usize, Time)> {
+    fn whose_turn(&self, layout: &Layout) -> Option<(usize, Time)> {
         if self.ids.is_empty() {
             return None;
         }
@@ -233,7 +233,7 @@ impl Share {
 
     /// Who can do something, the earliest first, where other threads hold up who should be next; and how far.
     #[cold]
-    fn anybody(&mut self, layout: &Layout) -> Option<(usize, Time)> {
+    fn anybody(&self, layout: &Layout) -> Option<(usize, Time)> {
         let mut found: Option<(usize, Time)> = None;
         for p in 0..self.ids.len() {
             let group = layout.groups[self.ids[p] as usize];

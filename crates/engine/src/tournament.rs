@@ -3,13 +3,11 @@
 use crate::Time;
 
 /// Times by place, which play a tournament: of two neighbours the earlier goes on to the next match. Matches that a
-/// change concerns, log2 of the number of places at most, are played again when somebody asks.
+/// change concerns, log2 of the number of places at most, are played again.
 #[derive(Clone, Default)]
 pub(crate) struct Tournament {
     /// The winner of the last match at 1, of that between 2k and 2k + 1 at k. The second half are the times.
     winners: Vec<Time>,
-    /// Places whose times have changed since somebody asked.
-    changed: Vec<usize>,
 }
 
 impl Tournament {
@@ -17,44 +15,27 @@ impl Tournament {
     pub fn reset(&mut self, places: usize) {
         self.winners.clear();
         self.winners.resize(2 * places, Time::NEVER);
-        self.changed.clear();
     }
 
-    /// The time at `place` is `time` from now on.
+    /// The time at `place` is `time` from now on. Matches are played again up to one that ends as before.
     #[inline]
     pub fn set(&mut self, place: usize, time: Time) {
-        let at = self.winners.len() / 2 + place;
-        if self.winners[at] != time {
-            self.winners[at] = time;
-            self.changed.push(at);
-        }
-    }
-
-    /// Plays what is to be played again.
-    #[inline]
-    fn play(&mut self) {
         let winners = &mut self.winners[..];
-        // All matches are sooner played than several ways to the last one.
-        if self.changed.len() > winners.len() / 8 {
-            for at in (1..winners.len() / 2).rev() {
-                winners[at] = winners[2 * at].min(winners[2 * at + 1]);
+        let mut at = winners.len() / 2 + place;
+        winners[at] = time;
+        while at > 1 {
+            let winner = winners[at].min(winners[at ^ 1]);
+            at /= 2;
+            if winners[at] == winner {
+                return;
             }
-            self.changed.clear();
-        }
-        while let Some(mut at) = self.changed.pop() {
-            let mut winner = winners[at];
-            while at > 1 {
-                winner = winner.min(winners[at ^ 1]);
-                at /= 2;
-                winners[at] = winner;
-            }
+            winners[at] = winner;
         }
     }
 
     /// Where the least of all is, itself, and the least of the others.
     #[inline]
-    pub fn first(&mut self) -> (usize, Time, Time) {
-        self.play();
+    pub fn first(&self) -> (usize, Time, Time) {
         let winners = &self.winners[..];
         let half = winners.len() / 2;
         let (mut at, mut second) = (1, Time::NEVER);
@@ -68,8 +49,7 @@ impl Tournament {
 
     /// The least of all but that at `place`.
     #[inline]
-    pub fn least_but(&mut self, place: usize) -> Time {
-        self.play();
+    pub fn least_but(&self, place: usize) -> Time {
         let winners = &self.winners[..];
         let mut at = winners.len() / 2 + place;
         let mut least = Time::NEVER;
