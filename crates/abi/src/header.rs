@@ -91,9 +91,11 @@ pub trait Bytes {
 macro_rules! scalar_bytes {
     ($($type:ty),*) => {$(
         impl Bytes for $type {
+            #[inline]
             fn put(&self, out: &mut Vec<u8>) {
                 out.extend_from_slice(&self.to_le_bytes());
             }
+            #[inline]
             fn get(bytes: &mut &[u8]) -> Self {
                 let (value, rest) = bytes.split_at(size_of::<Self>());
                 *bytes = rest;

@@ -265,6 +265,11 @@ pub trait NetworkInterface: Send {
     fn close(&mut self, context: &mut Context<'_, '_>, job: usize) {
         let _ = (context, job);
     }
+    /// [`NetworkInterface::retry`] may have something to say of an access to `address`; else it need not be asked.
+    fn may_retry(&self, address: u64) -> bool {
+        let _ = address;
+        false
+    }
     /// An uncached access is granted the bus. `Some`: the NI can't serve it now; only its address tenure takes
     /// place, and it asks for the bus again so long after that. Where accesses take no time stores are not asked for.
     fn retry(&mut self, context: &mut Context<'_, '_>, address: u64, access: Uncached) -> Option<Time> {
@@ -331,9 +336,11 @@ pub trait NetworkInterface: Send {
     /// sees what the cause has changed counts too. The longer, the faster the simulation; too long is a
     /// bug that the engine finds.
     fn output_latency(&self, cause: Cause<'_>) -> &[Time];
-    /// An event from another partition is on its way, for [`NetworkInterface::network`].
-    fn coming(&mut self, event: &Event) {
+    /// An event from another partition is on its way, for [`NetworkInterface::network`]. True: output latencies of
+    /// others may be different from now on.
+    fn coming(&mut self, event: &Event) -> bool {
         let _ = event;
+        false
     }
     /// From an event that another partition sends: the least time to anything that the processor can
     /// notice of it: another value in a register, a bus transaction, an interrupt.

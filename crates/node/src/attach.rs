@@ -81,6 +81,9 @@ impl Node {
         out: &mut Outbox<'_>,
     ) -> Option<Time> {
         let (address, uncached) = access.uncached()?;
+        if !self.ni.may_retry(address) {
+            return None;
+        }
         self.with_ni(index, now, out, |ni, c| ni.retry(c, address, uncached))
     }
 

@@ -161,6 +161,9 @@ impl NetworkInterface for TestNi {
         vec![]
     }
 
+    fn may_retry(&self, _: u64) -> bool {
+        true
+    }
     fn retry(&mut self, c: &mut Context<'_, '_>, _: u64, _: Uncached) -> Option<Time> {
         (c.now < self.closed_until).then_some(RETRY)
     }

@@ -10,8 +10,10 @@ use super::{Nes, NesPlan};
 pub(super) struct Delays {
     /// A store starts a message on its way.
     pub store: Effects,
-    /// A store makes room for a packet that waits, or a packet arrives: it leaves the receive buffer.
+    /// A store makes room for a packet that waits, or a packet has landed: it leaves the receive buffer.
     pub release: Effects,
+    /// A packet's head arrives: the same, once the rest has landed.
+    pub arrive: Effects,
     /// Either.
     pub any_store: Effects,
     /// A packet may leave the receive buffer.
@@ -37,9 +39,12 @@ impl Delays {
         // The next packet, in or out, needs control before it leaves a buffer.
         let mut received = either(after(nes.transmit.cycles(), packet), release);
         received[FABRIC] = hop;
+        // No packet lands sooner after its head.
+        let landing = plan.port.link().serialization(nes.packet_overhead.bytes() as u32);
         Delays {
             store,
             release,
+            arrive: release.map(|d| landing + d),
             any_store: either(store, release),
             finish: either(packet, credit),
             received,
@@ -69,7 +74,7 @@ impl Nes {
     }
 
     /// The router may have a packet for which the receive buffer has no room.
-    fn may_be_full(&self) -> bool {
+    pub(super) fn may_be_full(&self) -> bool {
         self.shared.port.held_in_all() + self.coming >= self.shared.port.receive_buffer_packets()
     }
 }

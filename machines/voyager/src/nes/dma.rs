@@ -87,7 +87,14 @@ impl DmaEngine {
         }
     }
 
+    #[inline]
     pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        if !self.is_empty() || !self.pieces.is_empty() {
+            self.serve(s, c);
+        }
+    }
+
+    fn serve(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         match self.state {
             State::Idle => self.turn(s, c),
             State::Ready if self.pieces.len() < BUFFERS => self.read(s, c),
@@ -109,6 +116,7 @@ impl DmaEngine {
     }
 
     /// No request is left.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.state == State::Idle && self.queues.iter().all(|queue| queue.consumer == queue.producer)
     }
@@ -253,7 +261,7 @@ impl DmaEngine {
         self.crossing = false;
         s.counters.dma_packets += 1;
         s.counters.dma_bytes += data.len() as u64 - 8;
-        let bytes = packet_bytes(PACKET_DMA, t.to, 0, &data);
+        let bytes = packet_bytes(PACKET_DMA, t.to, 0, [&data, &[]]);
         push_packet(s, (requester, t.to.site), bytes, data.len() as u64, t.message);
     }
 
@@ -261,7 +269,7 @@ impl DmaEngine {
     fn notify(&mut self, s: &mut Shared) {
         let transfer = self.transfer.take().expect("a transfer ends");
         let data = notice(&transfer.request);
-        let bytes = packet_bytes(PACKET_NOTICE, transfer.to, transfer.request.flags, &data);
+        let bytes = packet_bytes(PACKET_NOTICE, transfer.to, transfer.request.flags, [&data, &[]]);
         push_packet(s, (self.requester(s), transfer.to.site), bytes, data.len() as u64, transfer.message);
         self.retire();
     }

@@ -152,7 +152,7 @@ impl Drain {
         push_packet(
             s,
             (MARKED, site),
-            packet_bytes(PACKET_MARK, to, flags, &live.to_le_bytes()),
+            packet_bytes(PACKET_MARK, to, flags, [&live.to_le_bytes(), &[]]),
             MARK_BYTES as u64,
             None,
         );

@@ -121,6 +121,8 @@ pub(super) struct ExpressTransmitter {
     /// The resident queues', and the sP's, through which it sends for others.
     slots: Vec<TransmitSlot>,
     messages_max: usize,
+    /// Messages that have yet to cross the I-bus.
+    pending: usize,
     state: State,
     /// The message that is dealt with, with its slot, and its tagged data once they cross.
     current: Option<(usize, Entry)>,
@@ -141,6 +143,7 @@ impl ExpressTransmitter {
             places,
             slots: vec![TransmitSlot::default(); slots + 1],
             messages_max: express.slots as usize,
+            pending: 0,
             state: State::Idle,
             current: None,
             tagged: Vec::new(),
@@ -222,10 +225,18 @@ impl ExpressTransmitter {
             return c.fault(self.names.job(entry.queue), full(self.names.own(entry.queue)));
         }
         self.slots[slot].messages.push_back(entry);
+        self.pending += 1;
         self.go_on(s, c);
     }
 
+    #[inline]
     pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        if self.pending > 0 {
+            self.send(s, c);
+        }
+    }
+
+    fn send(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         if self.state == State::Idle
             && let Some(slot) = self.next(s, |_| true)
         {
@@ -314,6 +325,7 @@ impl ExpressTransmitter {
     /// The message is in the TxU: it becomes a packet. True: it was the sP's.
     pub fn transmitted(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) -> bool {
         let (slot, entry) = self.current.take().expect("a message crosses");
+        self.pending -= 1;
         self.state = State::Idle;
         match s.table.find(entry.queue, entry.destination) {
             _ if s.homes.is_closed(entry.queue) => {}
@@ -323,11 +335,11 @@ impl ExpressTransmitter {
                 s.counters.express_sent += 1;
                 s.counters.tagged_sent += u64::from(matches!(entry.data, Data::Tag(_)));
                 s.counters.wide_sent += u64::from(wide);
-                let mut data = entry.word.to_le_bytes().to_vec();
-                data.extend_from_slice(&self.tagged);
+                let length = r::EXPRESS_BYTES + self.tagged.len() as u64;
                 let flags = if wide { PACKET_WIDE as u32 } else { 0 };
-                let bytes = packet_bytes(PACKET_EXPRESS, to, flags, &data);
-                push_packet(s, (entry.queue, to.site), bytes, data.len() as u64, entry.name);
+                let bytes =
+                    packet_bytes(PACKET_EXPRESS, to, flags, [&entry.word.to_le_bytes(), &self.tagged]);
+                push_packet(s, (entry.queue, to.site), bytes, length, entry.name);
             }
             Err(text) => c.fault(self.names.job(entry.queue), text),
         }

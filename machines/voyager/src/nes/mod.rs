@@ -548,6 +548,10 @@ impl NetworkInterface for Nes {
         self.receiver.close(&mut self.shared, c);
     }
 
+    fn may_retry(&self, address: u64) -> bool {
+        self.may_have_to_wait(address)
+    }
+
     fn retry(&mut self, c: &mut Context<'_, '_>, address: u64, access: Uncached) -> Option<Time> {
         self.ask_service(c, address, access)
     }
@@ -701,15 +705,17 @@ impl NetworkInterface for Nes {
             Cause::Bus(request) if Owner::of(request.tag) == Owner::DmaWrite => &delays.finish,
             Cause::Bus(_) => &delays.other,
             Cause::Network(event) => match event.payload.into() {
-                NodeEvent::Packet { .. } => &delays.release,
+                NodeEvent::Packet { .. } => &delays.arrive,
                 NodeEvent::Credit { .. } if self.waits_for_link() => &delays.other,
                 NodeEvent::Credit { .. } => &delays.nothing,
             },
         }
     }
 
-    fn coming(&mut self, event: &Event) {
+    fn coming(&mut self, event: &Event) -> bool {
+        let had_room = !self.may_be_full();
         self.coming += usize::from(matches!(event.payload.into(), NodeEvent::Packet { .. }));
+        had_room && self.may_be_full()
     }
 
     /// Packets and credits start control that takes cycles before anything else happens.

@@ -219,6 +219,12 @@ impl Nes {
         self.shared.homes.is_served(name) || service.has_store(name)
     }
 
+    /// The firmware may have to serve an access to `address`, or have one served before.
+    pub(super) fn may_have_to_wait(&self, address: u64) -> bool {
+        let Some(service) = &self.service else { return false };
+        !service.accesses.is_empty() || !service.answers.is_empty() || self.is_served(self.register(address))
+    }
+
     /// When an access at its grant is to be tried again, if the firmware has yet to answer it, or to take one
     /// that came before.
     pub(super) fn ask_service(

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use chasqui_abi::Envelope;
+use chasqui_abi::header::Bytes;
 use chasqui_engine::Packet;
 use chasqui_ni::{BusOperation, BusRequest, Context};
 
@@ -52,6 +53,8 @@ pub(super) struct Transmitter {
     slots: Vec<TransmitSlot>,
     /// The slot that is dealt with, or was last.
     current: usize,
+    /// Slots may have changed since it last looked for one that has work.
+    stirred: bool,
     state: State,
     /// The message that crosses the I-bus, and its queue, which may leave its slot meanwhile.
     crossing: Option<(Name, VoyagerSlot, Vec<u8>)>,
@@ -62,7 +65,7 @@ impl Transmitter {
         let empty =
             TransmitSlot { queue: None, ring: rings.ring(0), producer: 0, consumer: 0, message: None };
         let slots = vec![empty; slots + 1];
-        Transmitter { names, rings, slots, current: 0, state: State::Idle, crossing: None }
+        Transmitter { names, rings, slots, current: 0, stirred: true, state: State::Idle, crossing: None }
     }
 
     /// The sP's slot.
@@ -72,11 +75,13 @@ impl Transmitter {
 
     /// The hardware's side of the resident queue in `slot`.
     pub fn slot_mut(&mut self, slot: usize) -> &mut TransmitSlot {
+        self.stirred = true;
         &mut self.slots[slot]
     }
 
     /// `queue` comes to `slot`, or the queue there leaves it. What has not begun to cross does not.
     pub fn map(&mut self, slot: usize, queue: Option<Name>) {
+        self.stirred = true;
         self.slots[slot].queue = queue;
         if let Some(index) = queue.and_then(|queue| self.names.basic_index(queue)) {
             self.slots[slot].ring = self.rings.ring(index);
@@ -98,6 +103,7 @@ impl Transmitter {
 
     /// The sP sends the message in slot `index` of `queue`.
     pub fn launch(&mut self, queue: Name, index: u32) {
+        self.stirred = true;
         let served = self.served();
         let basic = self.names.basic_index(queue).unwrap_or(0);
         self.slots[served] = TransmitSlot {
@@ -109,12 +115,22 @@ impl Transmitter {
         };
     }
 
+    #[inline]
     pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        if self.state == State::Idle
-            && let Some(slot) = self.next(s, |_| true)
-        {
-            self.current = slot;
-            self.begin(s, c);
+        if self.stirred || self.state != State::Idle {
+            self.send(s, c);
+        }
+    }
+
+    fn send(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        if self.state == State::Idle {
+            match self.next(s, |_| true) {
+                Some(slot) => {
+                    self.current = slot;
+                    self.begin(s, c);
+                }
+                None => self.stirred = false,
+            }
         }
         // A slot that waits for the TxU lets one of the other priority pass, and begins anew after it.
         if self.state == State::Ready
@@ -221,7 +237,7 @@ impl Transmitter {
             _ if s.homes.is_closed(queue) => {}
             Ok(to) => {
                 s.counters.transmitted += 1;
-                let bytes = packet_bytes(PACKET_BASIC, to, header.flags, &data);
+                let bytes = packet_bytes(PACKET_BASIC, to, header.flags, [&data, &[]]);
                 push_packet(s, (queue, to.site), bytes, data.len() as u64, slot.message);
             }
             Err(text) => c.fault(self.names.job(queue), text),
@@ -241,17 +257,19 @@ pub(super) fn message_of(flags: u32, data: &[u8]) -> Option<(u16, u32)> {
     })
 }
 
-/// A packet's bytes: header, data.
-pub(super) fn packet_bytes(kind: u64, to: Destination, flags: u32, data: &[u8]) -> Vec<u8> {
+/// A packet's bytes: header, data, which come in two parts.
+pub(super) fn packet_bytes(kind: u64, to: Destination, flags: u32, data: [&[u8]; 2]) -> Vec<u8> {
+    let length = data[0].len() + data[1].len();
     let header = VoyagerPacket {
         kind: kind as u8,
         flags: flags as u8,
         source: to.source,
         queue: to.queue,
-        bytes: data.len() as u16,
+        bytes: length as u16,
     };
-    let mut bytes = header.to_bytes();
-    bytes.extend_from_slice(data);
+    let mut bytes = Vec::with_capacity(HEADER + length);
+    header.put(&mut bytes);
+    data.iter().for_each(|part| bytes.extend_from_slice(part));
     bytes
 }
 
