@@ -90,6 +90,13 @@ pub trait Partition: Send {
     fn run(&mut self, out: &mut Outbox<'_>) -> u64;
     /// Takes a message. Its time is at or after every limit that the partition has run to.
     fn receive(&mut self, event: Event, packet: Option<Box<Packet>>);
+    /// [`Partition::receive`], if that lowers `reach`, which is this partition's so far, by what the message may cause
+    /// and changes nothing else. False: it has to be asked for.
+    fn receive_within(&mut self, event: Event, packet: Option<Box<Packet>>, reach: &mut [Time]) -> bool {
+        let _ = reach;
+        self.receive(event, packet);
+        false
+    }
     /// When the run must end because of what happened here (a fault, an abort).
     fn stop(&self) -> Option<Time> {
         None

@@ -301,8 +301,14 @@ impl Share {
         let (time, limit) = (event.time, self.limits[to]);
         assert!(time >= limit, "an event for {time} comes late: partition {id} has run to {limit}");
         self.next[to] = self.next[to].min(time);
-        self.partitions[to].receive(event, packet);
-        if self.received.last() != Some(&to) {
+        for (reach, reaches) in self.reach.iter_mut().zip(&self.reaches) {
+            *reach = reaches.at(to);
+        }
+        if self.partitions[to].receive_within(event, packet, &mut self.reach) {
+            for (reaches, &reach) in self.reaches.iter_mut().zip(&self.reach) {
+                reaches.set(to, reach);
+            }
+        } else if self.received.last() != Some(&to) {
             self.received.push(to);
         }
     }

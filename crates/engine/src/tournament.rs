@@ -33,6 +33,12 @@ impl Tournament {
         }
     }
 
+    /// The time at `place`.
+    #[inline]
+    pub fn at(&self, place: usize) -> Time {
+        self.winners[self.winners.len() / 2 + place]
+    }
+
     /// Where the least of all is, itself, and the least of the others.
     #[inline]
     pub fn first(&self) -> (usize, Time, Time) {

@@ -308,6 +308,12 @@ impl Fabric {
         }
     }
 
+    /// Some packet waits at a router: its event has been.
+    fn waits(&self) -> bool {
+        let is_packet = |event: &&Event| matches!(event.payload.into(), FabricEvent::Packet { .. });
+        self.transits.len() - self.free_slots.len() > self.queue.iter().filter(is_packet).count()
+    }
+
     /// From `event` to its first effect on a node. `waits`: some packet waits at a router.
     fn delay(&self, event: &Event, waits: bool) -> Time {
         let latency = self.link.latency();
@@ -416,9 +422,7 @@ impl Partition for Fabric {
 
     fn reach(&self, _: &[Time], reach: &mut [Time]) {
         let latency = self.link.latency();
-        let is_packet = |event: &&Event| matches!(event.payload.into(), FabricEvent::Packet { .. });
-        // The others wait at routers: their events have been.
-        let waits = self.transits.len() - self.free_slots.len() > self.queue.iter().filter(is_packet).count();
+        let waits = self.waits();
         let mut first = Time::NEVER;
         for event in self.queue.iter() {
             // Only what may come before the first found is looked at closely.
@@ -438,7 +442,21 @@ impl Partition for Fabric {
         self.statistics.events - before
     }
 
-    fn receive(&mut self, mut event: Event, packet: Option<Box<Packet>>) {
+    fn receive(&mut self, event: Event, packet: Option<Box<Packet>>) {
+        self.enter(event, packet);
+    }
+
+    fn receive_within(&mut self, event: Event, packet: Option<Box<Packet>>, reach: &mut [Time]) -> bool {
+        let event = self.enter(event, packet);
+        let first = event.time + self.delay(&event, self.waits());
+        reach.iter_mut().for_each(|reach| *reach = first.min(*reach));
+        true
+    }
+}
+
+impl Fabric {
+    /// An event comes from a node, perhaps with a packet.
+    fn enter(&mut self, mut event: Event, packet: Option<Box<Packet>>) -> Event {
         if let Some(packet) = packet {
             let FabricEvent::Packet { input, priority, .. } = event.payload.into() else {
                 panic!("a packet came with {:?}", FabricEvent::from(event.payload));
@@ -450,5 +468,6 @@ impl Partition for Fabric {
             event.payload = FabricEvent::Packet { input, priority, slot }.into();
         }
         self.queue.push(event);
+        event
     }
 }

@@ -558,6 +558,17 @@ impl Node {
         self.broken.push(job);
     }
 
+    /// An event comes from another partition. The high half of the payload's second word is the node's, to keep the
+    /// packet's place. True: the NI's output latencies may be different.
+    fn take_in(&mut self, mut event: Event, packet: Option<Box<Packet>>) -> bool {
+        event.target = NETWORK;
+        let changes = self.ni.coming(&event);
+        let slot = self.keep_packet(packet);
+        event.payload[1] = event.payload[1] & 0xffff_ffff | u64::from(slot) << 32;
+        self.prompt.push(event);
+        changes
+    }
+
     fn keep_packet(&mut self, packet: Option<Box<Packet>>) -> u32 {
         let Some(packet) = packet else { return u32::MAX };
         match self.free_packets.pop() {
@@ -580,6 +591,13 @@ impl Node {
     }
 }
 
+/// `reach` may be as early as `latencies` after `time`.
+fn lower(reach: &mut [Time], time: Time, latencies: &[Time]) {
+    for (reach, &latency) in reach.iter_mut().zip(latencies) {
+        *reach = (*reach).min(time + latency);
+    }
+}
+
 impl Partition for Node {
     fn next(&self) -> Time {
         if self.rests() { Time::NEVER } else { self.next_event().min(self.processor.ready_at()) }
@@ -594,24 +612,19 @@ impl Partition for Node {
         let access = bus.fold(hart, Time::min);
         let latencies = self.ni.output_latency(Cause::Access);
         reach.iter_mut().zip(latencies).for_each(|(reach, &latency)| *reach = access + latency);
-        let mut note = |time: Time, latencies: &[Time]| {
-            for (reach, &latency) in reach.iter_mut().zip(latencies) {
-                *reach = (*reach).min(time + latency);
-            }
-        };
         // Transactions of the NI's that wait behind a hart's have no event of their own yet.
         for client in &self.waiting_for_bus {
             let is_grant = |e: &&Event| matches!(e.payload.into(), BusEvent::Grant);
             if let (&Client::Ni(index), Some(grant)) = (client, self.slow.iter().find(is_grant)) {
                 let cause = Cause::Bus(self.ni_requests[index as usize]);
-                note(grant.time, self.ni.output_latency(cause));
+                lower(reach, grant.time, self.ni.output_latency(cause));
             }
         }
         if self.prompt.len() > CAUSES_MAX {
-            return note(self.prompt.next_time(), least);
+            return lower(reach, self.prompt.next_time(), least);
         }
         for event in self.prompt.iter() {
-            note(event.time, self.ni.output_latency(self.cause(event)));
+            lower(reach, event.time, self.ni.output_latency(self.cause(event)));
         }
     }
 
@@ -626,13 +639,17 @@ impl Partition for Node {
         executed + self.events - events
     }
 
-    /// The high half of the payload's second word is the node's, to keep the packet's place.
-    fn receive(&mut self, mut event: Event, packet: Option<Box<Packet>>) {
-        event.target = NETWORK;
-        self.ni.coming(&event);
-        let slot = self.keep_packet(packet);
-        event.payload[1] = event.payload[1] & 0xffff_ffff | u64::from(slot) << 32;
-        self.prompt.push(event);
+    fn receive(&mut self, event: Event, packet: Option<Box<Packet>>) {
+        self.take_in(event, packet);
+    }
+
+    fn receive_within(&mut self, event: Event, packet: Option<Box<Packet>>, reach: &mut [Time]) -> bool {
+        let changes = self.take_in(event, packet);
+        if changes || self.prompt.len() > CAUSES_MAX || self.rests() {
+            return false;
+        }
+        lower(reach, event.time, self.ni.output_latency(Cause::Network(&event)));
+        true
     }
 
     fn stop(&self) -> Option<Time> {
