@@ -51,6 +51,8 @@ pub(crate) struct Share {
     thread: usize,
     partitions: Vec<Box<dyn Partition>>,
     ids: Vec<PartitionId>,
+    /// The group of each.
+    groups: Vec<Group>,
     /// Lower bound of each partition's next action.
     next: Vec<Time>,
     /// By group: each partition's [`Partition::reach`] to it.
@@ -83,6 +85,7 @@ impl Share {
             thread,
             partitions: vec![],
             ids: vec![],
+            groups: vec![],
             next: vec![],
             reaches: vec![Tournament::default(); groups],
             reach: vec![Time::NEVER; groups],
@@ -114,6 +117,7 @@ impl Share {
     /// It has been given all its partitions; where all are.
     pub fn begin(&mut self, places: Arc<[Place]>, layout: &Layout) {
         self.places = places;
+        self.groups = self.ids.iter().map(|&id| layout.groups[id as usize]).collect();
         self.reaches.iter_mut().for_each(|reaches| reaches.reset(self.ids.len()));
         (0..self.ids.len()).for_each(|p| self.note_reach(p, layout));
     }
@@ -148,7 +152,7 @@ impl Share {
     /// At most so many turns; all partitions are here.
     pub fn take_turns(&mut self, turns_max: usize, layout: &Layout) {
         for _ in 0..turns_max {
-            let Some((p, limit)) = self.whose_turn(layout) else { return };
+            let Some((p, limit)) = self.whose_turn() else { return };
             self.turn(p, limit, layout);
         }
     }
@@ -168,7 +172,7 @@ impl Share {
             if visit.is_over() || leads && turns >= turns_max {
                 break;
             }
-            match self.whose_turn(layout) {
+            match self.whose_turn() {
                 Some((p, limit)) if waited || news || !self.is_held_up(p, limit, layout) => {
                     self.turn(p, limit, layout);
                     (turns, waited) = (turns + 1, false);
@@ -188,7 +192,7 @@ impl Share {
     /// Partition `p`, whose limit others set, could do little more than nothing: less than the time in which its kind
     /// may notice each other. They are likely to be at what will let it go further.
     fn is_held_up(&self, p: usize, limit: Time, layout: &Layout) -> bool {
-        let group = layout.groups[self.ids[p] as usize];
+        let group = self.groups[p];
         limit == self.outside[group] && limit < self.next[p] + layout.lookahead.least[group][group]
     }
 
@@ -201,12 +205,12 @@ impl Share {
     /// Whose turn it is, and how far it may go: who holds up the first group most. Its reach is the least, and the longer
     /// it waited the further it may go. If it can't do anything, it is the turn of who holds it up. None: nobody here
     /// can do anything.
-    fn whose_turn(&self, layout: &Layout) -> Option<(usize, Time)> {
+    fn whose_turn(&self) -> Option<(usize, Time)> {
         if self.ids.is_empty() {
             return None;
         }
         let (mut p, _, mut here) = self.reaches[0].first();
-        let mut group = layout.groups[self.ids[p] as usize];
+        let mut group = self.groups[p];
         if group != 0 {
             here = self.reaches[group].least_but(p);
         }
@@ -219,24 +223,24 @@ impl Share {
             if here <= next && here < self.horizon {
                 p = self.reaches[group].first().0;
             } else if outside <= next && outside < self.horizon {
-                return self.anybody(layout);
+                return self.anybody();
             } else {
                 p = self.earliest();
                 if self.next[p] >= self.horizon {
                     return None;
                 }
             }
-            group = layout.groups[self.ids[p] as usize];
+            group = self.groups[p];
             here = self.reaches[group].least_but(p);
         }
     }
 
     /// Who can do something, the earliest first, where other threads hold up who should be next; and how far.
     #[cold]
-    fn anybody(&self, layout: &Layout) -> Option<(usize, Time)> {
+    fn anybody(&self) -> Option<(usize, Time)> {
         let mut found: Option<(usize, Time)> = None;
         for p in 0..self.ids.len() {
-            let group = layout.groups[self.ids[p] as usize];
+            let group = self.groups[p];
             if found.is_some_and(|(first, _)| self.next[first] <= self.next[p]) {
                 continue;
             }
@@ -257,7 +261,7 @@ impl Share {
     fn advance(&mut self, p: usize, limit: Time, layout: &Layout) {
         let horizon = self.horizon;
         let (groups, lookahead) = (&layout.groups[..], &layout.lookahead);
-        let from = groups[self.ids[p] as usize];
+        let from = self.groups[p];
         let mut out = Outbox { limit, horizon, from, groups, lookahead, messages: &mut self.sent };
         self.work += self.partitions[p].run(&mut out);
         self.limits[p] = out.limit;
@@ -270,7 +274,7 @@ impl Share {
 
     /// Remembers whom partition `p` can reach, and when.
     fn note_reach(&mut self, p: usize, layout: &Layout) {
-        let least = &layout.lookahead.least[layout.groups[self.ids[p] as usize]];
+        let least = &layout.lookahead.least[self.groups[p]];
         self.partitions[p].reach(least, &mut self.reach);
         for (reaches, &reach) in self.reaches.iter_mut().zip(&self.reach) {
             reaches.set(p, reach);
