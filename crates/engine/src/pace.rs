@@ -10,11 +10,14 @@ const LOOK: u32 = 8;
 /// Before the first trial: short runs have none.
 const FIRST: Duration = Duration::from_millis(50);
 /// How long to go on between trials, in times that the last one took: at first, and at most while they
-/// tell nothing new. So trials never cost more than a thirtieth.
-const BETWEEN_MIN: u32 = 32;
+/// tell nothing new. So trials never cost more than a sixtieth.
+const BETWEEN_MIN: u32 = 64;
 const BETWEEN_MAX: u32 = 512;
+/// All threads together are worth it when a unit of work takes no more than so much of the time that it takes one
+/// alone, before and after a trial: the program may come to a dearer phase, and the host to other work.
+const WORTH: f64 = 0.95;
 /// A trial that has taken so much longer than the other way would have, and this, is over.
-const PATIENCE: f64 = 2.0;
+const PATIENCE: f64 = 1.5;
 const PATIENCE_MIN: Duration = Duration::from_micros(500);
 
 /// How many host threads run partitions.
@@ -41,11 +44,31 @@ enum Stage {
     /// Nothing has happened yet.
     Start,
     /// The chosen way.
-    Cruise { until: Instant },
+    Cruise {
+        until: Instant,
+    },
     /// What the chosen way costs, since `begin`, when partitions had done `work`.
-    Measure { begin: Instant, work: u64 },
+    Before {
+        begin: Instant,
+        work: u64,
+    },
     /// The other way: first it warms up, since the host's caches and sleeping threads follow slowly.
-    Trial { since: Instant, first_work: u64, begin: Instant, work: u64, left: u32 },
+    Trial {
+        since: Instant,
+        first_work: u64,
+        begin: Instant,
+        work: u64,
+        left: u32,
+    },
+    /// The chosen way again, after a trial that took so long: first it warms up, too.
+    Return {
+        trial: Duration,
+    },
+    After {
+        trial: Duration,
+        begin: Instant,
+        work: u64,
+    },
 }
 
 /// Tries both ways now and then, one host thread alone and all together, and takes the faster: the host may
@@ -56,8 +79,10 @@ pub(crate) struct Pace {
     /// Rounds until there is something to decide.
     left: u32,
     between: u32,
-    /// Host time of a unit of work [s] the chosen way, when last measured.
+    /// Host time of a unit of work [s] the chosen way, before the trial.
     cost: f64,
+    /// The same the other way.
+    other_cost: f64,
 }
 
 impl Pace {
@@ -66,7 +91,7 @@ impl Pace {
             Threads::Exactly(count) => (count > 1, Stage::Fixed),
             Threads::UpTo(count) => (false, if count > 1 { Stage::Start } else { Stage::Fixed }),
         };
-        Pace { together, stage, left: 1, between: BETWEEN_MIN, cost: f64::MAX }
+        Pace { together, stage, left: 1, between: BETWEEN_MIN, cost: f64::MAX, other_cost: f64::MAX }
     }
 
     /// All host threads run partitions.
@@ -85,8 +110,8 @@ impl Pace {
             Stage::Fixed => {}
             Stage::Start => self.enter(Stage::Cruise { until: now + FIRST }, LOOK),
             Stage::Cruise { until } if now < until => self.left = LOOK,
-            Stage::Cruise { .. } => self.enter(Stage::Measure { begin: now, work }, MEASURED),
-            Stage::Measure { begin, work: first } => {
+            Stage::Cruise { .. } => self.enter(Stage::Before { begin: now, work }, MEASURED),
+            Stage::Before { begin, work: first } => {
                 self.cost = cost(now - begin, work - first);
                 self.together = !self.together;
                 let left = WARM_UP + MEASURED;
@@ -95,11 +120,17 @@ impl Pace {
             Stage::Trial { since, first_work, begin, work: first, left } => {
                 let expected = Duration::from_secs_f64(self.cost * (work - first_work) as f64 * PATIENCE);
                 if left == 0 || now - since > expected + PATIENCE_MIN {
-                    let faster = left == 0 && cost(now - begin, work - first) < self.cost;
-                    return self.choose(faster, now, now - since);
+                    self.other_cost = if left == 0 { cost(now - begin, work - first) } else { f64::MAX };
+                    self.together = !self.together;
+                    return self.enter(Stage::Return { trial: now - since }, WARM_UP);
                 }
                 let (begin, first) = if left == MEASURED { (now, work) } else { (begin, first) };
                 self.enter(Stage::Trial { since, first_work, begin, work: first, left: left - 1 }, 1);
+            }
+            Stage::Return { trial } => self.enter(Stage::After { trial, begin: now, work }, MEASURED),
+            Stage::After { trial, begin, work: first } => {
+                let other = self.is_better(self.cost, cost(now - begin, work - first));
+                self.choose(other, now, trial);
             }
         }
     }
@@ -109,12 +140,21 @@ impl Pace {
         self.left = rounds;
     }
 
+    /// The other way is to be preferred, if a unit of work took `before` [s] the chosen one, and then `after`.
+    fn is_better(&self, before: f64, after: f64) -> bool {
+        if self.together {
+            self.other_cost * WORTH < before.max(after)
+        } else {
+            self.other_cost < before.min(after) * WORTH
+        }
+    }
+
     /// After a trial of the other way, which took so long.
-    fn choose(&mut self, faster: bool, now: Instant, trial: Duration) {
-        if faster {
+    fn choose(&mut self, other: bool, now: Instant, trial: Duration) {
+        if other {
+            self.together = !self.together;
             self.between = BETWEEN_MIN;
         } else {
-            self.together = !self.together;
             self.between = (self.between * 2).min(BETWEEN_MAX);
         }
         self.enter(Stage::Cruise { until: now + trial * self.between }, LOOK);
@@ -128,17 +168,24 @@ fn cost(time: Duration, work: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use chasqui_random::Random;
+
     use super::*;
 
     /// Lets rounds of one unit of work pass that take `cost` alone and together; rounds that went together, of the
     /// last half.
     fn together_of(rounds: u64, cost: [Duration; 2]) -> u64 {
+        together_in_phases(rounds, cost, |_| 1)
+    }
+
+    /// The same, and a round takes so many times as long, either way, as `phase` says of its number.
+    fn together_in_phases(rounds: u64, cost: [Duration; 2], phase: impl Fn(u64) -> u32) -> u64 {
         let (mut pace, mut now) = (Pace::new(Threads::UpTo(2)), Instant::now());
         let mut together = 0;
         for work in 0..rounds {
             pace.round(work, || now);
             together += u64::from(pace.together() && work >= rounds / 2);
-            now += cost[usize::from(pace.together())];
+            now += cost[usize::from(pace.together())] * phase(work);
         }
         together
     }
@@ -147,11 +194,31 @@ mod tests {
     fn the_faster_way_is_taken() {
         let (fast, slow) = (Duration::from_micros(2), Duration::from_micros(40));
         let rounds = 200_000;
-        // Trials of the dearer way take a thirtieth of the time at most.
+        // Trials of the dearer way take a sixtieth of the time at most.
         let together = together_of(rounds, [slow, fast]);
         assert!(together > rounds / 2 * 9 / 10, "{together} of {rounds} went together, the faster way");
         let together = together_of(rounds, [fast, slow]);
         assert!(together < rounds / 2 / 10, "{together} of {rounds} went together, the slower way");
+    }
+
+    /// A trial in a phase that is cheaper than the one before it tells nothing of the ways.
+    #[test]
+    fn phases_of_a_program_are_not_taken_for_a_gain() {
+        let rounds = 400_000;
+        for (cost_together, expected) in [(21, 0), (13, rounds / 2)] {
+            let cost = [20, cost_together].map(Duration::from_micros);
+            for length in [20, 31, 50, 77, 400, 3_000] {
+                let mut random = Random::for_test(length);
+                let phases: Vec<u32> = (0..=rounds / length).map(|_| 1 + random.below(4) as u32).collect();
+                let together = together_in_phases(rounds, cost, |n| phases[(n / length) as usize]);
+                // Trials as short as the phases are mistaken now and then.
+                let allowed = if length < 50 { 3 } else { 8 };
+                assert!(
+                    together.abs_diff(expected) < rounds / 2 / allowed,
+                    "{together} of {rounds} went together, phases of {length}, {cost:?}"
+                );
+            }
+        }
     }
 
     #[test]
