@@ -26,6 +26,7 @@ static bool all_expected(uint64_t key)
 
 void chq_expect(struct request *request, uint64_t key, int pattern)
 {
+    /* None at all wraps round, and does not fit. */
     bool fits = request->bytes - 1 < chq.device->expect_bytes_max;
     request->expected = fits && pattern == PATTERN_EXACT && !request->type &&
                         key >> 48 != chq.rank && all_expected(key) &&

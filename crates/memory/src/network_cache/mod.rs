@@ -19,10 +19,10 @@
 //! As every cache here it has tags and no data: those are in functional memory, in the buffer until a line is
 //! bound and at its destination from then on. What becomes of lines that leave, the port decides (`port/network.rs`).
 //!
-//! Invariants ([`NetworkCache::check`]): a name is in one of message section, network TLB and LTB; an entry counts
-//! its lines, and every line is counted or bound; to a sector one line is bound, here or in network memory; every entry of the process section points at a line that says so,
-//! and the other way round; a buffer has one line at most for each 16 bytes; a reservation has its line. Of the port:
-//! what is bound here is in no line of the data cache.
+//! Invariants ([`NetworkCache::check`]): a name is in one of message section, network TLB and LTB; an entry counts its
+//! lines, and every line is counted or bound; to a sector one line is bound, here or in network memory; every entry of
+//! the process section points at a line that says so, and the other way round; a buffer has one line at most for each
+//! 16 bytes; a reservation has its line. Of the port: what is bound here is in no line of the data cache.
 
 mod away;
 mod early;
