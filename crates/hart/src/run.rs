@@ -55,6 +55,7 @@ impl Hart {
         self.run_marking(&mut HaltAtMarks, soft, deadline)
     }
 
+    #[inline]
     fn run_marking(&mut self, marks: &mut dyn Marks, soft: u64, deadline: u64) -> Halt {
         debug_assert!(soft <= deadline);
         self.untimed_last = self.statistics.instructions + UNTIMED_RUN;
@@ -183,6 +184,7 @@ impl Hart {
 
     /// [`Hart::run`] until cycle `end`, while the hart has `bus` for itself: see [`Port::lend_bus`]. It goes on after
     /// what `marks` takes.
+    #[inline]
     pub fn run_with_bus(
         &mut self,
         marks: &mut dyn Marks,

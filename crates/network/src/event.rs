@@ -25,6 +25,7 @@ pub enum NodeEvent {
 const _: () = assert!(size_of::<NodeEvent>() <= 16);
 
 impl From<NodeEvent> for Payload {
+    #[inline]
     fn from(event: NodeEvent) -> Payload {
         match event {
             NodeEvent::Packet { tail, priority, slot } => {
@@ -38,6 +39,7 @@ impl From<NodeEvent> for Payload {
 impl From<Payload> for NodeEvent {
     /// # Panics
     /// When the payload is of another kind of component.
+    #[inline]
     fn from([a, b]: Payload) -> NodeEvent {
         let priority = (b >> 8) as u8;
         match b as u8 {

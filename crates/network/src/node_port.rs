@@ -101,6 +101,7 @@ impl NodePort {
     ///
     /// # Errors
     /// The reason.
+    #[inline]
     pub fn can_send(&mut self, now: Time, priority: u8) -> Result<(), Blocked> {
         if self.free_at > now {
             return Err(Blocked::LinkBusy { until: self.free_at });
@@ -149,6 +150,7 @@ impl NodePort {
     }
 
     /// Takes a [`crate::NodeEvent::Credit`].
+    #[inline]
     pub fn receive_credit(&mut self, priority: u8) {
         self.credits[priority as usize] += 1;
     }
@@ -205,6 +207,7 @@ impl NodePort {
     }
 
     /// The same, of all priorities.
+    #[inline]
     pub fn held_in_all(&self) -> usize {
         self.held.iter().map(VecDeque::len).sum()
     }

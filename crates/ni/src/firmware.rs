@@ -203,6 +203,7 @@ impl FirmwareProcessor {
     }
 
     /// The access to the device that is due, or is held.
+    #[inline]
     pub fn due(&self) -> DeviceAccess {
         self.device.expect("the processor has been run to an access").1
     }

@@ -180,6 +180,7 @@ impl Wishes {
 
 impl Context<'_, '_> {
     /// An event of the NI's own at `time`.
+    #[inline]
     pub fn at(&mut self, time: Time, payload: Payload) {
         debug_assert!(time >= self.now);
         self.wishes.events.push((time, payload));

@@ -142,6 +142,7 @@ impl RankLife {
     /// Hart `hart` executes mark `code` with call number `call` and register value `value` at `now_ps`.
     /// `memory` reads the rank's memory; false when the address isn't mapped.
     #[allow(clippy::too_many_arguments, reason = "a mark has so many parts")]
+    #[inline]
     pub fn mark(
         &mut self,
         recorder: &mut Recorder,

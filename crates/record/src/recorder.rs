@@ -132,6 +132,7 @@ impl Recorder {
 
     /// What a store that has come to the NI carries, for NIs whose messages are single stores: they come in the
     /// order in which the process executed them. `None` when software doesn't say.
+    #[inline]
     pub fn carried(&mut self) -> Option<MessageId> {
         self.carried.pop_front()
     }

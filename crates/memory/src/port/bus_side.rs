@@ -418,6 +418,7 @@ impl Port {
     }
 
     /// Reads the hart's view of its virtual memory; false when part of it is not mapped memory.
+    #[inline]
     pub fn peek_virtual(&self, va: u64, bytes: &mut [u8]) -> bool {
         let mut done = 0;
         while done < bytes.len() {

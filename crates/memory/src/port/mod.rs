@@ -586,6 +586,7 @@ impl Port {
     }
 
     /// Takes the oldest request for the bus and the cycle at which it was made.
+    #[inline]
     pub fn take_request(&mut self) -> Option<(u64, Slot, Request)> {
         // There is hardly ever more than one.
         if self.requests.len() < 2 { self.requests.pop() } else { Some(self.requests.remove(0)) }
