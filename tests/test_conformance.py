@@ -69,6 +69,7 @@ def test_failures_come_first_with_place_and_reason(suite: Suite, chasqui: Run) -
     suite.add("good", EXPECTED)
     suite.add("exits-3", EXPECTED, status=3)
     suite.add("illegal", EXPECTED, check=".word 0")
+    suite.add("privileged", EXPECTED, check="csrr t0, mhartid")
     suite.add("loops", EXPECTED, check="0: j 0b")
     suite.add("wrong-word", EXPECTED, stored=8)
     suite.add("unchecked", None)
@@ -79,6 +80,7 @@ def test_failures_come_first_with_place_and_reason(suite: Suite, chasqui: Run) -
     assert why["good"] is None
     assert why["exits-3"] == "exit status 3"
     assert why["illegal"] == "illegal instruction 0x00000000"
+    assert why["privileged"] == "illegal instruction 0xf14022f3"
     assert why["loops"].startswith("no end after ")
     assert why["wrong-word"] == "signature word 1 is 00000008, expected 00000007"
     assert why["unchecked"] == "there is no file with the expected signature"

@@ -447,11 +447,26 @@ impl Processor {
                 }
             }
             Halt::Fault(fault) => (signal_of(&fault), fault.to_string()),
-            Halt::Illegal(bits) => (SIGILL, format!("illegal instruction {bits:#010x}")),
+            Halt::Illegal(_) => {
+                (SIGILL, format!("illegal instruction {:#010x}", self.instruction_at(index, pc)))
+            }
             Halt::Breakpoint => (SIGTRAP, "breakpoint".into()),
             other => unreachable!("{other:?} is no exception"),
         };
         self.fault_at(index, signal, &what, pc);
+    }
+
+    /// The bits of the instruction at `pc`, of which hart `index` has read what is there of it.
+    fn instruction_at(&self, index: usize, pc: u64) -> u32 {
+        let mut halves = [[0; 2]; 2];
+        for (at, half) in (pc..).step_by(2).zip(&mut halves) {
+            let is_read = self.threads[index].hart.port.peek_virtual(at, half);
+            // Only the first two bytes tell whether there are more.
+            if !is_read || half[0] & 3 != 3 {
+                break;
+            }
+        }
+        u32::from_le_bytes(halves.concat().try_into().expect("two halves"))
     }
 
     fn mark(&mut self, index: usize, code: u32, call: u32, value: u64, recorder: &mut Recorder) {
