@@ -24,10 +24,6 @@ pub enum Ended {
     Interrupted,
 }
 
-/// Turns of this host thread in a round: a fraction of a millisecond, against which it costs little that all threads
-/// meet before it.
-const TURNS: usize = 128;
-
 /// Advances partitions.
 pub struct Engine {
     partitions: Vec<Box<dyn Partition>>,
@@ -89,7 +85,7 @@ impl Engine {
             (0..threads.count()).map(|thread| Mutex::new(Share::new(thread, groups))).collect();
         let members = self.partitions.drain(..).enumerate();
         let members = members.map(|(id, partition)| Member::new(id as PartitionId, partition)).collect();
-        let (team, exchange, layout) = (Team::default(), Exchange::default(), &self.layout);
+        let (team, exchange, layout) = (Team::default(), Exchange::new(shares.len()), &self.layout);
         let (ended, steps_together) = std::thread::scope(|scope| {
             // Followers go home also if this thread panics.
             let home = Home(&team);
@@ -174,7 +170,7 @@ impl Leader<'_> {
             if self.pace.together() {
                 self.go_together()
             } else {
-                self.held[0].take_turns(TURNS, self.layout)
+                self.held[0].take_turns(self.pace.turns(), self.layout)
             }
             stop = self.held.iter().map(|s| s.stop).fold(stop, Time::min);
         }
@@ -189,7 +185,7 @@ impl Leader<'_> {
         self.exchange.open(self.held.iter().map(|s| s.reach()));
         self.held.truncate(1);
         self.team.start(self.shares.len() as u32 - 1);
-        self.held[0].take_turns_beside(self.exchange, TURNS, self.layout);
+        self.held[0].take_turns_beside(self.exchange, self.pace.turns(), self.layout);
         self.team.finish();
         self.held.extend(self.shares[1..].iter().map(lock));
         for (thread, share) in self.held.iter_mut().enumerate() {

@@ -1,63 +1,108 @@
 //! Where host threads that run partitions side by side leave messages for each other, and say how soon they could
 //! have an effect on each other.
+//!
+//! A turn takes about a microsecond, in which a line of the host's caches can go from one processor to another ten
+//! times. So nobody waits for a lock to learn how far the others are: each thread writes its bounds where the others
+//! read them, with a version that tells whether they are of one moment.
 
 use std::hint::spin_loop;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
 
 use crate::Time;
+use crate::lookahead::GROUPS_MAX;
 use crate::partition::Message;
 use crate::share::Layout;
 use crate::team::Bell;
 
 /// Turns of a waiting loop that take about as long as a partition's turn, a microsecond or two.
 const BRIEFLY: u32 = 50;
+/// How often others may change their bounds while a thread looks at all of them, until it goes on with what it knew.
+const TRIES: usize = 8;
+/// The longest sleep: who changes bounds does not make sure that nobody falls asleep at that moment.
+const SLEEP: Duration = Duration::from_micros(500);
+
+/// Lower bounds by group, in two neighbouring lines of a cache, which hosts fetch together. One thread writes at a
+/// time.
+#[derive(Default)]
+#[repr(align(128))]
+struct Bounds {
+    /// Odd while they are being written.
+    version: AtomicU64,
+    least: [AtomicU64; GROUPS_MAX],
+}
+
+impl Bounds {
+    /// From now on they are `least`; their version.
+    fn write(&self, least: &[Time]) -> u64 {
+        let version = self.version.load(Ordering::Relaxed);
+        self.version.store(version + 1, Ordering::Relaxed);
+        fence(Ordering::Release);
+        for (bound, least) in self.least.iter().zip(least) {
+            bound.store(least.0, Ordering::Relaxed);
+        }
+        self.version.store(version + 2, Ordering::Release);
+        version + 2
+    }
+
+    /// From now on they are no greater than `least`.
+    fn lower(&self, least: &[Time; GROUPS_MAX]) {
+        let mut lowered = *least;
+        self.read(&mut lowered);
+        self.write(&lowered);
+    }
+
+    /// Lowers `least` to them.
+    fn read(&self, least: &mut [Time; GROUPS_MAX]) {
+        for (least, bound) in least.iter_mut().zip(&self.least) {
+            *least = (*least).min(Time(bound.load(Ordering::Relaxed)));
+        }
+    }
+}
 
 /// What the others know of a thread.
+#[derive(Default)]
 struct Desk {
-    /// By group: no effect of its partitions there comes sooner, nor one of what lies in the inbox.
-    reach: Vec<Time>,
+    /// No effect of its partitions comes sooner; it writes them.
+    reach: Bounds,
+    /// Nor one of what lies in the inbox; who has locked that writes them.
+    mail: Bounds,
     /// Messages that it has not taken.
-    inbox: Vec<Message>,
+    inbox: Mutex<Vec<Message>>,
     /// It had nothing to do when it knew this state of the exchange.
-    resting_at: u64,
+    resting_at: AtomicU64,
 }
 
 impl Desk {
-    /// Effects of `message` bound the reach.
-    fn note(&mut self, message: &Message, layout: &Layout) {
-        let least = &layout.lookahead.least[layout.groups[message.to as usize]];
-        for (reach, &least) in self.reach.iter_mut().zip(least) {
-            *reach = (*reach).min(message.event.time + least);
-        }
+    fn inbox(&self) -> MutexGuard<'_, Vec<Message>> {
+        self.inbox.lock().expect("a host thread has panicked")
     }
+}
+
+/// No effect of `message`, which nobody has taken, comes sooner.
+fn effects(message: &Message, layout: &Layout) -> [Time; GROUPS_MAX] {
+    let mut effects = [Time::NEVER; GROUPS_MAX];
+    let least = &layout.lookahead.least[layout.groups[message.to as usize]];
+    effects.iter_mut().zip(least).for_each(|(effect, &least)| *effect = message.event.time + least);
+    effects
+}
+
+fn lower(bounds: &mut [Time], others: &[Time; GROUPS_MAX]) {
+    bounds.iter_mut().zip(others).for_each(|(bound, &other)| *bound = other.min(*bound));
 }
 
 /// A message, and the number of the thread that has the receiving partition.
 pub(crate) type Outgoing = (usize, Message);
 
-struct Table {
-    desks: Vec<Desk>,
-    /// Counts changes.
-    state: u64,
-}
-
-/// Desks of the threads that go together. All that a thread knows of others it learns here, of one moment, so that no
-/// message is ever unknown to both sides.
-#[derive(Default)]
+/// Desks of the threads that go together. Whatever may have an effect is known to some desk at every moment: a message
+/// bounds the receiver's mail before the sender's reach rises, and the receiver's reach before it leaves the mail. Who
+/// knows all desks of one moment, and then takes its own mail, misses nothing.
 pub(crate) struct Exchange {
-    table: Mutex<Table>,
-    /// The table's, for who waits.
-    state: AtomicU64,
+    desks: Vec<Desk>,
     /// The round is: all leave as soon as they can.
     over: AtomicBool,
     changed: Bell,
-}
-
-impl Default for Table {
-    fn default() -> Table {
-        Table { desks: vec![], state: 1 }
-    }
 }
 
 /// A thread in a round. When it leaves, for whatever reason, the round is over for all.
@@ -65,40 +110,60 @@ pub(crate) struct Visit<'a> {
     exchange: &'a Exchange,
     thread: usize,
     layout: &'a Layout,
-    /// The state that it knows.
-    seen: u64,
-    /// The reach that it has told the others.
+    /// Versions of all bounds when it looked at them; its own as they are.
+    seen: Vec<[u64; 2]>,
+    /// Room for others.
+    versions: Vec<[u64; 2]>,
+    /// The version of its mail when that was empty.
+    empty: u64,
+    /// The reach that the others can see.
     told: Vec<Time>,
 }
 
 impl Drop for Visit<'_> {
     fn drop(&mut self) {
-        self.exchange.over.store(true, Ordering::SeqCst);
-        self.exchange.changed.ring();
+        self.exchange.end();
     }
 }
 
 impl Exchange {
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().expect("a host thread has panicked")
+    /// Of so many threads.
+    pub fn new(threads: usize) -> Exchange {
+        let desks = (0..threads).map(|_| Desk::default()).collect();
+        Exchange { desks, over: AtomicBool::new(false), changed: Bell::default() }
     }
 
     /// A round begins, of as many threads as there are `reaches`, each by group.
     pub fn open(&self, reaches: impl Iterator<Item = Vec<Time>>) {
-        let mut table = self.table();
-        let desks = reaches.map(|reach| Desk { reach, inbox: vec![], resting_at: 0 });
-        table.desks = desks.collect();
+        for (desk, reach) in self.desks.iter().zip(reaches) {
+            desk.reach.write(&reach);
+            desk.mail.write(&[Time::NEVER; GROUPS_MAX]);
+            desk.resting_at.store(0, Ordering::Relaxed);
+        }
         self.over.store(false, Ordering::SeqCst);
+    }
+
+    fn end(&self) {
+        self.over.store(true, Ordering::SeqCst);
+        self.changed.ring();
     }
 
     /// The round is over and all have left: what `thread` has not taken.
     pub fn left(&self, thread: usize) -> Vec<Message> {
-        std::mem::take(&mut self.table().desks[thread].inbox)
+        std::mem::take(&mut self.desks[thread].inbox())
     }
 
-    /// Thread `thread` takes part in the round.
-    pub fn visit<'a>(&'a self, thread: usize, layout: &'a Layout) -> Visit<'a> {
-        Visit { exchange: self, thread, layout, seen: 0, told: vec![] }
+    /// Thread `thread` takes part in the round, with the `reach` with which that was opened.
+    pub fn visit<'a>(&'a self, thread: usize, reach: &[Time], layout: &'a Layout) -> Visit<'a> {
+        let versions = vec![[0; 2]; self.desks.len()];
+        let (seen, told) = (versions.clone(), reach.to_vec());
+        // No version is zero any more: it has seen nothing yet, and others may have left mail before it came.
+        Visit { exchange: self, thread, layout, seen, versions, empty: 0, told }
+    }
+
+    fn versions(&self) -> impl Iterator<Item = [u64; 2]> {
+        let version = |bounds: &Bounds| bounds.version.load(Ordering::Acquire);
+        self.desks.iter().map(move |desk| [version(&desk.reach), version(&desk.mail)])
     }
 }
 
@@ -109,48 +174,80 @@ impl Visit<'_> {
         self.exchange.over.load(Ordering::Relaxed)
     }
 
-    /// Leaves what is `outgoing`, tells the thread's own `reach` by group, takes what is in its `inbox`, and learns the
-    /// least reach of the others, `outside`.
-    pub fn meet(
-        &mut self,
-        outgoing: &mut Vec<Outgoing>,
-        reach: &[Time],
-        inbox: &mut Vec<Message>,
-        outside: &mut [Time],
-    ) {
-        let is_current = self.exchange.state.load(Ordering::Relaxed) == self.seen;
-        if is_current && outgoing.is_empty() && self.told == reach {
-            return;
-        }
-        let mut table = self.exchange.table();
-        let changed = !outgoing.is_empty() || self.told != reach;
+    /// Leaves what is `outgoing`, and lowers what is known of the others, `outside`, by what they may answer. It comes
+    /// before [`Visit::tell`] of the reach that they no longer bound.
+    pub fn send(&mut self, outgoing: &mut Vec<Outgoing>, outside: &mut [Time]) {
         for (to, message) in outgoing.drain(..) {
-            table.desks[to].note(&message, self.layout);
-            table.desks[to].inbox.push(message);
+            let effects = effects(&message, self.layout);
+            lower(outside, &effects);
+            let desk = &self.exchange.desks[to];
+            let mut inbox = desk.inbox();
+            inbox.push(message);
+            desk.mail.lower(&effects);
         }
-        let desk = &mut table.desks[self.thread];
-        std::mem::swap(&mut desk.inbox, inbox);
-        desk.reach.copy_from_slice(reach);
-        inbox.iter().for_each(|message| desk.note(message, self.layout));
-        self.told.clear();
-        self.told.extend(&desk.reach);
-        outside.fill(Time::NEVER);
-        for (_, desk) in table.desks.iter().enumerate().filter(|&(thread, _)| thread != self.thread) {
-            outside.iter_mut().zip(&desk.reach).for_each(|(least, &reach)| *least = reach.min(*least));
-        }
-        table.state += u64::from(changed);
-        self.seen = table.state;
-        if changed {
-            self.exchange.state.store(table.state, Ordering::SeqCst);
-            drop(table);
+    }
+
+    /// Tells the others the thread's own `reach`, by group.
+    #[inline]
+    pub fn tell(&mut self, reach: &[Time]) {
+        if self.told.iter().ne(reach) {
+            self.told.copy_from_slice(reach);
+            self.write_told();
             self.exchange.changed.ring();
         }
+    }
+
+    fn write_told(&mut self) {
+        self.seen[self.thread][0] = self.exchange.desks[self.thread].reach.write(&self.told);
+    }
+
+    /// Learns the least reach of the others, `outside`, and takes what lies in the `inbox`. False: nothing new can be seen.
+    pub fn learn(&mut self, outside: &mut [Time], inbox: &mut Vec<Message>) -> bool {
+        if !(0..TRIES).any(|_| self.look(outside)) {
+            return false;
+        }
+        if self.seen[self.thread][1] != self.empty {
+            let desk = &self.exchange.desks[self.thread];
+            let mut mail = desk.inbox();
+            std::mem::swap(&mut *mail, inbox);
+            inbox.iter().for_each(|message| lower(&mut self.told, &effects(message, self.layout)));
+            self.write_told();
+            self.empty = desk.mail.write(&[Time::NEVER; GROUPS_MAX]);
+            self.seen[self.thread][1] = self.empty;
+        }
+        true
+    }
+
+    /// Looks at all bounds as they are at one moment. False: they are as before, or not to be seen.
+    fn look(&mut self, outside: &mut [Time]) -> bool {
+        let Visit { exchange, versions, seen, .. } = self;
+        versions.iter_mut().zip(exchange.versions()).for_each(|(known, version)| *known = version);
+        let is_written = versions.iter().flatten().any(|version| version % 2 == 1);
+        if is_written || versions == seen {
+            return false;
+        }
+        let mut least = [Time::NEVER; GROUPS_MAX];
+        for (_, desk) in exchange.desks.iter().enumerate().filter(|&(thread, _)| thread != self.thread) {
+            desk.reach.read(&mut least);
+            desk.mail.read(&mut least);
+        }
+        fence(Ordering::Acquire);
+        if !exchange.versions().eq(versions.iter().copied()) {
+            return false;
+        }
+        outside.copy_from_slice(&least[..outside.len()]);
+        std::mem::swap(versions, seen);
+        true
+    }
+
+    fn is_current(&self) -> bool {
+        self.exchange.versions().eq(self.seen.iter().copied())
     }
 
     /// Waits until something changes, but no longer than a turn may take.
     pub fn wait_briefly(&self) {
         for _ in 0..BRIEFLY {
-            if self.exchange.state.load(Ordering::SeqCst) != self.seen || self.is_over() {
+            if !self.is_current() || self.is_over() {
                 return;
             }
             spin_loop();
@@ -159,24 +256,20 @@ impl Visit<'_> {
 
     /// The thread has nothing to do until something changes. If nobody has, the round is over. `patient`: it waits as
     /// long as that takes; else it gives up after a while, and returns false.
-    pub fn rest(&mut self, patient: bool) -> bool {
-        let mut table = self.exchange.table();
-        table.desks[self.thread].resting_at = self.seen;
-        if table.desks.iter().all(|desk| desk.resting_at == table.state) {
-            self.exchange.over.store(true, Ordering::SeqCst);
-            drop(table);
-            self.exchange.changed.ring();
+    pub fn rest(&self, patient: bool) -> bool {
+        let state = self.seen.iter().flatten().sum();
+        let desks = &self.exchange.desks;
+        desks[self.thread].resting_at.store(state, Ordering::SeqCst);
+        if self.is_current() && desks.iter().all(|desk| desk.resting_at.load(Ordering::SeqCst) == state) {
+            self.exchange.end();
             return true;
         }
-        drop(table);
-        let seen = self.seen;
-        let reached = || {
-            self.exchange.state.load(Ordering::SeqCst) != seen || self.exchange.over.load(Ordering::SeqCst)
-        };
+        let reached = || self.is_over() || !self.is_current();
+        let changed = &self.exchange.changed;
         if patient {
-            self.exchange.changed.wait_until(reached);
+            changed.wait_until(reached, SLEEP);
             return true;
         }
-        self.exchange.changed.wait_a_while(reached)
+        changed.wait_a_while(reached)
     }
 }

@@ -20,5 +20,5 @@ pub use engine::{Ended, Engine};
 pub use event::{Class, Event, EventQueue, Order, Payload, Port};
 pub use lookahead::Lookahead;
 pub use pace::Threads;
-pub use partition::{Group, Message, Outbox, Packet, Partition, PartitionId};
+pub use partition::{Group, Message, Outbox, Packet, Partition, PartitionId, WORK_OF_EVENT};
 pub use time::{Clock, Cycles, Time};

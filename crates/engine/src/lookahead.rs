@@ -3,6 +3,9 @@
 
 use crate::Time;
 
+/// Groups of partitions, at most: host threads tell each other a bound for each, in one line of a cache.
+pub(crate) const GROUPS_MAX: usize = 7;
+
 /// Least time from a cause in one group to its effect in another.
 pub struct Lookahead {
     pub(crate) direct: Vec<Vec<Time>>,
@@ -14,8 +17,13 @@ impl Lookahead {
     /// they do not talk). Effects through third groups are found by shortest paths.
     ///
     /// # Panics
-    /// When a delay is zero: two partitions could then not be ordered.
+    /// When a delay is zero: two partitions could then not be ordered. When there are more than seven groups.
     pub fn new(direct: Vec<Vec<Time>>) -> Lookahead {
+        assert!(
+            direct.len() <= GROUPS_MAX,
+            "{} groups of partitions; allowed are {GROUPS_MAX}",
+            direct.len()
+        );
         assert!(direct.iter().flatten().all(|&d| d > Time::ZERO), "a look-ahead is zero: {direct:?}");
         let mut least = direct.clone();
         for via in 0..least.len() {

@@ -1,24 +1,74 @@
 //! Whether several host threads are worth their meetings.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+/// Turns of the leading thread in a round: a tenth of a millisecond.
+const TURNS: usize = 128;
+/// The same when all threads go together and nothing is being measured: it costs little then that they meet before it.
+const TURNS_TOGETHER: usize = 1024;
 /// Rounds in which a way of going is measured, after some to warm up.
-const MEASURED: u32 = 16;
+const MEASURED: u32 = 8;
 const WARM_UP: u32 = 4;
 /// Rounds between looks at the host's clock.
 const LOOK: u32 = 8;
-/// Before the first trial: short runs have none.
-const FIRST: Duration = Duration::from_millis(50);
-/// How long to go on between trials, in times that the last one took: at first, and at most while they
-/// tell nothing new. So trials never cost more than a sixtieth.
-const BETWEEN_MIN: u32 = 64;
-const BETWEEN_MAX: u32 = 512;
-/// All threads together are worth it when a unit of work takes no more than so much of the time that it takes one
-/// alone, before and after a trial: the program may come to a dearer phase, and the host to other work.
+/// Before the first trial, and rounds: short runs have none. It costs more than others and tells nothing of them, for the
+/// other threads have everything to decode.
+const FIRST: Duration = Duration::from_millis(100);
+const FIRST_ROUNDS: u32 = 40 * (WARM_UP + MEASURED);
+/// How long to go on between trials, in times that the last one took: at first, and at most while what they tell is not
+/// clear, and when it is.
+const BETWEEN_MIN: u32 = 16;
+const BETWEEN_UNCLEAR: u32 = 64;
+const BETWEEN_MAX: u32 = 256;
+/// All threads together are worth it when a unit of work takes less than so much of the time that it takes one alone.
 const WORTH: f64 = 0.95;
+/// So many standard errors are clear.
+const ERRORS: f64 = 1.5;
+/// What one trial may tell.
+const RATIO_MAX: f64 = 4.0;
 /// A trial that has taken so much longer than the other way would have, and this, is over.
 const PATIENCE: f64 = 1.5;
 const PATIENCE_MIN: Duration = Duration::from_micros(500);
+
+/// What the last trials have told of the logarithm of a ratio of costs. Some tell nothing but that the host had other
+/// work, or the program came to a dearer phase; so they are taken together by medians.
+#[derive(Clone, Debug, Default)]
+struct Evidence {
+    told: VecDeque<f64>,
+}
+
+impl Evidence {
+    /// Earlier trials are forgotten: programs change.
+    const MEMORY: usize = 9;
+    /// Fewer tell nothing.
+    const LEAST: usize = 3;
+    /// Trials differ by no less than this, even if the first few happen to.
+    const SPREAD_MIN: f64 = 0.06;
+
+    /// A trial has told this.
+    fn add(&mut self, told: f64) {
+        self.told.truncate(Evidence::MEMORY - 1);
+        self.told.push_front(told);
+    }
+
+    /// The median, and its standard error. None: too little is known.
+    fn median(&self) -> Option<(f64, f64)> {
+        let count = self.told.len();
+        let middle = |mut values: Vec<f64>| {
+            values.sort_by(f64::total_cmp);
+            (values[(count - 1) / 2] + values[count / 2]) / 2.0
+        };
+        if count < Evidence::LEAST {
+            return None;
+        }
+        let median = middle(self.told.iter().copied().collect());
+        // Of a normal distribution: the standard deviation is 1.48 times the median difference, and the standard error of
+        // the median 1.25 times that of the mean.
+        let spread = 1.48 * middle(self.told.iter().map(|told| (told - median).abs()).collect());
+        Some((median, 1.25 * spread.max(Evidence::SPREAD_MIN) / (count as f64).sqrt()))
+    }
+}
 
 /// How many host threads run partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +129,10 @@ pub(crate) struct Pace {
     /// Rounds until there is something to decide.
     left: u32,
     between: u32,
+    /// Of the ratio of the costs together and alone.
+    evidence: Evidence,
+    /// The threads have gone together before.
+    is_warm: bool,
     /// Host time of a unit of work [s] the chosen way, before the trial.
     cost: f64,
     /// The same the other way.
@@ -91,12 +145,28 @@ impl Pace {
             Threads::Exactly(count) => (count > 1, Stage::Fixed),
             Threads::UpTo(count) => (false, if count > 1 { Stage::Start } else { Stage::Fixed }),
         };
-        Pace { together, stage, left: 1, between: BETWEEN_MIN, cost: f64::MAX, other_cost: f64::MAX }
+        let (evidence, unknown) = (Evidence::default(), f64::MAX);
+        Pace {
+            together,
+            stage,
+            left: 1,
+            between: BETWEEN_MIN,
+            evidence,
+            is_warm: false,
+            cost: unknown,
+            other_cost: unknown,
+        }
     }
 
     /// All host threads run partitions.
     pub fn together(&self) -> bool {
         self.together
+    }
+
+    /// Turns of the leading thread in the next round.
+    pub fn turns(&self) -> usize {
+        let settled = matches!(self.stage, Stage::Fixed | Stage::Cruise { .. });
+        if self.together && settled { TURNS_TOGETHER } else { TURNS }
     }
 
     /// A round begins; partitions have done so much `work`. `clock` is the host's.
@@ -108,7 +178,7 @@ impl Pace {
         let now = clock();
         match self.stage {
             Stage::Fixed => {}
-            Stage::Start => self.enter(Stage::Cruise { until: now + FIRST }, LOOK),
+            Stage::Start => self.enter(Stage::Cruise { until: now + FIRST }, FIRST_ROUNDS),
             Stage::Cruise { until } if now < until => self.left = LOOK,
             Stage::Cruise { .. } => self.enter(Stage::Before { begin: now, work }, MEASURED),
             Stage::Before { begin, work: first } => {
@@ -120,7 +190,7 @@ impl Pace {
             Stage::Trial { since, first_work, begin, work: first, left } => {
                 let expected = Duration::from_secs_f64(self.cost * (work - first_work) as f64 * PATIENCE);
                 if left == 0 || now - since > expected + PATIENCE_MIN {
-                    self.other_cost = if left == 0 { cost(now - begin, work - first) } else { f64::MAX };
+                    self.other_cost = if left == 0 { cost(now - begin, work - first) } else { f64::INFINITY };
                     self.together = !self.together;
                     return self.enter(Stage::Return { trial: now - since }, WARM_UP);
                 }
@@ -128,9 +198,13 @@ impl Pace {
                 self.enter(Stage::Trial { since, first_work, begin, work: first, left: left - 1 }, 1);
             }
             Stage::Return { trial } => self.enter(Stage::After { trial, begin: now, work }, MEASURED),
+            Stage::After { trial, .. } if !self.is_warm => {
+                self.is_warm = true;
+                self.choose(now, trial);
+            }
             Stage::After { trial, begin, work: first } => {
-                let other = self.is_better(self.cost, cost(now - begin, work - first));
-                self.choose(other, now, trial);
+                self.note(self.cost, cost(now - begin, work - first));
+                self.choose(now, trial);
             }
         }
     }
@@ -140,22 +214,26 @@ impl Pace {
         self.left = rounds;
     }
 
-    /// The other way is to be preferred, if a unit of work took `before` [s] the chosen one, and then `after`.
-    fn is_better(&self, before: f64, after: f64) -> bool {
-        if self.together {
-            self.other_cost * WORTH < before.max(after)
-        } else {
-            self.other_cost < before.min(after) * WORTH
-        }
+    /// What a trial tells, if a unit of work took `before` [s] the chosen way, and then `after`.
+    fn note(&mut self, before: f64, after: f64) {
+        let ratio = (self.other_cost / (before * after).sqrt()).min(RATIO_MAX);
+        self.evidence.add(if self.together { -ratio.ln() } else { ratio.ln() });
     }
 
     /// After a trial of the other way, which took so long.
-    fn choose(&mut self, other: bool, now: Instant, trial: Duration) {
-        if other {
-            self.together = !self.together;
-            self.between = BETWEEN_MIN;
-        } else {
-            self.between = (self.between * 2).min(BETWEEN_MAX);
+    fn choose(&mut self, now: Instant, trial: Duration) {
+        let decided = self.evidence.median().map(|(median, error)| {
+            let gain = WORTH.ln() - median;
+            (gain > 0.0, gain.abs() > ERRORS * error)
+        });
+        match decided {
+            Some((together, true)) if together != self.together => {
+                self.together = together;
+                self.between = BETWEEN_MIN;
+            }
+            Some((_, true)) => self.between = (self.between * 2).min(BETWEEN_MAX),
+            Some((_, false)) => self.between = (self.between * 2).min(BETWEEN_UNCLEAR),
+            None => {}
         }
         self.enter(Stage::Cruise { until: now + trial * self.between }, LOOK);
     }

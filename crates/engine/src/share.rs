@@ -161,39 +161,49 @@ impl Share {
     /// own, or when it has waited for long.
     pub fn take_turns_beside(&mut self, exchange: &Exchange, turns_max: usize, layout: &Layout) {
         let leads = self.thread == 0;
-        let mut visit = exchange.visit(self.thread, layout);
         let (mut reach, mut inbox) = (self.reach(), vec![]);
+        let mut visit = exchange.visit(self.thread, &reach, layout);
         let (mut turns, mut waited) = (0, false);
-        loop {
-            visit.meet(&mut self.outgoing, &reach, &mut inbox, &mut self.outside);
-            let news = !inbox.is_empty();
-            inbox.drain(..).for_each(|message| self.receive(message));
-            self.note_received(layout);
-            if visit.is_over() || leads && turns >= turns_max {
-                break;
+        // Nothing is known of the others yet.
+        self.outside.fill(Time::ZERO);
+        while !(visit.is_over() || leads && turns >= turns_max) {
+            let mut who = self.whose_turn();
+            if who.is_none_or(|(p, limit)| self.is_bound_outside(p, limit))
+                && visit.learn(&mut self.outside, &mut inbox)
+            {
+                inbox.drain(..).for_each(|message| self.receive(message));
+                self.note_received(layout);
+                who = self.whose_turn();
             }
-            match self.whose_turn() {
-                Some((p, limit)) if waited || news || !self.is_held_up(p, limit, layout) => {
+            match who {
+                Some((p, limit)) if waited || !self.is_held_up(p, limit, layout) => {
                     self.turn(p, limit, layout);
+                    visit.send(&mut self.outgoing, &mut self.outside);
                     (turns, waited) = (turns + 1, false);
                 }
                 Some(_) => {
                     visit.wait_briefly();
                     waited = true;
                 }
-                None if !news && !visit.rest(!leads) => break,
-                None => {}
+                None if visit.rest(!leads) => {}
+                None => break,
             }
             self.first_effects(&mut reach);
+            visit.tell(&reach);
         }
         self.outside.fill(Time::NEVER);
+    }
+
+    /// Others set the limit of partition `p`.
+    fn is_bound_outside(&self, p: usize, limit: Time) -> bool {
+        limit == self.outside[self.groups[p]]
     }
 
     /// Partition `p`, whose limit others set, could do little more than nothing: less than the time in which its kind
     /// may notice each other. They are likely to be at what will let it go further.
     fn is_held_up(&self, p: usize, limit: Time, layout: &Layout) -> bool {
         let group = self.groups[p];
-        limit == self.outside[group] && limit < self.next[p] + layout.lookahead.least[group][group]
+        self.is_bound_outside(p, limit) && limit < self.next[p] + layout.lookahead.least[group][group]
     }
 
     /// A turn of partition `p`, as far as `limit`.

@@ -5,10 +5,14 @@
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex};
+use std::time::Duration;
 
 /// Turns of a waiting loop before the thread lets others of the host on, and before it sleeps.
 const SPIN_MAX: u32 = 2_000;
 const YIELD_MAX: u32 = 100;
+
+/// The longest sleep of who is woken for certain.
+const SLEEP: Duration = Duration::from_secs(1);
 
 /// Where threads wait for a value that others change.
 #[derive(Default)]
@@ -31,21 +35,21 @@ impl Bell {
         false
     }
 
-    /// The same, as long as it takes.
-    pub fn wait_until(&self, reached: impl Fn() -> bool) {
+    /// The same, as long as it takes, and looks again at least once in each `sleep`.
+    pub fn wait_until(&self, reached: impl Fn() -> bool, sleep: Duration) {
         if self.wait_a_while(&reached) {
             return;
         }
         let mut asleep = self.sleep.lock().expect("nobody panics here");
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         while !reached() {
-            asleep = self.rung.wait(asleep).expect("nobody panics here");
+            asleep = self.rung.wait_timeout(asleep, sleep).expect("nobody panics here").0;
         }
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// The value has changed, by a store that is sequentially consistent: either this finds who fell asleep before,
-    /// or they find the value.
+    /// The value has changed. By a store that is sequentially consistent: either this finds who fell asleep before, or
+    /// they find the value.
     pub fn ring(&self) {
         if self.sleepers.load(Ordering::SeqCst) > 0 {
             let _asleep = self.sleep.lock();
@@ -76,7 +80,7 @@ impl Team {
 
     /// The leader waits until all have ended the step.
     pub fn finish(&self) {
-        self.ended.wait_until(|| self.busy.load(Ordering::SeqCst) == 0);
+        self.ended.wait_until(|| self.busy.load(Ordering::SeqCst) == 0, SLEEP);
     }
 
     /// The leader sends the followers home.
@@ -89,7 +93,7 @@ impl Team {
     pub fn follow(&self, mut work: impl FnMut()) {
         let mut seen = 0;
         loop {
-            self.started.wait_until(|| self.step.load(Ordering::SeqCst) != seen);
+            self.started.wait_until(|| self.step.load(Ordering::SeqCst) != seen, SLEEP);
             seen = seen.wrapping_add(1);
             if self.quit.load(Ordering::SeqCst) {
                 return;

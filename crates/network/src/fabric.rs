@@ -1,6 +1,8 @@
 //! The fabric: all routers of a network, as one partition of the engine.
 
-use chasqui_engine::{Class, Event, EventQueue, Outbox, Packet, Partition, PartitionId, Port, Time};
+use chasqui_engine::{
+    Class, Event, EventQueue, Outbox, Packet, Partition, PartitionId, Port, Time, WORK_OF_EVENT,
+};
 
 use crate::node_port::{NodePort, Uplink};
 use crate::router::{Departure, Held, Router, Work};
@@ -433,13 +435,13 @@ impl Partition for Fabric {
         reach.fill(first);
     }
 
-    /// Returns how many events were handled.
+    /// Returns how many events were handled, by what they cost.
     fn run(&mut self, out: &mut Outbox<'_>) -> u64 {
         let before = self.statistics.events;
         while let Some(event) = self.queue.pop_before(out.limit()) {
             self.handle(event, out);
         }
-        self.statistics.events - before
+        (self.statistics.events - before) * WORK_OF_EVENT
     }
 
     fn receive(&mut self, event: Event, packet: Option<Box<Packet>>) {

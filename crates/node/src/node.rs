@@ -3,7 +3,9 @@
 use std::any::Any;
 use std::collections::VecDeque;
 
-use chasqui_engine::{Class, Event, EventQueue, Outbox, Packet, Partition, Payload, Port, Time};
+use chasqui_engine::{
+    Class, Event, EventQueue, Outbox, Packet, Partition, Payload, Port, Time, WORK_OF_EVENT,
+};
 use chasqui_hart::{Halt, Hart};
 use chasqui_memory::{Bus, FlatMemory, Slot};
 use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Wishes};
@@ -98,7 +100,7 @@ pub struct Node {
     pub(crate) transaction_max: Time,
     packets: Vec<Option<Box<Packet>>>,
     free_packets: Vec<u32>,
-    /// Events dealt with.
+    /// Events dealt with, but those of the bus.
     events: u64,
     bus_port: Port,
     ni_port: Port,
@@ -437,7 +439,8 @@ impl Node {
 
     #[inline(always)]
     fn dispatch(&mut self, event: Event, out: &mut Outbox<'_>) {
-        self.events += 1;
+        // On a bus that is a hart's for a while, transactions have no events: how many have depends on the turns.
+        self.events += u64::from(event.target != Target::Bus as u32);
         match event.target {
             NETWORK => {
                 let packet = self.take_packet(event.payload);
@@ -628,7 +631,7 @@ impl Partition for Node {
         }
     }
 
-    /// Returns how many instructions were executed and events dealt with.
+    /// Returns how many instructions were executed and events dealt with, these by what they cost.
     fn run(&mut self, out: &mut Outbox<'_>) -> u64 {
         let events = self.events;
         let executed = match self.processor.is_several() {
@@ -636,7 +639,7 @@ impl Partition for Node {
             true => self.run_to_limit::<true>(out),
         };
         self.processor.report_progress(executed);
-        executed + self.events - events
+        executed + (self.events - events) * WORK_OF_EVENT
     }
 
     fn receive(&mut self, event: Event, packet: Option<Box<Packet>>) {
