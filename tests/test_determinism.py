@@ -261,7 +261,7 @@ def test_a_deadlock_is_found_at_the_same_time(
     assert "deadlock at " in (tmp_path / "reference" / "summary.json").read_text()
 
 
-# Long enough on any host for trials of how many threads are faster: the first comes after 50 ms.
+# Long enough on any host for trials of how many threads are faster: the first comes after 100 ms.
 LONG = """\
 #include <mpi.h>
 int main(int argc, char **argv)
@@ -270,14 +270,14 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    for (int round = 0; round < 1500; round++) {
+    for (int round = 0; round < 2500; round++) {
         for (volatile int i = 0; i < 2000; i++)
             ;
         MPI_Sendrecv(&round, 1, MPI_INT, (rank + 1) % ranks, 0, &in, 1, MPI_INT,
                      (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     MPI_Finalize();
-    return in != 1499;
+    return in != 2499;
 }
 """
 

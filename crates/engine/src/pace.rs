@@ -15,7 +15,7 @@ const LOOK: u32 = 8;
 /// Before the first trial, and rounds: short runs have none. It costs more than others and tells nothing of them, for the
 /// other threads have everything to decode.
 const FIRST: Duration = Duration::from_millis(100);
-const FIRST_ROUNDS: u32 = 40 * (WARM_UP + MEASURED);
+const FIRST_ROUNDS: u32 = 20 * (WARM_UP + MEASURED);
 /// How long to go on between trials, in times that the last one took: at first, and at most while what they tell is not
 /// clear, and when it is.
 const BETWEEN_MIN: u32 = 16;
