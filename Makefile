@@ -166,8 +166,8 @@ docs: $(STAMPS)/install
 lint: $(STAMPS)/dev
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python tests machines
-	$(BIN)/ruff format --check python tests machines
+	$(BIN)/ruff check python tests machines benches
+	$(BIN)/ruff format --check python tests machines benches
 	$(BIN)/mypy
 
 # After a change of dependencies, which cargo has taken into its own lock file.
@@ -177,8 +177,8 @@ lock:
 
 format: $(STAMPS)/dev
 	$(CARGO) fmt --all
-	$(BIN)/ruff check --fix python tests machines
-	$(BIN)/ruff format python tests machines
+	$(BIN)/ruff check --fix python tests machines benches
+	$(BIN)/ruff format python tests machines benches
 
 clean:
 	rm -rf $(VENV) target build Cargo.lock
