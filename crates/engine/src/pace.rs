@@ -23,8 +23,10 @@ const BETWEEN_UNCLEAR: u32 = 64;
 const BETWEEN_MAX: u32 = 256;
 /// All threads together are worth it when a unit of work takes less than so much of the time that it takes one alone.
 const WORTH: f64 = 0.95;
-/// So many standard errors are clear.
-const ERRORS: f64 = 1.5;
+/// So many standard errors from that are enough for a change, and so many are clear. Who changes for less is mistaken more
+/// often, but then there is little between the ways.
+const ERRORS: f64 = 0.7;
+const ERRORS_CLEAR: f64 = 1.5;
 /// What one trial may tell.
 const RATIO_MAX: f64 = 4.0;
 /// A trial that has taken so much longer than the other way would have, and this, is over.
@@ -222,18 +224,14 @@ impl Pace {
 
     /// After a trial of the other way, which took so long.
     fn choose(&mut self, now: Instant, trial: Duration) {
-        let decided = self.evidence.median().map(|(median, error)| {
-            let gain = WORTH.ln() - median;
-            (gain > 0.0, gain.abs() > ERRORS * error)
-        });
-        match decided {
-            Some((together, true)) if together != self.together => {
+        if let Some((median, error)) = self.evidence.median() {
+            let (together, errors) = (median < WORTH.ln(), (WORTH.ln() - median).abs() / error);
+            let most = if errors > ERRORS_CLEAR { BETWEEN_MAX } else { BETWEEN_UNCLEAR };
+            self.between = (self.between * 2).min(most);
+            if together != self.together && errors > ERRORS {
                 self.together = together;
                 self.between = BETWEEN_MIN;
             }
-            Some((_, true)) => self.between = (self.between * 2).min(BETWEEN_MAX),
-            Some((_, false)) => self.between = (self.between * 2).min(BETWEEN_UNCLEAR),
-            None => {}
         }
         self.enter(Stage::Cruise { until: now + trial * self.between }, LOOK);
     }
