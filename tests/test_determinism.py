@@ -299,6 +299,28 @@ def test_a_change_of_threads_within_a_run(
     assert (together("auto") > 0) == (len(os.sched_getaffinity(0)) > 1)
 
 
+# Machines on networks, and what of these differs: each is in zones for 2 threads and for 4.
+IN_ZONES = [
+    ("voyager", ["network.topology=fat-tree"], 0),
+    ("voyager", ["network.topology=mesh"], 0),
+    ("voyager", ["network.fault.rate=0.0005"], 135),
+    ("netcache/ldtct", ["network.topology=fat-tree"], 0),
+    ("netcache/tcp", ["network.topology=mesh", "network.input_buffer=1"], 0),
+    ("netcache-modern", ["network.topology=fat-tree"], 0),
+]
+
+
+@pytest.mark.parametrize(("machine", "sets", "status"), IN_ZONES)
+def test_a_network_in_zones(
+    examples: Path, tmp_path: Path, machine: str, sets: list[str], status: int
+) -> None:
+    options = [option for parameter in sets for option in ("--set", parameter)]
+    program = [examples / "sort", "-n", "64"]
+    check(tmp_path, ["-np", "16", "--machine", machine, *options, "--", *program], THREADS, status)
+    messages = json.loads((tmp_path / "reference" / "summary.json").read_text())["messages"]
+    assert messages > 200, "among all"
+
+
 # Rank 3 prints first; rank 1 ends the job while others compute, send and receive.
 ABORT = """\
 #include <mpi.h>

@@ -35,15 +35,21 @@ pub struct Engine {
 impl Engine {
     /// An engine without partitions.
     pub fn new(lookahead: Lookahead) -> Engine {
-        let layout = Layout { groups: vec![], lookahead };
+        let layout = Layout { groups: vec![], zones: vec![], lookahead };
         Engine { partitions: vec![], layout, window: ROUND_MAX, steps_together: 0 }
     }
 
     /// Adds a partition of `group`.
     pub fn add(&mut self, group: Group, partition: Box<dyn Partition>) -> PartitionId {
-        assert!(group < self.layout.lookahead.direct.len(), "group {group}");
+        self.add_in_zone(group, 0, partition)
+    }
+
+    /// Adds a partition of `group` that is in zone `zone`, of which there are all from 0 on.
+    pub fn add_in_zone(&mut self, group: Group, zone: usize, partition: Box<dyn Partition>) -> PartitionId {
+        assert!(group < self.layout.lookahead.groups(), "group {group}");
         self.partitions.push(partition);
         self.layout.groups.push(group);
+        self.layout.zones.push(zone);
         self.layout.groups.len() as PartitionId - 1
     }
 
@@ -80,7 +86,7 @@ impl Engine {
     /// Runs on `threads` until nothing is left, a partition stops the job, or `watch` returns
     /// false. `watch` is called once a round, by this thread, with the time up to which all is done.
     pub fn run(&mut self, threads: Threads, watch: &mut dyn FnMut(Time) -> bool) -> Ended {
-        let groups = self.layout.lookahead.direct.len();
+        let groups = self.layout.lookahead.groups();
         let shares: Vec<_> =
             (0..threads.count()).map(|thread| Mutex::new(Share::new(thread, groups))).collect();
         let members = self.partitions.drain(..).enumerate();
@@ -189,7 +195,7 @@ impl Leader<'_> {
         self.team.finish();
         self.held.extend(self.shares[1..].iter().map(lock));
         for (thread, share) in self.held.iter_mut().enumerate() {
-            self.exchange.left(thread).into_iter().for_each(|message| share.receive(message));
+            self.exchange.left(thread).into_iter().for_each(|message| share.receive(message, self.layout));
             share.note_received(self.layout);
         }
     }
@@ -208,22 +214,27 @@ impl Leader<'_> {
         }
     }
 
-    /// Deals the partitions out: to all threads that go together, or to this one alone. Neighbours stay together.
+    /// Deals the partitions out: to all threads that go together, or to this one alone. Zones stay together if there is
+    /// one for each thread, else neighbours.
     fn deal(&mut self, mut members: Vec<Member>) {
         members.sort_by_key(|member| member.id);
         let count = if self.pace.together() { self.shares.len() } else { 1 };
-        let groups = &self.layout.groups;
-        let mut sizes = vec![0; self.layout.lookahead.direct.len()];
+        let Layout { groups, zones, lookahead } = self.layout;
+        let zone_count = zones.iter().max().map_or(0, |last| last + 1);
+        let by_zones = count > 1 && zone_count >= count;
+        let mut sizes = vec![0; lookahead.groups()];
         groups.iter().for_each(|&group| sizes[group] += 1);
         let mut dealt = vec![0; sizes.len()];
         let mut deal = |member: Member| {
-            let group = groups[member.id as usize];
-            let share = dealt[group] * count / sizes[group];
+            let (group, zone) = (groups[member.id as usize], zones[member.id as usize]);
+            let share =
+                if by_zones { zone * count / zone_count } else { dealt[group] * count / sizes[group] };
             dealt[group] += 1;
             self.held[share].add(member)
         };
         let places: Arc<[Place]> = members.into_iter().map(&mut deal).collect();
-        self.held.iter_mut().for_each(|s| s.begin(places.clone(), self.layout));
+        self.exchange.set_apart(by_zones);
+        self.held.iter_mut().for_each(|s| s.begin(places.clone(), by_zones, self.layout));
     }
 }
 

@@ -80,10 +80,13 @@ impl Desk {
     }
 }
 
-/// No effect of `message`, which nobody has taken, comes sooner.
-fn effects(message: &Message, layout: &Layout) -> [Time; GROUPS_MAX] {
+/// No effect of `message`, which nobody has taken, comes sooner on partitions of other threads than the receiver's. `by_zones`:
+/// these have other zones.
+fn effects(message: &Message, by_zones: bool, layout: &Layout) -> [Time; GROUPS_MAX] {
     let mut effects = [Time::NEVER; GROUPS_MAX];
+    let groups = layout.lookahead.groups();
     let least = &layout.lookahead.least[layout.groups[message.to as usize]];
+    let least = if by_zones { &least[groups..] } else { &least[..groups] };
     effects.iter_mut().zip(least).for_each(|(effect, &least)| *effect = message.event.time + least);
     effects
 }
@@ -102,6 +105,8 @@ pub(crate) struct Exchange {
     desks: Vec<Desk>,
     /// The round is: all leave as soon as they can.
     over: AtomicBool,
+    /// Each thread has zones of its own.
+    by_zones: AtomicBool,
     changed: Bell,
 }
 
@@ -110,6 +115,8 @@ pub(crate) struct Visit<'a> {
     exchange: &'a Exchange,
     thread: usize,
     layout: &'a Layout,
+    /// Each thread has zones of its own.
+    by_zones: bool,
     /// Versions of all bounds when it looked at them; its own as they are.
     seen: Vec<[u64; 2]>,
     /// Room for others.
@@ -130,7 +137,12 @@ impl Exchange {
     /// Of so many threads.
     pub fn new(threads: usize) -> Exchange {
         let desks = (0..threads).map(|_| Desk::default()).collect();
-        Exchange { desks, over: AtomicBool::new(false), changed: Bell::default() }
+        Exchange {
+            desks,
+            over: AtomicBool::new(false),
+            by_zones: AtomicBool::new(false),
+            changed: Bell::default(),
+        }
     }
 
     /// A round begins, of as many threads as there are `reaches`, each by group.
@@ -141,6 +153,11 @@ impl Exchange {
             desk.resting_at.store(0, Ordering::Relaxed);
         }
         self.over.store(false, Ordering::SeqCst);
+    }
+
+    /// From the next round on each thread has zones of its own, or not.
+    pub fn set_apart(&self, by_zones: bool) {
+        self.by_zones.store(by_zones, Ordering::Relaxed);
     }
 
     fn end(&self) {
@@ -158,7 +175,8 @@ impl Exchange {
         let versions = vec![[0; 2]; self.desks.len()];
         let (seen, told) = (versions.clone(), reach.to_vec());
         // No version is zero any more: it has seen nothing yet, and others may have left mail before it came.
-        Visit { exchange: self, thread, layout, seen, versions, empty: 0, told }
+        let by_zones = self.by_zones.load(Ordering::Relaxed);
+        Visit { exchange: self, thread, layout, by_zones, seen, versions, empty: 0, told }
     }
 
     fn versions(&self) -> impl Iterator<Item = [u64; 2]> {
@@ -178,7 +196,7 @@ impl Visit<'_> {
     /// before [`Visit::tell`] of the reach that they no longer bound.
     pub fn send(&mut self, outgoing: &mut Vec<Outgoing>, outside: &mut [Time]) {
         for (to, message) in outgoing.drain(..) {
-            let effects = effects(&message, self.layout);
+            let effects = effects(&message, self.by_zones, self.layout);
             lower(outside, &effects);
             let desk = &self.exchange.desks[to];
             let mut inbox = desk.inbox();
@@ -210,7 +228,9 @@ impl Visit<'_> {
             let desk = &self.exchange.desks[self.thread];
             let mut mail = desk.inbox();
             std::mem::swap(&mut *mail, inbox);
-            inbox.iter().for_each(|message| lower(&mut self.told, &effects(message, self.layout)));
+            inbox
+                .iter()
+                .for_each(|message| lower(&mut self.told, &effects(message, self.by_zones, self.layout)));
             self.write_told();
             self.empty = desk.mail.write(&[Time::NEVER; GROUPS_MAX]);
             self.seen[self.thread][1] = self.empty;

@@ -9,6 +9,7 @@ pub(crate) const GROUPS_MAX: usize = 7;
 /// Least time from a cause in one group to its effect in another.
 pub struct Lookahead {
     pub(crate) direct: Vec<Vec<Time>>,
+    /// From each group to each; then, behind those, to each in another zone.
     pub(crate) least: Vec<Vec<Time>>,
 }
 
@@ -33,7 +34,31 @@ impl Lookahead {
                 }
             }
         }
-        Lookahead { direct, least }
+        let anywhere = least.iter().map(|least| least.iter().chain(least).copied().collect());
+        Lookahead { least: anywhere.collect(), direct }
+    }
+
+    /// Partitions are in zones, and affect those of other zones later: not sooner than `beyond[a][b]` after anything that
+    /// happens in group `a`, if those are of group `b`.
+    ///
+    /// # Panics
+    /// When one of these times is below that without zones.
+    pub fn with_zones(mut self, beyond: &[Vec<Time>]) -> Lookahead {
+        let groups = self.groups();
+        for (least, beyond) in self.least.iter_mut().zip(beyond) {
+            let (near, far) = least.split_at_mut(groups);
+            assert!(
+                near.iter().zip(beyond).all(|(near, beyond)| near <= beyond),
+                "zones: {beyond:?}, {near:?}"
+            );
+            far.copy_from_slice(beyond);
+        }
+        self
+    }
+
+    /// Groups of partitions.
+    pub(crate) fn groups(&self) -> usize {
+        self.direct.len()
     }
 }
 
@@ -45,6 +70,8 @@ mod tests {
     fn lookahead_follows_the_shortest_path() {
         let n = Time::NEVER;
         let l = Lookahead::new(vec![vec![n, Time(5)], vec![Time(7), n]]);
-        assert_eq!(l.least, [[Time(12), Time(5)], [Time(7), Time(12)]]);
+        assert_eq!(l.least, [[Time(12), Time(5)].repeat(2), [Time(7), Time(12)].repeat(2)]);
+        let l = l.with_zones(&[vec![Time(20), Time(13)], vec![Time(15), Time(12)]]);
+        assert_eq!(l.least[0], [12, 5, 20, 13].map(Time));
     }
 }

@@ -98,8 +98,14 @@ pub trait Partition: Send {
     fn receive(&mut self, event: Event, packet: Option<Box<Packet>>);
     /// [`Partition::receive`], if that lowers `reach`, which is this partition's so far, by what the message may cause
     /// and changes nothing else. False: it has to be asked for.
-    fn receive_within(&mut self, event: Event, packet: Option<Box<Packet>>, reach: &mut [Time]) -> bool {
-        let _ = reach;
+    fn receive_within(
+        &mut self,
+        event: Event,
+        packet: Option<Box<Packet>>,
+        least: &[Time],
+        reach: &mut [Time],
+    ) -> bool {
+        let _ = (least, reach);
         self.receive(event, packet);
         false
     }

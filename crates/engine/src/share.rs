@@ -11,6 +11,8 @@ use crate::{Lookahead, Time};
 pub(crate) struct Layout {
     /// By [`PartitionId`].
     pub groups: Vec<Group>,
+    /// The zone of each.
+    pub zones: Vec<usize>,
     pub lookahead: Lookahead,
 }
 
@@ -45,7 +47,8 @@ impl Member {
     }
 }
 
-/// The partitions of one host thread.
+/// The partitions of one host thread. No line of the host's caches is another's, too.
+#[repr(align(128))]
 pub(crate) struct Share {
     /// Number of the host thread.
     thread: usize,
@@ -55,7 +58,9 @@ pub(crate) struct Share {
     groups: Vec<Group>,
     /// Lower bound of each partition's next action.
     next: Vec<Time>,
-    /// By group: each partition's [`Partition::reach`] to it.
+    /// Groups of partitions.
+    group_count: usize,
+    /// By group: each partition's [`Partition::reach`] to it. Then, if other threads have other zones, to partitions there.
     reaches: Vec<Tournament>,
     /// Room for the reaches of one partition.
     reach: Vec<Time>,
@@ -71,6 +76,8 @@ pub(crate) struct Share {
     places: Arc<[Place]>,
     /// By group: the least reach of partitions of other threads, as far as is known.
     outside: Vec<Time>,
+    /// Its memory is the thread's own.
+    is_settled: bool,
     /// Nobody goes further in this round.
     pub horizon: Time,
     /// When the job must end because of what happened here.
@@ -87,14 +94,16 @@ impl Share {
             ids: vec![],
             groups: vec![],
             next: vec![],
-            reaches: vec![Tournament::default(); groups],
-            reach: vec![Time::NEVER; groups],
+            group_count: groups,
+            reaches: vec![],
+            reach: vec![],
             limits: vec![],
             received: vec![],
             sent: vec![],
             outgoing: vec![],
             places: Arc::default(),
             outside: vec![Time::NEVER; groups],
+            is_settled: false,
             horizon: Time::ZERO,
             stop: Time::NEVER,
             work: 0,
@@ -114,12 +123,29 @@ impl Share {
         Place { thread: self.thread, place }
     }
 
-    /// It has been given all its partitions; where all are.
-    pub fn begin(&mut self, places: Arc<[Place]>, layout: &Layout) {
+    /// It has been given all its partitions; where all are, and whether each thread has zones of its own.
+    pub fn begin(&mut self, places: Arc<[Place]>, by_zones: bool, layout: &Layout) {
         self.places = places;
+        self.is_settled = false;
         self.groups = self.ids.iter().map(|&id| layout.groups[id as usize]).collect();
+        let reaches = self.group_count * if by_zones { 2 } else { 1 };
+        self.reaches.resize(reaches, Tournament::default());
+        self.reach.resize(reaches, Time::NEVER);
         self.reaches.iter_mut().for_each(|reaches| reaches.reset(self.ids.len()));
         (0..self.ids.len()).for_each(|p| self.note_reach(p, layout));
+    }
+
+    /// Moves what changes in turns to memory that the calling thread asks for: what another asked for may lie in lines of
+    /// the host's caches where others' lies.
+    fn settle(&mut self) {
+        if !self.is_settled {
+            self.next = self.next.clone();
+            self.limits = self.limits.clone();
+            self.reaches = self.reaches.clone();
+            self.reach = self.reach.clone();
+            self.outside = self.outside.clone();
+            self.is_settled = true;
+        }
     }
 
     /// Gives its partitions away.
@@ -135,16 +161,17 @@ impl Share {
         self.next.iter().copied().fold(Time::NEVER, Time::min)
     }
 
-    /// By group: lower bounds of their first effects there.
+    /// By group: lower bounds of their first effects there, on partitions of other threads.
     fn first_effects(&self, reach: &mut [Time]) {
         if !self.ids.is_empty() {
-            reach.iter_mut().zip(&self.reaches).for_each(|(reach, reaches)| *reach = reaches.first().1);
+            let outside = &self.reaches[self.reaches.len() - self.group_count..];
+            reach.iter_mut().zip(outside).for_each(|(reach, reaches)| *reach = reaches.least());
         }
     }
 
     /// The same.
     pub fn reach(&self) -> Vec<Time> {
-        let mut reach = vec![Time::NEVER; self.reaches.len()];
+        let mut reach = vec![Time::NEVER; self.group_count];
         self.first_effects(&mut reach);
         reach
     }
@@ -160,6 +187,7 @@ impl Share {
     /// Turns beside other host threads, until the round is over. The first thread ends it after so many turns of its
     /// own, or when it has waited for long.
     pub fn take_turns_beside(&mut self, exchange: &Exchange, turns_max: usize, layout: &Layout) {
+        self.settle();
         let leads = self.thread == 0;
         let (mut reach, mut inbox) = (self.reach(), vec![]);
         let mut visit = exchange.visit(self.thread, &reach, layout);
@@ -171,7 +199,7 @@ impl Share {
             if who.is_none_or(|(p, limit)| self.is_bound_outside(p, limit))
                 && visit.learn(&mut self.outside, &mut inbox)
             {
-                inbox.drain(..).for_each(|message| self.receive(message));
+                inbox.drain(..).for_each(|message| self.receive(message, layout));
                 self.note_received(layout);
                 who = self.whose_turn();
             }
@@ -300,7 +328,7 @@ impl Share {
         // In the order in which the partition sent it.
         for message in sent.drain(..) {
             match self.places[message.to as usize].thread {
-                thread if thread == self.thread => self.receive(message),
+                thread if thread == self.thread => self.receive(message, layout),
                 thread => self.outgoing.push((thread, message)),
             }
         }
@@ -310,7 +338,7 @@ impl Share {
     }
 
     /// A message for a partition here.
-    pub fn receive(&mut self, Message { to: id, event, packet }: Message) {
+    pub fn receive(&mut self, Message { to: id, event, packet }: Message, layout: &Layout) {
         let to = self.places[id as usize].place;
         let (time, limit) = (event.time, self.limits[to]);
         assert!(time >= limit, "an event for {time} comes late: partition {id} has run to {limit}");
@@ -318,7 +346,8 @@ impl Share {
         for (reach, reaches) in self.reach.iter_mut().zip(&self.reaches) {
             *reach = reaches.at(to);
         }
-        if self.partitions[to].receive_within(event, packet, &mut self.reach) {
+        let least = &layout.lookahead.least[self.groups[to]];
+        if self.partitions[to].receive_within(event, packet, least, &mut self.reach) {
             for (reaches, &reach) in self.reaches.iter_mut().zip(&self.reach) {
                 reaches.set(to, reach);
             }

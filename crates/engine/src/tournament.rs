@@ -39,6 +39,13 @@ impl Tournament {
         self.winners[self.winners.len() / 2 + place]
     }
 
+    /// The least of all.
+    #[inline]
+    pub fn least(&self) -> Time {
+        // Who is alone plays no match.
+        self.winners[1]
+    }
+
     /// Where the least of all is, itself, and the least of the others.
     #[inline]
     pub fn first(&self) -> (usize, Time, Time) {
@@ -87,7 +94,7 @@ mod tests {
                 }
                 let (first, least, second) = tournament.first();
                 assert_eq!((Some(least), least), (times.iter().copied().min(), times[first]));
-                assert_eq!(tournament.least_but(first), second);
+                assert_eq!((tournament.least(), tournament.least_but(first)), (least, second));
                 for place in 0..times.len() {
                     let others = (0..times.len()).filter(|&p| p != place).map(|p| times[p]);
                     assert_eq!(tournament.least_but(place), others.min().unwrap_or(Time::NEVER));

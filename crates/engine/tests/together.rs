@@ -1,5 +1,5 @@
-//! Partitions of two kinds that send each other messages at random: what each sees must not depend on how many host
-//! threads run them, which exchange messages and bounds while they run.
+//! Partitions of two kinds, in zones, that send each other messages at random: what each sees must not depend on how many
+//! host threads run them, which exchange messages and bounds while they run.
 
 use std::any::Any;
 
@@ -11,13 +11,19 @@ use chasqui_random::Random;
 
 /// Look-ahead between the two kinds [ps].
 const LEAST: [[u64; 2]; 2] = [[13, 5], [3, 7]];
+/// What messages to another zone take longer [ps].
+const FAR: u64 = 20;
+/// Least times to the first effects in another zone: the shortest paths with one message that goes there.
+const BEYOND: [[u64; 2]; 2] = [[8 + FAR, 5 + FAR], [3 + FAR, 7 + FAR]];
+
+/// What a partition is: its kind, and its zone.
+type Place = (Group, usize);
 
 /// Answers each message, once or twice, to any other, and notes it.
 struct Chatter {
     id: u64,
-    group: Group,
     /// Of all partitions.
-    groups: Vec<Group>,
+    places: Vec<Place>,
     queue: EventQueue,
     port: Port,
     heard: Vec<(u64, u64)>,
@@ -31,9 +37,10 @@ fn mixed(seed: u64) -> u64 {
 
 impl Chatter {
     fn answer(&mut self, now: Time, seed: u64, hops: u64, out: &mut Outbox<'_>) {
-        let count = self.groups.len() as u64;
+        let count = self.places.len() as u64;
         let to = (self.id + 1 + (seed >> 7) % (count - 1)) % count;
-        let least = LEAST[self.group][self.groups[to as usize]];
+        let ((group, zone), (to_group, to_zone)) = (self.places[self.id as usize], self.places[to as usize]);
+        let least = LEAST[group][to_group] + if zone == to_zone { 0 } else { FAR };
         // Mostly soon; now and then there is a while without anything.
         let delay = least + if seed.is_multiple_of(16) { 900 } else { (seed >> 40) % 20 };
         let event = Event {
@@ -75,19 +82,19 @@ impl Partition for Chatter {
     }
 }
 
-/// What each partition heard, and when. `groups`: the kind of each.
-fn heard(groups: &[Group], seed: u64, window: Time, threads: Threads) -> Vec<Vec<(u64, u64)>> {
-    let direct = LEAST.iter().map(|row| row.iter().map(|&least| Time(least)).collect()).collect();
-    let mut engine = Engine::new(Lookahead::new(direct));
+/// What each partition heard, and when. `places`: what each is.
+fn heard(places: &[Place], seed: u64, window: Time, threads: Threads) -> Vec<Vec<(u64, u64)>> {
+    let times = |times: [[u64; 2]; 2]| times.map(|row| row.map(Time).to_vec()).to_vec();
+    let mut engine = Engine::new(Lookahead::new(times(LEAST)).with_zones(&times(BEYOND)));
     engine.set_window(window);
-    for (id, &group) in (0u32..).zip(groups) {
+    for (id, &(group, zone)) in (0u32..).zip(places) {
         let mut queue = EventQueue::default();
         let mut port = Port::new(id);
         let order = port.next(Class::Internal);
         let payload = [mixed(seed + u64::from(id)), 30];
         queue.push(Event { time: Time(u64::from(id) % 3), order, target: 0, payload });
-        let (id, groups) = (u64::from(id), groups.to_vec());
-        engine.add(group, Box::new(Chatter { id, group, groups, queue, port, heard: vec![] }));
+        let (id, places) = (u64::from(id), places.to_vec());
+        engine.add_in_zone(group, zone, Box::new(Chatter { id, places, queue, port, heard: vec![] }));
     }
     assert_eq!(engine.run(threads, &mut |_| true), Ended::Idle);
     let partitions = engine.partitions().into_iter();
@@ -97,14 +104,17 @@ fn heard(groups: &[Group], seed: u64, window: Time, threads: Threads) -> Vec<Vec
 #[test]
 fn what_partitions_hear_does_not_depend_on_threads() {
     let mut random = Random::for_test(1);
-    for _ in 0..6 {
-        let groups: Vec<Group> = (0..3 + random.below(9)).map(|_| random.below(2) as Group).collect();
+    for _ in 0..12 {
+        let zones = 1 + random.below(4);
+        let count = 3 + random.below(9);
+        let mut place = |_| (random.below(2) as Group, random.below(zones) as usize);
+        let places: Vec<Place> = (0..count).map(&mut place).collect();
         let (seed, window) = (random.below(1 << 40), Time(1 + random.below(400)));
-        let alone = heard(&groups, seed, Time(1_000_000), Threads::Exactly(1));
-        assert!(alone.iter().map(Vec::len).sum::<usize>() > 30 * groups.len(), "they talk");
+        let alone = heard(&places, seed, Time(1_000_000), Threads::Exactly(1));
+        assert!(alone.iter().map(Vec::len).sum::<usize>() > 30 * places.len(), "they talk");
         for threads in [2, 3] {
-            assert_eq!(heard(&groups, seed, Time(1_000_000), Threads::Exactly(threads)), alone, "{threads}");
+            assert_eq!(heard(&places, seed, Time(1_000_000), Threads::Exactly(threads)), alone, "{threads}");
         }
-        assert_eq!(heard(&groups, seed, window, Threads::Exactly(2)), alone, "a window of {window}");
+        assert_eq!(heard(&places, seed, window, Threads::Exactly(2)), alone, "a window of {window}");
     }
 }

@@ -31,7 +31,7 @@ pub mod replay;
 
 pub use library::{WaitUnit, library_settings, wait_polls, with_library};
 pub use network::{FaultUnit, NetworkUnit, network_parameters};
-pub use on_network::{Effects, FABRIC, NODES, build_on_network, first_effects};
+pub use on_network::build_on_network;
 
 /// A program to run, on how many ranks, and what belongs to it.
 #[derive(Clone)]
@@ -81,8 +81,6 @@ pub struct Built {
     pub engine: Engine,
     /// The nodes' partitions, in their order, which is that of ranks.
     pub nodes: Vec<PartitionId>,
-    /// The network's partition, if it has one.
-    pub fabric: Option<PartitionId>,
 }
 
 /// A machine of the catalogue.
@@ -123,7 +121,7 @@ pub trait Machine: Sync {
     ///
     /// # Errors
     /// What does not fit, in words for the user.
-    fn build(&self, resolved: &Resolved, jobs: &[Job]) -> Result<Built, String>;
+    fn build(&self, resolved: &Resolved, jobs: &[Job], threads: usize) -> Result<Built, String>;
 }
 
 /// What differs from node to node of one machine.

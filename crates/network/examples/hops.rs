@@ -33,13 +33,12 @@ fn main() {
         setup.hosts = hosts;
         setup.log = false;
         let outcome = run(&setup);
-        let shared = outcome.fabric.lock().unwrap();
-        let statistics = shared.fabric.statistics();
+        let statistics = outcome.fabric.statistics();
         println!(
             "{name:>24} {:>10} {:>12.2} {:>10.2} M {:>10.2} M",
             statistics.hops,
-            statistics.events as f64 / statistics.hops as f64,
-            statistics.hops as f64 / shared.host_time.as_secs_f64() / 1e6,
+            outcome.fabric.events() as f64 / statistics.hops as f64,
+            statistics.hops as f64 / outcome.fabric_time.as_secs_f64() / 1e6,
             statistics.hops as f64 / outcome.host_time.as_secs_f64() / 1e6,
         );
     }

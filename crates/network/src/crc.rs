@@ -67,6 +67,14 @@ pub struct CrcError {
 }
 
 impl CrcError {
+    /// Which of several is the first.
+    pub(crate) fn place_in_order(&self) -> (Time, u32, u16) {
+        match self.to {
+            Neighbour::Router(at) => (self.time, at.router, at.port),
+            Neighbour::Node(_) | Neighbour::Unconnected => (self.time, u32::MAX, u16::MAX),
+        }
+    }
+
     /// Checks a packet whose last byte comes by the link between `from` and `to` at `time`.
     ///
     /// # Errors

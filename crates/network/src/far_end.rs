@@ -48,7 +48,7 @@ impl FarEnd {
         assert!(!parameters.fault.is_on(), "a faulty link has a network at its far end");
         // Of equal times the higher priority is first, as in a fabric.
         let ports = |first: u32| std::array::from_fn(|p| Port::new(first + (PRIORITIES - 1 - p) as u32));
-        let uplink = Uplink { node, nodes, fabric: here, router: 0, input: 0 };
+        let uplink = Uplink { node, nodes, fabric: here, router: 0, input: 0, switches_beyond: 1 };
         let near = NodePort::new(uplink, parameters, ports(first_port + PRIORITIES as u32));
         let far = FarEnd {
             link: parameters.link(),

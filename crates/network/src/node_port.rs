@@ -17,6 +17,8 @@ pub(crate) struct Uplink {
     pub fabric: PartitionId,
     pub router: u32,
     pub input: u16,
+    /// Routers on the way to the nearest node of another zone; 1 if there is none.
+    pub switches_beyond: u32,
 }
 
 /// Why a packet cannot be sent now, and when to try again.
@@ -91,6 +93,11 @@ impl NodePort {
         self.uplink.nodes
     }
 
+    /// Routers on the way to the nearest node of another zone; 1 if there is none.
+    pub fn switches_beyond(&self) -> u32 {
+        self.uplink.switches_beyond
+    }
+
     /// The link.
     pub fn link(&self) -> Link {
         self.link
@@ -120,7 +127,7 @@ impl NodePort {
     /// When [`NodePort::can_send`] forbids it, or the packet is not one that this network carries:
     /// longer than `packet_bytes_max`, empty, from another node, to a node that is not there.
     pub fn send(&mut self, now: Time, mut packet: Box<Packet>, out: &mut Outbox<'_>) -> Sent {
-        let Uplink { node, nodes, fabric, router, input } = self.uplink;
+        let Uplink { node, nodes, fabric, router, input, .. } = self.uplink;
         let Packet { source, destination, priority, wire_bytes, .. } = *packet;
         assert_eq!(source, node, "source of a packet");
         assert!(destination < nodes, "node {node} sends to {destination} of {nodes}");

@@ -107,6 +107,16 @@ impl Router {
         }
     }
 
+    /// What stands for a router that is in another part of the network: it has no ports.
+    pub(crate) fn elsewhere(number: u32) -> Router {
+        Router::new(number, 0, vec![])
+    }
+
+    /// It stands for another.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.outputs.is_empty()
+    }
+
     /// A packet at `input` may leave from now on.
     #[inline]
     pub(crate) fn packet(&mut self, now: Time, input: u16, priority: u8, held: Held, work: &mut Work<'_>) {
@@ -129,10 +139,10 @@ impl Router {
         }
     }
 
-    /// The node at the far end of `output` has made room.
+    /// The far end of `output`, which is in another partition, has made room.
     pub(crate) fn credit(&mut self, now: Time, output: u16, priority: u8, work: &mut Work<'_>) {
         self.outputs[output as usize].credits[priority as usize].give(now);
-        self.arbitrate(now, output, work);
+        self.arbitrate_with_credit(now, output, work);
     }
 
     /// The router at the far end of `output` makes room, which is known here at `at`.
@@ -162,7 +172,15 @@ impl Router {
         if out.retry_at == now {
             out.retry_at = Time::NEVER;
         }
-        self.arbitrate(now, output, work);
+        self.arbitrate_with_credit(now, output, work);
+    }
+
+    /// A credit is back. Where it is the link that packets wait for, they wait for its tail, which is behind packets that
+    /// arrive in this instant.
+    fn arbitrate_with_credit(&mut self, now: Time, output: u16, work: &mut Work<'_>) {
+        if self.outputs[output as usize].blocked_since != Time::NEVER {
+            self.arbitrate(now, output, work);
+        }
     }
 
     /// The order of the next event on the link of `output`.

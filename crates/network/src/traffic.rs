@@ -28,6 +28,18 @@ impl Traffic {
         Traffic { links: vec![vec![]; links], passages_max }
     }
 
+    /// For as many links, and as many of each.
+    pub fn like(&self) -> Traffic {
+        Traffic::new(self.links.len(), self.passages_max)
+    }
+
+    /// What the other has kept is of other links.
+    pub fn add(&mut self, other: Traffic) {
+        for (kept, passages) in self.links.iter_mut().zip(other.links) {
+            kept.extend(passages);
+        }
+    }
+
     /// Anything is to be kept.
     #[inline]
     pub fn is_kept(&self) -> bool {

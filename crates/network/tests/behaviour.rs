@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use crate::common::{Outcome, Plan, Setup, random_traffic, run, saturating};
 use chasqui_network::topology::UpRoute;
-use chasqui_network::{NetworkParameters, TopologyKind};
+use chasqui_network::{Fabric, NetworkParameters, TopologyKind};
+use chasqui_random::Random;
 
 /// Every planned packet arrived once, as it was sent, and in order of its source and priority.
 fn check_delivery(setup: &Setup, outcome: &Outcome) {
@@ -107,12 +108,11 @@ fn a_stalled_receiver_stops_the_sender() {
     assert_eq!(outcome.arrivals[1][5].sent, stall + 2 * latency + ser);
     // The sender's link was free from the fifth's tail until then.
     assert!(outcome.node_links[0].blocked_ps >= stall + 2 * latency + ser - 10 * ser);
-    let shared = outcome.fabric.lock().unwrap();
     let port = chasqui_network::topology::RouterPort { router: 0, port: 1 };
     // The router's link was free from the second's tail until the third started.
     let second_tail = 25_000 + 75_000 + 2 * ser;
     let blocked = stall + latency - second_tail;
-    assert_eq!(shared.fabric.link_statistics(port).blocked_ps, blocked);
+    assert_eq!(outcome.fabric.link_statistics(port).blocked_ps, blocked);
 }
 
 /// A stalled receiver of a shared network stops traffic that passes the same buffers, and no other.
@@ -151,16 +151,64 @@ fn windows_and_partitions_change_nothing() {
         let mut setup = Setup::new(parameters, random_traffic(nodes, 60, 96, 20 * 600_000, seed));
         setup.stalled_until[0] = 15 * 600_000;
         let reference = run(&setup);
-        let statistics = reference.fabric.lock().unwrap().fabric.statistics();
+        let statistics = reference.fabric.statistics();
         for (divisor, hosts) in [(1, 1), (2, nodes), (7, nodes.div_ceil(3)), (12_345, nodes)] {
             setup.lookahead_divisor = divisor;
             setup.hosts = hosts;
             let other = run(&setup);
             assert_eq!(other.arrivals, reference.arrivals, "look-ahead / {divisor}, {hosts} hosts");
             assert_eq!(other.node_links, reference.node_links);
-            assert_eq!(other.fabric.lock().unwrap().fabric.statistics(), statistics);
+            assert_eq!(other.fabric.statistics(), statistics);
         }
     }
+}
+
+/// A fabric in parts, on one host thread or several, does what the whole does: all arrivals, all counters of all links.
+#[test]
+fn parts_change_nothing() {
+    let mut random = Random::for_test(3);
+    for (topology, nodes, zones) in [
+        (TopologyKind::FatTree, 16, 2),
+        (TopologyKind::FatTree, 16, 4),
+        (TopologyKind::FatTree, 48, 3),
+        (TopologyKind::FatTree, 64, 2),
+        (TopologyKind::Mesh, 16, 2),
+        (TopologyKind::Mesh, 12, 3),
+    ] {
+        for round in 0..6 {
+            let mut parameters = NetworkParameters { topology, ..Default::default() };
+            // Links and routers that are slow or fast in comparison, buffers that fill.
+            parameters.link_latency_ps = 1 + random.below(60_000);
+            parameters.routing_delay_ps = random.below(200_000);
+            parameters.input_buffer_packets = 1 + random.below(4) as u32;
+            // Half of the time so much goes on in one instant that the order within it matters.
+            let (bytes_max, span) = if round % 2 == 0 { (96, 36_000_000) } else { (4, 2_000_000) };
+            let traffic = random_traffic(nodes, 60, bytes_max, 1 + random.below(span), random.below(1 << 40));
+            let mut setup = Setup::new(parameters, traffic);
+            setup.stalled_until[0] = 15 * 600_000;
+            let whole = run(&setup);
+            check_delivery(&setup, &whole);
+            for threads in [1, zones] {
+                (setup.zones, setup.threads) = (zones, threads as usize);
+                let parts = run(&setup);
+                let what = format!("{topology:?}, {nodes} nodes, {zones} zones, {threads} threads");
+                assert_eq!(parts.arrivals, whole.arrivals, "{what}");
+                assert_eq!(parts.node_links, whole.node_links, "{what}");
+                assert_eq!(counters(&parts.fabric), counters(&whole.fabric), "{what}");
+            }
+            (setup.zones, setup.threads) = (1, 1);
+        }
+    }
+}
+
+/// What all routers and each link counted.
+fn counters(fabric: &Fabric) -> Vec<(String, u64)> {
+    let mut found = vec![];
+    fabric.visit(&mut |name, _, _, value| found.push((name.to_string(), value)));
+    fabric.visit_links(&mut |at, link| {
+        link.visit(&mut |name, _, _, value| found.push((format!("{at:?} {name}"), value)))
+    });
+    found
 }
 
 /// All-to-all on every size: every pair arrives, in theory's number of hops.
@@ -174,10 +222,9 @@ fn all_to_all_on_every_size() {
             let setup = Setup::new(parameters, plans);
             let outcome = run(&setup);
             check_delivery(&setup, &outcome);
-            let shared = outcome.fabric.lock().unwrap();
-            let network = shared.fabric.topology();
+            let network = outcome.fabric.topology();
             let hops: u32 = (0..nodes * nodes).map(|pair| network.switches(pair / nodes, pair % nodes)).sum();
-            assert_eq!(shared.fabric.statistics().hops, hops.into());
+            assert_eq!(outcome.fabric.statistics().hops, hops.into());
         }
     }
 }
@@ -186,16 +233,15 @@ fn all_to_all_on_every_size() {
 fn counters_add_up() {
     let setup = Setup::new(NetworkParameters::default(), random_traffic(16, 100, 96, 1_000_000, 9));
     let outcome = run(&setup);
-    let shared = outcome.fabric.lock().unwrap();
     let mut counters = HashMap::new();
-    shared.fabric.visit(&mut |name, unit, doc, value| {
+    outcome.fabric.visit(&mut |name, unit, doc, value| {
         assert!(!unit.is_empty() && !doc.is_empty());
         assert!(counters.insert(name.to_string(), value).is_none(), "{name} twice");
     });
     assert_eq!(counters["delivered"], 1600);
     assert_eq!(counters["links.packets"], counters["hops"]);
     let mut links = 0;
-    shared.fabric.visit_links(&mut |_, link| {
+    outcome.fabric.visit_links(&mut |_, link| {
         links += 1;
         // A byte takes 6250 ps.
         assert_eq!(link.busy_ps, link.bytes * 6250);

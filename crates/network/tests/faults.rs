@@ -40,11 +40,10 @@ fn every_stage_checks_when_the_tail_has_come() {
     for (i, &from) in (0..).zip(&links) {
         let (outcome, p) = hit_on(from);
         let tail = i * p.routing_delay_ps + (i + 1) * p.link_latency_ps + p.link().serialization(BYTES).0;
-        let shared = outcome.fabric.lock().unwrap();
         // Each router behind finds it, too, and so does the destination.
-        assert_eq!(shared.fabric.statistics().crc_errors, links.len() as u64 - 1 - i);
+        assert_eq!(outcome.fabric.statistics().crc_errors, links.len() as u64 - 1 - i);
         let [at_node] = &outcome.errors[5][..] else { panic!("{:?}", outcome.errors) };
-        let first = shared.fabric.broken().unwrap_or(at_node);
+        let first = outcome.fabric.broken().unwrap_or(at_node);
         assert_eq!((first.time, first.from), (Time(tail), from));
         assert_eq!((first.source, first.destination, first.wire_bytes), (0, 5, BYTES));
         assert!(outcome.arrivals[5].is_empty());

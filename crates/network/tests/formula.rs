@@ -48,8 +48,7 @@ fn unloaded_latency() {
             };
             let plans = (0..nodes).map(|a| (0..nodes).map(|b| plan(a, b)).collect()).collect();
             let outcome = run(&Setup::new(parameters.clone(), plans));
-            let shared = outcome.fabric.lock().unwrap();
-            let network = shared.fabric.topology();
+            let network = outcome.fabric.topology();
             let mut hops = 0;
             for (destination, a) in outcome.all() {
                 let s = u64::from(network.switches(a.source, destination as u32));
@@ -60,10 +59,10 @@ fn unloaded_latency() {
                 assert_eq!(a.tail - a.head, (u64::from(a.bytes) * 1_000_000_000_000).div_ceil(3_000_000_007));
             }
             assert_eq!(outcome.all().count() as u32, nodes * nodes);
-            let statistics = shared.fabric.statistics();
+            let statistics = outcome.fabric.statistics();
             assert_eq!((statistics.hops, statistics.delivered), (hops, u64::from(nodes * nodes)));
             // Unloaded forwarding costs one event a hop and one for the credit from the destination.
-            assert_eq!(statistics.events, hops + u64::from(nodes * nodes));
+            assert_eq!(outcome.fabric.events(), hops + u64::from(nodes * nodes));
         }
     }
 }

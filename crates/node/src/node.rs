@@ -646,7 +646,13 @@ impl Partition for Node {
         self.take_in(event, packet);
     }
 
-    fn receive_within(&mut self, event: Event, packet: Option<Box<Packet>>, reach: &mut [Time]) -> bool {
+    fn receive_within(
+        &mut self,
+        event: Event,
+        packet: Option<Box<Packet>>,
+        _: &[Time],
+        reach: &mut [Time],
+    ) -> bool {
         let changes = self.take_in(event, packet);
         if changes || self.prompt.len() > CAUSES_MAX || self.rests() {
             return false;

@@ -24,7 +24,7 @@ const MACHINE_CHECK: i32 = 128 + 7;
 /// What is left of a machine that has run.
 pub(crate) struct Remains {
     nodes: Vec<Box<Node>>,
-    fabric: Option<Box<Fabric>>,
+    fabric: Option<Fabric>,
     /// What stood for the other ranks of one that was simulated alone.
     peers: Option<Box<Peers>>,
 }
@@ -32,6 +32,7 @@ pub(crate) struct Remains {
 impl Remains {
     pub fn of(built: Built) -> Remains {
         let mut remains = Remains { nodes: vec![], fabric: None, peers: None };
+        let mut parts = vec![];
         for partition in built.engine.partitions() {
             let other = match partition.into_any().downcast::<Node>() {
                 Ok(node) => {
@@ -41,10 +42,11 @@ impl Remains {
                 Err(other) => other,
             };
             match other.downcast::<Fabric>() {
-                Ok(fabric) => remains.fabric = Some(fabric),
+                Ok(part) => parts.push(*part),
                 Err(other) => remains.peers = other.downcast::<Peers>().ok(),
             }
         }
+        remains.fabric = Fabric::join(parts);
         remains
     }
 }
@@ -71,9 +73,9 @@ impl<'a> Results<'a> {
         job: &Job,
     ) -> Results<'a> {
         let Remains { nodes, fabric, peers } = remains;
-        let broken_machine = broken_machine(nodes, fabric.as_deref());
-        let statistics = statistics(nodes, fabric.as_deref(), peers.as_deref());
-        let links = fabric.as_deref().map_or(vec![], links);
+        let broken_machine = broken_machine(nodes, fabric.as_ref());
+        let statistics = statistics(nodes, fabric.as_ref(), peers.as_deref());
+        let links = fabric.as_ref().map_or(vec![], links);
         let simulated = nodes.len().min(job.ranks as usize);
         let nodes = &mut nodes[..simulated];
         nodes.iter_mut().for_each(|node| node.show(index));

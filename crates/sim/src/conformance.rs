@@ -156,7 +156,7 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
         replay: None,
         output: counter.clone(),
     };
-    let mut built = build(machine, &resolved, std::slice::from_ref(&job))?;
+    let mut built = build(machine, &resolved, std::slice::from_ref(&job), 1)?;
     built.engine.run(chasqui_engine::Threads::Exactly(1), &mut |_| {
         counter.0.load(Ordering::Relaxed) < test.instructions_max
     });

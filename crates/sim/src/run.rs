@@ -207,7 +207,7 @@ pub fn run(request: &Request, progress: &mut dyn FnMut(Progress) -> bool) -> Res
         let (watch, firmware, kernel) = (watch.clone(), firmware.clone(), kernel.clone());
         jobs.push(Job { watch, firmware, kernel, replay: replay.clone(), ..common });
     }
-    let built = build(machine, &resolved, &jobs).inspect_err(|_| remove(request))?;
+    let built = build(machine, &resolved, &jobs, threads.count()).inspect_err(|_| remove(request))?;
     let simulation = Instant::now();
     let (ended, built) = simulate(built, jobs.len(), threads, &streams, progress);
     let simulation_s = simulation.elapsed().as_secs_f64();
@@ -364,9 +364,14 @@ fn job(
     })
 }
 
-/// The machine with the jobs on it.
-pub(crate) fn build(machine: &dyn Machine, resolved: &Resolved, jobs: &[Job]) -> Result<Built, InputError> {
-    let mut built = machine.build(resolved, jobs).map_err(InputError)?;
+/// The machine with the jobs on it, for so many host threads.
+pub(crate) fn build(
+    machine: &dyn Machine,
+    resolved: &Resolved,
+    jobs: &[Job],
+    threads: usize,
+) -> Result<Built, InputError> {
+    let mut built = machine.build(resolved, jobs, threads).map_err(InputError)?;
     let checks: Checks = resolved.read("check");
     built.engine.set_window(Time(checks.window.ps()));
     Ok(built)

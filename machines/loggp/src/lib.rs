@@ -70,7 +70,7 @@ impl Machine for LoggpMachine {
         Ok(())
     }
 
-    fn build(&self, resolved: &Resolved, jobs: &[Job]) -> Result<Built, String> {
+    fn build(&self, resolved: &Resolved, jobs: &[Job], _: usize) -> Result<Built, String> {
         if let [job @ Job { replay: Some(replay), .. }] = jobs {
             return peers::build_alone(resolved, job, replay);
         }
@@ -94,7 +94,7 @@ impl Machine for LoggpMachine {
             )?;
             nodes.push(engine.add(0, Box::new(node)));
         }
-        Ok(Built { engine, nodes, fabric: None })
+        Ok(Built { engine, nodes })
     }
 }
 

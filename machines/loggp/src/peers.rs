@@ -96,5 +96,5 @@ pub(crate) fn build_alone(resolved: &Resolved, job: &Job, replay: &Replay) -> Re
     let line = LoggpLine { latency, node: NODE, port: Port::new(Node::PORTS + 1) };
     let peers = Peers::new(replay, Box::new(Datagrams::new(LoggpWire)), Box::new(line), Node::PORTS + 2);
     engine.add(0, Box::new(peers));
-    Ok(Built { engine, nodes: vec![node], fabric: None })
+    Ok(Built { engine, nodes: vec![node] })
 }

@@ -141,7 +141,7 @@ impl Machine for NetcacheMachine {
         check_alone_on_network(resolved)
     }
 
-    fn build(&self, resolved: &Resolved, jobs: &[Job]) -> Result<Built, String> {
+    fn build(&self, resolved: &Resolved, jobs: &[Job], threads: usize) -> Result<Built, String> {
         let ni = |configuration: &NodeConfiguration, port| {
             let unit: NicUnit = resolved.read("netcache.nic");
             if unit.policy == Policy::Tcp {
@@ -184,7 +184,12 @@ impl Machine for NetcacheMachine {
             let peers = between_peers_and_line(resolved, (replay.rank, job.ranks));
             return build_alone_on_network(resolved, job, replay, peers, ni);
         }
-        build_on_network(resolved, jobs, ni)
+        let unit: NicUnit = resolved.read("netcache.nic");
+        let shortest = match unit.policy {
+            Policy::Tcp => resolved.read::<EthernetUnit>("netcache.ethernet").shortest(),
+            _ => unit.packet_overhead.bytes(),
+        };
+        build_on_network(resolved, jobs, shortest as u32, threads, ni)
     }
 }
 

@@ -2,8 +2,7 @@
 //! and stamps where the messages are that they belong to. What waits, and in which order it leaves, is the NIC's matter.
 
 use chasqui_engine::{Packet, Payload, Time};
-use chasqui_machine::{Effects, first_effects};
-use chasqui_network::{Blocked, CrcError, NetworkParameters, NodeEvent, NodePort};
+use chasqui_network::{Blocked, CrcError, Effects, NetworkParameters, NodeEvent, NodePort};
 use chasqui_ni::{Cause, Context};
 use chasqui_record::{MessageId, Stage};
 
@@ -27,7 +26,7 @@ impl Link {
     /// The link of a NIC that sends packets of at least `shortest` bytes on the wire, and does nothing about one that
     /// comes for `control`.
     pub fn new(network: &NetworkParameters, port: NodePort, shortest: u64, control: Time) -> Link {
-        let (packet, credit) = first_effects(network, &port, shortest as u32);
+        let (packet, credit) = port.first_effects(network, shortest as u32);
         let effects: Effects = std::array::from_fn(|to| packet[to].min(credit[to]));
         Link { port, start_scheduled: false, effects, effects_of_packet: effects.map(|time| control + time) }
     }

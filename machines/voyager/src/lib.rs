@@ -105,7 +105,7 @@ impl Machine for VoyagerMachine {
         JOBS_MAX as usize
     }
 
-    fn build(&self, resolved: &Resolved, jobs: &[Job]) -> Result<Built, String> {
+    fn build(&self, resolved: &Resolved, jobs: &[Job], threads: usize) -> Result<Built, String> {
         let queues: Queues = resolved.read("voyager.queues");
         if let Some(mistake) = queues.mistakes(&resolved.read("voyager.sp"), jobs.len() as u64) {
             return Err(mistake);
@@ -118,13 +118,20 @@ impl Machine for VoyagerMachine {
                 jobs.len()
             ));
         }
-        build_on_network(resolved, jobs, |configuration, port| {
-            let processor = service_processor(&resolved.read("voyager.sp"), configuration, &jobs[0])?;
-            let base = ni_memory_base(configuration);
-            let ranks = jobs.iter().map(|job| job.ranks).collect();
-            let nes = Nes::new(NesPlan::read(resolved, ranks, base, port, processor))?;
-            Ok((nes.memory_bytes(), Box::new(nes) as Box<dyn NetworkInterface>))
-        })
+        let nes: parameters::Nes = resolved.read("voyager.nes");
+        build_on_network(
+            resolved,
+            jobs,
+            nes.packet_overhead.bytes() as u32,
+            threads,
+            |configuration, port| {
+                let processor = service_processor(&resolved.read("voyager.sp"), configuration, &jobs[0])?;
+                let base = ni_memory_base(configuration);
+                let ranks = jobs.iter().map(|job| job.ranks).collect();
+                let nes = Nes::new(NesPlan::read(resolved, ranks, base, port, processor))?;
+                Ok((nes.memory_bytes(), Box::new(nes) as Box<dyn NetworkInterface>))
+            },
+        )
     }
 }
 

@@ -2,12 +2,11 @@
 
 use chasqui_config::Resolved;
 use chasqui_engine::{Engine, Event, Lookahead, Outbox, Packet, Time};
-use chasqui_network::{Attachment, Blocked, FarEnd, FromNode, NodePort};
+use chasqui_network::{Attachment, Blocked, FABRIC, FarEnd, FromNode, NODES, NodePort};
 use chasqui_ni::NetworkInterface;
 use chasqui_node::{Node, NodeConfiguration};
 
 use super::{Line, Peers, Replay, Transport};
-use crate::on_network::{FABRIC, NODES};
 use crate::{Built, Job, NodePlan, build_node, network_parameters};
 
 impl Line for FarEnd {
@@ -79,5 +78,5 @@ pub fn build_alone_on_network(
     let node = engine.add(NODES, Box::new(build_node(plan, std::slice::from_ref(job))?));
     let peers = Peers::new(replay, between, Box::new(far), Node::PORTS + FarEnd::PORTS);
     engine.add(FABRIC, Box::new(peers));
-    Ok(Built { engine, nodes: vec![node], fabric: None })
+    Ok(Built { engine, nodes: vec![node] })
 }

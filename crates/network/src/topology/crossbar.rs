@@ -42,6 +42,9 @@ impl Topology for Crossbar {
     fn switches(&self, _: u32, _: u32) -> u32 {
         1
     }
+    fn node_near(&self, _: u32) -> u32 {
+        0
+    }
 }
 
 #[cfg(test)]

@@ -149,6 +149,11 @@ impl Topology for FatTree {
         }
         switches
     }
+
+    /// Of the routers that are above the same leaves there are as many as these: each is near one of them.
+    fn node_near(&self, router: u32) -> u32 {
+        (router % self.width * self.arity).min(self.nodes - 1)
+    }
 }
 
 #[cfg(test)]

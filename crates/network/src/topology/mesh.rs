@@ -83,6 +83,9 @@ impl Topology for Mesh {
         let ((x, y), (to_x, to_y)) = (self.place(source), self.place(destination));
         x.abs_diff(to_x) + y.abs_diff(to_y) + 1
     }
+    fn node_near(&self, router: u32) -> u32 {
+        router.min(self.nodes - 1)
+    }
 }
 
 #[cfg(test)]

@@ -76,8 +76,10 @@ pub trait Topology: Send + Sync {
     /// The output by which a packet that came by port `input` leaves `router`. All packets of one
     /// source, destination and priority take one way, so that they stay in order.
     fn route(&self, router: u32, input: u16, header: &Header) -> u16;
-    /// Routers on the way between two nodes: the way's links are one more.
+    /// Routers on the way between two nodes: the way's links are one more. No other way has fewer.
     fn switches(&self, source: u32, destination: u32) -> u32;
+    /// A node that is near `router`, one of its own if it has any. Nodes near each other have neighbouring numbers.
+    fn node_near(&self, router: u32) -> u32;
 }
 
 /// The catalogue of topologies.

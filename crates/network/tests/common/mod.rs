@@ -2,15 +2,18 @@
 
 #![allow(dead_code, reason = "tests and the example `hops` each use a part")]
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use chasqui_engine::{
-    Class, Ended, Engine, Event, EventQueue, Lookahead, Outbox, Packet, Partition, PartitionId, Port, Time,
+    Class, Ended, Engine, Event, EventQueue, Lookahead, Outbox, Packet, Partition, PartitionId, Port,
+    Threads, Time,
 };
 use chasqui_network::{
-    Attachment, Blocked, CrcError, Fabric, LinkStatistics, NetworkParameters, NodeEvent, NodePort, PRIORITIES,
+    Attachment, Blocked, CrcError, FABRIC, Fabric, LinkStatistics, NODES, NetworkParameters, NodeEvent,
+    NodePort, PRIORITIES,
 };
 use chasqui_random::Random;
 
@@ -41,10 +44,13 @@ pub struct Setup {
     pub plans: Vec<Vec<Plan>>,
     /// A node's receive buffer is released at a packet's tail, but not before this time.
     pub stalled_until: Vec<u64>,
-    /// The engine is told the true look-ahead divided by this.
+    /// The engine is told the true look-ahead divided by this, if it is not 1: then less than the fabric knows, too.
     pub lookahead_divisor: u64,
     /// Over so many partitions the nodes are spread.
     pub hosts: u32,
+    /// Parts of the fabric; a host's nodes are in one zone.
+    pub zones: u32,
+    pub threads: usize,
     /// Log arrivals.
     pub log: bool,
 }
@@ -53,7 +59,17 @@ impl Setup {
     pub fn new(parameters: NetworkParameters, plans: Vec<Vec<Plan>>) -> Setup {
         let nodes = plans.len();
         let stalled_until = vec![0; nodes];
-        Setup { parameters, plans, stalled_until, lookahead_divisor: 1, hosts: nodes as u32, log: true }
+        let hosts = nodes as u32;
+        Setup {
+            parameters,
+            plans,
+            stalled_until,
+            lookahead_divisor: 1,
+            hosts,
+            zones: 1,
+            threads: 1,
+            log: true,
+        }
     }
 }
 
@@ -63,7 +79,9 @@ pub struct Outcome {
     /// Packets that arrived with a wrong CRC, by destination.
     pub errors: Vec<Vec<CrcError>>,
     pub node_links: Vec<LinkStatistics>,
-    pub fabric: Arc<Mutex<Shared>>,
+    pub fabric: Fabric,
+    /// Time that the host spent in the fabric.
+    pub fabric_time: Duration,
     pub host_time: Duration,
 }
 
@@ -78,32 +96,49 @@ impl Outcome {
     }
 }
 
-/// The fabric, also looked at from outside. Wrong CRCs don't end the run.
-pub struct Shared {
-    pub fabric: Fabric,
-    /// Time that the host spent in the fabric.
-    pub host_time: Duration,
+/// The fabric or a part of it, and the time that the host spent there. Wrong CRCs don't end the run.
+struct Timed {
+    fabric: Fabric,
+    host_time: Duration,
+    /// It tells no more than the look-ahead.
+    is_modest: bool,
 }
 
-struct SharedPartition(Arc<Mutex<Shared>>);
-
-impl Partition for SharedPartition {
-    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
+impl Partition for Timed {
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
     }
-
     fn next(&self) -> Time {
-        self.0.lock().unwrap().fabric.next()
+        self.fabric.next()
+    }
+    fn reach(&self, least: &[Time], reach: &mut [Time]) {
+        if self.is_modest {
+            reach.iter_mut().zip(least).for_each(|(reach, &least)| *reach = self.next() + least);
+        } else {
+            self.fabric.reach(least, reach);
+        }
     }
     fn run(&mut self, out: &mut Outbox<'_>) -> u64 {
-        let shared = &mut *self.0.lock().unwrap();
         let start = Instant::now();
-        let events = shared.fabric.run(out);
-        shared.host_time += start.elapsed();
-        events
+        let work = self.fabric.run(out);
+        self.host_time += start.elapsed();
+        work
     }
     fn receive(&mut self, event: Event, packet: Option<Box<Packet>>) {
-        self.0.lock().unwrap().fabric.receive(event, packet);
+        self.fabric.receive(event, packet);
+    }
+    fn receive_within(
+        &mut self,
+        event: Event,
+        packet: Option<Box<Packet>>,
+        least: &[Time],
+        reach: &mut [Time],
+    ) -> bool {
+        if self.is_modest {
+            self.receive(event, packet);
+            return false;
+        }
+        self.fabric.receive_within(event, packet, least, reach)
     }
 }
 
@@ -200,7 +235,7 @@ impl Node {
 }
 
 impl Partition for Host {
-    fn into_any(self: Box<Self>) -> Box<dyn std::any::Any> {
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
     }
     fn next(&self) -> Time {
@@ -271,12 +306,14 @@ impl Drop for Host {
 /// Runs until nothing is left and checks that the fabric is empty with all credits back.
 pub fn run(setup: &Setup) -> Outcome {
     let nodes = setup.plans.len() as u32;
-    let fabric_id: PartitionId = setup.hosts;
     let host_of = |node: u32| (node % setup.hosts, node / setup.hosts);
     let attachments = (0..nodes)
         .map(|node| Attachment { partition: host_of(node).0, target: host_of(node).1 * 2 })
         .collect();
-    let fabric = Fabric::new(&setup.parameters, attachments, 0).unwrap();
+    let mut fabric = Fabric::new(&setup.parameters, attachments, 0).unwrap();
+    fabric.divide(setup.zones);
+    assert_eq!(fabric.zones(), setup.zones);
+    let zone_of = |node| fabric.zone_of_node(node);
     let log = Arc::new(Mutex::new((0..nodes).map(|_| Log::default()).collect::<Vec<_>>()));
     let mut hosts: Vec<Host> = (0..setup.hosts)
         .map(|_| Host { nodes: vec![], queue: EventQueue::default(), packets: vec![], free: vec![] })
@@ -292,7 +329,7 @@ pub fn run(setup: &Setup) -> Outcome {
         let host = &mut hosts[host as usize];
         host.queue.push(Event { time: Time::ZERO, order: start, target: index * 2 + 1, payload: [WAKE, 0] });
         host.nodes.push(Node {
-            port: fabric.node_port(node, fabric_id),
+            port: fabric.node_port(node, setup.hosts + zone_of(node)),
             timers,
             plans,
             stalled_until: setup.stalled_until[node as usize],
@@ -301,24 +338,45 @@ pub fn run(setup: &Setup) -> Outcome {
             logging: setup.log,
         });
     }
-    let (up, down) = setup.parameters.lookahead();
-    let part = |t: Time| Time((t.0 / setup.lookahead_divisor).max(1));
-    let never = Time::NEVER;
-    let mut engine = Engine::new(Lookahead::new(vec![vec![never, part(up)], vec![part(down), never]]));
-    for host in hosts {
-        engine.add(0, Box::new(host));
+    let shortest = setup.plans.iter().flatten().map(|plan| plan.bytes).min().unwrap_or(1);
+    let lookahead = match setup.lookahead_divisor {
+        1 => fabric.lookahead(shortest),
+        divisor => {
+            let (up, down) = setup.parameters.lookahead();
+            let part = |t: Time| Time((t.0 / divisor).max(1));
+            Lookahead::new(vec![vec![Time::NEVER, part(up)], vec![part(down), Time::NEVER]])
+        }
+    };
+    let mut engine = Engine::new(lookahead);
+    for (host, number) in hosts.into_iter().zip(0..) {
+        let zone = zone_of(number);
+        let of_host = (0..nodes).filter(|&node| host_of(node).0 == number);
+        assert!(of_host.into_iter().all(|node| zone_of(node) == zone), "host {number} is in several zones");
+        engine.add_in_zone(NODES, zone as usize, Box::new(host));
     }
-    let shared = Arc::new(Mutex::new(Shared { fabric, host_time: Duration::ZERO }));
-    assert_eq!(engine.add(1, Box::new(SharedPartition(shared.clone()))), fabric_id);
+    let is_modest = setup.lookahead_divisor > 1;
+    for (zone, fabric) in fabric.split(setup.hosts).into_iter().enumerate() {
+        let timed = Timed { fabric, host_time: Duration::ZERO, is_modest };
+        let id: PartitionId = engine.add_in_zone(FABRIC, zone, Box::new(timed));
+        assert_eq!(id, setup.hosts + zone as u32);
+    }
     let start = Instant::now();
-    assert_eq!(engine.run(chasqui_engine::Threads::Exactly(1), &mut |_| true), Ended::Idle);
+    assert_eq!(engine.run(Threads::Exactly(setup.threads), &mut |_| true), Ended::Idle);
     let host_time = start.elapsed();
-    drop(engine);
+    let (mut parts, mut fabric_time) = (vec![], Duration::ZERO);
+    for partition in engine.partitions() {
+        // A host that is dropped leaves its log.
+        if let Ok(timed) = partition.into_any().downcast::<Timed>() {
+            fabric_time += timed.host_time;
+            parts.push(timed.fabric);
+        }
+    }
+    let fabric = Fabric::join(parts).expect("there is a part");
     let logs = std::mem::take(&mut *log.lock().unwrap());
-    shared.lock().unwrap().fabric.assert_idle(&|node, p| logs[node as usize].held[p as usize]);
+    fabric.assert_idle(&|node, p| logs[node as usize].held[p as usize]);
     let node_links = logs.iter().map(|l| l.link).collect();
     let (arrivals, errors) = logs.into_iter().map(|l| (l.arrivals, l.errors)).unzip();
-    Outcome { arrivals, errors, node_links, fabric: shared, host_time }
+    Outcome { arrivals, errors, node_links, fabric, fabric_time, host_time }
 }
 
 /// Every node sends `packets` packets to destinations chosen by `to(node, random)`, as fast as it can.

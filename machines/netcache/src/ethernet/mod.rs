@@ -118,7 +118,6 @@ pub(crate) struct Ethernet {
 impl Ethernet {
     pub fn new(plan: EthernetPlan) -> Ethernet {
         let EthernetPlan { unit, tcp, clock, line_bytes, network, port } = plan;
-        let shortest = unit.frame_min.bytes() + unit.overhead.bytes();
         let control = clock.edge(unit.receive.cycles());
         Ethernet {
             transmitter: Transmitter::new(unit.transmit_slots as u32),
@@ -127,7 +126,7 @@ impl Ethernet {
             shared: Shared {
                 clock,
                 line_bytes,
-                link: Link::new(&network, port, shortest, control),
+                link: Link::new(&network, port, unit.shortest(), control),
                 interrupts: Interrupts::new(Time(unit.interrupt_gap.ps())),
                 streams: Streams::default(),
                 counters: Counters::default(),

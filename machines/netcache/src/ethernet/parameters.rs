@@ -58,6 +58,11 @@ impl EthernetUnit {
         registers::HEADER_BYTES + self.mtu.bytes()
     }
 
+    /// Shortest frame, with what `overhead` counts [bytes].
+    pub fn shortest(&self) -> u64 {
+        self.frame_min.bytes() + self.overhead.bytes()
+    }
+
     /// What does not fit, in words.
     pub fn mistakes(&self) -> Vec<String> {
         let mut found = Vec::new();

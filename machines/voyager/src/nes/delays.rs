@@ -1,7 +1,7 @@
 //! Look-ahead: how soon what happens at the NES can have an effect on another node or the network.
 
 use chasqui_engine::Time;
-use chasqui_machine::{Effects, FABRIC, first_effects};
+use chasqui_network::{Effects, FABRIC, GROUPS};
 
 use super::events::NesEvent;
 use super::{Nes, NesPlan};
@@ -30,7 +30,8 @@ impl Delays {
     pub fn new(plan: &NesPlan) -> Delays {
         let nes = &plan.nes;
         let hop = plan.port.link().latency();
-        let (packet, credit) = first_effects(&plan.network, &plan.port, nes.packet_overhead.bytes() as u32);
+        let shortest = nes.packet_overhead.bytes() as u32;
+        let (packet, credit) = plan.port.first_effects(&plan.network, shortest);
         let after = |cycles, delay: Effects| delay.map(|d| plan.clock.edge(cycles) + d);
         let either = |a: Effects, b: Effects| std::array::from_fn(|to| a[to].min(b[to]));
         let store = after(nes.transmit.cycles() + 1, packet);
@@ -40,7 +41,7 @@ impl Delays {
         let mut received = either(after(nes.transmit.cycles(), packet), release);
         received[FABRIC] = hop;
         // No packet lands sooner after its head.
-        let landing = plan.port.link().serialization(nes.packet_overhead.bytes() as u32);
+        let landing = plan.port.link().serialization(shortest);
         Delays {
             store,
             release,
@@ -48,7 +49,7 @@ impl Delays {
             any_store: either(store, release),
             finish: either(packet, credit),
             received,
-            nothing: [Time::NEVER; 2],
+            nothing: [Time::NEVER; 2 * GROUPS],
             other: either(packet, release),
         }
     }

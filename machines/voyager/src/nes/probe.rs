@@ -7,9 +7,9 @@ use chasqui_config::{Catalogue, Resolved, Schema, resolve};
 use chasqui_engine::{
     Class, Ended, Engine, Event, EventQueue, Lookahead, Outbox, Packet, Partition, Port, Time,
 };
-use chasqui_machine::{FABRIC, Machine, NODES, NetworkUnit};
+use chasqui_machine::{Machine, NetworkUnit};
 use chasqui_memory::FlatMemory;
-use chasqui_network::{Attachment, Fabric};
+use chasqui_network::{Attachment, FABRIC, Fabric, NODES};
 use chasqui_ni::{ACCEPTED, Context, NetworkInterface, Pager, RETRY, Wishes};
 use chasqui_node::NodeConfiguration;
 use chasqui_record::Recorder;
