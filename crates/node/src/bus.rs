@@ -148,7 +148,7 @@ impl Node {
             } else if request == Request::OwnFromL2 {
                 let end = hart.time_of(cycle + self.l2_cycles);
                 self.schedule(end, Class::Bus, Target::Bus, BusEvent::Done(client, 0).into());
-            } else if slot == Slot::Blocking && self.nobody_else(index, at, out.limit()) {
+            } else if self.is_granted_next(index, slot, request, at, out.limit()) {
                 self.serve_now(client, at, out);
             } else if self.is_next(at, out.limit()) {
                 // Nothing comes before the request: it can be noted at once.
@@ -169,18 +169,24 @@ impl Node {
         self.next_event() > at && limit > at && !self.processor.is_several()
     }
 
-    /// No event, and no other hart, can come between a request of hart `index` made at `at` and the end of
-    /// its transaction, as far as a bound on its length tells.
-    fn nobody_else(&self, index: usize, at: Time, limit: Time) -> bool {
-        let end = self.bus.grant_at(at) + self.transaction_max;
-        self.waiting_for_bus.is_empty()
-            && !self.grant_scheduled
-            && self.next_event() > end
-            && limit > end
-            && (!self.processor.is_several() || self.processor.is_left_alone(index, end))
+    /// Nothing comes between a request of hart `index` made at `at` and its grant, and what the hart may do until then
+    /// does not change it. Of several harts none does anything until the transaction is over, as far as a bound on its
+    /// length tells.
+    fn is_granted_next(&self, index: usize, slot: Slot, request: Request, at: Time, limit: Time) -> bool {
+        let is_settled = slot == Slot::Blocking || matches!(request, Request::UncachedStore { .. });
+        if !is_settled || self.grant_scheduled || !self.waiting_for_bus.is_empty() {
+            return false;
+        }
+        let grant = self.bus.grant_at(at);
+        let several = self.processor.is_several();
+        let until = if several { grant + self.transaction_max } else { grant };
+        self.next_event() > until
+            && limit > until
+            && (!several || slot == Slot::Blocking && self.processor.is_left_alone(index, until))
     }
 
-    /// A whole transaction at once: what three events would do.
+    /// A transaction is granted at once, and finished if nothing happens until then, not even in the hart: what three events
+    /// would do.
     fn serve_now(&mut self, client: Client, at: Time, out: &mut Outbox<'_>) {
         let granted = self.bus.grant_at(at);
         let (tenure, value) = match self.grant(client, granted, out) {
@@ -188,7 +194,9 @@ impl Node {
             Granted::Retry(at) => return self.ask_again(client, at),
             Granted::Sent => return,
         };
-        if self.next_event() > tenure.end && out.limit() > tenure.end && self.waiting_for_bus.is_empty() {
+        let waits = matches!(client, Client::Hart(_, Slot::Blocking));
+        let is_alone = self.next_event() > tenure.end && out.limit() > tenure.end;
+        if waits && is_alone && self.waiting_for_bus.is_empty() {
             self.done(client, value, tenure.end, out);
         } else {
             self.schedule(tenure.end, Class::Bus, Target::Bus, BusEvent::Done(client, value).into());
