@@ -336,7 +336,7 @@ mod own {
         end::<TIMED>(h, f, p, 0);
         let bits = m.imm as u32;
         let (code, call, value) = (bits & 31, bits >> 5 & 127, h.x(m.rs1));
-        if TIMED && f.marks.take(h, code, call, value) {
+        if f.marks.take(h, code, call, value) {
             // An observation may have ended.
             h.port.refresh(&mut f.view);
             return follow::<TIMED>(h, f, &f.block.next, f.block.end);

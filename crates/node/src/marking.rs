@@ -17,6 +17,8 @@ pub(crate) struct Marking<'a> {
     pub free_calls: bool,
     /// Messages' data are followed from their delivery on.
     pub follows: bool,
+    /// There are other harts: between two instructions that take no time they may execute theirs.
+    pub several: bool,
 }
 
 impl Marking<'_> {
@@ -37,7 +39,7 @@ impl Marks for Marking<'_> {
             mark::ABORT | mark::REGION => true,
             mark::CALL | mark::RETURN => self.free_calls,
             mark::DELIVER => self.follows,
-            _ => false,
+            _ => self.several && !hart.port.is_timed(),
         };
         if !is_more {
             self.note(hart, code, call, value);

@@ -390,13 +390,15 @@ impl Processor {
         (bus, before, dram_bytes): (&mut Bus, Time, u64),
         end: u64,
     ) -> Halt {
+        let several = self.is_several();
         let Thread { hart, spin, watch, .. } = &mut self.threads[index];
         if let Some(watch) = watch {
             return watch.run(hart, bus, (before, dram_bytes), end);
         }
         let (recorder, free_calls) = (&mut recorders[self.job], self.spec.free_calls);
         let follows = self.followed.is_some();
-        let mut marking = Marking { life: &mut self.life, recorder, spin, index, free_calls, follows };
+        let mut marking =
+            Marking { life: &mut self.life, recorder, spin, index, free_calls, follows, several };
         hart.run_with_bus(&mut marking, bus, before, dram_bytes, end)
     }
 
@@ -476,9 +478,11 @@ impl Processor {
         if code == mark::REGION {
             return self.region(index, value != 0);
         }
+        let (free_calls, follows, several) =
+            (self.spec.free_calls, self.followed.is_some(), self.is_several());
         let Thread { hart, spin, .. } = &mut self.threads[index];
-        let (free_calls, follows) = (self.spec.free_calls, self.followed.is_some());
-        let mut marking = Marking { life: &mut self.life, recorder, spin, index, free_calls, follows };
+        let mut marking =
+            Marking { life: &mut self.life, recorder, spin, index, free_calls, follows, several };
         marking.note(hart, code, call, value);
         if follows && code == mark::DELIVER {
             self.follow_delivered(index, value);
