@@ -85,7 +85,8 @@ pub trait Partition: Send {
     /// A lower bound on the time of the next thing it does, [`Time::NEVER`] when it waits for others.
     fn next(&self) -> Time;
     /// Lower bounds on the times of its first effects on other partitions, by their group, directly or
-    /// through others, if nothing reaches it from outside. `least`: the look-aheads from here.
+    /// through others, if nothing reaches it from outside; then, if `reach` has room for them, on those in other zones.
+    /// `least`: the look-aheads from here, of both.
     fn reach(&self, least: &[Time], reach: &mut [Time]) {
         let next = self.next();
         reach.iter_mut().zip(least).for_each(|(reach, &least)| *reach = next + least);

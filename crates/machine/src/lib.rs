@@ -117,7 +117,8 @@ pub trait Machine: Sync {
             resolved.name()
         ))
     }
-    /// Builds it with `jobs` on it, or, where the first has a [`Replay`], the node of its rank alone.
+    /// Builds it with `jobs` on it, or, where the first has a [`Replay`], the node of its rank alone. So many host threads
+    /// may run it, which changes nothing that it does.
     ///
     /// # Errors
     /// What does not fit, in words for the user.
