@@ -3,19 +3,21 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Turns of the leading thread in a round: a tenth of a millisecond.
+/// Turns of the leading thread in a round, at most: about a tenth of a millisecond.
 const TURNS: usize = 128;
-/// The same when all threads go together and nothing is being measured: it costs little then that they meet before it.
-const TURNS_TOGETHER: usize = 1024;
+/// Turns may be long. There are fewer then, so that a round takes no longer than this.
+const ROUND: Duration = Duration::from_micros(200);
+const TURNS_MIN: usize = 8;
+/// Times as many when all threads go together and nothing is being measured: it costs little then that they meet before it.
+const TOGETHER: usize = 8;
 /// Rounds in which a way of going is measured, after some to warm up.
 const MEASURED: u32 = 8;
 const WARM_UP: u32 = 4;
 /// Rounds between looks at the host's clock.
 const LOOK: u32 = 8;
-/// Before the first trial, and rounds: short runs have none. It costs more than others and tells nothing of them, for the
-/// other threads have everything to decode.
+/// Before the first trial: short runs have none. It costs more than others and tells nothing of them, for the other threads
+/// have everything to decode.
 const FIRST: Duration = Duration::from_millis(100);
-const FIRST_ROUNDS: u32 = 20 * (WARM_UP + MEASURED);
 /// How long to go on between trials, in times that the last one took: at first, and at most while what they tell is not
 /// clear, and when it is.
 const BETWEEN_MIN: u32 = 16;
@@ -95,6 +97,11 @@ enum Stage {
     Fixed,
     /// Nothing has happened yet.
     Start,
+    /// Before the first trial, since `begin`; so many rounds.
+    First {
+        begin: Instant,
+        rounds: u32,
+    },
     /// The chosen way.
     Cruise {
         until: Instant,
@@ -128,6 +135,8 @@ enum Stage {
 pub(crate) struct Pace {
     together: bool,
     stage: Stage,
+    /// Turns of a round.
+    turns: usize,
     /// Rounds until there is something to decide.
     left: u32,
     between: u32,
@@ -151,6 +160,7 @@ impl Pace {
         Pace {
             together,
             stage,
+            turns: TURNS,
             left: 1,
             between: BETWEEN_MIN,
             evidence,
@@ -168,7 +178,7 @@ impl Pace {
     /// Turns of the leading thread in the next round.
     pub fn turns(&self) -> usize {
         let settled = matches!(self.stage, Stage::Fixed | Stage::Cruise { .. });
-        if self.together && settled { TURNS_TOGETHER } else { TURNS }
+        if self.together && settled { TOGETHER * self.turns } else { self.turns }
     }
 
     /// A round begins; partitions have done so much `work`. `clock` is the host's.
@@ -180,7 +190,16 @@ impl Pace {
         let now = clock();
         match self.stage {
             Stage::Fixed => {}
-            Stage::Start => self.enter(Stage::Cruise { until: now + FIRST }, FIRST_ROUNDS),
+            Stage::Start => self.enter(Stage::First { begin: now, rounds: 0 }, LOOK),
+            Stage::First { begin, rounds } if now < begin + FIRST => {
+                self.enter(Stage::First { begin, rounds: rounds + LOOK }, LOOK);
+            }
+            Stage::First { begin, rounds } => {
+                let round = (now - begin) / (rounds + LOOK);
+                let turns = TURNS as u128 * ROUND.as_nanos() / round.as_nanos().max(1);
+                self.turns = (turns as usize).clamp(TURNS_MIN, TURNS);
+                self.enter(Stage::Cruise { until: now }, 1);
+            }
             Stage::Cruise { until } if now < until => self.left = LOOK,
             Stage::Cruise { .. } => self.enter(Stage::Before { begin: now, work }, MEASURED),
             Stage::Before { begin, work: first } => {
