@@ -233,7 +233,6 @@ impl Leader<'_> {
             self.held[share].add(member)
         };
         let places: Arc<[Place]> = members.into_iter().map(&mut deal).collect();
-        self.exchange.set_apart(by_zones);
         self.held.iter_mut().for_each(|s| s.begin(places.clone(), by_zones, self.layout));
     }
 }

@@ -105,8 +105,6 @@ pub(crate) struct Exchange {
     desks: Vec<Desk>,
     /// The round is: all leave as soon as they can.
     over: AtomicBool,
-    /// Each thread has zones of its own.
-    by_zones: AtomicBool,
     changed: Bell,
 }
 
@@ -137,12 +135,7 @@ impl Exchange {
     /// Of so many threads.
     pub fn new(threads: usize) -> Exchange {
         let desks = (0..threads).map(|_| Desk::default()).collect();
-        Exchange {
-            desks,
-            over: AtomicBool::new(false),
-            by_zones: AtomicBool::new(false),
-            changed: Bell::default(),
-        }
+        Exchange { desks, over: AtomicBool::new(false), changed: Bell::default() }
     }
 
     /// A round begins, of as many threads as there are `reaches`, each by group.
@@ -155,11 +148,6 @@ impl Exchange {
         self.over.store(false, Ordering::SeqCst);
     }
 
-    /// From the next round on each thread has zones of its own, or not.
-    pub fn set_apart(&self, by_zones: bool) {
-        self.by_zones.store(by_zones, Ordering::Relaxed);
-    }
-
     fn end(&self) {
         self.over.store(true, Ordering::SeqCst);
         self.changed.ring();
@@ -170,12 +158,18 @@ impl Exchange {
         std::mem::take(&mut self.desks[thread].inbox())
     }
 
-    /// Thread `thread` takes part in the round, with the `reach` with which that was opened.
-    pub fn visit<'a>(&'a self, thread: usize, reach: &[Time], layout: &'a Layout) -> Visit<'a> {
+    /// Thread `thread` takes part in the round, with the `reach` with which that was opened. `by_zones`: each thread has zones
+    /// of its own.
+    pub fn visit<'a>(
+        &'a self,
+        thread: usize,
+        reach: &[Time],
+        by_zones: bool,
+        layout: &'a Layout,
+    ) -> Visit<'a> {
         let versions = vec![[0; 2]; self.desks.len()];
         let (seen, told) = (versions.clone(), reach.to_vec());
         // No version is zero any more: it has seen nothing yet, and others may have left mail before it came.
-        let by_zones = self.by_zones.load(Ordering::Relaxed);
         Visit { exchange: self, thread, layout, by_zones, seen, versions, empty: 0, told }
     }
 

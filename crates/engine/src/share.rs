@@ -190,7 +190,8 @@ impl Share {
         self.settle();
         let leads = self.thread == 0;
         let (mut reach, mut inbox) = (self.reach(), vec![]);
-        let mut visit = exchange.visit(self.thread, &reach, layout);
+        let by_zones = self.reaches.len() > self.group_count;
+        let mut visit = exchange.visit(self.thread, &reach, by_zones, layout);
         let (mut turns, mut waited) = (0, false);
         // Nothing is known of the others yet.
         self.outside.fill(Time::ZERO);

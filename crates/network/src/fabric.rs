@@ -71,7 +71,7 @@ pub struct Fabric {
     pub(crate) queue: EventQueue,
     pub(crate) transits: Vec<Transit>,
     pub(crate) free_slots: Vec<u32>,
-    pub(crate) departures: Vec<Departure>,
+    departures: Vec<Departure>,
     pub(crate) statistics: FabricStatistics,
     pub(crate) events: u64,
     pub(crate) traffic: Traffic,
@@ -93,8 +93,24 @@ impl Fabric {
         let nodes = u32::try_from(attachments.len()).expect("number of nodes");
         let topology = parameters.build_topology(nodes)?;
         parameters.fault.check_links(&*topology)?;
-        let wiring = Wiring::new(topology);
-        let mut fabric = Fabric {
+        let wiring = Arc::new(Wiring::new(topology));
+        let mut fabric = Fabric::without_routers(wiring, parameters, attachments, first_port);
+        let ports = u64::from(first_port) + u64::from(fabric.ports());
+        if ports > u64::from(Port::MAX) {
+            return Err(vec![format!("the network needs ports up to {ports}; allowed is {}", Port::MAX)]);
+        }
+        fabric.routers = fabric.wiring.routers().map(|router| fabric.router(router)).collect();
+        Ok(fabric)
+    }
+
+    /// One to which nothing has happened, and whose routers are still to come.
+    pub(crate) fn without_routers(
+        wiring: Arc<Wiring>,
+        parameters: &NetworkParameters,
+        attachments: Vec<Attachment>,
+        first_port: u32,
+    ) -> Fabric {
+        Fabric {
             parameters: parameters.clone(),
             link: parameters.link(),
             routing_delay: Time(parameters.routing_delay_ps),
@@ -103,7 +119,7 @@ impl Fabric {
             routers: vec![],
             zones: Zones::one(&wiring),
             elsewhere: vec![None; wiring.links()],
-            wiring: Arc::new(wiring),
+            wiring,
             queue: EventQueue::default(),
             transits: vec![],
             free_slots: vec![],
@@ -112,13 +128,7 @@ impl Fabric {
             events: 0,
             traffic: Traffic::default(),
             broken: None,
-        };
-        let ports = u64::from(first_port) + u64::from(fabric.ports());
-        if ports > u64::from(Port::MAX) {
-            return Err(vec![format!("the network needs ports up to {ports}; allowed is {}", Port::MAX)]);
         }
-        fabric.routers = fabric.wiring.routers().map(|router| fabric.router(router)).collect();
-        Ok(fabric)
     }
 
     /// A router that nothing has happened to.

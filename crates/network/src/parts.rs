@@ -1,9 +1,9 @@
 //! A fabric in parts, which are partitions of the engine each: one for each zone of the network. Together they do what
 //! the whole would do.
 
-use chasqui_engine::{EventQueue, PartitionId};
+use chasqui_engine::PartitionId;
 
-use crate::fabric::{Fabric, FabricStatistics};
+use crate::Fabric;
 use crate::router::Router;
 use crate::topology::Neighbour;
 use crate::zones::Zones;
@@ -36,23 +36,11 @@ impl Fabric {
 
     /// The routers of `zone`, and what stands for the others.
     fn part(&self, zone: u32, first: PartitionId) -> Fabric {
-        let mut part = Fabric {
-            wiring: self.wiring.clone(),
-            parameters: self.parameters.clone(),
-            attachments: self.attachments.clone(),
-            zones: self.zones.clone(),
-            elsewhere: self.elsewhere.clone(),
-            routers: self.wiring.routers().map(Router::elsewhere).collect(),
-            queue: EventQueue::default(),
-            transits: vec![],
-            free_slots: vec![],
-            departures: vec![],
-            statistics: FabricStatistics::default(),
-            events: 0,
-            traffic: self.traffic.like(),
-            broken: None,
-            ..*self
-        };
+        let (wiring, attachments) = (self.wiring.clone(), self.attachments.clone());
+        let mut part = Fabric::without_routers(wiring, &self.parameters, attachments, self.first_port);
+        part.zones = self.zones.clone();
+        part.traffic = self.traffic.like();
+        part.routers = self.wiring.routers().map(Router::elsewhere).collect();
         for router in self.wiring.routers().filter(|&router| self.zones.of(router) == zone) {
             part.routers[router as usize] = self.router(router);
             for at in self.wiring.ports(router) {
