@@ -425,17 +425,12 @@ impl Receiver {
     /// A line of the packet takes its place in memory.
     pub fn write_granted(&mut self, request: BusRequest, s: &Shared, c: &mut Context<'_, '_>) {
         let (job, address, data) = self.piece(s);
-        let data = data.to_vec();
-        let mut done = 0;
-        while done < data.len() {
-            let at = address + done as u64;
-            let room = (request.bytes as usize).min(data.len() - done);
-            if c.physical(job, at) == Some(request.address) {
-                let part = &data[done..done + room];
-                c.memory.slice_mut(request.address, room).expect("a mapped page").copy_from_slice(part);
-                return;
-            }
-            done += 1;
+        let line = line_parts(address, data.len() as u64, s.line_bytes)
+            .find(|(offset, _)| c.physical(job, address + offset) == Some(request.address));
+        // None: the page is another's since it was asked for.
+        if let Some((offset, bytes)) = line {
+            let part = &data[offset as usize..][..bytes as usize];
+            c.memory.slice_mut(request.address, part.len()).expect("a mapped page").copy_from_slice(part);
         }
     }
 
