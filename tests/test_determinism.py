@@ -315,7 +315,7 @@ def test_a_network_in_zones(
     examples: Path, tmp_path: Path, machine: str, sets: list[str], status: int
 ) -> None:
     options = [option for parameter in sets for option in ("--set", parameter)]
-    program = [examples / "sort", "-n", "64"]
+    program: list[str | Path] = [examples / "sort", "-n", "64"]
     check(tmp_path, ["-np", "16", "--machine", machine, *options, "--", *program], THREADS, status)
     messages = json.loads((tmp_path / "reference" / "summary.json").read_text())["messages"]
     assert messages > 200, "among all"

@@ -24,6 +24,7 @@
 #define CHASQUI_KERNEL_PROCESS_PANIC 0x3ull /* Function: the kernel is broken: a0 and a1 are address and length of a text. Does not return. */
 #define CHASQUI_KERNEL_PROCESS_EXIT 0x4ull /* Function: the process has ended, with status a0, as by `exit_group`; the kernel lives on. */
 #define CHASQUI_KERNEL_CONTROL_TYPE 0x71ull /* Type of the `ioctl` requests that are a driver's in the kernel (`_IOC_TYPE`): 'q'. */
+#define CHASQUI_KERNEL_SOCKET_BUFFER_BYTES 0x10000ull /* Data that a socket holds in each direction [bytes], a power of two. */
 #define CHASQUI_KERNEL_NOT_SUPPORTED 0xfffffffffffffffeull /* Error of a function that there is not (`SBI_ERR_NOT_SUPPORTED`). */
 #define CHASQUI_KERNEL_INVALID_ADDRESS 0xfffffffffffffffbull /* Error of an address that there is not (`SBI_ERR_INVALID_ADDRESS`). */
 

@@ -37,6 +37,8 @@ crate::guest_constants! {
     pub const PROCESS_EXIT: u64 = 4;
     /// Type of the `ioctl` requests that are a driver's in the kernel (`_IOC_TYPE`): 'q'.
     pub const CONTROL_TYPE: u64 = 0x71;
+    /// Data that a socket holds in each direction [bytes], a power of two.
+    pub const SOCKET_BUFFER_BYTES: u64 = 65536;
     /// Error of a function that there is not (`SBI_ERR_NOT_SUPPORTED`).
     pub const NOT_SUPPORTED: i64 = -2;
     /// Error of an address that there is not (`SBI_ERR_INVALID_ADDRESS`).

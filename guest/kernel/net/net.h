@@ -56,7 +56,8 @@ enum tcp_state {
     ENDED,      /* FIN-WAIT-2, TIME-WAIT, CLOSED: ours has arrived, or an error ended all */
 };
 
-#define BUFFER_BYTES 65536u /* a power of two: the byte of sequence number s is at s % BUFFER_BYTES */
+/* A power of two: the byte of sequence number s is at s % BUFFER_BYTES. */
+#define BUFFER_BYTES ((uint32_t)CHASQUI_KERNEL_SOCKET_BUFFER_BYTES)
 
 /* A connection, or a socket that listens. Sequence numbers as in RFC 9293, section 3.3.1. */
 struct tcp {
