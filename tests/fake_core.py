@@ -11,6 +11,8 @@ import types
 from pathlib import Path
 from typing import Any
 
+from chasqui import loggp
+
 STAGES = [
     {"name": "send_overhead", "formula": "send_return - call", "count": 3, "mean_ps": 2000},
     {"name": "latency", "formula": "land - ready", "count": 3, "mean_ps": 10500},
@@ -34,8 +36,8 @@ class InputError(Exception):
     pass
 
 
-def stream_and_pings(sizes: list[int], count: int, trips: int, **p: int) -> list[dict[str, Any]]:
-    """The records of logp.c on a LogGP machine."""
+def stream_and_pings(size: int, count: int, trips: int, **p: int) -> list[dict[str, Any]]:
+    """The records of logp.c on a LogGP machine: a stream, then pings."""
     rows: list[dict[str, Any]] = []
     now = 1_000_000
     sequence = [0, 0]
@@ -58,19 +60,18 @@ def stream_and_pings(sizes: list[int], count: int, trips: int, **p: int) -> list
         sequence[source] += 1
         return done
 
-    for index, size in enumerate(sizes):
-        for _ in range(trips):
-            for source in (0, 1):
-                now = send(now, now + p["o_send"], source, size, 8 * index + 1, None)
-        call, free, first = now + 10_000_000, 0, now
-        for _ in range(count):
-            injected = max(call + p["o_send"], free)
-            free = injected + p["g"] + max(size - 1, 0) * p["G"]
-            now = send(call, injected, 0, size, 8 * index + 3, first)
-            call += p["o_send"] + BETWEEN_PS
-        # What the arithmetic must leave out: a message of a collective.
-        send(now, now + p["o_send"], 0, 4, -7, None)
-        now += 50_000_000
+    call, free, first = now + 10_000_000, 0, now
+    for _ in range(count):
+        injected = max(call + p["o_send"], free)
+        free = injected + p["g"] + max(size - 1, 0) * p["G"]
+        now = send(call, injected, 0, size, loggp.STREAM, first)
+        call += p["o_send"] + BETWEEN_PS
+    # What the arithmetic must leave out: a message of a collective.
+    send(now, now + p["o_send"], 0, 4, -7, None)
+    now += 50_000_000
+    for _ in range(trips):
+        for source in (0, 1):
+            now = send(now, now + p["o_send"], source, size, loggp.PING, None)
     return rows
 
 
@@ -128,6 +129,10 @@ class FakeCore(types.ModuleType):
         self._known(machine)
         return "schema_version = 1\n"
 
+    def warm_up(self, machine: str, sets: list[str], sizes: list[int]) -> list[int]:
+        self._known(machine)
+        return [4 for _ in sizes]
+
     def run(self, text: str, progress: Any) -> str:
         request = json.loads(text)
         self.requests.append(request)
@@ -138,8 +143,8 @@ class FakeCore(types.ModuleType):
         report = {"time_ps": 5, "instructions": 6, "host_seconds": 1.5, "rate_mips": 4.0}
         interrupted = bool(progress and progress(json.dumps(report)))
         if Path(request["program"]).name.startswith("logp-"):
-            trips, count, *sizes = map(int, request["args"])
-            rows = stream_and_pings(sizes, count, trips, **self.parameters_ps)
+            size, _, trips, count, *_ = map(int, request["args"])
+            rows = stream_and_pings(size, count, trips, **self.parameters_ps)
             write_messages(directory / "messages.parquet", rows)
         summary = {
             "outcome": "interrupted" if interrupted else "finished",

@@ -8,20 +8,33 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_core import BETWEEN_PS, PARAMETERS, stream_and_pings, write_messages
 
 from chasqui import loggp, messages
 from chasqui.errors import InputError
+from chasqui.loggp import Figure, Figures, Sample, SizeFigures
 from chasqui.messages import Message
 
 SIZES = [1, 8, 64, 512, 4096, 65536]
 
 
-def records(sizes: list[int] | None = None, **changed: int) -> list[Message]:
-    rows = stream_and_pings(sizes or SIZES, count=32, trips=6, **{**PARAMETERS, **changed})
-    return [Message(**row) for row in rows]
+def records(size: int, count: int = 32, trips: int = 6, **changed: int) -> list[dict[str, Any]]:
+    return stream_and_pings(size, count=count, trips=trips, **{**PARAMETERS, **changed})
+
+
+def measured(size: int, rows: list[dict[str, Any]]) -> SizeFigures:
+    return loggp.measure_size(size, [Message(**row) for row in rows])
+
+
+def figures(sizes: list[int] | None = None, **changed: int) -> Figures:
+    return loggp.summarise([measured(k, records(k, **changed)) for k in sizes or SIZES])
+
+
+def exactly(value: int | Fraction) -> Figure:
+    return Figure(Fraction(value))
 
 
 @pytest.mark.parametrize(
@@ -38,112 +51,223 @@ def records(sizes: list[int] | None = None, **changed: int) -> list[Message]:
 )
 def test_parameters_come_back_exactly(changed: dict[str, int]) -> None:
     expected = {**PARAMETERS, **changed}
-    found = loggp.figures(records(None, **changed), SIZES)
-    assert found.l_ps == expected["L"]
-    assert found.o_send_ps == expected["o_send"]
-    assert found.o_recv_ps == expected["o_recv"]
-    assert found.g_per_byte_ps == expected["G"]
-    assert not found.g_per_byte_hidden
-    assert found.g_hidden or found.g_ps == expected["g"]
-    assert not found.g_hidden or found.g_ps >= expected["g"]
+    found = figures(None, **changed)
+    assert found.l == exactly(expected["L"])
+    assert found.o_send.mean == expected["o_send"]
+    assert found.o_recv.mean == expected["o_recv"]
+    assert found.g_per_byte == exactly(expected["G"])
+    assert found.g.value is not None
+    assert found.g.is_bound or found.g == exactly(expected["g"])
+    assert found.g.value >= expected["g"]
 
 
 def test_each_size_follows_the_formulas() -> None:
-    for size in loggp.figures(records(), SIZES).sizes:
+    for size in figures().sizes:
         flight = PARAMETERS["L"] + (size.bytes - 1) * PARAMETERS["G"]
-        assert size.l_ps == flight
-        assert size.latency_ps == PARAMETERS["o_send"] + flight + PARAMETERS["o_recv"]
-        assert size.gap_ps == PARAMETERS["g"] + (size.bytes - 1) * PARAMETERS["G"]
-        assert size.bandwidth == Fraction(10**12 * size.bytes) / size.gap_ps
+        assert size.l.mean == flight
+        assert size.latency.mean == PARAMETERS["o_send"] + flight + PARAMETERS["o_recv"]
+        assert size.gap.mean == PARAMETERS["g"] + (size.bytes - 1) * PARAMETERS["G"]
+        assert size.bandwidth == Fraction(10**12 * size.bytes) / size.gap.mean
+        assert not size.unsteady
 
 
-def test_g_below_o_is_reported_as_hidden_where_no_size_shows_it() -> None:
-    found = loggp.figures(records([1, 2, 4], g=1, G=0), [1, 2, 4])
-    assert found.g_hidden
-    assert (
-        found.g_ps == PARAMETERS["o_send"] + BETWEEN_PS
-    )  # an upper bound: what the processor needs
-    assert {size.limited_by for size in found.sizes} == {"processor"}
+def test_g_below_o_is_a_bound_where_no_size_shows_it() -> None:
+    found = figures([1, 2, 4], g=1, G=0)
+    # An upper bound: what the processor needs.
+    assert found.g.is_bound
+    assert found.g.value == PARAMETERS["o_send"] + BETWEEN_PS
+    assert found.reasons["g"] == "the sender limits the stream of 1 B"
+    assert {size.limited_by for size in found.sizes} == {"sender"}
 
 
 def test_g_of_long_messages_is_not_that_of_short_ones() -> None:
     """Short messages are limited by the processor, and long ones travel in another way."""
-    rows = stream_and_pings(SIZES, count=32, trips=6, **{**PARAMETERS, "g": 1})
-    for row in rows:
-        if row["bytes"] >= 512:
-            row["send_return_ps"] += 5_000  # more overhead, less L
-    found = loggp.figures([Message(**row) for row in rows], SIZES)
-    assert found.sizes[0].limited_by == "processor"
+    rows = {k: records(k, g=1) for k in SIZES}
+    for k in SIZES:
+        for row in rows[k]:
+            if k >= 512:
+                row["send_return_ps"] += 5_000  # more overhead, less L
+    found = loggp.summarise([measured(k, rows[k]) for k in SIZES])
+    assert found.sizes[0].limited_by == "sender"
     assert found.sizes[-1].limited_by == "ni"
-    assert found.g_hidden
-    assert found.g_ps == found.sizes[0].gap_ps
+    assert (found.g.value, found.g.is_bound) == (found.sizes[0].gap.mean, True)
+    assert "travel otherwise" in found.reasons["g"]
 
 
-def test_overheads_that_overlap_give_g_per_byte_no_more_than_a_bound() -> None:
+def test_latencies_that_overlap_give_no_g_per_byte() -> None:
     """Of long messages the first part is received before the last is sent."""
     sizes = [8, 4096]
-    rows = stream_and_pings(sizes, count=32, trips=6, **{**PARAMETERS, "g": 1, "G": 1})
-    for row in rows:
-        if row["bytes"] == 4096:
-            row["send_return_ps"] = row["land_ps"] + 7
-    found = loggp.figures([Message(**row) for row in rows], sizes)
+    rows = {k: records(k, g=1, G=1) for k in sizes}
+    for row in rows[4096]:
+        row["send_return_ps"] = row["land_ps"] + 7
+    found = loggp.summarise([measured(k, rows[k]) for k in sizes])
     short, long = found.sizes
-    assert long.l_ps == -7
-    assert found.g_per_byte_hidden
-    assert found.g_hidden
-    assert found.g_per_byte_ps == long.gap_ps / 4095
-    assert found.g_ps == short.gap_ps
-    assert found.l_ps == short.l_ps
+    assert long.l.mean == -7
+    assert (found.g_per_byte.value, found.g_per_byte.is_bound) == (long.gap.mean / 4095, True)
+    assert (found.g.value, found.g.is_bound) == (short.gap.mean, True)
+    assert (found.l.value, found.l.is_bound) == (short.l.mean, True)
+    found = loggp.summarise([measured(4096, rows[4096])])
+    assert found.l == Figure(None, "o_send and o_recv of 4,096 B overlap")
+
+
+def test_a_gap_that_gets_shorter_gives_no_g_per_byte() -> None:
+    """Two sizes, of which the longer has the shorter gap: they don't travel alike."""
+    rows = [measured(8, records(8, g=9_000_000)), measured(64, records(64, g=4_000_000))]
+    assert {each.limited_by for each in rows} == {"ni"}
+    found = loggp.summarise(rows)
+    # By the latencies, then.
+    assert found.g_per_byte == exactly(PARAMETERS["G"])
+    for kind in ("mechanism", "inject_ps"):
+        rows = []
+        for size, g in ((8, 9_000_000), (64, 4_000_000)):
+            sent = records(size, g=g)
+            for row in sent:
+                row[kind] = f"by {size}" if kind == "mechanism" else row["inject_ps"] - 1
+            rows.append(measured(size, sent))
+        found = loggp.summarise(rows)
+        assert (found.g_per_byte.value, found.g_per_byte.is_bound) == (rows[1].gap.mean / 63, True)
+
+
+def test_two_mechanisms_have_no_slope() -> None:
+    sizes = [8, 4096, 65536]
+    found = []
+    for size in sizes:
+        rows = records(size)
+        for row in rows:
+            row["mechanism"] = f"by {size}"
+        found.append(measured(size, rows))
+    assert "no two sizes travel by one mechanism" in loggp.summarise(found).reasons["G"]
+
+
+def test_gaps_within_their_spreads_have_no_slope() -> None:
+    """What two sizes differ by is less than what a stream's gap varies by."""
+    sizes = [8, 16]
+    found = []
+    for size in sizes:
+        rows = records(size, count=128, g=4_000_000)
+        stream = [row for row in rows if row["tag"] == loggp.STREAM]
+        for i, row in enumerate(stream):
+            row["land_ps"] += 200_000 * (i * 37 % 11)
+            row["deliver_ps"] = row["land_ps"]
+        for row in rows:
+            row["inject_ps"] -= 1
+        found.append(measured(size, rows))
+    assert {each.limited_by for each in found} == {"ni"}
+    assert loggp.summarise(found).g_per_byte.is_bound
+
+
+def test_one_size_is_no_slope() -> None:
+    assert figures([1]).g_per_byte == Figure(None, "it takes messages of more than a byte")
+    found = figures([64])
+    assert (found.g_per_byte.value, found.g_per_byte.is_bound) == (
+        found.sizes[0].gap.mean / 63,
+        True,
+    )
+    assert found.l.is_bound
+    assert found.g.is_bound
 
 
 def test_a_receiver_that_falls_behind_limits() -> None:
     """Its work between messages is in no overhead, but messages wait for it."""
-    rows = stream_and_pings(SIZES, count=32, trips=6, **PARAMETERS)
-    delivered = 0
-    for row in rows:
-        if row["tag"] % 8 == 3:
-            delivered = max(row["land_ps"], delivered + 3 * PARAMETERS["g"])
-            row["deliver_ps"] = delivered
-    found = loggp.figures([Message(**row) for row in rows], SIZES)
-    assert found.sizes[0].limited_by == "processor"
-    assert found.sizes[-1].limited_by == "ni"
-    assert found.g_ps == PARAMETERS["g"]  # from the long ones
+    found = []
+    for k in SIZES:
+        rows = records(k)
+        delivered = 0
+        for row in rows:
+            if row["tag"] == loggp.STREAM:
+                delivered = max(row["land_ps"], delivered + 3 * PARAMETERS["g"])
+                row["deliver_ps"] = delivered
+        found.append(measured(k, rows))
+    result = loggp.summarise(found)
+    assert result.sizes[0].limited_by == "receiver"
+    assert result.sizes[-1].limited_by == "ni"
+    assert result.g == exactly(PARAMETERS["g"])  # from the long ones
 
 
 def test_a_message_of_no_bytes_counts_as_one_byte() -> None:
-    sizes = [0, 4096, 65536]
-    found = loggp.figures(records(sizes), sizes)
-    assert found.l_ps == PARAMETERS["L"]
-    assert found.g_ps == PARAMETERS["g"]
+    found = figures([0, 4096, 65536])
+    assert found.l == exactly(PARAMETERS["L"])
+    assert found.g == exactly(PARAMETERS["g"])
 
 
-def test_one_slow_message_moves_no_median() -> None:
-    rows = stream_and_pings(SIZES, count=32, trips=6, **PARAMETERS)
-    pings = [row for row in rows if row["tag"] == 1]
-    pings[0]["done_ps"] += 10**9
-    assert loggp.figures([Message(**row) for row in rows], SIZES).o_recv_ps == PARAMETERS["o_recv"]
+def test_what_few_messages_pay_for_is_in_the_mean_and_shows_in_the_spread() -> None:
+    """Every eighth receive gives back half a ring."""
+    rows = records(8, trips=40)
+    pings = [row for row in rows if row["tag"] == loggp.PING]
+    for row in pings[::8]:
+        row["done_ps"] += 800_000
+    found = measured(8, rows).o_recv
+    assert found.mean == PARAMETERS["o_recv"] + 100_000
+    assert found.low == PARAMETERS["o_recv"]
+    assert found.high == PARAMETERS["o_recv"] + 800_000
+    assert found.is_steady
 
 
-def test_the_interval_is_that_of_the_second_half() -> None:
-    # The first four come at once (buffers fill); then one every 100 ps.
-    assert loggp.interval([0, 0, 0, 0, 100, 200, 300, 400]) == 100
-    # Not the median: credits come back two at a time.
-    assert loggp.interval([0, 0, 0, 0, 0, 200, 200, 400]) == Fraction(400, 3)
+def test_one_message_in_a_hundred_is_outside_the_spread() -> None:
+    rows = records(8, trips=50)
+    next(row for row in rows if row["tag"] == loggp.PING)["done_ps"] += 10**7
+    found = measured(8, rows).o_recv
+    assert found.low == found.high == PARAMETERS["o_recv"]
+
+
+def test_what_still_changes_is_not_steady() -> None:
+    """As with rings of which only the first half has been used."""
+    rows = records(8, trips=40)
+    pings = [row for row in rows if row["tag"] == loggp.PING]
+    for row in pings[40:]:
+        row["done_ps"] += PARAMETERS["o_recv"] // 4
+    found = measured(8, rows)
+    assert found.unsteady == ["o_recv"]
+    assert "not steady" in loggp.summarise([found]).reasons["g"]
+
+
+def test_the_gap_of_a_stream() -> None:
+    found = Sample.of_gaps([0, 100, 200, 300, 400, 500, 600, 700, 800])
+    assert found.mean == found.low == found.high == 100
+    # Credits come back two at a time.
+    found = Sample.of_gaps([0, 0, 200, 200, 400, 400, 600, 600, 800])
+    assert [found.mean, found.low, found.high] == [100, 0, 200]
+    with pytest.raises(InputError, match="a stream of 1 messages is too short"):
+        Sample.of_gaps([5])
+
+
+def test_the_stream_with_the_shortest_gap_counts() -> None:
+    """As the second is slower: its receiver's queue overflows."""
+    rows = records(8)
+    flood = [row for row in records(8, g=5_000_000) if row["tag"] == loggp.STREAM]
+    for row in flood:
+        row["tag"] += 1
+    assert measured(8, [*rows, *flood]) == measured(8, rows)
+    # Nor does one that is faster only because it has not filled its queues yet.
+    early = [row for row in records(8, g=1_000_000) if row["tag"] == loggp.STREAM]
+    for i, row in enumerate(early):
+        row["tag"] += 1
+        row["land_ps"] = row["deliver_ps"] = row["land_ps"] + i * i * 10_000
+    assert measured(8, [*rows, *early]) == measured(8, rows)
+
+
+def test_messages_that_come_together_have_the_gap_of_their_deliveries() -> None:
+    """Of those that TCP brings in one segment the first alone lands."""
+    rows = records(8)
+    stream = [row for row in rows if row["tag"] == loggp.STREAM]
+    for row in stream[1::2]:
+        row["land_ps"] = None
+    assert measured(8, rows).gap.mean == PARAMETERS["g"] + 7 * PARAMETERS["G"]
 
 
 def test_a_missing_stage_is_named() -> None:
-    rows = stream_and_pings([8], count=8, trips=2, **PARAMETERS)
-    rows[0]["land_ps"] = None
-    with pytest.raises(InputError, match=r"message 0 of rank 0 has no land stage"):
-        loggp.figures([Message(**row) for row in rows], [8])
+    rows = records(8, count=8, trips=2)
+    next(row for row in rows if row["tag"] == loggp.PING)["land_ps"] = None
+    with pytest.raises(InputError, match=r"message 9 of rank 0 has no land stage"):
+        measured(8, rows)
 
 
 def test_an_unfinished_measurement_is_an_error() -> None:
     with pytest.raises(InputError, match=r"no records of messages of 16 bytes"):
-        loggp.figures(records([8]), [8, 16])
+        measured(16, records(8))
 
 
 def test_records_survive_the_file(tmp_path: Path) -> None:
-    rows = stream_and_pings([8, 64], count=8, trips=2, **PARAMETERS)
+    rows = records(8, count=8, trips=2)
     write_messages(tmp_path / "messages.parquet", rows)
     assert messages.read(tmp_path / "messages.parquet") == [Message(**row) for row in rows]

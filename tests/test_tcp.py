@@ -132,9 +132,9 @@ def test_overheads_that_overlap_are_said_to(tmp_path: Path) -> None:
     def logp(*arguments: str) -> str:
         return command("logp", "--machine", MACHINE, *arguments, directory=tmp_path).stdout
 
-    figures = json.loads(logp("--sizes", "8,4096", "--json"))
+    figures = json.loads(logp("--sizes", "8,16384", "--json"))
     assert figures["sizes"][0]["L_ps"] > 0 > figures["sizes"][1]["L_ps"]
-    assert figures["G_hidden"]
+    assert figures["reasons"]["G"]
     note = "L below 0: the receiver is busy with a message before its send returns"
-    assert note in logp("--sizes", "8,4096")
+    assert note in logp("--sizes", "8,16384")
     assert note not in logp("--sizes", "8")

@@ -1,75 +1,173 @@
-/* What `chasqui logp` runs: between ranks 0 and 1, for every size given on the command line,
- * a ping-pong with blocking calls (overheads, latency) and a stream of non-blocking sends (gap).
+/* What `chasqui logp` runs: between ranks 0 and 1, messages of one size: a ping-pong with blocking calls (overheads,
+ * latency), and streams of nonblocking ones (gap), each with another number of messages that may be on the way.
  *
- * It measures nothing itself: the figures come from the messages' records, which are told apart
- * by their tag = 8 * index of the size + phase. Warm-up first: caches, rings, first-touched pages.
+ * It measures nothing itself: the figures come from the messages' records, which are told apart by their tag, the phase.
+ * Before what is measured come so many messages in each direction that every ring and buffer has been used: slots,
+ * pages and cache lines that are touched for the first time are not what a program meets later.
  *
- * Usage: logp TRIPS STREAM BYTES...   (round trips a size, messages a stream)
+ * Usage: logp BYTES WARM TRIPS STREAM CREDITS...
+ * (messages in each direction before, measured round trips, measured messages of a stream; for each stream the messages
+ * that may be on the way, an even number, 0: no limit)
  */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum phase { WARM_PING, PING, WARM_STREAM, STREAM, READY, PHASES = 8 };
+enum phase { WARM, PING, READY, STREAM }; /* and STREAM + 1, … */
 
 /* The same numbers as in python/chasqui/loggp.py. */
-_Static_assert(PING == 1 && STREAM == 3 && PHASES == 8, "phases");
+_Static_assert(PING == 1 && STREAM == 3, "phases");
 
-static void ping(int rank, char *buffer, int bytes, int trips, int tag)
+/* Requests under way at each end: receives are posted so far ahead. */
+enum { WINDOW = 64 };
+
+/* Turns of `delay` over which starts are spread: some 4,000 cycles, more than a poll takes over any link. */
+enum { STEPS = 64, STEP = 31 };
+
+static void delay(long turns)
 {
+    for (volatile long left = turns; left > 0; left--)
+        ;
+}
+
+/* Differently long each time and in no order, so that messages come at all moments of a loop that polls. */
+static void vary(int i) { delay(i * 37 % STEPS * STEP + i % STEP); }
+
+static void wait_until(double time)
+{
+    while (MPI_Wtime() < time)
+        ;
+}
+
+/* Seconds of a round trip. `pause_s`: rank 0 begins each so much later. */
+static double ping(int rank, char *buffer, int bytes, int trips, int tag, double pause_s)
+{
+    double begin = MPI_Wtime();
     for (int i = 0; i < trips; i++) {
         if (rank == 0) {
+            if (pause_s > 0)
+                wait_until(MPI_Wtime() + pause_s);
+            vary(i);
             MPI_Send(buffer, bytes, MPI_BYTE, 1, tag, MPI_COMM_WORLD);
             MPI_Recv(buffer, bytes, MPI_BYTE, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         } else {
             MPI_Recv(buffer, bytes, MPI_BYTE, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            vary(i + 1);
             MPI_Send(buffer, bytes, MPI_BYTE, 0, tag, MPI_COMM_WORLD);
         }
     }
+    return (MPI_Wtime() - begin) / trips;
 }
 
-/* Every message has its receive posted before the first is sent, so that none is unexpected. */
-static void stream(int rank, char *buffer, int bytes, int count, int tag, int ready, MPI_Request *request)
+static void isend(char *buffer, int bytes, int tag, MPI_Request *request)
 {
-    if (rank == 0) {
-        MPI_Recv(NULL, 0, MPI_BYTE, 1, ready, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        for (int i = 0; i < count; i++)
-            MPI_Isend(buffer, bytes, MPI_BYTE, 1, tag, MPI_COMM_WORLD, &request[i]);
-    } else {
-        /* One buffer for all: nobody looks at the data. */
-        for (int i = 0; i < count; i++)
-            MPI_Irecv(buffer, bytes, MPI_BYTE, 0, tag, MPI_COMM_WORLD, &request[i]);
-        MPI_Send(NULL, 0, MPI_BYTE, 0, ready, MPI_COMM_WORLD);
+    MPI_Isend(buffer, bytes, MPI_BYTE, 1, tag, MPI_COMM_WORLD, request);
+}
+
+/* One buffer for all: the data are not looked at. */
+static void irecv(char *buffer, int bytes, int tag, MPI_Request *request)
+{
+    MPI_Irecv(buffer, bytes, MPI_BYTE, 0, tag, MPI_COMM_WORLD, request);
+}
+
+/* The receiver's word that half of the messages on the way have been received; or that it is ready. */
+static void tell(void) { MPI_Send(NULL, 0, MPI_BYTE, 0, READY, MPI_COMM_WORLD); }
+static void hear(void) { MPI_Recv(NULL, 0, MPI_BYTE, 1, READY, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
+
+struct stream {
+    char *buffer;
+    int bytes, tag;
+    int warm, count; /* messages before, and measured; as many as WINDOW follow, for a stream that ends empties queues */
+    int credits;
+};
+
+static int messages_of(const struct stream *s) { return s->warm + s->count + WINDOW; }
+
+static int tag_of(const struct stream *s, int i) { return i >= s->warm && i < s->warm + s->count ? s->tag : WARM; }
+
+static void send_stream(const struct stream *s)
+{
+    MPI_Request request[WINDOW];
+    hear();
+    for (int i = 0; i < messages_of(s); i++) {
+        if (s->credits && i >= s->credits && i % (s->credits / 2) == 0)
+            hear();
+        if (i >= WINDOW)
+            MPI_Wait(&request[i % WINDOW], MPI_STATUS_IGNORE);
+        MPI_Isend(s->buffer, s->bytes, MPI_BYTE, 1, tag_of(s, i), MPI_COMM_WORLD, &request[i % WINDOW]);
     }
-    MPI_Waitall(count, request, MPI_STATUSES_IGNORE);
+    MPI_Waitall(WINDOW, request, MPI_STATUSES_IGNORE);
+}
+
+/* Seconds from message to message. One buffer for all: the data are not looked at. */
+static double receive_stream(const struct stream *s)
+{
+    MPI_Request request[WINDOW];
+    double begin = 0, end = 0;
+    int messages = messages_of(s);
+    for (int posted = 0; posted < messages + WINDOW; posted++) {
+        MPI_Request *next = &request[posted % WINDOW];
+        int received = posted - WINDOW;
+        if (received >= 0) {
+            MPI_Wait(next, MPI_STATUS_IGNORE);
+            received++;
+            if (s->credits && received % (s->credits / 2) == 0 && received + s->credits / 2 < messages)
+                tell();
+        }
+        if (received == s->warm)
+            begin = MPI_Wtime();
+        if (received == s->warm + s->count)
+            end = MPI_Wtime();
+        if (posted < messages)
+            MPI_Irecv(s->buffer, s->bytes, MPI_BYTE, 0, tag_of(s, posted), MPI_COMM_WORLD, next);
+        if (posted == WINDOW - 1)
+            tell();
+    }
+    return (end - begin) / s->count;
+}
+
+/* Seconds from message to message, as the receiver sees them: what a sender's interface queues comes later than it is
+ * sent. */
+static double stream(int rank, const struct stream *s)
+{
+    double gap_s;
+    if (rank == 0) {
+        send_stream(s);
+        MPI_Recv(&gap_s, 1, MPI_DOUBLE, 1, READY, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+        gap_s = receive_stream(s);
+        MPI_Send(&gap_s, 1, MPI_DOUBLE, 0, READY, MPI_COMM_WORLD);
+    }
+    return gap_s;
 }
 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    int rank, bytes_max = 0;
+    int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (argc < 4) {
-        fprintf(stderr, "usage: logp TRIPS STREAM BYTES...\n");
+    int bytes = argc > 5 ? atoi(argv[1]) : -1, warm = argc > 5 ? atoi(argv[2]) : 0;
+    int trips = argc > 5 ? atoi(argv[3]) : 0, count = argc > 5 ? atoi(argv[4]) : 0;
+    if (bytes < 0 || warm < 1 || trips < 1 || count < 1) {
+        fprintf(stderr, "usage: logp BYTES WARM TRIPS STREAM CREDITS...\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    int trips = atoi(argv[1]), count = atoi(argv[2]);
-    for (int i = 3; i < argc; i++)
-        if (atoi(argv[i]) > bytes_max)
-            bytes_max = atoi(argv[i]);
-    char *buffer = calloc(1, (size_t)bytes_max + 1);
-    MPI_Request *request = calloc((size_t)count, sizeof *request);
-    if (!buffer || !request)
+    char *buffer = calloc(1, (size_t)bytes + 1);
+    if (!buffer)
         MPI_Abort(MPI_COMM_WORLD, 1);
-    for (int i = 3; i < argc && rank < 2; i++) {
-        int bytes = atoi(argv[i]), tag = (i - 3) * PHASES;
-        ping(rank, buffer, bytes, trips, tag + WARM_PING);
-        ping(rank, buffer, bytes, trips, tag + PING);
-        stream(rank, buffer, bytes, count / 4 + 1, tag + WARM_STREAM, tag + READY, request);
-        stream(rank, buffer, bytes, count, tag + STREAM, tag + READY, request);
+    if (rank < 2) {
+        double trip_s = ping(rank, buffer, bytes, warm, WARM, 0), gap_s = 0;
+        for (int i = 5; i < argc; i++) {
+            struct stream s = {.buffer = buffer, .bytes = bytes, .tag = STREAM + i - 5, .warm = warm, .count = count};
+            s.credits = atoi(argv[i]);
+            gap_s = stream(rank, &s);
+        }
+        /* A ping must not meet the gap of the one before it, or latency would hold the wait; trip_s perhaps does. */
+        double pause_s = trip_s < 1.5 * gap_s ? 1.5 * gap_s : 0;
+        ping(rank, buffer, bytes, WINDOW / 4, WARM, pause_s);
+        ping(rank, buffer, bytes, trips, PING, pause_s);
     }
     free(buffer);
-    free(request);
     MPI_Finalize();
     return 0;
 }

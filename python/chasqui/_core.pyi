@@ -15,6 +15,9 @@ def parameters(machine: str, sets: Sequence[str] = ...) -> str:
 def resolve(machine: str, sets: Sequence[str]) -> str:
     """The machine with every parameter written out (TOML)."""
 
+def warm_up(machine: str, sets: Sequence[str], sizes: Sequence[int]) -> list[int]:
+    """For each size [bytes] the messages after which every ring and buffer has been used."""
+
 def inspect(path: str) -> str:
     """What a compiled file asks for: `Report` of crates/inspect."""
 

@@ -29,13 +29,12 @@ def _core() -> ModuleType:
     return _core
 
 
-def _call(name: str, *arguments: Any) -> str:
+def _call(name: str, *arguments: Any) -> Any:
     core = _core()
     try:
-        result: str = getattr(core, name)(*arguments)
+        return getattr(core, name)(*arguments)
     except core.InputError as error:
         raise InputError(str(error)) from None
-    return result
 
 
 def machines() -> list[dict[str, Any]]:
@@ -52,7 +51,14 @@ def parameters(machine: str, sets: Sequence[str] = ()) -> list[dict[str, Any]]:
 
 def resolve(machine: str, sets: Sequence[str]) -> str:
     """The machine with every parameter written out (TOML)."""
-    return _call("resolve", machine, list(sets))
+    found: str = _call("resolve", machine, list(sets))
+    return found
+
+
+def warm_up(machine: str, sets: Sequence[str], sizes: Sequence[int]) -> list[int]:
+    """For each size [bytes] the messages after which every ring and buffer has been used."""
+    found: list[int] = _call("warm_up", machine, list(sets), list(sizes))
+    return found
 
 
 def inspect(path: str) -> dict[str, Any]:

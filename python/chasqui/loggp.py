@@ -10,98 +10,198 @@ no earlier than
 
     g + (k - 1) G                                                                              (2)
 
-after the previous one. From the records of a ping-pong with blocking calls, for each size k:
+after the previous one. For each size k there is a run of its own, and in it a ping-pong with
+blocking calls, whose messages start at all moments of a loop that polls:
 
     o_send    = send_return - call
     o_recv    = done - max(land, receive_call)   processor time once the message could be seen
-    latency   = done - call                  end to end
-    L(k)      = latency - o_send - o_recv    = L + (k - 1) G by (1); below 0 where
-                                             the two overlap: the first segment is received before
-                                             the last is sent
+    latency   = done - call                      end to end
+    L(k)      = latency - o_send - o_recv        = L + (k - 1) G by (1); below 0 where
+                                                 the two overlap: the first segment is received
+                                                 before the last is sent
 
-each the median over all messages (one that occurs: no mean of two). From a stream of non-blocking
-sends, whose receives are all posted beforehand:
+and streams of nonblocking sends, each with another number of messages that may be on the way (as
+the model has a capacity: what floods a receiver meets what becomes of an overflow):
 
-    gap(k)    = (last - first) / (messages - 1) over the second half of the stream, where the time
-                of a message is its `land` or its `deliver`, whichever gives the longer gap
+    gap(k)    = (last - first) / (messages - 1), where the time of a message is its `land` or its
+                `deliver`, whichever gives the longer gap, if all messages have it; of the stream
+                for which it is the shortest
     bandwidth = k / gap(k)
 
-A stream is *limited by the processor* where gap(k) is no longer than what the sender's processor
-needs for a message, o + its own instructions between two calls, or the receiver's: o_recv, or,
-where most messages have landed before the one before them was delivered, the interval of
-deliveries. There g can't be seen. Hence, with the sizes whose stream is limited by the network
-interface:
+Each is the mean over the messages measured, since what one message in many pays for (giving back
+half a ring, say) is a part of what they cost, and since only means add up to the latency. Beside it
+stands its spread: nine tenths of the messages of the ping-pong lie in it; of the gap, it goes from
+the least to the greatest of eight parts of the stream. A quantity is *steady* where the first and
+the second half of what was measured agree within a tenth.
 
-    G = (gap(b) - gap(a)) / (b - a)          of the two longest, a < b, by (2); with fewer than
-                                             two: (L(b) - L(a)) / (b - a) of the shortest and the
-                                             longest of all, by (1). If one of these L is below 0,
-                                             gap(b) / (b - 1), an upper bound (g_per_byte_hidden)
-    L = L(s) - (s - 1) G                     of the shortest of all, s; L(s), if G is a bound only
-    g = gap(a) - (a - 1) G                   of the shortest, a. If a > s this stands only where the
-                                             same G explains both latencies, L(a) = L + (a - 1) G:
-                                             else a travels otherwise than s. Then, and with none,
-                                             or if G is a bound, gap(s), an upper bound (g_hidden)
+A stream is limited by
 
-All times are integer picoseconds, quotients are exact fractions: on the machine `loggp` the result
-is its parameters, bit for bit.
+    receiver  where most messages have landed before the one before them was delivered, or where
+              gap(k) is no longer than o_recv
+    ni        else, where messages take longer by half a gap from `ready` to `land` than in the
+              ping-pong: they queue between the two processors
+    sender    else
+
+g and G can be seen in streams limited by the network interface only. With the sizes for which that
+is so, and which are steady:
+
+    G = (gap(b) - gap(a)) / (b - a)          of the two longest that travel by one mechanism, a < b,
+                                             by (2);
+        (L(b) - L(a)) / (b - a)              else, of the shortest and the longest of all, if they
+                                             travel by one mechanism, and of both no byte leaves
+                                             before the send returns, by (1);
+        gap(b) / (b - 1)                     else, of the longest of all: an upper bound by (2)
+    L = L(s) - (s - 1) G                     of the shortest of all, s; L(s), an upper bound, if G
+                                             is a bound and s > 1
+    g = gap(a) - (a - 1) G                   of the shortest that shows it, a; if a > s, only where
+                                             the same G explains both latencies, L + (a - 1) G is
+                                             within the spread of L(a): else a travels otherwise
+                                             than s;
+        gap(s)                               else: an upper bound
+
+A slope counts where it is above 0 and the spreads of its two ends lie apart, and where it leaves
+g and L above 0. What the data don't show is no figure: a bound or none, with the reason.
+
+All times are integer picoseconds, means and quotients are exact fractions: on the machine `loggp`
+the result is its parameters, bit for bit.
 """
 
 from __future__ import annotations
 
 import itertools
-import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from chasqui.errors import InputError
 from chasqui.messages import Message
 
-# As in guest/bench/logp.c: tag = PHASES * index of the size + phase.
-PHASES = 8
+# As in guest/bench/logp.c: the phase is the tag. Streams have this and the next ones.
 PING = 1
 STREAM = 3
 PS_PER_S = 10**12
 
+PARTS = 8  # of a stream, between which the spread of its gap is
+TAIL = 20  # one in so many messages is below the spread, one above it
+STEADY = Fraction(1, 10)  # by so much of the mean may halves differ
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A quantity as measured. Times in ps."""
+
+    mean: Fraction
+    low: Fraction
+    high: Fraction
+    halves: tuple[Fraction, Fraction]  # means of the first and the second half
+
+    @property
+    def is_steady(self) -> bool:
+        first, second = self.halves
+        return abs(second - first) <= STEADY * abs(self.mean)
+
+    @classmethod
+    def of(cls, values: Sequence[int]) -> Sample:
+        ordered = sorted(values)
+        cut = len(ordered) // TAIL
+        middle = len(values) // 2
+        return cls(
+            _mean(values),
+            Fraction(ordered[cut]),
+            Fraction(ordered[-1 - cut]),
+            (_mean(values[: middle or 1]), _mean(values[middle:])),
+        )
+
+    @classmethod
+    def of_gaps(cls, times: Sequence[int]) -> Sample:
+        """The interval between the events of a stream."""
+        ordered = sorted(times)
+        if len(ordered) < 2:
+            raise InputError(f"a stream of {len(ordered)} messages is too short to have a gap")
+        last = len(ordered) - 1
+        parts = min(PARTS, last)
+        cuts = [last * part // parts for part in range(parts + 1)]
+        gaps = [_interval(ordered, a, b) for a, b in itertools.pairwise(cuts)]
+        middle = cuts[len(cuts) // 2]
+        halves = (_interval(ordered, 0, middle), _interval(ordered, middle, last))
+        return cls(_interval(ordered, 0, last), min(gaps), max(gaps), halves)
+
+
+def _mean(values: Sequence[int]) -> Fraction:
+    return Fraction(sum(values), len(values))
+
+
+def _interval(times: Sequence[int], first: int, last: int) -> Fraction:
+    return Fraction(times[last] - times[first], last - first) if last > first else Fraction(0)
+
 
 @dataclass(frozen=True)
 class SizeFigures:
-    """What was measured with messages of one size. Times in ps."""
+    """What was measured with messages of one size."""
 
     bytes: int
-    o_send_ps: int
-    o_recv_ps: int
-    latency_ps: int
-    gap_ps: Fraction
-    processor_ps: Fraction  # the least interval that the processors allow
-
-    @property
-    def l_ps(self) -> int:
-        """L(k): the time that is neither sender's nor receiver's overhead."""
-        return self.latency_ps - self.o_send_ps - self.o_recv_ps
-
-    @property
-    def limited_by(self) -> str:
-        return "ni" if self.gap_ps > self.processor_ps else "processor"
+    o_send: Sample
+    o_recv: Sample
+    latency: Sample
+    l: Sample  # noqa: E741 -- the model's name
+    gap: Sample
+    limited_by: str  # sender, receiver or ni
+    mechanisms: frozenset[str]  # by which the messages travelled
+    overlaps: bool  # the first byte leaves before the send returns: o_send holds a part of L
 
     @property
     def bandwidth(self) -> Fraction:
         """Bytes a second."""
-        return PS_PER_S * self.bytes / self.gap_ps if self.gap_ps else Fraction(0)
+        return PS_PER_S * self.bytes / self.gap.mean if self.gap.mean else Fraction(0)
+
+    @property
+    def samples(self) -> dict[str, Sample]:
+        return {
+            "o_send": self.o_send,
+            "o_recv": self.o_recv,
+            "latency": self.latency,
+            "L": self.l,
+            "gap": self.gap,
+        }
+
+    @property
+    def unsteady(self) -> list[str]:
+        """What still changed while it was measured."""
+        # L is a difference of the others: near 0 its halves differ by a lot of it, and say nothing.
+        return [
+            name for name, sample in self.samples.items() if name != "L" and not sample.is_steady
+        ]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the machine [ps, or ps a byte]: none, or a bound only, for a reason."""
+
+    value: Fraction | None
+    reason: str = ""  # why it is not known exactly
+
+    @property
+    def is_bound(self) -> bool:
+        """What is shown is an upper bound."""
+        return self.value is not None and bool(self.reason)
 
 
 @dataclass(frozen=True)
 class Figures:
-    """A machine's LogGP figures. Times in ps, G in ps a byte."""
+    """A machine's LogGP figures."""
 
-    l_ps: Fraction
-    o_send_ps: int
-    o_recv_ps: int
-    g_ps: Fraction
-    g_per_byte_ps: Fraction
-    g_hidden: bool
-    g_per_byte_hidden: bool
+    l: Figure  # noqa: E741 -- the model's name
+    o_send: Sample  # of the shortest messages
+    o_recv: Sample
+    g: Figure
+    g_per_byte: Figure
     sizes: tuple[SizeFigures, ...]
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why figures are bounds, or not there."""
+        named = {"L": self.l, "g": self.g, "G": self.g_per_byte}
+        return {name: each.reason for name, each in named.items() if each.reason}
 
 
 def _extra(size: int) -> int:
@@ -116,10 +216,6 @@ def _need(value: int | None, name: str, message: Message) -> int:
             "this machine's records don't suffice for LogGP figures"
         )
     return value
-
-
-def _median(values: Iterable[int]) -> int:
-    return statistics.median_low(list(values))
 
 
 def o_send(message: Message) -> int:
@@ -140,99 +236,182 @@ def latency(message: Message) -> int:
     return _need(message.done_ps, "done", message) - _need(message.call_ps, "call", message)
 
 
-def interval(times: Sequence[int]) -> Fraction:
-    """The steady interval of a stream: over its second half."""
-    ordered = sorted(times)
-    first = len(ordered) // 2
-    count = len(ordered) - 1 - first
-    if count < 1:
-        raise InputError(f"a stream of {len(ordered)} messages is too short to have an interval")
-    return Fraction(ordered[-1] - ordered[first], count)
+def flight(message: Message) -> int:
+    """L(k): the time that is neither sender's nor receiver's overhead."""
+    return latency(message) - o_send(message) - o_recv(message)
+
+
+def transport(message: Message) -> int:
+    """From the request at the network interface to the last byte in the destination node."""
+    return _need(message.land_ps, "land", message) - _need(message.ready_ps, "ready", message)
+
+
+def begins_early(message: Message) -> bool:
+    return message.inject_ps is None or message.inject_ps < _need(
+        message.send_return_ps, "send_return", message
+    )
 
 
 def is_behind(stream: Sequence[Message]) -> bool:
-    """Over the second half of a stream, most messages wait for the receiver's processor."""
-    pairs = list(itertools.pairwise(stream))[len(stream) // 2 :]
+    """Most messages of a stream wait for the receiver's processor."""
     waits = [
         before.deliver_ps is not None
         and after.land_ps is not None
         and after.land_ps <= before.deliver_ps
-        for before, after in pairs
+        for before, after in itertools.pairwise(stream)
     ]
     return 2 * sum(waits) > len(waits)
 
 
-def measure_size(size: int, pings: Sequence[Message], stream: Sequence[Message]) -> SizeFigures:
-    """The figures of one size."""
-    if not pings or not stream:
-        raise InputError(f"no records of messages of {size} bytes: did the measurement finish?")
-    stream = sorted(stream, key=lambda message: message.sequence)
-    land = interval([_need(message.land_ps, "land", message) for message in stream])
-    delivered = [message.deliver_ps for message in stream if message.deliver_ps is not None]
-    deliver = interval(delivered) if len(delivered) == len(stream) else land
-    receive = _median(map(o_recv, pings))
-    receiving: Fraction = max(Fraction(receive), deliver if is_behind(stream) else Fraction(0))
-    # The sender's own instructions between two calls; its o from whichever shows no stall.
-    between = _median(
-        _need(after.call_ps, "call", after) - _need(before.send_return_ps, "send_return", before)
-        for before, after in itertools.pairwise(stream)
+def stream_gap(stream: Sequence[Message]) -> Sample:
+    """The interval of landing or of delivery, whichever is longer, of those that all messages have:
+    TCP brings short messages together, of which only the first lands."""
+    stages = (
+        [message.land_ps for message in stream],
+        [message.deliver_ps for message in stream],
     )
-    send = _median(map(o_send, pings))
-    sending = min(send, _median(map(o_send, stream))) + between
+    whole = [[each for each in times if each is not None] for times in stages if None not in times]
+    if not whole:
+        lost = next(message for message in stream if message.land_ps is None)
+        _need(None, "land", lost)
+    return max(map(Sample.of_gaps, whole), key=lambda each: each.mean)
+
+
+def fastest(streams: Iterable[Sequence[Message]]) -> tuple[Sequence[Message], Sample]:
+    """The stream with the shortest gap, of those that are steady, if there are any."""
+    gaps = [(stream, stream_gap(stream)) for stream in streams]
+    return min(gaps, key=lambda each: (not each[1].is_steady, each[1].mean))
+
+
+def measure_size(size: int, messages: Iterable[Message]) -> SizeFigures:
+    """The figures of one size, from a run of guest/bench/logp.c with it."""
+    # What belongs to a collective, or has no data, is not ours.
+    mine = [message for message in messages if message.bytes == size]
+    pings = [message for message in mine if message.tag == PING]
+    streams: dict[int, list[Message]] = {}
+    for message in mine:
+        if message.tag is not None and message.tag >= STREAM:
+            streams.setdefault(message.tag, []).append(message)
+    if not pings or not streams:
+        raise InputError(f"no records of messages of {size} bytes: did the measurement finish?")
+    pings.sort(key=lambda message: _need(message.call_ps, "call", message))
+    for each in streams.values():
+        each.sort(key=lambda message: message.sequence)
+    stream, gap = fastest(streams.values())
+
+    def sample(of: Callable[[Message], int]) -> Sample:
+        return Sample.of([of(message) for message in pings])
+
+    receive = sample(o_recv)
+    if is_behind(stream) or gap.mean <= receive.mean:
+        limited_by = "receiver"
+    else:
+        queued = Sample.of([transport(one) for one in stream if one.land_ps is not None])
+        longer = queued.mean - sample(transport).mean
+        limited_by = "ni" if 2 * longer > gap.mean else "sender"
     return SizeFigures(
         bytes=size,
-        o_send_ps=send,
-        o_recv_ps=receive,
-        latency_ps=_median(map(latency, pings)),
-        gap_ps=max(land, deliver),
-        processor_ps=max(Fraction(sending), receiving),
+        o_send=sample(o_send),
+        o_recv=receive,
+        latency=sample(latency),
+        l=sample(flight),
+        gap=gap,
+        limited_by=limited_by,
+        mechanisms=frozenset(message.mechanism or "" for message in [*pings, *stream]),
+        overlaps=any(begins_early(message) for message in pings),
     )
+
+
+def _slope(a: SizeFigures, b: SizeFigures, of: Callable[[SizeFigures], Sample]) -> Fraction | None:
+    """What a byte adds from size a to size b; none if the data don't show it."""
+    low, high = of(a), of(b)
+    bytes_between = _extra(b.bytes) - _extra(a.bytes)
+    if a.mechanisms != b.mechanisms or not bytes_between or high.low <= low.high:
+        return None
+    slope = (high.mean - low.mean) / bytes_between
+    return slope if low.mean >= _extra(a.bytes) * slope else None
+
+
+def _gap_per_byte(ordered: Sequence[SizeFigures], limited: Sequence[SizeFigures]) -> Figure:
+    """G."""
+    shortest, longest = ordered[0], ordered[-1]
+    if not _extra(longest.bytes):
+        return Figure(None, "it takes messages of more than a byte")
+    for a, b in itertools.pairwise(reversed(limited)):
+        if (slope := _slope(b, a, lambda each: each.gap)) is not None:
+            return Figure(slope)
+    pair = (shortest, longest)
+    if not any(each.unsteady or each.overlaps for each in pair):
+        slope = _slope(*pair, lambda each: each.l)
+        if slope is not None:
+            return Figure(slope)
+    if len(limited) < 2:
+        count = "one size is" if len(limited) == 1 else "no sizes are"
+        why = f"{count} limited by the network interface; it takes two"
+    else:
+        why = "no two sizes travel by one mechanism with gaps further apart than their spreads"
+    return Figure(
+        longest.gap.mean / _extra(longest.bytes), f"{why}. This is the gap of {longest.bytes:,} B"
+    )
+
+
+def _latency(shortest: SizeFigures, per_byte: Figure) -> Figure:
+    """L."""
+    extra, found = _extra(shortest.bytes), shortest.l.mean
+    if found < 0:
+        return Figure(None, f"o_send and o_recv of {shortest.bytes:,} B overlap")
+    if not extra:
+        return Figure(found)
+    if per_byte.reason or found < extra * (per_byte.value or 0):
+        return Figure(found, f"with the time of {shortest.bytes:,} B on the way")
+    return Figure(found - extra * (per_byte.value or 0))
+
+
+def _gap(
+    ordered: Sequence[SizeFigures],
+    limited: Sequence[SizeFigures],
+    l: Figure,  # noqa: E741
+    per_byte: Figure,
+) -> Figure:
+    """g."""
+    shortest = ordered[0]
+    if shortest.unsteady:
+        return Figure(shortest.gap.mean, f"the stream of {shortest.bytes:,} B is not steady")
+    if not limited:
+        return Figure(
+            shortest.gap.mean,
+            f"the {shortest.limited_by} limits the stream of {shortest.bytes:,} B",
+        )
+    first = limited[0]
+    extra = _extra(first.bytes)
+    if first is not shortest:
+        explained = (
+            not (l.reason or per_byte.reason)
+            and first.l.low <= ((l.value or 0) + extra * (per_byte.value or 0)) <= first.l.high
+        )
+        if not explained:
+            return Figure(
+                shortest.gap.mean,
+                f"the {shortest.limited_by} limits the stream of {shortest.bytes:,} B, and "
+                f"{first.bytes:,} B travel otherwise",
+            )
+    found = first.gap.mean - extra * (per_byte.value or 0)
+    if extra and (per_byte.reason or found < 0):
+        return Figure(first.gap.mean, f"with the time of {first.bytes:,} B on the way")
+    return Figure(found)
 
 
 def summarise(sizes: Sequence[SizeFigures]) -> Figures:
     """L, o, g and G from the figures of all sizes."""
     ordered = sorted(sizes, key=lambda each: each.bytes)
-    shortest, longest = ordered[0], ordered[-1]
-    limited = [each for each in ordered if each.limited_by == "ni"]
-    span = _extra(longest.bytes) - _extra(shortest.bytes)
-    per_byte, hidden = Fraction(0), False
-    if len(limited) >= 2:
-        a, b = limited[-2], limited[-1]
-        per_byte = (b.gap_ps - a.gap_ps) / (_extra(b.bytes) - _extra(a.bytes) or 1)
-    elif span and min(shortest.l_ps, longest.l_ps) >= 0:
-        per_byte = Fraction(longest.l_ps - shortest.l_ps, span)
-    elif span:
-        per_byte, hidden = longest.gap_ps / _extra(longest.bytes), True
-    latency_ps = shortest.l_ps - (0 if hidden else _extra(shortest.bytes) * per_byte)
-    seen = bool(limited and not hidden) and (
-        limited[0] is shortest
-        or limited[0].l_ps == latency_ps + _extra(limited[0].bytes) * per_byte
-    )
-    g = limited[0].gap_ps - _extra(limited[0].bytes) * per_byte if seen else shortest.gap_ps
+    limited = [each for each in ordered if each.limited_by == "ni" and not each.unsteady]
+    per_byte = _gap_per_byte(ordered, limited)
+    l = _latency(ordered[0], per_byte)  # noqa: E741
     return Figures(
-        l_ps=Fraction(latency_ps),
-        o_send_ps=shortest.o_send_ps,
-        o_recv_ps=shortest.o_recv_ps,
-        g_ps=g,
-        g_per_byte_ps=per_byte,
-        g_hidden=not seen,
-        g_per_byte_hidden=hidden,
+        l=l,
+        o_send=ordered[0].o_send,
+        o_recv=ordered[0].o_recv,
+        g=_gap(ordered, limited, l, per_byte),
+        g_per_byte=per_byte,
         sizes=tuple(ordered),
     )
-
-
-def figures(messages: Iterable[Message], sizes: Sequence[int]) -> Figures:
-    """LogGP figures from a run of guest/bench/logp.c with these sizes, in this order."""
-    pings: list[list[Message]] = [[] for _ in sizes]
-    streams: list[list[Message]] = [[] for _ in sizes]
-    for message in messages:
-        if message.tag is None:
-            continue
-        index, phase = divmod(message.tag, PHASES)
-        if not 0 <= index < len(sizes) or message.bytes != sizes[index]:
-            continue  # of a collective, or no data: not ours
-        if phase == PING:
-            pings[index].append(message)
-        elif phase == STREAM:
-            streams[index].append(message)
-    return summarise([measure_size(size, pings[i], streams[i]) for i, size in enumerate(sizes)])

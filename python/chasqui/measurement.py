@@ -4,21 +4,51 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from chasqui import loggp, messages, simulation, toolchain
+from chasqui import core, loggp, messages, simulation, toolchain
 from chasqui.errors import InputError
-from chasqui.loggp import Figures
+from chasqui.loggp import Figures, Sample, SizeFigures
+
+Progress = Callable[[int, int], None]
 
 DEFAULT_SIZES = (1, 8, 64, 512, 4096, 16384, 65536)
-TRIPS = 8
-STREAM = 64
+# Measured round trips of a size: as many as carry so many bytes each way, within these limits.
+BYTES = 1 << 20
+TRIPS_MIN, TRIPS_MAX = 16, 256
+WARM_UP_MIN = 16  # messages each way: caches, predictors, what the library remembers of a peer
+# Streams of a size, by the messages that may be on the way, and of a long one.
+CREDITS, LONG_CREDITS, LONG = (4, 16, 64, 0), (4, 0), 16384
+ATTEMPTS = 3  # of a size that is not steady, each with LONGER times the messages
+LONGER = 4
 
 HZ = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What guest/bench/logp.c does with one size."""
+
+    warm_up: int  # messages in each direction before anything is measured
+    trips: int  # measured round trips
+    stream: int  # measured messages of each stream
+    credits: tuple[int, ...]  # for each stream, the messages that may be on the way; 0: no limit
+
+    def longer(self) -> Plan:
+        return replace(
+            self,
+            warm_up=LONGER * self.warm_up,
+            trips=LONGER * self.trips,
+            stream=LONGER * self.stream,
+        )
+
+    def arguments(self, size: int) -> list[str]:
+        return [str(each) for each in (size, self.warm_up, self.trips, self.stream, *self.credits)]
 
 
 @dataclass(frozen=True)
@@ -48,42 +78,95 @@ def clock_period_ps(resolved: str, unit: str = "node.core") -> Fraction | None:
     return 10**12 / (Fraction(found[1]) * HZ[found[2]]) if found else None
 
 
+def plan(size: int, warm_up: int) -> Plan:
+    """How much to measure of one size, behind `warm_up` messages in each direction."""
+    trips = max(TRIPS_MIN, min(TRIPS_MAX, BYTES // max(size, 1)))
+    few = size >= LONG
+    return Plan(max(WARM_UP_MIN, warm_up), trips, 2 * trips, LONG_CREDITS if few else CREDITS)
+
+
 def measure(
     machine: str,
     sizes: Sequence[int] = DEFAULT_SIZES,
     sets: Sequence[str] = (),
     directory: Path | None = None,
+    progress: Progress = lambda _done, _count: None,
 ) -> Measurement:
-    """Measures a machine. The run directory is kept only where one was named."""
+    """Measures a machine, each size in a run of its own, as many at a time as the host has
+    processors. The run directories, one a size, are kept only where a directory was named."""
     if directory is not None:
-        return _measure(machine, sizes, sets, directory, keep=True)
+        return _measure(machine, sizes, sets, directory, progress, keep=True)
     with tempfile.TemporaryDirectory(prefix="chasqui-logp-") as scratch:
-        return _measure(machine, sizes, sets, Path(scratch) / "run", keep=False)
+        return _measure(machine, sizes, sets, Path(scratch), progress, keep=False)
 
 
 def _measure(
-    machine: str, sizes: Sequence[int], sets: Sequence[str], directory: Path, *, keep: bool
+    machine: str,
+    sizes: Sequence[int],
+    sets: Sequence[str],
+    directory: Path,
+    progress: Progress,
+    *,
+    keep: bool,
 ) -> Measurement:
-    job = simulation.Job(
-        machine=machine,
-        ranks=2,
-        program=str(program()),
-        arguments=[str(TRIPS), str(STREAM), *map(str, sizes)],
-        sets=sets,
-        directory=directory,
-        progress=True,
-    )
-    result = simulation.execute(job)
-    if result.summary["outcome"] == "interrupted":
-        raise KeyboardInterrupt
-    if result.summary["outcome"] != "finished":
-        raise InputError(
-            f"the measurement on {machine} ended with {result.summary['outcome']}: "
-            f"{result.summary.get('message') or result.status}"
+    plans = {
+        size: plan(size, warm_up)
+        for size, warm_up in zip(sizes, core.warm_up(machine, sets, sizes), strict=True)
+    }
+    executable = str(program())
+    try:
+        directory.mkdir(parents=True, exist_ok=not keep)
+    except OSError as error:
+        raise InputError(f"--out {directory}: {error.strerror}") from None
+    stopping = False
+
+    each_job = job(machine, executable, sets)
+
+    def one(size: int) -> SizeFigures:
+        return measure_size(each_job, size, plans[size], directory / str(size), lambda: stopping)
+
+    found: list[SizeFigures] = []
+    # The longest first: they take longest.
+    with ThreadPoolExecutor(simulation.host_processors()) as pool:
+        try:
+            for each in pool.map(one, sorted(sizes, reverse=True)):
+                found.append(each)
+                progress(len(found), len(sizes))
+        except BaseException:
+            stopping = True
+            pool.shutdown(cancel_futures=True)
+            raise
+    clock = clock_period_ps((directory / str(sizes[0]) / "resolved.toml").read_text())
+    return Measurement(machine, loggp.summarise(found), clock, directory if keep else None)
+
+
+def job(machine: str, executable: str, sets: Sequence[str]) -> simulation.Job:
+    """What is run for every size, but for the arguments."""
+    return simulation.Job(machine, 2, executable, sets=sets, threads=1)
+
+
+def measure_size(
+    job: simulation.Job, size: int, first: Plan, directory: Path, stop: Callable[[], bool]
+) -> SizeFigures:
+    """One size: again with more messages, if it was not steady."""
+    current = first
+    for attempt in range(1, ATTEMPTS + 1):
+        place = directory if attempt == 1 else directory.with_name(f"{size}-{attempt}")
+        result = simulation.execute_quietly(
+            replace(job, arguments=current.arguments(size)), place, stop
         )
-    found = loggp.figures(messages.read(directory / "messages.parquet"), sizes)
-    clock = clock_period_ps((directory / "resolved.toml").read_text())
-    return Measurement(machine, found, clock, directory if keep else None)
+        if result.summary["outcome"] == "interrupted":
+            raise KeyboardInterrupt
+        if result.summary["outcome"] != "finished" or result.status:
+            raise InputError(
+                f"the measurement of {size} bytes on {job.machine} ended with "
+                f"{result.summary['outcome']}: {result.summary.get('message') or result.status}"
+            )
+        found = loggp.measure_size(size, messages.read(place / "messages.parquet"))
+        if not found.unsteady:
+            break
+        current = current.longer()
+    return found
 
 
 def exact(value: Fraction | int | None) -> int | float | None:
@@ -94,30 +177,34 @@ def exact(value: Fraction | int | None) -> int | float | None:
 
 
 def as_json(measurement: Measurement) -> dict[str, Any]:
-    """Times in ps: integers where they are exact."""
+    """Times in ps: integers where they are exact. A figure that is a bound, or null, has its reason
+    in `reasons`."""
     found = measurement.figures
     return {
         "machine": measurement.machine,
-        "L_ps": exact(found.l_ps),
-        "o_send_ps": found.o_send_ps,
-        "o_recv_ps": found.o_recv_ps,
-        "g_ps": exact(found.g_ps),
-        "g_hidden": found.g_hidden,
-        "G_ps_per_byte": exact(found.g_per_byte_ps),
-        "G_hidden": found.g_per_byte_hidden,
+        "L_ps": exact(found.l.value),
+        "o_send_ps": exact(found.o_send.mean),
+        "o_recv_ps": exact(found.o_recv.mean),
+        "g_ps": exact(found.g.value),
+        "G_ps_per_byte": exact(found.g_per_byte.value),
+        "reasons": found.reasons,
         "clock_ps": exact(measurement.clock_ps),
         "directory": str(measurement.directory) if measurement.directory else None,
-        "sizes": [
-            {
-                "bytes": each.bytes,
-                "o_send_ps": each.o_send_ps,
-                "o_recv_ps": each.o_recv_ps,
-                "latency_ps": each.latency_ps,
-                "L_ps": each.l_ps,
-                "gap_ps": exact(each.gap_ps),
-                "bandwidth_bytes_per_s": float(each.bandwidth),
-                "limited_by": each.limited_by,
-            }
-            for each in found.sizes
-        ],
+        "sizes": [_size_as_json(each) for each in found.sizes],
     }
+
+
+def _size_as_json(size: SizeFigures) -> dict[str, Any]:
+    return {
+        "bytes": size.bytes,
+        **{f"{name}_ps": exact(sample.mean) for name, sample in size.samples.items()},
+        "bandwidth_bytes_per_s": float(size.bandwidth),
+        "limited_by": size.limited_by,
+        "mechanisms": sorted(filter(None, size.mechanisms)),
+        "spread_ps": {name: _spread(sample) for name, sample in size.samples.items()},
+        "unsteady": size.unsteady,
+    }
+
+
+def _spread(sample: Sample) -> list[int | float | None]:
+    return [exact(sample.low), exact(sample.high)]

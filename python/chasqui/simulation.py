@@ -216,6 +216,11 @@ def execute_quietly(job: Job, directory: Path, stop: Callable[[], bool]) -> Resu
     return Result(directory, core.run(_request(job, directory, clear_line=False), lambda _: stop()))
 
 
+def host_processors() -> int:
+    """As many simulations at a time as the host has processors for us."""
+    return len(os.sched_getaffinity(0))
+
+
 def _request(job: Job, directory: Path, *, clear_line: bool) -> dict[str, Any]:
     """What the core is told."""
     return {

@@ -37,6 +37,12 @@ fn parameters(machine: &str, sets: Vec<String>) -> PyResult<String> {
     json(&chasqui_sim::describe(&resolved))
 }
 
+/// For each size [bytes] the messages after which every ring and buffer of a machine has been used.
+#[pyfunction]
+fn warm_up(machine: &str, sets: Vec<String>, sizes: Vec<u64>) -> PyResult<Vec<u64>> {
+    chasqui_sim::warm_up(machine, &sets, &sizes).map_err(input)
+}
+
 /// A machine file, as TOML, that holds every parameter.
 #[pyfunction]
 fn resolve(machine: &str, sets: Vec<String>) -> PyResult<String> {
@@ -107,6 +113,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(machines, module)?)?;
     module.add_function(wrap_pyfunction!(parameters, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(warm_up, module)?)?;
     module.add_function(wrap_pyfunction!(conformance, module)?)?;
     module.add_function(wrap_pyfunction!(inspect, module)?)?;
     module.add_function(wrap_pyfunction!(system_calls, module)?)?;

@@ -99,6 +99,9 @@ pub trait Machine: Sync {
     fn mistakes(&self, resolved: &Resolved) -> Vec<String>;
     /// Ranks that it has room for.
     fn ranks_max(&self, resolved: &Resolved) -> u32;
+    /// Messages of `bytes` in each direction between two ranks after which every ring and buffer that such messages use has
+    /// been used at least once: a measurement of what they take begins behind them.
+    fn warm_up(&self, resolved: &Resolved, bytes: u64) -> u64;
     /// By what its messages travel: names of the numbers that its NIs record, from 1 on.
     fn mechanisms(&self) -> &'static [&'static str] {
         &[]

@@ -107,6 +107,11 @@ impl NetworkCacheUnit {
         ]
     }
 
+    /// Messages of one line or more after which every entry of every section has been used.
+    pub fn warm_up(&self) -> u64 {
+        self.sections().into_iter().map(|(_, entries, _)| entries).max().unwrap_or(0)
+    }
+
     /// What does not fit, in words.
     pub(crate) fn mistakes(&self, harts: u64) -> Vec<String> {
         let sets =

@@ -68,6 +68,16 @@ pub fn machines() -> Result<Vec<MachineText>, ConfigError> {
         .collect()
 }
 
+/// For each of `sizes` [bytes]: after how many such messages a measurement of `machine` may begin ([`Machine::warm_up`]).
+///
+/// # Errors
+/// When the machine or its settings can't be used.
+pub fn warm_up(machine: &str, sets: &[String], sizes: &[u64]) -> Result<Vec<u64>, ConfigError> {
+    let resolved = chasqui_config::resolve(&CATALOGUE, machine, sets)?;
+    let machine = CATALOGUE.find(resolved.base()).expect("a resolved machine is of the catalogue");
+    Ok(sizes.iter().map(|bytes| machine.warm_up(&resolved, *bytes)).collect())
+}
+
 /// A parameter, for people: values as `--set` takes them.
 #[derive(Serialize)]
 pub struct ParameterText {

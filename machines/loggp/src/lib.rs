@@ -66,6 +66,11 @@ impl Machine for LoggpMachine {
         resolved.read::<Loggp>("loggp").nodes as u32
     }
 
+    /// It has neither rings nor buffers.
+    fn warm_up(&self, _: &Resolved, _: u64) -> u64 {
+        1
+    }
+
     fn replays(&self, _: &Resolved) -> Result<(), String> {
         Ok(())
     }

@@ -137,6 +137,19 @@ impl Machine for NetcacheMachine {
         (if nic.policy == Policy::Via { nic.nodes.min(vis) } else { nic.nodes }) as u32
     }
 
+    /// Each message takes an element at least of the rings of its policy; by `tcp` also its bytes of the socket's buffers.
+    fn warm_up(&self, resolved: &Resolved, bytes: u64) -> u64 {
+        let nic: NicUnit = resolved.read("netcache.nic");
+        let mpi: MpiUnit = resolved.read("netcache.mpi");
+        let rings = mpi.slots.max(mpi.arrivals);
+        match nic.policy {
+            Policy::Tcp => resolved.read::<EthernetUnit>("netcache.ethernet").warm_up(bytes),
+            Policy::Via => rings.max(resolved.read::<ViaUnit>("netcache.via").depth),
+            Policy::NetworkCache => rings.max(NodeConfiguration::read(resolved).network_cache.warm_up()),
+            Policy::Processor | Policy::Buffer | Policy::Direct => rings,
+        }
+    }
+
     fn replays(&self, resolved: &Resolved) -> Result<(), String> {
         check_alone_on_network(resolved)
     }

@@ -101,6 +101,15 @@ impl Machine for VoyagerMachine {
         resolved.read::<parameters::Nes>("voyager.nes").sites as u32
     }
 
+    /// Each message takes a slot at least of the rings of its mechanism; a long one also of those that the packets of its
+    /// rendezvous go by.
+    fn warm_up(&self, resolved: &Resolved, _: u64) -> u64 {
+        let express: Express = resolved.read("voyager.express");
+        let basic: Basic = resolved.read("voyager.basic");
+        let dma: Dma = resolved.read("voyager.dma");
+        basic.slots.max(express.slots).max(express.tags).max(dma.requests)
+    }
+
     fn jobs_max(&self) -> usize {
         JOBS_MAX as usize
     }

@@ -176,15 +176,17 @@ def _loggp_lines(rows: list[Row]) -> list[str]:
     from chasqui.text import ns, table
 
     header = ["LogGP figures [ns]", "L", "o_send", "o_recv", "g", "G a byte"]
-    cells = []
+    cells, reasons = [], []
     for row in rows:
         assert row.measurement is not None
         found = row.measurement.figures
-        times = [ns(ps) for ps in (found.l_ps, found.o_send_ps, found.o_recv_ps)]
-        bounds = [(found.g_ps, found.g_hidden), (found.g_per_byte_ps, found.g_per_byte_hidden)]
-        gaps = [("<= " if hidden else "") + ns(ps) for ps, hidden in bounds]
-        cells.append([row.machine, *times, *gaps])
-    return [table(header, cells)]
+        latency, *gaps = (
+            ("<= " if each.is_bound else "") + ns(each.value)
+            for each in (found.l, found.g, found.g_per_byte)
+        )
+        cells.append([row.machine, latency, ns(found.o_send.mean), ns(found.o_recv.mean), *gaps])
+        reasons += [f"{row.machine}: {name}: {why}" for name, why in found.reasons.items()]
+    return [table(header, cells), *reasons]
 
 
 def _write_csv(entries: list[dict[str, Any]]) -> None:

@@ -58,6 +58,7 @@ def experiment(
     names: tuple[str, ...], directory: str | None, quick: bool, jobs: int | None, as_json: bool
 ) -> int:
     from chasqui.experiment import running
+    from chasqui.simulation import host_processors
 
     if not names or names == ("list",):
         _list(as_json)
@@ -66,7 +67,7 @@ def experiment(
     found = []
     for name in chosen:
         try:
-            done = _carry_out(name, directory, quick, jobs or running.default_jobs())
+            done = _carry_out(name, directory, quick, jobs or host_processors())
         except running.RunFailed as error:
             print(f"chasqui: {error}", file=sys.stderr)
             return STATUS_FAILED

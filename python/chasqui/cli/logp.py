@@ -12,14 +12,20 @@ from chasqui.cli import options
 from chasqui.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chasqui.loggp import Figure, SizeFigures
     from chasqui.measurement import Measurement
 
 HELP = """Measures L, o, g and G of a machine: for each message size the overheads of sending and
 receiving, latency end to end, L, gap between the messages of a stream [ns and cycles of the node's
 clock], and bandwidth [MB/s, 10^6 bytes].
 
-They come from the records of simulated messages: nothing is fitted, and measuring the machine
-`loggp` returns its parameters exactly. `chasqui.loggp` documents every formula.
+They come from the records of simulated messages, behind so many that every ring and buffer has
+been used: nothing is fitted, and measuring the machine `loggp` returns its parameters exactly.
+Each size has a run of its own. Beside the means stands their spread: nine tenths of the messages
+lie in it, and the gaps of all parts of the stream. What the data don't show is a bound (<=) or is
+left out, with the reason. `chasqui.loggp` documents every formula.
 
 \b
 Examples:
@@ -31,7 +37,9 @@ OVERLAP = (
     "L below 0: the receiver is busy with a message before its send returns, and o_send and o_recv "
     "overlap by that much"
 )
-SIZES_MAX = 4000  # tags stay below 2^15, the least upper bound that MPI promises
+SIZES_MAX = 4000
+COLUMNS = ("o_send", "o_recv", "latency", "L", "gap")
+DIGITS = 4
 
 
 def commands() -> dict[str, click.Command]:
@@ -45,17 +53,25 @@ def commands() -> dict[str, click.Command]:
     "--sizes", metavar="BYTES,...",
     help="Message sizes [bytes] (default: 1,8,64,512,4096,16384,65536).",
 )  # fmt: skip
-@click.option("--out", "directory", metavar="DIR", help="Keep the run directory, as DIR.")
+@click.option(
+    "--out", "directory", metavar="DIR", help="Keep the run directories, one a size, in DIR."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; times in ps.")
 def logp(
     machine: str, sets: tuple[str, ...], sizes: str | None, directory: str | None, as_json: bool
 ) -> int:
     from chasqui import measurement
+    from chasqui.text import Counter
 
     chosen = parse_sizes(sizes) if sizes else list(measurement.DEFAULT_SIZES)
-    found = measurement.measure(
-        machine, chosen, options.check_sets(sets), Path(directory) if directory else None
-    )
+    with Counter(f"sizes of {machine}") as progress:
+        found = measurement.measure(
+            machine,
+            chosen,
+            options.check_sets(sets),
+            Path(directory) if directory else None,
+            progress,
+        )
     if as_json:
         import json
 
@@ -81,53 +97,86 @@ def parse_sizes(text: str) -> list[int]:
 
 def report(found: Measurement) -> list[str]:
     """The table, in ns and in cycles, and the figures of the machine."""
-    from chasqui.text import ns, number, table
-
-    figures = found.figures
-    header = ["bytes", "o_send", "o_recv", "latency", "L", "gap", "MB/s", "limited by"]
-    lines = [f"{found.machine}: times in ns"]
-    rows = []
-    for each in figures.sizes:
-        times = (each.o_send_ps, each.o_recv_ps, each.latency_ps, each.l_ps, each.gap_ps)
-        rows.append(
-            [
-                f"{each.bytes:,}",
-                *(ns(ps) for ps in times),
-                number(float(each.bandwidth) / 1e6, 4),
-                each.limited_by,
-            ]
-        )
-    lines.append(table(header, rows, left=(7,)))
+    sizes = found.figures.sizes
+    lines = [f"{found.machine}: times in ns", _means(sizes), "", _spreads(sizes)]
     if found.clock_ps:
-        lines += ["", f"the same in cycles of the node's clock ({ns(found.clock_ps)} ns)"]
-        rows = []
-        for each in figures.sizes:
-            times = (each.o_send_ps, each.o_recv_ps, each.latency_ps, each.l_ps, each.gap_ps)
-            rows.append(
-                [f"{each.bytes:,}", *(_cycles(Fraction(ps), found.clock_ps) for ps in times)]
-            )
-        lines.append(table(header[:6], rows, left=()))
-    if any(each.l_ps < 0 for each in figures.sizes):
+        lines += ["", _cycles(sizes, found.clock_ps)]
+    if any(each.l.mean < 0 for each in sizes):
         lines += ["", OVERLAP]
+    unsteady = [each for each in sizes if each.unsteady]
+    lines += [""] * bool(unsteady)
+    lines += [
+        f"{each.bytes:,} B: {', '.join(each.unsteady)} not steady: the two halves of what was "
+        "measured differ by more than a tenth"
+        for each in unsteady
+    ]
     lines += ["", summary(found)]
+    lines += [f"{name}: {reason}" for name, reason in found.figures.reasons.items()]
     if found.directory:
-        lines.append(f"run directory: {found.directory}")
+        lines.append(f"run directories: {found.directory}")
     return lines
 
 
-def _cycles(ps: Fraction, clock_ps: Fraction) -> str:
-    return f"{float(ps / clock_ps):,.1f}".removesuffix(".0")
+def _ns(ps: Fraction) -> str:
+    """As many digits as a mean deserves; JSON has them all."""
+    from chasqui.text import PS_PER_NS, number
+
+    return number(float(ps / PS_PER_NS), DIGITS)
+
+
+def _means(sizes: Sequence[SizeFigures]) -> str:
+    from chasqui.text import number, table
+
+    header = ["bytes", *COLUMNS, "MB/s", "limited by"]
+    rows = []
+    for each in sizes:
+        times = [_ns(sample.mean) for sample in each.samples.values()]
+        rate = number(float(each.bandwidth) / 1e6, 4)
+        rows.append([f"{each.bytes:,}", *times, rate, each.limited_by])
+    return table(header, rows, left=(len(header) - 1,))
+
+
+def _spreads(sizes: Sequence[SizeFigures]) -> str:
+    from chasqui.text import table
+
+    rows = [
+        [f"{each.bytes:,}", *(f"{_ns(s.low)} .. {_ns(s.high)}" for s in each.samples.values())]
+        for each in sizes
+    ]
+    return table(["spread", *COLUMNS], rows, left=())
+
+
+def _cycles(sizes: Sequence[SizeFigures], clock_ps: Fraction) -> str:
+    from chasqui.text import ns, table
+
+    def cycles(ps: Fraction) -> str:
+        return f"{float(ps / clock_ps):,.1f}".removesuffix(".0")
+
+    rows = [
+        [f"{each.bytes:,}", *(cycles(sample.mean) for sample in each.samples.values())]
+        for each in sizes
+    ]
+    title = f"the same in cycles of the node's clock ({ns(clock_ps)} ns)"
+    return f"{title}\n{table(['bytes', *COLUMNS], rows, left=())}"
+
+
+def figure(name: str, found: Figure, unit: str) -> str:
+    """`g <= 12 ns`."""
+    if found.value is None:
+        return f"{name} not seen"
+    return f"{name} {'<=' if found.is_bound else '='} {_ns(found.value)} {unit}"
 
 
 def summary(found: Measurement) -> str:
     """One line: L, o, g, G."""
-    from chasqui.text import ns
-
     figures = found.figures
-    gap, per_byte = ("<=" if h else "=" for h in (figures.g_hidden, figures.g_per_byte_hidden))
-    rate = f" ({10**6 / float(figures.g_per_byte_ps):,.1f} MB/s)" if figures.g_per_byte_ps else ""
-    return (
-        f"L = {ns(figures.l_ps)} ns   o_send = {ns(figures.o_send_ps)} ns   "
-        f"o_recv = {ns(figures.o_recv_ps)} ns   g {gap} {ns(figures.g_ps)} ns   "
-        f"G {per_byte} {ns(figures.g_per_byte_ps)} ns/byte{rate}"
-    )
+    per_byte = figures.g_per_byte
+    rate = f" ({10**6 / float(per_byte.value):,.1f} MB/s)" if per_byte.value else ""
+    parts = [
+        figure("L", figures.l, "ns"),
+        f"o_send = {_ns(figures.o_send.mean)} ns",
+        f"o_recv = {_ns(figures.o_recv.mean)} ns",
+        figure("g", figures.g, "ns"),
+        figure("G", per_byte, "ns/byte") + rate,
+    ]
+    return "   ".join(parts)

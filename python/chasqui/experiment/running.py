@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import importlib
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -154,11 +153,6 @@ def executable(folder: Path, program: str, flags: Sequence[str]) -> Path:
     kind, _, name = program.rpartition("/")
     source = (cache.EXAMPLES if kind == "examples" else folder) / f"{name}.c"
     return compiler.compiled(source, [*FLAGS, *flags])
-
-
-def default_jobs() -> int:
-    """As many simulations at a time as the host has processors for us."""
-    return len(os.sched_getaffinity(0))
 
 
 # --- results -------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 //! Parameters of the Ethernet controller and of MPI over sockets (policy `tcp`).
 
+use chasqui_abi::kernel::SOCKET_BUFFER_BYTES;
 use chasqui_config::{Bytes, Count, Cycles, Duration};
 
 use super::registers;
@@ -61,6 +62,14 @@ impl EthernetUnit {
     /// Shortest frame, with what `overhead` counts [bytes].
     pub fn shortest(&self) -> u64 {
         self.frame_min.bytes() + self.overhead.bytes()
+    }
+
+    /// Messages of `bytes` after which frames have gone by every descriptor, and bytes through all of a socket's buffer.
+    pub fn warm_up(&self, bytes: u64) -> u64 {
+        let stream = size_of::<registers::StreamHeader>() as u64 + bytes;
+        let frames = stream.div_ceil(self.mtu.bytes());
+        let descriptors = self.transmit_slots.max(self.receive_slots);
+        SOCKET_BUFFER_BYTES.div_ceil(stream).max(descriptors.div_ceil(frames))
     }
 
     /// What does not fit, in words.
