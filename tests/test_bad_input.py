@@ -188,6 +188,10 @@ WRONG = {
         2, "if (rank == 0) MPI_Recv(&number, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);",
         125, "deadlock", ["rank 0", "MPI_Recv"],
     ),
+    "sleeps_too_long": (
+        2, "if (rank == 1) sleep(4000000000u); MPI_Barrier(MPI_COMM_WORLD);", 124, "out of time",
+        ["rank 0 in MPI_Barrier waits for a", "rank 1 waits for a time after the end"],
+    ),
     "aborts": (3, "if (rank == 2) MPI_Abort(MPI_COMM_WORLD, 7);", 7, "aborted", ["rank 2", "7"]),
     "mpi_error": (
         1, "MPI_Send(&number, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);", None, "aborted", ["MPI_Send"],

@@ -252,6 +252,32 @@ def test_an_offence_of_a_client_is_nothing_to_the_server_and_to_the_other_job(
     assert ranks == ["server: PASSED\n", "", "client 2: PASSED\n", ""]
 
 
+@pytest.mark.parametrize("ends", ["fault", "deadlock"])
+def test_a_job_is_told_of_by_its_own_symbols(
+    compile_c: Compiler, traffic: Path, tmp_path: Path, ends: str
+) -> None:
+    """Though another program's are at the same addresses."""
+    body = {
+        "fault": "*(volatile int *)8 = 1;",
+        "deadlock": """for (;;) __asm__ volatile(".4byte 0x0100000f");""",
+    }
+    text = f"""\
+#include <sched.h>
+static void __attribute__((noinline)) where_it_{ends}s(void) {{ {body[ends]} }}
+int main(void) {{ where_it_{ends}s(); }}
+"""
+    broken = compile_c(f"broken_{ends}", text)
+    sets = ["--set", "node.software.fault_ends_job=false"]
+    # As the first job, as the second, and as both.
+    for first, second in ((traffic, broken), (broken, traffic)):
+        words = {traffic: [1, 6, 1000], broken: []}
+        job = ["--job", f"-np 2 {second} {' '.join(map(str, words[second]))}"]
+        out = f"{first.name}-first"
+        done = run(tmp_path, out, *VOYAGER, *sets, "-np", 2, *job, "--", first, *words[first])
+        assert done.returncode == {"fault": 128 + 11, "deadlock": 125}[ends], done.stderr
+        assert f"(where_it_{ends}s" in done.stderr
+
+
 def test_each_job_has_destinations_of_its_own(compile_c: Compiler, tmp_path: Path) -> None:
     """Two servers whose clients have the same names, with unlike numbers of ranks."""
     server = compile_c("server", SERVER)

@@ -212,6 +212,31 @@ int main(void) { int word = 0; syscall(SYS_futex, &word, FUTEX_WAIT, 0, 0); }
     assert "in the kernel at 0xffffffff8" in done.stderr
 
 
+def test_a_sleep_past_the_end_of_simulated_time_is_no_deadlock(
+    chasqui: Run, compile_c: Compiler
+) -> None:
+    """Of 213 days; in one sleep, or by several."""
+    text = """\
+#include <time.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    struct timespec days = {(argc > 1 ? 100L : 300L) * 24 * 3600, 0};
+    for (int i = 0; i < argc + 1; i++)
+        if (nanosleep(&days, NULL) == 0)
+            write(1, "woke\\n", 5);
+}
+"""
+    program = compile_c("kernel_sleeps_too_long", text)
+    for kernel in (ON, ["-np", "1", "--machine", "voyager"]):
+        for words, slept in (([], 0), (["again", "again"], 2)):
+            done = chasqui("run", *kernel, "--", program, *words)
+            assert (done.returncode, done.stdout) == (124, slept * "woke\n"), done.stderr
+            assert "chasqui: out of time: " in done.stderr
+            assert "simulated time ends" in done.stderr
+            assert "deadlock" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [

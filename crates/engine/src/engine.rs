@@ -22,6 +22,8 @@ pub enum Ended {
     Stopped(Time),
     /// The watcher asked to stop.
     Interrupted,
+    /// What is left to do comes when simulated time has ended.
+    OutOfTime,
 }
 
 /// Advances partitions.
@@ -83,8 +85,8 @@ impl Engine {
         self.partitions
     }
 
-    /// Runs on `threads` until nothing is left, a partition stops the job, or `watch` returns
-    /// false. `watch` is called once a round, by this thread, with the time up to which all is done.
+    /// Runs on `threads` until nothing is left before the end of simulated time, a partition stops the job, or `watch`
+    /// returns false. `watch` is called once a round, by this thread, with the time up to which all is done.
     pub fn run(&mut self, threads: Threads, watch: &mut dyn FnMut(Time) -> bool) -> Ended {
         let groups = self.layout.lookahead.groups();
         let shares: Vec<_> =
@@ -167,11 +169,14 @@ impl Leader<'_> {
             if now == Time::NEVER || now >= stop {
                 return if stop == Time::NEVER { Ended::Idle } else { Ended::Stopped(stop) };
             }
+            if now >= Time::END {
+                return Ended::OutOfTime;
+            }
             if !watch(now) {
                 return Ended::Interrupted;
             }
             self.set_pace();
-            let horizon = stop.min(now + self.window);
+            let horizon = stop.min(now + self.window).min(Time::END);
             self.held.iter_mut().for_each(|s| s.horizon = horizon);
             if self.pace.together() {
                 self.go_together()
@@ -320,6 +325,31 @@ mod tests {
                     assert_eq!(ring(3, lookahead, window, threads), reference);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn nothing_happens_after_the_end_of_time() {
+        for threads in [1, 2] {
+            let log = Arc::new(Mutex::new(vec![]));
+            let mut engine = Engine::new(Lookahead::new(vec![vec![Time(10)]]));
+            for id in 0..2 {
+                let mut relay = Relay {
+                    id,
+                    count: 2,
+                    delay: 10,
+                    queue: EventQueue::default(),
+                    port: Port::new(id),
+                    log: log.clone(),
+                };
+                let order = relay.port.next(Class::Internal);
+                let time = Time::END.0 - 15;
+                relay.queue.push(Event { time: Time(time), order, target: 0, payload: [5, 0] });
+                engine.add(0, Box::new(relay));
+            }
+            assert_eq!(engine.run(Threads::Exactly(threads), &mut |_| true), Ended::OutOfTime);
+            let last = log.lock().unwrap().iter().map(|&(time, ..)| time).max();
+            assert_eq!(last, Some(Time::END.0 - 5), "on {threads} host threads");
         }
     }
 

@@ -13,6 +13,10 @@ impl Time {
     /// Later than everything that happens: "never".
     pub const NEVER: Time = Time(u64::MAX);
 
+    /// Simulated time ends here, a day before what its number can hold (some 213 days): nothing happens from then on, and
+    /// sums of times up to here are right.
+    pub const END: Time = Time(u64::MAX - 24 * 3600 * PS_PER_S);
+
     /// The later of the two.
     #[inline]
     pub fn max(self, other: Time) -> Time {

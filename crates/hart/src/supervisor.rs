@@ -5,6 +5,7 @@
 //! no address-space numbers, so that writing `satp` forgets all translations, and what `stval` may leave out is 0.
 //! Machine level is the simulator: an `ecall` of the supervisor halts the hart, as every `ecall` does without one.
 
+use chasqui_engine::Time;
 use chasqui_memory::{Access, Fault, Privilege};
 
 use crate::class::{Class, class};
@@ -262,7 +263,8 @@ impl Hart {
         if supervisor.timer == u64::MAX {
             return u64::MAX;
         }
-        self.cycle_at(self.timebase().edge(supervisor.timer))
+        // A timer that is set for later than all simulated time is set, none the less.
+        self.cycle_at(self.timebase().edge(supervisor.timer).min(Time::END))
     }
 
     /// The first cycle, from the present on, at which an enabled interrupt is pending if nothing else happens.

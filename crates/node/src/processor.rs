@@ -114,7 +114,8 @@ pub struct Processor {
     pub(crate) started: usize,
     pub(crate) text: Option<Text>,
     pub(crate) kernel: Option<Kernel>,
-    symbols: Symbols,
+    /// Names of the process's addresses.
+    pub(crate) symbols: Symbols,
     /// How far the program's part of interest has come, if the rest is fast-forwarded.
     pub region: Option<Region>,
     /// Messages whose data are followed, if they are.
@@ -145,8 +146,7 @@ const SIGSEGV: i32 = 11;
 impl Processor {
     /// A processor of `harts` harts about to execute the first instruction of its process.
     pub fn new(spec: ProcessorSpec, harts: usize, mut make_hart: impl FnMut(State) -> Hart) -> Processor {
-        let symbols =
-            Symbols::new(spec.process.elf().clone(), spec.kernel.as_ref().map(|k| k.image().clone()));
+        let symbols = Symbols::of(&spec);
         let mut state = State::new(spec.process.entry());
         state.x[2] = spec.process.stack_pointer();
         if let Some(kernel) = &spec.kernel {
@@ -735,9 +735,17 @@ impl Processor {
         Some(format!("its threads: {}", each.collect::<Vec<_>>().join("; ")))
     }
 
+    /// Some thread would go on by itself, but simulated time ends before.
+    pub fn waits_beyond_time(&self) -> bool {
+        self.ended.is_none() && (0..self.started).any(|i| self.threads[i].waits_beyond_time())
+    }
+
     fn thread_waits_for(&self, index: usize) -> String {
         let place = self.place(index);
         let thread = &self.threads[index];
+        if matches!(thread.activity, Activity::Sleeping(until) if until >= Time::END) {
+            return format!("a time after the end of simulated time, asleep, pc {place}");
+        }
         let read = &mut |address, bytes: &mut [u8]| thread.hart.port.peek_virtual(address, bytes);
         match (&thread.activity, self.life.waiting_for(index, read)) {
             (Activity::Blocked(Wait::Futex { address }, _), _) => {

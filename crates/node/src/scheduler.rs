@@ -24,6 +24,7 @@ use crate::node::{Node, Target};
 use crate::parameters::SchedulerUnit;
 use crate::processor::{Ended, Output, Processor, ProcessorSpec};
 use crate::spin::Spin;
+use crate::symbols::Symbols;
 use crate::thread::{Activity, Thread};
 
 /// The hart that processes share: the scheduler's nodes have no other.
@@ -85,6 +86,7 @@ struct Descheduled {
     life: RankLife,
     ended: Option<(Time, Ended)>,
     text: Option<Text>,
+    symbols: Symbols,
     output: Arc<dyn Output>,
     state: State,
     activity: Activity,
@@ -106,6 +108,7 @@ impl Descheduled {
         Descheduled {
             job: spec.job,
             life: RankLife::new(spec.rank as u16, 1, spec.timeline_max),
+            symbols: Symbols::of(&spec),
             process: spec.process,
             ended: None,
             text: spec.text,
@@ -132,8 +135,8 @@ impl Descheduled {
     /// Nothing but an event can help it; `events` have happened so far.
     fn is_stuck(&self, events: u64) -> bool {
         match self.activity {
-            // Who sleeps wakes by himself.
-            Activity::Sleeping(until) | Activity::Blocked(_, until) => until == Time::NEVER,
+            // Who sleeps wakes by himself, if time does not end before.
+            Activity::Sleeping(until) | Activity::Blocked(_, until) => until >= Time::END,
             Activity::Ended => true,
             _ => self.spin.repeats() && self.events == events,
         }
@@ -255,6 +258,7 @@ impl Processor {
         std::mem::swap(&mut self.life, &mut other.life);
         std::mem::swap(&mut self.ended, &mut other.ended);
         std::mem::swap(&mut self.text, &mut other.text);
+        std::mem::swap(&mut self.symbols, &mut other.symbols);
         std::mem::swap(&mut self.output, &mut other.output);
         std::mem::swap(&mut self.elsewhere, &mut other.elsewhere);
         self.elsewhere.instructions += used.instructions - other.left.instructions;
@@ -422,7 +426,7 @@ impl Node {
         let was_idle = std::mem::take(&mut s.was_idle);
         let idle = was_idle || !matches!(s.held, Some(Activity::Ready));
         let sleeps = s.waiting.iter().map(|process| &process.activity).chain(&s.held).any(|activity| {
-            matches!(activity, Activity::Sleeping(until) | Activity::Blocked(_, until) if *until != Time::NEVER)
+            matches!(activity, Activity::Sleeping(until) | Activity::Blocked(_, until) if *until < Time::END)
         });
         let leave = Leave { live, idle: idle && !sleeps };
         self.with_ni(HART, now, out, |ni, c| ni.leave(c, leave));
@@ -470,7 +474,7 @@ impl Node {
         s.waiting.push_back(other);
         s.statistics.switches += 1;
         let cycles = s.switch_cycles;
-        if wakes != Time::NEVER {
+        if wakes < Time::END {
             self.schedule(wakes.max(now), Class::Internal, Target::Scheduler, Timer::Look.into());
         }
         self.go_on(now, cycles);

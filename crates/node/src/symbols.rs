@@ -7,6 +7,8 @@ use std::sync::Arc;
 use chasqui_abi::kernel;
 use chasqui_linux::Elf;
 
+use crate::processor::ProcessorSpec;
+
 /// The images whose code a hart may execute.
 #[derive(Clone)]
 pub(crate) struct Symbols {
@@ -15,8 +17,10 @@ pub(crate) struct Symbols {
 }
 
 impl Symbols {
-    pub fn new(program: Arc<Elf>, kernel: Option<Arc<Elf>>) -> Symbols {
-        Symbols { program, kernel }
+    /// Those of the process that a processor is started with.
+    pub fn of(spec: &ProcessorSpec) -> Symbols {
+        let kernel = spec.kernel.as_ref().map(|kernel| kernel.image().clone());
+        Symbols { program: spec.process.elf().clone(), kernel }
     }
 
     /// The image that `address` belongs to: the kernel has the upper half.

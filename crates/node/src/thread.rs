@@ -184,6 +184,12 @@ impl Thread {
         }
     }
 
+    /// The thread goes on by itself, but not before the end of simulated time.
+    pub(crate) fn waits_beyond_time(&self) -> bool {
+        let wakes = self.wakes_at();
+        !self.is_ready() && wakes >= Time::END && wakes != Time::NEVER
+    }
+
     /// The time of `cycle`, at which an interrupt comes; all ones: never.
     fn interrupt_at(&self, cycle: u64) -> Time {
         if cycle == u64::MAX { Time::NEVER } else { self.hart.time_of(cycle) }

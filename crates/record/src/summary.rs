@@ -21,6 +21,9 @@ pub enum Outcome {
     Deadlock,
     /// The user stopped it.
     Interrupted,
+    /// Ranks wait for times after the end of simulated time.
+    #[serde(rename = "out of time")]
+    OutOfTime,
 }
 
 /// `summary.json`: what the run was and how long it took. Nothing in it belongs to the host.

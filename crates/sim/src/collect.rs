@@ -18,6 +18,8 @@ use crate::limits::limited_by;
 const INTERRUPTED: i32 = 130;
 /// What it exits with after a deadlock.
 const DEADLOCK: i32 = 125;
+/// What it exits with when simulated time would pass its end, as timeout(1) does.
+const OUT_OF_TIME: i32 = 124;
 /// What it exits with when the machine is broken: as after SIGBUS, by which Linux tells a process of a machine check.
 const MACHINE_CHECK: i32 = 128 + 7;
 
@@ -214,6 +216,9 @@ fn verdict(
     let status = nodes.iter().filter_map(|n| n.processor.ended.as_ref()).map(|(_, how)| status_of(how)).max();
     let status = status.unwrap_or(0);
     let waiting = waiting(nodes);
+    if ended == Ended::OutOfTime || is_out_of_time(nodes) {
+        return (Outcome::OutOfTime, OUT_OF_TIME, waiting);
+    }
     match (unfinalized(nodes), waiting.is_empty()) {
         (None, true) if never_detailed(nodes) => (Outcome::Finished, status, NEVER_DETAILED.to_string()),
         (None, true) => (Outcome::Finished, status, String::new()),
@@ -251,6 +256,14 @@ fn unfinalized(nodes: &[Box<Node>]) -> Option<String> {
     }
 }
 
+/// Some rank would go on by itself, but simulated time ends before: that is no deadlock.
+fn is_out_of_time(nodes: &[Box<Node>]) -> bool {
+    nodes.iter().any(|n| n.processor.waits_beyond_time())
+}
+
+/// Whole days of simulated time.
+const END_DAYS: u64 = Time::END.0 / (24 * 3600 * 1_000_000_000_000);
+
 /// Ranks listed in a deadlock's report.
 const LISTED: usize = 16;
 
@@ -267,7 +280,11 @@ fn waiting(nodes: &[Box<Node>]) -> String {
         return String::new();
     }
     let ended = nodes.len() - waits.len();
-    let mut text = format!("deadlock at {}: {} of {} ranks wait", time(nodes), waits.len(), nodes.len());
+    let what = match is_out_of_time(nodes) {
+        true => format!("out of time at {}: simulated time ends after {END_DAYS} days;", time(nodes)),
+        false => format!("deadlock at {}:", time(nodes)),
+    };
+    let mut text = format!("{what} {} of {} ranks wait", waits.len(), nodes.len());
     if ended > 0 {
         text += &format!(", {ended} have exited");
     }

@@ -39,15 +39,15 @@ impl Call<'_> {
         Ok(seconds.saturating_mul(NS_PER_S).saturating_add(nanoseconds))
     }
 
-    /// The time `nanoseconds` from now.
+    /// The time `nanoseconds` from now; if simulated time ends before, its end.
     pub(super) fn after(&self, nanoseconds: u64) -> Time {
-        self.now + Time(nanoseconds.saturating_mul(PS_PER_NS))
+        (self.now + Time(nanoseconds.saturating_mul(PS_PER_NS))).min(Time::END)
     }
 
-    /// The time at which `clock` says `nanoseconds`.
+    /// The time at which `clock` says `nanoseconds`; if simulated time ends before, its end.
     pub(super) fn at(&self, clock: u64, nanoseconds: u64) -> Result<Time> {
         let since = nanoseconds.saturating_sub(base_s(clock)? * NS_PER_S);
-        Ok(Time(since.saturating_mul(PS_PER_NS)))
+        Ok(Time(since.saturating_mul(PS_PER_NS)).min(Time::END))
     }
 
     pub(super) fn clock_gettime(&mut self, clock: u64, address: u64) -> Result<i64> {
