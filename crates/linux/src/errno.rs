@@ -42,6 +42,7 @@ errnos! {
     ENOSYS = 38, "Not implemented.";
     ENOTEMPTY = 39, "Directory not empty.";
     ELOOP = 40, "Too many symbolic links.";
+    EOVERFLOW = 75, "Value too large for its type.";
     ETIMEDOUT = 110, "Timed out.";
 }
 

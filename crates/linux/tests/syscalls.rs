@@ -464,7 +464,7 @@ fn sleep_ends_at_its_time() {
     m.put_words(s, &[EPOCH_S + 2, 7]);
     assert_eq!(m.outcome(115, &[0, 1, s, 0]), Outcome::Sleep { until: wake, value: 0 });
     m.put_words(s, &[u64::MAX / 2, 7]);
-    assert_eq!(m.outcome(101, &[s, 0]), Outcome::Sleep { until: Time::NEVER, value: 0 });
+    assert_eq!(m.outcome(101, &[s, 0]), Outcome::Sleep { until: Time::END, value: 0 });
     for bad in [[0, 1_000_000_000], [u64::MAX, 0]] {
         m.put_words(s, &bad);
         assert_eq!(m.call(101, &[s, 0]), EINVAL);
@@ -627,6 +627,50 @@ const NUMBERS: &[u64] = &[
     169, 179, 214, 215, 216, 222, 226, 233, 259, 261, 276, 278, 283,
 ];
 
+/// First address that is not the user's.
+const USER_END: i128 = 1 << 38;
+
+#[test]
+fn what_would_wrap_is_refused() {
+    const EOVERFLOW: i64 = -75;
+    const ENOMEM: i64 = -12;
+    let (mut m, _folder) = Machine::with_folder("wrap");
+    let s = m.scratch;
+    m.put(s, b"f\0");
+    let file = m.call(56, &[CWD, s, 0o102, 0o600]) as u64;
+    m.put(s, b"/proc/self/exe\0");
+    let program = m.call(56, &[CWD, s, 0, 0]) as u64;
+    let (last_page, end) = (0u64.wrapping_sub(PAGE), 1u64 << 63);
+    for descriptor in [file, program] {
+        let mut map = |bytes, offset| m.call(222, &[0, bytes, 1, 2, descriptor, offset]);
+        assert_eq!(map(2 * PAGE, last_page), EOVERFLOW, "mmap from the last page of all offsets");
+        assert_eq!(map(PAGE, last_page), EOVERFLOW);
+        assert_eq!(map(2 * PAGE, end - PAGE), EOVERFLOW, "past what a file can be");
+        assert_eq!(map(PAGE + 1, end - PAGE), EOVERFLOW);
+        assert!(map(PAGE, end - PAGE) > 0, "its last page");
+        assert_eq!(map(u64::MAX, 0), ENOMEM);
+    }
+    assert!(m.call(222, &[0, PAGE, 1, 0x22, MINUS_1, last_page]) > 0, "anonymous: the offset says nothing");
+    for advice in [0, 4] {
+        assert_eq!(m.call(233, &[last_page, 2 * PAGE, advice]), EINVAL, "madvise");
+        assert_eq!(m.call(233, &[s, MINUS_1, advice]), EINVAL);
+    }
+    assert_eq!(m.call(215, &[last_page, 2 * PAGE]), EINVAL, "munmap");
+    assert_eq!(m.call(226, &[last_page, 2 * PAGE, 1]), ENOMEM, "mprotect");
+    assert_eq!(m.call(216, &[last_page, 2 * PAGE, PAGE, 0]), EINVAL, "mremap");
+    assert_eq!(m.call(216, &[s, PAGE, MINUS_1, 1]), ENOMEM);
+    for (number, at) in [(63, 0), (64, 0), (67, 5), (68, 5)] {
+        assert_eq!(m.call(number, &[file, s, MINUS_1, at]), EFAULT, "{number}");
+        assert_eq!(m.call(number, &[file, 0u64.wrapping_sub(8), 16, at]), EFAULT, "{number}");
+    }
+    assert_eq!([67, 68].map(|number| m.call(number, &[file, s, 8, end])), [EINVAL; 2], "pread64, pwrite64");
+    m.put_words(s, &[s, i64::MAX as u64, s, i64::MAX as u64]);
+    assert_eq!([65, 66].map(|number| m.call(number, &[file, s, 2])), [EFAULT; 2], "readv, writev");
+    assert_eq!(m.call(62, &[file, end - 1, 0]), i64::MAX, "lseek");
+    assert_eq!([1, end - 1].map(|by| m.call(62, &[file, by, 1])), [EINVAL; 2]);
+    assert_eq!(m.call(46, &[file, end]), EINVAL, "ftruncate");
+}
+
 #[test]
 fn no_arguments_make_a_call_panic() {
     let seed = seed_of_test(1);
@@ -634,11 +678,14 @@ fn no_arguments_make_a_call_panic() {
     for case in seed..seed + 300 {
         let (mut m, folder) = Machine::with_folder("fuzz");
         m.host.only = Some(folder.0.clone());
+        // A file to be mapped, read and written.
+        m.put(m.scratch, b"f\0");
+        assert_eq!(m.call(56, &[CWD, m.scratch, 0o102, 0o600]), 3, "openat");
         let mut random = Random::new(case);
         for _ in 0..300 {
             let number = NUMBERS[random.below(NUMBERS.len() as u64) as usize];
             // Half of the calls make some sense.
-            let wild = [4, 10][random.below(2) as usize];
+            let wild = [4, 11][random.below(2) as usize];
             let args: Vec<u64> = (0..6)
                 .map(|_| match random.below(wild) {
                     0 | 1 => random.below(10),
@@ -649,6 +696,12 @@ fn no_arguments_make_a_call_panic() {
                     6 => u64::MAX - random.below(64),
                     7 => PAGE * random.below(1 << 20),
                     8 => 1 << random.below(64),
+                    // Near the ends of what addresses, files and the user's half may be.
+                    9 => {
+                        let end = [0, 1 << 63, USER_END][random.below(3) as usize];
+                        (end - PAGE as i128 * i128::from(random.below(4)) + i128::from(random.below(2)))
+                            as u64
+                    }
                     _ => m.process.stack_pointer(),
                 })
                 .collect();

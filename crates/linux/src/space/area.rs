@@ -165,6 +165,6 @@ impl Areas {
                 return None;
             }
         }
-        (top - window.start >= bytes).then(|| top - bytes)
+        (top.saturating_sub(window.start) >= bytes).then(|| top - bytes)
     }
 }

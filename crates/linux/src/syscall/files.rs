@@ -7,7 +7,7 @@ use super::{Call, Result, Stop};
 use crate::descriptors::Object;
 use crate::errno::Errno;
 use crate::paths::{O_ACCMODE, O_APPEND, O_CLOEXEC, O_NONBLOCK, O_RDONLY, O_WRONLY};
-use crate::space::Fault;
+use crate::space::{Fault, USER_END};
 
 /// Most that one call moves (Linux `MAX_RW_COUNT`).
 const BYTES_MAX: u64 = 0x7fff_f000;
@@ -91,12 +91,21 @@ impl Call<'_> {
         Ok(parts)
     }
 
-    /// What a descriptor stands for, checked for moving bytes at `offset`: the object, the place,
-    /// and its flags.
-    fn moving(&mut self, descriptor: u64, offset: Option<u64>, refused: u64) -> Result<(Object, u64, u64)> {
+    /// What a descriptor stands for, checked for moving `parts` at `offset`: the object, the place, and its flags.
+    fn moving(
+        &mut self,
+        descriptor: u64,
+        parts: &[Part],
+        offset: Option<u64>,
+        refused: u64,
+    ) -> Result<(Object, u64, u64)> {
         let open = self.process.descriptors.get(descriptor)?;
         if open.flags & O_ACCMODE == refused {
             return Err(Errno::EBADF.into());
+        }
+        // Linux `access_ok`: addresses that can't be the user's, however many bytes there are to move.
+        if parts.iter().any(|&(address, bytes)| bytes > USER_END || address > USER_END - bytes) {
+            return Err(Errno::EFAULT.into());
         }
         if matches!(open.object, Object::Directory { .. }) {
             return Err(Errno::EISDIR.into());
@@ -112,7 +121,7 @@ impl Call<'_> {
 
     /// Reads into `parts` from `offset`, or from the file's position, which moves.
     pub(super) fn read_file(&mut self, descriptor: u64, parts: &[Part], offset: Option<u64>) -> Result<i64> {
-        let (object, start, _) = self.moving(descriptor, offset, O_WRONLY)?;
+        let (object, start, _) = self.moving(descriptor, parts, offset, O_WRONLY)?;
         let mut at = start;
         let mut end = None;
         'parts: for &(address, bytes) in parts {
@@ -172,7 +181,7 @@ impl Call<'_> {
 
     /// Writes `parts` at `offset`, or at the file's position, which moves.
     pub(super) fn write_file(&mut self, descriptor: u64, parts: &[Part], offset: Option<u64>) -> Result<i64> {
-        let (object, mut at, flags) = self.moving(descriptor, offset, O_RDONLY)?;
+        let (object, mut at, flags) = self.moving(descriptor, parts, offset, O_RDONLY)?;
         if let (Object::File { file, .. }, true) = (&object, flags & O_APPEND != 0) {
             at = file.metadata()?.len();
         }

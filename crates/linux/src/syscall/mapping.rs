@@ -4,7 +4,7 @@ use super::{Call, Result};
 use crate::descriptors::Object;
 use crate::errno::Errno;
 use crate::paths::{O_ACCMODE, O_WRONLY};
-use crate::space::{Backing, PAGE_BYTES, Placement, Protection};
+use crate::space::{Backing, PAGE_BYTES, Placement, Protection, page_up};
 
 /// Distance of a network interface's regions in its file (`NI_REGION_STRIDE` of the guest's
 /// header).
@@ -28,6 +28,13 @@ const MADV_LAST: u64 = 25;
 
 fn protection(bits: u64) -> Protection {
     Protection((bits & 7) as u8)
+}
+
+/// Whether `bytes`, rounded up to pages, from `offset` on are where a file may have any (Linux mm/mmap.c,
+/// `file_mmap_ok`). A length that no number of pages has is refused later.
+fn is_in_file(offset: u64, bytes: u64) -> bool {
+    let Some(bytes) = page_up(bytes) else { return true };
+    offset.checked_add(bytes).is_some_and(|end| end <= i64::MAX as u64 + 1)
 }
 
 impl Call<'_> {
@@ -82,6 +89,9 @@ impl Call<'_> {
         let open = self.process.descriptors.get(descriptor)?;
         if open.flags & O_ACCMODE == O_WRONLY {
             return Err(Errno::EACCES.into());
+        }
+        if matches!(open.object, Object::File { .. } | Object::Bytes(_)) && !is_in_file(offset, bytes) {
+            return Err(Errno::EOVERFLOW.into());
         }
         // Changes would have to reach the file.
         let writes = shared && protection.allows(Protection::WRITE);
@@ -142,6 +152,8 @@ impl Call<'_> {
     }
 
     pub(super) fn madvise(&mut self, address: u64, bytes: u64, advice: u64) -> Result<i64> {
+        // The end must be an address, too.
+        page_up(bytes).and_then(|bytes| address.checked_add(bytes)).ok_or(Errno::EINVAL)?;
         match advice {
             MADV_DONTNEED => self.process.space.discard(self.memory, address, bytes)?,
             0..=MADV_LAST if address.is_multiple_of(PAGE_BYTES) => (),
