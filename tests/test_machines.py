@@ -29,6 +29,39 @@ def test_examples(chasqui: Run, examples: Path, machine: str, name: str) -> None
         assert done.stdout.endswith(f"{name}: PASSED\n")
 
 
+def rendezvous() -> list[tuple[str, list[str]]]:
+    """Every machine with an eager limit, and what makes that small."""
+    limits = {"voyager": ["voyager.mpi.eager=48 B"], "tcp": ["netcache.tcp.eager=64 B"]}
+    small = ["netcache.mpi.eager=64 B", "node.network_cache.longest=16 B"]
+    found = []
+    for machine in machines():
+        name = "tcp" if machine.endswith("/tcp") else machine.split("/")[0].split("-")[0]
+        sets = [] if name == "loggp" else limits.get(name, small)
+        found.append((machine, [word for each in sets for word in ("--set", each)]))
+    return found
+
+
+@pytest.mark.parametrize(("machine", "sets"), rendezvous())
+def test_every_row_is_a_message(
+    chasqui: Run, examples: Path, tmp_path: Path, machine: str, sets: list[str]
+) -> None:
+    """The library's own packets, of which rendezvous has many, belong to a message or to none."""
+    import pyarrow.parquet
+
+    program = [examples / "pingpong", "-n", "2", "-m", "4096"]
+    done = chasqui("run", "--out", "run", "-np", "2", "--machine", machine, *sets, "--", *program)
+    assert done.returncode == 0, done.stderr
+    rows = pyarrow.parquet.read_table(tmp_path / "run" / "messages.parquet").to_pylist()
+    numbers = [(row["source"], row["sequence"]) for row in rows]
+    each = len(rows) // 2
+    assert numbers == [(rank, number) for rank in range(2) for number in range(1, each + 1)]
+    assert [row for row in rows if None in (row["bytes"], row["call_ps"], row["done_ps"])] == []
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert summary["messages"] == len(rows)
+    if summary["mechanisms"]:
+        assert sum(each["messages"] for each in summary["mechanisms"]) == len(rows)
+
+
 @pytest.mark.gnu
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples_with_glibc(chasqui: Run, tmp_path: Path, name: str) -> None:

@@ -98,6 +98,14 @@ crate::guest_struct! {
     }
 }
 
+impl Envelope {
+    /// Source and number of the message that it begins or carries data of. Numbers are from 1 on: a packet of the MPI
+    /// library that belongs to none has 0.
+    pub fn message(&self) -> Option<(u16, u32)> {
+        (self.sequence != 0).then_some((self.source, self.sequence))
+    }
+}
+
 /// Stage marks. A mark is `slti x0, rs1, imm` (custom HINT space, unprivileged ISA section 2.9):
 /// `imm[4:0]` is the code, `imm[11:5]` the call number where the code says so; `rs1` is a live
 /// register. It costs no cycle and no fetch and is a no-op on a real RISC-V.

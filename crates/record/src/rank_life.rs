@@ -178,7 +178,7 @@ impl RankLife {
             },
             mark::DATA => self.threads[hart].data = Some(value),
             mark::CARRY => match read_envelope(value, memory) {
-                Some(envelope) => recorder.carry(name(&envelope)),
+                Some(envelope) => recorder.carry(MessageId::of(&envelope)),
                 None => self.stray += 1,
             },
             mark::TAKEN => match (read_envelope(value, memory), recorder.taken()) {
@@ -248,12 +248,12 @@ impl RankLife {
         memory: &mut dyn FnMut(u64, &mut [u8]) -> bool,
     ) {
         let data = self.threads[hart].data.take();
-        let Some(envelope) = read_envelope(at, memory).filter(|e| e.source == self.rank) else {
+        let envelope = read_envelope(at, memory).filter(|e| e.source == self.rank);
+        let Some((envelope, id)) = envelope.and_then(|e| Some((e, MessageId::of(&e)?))) else {
             self.stray += 1;
             return;
         };
         self.kept.send(&envelope, data, memory);
-        let id = name(&envelope);
         let thread = &mut self.threads[hart];
         recorder.describe(id, envelope.destination, envelope.tag, envelope.context, envelope.bytes);
         recorder.stamp(id, Stage::Call, thread.here(now_ps).0);
@@ -277,8 +277,9 @@ impl RankLife {
             self.stray += 1;
             return;
         };
-        // A reply (clear to send, acknowledgement) bears the name of another rank's message, which it is not.
-        let own = (envelope.source == self.rank).then(|| name(&envelope));
+        // A reply (clear to send, acknowledgement) has no number, or bears the name of another rank's message, which it
+        // is not.
+        let own = MessageId::of(&envelope).filter(|id| id.source == self.rank);
         self.threads[hart].sending = own;
         if let Some(id) = own {
             recorder.stamp(id, Stage::Ready, now_ps);
@@ -295,7 +296,7 @@ impl RankLife {
     /// The message that an envelope in the process's memory is about.
     fn message_of(&self, envelope: &Envelope) -> Option<MessageId> {
         match envelope.flags & ENVELOPE_NUMBERED_HERE {
-            0 => Some(name(envelope)),
+            0 => MessageId::of(envelope),
             _ => self.numbered.get(&envelope.sequence).copied(),
         }
     }
@@ -441,10 +442,6 @@ impl RankLife {
         };
         Some(format!("{state} (request {:#x})", thread.blocked))
     }
-}
-
-fn name(envelope: &Envelope) -> MessageId {
-    MessageId { source: envelope.source, sequence: envelope.sequence }
 }
 
 /// The fields of the envelope at `address` that the records need.

@@ -74,7 +74,7 @@ pub struct Recorder {
     index: FxHashMap<u64, u32>,
     recent: Box<[(u64, u32); RECENT]>,
     /// What the stores into the NI that are under way carry, oldest first, where software says so.
-    carried: VecDeque<MessageId>,
+    carried: VecDeque<Option<MessageId>>,
     /// The message that the latest load from the NI took.
     taken: Option<MessageId>,
 }
@@ -125,8 +125,8 @@ impl Recorder {
         self.send(id).protocol = code;
     }
 
-    /// The process's next store into the NI carries the message.
-    pub(crate) fn carry(&mut self, id: MessageId) {
+    /// The process's next store into the NI carries the message, or a packet of the library that belongs to none.
+    pub(crate) fn carry(&mut self, id: Option<MessageId>) {
         self.carried.push_back(id);
     }
 
@@ -134,7 +134,7 @@ impl Recorder {
     /// order in which the process executed them. `None` when software doesn't say.
     #[inline]
     pub fn carried(&mut self) -> Option<MessageId> {
-        self.carried.pop_front()
+        self.carried.pop_front().flatten()
     }
 
     /// A load from the NI takes a message: which, if it has a name.

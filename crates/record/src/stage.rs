@@ -1,15 +1,22 @@
 //! The stages of a message's life.
 
+use chasqui_abi::Envelope;
+
 /// A message: the `sequence`th that world rank `source` has sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId {
     /// World rank of the sender.
     pub source: u16,
-    /// Number among the sender's messages.
+    /// Number among the sender's messages, from 1 on.
     pub sequence: u32,
 }
 
 impl MessageId {
+    /// The message that an envelope names, if it names one.
+    pub fn of(envelope: &Envelope) -> Option<MessageId> {
+        envelope.message().map(|(source, sequence)| MessageId { source, sequence })
+    }
+
     pub(crate) fn key(self) -> u64 {
         u64::from(self.source) << 32 | u64::from(self.sequence)
     }

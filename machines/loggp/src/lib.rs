@@ -90,7 +90,7 @@ impl Machine for LoggpMachine {
                 NodePlan {
                     configuration: &configuration,
                     number,
-                    ni: Box::new(LoggpNi::new(&loggp, first_port + Node::PORTS)),
+                    ni: Box::new(LoggpNi::new(&loggp, (number, nodes_of(jobs)), first_port + Node::PORTS)),
                     ni_memory_bytes: 0,
                     free_calls: true,
                     first_port,

@@ -17,6 +17,10 @@ use chasqui_record::{MessageId, Stage};
 use crate::Loggp;
 use crate::registers::{self, LoggpArrival, LoggpSend};
 
+/// The NI's own events: the first byte of a message to itself is here; the last byte of a message is.
+const OWN: Payload = [1, 0];
+const LANDED: Payload = [0, 0];
+
 /// Bytes of an [`Envelope`].
 pub(crate) const ENVELOPE: usize = size_of::<Envelope>();
 
@@ -29,12 +33,17 @@ pub(crate) struct LoggpNi {
     /// To other nodes, which are all there is.
     output_latency: [Time; 1],
     port: Port,
+    /// Its rank, and how many there are.
+    rank: u32,
+    ranks: u32,
     /// What stands for all other nodes; none: each is the partition of its number.
     peers: Option<PartitionId>,
     /// The next message may be injected.
     send_free: Time,
     /// The next message may be received.
     receive_free: Time,
+    /// Messages to itself that are on their way.
+    own: VecDeque<Box<Packet>>,
     /// Messages whose last byte is still to come, in order.
     landing: VecDeque<Box<Packet>>,
     /// Messages that have arrived.
@@ -49,7 +58,7 @@ pub(crate) struct LoggpNi {
 }
 
 impl LoggpNi {
-    pub fn new(loggp: &Loggp, port: u32) -> LoggpNi {
+    pub fn new(loggp: &Loggp, (rank, ranks): (u32, u32), port: u32) -> LoggpNi {
         LoggpNi {
             latency: Time(loggp.latency.ps()),
             overhead_send: Time(loggp.overhead_send.ps()),
@@ -58,6 +67,9 @@ impl LoggpNi {
             gap_per_byte: Time(loggp.gap_per_byte.ps()),
             output_latency: [Time(loggp.overhead_send.ps() + loggp.latency.ps())],
             port: Port::new(port),
+            rank,
+            ranks,
+            own: VecDeque::new(),
             peers: None,
             send_free: Time::ZERO,
             receive_free: Time::ZERO,
@@ -87,6 +99,14 @@ impl LoggpNi {
             return fault(c, "send descriptor", address);
         }
         let send = LoggpSend::from_bytes(&descriptor);
+        if u32::from(send.envelope.destination) >= self.ranks {
+            let rank = send.envelope.destination;
+            return c.fault(0, format!("the NI was given a message to rank {rank}, which is not there"));
+        }
+        // No payload is longer than memory.
+        if send.payload_bytes > c.memory.bytes() {
+            return fault(c, "payload", send.payload);
+        }
         let mut bytes = vec![0; ENVELOPE + send.payload_bytes as usize];
         bytes[..ENVELOPE].copy_from_slice(&descriptor[..ENVELOPE]);
         if !c.ports[0].peek_virtual(send.payload, &mut bytes[ENVELOPE..]) {
@@ -98,9 +118,10 @@ impl LoggpNi {
         let inject = accept.max(self.send_free);
         let train = self.train(send.payload_bytes);
         self.send_free = inject + train + self.gap;
-        let id = MessageId { source: e.source, sequence: e.sequence };
-        c.recorders[0].stamp(id, Stage::Accept, accept.0);
-        c.recorders[0].stamp(id, Stage::Inject, inject.0);
+        if let Some(id) = MessageId::of(&e) {
+            c.recorders[0].stamp(id, Stage::Accept, accept.0);
+            c.recorders[0].stamp(id, Stage::Inject, inject.0);
+        }
         self.sent += 1;
         self.bytes += send.payload_bytes;
         let packet = Packet {
@@ -108,13 +129,31 @@ impl LoggpNi {
             destination: u32::from(e.destination),
             wire_bytes: send.payload_bytes as u32,
             bytes,
-            message: Some((e.source, e.sequence)),
+            message: e.message(),
             ..Packet::default()
         };
+        let time = inject + self.latency;
+        // No partition sends to itself.
+        if packet.destination == self.rank {
+            self.own.push_back(Box::new(packet));
+            return c.at(time, OWN);
+        }
         let order = self.port.next(Class::Packet);
-        let event = Event { time: inject + self.latency, order, target: 0, payload: [0, 0] };
+        let event = Event { time, order, target: 0, payload: [0, 0] };
         let to = self.peers.unwrap_or(u32::from(e.destination));
         c.out.send(c.now, to, event, Some(Box::new(packet)));
+    }
+
+    /// The first byte of a message is here.
+    fn arrive(&mut self, c: &mut Context<'_, '_>, packet: Box<Packet>) {
+        let start = c.now.max(self.receive_free);
+        let land = start + self.train(packet.bytes.len() as u64 - ENVELOPE as u64);
+        self.receive_free = land + self.gap;
+        if let Some((source, sequence)) = packet.message {
+            c.recorders[0].stamp(MessageId { source, sequence }, Stage::Arrive, c.now.0);
+        }
+        self.landing.push_back(packet);
+        c.at(land, LANDED);
     }
 
     /// Describes the oldest message that has arrived; false: there is none.
@@ -146,7 +185,7 @@ fn fault(c: &mut Context<'_, '_>, what: &str, address: u64) {
 fn write_virtual(c: &mut Context<'_, '_>, address: u64, bytes: &[u8]) {
     let mut done = 0;
     while done < bytes.len() {
-        let at = address + done as u64;
+        let at = address.wrapping_add(done as u64);
         let room = (PAGE_BYTES - at % PAGE_BYTES).min((bytes.len() - done) as u64) as usize;
         let Some(pa) = c.ports[0].physical(at).filter(|&pa| pa + room as u64 <= c.memory.bytes()) else {
             return fault(c, "buffer", at);
@@ -184,8 +223,12 @@ impl NetworkInterface for LoggpNi {
         }
     }
 
-    /// The last byte of the oldest landing message has come.
-    fn event(&mut self, c: &mut Context<'_, '_>, _: Payload) {
+    /// The first byte of the oldest message to itself has come, or the last of the oldest that lands.
+    fn event(&mut self, c: &mut Context<'_, '_>, payload: Payload) {
+        if payload == OWN {
+            let packet = self.own.pop_front().expect("an event is for a message to itself");
+            return self.arrive(c, packet);
+        }
         let packet = self.landing.pop_front().expect("an event is for a landing message");
         if let Some((source, sequence)) = packet.message {
             c.recorders[0].stamp(MessageId { source, sequence }, Stage::Land, c.now.0);
@@ -196,15 +239,7 @@ impl NetworkInterface for LoggpNi {
 
     /// The first byte of a message is here.
     fn network(&mut self, c: &mut Context<'_, '_>, _: Event, packet: Option<Box<Packet>>) {
-        let packet = packet.expect("a message");
-        let start = c.now.max(self.receive_free);
-        let land = start + self.train(packet.bytes.len() as u64 - ENVELOPE as u64);
-        self.receive_free = land + self.gap;
-        if let Some((source, sequence)) = packet.message {
-            c.recorders[0].stamp(MessageId { source, sequence }, Stage::Arrive, c.now.0);
-        }
-        self.landing.push_back(packet);
-        c.at(land, [0, 0]);
+        self.arrive(c, packet.expect("a message"));
     }
 
     fn observable_network(&self, _: &Event) -> bool {

@@ -29,7 +29,7 @@ impl Wire for LoggpWire {
             destination: u32::from(envelope.destination),
             wire_bytes: data.len() as u32,
             bytes: [&envelope.to_bytes()[..], data].concat(),
-            message: Some((envelope.source, envelope.sequence)),
+            message: envelope.message(),
             ..Packet::default()
         }
     }
@@ -87,7 +87,7 @@ pub(crate) fn build_alone(resolved: &Resolved, job: &Job, replay: &Replay) -> Re
     let plan = NodePlan {
         configuration: &configuration,
         number: replay.rank,
-        ni: Box::new(LoggpNi::new(&loggp, Node::PORTS).with_peers(PEERS)),
+        ni: Box::new(LoggpNi::new(&loggp, (replay.rank, job.ranks), Node::PORTS).with_peers(PEERS)),
         ni_memory_bytes: 0,
         free_calls: true,
         first_port: 0,

@@ -20,8 +20,7 @@ pub(crate) fn is_message(envelope: &Envelope) -> bool {
 /// The message whose life a packet is part of that brings `envelope`, or data of it: what ends a block carries the
 /// message's number, too.
 pub(crate) fn belongs_to(envelope: &Envelope) -> Name {
-    let belongs = is_message(envelope) || envelope.sequence != 0;
-    belongs.then_some((envelope.source, envelope.sequence))
+    envelope.message()
 }
 
 /// Packets as `nic/transmit.rs` makes them.

@@ -51,7 +51,7 @@ impl Stream {
                 let envelope = header.envelope;
                 self.header.clear();
                 self.left = header.bytes;
-                self.name = (envelope.sequence != 0).then_some((envelope.source, envelope.sequence));
+                self.name = envelope.message();
             } else {
                 let part = self.left.min(data.len() as u64);
                 self.take(part, &mut data, false);
