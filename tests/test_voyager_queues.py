@@ -26,6 +26,7 @@ SOURCES = ROOT / "tests" / "voyager"
 MIGRATE = (SOURCES / "migrate.c").read_text()
 SERVER = (SOURCES / "server.c").read_text()
 FLOOD = (SOURCES / "flood.c").read_text()
+POSTED = (SOURCES / "posted.c").read_text()
 SEED = int(os.environ.get("SEED", "1"))
 
 SYSTEM = ["--set", "voyager.sp.system=true"]
@@ -193,6 +194,58 @@ def test_what_the_firmware_has_no_memory_for_waits_in_the_network(
     receiver, _sender = counters(tmp_path / "run").values()
     assert 9000 < receiver["missed"] <= 10000
     assert receiver["ring_full_ps"] > 0
+
+
+@pytest.mark.parametrize("machine", VARIANTS)
+@pytest.mark.parametrize("read", ["0", "40"])
+@pytest.mark.parametrize("setup", ["0", "10"])
+def test_a_ring_of_requests_that_one_store_posts_is_served(
+    compile_c: Compiler, chasqui: Run, machine: str, read: str, setup: str
+) -> None:
+    """Empty blocks: notices alone travel, to a rank that reads them in the end, or never."""
+    program = compile_c("posted", POSTED)
+    sets = ["--set", "voyager.dma.requests=64", "--set", f"voyager.dma.setup={setup}"]
+    run = ["run", "-q", "-np", "2", "--machine", machine, *sets, "--", program, "dma", "40", read]
+    done = chasqui(*run)
+    assert (done.returncode, done.stdout) == (0, "posted: PASSED\n"), done.stderr
+
+
+# Pointers, what is stored to them, and what the message says; those of a served queue are looked at
+# as the store comes, before anybody knows how far the other side is.
+POINTERS = {
+    "dma": ("0x26", "0x26 was stored to the DMA producer of a ring of 8 slots; 0x0 to 0x8"),
+    "transmit": ("33", "0x21 was stored to the transmit producer of a ring of 32 slots; 0x0 to"),
+    "receive": ("0xfff", "0xfff was stored to the receive consumer of a ring of 32 slots; 0x0"),
+    "tags": ("1", "0x1 was stored to the consumer of tagged data of a ring of 16 slots; 0x0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("pointer", POINTERS)
+@pytest.mark.parametrize("homes", [[], NONE_RESIDENT], ids=["resident", "served"])
+def test_a_pointer_that_leaves_its_ring_is_a_fault(
+    compile_c: Compiler, chasqui: Run, pointer: str, homes: list[str]
+) -> None:
+    stored, text = POINTERS[pointer]
+    program = compile_c("posted", POSTED)
+    sets = [*AS_VOYAGER, *homes]
+    run = [
+        "run",
+        "-q",
+        "-np",
+        "2",
+        "--machine",
+        "voyager",
+        *sets,
+        "--",
+        program,
+        pointer,
+        stored,
+        "0",
+    ]
+    done = chasqui(*run)
+    assert done.returncode == 128 + 11, done.stdout
+    assert "fault: rank 0 at " in done.stderr
+    assert f"protection: {text}" in done.stderr
 
 
 # What client 1 does, and what becomes of it.

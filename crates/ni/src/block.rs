@@ -20,16 +20,18 @@ impl Context<'_, '_> {
     /// lacks, and says how many those were.
     ///
     /// # Errors
-    /// The first address at which the process has no such page; the rest is not looked at.
+    /// The first address at which the process has no such page, or may not write; the rest is not looked at. So is a
+    /// block that goes beyond the end of all addresses.
     pub fn bring_in(&mut self, job: usize, address: u64, bytes: u64, write: bool) -> Result<u64, u64> {
         let mut missing = 0;
         let mut at = address;
-        while at < address + bytes {
-            if self.physical(job, at).is_none() {
-                missing += 1;
-                if !self.page_in(job, at, write) {
-                    return Err(at);
-                }
+        let end = address.checked_add(bytes).ok_or(address)?;
+        while at < end {
+            let is_missing = self.physical(job, at).is_none();
+            missing += u64::from(is_missing);
+            // One that is there may be for reading alone.
+            if (is_missing || write) && !self.page_in(job, at, write) {
+                return Err(at);
             }
             at = (at & !(PAGE_BYTES - 1)) + PAGE_BYTES;
         }

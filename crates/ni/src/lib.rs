@@ -203,9 +203,10 @@ impl Context<'_, '_> {
         self.pager.physical(self.memory, job, address).filter(|&physical| physical < DEVICE_BASE)
     }
 
-    /// Has the operating system bring in the page at virtual address `address` of job `job`'s process.
+    /// Has the operating system bring in the page at virtual address `address` of job `job`'s process. False: the process
+    /// has no such page in memory; registers are none.
     pub fn page_in(&mut self, job: usize, address: u64, write: bool) -> bool {
-        self.pager.page_in(self.memory, job, address, write)
+        self.pager.page_in(self.memory, job, address, write) && self.physical(job, address).is_some()
     }
 
     /// Job `job`'s process has violated protection.

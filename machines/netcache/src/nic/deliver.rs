@@ -65,7 +65,10 @@ impl Deliverer {
                 let end = s.clock.after(c.now, missing * s.unit.page_in.cycles());
                 return c.at(end, NicEvent::Delivering.into());
             }
-            Err(at) => c.fault(JOB, format!("the NIC was told to deliver to {at:#x}, which is not mapped")),
+            Err(at) => {
+                c.fault(JOB, format!("the NIC was told to deliver to {at:#x}, which is not mapped"));
+                return self.finish(s, c);
+            }
         }
         let data = c.memory.slice(s.memory.start + from, bytes as usize).expect("network memory").to_vec();
         self.writer.add(to, &data, s, c);

@@ -170,6 +170,28 @@ impl Nic {
         self.shared.memory.end - self.shared.memory.start
     }
 
+    /// A store to a register that says where a ring is, or how far the processor is in it.
+    ///
+    /// # Errors
+    /// That can't be: what the process did wrong, in words.
+    fn set_up(&mut self, address: u64, value: u64) -> Result<(), String> {
+        let aligned = |name: &str, bytes: u64| {
+            let wrong = format!("{value:#x} was stored to {name}; multiples of {bytes} are allowed");
+            value.is_multiple_of(bytes).then_some(value).ok_or(wrong)
+        };
+        match address {
+            registers::TRANSMIT_BASE => {
+                self.transmitter.base = aligned("TRANSMIT_BASE", registers::SLOT_BYTES)?;
+            }
+            registers::ARRIVAL_BASE => self.receiver.arrivals = aligned("ARRIVAL_BASE", receive::ARRIVAL)?,
+            registers::BUFFER_BASE => self.receiver.buffers = value,
+            registers::TRANSMIT_PRODUCER => self.transmitter.post(value as u32)?,
+            registers::ARRIVAL_CONSUMER => self.receiver.release(value as u32)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// Units look for work.
     fn go_on(&mut self, c: &mut Context<'_, '_>) {
         self.shared.start(c);
@@ -215,12 +237,10 @@ impl NetworkInterface for Nic {
     }
 
     fn write(&mut self, c: &mut Context<'_, '_>, address: u64, _: u32, value: u64) {
+        if let Err(text) = self.set_up(address, value) {
+            c.fault(JOB, text);
+        }
         match address {
-            registers::TRANSMIT_BASE => self.transmitter.base = value,
-            registers::ARRIVAL_BASE => self.receiver.arrivals = value,
-            registers::BUFFER_BASE => self.receiver.buffers = value,
-            registers::TRANSMIT_PRODUCER => self.transmitter.producer = value as u32,
-            registers::ARRIVAL_CONSUMER => self.receiver.consumer = value as u32,
             registers::RELEASE => self.shared.release(value, c),
             registers::DELIVER_TO => self.deliverer.to = value,
             registers::DELIVER_BYTES => self.deliverer.bytes = value,

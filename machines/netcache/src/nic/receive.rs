@@ -19,7 +19,7 @@ use crate::registers::{FLAG_BUFFER, FLAG_CACHED, FLAG_EARLY, FLAG_NAMED, Netcach
 /// Bytes of a packet's first word.
 const WORD: usize = size_of::<u64>();
 /// Bytes of an arrival.
-const ARRIVAL: u64 = size_of::<NetcacheArrival>() as u64;
+pub(super) const ARRIVAL: u64 = size_of::<NetcacheArrival>() as u64;
 
 /// Its flags begin so many bytes before its end.
 const FLAGS_FROM_END: usize = size_of::<NetcacheArrival>() - std::mem::offset_of!(NetcacheArrival, flags);
@@ -42,7 +42,7 @@ pub(super) struct Receiver {
     slots: u32,
     produced: u32,
     /// Arrivals that the processor is done with.
-    pub consumer: u32,
+    consumer: u32,
     /// Packets whose tail has not landed, then those that have.
     pub arriving: VecDeque<Box<Packet>>,
     landed: VecDeque<Box<Packet>>,
@@ -67,6 +67,21 @@ impl Receiver {
             writer: Writer::new(Owner::Receive),
             may_land: None,
         }
+    }
+
+    /// The processor is done with the arrivals before `consumer`.
+    ///
+    /// # Errors
+    /// They have not come: what is wrong, in words.
+    pub fn release(&mut self, consumer: u32) -> Result<(), String> {
+        if consumer.wrapping_sub(self.consumer) > self.produced.wrapping_sub(self.consumer) {
+            return Err(format!(
+                "{consumer:#x} was stored to ARRIVAL_CONSUMER; {:#x} to {:#x} are allowed",
+                self.consumer, self.produced
+            ));
+        }
+        self.consumer = consumer;
+        Ok(())
     }
 
     /// The oldest packet's tail is here.
@@ -103,7 +118,10 @@ impl Receiver {
         let (_, _, data) = message_parts(packet);
         let buffered = if s.unit.policy == Policy::Buffer { data.len() as u64 } else { 0 };
         let place = u64::from(self.produced & (self.slots - 1));
-        [(self.arrivals + place * ARRIVAL, ARRIVAL), (self.buffers + place * SLOT_BYTES, buffered)]
+        [
+            (self.arrivals.wrapping_add(place * ARRIVAL), ARRIVAL),
+            (self.buffers.wrapping_add(place * SLOT_BYTES), buffered),
+        ]
     }
 
     /// Software has said where its rings are.
@@ -124,7 +142,10 @@ impl Receiver {
         for (address, bytes) in self.destinations(&packet, s) {
             match c.bring_in(JOB, address, bytes, true) {
                 Ok(pages) => missing += pages,
-                Err(at) => c.fault(JOB, format!("the NIC was told to write to {at:#x}, which is not mapped")),
+                Err(at) => {
+                    c.fault(JOB, format!("the NIC was told to write to {at:#x}, which is not mapped"));
+                    return self.finish(s, c);
+                }
             }
         }
         if missing > 0 {

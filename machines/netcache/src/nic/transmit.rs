@@ -39,9 +39,9 @@ enum State {
 
 /// The unit that sends.
 pub(super) struct Transmitter {
-    /// Virtual address of the ring.
+    /// Virtual address of the ring: slots lie within pages.
     pub base: u64,
-    pub producer: u32,
+    producer: u32,
     pub consumer: u32,
     slots: u32,
     state: State,
@@ -68,7 +68,23 @@ impl Transmitter {
 
     /// Virtual address of the slot that is dealt with.
     fn address(&self) -> u64 {
-        self.base + u64::from(self.consumer & (self.slots - 1)) * SLOT_BYTES
+        self.base.wrapping_add(u64::from(self.consumer & (self.slots - 1)) * SLOT_BYTES)
+    }
+
+    /// Software has composed the slots before `producer`.
+    ///
+    /// # Errors
+    /// The ring has not so many: what is wrong, in words.
+    pub fn post(&mut self, producer: u32) -> Result<(), String> {
+        let more = producer.wrapping_sub(self.consumer);
+        if more > self.slots {
+            return Err(format!(
+                "{producer:#x} was stored to TRANSMIT_PRODUCER, but the NIC is at slot {:#x} of a ring of {}",
+                self.consumer, self.slots
+            ));
+        }
+        self.producer = producer;
+        Ok(())
     }
 
     pub fn go_on(&mut self, s: &Shared, c: &mut Context<'_, '_>) {
@@ -91,10 +107,10 @@ impl Transmitter {
     fn source(&self, step: Step, s: &Shared) -> (u64, u64) {
         match step {
             Step::Header => (self.address(), HEADER),
-            Step::Data => (self.address() + HEADER, self.slot.bytes),
+            Step::Data => (self.address().wrapping_add(HEADER), self.slot.bytes),
             Step::Piece => {
                 // Pieces end at multiples of their length at the destination, so that they write whole lines there.
-                let (from, to) = (self.slot.from + self.sent, self.slot.to + self.sent);
+                let [from, to] = [self.slot.from, self.slot.to].map(|at| at.wrapping_add(self.sent));
                 let piece = s.unit.packet_data.bytes();
                 let room = (piece - to % piece).min(PAGE_BYTES - from % PAGE_BYTES);
                 (from, room.min(self.slot.bytes - self.sent))
@@ -116,10 +132,7 @@ impl Transmitter {
                 s.counters.pages_in += missing;
                 self.prepare(step, missing * s.unit.page_in.cycles(), s, c);
             }
-            Err(at) => {
-                c.fault(JOB, format!("the NIC was told to read {at:#x}, which is not mapped"));
-                self.retire();
-            }
+            Err(at) => self.refuse(at, c),
         }
     }
 
@@ -149,7 +162,9 @@ impl Transmitter {
     fn read(&mut self, step: Step, s: &mut Shared, c: &mut Context<'_, '_>) {
         let (from, bytes) = self.source(step, s);
         let mut data = vec![];
-        if let Some(physical) = c.physical(JOB, from).filter(|_| bytes > 0) {
+        if bytes > 0 {
+            // The process may have given the page up since it was asked for.
+            let Some(physical) = c.physical(JOB, from) else { return self.refuse(from, c) };
             data.extend_from_slice(c.memory.slice(physical, bytes as usize).expect("a mapped page"));
         }
         match step {
@@ -184,8 +199,8 @@ impl Transmitter {
 
     /// The message's record, if the envelope names it.
     fn message(&self) -> Option<(u16, u32)> {
-        let e = self.slot.envelope;
-        (self.slot.flags & (FLAG_NAMED | FLAG_PUT) != 0).then_some((e.source, e.sequence))
+        let is_named = self.slot.flags & (FLAG_NAMED | FLAG_PUT) != 0;
+        self.slot.envelope.message().filter(|_| is_named)
     }
 
     /// A packet leaves the NIC's memory for the link.
@@ -193,7 +208,7 @@ impl Transmitter {
         let flags = u64::from(self.slot.flags & FLAG_NAMED);
         self.packet = (kind | flags << 32).to_le_bytes().to_vec();
         match step {
-            Step::Piece => self.packet.extend((self.slot.to + self.sent).to_le_bytes()),
+            Step::Piece => self.packet.extend(self.slot.to.wrapping_add(self.sent).to_le_bytes()),
             _ => self.packet.extend(self.slot.envelope.to_bytes()),
         }
         self.packet.extend_from_slice(data);
@@ -222,6 +237,12 @@ impl Transmitter {
             Step::Piece => self.state = State::Ready(Step::Last),
             _ => self.retire(),
         }
+    }
+
+    /// What the slot names is not the process's.
+    fn refuse(&mut self, address: u64, c: &mut Context<'_, '_>) {
+        c.fault(JOB, format!("the NIC was told to read {address:#x}, which is not mapped"));
+        self.retire();
     }
 
     fn retire(&mut self) {

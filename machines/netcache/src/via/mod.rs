@@ -294,7 +294,7 @@ impl Shared {
                 self.note_held(number);
             }
             (false, State::Connected) => {
-                let message = message.filter(|id| id.sequence != 0).map(|id| (id.source, id.sequence));
+                let message = message.map(|id| (id.source, id.sequence));
                 vi.work.push_back(Work { posted, message, plan: None });
                 self.wants_to_send(number);
             }
@@ -511,7 +511,7 @@ impl NetworkInterface for ViaNic {
                 (None, false)
             }
             Owner::Fetch => {
-                self.receiver.fetched(s, c);
+                self.receiver.line_read(s, c);
                 (None, false)
             }
             Owner::Receive => self.receiver.writer.done(number),

@@ -41,8 +41,8 @@ enum State {
     Idle,
     /// Control.
     Busy(Job),
-    /// A receive descriptor is read.
-    Fetching(Job),
+    /// So many lines of a receive descriptor are still to come.
+    Fetching(Job, usize),
     Writing(Job),
 }
 
@@ -182,8 +182,8 @@ impl Receiver {
         match s.table.translate(posted.address, posted.handle, DESCRIPTOR, state.tag, TABLE_WRITE) {
             Some(pieces) => {
                 self.descriptor = pieces;
-                dma::read(&self.descriptor, Owner::Fetch, s.line_bytes, c);
-                self.state = State::Fetching(job);
+                let lines = dma::read(&self.descriptor, Owner::Fetch, s.line_bytes, c);
+                self.state = State::Fetching(job, lines);
             }
             None => {
                 s.vis[vi as usize].receives.pop_front();
@@ -192,10 +192,23 @@ impl Receiver {
         }
     }
 
-    /// It is here. A descriptor lies within a line.
-    pub fn fetched(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let State::Fetching(job) = self.state else { unreachable!("a descriptor for nobody") };
+    /// A line of it is here.
+    pub fn line_read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let State::Fetching(job, left) = self.state else { unreachable!("a descriptor for nobody") };
+        self.state = State::Fetching(job, left - 1);
+        if left == 1 {
+            self.fetched(job, s, c);
+        }
+    }
+
+    /// All of it is here.
+    fn fetched(&mut self, job: Job, s: &mut Shared, c: &mut Context<'_, '_>) {
         s.counters.descriptors += 1;
+        if let Job::Held(vi) = job
+            && s.vis[vi as usize].held.is_empty()
+        {
+            return self.rest(s, c); // The connection has ended meanwhile, and the message with it.
+        }
         let descriptor = ViaDescriptor::from_bytes(&dma::contents(&self.descriptor, c));
         let packet = self.packet(job, s);
         let header = ViaHeader::from_bytes(&packet.bytes);

@@ -34,7 +34,9 @@ impl Delays {
         let (packet, credit) = plan.port.first_effects(&plan.network, shortest);
         let after = |cycles, delay: Effects| delay.map(|d| plan.clock.edge(cycles) + d);
         let either = |a: Effects, b: Effects| std::array::from_fn(|to| a[to].min(b[to]));
-        let store = after(nes.transmit.cycles() + 1, packet);
+        // A request for an empty block needs no control but its own.
+        let control = (nes.transmit.cycles() + 1).min(plan.dma.setup.cycles());
+        let store = after(control, packet);
         // On a slow link a processor that has seen a packet may send one before the credit is noticed.
         let release = after(nes.receive.cycles(), either(credit, store));
         // The next packet, in or out, needs control before it leaves a buffer.

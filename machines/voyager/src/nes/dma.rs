@@ -19,6 +19,9 @@ pub(super) const REQUEST: u64 = size_of::<VoyagerDma>() as u64;
 
 const _: () = assert!(REQUEST == 64);
 
+/// Length of a block at most, as `VoyagerDma::bytes` has it.
+const BLOCK_BYTES_MAX: u64 = 1 << 48;
+
 /// What the engine's reading side does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -87,6 +90,18 @@ impl DmaEngine {
         }
     }
 
+    /// Job `job`'s process has composed the requests before `producer`.
+    ///
+    /// # Errors
+    /// Its ring has not so many slots: what is wrong, in words.
+    pub fn post(&mut self, job: usize, producer: u32) -> Result<(), String> {
+        let queue = &mut self.queues[job];
+        let most = queue.consumer.wrapping_add(queue.ring.slots);
+        queue.ring.check_pointer("DMA producer", queue.consumer, producer, most)?;
+        queue.producer = producer;
+        Ok(())
+    }
+
     #[inline]
     pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         if !self.is_empty() || !self.pieces.is_empty() {
@@ -95,10 +110,13 @@ impl DmaEngine {
     }
 
     fn serve(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        if self.state == State::Read && self.pieces.is_empty() && s.txu_has_room(self.requester(s)) {
+            self.notify(s);
+        }
         match self.state {
+            // At once: nothing that happens in the NES later need have to do with the requests that are left.
             State::Idle => self.turn(s, c),
             State::Ready if self.pieces.len() < BUFFERS => self.read(s, c),
-            State::Read if self.pieces.is_empty() && s.txu_has_room(self.requester(s)) => self.notify(s),
             _ => {}
         }
         if !self.crossing
@@ -126,11 +144,14 @@ impl DmaEngine {
         self.state == State::Read
     }
 
-    /// Turns to the next request, of jobs in turn.
+    /// Turns to the next request, of jobs in turn; to another if a job's are none.
     fn turn(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let count = self.queues.len();
-        let mut turns = (1..=count).map(|i| (self.current + i) % count);
-        if let Some(job) = turns.find(|&job| self.queues[job].consumer != self.queues[job].producer) {
+        while self.state == State::Idle {
+            let mut turns = (1..=count).map(|i| (self.current + i) % count);
+            let Some(job) = turns.find(|&job| self.queues[job].consumer != self.queues[job].producer) else {
+                return;
+            };
             self.current = job;
             self.fetch(s, c);
         }
@@ -147,6 +168,14 @@ impl DmaEngine {
         let queue = &mut self.queues[self.current];
         queue.consumer = queue.consumer.wrapping_add(1);
         self.state = State::Idle;
+    }
+
+    /// The process has asked for what it may not: none of its requests is dealt with any more.
+    fn refuse(&mut self, text: String, c: &mut Context<'_, '_>) {
+        let queue = &mut self.queues[self.current];
+        queue.consumer = queue.producer;
+        self.state = State::Idle;
+        c.fault(self.current, text);
     }
 
     fn fetch(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
@@ -173,12 +202,10 @@ impl DmaEngine {
         }
         let request = VoyagerDma::from_bytes(&bytes);
         let job = self.current;
-        let to = match s.table.find(self.requester(s), request.node) {
+        let found = check_block(&request).and_then(|()| s.table.find(self.requester(s), request.node));
+        let to = match found {
             Ok(to) => to,
-            Err(text) => {
-                self.retire();
-                return c.fault(job, text);
-            }
+            Err(text) => return self.refuse(text, c),
         };
         let message = message_of(request.flags, &notice(&request));
         accept(c, job, message, Mechanism::Dma);
@@ -236,15 +263,16 @@ impl DmaEngine {
         match self.state {
             State::Fetching(1) => self.begin(s, c),
             State::Fetching(left) => self.state = State::Fetching(left - 1),
-            State::Reading(1) => self.piece_read(c),
+            State::Reading(1) => self.piece_read(s, c),
             State::Reading(left) => self.state = State::Reading(left - 1),
             _ => unreachable!("a line for nobody"),
         }
     }
 
-    fn piece_read(&mut self, c: &mut Context<'_, '_>) {
+    fn piece_read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let (from, bytes) = self.next_piece();
-        let physical = c.physical(self.current, from).expect("it was there when it was asked for");
+        // The process may have given the page up since it was asked for.
+        let Some(physical) = c.physical(self.current, from) else { return self.bring_in(from, s, c) };
         let t = self.transfer.as_mut().expect("a transfer is under way");
         let mut data = (t.request.to + t.read).to_le_bytes().to_vec();
         data.extend_from_slice(c.memory.slice(physical, bytes as usize).expect("a mapped page"));
@@ -272,6 +300,23 @@ impl DmaEngine {
         let bytes = packet_bytes(PACKET_NOTICE, transfer.to, transfer.request.flags, [&data, &[]]);
         push_packet(s, (self.requester(s), transfer.to.site), bytes, data.len() as u64, transfer.message);
         self.retire();
+    }
+}
+
+/// Nothing is wrong with the addresses and the length of a block.
+///
+/// # Errors
+/// What is, in words.
+fn check_block(request: &VoyagerDma) -> Result<(), String> {
+    let VoyagerDma { from, to, bytes, .. } = *request;
+    if bytes > BLOCK_BYTES_MAX {
+        return Err(format!("a DMA request of {bytes} bytes; at most {BLOCK_BYTES_MAX} are allowed"));
+    }
+    match [from, to].into_iter().find(|address| address.checked_add(bytes).is_none()) {
+        Some(address) => {
+            Err(format!("a DMA request of {bytes} bytes at {address:#x}: there are no such addresses"))
+        }
+        None => Ok(()),
     }
 }
 

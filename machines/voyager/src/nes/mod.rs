@@ -18,6 +18,7 @@ mod express;
 mod inbox;
 mod onepoll;
 mod plan;
+mod pointers;
 #[cfg(test)]
 mod probe;
 mod queues;
@@ -388,30 +389,12 @@ impl Nes {
 
     /// A store that the hardware takes; `name` is that of the message that it is, if it is one.
     fn store(&mut self, c: &mut Context<'_, '_>, register: Register, value: u64, name: MessageName) {
-        let s = &mut self.shared;
         match register {
-            Register::Pointer(name, offset) => {
-                let Some(slot) = s.homes.slot(name) else { return };
-                match offset {
-                    registers::TRANSMIT_PRODUCER => {
-                        self.transmitter.slot_mut(slot).producer = value as u32;
-                        self.transmitter.go_on(s, c);
-                    }
-                    registers::RECEIVE_CONSUMER => {
-                        self.receiver.release(slot, value as u32, s, c);
-                        self.room(name);
-                    }
-                    _ => {}
+            Register::Pointer(..)
+            | Register::Process(_, registers::DMA_PRODUCER | registers::TAG_CONSUMER) => {
+                if let Err(text) = self.store_pointer(c, register, value as u32) {
+                    c.fault(self.job_of(register), text);
                 }
-            }
-            Register::Process(job, registers::DMA_PRODUCER) => {
-                self.dma.queues[job].producer = value as u32;
-                self.dma.go_on(s, c);
-            }
-            Register::Process(job, registers::TAG_CONSUMER) => {
-                self.receiver.release_tags(job, value as u32, s, c);
-                let queue = s.homes.names.express(job, 0);
-                self.room(queue);
             }
             Register::Express(offset) => self.send(c, self.express.express(offset, value, name)),
             Register::Tag(offset) => self.send(c, self.express.tag_on(offset, value, name)),
@@ -573,6 +556,9 @@ impl NetworkInterface for Nes {
     fn write(&mut self, c: &mut Context<'_, '_>, address: u64, _bytes: u32, value: u64) {
         let register = self.register(address);
         let name = carried(c, self.job_of(register), register);
+        if let Err(text) = self.check_stored(register, value as u32) {
+            return c.fault(self.job_of(register), text);
+        }
         if !self.store_is_served(address, value, name) {
             self.store(c, register, value, name);
         }

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::MessageName;
+use super::{MessageName, Ring};
 use crate::parameters::Queues;
 use crate::registers::EXPRESS_QUEUES;
 
@@ -120,7 +120,16 @@ struct Home {
     diverted: bool,
     /// The firmware could not place a message, and is told when there may be room.
     wants_room: bool,
+    /// The latest transmit producer and receive consumer that the process has stored.
+    stored: [u32; 2],
     messages: MessageNames,
+}
+
+/// A pointer of a Basic queue that its process stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stored {
+    TransmitProducer,
+    ReceiveConsumer,
 }
 
 /// Where a site's queues are.
@@ -235,6 +244,19 @@ impl Homes {
         }
     }
 
+    /// The process stores `pointer` as the queue's `which` pointer.
+    pub fn store(&mut self, name: Name, which: Stored, pointer: u32, ring: &Ring) -> Result<(), String> {
+        let Some(home) = self.homes.get_mut(usize::from(name)) else { return Ok(()) };
+        let stored = &mut home.stored[which as usize];
+        let what = match which {
+            Stored::TransmitProducer => "transmit producer",
+            Stored::ReceiveConsumer => "receive consumer",
+        };
+        ring.check_pointer(what, *stored, pointer, stored.wrapping_add(ring.slots))?;
+        *stored = pointer;
+        Ok(())
+    }
+
     /// The queue may have room. True: the firmware wants to know that.
     pub fn take_want(&mut self, name: Name) -> bool {
         let home = self.homes.get_mut(usize::from(name));
@@ -311,6 +333,19 @@ mod tests {
         homes.withdraw(0, name(4));
         let back: Vec<_> = (0..3).map(|_| homes.return_message(0)).collect();
         assert_eq!(back, [name(4), None, None]);
+    }
+
+    #[test]
+    fn a_pointer_moves_by_a_ring_at_most() {
+        let mut homes = homes();
+        let ring = Ring { base: 0, slots: 8, slot_bytes: 96 };
+        let mut store = |pointer| homes.store(2, Stored::TransmitProducer, pointer, &ring);
+        assert_eq!([store(8), store(8), store(16)], [Ok(()), Ok(()), Ok(())]);
+        let text = "protection: 0x19 was stored to the transmit producer of a ring of 8 slots; 0x10 to 0x18 are allowed";
+        assert_eq!(store(25), Err(text.into()));
+        assert!(store(15).is_err() && store(24).is_ok());
+        assert!(homes.store(2, Stored::ReceiveConsumer, 9, &ring).is_err());
+        assert!(homes.store(2, Stored::ReceiveConsumer, 8, &ring).is_ok());
     }
 
     #[test]

@@ -182,8 +182,13 @@ impl Receiver {
         let packet = self.packet();
         let queue = VoyagerPacket::from_bytes(&packet.bytes).queue;
         let is_closed = s.homes.is_closed(queue);
-        if u64::from(packet.bytes[0]) == PACKET_DMA && !is_closed {
-            return self.place(s, c);
+        if u64::from(packet.bytes[0]) == PACKET_DMA {
+            // The table may lead to a queue that nobody has: then the memory is nobody's either.
+            if s.homes.all().contains(&queue) && !is_closed {
+                return self.place(s, c);
+            }
+            self.pop();
+            return self.finish(s, c);
         }
         let packet = self.pop();
         if is_closed {
@@ -277,23 +282,45 @@ impl Receiver {
     }
 
     /// The processor is done with the slots of the Basic queue in `slot` before `consumer`.
-    pub fn release(&mut self, slot: usize, consumer: u32, s: &mut Shared, c: &mut Context<'_, '_>) {
+    ///
+    /// # Errors
+    /// They have not been filled: what is wrong, in words.
+    pub fn release(
+        &mut self,
+        slot: usize,
+        consumer: u32,
+        s: &mut Shared,
+        c: &mut Context<'_, '_>,
+    ) -> Result<(), String> {
         let slot = &mut self.slots[slot];
+        slot.ring.check_pointer("receive consumer", slot.consumer, consumer, slot.producer)?;
         if s.reclaims() {
             reclaim(&slot.ring, slot.consumer, consumer, s, c);
         }
         slot.consumer = consumer;
         self.retry(0, s, c);
+        Ok(())
     }
 
     /// Job `job`'s process is done with the tagged data before `consumer`.
-    pub fn release_tags(&mut self, job: usize, consumer: u32, s: &mut Shared, c: &mut Context<'_, '_>) {
+    ///
+    /// # Errors
+    /// They have not come: what is wrong, in words.
+    pub fn release_tags(
+        &mut self,
+        job: usize,
+        consumer: u32,
+        s: &mut Shared,
+        c: &mut Context<'_, '_>,
+    ) -> Result<(), String> {
         let tags = &mut self.inbox.tags[job];
+        tags.ring.check_pointer("consumer of tagged data", tags.consumer, consumer, tags.producer)?;
         if s.reclaims() {
             reclaim(&tags.ring, tags.consumer, consumer, s, c);
         }
         tags.consumer = consumer;
         self.retry(0, s, c);
+        Ok(())
     }
 
     /// The resident queue in `slot` has a message.

@@ -18,6 +18,21 @@ impl Ring {
         self.base + u64::from(pointer % self.slots) * self.slot_bytes
     }
 
+    /// One side's pointer moves from `from` to `to`; it may go as far as `limit`, the other side's.
+    ///
+    /// # Errors
+    /// It would go further, or back: what is wrong, where `what` is the pointer, in words.
+    pub fn check_pointer(&self, what: &str, from: u32, to: u32, limit: u32) -> Result<(), String> {
+        let (moves, most) = (to.wrapping_sub(from), limit.wrapping_sub(from));
+        if moves <= most {
+            return Ok(());
+        }
+        Err(format!(
+            "protection: {to:#x} was stored to the {what} of a ring of {} slots; {from:#x} to {limit:#x} are allowed",
+            self.slots
+        ))
+    }
+
     /// Whole pages that it takes.
     pub fn bytes(&self) -> u64 {
         (u64::from(self.slots) * self.slot_bytes).next_multiple_of(PAGE_BYTES)

@@ -79,6 +79,18 @@ impl Transmitter {
         &mut self.slots[slot]
     }
 
+    /// The process has composed the slots before `producer` of the queue in `slot`.
+    ///
+    /// # Errors
+    /// Its ring has not so many: what is wrong, in words.
+    pub fn post(&mut self, slot: usize, producer: u32) -> Result<(), String> {
+        let slot = self.slot_mut(slot);
+        let most = slot.consumer.wrapping_add(slot.ring.slots);
+        slot.ring.check_pointer("transmit producer", slot.consumer, producer, most)?;
+        slot.producer = producer;
+        Ok(())
+    }
+
     /// `queue` comes to `slot`, or the queue there leaves it. What has not begun to cross does not.
     pub fn map(&mut self, slot: usize, queue: Option<Name>) {
         self.stirred = true;
@@ -246,15 +258,14 @@ impl Transmitter {
     }
 }
 
-/// The message whose envelope `data` begin with.
+/// The message whose envelope `data` begin with, if it is one's.
 pub(super) fn message_of(flags: u32, data: &[u8]) -> Option<(u16, u32)> {
-    let has = u64::from(flags) & registers::FLAG_ENVELOPE != 0 && data.len() >= 24;
-    has.then(|| {
-        let mut whole = [0; size_of::<Envelope>()];
-        whole[..24].copy_from_slice(&data[..24]);
-        let e = Envelope::from_bytes(&whole);
-        (e.source, e.sequence)
-    })
+    if u64::from(flags) & registers::FLAG_ENVELOPE == 0 || data.len() < 24 {
+        return None;
+    }
+    let mut whole = [0; size_of::<Envelope>()];
+    whole[..24].copy_from_slice(&data[..24]);
+    Envelope::from_bytes(&whole).message()
 }
 
 /// A packet's bytes: header, data, which come in two parts.

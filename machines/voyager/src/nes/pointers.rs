@@ -1,0 +1,60 @@
+//! Pointers that a process stores: how far it has come in its rings. One that goes where it can't is a fault.
+
+use chasqui_ni::Context;
+
+use super::Nes;
+use super::address::Register;
+use super::queues::Stored;
+use crate::registers;
+
+impl Nes {
+    /// A Basic queue's pointer moves by no more than a ring, wherever the queue is: the firmware takes it as it comes.
+    ///
+    /// # Errors
+    /// It would: what the process did wrong, in words.
+    pub(super) fn check_stored(&mut self, register: Register, pointer: u32) -> Result<(), String> {
+        let (name, which) = match register {
+            Register::Pointer(name, registers::TRANSMIT_PRODUCER) => (name, Stored::TransmitProducer),
+            Register::Pointer(name, registers::RECEIVE_CONSUMER) => (name, Stored::ReceiveConsumer),
+            _ => return Ok(()),
+        };
+        self.shared.homes.store(name, which, pointer, &self.transmit_rings.first)
+    }
+
+    /// A store to a pointer, which counts slots modulo 2^32.
+    ///
+    /// # Errors
+    /// The pointer can't go there: what the process did wrong, in words.
+    pub(super) fn store_pointer(
+        &mut self,
+        c: &mut Context<'_, '_>,
+        register: Register,
+        pointer: u32,
+    ) -> Result<(), String> {
+        let s = &mut self.shared;
+        match register {
+            Register::Pointer(name, offset) => match (s.homes.slot(name), offset) {
+                (Some(slot), registers::TRANSMIT_PRODUCER) => {
+                    self.transmitter.post(slot, pointer)?;
+                    self.transmitter.go_on(s, c);
+                }
+                (Some(slot), registers::RECEIVE_CONSUMER) => {
+                    self.receiver.release(slot, pointer, s, c)?;
+                    self.room(name);
+                }
+                _ => {}
+            },
+            Register::Process(job, registers::DMA_PRODUCER) => {
+                self.dma.post(job, pointer)?;
+                self.dma.go_on(s, c);
+            }
+            Register::Process(job, _) => {
+                self.receiver.release_tags(job, pointer, s, c)?;
+                let queue = s.homes.names.express(job, 0);
+                self.room(queue);
+            }
+            _ => unreachable!("{register:?} is no pointer"),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,101 @@
+"""What a program may do to its network interface, right or wrong, on every machine: stores of any
+values to registers, queues and rings; and nodes with lines of any length.
+
+Use this when an NI's registers, descriptors or rings change, or how it moves lines over the bus.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Compiler
+from simulated import SWEEP, command, example, machines, two_at_a_time
+from test_voyager import NONE_RESIDENT
+
+pytestmark = pytest.mark.core
+
+SEED = int(os.environ.get("SEED", "1"))
+# Runs of each random program: a few seconds, or as long as is wanted.
+RUNS = int(os.environ.get("CHASQUI_WILD", "200" if SWEEP else "6"))
+# How a run of a program that may do wrong ends: it is done, simulated time has, ranks wait for
+# ever, or a fault that says what was wrong.
+ENDS = {0, 124, 125, 128 + 7, 128 + 11}
+
+SERVED = [*NONE_RESIDENT, "--set", "voyager.sp.system=true"]
+FEW = ["--set", "voyager.queues.basic=3", "--set", "voyager.queues.resident_basic=1"]
+NETWORK = "node.l1d.line={0}", "node.l1i.line={0}", "node.l2.line={0}"
+
+
+def ways() -> list[tuple[str, list[str]]]:
+    """Machines with registers that a process maps, and what else of them there is to be reached."""
+    mapped = [machine for machine in machines() if machine != "netcache/tcp"]
+    voyager = [("voyager", SERVED), ("voyager", [*FEW, "--set", "voyager.sp.system=true"])]
+    return [(machine, []) for machine in mapped] + voyager
+
+
+def carry_out(program: Path, place: Path, machine: str, sets: list[str], count: int) -> None:
+    """Runs the program with some seeds, each of which its message names."""
+
+    def one(seed: int) -> str:
+        out = place / f"{seed}"
+        options = ["-np", "2", "--machine", machine, *sets]
+        words = [str(seed), str(count)]
+        done = command("run", "-q", "--out", out, *options, "--", program, *words, directory=place)
+        said = f"SEED={seed} on {machine} {sets}: status {done.returncode}\n{done.stderr[-600:]}"
+        is_fault = done.returncode in (128 + 7, 128 + 11)
+        names_it = re.search(r"fault: rank \d+ at .*: .+, pc 0x", done.stderr)
+        return "" if done.returncode in ENDS and (names_it or not is_fault) else said
+
+    print(f"SEED={SEED}, {RUNS} runs")
+    wrong = [said for said in two_at_a_time(one, range(SEED, SEED + RUNS)) if said]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(("machine", "sets"), ways())
+def test_whatever_is_stored_to_an_ni_no_run_breaks(
+    compile_c: Compiler, tmp_path: Path, machine: str, sets: list[str]
+) -> None:
+    program = compile_c("wild", (ROOT / "tests" / "ni" / "wild.c").read_text())
+    carry_out(program, tmp_path, machine, sets, 3000)
+
+
+@pytest.mark.parametrize("machine", ["netcache/via", "netcache/via-zero-copy"])
+@pytest.mark.parametrize("line", ["64 B", "16 B"])
+def test_whatever_descriptors_are_posted_no_run_breaks(
+    compile_c: Compiler, tmp_path: Path, machine: str, line: str
+) -> None:
+    include = [f"-I{ROOT / 'guest'}", f"-I{ROOT / 'machines' / 'netcache'}"]
+    program = compile_c("wild_vi", (ROOT / "tests" / "netcache" / "wild.c").read_text(), *include)
+    sets = [word for key in NETWORK for word in ("--set", key.format(f"'{line}'"))]
+    carry_out(program, tmp_path, machine, sets, 60)
+
+
+def lines() -> list[tuple[str, list[str]]]:
+    """Nodes whose buses have lines of every length that the machine takes."""
+    found = []
+    for machine in machines():
+        if machine == "loggp":
+            continue
+        if not machine.endswith("stash"):  # It needs an L2.
+            found.append((machine, ["node.l2.present=false"]))
+        for line in ("16 B", "32 B"):
+            found.append((machine, [key.format(f"'{line}'") for key in NETWORK]))
+        if not machine.startswith("voyager"):  # A DMA request must be whole lines.
+            found.append((machine, ["node.l2.line='128 B'"]))
+    return found
+
+
+@pytest.mark.parametrize(("machine", "sets"), lines())
+def test_messages_come_whatever_the_lines_of_the_bus_are(
+    examples: Path, tmp_path: Path, machine: str, sets: list[str]
+) -> None:
+    """Blocks, descriptors and rings of more than a line, or of a part of one."""
+    words = [word for each in [*sets, "check.coherence=true"] for word in ("--set", each)]
+    for name in ("pingpong", "ring"):
+        options = example(examples, name, machine)
+        done = command("run", "-q", "--out", name, *words, *options, directory=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "PASSED" in done.stdout
