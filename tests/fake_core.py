@@ -133,6 +133,12 @@ class FakeCore(types.ModuleType):
         self._known(machine)
         return [4 for _ in sizes]
 
+    def check(self, text: str) -> None:
+        request = json.loads(text)
+        self._known(request["machine"])
+        if request["program"] == "./nosuch":
+            raise InputError("./nosuch: no such file")
+
     def run(self, text: str, progress: Any) -> str:
         request = json.loads(text)
         self.requests.append(request)
@@ -141,14 +147,14 @@ class FakeCore(types.ModuleType):
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "resolved.toml").write_text(RESOLVED)
         report = {"time_ps": 5, "instructions": 6, "host_seconds": 1.5, "rate_mips": 4.0}
-        interrupted = bool(progress and progress(json.dumps(report)))
+        signal = progress(json.dumps(report)) if progress else None
         if Path(request["program"]).name.startswith("logp-"):
             size, _, trips, count, *_ = map(int, request["args"])
             rows = stream_and_pings(size, count, trips, **self.parameters_ps)
             write_messages(directory / "messages.parquet", rows)
         summary = {
-            "outcome": "interrupted" if interrupted else "finished",
-            "exit_status": 130 if interrupted else 0,
+            "outcome": "interrupted" if signal else "finished",
+            "exit_status": 128 + signal if signal else 0,
             "message": "",
             "time_ps": 2_500_000_000,
             "instructions": 1_000_000,
@@ -165,5 +171,5 @@ class FakeCore(types.ModuleType):
         return json.dumps(summary)
 
     def _known(self, machine: str) -> None:
-        if machine.split("/", maxsplit=1)[0] not in ("loggp", "other"):
+        if machine.split("/", maxsplit=1)[0] not in ("loggp", "other", "loggp-a.toml"):
             raise InputError(f"unknown machine '{machine}'; there are: loggp")

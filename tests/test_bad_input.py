@@ -165,6 +165,66 @@ def test_machine_files(
         assert part in message
 
 
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["loggp", "nosuch"], ["nosuch", "there are loggp"]),
+        (["loggp", "loggp/nosuch"], ["nosuch"]),
+        (["loggp", "voyager", "--set", "loggp.latency=1us"], ["loggp.latency", "voyager"]),
+        (["loggp", "voyager", "--set", "node.core.clock=5 parsec"], ["node.core.clock"]),
+        (["loggp", "voyager", "-np", "100000"], ["100000 ranks on voyager"]),
+        (["loggp", "voyager", "--mpi", "coll.bcast=nosuch"], ["nosuch"]),
+        (["loggp", "voyager", "--out", "."], ["it is there and not empty"]),
+        (["loggp", "voyager", "--out", "file"], ["file is no directory"]),
+        (["loggp", "one.toml", "--logp"], ["one.toml"]),
+    ],
+    ids=" ".join,
+)
+def test_a_comparison_is_refused_before_it_begins(
+    chasqui: Run, good: Path, tmp_path: Path, words: list[str], parts: list[str]
+) -> None:
+    (tmp_path / "voyager").mkdir()
+    (tmp_path / "voyager" / "file").write_text("")
+    (tmp_path / "file").write_text("")
+    before = sorted(tmp_path.rglob("*"))
+    done = chasqui("compare", *words, "--", good)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("chasqui: ")
+    for part in parts:
+        assert part in done.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_experiments_are_refused_before_the_first(chasqui: Run, tmp_path: Path) -> None:
+    (tmp_path / "found" / "voyager-onepoll").mkdir(parents=True)
+    words = ["voyager/mechanisms", "voyager/onepoll", "--quick", "--out", "found"]
+    done = chasqui("experiment", *words)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr == "chasqui: --out found: found/voyager-onepoll: File exists\n"
+    assert [path.name for path in (tmp_path / "found").iterdir()] == ["voyager-onepoll"]
+
+
+def test_a_recording_leaves_other_files_alone(chasqui: Run, good: Path, tmp_path: Path) -> None:
+    mine = [
+        "hello.partial",
+        ".hello.partial",
+        ".hello.recording.partial",
+        "hello.recording.partial",
+    ]
+    for name in mine:
+        (tmp_path / name).write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "hello.recording")
+    (tmp_path / "hello.recording").write_text("old")
+    assert chasqui("record", "-o", "hello.recording", "--", good).returncode == 0
+    assert chasqui("record", "-o", "link", "--", good).returncode == 0
+    assert [(tmp_path / name).read_text() for name in mine] == ["mine"] * len(mine)
+    assert (tmp_path / "hello.recording").read_bytes().startswith(b"PAR1")
+    assert (tmp_path / "link").is_symlink()
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {*mine, "hello.recording", "link", "runs"}
+
+
 # --- programs that go wrong ----------------------------------------------------------------------
 
 WRONG = {

@@ -136,13 +136,36 @@ def test_compare_goes_on_after_a_failure(
     fake_core: FakeCore, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake_core.answers["other"] = {"outcome": "fault", "exit_status": 139, "message": "rank 1: no"}
-    arguments = ["compare", "nosuch", "other", "loggp", "-np", "2", "--json", "--", "./ring"]
+    arguments = ["compare", "other", "loggp", "-np", "2", "--json", "--", "./ring"]
     assert invoke(arguments) == 139
-    first, second, third = json.loads(capsys.readouterr().out)
-    assert first["reason"].startswith("unknown machine 'nosuch'")
-    assert (first["exit_status"], first["directory"]) == (2, None)
-    assert (second["reason"], second["time_ps"]) == ("fault: rank 1: no", None)
-    assert (third["reason"], third["time_ps"]) == (None, 2_500_000_000)
+    first, second = json.loads(capsys.readouterr().out)
+    assert (first["reason"], first["time_ps"]) == ("fault: rank 1: no", None)
+    assert (second["reason"], second["time_ps"]) == (None, 2_500_000_000)
+
+
+@pytest.mark.parametrize("options", [[], ["--logp"]])
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["loggp", "nosuch", "--", "./ring"], "unknown machine 'nosuch'; there are: loggp"),
+        (["loggp", "nosuch", "other", "gone", "--", "./ring"], "unknown machine 'gone'"),
+        (["loggp", "other", "--", "./nosuch"], "./nosuch: no such file"),
+        (["loggp/a", "loggp-a.toml", "--out", "here", "--", "./ring"], "here/loggp-a: it would be"),
+    ],
+)
+def test_compare_refuses_before_it_runs_anything(
+    fake_core: FakeCore,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    options: list[str],
+    words: list[str],
+    message: str,
+) -> None:
+    assert invoke(["compare", *options, *words]) == 2
+    shown = capsys.readouterr()
+    assert shown.err.startswith("chasqui: ")
+    assert message in shown.err
+    assert (shown.out, fake_core.requests, list(tmp_path.iterdir())) == ("", [], [])
 
 
 def test_compare_csv_and_logp(fake_core: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:

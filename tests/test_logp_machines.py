@@ -116,8 +116,7 @@ RAISED = {
 @pytest.mark.parametrize("machine", RAISED if SWEEP else list(RAISED)[::2])
 def test_a_longer_warm_up_changes_nothing(machine: str, tmp_path: Path) -> None:
     """With rings longer than the default ones; so that `warm_up` of the machine is long enough."""
-    program = str(measurement.program())
-    job = measurement.job(machine, program, RAISED[machine])
+    job = measurement.job(machine, RAISED[machine])
     (warm_up,) = core.warm_up(machine, RAISED[machine], [8])
     plan = measurement.plan(8, warm_up)
 

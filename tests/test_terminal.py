@@ -112,11 +112,11 @@ def chatter(compile_c: Compiler) -> Path:
     return compile_c("chatter", CHATTER)
 
 
-def check_kept(directory: Path) -> None:
+def check_kept(directory: Path, status: int = 130) -> None:
     """The results of an interrupted run: all there, all whole."""
     summary = json.loads((directory / "summary.json").read_text())
     assert summary["outcome"] == "interrupted"
-    assert summary["exit_status"] == 130
+    assert summary["exit_status"] == status
     names = {path.name for path in directory.iterdir()}
     wanted = {"messages.parquet", "timeline.json", "stats.json", "resolved.toml", "host.json"}
     assert names == wanted | {"summary.json", "stdout.0", "stderr.0"}
@@ -190,6 +190,112 @@ def test_sigint_without_a_terminal(chatter: Path, tmp_path: Path) -> None:
     check_kept(tmp_path / "runs" / "chatter-loggp-1")
 
 
+STATUSES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+
+
+def signalled(
+    cwd: Path, words: list[str], number: signal.Signals, times: int = 1, ready: str = ""
+) -> tuple[int, str, str]:
+    """Starts a command, sends the signal when it has written a line or `ready` is there; gives
+    status and what it wrote."""
+    command = [sys.executable, "-c", AT_ONCE, *words]
+    with subprocess.Popen(
+        command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        try:
+            if ready:
+                end = time.monotonic() + 60
+                while not list(cwd.glob(ready)) and time.monotonic() < end:
+                    time.sleep(0.05)
+                time.sleep(0.5)
+            else:
+                process.stdout.readline()
+            for _ in range(times):
+                process.send_signal(number)
+                time.sleep(0.02)
+            output, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    return process.returncode, output, errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize(
+    "words", [["run"], ["record"], ["run", "-np", "1", "--machine", "voyager"]], ids=" ".join
+)
+def test_other_signals_keep_what_ctrl_c_keeps(
+    chatter: Path, tmp_path: Path, words: list[str], number: signal.Signals
+) -> None:
+    program = ["--out", "kept", "--", str(chatter), FOREVER, "1000"]
+    status, _, errors = signalled(tmp_path, [*words, *program], number)
+    assert status == STATUSES[number], errors
+    lines = errors.splitlines()
+    assert lines[0] == f"chasqui: stopping; {number.name} was received, send it again to kill"
+    assert lines[1].startswith(f"chasqui: interrupted: stopped by {number.name} at ")
+    assert "Traceback" not in errors
+    check_kept(tmp_path / "kept", STATUSES[number])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["SIGTERM", "SIGHUP"])
+def test_other_signals_end_a_comparison(
+    chatter: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    words = ["compare", "loggp", "voyager", "--logp", "--", str(chatter), FOREVER, "1000000"]
+    ready = "runs/chatter-loggp-1/stdout.0"
+    status, output, errors = signalled(tmp_path, words, number, ready=ready)
+    assert status == STATUSES[number], errors
+    assert f"interrupted: stopped by {number.name}" in output
+    assert not (tmp_path / "runs" / "chatter-voyager-1").exists()
+    check_kept(tmp_path / "runs" / "chatter-loggp-1", STATUSES[number])
+
+
+def test_a_signal_ends_a_measurement_and_an_experiment(tmp_path: Path) -> None:
+    sizes = ",".join(map(str, range(1, 4000)))
+    measurement = ["logp", "--machine", "voyager", "--sizes", sizes, "--out", "measured"]
+    status, _, errors = signalled(tmp_path, measurement, signal.SIGTERM, ready="measured/stdout.0")
+    assert (status, "Traceback" in errors) == (143, False), errors
+    summary = json.loads((tmp_path / "measured" / "summary.json").read_text())
+    assert (summary["outcome"], summary["exit_status"]) == ("interrupted", 143)
+    words = ["experiment", "voyager/mechanisms", "--out", "found", "--jobs", "1"]
+    status, _, errors = signalled(tmp_path, words, signal.SIGTERM, ready="found/*/runs/*/stdout.0")
+    assert (status, "Traceback" in errors) == (143, False), errors
+
+
+def test_the_second_signal_kills(chatter: Path, tmp_path: Path) -> None:
+    words = ["run", str(chatter), FOREVER, "1000000"]
+    status, _, _ = signalled(tmp_path, words, signal.SIGTERM, times=2)
+    assert status == 143
+
+
+def test_a_signal_that_is_ignored_stays_ignored(chatter: Path, tmp_path: Path) -> None:
+    """As `nohup` has it."""
+    words = ["run", "--", str(chatter), "40", "300000"]
+    command = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", sys.executable, "-c", AT_ONCE, *words]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        process.stdout.readline()
+        process.send_signal(signal.SIGHUP)
+        rest, _ = process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert rest.endswith("line 39 of the program\n")
+
+
+def test_a_terminal_that_is_closed_keeps_the_results(chatter: Path, tmp_path: Path) -> None:
+    """The system sends SIGHUP, and nothing can be written to it any more."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(tmp_path)
+        command = [sys.executable, "-c", AT_ONCE, "run", str(chatter), FOREVER, "100000"]
+        os.execve(sys.executable, command, {**os.environ, "TERM": "xterm", "CHASQUI_MACHINE": ""})
+    seen = b""
+    while b"line 3" not in seen:
+        seen += os.read(terminal, 4096)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 129
+    check_kept(tmp_path / "runs" / "chatter-loggp-1", 129)
+
+
 def test_a_pipe_gets_no_control_characters(chatter: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-c", AT_ONCE, "run", str(chatter), "6", "500000", "3"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True, timeout=120)
@@ -216,3 +322,66 @@ def test_a_closed_pipe_is_no_traceback(words: list[str], chatter: Path, tmp_path
     assert "BrokenPipe" not in done.stderr
     # The run itself needs nobody to read its output.
     assert done.returncode == (0 if words == ["run"] else 1)
+
+
+FULL = "standard output can't be written: No space left on device"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "-q", "--", "PROGRAM", "3", "0"],
+        ["run", "--json", "--", "PROGRAM", "3", "0"],
+        ["run", "--machine", "voyager", "--", "PROGRAM", "3", "0"],
+        ["record", "-q", "-o", "a.recording", "--", "PROGRAM", "3", "0"],
+        ["compare", "loggp", "--", "PROGRAM", "3", "0"],
+        ["compare", "loggp", "--json", "--", "PROGRAM", "3", "0"],
+        ["compare", "loggp", "--csv", "--", "PROGRAM", "3", "0"],
+        ["logp", "--sizes", "8"],
+        ["machines"],
+        ["info", "voyager"],
+        ["info", "voyager", "--toml"],
+        ["check", "a.c"],
+        ["timeline", "kept"],
+        ["profile", "kept"],
+        ["experiment", "list"],
+        ["conformance", "--json", "PROGRAM"],
+        ["run", "--help"],
+        ["--version"],
+        ["cc", "--help"],
+        ["cc", "-show"],
+    ],
+    ids=" ".join,
+)
+def test_a_full_disk_is_no_success(words: list[str], chatter: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_text("void f(void) { MPI_Init(0, 0); }\n")
+    chasqui = [sys.executable, "-m", "chasqui"]
+    if "kept" in words:
+        made = [*chasqui, "run", "-q", "--profile", "--out", "kept", "--", str(chatter), "0", "0"]
+        subprocess.run(made, cwd=tmp_path, check=True)
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*chasqui, *(str(chatter) if word == "PROGRAM" else word for word in words)],
+            cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=120,
+        )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    assert [line for line in done.stderr.splitlines() if FULL in line] != []
+    assert done.stderr.count("can't be written") == 1
+
+
+def test_where_there_is_no_standard_output(chatter: Path, tmp_path: Path) -> None:
+    """The run's files don't take its place."""
+    for words, status, start in (
+        (["machines"], 1, "chasqui: standard output can't be written: Bad file descriptor\n"),
+        (["run", "-q", "--out", "kept", "--", str(chatter), "3", "0"], 0, ""),
+    ):
+        command = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-m", "chasqui", *words]
+        done = subprocess.run(
+            command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, check=False, timeout=120
+        )
+        assert (done.returncode, done.stderr) == (status, start)
+    assert (tmp_path / "kept" / "stdout.0").read_text().count("\n") == 3
+    json.loads((tmp_path / "kept" / "summary.json").read_text())

@@ -24,5 +24,9 @@ def inspect(path: str) -> str:
 def system_calls() -> str:
     """[{number, name, served: full|partial|refused|missing, left_out}]"""
 
-def run(request: str, progress: Callable[[str], bool | None] | None = None) -> str:
-    """Runs a program; see chasqui.simulation for the request and the summary."""
+def check(request: str) -> None:
+    """Whether `run` could begin with this request; nothing is written."""
+
+def run(request: str, progress: Callable[[str], int | None] | None = None) -> str:
+    """Runs a program; see chasqui.simulation for the request and the summary. `progress` returns
+    the signal for which to stop."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chasqui import simulation
+from chasqui import simulation, stopping
 from chasqui.errors import InputError
 from chasqui.text import PS_PER_NS
 
@@ -25,12 +25,12 @@ class Row:
     result: simulation.Result | None = None
     reason: str | None = None
     measurement: Measurement | None = None
-    interrupted: bool = False  # by the user: no further machine is tried
+    interrupted: int = 0  # exit status after a signal: no further machine is tried
 
     @property
     def status(self) -> int:
         if self.interrupted:
-            return simulation.STATUS_INTERRUPTED
+            return self.interrupted
         return self.result.status if self.result else BAD_INPUT
 
     @property
@@ -56,9 +56,33 @@ class Row:
         return found["mean_ps"] / PS_PER_NS if found else None
 
 
-def run_on(machine: str, job: simulation.Job, *, with_logp: bool) -> Row:
-    """Runs the job on one machine; whatever goes wrong becomes the row's reason."""
-    row = Row(machine)
+def check(jobs: Sequence[simulation.Job], *, with_logp: bool) -> None:
+    """Raises InputError if one of the jobs, or the measurement of its machine, can't start: before
+    any of them has taken its time."""
+    mistakes: dict[str, None] = {}  # what is wrong with the program is wrong everywhere
+    places: dict[Path, str] = {}
+    for job in jobs:
+        machine, place = job.machine, job.directory
+        if place is not None and places.setdefault(place, machine) != machine:
+            both = f"{places[place]} and {machine}"
+            mistakes[f"{place}: it would be the run directory of {both}; leave out --out"] = None
+        every = [job]
+        if with_logp:
+            from chasqui import measurement
+
+            every.append(measurement.job(machine, sets=job.sets))
+        for each in every:
+            try:
+                simulation.check(each)
+            except InputError as error:
+                mistakes[str(error)] = None
+    if mistakes:
+        raise InputError("\n".join(mistakes))
+
+
+def run_on(job: simulation.Job, *, with_logp: bool) -> Row:
+    """Runs the job on its machine; whatever goes wrong becomes the row's reason."""
+    row = Row(job.machine)
     try:
         row.result = simulation.execute(job)
         summary = row.result.summary
@@ -66,15 +90,17 @@ def run_on(machine: str, job: simulation.Job, *, with_logp: bool) -> Row:
             row.reason = simulation.ending(summary)
         elif row.result.status:
             row.reason = f"exit status {row.result.status}"
-        row.interrupted = summary["outcome"] == "interrupted"
+        if summary["outcome"] == "interrupted":
+            row.interrupted = row.result.status
         if with_logp and not row.interrupted:
             from chasqui import measurement
 
-            row.measurement = measurement.measure(machine, sets=job.sets)
+            row.measurement = measurement.measure(job.machine, sets=job.sets)
     except InputError as error:
         row.reason = str(error)
-    except KeyboardInterrupt:
-        row.interrupted, row.reason = True, "interrupted while its LogGP figures were measured"
+    except KeyboardInterrupt as stop:
+        row.interrupted = stopping.status_of(stop)
+        row.reason = "interrupted while its LogGP figures were measured"
     return row
 
 

@@ -373,8 +373,7 @@ def _compile(result: Plan, sources: list[str], environment: dict[str, str]) -> i
             result.arguments[at + 1] = file
             status = _call(result.command(), environment)
             if status == 0:
-                sys.stdout.flush()
-                sys.stdout.buffer.write(Path(file).read_bytes())
+                status = _print(Path(file).read_bytes())
         return status
     return _call(result.command(), environment)
 
@@ -402,6 +401,21 @@ def _link(command: list[str], environment: dict[str, str]) -> int:
     return process.returncode
 
 
+def _print(text: str | bytes) -> int:
+    """Prints what was asked for; the exit status."""
+    try:
+        if isinstance(text, bytes):
+            sys.stdout.buffer.write(text)
+        else:
+            sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        from chasqui.text import unwritten
+
+        return unwritten(error)
+    return 0
+
+
 def help_text(language: str) -> str:
     if language == "fc":
         return HELP_FORTRAN
@@ -415,12 +429,10 @@ def main(language: str, name: str = "chasqui", arguments: list[str] | None = Non
     given = sys.argv[1:] if arguments is None else arguments
     try:
         if given == ["--help"]:
-            print(help_text(language), end="")
-            sys.exit(0)
+            sys.exit(_print(help_text(language)))
         result = plan(language, given)
         if result.show:
-            print(show(result))
-            sys.exit(0)
+            sys.exit(_print(f"{show(result)}\n"))
         sys.exit(run(result))
     except InputError as error:
         print(f"chasqui: {error}", file=sys.stderr)

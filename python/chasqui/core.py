@@ -14,7 +14,8 @@ from chasqui.errors import InputError
 if TYPE_CHECKING:
     from types import ModuleType
 
-Progress = Callable[[str], "bool | None"]
+# Gets JSON, returns the signal for which to stop.
+Progress = Callable[[str], "int | None"]
 
 
 def _core() -> ModuleType:
@@ -77,6 +78,11 @@ def conformance(test: dict[str, Any]) -> dict[str, Any]:
     """Runs one test of a conformance suite; see `Test` and `Verdict` of crates/sim."""
     verdict: dict[str, Any] = json.loads(_call("conformance", json.dumps(test)))
     return verdict
+
+
+def check(request: dict[str, Any]) -> None:
+    """Raises InputError if a program can't be run as the request says; nothing is written."""
+    _call("check", json.dumps(request))
 
 
 def run(request: dict[str, Any], progress: Progress | None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from chasqui import core, loggp, messages, simulation, toolchain
+from chasqui import core, loggp, messages, simulation, stopping, toolchain
 from chasqui.errors import InputError
 from chasqui.loggp import Figures, Sample, SizeFigures
 
@@ -113,17 +113,15 @@ def _measure(
         size: plan(size, warm_up)
         for size, warm_up in zip(sizes, core.warm_up(machine, sets, sizes), strict=True)
     }
-    executable = str(program())
+    each_job = job(machine, sets)
     try:
         directory.mkdir(parents=True, exist_ok=not keep)
     except OSError as error:
         raise InputError(f"--out {directory}: {error.strerror}") from None
-    stopping = False
-
-    each_job = job(machine, executable, sets)
+    given_up = False
 
     def one(size: int) -> SizeFigures:
-        return measure_size(each_job, size, plans[size], directory / str(size), lambda: stopping)
+        return measure_size(each_job, size, plans[size], directory / str(size), lambda: given_up)
 
     found: list[SizeFigures] = []
     # The longest first: they take longest.
@@ -133,16 +131,17 @@ def _measure(
                 found.append(each)
                 progress(len(found), len(sizes))
         except BaseException:
-            stopping = True
+            given_up = True
             pool.shutdown(cancel_futures=True)
             raise
     clock = clock_period_ps((directory / str(sizes[0]) / "resolved.toml").read_text())
     return Measurement(machine, loggp.summarise(found), clock, directory if keep else None)
 
 
-def job(machine: str, executable: str, sets: Sequence[str]) -> simulation.Job:
-    """What is run for every size, but for the arguments."""
-    return simulation.Job(machine, 2, executable, sets=sets, threads=1)
+def job(machine: str, sets: Sequence[str] = ()) -> simulation.Job:
+    """What is run for every size, with the arguments of the shortest plan."""
+    arguments = plan(1, 1).arguments(1)
+    return simulation.Job(machine, 2, str(program()), arguments, sets, threads=1)
 
 
 def measure_size(
@@ -156,7 +155,7 @@ def measure_size(
             replace(job, arguments=current.arguments(size)), place, stop
         )
         if result.summary["outcome"] == "interrupted":
-            raise KeyboardInterrupt
+            raise stopping.Interrupted(result.status)
         if result.summary["outcome"] != "finished" or result.status:
             raise InputError(
                 f"the measurement of {size} bytes on {job.machine} ended with "

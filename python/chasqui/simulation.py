@@ -1,4 +1,4 @@
-"""One run: its directory, its progress line, Ctrl-C, its summary."""
+"""One run: its directory, its progress line, signals to stop, its summary."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from chasqui import core, firmware
+from chasqui import core, firmware, stopping
 from chasqui.errors import InputError
-from chasqui.text import say, simulated_time, terminal_width
+from chasqui.text import abandon, say, simulated_time, terminal_width
 
 RUNS = Path("runs")
-STATUS_INTERRUPTED = 130
+STATUS_LOST = 1
 PROGRESS_AFTER_S = 1.0  # shorter runs show no progress line
 
 
@@ -80,8 +80,14 @@ class Result:
         return [self.summary, *self.summary.get("others", [])]
 
     @property
+    def lost(self) -> list[str]:
+        """What of the ranks' output could not be written, and why."""
+        return list(self.summary.get("lost", []))
+
+    @property
     def status(self) -> int:
-        return max(int(summary["exit_status"]) for summary in self.summaries)
+        statuses = [int(summary["exit_status"]) for summary in self.summaries]
+        return max([*statuses, STATUS_LOST] if self.lost else statuses)
 
 
 def short_name(text: str) -> str:
@@ -122,7 +128,7 @@ def numbered(stem: str) -> Iterator[Path]:
 
 
 class Watch:
-    """The progress line, and Ctrl-C.
+    """The progress line, and the signals that ask to stop.
 
     A signal handler of Python's would wait for the core to call back. So signals go through a pipe
     to a thread, which runs as long as the core doesn't hold the interpreter's lock.
@@ -130,64 +136,77 @@ class Watch:
 
     def __init__(self, show: bool) -> None:
         self.show = show and terminal_width() > 0
-        self.stopping = False
+        self.signal: int | None = None  # that asked to stop
         self.started = time.monotonic()
         self.shown = False
 
-    def __call__(self, report: str) -> bool:
-        """The core's progress callback; true asks it to stop."""
+    def __call__(self, report: str) -> int | None:
+        """The core's progress callback; a signal asks it to stop."""
         if self.show and time.monotonic() - self.started > PROGRESS_AFTER_S:
             now = json.loads(report)
             if not now["within_line"]:
                 self._print(now)
-        return self.stopping
+        return self.signal
 
     def _print(self, now: Mapping[str, Any]) -> None:
-        note = "  stopping" if self.stopping else ""
+        note = "  stopping" if self.signal else ""
         line = (
             f"simulated {simulated_time(now['time_ps'])}  "
             f"{now['rate_mips']:.1f} M instr/s  {now['host_seconds']:.0f} s{note}"
         )
         # The cursor goes back to the line's start: whatever comes next overwrites it. A line that
         # wraps could not be erased.
-        sys.stderr.write(f"\x1b[K{line[: terminal_width() - 1]}\r")
-        sys.stderr.flush()
+        self._write(f"\x1b[K{line[: terminal_width() - 1]}\r")
         self.shown = True
 
     def clear(self) -> None:
         if self.shown:
-            sys.stderr.write("\x1b[K")
-            sys.stderr.flush()
+            self._write("\x1b[K")
             self.shown = False
 
+    def _write(self, text: str) -> None:
+        try:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+        except OSError:  # the terminal is gone, which SIGHUP says
+            self.show = False
+            abandon(sys.stderr)
+
     def _listen(self, pipe: int) -> None:
-        """First Ctrl-C: a clean stop that keeps what there is. The second kills."""
+        """The first signal: a clean stop that keeps what there is. The second kills."""
         while number := os.read(pipe, 1):
-            if number[0] != signal.SIGINT:
+            if number[0] not in stopping.SIGNALS:
                 continue
-            if self.stopping:
-                os._exit(STATUS_INTERRUPTED)
-            self.stopping = True
+            if self.signal:
+                os._exit(stopping.status(number[0]))
+            self.signal = number[0]
             self.clear()
             # The terminal has echoed ^C.
             start = "\n" if self.show else ""
-            say(f"{start}chasqui: stopping; press Ctrl-C again to kill")
+            again = "press Ctrl-C again"
+            if self.signal != signal.SIGINT:
+                again = f"{signal.Signals(self.signal).name} was received, send it again"
+            say(f"{start}chasqui: stopping; {again} to kill")
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        """Takes Ctrl-C while the core runs."""
+        """Takes signals while the core runs."""
         import _thread
 
         read_end, write_end = os.pipe()
         os.set_blocking(write_end, False)
-        handler = signal.signal(signal.SIGINT, lambda _number, _frame: None)
+        handlers = {
+            number: signal.signal(number, lambda _number, _frame: None)
+            for number in stopping.wanted()
+        }
         wakeup = signal.set_wakeup_fd(write_end)
         _thread.start_new_thread(self._listen, (read_end,))
         try:
             yield
         finally:
             signal.set_wakeup_fd(wakeup)
-            signal.signal(signal.SIGINT, handler)
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
             os.close(write_end)  # the thread reads the end of the pipe
             self.clear()
 
@@ -213,7 +232,13 @@ def _execute(job: Job, directory: Path) -> Result:
 def execute_quietly(job: Job, directory: Path, stop: Callable[[], bool]) -> Result:
     """Runs a job without a word, in any thread, until it ends or `stop` says so. Raises InputError
     when it can't start."""
-    return Result(directory, core.run(_request(job, directory, clear_line=False), lambda _: stop()))
+    request = _request(job, directory, clear_line=False)
+    return Result(directory, core.run(request, lambda _: signal.SIGINT if stop() else None))
+
+
+def check(job: Job) -> None:
+    """Raises InputError if the job can't start; nothing is run or written."""
+    core.check(_request(job, job.directory or RUNS / "1", clear_line=False))
 
 
 def host_processors() -> int:
@@ -277,11 +302,12 @@ def host_speed(summary: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def endings(result: Result) -> list[str]:
-    """How the jobs ended that didn't go well."""
+    """How the jobs ended that didn't go well, and what was lost."""
     summaries = result.summaries
     names = [f"job {i}: " if len(summaries) > 1 else "" for i in range(len(summaries))]
     pairs = zip(names, summaries, strict=True)
-    return [name + ending(summary) for name, summary in pairs if not went_well(summary)]
+    ends = [name + ending(summary) for name, summary in pairs if not went_well(summary)]
+    return [*ends, *result.lost]
 
 
 def report(result: Result) -> list[str]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 PS_PER_NS = 1_000
+STATUS_UNWRITTEN = 1  # of a closed pipe it is click's, too
 
 
 def simulated_time(ps: float) -> str:
@@ -90,13 +95,64 @@ def say(line: str = "") -> None:
     """A line for the person at the terminal; stdout belongs to the program that runs."""
     try:
         print(line, file=sys.stderr, flush=True)
-    except BrokenPipeError:
+    except OSError:  # a pipe or terminal that is closed, a full disk: there is no one to say it to
         abandon(sys.stderr)
 
 
 def abandon(stream: TextIO) -> None:
-    """Nobody reads the stream any more: what it still gets, at the latest when the interpreter
+    """The stream can't be written any more: what it still gets, at the latest when the interpreter
     flushes it, goes nowhere."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
+
+
+def unwritten(error: OSError) -> int:
+    """Says that stdout can't be written, as on a full disk; the exit status. That a pipe is not
+    read any more is nothing to say."""
+    abandon(sys.stdout)
+    if not isinstance(error, BrokenPipeError):
+        say(f"chasqui: standard output can't be written: {error.strerror}")
+    return STATUS_UNWRITTEN
+
+
+class Stdout(io.TextIOWrapper):
+    """Standard output that knows whether it was what could not be written: the error itself names
+    no file."""
+
+    class Descriptor(io.FileIO):
+        failure: OSError | None = None
+
+        def write(self, data: ReadableBuffer, /) -> int:
+            try:
+                return super().write(data)
+            except OSError as error:
+                self.failure = error
+                raise
+
+    def __init__(self, like: TextIO | None) -> None:
+        self.descriptor = Stdout.Descriptor(1, "w", closefd=False)
+        super().__init__(
+            io.BufferedWriter(self.descriptor),
+            encoding=like.encoding if like else None,
+            errors=like.errors if like else None,
+            line_buffering=os.isatty(1),
+        )
+
+
+def open_standard_streams() -> None:
+    """Where the command was given no stdin, stdout or stderr (`>&-`) the next file that is opened
+    would take its place, and output would go there. What takes it here can't be written."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY)  # the lowest number that is free
+    sys.stdout = Stdout(sys.stdout)
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+
+
+def failure_of_stdout() -> OSError | None:
+    """Why it could not be written, where it could not."""
+    return sys.stdout.descriptor.failure if isinstance(sys.stdout, Stdout) else None

@@ -9,6 +9,9 @@ use pyo3::prelude::*;
 
 create_exception!(_core, InputError, PyException, "What the user gave can't be used; the text says why.");
 
+/// For a run that an exception ended, which is raised when the run has stopped.
+const SIGINT: i32 = 2;
+
 fn input(e: impl std::fmt::Display) -> PyErr {
     InputError::new_err(e.to_string())
 }
@@ -49,7 +52,15 @@ fn resolve(machine: &str, sets: Vec<String>) -> PyResult<String> {
     Ok(chasqui_config::resolve(&CATALOGUE, machine, &sets).map_err(input)?.to_toml())
 }
 
-/// Runs a program. `progress`, called a few times a second, gets JSON and returns true to stop.
+/// Whether a program could be run.
+#[pyfunction]
+fn check(py: Python<'_>, request: &str) -> PyResult<()> {
+    let request: Request = serde_json::from_str(request).map_err(input)?;
+    py.detach(|| chasqui_sim::check(&request)).map_err(input)
+}
+
+/// Runs a program. `progress`, called a few times a second, gets JSON and returns the signal for which to stop, or
+/// none.
 #[pyfunction]
 #[pyo3(signature = (request, progress = None))]
 fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>) -> PyResult<String> {
@@ -57,15 +68,15 @@ fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>) -> PyResult<S
     let mut raised = None;
     let report = py.detach(|| {
         chasqui_sim::run(&request, &mut |now| {
-            let go_on = Python::attach(|py| -> PyResult<bool> {
+            let stop_for = Python::attach(|py| -> PyResult<Option<i32>> {
                 py.check_signals()?;
-                let Some(progress) = &progress else { return Ok(true) };
+                let Some(progress) = &progress else { return Ok(None) };
                 let text = json(&now)?;
-                Ok(!progress.call1(py, (text,))?.is_truthy(py)?)
+                progress.call1(py, (text,))?.extract(py)
             });
-            go_on.unwrap_or_else(|error| {
+            stop_for.unwrap_or_else(|error| {
                 raised = Some(error);
-                false
+                Some(SIGINT)
             })
         })
     });
@@ -117,5 +128,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(conformance, module)?)?;
     module.add_function(wrap_pyfunction!(inspect, module)?)?;
     module.add_function(wrap_pyfunction!(system_calls, module)?)?;
+    module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)
 }

@@ -26,6 +26,7 @@ mod stage;
 mod statistics;
 mod summary;
 mod timeline;
+mod whole_file;
 
 pub use differences::{Distribution, MechanismUse};
 pub use kept::{Keep, Kept, SentMessage};

@@ -6,14 +6,15 @@
 //! status, `arrive_ps` the time, and the data are its standard output. Machine, program and arguments are key-value
 //! metadata. The same recording gives the same bytes.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::Path;
 
 use chasqui_columns::{Bytes, Group, Layout, Row, RowAccessor, TableError, TableFile, TableWriter};
 
 use crate::recording::{RankEnd, Recorded, Recording, RecordingError};
 use crate::stage::MessageId;
+use crate::whole_file::write_whole;
 
 /// Version of the layout, and the metadata's names.
 const VERSION: &str = "1";
@@ -47,17 +48,8 @@ impl Recording {
     /// # Errors
     /// When the file can't be written.
     pub fn write(&self, path: &Path) -> Result<(), RecordingError> {
-        let partial = path.with_extension("partial");
-        let written = File::create(&partial).map_err(|e| e.to_string()).and_then(|file| {
-            let mut out = BufWriter::new(file);
-            self.write_to(&mut out).map_err(|e| e.to_string())?;
-            out.flush().and_then(|()| fs::rename(&partial, path)).map_err(|e| e.to_string())
-        });
-        written.map_err(|what| {
-            // The failure that matters is the first.
-            let _ = fs::remove_file(&partial);
-            RecordingError::new(path, format_args!("it can't be written: {what}"))
-        })
+        write_whole(path, |out| self.write_to(out))
+            .map_err(|error| RecordingError::new(path, format_args!("it can't be written: {error}")))
     }
 
     /// Writes the recording as a Parquet file.
@@ -219,6 +211,8 @@ fn write_group(group: &mut Group<'_, '_>, rows: &[FileRow<'_>]) -> io::Result<()
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::scratch::Scratch;
     use chasqui_random::Random;

@@ -9,6 +9,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use crate::whole_file::write_whole;
+
 /// A file or directory of a run that could not be written.
 #[derive(Debug)]
 pub struct RunError {
@@ -33,10 +35,16 @@ impl std::error::Error for RunError {
 /// Characters of a stream that are kept before they are written.
 const STREAM_BUFFER_BYTES: usize = 1 << 16;
 
+fn check_empty(path: &Path) -> io::Result<()> {
+    match fs::read_dir(path)?.next() {
+        Some(_) => Err(io::Error::other("it is there and not empty; remove it or choose another")),
+        None => Ok(()),
+    }
+}
+
 /// The directory of a run.
 ///
-/// Invariant: a file other than a stream is there whole or not at all; it is written under another
-/// name and renamed.
+/// Invariant: a file other than a stream is there whole or not at all.
 #[derive(Debug)]
 pub struct RunDirectory {
     path: PathBuf,
@@ -49,14 +57,26 @@ impl RunDirectory {
     /// When it can't be made, or is there and not empty: results are never overwritten.
     pub fn create(path: impl Into<PathBuf>) -> Result<RunDirectory, RunError> {
         let path = path.into();
-        let made = fs::create_dir_all(&path).and_then(|()| match fs::read_dir(&path)?.next() {
-            Some(_) => Err(io::Error::other("it is there and not empty; remove it or choose another")),
-            None => Ok(()),
-        });
-        match made {
+        match fs::create_dir_all(&path).and_then(|()| check_empty(&path)) {
             Ok(()) => Ok(RunDirectory { path }),
             Err(error) => Err(RunError { path, error }),
         }
+    }
+
+    /// Whether [`RunDirectory::create`] could make the directory, as far as can be said without making it.
+    ///
+    /// # Errors
+    /// When it is there and not empty, or no directory can be there.
+    pub fn check(path: &Path) -> Result<(), RunError> {
+        let there =
+            path.ancestors().find(|above| above.exists()).filter(|above| !above.as_os_str().is_empty());
+        let possible = match there {
+            None => Ok(()),
+            Some(there) if there == path => check_empty(there),
+            Some(there) if there.is_dir() => Ok(()),
+            Some(there) => Err(io::Error::other(format!("{} is no directory", there.display()))),
+        };
+        possible.map_err(|error| RunError { path: path.to_path_buf(), error })
     }
 
     /// Where it is.
@@ -74,18 +94,7 @@ impl RunDirectory {
         body: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
     ) -> Result<(), RunError> {
         let path = self.path.join(name);
-        let partial = self.path.join(format!(".{name}.partial"));
-        let written = File::create(&partial).and_then(|file| {
-            let mut out = BufWriter::new(file);
-            body(&mut out)?;
-            out.flush()?;
-            fs::rename(&partial, &path)
-        });
-        written.map_err(|error| {
-            // The failure that matters is the first.
-            let _ = fs::remove_file(&partial);
-            RunError { path, error }
-        })
+        write_whole(&path, body).map_err(|error| RunError { path, error })
     }
 
     fn write_json<T: Serialize>(&self, name: &str, value: &T) -> Result<(), RunError> {
@@ -171,11 +180,11 @@ impl Stream {
         self.buffer.clear();
     }
 
-    /// Writes what is buffered and closes the stream.
+    /// Writes what is buffered.
     ///
     /// # Errors
     /// The first failure of any write.
-    pub fn finish(mut self) -> Result<(), RunError> {
+    pub fn finish(&mut self) -> Result<(), RunError> {
         self.flush();
         match self.failed.take() {
             None => Ok(()),
@@ -300,6 +309,27 @@ mod tests {
         let file = scratch.0.join("resolved.toml");
         let message = RunDirectory::create(&file).expect_err("a file").to_string();
         assert!(message.contains("resolved.toml can't be written"), "{message}");
+    }
+
+    #[test]
+    fn what_can_be_made_is_known_before_it_is_made() {
+        let scratch = Scratch::new("check");
+        let below = scratch.0.join("a/b");
+        RunDirectory::check(&below).expect("nothing is there");
+        assert!(!scratch.0.exists(), "and nothing was made");
+        let run = RunDirectory::create(&below).expect("made");
+        RunDirectory::check(&below).expect("empty, so it may be used");
+        RunDirectory::check(Path::new("nosuch/run")).expect("below the current directory");
+        run.write_resolved("x").expect("written");
+        for (path, part) in [
+            (below.clone(), "is there and not empty"),
+            (below.join("resolved.toml"), "resolved.toml can't be written"),
+            (below.join("resolved.toml/c/d"), "resolved.toml is no directory"),
+        ] {
+            let message = RunDirectory::check(&path).expect_err("it can't be made").to_string();
+            assert!(message.contains(part), "{message}");
+            assert!(RunDirectory::create(&path).is_err());
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Files of tests.
 
-/// A file that is removed at the end of the test.
+/// A file or a folder that is removed at the end of the test.
 pub(crate) struct Scratch(pub std::path::PathBuf);
 
 impl Scratch {
@@ -11,6 +11,6 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+        let _ = std::fs::remove_file(&self.0).or_else(|_| std::fs::remove_dir_all(&self.0));
     }
 }

@@ -35,7 +35,7 @@ fn main() {
         if watch {
             eprintln!("{}", serde_json::to_string(&now).expect("progress is JSON"));
         }
-        true
+        None
     };
     match run(&request, &mut progress) {
         Ok(report) => println!("{}", serde_json::to_string_pretty(&report.host).expect("a report is JSON")),

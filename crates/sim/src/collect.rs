@@ -14,14 +14,25 @@ use chasqui_record::{
 use crate::calls;
 use crate::limits::limited_by;
 
-/// What the command exits with when a run was interrupted, as shells do for SIGINT.
-const INTERRUPTED: i32 = 130;
 /// What it exits with after a deadlock.
 const DEADLOCK: i32 = 125;
 /// What it exits with when simulated time would pass its end, as timeout(1) does.
 const OUT_OF_TIME: i32 = 124;
 /// What it exits with when the machine is broken: as after SIGBUS, by which Linux tells a process of a machine check.
 const MACHINE_CHECK: i32 = 128 + 7;
+
+/// How the engine came to its end.
+#[derive(Clone, Copy)]
+pub(crate) struct End {
+    pub ended: Ended,
+    /// The signal for which it was interrupted.
+    pub signal: Option<i32>,
+}
+
+/// Signals by their numbers: as all architectures of Linux have them.
+const SIGHUP: i32 = 1;
+const SIGINT: i32 = 2;
+const SIGTERM: i32 = 15;
 
 /// What is left of a machine that has run.
 pub(crate) struct Remains {
@@ -69,7 +80,7 @@ impl<'a> Results<'a> {
     /// Of job `index`. What nodes and network counted, they counted for all jobs.
     pub fn collect(
         remains: &'a mut Remains,
-        ended: Ended,
+        end: End,
         (machine, resolved): (&dyn Machine, &Resolved),
         index: usize,
         job: &Job,
@@ -90,7 +101,7 @@ impl<'a> Results<'a> {
         let messages = Recorder::merge(recorders.collect()).with_mechanisms(machine.mechanisms());
         let profiles = nodes.iter_mut().filter_map(|n| n.processor.take_profile()).collect();
         let (nodes, peers) = (&*nodes, peers.as_deref());
-        let (outcome, exit_status, message) = verdict(nodes, broken_machine, ended);
+        let (outcome, exit_status, message) = verdict(nodes, broken_machine, end);
         let summary = Summary {
             schema_version: SUMMARY_VERSION,
             machine: resolved.name().to_string(),
@@ -184,11 +195,7 @@ fn broken_machine(nodes: &[Box<Node>], fabric: Option<&Fabric>) -> Option<(Time,
 }
 
 /// How the run ended, the command's exit status, and what there is to say.
-fn verdict(
-    nodes: &[Box<Node>],
-    broken_machine: Option<(Time, String)>,
-    ended: Ended,
-) -> (Outcome, i32, String) {
+fn verdict(nodes: &[Box<Node>], broken_machine: Option<(Time, String)>, end: End) -> (Outcome, i32, String) {
     if let Some((at, text)) = broken_machine
         && broken(nodes).is_none_or(|(first, ..)| at <= first)
     {
@@ -209,9 +216,17 @@ fn verdict(
             }
         };
     }
-    if ended == Ended::Interrupted {
-        let text = format!("stopped by the user at {}{}", time(nodes), places(nodes));
-        return (Outcome::Interrupted, INTERRUPTED, text);
+    if end.ended == Ended::Interrupted {
+        let signal = end.signal.unwrap_or(SIGINT);
+        let by = match signal {
+            SIGINT => "the user".to_string(),
+            SIGTERM => "SIGTERM".to_string(),
+            SIGHUP => "SIGHUP".to_string(),
+            other => format!("signal {other}"),
+        };
+        let text = format!("stopped by {by} at {}{}", time(nodes), places(nodes));
+        // As shells have it for a command that a signal ended.
+        return (Outcome::Interrupted, 128 + signal, text);
     }
     let status = nodes.iter().filter_map(|n| n.processor.ended.as_ref()).map(|(_, how)| status_of(how)).max();
     let status = status.unwrap_or(0);

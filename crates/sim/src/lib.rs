@@ -16,4 +16,4 @@ mod trace_window;
 pub use catalogue::{CATALOGUE, Catalogue, describe, machines, warm_up};
 pub use conformance::{Test, Verdict, conformance};
 pub use replay::OnlyRank;
-pub use run::{InputError, Options, Progress, Request, run};
+pub use run::{InputError, Options, Progress, Request, check, run};

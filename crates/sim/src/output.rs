@@ -1,6 +1,6 @@
 //! Output of the simulated processes.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -115,9 +115,10 @@ impl Streams {
         self.is_pending.store(!pending.is_empty(), Ordering::Relaxed);
     }
 
-    /// Writes what is left.
-    pub fn finish(&self) {
+    /// Writes what is left. What could not be written is said, a line each.
+    pub fn finish(&self) -> Vec<String> {
         self.show_pending(Time::NEVER);
+        let mut lost = vec![];
         for rank in 0..self.ranks.len() as u32 {
             let mut r = self.lock(rank);
             for (i, which) in [Stream::Output, Stream::Error].into_iter().enumerate() {
@@ -125,13 +126,19 @@ impl Streams {
                 if self.echo && !rest.is_empty() {
                     self.screen().show(which, &rest);
                 }
-                r.files[i].flush();
+                lost.extend(r.files[i].finish().err().map(|error| error.to_string()));
             }
         }
         for trace in self.traces.iter().flatten() {
-            trace.lock().expect("no writer panics").flush();
+            let finished = trace.lock().expect("no writer panics").finish();
+            lost.extend(finished.err().map(|error| error.to_string()));
         }
-        self.screen().end_line();
+        let mut screen = self.screen();
+        screen.end_line();
+        // One full disk is one thing to say.
+        lost.truncate(1);
+        lost.extend(screen.lost.take());
+        lost
     }
 }
 
@@ -143,6 +150,8 @@ struct Screen {
     terminal: [bool; 2],
     /// What was shown last on a terminal did not end its line.
     within_line: bool,
+    /// Why the first of what could not be shown was not.
+    lost: Option<String>,
 }
 
 /// Returns the cursor and erases the line (ECMA-48 EL).
@@ -151,18 +160,25 @@ const CLEAR_LINE: &[u8] = b"\r\x1b[K";
 impl Screen {
     fn new(progress: bool) -> Screen {
         let terminal = [std::io::stdout().is_terminal(), std::io::stderr().is_terminal()];
-        Screen { progress, terminal, within_line: false }
+        Screen { progress, terminal, within_line: false, lost: None }
     }
 
-    /// A closed terminal or pipe is no reason to stop the simulation: errors are not looked at.
+    /// What can't be shown is no reason to stop the simulation; that a pipe is read no longer is nothing to say.
     fn show(&mut self, stream: Stream, bytes: &[u8]) {
         if self.progress && !self.within_line {
             let _ = std::io::stderr().write_all(CLEAR_LINE);
         }
-        let _ = match stream {
-            Stream::Output => std::io::stdout().write_all(bytes).and_then(|()| std::io::stdout().flush()),
-            Stream::Error => std::io::stderr().write_all(bytes),
+        let (name, shown) = match stream {
+            Stream::Output => {
+                ("output", std::io::stdout().write_all(bytes).and_then(|()| std::io::stdout().flush()))
+            }
+            Stream::Error => ("error", std::io::stderr().write_all(bytes)),
         };
+        if let Err(error) = shown
+            && error.kind() != ErrorKind::BrokenPipe
+        {
+            self.lost.get_or_insert_with(|| format!("standard {name} can't be written: {error}"));
+        }
         if self.terminal[usize::from(stream == Stream::Error)] {
             self.within_line = !bytes.ends_with(b"\n");
         }

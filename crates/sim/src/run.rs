@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -17,7 +18,7 @@ use chasqui_record::{Host, RunDirectory, Summary};
 use serde::{Deserialize, Serialize};
 
 use crate::CATALOGUE;
-use crate::collect::{Remains, Results};
+use crate::collect::{End, Remains, Results};
 use crate::output::{JobOutput, Streams};
 use crate::replay::{self, OnlyRank};
 use crate::trace_window;
@@ -160,6 +161,9 @@ pub struct Report {
     /// Those of the other jobs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Report>,
+    /// What of the output could not be written, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<String>,
 }
 
 /// Host time between calls of `progress`.
@@ -169,55 +173,36 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 const ROUNDS_BETWEEN_LOOKS: u32 = 256;
 const INSTRUCTIONS_BETWEEN_LOOKS: u64 = 1_000_000;
 
-/// Runs a program on a machine and writes the run directory. `progress` is called a few times a second
-/// and returns false to stop.
+/// Runs a program on a machine and writes the run directory. `progress` is called a few times a second and
+/// returns the signal for which to stop.
 ///
 /// # Errors
 /// What the user must mend; nothing is written then.
-pub fn run(request: &Request, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Report, InputError> {
+pub fn run(
+    request: &Request,
+    progress: &mut dyn FnMut(Progress) -> Option<i32>,
+) -> Result<Report, InputError> {
     let begin = Instant::now();
     let started = SystemTime::now();
-    let (machine, resolved) = resolve(&request.machine, &request.sets)?;
-    replay::check_record(request)?;
-    let replay = replay::replay(request, machine, &resolved)?;
-    let programs = programs(request, replay.as_ref(), machine, &resolved)?;
-    let nodes = programs.iter().map(|p| p.ranks).max().expect("there is a job");
-    let watch = watch(&request.options, nodes)?;
-    let firmware = firmware(request.firmware.as_deref(), machine)?;
-    let kernel = kernel(request.firmware.as_deref(), machine, &resolved)?;
-    if kernel.is_some() && request.options.fast_forward {
-        return Err(InputError(
-            "--fast-forward with node.software.kernel: a kernel's interrupts come at their times".into(),
-        ));
-    }
+    let plan = Plan::of(request)?;
     let directories = directories(request)?;
-    let only = replay.as_ref().map(|replay| replay.rank..replay.rank + 1);
-    let simulated = |program: &Program| only.clone().unwrap_or(0..program.ranks);
-    let ranks: Vec<_> = directories.iter().zip(programs.iter().map(simulated)).collect();
-    let streams = Streams::new(&ranks, request.echo, request.options.clear_line, watch.trace.as_ref());
+    let ranks: Vec<_> = directories.iter().zip(plan.simulated()).collect();
+    let trace = plan.watch.trace.as_ref();
+    let streams = Streams::new(&ranks, request.echo, request.options.clear_line, trace);
     let streams = Arc::new(streams.map_err(input)?);
-    let threads = threads(request.options.threads, nodes);
-    let mut first = 0;
-    let mut jobs = vec![];
-    for program in programs {
-        let first_rank = simulated(&program).start;
-        let output = Arc::new(JobOutput { streams: streams.clone(), first, first_rank });
-        first += program.ranks;
-        let common = job(request, &resolved, program, threads.count(), output)?;
-        let (watch, firmware, kernel) = (watch.clone(), firmware.clone(), kernel.clone());
-        jobs.push(Job { watch, firmware, kernel, replay: replay.clone(), ..common });
-    }
-    let built = build(machine, &resolved, &jobs, threads.count()).inspect_err(|_| remove(request))?;
+    let jobs = plan.jobs(request, &streams)?;
+    let (machine, resolved, threads) = (plan.machine, &plan.resolved, plan.threads);
+    let built = build(machine, resolved, &jobs, threads.count()).inspect_err(|_| remove(request))?;
     let simulation = Instant::now();
-    let (ended, built) = simulate(built, jobs.len(), threads, &streams, progress);
+    let (end, built) = simulate(built, jobs.len(), threads, &streams, progress);
     let simulation_s = simulation.elapsed().as_secs_f64();
     let together = (threads.count(), built.engine.steps_together());
-    streams.finish();
+    let lost = streams.finish();
     let mut remains = Remains::of(built);
     let mut summaries = vec![];
     for (index, (job, directory)) in jobs.iter().zip(&directories).enumerate() {
-        let mut results = Results::collect(&mut remains, ended, (machine, &resolved), index, job);
-        replay::finish(request, job, &mut results, directory, &resolved)?;
+        let mut results = Results::collect(&mut remains, end, (machine, resolved), index, job);
+        replay::finish(request, job, &mut results, directory, resolved)?;
         directory.write_resolved(&resolved.to_toml()).map_err(input)?;
         results.write(directory).map_err(input)?;
         summaries.push(results.summary);
@@ -226,10 +211,74 @@ pub fn run(request: &Request, progress: &mut dyn FnMut(Progress) -> bool) -> Res
     let mut reports = summaries.into_iter().zip(&directories).map(|(summary, directory)| {
         directory.write_host(&host).map_err(input)?;
         let directory = directory.path().to_path_buf();
-        Ok(Report { summary, host: host.clone(), directory, others: vec![] })
+        Ok(Report { summary, host: host.clone(), directory, others: vec![], lost: vec![] })
     });
     let first = reports.next().expect("there is a job")?;
-    Ok(Report { others: reports.collect::<Result<_, InputError>>()?, ..first })
+    Ok(Report { others: reports.collect::<Result<_, InputError>>()?, lost, ..first })
+}
+
+/// Whether [`run`] could begin. Nothing is written.
+///
+/// # Errors
+/// Those of [`run`].
+pub fn check(request: &Request) -> Result<(), InputError> {
+    let plan = Plan::of(request)?;
+    RunDirectory::check(&request.directory).map_err(input)?;
+    let nowhere = Arc::new(Streams::new(&[], false, false, None).map_err(input)?);
+    let jobs = plan.jobs(request, &nowhere)?;
+    build(plan.machine, &plan.resolved, &jobs, plan.threads.count()).map(drop)
+}
+
+/// What a request asks for, read and checked.
+struct Plan {
+    machine: &'static dyn Machine,
+    resolved: Resolved,
+    replay: Option<Replay>,
+    programs: Vec<Program>,
+    watch: WatchPlan,
+    firmware: Option<Arc<Elf>>,
+    kernel: Option<Arc<Elf>>,
+    threads: Threads,
+}
+
+impl Plan {
+    fn of(request: &Request) -> Result<Plan, InputError> {
+        let (machine, resolved) = resolve(&request.machine, &request.sets)?;
+        replay::check_record(request)?;
+        let replay = replay::replay(request, machine, &resolved)?;
+        let programs = programs(request, replay.as_ref(), machine, &resolved)?;
+        let nodes = programs.iter().map(|p| p.ranks).max().expect("there is a job");
+        let watch = watch(&request.options, nodes)?;
+        let firmware = firmware(request.firmware.as_deref(), machine)?;
+        let kernel = kernel(request.firmware.as_deref(), machine, &resolved)?;
+        if kernel.is_some() && request.options.fast_forward {
+            return Err(InputError(
+                "--fast-forward with node.software.kernel: a kernel's interrupts come at their times".into(),
+            ));
+        }
+        let threads = threads(request.options.threads, nodes);
+        Ok(Plan { machine, resolved, replay, programs, watch, firmware, kernel, threads })
+    }
+
+    /// The ranks of each job that are simulated.
+    fn simulated(&self) -> impl Iterator<Item = Range<u32>> {
+        let only = self.replay.as_ref().map(|replay| replay.rank..replay.rank + 1);
+        self.programs.iter().map(move |program| only.clone().unwrap_or(0..program.ranks))
+    }
+
+    /// The jobs, whose output goes to `streams`.
+    fn jobs(&self, request: &Request, streams: &Arc<Streams>) -> Result<Vec<Job>, InputError> {
+        let mut first = 0;
+        let mut jobs = vec![];
+        for (program, simulated) in self.programs.iter().zip(self.simulated()) {
+            let output = Arc::new(JobOutput { streams: streams.clone(), first, first_rank: simulated.start });
+            first += program.ranks;
+            let common = job(request, &self.resolved, program, self.threads.count(), output)?;
+            let (watch, firmware, kernel) = (self.watch.clone(), self.firmware.clone(), self.kernel.clone());
+            jobs.push(Job { watch, firmware, kernel, replay: self.replay.clone(), ..common });
+        }
+        Ok(jobs)
+    }
 }
 
 /// A job's program, how it is called, and on how many ranks.
@@ -339,17 +388,17 @@ fn threads(asked: usize, ranks: u32) -> Threads {
 fn job(
     request: &Request,
     resolved: &Resolved,
-    program: Program,
+    program: &Program,
     threads: usize,
     output: Arc<dyn Output>,
 ) -> Result<Job, InputError> {
-    let elf = program.elf;
+    let elf = program.elf.clone();
     Ok(Job {
         text: elf.text().map(|range| Text::new(range, threads)),
         program: elf,
         firmware: None,
         kernel: None,
-        arguments: program.arguments,
+        arguments: program.arguments.clone(),
         environment: request.env.iter().map(|(k, v)| format!("{k}={v}")).collect(),
         ranks: program.ranks,
         directory: std::env::current_dir().map_err(input)?,
@@ -412,11 +461,12 @@ fn simulate(
     jobs: usize,
     threads: Threads,
     streams: &Streams,
-    progress: &mut dyn FnMut(Progress) -> bool,
-) -> (Ended, Built) {
+    progress: &mut dyn FnMut(Progress) -> Option<i32>,
+) -> (End, Built) {
     let begin = Instant::now();
     let mut last = begin;
     let (mut rounds, mut looked_at) = (0, 0);
+    let mut signal = None;
     let mut watch = |time| {
         streams.show_until(time);
         rounds += 1;
@@ -432,7 +482,8 @@ fn simulate(
         let host_seconds = begin.elapsed().as_secs_f64();
         let rate_mips = instructions as f64 / host_seconds / 1e6;
         let within_line = streams.within_line();
-        progress(Progress { time_ps: time.0, host_seconds, instructions, rate_mips, within_line })
+        signal = progress(Progress { time_ps: time.0, host_seconds, instructions, rate_mips, within_line });
+        signal.is_none()
     };
     let mut ended = built.engine.run(threads, &mut watch);
     while let Ended::Stopped(at) = ended
@@ -441,7 +492,7 @@ fn simulate(
     {
         ended = built.engine.run(threads, &mut watch);
     }
-    (ended, built)
+    (End { ended, signal }, built)
 }
 
 fn host(

@@ -5,7 +5,6 @@ Exit status: 2 for bad arguments or input, found before anything ran; else the c
 
 from __future__ import annotations
 
-import signal
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
@@ -31,8 +30,6 @@ COMMANDS = {
 }
 
 STATUS_BAD_INPUT = 2
-STATUS_INTERRUPTED = 130
-STATUS_BROKEN_PIPE = 1  # click's
 
 
 def main() -> NoReturn:
@@ -51,12 +48,15 @@ def mpiexec() -> NoReturn:
 
 def _exit(arguments: list[str], name: str = "chasqui") -> NoReturn:
     """Does what is asked and exits."""
+    from chasqui import stopping, text
+
+    text.open_standard_streams()
+    stopping.begin()
     try:
         status = invoke(arguments, name)
-    except KeyboardInterrupt:  # while modules were loaded
-        status = STATUS_INTERRUPTED
-    # All is done and written: a late Ctrl-C must not make it the death of a signal.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except KeyboardInterrupt as stop:  # while modules were loaded
+        status = stopping.status_of(stop)
+    stopping.end()
     sys.exit(status)
 
 
@@ -64,9 +64,9 @@ def invoke(arguments: list[str], name: str = "chasqui") -> int:
     """Runs a command and returns the exit status."""
     import click
 
+    from chasqui import stopping, text
     from chasqui.cli.group import group
     from chasqui.errors import InputError
-    from chasqui.text import abandon
 
     try:
         status = group().main(args=arguments, prog_name="chasqui", standalone_mode=False)
@@ -76,11 +76,16 @@ def invoke(arguments: list[str], name: str = "chasqui") -> int:
         return _bad_input(f"{_plain(error)} (see: {where} --help)")
     except InputError as error:
         return _bad_input(str(error))
-    except (KeyboardInterrupt, click.Abort):
-        return STATUS_INTERRUPTED
-    except BrokenPipeError:
-        abandon(sys.stdout)
-        return STATUS_BROKEN_PIPE
+    except KeyboardInterrupt as stop:
+        return stopping.status_of(stop)
+    except click.Abort as stop:  # what click makes of that
+        return stopping.status_of(stop.__cause__)
+    except BrokenPipeError as error:
+        return text.unwritten(error)
+    except OSError as error:
+        if text.failure_of_stdout() is None:
+            raise
+        return text.unwritten(error)
     return status if isinstance(status, int) else 0
 
 
@@ -88,6 +93,8 @@ def _plain(error: click.UsageError) -> str:
     return error.format_message().rstrip(".")
 
 
-def _bad_input(text: str) -> int:
-    print(f"chasqui: {text}", file=sys.stderr)
+def _bad_input(what: str) -> int:
+    from chasqui.text import say
+
+    say(f"chasqui: {what}")
     return STATUS_BAD_INPUT

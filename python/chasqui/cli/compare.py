@@ -20,7 +20,7 @@ messages' lives went, stage by stage [mean ns], by which mechanism they travelle
 has several, and where the run directories lie.
 
 A machine on which the program fails is a row with the reason. The exit status is the largest of
-all runs.
+all runs; 2 if one of them could not start, and then none does.
 
 \b
 Examples:
@@ -71,6 +71,7 @@ def compare(
     quiet: bool,
 ) -> int:
     from chasqui import comparison, simulation
+    from chasqui.text import say
 
     words = ctx.meta.get("chasqui.program", ())
     if not machines or not words:
@@ -81,11 +82,8 @@ def compare(
     if len(set(machines)) < len(machines):
         raise InputError("a machine was named twice")
     name, arguments = options.check_program(words)
-    rows: list[Row] = []
-    for machine in machines:
-        if not quiet and sys.stderr.isatty():
-            print(f"chasqui: {name} on {machine} …", file=sys.stderr)
-        job = simulation.Job(
+    jobs = [
+        simulation.Job(
             machine=machine,
             program=name,
             arguments=arguments,
@@ -93,7 +91,14 @@ def compare(
             progress=not quiet,
             **settings,
         )
-        rows.append(comparison.run_on(machine, job, with_logp=with_logp))
+        for machine in machines
+    ]
+    comparison.check(jobs, with_logp=with_logp)
+    rows: list[Row] = []
+    for job in jobs:
+        if not quiet and sys.stderr.isatty():
+            say(f"chasqui: {name} on {job.machine} …")
+        rows.append(comparison.run_on(job, with_logp=with_logp))
         if rows[-1].interrupted:
             break
     _show(rows, f"{name} on {settings['ranks']} ranks", as_json=as_json, as_csv=as_csv)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import sys
+import errno
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,8 @@ tables, picture.svg and picture.png, report.txt, and the run directories of its 
 runs/. Same machine, same results, to the bit.
 
 \b
-Exit status: 0; 1 if a simulation did not end well; 2 for bad input; 130 after Ctrl-C.
+Exit status: 0; 1 if a simulation did not end well; 2 for bad input, before anything runs; 130 after
+Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
 
 \b
 Examples:
@@ -59,17 +61,20 @@ def experiment(
 ) -> int:
     from chasqui.experiment import running
     from chasqui.simulation import host_processors
+    from chasqui.text import say
 
     if not names or names == ("list",):
         _list(as_json)
         return 0
     chosen = running.choose(names)
+    if directory is not None:
+        _check_places(directory, chosen)
     found = []
     for name in chosen:
         try:
             done = _carry_out(name, directory, quick, jobs or host_processors())
         except running.RunFailed as error:
-            print(f"chasqui: {error}", file=sys.stderr)
+            say(f"chasqui: {error}")
             return STATUS_FAILED
         found.append(done)
         if not as_json:
@@ -96,8 +101,22 @@ def _carry_out(name: str, directory: str | None, quick: bool, jobs: int) -> runn
     try:
         place.mkdir(parents=True)
     except OSError as error:
-        raise InputError(f"--out {directory}: {place}: {error.strerror}") from None
+        raise _not_made(directory, place, error.strerror) from None
     return carry_out(place)
+
+
+def _check_places(directory: str, names: list[str]) -> None:
+    """Results are never overwritten: said before the first experiment takes its time."""
+    from chasqui import simulation
+
+    for name in names:
+        place = Path(directory) / simulation.short_name(name)
+        if os.path.lexists(place):
+            raise _not_made(directory, place, os.strerror(errno.EEXIST))
+
+
+def _not_made(directory: str, place: Path, why: str | None) -> InputError:
+    return InputError(f"--out {directory}: {place}: {why}")
 
 
 def _list(as_json: bool) -> None:

@@ -22,7 +22,8 @@ goes to the terminal and to the run directory, beside summary.json, stats.json, 
 \b
 Exit status: 2 when the run couldn't start (arguments, executable, machine); else the largest
 status of the ranks; 128 + signal after a fault, 125 after a deadlock, 124 when simulated time
-would pass its end (212 days), 130 after Ctrl-C.
+would pass its end (212 days), 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP (all three keep
+what there is); 1 if output could not be written.
 
 \b
 With --only-rank one rank is simulated, and a recording (`chasqui record`) stands for the others.

@@ -1,0 +1,54 @@
+"""The signals that ask to stop: Ctrl-C, SIGTERM (`timeout`, batch systems), SIGHUP (a terminal that
+is closed). All keep what there is; the exit status says which it was.
+"""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal asked to stop. What there was to keep has been kept."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__()
+        self.status = status
+
+
+def status(number: int) -> int:
+    """The command's exit status, as shells have it."""
+    return 128 + number
+
+
+def status_of(stop: BaseException | None) -> int:
+    """The same, of the exception that ended the command: Python's own is Ctrl-C's."""
+    return stop.status if isinstance(stop, Interrupted) else status(signal.SIGINT)
+
+
+def wanted() -> list[signal.Signals]:
+    """Those that were not ignored when the command began: `nohup` does that to SIGHUP."""
+    return [
+        number
+        for number in SIGNALS
+        if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN
+    ]
+
+
+def _raise(number: int, _frame: FrameType | None) -> None:
+    raise Interrupted(status(number))
+
+
+def begin() -> None:
+    """From now on they end what is going on by an exception, as Ctrl-C does by itself."""
+    for number in wanted():
+        if number != signal.SIGINT:
+            signal.signal(number, _raise)
+
+
+def end() -> None:
+    """All is done and written: one that comes late must not make it the death of a signal."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
