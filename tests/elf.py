@@ -44,3 +44,21 @@ def isa(path: Path) -> set[str]:
                 name.rstrip("0123456789").removesuffix("p").rstrip("0123456789") for name in names
             }
     raise AssertionError(f"{path} has no RISC-V attributes")
+
+
+SHT_SYMTAB = 2
+
+
+def symbols(path: Path) -> set[str] | None:
+    """The names that the file's symbol table defines; none: it has no symbol table."""
+    data = path.read_bytes()
+    (table,) = struct.unpack_from("<Q", data, 40)
+    size, count = struct.unpack_from("<HH", data, 58)
+    sections = [struct.unpack_from("<IIQQQQI", data, table + i * size) for i in range(count)]
+    for _, kind, _, _, offset, length, link in sections:
+        if kind == SHT_SYMTAB:
+            names = sections[link][4]
+            entries = struct.iter_unpack("<IBBHQQ", data[offset : offset + length])
+            starts = [names + name for name, _, _, section, _, _ in entries if section]
+            return {data[at : data.index(b"\0", at)].decode() for at in starts}
+    return None

@@ -8,6 +8,7 @@ communication, stands for what is missing.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -214,6 +215,59 @@ def test_a_tree_of_sources(chasqui: Run, tmp_path: Path) -> None:
         ("tree/a.c", MISSING_LINE),
         ("tree/deep/b.F90", 1),
     ]
+
+
+def interfaces(found: dict[str, Any]) -> dict[str, str]:
+    return {each["name"]: each["state"] for each in found["interfaces"]}
+
+
+def test_a_module_of_fortran_that_is_missing(chasqui: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.f90").write_text("program a\n  USE, intrinsic :: iso_c_binding\n  Use Mpi_F08\n")
+    done = chasqui("check", "a.f90")
+    assert done.returncode == 1
+    assert re.search(
+        r"missing +mpi_f08 +module .*: not in this version; `use mpi` and mpif\.h are there +"
+        r"a\.f90:3$",
+        done.stdout,
+        re.MULTILINE,
+    )
+    assert done.stdout.splitlines()[-1] == "0 MPI functions used; mpi_f08 missing"
+    (tmp_path / "b.f90").write_text("  use mpi\n! use mpi_f08\n  print *, 'use mpi_f08'\n")
+    assert checked(chasqui, "b.f90", status=0)["interfaces"] == []
+    (tmp_path / "own.f90").write_text("module mpi_f08\nend module\n")
+    assert checked(chasqui, "a.f90", "own.f90", status=0)["interfaces"] == []
+
+
+def test_an_object_that_was_compiled_with_another_mpis_module(chasqui: Run, tmp_path: Path) -> None:
+    for name in ("mpi_send_f08_", "mpi_recv_f08ts_"):
+        (tmp_path / "a.c").write_text(f"void {name}(void);\nvoid f(void) {{ {name}(); }}\n")
+        subprocess.run(["cc", "-c", "a.c"], cwd=tmp_path, check=True)
+        assert interfaces(checked(chasqui, "a.o", status=1)) == {"mpi_f08": "missing"}
+
+
+def test_openmps_header(chasqui: Run, tmp_path: Path) -> None:
+    include = "#  include <omp.h>"
+    (tmp_path / "a.c").write_text(f"{include}\n// {include}\n")
+    found = checked(chasqui, "a.c", status=1)
+    assert interfaces(found) == {"omp.h": "missing"}
+    assert [place["line"] for place in found["interfaces"][0]["places"]] == [1]
+    done = chasqui("check", "a.c")
+    assert (
+        "OpenMP's header: not with the default toolchain; `--toolchain gnu` has it" in done.stdout
+    )
+    gnu = {**os.environ, "CHASQUI_TOOLCHAIN": "gnu"}
+    assert chasqui("check", "a.c", env=gnu).returncode == 0
+    # What is compiled with OpenMP alone is no obstacle.
+    for begin, end in (
+        ("#ifdef _OPENMP", "#endif"),
+        ("#if defined(_OPENMP) && X", "#else\n#endif"),
+        ("#ifdef Y\n#if 1\n#elif _OPENMP", "#endif\n#endif"),
+    ):
+        (tmp_path / "a.c").write_text(f"{begin}\n{include}\n{end}\n")
+        assert interfaces(checked(chasqui, "a.c", status=0)) == {"omp.h (with OpenMP)": "partial"}
+    for begin in ("#ifndef _OPENMP", "#ifdef _OPENMP\n#else", "#ifdef _OPENMP\n#endif\n#if X"):
+        (tmp_path / "a.c").write_text(f"{begin}\n{include}\n#endif\n")
+        assert interfaces(checked(chasqui, "a.c", status=1)) == {"omp.h": "missing"}
 
 
 def test_a_program_of_its_own_names_is_complete(chasqui: Run, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 from conftest import Run
 from simulated import command, two_at_a_time
 
-from chasqui import compiler, fortran, toolchain
+from chasqui import compiler, fortran, linked, toolchain
 from chasqui.errors import InputError
 
 HERE = Path(__file__).resolve().parent
@@ -161,6 +161,172 @@ def test_a_program(programs: Path, tmp_path: Path, name: str, machine: str) -> N
     assert "".join(two_at_a_time(run, [6, 3, 1])) == ""
 
 
+# --- threads --------------------------------------------------------------------------------------
+
+# Prints, opens and closes units with several threads there: libgfortran takes its locks.
+OPENMP = """\
+program hybrid
+  use mpi
+  use omp_lib
+  implicit none
+  integer :: error, provided, rank, ranks, i, threads, mine, total, unit
+  call MPI_Init_thread(MPI_THREAD_FUNNELED, provided, error)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
+  mine = 0
+  threads = 0
+  !$omp parallel private(unit) reduction(+:mine, threads)
+  threads = 1
+  !$omp do
+  do i = 1, 100
+    mine = mine + i * (rank + 1)
+  end do
+  !$omp end do
+  !$omp critical
+  unit = 10 * (rank + 1) + omp_get_thread_num()
+  write (unit, '(i0)') rank
+  close (unit, status='delete')
+  !$omp end critical
+  !$omp end parallel
+  call MPI_Allreduce(mine, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
+  if (rank == 0 .and. threads == 2 .and. total == 5050 * ranks * (ranks + 1) / 2) print *, 'PASSED'
+  call MPI_Finalize(error)
+end program
+"""
+# Threads that no option tells of: those of an object in C.
+STARTS = """\
+#include <pthread.h>
+static void *run(void *value) { return value; }
+void start_(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, run, NULL);
+    pthread_join(thread, NULL);
+}
+"""
+STARTED = "program started\n  call start\n  print *, 'PASSED'\nend program\n"
+THREADED = {
+    "hybrid": ["-fopenmp", "hybrid.f90"],
+    "stripped": ["-fopenmp", "-s", "hybrid.f90"],
+    "started": ["started.f90", "start.o"],
+}
+
+
+@pytest.fixture(scope="session")
+def threaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of THREADED."""
+    place = tmp_path_factory.mktemp("threaded")
+    (place / "hybrid.f90").write_text(OPENMP)
+    (place / "started.f90").write_text(STARTED)
+    (place / "start.c").write_text(STARTS)
+    done = command("cc", "--toolchain", "gnu", "-c", "start.c", directory=place)
+    assert done.returncode == 0, done.stderr
+    for name, words in THREADED.items():
+        done = command("fc", "-O2", *words, "-o", name, directory=place)
+        assert done.returncode == 0, done.stderr
+        assert "reference to" not in done.stderr, "what the linker was asked is not the user's"
+    return place
+
+
+@pytest.mark.gnu
+@pytest.mark.core
+@pytest.mark.parametrize("machine", ["loggp", "voyager"])
+@pytest.mark.parametrize("name", THREADED)
+def test_fortran_with_threads(threaded: Path, tmp_path: Path, name: str, machine: str) -> None:
+    options = ["-q", "-np", "1" if name == "started" else "2", "--machine", machine]
+    options += ["--set", "node.harts=2"]
+    done = command("run", *options, "--", threaded / name, directory=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, " PASSED\n", "")
+
+
+# In C and C++, for which libgcc_eh and libstdc++ are linked.
+PARALLEL = """\
+#include <stdio.h>
+int main(void)
+{
+    int sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < 10; i++)
+        sum += i;
+    printf("%d\\n", sum);
+    return 0;
+}
+"""
+CXX_THREADS = """\
+#include <iostream>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+int main()
+{
+    std::once_flag once;
+    std::mutex mutex;
+    int sum = 0;
+    std::thread other([&] { std::lock_guard<std::mutex> lock(mutex); sum = 45; });
+    other.join();
+    try {
+        std::call_once(once, [] { throw std::runtime_error("no"); });
+    } catch (const std::exception &) {
+        std::cout << sum << "\\n";
+    }
+    return 0;
+}
+"""
+
+
+def weak_in_libraries() -> set[str]:
+    """The functions of threads to which GCC's run-time libraries refer weakly."""
+    found: set[str] = set()
+    for library in ("libgfortran.a", "libgcc_eh.a", "libgcc.a", "libgomp.a", "libstdc++.a"):
+        ask = [toolchain.gnu("fc"), f"-print-file-name={library}"]
+        path = subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip()
+        listing = subprocess.run(
+            [f"{toolchain.GNU_PREFIX}nm", path], capture_output=True, text=True, check=True
+        ).stdout
+        found |= set(re.findall(r"^ +w (_*(?:pthread|sched)_\w+)$", listing, re.MULTILINE))
+    return found
+
+
+@pytest.mark.gnu
+def test_no_weak_reference_to_a_function_of_threads_stays_0(
+    chasqui: Run, threaded: Path, tmp_path: Path
+) -> None:
+    """A program that has one of them has all that the run-time libraries may call."""
+    weak = weak_in_libraries()
+    assert "pthread_mutex_destroy" in weak, "or this tests nothing"
+    assert weak <= {linked.ACTIVE, *linked.GTHREADS}
+    (tmp_path / "a.c").write_text(PARALLEL)
+    (tmp_path / "a.cc").write_text(CXX_THREADS)
+    for language, source, options in (
+        ("cc", "a.c", ["-fopenmp"]),
+        ("c++", "a.cc", []),
+        ("c++", "a.cc", ["-fopenmp"]),
+    ):
+        target = f"{source}{len(options)}"
+        words = ["--toolchain", "gnu", *options, source, "-o", target]
+        done = chasqui(language, *words)
+        assert done.returncode == 0, done.stderr
+        symbols = elf.symbols(tmp_path / target)
+        assert symbols is not None
+        assert linked.ACTIVE in symbols
+        # Those of libgcc_eh: the rest of `weak` is libgfortran's, which is not linked.
+        assert {"pthread_once", "pthread_mutex_lock", "pthread_getspecific"} <= symbols
+        assert chasqui("run", "-q", "--set", "node.harts=4", "--", f"./{target}").stdout == "45\n"
+    for name in ("hybrid", "started"):
+        symbols = elf.symbols(threaded / name)
+        assert symbols is not None
+        assert linked.ACTIVE in symbols
+        assert weak - symbols == set()
+    assert elf.symbols(threaded / "stripped") is None
+
+
+@pytest.mark.gnu
+def test_a_program_without_threads_gets_none(programs: Path) -> None:
+    symbols = elf.symbols(programs / Path(PROGRAMS[0]).stem)
+    assert symbols is not None
+    assert not {linked.ACTIVE, "pthread_cond_wait"} & symbols
+
+
 # A tool that counts sends, as a library between program and MPI does it.
 PROFILED = """\
 module tool
@@ -279,6 +445,18 @@ def test_a_function_that_is_missing_fails_when_it_is_linked(chasqui: Run, tmp_pa
 
 
 @pytest.mark.gnu
+def test_the_module_that_is_missing_is_named(chasqui: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.f90").write_text("program a\n  use mpi_f08\n  call MPI_Init()\nend program\n")
+    for words in (["-c", "a.f90"], ["a.f90", "-o", "a"]):
+        done = chasqui("fc", *words)
+        assert done.returncode == 1
+        assert done.stderr.splitlines()[-1] == (
+            "chasqui: mpi_f08 (module of Fortran, `use mpi_f08`, MPI 3.0): not in this version; "
+            "`use mpi` and mpif.h are there"
+        )
+
+
+@pytest.mark.gnu
 def test_old_programs_compile(chasqui: Run, tmp_path: Path) -> None:
     (tmp_path / "a.f").write_text(
         "      data i / X'7F' /\n      call f(1)\n      call f(1.0)\n      end\n"
@@ -304,6 +482,9 @@ def test_show(chasqui: Run, hello: Path) -> None:
     assert chasqui("fc", "-showme:libs").stdout == "mpifort mpi\n"
     command_line = chasqui("fc", "-show", "hello.f90", "-o", "shown").stdout
     assert {"-static", "-no-pie", "-lmpifort", "-march=rv64gc"} < set(command_line.split())
+    assert "-u,pthread_mutex_destroy" not in command_line
+    # A build that takes the options from here links threads whole, too.
+    assert "-u,pthread_mutex_destroy" in chasqui("fc", "-fopenmp", "-show", "hello.f90").stdout
     subprocess.run(command_line, shell=True, check=True, cwd=hello.parent, capture_output=True)
     assert elf.is_static(hello.with_name("shown"))
 

@@ -70,6 +70,104 @@ def test_options_that_configure_scripts_like_keep_it_static(
     assert elf.header(hello.with_name("hello"))[0] == elf.ET_EXEC
 
 
+@pytest.mark.core
+@pytest.mark.parametrize("option", ["-s", "-Wl,-s", "-Wl,--strip-all"])
+def test_a_program_is_stripped(chasqui: Run, hello: Path, option: str) -> None:
+    assert chasqui("cc", "-O2", "-g", "hello.c", "-o", "whole", "-lm").returncode == 0
+    done = chasqui("cc", "-O2", "-g", option, "hello.c", "-o", "hello", "-lm")
+    assert (done.returncode, done.stderr) == (0, "")
+    program, whole = hello.with_name("hello"), hello.with_name("whole")
+    assert elf.symbols(program) is None
+    assert program.stat().st_size < whole.stat().st_size / 4
+    assert program.stat().st_mode == whole.stat().st_mode
+    assert elf.isa(program) == elf.isa(whole)
+    assert elf.is_static(program)
+    done = chasqui("run", "-q", "-np", "2", "--machine", "voyager", "--", "./hello")
+    assert (done.returncode, done.stdout) == (0, "1.000\n" * 2)
+    assert chasqui("cc", option, "hello.c", "-lm").returncode == 0
+    assert elf.symbols(hello.with_name("a.out")) is None
+    assert chasqui("cc", option, "hello.c", "-o", "/dev/null", "-lm").returncode == 0
+
+
+UNDEFINED = """\
+#include <limits.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int sum = INT_MAX;
+    sum += argc;
+    printf("%d\\n", sum);
+    return 0;
+}
+"""
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_what_is_undefined_ends_the_run(chasqui: Run, tmp_path: Path, level: str) -> None:
+    (tmp_path / "a.c").write_text(UNDEFINED)
+    assert chasqui("cc", level, "-fsanitize=undefined", "-c", "a.c").returncode == 0
+    assert chasqui("cc", "-fsanitize=undefined", "a.o", "-o", "a").returncode == 0
+    done = chasqui("run", "-q", "--", "./a")
+    assert (done.returncode, done.stdout) == (134, "")
+    assert "signed integer overflow: 2147483647 + 1 cannot be represented" in done.stderr
+    assert chasqui("cc", level, "a.c", "-o", "a").returncode == 0  # and no check unless asked
+    assert chasqui("run", "-q", "--", "./a").stdout == "-2147483648\n"
+
+
+def test_openmp_is_named_where_its_header_is_missing(chasqui: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_text("#include <omp.h>\nint main(void) { return 0; }\n")
+    for words in (["-c", "a.c"], ["-fopenmp", "a.c", "-o", "a"]):
+        done = chasqui("cc", *words)
+        assert done.returncode == 1
+        assert done.stderr.splitlines()[-1] == (
+            "chasqui: omp.h (OpenMP's header): not with the default toolchain; "
+            "`--toolchain gnu` has it"
+        )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-np", "1", "./a", ":", "-np", "1", "./b"], "(MPMD) are not supported"),
+        (["./a", ":", "./b"], "(MPMD) are not supported"),
+        (["-n", "2", "--", "./a", "x", ":", "-n", "1", "./b"], "(MPMD) are not supported"),
+        (["-machinefile", "hosts", "-np", "2", "./a"], "there is no option -machinefile;"),
+        (["-np", "2", "-host", "a,b", "./a"], "there is no option -host;"),
+        (["-hosts", "a,b", "./a"], "there is no option -hosts;"),
+        (["-map-by", "core", "./a"], "there is no option -map-by;"),
+        (["-mca", "btl", "tcp", "./a"], "there is no option -mca;"),
+        (["-npernode", "2", "./a"], "there is no option -npernode;"),
+        (["-nolocal", "./a"], "there is no option -nolocal;"),
+        (["-configfile", "x"], "there is no option -configfile;"),
+        (["--oversubscribe", "./a"], "No such option '--oversubscribe'"),
+    ],
+)
+def test_what_mpiexec_does_not_know(
+    shim_directory: Path, tmp_path: Path, words: list[str], message: str
+) -> None:
+    done = subprocess.run(
+        [shim_directory / "mpiexec", *words],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith("chasqui: ")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.core
+def test_what_mpiexec_knows(shim_directory: Path, hello: Path, chasqui: Run) -> None:
+    assert chasqui("cc", "hello.c", "-o", "hello", "-lm").returncode == 0
+    for words in (["-n2"], ["-np", "2"], ["-n", "2", "-m", "loggp"], ["-np=2", "--env", "A=1"]):
+        done = subprocess.run(
+            [shim_directory / "mpiexec", *words, "-q", "./hello", "-host", "-np"],
+            cwd=hello.parent, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stdout) == (0, "1.732\n" * 2), done.stderr
+
+
 def test_steps_of_a_build(chasqui: Run, hello: Path) -> None:
     here = hello.parent
     assert chasqui("cc", "-O2", "-c", "hello.c").returncode == 0
@@ -118,6 +216,9 @@ def test_errors_are_the_compilers(chasqui: Run, tmp_path: Path) -> None:
         (["-march=rv64gcv", "a.c"], "-march=rv64gcv: simulated nodes are RV64GC"),
         (["--toolchain", "icc", "a.c"], "--toolchain icc: there are zig and gnu"),
         (["--toolchain"], "--toolchain: zig or gnu must follow"),
+        (["-fsanitize=address", "a.c"], "has -fsanitize=undefined, with all of its checks, and no"),
+        (["-fsanitize=undefined,thread", "a.c"], "and no thread"),
+        (["-fsanitize=bounds", "a.c"], "and no bounds"),
     ],
 )
 def test_what_is_refused(arguments: list[str], message: str) -> None:
@@ -136,6 +237,10 @@ def test_what_is_refused(arguments: list[str], message: str) -> None:
         (["--toolchain", "gnu", "-fopt-info", "a.c"], ["-fopt-info", "a.c"], 0),
         (["-D", "-march=native", "-I", "-shared", "a.c"], None, 0),  # values, not options
         (["-O3", "-DX=1 2", "-Wl,--gc-sections", "a.c"], None, 0),
+        (["-pg", "--coverage", "-fprofile-generate=x", "a.c"], ["a.c"], 3),
+        (["-fprofile-arcs", "-ftest-coverage", "-fprofile-instr-generate", "a.c"], ["a.c"], 3),
+        (["--toolchain=gnu", "--coverage", "-s", "a.c"], ["--coverage", "-s", "a.c"], 0),
+        (["-s", "-Wl,-s", "a.c"], ["a.c"], 0),
     ],
 )
 def test_what_is_left_out(arguments: list[str], kept: list[str] | None, warnings: int) -> None:

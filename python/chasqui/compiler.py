@@ -13,15 +13,16 @@ hundreds of times).
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from chasqui import toolchain
+from chasqui import linked, toolchain
 from chasqui.errors import InputError
 
 HELP = """\
@@ -39,8 +40,9 @@ All options are the compiler's own (clang's by default, GCC's with --toolchain g
   --help               this text
 
 Left out, with a warning where it matters: -march=, -mtune= and vector options of other processors,
--flto, -fopenmp (zig has no OpenMP run-time), -fPIC, -pie, -s, -rdynamic.
-Refused: -shared.
+-flto, -fopenmp and profiling (zig has no run-time for them), -fPIC, -pie, -rdynamic.
+-fsanitize=undefined: what is undefined ends the run with a message. zig has no other sanitizer.
+Refused: -shared, the other sanitizers.
 
 Examples:
   chasqui {language} -O2 -o ring ring.{suffix} -lm
@@ -61,7 +63,7 @@ constants like X'7F'.
   --help               this text
 
 Left out, with a warning where it matters: -march=, -mtune= and vector options of other processors,
--mcmodel= of theirs, -flto, -fPIC, -pie, -s, -rdynamic.
+-mcmodel= of theirs, -flto, -fPIC, -pie, -rdynamic.
 Refused: -shared; -fdefault-integer-8, since MPI's INTEGERs have 4 bytes.
 
 Examples:
@@ -82,6 +84,9 @@ NO_LINK = frozenset(["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"])
 QUESTIONS = ("-dump", "-print-", "--print-", "--version", "-###", "-V")
 SOURCES = (".c", ".i", ".cc", ".cpp", ".cxx", ".c++", ".C", ".ii", ".s", ".S", ".m")
 
+# Of compilers' and linkers' messages: a name, a header or a Fortran module that is not there.
+LACKING = re.compile(r"undefined|omp\.h|\.mod\b")
+
 RV64GC = ("rv64gc", "rv64g", "rv64imafdc", "rv64imafd")
 OTHER_PROCESSORS = tuple(
     """
@@ -91,12 +96,31 @@ OTHER_PROCESSORS = tuple(
 )
 # Options of GCC's that change no program, and that clang refuses instead of ignoring.
 GCC_ONLY = ("-ftree-vectorizer-verbose", "-fopt-info", "-fvect-cost-model=")
+# What zig lacks the run-time for: the option's beginning -> what to say.
+PROFILING = "`chasqui run --profile` counts every cycle of any program"
+ZIG_WITHOUT = {
+    "-fopenmp": "the zig toolchain has no OpenMP run-time; --toolchain gnu has",
+    "-qopenmp": "the zig toolchain has no OpenMP run-time; --toolchain gnu has",
+    "-pg": f"the zig toolchain has no gprof; {PROFILING}",
+    "--coverage": "the zig toolchain has no gcov; --toolchain gnu has",
+    "-coverage": "the zig toolchain has no gcov; --toolchain gnu has",
+    "-fprofile-arcs": "the zig toolchain has no gcov; --toolchain gnu has",
+    "-ftest-coverage": "the zig toolchain has no gcov; --toolchain gnu has",
+    "-fcoverage-mapping": f"the zig toolchain has no profiling run-time; {PROFILING}",
+    "-fprofile-generate": f"the zig toolchain has no profiling run-time; {PROFILING}",
+    "-fprofile-instr-generate": f"the zig toolchain has no profiling run-time; {PROFILING}",
+    "-fcs-profile-generate": f"the zig toolchain has no profiling run-time; {PROFILING}",
+    "-Wl,-Map": "zig's linker writes no map",
+}
+STRIP = frozenset(["-s", "-Wl,-s", "-Wl,--strip-all"])
+# By these a command says that its program has threads.
+THREADS = ("-fopenmp", "-pthread", "-lpthread", "-lgomp", "-fopenacc", "-ftree-parallelize-loops")
 # All executables are static and stand at fixed addresses; and zig would build another musl for
-# -fPIC (half a minute), as for -s. Symbols are wanted besides: reports of faults name them.
+# -fPIC (half a minute).
 SILENTLY_LEFT_OUT = frozenset(
     """
     -m64 -pie -static-pie -fPIC -fpic -fPIE -fpie -rdynamic -static-libgcc -static-libstdc++
-    -mabi=lp64d -Wl,-export-dynamic -Wl,--export-dynamic -s -Wl,-s -Wl,--strip-all
+    -mabi=lp64d -Wl,-export-dynamic -Wl,--export-dynamic
     """.split()
 )
 
@@ -113,6 +137,9 @@ class Plan:
     mode: str = "link"  # or "question", or the option of NO_LINK that decides
     show: str | None = None
     warnings: list[str] = field(default_factory=list)
+    strip: bool = False  # the program is to have no symbols
+    sanitize: bool = False  # -fsanitize=undefined
+    threads: bool = False  # the command says so
 
     def compiler(self) -> list[str]:
         """The compiler and what stands before the user's arguments."""
@@ -124,6 +151,8 @@ class Plan:
         link = ["-static"] if self.mode == "link" else []
         command = [str(toolchain.zig()), self.language]
         always = [*toolchain.ZIG_ALWAYS, *toolchain.ZIG_TOLERANT]
+        if self.sanitize:
+            always.remove(toolchain.ZIG_UNCHECKED)
         return [*command, *toolchain.ZIG_TARGET, *always, *link]
 
     def include_directories(self) -> list[Path]:
@@ -145,8 +174,9 @@ class Plan:
 
     def link_part(self) -> list[str]:
         places = [f"-L{place}" for place in self.archive_directories()]
+        whole = [linked.drawn_in(linked.GTHREADS)] if self.language == "fc" and self.threads else []
         # -l, not the archive's name: that would be taken for a source after `-x c`.
-        return [*places, *(f"-l{name}" for name in self.libraries())]
+        return [*places, *whole, *(f"-l{name}" for name in self.libraries())]
 
     def command(self) -> list[str]:
         if self.mode == "question":
@@ -254,6 +284,13 @@ def _left_out(result: Plan, argument: str) -> bool:
     if argument.startswith(("-march=", "-mcpu=", "-mtune=")):
         _processor(result, argument)
         return True
+    if argument in STRIP:
+        # zig would build another musl for it: its program is stripped when it is linked.
+        result.strip = True
+        return result.toolchain == "zig"
+    if argument.startswith("-fsanitize=") and result.toolchain == "zig":
+        _sanitizer(result, argument)
+    result.threads |= argument.startswith(THREADS)
     reason = None
     if argument.startswith(OTHER_PROCESSORS):
         reason = "simulated nodes are RV64GC"
@@ -261,13 +298,22 @@ def _left_out(result: Plan, argument: str) -> bool:
         reason = "only GCC knows it; --toolchain gnu has it"
     elif argument.startswith("-flto"):
         reason = "link-time optimisation is not supported for simulated machines"
-    elif argument.startswith(("-fopenmp", "-qopenmp")) and result.toolchain == "zig":
-        reason = "the zig toolchain has no OpenMP run-time; --toolchain gnu has"
-    elif argument.startswith("-Wl,-Map") and result.toolchain == "zig":
-        reason = "zig's linker writes no map"
+    elif result.toolchain == "zig":
+        reason = next((why for it, why in ZIG_WITHOUT.items() if argument.startswith(it)), None)
     if reason:
         result.warnings.append(f"{argument} left out: {reason}")
     return reason is not None
+
+
+def _sanitizer(result: Plan, argument: str) -> None:
+    """zig has the run-time of one sanitizer, and ignores or half links the others."""
+    others = [name for name in argument.partition("=")[2].split(",") if name != "undefined"]
+    if others:
+        raise InputError(
+            f"{argument}: the zig toolchain has -fsanitize=undefined, with all of its checks, "
+            f"and no {', '.join(others)}"
+        )
+    result.sanitize = True
 
 
 def _processor(result: Plan, argument: str) -> None:
@@ -312,8 +358,10 @@ def run(result: Plan) -> int:
     for warning in result.warnings:
         print(f"chasqui: warning: {warning}", file=sys.stderr)
     if result.toolchain == "gnu":
-        call = _link if result.mode == "link" else _call
-        return call(result.command(), dict(os.environ))
+        environment = dict(os.environ)
+        if result.mode == "link":
+            return linked.with_threads_whole(result.command(), environment, _call)
+        return _call(result.command(), environment)
     for name in result.inputs:
         if name != "-" and not os.path.exists(name):  # zig's own message is obscure
             print(f"chasqui: {name}: no such file", file=sys.stderr)
@@ -330,8 +378,10 @@ def run(result: Plan) -> int:
             result.arguments += ["-o", os.devnull]
     if result.mode in ("-c", "-S"):
         return _compile(result, sources, environment)
-    call = _link if result.mode == "link" else _call
-    return call(result.command(), environment)
+    status = _call(result.command(), environment)
+    if status == 0 and result.mode == "link" and result.strip:
+        linked.strip(Path(result.output or "a.out"))
+    return status
 
 
 def compiled(source: Path, flags: Sequence[str]) -> Path:
@@ -378,26 +428,29 @@ def _compile(result: Plan, sources: list[str], environment: dict[str, str]) -> i
     return _call(result.command(), environment)
 
 
-def _call(command: list[str], environment: dict[str, str]) -> int:
-    return subprocess.run(command, env=environment, check=False).returncode
-
-
-def _link(command: list[str], environment: dict[str, str]) -> int:
-    """As `_call`; after a failure says of the MPI functions that the linker misses why they are."""
+def _call(
+    command: list[str],
+    environment: dict[str, str],
+    own: Callable[[str], bool] = lambda _: False,
+) -> int:
+    """Runs the compiler. After a failure it says of what is missing here that it is; lines of its
+    messages that `own` takes are not shown."""
     if sys.stderr.isatty():  # which the compiler doesn't see
         command = [*command, "-fdiagnostics-color=always"]
-    undefined: list[str] = []
+    missing: list[str] = []
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) as process:
         for line in process.stderr or ():
+            text = line.decode(errors="replace")
+            if own(text):
+                continue
             sys.stderr.buffer.write(line)
             sys.stderr.flush()
-            if b"undefined" in line:
-                text = line.decode(errors="replace")
-                undefined += [word for word in text.split() if "mpi_" in word.lower()]
-    if process.returncode != 0 and undefined:
+            if LACKING.search(text):
+                missing.append(text)
+    if process.returncode != 0 and missing:
         from chasqui import coverage
 
-        print(coverage.why_undefined(undefined), end="", file=sys.stderr)
+        print(coverage.why_missing(missing), end="", file=sys.stderr)
     return process.returncode
 
 

@@ -12,7 +12,8 @@ import functools
 import re
 from typing import NamedTuple
 
-from chasqui import core, standard, toolchain
+from chasqui import core, fortran, standard, toolchain
+from chasqui.toolchain import INCLUDE
 
 THERE, PARTIAL, MISSING = "there", "partial", "missing"
 
@@ -33,6 +34,15 @@ class Function(NamedTuple):
     @property
     def about(self) -> str:
         return f"{self.topic[0].lower()}{self.topic[1:]}, MPI {self.version}"
+
+
+class Interface(NamedTuple):
+    """What is to be said of a header or a Fortran module."""
+
+    name: str
+    what: str  # what it is
+    state: str
+    note: str  # what there is in its place
 
 
 class SystemCall(NamedTuple):
@@ -76,7 +86,7 @@ def functions() -> dict[str, Function]:
 @functools.cache
 def declared() -> frozenset[str]:
     """The names of mpi.h and of the headers that it includes."""
-    headers = sorted(toolchain.INCLUDE.glob("*.h"))
+    headers = sorted(INCLUDE.glob("*.h"))
     return frozenset(
         name for path in headers for name in NAME.findall(COMMENT.sub(" ", path.read_text()))
     )
@@ -95,9 +105,48 @@ def _by_capitals() -> dict[str, str]:
     return {name.upper(): name for name in standard.functions()}
 
 
-def why_undefined(words: list[str]) -> str:
-    """A line about the functions among the words of a linker's messages that are missing here."""
-    names = [named(word.strip("`'\".,:;")) for word in words]
+OMP = "omp.h"
+
+
+def interfaces() -> dict[str, Interface]:
+    """MPI's headers and modules, and OpenMP's header, by name."""
+    made = {*fortran.INCLUDE_FILES, *fortran.MODULES}
+    there = [name for name in standard.INTERFACES if name in made or (INCLUDE / name).is_file()]
+    modules, files = ", ".join(fortran.MODULES), ", ".join(fortran.INCLUDE_FILES)
+    ours = f"not in this version; `use {modules}` and {files} are there"
+    found = {}
+    for name, (what, version) in standard.INTERFACES.items():
+        state = THERE if name in there else MISSING
+        note = ours if state == MISSING else ""
+        found[name] = Interface(name, f"{what}, MPI {version}", state, note)
+    by_default = (toolchain.zig().parent / "lib" / "include" / OMP).is_file()
+    note = "" if by_default else "not with the default toolchain; `--toolchain gnu` has it"
+    found[OMP] = Interface(OMP, "OpenMP's header", THERE if by_default else PARTIAL, note)
+    return found
+
+
+MODULE_FILE = re.compile(r"\b(\w+)\.mod\b")
+
+
+def why_missing(messages: list[str]) -> str:
+    """A line about each of what a compiler's or linker's messages miss that is missing here."""
+    files = {match[1] for text in messages for match in MODULE_FILE.finditer(text)}
+    if any(OMP in text for text in messages):
+        files.add(OMP)
+    lines = [_why_no_interface(interfaces()[name]) for name in sorted(files & {*interfaces()})]
+    words = [word for text in messages if "undefined" in text for word in text.split()]
+    return "".join(lines) + _why_undefined(words)
+
+
+def _why_no_interface(interface: Interface) -> str:
+    if interface.state == THERE:
+        return ""
+    return f"chasqui: {interface.name} ({interface.what}): {interface.note or 'missing here'}\n"
+
+
+def _why_undefined(words: list[str]) -> str:
+    """The same of the functions among the words of a linker's messages."""
+    names = [named(word.strip("`'\".,:;")) for word in words if "mpi_" in word.lower()]
     missing = {
         name: functions()[name] for name in names if name and functions()[name].state == MISSING
     }

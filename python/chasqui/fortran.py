@@ -467,3 +467,8 @@ def module(binding: Binding, include: Path) -> str:
         f"{generic}{private}interface\n{interfaces}end interface\ncontains\n"
         f"{''.join(_sizeof())}end module\n"
     )
+
+
+# What a program gets MPI's names from: name -> its text. There is no mpi_f08.
+INCLUDE_FILES = {"mpif.h": include_file}
+MODULES = {"mpi": module}

@@ -24,10 +24,18 @@ def coverage_page() -> str:
     topics: dict[str, list[Function]] = {topic: [] for topic in standard.FUNCTIONS}
     for each in coverage.functions().values():
         topics[each.topic].append(each)
-    parts = [HEAD, "## MPI functions\n", _counts(topics)]
+    parts = [HEAD, _interfaces(), "## MPI functions\n", _counts(topics)]
     parts += [_topic(topic, functions) for topic, functions in topics.items()]
     parts.append(_system_calls())
     return "\n".join(parts)
+
+
+def _interfaces() -> str:
+    rows = ["| header or module | what | state |", "| --- | --- | --- |"]
+    for each in coverage.interfaces().values():
+        state = f"{each.state}: {each.note}" if each.note else each.state
+        rows.append(f"| `{each.name}` | {each.what} | {state} |")
+    return "## Headers and modules\n\n" + "\n".join(rows) + "\n"
 
 
 def _counts(topics: dict[str, list[Function]]) -> str:

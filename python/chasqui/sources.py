@@ -26,6 +26,7 @@ C_TOKEN = re.compile(
     | '(?:[^'\\\n]|\\.){1,10}'
     | \#[ \t]*define[ \t]+(?P<defined>\w+)
     | \#[ \t]*(?:(?:el)?if|ifn?def|else|endif|undef|pragma|error)\b(?:(?!/[/*])[^\\\n]|\\.)*
+    | \#[ \t]*include[ \t]*[<"](?P<omp>omp\.h)[>"]
     | M(?<!\wM)PI(?P<name>X?_[A-Z]\w*)
     | P(?<!\wP)MPI(?P<profiling>X?_[A-Z]\w*)
     | M(?<![\w:]M)PI\s*::\s*(?P<cxx>[A-Z]\w*)
@@ -45,7 +46,7 @@ FREE_TOKEN = re.compile(FORTRAN, re.VERBOSE)
 FIXED_TOKEN = re.compile(rf"\n[C*][^\n]* | {FORTRAN}", re.VERBOSE)
 
 # A word that begins so, or with P and then so.
-ANY_NAME = re.compile(rb"M(?<![0-9A-OQ-Z_a-z]M)PI\s*[X_:]")
+ANY_NAME = re.compile(rb"M(?<![0-9A-OQ-Z_a-z]M)PI\s*[X_:]|omp\.h\b")
 FORTRAN_LINE = re.compile(rb"(?im)^[ \t]+(?:integer|parameter|common|external)\b[^;\n]*$")
 CONDITION = re.compile(
     r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b[ \t]*(0\b)?", re.MULTILINE
@@ -65,6 +66,7 @@ class Found:
     uses: dict[str, list[int]] = field(default_factory=dict)  # name -> lines
     calls: set[str] = field(default_factory=set)  # of these the ones with a parenthesis
     declared: set[str] = field(default_factory=set)
+    openmp: dict[int, bool] = field(default_factory=dict)  # line of an include -> only with OpenMP
     fortran: bool = False
 
 
@@ -94,6 +96,8 @@ def _c(found: Found, text: str) -> None:
     for match in C_TOKEN.finditer(text):
         if match["defined"]:
             found.declared.add(match["defined"])
+        if match["omp"]:
+            found.openmp[lines.of(match.start())] = _is_for_openmp(text[: match.start()])
         if match["cxx"] and not OWN_NAMESPACE.search(text):
             _add(found, f"MPI::{match['cxx']}", lines.of(match.start()))
         name = _name(match)
@@ -107,6 +111,22 @@ def _c(found: Found, text: str) -> None:
         _add(found, name, lines.of(match.start()))
         if after.startswith("("):
             found.calls.add(name)
+
+
+def _is_for_openmp(before: str) -> bool:
+    """Whether what follows stands behind an `#ifdef _OPENMP`, and so is left out without OpenMP."""
+    conditions: list[bool] = []
+    for match in CONDITION.finditer(before):
+        if match[1].startswith("if"):
+            conditions.append(False)
+        if not conditions:
+            continue
+        if match[1] == "endif":
+            conditions.pop()
+        else:
+            condition = before[match.end() :].partition("\n")[0]
+            conditions[-1] = "_OPENMP" in condition and match[1] not in ("ifndef", "else")
+    return any(conditions)
 
 
 def _name(match: re.Match[str]) -> str | None:

@@ -339,6 +339,15 @@ CONSTANTS = """
 """
 
 
+# What a program gets MPI's names from: name -> what it is, and the version that brought it.
+INTERFACES = {
+    "mpi.h": ("header of C and C++", "1.0"),
+    "mpif.h": ("include file of Fortran", "1.0"),
+    "mpi": ("module of Fortran, `use mpi`", "2.0"),
+    "mpi_f08": ("module of Fortran, `use mpi_f08`", "3.0"),
+}
+
+
 class Function(NamedTuple):
     """A function of the standard."""
 

@@ -6,8 +6,9 @@ Invariant: nothing is run and nothing is preprocessed.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ UNKNOWN = "unknown"
 ORDER = {MISSING: 0, UNKNOWN: 1, PARTIAL: 2, THERE: 3}
 OTHERS = "types and constants"
 NO_NAME = "not in mpi.h"
+# The module itself, and its procedures as other MPIs name them to the linker: mpi_send_f08_.
+F08 = re.compile(r"_F08$|_f08(ts)?_?$|^mpi_f08", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class Name:
     """A name of MPI that is used."""
 
     name: str
-    kind: str  # "function" or "name": a type or a constant
+    kind: str  # "function", "name" (a type or a constant) or "interface" (a header or a module)
     topic: str
     state: str
     what: str  # topic and version, or why it is missing or partial
@@ -96,6 +99,7 @@ class _Gathered:
     calls: set[str] = field(default_factory=set)
     declared: set[str] = field(default_factory=set)
     system_calls: list[dict[str, Any]] | None = None
+    openmp: list[tuple[Place, bool]] = field(default_factory=list)  # includes; only with OpenMP
 
 
 def survey(paths: Iterable[str], progress: Callable[[int], None] = lambda _: None) -> Survey:
@@ -154,6 +158,7 @@ def _add_source(gathered: _Gathered, path: Path) -> None:
         into.setdefault(name, []).extend(Place(str(path), line) for line in lines)
     gathered.calls |= found.calls
     gathered.declared |= found.declared
+    gathered.openmp += [(Place(str(path), line), only) for line, only in found.openmp.items()]
 
 
 def _add_binary(gathered: _Gathered, path: Path) -> None:
@@ -196,7 +201,9 @@ def _judge(gathered: _Gathered) -> Survey:
     for name, places in gathered.uses.items():
         _take(names, _judge_c(name, gathered), places)
     for name, places in gathered.fortran.items():
-        _take(names, _judge_fortran(name), places)
+        _take(names, _judge_fortran(name, gathered), places)
+    for place, only in gathered.openmp:
+        _take(names, _judge_openmp(only), [place])
     every = sorted(names.values(), key=lambda name: (ORDER[name.state], name.topic, name.name))
     result = Survey(gathered.files, every)
     if gathered.system_calls is not None:
@@ -228,8 +235,10 @@ def _judge_c(name: str, gathered: _Gathered) -> Name | None:
     return Name(name, "function", "", UNKNOWN, why)
 
 
-def _judge_fortran(name: str) -> Name | None:
+def _judge_fortran(name: str, gathered: _Gathered) -> Name | None:
     """Every C function has its Fortran binding."""
+    if F08.search(name):
+        return None if "MPI_F08" in gathered.declared else _interface("mpi_f08")
     function = coverage.named(name)
     if function is not None:
         return _function(function)
@@ -237,6 +246,22 @@ def _judge_fortran(name: str) -> Name | None:
     if name in standard.other_names() and name in coverage.declared():
         return Name(name, "name", OTHERS, THERE, "")
     return None
+
+
+def _interface(name: str) -> Name:
+    found = coverage.interfaces()[name]
+    what = f"{found.what}: {found.note}" if found.note else found.what
+    return Name(name, "interface", "", found.state, what)
+
+
+def _judge_openmp(only: bool) -> Name | None:
+    """An include of omp.h, whose program may be `only` compiled so with OpenMP."""
+    found = _interface(coverage.OMP)
+    if found.state == THERE or os.environ.get("CHASQUI_TOOLCHAIN") == "gnu":
+        return None
+    if only:
+        return replace(found, name=f"{found.name} (with OpenMP)")
+    return replace(found, state=MISSING)
 
 
 def _function(name: str) -> Name:

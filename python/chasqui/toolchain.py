@@ -32,7 +32,8 @@ FORTRAN_SOURCES = GUEST / "fortran"
 ZIG_TARGET = ["-target", "riscv64-linux-musl", "-mcpu=baseline_rv64+zifencei+zihintpause+relax"]
 # What zig would add to every program, and the simulator would execute: checks of its own without
 # -O, frame pointers with -O.
-ZIG_ALWAYS = ["-fno-sanitize=all", "-fno-stack-protector", "-fomit-frame-pointer"]
+ZIG_UNCHECKED = "-fno-sanitize=all"
+ZIG_ALWAYS = [ZIG_UNCHECKED, "-fno-stack-protector", "-fomit-frame-pointer"]
 # Programs older than C99 build as they do with the compilers of their time: warned, not refused.
 ZIG_TOLERANT = [
     f"-Wno-error={what}"
@@ -219,18 +220,22 @@ def _build_fortran(place: Path) -> None:
     announce_first_build()
     with appearing(place) as building:
         binding = fortran.read(INCLUDE, FORTRAN_SOURCES)
-        (building / "mpif.h").write_text(fortran.include_file(binding, INCLUDE))
-        (building / "mpi.f90").write_text(fortran.module(binding, INCLUDE))
+        for name, make in fortran.INCLUDE_FILES.items():
+            (building / name).write_text(make(binding, INCLUDE))
+        for name, make in fortran.MODULES.items():
+            (building / f"{name}.f90").write_text(make(binding, INCLUDE))
         command = [gnu("fc"), *GNU_ALWAYS, "-fno-pie", "-O2", "-ffree-line-length-none", "-c"]
-        done = subprocess.run([*command, "mpi.f90"], cwd=building, stdout=sys.stderr, check=False)
+        modules = [f"{name}.f90" for name in fortran.MODULES]
+        done = subprocess.run([*command, *modules], cwd=building, stdout=sys.stderr, check=False)
         if done.returncode != 0:
-            raise InputError("gfortran could not build the module mpi: its messages are above")
+            raise InputError(f"gfortran could not build {modules}: its messages are above")
         (building / "generated").mkdir()
         sources = sorted(FORTRAN_SOURCES.glob("*.c"))
         for name, text in fortran.wrappers(binding).items():
             sources.append(building / "generated" / f"{name}.c")
             sources[-1].write_text(text)
-        _archive(building / "libmpifort.a", sources, ready=[building / "mpi.o"])
+        ready = [building / f"{name}.o" for name in fortran.MODULES]
+        _archive(building / "libmpifort.a", sources, ready=ready)
 
 
 def run_zig(command: list[str], *arguments: str | Path) -> None:

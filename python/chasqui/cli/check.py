@@ -151,6 +151,9 @@ def _summary(found: Survey) -> str:
     if names:
         some = "type or constant" if len(names) == 1 else "types and constants"
         parts.append(f"{len(names)} MPI {some} missing")
+    interfaces = [each.name for each in found.of("interface", MISSING)]
+    if interfaces:
+        parts.append(f"{' and '.join(interfaces)} missing")
     if found.system_calls is not None:
         calls = found.calls(THERE, PARTIAL, MISSING, UNKNOWN)
         parts.append(_count(calls, "system call", ""))
@@ -176,6 +179,6 @@ def _as_json(found: Survey) -> dict[str, Any]:
     names = every.pop("names")
     for name in names:
         name["places"] = [{k: v for k, v in place.items() if v} for place in name["places"]]
-    for key, kind in (("functions", "function"), ("names", "name")):
+    for key, kind in (("functions", "function"), ("names", "name"), ("interfaces", "interface")):
         every[key] = [each for each in names if each["kind"] == kind]
     return {"complete": found.complete, **every}
