@@ -60,6 +60,11 @@ def test_run_passes_options_on(fake_core: FakeCore, monkeypatch: pytest.MonkeyPa
     assert (request["program"], request["args"]) == ("prog", ["--out", "there"])
 
 
+def test_a_colon_may_be_a_programs_argument(fake_core: FakeCore) -> None:
+    assert invoke(["run", "./a", ":", "b"]) == 0
+    assert fake_core.requests[0]["args"] == [":", "b"]
+
+
 def test_run_passes_on_what_is_to_be_watched(fake_core: FakeCore) -> None:
     assert invoke(["run", "./ring"]) == 0
     watched = ["--fast-forward", "--trace-instructions", "1us..2us:0", "-q", "--profile"]
@@ -98,6 +103,10 @@ def test_the_exit_status_is_the_summarys(
         (["run", "--mpi", "coll.bcast", "./x"], "--mpi 'coll.bcast': KEY=VALUE is expected"),
         (["run", "--env", "=1", "./x"], "--env '=1': NAME=VALUE is expected"),
         (["run", "--nosuch", "./x"], "--nosuch"),
+        (["run", "-np", "1", "./a", ":", "-np", "1", "./b"], "(MPMD) are not supported"),
+        (["record", "--", "./a", ":", "-n", "1", "./b"], "(MPMD) are not supported"),
+        (["compare", "loggp", "--", "./a", ":", "-n", "1", "./b"], "(MPMD) are not supported"),
+        (["run", "--job", "./a : -n 1 ./b", "./x"], "(MPMD) are not supported"),
         (["run", "--machine", "nosuch", "./x"], "unknown machine 'nosuch'; there are: loggp"),
         (["compare", "loggp", "-np", "2"], "name the machines, then -- and the program"),
         (["compare", "loggp", "loggp", "--", "./x"], "a machine was named twice"),

@@ -69,6 +69,10 @@ def invoke(arguments: list[str], name: str = "chasqui") -> int:
     from chasqui.errors import InputError
 
     try:
+        if name == "mpiexec":
+            from chasqui.cli import launcher
+
+            launcher.check(arguments[1:])
         status = group().main(args=arguments, prog_name="chasqui", standalone_mode=False)
         sys.stdout.flush()
     except click.UsageError as error:

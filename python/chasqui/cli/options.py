@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -220,7 +221,18 @@ def check_program(words: tuple[str, ...]) -> tuple[str, list[str]]:
         words = words[1:]
     if not words:
         raise InputError("no program was named: chasqui run -np 4 -- ./program arguments")
+    _check_one(words)
     return words[0], list(words[1:])
+
+
+def _check_one(words: Sequence[str]) -> None:
+    """As launchers have it: `./a : -np 1 ./b`. A program may well have an argument `:`."""
+    for word, after in itertools.pairwise(words):
+        if word == ":" and after in ("-n", "-np"):
+            raise InputError(
+                f"': {after}' behind {words[0]}: several programs in one job (MPMD) are not "
+                "supported; all ranks run the same program"
+            )
 
 
 def check_job(text: str) -> tuple[int, str, list[str]]:
@@ -240,6 +252,7 @@ def check_job(text: str) -> tuple[int, str, list[str]]:
         words = words[1:]
     if not words or words[0].startswith("-"):
         raise InputError(form)
+    _check_one(words)
     return ranks, words[0], words[1:]
 
 
