@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -193,6 +194,17 @@ def test_sigint_without_a_terminal(chatter: Path, tmp_path: Path) -> None:
 STATUSES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
 
+@pytest.fixture(autouse=True)
+def default_signals() -> Iterator[None]:
+    """Commands inherit what is ignored: by default nothing, also where `nohup` runs the tests."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number in before:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 def signalled(
     cwd: Path, words: list[str], number: signal.Signals, times: int = 1, ready: str = ""
 ) -> tuple[int, str, str]:
@@ -292,7 +304,13 @@ def test_a_terminal_that_is_closed_keeps_the_results(chatter: Path, tmp_path: Pa
     while b"line 3" not in seen:
         seen += os.read(terminal, 4096)
     os.close(terminal)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 129
+    end = time.monotonic() + 60
+    while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < end:
+        time.sleep(0.05)
+    if ended[0] == 0:
+        os.kill(child, signal.SIGKILL)
+        ended = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(ended[1]) == 129
     check_kept(tmp_path / "runs" / "chatter-loggp-1", 129)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from chasqui import core, firmware, stopping
 from chasqui.errors import InputError
-from chasqui.text import abandon, say, simulated_time, terminal_width
+from chasqui.text import draw, say, simulated_time, terminal_width
 
 RUNS = Path("runs")
 STATUS_LOST = 1
@@ -156,21 +156,12 @@ class Watch:
         )
         # The cursor goes back to the line's start: whatever comes next overwrites it. A line that
         # wraps could not be erased.
-        self._write(f"\x1b[K{line[: terminal_width() - 1]}\r")
-        self.shown = True
+        self.shown = self.show = draw(f"\x1b[K{line[: terminal_width() - 1]}\r")
 
     def clear(self) -> None:
         if self.shown:
-            self._write("\x1b[K")
+            draw("\x1b[K")
             self.shown = False
-
-    def _write(self, text: str) -> None:
-        try:
-            sys.stderr.write(text)
-            sys.stderr.flush()
-        except OSError:  # the terminal is gone, which SIGHUP says
-            self.show = False
-            abandon(sys.stderr)
 
     def _listen(self, pipe: int) -> None:
         """The first signal: a clean stop that keeps what there is. The second kills."""

@@ -79,16 +79,14 @@ class Counter:
     def __call__(self, done: int, count: int) -> None:
         if self.shown:
             line = f"{done} of {count} {self.what}"
-            sys.stderr.write(f"\x1b[K{line[: terminal_width() - 1]}\r")
-            sys.stderr.flush()
+            self.shown = draw(f"\x1b[K{line[: terminal_width() - 1]}\r")
 
     def __enter__(self) -> Counter:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self.shown:
-            sys.stderr.write("\x1b[K")
-            sys.stderr.flush()
+            draw("\x1b[K")
 
 
 def say(line: str = "") -> None:
@@ -97,6 +95,17 @@ def say(line: str = "") -> None:
         print(line, file=sys.stderr, flush=True)
     except OSError:  # a pipe or terminal that is closed, a full disk: there is no one to say it to
         abandon(sys.stderr)
+
+
+def draw(text: str) -> bool:
+    """Writes to the terminal; whether it is still there: SIGHUP says that it is not."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        abandon(sys.stderr)
+        return False
+    return True
 
 
 def abandon(stream: TextIO) -> None:

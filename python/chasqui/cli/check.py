@@ -11,6 +11,7 @@ import click
 
 from chasqui.cli import options
 from chasqui.errors import InputError
+from chasqui.text import draw
 
 if TYPE_CHECKING:
     from chasqui.survey import Name, Place, Survey, SystemCall
@@ -75,12 +76,11 @@ class _Progress:
     def __call__(self, files: int) -> None:
         now = time.monotonic()
         if now >= self.next and sys.stderr.isatty():
-            print(f"\r{files:,} files read", end="", file=sys.stderr, flush=True)
-            self.next, self.shown = now + PROGRESS_S, True
+            self.next, self.shown = now + PROGRESS_S, draw(f"\r{files:,} files read")
 
     def end(self) -> None:
         if self.shown:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+            draw("\r\033[K")
 
 
 def _text(found: Survey, everything: bool) -> str:
