@@ -231,7 +231,7 @@ fn verdict(nodes: &[Box<Node>], broken_machine: Option<(Time, String)>, end: End
     let status = nodes.iter().filter_map(|n| n.processor.ended.as_ref()).map(|(_, how)| status_of(how)).max();
     let status = status.unwrap_or(0);
     let waiting = waiting(nodes);
-    if ended == Ended::OutOfTime || is_out_of_time(nodes) {
+    if end.ended == Ended::OutOfTime || is_out_of_time(nodes) {
         return (Outcome::OutOfTime, OUT_OF_TIME, waiting);
     }
     match (unfinalized(nodes), waiting.is_empty()) {
