@@ -123,7 +123,7 @@ def test_a_longer_warm_up_changes_nothing(machine: str, tmp_path: Path) -> None:
     def measured(times: int) -> SizeFigures:
         longer = replace(plan, warm_up=times * plan.warm_up)
         place = tmp_path / str(times) / "8"
-        return measurement.measure_size(job, 8, longer, place, lambda: False)
+        return measurement.measure_size(job, 8, longer, place, lambda: None)
 
     once, more = measured(1), measured(4)
     for name in ("o_send", "o_recv", "latency"):

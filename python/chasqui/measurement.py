@@ -118,10 +118,10 @@ def _measure(
         directory.mkdir(parents=True, exist_ok=not keep)
     except OSError as error:
         raise InputError(f"--out {directory}: {error.strerror}") from None
-    given_up = False
+    stop: int | None = None
 
     def one(size: int) -> SizeFigures:
-        return measure_size(each_job, size, plans[size], directory / str(size), lambda: given_up)
+        return measure_size(each_job, size, plans[size], directory / str(size), lambda: stop)
 
     found: list[SizeFigures] = []
     # The longest first: they take longest.
@@ -130,8 +130,8 @@ def _measure(
             for each in pool.map(one, sorted(sizes, reverse=True)):
                 found.append(each)
                 progress(len(found), len(sizes))
-        except BaseException:
-            given_up = True
+        except BaseException as error:
+            stop = stopping.signal_of(error)
             pool.shutdown(cancel_futures=True)
             raise
     clock = clock_period_ps((directory / str(sizes[0]) / "resolved.toml").read_text())
@@ -145,7 +145,7 @@ def job(machine: str, sets: Sequence[str] = ()) -> simulation.Job:
 
 
 def measure_size(
-    job: simulation.Job, size: int, first: Plan, directory: Path, stop: Callable[[], bool]
+    job: simulation.Job, size: int, first: Plan, directory: Path, stop: Callable[[], int | None]
 ) -> SizeFigures:
     """One size: again with more messages, if it was not steady."""
     current = first

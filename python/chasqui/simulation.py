@@ -220,11 +220,11 @@ def _execute(job: Job, directory: Path) -> Result:
     return Result(directory, summary)
 
 
-def execute_quietly(job: Job, directory: Path, stop: Callable[[], bool]) -> Result:
-    """Runs a job without a word, in any thread, until it ends or `stop` says so. Raises InputError
-    when it can't start."""
+def execute_quietly(job: Job, directory: Path, stop: Callable[[], int | None]) -> Result:
+    """Runs a job without a word, in any thread, until it ends or `stop` names a signal for which to
+    end it. Raises InputError when it can't start."""
     request = _request(job, directory, clear_line=False)
-    return Result(directory, core.run(request, lambda _: signal.SIGINT if stop() else None))
+    return Result(directory, core.run(request, lambda _: stop()))
 
 
 def check(job: Job) -> None:

@@ -28,6 +28,11 @@ def status_of(stop: BaseException | None) -> int:
     return stop.status if isinstance(stop, Interrupted) else status(signal.SIGINT)
 
 
+def signal_of(stop: BaseException) -> int:
+    """The signal that ended the command by this exception, for what still runs in other threads."""
+    return status_of(stop) - status(0)
+
+
 def wanted() -> list[signal.Signals]:
     """Those that were not ignored when the command began: `nohup` does that to SIGHUP."""
     return [

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chasqui import cache, compiler, simulation
+from chasqui import cache, compiler, simulation, stopping
 from chasqui.errors import InputError
 from chasqui.experiment import Experiment, Output, Replay, Report, Run, Table, cell
 
@@ -98,7 +98,7 @@ def run_all(
     recorded = {run.replay.of for run in runs if run.replay}
     if recorded:
         directory.mkdir(parents=True, exist_ok=True)
-    stopping = False
+    stop: int | None = None
 
     def one(run: Run) -> Output:
         first, *others = (str(programs[program, tuple(run.flags)]) for program in run.programs)
@@ -113,7 +113,7 @@ def run_all(
             only=only_rank(directory, run.replay) if run.replay else None,
         )  # fmt: skip
         place = directory / simulation.short_name(run.name)
-        result = simulation.execute_quietly(job, place, lambda: stopping)
+        result = simulation.execute_quietly(job, place, lambda: stop)
         for summary in result.summaries:
             if summary["outcome"] != "finished" or summary["exit_status"]:
                 text = f"{simulation.ending(summary)}, status {summary['exit_status']}"
@@ -129,8 +129,8 @@ def run_all(
                 for run, output in zip(stage, pool.map(one, stage), strict=True):
                     outputs[run.name] = output
                     progress(len(outputs), len(runs))
-        except BaseException:
-            stopping = True
+        except BaseException as error:
+            stop = stopping.signal_of(error)
             pool.shutdown(cancel_futures=True)
             raise
     return outputs
