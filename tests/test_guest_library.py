@@ -38,15 +38,27 @@ def cases() -> list[Case]:
             name, ranks, status, *arguments = line.split()
             # Of a/b the second: fewer cases, since the simulator is slower than the host.
             fewer = [re.sub(r"^\d+/", "", each).replace("@SEED@", SEED) for each in arguments]
-            found.append(Case(name, ranks.split(","), int(status), fewer))
+            for first in fewer[0].split(",") if fewer else [None]:
+                words = [first, *fewer[1:]] if first else []
+                found.append(Case(name, ranks.split(","), int(status), words))
     return found
 
 
 def on(machine: str) -> list[Case]:
     """On `loggp`, where calls take no time, everything; on the others what keeps the device busy:
-    full and empty rings, long messages, messages in any order."""
+    full and empty rings, long messages, messages in any order. What a program may begin with: all
+    where connections are made by the first messages, of it a share in turn on the others."""
     hard = {"basic", "errors", "modes", "order", "probes", "stress", "unexpected", "waits"}
-    return [case for case in cases() if machine == "loggp" or case.program in hard]
+    firsts = [case for case in cases() if case.program == "first"]
+    if not SWEEP and machine not in ("loggp", "netcache/tcp"):
+        firsts = firsts[machines().index(machine) :: len(machines())]
+    return [
+        case
+        for case in cases()
+        if (machine == "loggp" and case.program != "first")
+        or case.program in hard
+        or case in firsts
+    ]
 
 
 @pytest.fixture(scope="session")
@@ -64,7 +76,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # On variants whose parts all are in others: a bit of everything, and random messages.
-ENOUGH = ("basic", "stress")
+ENOUGH = ("basic", "first", "stress")
 
 
 @pytest.mark.parametrize(
@@ -80,6 +92,34 @@ def test_a_program(programs: Path, tmp_path: Path, machine: str, case: Case) -> 
     assert failures(programs, tmp_path, ["--machine", machine], case) == ""
 
 
+# Where processes sleep: other ways to wait, and a rank that the others can't connect to yet.
+SLEEPERS = {
+    "tcp-polls": ["netcache/tcp", "--mpi", "wait.polls=1"],
+    "tcp-polls-and-yields": [
+        *("netcache/tcp", "--set", "netcache.tcp.waits=polls", "--mpi", "wait.polls=3")
+    ],
+    "tcp-late-node0": ["netcache/tcp"],
+    "tcp-late-node1": ["netcache/tcp"],
+    "via": ["netcache/via", "--set", "netcache.via.blocks=true"],
+    "via-polls": ["netcache/via", "--set", "netcache.via.blocks=true", "--mpi", "wait.polls=2"],
+    "via-zero-copy": ["netcache/via-zero-copy", "--set", "netcache.via.blocks=true"],
+}
+
+
+@pytest.mark.parametrize("name", SLEEPERS)
+def test_every_beginning_where_processes_sleep(programs: Path, tmp_path: Path, name: str) -> None:
+    late = [name.rpartition("-")[2]] if "late" in name else []
+    firsts = [
+        case._replace(ranks=["3"], arguments=[*case.arguments, *late])
+        for case in cases()
+        if case.program == "first"
+    ]
+    if not SWEEP:
+        firsts = firsts[list(SLEEPERS).index(name) % 3 :: 3]
+    machine = ["--machine", *SLEEPERS[name]]
+    assert "".join(failures(programs, tmp_path, machine, case) for case in firsts) == ""
+
+
 def failures(programs: Path, place: Path, machine: list[str], case: Case) -> str:
     """What goes wrong with `case` on a machine that these options choose."""
 
@@ -93,6 +133,13 @@ def failures(programs: Path, place: Path, machine: list[str], case: Case) -> str
         return f"{ranks} ranks, SEED={SEED}: status {done.returncode}\n{done.stdout}{done.stderr}"
 
     return "".join(two_at_a_time(run, reversed(case.ranks)))
+
+
+def test_every_beginning_is_in_the_list(programs: Path, tmp_path: Path) -> None:
+    kinds = command("run", "-np", "1", "--", programs / "first", directory=tmp_path).stdout.split()
+    listed = {case.arguments[0] for case in cases() if case.program == "first"}
+    assert len(kinds) > 30
+    assert listed == set(kinds)
 
 
 def test_every_program_is_in_the_list() -> None:

@@ -57,6 +57,7 @@ MULTIPLE = [
     "completed",
     "probes",
     "callbacks",
+    "to_oneself",
 ]
 
 

@@ -34,10 +34,12 @@ static void send_matched(const struct chasqui_envelope *message)
         .tag = message->tag,
         .sender = message->sender,
     };
-    if (message->source == chq.rank)
+    if (message->source == chq.rank) {
+        chq_tell(); /* Another thread may wait for it. */
         request_complete((struct request *)(uintptr_t)message->sender);
-    else
+    } else {
         chq_send_control(&reply, NULL, 0);
+    }
 }
 
 void chq_matched(struct request *request, const struct chasqui_envelope *envelope, const void *payload)

@@ -59,14 +59,17 @@ struct mpi_device {
 
     /* Sends an envelope and `bytes` of payload to envelope->destination. The payload may be
      * reused on return. Messages to one destination arrive in the order of their sends.
-     * False: there is no room at this moment; nothing was sent. Marks READY. */
+     * False: there is no room at this moment; nothing was sent, and the library asks again after `poll`. Marks READY. */
     bool (*send)(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
 
     /* Looks once for what has happened and makes the upcalls below. */
     void (*poll)(void);
 
-    /* Sleeps until `poll` may find something, or `send` have room again. Null: there is nothing to sleep in, and
-     * processes that wait poll. Makes no upcalls. */
+    /* Sleeps until `poll` may find something, or `send` or `put` have room that they refused since the latest `poll`:
+     * a device need not know of those that it refused before, for a `poll` may have found their room. Null: there is
+     * nothing to sleep in, and processes that wait poll. Makes no upcalls.
+     * Invariant: between a `poll` and a `wait` all that waits for room is given to `send` and `put` again, and nothing
+     * has happened since whoever waits last looked at what it waits for (yield.c, the only caller). */
     void (*wait)(void);
     /* Set by `open`: processes that wait poll nevertheless, and sleep only where they would yield (yield.c). */
     bool polls;

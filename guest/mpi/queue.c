@@ -82,11 +82,10 @@ static void retry_queue(struct send_queue *queue)
     while ((pending = queue->first) && chq.send(&pending->envelope, pending->payload, pending->bytes)) {
         queue->first = pending->next;
         struct request *request = pending->request;
+        chq_tell(); /* MPI_Finalize waits for packets without a request, too. */
         /* A synchronous message is complete when PACKET_MATCHED comes. */
-        if (request && pending->envelope.kind == PACKET_EAGER) {
-            chq_tell();
+        if (request && pending->envelope.kind == PACKET_EAGER)
             request_complete(request);
-        }
         pool_give(&pendings, pending);
     }
 }

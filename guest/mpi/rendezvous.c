@@ -21,6 +21,7 @@ static struct pool transfers = {NULL, sizeof(struct transfer), 16};
 static void accept_own(struct request *request, struct request *sender)
 {
     chq_deliver(request, sender->buffer, request->got);
+    chq_tell(); /* Another thread may wait for it. */
     request_complete(sender);
 }
 
@@ -120,6 +121,7 @@ void chq_transfers_retry(void)
             continue;
         }
         *link = transfer->next;
+        chq_tell();
         if (!chq.device->put)
             request_complete(transfer->request);
         pool_give(&transfers, transfer);

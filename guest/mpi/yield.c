@@ -15,18 +15,42 @@
 static uint32_t polls_max;
 static uint32_t in_vain; /* Polls since something was found, or since the hart was given up. */
 
-/* A turn of a waiting loop (chq_progress). What arrives is told of, but for what the only posted receive takes. */
-static void turn(void)
+/* Whether `work` changes nothing that a wait may be for. All that completes is told of (chq_tell), but for what the only
+ * posted receive takes. */
+static inline bool is_in_vain(void (*work)(void))
 {
     const struct request *lone = chq.lone;
     uint32_t news = chq.news;
-    chq.poll();
-    if (chq.lone != lone || chq.news != news) {
+    work();
+    return chq.lone == lone && chq.news == news;
+}
+
+static void retry(void)
+{
+    if (unlikely(chq_is_blocked()))
+        chq_retry();
+}
+
+/* The only place where a process sleeps; false: it must look again instead. A poll forgets who waited for room (device.h),
+ * and what asks for it again may thereby complete what the process waits for: so it asks here, between the last poll and
+ * the sleep, whoever polled and whatever came of it. */
+static bool sleep_unless_changed(void)
+{
+    if (!is_in_vain(retry))
+        return false;
+    chq.device->wait();
+    return true;
+}
+
+/* A turn of a waiting loop (chq_progress). */
+static void turn(void)
+{
+    if (!is_in_vain(chq.poll)) {
         in_vain = 0;
     } else if (++in_vain >= polls_max) {
         in_vain = 0;
         if (chq.device->wait)
-            chq.device->wait();
+            sleep_unless_changed();
         else
             chq_platform_yield();
     }
@@ -36,15 +60,10 @@ static void turn(void)
  * complete without the device (coroutine.h): then nobody sleeps before a look in vain. */
 static void sleeping_turn(void)
 {
-    if (unlikely(chq.poll != chq.device->poll)) {
-        const struct request *lone = chq.lone;
-        uint32_t news = chq.news;
+    if (unlikely(chq.poll != chq.device->poll) && !is_in_vain(chq.poll))
+        return;
+    if (likely(sleep_unless_changed()))
         chq.poll();
-        if (chq.lone != lone || chq.news != news)
-            return;
-    }
-    chq.device->wait();
-    chq.poll();
 }
 
 void chq_sleep_in_waits(void)

@@ -245,6 +245,43 @@ static void *wait_or_complete(void *argument)
 
 static void completed(void) { on_all(wait_or_complete); }
 
+/* --- sends to oneself that another thread's receive completes --------------------------------------- */
+
+static void delay(int turns)
+{
+    for (volatile int i = 0; i < turns; i++)
+        ;
+}
+
+/* The others look at the network meanwhile, and nothing comes. */
+static void *send_to_oneself(void *argument)
+{
+    int me = (int)(intptr_t)argument, token = me;
+    static char sent[LONGEST], got[LONGEST];
+    pthread_barrier_wait(&barrier);
+    if (me == 0) {
+        for (int bytes = 1; bytes <= LONGEST; bytes += LONGEST - 1) {
+            delay(2000);
+            memset(sent, bytes % 100, (size_t)bytes);
+            MPI_Ssend(sent, bytes, MPI_BYTE, rank, 4, MPI_COMM_WORLD);
+        }
+        for (int i = 2; i < threads; i++)
+            MPI_Send(&i, 1, MPI_INT, rank, 100 + i, MPI_COMM_WORLD);
+    } else if (me == 1) {
+        for (int bytes = 1; bytes <= LONGEST; bytes += LONGEST - 1) {
+            delay(20000);
+            MPI_Recv(got, LONGEST, MPI_BYTE, rank, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            CHECK(got[bytes - 1] == bytes % 100);
+        }
+    } else {
+        MPI_Recv(&token, 1, MPI_INT, rank, 100 + me, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(token == me);
+    }
+    return NULL;
+}
+
+static void to_oneself(void) { on_all(send_to_oneself); }
+
 /* --- threads that probe for the same messages ----------------------------------------------------- */
 
 static int received[THREADS_MAX * 8];
@@ -397,7 +434,7 @@ static const struct {
 } cases[] = {
     {"pingpong", pingpong},   {"random", random_messages}, {"collectives", collectives}, {"blocked", blocked},
     {"completed", completed}, {"probes", probes},          {"callbacks", callbacks},     {"inquiries", inquiries},
-    {"deadlock", deadlock},
+    {"to_oneself", to_oneself}, {"deadlock", deadlock},
 };
 
 int main(int argc, char **argv)

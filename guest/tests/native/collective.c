@@ -27,6 +27,8 @@ static struct name *names;
 
 void native_collective_open(struct native_units *shared) { units = shared; }
 
+bool native_collective_is_under_way(void) { return all_started; }
+
 static uint32_t first_of(const struct mpi_collective *what) { return what->world ? what->world[0] : 0; }
 
 static uint32_t next_number(const struct mpi_collective *what)

@@ -3,8 +3,11 @@
  * Settings (environment): CHQ_NATIVE_SLOTS packets a ring, CHQ_NATIVE_EAGER longest payload,
  * CHQ_NATIVE_PUT 0: no put, CHQ_NATIVE_TAKE 1: payloads are not in memory, CHQ_NATIVE_SEED: not 0:
  * refuse sends and hold back arrivals now and then, by random numbers from this seed,
- * CHQ_NATIVE_COLLECTIVE 1: some collectives are done in hardware (collective.c).
+ * CHQ_NATIVE_COLLECTIVE 1: some collectives are done in hardware (collective.c), CHQ_NATIVE_SLEEP 1: a process that waits
+ * sleeps, as over sockets: the first send to each process is refused, as one is that must connect first, and a poll that
+ * finds room forgets who waited for it.
  */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +21,7 @@ static uint32_t rank, ranks;
 static uint64_t slots;
 static int take_only;
 static int in_parts; /* Messages come in two parts: the payload with the next poll. */
+static bool *connected, *refused; /* With CHQ_NATIVE_SLEEP, by destination; else null. */
 static uint64_t random_state;
 static const uint8_t *arriving; /* Payload that `take` may copy. */
 
@@ -53,6 +57,43 @@ static int sometimes(unsigned n)
     return random_state % n == 0;
 }
 
+static bool has_room(const struct native_ring *ring)
+{
+    return ring->written - __atomic_load_n(&ring->read, __ATOMIC_ACQUIRE) < slots;
+}
+
+/* Whether a poll may find something, or a send that was refused have room. */
+static bool is_anything_there(void)
+{
+    if (puts || native_collective_is_under_way())
+        return true;
+    for (uint32_t i = 0; i < ranks; i++) {
+        const struct native_ring *arrivals = ring_of(i, rank);
+        if (arrivals->read != __atomic_load_n(&arrivals->written, __ATOMIC_ACQUIRE))
+            return true;
+        if (refused[i] && has_room(ring_of(rank, i)))
+            return true;
+    }
+    return false;
+}
+
+static void native_wait(void)
+{
+    while (!is_anything_there())
+        sched_yield();
+}
+
+/* Of sends that were refused and now have room: the library asks again. */
+static void forget_refused(void)
+{
+    for (uint32_t to = 0; refused && to < ranks; to++) {
+        if (refused[to] && has_room(ring_of(rank, to))) {
+            connected[to] = true;
+            refused[to] = false;
+        }
+    }
+}
+
 static bool native_open(const struct chasqui_ni_identification *ni, int ni_fd)
 {
     rank = ni->rank;
@@ -64,6 +105,13 @@ static bool native_open(const struct chasqui_ni_identification *ni, int ni_fd)
     begun = calloc(ranks, sizeof *begun);
     if (!begun)
         return false;
+    if (native_setting("CHQ_NATIVE_SLEEP", 0)) {
+        connected = calloc(ranks, sizeof *connected);
+        refused = calloc(ranks, sizeof *refused);
+        if (!connected || !refused)
+            return false;
+        mpi_device_native.wait = native_wait;
+    }
     random_state = (uint64_t)native_setting("CHQ_NATIVE_SEED", 0) * 0x9e3779b97f4a7c15ull;
     if (random_state)
         random_state += rank + 1;
@@ -84,8 +132,11 @@ static bool push(const struct chasqui_envelope *envelope, const void *payload, s
 {
     struct native_ring *ring = ring_of(rank, envelope->destination);
     uint64_t written = ring->written;
-    if (written - __atomic_load_n(&ring->read, __ATOMIC_ACQUIRE) >= slots || sometimes(5))
+    if ((connected && !connected[envelope->destination]) || !has_room(ring) || sometimes(5)) {
+        if (refused)
+            refused[envelope->destination] = true;
         return false;
+    }
     struct native_slot *slot = &ring->slots[written % slots];
     slot->envelope = *envelope;
     slot->address = address;
@@ -172,6 +223,7 @@ static bool deliver_in_parts(struct native_slot *slot, struct begun *message)
 
 static void native_poll(void)
 {
+    forget_refused();
     puts_step();
     native_collective_poll();
     for (uint32_t from = 0; from < ranks; from++) {

@@ -46,6 +46,7 @@ struct mpi_collective;
 struct request;
 void native_collective_open(struct native_units *shared);
 void native_collective_poll(void);
+bool native_collective_is_under_way(void);
 bool native_collective(const struct mpi_collective *what, struct request *request);
 
 long native_setting(const char *name, long otherwise);

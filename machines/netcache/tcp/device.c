@@ -11,7 +11,8 @@
  * in one read with its header is copied by the library.
  *
  * What a socket does not take of a message that is to be sent is copied, since its sender goes on; then there is no room
- * for another until that has left. */
+ * for another until that has left. Who asked for room in vain is known from one poll to the next only; the library asks
+ * again. */
 #include "ethernet.h"
 #include "mpi/device.h"
 #include "mpi/error.h"
@@ -237,7 +238,7 @@ static bool tcp_put(const struct chasqui_envelope *fin, const void *from, uint64
 /* There is room: what was begun goes on. */
 static void go_on(struct connection *c)
 {
-    c->wants_room = false; /* The library asks again. */
+    c->wants_room = false; /* The library asks again before it sleeps (device.h, `wait`). */
     if (is_busy(c))
         push(c);
     uint64_t sender = c->sender;
