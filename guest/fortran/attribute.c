@@ -11,7 +11,11 @@ typedef void fortran_delete(MPI_Fint *object, MPI_Fint *keyval, MPI_Aint *value,
                             MPI_Fint *ierror);
 
 /* C's extra state of a key that Fortran made. It stays when the key is freed, since attributes may
- * still need it. */
+ * still need it.
+ *
+ * Fortran's is a value, that of the call that made the key, for attributes live longer than a procedure's variables (MPI
+ * 5.0, sections 7.7.2 and 19.3.7: a key's functions are called with the integer that it was created with, the shorter
+ * one of MPI-1 among them; Fortran passes it by reference, as all its arguments). */
 struct keyval_state {
     fortran_copy *copy;
     fortran_delete *delete;

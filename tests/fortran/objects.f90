@@ -38,7 +38,7 @@ contains
   end subroutine
 
   subroutine generalized
-    integer(MPI_ADDRESS_KIND) :: state
+    integer(MPI_ADDRESS_KIND), save :: state
     integer :: request, status(MPI_STATUS_SIZE), n
     external :: query, release, cancel
     state = 77
@@ -47,6 +47,15 @@ contains
     call MPI_Wait(request, status, error)
     call MPI_Get_count(status, MPI_INTEGER, n, error)
     call check(n == 77 .and. freed == 77 .and. request == MPI_REQUEST_NULL, 'generalized request')
+    ! The procedures get this variable, no copy: what the program stores in it, and the other way round.
+    call MPI_Grequest_start(query, release, cancel, state, request, error)
+    state = 78
+    call MPI_Cancel(request, error)
+    call check(state == 79, 'what a procedure stores')
+    call MPI_Grequest_complete(request, error)
+    call MPI_Wait(request, status, error)
+    call MPI_Get_count(status, MPI_INTEGER, n, error)
+    call check(n == 79 .and. freed == 79, 'what the program stores')
   end subroutine
 
   subroutine groups
@@ -115,6 +124,7 @@ contains
     call MPI_Comm_create_keyval(copy_fn, delete_fn, counted, extra, error)
     call MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, copied, extra, error)
     call MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, dropped, extra, error)
+    extra = -1 ! The key has the value that it was created with.
     call MPI_Comm_dup(MPI_COMM_WORLD, comm, error)
     value = 2_MPI_ADDRESS_KIND**40
     call MPI_Comm_set_attr(comm, counted, value, error)
@@ -330,5 +340,6 @@ subroutine cancel(state, complete, error)
   integer(MPI_ADDRESS_KIND) :: state
   logical :: complete
   integer :: error
+  if (.not. complete) state = state + 1
   error = MPI_SUCCESS
 end subroutine
