@@ -131,7 +131,7 @@ static int contiguous_rows(MPI_Count count, MPI_Datatype oldtype, MPI_Datatype *
     if (error)
         return error;
     const int lengths[2] = {(int)(count / LONG_ROW), (int)(count % LONG_ROW)};
-    const MPI_Aint at[2] = {0, lengths[0] * (MPI_Aint)LONG_ROW * extent};
+    const MPI_Aint at[2] = {0, type_distance(lengths[0] * (MPI_Aint)LONG_ROW, extent)};
     const MPI_Datatype types[2] = {row, oldtype};
     error = PMPI_Type_create_struct(2, lengths, at, types, newtype);
     PMPI_Type_free(&row);
@@ -156,7 +156,7 @@ int PMPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
     if (stride >= INT_MIN && stride <= INT_MAX)
         return PMPI_Type_vector((int)count, (int)blocklength, (int)stride, oldtype, newtype);
     error = PMPI_Type_get_extent(oldtype, &lb, &extent);
-    return error ? error : PMPI_Type_create_hvector((int)count, (int)blocklength, stride * extent, oldtype, newtype);
+    return error ? error : PMPI_Type_create_hvector((int)count, (int)blocklength, type_distance(stride, extent), oldtype, newtype);
 }
 MPI_ALIAS(Type_vector_c);
 
@@ -175,12 +175,13 @@ MPI_ALIAS(Type_create_resized_c);
 
 int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count *size)
 {
-    int one = 0, error = fits("MPI_Pack_size_c", incount);
-    if (!error)
-        error = PMPI_Pack_size(1, datatype, comm, &one);
-    if (!error)
-        *size = incount * (MPI_Count)type_of(datatype)->size;
-    return error;
+    int one = 0;
+    int error = PMPI_Pack_size(incount < 0 ? -1 : 1, datatype, comm, &one);
+    if (error)
+        return error;
+    size_t bytes = type_product((size_t)incount, type_of(datatype)->size);
+    *size = bytes == TYPE_HUGE ? MPI_UNDEFINED : (MPI_Count)bytes;
+    return MPI_SUCCESS;
 }
 MPI_ALIAS(Pack_size_c);
 
@@ -231,7 +232,7 @@ int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength, con
         return error;
     MPI_Aint *bytes = chq_malloc((size_t)count * sizeof *bytes);
     for (MPI_Count i = 0; i < count; i++)
-        bytes[i] = displacements[i] * extent;
+        bytes[i] = type_distance(displacements[i], extent);
     error = PMPI_Type_create_hindexed_block((int)count, (int)blocklength, bytes, oldtype, newtype);
     free(bytes);
     return error;

@@ -165,16 +165,16 @@ static size_t count_bytes(const struct datatype *type, size_t count, size_t *lef
     if (whole > count)
         whole = count;
     *left -= whole * type->elements;
-    size_t bytes = whole * type->size;
+    size_t bytes = type_product(whole, type->size);
     if (whole == count || *left == 0)
         return bytes;
     const struct type_shape *shape = type->shape;
     if (!shape) {
         *left = 0;
-        return bytes + value_bytes(type);
+        return type_sum(bytes, value_bytes(type));
     }
     for (size_t i = 0; i < shape->blocks && *left > 0; i++)
-        bytes += count_bytes(shape_type(shape, i), shape_length(shape, i), left);
+        bytes = type_sum(bytes, count_bytes(shape_type(shape, i), shape_length(shape, i), left));
     return bytes;
 }
 
@@ -192,7 +192,7 @@ int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbu
         error = chq_type_check(type);
     if (!error && incount < 0)
         error = chq_reason(MPI_ERR_COUNT, "negative count");
-    if (!error && (*position < 0 || *position > outsize || (size_t)incount * type->size > (size_t)(outsize - *position)))
+    if (!error && (*position < 0 || *position > outsize || type_product((size_t)incount, type->size) > (size_t)(outsize - *position)))
         error = chq_reason(MPI_ERR_TRUNCATE, "the buffer has no room for the data");
     if (error)
         return chq_fail(c, "MPI_Pack", error, NULL);
@@ -210,7 +210,7 @@ int PMPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int 
         error = chq_type_check(type);
     if (!error && outcount < 0)
         error = chq_reason(MPI_ERR_COUNT, "negative count");
-    if (!error && (*position < 0 || *position > insize || (size_t)outcount * type->size > (size_t)(insize - *position)))
+    if (!error && (*position < 0 || *position > insize || type_product((size_t)outcount, type->size) > (size_t)(insize - *position)))
         error = chq_reason(MPI_ERR_TRUNCATE, "the buffer has less data than that");
     if (error)
         return chq_fail(c, "MPI_Unpack", error, NULL);
@@ -230,7 +230,7 @@ int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int *size)
         error = chq_reason(MPI_ERR_COUNT, "negative count");
     if (error)
         return chq_fail(c, "MPI_Pack_size", error, NULL);
-    size_t bytes = (size_t)incount * type->size;
+    size_t bytes = type_product((size_t)incount, type->size);
     *size = bytes > INT32_MAX ? MPI_UNDEFINED : (int)bytes;
     return MPI_SUCCESS;
 }

@@ -80,9 +80,9 @@ static size_t external_size(const struct datatype *type)
         size_t size = 0;
         bool same = !shape->lengths && (shape->type_count == 1 || shape->built);
         if (same && shape->blocks)
-            return shape->blocks * shape->length * external_size(shape_type(shape, 0));
+            return type_product(shape->blocks * shape->length, external_size(shape_type(shape, 0)));
         for (size_t i = 0; i < shape->blocks; i++)
-            size += shape_length(shape, i) * external_size(shape_type(shape, i));
+            size = type_sum(size, type_product(shape_length(shape, i), external_size(shape_type(shape, i))));
         return size;
     }
     struct layout layout = layout_of(type);
@@ -100,7 +100,7 @@ static int check(const char datarep[], int count, const struct datatype *type)
 
 static int check_room(MPI_Aint room, MPI_Aint position, int count, const struct datatype *type, const char *reason)
 {
-    if (position < 0 || position > room || (size_t)count * external_size(type) > (size_t)(room - position))
+    if (position < 0 || position > room || type_product((size_t)count, external_size(type)) > (size_t)(room - position))
         return chq_reason(MPI_ERR_TRUNCATE, reason);
     return MPI_SUCCESS;
 }
@@ -111,7 +111,8 @@ int PMPI_Pack_external_size(const char datarep[], int incount, MPI_Datatype data
     int error = check(datarep, incount, type);
     if (error)
         return chq_fail(NULL, "MPI_Pack_external_size", error, NULL);
-    *size = (MPI_Aint)((size_t)incount * external_size(type));
+    size_t bytes = type_product((size_t)incount, external_size(type));
+    *size = bytes == TYPE_HUGE ? MPI_UNDEFINED : (MPI_Aint)bytes;
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Pack_external_size);

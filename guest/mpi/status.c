@@ -111,6 +111,8 @@ int PMPI_Status_set_elements_x(MPI_Status *status, MPI_Datatype datatype, MPI_Co
     if (count < 0)
         return chq_fail(NULL, "MPI_Status_set_elements_x", MPI_ERR_COUNT, "negative count");
     size_t bytes = chq_element_bytes(type, (size_t)count);
+    if (bytes == TYPE_HUGE)
+        return chq_fail(NULL, "MPI_Status_set_elements_x", MPI_ERR_VALUE_TOO_LARGE, "more bytes than MPI_Count counts");
     chq_status_set(status, status->MPI_SOURCE, status->MPI_TAG, bytes, status->MPI_internal[2]);
     return MPI_SUCCESS;
 }

@@ -81,12 +81,12 @@ struct type_shape {
 };
 
 struct datatype {
-    size_t size;    /* Bytes of data of one element. First: the pool's link may overwrite it. */
+    size_t size;    /* Bytes of data of one element, or TYPE_HUGE. First: the pool's link may overwrite it. */
     uint32_t state; /* TYPE_VALID with TYPE_* flags; 0: not a datatype. */
     int32_t references;
     MPI_Aint lb, extent;
     MPI_Aint true_lb, true_extent;
-    size_t elements; /* Basic elements in one element. */
+    size_t elements; /* Basic elements in one element, or TYPE_HUGE. */
     struct type_shape *shape; /* Null: predefined. */
     char *name;               /* Null: none set, or the predefined one. */
     const char *predefined_name;
@@ -94,9 +94,34 @@ struct datatype {
     uint8_t alignment;
     bool explicit_lb, explicit_ub; /* Set by a marker or by resizing: sticks to what is built on it. */
     struct attribute *attributes;
-    uint8_t spare[32];
+    bool far, true_far; /* An address holds lb and extent, or the true ones, no more: they are 0 here. */
+    uint8_t spare[30];
 };
 _Static_assert(sizeof(struct datatype) == 128, "an index into chq_types is a shift");
+
+/* A size that no MPI_Count holds, and a displacement that no address does. Such types can be made and asked about
+ * (sections 5.1.5 and 5.1.7: what can't be said is MPI_UNDEFINED); MPI_Type_commit refuses them, so that nothing else
+ * meets them. */
+#define TYPE_HUGE SIZE_MAX
+#define TYPE_FAR INT64_MAX
+
+static inline size_t type_product(size_t a, size_t b)
+{
+    size_t product;
+    return __builtin_mul_overflow(a, b, &product) || product > INT64_MAX ? TYPE_HUGE : product;
+}
+
+static inline size_t type_sum(size_t a, size_t b)
+{
+    size_t sum;
+    return __builtin_add_overflow(a, b, &sum) || sum > INT64_MAX ? TYPE_HUGE : sum;
+}
+
+static inline MPI_Aint type_distance(MPI_Aint elements, MPI_Aint extent)
+{
+    MPI_Aint distance;
+    return __builtin_mul_overflow(elements, extent, &distance) ? TYPE_FAR : distance;
+}
 
 enum { TYPE_HANDLE_FIRST = 0x200, TYPE_HANDLES = 256 };
 extern struct datatype chq_types[TYPE_HANDLES];
@@ -169,7 +194,7 @@ void chq_copy_typed(const void *from, size_t from_count, const struct datatype *
 /* Basic elements in the first `bytes` bytes of packed data; -1: not a whole number of them. */
 int64_t chq_elements(const struct datatype *type, size_t bytes);
 
-/* And the other way round: bytes of so many basic elements. */
+/* And the other way round: bytes of so many basic elements, or TYPE_HUGE. */
 size_t chq_element_bytes(const struct datatype *type, size_t elements);
 
 /* Bytes from the first to past the last that `count` elements touch. */

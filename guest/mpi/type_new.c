@@ -29,6 +29,7 @@ struct type_shape *chq_shape_new(int combiner, int integers, int addresses, int 
 struct bounds {
     bool any, any_data;
     bool explicit_lb, explicit_ub;
+    bool far, true_far;
     MPI_Aint lb, ub, true_lb, true_ub;
     bool run;         /* So far the data is one run, ... */
     MPI_Aint run_end; /* ... up to here. */
@@ -37,6 +38,14 @@ struct bounds {
 
 static MPI_Aint least(MPI_Aint a, MPI_Aint b) { return a < b ? a : b; }
 static MPI_Aint most(MPI_Aint a, MPI_Aint b) { return a > b ? a : b; }
+
+/* The sum; *far if an address does not hold it. */
+static MPI_Aint add(MPI_Aint a, MPI_Aint b, bool *far)
+{
+    MPI_Aint sum;
+    *far |= __builtin_add_overflow(a, b, &sum);
+    return sum;
+}
 
 /* Bounds with a marker count alone, as soon as there is one (section 5.1.6). */
 static void bounds_extend(struct bounds *b, const struct datatype *type, MPI_Aint low, MPI_Aint high)
@@ -60,14 +69,19 @@ static void bounds_add(struct bounds *b, const struct datatype *type, size_t len
 {
     if (length == 0)
         return;
-    MPI_Aint span = (MPI_Aint)(length - 1) * type->extent;
-    MPI_Aint first = displacement + least(0, span), last = displacement + most(0, span);
-    bounds_extend(b, type, first + type->lb, last + type->lb + type->extent);
+    MPI_Aint span = type_distance((MPI_Aint)(length - 1), type->extent);
+    bool far = span == TYPE_FAR || displacement == TYPE_FAR;
+    MPI_Aint first = add(displacement, least(0, span), &far), last = add(displacement, most(0, span), &far);
+    b->far |= far | type->far;
+    b->true_far |= far | type->true_far;
+    MPI_Aint lb = add(first, type->lb, &b->far), ub = add(last, add(type->lb, type->extent, &b->far), &b->far);
+    bounds_extend(b, type, lb, ub);
     if (type->alignment > b->alignment)
         b->alignment = type->alignment;
     if (type->size == 0)
         return;
-    MPI_Aint low = first + type->true_lb, high = last + type->true_lb + type->true_extent;
+    MPI_Aint low = add(first, type->true_lb, &b->true_far);
+    MPI_Aint high = add(last, type->true_lb + type->true_extent, &b->true_far);
     bool single = (type->state & TYPE_DENSE) || ((type->state & TYPE_RUN) && length == 1);
     b->run = single && (!b->any_data || (b->run && low == b->run_end));
     b->run_end = high;
@@ -76,46 +90,62 @@ static void bounds_add(struct bounds *b, const struct datatype *type, size_t len
     b->any_data = true;
 }
 
-MPI_Datatype chq_type_build(struct type_shape *shape)
+/* Size, basic elements and bounds. */
+static struct bounds measure(struct datatype *type, const struct type_shape *shape)
 {
-    struct datatype *type = pool_take(&chq_type_pool);
     struct bounds b = {.alignment = 1};
-    memset(type, 0, sizeof *type);
     if (shape->displacements) {
         for (size_t i = 0; i < shape->blocks; i++) {
             struct datatype *of = shape_type(shape, i);
             size_t length = shape_length(shape, i);
             bounds_add(&b, of, length, shape->displacements[i]);
-            type->size += length * of->size;
-            type->elements += length * of->elements;
+            type->size = type_sum(type->size, type_product(length, of->size));
+            type->elements = type_sum(type->elements, type_product(length, of->elements));
         }
     } else if (shape->blocks > 0) {
         struct datatype *of = shape_type(shape, 0);
         size_t total = shape->blocks * shape->length;
-        bool close = shape->blocks == 1 || shape->stride == (MPI_Aint)shape->length * of->extent;
+        bool close = shape->blocks == 1 || shape->stride == type_distance((MPI_Aint)shape->length, of->extent);
         bounds_add(&b, of, shape->length, 0);
         if (shape->blocks > 1)
-            bounds_add(&b, of, shape->length, (MPI_Aint)(shape->blocks - 1) * shape->stride);
+            bounds_add(&b, of, shape->length, type_distance((MPI_Aint)(shape->blocks - 1), shape->stride));
         b.run = ((of->state & TYPE_DENSE) && close) || ((of->state & TYPE_RUN) && total == 1);
-        type->size = total * of->size;
-        type->elements = total * of->elements;
+        type->size = type_product(total, of->size);
+        type->elements = type_product(total, of->elements);
     }
+    return b;
+}
+
+static void set_bounds(struct datatype *type, struct bounds *b, bool is_padded)
+{
+    MPI_Aint extent, true_extent;
+    b->far |= __builtin_sub_overflow(b->ub, b->lb, &extent);
+    b->true_far |= __builtin_sub_overflow(b->true_ub, b->true_lb, &true_extent);
+    MPI_Aint over = is_padded ? extent & (b->alignment - 1) : 0;
+    if (over)
+        extent = add(extent, b->alignment - over, &b->far);
+    type->far = b->far;
+    type->true_far = b->true_far;
+    type->lb = b->far ? 0 : b->lb;
+    type->extent = b->far ? 0 : extent;
+    type->true_lb = b->true_far ? 0 : b->true_lb;
+    type->true_extent = b->true_far ? 0 : true_extent;
+    type->explicit_lb = b->explicit_lb;
+    type->explicit_ub = b->explicit_ub;
+    type->alignment = b->alignment;
+}
+
+MPI_Datatype chq_type_build(struct type_shape *shape)
+{
+    struct datatype *type = pool_take(&chq_type_pool);
+    memset(type, 0, sizeof *type);
+    struct bounds b = measure(type, shape);
     type->shape = shape;
     type->references = 1;
-    type->lb = b.lb;
-    type->extent = b.ub - b.lb;
-    type->true_lb = b.true_lb;
-    type->true_extent = b.true_ub - b.true_lb;
-    type->explicit_lb = b.explicit_lb;
-    type->explicit_ub = b.explicit_ub;
-    type->alignment = b.alignment;
     /* A structure is padded so that the next one is aligned. */
-    if (shape->combiner == MPI_COMBINER_STRUCT && !b.explicit_ub) {
-        MPI_Aint over = type->extent & (b.alignment - 1);
-        type->extent += over ? b.alignment - over : 0;
-    }
+    set_bounds(type, &b, shape->combiner == MPI_COMBINER_STRUCT && !b.explicit_ub);
     type->state = TYPE_VALID;
-    if (b.run || type->size == 0)
+    if ((b.run && !b.far && !b.true_far && type->size != TYPE_HUGE) || type->size == 0)
         type->state |= TYPE_RUN;
     if ((type->state & TYPE_RUN) && type->lb == 0 && type->true_lb == 0 && (size_t)type->extent == type->size)
         type->state |= TYPE_DENSE;
@@ -187,7 +217,7 @@ int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtyp
     shape->types[0] = oldtype;
     shape->blocks = (size_t)count;
     shape->length = (size_t)blocklength;
-    shape->stride = stride * type_of(oldtype)->extent;
+    shape->stride = type_distance(stride, type_of(oldtype)->extent);
     *newtype = chq_type_build(shape);
     return MPI_SUCCESS;
 }
@@ -226,7 +256,7 @@ int PMPI_Type_indexed(int count, const int blocklengths[], const int displacemen
     for (int i = 0; i < count; i++) {
         shape->integers[1 + i] = blocklengths[i];
         shape->integers[1 + count + i] = displacements[i];
-        bytes[i] = displacements[i] * type_of(oldtype)->extent;
+        bytes[i] = type_distance(displacements[i], type_of(oldtype)->extent);
     }
     shape->types[0] = oldtype;
     shape->blocks = (size_t)count;
@@ -277,7 +307,7 @@ int PMPI_Type_create_indexed_block(int count, int blocklength, const int displac
     shape->integers[1] = blocklength;
     for (int i = 0; i < count; i++) {
         shape->integers[2 + i] = displacements[i];
-        bytes[i] = displacements[i] * type_of(oldtype)->extent;
+        bytes[i] = type_distance(displacements[i], type_of(oldtype)->extent);
     }
     shape->types[0] = oldtype;
     shape->blocks = (size_t)count;
@@ -354,6 +384,7 @@ int PMPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent,
     struct datatype *type = (struct datatype *)*newtype;
     type->lb = lb;
     type->extent = extent;
+    type->far = false;
     type->explicit_lb = type->explicit_ub = true;
     type->state &= ~(uint32_t)TYPE_DENSE;
     if ((type->state & TYPE_RUN) && lb == 0 && type->true_lb == 0 && (size_t)extent == type->size)

@@ -23,6 +23,8 @@ int PMPI_Type_commit(MPI_Datatype *datatype)
     LOCAL_CALL();
     int error;
     struct datatype *type = checked("MPI_Type_commit", *datatype, &error);
+    if (!error && (type->size == TYPE_HUGE || type->far || type->true_far))
+        return chq_fail(NULL, "MPI_Type_commit", MPI_ERR_TYPE, "its size or an end of it fits no address");
     if (!error && !(type->state & TYPE_COMMITTED)) {
         chq_plan_make(type);
         type->state |= TYPE_COMMITTED;
@@ -66,7 +68,7 @@ int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count *size)
     int error;
     struct datatype *type = checked("MPI_Type_size_x", datatype, &error);
     if (!error)
-        *size = (MPI_Count)type->size;
+        *size = type->size == TYPE_HUGE ? MPI_UNDEFINED : (MPI_Count)type->size;
     return error;
 }
 MPI_ALIAS(Type_size_x);
@@ -76,8 +78,8 @@ int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent)
     int error;
     struct datatype *type = checked("MPI_Type_get_extent", datatype, &error);
     if (!error) {
-        *lb = type->lb;
-        *extent = type->extent;
+        *lb = type->far ? MPI_UNDEFINED : type->lb;
+        *extent = type->far ? MPI_UNDEFINED : type->extent;
     }
     return error;
 }
@@ -98,8 +100,8 @@ int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint *true_lb, MPI_Aint
     int error;
     struct datatype *type = checked("MPI_Type_get_true_extent", datatype, &error);
     if (!error) {
-        *true_lb = type->true_lb;
-        *true_extent = type->true_extent;
+        *true_lb = type->true_far ? MPI_UNDEFINED : type->true_lb;
+        *true_extent = type->true_far ? MPI_UNDEFINED : type->true_extent;
     }
     return error;
 }
@@ -216,9 +218,10 @@ MPI_ALIAS(Type_lb);
 
 int PMPI_Type_ub(MPI_Datatype datatype, MPI_Aint *displacement)
 {
-    MPI_Aint lb = 0, extent = 0;
-    int error = PMPI_Type_get_extent(datatype, &lb, &extent);
-    *displacement = lb + extent;
+    int error;
+    struct datatype *type = checked("MPI_Type_ub", datatype, &error);
+    if (!error && (type->far || __builtin_add_overflow(type->lb, type->extent, displacement)))
+        *displacement = MPI_UNDEFINED;
     return error;
 }
 MPI_ALIAS(Type_ub);

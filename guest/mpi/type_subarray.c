@@ -13,7 +13,10 @@ static void add_dimension(MPI_Datatype *part, int size, int blocks, const int le
     MPI_Aint extent = type_of(*part)->extent;
     MPI_Datatype cut, whole;
     PMPI_Type_create_hindexed(blocks, lengths, starts, *part, &cut);
-    PMPI_Type_create_resized(cut, 0, size * extent, &whole);
+    MPI_Aint width = type_distance(size, extent);
+    bool is_far = type_of(*part)->far || width == TYPE_FAR;
+    PMPI_Type_create_resized(cut, 0, is_far ? 0 : width, &whole);
+    type_of(whole)->far = is_far;
     PMPI_Type_free(&cut);
     PMPI_Type_free(part);
     *part = whole;
@@ -47,7 +50,7 @@ int PMPI_Type_create_subarray(int ndims, const int sizes[], const int subsizes[]
     PMPI_Type_dup(oldtype, &part);
     for (int i = 0; i < ndims; i++) {
         int d = order == MPI_ORDER_C ? ndims - 1 - i : i;
-        MPI_Aint start = starts[d] * type_of(part)->extent;
+        MPI_Aint start = type_distance(starts[d], type_of(part)->extent);
         add_dimension(&part, sizes[d], 1, &subsizes[d], &start);
     }
     const int *const integers[] = {&ndims, sizes, subsizes, starts, &order};
@@ -98,7 +101,7 @@ static void distribute(MPI_Datatype *part, int size, int block, int processes, i
     for (int i = 0; i < blocks; i++) {
         long at = first + i * step;
         lengths[i] = at + block > size ? (int)(size - at) : block;
-        starts[i] = at * extent;
+        starts[i] = type_distance(at, extent);
     }
     add_dimension(part, size, blocks, lengths, starts);
     free(lengths);

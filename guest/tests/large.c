@@ -1,4 +1,7 @@
-/* Functions whose counts are MPI_Count: the same as those with int counts, and what fits no int. */
+/* Functions whose counts are MPI_Count: the same as those with int counts, and what fits no int, or no MPI_Count. */
+#include <limits.h>
+#include <stdint.h>
+
 #include "check.h"
 
 static void messages(void)
@@ -95,6 +98,171 @@ static void elements(void)
     MPI_Type_free(&type);
 }
 
+static MPI_Count size_of(MPI_Datatype type)
+{
+    MPI_Count size = -1;
+    CHECK_EQUAL(MPI_Type_size_x(type, &size), MPI_SUCCESS);
+    return size;
+}
+
+static MPI_Count extent_of(MPI_Datatype type)
+{
+    MPI_Count lb = -1, extent = -1;
+    CHECK_EQUAL(MPI_Type_get_extent_x(type, &lb, &extent), MPI_SUCCESS);
+    CHECK_EQUAL(lb == MPI_UNDEFINED, extent == MPI_UNDEFINED);
+    return extent;
+}
+
+static MPI_Count true_extent_of(MPI_Datatype type)
+{
+    MPI_Count lb = -1, extent = -1;
+    CHECK_EQUAL(MPI_Type_get_true_extent_x(type, &lb, &extent), MPI_SUCCESS);
+    CHECK_EQUAL(lb == MPI_UNDEFINED, extent == MPI_UNDEFINED);
+    return extent;
+}
+
+/* What is asked of a type, and whether it may be committed. The type ends here. */
+static void expect(MPI_Datatype type, MPI_Count size, MPI_Count extent, MPI_Count true_extent)
+{
+    MPI_Datatype copy;
+    int narrow = -1;
+    CHECK_EQUAL(size_of(type), size);
+    CHECK_EQUAL(extent_of(type), extent);
+    CHECK_EQUAL(true_extent_of(type), true_extent);
+    MPI_Type_size(type, &narrow);
+    CHECK_EQUAL(narrow, size > INT_MAX ? MPI_UNDEFINED : size);
+    MPI_Type_dup(type, &copy);
+    CHECK_EQUAL(size_of(copy), size);
+    CHECK_EQUAL(extent_of(copy), extent);
+    CHECK_EQUAL(true_extent_of(copy), true_extent);
+    if (size == MPI_UNDEFINED || extent == MPI_UNDEFINED || true_extent == MPI_UNDEFINED)
+        CHECK_EQUAL(MPI_Type_commit(&copy), MPI_ERR_TYPE);
+    else
+        CHECK_EQUAL(MPI_Type_commit(&copy), MPI_SUCCESS);
+    MPI_Type_free(&copy);
+    MPI_Type_free(&type);
+}
+
+/* (2^31 - 1)^2 bytes, and what no MPI_Count holds. */
+static void huge_sizes(MPI_Datatype plane, MPI_Count bytes)
+{
+    MPI_Datatype type, twice;
+    MPI_Type_contiguous(2, plane, &type);
+    expect(type, 2 * bytes, 2 * bytes, 2 * bytes);
+    MPI_Type_contiguous(3, plane, &type);
+    expect(type, MPI_UNDEFINED, MPI_UNDEFINED, MPI_UNDEFINED);
+    MPI_Type_contiguous(INT_MAX, plane, &type);
+    MPI_Type_contiguous(2, type, &twice);
+    MPI_Type_free(&type);
+    expect(twice, MPI_UNDEFINED, MPI_UNDEFINED, MPI_UNDEFINED);
+    MPI_Type_contiguous_c((MPI_Count)1 << 60, MPI_DOUBLE, &type);
+    expect(type, MPI_UNDEFINED, MPI_UNDEFINED, MPI_UNDEFINED);
+    MPI_Type_create_hvector(3, 1, 0, plane, &type); /* Over each other. */
+    expect(type, MPI_UNDEFINED, bytes, bytes);
+    MPI_Type_contiguous(0, plane, &type);
+    expect(type, 0, 0, 0);
+    const int lengths[2] = {2, 1};
+    MPI_Type_create_hindexed(2, lengths, (MPI_Aint[]){0, 0}, plane, &type);
+    expect(type, MPI_UNDEFINED, 2 * bytes, 2 * bytes);
+}
+
+/* Few data, far from each other. */
+static void far_ends(MPI_Datatype plane, MPI_Count bytes)
+{
+    const int ones[2] = {1, 1}, ends[2] = {INT_MIN, INT_MAX}, all[3] = {INT_MAX, INT_MAX, INT_MAX}, one[3] = {1, 1, 1}, first[3] = {0};
+    const int last[3] = {INT_MAX - 1, INT_MAX - 1, INT_MAX - 1};
+    MPI_Datatype type, resized, marked;
+    MPI_Aint place = 0;
+    MPI_Type_vector(2, 1, INT_MAX, plane, &type);
+    MPI_Type_create_resized(type, 0, 64, &resized);
+    MPI_Type_ub(type, &place);
+    CHECK_EQUAL(place, MPI_UNDEFINED);
+    expect(type, 2 * bytes, MPI_UNDEFINED, MPI_UNDEFINED);
+    expect(resized, 2 * bytes, 64, MPI_UNDEFINED);
+    MPI_Type_vector_c(2, 1, (MPI_Count)1 << 62, MPI_INT, &type);
+    expect(type, 8, MPI_UNDEFINED, MPI_UNDEFINED);
+    MPI_Type_create_hvector(3, 1, INT64_MAX, MPI_CHAR, &type);
+    expect(type, 3, MPI_UNDEFINED, MPI_UNDEFINED);
+    MPI_Type_indexed(2, ones, ends, plane, &type);
+    expect(type, 2 * bytes, MPI_UNDEFINED, MPI_UNDEFINED);
+    MPI_Type_create_indexed_block(2, 1, ends, plane, &type);
+    expect(type, 2 * bytes, MPI_UNDEFINED, MPI_UNDEFINED);
+    MPI_Type_create_indexed_block_c(2, 1, (MPI_Count[]){0, (MPI_Count)1 << 62}, MPI_INT, &type);
+    expect(type, 8, MPI_UNDEFINED, MPI_UNDEFINED);
+    MPI_Type_create_hindexed(2, ones, (MPI_Aint[]){INT64_MIN, 0}, MPI_CHAR, &type);
+    expect(type, 2, MPI_UNDEFINED, MPI_UNDEFINED);
+    MPI_Type_create_hindexed(2, ones, (MPI_Aint[]){0, INT64_MAX - 1}, MPI_CHAR, &type);
+    expect(type, 2, INT64_MAX, INT64_MAX);
+    /* Only the padding is too much. */
+    MPI_Type_create_struct(2, ones, (MPI_Aint[]){0, INT64_MAX - 1}, (MPI_Datatype[]){MPI_INT, MPI_CHAR}, &type);
+    expect(type, 5, MPI_UNDEFINED, INT64_MAX);
+    MPI_Type_create_resized(MPI_INT, INT64_MAX - 3, INT64_MAX, &type);
+    MPI_Type_ub(type, &place);
+    CHECK_EQUAL(place, MPI_UNDEFINED);
+    MPI_Type_contiguous(1, type, &marked);
+    expect(marked, 4, MPI_UNDEFINED, 4);
+    MPI_Type_free(&type);
+    MPI_Type_create_subarray(3, all, one, first, MPI_ORDER_C, MPI_INT, &type);
+    expect(type, 4, MPI_UNDEFINED, 4);
+    MPI_Type_create_subarray(3, all, one, last, MPI_ORDER_C, MPI_INT, &type);
+    expect(type, 4, MPI_UNDEFINED, MPI_UNDEFINED);
+}
+
+static void huge_counts(MPI_Datatype plane, MPI_Count bytes)
+{
+    const MPI_Count many = (MPI_Count)1 << 59;
+    MPI_Status status = {0};
+    MPI_Count count = -1;
+    MPI_Aint external = -1;
+    int narrow = -1;
+    MPI_Pack_size(INT_MAX, plane, MPI_COMM_WORLD, &narrow);
+    CHECK_EQUAL(narrow, MPI_UNDEFINED);
+    MPI_Pack_size_c(4, plane, MPI_COMM_WORLD, &count);
+    CHECK_EQUAL(count, MPI_UNDEFINED);
+    MPI_Pack_size_c(many, MPI_INT, MPI_COMM_WORLD, &count);
+    CHECK_EQUAL(count, 4 * many);
+    MPI_Pack_external_size("external32", 2, plane, &external);
+    CHECK_EQUAL(external, 2 * bytes);
+    MPI_Pack_external_size("external32", 4, plane, &external);
+    CHECK_EQUAL(external, MPI_UNDEFINED);
+    CHECK_EQUAL(MPI_Status_set_elements_x(&status, MPI_DOUBLE, many), MPI_SUCCESS);
+    MPI_Get_elements_x(&status, MPI_DOUBLE, &count);
+    CHECK_EQUAL(count, many);
+    MPI_Get_elements(&status, MPI_DOUBLE, &narrow);
+    CHECK_EQUAL(narrow, MPI_UNDEFINED);
+    MPI_Get_count(&status, MPI_DOUBLE, &narrow);
+    CHECK_EQUAL(narrow, MPI_UNDEFINED);
+    MPI_Get_count_c(&status, MPI_DOUBLE, &count);
+    CHECK_EQUAL(count, many);
+    CHECK_EQUAL(MPI_Status_set_elements_x(&status, MPI_DOUBLE, 8 * many), MPI_ERR_VALUE_TOO_LARGE);
+    /* Elements of types that are longer than any message. */
+    MPI_Datatype type;
+    MPI_Type_contiguous(3, plane, &type);
+    CHECK_EQUAL(MPI_Status_set_elements_x(&status, type, 2 * bytes), MPI_SUCCESS);
+    MPI_Get_elements_x(&status, type, &count);
+    CHECK_EQUAL(count, 2 * bytes);
+    MPI_Get_count_c(&status, type, &count);
+    CHECK_EQUAL(count, MPI_UNDEFINED);
+    CHECK_EQUAL(MPI_Status_set_elements_x(&status, type, INT64_MAX), MPI_SUCCESS);
+    MPI_Type_free(&type);
+}
+
+static void huge(void)
+{
+    const MPI_Count bytes = (MPI_Count)INT_MAX * INT_MAX;
+    MPI_Datatype row, plane;
+    MPI_Type_contiguous(INT_MAX, MPI_CHAR, &row);
+    MPI_Type_contiguous(INT_MAX, row, &plane);
+    MPI_Type_free(&row);
+    CHECK_EQUAL(MPI_Type_commit(&plane), MPI_SUCCESS);
+    CHECK_EQUAL(size_of(plane), bytes);
+    CHECK_EQUAL(extent_of(plane), bytes);
+    huge_sizes(plane, bytes);
+    far_ends(plane, bytes);
+    huge_counts(plane, bytes);
+    MPI_Type_free(&plane);
+}
+
 int main(int argc, char **argv)
 {
     check_init(&argc, &argv);
@@ -102,5 +270,6 @@ int main(int argc, char **argv)
     messages();
     types();
     elements();
+    huge();
     return check_end("large");
 }
