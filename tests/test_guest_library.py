@@ -51,7 +51,8 @@ def on(machine: str) -> list[Case]:
     hard = {"basic", "errors", "modes", "order", "probes", "stress", "unexpected", "waits"}
     firsts = [case for case in cases() if case.program == "first"]
     if not SWEEP and machine not in ("loggp", "netcache/tcp"):
-        firsts = firsts[machines().index(machine) :: len(machines())]
+        names = [name if "/" in machine else name.partition("/")[0] for name in machines()]
+        firsts = firsts[names.index(machine) :: len(names)]
     return [
         case
         for case in cases()

@@ -71,7 +71,10 @@ def test_the_same_bits(examples: Path, tmp_path: Path, name: str) -> None:
     assert f"{name}: PASSED\n" in (tmp_path / "again" / "stdout.0").read_text()
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case.program) for case in on("voyager")])
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, id=" ".join([case.program, *case.arguments])) for case in on("voyager")],
+)
 def test_the_library(programs: Path, tmp_path: Path, case: Case) -> None:
     few = case._replace(ranks=case.ranks[-1:])
     assert failures(programs, tmp_path, ON, few) == ""
