@@ -149,6 +149,45 @@ def test_compare(chasqui: Run, examples: Path) -> None:
         assert row["loggp"]["L_ps"] > 0
 
 
+FLOOD = """\
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    enum { MESSAGES = 1000 };
+    int rank, word = 0;
+    double first = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    double begin = MPI_Wtime();
+    for (int i = 0; i < MESSAGES; i++) {
+        if (rank == 0)
+            MPI_Send(&word, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+        else
+            MPI_Recv(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (i == 0)
+            first = MPI_Wtime() - begin;
+    }
+    if (rank == 1)
+        printf("%.0f\\n", (MPI_Wtime() - begin) / first);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("machine", machines())
+def test_a_receive_ends_though_its_sender_goes_on(
+    chasqui: Run, tmp_path: Path, machine: str
+) -> None:
+    """Before: on netcache the first receive ended after the last of all messages had come."""
+    (tmp_path / "flood.c").write_text(FLOOD)
+    assert chasqui("cc", "-O2", "flood.c", "-o", "flood").returncode == 0
+    done = chasqui("run", "--quiet", "-np", "2", "-m", machine, "./flood")
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) >= 4, "times as long as the first receive, for all"
+
+
 def test_environment_and_arguments_reach_the_program(chasqui: Run, tmp_path: Path) -> None:
     (tmp_path / "show.c").write_text(
         "#include <stdio.h>\n#include <stdlib.h>\n"

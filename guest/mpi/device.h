@@ -62,7 +62,8 @@ struct mpi_device {
      * False: there is no room at this moment; nothing was sent, and the library asks again after `poll`. Marks READY. */
     bool (*send)(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
 
-    /* Looks once for what has happened and makes the upcalls below. */
+    /* Looks once for what has happened and makes the upcalls below; for so much at most as its queues hold, that a
+     * process which waits returns from its call whatever others send. */
     void (*poll)(void);
 
     /* Sleeps until `poll` may find something, or `send` or `put` have room that they refused since the latest `poll`:

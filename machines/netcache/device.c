@@ -338,15 +338,17 @@ static void deal_with(const struct chasqui_netcache_arrival *arrival)
         free_arrivals();
 }
 
+/* At most a ring of arrivals: a sender that is faster would keep a process that waits from what it waits for. */
 static void netcache_poll(void)
 {
     const struct chasqui_netcache_arrival *next = &arrivals[arrived & arrivals_mask];
     if (*(volatile const uint32_t *)&next->number == arrived + 1) {
+        const uint32_t last = arrived + arrivals_mask;
         do {
             fence_after_arrival();
             deal_with(next);
             next = &arrivals[arrived & arrivals_mask];
-        } while (*(volatile const uint32_t *)&next->number == arrived + 1);
+        } while (*(volatile const uint32_t *)&next->number == arrived + 1 && arrived != last);
     } else if (freed != arrived) {
         free_arrivals();
     }

@@ -27,6 +27,7 @@
 
 /* What is read at a time, where it is not known yet where it goes: a short message takes one system call. */
 #define READ_BYTES 4096u
+#define READS_MAX 16u
 
 typedef struct chasqui_stream_header header;
 
@@ -319,9 +320,10 @@ static void ended(struct connection *c)
     polls[c->place].fd = -1;
 }
 
+/* At most what a socket holds: a sender that is faster would keep a process that waits from what it waits for. */
 static void receive_from(struct connection *c)
 {
-    for (;;) {
+    for (unsigned left = READS_MAX; left; left--) {
         size_t asked = c->in_left ? c->in_left : sizeof arrived;
         long bytes = socket_receive(c->fd, c->in_left ? c->to : arrived, asked);
         if (bytes == SOCKET_AGAIN)

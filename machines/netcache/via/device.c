@@ -400,11 +400,14 @@ static void deal_with(struct vip_vi *vi)
     post_receive(peer, buffer);
 }
 
+/* At most so many messages a poll: senders that are faster would keep a process that waits from what it waits for. */
+enum { ARRIVALS_MAX = 64 };
+
 static void via_poll(void)
 {
     struct vip_vi *vi;
     bool is_receive;
-    while (VipCQDone(&arrivals, &vi, &is_receive) == VIP_SUCCESS)
+    for (unsigned left = ARRIVALS_MAX; left && VipCQDone(&arrivals, &vi, &is_receive) == VIP_SUCCESS; left--)
         deal_with(vi);
     if (unlikely(puts))
         reap();
