@@ -13,6 +13,8 @@ export CARGO_TARGET_DIR := $(CURDIR)/target
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # pip calls maturin, the tests call cmake: both are in the environment.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# A dependency of the tests (softfloat-sys) has a CMakeLists.txt that cmake 4 refuses without this.
+export CMAKE_POLICY_VERSION_MINIMUM := 3.5
 
 # A Matrix Market file for the demonstration: make demo MATRIX=path. Without one, a Laplacian.
 MATRIX ?= $(wildcard ../shared/data/bcsstk15.mtx)
