@@ -91,7 +91,7 @@ def test_g_of_long_messages_is_not_that_of_short_ones() -> None:
     assert found.sizes[0].limited_by == "sender"
     assert found.sizes[-1].limited_by == "ni"
     assert (found.g.value, found.g.is_bound) == (found.sizes[0].gap.mean, True)
-    assert "travel otherwise" in found.reasons["g"]
+    assert "go another way" in found.reasons["g"]
 
 
 def test_latencies_that_overlap_give_no_g_per_byte() -> None:
@@ -201,13 +201,6 @@ def test_what_few_messages_pay_for_is_in_the_mean_and_shows_in_the_spread() -> N
     assert found.low == PARAMETERS["o_recv"]
     assert found.high == PARAMETERS["o_recv"] + 800_000
     assert found.is_steady
-
-
-def test_one_message_in_a_hundred_is_outside_the_spread() -> None:
-    rows = records(8, trips=50)
-    next(row for row in rows if row["tag"] == loggp.PING)["done_ps"] += 10**7
-    found = measured(8, rows).o_recv
-    assert found.low == found.high == PARAMETERS["o_recv"]
 
 
 def test_what_still_changes_is_not_steady() -> None:

@@ -140,6 +140,8 @@ def test_openmp_is_named_where_its_header_is_missing(chasqui: Run, tmp_path: Pat
         (["-npernode", "2", "./a"], "there is no option -npernode;"),
         (["-nolocal", "./a"], "there is no option -nolocal;"),
         (["-configfile", "x"], "there is no option -configfile;"),
+        # --histogram takes a value behind `=` only.
+        (["--histogram", "-machinefile", "f", "./a"], "there is no option -machinefile;"),
         (["--oversubscribe", "./a"], "No such option '--oversubscribe'"),
     ],
 )

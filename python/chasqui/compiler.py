@@ -24,6 +24,7 @@ from typing import NoReturn
 
 from chasqui import linked, toolchain
 from chasqui.errors import InputError
+from chasqui.text import abandon
 
 HELP = """\
 Usage: chasqui {language} [--toolchain zig|gnu] [COMPILER OPTIONS] FILES
@@ -428,6 +429,15 @@ def _compile(result: Plan, sources: list[str], environment: dict[str, str]) -> i
     return _call(result.command(), environment)
 
 
+def pass_on(line: bytes) -> None:
+    """A line of the compiler's own."""
+    try:
+        sys.stderr.buffer.write(line)
+        sys.stderr.flush()
+    except OSError:  # a full disk, a pipe that is closed: the compiler goes on
+        abandon(sys.stderr)
+
+
 def _call(
     command: list[str],
     environment: dict[str, str],
@@ -443,8 +453,7 @@ def _call(
             text = line.decode(errors="replace")
             if own(text):
                 continue
-            sys.stderr.buffer.write(line)
-            sys.stderr.flush()
+            pass_on(line)
             if LACKING.search(text):
                 missing.append(text)
     if process.returncode != 0 and missing:

@@ -30,9 +30,9 @@ the model has a capacity: what floods a receiver meets what becomes of an overfl
 
 Each is the mean over the messages measured, since what one message in many pays for (giving back
 half a ring, say) is a part of what they cost, and since only means add up to the latency. Beside it
-stands its spread: nine tenths of the messages of the ping-pong lie in it; of the gap, it goes from
-the least to the greatest of eight parts of the stream. A quantity is *steady* where the first and
-the second half of what was measured agree within a tenth.
+stands its spread, from the least to the greatest of all messages of the ping-pong; of the gap, of
+eight parts of the stream. A quantity is *steady* where the first and the second half of what was
+measured agree within a tenth.
 
 A stream is limited by
 
@@ -82,7 +82,6 @@ STREAM = 3
 PS_PER_S = 10**12
 
 PARTS = 8  # of a stream, between which the spread of its gap is
-TAIL = 20  # one in so many messages is below the spread, one above it
 STEADY = Fraction(1, 10)  # by so much of the mean may halves differ
 
 
@@ -102,13 +101,11 @@ class Sample:
 
     @classmethod
     def of(cls, values: Sequence[int]) -> Sample:
-        ordered = sorted(values)
-        cut = len(ordered) // TAIL
         middle = len(values) // 2
         return cls(
             _mean(values),
-            Fraction(ordered[cut]),
-            Fraction(ordered[-1 - cut]),
+            Fraction(min(values)),
+            Fraction(max(values)),
             (_mean(values[: middle or 1]), _mean(values[middle:])),
         )
 
@@ -346,12 +343,13 @@ def _gap_per_byte(ordered: Sequence[SizeFigures], limited: Sequence[SizeFigures]
         if slope is not None:
             return Figure(slope)
     if len(limited) < 2:
-        count = "one size is" if len(limited) == 1 else "no sizes are"
-        why = f"{count} limited by the network interface; it takes two"
+        count = "one size" if len(limited) == 1 else "no size"
+        why = f"the network interface limits the stream of {count}; an exact G takes two"
     else:
         why = "no two sizes travel by one mechanism with gaps further apart than their spreads"
     return Figure(
-        longest.gap.mean / _extra(longest.bytes), f"{why}. This is the gap of {longest.bytes:,} B"
+        longest.gap.mean / _extra(longest.bytes),
+        f"{why}; this bound is gap / (bytes - 1) of {longest.bytes:,} B",
     )
 
 
@@ -363,7 +361,7 @@ def _latency(shortest: SizeFigures, per_byte: Figure) -> Figure:
     if not extra:
         return Figure(found)
     if per_byte.reason or found < extra * (per_byte.value or 0):
-        return Figure(found, f"with the time of {shortest.bytes:,} B on the way")
+        return Figure(found, f"it includes the transfer of {shortest.bytes:,} B")
     return Figure(found - extra * (per_byte.value or 0))
 
 
@@ -393,11 +391,11 @@ def _gap(
             return Figure(
                 shortest.gap.mean,
                 f"the {shortest.limited_by} limits the stream of {shortest.bytes:,} B, and "
-                f"{first.bytes:,} B travel otherwise",
+                f"{first.bytes:,} B go another way",
             )
     found = first.gap.mean - extra * (per_byte.value or 0)
     if extra and (per_byte.reason or found < 0):
-        return Figure(first.gap.mean, f"with the time of {first.bytes:,} B on the way")
+        return Figure(first.gap.mean, f"it includes the transfer of {first.bytes:,} B")
     return Figure(found)
 
 

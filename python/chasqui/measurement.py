@@ -114,10 +114,7 @@ def _measure(
         for size, warm_up in zip(sizes, core.warm_up(machine, sets, sizes), strict=True)
     }
     each_job = job(machine, sets)
-    try:
-        directory.mkdir(parents=True, exist_ok=not keep)
-    except OSError as error:
-        raise InputError(f"--out {directory}: {error.strerror}") from None
+    simulation.make_empty(directory)
     stop: int | None = None
 
     def one(size: int) -> SizeFigures:

@@ -127,6 +127,19 @@ def numbered(stem: str) -> Iterator[Path]:
         raise
 
 
+def make_empty(directory: Path) -> None:
+    """Makes a directory, if it is not there. Raises InputError unless it is empty then."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        is_empty = not any(directory.iterdir())
+    except OSError as error:
+        raise InputError(f"--out {directory}: {error.strerror}") from None
+    if not is_empty:
+        raise InputError(
+            f"--out {directory}: it is there and not empty; remove it or choose another"
+        )
+
+
 class Watch:
     """The progress line, and the signals that ask to stop.
 
@@ -337,5 +350,7 @@ def went_well(summary: Mapping[str, Any]) -> bool:
 
 def ending(summary: Mapping[str, Any]) -> str:
     """How a run ended that didn't go well."""
-    message = summary.get("message")
-    return f"{summary['outcome']}: {message}" if message else str(summary["outcome"])
+    outcome, message = str(summary["outcome"]), str(summary.get("message") or "")
+    if message.startswith(outcome):
+        return message
+    return f"{outcome}: {message}" if message else outcome

@@ -28,9 +28,15 @@ def status_of(stop: BaseException | None) -> int:
     return stop.status if isinstance(stop, Interrupted) else status(signal.SIGINT)
 
 
-def signal_of(stop: BaseException) -> int:
+def signal_of(stop: BaseException | None) -> int:
     """The signal that ended the command by this exception, for what still runs in other threads."""
     return status_of(stop) - status(0)
+
+
+def name_of(stop: BaseException | None) -> str:
+    """The same in words."""
+    number = signal_of(stop)
+    return "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
 
 
 def wanted() -> list[signal.Signals]:

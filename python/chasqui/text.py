@@ -35,6 +35,11 @@ def ns(ps: int | Fraction | None) -> str:
     return f"{float(ps) / PS_PER_NS:,.3f}".rstrip("0").rstrip(".")
 
 
+def mean_ns(ps: Fraction | None) -> str:
+    """A mean in nanoseconds, with as many digits as it deserves; JSON has them all."""
+    return number(None if ps is None else float(ps / PS_PER_NS), 4)
+
+
 def number(value: float | int | None, digits: int = 3) -> str:
     """A number short enough for a table; `-` for none."""
     if value is None:

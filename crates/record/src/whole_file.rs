@@ -13,7 +13,7 @@ pub(crate) fn write_whole(
     path: &Path,
     body: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> io::Result<()> {
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let path = target(path);
     if path.exists() && !path.is_file() {
         return fill(OpenOptions::new().write(true).open(&path)?, body);
     }
@@ -22,6 +22,17 @@ pub(crate) fn write_whole(
         // The failure that matters is the first.
         let _ = fs::remove_file(&partial);
     })
+}
+
+/// Where the links that `path` may be lead, though there need not be a file yet.
+fn target(path: &Path) -> PathBuf {
+    let mut path = path.to_path_buf();
+    // As many as Linux follows (ELOOP).
+    for _ in 0..40 {
+        let Ok(link) = fs::read_link(&path) else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(link);
+    }
+    path
 }
 
 fn fill(file: File, body: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
@@ -91,6 +102,12 @@ mod tests {
         write(&link, false).expect("written");
         assert!(link.is_symlink());
         assert_eq!(fs::metadata(&file).expect("is there").len(), 100_000);
+        // One that leads nowhere yet.
+        let (new, dangling) = (folder.0.join("new"), folder.0.join("dangling"));
+        std::os::unix::fs::symlink("new", &dangling).expect("made");
+        write(&dangling, false).expect("written");
+        assert!(dangling.is_symlink());
+        assert_eq!(fs::metadata(&new).expect("is there").len(), 100_000);
         let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is there");
         assert!(made.success());
         let reader = std::thread::spawn({
@@ -100,6 +117,6 @@ mod tests {
         write(&pipe, false).expect("written");
         assert_eq!(reader.join().expect("no panic"), 100_000);
         assert!(!pipe.is_file(), "no file has taken its place");
-        assert_eq!(names(&folder.0), ["file", "link", "pipe"]);
+        assert_eq!(names(&folder.0), ["dangling", "file", "link", "new", "pipe"]);
     }
 }

@@ -80,10 +80,10 @@ def invoke(arguments: list[str], name: str = "chasqui") -> int:
         return _bad_input(f"{_plain(error)} (see: {where} --help)")
     except InputError as error:
         return _bad_input(str(error))
-    except KeyboardInterrupt as stop:
-        return stopping.status_of(stop)
-    except click.Abort as stop:  # what click makes of that
-        return stopping.status_of(stop.__cause__)
+    except (KeyboardInterrupt, click.Abort) as stop:  # click makes the second of the first
+        cause = stop.__cause__ if isinstance(stop, click.Abort) else stop
+        text.say(f"chasqui: stopped by {stopping.name_of(cause)}")
+        return stopping.status_of(cause)
     except BrokenPipeError as error:
         return text.unwritten(error)
     except OSError as error:

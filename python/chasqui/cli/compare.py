@@ -178,7 +178,7 @@ def _mechanisms(rows: list[Row]) -> str:
 
 
 def _loggp_lines(rows: list[Row]) -> list[str]:
-    from chasqui.text import ns, table
+    from chasqui.text import mean_ns, table
 
     header = ["LogGP figures [ns]", "L", "o_send", "o_recv", "g", "G a byte"]
     cells, reasons = [], []
@@ -186,10 +186,11 @@ def _loggp_lines(rows: list[Row]) -> list[str]:
         assert row.measurement is not None
         found = row.measurement.figures
         latency, *gaps = (
-            ("<= " if each.is_bound else "") + ns(each.value)
+            ("<= " if each.is_bound else "") + mean_ns(each.value)
             for each in (found.l, found.g, found.g_per_byte)
         )
-        cells.append([row.machine, latency, ns(found.o_send.mean), ns(found.o_recv.mean), *gaps])
+        overheads = [mean_ns(each.mean) for each in (found.o_send, found.o_recv)]
+        cells.append([row.machine, latency, *overheads, *gaps])
         reasons += [f"{row.machine}: {name}: {why}" for name, why in found.reasons.items()]
     return [table(header, cells), *reasons]
 

@@ -19,7 +19,9 @@ def check(words: Sequence[str]) -> None:
 
     options = [each for each in run.params if isinstance(each, click.Option)]
     known = {name for option in options for name in option.opts}
-    valued = {name for option in options if not option.is_flag for name in option.opts}
+    # One with a value that may be left out (--histogram) takes it behind `=` only.
+    needy = [option for option in options if not option.is_flag and not option._flag_needs_value]
+    valued = {name for option in needy for name in option.opts}
     position = 0
     while position < len(words) and words[position].startswith("-"):
         word = words[position]

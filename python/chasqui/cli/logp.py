@@ -21,11 +21,13 @@ HELP = """Measures L, o, g and G of a machine: for each message size the overhea
 receiving, latency end to end, L, gap between the messages of a stream [ns and cycles of the node's
 clock], and bandwidth [MB/s, 10^6 bytes].
 
-They come from the records of simulated messages, behind so many that every ring and buffer has
-been used: nothing is fitted, and measuring the machine `loggp` returns its parameters exactly.
-Each size has a run of its own. Beside the means stands their spread: nine tenths of the messages
-lie in it, and the gaps of all parts of the stream. What the data don't show is a bound (<=) or is
-left out, with the reason. `chasqui.loggp` documents every formula.
+They come from the records of simulated messages, after a warm-up that uses every ring and buffer
+once: nothing is fitted, and measuring the machine `loggp` returns its parameters exactly. Each
+size has a run of its own (repeated with more messages if it was not steady: SIZE-2, SIZE-3 in
+--out). The second table is the spread behind the means, least .. greatest. What the data don't
+show is a bound (<=) or is left out, with the reason.
+
+Every formula: python -m pydoc chasqui.loggp
 
 \b
 Examples:
@@ -34,12 +36,11 @@ Examples:
 """
 BYTES_MAX = 1 << 28
 OVERLAP = (
-    "L below 0: the receiver is busy with a message before its send returns, and o_send and o_recv "
-    "overlap by that much"
+    "L below 0: the receiver is busy with a message before its send returns,\n"
+    "and o_send and o_recv overlap by that much"
 )
 SIZES_MAX = 4000
 COLUMNS = ("o_send", "o_recv", "latency", "L", "gap")
-DIGITS = 4
 
 
 def commands() -> dict[str, click.Command]:
@@ -117,30 +118,26 @@ def report(found: Measurement) -> list[str]:
     return lines
 
 
-def _ns(ps: Fraction) -> str:
-    """As many digits as a mean deserves; JSON has them all."""
-    from chasqui.text import PS_PER_NS, number
-
-    return number(float(ps / PS_PER_NS), DIGITS)
-
-
 def _means(sizes: Sequence[SizeFigures]) -> str:
-    from chasqui.text import number, table
+    from chasqui.text import mean_ns, number, table
 
     header = ["bytes", *COLUMNS, "MB/s", "limited by"]
     rows = []
     for each in sizes:
-        times = [_ns(sample.mean) for sample in each.samples.values()]
+        times = [mean_ns(sample.mean) for sample in each.samples.values()]
         rate = number(float(each.bandwidth) / 1e6, 4)
         rows.append([f"{each.bytes:,}", *times, rate, each.limited_by])
     return table(header, rows, left=(len(header) - 1,))
 
 
 def _spreads(sizes: Sequence[SizeFigures]) -> str:
-    from chasqui.text import table
+    from chasqui.text import mean_ns, table
 
     rows = [
-        [f"{each.bytes:,}", *(f"{_ns(s.low)} .. {_ns(s.high)}" for s in each.samples.values())]
+        [
+            f"{each.bytes:,}",
+            *(f"{mean_ns(s.low)}..{mean_ns(s.high)}" for s in each.samples.values()),
+        ]
         for each in sizes
     ]
     return table(["spread", *COLUMNS], rows, left=())
@@ -162,21 +159,27 @@ def _cycles(sizes: Sequence[SizeFigures], clock_ps: Fraction) -> str:
 
 def figure(name: str, found: Figure, unit: str) -> str:
     """`g <= 12 ns`."""
+    from chasqui.text import mean_ns
+
     if found.value is None:
         return f"{name} not seen"
-    return f"{name} {'<=' if found.is_bound else '='} {_ns(found.value)} {unit}"
+    return f"{name} {'<=' if found.is_bound else '='} {mean_ns(found.value)} {unit}"
 
 
 def summary(found: Measurement) -> str:
-    """One line: L, o, g, G."""
+    """L, o, g and G."""
+    from chasqui.text import mean_ns
+
     figures = found.figures
     per_byte = figures.g_per_byte
-    rate = f" ({10**6 / float(per_byte.value):,.1f} MB/s)" if per_byte.value else ""
-    parts = [
+    rate = ""
+    if per_byte.value:
+        sign = ">= " if per_byte.is_bound else ""
+        rate = f" ({sign}{10**6 / float(per_byte.value):,.1f} MB/s)"
+    first = [
         figure("L", figures.l, "ns"),
-        f"o_send = {_ns(figures.o_send.mean)} ns",
-        f"o_recv = {_ns(figures.o_recv.mean)} ns",
-        figure("g", figures.g, "ns"),
-        figure("G", per_byte, "ns/byte") + rate,
+        f"o_send = {mean_ns(figures.o_send.mean)} ns",
+        f"o_recv = {mean_ns(figures.o_recv.mean)} ns",
     ]
-    return "   ".join(parts)
+    second = [figure("g", figures.g, "ns"), figure("G", per_byte, "ns/byte") + rate]
+    return "\n".join("   ".join(each) for each in (first, second))

@@ -48,7 +48,7 @@ impl Nes {
                 self.dma.post(job, pointer)?;
                 self.dma.go_on(s, c);
             }
-            Register::Process(job, _) => {
+            Register::Process(job, registers::TAG_CONSUMER) => {
                 self.receiver.release_tags(job, pointer, s, c)?;
                 let queue = s.homes.names.express(job, 0);
                 self.room(queue);
