@@ -410,6 +410,7 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
     type->class = old->class; /* Operators take it as the original. */
     type->extent = old->extent;
     type->lb = old->lb;
+    type->far = old->far; /* Bounds that were set may have an end that no address holds. */
     if (type->state & TYPE_COMMITTED)
         chq_plan_make(type);
     error = chq_attributes_copy(old->attributes, oldtype, &type->attributes);

@@ -173,6 +173,15 @@ static void far_ends(MPI_Datatype plane, MPI_Count bytes)
     const int last[3] = {INT_MAX - 1, INT_MAX - 1, INT_MAX - 1};
     MPI_Datatype type, resized, marked;
     MPI_Aint place = 0;
+    MPI_Aint lb = -1, extent = -1;
+    MPI_Type_create_resized(MPI_INT, INT64_MAX, 8, &type);
+    MPI_Type_dup(type, &resized);
+    MPI_Type_get_extent(resized, &lb, &extent);
+    CHECK_EQUAL(lb, INT64_MAX);
+    CHECK_EQUAL(extent, 8);
+    CHECK_EQUAL(MPI_Type_commit(&resized), MPI_SUCCESS);
+    MPI_Type_free(&type);
+    MPI_Type_free(&resized);
     MPI_Type_vector(2, 1, INT_MAX, plane, &type);
     MPI_Type_create_resized(type, 0, 64, &resized);
     MPI_Type_ub(type, &place);
