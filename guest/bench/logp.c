@@ -1,13 +1,13 @@
 /* What `chasqui logp` runs: between ranks 0 and 1, messages of one size: a ping-pong with blocking calls (overheads,
- * latency), and streams of nonblocking ones (gap), each with another number of messages that may be on the way.
+ * latency), and streams of nonblocking ones (gap), each with another number of requests under way.
  *
  * It measures nothing itself: the figures come from the messages' records, which are told apart by their tag, the phase.
  * Before what is measured come so many messages in each direction that every ring and buffer has been used: slots,
  * pages and cache lines that are touched for the first time are not what a program meets later.
  *
- * Usage: logp BYTES WARM TRIPS STREAM CREDITS...
- * (messages in each direction before, measured round trips, measured messages of a stream; for each stream the messages
- * that may be on the way, an even number, 0: no limit)
+ * Usage: logp BYTES WARM TRIPS STREAM WINDOW...
+ * (messages in each direction before, measured round trips, measured messages of a stream; for each stream the requests
+ * under way at each end, a power of two up to 64)
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -18,8 +18,7 @@ enum phase { WARM, PING, READY, STREAM }; /* and STREAM + 1, … */
 /* The same numbers as in python/chasqui/loggp.py. */
 _Static_assert(PING == 1 && STREAM == 3, "phases");
 
-/* Requests under way at each end: receives are posted so far ahead. */
-enum { WINDOW = 64 };
+enum { WINDOW_MAX = 64 };
 
 /* Turns of `delay` over which starts are spread: some 4,000 cycles, more than a poll takes over any link. */
 enum { STEPS = 64, STEP = 31 };
@@ -70,59 +69,48 @@ static void irecv(char *buffer, int bytes, int tag, MPI_Request *request)
     MPI_Irecv(buffer, bytes, MPI_BYTE, 0, tag, MPI_COMM_WORLD, request);
 }
 
-/* The receiver's word that half of the messages on the way have been received; or that it is ready. */
-static void tell(void) { MPI_Send(NULL, 0, MPI_BYTE, 0, READY, MPI_COMM_WORLD); }
-static void hear(void) { MPI_Recv(NULL, 0, MPI_BYTE, 1, READY, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
-
 struct stream {
     char *buffer;
     int bytes, tag;
-    int warm, count; /* messages before, and measured; as many as WINDOW follow, for a stream that ends empties queues */
-    int credits;
+    int warm, count; /* messages before, and measured; some more follow, for a stream that ends empties queues */
+    int window;
 };
 
-static int messages_of(const struct stream *s) { return s->warm + s->count + WINDOW; }
+static int messages_of(const struct stream *s) { return s->warm + s->count + WINDOW_MAX; }
 
 static int tag_of(const struct stream *s, int i) { return i >= s->warm && i < s->warm + s->count ? s->tag : WARM; }
 
 static void send_stream(const struct stream *s)
 {
-    MPI_Request request[WINDOW];
-    hear();
+    MPI_Request request[WINDOW_MAX];
+    MPI_Recv(NULL, 0, MPI_BYTE, 1, READY, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     for (int i = 0; i < messages_of(s); i++) {
-        if (s->credits && i >= s->credits && i % (s->credits / 2) == 0)
-            hear();
-        if (i >= WINDOW)
-            MPI_Wait(&request[i % WINDOW], MPI_STATUS_IGNORE);
-        MPI_Isend(s->buffer, s->bytes, MPI_BYTE, 1, tag_of(s, i), MPI_COMM_WORLD, &request[i % WINDOW]);
+        MPI_Request *next = &request[i & (s->window - 1)];
+        if (i >= s->window)
+            MPI_Wait(next, MPI_STATUS_IGNORE);
+        MPI_Isend(s->buffer, s->bytes, MPI_BYTE, 1, tag_of(s, i), MPI_COMM_WORLD, next);
     }
-    MPI_Waitall(WINDOW, request, MPI_STATUSES_IGNORE);
+    MPI_Waitall(s->window, request, MPI_STATUSES_IGNORE);
 }
 
 /* Seconds from message to message. One buffer for all: the data are not looked at. */
 static double receive_stream(const struct stream *s)
 {
-    MPI_Request request[WINDOW];
+    MPI_Request request[WINDOW_MAX];
     double begin = 0, end = 0;
-    int messages = messages_of(s);
-    for (int posted = 0; posted < messages + WINDOW; posted++) {
-        MPI_Request *next = &request[posted % WINDOW];
-        int received = posted - WINDOW;
-        if (received >= 0) {
+    for (int i = 0; i < messages_of(s); i++) {
+        MPI_Request *next = &request[i & (s->window - 1)];
+        if (i >= s->window)
             MPI_Wait(next, MPI_STATUS_IGNORE);
-            received++;
-            if (s->credits && received % (s->credits / 2) == 0 && received + s->credits / 2 < messages)
-                tell();
-        }
-        if (received == s->warm)
+        if (i == s->warm)
             begin = MPI_Wtime();
-        if (received == s->warm + s->count)
+        if (i == s->warm + s->count)
             end = MPI_Wtime();
-        if (posted < messages)
-            MPI_Irecv(s->buffer, s->bytes, MPI_BYTE, 0, tag_of(s, posted), MPI_COMM_WORLD, next);
-        if (posted == WINDOW - 1)
-            tell();
+        MPI_Irecv(s->buffer, s->bytes, MPI_BYTE, 0, tag_of(s, i), MPI_COMM_WORLD, next);
+        if (i == s->window - 1)
+            MPI_Send(NULL, 0, MPI_BYTE, 0, READY, MPI_COMM_WORLD);
     }
+    MPI_Waitall(s->window, request, MPI_STATUSES_IGNORE);
     return (end - begin) / s->count;
 }
 
@@ -149,7 +137,7 @@ int main(int argc, char **argv)
     int bytes = argc > 5 ? atoi(argv[1]) : -1, warm = argc > 5 ? atoi(argv[2]) : 0;
     int trips = argc > 5 ? atoi(argv[3]) : 0, count = argc > 5 ? atoi(argv[4]) : 0;
     if (bytes < 0 || warm < 1 || trips < 1 || count < 1) {
-        fprintf(stderr, "usage: logp BYTES WARM TRIPS STREAM CREDITS...\n");
+        fprintf(stderr, "usage: logp BYTES WARM TRIPS STREAM WINDOW...\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     char *buffer = calloc(1, (size_t)bytes + 1);
@@ -159,12 +147,12 @@ int main(int argc, char **argv)
         double trip_s = ping(rank, buffer, bytes, warm, WARM, 0), gap_s = 0;
         for (int i = 5; i < argc; i++) {
             struct stream s = {.buffer = buffer, .bytes = bytes, .tag = STREAM + i - 5, .warm = warm, .count = count};
-            s.credits = atoi(argv[i]);
+            s.window = atoi(argv[i]);
             gap_s = stream(rank, &s);
         }
         /* A ping must not meet the gap of the one before it, or latency would hold the wait; trip_s perhaps does. */
         double pause_s = trip_s < 1.5 * gap_s ? 1.5 * gap_s : 0;
-        ping(rank, buffer, bytes, WINDOW / 4, WARM, pause_s);
+        ping(rank, buffer, bytes, WINDOW_MAX / 4, WARM, pause_s);
         ping(rank, buffer, bytes, trips, PING, pause_s);
     }
     free(buffer);

@@ -20,8 +20,8 @@ blocking calls, whose messages start at all moments of a loop that polls:
                                                  the two overlap: the first segment is received
                                                  before the last is sent
 
-and streams of nonblocking sends, each with another number of messages that may be on the way (as
-the model has a capacity: what floods a receiver meets what becomes of an overflow):
+and streams of nonblocking sends and receives, each with another number of requests under way (more
+make a receiver's queues overflow, or its requests leave its cache):
 
     gap(k)    = (last - first) / (messages - 1), where the time of a message is its `land` or its
                 `deliver`, whichever gives the longer gap, if all messages have it; of the stream
@@ -46,21 +46,23 @@ g and G can be seen in streams limited by the network interface only. With the s
 is so, and which are steady:
 
     G = (gap(b) - gap(a)) / (b - a)          of the two longest that travel by one mechanism, a < b,
-                                             by (2);
-        (L(b) - L(a)) / (b - a)              else, of the shortest and the longest of all, if they
-                                             travel by one mechanism, and of both no byte leaves
-                                             before the send returns, by (1);
+                                             by (2); confirmed by the slope to the next shorter such
+                                             size, or by (L(b) - L(a)) / (b - a);
+        (L(b) - L(a)) / (b - a)              else, of the shortest and the longest of all, by (1),
+                                             if no byte leaves before the send returns; confirmed by
+                                             the slope from a size between them;
         gap(b) / (b - 1)                     else, of the longest of all: an upper bound by (2)
-    L = L(s) - (s - 1) G                     of the shortest of all, s; L(s), an upper bound, if G
-                                             is a bound and s > 1
+    L = L(s) - (s - 1) G                     of the shortest of all, s; L(s), an upper bound, if
+                                             s > 1 and G is a bound or another mechanism's
     g = gap(a) - (a - 1) G                   of the shortest that shows it, a; if a > s, only where
                                              the same G explains both latencies, L + (a - 1) G is
                                              within the spread of L(a): else a travels otherwise
                                              than s;
         gap(s)                               else: an upper bound
 
-A slope counts where it is above 0 and the spreads of its two ends lie apart, and where it leaves
-g and L above 0. What the data don't show is no figure: a bound or none, with the reason.
+A slope counts where both sizes travel by one mechanism, it is above 0, the spreads of its two ends
+lie apart, and it leaves g and L above 0. It is confirmed by another that differs by less than a
+tenth. What the data don't show is no figure: a bound or none, with the reason.
 
 All times are integer picoseconds, means and quotients are exact fractions: on the machine `loggp`
 the result is its parameters, bit for bit.
@@ -83,6 +85,7 @@ PS_PER_S = 10**12
 
 PARTS = 8  # of a stream, between which the spread of its gap is
 STEADY = Fraction(1, 10)  # by so much of the mean may halves differ
+AGREE = Fraction(1, 10)  # and by so much of a slope the one that confirms it
 
 
 @dataclass(frozen=True)
@@ -181,6 +184,23 @@ class Figure:
     def is_bound(self) -> bool:
         """What is shown is an upper bound."""
         return self.value is not None and bool(self.reason)
+
+
+@dataclass(frozen=True)
+class PerByte:
+    """G, and the mechanism whose it is."""
+
+    figure: Figure
+    mechanisms: frozenset[str] = frozenset()
+
+    def of(self, size: SizeFigures) -> Fraction | None:
+        """What the bytes of messages of this size add to one of a byte; none: not known."""
+        extra = _extra(size.bytes)
+        if not extra:
+            return Fraction(0)
+        if self.figure.value is None or self.figure.reason or size.mechanisms != self.mechanisms:
+            return None
+        return extra * self.figure.value
 
 
 @dataclass(frozen=True)
@@ -329,63 +349,97 @@ def _slope(a: SizeFigures, b: SizeFigures, of: Callable[[SizeFigures], Sample]) 
     return slope if low.mean >= _extra(a.bytes) * slope else None
 
 
-def _gap_per_byte(ordered: Sequence[SizeFigures], limited: Sequence[SizeFigures]) -> Figure:
+def _agree(slope: Fraction | None, other: Fraction | None) -> bool:
+    return slope is not None and other is not None and abs(slope - other) <= AGREE * slope
+
+
+def _slope_of_gaps(limited: Sequence[SizeFigures]) -> tuple[Fraction, SizeFigures] | None:
+    """G by (2), and a size that shows it."""
+    longest_first = list(reversed(limited))
+    for i, (b, a) in enumerate(itertools.pairwise(longest_first)):
+        slope = _slope(a, b, _gap_of)
+        confirming = [_slope(each, a, _gap_of) for each in longest_first[i + 2 : i + 3]]
+        if not (a.overlaps or b.overlaps):
+            confirming.append(_slope(a, b, _l_of))
+        if slope is not None and any(_agree(slope, other) for other in confirming):
+            return slope, b
+    return None
+
+
+def _slope_of_latencies(ordered: Sequence[SizeFigures]) -> tuple[Fraction, SizeFigures] | None:
+    """G by (1), and a size that shows it."""
+    fit = [each for each in ordered if not (each.unsteady or each.overlaps)]
+    if len(fit) < 3 or fit[0] is not ordered[0] or fit[-1] is not ordered[-1]:
+        return None
+    slope = _slope(fit[0], fit[-1], _l_of)
+    between = [_slope(each, fit[-1], _l_of) for each in fit[1:-1]]
+    if slope is not None and any(_agree(slope, other) for other in between):
+        return slope, fit[-1]
+    return None
+
+
+def _gap_of(size: SizeFigures) -> Sample:
+    return size.gap
+
+
+def _l_of(size: SizeFigures) -> Sample:
+    return size.l
+
+
+def _gap_per_byte(ordered: Sequence[SizeFigures], limited: Sequence[SizeFigures]) -> PerByte:
     """G."""
-    shortest, longest = ordered[0], ordered[-1]
+    longest = ordered[-1]
     if not _extra(longest.bytes):
-        return Figure(None, "it takes messages of more than a byte")
-    for a, b in itertools.pairwise(reversed(limited)):
-        if (slope := _slope(b, a, lambda each: each.gap)) is not None:
-            return Figure(slope)
-    pair = (shortest, longest)
-    if not any(each.unsteady or each.overlaps for each in pair):
-        slope = _slope(*pair, lambda each: each.l)
-        if slope is not None:
-            return Figure(slope)
+        return PerByte(Figure(None, "it takes messages of more than a byte"))
+    found = _slope_of_gaps(limited) or _slope_of_latencies(ordered)
+    if found is not None:
+        slope, size = found
+        return PerByte(Figure(slope), size.mechanisms)
     if len(limited) < 2:
         count = "one size" if len(limited) == 1 else "no size"
         why = f"the network interface limits the stream of {count}; an exact G takes two"
     else:
-        why = "no two sizes travel by one mechanism with gaps further apart than their spreads"
-    return Figure(
-        longest.gap.mean / _extra(longest.bytes),
-        f"{why}; this bound is gap / (bytes - 1) of {longest.bytes:,} B",
-    )
+        why = "no two gaps that the network interface limits give a slope that others confirm"
+    bound = longest.gap.mean / _extra(longest.bytes)
+    return PerByte(Figure(bound, f"{why}; this bound is gap / (bytes - 1) of {longest.bytes:,} B"))
 
 
-def _latency(shortest: SizeFigures, per_byte: Figure) -> Figure:
+def _less_transfer(size: SizeFigures, time: Fraction, per_byte: PerByte) -> Figure:
+    """A time without that of the bytes; with it, a bound, if that is not known."""
+    transfer = per_byte.of(size)
+    if transfer is None or time < transfer:
+        return Figure(time, f"it includes the transfer of {size.bytes:,} B")
+    return Figure(time - transfer)
+
+
+def _latency(shortest: SizeFigures, per_byte: PerByte) -> Figure:
     """L."""
-    extra, found = _extra(shortest.bytes), shortest.l.mean
-    if found < 0:
+    if shortest.l.mean < 0:
         return Figure(None, f"o_send and o_recv of {shortest.bytes:,} B overlap")
-    if not extra:
-        return Figure(found)
-    if per_byte.reason or found < extra * (per_byte.value or 0):
-        return Figure(found, f"it includes the transfer of {shortest.bytes:,} B")
-    return Figure(found - extra * (per_byte.value or 0))
+    return _less_transfer(shortest, shortest.l.mean, per_byte)
 
 
 def _gap(
     ordered: Sequence[SizeFigures],
     limited: Sequence[SizeFigures],
     l: Figure,  # noqa: E741
-    per_byte: Figure,
+    per_byte: PerByte,
 ) -> Figure:
     """g."""
     shortest = ordered[0]
     if shortest.unsteady:
         return Figure(shortest.gap.mean, f"the stream of {shortest.bytes:,} B is not steady")
     if not limited:
-        return Figure(
-            shortest.gap.mean,
-            f"the {shortest.limited_by} limits the stream of {shortest.bytes:,} B",
-        )
+        why = f"the {shortest.limited_by} limits the stream of {shortest.bytes:,} B"
+        return Figure(shortest.gap.mean, why)
     first = limited[0]
-    extra = _extra(first.bytes)
     if first is not shortest:
+        transfer = per_byte.of(first)
         explained = (
-            not (l.reason or per_byte.reason)
-            and first.l.low <= ((l.value or 0) + extra * (per_byte.value or 0)) <= first.l.high
+            l.value is not None
+            and not l.reason
+            and transfer is not None
+            and first.l.low <= l.value + transfer <= first.l.high
         )
         if not explained:
             return Figure(
@@ -393,10 +447,7 @@ def _gap(
                 f"the {shortest.limited_by} limits the stream of {shortest.bytes:,} B, and "
                 f"{first.bytes:,} B go another way",
             )
-    found = first.gap.mean - extra * (per_byte.value or 0)
-    if extra and (per_byte.reason or found < 0):
-        return Figure(first.gap.mean, f"it includes the transfer of {first.bytes:,} B")
-    return Figure(found)
+    return _less_transfer(first, first.gap.mean, per_byte)
 
 
 def summarise(sizes: Sequence[SizeFigures]) -> Figures:
@@ -410,6 +461,6 @@ def summarise(sizes: Sequence[SizeFigures]) -> Figures:
         o_send=ordered[0].o_send,
         o_recv=ordered[0].o_recv,
         g=_gap(ordered, limited, l, per_byte),
-        g_per_byte=per_byte,
+        g_per_byte=per_byte.figure,
         sizes=tuple(ordered),
     )

@@ -22,8 +22,8 @@ DEFAULT_SIZES = (1, 8, 64, 512, 4096, 16384, 65536)
 BYTES = 1 << 20
 TRIPS_MIN, TRIPS_MAX = 16, 256
 WARM_UP_MIN = 16  # messages each way: caches, predictors, what the library remembers of a peer
-# Streams of a size, by the messages that may be on the way, and of a long one.
-CREDITS, LONG_CREDITS, LONG = (4, 16, 64, 0), (4, 0), 16384
+# Streams of a size, by the requests under way at each end, and of a long one.
+WINDOWS, LONG_WINDOWS, LONG = (2, 8, 32, 64), (4, 32), 16384
 ATTEMPTS = 3  # of a size that is not steady, each with LONGER times the messages
 LONGER = 4
 
@@ -37,7 +37,7 @@ class Plan:
     warm_up: int  # messages in each direction before anything is measured
     trips: int  # measured round trips
     stream: int  # measured messages of each stream
-    credits: tuple[int, ...]  # for each stream, the messages that may be on the way; 0: no limit
+    windows: tuple[int, ...]  # for each stream, the requests under way at each end
 
     def longer(self) -> Plan:
         return replace(
@@ -48,7 +48,7 @@ class Plan:
         )
 
     def arguments(self, size: int) -> list[str]:
-        return [str(each) for each in (size, self.warm_up, self.trips, self.stream, *self.credits)]
+        return [str(each) for each in (size, self.warm_up, self.trips, self.stream, *self.windows)]
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def plan(size: int, warm_up: int) -> Plan:
     """How much to measure of one size, behind `warm_up` messages in each direction."""
     trips = max(TRIPS_MIN, min(TRIPS_MAX, BYTES // max(size, 1)))
     few = size >= LONG
-    return Plan(max(WARM_UP_MIN, warm_up), trips, 2 * trips, LONG_CREDITS if few else CREDITS)
+    return Plan(max(WARM_UP_MIN, warm_up), trips, 2 * trips, LONG_WINDOWS if few else WINDOWS)
 
 
 def measure(
