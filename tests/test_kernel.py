@@ -235,7 +235,7 @@ int main(int argc, char **argv)
         for words, slept in (([], 0), (["again", "again"], 2)):
             done = chasqui("run", *kernel, "--", program, *words)
             assert (done.returncode, done.stdout) == (124, slept * "woke\n"), done.stderr
-            assert "chasqui: out of time: " in done.stderr
+            assert "chasqui: out of time at " in done.stderr
             assert "simulated time ends" in done.stderr
             assert "deadlock" not in done.stderr
 
