@@ -74,7 +74,7 @@ $(STAMPS)/venv: $(STAMPS)/prerequisites
 # Whatever goes into the wheel. A new file is noticed too: its folder is newer.
 PACKAGE_SOURCES := pyproject.toml README.md Cargo.toml $(wildcard examples/*.[ch]) $(shell \
   find python crates machines guest -name __pycache__ -prune -o \
-    \( -name '*.rs' -o -name '*.toml' -o -name '*.[chS]' -o -name '*.py' -o -name '*.pyi' -o -type d \) -print)
+    \( -name '*.rs' -o -name '*.toml' -o -name '*.[chS]' -o -name '*.ld' -o -name 'layout.txt' -o -name '*.py' -o -name '*.pyi' -o -type d \) -print)
 
 # Before what is installed or built side by side: two pips at once would each unpack the compiler.
 $(STAMPS)/compiler: pyproject.toml | $(STAMPS)/venv
@@ -83,7 +83,7 @@ $(STAMPS)/compiler: pyproject.toml | $(STAMPS)/venv
 
 # What the guest's compiler builds on first use takes as long as the simulator, and needs nothing of it.
 $(STAMPS)/toolchain: $(filter guest machines guest/% machines/%.c machines/%.h,$(PACKAGE_SOURCES)) python/chasqui/toolchain.py \
-    python/chasqui/firmware.py $(STAMPS)/compiler
+    python/chasqui/layout.py python/chasqui/firmware.py $(STAMPS)/compiler
 	PYTHONPATH=python $(BIN)/python -m chasqui.toolchain
 	@touch $@
 

@@ -33,6 +33,7 @@ _left_out: dict[str, int] = {}
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write tests/golden anew")
+    parser.addoption("--update-layout", action="store_true", help="write guest/mpi/layout.txt anew")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

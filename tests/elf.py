@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 EM_RISCV = 243
@@ -51,7 +52,11 @@ SHT_SYMTAB = 2
 
 def symbols(path: Path) -> set[str] | None:
     """The names that the file's symbol table defines; none: it has no symbol table."""
-    data = path.read_bytes()
+    return symbols_of(path.read_bytes())
+
+
+def symbols_of(data: bytes) -> set[str] | None:
+    """The same of a file's contents."""
     (table,) = struct.unpack_from("<Q", data, 40)
     size, count = struct.unpack_from("<HH", data, 58)
     sections = [struct.unpack_from("<IIQQQQI", data, table + i * size) for i in range(count)]
@@ -62,3 +67,19 @@ def symbols(path: Path) -> set[str] | None:
             starts = [names + name for name, _, _, section, _, _ in entries if section]
             return {data[at : data.index(b"\0", at)].decode() for at in starts}
     return None
+
+
+def members(archive: Path) -> Iterator[tuple[str, bytes]]:
+    """An archive's members, as GNU's ar writes them: names and contents."""
+    data = archive.read_bytes()
+    names, at = b"", 8
+    while at < len(data):
+        word, length = data[at : at + 16].rstrip(), int(data[at + 48 : at + 58])
+        contents = data[at + 60 : at + 60 + length]
+        if word == b"//":
+            names = contents
+        elif word != b"/":
+            if word.startswith(b"/"):
+                word = names[int(word[1:]) :]
+            yield word.split(b"/")[0].decode(), contents
+        at += 60 + length + length % 2

@@ -399,7 +399,9 @@ def test_two_jobs_take_what_their_parts_take(results: Path) -> None:
         else:
             assert value["yields"] == 0
         if row["jobs"] == "fine" and row["quantum_us"] == "3000" and not value["yields"]:
-            assert value["slowdown"] == pytest.approx(1 / value["common"], rel=0.1)
+            # Nobody gets on while a switch and what it leaves cold take their time.
+            lost = (value["software_us"] + value["cold_us"]) / value["switches"] / 3000
+            assert value["slowdown"] == pytest.approx(1 / (value["common"] - lost), rel=0.05)
 
 
 @pytest.mark.core

@@ -17,6 +17,8 @@ from test_voyager import NONE_RESIDENT
 
 pytestmark = pytest.mark.core
 
+NI = ROOT / "tests" / "ni"
+
 SEED = int(os.environ.get("SEED", "1"))
 # Runs of each random program: a few seconds, or as long as is wanted.
 RUNS = int(os.environ.get("CHASQUI_WILD", "200" if SWEEP else "6"))
@@ -37,16 +39,19 @@ def ways() -> list[tuple[str, list[str]]]:
 
 
 def carry_out(program: Path, place: Path, machine: str, sets: list[str], count: int) -> None:
-    """Runs the program with some seeds, each of which its message names."""
+    """Runs the program with some seeds, each of which its message names. With some of them one rank
+    only does what is wrong: no other may be blamed."""
 
     def one(seed: int) -> str:
         out = place / f"{seed}"
         options = ["-np", "2", "--machine", machine, *sets]
-        words = [str(seed), str(count)]
+        blamed = seed % 3 if seed % 3 < 2 and program.name == "wild" else None
+        words = [str(seed), str(count), *([] if blamed is None else [str(blamed)])]
         done = command("run", "-q", "--out", out, *options, "--", program, *words, directory=place)
         said = f"SEED={seed} on {machine} {sets}: status {done.returncode}\n{done.stderr[-600:]}"
         is_fault = done.returncode in (128 + 7, 128 + 11)
-        names_it = re.search(r"fault: rank \d+ at .*: .+, pc 0x", done.stderr)
+        rank = r"\d+" if blamed is None else blamed
+        names_it = re.search(rf"fault: rank {rank} at .*: .+, pc 0x", done.stderr)
         return "" if done.returncode in ENDS and (names_it or not is_fault) else said
 
     print(f"SEED={SEED}, {RUNS} runs")
@@ -58,7 +63,7 @@ def carry_out(program: Path, place: Path, machine: str, sets: list[str], count: 
 def test_whatever_is_stored_to_an_ni_no_run_breaks(
     compile_c: Compiler, tmp_path: Path, machine: str, sets: list[str]
 ) -> None:
-    program = compile_c("wild", (ROOT / "tests" / "ni" / "wild.c").read_text())
+    program = compile_c("wild", (NI / "wild.c").read_text(), f"-I{NI}")
     carry_out(program, tmp_path, machine, sets, 3000)
 
 
@@ -67,7 +72,7 @@ def test_whatever_is_stored_to_an_ni_no_run_breaks(
 def test_whatever_descriptors_are_posted_no_run_breaks(
     compile_c: Compiler, tmp_path: Path, machine: str, line: str
 ) -> None:
-    include = [f"-I{ROOT / 'guest'}", f"-I{ROOT / 'machines' / 'netcache'}"]
+    include = [f"-I{each}" for each in (NI, ROOT / "guest", ROOT / "machines" / "netcache")]
     program = compile_c("wild_vi", (ROOT / "tests" / "netcache" / "wild.c").read_text(), *include)
     sets = [word for key in NETWORK for word in ("--set", key.format(f"'{line}'"))]
     carry_out(program, tmp_path, machine, sets, 60)

@@ -295,6 +295,18 @@ def test_a_signal_that_is_ignored_stays_ignored(chatter: Path, tmp_path: Path) -
     assert rest.endswith("line 39 of the program\n")
 
 
+def test_ctrl_c_ends_what_a_script_has_begun_in_its_background(tmp_path: Path) -> None:
+    """The shell has its commands ignore it."""
+    sizes = ",".join(map(str, range(1, 4000)))
+    words = ["logp", "--machine", "voyager", "--sizes", sizes, "--out", "measured"]
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        status, _, _ = signalled(tmp_path, words, signal.SIGINT, ready="measured/3997/stdout.0")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert status == 130
+
+
 def test_a_terminal_that_is_closed_keeps_the_results(chatter: Path, tmp_path: Path) -> None:
     """The system sends SIGHUP, and nothing can be written to it any more."""
     child, terminal = pty.fork()

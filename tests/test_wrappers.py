@@ -7,6 +7,7 @@ Use this when chasqui.compiler, chasqui.toolchain or chasqui.shims change.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,7 @@ import elf
 import pytest
 from conftest import Run
 
-from chasqui import compiler, shims, toolchain
+from chasqui import compiler, layout, shims, toolchain
 from chasqui.errors import InputError
 
 HELLO = """\
@@ -383,6 +384,8 @@ def test_libmpi_is_built_anew_when_its_sources_change(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "guest" / "mpi").mkdir(parents=True)
+    for name in (layout.TEMPLATE, layout.ORDER):
+        shutil.copy(toolchain.GUEST / "mpi" / name, tmp_path / "guest" / "mpi")
     source = tmp_path / "guest" / "mpi" / "a.c"
     source.write_text("int MPI_Init(void) { return 0; }\n")
     zig_cache = toolchain.zig_environment()  # where musl is built already
@@ -392,7 +395,7 @@ def test_libmpi_is_built_anew_when_its_sources_change(
     monkeypatch.setattr(toolchain, "zig_environment", lambda: zig_cache)
     first = toolchain.libmpi_directory()
     assert (first / "libmpi.a").stat().st_size > 0
-    assert [path.name for path in first.iterdir()] == ["libmpi.a"]  # no libc here
+    assert {path.name for path in first.iterdir()} == {"libmpi.a", "link.ld"}  # no libc here
     source.write_text("int MPI_Init(void) { return 1; }\n")
     assert toolchain.libmpi_directory() != first
     source.write_text("int MPI_Init(void) { return }\n")

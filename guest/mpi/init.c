@@ -24,9 +24,10 @@ static void find_device(void)
         chq_die("can't open /dev/ni0: this program must run on a simulated machine");
     if (chq.ni->magic != CHASQUI_NI_MAGIC || chq.ni->version != CHASQUI_ABI_VERSION)
         refuse_version();
-    for (struct mpi_device *const *device = mpi_devices; *device; device++)
-        if ((*device)->id == chq.ni->device)
-            chq.device = *device;
+    struct mpi_device *const *device = mpi_devices;
+    while (*device && (*device)->id != chq.ni->device)
+        device++;
+    chq.device = *device;
     if (!chq.device)
         chq_die("this library has no device for the machine's network interface: link the program again");
     if (chq.device->interface != chq.ni->interface)

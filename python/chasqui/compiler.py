@@ -85,6 +85,12 @@ NO_LINK = frozenset(["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"])
 QUESTIONS = ("-dump", "-print-", "--print-", "--version", "-###", "-V")
 SOURCES = (".c", ".i", ".cc", ".cpp", ".cxx", ".c++", ".C", ".ii", ".s", ".S", ".m")
 
+# Of linkers' messages: the run-time of a sanitizer is not there.
+NO_SANITIZER = re.compile(r"cannot find -l(ub|a|t|l)san\b")
+SANITIZERS = (
+    "this cross compiler has no run-time of that sanitizer; zig has one for -fsanitize=undefined, "
+    "and -fsanitize=undefined -fsanitize-undefined-trap-on-error needs none"
+)
 # Of compilers' and linkers' messages: a name, a header or a Fortran module that is not there.
 LACKING = re.compile(r"undefined|omp\.h|\.mod\b")
 
@@ -114,6 +120,8 @@ ZIG_WITHOUT = {
     "-Wl,-Map": "zig's linker writes no map",
 }
 STRIP = frozenset(["-s", "-Wl,-s", "-Wl,--strip-all"])
+# A linker script, or an output that is no program.
+OWN_LAYOUT = ("-T", "-Wl,-T", "-Wl,--script", "-r", "-Wl,-r", "-Wl,--relocatable")
 # By these a command says that its program has threads.
 THREADS = ("-fopenmp", "-pthread", "-lpthread", "-lgomp", "-fopenacc", "-ftree-parallelize-loops")
 # All executables are static and stand at fixed addresses; and zig would build another musl for
@@ -176,8 +184,13 @@ class Plan:
     def link_part(self) -> list[str]:
         places = [f"-L{place}" for place in self.archive_directories()]
         whole = [linked.drawn_in(linked.GTHREADS)] if self.language == "fc" and self.threads else []
+        script = [] if self.own_layout() else toolchain.link_options(self.toolchain)
         # -l, not the archive's name: that would be taken for a source after `-x c`.
-        return [*places, *whole, *(f"-l{name}" for name in self.libraries())]
+        return [*script, *places, *whole, *(f"-l{name}" for name in self.libraries())]
+
+    def own_layout(self) -> bool:
+        """Whether the command has a linker script of its own, or makes no program."""
+        return any(each.startswith(OWN_LAYOUT) for each in self.arguments)
 
     def command(self) -> list[str]:
         if self.mode == "question":
@@ -429,7 +442,7 @@ def _compile(result: Plan, sources: list[str], environment: dict[str, str]) -> i
     return _call(result.command(), environment)
 
 
-def pass_on(line: bytes) -> None:
+def _pass_on(line: bytes) -> None:
     """A line of the compiler's own."""
     try:
         sys.stderr.buffer.write(line)
@@ -453,9 +466,11 @@ def _call(
             text = line.decode(errors="replace")
             if own(text):
                 continue
-            pass_on(line)
+            _pass_on(line)
             if LACKING.search(text):
                 missing.append(text)
+            if NO_SANITIZER.search(text):
+                print(f"chasqui: {SANITIZERS}", file=sys.stderr)
     if process.returncode != 0 and missing:
         from chasqui import coverage
 

@@ -358,7 +358,8 @@ def _slope_of_gaps(limited: Sequence[SizeFigures]) -> tuple[Fraction, SizeFigure
     longest_first = list(reversed(limited))
     for i, (b, a) in enumerate(itertools.pairwise(longest_first)):
         slope = _slope(a, b, _gap_of)
-        confirming = [_slope(each, a, _gap_of) for each in longest_first[i + 2 : i + 3]]
+        shorter = longest_first[i + 2] if i + 2 < len(longest_first) else None
+        confirming = [_slope(shorter, a, _gap_of)] if shorter is not None else []
         if not (a.overlaps or b.overlaps):
             confirming.append(_slope(a, b, _l_of))
         if slope is not None and any(_agree(slope, other) for other in confirming):

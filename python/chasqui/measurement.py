@@ -114,7 +114,7 @@ def _measure(
         for size, warm_up in zip(sizes, core.warm_up(machine, sets, sizes), strict=True)
     }
     each_job = job(machine, sets)
-    simulation.make_empty(directory)
+    simulation.provide_empty(directory)
     stop: int | None = None
 
     def one(size: int) -> SizeFigures:
@@ -153,11 +153,11 @@ def measure_size(
         )
         if result.summary["outcome"] == "interrupted":
             raise stopping.Interrupted(result.status)
-        if result.summary["outcome"] != "finished" or result.status:
-            raise InputError(
-                f"the measurement of {size} bytes on {job.machine} ended with "
-                f"{result.summary['outcome']}: {result.summary.get('message') or result.status}"
-            )
+        is_well = simulation.went_well(result.summary)
+        if not is_well or result.status:
+            ending = simulation.ending(result.summary)
+            how = f"exit status {result.status}" if is_well else ending
+            raise InputError(f"the measurement of {size} bytes on {job.machine}: {how}")
         found = loggp.measure_size(size, messages.read(place / "messages.parquet"))
         if not found.unsteady:
             break

@@ -104,9 +104,22 @@ def directories(result: Result) -> list[Path]:
 
 
 @contextlib.contextmanager
+def gone_if_empty(*directories: Path) -> Iterator[None]:
+    """After an error, those of the directories that hold nothing go, in this order: they must not
+    be in the way of the next try."""
+    try:
+        yield
+    except BaseException:
+        for directory in directories:
+            with contextlib.suppress(OSError):
+                directory.rmdir()
+        raise
+
+
+@contextlib.contextmanager
 def numbered(stem: str) -> Iterator[Path]:
-    """A new, empty `runs/<stem>-<number>` with the first free number; gone again if the run can't
-    start. Making it is what keeps other processes from the number."""
+    """A new, empty `runs/<stem>-<number>` with the first free number; gone again if it is empty
+    after an error. Making it is what keeps other processes from the number."""
     made_runs = not RUNS.is_dir()
     RUNS.mkdir(exist_ok=True)
     number = 1
@@ -117,18 +130,12 @@ def numbered(stem: str) -> Iterator[Path]:
             break
         except FileExistsError:
             number += 1
-    try:
+    with gone_if_empty(directory / "runs", directory, *([RUNS] if made_runs else [])):
         yield directory
-    except InputError:
-        with contextlib.suppress(OSError):
-            directory.rmdir()
-            if made_runs:
-                RUNS.rmdir()
-        raise
 
 
-def make_empty(directory: Path) -> None:
-    """Makes a directory, if it is not there. Raises InputError unless it is empty then."""
+def provide_empty(directory: Path) -> None:
+    """Makes a directory, if it is not there. Raises InputError if it holds anything."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         is_empty = not any(directory.iterdir())

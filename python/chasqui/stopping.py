@@ -34,7 +34,7 @@ def signal_of(stop: BaseException | None) -> int:
 
 
 def name_of(stop: BaseException | None) -> str:
-    """The same in words."""
+    """What a person calls that signal."""
     number = signal_of(stop)
     return "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
 
@@ -53,10 +53,10 @@ def _raise(number: int, _frame: FrameType | None) -> None:
 
 
 def begin() -> None:
-    """From now on they end what is going on by an exception, as Ctrl-C does by itself."""
+    """From now on they end what is going on by an exception: Ctrl-C too where the command was begun
+    in a script's background, to which the shell says to ignore it."""
     for number in wanted():
-        if number != signal.SIGINT:
-            signal.signal(number, _raise)
+        signal.signal(number, _raise)
 
 
 def end() -> None:

@@ -18,7 +18,7 @@ import sysconfig
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from chasqui import firmware
+from chasqui import firmware, layout
 from chasqui.cache import MACHINES, PACKAGE, cache_directory
 from chasqui.errors import InputError
 
@@ -51,7 +51,9 @@ GNU_PREFIX = "riscv64-linux-gnu-"
 LIBMPI_FLAGS = [
     *["-O2", "-g", "-std=gnu11", "-ffreestanding", "-fno-pic", "-Wall"],
     *["-ffunction-sections", "-fdata-sections", "-fno-asynchronous-unwind-tables"],
+    "-fno-unwind-tables",
 ]
+LINKER_SCRIPT = "link.ld"  # beside libmpi.a
 LIBC_FLAGS = ["-fno-builtin"]  # else the compiler may see that a loop is strlen, and call that
 
 
@@ -102,17 +104,41 @@ def fortran_tolerant() -> list[str]:
     return ["-fallow-argument-mismatch", "-fallow-invalid-boz"] if recent else []
 
 
-def libmpi_sources() -> list[Path]:
-    """The C files of `libmpi.a`: the library, and every machine's device; a further device of a
-    machine is a folder."""
-    found = sorted(GUEST.glob("mpi/**/*.c")) + sorted(MACHINES.glob("*/device.c"))
+def device_sources() -> list[Path]:
+    """The C files of every machine's device; a further device of a machine is a folder."""
+    found = sorted(MACHINES.glob("*/device.c"))
     for device in sorted(MACHINES.glob("*/*/device.c")):
         found += sorted(device.parent.glob("*.c"))
+    return found
+
+
+def libmpi_sources() -> list[Path]:
+    """The C files of `libmpi.a`: the library, and the devices."""
+    found = sorted(GUEST.glob("mpi/**/*.c")) + device_sources()
     if not found:
         raise InputError(
             f"the guest's sources are missing: no mpi/*.c in {GUEST}; reinstall chasqui"
         )
     return found
+
+
+def _part(source: Path) -> str:
+    """By which the linker script knows an object."""
+    parts = {MACHINES: "device", GUEST / "mpi": "mpi"}
+    return next((name for place, name in parts.items() if place in source.parents), "other")
+
+
+def _linker_script() -> str:
+    devices = {source.parent.name for source in device_sources()}
+    return layout.script(GUEST / "mpi" / layout.TEMPLATE, GUEST / "mpi" / layout.ORDER, devices)
+
+
+def link_options(toolchain: str) -> list[str]:
+    """Where the parts of a program lie (see `layout`)."""
+    # What lies elsewhere needs no pages of its own that become read-only after the start; GNU's
+    # linker would put constants into pages with instructions.
+    options = ["-z,norelro", *(["-z,separate-code"] if toolchain == "gnu" else [])]
+    return [f"-Wl,{each}" for each in (f"-T,{libmpi_directory() / LINKER_SCRIPT}", *options)]
 
 
 def libc_sources() -> list[Path]:
@@ -126,6 +152,7 @@ def _libmpi_key() -> str:
 
     digest = hashlib.sha256()
     digest.update(repr((ZIG_TARGET, ZIG_ALWAYS, LIBMPI_FLAGS, LIBC_FLAGS)).encode())
+    digest.update(_linker_script().encode())
     headers = sorted(GUEST.glob("**/*.h")) + sorted(MACHINES.glob("**/*.h"))
     for path in [*libmpi_sources(), *libc_sources(), *headers]:
         digest.update(f"{path.parent.name}/{path.name}\0".encode())
@@ -158,6 +185,7 @@ def libmpi_directory() -> Path:
 def _build_libmpi(place: Path) -> None:
     announce_first_build()
     with appearing(place) as building:
+        (building / LINKER_SCRIPT).write_text(_linker_script())
         _archive(building / "libmpi.a", libmpi_sources())
         _archive(building / "libchasqui-c.a", libc_sources(), *LIBC_FLAGS)
 
@@ -183,7 +211,7 @@ def _archive(archive: Path, sources: list[Path], *special: str, ready: Sequence[
     flags += [f"-I{INCLUDE}", f"-I{GUEST}", f"-I{GUEST / 'mpi'}", *special]
 
     def compile_one(source: Path) -> Path:
-        target = archive.parent / f"{source.parent.name}-{source.stem}.o"
+        target = archive.parent / f"{_part(source)}-{source.parent.name}-{source.stem}.o"
         run_zig(["cc", *flags], "-c", source, "-o", target)
         return target
 

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "draw.h"
 #include "mpi/platform.h"
 #include "via/vipl.h"
 
 enum { PAGE = 4096, PAGES = 8, BYTES = PAGES * PAGE, VI = 5, ENTRIES = 256 };
 
-static uint64_t state;
 static unsigned wildness; /* out of 1024 */
 static const struct chasqui_ni_identification *ni;
 static struct vip_nic nic;
@@ -21,17 +21,6 @@ static struct vip_cq cq;
 static char memory[BYTES] __attribute__((aligned(PAGE)));
 static struct chasqui_via_entry entries[ENTRIES] __attribute__((aligned(PAGE)));
 static VIP_MEM_HANDLE handle, of_entries;
-
-/* splitmix64 (Steele, Lea, Flood, OOPSLA 2014). */
-static uint64_t draw(void)
-{
-    uint64_t z = state += 0x9e3779b97f4a7c15ull;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-    return z ^ z >> 31;
-}
-
-static uint64_t below(uint64_t end) { return draw() % end; }
 
 static bool is_wild(void) { return below(1024) < wildness; }
 

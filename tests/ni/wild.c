@@ -3,7 +3,8 @@
  * and any bits at all. Each register has a habit, so that some seeds come far before they do wrong: it is left as it
  * is, it counts, it is given an aligned address, or anything. Whatever comes of it, it is no error of the simulator's.
  *
- * Usage: wild SEED ACCESSES
+ * Usage: wild SEED ACCESSES [RANK]
+ * (of that rank alone: the others do nothing; else of all)
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "chasqui/abi.h"
+#include "draw.h"
 
 enum { PAGE = 4096, MEMORY = 16 * PAGE, WORDS = MEMORY / 8, REGION_MAX = 1 << 24, REGISTERS = 16 };
 enum habit { STAYS, COUNTS, POINTS, WILD };
@@ -28,23 +30,11 @@ struct region {
     uint64_t counts[REGISTERS];
 };
 
-static uint64_t state;
 static unsigned wildness; /* out of 1024 */
 static uint64_t memory[WORDS] __attribute__((aligned(PAGE)));
 static struct region regions[CHASQUI_NI_REGIONS];
 static unsigned count;
 static const struct chasqui_ni_identification *ni;
-
-/* splitmix64 (Steele, Lea, Flood, OOPSLA 2014). */
-static uint64_t draw(void)
-{
-    uint64_t z = state += 0x9e3779b97f4a7c15ull;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-    return z ^ z >> 31;
-}
-
-static uint64_t below(uint64_t end) { return draw() % end; }
 
 static uint64_t address(void)
 {
@@ -178,6 +168,8 @@ int main(int argc, char **argv)
 {
     if (argc < 3 || !open_ni())
         return 2;
+    if (argc > 3 && atoi(argv[3]) != ni->rank)
+        return 0;
     state = strtoull(argv[1], NULL, 0) * 64 + ni->rank;
     wildness = 4u << below(8);
     for (unsigned i = 0; i < count; i++) {

@@ -4,7 +4,7 @@
  *   litmus ROUNDS SEED
  *
  * Each round of a test has two words of its own, a line each. Threads meet, bring the lines into their caches
- * in some way, meet again, wait a random time, and do their part. Prints, for each test, how often
+ * in some way, meet again, and do their part at random times close to each other. Prints, for each test, how often
  * each outcome came: its digits are what the test observes, in the order of its comment. */
 #include <pthread.h>
 #include <stdint.h>
@@ -129,12 +129,23 @@ static struct cell *cells;
 /* A barrier of all threads that turns over with each use. */
 static _Alignas(LINE) uint32_t arrived;
 static _Alignas(LINE) uint32_t turn;
+/* Cycle from which on parts begin, when all have seen the end of the last meeting; the harts' counters agree. */
+static uint64_t begin;
+enum { SEEN = 1500 };
+
+static uint64_t cycle(void)
+{
+    uint64_t now;
+    __asm__ volatile("rdcycle %0" : "=r"(now));
+    return now;
+}
 
 static void meet(uint32_t *mine)
 {
     uint32_t next = *mine + 1;
     if (__atomic_add_fetch(&arrived, 1, __ATOMIC_ACQ_REL) == THREADS) {
         __atomic_store_n(&arrived, 0, __ATOMIC_RELAXED);
+        begin = cycle() + SEEN;
         __atomic_store_n(&turn, next, __ATOMIC_RELEASE);
     }
     while (__atomic_load_n(&turn, __ATOMIC_ACQUIRE) != next)
@@ -176,8 +187,9 @@ static void *thread(void *argument)
             meet(&mine);
             warm(c, random_bits(&state) % 6);
             meet(&mine);
-            for (uint64_t wait = random_bits(&state) % 32; wait > 0; wait--)
-                __asm__ volatile("nop");
+            uint64_t start = begin + random_bits(&state) % 16;
+            while (cycle() < start)
+                ;
             if (tests[t].part[me])
                 tests[t].part[me](c);
         }

@@ -196,10 +196,7 @@ impl Process {
         }
         // The text is there from the start: other ranks' copies are in the kernel's page cache, and a fault
         // maps the pages around it (Linux mm/memory.c, `do_fault_around`).
-        let text = elf.text().unwrap_or_default();
-        for page in (page_down(text.start)..text.end).step_by(PAGE_BYTES as usize) {
-            space.fault(memory, page, crate::Access::Execute).map_err(fault)?;
-        }
+        space.populate_text(memory, elf.text().unwrap_or_default()).map_err(fault)?;
         space.start_heap(elf.end());
         let mut random = random_of_rank(options.seed, options.rank);
         let stack = Stack::new(&elf, arguments, environment, &mut random);

@@ -341,7 +341,7 @@ impl AddressSpace {
     /// When the access is not allowed, or memory is full.
     pub fn fault(&mut self, memory: &mut FlatMemory, address: u64, access: Access) -> Result<(), Fault> {
         let refuse = |cause| Err(Fault { address, access, cause });
-        let Some((start, area)) = self.areas.find(address) else {
+        let Some((_, area)) = self.areas.find(address) else {
             let guard = self.stack_start - STACK_GUARD_BYTES..self.stack_start;
             return refuse(if guard.contains(&address) {
                 FaultCause::StackOverflow
@@ -352,17 +352,40 @@ impl AddressSpace {
         if !access.allowed(area.protection) {
             return refuse(FaultCause::Protection);
         }
+        self.appear(memory, address, access, Frames::take)
+    }
+
+    /// Makes the pages of `text`, which is mapped, appear.
+    ///
+    /// # Errors
+    /// When memory is full.
+    pub fn populate_text(&mut self, memory: &mut FlatMemory, text: Range<u64>) -> Result<(), Fault> {
+        for page in (page_down(text.start)..text.end).step_by(PAGE_BYTES as usize) {
+            self.appear(memory, page, Access::Execute, |frames, _| frames.take_for_text())?;
+        }
+        Ok(())
+    }
+
+    /// Makes the page at `address`, which an area allows, appear in a frame from `take`.
+    fn appear(
+        &mut self,
+        memory: &mut FlatMemory,
+        address: u64,
+        access: Access,
+        take: fn(&mut Frames, &mut FlatMemory) -> Option<u64>,
+    ) -> Result<(), Fault> {
         let page = page_down(address);
+        let (start, area) = self.areas.find(address).expect("checked before");
         let (backing, protection) = (area.backing.advanced(page - start), area.protection);
         let entry_at = self.table.make(memory, &mut self.frames, page);
         let entry_at = entry_at.ok_or_else(|| self.out_of_memory(address, access))?;
         if table::load(memory, entry_at) & bits::V != 0 {
             return Ok(());
         }
-        let frame = self.frames.take(memory).ok_or_else(|| self.out_of_memory(address, access))?;
+        let frame = take(&mut self.frames, memory).ok_or_else(|| self.out_of_memory(address, access))?;
         if !fill(frames::page_mut(memory, frame), &backing) {
             self.frames.give(frame);
-            return refuse(FaultCause::BeyondFile);
+            return Err(Fault { address, access, cause: FaultCause::BeyondFile });
         }
         table::store(memory, entry_at, table::leaf(frame, protection));
         self.faults += 1;

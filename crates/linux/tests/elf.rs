@@ -38,6 +38,7 @@ fn addresses_have_names() {
     assert_eq!(elf.symbolize(ENTRY + 12), Some(("_start", 12)), "after the inner function");
     assert_eq!(elf.symbolize(ENTRY + 0x20), None, "after the end");
     assert_eq!(elf.symbolize(ENTRY + 50), Some(("label", 2)));
+    assert_eq!(elf.symbolize(ENTRY + 0x38), None, "after the label's section");
     assert_eq!(elf.symbolize(DATA + 4), Some(("counter", 4)));
     assert_eq!(elf.symbolize(DATA + 8), None);
     assert_eq!(elf.symbol("inner"), Some(ENTRY + 8));

@@ -722,7 +722,7 @@ impl Processor {
         yielded
     }
 
-    /// What the process waits for, if it can't go on by itself.
+    /// What the process waits for, if it can't go on by itself; nothing, once it has ended, alone or with its job.
     pub fn waiting_for(&self) -> Option<String> {
         if self.ended.is_some() {
             return None;
@@ -731,8 +731,8 @@ impl Processor {
         if let [one] = alive[..] {
             return Some(self.thread_waits_for(one));
         }
-        let each = alive.into_iter().map(|i| format!("hart {i} for {}", self.thread_waits_for(i)));
-        Some(format!("its threads: {}", each.collect::<Vec<_>>().join("; ")))
+        let each = alive.iter().map(|&i| format!("hart {i} for {}", self.thread_waits_for(i)));
+        (!alive.is_empty()).then(|| format!("its threads: {}", each.collect::<Vec<_>>().join("; ")))
     }
 
     /// Some thread would go on by itself, but simulated time ends before.

@@ -4,6 +4,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+/// Links that are followed (Linux include/linux/namei.h, `MAXSYMLINKS`).
+const LINKS_MAX: usize = 40;
+
 /// Writes the file `path` by `body`, whole or not at all: under a name that no file has yet, in the same folder, then
 /// renamed. What is a device or a pipe is written as it is, and stays one; a link stays a link.
 ///
@@ -13,10 +16,11 @@ pub(crate) fn write_whole(
     path: &Path,
     body: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> io::Result<()> {
-    let path = target(path);
+    // First of all: what /proc/self/fd has are no paths.
     if path.exists() && !path.is_file() {
-        return fill(OpenOptions::new().write(true).open(&path)?, body);
+        return fill(OpenOptions::new().write(true).open(path)?, body);
     }
+    let path = target(path)?;
     let (file, partial) = beside(&path)?;
     fill(file, body).and_then(|()| fs::rename(&partial, &path)).inspect_err(|_| {
         // The failure that matters is the first.
@@ -25,14 +29,16 @@ pub(crate) fn write_whole(
 }
 
 /// Where the links that `path` may be lead, though there need not be a file yet.
-fn target(path: &Path) -> PathBuf {
+///
+/// # Errors
+/// When they lead nowhere, round and round.
+fn target(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
-    // As many as Linux follows (ELOOP).
-    for _ in 0..40 {
-        let Ok(link) = fs::read_link(&path) else { break };
+    for _ in 0..LINKS_MAX {
+        let Ok(link) = fs::read_link(&path) else { return Ok(path) };
         path = path.parent().unwrap_or(Path::new("")).join(link);
     }
-    path
+    Err(io::Error::other("too many levels of symbolic links"))
 }
 
 fn fill(file: File, body: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
@@ -117,6 +123,22 @@ mod tests {
         write(&pipe, false).expect("written");
         assert_eq!(reader.join().expect("no panic"), 100_000);
         assert!(!pipe.is_file(), "no file has taken its place");
-        assert_eq!(names(&folder.0), ["dangling", "file", "link", "new", "pipe"]);
+        // One without a name, as the shell's >(…) has it.
+        let (mut reader, writer) = io::pipe().expect("there are pipes");
+        let name = PathBuf::from(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&writer)));
+        let reading = std::thread::spawn(move || {
+            let mut data = Vec::new();
+            io::Read::read_to_end(&mut reader, &mut data).expect("it can be read")
+        });
+        write(&name, false).expect("written");
+        drop(writer);
+        assert_eq!(reading.join().expect("no panic"), 100_000);
+        // Links that lead to each other.
+        let (one, other) = (folder.0.join("one"), folder.0.join("other"));
+        std::os::unix::fs::symlink("other", &one).expect("made");
+        std::os::unix::fs::symlink("one", &other).expect("made");
+        assert!(write(&one, false).is_err());
+        assert!(one.is_symlink());
+        assert_eq!(names(&folder.0), ["dangling", "file", "link", "new", "one", "other", "pipe"]);
     }
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 from pathlib import Path
@@ -103,14 +102,8 @@ def _carry_out(name: str, directory: str | None, quick: bool, jobs: int) -> runn
         place.mkdir(parents=True)
     except OSError as error:
         raise _not_made(directory, place, error.strerror) from None
-    try:
+    with simulation.gone_if_empty(place / "runs", place):
         return carry_out(place)
-    except BaseException:
-        # What holds nothing must not be in the way of the next try.
-        for each in (place / "runs", place):
-            with contextlib.suppress(OSError):
-                each.rmdir()
-        raise
 
 
 def _check_places(directory: str, names: list[str]) -> None:

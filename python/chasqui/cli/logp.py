@@ -55,8 +55,9 @@ def commands() -> dict[str, click.Command]:
     help="Message sizes [bytes] (default: 1,8,64,512,4096,16384,65536).",
 )  # fmt: skip
 @click.option(
-    "--out", "directory", metavar="DIR", help="Keep the run directories, one a size, in DIR."
-)
+    "--out", "directory", metavar="DIR",
+    help="Keep the run directories, one a size, in DIR; must be new or empty.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; times in ps.")
 def logp(
     machine: str, sets: tuple[str, ...], sizes: str | None, directory: str | None, as_json: bool

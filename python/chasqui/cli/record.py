@@ -42,7 +42,7 @@ def commands() -> dict[str, click.Command]:
 )  # fmt: skip
 @click.option(
     "--out", "directory", metavar="DIR",
-    help="Run directory; must not exist (default: runs/PROGRAM-MACHINE-NUMBER).",
+    help="Run directory; must be new or empty (default: runs/PROGRAM-MACHINE-NUMBER).",
 )  # fmt: skip
 @options.quiet("Only the program's own output.")
 @options.program()

@@ -54,7 +54,7 @@ def commands() -> dict[str, click.Command]:
 @options.machine()
 @click.option(
     "--out", "directory", metavar="DIR",
-    help="Run directory; must not exist (default: runs/PROGRAM-MACHINE-NUMBER).",
+    help="Run directory; must be new or empty (default: runs/PROGRAM-MACHINE-NUMBER).",
 )  # fmt: skip
 @click.option(
     "--job", "jobs", multiple=True, metavar="'[-np RANKS] PROGRAM [ARGS]...'",

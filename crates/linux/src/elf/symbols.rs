@@ -4,12 +4,14 @@ use std::ops::Range;
 
 use object::LittleEndian as LE;
 use object::elf::{self, FileHeader64};
-use object::read::elf::{FileHeader, Sym};
+use object::read::elf::{FileHeader, SectionHeader, Sym};
 
 struct Symbol {
     address: u64,
-    /// Length [bytes]; 0: up to the next symbol.
+    /// Length [bytes]; 0: up to the next symbol, or the end of its section.
     bytes: u64,
+    /// End of its section.
+    limit: u64,
     /// Where in the file its name is.
     name: Range<usize>,
     /// Which of two at one address is the better name (higher).
@@ -32,24 +34,28 @@ impl Symbols {
                 Err(_) => return Symbols::default(),
             },
         };
-        for symbol in table.iter() {
+        for (index, symbol) in table.enumerate() {
             let Ok(name) = table.symbol_name(LE, symbol) else { continue };
             let kind = symbol.st_type();
             let named =
                 matches!(kind, elf::STT_FUNC | elf::STT_OBJECT | elf::STT_NOTYPE | elf::STT_GNU_IFUNC);
             // `$x`, `$d` are mapping symbols (psABI), `.L` local labels.
             let mapping = name.is_empty() || name.starts_with(b"$") || name.starts_with(b".L");
-            if !named || mapping || symbol.is_undefined(LE) || symbol.is_absolute(LE) {
+            // None: it is undefined, or a number.
+            let Ok(Some(section)) = table.symbol_section(LE, symbol, index) else { continue };
+            let Ok(section) = sections.section(section) else { continue };
+            if !named || mapping {
                 continue;
             }
             let start = name.as_ptr() as usize - bytes.as_ptr() as usize;
             let rank = u8::from(kind != elf::STT_NOTYPE) * 4
                 + u8::from(symbol.st_bind() == elf::STB_GLOBAL) * 2
                 + u8::from(symbol.st_bind() == elf::STB_WEAK);
-            let address = symbol.st_value(LE).wrapping_add(bias);
+            let limit = section.sh_addr(LE).wrapping_add(section.sh_size(LE)).wrapping_add(bias);
             symbols.push(Symbol {
-                address,
+                address: symbol.st_value(LE).wrapping_add(bias),
                 bytes: symbol.st_size(LE),
+                limit,
                 name: start..start + name.len(),
                 rank,
             });
@@ -68,7 +74,10 @@ impl Symbols {
     pub fn extent(&self, address: u64) -> Option<Range<u64>> {
         let symbol = self.around(address)?;
         let end = match symbol.bytes {
-            0 => self.0.get(self.0.partition_point(|s| s.address <= address)).map_or(u64::MAX, |s| s.address),
+            0 => {
+                let next = self.0.get(self.0.partition_point(|s| s.address <= address));
+                next.map_or(symbol.limit, |s| s.address.min(symbol.limit))
+            }
             bytes => symbol.address + bytes,
         };
         Some(symbol.address..end)
@@ -79,7 +88,7 @@ impl Symbols {
         // A label or a smaller function inside a larger one may come between: look a few back.
         let mut near = self.0[..after].iter().rev().take(8);
         let around = near.find(|s| address - s.address < s.bytes);
-        around.or_else(|| self.0[..after].last().filter(|s| s.bytes == 0))
+        around.or_else(|| self.0[..after].last().filter(|s| s.bytes == 0 && address < s.limit))
     }
 
     /// Address of the symbol called `wanted`.

@@ -6,14 +6,15 @@ use chasqui_memory::FlatMemory;
 
 use super::PAGE_BYTES;
 
-/// Hands out frames of a range of physical memory: in order of address at first, then freed ones,
-/// the latest first. All frames it gives are zero.
+/// Hands out frames of a range of physical memory: those of a program's text from the start up, all
+/// others from the end down, then freed ones, the latest first. So where data lie in caches that are
+/// indexed by physical address does not depend on how long the text is. All frames it gives are zero.
 ///
 /// Invariant: nobody else writes to the range, so what was never handed out is still zero.
 pub struct Frames {
     range: Range<u64>,
-    /// First frame that was never handed out.
-    next: u64,
+    /// What was never handed out.
+    fresh: Range<u64>,
     free: Vec<u64>,
 }
 
@@ -22,7 +23,7 @@ impl Frames {
     pub fn new(range: Range<u64>) -> Frames {
         let start = range.start.next_multiple_of(PAGE_BYTES);
         let end = (range.end / PAGE_BYTES * PAGE_BYTES).max(start);
-        Frames { range: start..end, next: start, free: Vec::new() }
+        Frames { range: start..end, fresh: start..end, free: Vec::new() }
     }
 
     /// A zeroed frame's physical address; none when all are in use.
@@ -31,16 +32,27 @@ impl Frames {
             page_mut(memory, frame).fill(0);
             return Some(frame);
         }
-        if self.next == self.range.end {
+        if self.fresh.is_empty() {
             return None;
         }
-        self.next += PAGE_BYTES;
-        Some(self.next - PAGE_BYTES)
+        self.fresh.end -= PAGE_BYTES;
+        Some(self.fresh.end)
+    }
+
+    /// The same for a page of the text.
+    pub fn take_for_text(&mut self) -> Option<u64> {
+        if self.fresh.is_empty() {
+            return None;
+        }
+        self.fresh.start += PAGE_BYTES;
+        Some(self.fresh.start - PAGE_BYTES)
     }
 
     /// Takes a frame back.
     pub fn give(&mut self, frame: u64) {
-        debug_assert!(self.contains(frame) && frame < self.next && frame.is_multiple_of(PAGE_BYTES));
+        debug_assert!(
+            self.contains(frame) && !self.fresh.contains(&frame) && frame.is_multiple_of(PAGE_BYTES)
+        );
         self.free.push(frame);
     }
 
@@ -51,7 +63,7 @@ impl Frames {
 
     /// Frames in use.
     pub fn used(&self) -> u64 {
-        (self.next - self.range.start) / PAGE_BYTES - self.free.len() as u64
+        self.total() - (self.fresh.end - self.fresh.start) / PAGE_BYTES - self.free.len() as u64
     }
 
     /// Frames in all.

@@ -67,6 +67,11 @@ pub fn elf(arch: &str) -> Vec<u8> {
     let names = b"\0_start\0inner\0label\0counter\0$x\0";
     let symbols = out.len();
     // st_name, st_info (bind << 4 | type), st_other, st_shndx, st_value, st_size
+    let section_of = |value| match value {
+        0 => 0,
+        ..DATA => 4,
+        _ => 5,
+    };
     for (name, info, value, size) in [
         (0, 0, 0, 0),
         (30, 0, ENTRY, 0),         // $x
@@ -76,7 +81,7 @@ pub fn elf(arch: &str) -> Vec<u8> {
         (20, 0x11, DATA, 8),       // counter: global object
     ] {
         let at = out.len();
-        put(&mut out, at, &[(name, 4), (info, 1), (0, 1), (u64::from(value != 0), 2), (value, 8), (size, 8)]);
+        put(&mut out, at, &[(name, 4), (info, 1), (0, 1), (section_of(value), 2), (value, 8), (size, 8)]);
     }
     let strings = out.len();
     out.extend(names);
@@ -93,14 +98,14 @@ pub fn elf(arch: &str) -> Vec<u8> {
 
     let sections = out.len();
     // sh_name, sh_type, sh_flags, sh_addr, sh_offset, sh_size, sh_link, sh_info, align, entry size
-    let mut section = |kind: u64, offset: usize, size: usize, link: u64, entry: u64| {
+    let mut section = |kind: u64, address: u64, offset: usize, size: usize, link: u64, entry: u64| {
         let at = out.len();
         let (offset, size) = (offset as u64, size as u64);
         let all = [
             (0, 4),
             (kind, 4),
             (0, 8),
-            (0, 8),
+            (address, 8),
             (offset, 8),
             (size, 8),
             (link, 4),
@@ -110,10 +115,12 @@ pub fn elf(arch: &str) -> Vec<u8> {
         ];
         put(&mut out, at, &all);
     };
-    section(0, 0, 0, 0, 0);
-    section(2, symbols, strings - symbols, 2, 24); // SHT_SYMTAB
-    section(3, strings, names.len(), 0, 0); // SHT_STRTAB
-    section(0x7000_0003, attributes, attributes_end - attributes, 0, 0); // SHT_RISCV_ATTRIBUTES
+    section(0, 0, 0, 0, 0, 0);
+    section(2, 0, symbols, strings - symbols, 2, 24); // SHT_SYMTAB
+    section(3, 0, strings, names.len(), 0, 0); // SHT_STRTAB
+    section(0x7000_0003, 0, attributes, attributes_end - attributes, 0, 0); // SHT_RISCV_ATTRIBUTES
+    section(1, ENTRY, 0x100, 0x38, 0, 0); // SHT_PROGBITS
+    section(1, DATA, 0xe00, DATA_FILE_BYTES as usize, 0, 0);
 
     out[..8].copy_from_slice(b"\x7fELF\x02\x01\x01\x00");
     let header = [
@@ -128,7 +135,7 @@ pub fn elf(arch: &str) -> Vec<u8> {
         (56, 2),
         (3, 2),
         (64, 2),
-        (4, 2),
+        (6, 2),
         (2, 2),
     ];
     put(&mut out, 16, &header);

@@ -252,7 +252,7 @@ impl Homes {
             Stored::TransmitProducer => "transmit producer",
             Stored::ReceiveConsumer => "receive consumer",
         };
-        ring.check_pointer(what, *stored, pointer, stored.wrapping_add(ring.slots))?;
+        ring.check_step(what, *stored, pointer)?;
         *stored = pointer;
         Ok(())
     }

@@ -33,6 +33,21 @@ impl Ring {
         ))
     }
 
+    /// The same where nobody knows the limit here: no pointer goes on by more than the ring.
+    ///
+    /// # Errors
+    /// As [`Ring::check_pointer`]'s.
+    pub fn check_step(&self, what: &str, from: u32, to: u32) -> Result<(), String> {
+        if to.wrapping_sub(from) <= self.slots {
+            return Ok(());
+        }
+        Err(format!(
+            "protection: {to:#x} was stored to the {what} of a ring of {} slots, {:#x} slots further than {from:#x}",
+            self.slots,
+            to.wrapping_sub(from)
+        ))
+    }
+
     /// Whole pages that it takes.
     pub fn bytes(&self) -> u64 {
         (u64::from(self.slots) * self.slot_bytes).next_multiple_of(PAGE_BYTES)
