@@ -36,17 +36,25 @@ class InputError(Exception):
     pass
 
 
+def gap_ps(size: int, p: dict[str, int]) -> int:
+    """From message to message: what takes longest of the interface, the sender and the receiver."""
+    return max(p["g"] + max(size - 1, 0) * p["G"], p["o_send"] + BETWEEN_PS, p["o_recv"])
+
+
 def stream_and_pings(size: int, count: int, trips: int, **p: int) -> list[dict[str, Any]]:
-    """The records of logp.c on a LogGP machine: a stream, then pings."""
+    """The records of logp.c on a LogGP machine: streams, then pings."""
     rows: list[dict[str, Any]] = []
     now = 1_000_000
     sequence = [0, 0]
 
-    def send(call: int, injected: int, source: int, size: int, tag: int, post: int | None) -> int:
+    def send(
+        call: int, injected: int, source: int, tag: int, post: int | None, free: int = 0
+    ) -> tuple[int, int]:
         flight = p["L"] + max(size - 1, 0) * p["G"]
         land = injected + flight
         posted = land - 1_000 if post is None else post
-        done = max(land, posted) + p["o_recv"]
+        deliver = max(land, free)
+        done = max(deliver, posted) + p["o_recv"]
         rows.append(
             {
                 "source": source, "sequence": sequence[source], "destination": 1 - source,
@@ -54,24 +62,29 @@ def stream_and_pings(size: int, count: int, trips: int, **p: int) -> list[dict[s
                 "ready_ps": call + p["o_send"], "send_return_ps": call + p["o_send"],
                 "accept_ps": injected, "inject_ps": injected, "arrive_ps": injected + p["L"],
                 "land_ps": land, "receive_call_ps": posted, "post_ps": posted,
-                "match_ps": land, "deliver_ps": land, "done_ps": done,
+                "match_ps": land, "deliver_ps": deliver, "done_ps": done,
             }
         )  # fmt: skip
         sequence[source] += 1
-        return done
+        return deliver, done
 
-    call, free, first = now + 10_000_000, 0, now
-    for _ in range(count):
-        injected = max(call + p["o_send"], free)
-        free = injected + p["g"] + max(size - 1, 0) * p["G"]
-        now = send(call, injected, 0, size, loggp.STREAM, first)
-        call += p["o_send"] + BETWEEN_PS
+    more = int(loggp.SLOW * gap_ps(size, p))
+    slow = {loggp.STREAM: (0, 0), loggp.SLOW_SENDER: (more, 0), loggp.SLOW_RECEIVER: (0, more)}
+    for tag, (more_to_send, more_to_receive) in slow.items():
+        call, interface, receiver, first = now + 10_000_000, 0, 0, now
+        for _ in range(count):
+            injected = max(call + p["o_send"], interface)
+            interface = injected + p["g"] + max(size - 1, 0) * p["G"]
+            deliver, now = send(call, injected, 0, tag, first, receiver)
+            receiver = deliver + p["o_recv"] + more_to_receive
+            call += p["o_send"] + BETWEEN_PS + more_to_send
     # What the arithmetic must leave out: a message of a collective.
-    send(now, now + p["o_send"], 0, 4, -7, None)
+    rows.append({**rows[-1], "sequence": sequence[0], "bytes": 4, "tag": -7})
+    sequence[0] += 1
     now += 50_000_000
     for _ in range(trips):
         for source in (0, 1):
-            now = send(now, now + p["o_send"], source, size, loggp.PING, None)
+            _, now = send(now, now + p["o_send"], source, loggp.PING, None)
     return rows
 
 

@@ -181,7 +181,13 @@ def test_compare_csv_and_logp(fake_core: FakeCore, capsys: pytest.CaptureFixture
     assert invoke(["compare", "loggp", "--csv", "--logp", "--", "./ring"]) == 0
     (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
     assert row["L_ps"] == str(PARAMETERS["L"])
+    assert [row[f"{name}_sign"] for name in ("L", "g", "G")] == ["=", "=", "="]
     assert row["latency_ns"] == "10.5"
+    fake_core.parameters_ps["g"] = 1  # below o: not seen
+    fake_core.parameters_ps["G"] = 0
+    assert invoke(["compare", "loggp", "--csv", "--logp", "--", "./ring"]) == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert [row[f"{name}_sign"] for name in ("L", "g")] == ["=", "<="]
 
 
 def test_logp_json_is_exact(fake_core: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:

@@ -71,7 +71,7 @@ def test_figures_are_possible(chasqui: Run, machine: str) -> None:
         for each in found["sizes"]:
             assert each["gap_ps"] >= each["bytes"] * least
     assert found["g_ps"] > 0
-    assert found["L_ps"] > 0
+    assert (found["L_ps"] or 0) > 0 or found["reasons"]["L"] == "o_send of 8 B holds a part of it"
     for each in found["sizes"]:
         for name, (low, high) in each["spread_ps"].items():
             assert low <= high, name
@@ -102,8 +102,37 @@ def test_a_size_does_not_depend_on_the_others(chasqui: Run) -> None:
     assert of_8[0] == of_8[1] == of_8[2]
 
 
+def test_no_other_stream_is_faster(tmp_path: Path) -> None:
+    """Before, voyager was said to take 4,160 ns for each 8 bytes; blocking calls take 2,440."""
+    job = measurement.job("voyager")
+    (turn,) = core.warm_up("voyager", [], [8])
+    every = measurement.plan(8, turn)
+
+    def gap(*windows: int) -> Fraction:
+        place = tmp_path / "-".join(map(str, windows))
+        plan = replace(every, windows=windows)
+        return measurement.measure_size(job, 8, plan, place / "8", lambda: None).gap.mean
+
+    least = gap(*every.windows)
+    alone = {window: gap(window) for window in (0, 1, 2, 8, 32, 64)}
+    assert least <= Fraction(101, 100) * min(alone.values())
+    assert 3 * min(alone.values()) < 2 * alone[2]
+
+
+def test_a_measurement_takes_whole_turns_of_rings() -> None:
+    """Before, 512 messages of a stream were measured, behind a ring of 2,048 that is given back by
+    halves."""
+    for turn in (1, 16, 100, 2048):
+        for size in (0, 8, 65536):
+            plan = measurement.plan(size, turn)
+            assert plan.warm_up >= turn
+            assert plan.trips % plan.warm_up == 0
+            assert plan.stream % (2 * plan.warm_up) == 0
+
+
 RAISED = {
     "voyager/flush": ["voyager.basic.slots=512", "voyager.mpi.mechanism=basic"],
+    "voyager-modern": ["voyager.basic.slots=2048"],
     "voyager/reclaim": ["voyager.express.slots=512"],
     "netcache/dmaver1": ["netcache.mpi.slots=64"],
     "netcache/dmaver2": [],

@@ -20,49 +20,54 @@ blocking calls, whose messages start at all moments of a loop that polls:
                                                  the two overlap: the first segment is received
                                                  before the last is sent
 
-and streams of nonblocking sends and receives, each with another number of requests under way (more
-make a receiver's queues overflow, or its requests leave its cache):
+and a stream, of the number of requests under way, or of blocking calls, that makes it fastest:
 
     gap(k)    = (last - first) / (messages - 1), where the time of a message is its `land` or its
-                `deliver`, whichever gives the longer gap, if all messages have it; of the stream
-                for which it is the shortest
+                `deliver`, whichever gives the longer gap, if all messages have it
     bandwidth = k / gap(k)
 
 Each is the mean over the messages measured, since what one message in many pays for (giving back
 half a ring, say) is a part of what they cost, and since only means add up to the latency. Beside it
 stands its spread, from the least to the greatest of all messages of the ping-pong; of the gap, of
 eight parts of the stream. A quantity is *steady* where the first and the second half of what was
-measured agree within a tenth.
+measured differ by at most a tenth.
 
-A stream is limited by
+What limits a stream is seen by what makes it slower. It is sent twice more: once the sender, once
+the receiver does an eighth of the gap more for each message. It is limited by
 
-    receiver  where most messages have landed before the one before them was delivered, or where
-              gap(k) is no longer than o_recv
-    ni        else, where messages take longer by half a gap from `ready` to `land` than in the
-              ping-pong: they queue between the two processors
-    sender    else
+    sender, receiver  the one by which the gap grows more, if by more than half of what is done more
+    ni                else: the processors have time to spare, the network interfaces or the network
+                      between them have not
 
 g and G can be seen in streams limited by the network interface only. With the sizes for which that
 is so, and which are steady:
 
-    G = (gap(b) - gap(a)) / (b - a)          of the two longest that travel by one mechanism, a < b,
-                                             by (2); confirmed by the slope to the next shorter such
-                                             size, or by (L(b) - L(a)) / (b - a);
+    G = (gap(b) - gap(a)) / (b - a)          of the two longest, a < b, by (2); confirmed by the
+                                             slope to the next shorter such size, or by
+                                             (L(b) - L(a)) / (b - a);
         (L(b) - L(a)) / (b - a)              else, of the shortest and the longest of all, by (1),
-                                             if no byte leaves before the send returns; confirmed by
-                                             the slope from a size between them;
+                                             if no byte leaves before the send returns; confirmed
+                                             where the slopes on both sides of a size between agree;
         gap(b) / (b - 1)                     else, of the longest of all: an upper bound by (2)
-    L = L(s) - (s - 1) G                     of the shortest of all, s; L(s), an upper bound, if
-                                             s > 1 and G is a bound or another mechanism's
+    L = L(s) - (s - 1) G                     of the shortest of all, s;
+        L(s)                                 an upper bound, if s > 1 and G is a bound or another
+                                             mechanism's, or the first byte leaves before the send
+                                             returns: o_send then holds a part of the transfer;
+        none                                 if s > 1 and it even arrives before: a part of L
     g = gap(a) - (a - 1) G                   of the shortest that shows it, a; if a > s, only where
-                                             the same G explains both latencies, L + (a - 1) G is
-                                             within the spread of L(a): else a travels otherwise
-                                             than s;
+                                             both travel by one mechanism and L + (a - 1) G is
+                                             within the spread of L(a), so that the same G explains
+                                             both latencies;
         gap(s)                               else: an upper bound
 
 A slope counts where both sizes travel by one mechanism, it is above 0, the spreads of its two ends
-lie apart, and it leaves g and L above 0. It is confirmed by another that differs by less than a
-tenth. What the data don't show is no figure: a bound or none, with the reason.
+lie apart, and it leaves g and L above 0. It is confirmed by another that differs by at most a
+tenth; that difference, for each byte that is taken off, is the uncertainty of g and L, to which
+comes that of gap(a), by which its halves differ. With more than a tenth of uncertainty there is the
+bound only. What the data don't show is no figure: a bound or none, with the reason.
+
+L is by (1) what the two overheads leave of the latency. A machine on which o_send goes on while the
+message is under way has less of it than its wire takes.
 
 All times are integer picoseconds, means and quotients are exact fractions: on the machine `loggp`
 the result is its parameters, bit for bit.
@@ -78,14 +83,14 @@ from fractions import Fraction
 from chasqui.errors import InputError
 from chasqui.messages import Message
 
-# As in guest/bench/logp.c: the phase is the tag. Streams have this and the next ones.
+# As in guest/bench/logp.c: the phase is the tag.
 PING = 1
-STREAM = 3
+STREAM, SLOW_SENDER, SLOW_RECEIVER = 3, 4, 5
+SLOW = Fraction(1, 8)  # of the gap that a slow end does more for each message
 PS_PER_S = 10**12
 
 PARTS = 8  # of a stream, between which the spread of its gap is
-STEADY = Fraction(1, 10)  # by so much of the mean may halves differ
-AGREE = Fraction(1, 10)  # and by so much of a slope the one that confirms it
+TENTH = Fraction(1, 10)  # of a figure: what it may be uncertain by
 
 
 @dataclass(frozen=True)
@@ -99,8 +104,13 @@ class Sample:
 
     @property
     def is_steady(self) -> bool:
+        return self.drift <= TENTH * abs(self.mean)
+
+    @property
+    def drift(self) -> Fraction:
+        """By what its halves differ."""
         first, second = self.halves
-        return abs(second - first) <= STEADY * abs(self.mean)
+        return abs(second - first)
 
     @classmethod
     def of(cls, values: Sequence[int]) -> Sample:
@@ -147,7 +157,8 @@ class SizeFigures:
     gap: Sample
     limited_by: str  # sender, receiver or ni
     mechanisms: frozenset[str]  # by which the messages travelled
-    overlaps: bool  # the first byte leaves before the send returns: o_send holds a part of L
+    overlaps: bool  # the first byte leaves before the send returns: o_send holds a part of L(k)
+    arrives_early: bool  # and it arrives before that
 
     @property
     def bandwidth(self) -> Fraction:
@@ -185,22 +196,32 @@ class Figure:
         """What is shown is an upper bound."""
         return self.value is not None and bool(self.reason)
 
+    @property
+    def sign(self) -> str:
+        """Of what is shown; empty for nothing."""
+        if self.value is None:
+            return ""
+        return "<=" if self.is_bound else "="
+
 
 @dataclass(frozen=True)
 class PerByte:
-    """G, and the mechanism whose it is."""
+    """G, the mechanism whose it is, and what it is uncertain by."""
 
     figure: Figure
     mechanisms: frozenset[str] = frozenset()
+    error: Fraction = Fraction(0)
 
-    def of(self, size: SizeFigures) -> Fraction | None:
-        """What the bytes of messages of this size add to one of a byte; none: not known."""
+    def less(self, size: SizeFigures, time: Sample) -> Fraction | None:
+        """A time of messages of this size without what bytes after the first add; none: that is not
+        known well enough."""
         extra = _extra(size.bytes)
         if not extra:
-            return Fraction(0)
+            return time.mean
         if self.figure.value is None or self.figure.reason or size.mechanisms != self.mechanisms:
             return None
-        return extra * self.figure.value
+        rest = time.mean - extra * self.figure.value
+        return rest if extra * self.error + time.drift <= TENTH * rest else None
 
 
 @dataclass(frozen=True)
@@ -215,10 +236,14 @@ class Figures:
     sizes: tuple[SizeFigures, ...]
 
     @property
+    def machine(self) -> dict[str, Figure]:
+        """Those that are no means of what was measured, and so may be bounds."""
+        return {"L": self.l, "g": self.g, "G": self.g_per_byte}
+
+    @property
     def reasons(self) -> dict[str, str]:
         """Why figures are bounds, or not there."""
-        named = {"L": self.l, "g": self.g, "G": self.g_per_byte}
-        return {name: each.reason for name, each in named.items() if each.reason}
+        return {name: each.reason for name, each in self.machine.items() if each.reason}
 
 
 def _extra(size: int) -> int:
@@ -258,26 +283,9 @@ def flight(message: Message) -> int:
     return latency(message) - o_send(message) - o_recv(message)
 
 
-def transport(message: Message) -> int:
-    """From the request at the network interface to the last byte in the destination node."""
-    return _need(message.land_ps, "land", message) - _need(message.ready_ps, "ready", message)
-
-
-def begins_early(message: Message) -> bool:
-    return message.inject_ps is None or message.inject_ps < _need(
-        message.send_return_ps, "send_return", message
-    )
-
-
-def is_behind(stream: Sequence[Message]) -> bool:
-    """Most messages of a stream wait for the receiver's processor."""
-    waits = [
-        before.deliver_ps is not None
-        and after.land_ps is not None
-        and after.land_ps <= before.deliver_ps
-        for before, after in itertools.pairwise(stream)
-    ]
-    return 2 * sum(waits) > len(waits)
+def is_before_return(stage_ps: int | None, message: Message) -> bool:
+    """Whether that stage may come before the send returns: an unknown one may."""
+    return stage_ps is None or stage_ps < _need(message.send_return_ps, "send_return", message)
 
 
 def stream_gap(stream: Sequence[Message]) -> Sample:
@@ -294,48 +302,41 @@ def stream_gap(stream: Sequence[Message]) -> Sample:
     return max(map(Sample.of_gaps, whole), key=lambda each: each.mean)
 
 
-def fastest(streams: Iterable[Sequence[Message]]) -> tuple[Sequence[Message], Sample]:
-    """The stream with the shortest gap, of those that are steady, if there are any."""
-    gaps = [(stream, stream_gap(stream)) for stream in streams]
-    return min(gaps, key=lambda each: (not each[1].is_steady, each[1].mean))
+def limit(gap: Fraction, slow_sender: Fraction, slow_receiver: Fraction) -> str:
+    """What limits the stream with this gap, by the gaps with more to do at one end."""
+    grown, end = max((slow_sender - gap, "sender"), (slow_receiver - gap, "receiver"))
+    return end if 2 * grown > SLOW * gap else "ni"
 
 
 def measure_size(size: int, messages: Iterable[Message]) -> SizeFigures:
     """The figures of one size, from a run of guest/bench/logp.c with it."""
     # What belongs to a collective, or has no data, is not ours.
     mine = [message for message in messages if message.bytes == size]
-    pings = [message for message in mine if message.tag == PING]
-    streams: dict[int, list[Message]] = {}
-    for message in mine:
-        if message.tag is not None and message.tag >= STREAM:
-            streams.setdefault(message.tag, []).append(message)
-    if not pings or not streams:
-        raise InputError(f"no records of messages of {size} bytes: did the measurement finish?")
-    pings.sort(key=lambda message: _need(message.call_ps, "call", message))
-    for each in streams.values():
-        each.sort(key=lambda message: message.sequence)
-    stream, gap = fastest(streams.values())
+
+    def phase(tag: int) -> list[Message]:
+        found = [message for message in mine if message.tag == tag]
+        if not found:
+            raise InputError(f"no records of messages of {size} bytes: did the measurement finish?")
+        return found
+
+    pings = sorted(phase(PING), key=lambda message: _need(message.call_ps, "call", message))
+    streams = [phase(tag) for tag in (STREAM, SLOW_SENDER, SLOW_RECEIVER)]
+    gap, *slow = map(stream_gap, streams)
 
     def sample(of: Callable[[Message], int]) -> Sample:
         return Sample.of([of(message) for message in pings])
 
-    receive = sample(o_recv)
-    if is_behind(stream) or gap.mean <= receive.mean:
-        limited_by = "receiver"
-    else:
-        queued = Sample.of([transport(one) for one in stream if one.land_ps is not None])
-        longer = queued.mean - sample(transport).mean
-        limited_by = "ni" if 2 * longer > gap.mean else "sender"
     return SizeFigures(
         bytes=size,
         o_send=sample(o_send),
-        o_recv=receive,
+        o_recv=sample(o_recv),
         latency=sample(latency),
         l=sample(flight),
         gap=gap,
-        limited_by=limited_by,
-        mechanisms=frozenset(message.mechanism or "" for message in [*pings, *stream]),
-        overlaps=any(begins_early(message) for message in pings),
+        limited_by=limit(gap.mean, *(each.mean for each in slow)),
+        mechanisms=frozenset(message.mechanism or "" for message in [*pings, *streams[0]]),
+        overlaps=any(is_before_return(message.inject_ps, message) for message in pings),
+        arrives_early=any(is_before_return(message.arrive_ps, message) for message in pings),
     )
 
 
@@ -349,34 +350,42 @@ def _slope(a: SizeFigures, b: SizeFigures, of: Callable[[SizeFigures], Sample]) 
     return slope if low.mean >= _extra(a.bytes) * slope else None
 
 
-def _agree(slope: Fraction | None, other: Fraction | None) -> bool:
-    return slope is not None and other is not None and abs(slope - other) <= AGREE * slope
-
-
-def _slope_of_gaps(limited: Sequence[SizeFigures]) -> tuple[Fraction, SizeFigures] | None:
-    """G by (2), and a size that shows it."""
-    longest_first = list(reversed(limited))
-    for i, (b, a) in enumerate(itertools.pairwise(longest_first)):
-        slope = _slope(a, b, _gap_of)
-        shorter = longest_first[i + 2] if i + 2 < len(longest_first) else None
-        confirming = [_slope(shorter, a, _gap_of)] if shorter is not None else []
-        if not (a.overlaps or b.overlaps):
-            confirming.append(_slope(a, b, _l_of))
-        if slope is not None and any(_agree(slope, other) for other in confirming):
-            return slope, b
-    return None
-
-
-def _slope_of_latencies(ordered: Sequence[SizeFigures]) -> tuple[Fraction, SizeFigures] | None:
-    """G by (1), and a size that shows it."""
-    fit = [each for each in ordered if not (each.unsteady or each.overlaps)]
-    if len(fit) < 3 or fit[0] is not ordered[0] or fit[-1] is not ordered[-1]:
+def _confirmed(
+    slope: Fraction | None, others: Iterable[Fraction | None]
+) -> tuple[Fraction, Fraction] | None:
+    """A slope, and by what the one that confirms it best differs."""
+    if slope is None:
         return None
-    slope = _slope(fit[0], fit[-1], _l_of)
-    between = [_slope(each, fit[-1], _l_of) for each in fit[1:-1]]
-    if slope is not None and any(_agree(slope, other) for other in between):
-        return slope, fit[-1]
-    return None
+    error = min((abs(slope - other) for other in others if other is not None), default=slope)
+    return (slope, error) if error <= TENTH * slope else None
+
+
+def _slope_of_gaps(limited: Sequence[SizeFigures]) -> tuple[Fraction, Fraction] | None:
+    """G by (2), and its uncertainty."""
+    if len(limited) < 2:
+        return None
+    *shorter, a, b = limited
+    others = [_slope(each, a, _gap_of) for each in shorter[-1:]]
+    if not (a.overlaps or b.overlaps):
+        others.append(_slope(a, b, _l_of))
+    return _confirmed(_slope(a, b, _gap_of), others)
+
+
+def _slope_of_latencies(ordered: Sequence[SizeFigures]) -> tuple[Fraction, Fraction] | None:
+    """G by (1), and its uncertainty."""
+    shortest, *between, longest = ordered
+    if any(each.unsteady or each.overlaps for each in (shortest, longest)):
+        return None
+    sides = [
+        (_slope(shortest, each, _l_of), _slope(each, longest, _l_of))
+        for each in between
+        if not (each.unsteady or each.overlaps)
+    ]
+    agree = [abs(a - b) for a, b in sides if a is not None and b is not None]
+    slope = _slope(shortest, longest, _l_of)
+    if slope is None or not agree or min(agree) > TENTH * slope:
+        return None
+    return slope, min(agree)
 
 
 def _gap_of(size: SizeFigures) -> Sample:
@@ -392,32 +401,34 @@ def _gap_per_byte(ordered: Sequence[SizeFigures], limited: Sequence[SizeFigures]
     longest = ordered[-1]
     if not _extra(longest.bytes):
         return PerByte(Figure(None, "it takes messages of more than a byte"))
-    found = _slope_of_gaps(limited) or _slope_of_latencies(ordered)
-    if found is not None:
-        slope, size = found
-        return PerByte(Figure(slope), size.mechanisms)
+    if found := _slope_of_gaps(limited):
+        slope, error = found
+        return PerByte(Figure(slope), limited[-1].mechanisms, error)
+    if len(ordered) > 2 and (found := _slope_of_latencies(ordered)):
+        slope, error = found
+        return PerByte(Figure(slope), longest.mechanisms, error)
     if len(limited) < 2:
         count = "one size" if len(limited) == 1 else "no size"
         why = f"the network interface limits the stream of {count}; an exact G takes two"
     else:
-        why = "no two gaps that the network interface limits give a slope that others confirm"
+        why = "the gaps that the network interface limits give no slope that others confirm"
     bound = longest.gap.mean / _extra(longest.bytes)
     return PerByte(Figure(bound, f"{why}; this bound is gap / (bytes - 1) of {longest.bytes:,} B"))
 
 
-def _less_transfer(size: SizeFigures, time: Fraction, per_byte: PerByte) -> Figure:
-    """A time without that of the bytes; with it, a bound, if that is not known."""
-    transfer = per_byte.of(size)
-    if transfer is None or time < transfer:
-        return Figure(time, f"it includes the transfer of {size.bytes:,} B")
-    return Figure(time - transfer)
-
-
 def _latency(shortest: SizeFigures, per_byte: PerByte) -> Figure:
     """L."""
+    size = f"{shortest.bytes:,} B"
     if shortest.l.mean < 0:
-        return Figure(None, f"o_send and o_recv of {shortest.bytes:,} B overlap")
-    return _less_transfer(shortest, shortest.l.mean, per_byte)
+        return Figure(None, f"o_send and o_recv of {size} overlap")
+    if _extra(shortest.bytes) and shortest.arrives_early:
+        return Figure(None, f"o_send of {size} holds a part of it")
+    if not shortest.latency.is_steady:
+        return Figure(shortest.l.high, f"the latency of {size} is not steady")
+    rest = per_byte.less(shortest, shortest.l)
+    if rest is None or (_extra(shortest.bytes) and shortest.overlaps):
+        return Figure(shortest.l.mean, f"it includes the transfer of {size}")
+    return Figure(rest)
 
 
 def _gap(
@@ -428,33 +439,43 @@ def _gap(
 ) -> Figure:
     """g."""
     shortest = ordered[0]
-    if shortest.unsteady:
-        return Figure(shortest.gap.mean, f"the stream of {shortest.bytes:,} B is not steady")
+    size = f"{shortest.bytes:,} B"
+    if not shortest.gap.is_steady:
+        return Figure(shortest.gap.high, f"the stream of {size} is not steady")
+    why = f"the {shortest.limited_by} limits the stream of {size}"
     if not limited:
-        why = f"the {shortest.limited_by} limits the stream of {shortest.bytes:,} B"
-        return Figure(shortest.gap.mean, why)
+        return Figure(shortest.gap.mean, f"{why}, the network interface none")
     first = limited[0]
-    if first is not shortest:
-        transfer = per_byte.of(first)
-        explained = (
-            l.value is not None
-            and not l.reason
-            and transfer is not None
-            and first.l.low <= l.value + transfer <= first.l.high
-        )
-        if not explained:
-            return Figure(
-                shortest.gap.mean,
-                f"the {shortest.limited_by} limits the stream of {shortest.bytes:,} B, and "
-                f"{first.bytes:,} B go another way",
-            )
-    return _less_transfer(first, first.gap.mean, per_byte)
+    rest = per_byte.less(first, first.gap)
+    if first is shortest:
+        if rest is not None:
+            return Figure(rest)
+        return Figure(shortest.gap.mean, f"it includes the transfer of {size}")
+    longer = f"{first.bytes:,} B"
+    if first.mechanisms != shortest.mechanisms:
+        why += f", and {longer} go by another mechanism"
+    elif rest is None:
+        why += f", and what the transfer of {longer} takes is not known well enough"
+    elif not _explained(first, l, per_byte):
+        why += f", and G does not explain what {longer} take longer"
+    elif rest > shortest.gap.mean:
+        why += f", which is faster than {longer} let one expect"
+    else:
+        return Figure(rest)
+    return Figure(shortest.gap.mean, why)
+
+
+def _explained(size: SizeFigures, l: Figure, per_byte: PerByte) -> bool:  # noqa: E741
+    """The latency of this size is L + (k - 1) G, within its spread."""
+    if l.value is None or l.reason or per_byte.figure.value is None:
+        return False
+    return size.l.low <= l.value + _extra(size.bytes) * per_byte.figure.value <= size.l.high
 
 
 def summarise(sizes: Sequence[SizeFigures]) -> Figures:
     """L, o, g and G from the figures of all sizes."""
     ordered = sorted(sizes, key=lambda each: each.bytes)
-    limited = [each for each in ordered if each.limited_by == "ni" and not each.unsteady]
+    limited = [each for each in ordered if each.limited_by == "ni" and each.gap.is_steady]
     per_byte = _gap_per_byte(ordered, limited)
     l = _latency(ordered[0], per_byte)  # noqa: E741
     return Figures(

@@ -17,13 +17,15 @@ from chasqui.loggp import Figures, Sample, SizeFigures
 
 Progress = Callable[[int, int], None]
 
-DEFAULT_SIZES = (1, 8, 64, 512, 4096, 16384, 65536)
+DEFAULT_SIZES = (1, 8, 64, 512, 4096, 16384, 32768, 65536)
 # Measured round trips of a size: as many as carry so many bytes each way, within these limits.
 BYTES = 1 << 20
 TRIPS_MIN, TRIPS_MAX = 16, 256
 WARM_UP_MIN = 16  # messages each way: caches, predictors, what the library remembers of a peer
-# Streams of a size, by the requests under way at each end, and of a long one.
-WINDOWS, LONG_WINDOWS, LONG = (2, 8, 32, 64), (4, 32), 16384
+# By what the fastest stream of a size is looked for: the requests under way at each end, 0 stands
+# for blocking calls; more make a receiver's queues overflow, or its requests leave its cache. And
+# that of a long one.
+WINDOWS, LONG_WINDOWS, LONG = (0, 1, 4, 16, 64), (1, 4, 32), 16384
 ATTEMPTS = 3  # of a size that is not steady, each with LONGER times the messages
 LONGER = 4
 
@@ -36,8 +38,8 @@ class Plan:
 
     warm_up: int  # messages in each direction before anything is measured
     trips: int  # measured round trips
-    stream: int  # measured messages of each stream
-    windows: tuple[int, ...]  # for each stream, the requests under way at each end
+    stream: int  # measured messages of a stream
+    windows: tuple[int, ...]  # the requests under way at each end of the streams that are tried
 
     def longer(self) -> Plan:
         return replace(
@@ -79,10 +81,13 @@ def clock_period_ps(resolved: str, unit: str = "node.core") -> Fraction | None:
 
 
 def plan(size: int, warm_up: int) -> Plan:
-    """How much to measure of one size, behind `warm_up` messages in each direction."""
+    """How much to measure of one size, behind `warm_up` messages in each direction, a turn of every
+    ring: whole turns, since what gives back half a ring is paid for once in so many messages."""
+    turn = max(WARM_UP_MIN, warm_up)
     trips = max(TRIPS_MIN, min(TRIPS_MAX, BYTES // max(size, 1)))
-    few = size >= LONG
-    return Plan(max(WARM_UP_MIN, warm_up), trips, 2 * trips, LONG_WINDOWS if few else WINDOWS)
+    windows = LONG_WINDOWS if size >= LONG else WINDOWS
+    turns = -(-trips // turn) * turn
+    return Plan(turn, turns, 2 * turns, windows)
 
 
 def measure(
@@ -173,8 +178,8 @@ def exact(value: Fraction | int | None) -> int | float | None:
 
 
 def as_json(measurement: Measurement) -> dict[str, Any]:
-    """Times in ps: integers where they are exact. A figure that is a bound, or null, has its reason
-    in `reasons`."""
+    """Times in ps: integers where they are exact. What a figure is (=, or <= of a bound) is in
+    `signs`, the reason of one that is a bound, or null, in `reasons`."""
     found = measurement.figures
     return {
         "machine": measurement.machine,
@@ -183,6 +188,7 @@ def as_json(measurement: Measurement) -> dict[str, Any]:
         "o_recv_ps": exact(found.o_recv.mean),
         "g_ps": exact(found.g.value),
         "G_ps_per_byte": exact(found.g_per_byte.value),
+        "signs": {name: each.sign for name, each in found.machine.items()},
         "reasons": found.reasons,
         "clock_ps": exact(measurement.clock_ps),
         "directory": str(measurement.directory) if measurement.directory else None,

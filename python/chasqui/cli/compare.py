@@ -187,7 +187,7 @@ def _loggp_lines(rows: list[Row]) -> list[str]:
         found = row.measurement.figures
         latency, *gaps = (
             ("<= " if each.is_bound else "") + mean_ns(each.value)
-            for each in (found.l, found.g, found.g_per_byte)
+            for each in found.machine.values()
         )
         overheads = [mean_ns(each.mean) for each in (found.o_send, found.o_recv)]
         cells.append([row.machine, latency, *overheads, *gaps])
@@ -206,6 +206,8 @@ def _write_csv(entries: list[dict[str, Any]]) -> None:
         for name in ("L_ps", "o_send_ps", "o_recv_ps", "g_ps", "G_ps_per_byte"):
             if loggp:
                 entry[name] = loggp[name]
+        # Whether that is it, or a bound.
+        entry |= {f"{name}_sign": sign for name, sign in loggp.get("signs", {}).items()}
         flat.append({**entry, **{f"{name}_ns": value for name, value in stages.items()}})
     names = list(dict.fromkeys(name for entry in flat for name in entry))
     writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")

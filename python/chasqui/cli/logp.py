@@ -24,8 +24,10 @@ clock], and bandwidth [MB/s, 10^6 bytes].
 They come from the records of simulated messages, after a warm-up that uses every ring and buffer
 once: nothing is fitted, and measuring the machine `loggp` returns its parameters exactly. Each
 size has a run of its own (repeated with more messages if it was not steady: SIZE-2, SIZE-3 in
---out). The second table is the spread behind the means, least .. greatest. What the data don't
-show is a bound (<=) or is left out, with the reason.
+--out). The gap is that of the fastest stream, of those with different numbers of requests under
+way; who limits it is the end at which more work makes it slower, or the network interface. The
+second table is the spread behind the means, least .. greatest. What the data don't show is a bound
+(<=) or is left out, with the reason.
 
 Every formula: python -m pydoc chasqui.loggp
 
@@ -39,6 +41,7 @@ OVERLAP = (
     "L below 0: the receiver is busy with a message before its send returns,\n"
     "and o_send and o_recv overlap by that much"
 )
+LESS = "what o_send and o_recv leave; o_send of {size:,} B goes on while they are under way"
 SIZES_MAX = 4000
 COLUMNS = ("o_send", "o_recv", "latency", "L", "gap")
 
@@ -52,7 +55,7 @@ def commands() -> dict[str, click.Command]:
 @options.sets()
 @click.option(
     "--sizes", metavar="BYTES,...",
-    help="Message sizes [bytes] (default: 1,8,64,512,4096,16384,65536).",
+    help="Message sizes [bytes] (default: 1,8,64,512,4096,16384,32768,65536).",
 )  # fmt: skip
 @click.option(
     "--out", "directory", metavar="DIR",
@@ -113,6 +116,8 @@ def report(found: Measurement) -> list[str]:
         for each in unsteady
     ]
     lines += ["", summary(found)]
+    if sizes[0].overlaps and found.figures.l.value is not None:
+        lines.append(f"L: {LESS.format(size=sizes[0].bytes)}")
     lines += [f"{name}: {reason}" for name, reason in found.figures.reasons.items()]
     if found.directory:
         lines.append(f"run directories: {found.directory}")
@@ -164,7 +169,7 @@ def figure(name: str, found: Figure, unit: str) -> str:
 
     if found.value is None:
         return f"{name} not seen"
-    return f"{name} {'<=' if found.is_bound else '='} {mean_ns(found.value)} {unit}"
+    return f"{name} {found.sign} {mean_ns(found.value)} {unit}"
 
 
 def summary(found: Measurement) -> str:
