@@ -25,7 +25,7 @@ WARM_UP_MIN = 16  # messages each way: caches, predictors, what the library reme
 # By what the fastest stream of a size is looked for: the requests under way at each end, 0 stands
 # for blocking calls; more make a receiver's queues overflow, or its requests leave its cache. And
 # that of a long one.
-WINDOWS, LONG_WINDOWS, LONG = (0, 1, 4, 16, 64), (1, 4, 32), 16384
+WINDOWS, LONG_WINDOWS, LONG = (0, 1, 8, 32, 64), (1, 4, 32), 16384
 ATTEMPTS = 3  # of a size that is not steady, each with LONGER times the messages
 LONGER = 4
 
