@@ -78,8 +78,11 @@ pub trait Parameters: Sized {
     /// What the group is.
     const DOC: &'static str;
 
-    /// The parameters in the order of the declaration.
+    /// The parameters in the order of the declaration, without those of groups within the group.
     fn declarations() -> Vec<Declaration>;
+
+    /// The groups within the group, each with its name as prefix.
+    fn inner() -> Schema;
 
     /// The values under `prefix`.
     ///
@@ -120,7 +123,7 @@ impl Schema {
     /// Adds the group `P` at `prefix`.
     #[must_use]
     pub fn with<P: Parameters>(self, prefix: &str) -> Schema {
-        self.with_group(prefix, P::DOC, P::declarations())
+        self.with_group(prefix, P::DOC, P::declarations()).with_part(prefix, P::inner())
     }
 
     /// Adds declarations at `prefix`.
@@ -204,7 +207,8 @@ fn mistakes_of(path: &str, declaration: &Declaration) -> Vec<String> {
 /// A field is `name: Type = default, range least ..= greatest, source "…";`, the range being
 /// optional. Types: [`crate::Duration`], [`crate::Frequency`], [`crate::Bytes`],
 /// [`crate::Bandwidth`], [`crate::Cycles`], [`crate::Count`], [`crate::Flag`], [`crate::Text`],
-/// [`crate::Ratio`], or a [`crate::choice!`].
+/// [`crate::Ratio`], or a [`crate::choice!`]. Groups may follow that are a part of this one: they are
+/// read with it, at its prefix and their name.
 ///
 /// ```
 /// use chasqui_config::{Duration, Parameters, Resolved, Schema};
@@ -220,6 +224,21 @@ fn mistakes_of(path: &str, declaration: &Declaration) -> Vec<String> {
 /// let dram = Dram::read(&Resolved::defaults(&schema), "node.dram");
 /// assert_eq!(dram.first_chunk.ps(), 200_000);
 /// assert_eq!(dram, Dram::default());
+///
+/// chasqui_config::parameters! {
+///     /// What a node has.
+///     pub struct Node {
+///         /// Its harts.
+///         harts: chasqui_config::Count = 1, source "assumption";
+///     } and groups {
+///         /// Its memory.
+///         dram: Dram;
+///     }
+/// }
+/// let schema = Schema::new().with::<Node>("node");
+/// let paths: Vec<_> = schema.parameters().map(|(path, _)| path).collect();
+/// assert_eq!(paths, ["node.harts", "node.dram.first_chunk"]);
+/// assert_eq!(Node::read(&Resolved::defaults(&schema), "node").dram, dram);
 /// ```
 #[macro_export]
 macro_rules! parameters {
@@ -228,10 +247,13 @@ macro_rules! parameters {
             $(#[doc = $fdoc:literal])+
             $field:ident : $type:ty = $default:expr $(, range $least:literal ..= $greatest:literal)? , source $source:expr ;
         )*
-    }) => {
+    } $(and groups { $( $(#[doc = $gdoc:literal])+ $group:ident : $gtype:ty ; )+ })?) => {
         $(#[doc = $doc])+
         #[derive(Clone, Debug, PartialEq, Eq)]
-        pub struct $name { $( $(#[doc = $fdoc])+ pub $field: $type, )* }
+        pub struct $name {
+            $( $(#[doc = $fdoc])+ pub $field: $type, )*
+            $($( $(#[doc = $gdoc])+ pub $group: $gtype, )+)?
+        }
 
         impl $crate::Parameters for $name {
             const DOC: &'static str = concat!($($doc),+).trim_ascii();
@@ -250,16 +272,26 @@ macro_rules! parameters {
                 } ),*]
             }
 
+            fn inner() -> $crate::Schema {
+                $crate::Schema::new() $($( .with::<$gtype>(stringify!($group)) )+)?
+            }
+
             fn read(resolved: &$crate::Resolved, prefix: &str) -> Self {
                 let _ = (resolved, prefix);
-                Self { $( $field: resolved.get(&$crate::join(prefix, stringify!($field).trim_start_matches("r#"))), )* }
+                Self {
+                    $( $field: resolved.get(&$crate::join(prefix, stringify!($field).trim_start_matches("r#"))), )*
+                    $($( $group: resolved.read(&$crate::join(prefix, stringify!($group))), )+)?
+                }
             }
         }
 
         impl Default for $name {
             fn default() -> Self {
-                Self { $( $field: <$type as $crate::Quantity>::parse(&$crate::Scalar::from($default))
-                    .expect(concat!("the declared default of ", stringify!($field), " parses")), )* }
+                Self {
+                    $( $field: <$type as $crate::Quantity>::parse(&$crate::Scalar::from($default))
+                        .expect(concat!("the declared default of ", stringify!($field), " parses")), )*
+                    $($( $group: Default::default(), )+)?
+                }
             }
         }
     };

@@ -25,12 +25,10 @@ use replay::Replay;
 
 mod collectives;
 mod library;
-mod network;
 mod on_network;
 pub mod replay;
 
 pub use library::{WaitUnit, library_settings, wait_polls, with_library};
-pub use network::{FaultUnit, NetworkUnit, network_parameters};
 pub use on_network::build_on_network;
 
 /// A program to run, on how many ranks, and what belongs to it.

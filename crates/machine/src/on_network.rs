@@ -2,11 +2,11 @@
 
 use chasqui_config::Resolved;
 use chasqui_engine::Engine;
-use chasqui_network::{Attachment, FABRIC, Fabric, NODES, NodePort};
+use chasqui_network::{Attachment, FABRIC, Fabric, NODES, NetworkParameters, NodePort};
 use chasqui_ni::NetworkInterface;
 use chasqui_node::{Node, NodeConfiguration};
 
-use crate::{Built, Job, NodePlan, build_node, network_parameters, nodes_of};
+use crate::{Built, Job, NodePlan, build_node, nodes_of};
 
 /// Builds the nodes and the network that `network` describes between them. `ni` makes a node's NI from its end of the
 /// link, and says how much memory it has that the processor reaches by cacheable accesses [bytes]; it sends no packet
@@ -22,11 +22,11 @@ pub fn build_on_network(
     mut ni: impl FnMut(&NodeConfiguration, NodePort) -> Result<(u64, Box<dyn NetworkInterface>), String>,
 ) -> Result<Built, String> {
     let configuration = NodeConfiguration::read(resolved);
-    let network = network_parameters(resolved);
+    let network: NetworkParameters = resolved.read("network");
     let count = nodes_of(jobs);
     let attachments = (0..count).map(|partition| Attachment { partition, target: 0 }).collect();
     let first_fabric_port = count * Node::PORTS;
-    let mut fabric = Fabric::new(&network, attachments, first_fabric_port).map_err(|e| e.join("\n"))?;
+    let mut fabric = Fabric::new(&network, attachments, first_fabric_port)?;
     // Names of messages are a job's own: a link's would not say whose they are.
     if let [job] = jobs {
         fabric.keep_traffic(job.timeline_max);

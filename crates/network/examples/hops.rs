@@ -3,9 +3,8 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use chasqui_network::NetworkParameters;
 use chasqui_random::Random;
-use common::{Plan, Setup, run};
+use common::{Plan, Setup, arctic, run};
 
 fn main() {
     println!("64 nodes on a fat tree; hops (passages through a router) a host-second");
@@ -29,7 +28,7 @@ fn main() {
             bytes: 96,
         };
         let plans = (0..64).map(|node| (0..packets).map(|i| plan(node, i)).collect()).collect();
-        let mut setup = Setup::new(NetworkParameters::default(), plans);
+        let mut setup = Setup::new(arctic(), plans);
         setup.hosts = hosts;
         setup.log = false;
         let outcome = run(&setup);

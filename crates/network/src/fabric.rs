@@ -6,6 +6,7 @@ use chasqui_engine::{
     Class, Event, EventQueue, Outbox, Packet, Partition, PartitionId, Port, Time, WORK_OF_EVENT,
 };
 
+use crate::fault::Faults;
 use crate::node_port::{NodePort, Uplink};
 use crate::router::{Departure, Held, Router, Work};
 use crate::topology::{Header, Neighbour, RouterPort};
@@ -60,6 +61,7 @@ pub(crate) struct Transit {
 pub struct Fabric {
     pub(crate) wiring: Arc<Wiring>,
     pub(crate) parameters: NetworkParameters,
+    pub(crate) faults: Faults,
     pub(crate) link: Link,
     pub(crate) routing_delay: Time,
     pub(crate) attachments: Vec<Attachment>,
@@ -89,15 +91,16 @@ impl Fabric {
         parameters: &NetworkParameters,
         attachments: Vec<Attachment>,
         first_port: u32,
-    ) -> Result<Fabric, Vec<String>> {
+    ) -> Result<Fabric, String> {
         let nodes = u32::try_from(attachments.len()).expect("number of nodes");
         let topology = parameters.build_topology(nodes)?;
-        parameters.fault.check_links(&*topology)?;
+        let faults = Faults::new(&parameters.fault)?;
+        faults.check_links(&*topology)?;
         let wiring = Arc::new(Wiring::new(topology));
-        let mut fabric = Fabric::without_routers(wiring, parameters, attachments, first_port);
+        let mut fabric = Fabric::without_routers(wiring, parameters, faults, attachments, first_port);
         let ports = u64::from(first_port) + u64::from(fabric.ports());
         if ports > u64::from(Port::MAX) {
-            return Err(vec![format!("the network needs ports up to {ports}; allowed is {}", Port::MAX)]);
+            return Err(format!("the network needs ports up to {ports}; allowed is {}", Port::MAX));
         }
         fabric.routers = fabric.wiring.routers().map(|router| fabric.router(router)).collect();
         Ok(fabric)
@@ -107,13 +110,15 @@ impl Fabric {
     pub(crate) fn without_routers(
         wiring: Arc<Wiring>,
         parameters: &NetworkParameters,
+        faults: Faults,
         attachments: Vec<Attachment>,
         first_port: u32,
     ) -> Fabric {
         Fabric {
             parameters: parameters.clone(),
+            faults,
             link: parameters.link(),
-            routing_delay: Time(parameters.routing_delay_ps),
+            routing_delay: parameters.routing_delay(),
             attachments,
             first_port,
             routers: vec![],
@@ -135,13 +140,13 @@ impl Fabric {
     pub(crate) fn router(&self, number: u32) -> Router {
         let outputs = self.wiring.ports(number).map(|at| {
             let credits = match self.wiring.far_end(at) {
-                Neighbour::Router(_) => self.parameters.input_buffer_packets,
-                Neighbour::Node(_) => self.parameters.receive_buffer_packets,
+                Neighbour::Router(_) => self.parameters.input_buffer as u32,
+                Neighbour::Node(_) => self.parameters.receive_buffer as u32,
                 Neighbour::Unconnected => 0,
             };
             (self.ports_of_link(self.wiring.link_at(at)), credits)
         });
-        Router::new(number, self.parameters.input_buffer_packets, outputs.collect())
+        Router::new(number, self.parameters.input_buffer as u32, outputs.collect())
     }
 
     /// The engine's ports of a link. Those of high priority are numbered below all of low priority, so
@@ -163,7 +168,12 @@ impl Fabric {
         let RouterPort { router, port: input } = topology.attachment(node);
         let (nodes, switches_beyond) = (topology.nodes(), self.zones.switches_between);
         let uplink = Uplink { node, nodes, fabric, router, input, switches_beyond };
-        NodePort::new(uplink, &self.parameters, self.ports_of_link(self.wiring.uplink(node)))
+        NodePort::new(
+            uplink,
+            &self.parameters,
+            self.faults.clone(),
+            self.ports_of_link(self.wiring.uplink(node)),
+        )
     }
 
     /// Keeps of each link the first `passages_max` packets that pass it.
@@ -244,8 +254,8 @@ impl Fabric {
             for priority in 0..PRIORITIES as u8 {
                 assert_eq!(router.waiting(port, priority), 0, "router {number} input {port}");
                 let expected = match self.wiring.far_end(at) {
-                    Neighbour::Router(_) => self.parameters.input_buffer_packets as usize,
-                    Neighbour::Node(n) => self.parameters.receive_buffer_packets as usize - held(n, priority),
+                    Neighbour::Router(_) => self.parameters.input_buffer as usize,
+                    Neighbour::Node(n) => self.parameters.receive_buffer as usize - held(n, priority),
                     Neighbour::Unconnected => 0,
                 };
                 assert_eq!(router.credits(port, priority), expected, "router {number} output {port}");
@@ -293,7 +303,7 @@ impl Fabric {
 
     fn handle(&mut self, event: Event, out: &mut Outbox<'_>) {
         let (now, number) = (event.time, event.target);
-        if self.parameters.fault.is_on() {
+        if self.faults.are_on() {
             self.check(&event);
         }
         let router = &mut self.routers[number as usize];
@@ -343,7 +353,7 @@ impl Fabric {
     fn pass(&mut self, from: RouterPort, slot: u32) {
         let number = self.link_statistics(from).packets;
         let packet = self.transits[slot as usize].packet.as_mut().expect("the packet is in the fabric");
-        self.parameters.fault.pass(Neighbour::Router(from), number, &mut packet.bytes);
+        self.faults.pass(Neighbour::Router(from), number, &mut packet.bytes);
     }
 
     /// Puts a packet on the wire and returns the credit for the room it leaves. Every packet that a
@@ -352,7 +362,7 @@ impl Fabric {
         let Departure { input, priority, held, tail } = departure;
         let (came, sent) = (RouterPort { router, port: input }, RouterPort { router, port: held.output });
         self.statistics.hops += 1;
-        if self.parameters.fault.is_on() {
+        if self.faults.are_on() {
             self.pass(sent, held.slot);
         }
         if self.traffic.is_kept() {

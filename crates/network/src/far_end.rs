@@ -4,6 +4,7 @@
 use chasqui_engine::{Class, Event, Outbox, Packet, PartitionId, Port, Time};
 
 use crate::fabric::Attachment;
+use crate::fault::Faults;
 use crate::node_port::{NodePort, Uplink};
 use crate::{Blocked, FabricEvent, Link, LinkStatistics, NetworkParameters, NodeEvent, PRIORITIES};
 
@@ -49,13 +50,14 @@ impl FarEnd {
         // Of equal times the higher priority is first, as in a fabric.
         let ports = |first: u32| std::array::from_fn(|p| Port::new(first + (PRIORITIES - 1 - p) as u32));
         let uplink = Uplink { node, nodes, fabric: here, router: 0, input: 0, switches_beyond: 1 };
-        let near = NodePort::new(uplink, parameters, ports(first_port + PRIORITIES as u32));
+        let faults = Faults::new(&parameters.fault).expect("links that are named in words that were checked");
+        let near = NodePort::new(uplink, parameters, faults, ports(first_port + PRIORITIES as u32));
         let far = FarEnd {
             link: parameters.link(),
-            routing_delay: Time(parameters.routing_delay_ps),
+            routing_delay: parameters.routing_delay(),
             attachment,
             ports: ports(first_port),
-            credits: [parameters.receive_buffer_packets; PRIORITIES],
+            credits: [parameters.receive_buffer as u32; PRIORITIES],
             free_at: Time::ZERO,
             statistics: LinkStatistics::default(),
         };

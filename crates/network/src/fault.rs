@@ -1,11 +1,12 @@
 //! Links that flip bits. What happens to a packet depends on the seed, the link, and which packet on the link it
 //! is, and so on nothing that the simulator is free to choose.
 
+use chasqui_config::{Count, Ratio, Text};
 use chasqui_random::Random;
 
 use crate::topology::{Neighbour, RouterPort, Topology};
 
-/// Parts in one, of [`FaultParameters::rate_parts`].
+/// Parts in one, of [`Ratio::parts`].
 const ONE: u64 = 1_000_000_000_000;
 
 /// Which links are faulty. A link has the name of where it begins.
@@ -40,24 +41,19 @@ impl FaultyLinks {
     }
 }
 
-/// What faulty links do. Off when there is neither a rate nor a packet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FaultParameters {
-    /// Which links.
-    pub links: FaultyLinks,
-    /// Number of the packet on a faulty link, from 1 on, that is hit; 0: none is by its number.
-    pub packet: u64,
-    /// Share of the packets on a faulty link that are hit by chance [parts of 10^12].
-    pub rate_parts: u64,
-    /// Length of a burst [bits], at least 1: the first and the last are flipped, and half of those between.
-    pub burst_bits: u32,
-    /// Where bursts begin, and whom the rate hits.
-    pub seed: u64,
-}
-
-impl Default for FaultParameters {
-    fn default() -> FaultParameters {
-        FaultParameters { links: FaultyLinks::All, packet: 0, rate_parts: 0, burst_bits: 1, seed: 1 }
+chasqui_config::parameters! {
+    /// Faulty links, which flip bits of packets. A packet whose CRC is found to be wrong ends the run.
+    pub struct FaultParameters {
+        /// Which links, by where they begin: "all", "node 3", "router 0 port 2".
+        link: Text = "all", source "ours";
+        /// Number of the packet on a faulty link, from 1 on, that is hit; 0: none is by its number.
+        packet: Count = 0, range 0 ..= 1000000000000_i64, source "ours: links are sound";
+        /// Share of the packets on a faulty link that are hit by chance.
+        rate: Ratio = "0 %", range "0 %" ..= "100 %", source "ours: links are sound";
+        /// Bits from the first that is flipped to the last; of those between, half are.
+        burst: Count = 1, range 1 ..= 65536, source "ours";
+        /// Seed of what is left to chance: who is hit, and where.
+        seed: Count = 1, range 0 ..= 1000000000000_i64, source "ours";
     }
 }
 
@@ -65,14 +61,36 @@ impl FaultParameters {
     /// Some packet may be hit. Else no CRC can be wrong, and none is made or checked; its length counts all the same, in
     /// [`chasqui_engine::Packet::wire_bytes`].
     pub fn is_on(&self) -> bool {
-        self.packet > 0 || self.rate_parts > 0
+        self.packet > 0 || self.rate.parts() > 0
+    }
+}
+
+/// What happens to packets on the links of a network.
+#[derive(Clone, Debug)]
+pub(crate) struct Faults {
+    links: FaultyLinks,
+    parameters: FaultParameters,
+}
+
+impl Faults {
+    /// # Errors
+    /// As [`FaultyLinks::parse`].
+    pub fn new(parameters: &FaultParameters) -> Result<Faults, String> {
+        let links =
+            FaultyLinks::parse(&parameters.link).map_err(|text| format!("network.fault.link: {text}"))?;
+        Ok(Faults { links, parameters: parameters.clone() })
+    }
+
+    /// As [`FaultParameters::is_on`].
+    pub fn are_on(&self) -> bool {
+        self.parameters.is_on()
     }
 
     /// The faulty link is one of the network's.
     ///
     /// # Errors
     /// What there is instead.
-    pub(crate) fn check_links(&self, topology: &dyn Topology) -> Result<(), Vec<String>> {
+    pub fn check_links(&self, topology: &dyn Topology) -> Result<(), String> {
         let FaultyLinks::From(from) = self.links else { return Ok(()) };
         let (nodes, routers) = (topology.nodes(), topology.routers());
         let is_there = match from {
@@ -85,22 +103,22 @@ impl FaultParameters {
             Neighbour::Unconnected => false,
         };
         let problem = || {
-            vec![format!(
+            format!(
                 "network.fault.link: no link begins at {from}: there are {nodes} nodes and {routers} routers, \
                  whose ports may lead nowhere"
-            )]
+            )
         };
         if is_there { Ok(()) } else { Err(problem()) }
     }
 
     /// Packet `number`, from 1 on, passes the link that begins at `from`: it may be hit, in the header and data that
     /// `bytes` are or in their CRC.
-    pub(crate) fn pass(&self, from: Neighbour, number: u64, bytes: &mut [u8]) {
+    pub fn pass(&self, from: Neighbour, number: u64, bytes: &mut [u8]) {
         if self.links != FaultyLinks::All && self.links != FaultyLinks::From(from) {
             return;
         }
         let mut random = self.random(from, number);
-        if number == self.packet || random.below(ONE) < self.rate_parts {
+        if number == self.parameters.packet || random.below(ONE) < self.parameters.rate.parts() {
             self.hit(&mut random, bytes);
         }
     }
@@ -115,12 +133,14 @@ impl FaultParameters {
             Neighbour::Unconnected => unreachable!("no packet is on a link that is not there"),
         };
         // Each of the three starts a sequence of its own.
-        [link, number].iter().fold(Random::new(self.seed), |mut random, of| Random::new(random.bits() ^ of))
+        [link, number]
+            .iter()
+            .fold(Random::new(self.parameters.seed), |mut random, of| Random::new(random.bits() ^ of))
     }
 
     fn hit(&self, random: &mut Random, bytes: &mut [u8]) {
         let bits = bytes.len() as u64 * 8;
-        let burst = u64::from(self.burst_bits).min(bits);
+        let burst = self.parameters.burst.min(bits);
         let first = random.below(bits - burst + 1);
         for bit in first..first + burst {
             if bit == first || bit + 1 == first + burst || random.once_in(2) {
@@ -139,6 +159,7 @@ mod tests {
 
     /// Numbers of the packets of a link that are hit, of the first thousand.
     fn hits(fault: &FaultParameters, from: Neighbour) -> Vec<u64> {
+        let fault = Faults::new(fault).unwrap();
         let is_hit = |number: &u64| {
             let mut bytes = [0; 20];
             fault.pass(from, *number, &mut bytes);
@@ -161,36 +182,36 @@ mod tests {
 
     #[test]
     fn the_packet_with_the_number_is_hit_and_no_other() {
-        let links = FaultyLinks::From(PORT);
-        let fault = FaultParameters { links, packet: 17, ..FaultParameters::default() };
+        let fault = FaultParameters { link: PORT.to_string(), packet: 17, ..FaultParameters::default() };
         assert!(fault.is_on() && !FaultParameters::default().is_on());
         assert_eq!((hits(&fault, PORT), hits(&fault, NODE)), (vec![17], vec![]));
-        let all = FaultParameters { links: FaultyLinks::All, ..fault };
+        let all = FaultParameters { link: "all".into(), ..fault };
         assert_eq!((hits(&all, PORT), hits(&all, NODE)), (vec![17], vec![17]));
     }
 
     #[test]
     fn the_rate_hits_as_many_and_the_seed_says_whom() {
-        let fault = FaultParameters { rate_parts: ONE / 10, ..FaultParameters::default() };
+        let fault = FaultParameters { rate: Ratio::from_parts(ONE / 10), ..FaultParameters::default() };
         let found = hits(&fault, NODE);
         // 100 of 1000, and five standard deviations of 9.5.
         assert!((52..=148).contains(&found.len()), "{}", found.len());
         assert_eq!(hits(&fault, NODE), found);
         assert_ne!(hits(&fault, PORT), found);
         assert_ne!(hits(&FaultParameters { seed: 2, ..fault.clone() }, NODE), found);
-        assert_eq!(hits(&FaultParameters { rate_parts: ONE, ..fault }, NODE).len(), 1000);
+        assert_eq!(hits(&FaultParameters { rate: Ratio::from_parts(ONE), ..fault }, NODE).len(), 1000);
     }
 
     #[test]
     fn a_burst_has_its_length_and_stays_in_the_packet() {
-        for burst_bits in 1..=40 {
-            let fault = FaultParameters { burst_bits, rate_parts: ONE, ..FaultParameters::default() };
+        for burst in 1..=40 {
+            let rate = Ratio::from_parts(ONE);
+            let fault = Faults::new(&FaultParameters { burst, rate, ..FaultParameters::default() }).unwrap();
             for number in 1..200 {
                 let mut bytes = [0; 4];
                 fault.pass(NODE, number, &mut bytes);
                 let flipped = u32::from_le_bytes(bytes);
                 let length = 32 - flipped.leading_zeros() - flipped.trailing_zeros();
-                assert_eq!(length, burst_bits.min(32), "packet {number}");
+                assert_eq!(u64::from(length), burst.min(32), "packet {number}");
             }
         }
     }

@@ -18,7 +18,7 @@ pub type Effects = [Time; 2 * GROUPS];
 /// a packet since another has left.
 fn onward(parameters: &NetworkParameters, packet_bytes_min: u32) -> Time {
     let room = parameters.link().serialization(packet_bytes_min);
-    Time(parameters.link_latency_ps) + room.min(Time(parameters.routing_delay_ps))
+    parameters.link_latency() + room.min(parameters.routing_delay())
 }
 
 /// From something at a node, which the network notices after `to_fabric` and near nodes after `to_nodes`, to its
@@ -41,7 +41,7 @@ impl NodePort {
     /// is shorter than `packet_bytes_min`.
     pub fn first_effects(&self, parameters: &NetworkParameters, packet_bytes_min: u32) -> (Effects, Effects) {
         let hop = self.link().latency();
-        let first_hop = hop + Time(parameters.routing_delay_ps);
+        let first_hop = hop + parameters.routing_delay();
         // What another node notices first: a packet's head, or room in the first router's buffer when a
         // credit has let a packet leave it.
         let room = hop + self.link().serialization(packet_bytes_min) + hop;

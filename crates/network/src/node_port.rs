@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use chasqui_engine::{Class, Event, Outbox, Packet, PartitionId, Port, Time};
 
 use crate::crc::{self, CRC_BYTES};
+use crate::fault::Faults;
 use crate::topology::{Neighbour, RouterPort};
-use crate::{CrcError, FabricEvent, FaultParameters, Link, LinkStatistics, NetworkParameters, PRIORITIES};
+use crate::{CrcError, FabricEvent, Link, LinkStatistics, NetworkParameters, PRIORITIES};
 
 /// Where a node's link leads.
 #[derive(Clone, Copy, Debug)]
@@ -60,25 +61,30 @@ pub struct NodePort {
     /// Tails of the packets in the receive buffer, oldest first.
     held: [VecDeque<Time>; PRIORITIES],
     statistics: LinkStatistics,
-    fault: FaultParameters,
+    faults: Faults,
     crc_errors: u64,
 }
 
 impl NodePort {
-    pub(crate) fn new(uplink: Uplink, parameters: &NetworkParameters, ports: [Port; PRIORITIES]) -> NodePort {
+    pub(crate) fn new(
+        uplink: Uplink,
+        parameters: &NetworkParameters,
+        faults: Faults,
+        ports: [Port; PRIORITIES],
+    ) -> NodePort {
         NodePort {
             uplink,
             link: parameters.link(),
-            routing_delay: Time(parameters.routing_delay_ps),
-            packet_bytes_max: parameters.packet_bytes_max,
-            receive_buffer_packets: parameters.receive_buffer_packets as usize,
+            routing_delay: parameters.routing_delay(),
+            packet_bytes_max: parameters.packet_max.bytes() as u32,
+            receive_buffer_packets: parameters.receive_buffer as usize,
             ports,
-            credits: [parameters.input_buffer_packets; PRIORITIES],
+            credits: [parameters.input_buffer as u32; PRIORITIES],
             free_at: Time::ZERO,
             blocked_since: [Time::NEVER; PRIORITIES],
             held: Default::default(),
             statistics: LinkStatistics::default(),
-            fault: parameters.fault.clone(),
+            faults,
             crc_errors: 0,
         }
     }
@@ -142,9 +148,9 @@ impl NodePort {
         self.credits[priority_index] -= 1;
         self.free_at = now + serialization;
         self.statistics.count(wire_bytes, serialization);
-        if self.fault.is_on() {
+        if self.faults.are_on() {
             crc::append(&mut packet.bytes);
-            self.fault.pass(Neighbour::Node(node), self.statistics.packets, &mut packet.bytes);
+            self.faults.pass(Neighbour::Node(node), self.statistics.packets, &mut packet.bytes);
         }
         let event = Event {
             time: now + self.link.latency() + self.routing_delay,
@@ -178,7 +184,7 @@ impl NodePort {
             self.uplink.node
         );
         held.push_back(tail);
-        if self.fault.is_on() { self.check(tail, packet) } else { Ok(()) }
+        if self.faults.are_on() { self.check(tail, packet) } else { Ok(()) }
     }
 
     fn check(&mut self, tail: Time, packet: &mut Packet) -> Result<(), CrcError> {

@@ -37,7 +37,9 @@ impl Fabric {
     /// The routers of `zone`, and what stands for the others.
     fn part(&self, zone: u32, first: PartitionId) -> Fabric {
         let (wiring, attachments) = (self.wiring.clone(), self.attachments.clone());
-        let mut part = Fabric::without_routers(wiring, &self.parameters, attachments, self.first_port);
+        let faults = self.faults.clone();
+        let mut part =
+            Fabric::without_routers(wiring, &self.parameters, faults, attachments, self.first_port);
         part.zones = self.zones.clone();
         part.traffic = self.traffic.like();
         part.routers = self.wiring.routers().map(Router::elsewhere).collect();

@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn zones_are_even_or_there_is_one() {
         let mut divided = 0;
-        for topology in TopologyKind::ALL {
+        for &topology in TopologyKind::ALL {
             for (nodes, wanted) in (1..=70).flat_map(|nodes| (1..=8).map(move |wanted| (nodes, wanted))) {
                 let wiring = wiring(topology, nodes);
                 let zones = Zones::new(&wiring, wanted);

@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use crate::common::{Outcome, Plan, Setup, random_traffic, run, saturating};
+use crate::common::{Outcome, Plan, Setup, arctic, random_traffic, run, saturating};
+use chasqui_config::Duration;
 use chasqui_network::topology::UpRoute;
 use chasqui_network::{Fabric, NetworkParameters, TopologyKind};
 use chasqui_random::Random;
@@ -26,18 +27,18 @@ fn check_delivery(setup: &Setup, outcome: &Outcome) {
 
 fn networks() -> Vec<(NetworkParameters, u32)> {
     let mut networks = vec![];
-    for topology in TopologyKind::ALL {
+    for &topology in TopologyKind::ALL {
         for nodes in [1, 2, 7, 16, 23] {
-            for input_buffer_packets in [1, 3] {
-                let receive_buffer_packets = 1 + nodes % 3;
+            for input_buffer in [1, 3] {
+                let receive_buffer = u64::from(1 + nodes % 3);
                 networks.push((
                     NetworkParameters {
                         topology,
-                        fat_tree_up_route: if nodes == 7 { UpRoute::Source } else { UpRoute::Destination },
-                        input_buffer_packets,
-                        receive_buffer_packets,
-                        link_latency_ps: 12_345,
-                        ..Default::default()
+                        up_route: if nodes == 7 { UpRoute::Source } else { UpRoute::Destination },
+                        input_buffer,
+                        receive_buffer,
+                        link_latency: Duration::from_ps(12_345),
+                        ..arctic()
                     },
                     nodes,
                 ));
@@ -62,14 +63,9 @@ fn random_traffic_arrives_once_and_in_order() {
 /// that are slow to start: if links could wait for each other in a cycle, it would happen here.
 #[test]
 fn heavy_load_does_not_deadlock() {
-    for topology in TopologyKind::ALL {
+    for &topology in TopologyKind::ALL {
         for nodes in [16, 50] {
-            let parameters = NetworkParameters {
-                topology,
-                input_buffer_packets: 1,
-                receive_buffer_packets: 1,
-                ..Default::default()
-            };
+            let parameters = NetworkParameters { topology, input_buffer: 1, receive_buffer: 1, ..arctic() };
             let mut plans = saturating(nodes, 300, 96, 31, |_, r| (r.below(9) * r.below(9)) as u32 % nodes);
             for (index, plan) in plans.iter_mut().flatten().enumerate() {
                 plan.priority = u8::from(index % 3 == 0);
@@ -88,9 +84,9 @@ fn a_stalled_receiver_stops_the_sender() {
     let stall = 1_000_000_000;
     let parameters = NetworkParameters {
         topology: TopologyKind::Crossbar,
-        input_buffer_packets: 3,
-        receive_buffer_packets: 2,
-        ..Default::default()
+        input_buffer: 3,
+        receive_buffer: 2,
+        ..arctic()
     };
     let plans = vec![vec![Plan { at: 0, destination: 1, priority: 0, bytes: 96 }; 20], vec![]];
     let mut setup = Setup::new(parameters.clone(), plans);
@@ -102,9 +98,9 @@ fn a_stalled_receiver_stops_the_sender() {
     let sent = outcome.arrivals[1].iter().filter(|a| a.sent < stall).count();
     assert_eq!(sent, 2 + 3, "the receive buffer and the router's");
     // The release is known to the router L later, where the third waits: probe of the exact time.
-    assert_eq!(outcome.arrivals[1][2].head, stall + 2 * parameters.link_latency_ps);
+    assert_eq!(outcome.arrivals[1][2].head, stall + 2 * parameters.link_latency.ps());
     // Its tail leaves S later; the sender knows after another L, and the sixth starts.
-    let (latency, ser) = (parameters.link_latency_ps, 600_000);
+    let (latency, ser) = (parameters.link_latency.ps(), 600_000);
     assert_eq!(outcome.arrivals[1][5].sent, stall + 2 * latency + ser);
     // The sender's link was free from the fifth's tail until then.
     assert!(outcome.node_links[0].blocked_ps >= stall + 2 * latency + ser - 10 * ser);
@@ -123,7 +119,7 @@ fn the_other_priority_passes_a_stalled_one() {
     let high = Plan { at: 50_000_000, destination: 2, priority: 1, bytes: 96 };
     let mut plans = vec![vec![low; 30], vec![], vec![]];
     plans[0].push(high);
-    let mut setup = Setup::new(NetworkParameters::default(), plans);
+    let mut setup = Setup::new(arctic(), plans);
     setup.stalled_until[1] = 1_000_000_000;
     let outcome = run(&setup);
     check_delivery(&setup, &outcome);
@@ -138,7 +134,7 @@ fn of_one_instant_the_higher_priority_goes_first() {
     for high in [0, 1] {
         let plan = |priority| vec![Plan { at: 0, destination: 2, priority, bytes: 96 }];
         let plans = vec![plan(u8::from(high == 0)), plan(u8::from(high == 1)), vec![]];
-        let outcome = run(&Setup::new(NetworkParameters::default(), plans));
+        let outcome = run(&Setup::new(arctic(), plans));
         let sources: Vec<u32> = outcome.arrivals[2].iter().map(|a| a.source).collect();
         assert_eq!(sources, [high, 1 - high]);
     }
@@ -176,11 +172,11 @@ fn parts_change_nothing() {
         (TopologyKind::Mesh, 12, 3),
     ] {
         for round in 0..6 {
-            let mut parameters = NetworkParameters { topology, ..Default::default() };
+            let mut parameters = NetworkParameters { topology, ..arctic() };
             // Links and routers that are slow or fast in comparison, buffers that fill.
-            parameters.link_latency_ps = 1 + random.below(60_000);
-            parameters.routing_delay_ps = random.below(200_000);
-            parameters.input_buffer_packets = 1 + random.below(4) as u32;
+            parameters.link_latency = Duration::from_ps(1 + random.below(60_000));
+            parameters.routing_delay = Duration::from_ps(random.below(200_000));
+            parameters.input_buffer = 1 + random.below(4);
             // Half of the time so much goes on in one instant that the order within it matters.
             let (bytes_max, span) = if round % 2 == 0 { (96, 36_000_000) } else { (4, 2_000_000) };
             let traffic = random_traffic(nodes, 60, bytes_max, 1 + random.below(span), random.below(1 << 40));
@@ -214,9 +210,9 @@ fn counters(fabric: &Fabric) -> Vec<(String, u64)> {
 /// All-to-all on every size: every pair arrives, in theory's number of hops.
 #[test]
 fn all_to_all_on_every_size() {
-    for topology in TopologyKind::ALL {
+    for &topology in TopologyKind::ALL {
         for nodes in 1..=64u32 {
-            let parameters = NetworkParameters { topology, ..Default::default() };
+            let parameters = NetworkParameters { topology, ..arctic() };
             let plan = |destination| Plan { at: 0, destination, priority: 0, bytes: 16 };
             let plans = (0..nodes).map(|a| (0..nodes).map(|b| plan((a + b) % nodes)).collect()).collect();
             let setup = Setup::new(parameters, plans);
@@ -231,7 +227,7 @@ fn all_to_all_on_every_size() {
 
 #[test]
 fn counters_add_up() {
-    let setup = Setup::new(NetworkParameters::default(), random_traffic(16, 100, 96, 1_000_000, 9));
+    let setup = Setup::new(arctic(), random_traffic(16, 100, 96, 1_000_000, 9));
     let outcome = run(&setup);
     let mut counters = HashMap::new();
     outcome.fabric.visit(&mut |name, unit, doc, value| {

@@ -1,16 +1,17 @@
 //! Faulty links: each packet that is hit is found at the next stage and at its destination, and no other is.
 
-use crate::common::{Outcome, Plan, Setup, random_traffic, run};
+use crate::common::{Outcome, Plan, Setup, arctic, random_traffic, run};
+use chasqui_config::Ratio;
 use chasqui_engine::Time;
 use chasqui_network::topology::{Neighbour, RouterPort};
-use chasqui_network::{FaultParameters, FaultyLinks, NetworkParameters, TopologyKind};
+use chasqui_network::{FaultParameters, NetworkParameters, TopologyKind};
 
 const BYTES: u32 = 96;
 
 /// One packet from node 0 to node 5, through three routers of a binary tree, hit on the link that begins at `from`.
 fn hit_on(from: Neighbour) -> (Outcome, NetworkParameters) {
-    let fault = FaultParameters { links: FaultyLinks::From(from), packet: 1, ..FaultParameters::default() };
-    let parameters = NetworkParameters { fat_tree_arity: 2, fault, ..NetworkParameters::default() };
+    let fault = FaultParameters { link: from.to_string(), packet: 1, ..FaultParameters::default() };
+    let parameters = NetworkParameters { arity: 2, fault, ..arctic() };
     let mut plans = vec![vec![]; 6];
     plans[0] = vec![Plan { at: 0, destination: 5, priority: 0, bytes: BYTES }];
     (run(&Setup::new(parameters.clone(), plans)), parameters)
@@ -39,7 +40,7 @@ fn every_stage_checks_when_the_tail_has_come() {
     assert!(links.len() > 3, "{links:?}");
     for (i, &from) in (0..).zip(&links) {
         let (outcome, p) = hit_on(from);
-        let tail = i * p.routing_delay_ps + (i + 1) * p.link_latency_ps + p.link().serialization(BYTES).0;
+        let tail = i * p.routing_delay.ps() + (i + 1) * p.link_latency.ps() + p.link().serialization(BYTES).0;
         // Each router behind finds it, too, and so does the destination.
         assert_eq!(outcome.fabric.statistics().crc_errors, links.len() as u64 - 1 - i);
         let [at_node] = &outcome.errors[5][..] else { panic!("{:?}", outcome.errors) };
@@ -58,10 +59,11 @@ fn every_stage_checks_when_the_tail_has_come() {
 /// Under traffic that overloads the network: what arrives is what was sent, and what is missing has been reported.
 #[test]
 fn what_is_hit_is_found_and_nothing_else() {
-    for topology in TopologyKind::ALL {
-        for burst_bits in [1, 32] {
-            let fault = FaultParameters { rate_parts: 20_000_000_000, burst_bits, ..Default::default() };
-            let parameters = NetworkParameters { topology, fault, ..Default::default() };
+    for &topology in TopologyKind::ALL {
+        for burst in [1, 32] {
+            let fault =
+                FaultParameters { rate: Ratio::from_parts(20_000_000_000), burst, ..Default::default() };
+            let parameters = NetworkParameters { topology, fault, ..arctic() };
             let plans = random_traffic(16, 200, BYTES, 1000, 77);
             let sound = NetworkParameters { fault: FaultParameters::default(), ..parameters.clone() };
             let mut setup = Setup::new(parameters, plans.clone());
@@ -85,19 +87,14 @@ fn what_is_hit_is_found_and_nothing_else() {
 #[test]
 fn a_link_that_is_not_there_is_refused() {
     let parameters = |text: &str| {
-        let links = FaultyLinks::parse(text).unwrap();
-        NetworkParameters {
-            fault: FaultParameters { links, packet: 1, ..Default::default() },
-            ..Default::default()
-        }
+        let fault = FaultParameters { link: text.into(), packet: 1, ..Default::default() };
+        NetworkParameters { fault, ..arctic() }
     };
     let attachments = vec![chasqui_network::Attachment { partition: 0, target: 0 }; 2];
     for wrong in ["node 2", "router 9 port 0", "router 0 port 8", "router 0 port 3"] {
         let found = chasqui_network::Fabric::new(&parameters(wrong), attachments.clone(), 0);
-        let errors = found.err().unwrap_or_default();
-        assert!(
-            errors[0].starts_with(&format!("network.fault.link: no link begins at {wrong}: there are 2"))
-        );
+        let error = found.err().unwrap_or_default();
+        assert!(error.starts_with(&format!("network.fault.link: no link begins at {wrong}: there are 2")));
     }
     assert!(chasqui_network::Fabric::new(&parameters("node 1"), attachments, 0).is_ok());
 }

@@ -1,6 +1,7 @@
 //! Times and rates against formulas whose derivation is beside them.
 
-use crate::common::{Plan, Setup, run, saturating};
+use crate::common::{Plan, Setup, arctic, run, saturating};
+use chasqui_config::{Bandwidth, Duration};
 use chasqui_network::topology::UpRoute;
 use chasqui_network::{NetworkParameters, TopologyKind};
 use chasqui_random::Random;
@@ -31,14 +32,14 @@ fn throughput(setup: &Setup) -> f64 {
 /// the bytes, so the tail comes one serialization after it, once, not once for each link.
 #[test]
 fn unloaded_latency() {
-    for topology in TopologyKind::ALL {
+    for &topology in TopologyKind::ALL {
         for nodes in [1, 2, 4, 5, 16, 17, 40] {
             let parameters = NetworkParameters {
                 topology,
-                link_latency_ps: 1_003,
-                routing_delay_ps: 20_011,
-                link_bandwidth_bytes_per_s: 3_000_000_007,
-                ..Default::default()
+                link_latency: Duration::from_ps(1_003),
+                routing_delay: Duration::from_ps(20_011),
+                link_bandwidth: Bandwidth::from_bytes_per_s(3_000_000_007),
+                ..arctic()
             };
             // Gaps so long that a packet is alone.
             let mut turn = 0;
@@ -72,7 +73,7 @@ fn unloaded_latency() {
 #[test]
 fn peak_bandwidth_of_a_link() {
     let n = 1000;
-    let parameters = NetworkParameters::default();
+    let parameters = arctic();
     let ser = parameters.link().serialization(BYTES).0;
     let mut plans = vec![vec![]; 16];
     plans[0] = vec![one(0, 15, BYTES); n];
@@ -94,11 +95,11 @@ fn few_buffers_limit_the_rate_to_the_credit_loop() {
     let ser = 600_000;
     for (input, receive) in [(1, 8), (2, 8), (3, 8), (4, 8), (8, 1), (8, 2), (8, 3), (1, 1)] {
         let parameters = NetworkParameters {
-            link_latency_ps: latency,
-            routing_delay_ps: routing,
-            input_buffer_packets: input,
-            receive_buffer_packets: receive,
-            ..Default::default()
+            link_latency: Duration::from_ps(latency),
+            routing_delay: Duration::from_ps(routing),
+            input_buffer: input,
+            receive_buffer: receive,
+            ..arctic()
         };
         let outcome = run(&Setup::new(parameters, vec![vec![one(0, 1, BYTES); n], vec![]]));
         let heads: Vec<u64> = outcome.arrivals[1].iter().map(|a| a.head).collect();
@@ -120,11 +121,11 @@ fn few_buffers_limit_the_rate_between_routers() {
     let (latency, routing, ser) = (400_000, 900_000, 600_000);
     for input in [1, 2, 3, 4, 6] {
         let parameters = NetworkParameters {
-            link_latency_ps: latency,
-            routing_delay_ps: routing,
-            input_buffer_packets: input,
-            receive_buffer_packets: 8,
-            ..Default::default()
+            link_latency: Duration::from_ps(latency),
+            routing_delay: Duration::from_ps(routing),
+            input_buffer: input,
+            receive_buffer: 8,
+            ..arctic()
         };
         let mut plans = vec![vec![]; 16];
         plans[..2].fill(vec![one(0, 15, BYTES); 100]);
@@ -142,7 +143,7 @@ fn permutations_without_contention_run_at_full_rate() {
     for (topology, nodes, shift) in
         [(TopologyKind::Crossbar, 16, 5), (TopologyKind::FatTree, 16, 5), (TopologyKind::FatTree, 64, 21)]
     {
-        let parameters = NetworkParameters { topology, ..Default::default() };
+        let parameters = NetworkParameters { topology, ..arctic() };
         let plans = saturating(nodes, 200, BYTES, 0, |node, _| (node + shift) % nodes);
         assert_eq!(throughput(&Setup::new(parameters, plans)), 1.0, "{topology:?} {nodes}");
     }
@@ -154,8 +155,8 @@ fn permutations_without_contention_run_at_full_rate() {
 /// gets a third; the nodes (a, a) send to themselves at the full rate.
 #[test]
 fn a_bad_permutation_gets_the_share_of_its_worst_link() {
-    for fat_tree_up_route in [UpRoute::Destination, UpRoute::Source] {
-        let parameters = NetworkParameters { fat_tree_up_route, ..Default::default() };
+    for up_route in [UpRoute::Destination, UpRoute::Source] {
+        let parameters = NetworkParameters { up_route, ..arctic() };
         let ser = parameters.link().serialization(BYTES).0;
         let plans = saturating(16, 300, BYTES, 0, |node, _| node % 4 * 4 + node / 4);
         let outcome = run(&Setup::new(parameters, plans));
@@ -174,7 +175,7 @@ fn a_bad_permutation_gets_the_share_of_its_worst_link() {
 #[test]
 fn uniform_traffic_on_a_crossbar_saturates_where_theory_says() {
     for (nodes, theory) in [(2, 0.75), (4, 0.6553), (8, 0.6184), (32, 0.595)] {
-        let parameters = NetworkParameters { topology: TopologyKind::Crossbar, ..Default::default() };
+        let parameters = NetworkParameters { topology: TopologyKind::Crossbar, ..arctic() };
         let plans = saturating(nodes, 4000, BYTES, 17, |_, random| random.below(nodes.into()) as u32);
         let measured = throughput(&Setup::new(parameters, plans));
         println!("{nodes} ports: {measured:.4}, theory {theory}");
@@ -216,7 +217,7 @@ fn leaf_stage_bound(nodes: u64) -> f64 {
 fn uniform_traffic_on_a_fat_tree_saturates_below_its_leaf_routers() {
     for nodes in [4, 16, 64, 256] {
         let plans = saturating(nodes, 2000, BYTES, 23, |_, random| random.below(nodes.into()) as u32);
-        let measured = throughput(&Setup::new(NetworkParameters::default(), plans));
+        let measured = throughput(&Setup::new(arctic(), plans));
         let bound = leaf_stage_bound(nodes.into());
         println!("{nodes} nodes: {measured:.4}, leaf routers alone {bound:.4}");
         let attained = if nodes == 4 { 0.99 } else { 0.8 };

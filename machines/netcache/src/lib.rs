@@ -22,9 +22,8 @@ mod wire;
 
 use chasqui_config::{Resolved, Schema};
 use chasqui_machine::replay::{Datagrams, Transport, build_alone_on_network, check_alone_on_network};
-use chasqui_machine::{
-    Built, FaultUnit, Job, Machine, NetworkUnit, build_on_network, network_parameters, ni_memory_base,
-};
+use chasqui_machine::{Built, Job, Machine, build_on_network, ni_memory_base};
+use chasqui_network::NetworkParameters;
 use chasqui_ni::NetworkInterface;
 use chasqui_node::{Early, NodeConfiguration};
 
@@ -70,8 +69,7 @@ impl Machine for NetcacheMachine {
             .with::<ViaUnit>("netcache.via")
             .with::<EthernetUnit>("netcache.ethernet")
             .with::<TcpUnit>("netcache.tcp")
-            .with::<NetworkUnit>("network")
-            .with::<FaultUnit>("network.fault")
+            .with::<NetworkParameters>("network")
             .with_part("", chasqui_node::schema())
     }
 
@@ -79,11 +77,10 @@ impl Machine for NetcacheMachine {
         let node = NodeConfiguration::read(resolved);
         let nic: NicUnit = resolved.read("netcache.nic");
         let mpi: MpiUnit = resolved.read("netcache.mpi");
-        let network: NetworkUnit = resolved.read("network");
+        let network: NetworkParameters = resolved.read("network");
         let mut found = node.mistakes();
         found.extend(nic.mistakes(&mpi));
-        found.extend(network.parameters().errors());
-        found.extend(resolved.read::<FaultUnit>("network.fault").mistakes());
+        found.extend(network.mistakes());
         let longest = match nic.policy {
             Policy::Via => via::packet_bytes_max(&nic, &resolved.read("netcache.via")),
             Policy::Tcp => ethernet::packet_bytes_max(&resolved.read("netcache.ethernet")),
@@ -163,7 +160,7 @@ impl Machine for NetcacheMachine {
                     tcp: resolved.read("netcache.tcp"),
                     clock: configuration.bus().clock,
                     line_bytes: configuration.longest_line().bytes(),
-                    network: network_parameters(resolved),
+                    network: resolved.read("network"),
                     port,
                 });
                 return Ok((0, Box::new(ethernet) as Box<dyn NetworkInterface>));
@@ -175,7 +172,7 @@ impl Machine for NetcacheMachine {
                     mpi: resolved.read("netcache.mpi"),
                     clock: configuration.bus().clock,
                     line_bytes: configuration.longest_line().bytes(),
-                    network: network_parameters(resolved),
+                    network: resolved.read("network"),
                     port,
                 });
                 return Ok((0, Box::new(nic) as Box<dyn NetworkInterface>));
@@ -188,7 +185,7 @@ impl Machine for NetcacheMachine {
                 memory_base: ni_memory_base(configuration),
                 longest: configuration.network_cache.longest.bytes(),
                 early: configuration.network_cache.early != Early::Off,
-                network: network_parameters(resolved),
+                network: resolved.read("network"),
                 port,
             });
             Ok((nic.memory_bytes(), Box::new(nic) as Box<dyn NetworkInterface>))

@@ -15,10 +15,9 @@ pub mod registers;
 pub mod service_registers;
 
 use chasqui_config::{Resolved, Schema};
-use chasqui_machine::{
-    Built, FaultUnit, Job, Machine, NetworkUnit, build_on_network, ni_memory_base, wait_polls,
-};
+use chasqui_machine::{Built, Job, Machine, build_on_network, ni_memory_base, wait_polls};
 use chasqui_memory::PortParameters;
+use chasqui_network::NetworkParameters;
 use chasqui_ni::{FirmwareProcessor, FirmwareSpec, NetworkInterface};
 use chasqui_node::NodeConfiguration;
 
@@ -63,21 +62,19 @@ impl Machine for VoyagerMachine {
             .with::<Mpi>("voyager.mpi")
             .with::<Queues>("voyager.queues")
             .with::<Service>("voyager.sp")
-            .with::<NetworkUnit>("network")
-            .with::<FaultUnit>("network.fault")
+            .with::<NetworkParameters>("network")
             .with_part("", chasqui_node::schema())
     }
 
     fn mistakes(&self, resolved: &Resolved) -> Vec<String> {
         let node = NodeConfiguration::read(resolved);
-        let network: NetworkUnit = resolved.read("network");
+        let network: NetworkParameters = resolved.read("network");
         let nes: parameters::Nes = resolved.read("voyager.nes");
         let mut found = node.mistakes();
         found.extend(resolved.read::<Basic>("voyager.basic").mistakes(&resolved.read("voyager.mpi")));
         found.extend(resolved.read::<Express>("voyager.express").mistakes(&resolved.read("voyager.mpi")));
         found.extend(resolved.read::<Queues>("voyager.queues").mistakes(&resolved.read("voyager.sp"), 1));
-        found.extend(network.parameters().errors());
-        found.extend(resolved.read::<FaultUnit>("network.fault").mistakes());
+        found.extend(network.mistakes());
         let dma: Dma = resolved.read("voyager.dma");
         let data = registers::SLOT_DATA_BYTES.max(dma.packet_data.bytes() + size_of::<u64>() as u64);
         let longest = data + nes.packet_overhead.bytes();

@@ -2,12 +2,12 @@
 
 use chasqui_config::Resolved;
 use chasqui_engine::{Engine, Event, Lookahead, Outbox, Packet, Time};
-use chasqui_network::{Attachment, Blocked, FABRIC, FarEnd, FromNode, NODES, NodePort};
+use chasqui_network::{Attachment, Blocked, FABRIC, FarEnd, FromNode, NODES, NetworkParameters, NodePort};
 use chasqui_ni::NetworkInterface;
 use chasqui_node::{Node, NodeConfiguration};
 
 use super::{Line, Peers, Replay, Transport};
-use crate::{Built, Job, NodePlan, build_node, network_parameters};
+use crate::{Built, Job, NodePlan, build_node};
 
 impl Line for FarEnd {
     fn latency(&self) -> Time {
@@ -39,7 +39,7 @@ impl Line for FarEnd {
 /// # Errors
 /// Why not, in words for the user.
 pub fn check_alone_on_network(resolved: &Resolved) -> Result<(), String> {
-    if network_parameters(resolved).fault.is_on() {
+    if resolved.read::<NetworkParameters>("network").fault.is_on() {
         return Err("network.fault with --only-rank: recorded messages come by no faulty link".into());
     }
     Ok(())
@@ -58,7 +58,7 @@ pub fn build_alone_on_network(
     ni: impl FnOnce(&NodeConfiguration, NodePort) -> Result<(u64, Box<dyn NetworkInterface>), String>,
 ) -> Result<Built, String> {
     let configuration = NodeConfiguration::read(resolved);
-    let network = network_parameters(resolved);
+    let network: NetworkParameters = resolved.read("network");
     let (to_peers, to_node) = network.lookahead();
     let mut lookahead = vec![vec![Time::NEVER; 2]; 2];
     (lookahead[NODES][FABRIC], lookahead[FABRIC][NODES]) = (to_peers, to_node);

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use chasqui_abi::Envelope;
+use chasqui_config::{Bandwidth, Bytes, Duration};
 use chasqui_engine::{
     Class, Engine, Event, EventQueue, Lookahead, Outbox, Packet, Partition, Port, Threads, Time,
 };
@@ -135,10 +136,10 @@ fn replay(messages: Vec<Recorded>, ratio: &str) -> Replay {
 /// 1 byte/ns, 500 ns of link; two packets fit the receive buffer.
 fn network() -> NetworkParameters {
     NetworkParameters {
-        link_bandwidth_bytes_per_s: 1_000_000_000,
-        link_latency_ps: 500_000,
-        receive_buffer_packets: 2,
-        packet_bytes_max: 4096,
+        link_bandwidth: Bandwidth::from_bytes_per_s(1_000_000_000),
+        link_latency: Duration::from_ps(500_000),
+        receive_buffer: 2,
+        packet_max: Bytes::from_bytes(4096),
         ..NetworkParameters::default()
     }
 }
@@ -151,7 +152,7 @@ fn run(
     eager: u64,
 ) -> (Vec<(Time, Vec<u8>)>, Box<Peers>) {
     let parameters = network();
-    let latency = Time(parameters.link_latency_ps);
+    let latency = Time(parameters.link_latency.ps());
     let lookahead = Lookahead::new(vec![vec![Time::NEVER, latency], vec![latency, Time::NEVER]]);
     let mut engine = Engine::new(lookahead);
     let attachment = Attachment { partition: 0, target: 0 };
@@ -255,7 +256,7 @@ fn answers_come_at_once_and_before_what_is_due() {
         let reply = Envelope::from_bytes(&seen[0].1);
         assert_eq!((reply.kind, reply.sender, reply.source, reply.destination), (answer, 0x55, 1, 0));
         // The packet's head is in the router after latency and routing delay, the reply takes the latency.
-        let routed = network().link_latency_ps + network().routing_delay_ps;
+        let routed = network().link_latency.ps() + network().routing_delay.ps();
         assert_eq!(seen[0].0, Time(2_000_000 + routed + 500_000));
         let (seen, _) = run(&replay(Vec::clone(&late), "1"), Time::ZERO, says, 1024);
         assert_eq!(kinds(&seen), [1, answer, 1, 1], "the first message was on the link");

@@ -7,17 +7,16 @@
 
 use super::{Header, NODES_MAX, Neighbour, RouterPort, Topology, check_nodes};
 
-/// What chooses the way up. Either way all packets of a pair of nodes take one path, so links and FIFO
-/// buffers keep them in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UpRoute {
-    /// Digit of the destination: all packets to one node meet on one path down, which no other
-    /// destination's packets use; every shift permutation of a full tree is free of contention
-    /// (E. Zahavi, "Fat-tree routing and node ordering providing contention free traffic for MPI global
-    /// collectives", J. Parallel Distrib. Comput. 72(11), 2012: D-Mod-K).
-    Destination,
-    /// Digit of the source: each node has a path of its own up, so contention is on the way down only.
-    Source,
+chasqui_config::choice! {
+    /// What chooses the way up. Either way all packets of a pair of nodes take one path, so links and FIFO
+    /// buffers keep them in order.
+    pub enum UpRoute {
+        /// Digit of the destination: all packets to one node meet on one path down, which no other
+        /// destination's packets use; every shift permutation of a full tree is free of contention.
+        Destination = "destination",
+        /// Digit of the source: each node has a path of its own up, so contention is on the way down only.
+        Source = "source",
+    }
 }
 
 /// A tree of `levels` levels of routers with `arity` ports down (0 to arity-1) and as many up (the rest).

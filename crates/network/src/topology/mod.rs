@@ -82,44 +82,19 @@ pub trait Topology: Send + Sync {
     fn node_near(&self, router: u32) -> u32;
 }
 
-/// The catalogue of topologies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TopologyKind {
-    /// [`Crossbar`].
-    Crossbar,
-    /// [`FatTree`].
-    FatTree,
-    /// [`Mesh`].
-    Mesh,
+chasqui_config::choice! {
+    /// How routers are joined.
+    pub enum TopologyKind {
+        /// One router that all nodes share.
+        Crossbar = "crossbar",
+        /// A k-ary n-tree.
+        FatTree = "fat-tree",
+        /// A two-dimensional mesh, dimension-ordered.
+        Mesh = "mesh",
+    }
 }
 
 impl TopologyKind {
-    /// All, in the order of the manual.
-    pub const ALL: [TopologyKind; 3] = [TopologyKind::Crossbar, TopologyKind::FatTree, TopologyKind::Mesh];
-
-    /// The name in machine files.
-    pub fn name(self) -> &'static str {
-        match self {
-            TopologyKind::Crossbar => "crossbar",
-            TopologyKind::FatTree => "fat-tree",
-            TopologyKind::Mesh => "mesh",
-        }
-    }
-
-    /// One line for the manual.
-    pub fn doc(self) -> &'static str {
-        match self {
-            TopologyKind::Crossbar => "one router with a port for each node",
-            TopologyKind::FatTree => "k-ary n-tree of routers with k ports down and k ports up",
-            TopologyKind::Mesh => "two-dimensional mesh with dimension-order routing",
-        }
-    }
-
-    /// The topology with this name.
-    pub fn from_name(name: &str) -> Option<TopologyKind> {
-        TopologyKind::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
     /// The topology for `nodes` nodes.
     ///
     /// # Errors
@@ -128,9 +103,9 @@ impl TopologyKind {
         Ok(match self {
             TopologyKind::Crossbar => Box::new(Crossbar::new(nodes)?),
             TopologyKind::FatTree => {
-                Box::new(FatTree::new(nodes, parameters.fat_tree_arity, parameters.fat_tree_up_route)?)
+                Box::new(FatTree::new(nodes, parameters.arity as u32, parameters.up_route)?)
             }
-            TopologyKind::Mesh => Box::new(Mesh::new(nodes, parameters.mesh_columns)?),
+            TopologyKind::Mesh => Box::new(Mesh::new(nodes, parameters.columns as u32)?),
         })
     }
 }
@@ -222,13 +197,5 @@ pub(crate) mod tests {
             after.retain(|a, _| !ends.contains(a));
             after.values_mut().for_each(|b| b.retain(|l| !ends.contains(l)));
         }
-    }
-
-    #[test]
-    fn names_lead_back_to_their_topology() {
-        for kind in TopologyKind::ALL {
-            assert_eq!(TopologyKind::from_name(kind.name()), Some(kind));
-        }
-        assert_eq!(TopologyKind::from_name("dragonfly"), None);
     }
 }

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use chasqui_config::Bandwidth;
 use chasqui_engine::{
     Class, Ended, Engine, Event, EventQueue, Lookahead, Outbox, Packet, Partition, PartitionId, Port,
     Threads, Time,
@@ -37,6 +38,11 @@ pub struct Arrival {
     pub sent: u64,
     pub head: u64,
     pub tail: u64,
+}
+
+/// Arctic's links (StarT-Voyager, CSG Memo 394, section 3): 16 bits at 80 MHz.
+pub fn arctic() -> NetworkParameters {
+    NetworkParameters { link_bandwidth: Bandwidth::from_bytes_per_s(160_000_000), ..Default::default() }
 }
 
 pub struct Setup {

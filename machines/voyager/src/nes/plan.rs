@@ -2,7 +2,6 @@
 
 use chasqui_config::Resolved;
 use chasqui_engine::Clock;
-use chasqui_machine::NetworkUnit;
 use chasqui_network::{NetworkParameters, NodePort};
 use chasqui_ni::FirmwareProcessor;
 use chasqui_node::NodeConfiguration;
@@ -51,7 +50,6 @@ impl NesPlan {
     ) -> NesPlan {
         let node = NodeConfiguration::read(resolved);
         let bus = node.bus();
-        let network = resolved.read::<NetworkUnit>("network").parameters();
         NesPlan {
             nes: resolved.read("voyager.nes"),
             basic: resolved.read("voyager.basic"),
@@ -68,7 +66,7 @@ impl NesPlan {
             memory_base,
             ranks,
             port,
-            network,
+            network: resolved.read("network"),
         }
     }
 }

@@ -7,9 +7,9 @@ use chasqui_config::{Catalogue, Resolved, Schema, resolve};
 use chasqui_engine::{
     Class, Ended, Engine, Event, EventQueue, Lookahead, Outbox, Packet, Partition, Port, Time,
 };
-use chasqui_machine::{Machine, NetworkUnit};
+use chasqui_machine::Machine;
 use chasqui_memory::FlatMemory;
-use chasqui_network::{Attachment, FABRIC, Fabric, NODES};
+use chasqui_network::{Attachment, FABRIC, Fabric, NODES, NetworkParameters};
 use chasqui_ni::{ACCEPTED, Context, NetworkInterface, Pager, RETRY, Wishes};
 use chasqui_node::NodeConfiguration;
 use chasqui_record::Recorder;
@@ -145,7 +145,7 @@ fn resolved() -> Resolved {
 /// those of site 0.
 fn run(scripts: [Vec<(u64, Access)>; 2]) -> Vec<Result<u64, String>> {
     let resolved = resolved();
-    let network = resolved.read::<NetworkUnit>("network").parameters();
+    let network: NetworkParameters = resolved.read("network");
     let (to_fabric, to_node) = network.lookahead();
     let never = Time::NEVER;
     let mut engine = Engine::new(Lookahead::new(vec![vec![never, to_fabric], vec![to_node, never]]));
@@ -187,11 +187,11 @@ fn run(scripts: [Vec<(u64, Access)>; 2]) -> Vec<Result<u64, String>> {
 fn readable(at: u64, data: u64) -> u64 {
     let resolved = resolved();
     let nes: crate::parameters::Nes = resolved.read("voyager.nes");
-    let network = resolved.read::<NetworkUnit>("network").parameters();
+    let network: NetworkParameters = resolved.read("network");
     let clock = NodeConfiguration::read(&resolved).bus().clock;
     let ibus = data.div_ceil(nes.ibus_width.bytes());
     let injected = clock.after(Time(at), nes.transmit.cycles() + ibus);
-    let arrived = injected + Time(2 * network.link_latency_ps + network.routing_delay_ps);
+    let arrived = injected + network.unloaded_head_latency(1);
     let landed = arrived + network.link().serialization((data + nes.packet_overhead.bytes()) as u32);
     clock.after(landed, nes.receive.cycles() + ibus).0
 }
@@ -308,13 +308,13 @@ fn a_64_byte_store_elsewhere_is_a_fault() {
 fn a_high_message_passes_low_ones_that_wait() {
     let resolved = resolved();
     let nes: crate::parameters::Nes = resolved.read("voyager.nes");
-    let network = resolved.read::<NetworkUnit>("network").parameters();
+    let network: NetworkParameters = resolved.read("network");
     let clock = NodeConfiguration::read(&resolved).bus().clock;
     let (transmit, receive) = (nes.transmit.cycles(), nes.receive.cycles());
     let long = r::EXPRESS_BYTES + r::TAG_LONG_BYTES;
     let ibus = long.div_ceil(nes.ibus_width.bytes());
     let on_link = |data: u64| network.link().serialization((data + nes.packet_overhead.bytes()) as u32);
-    let way = Time(2 * network.link_latency_ps + network.routing_delay_ps);
+    let way = network.unloaded_head_latency(1);
 
     let begun = clock.after(Time(AT), 2 * (transmit + ibus));
     let in_txu = clock.after(Time(AT), 3 * (transmit + ibus) + transmit + 1);

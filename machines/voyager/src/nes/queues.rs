@@ -341,7 +341,7 @@ mod tests {
         let ring = Ring { base: 0, slots: 8, slot_bytes: 96 };
         let mut store = |pointer| homes.store(2, Stored::TransmitProducer, pointer, &ring);
         assert_eq!([store(8), store(8), store(16)], [Ok(()), Ok(()), Ok(())]);
-        let text = "protection: 0x19 was stored to the transmit producer of a ring of 8 slots; 0x10 to 0x18 are allowed";
+        let text = "protection: 0x19 was stored to the transmit producer of a ring of 8 slots, 0x9 slots further than 0x10";
         assert_eq!(store(25), Err(text.into()));
         assert!(store(15).is_err() && store(24).is_ok());
         assert!(homes.store(2, Stored::ReceiveConsumer, 9, &ring).is_err());
