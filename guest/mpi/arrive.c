@@ -27,7 +27,7 @@ void chq_deliver(struct request *request, const void *payload, size_t bytes)
 static void send_matched(const struct chasqui_envelope *message)
 {
     struct chasqui_envelope reply = {
-        .kind = PACKET_MATCHED,
+        .kind = CHASQUI_PACKET_MATCHED,
         .context = message->context,
         .source = (uint16_t)chq.rank,
         .destination = message->source,
@@ -53,13 +53,13 @@ void chq_matched(struct request *request, const struct chasqui_envelope *envelop
         bytes = request->bytes;
     }
     request->got = bytes;
-    if (unlikely(envelope->kind == PACKET_READY_TO_SEND)) {
+    if (unlikely(envelope->kind == CHASQUI_PACKET_READY_TO_SEND)) {
         chq_rendezvous_accept(request, envelope);
         return;
     }
     chq_deliver(request, payload, bytes);
     /* Last: to oneself, it frees the payload. */
-    if (unlikely(envelope->kind == PACKET_SYNCHRONOUS))
+    if (unlikely(envelope->kind == CHASQUI_PACKET_SYNCHRONOUS))
         send_matched(envelope);
 }
 
@@ -108,22 +108,22 @@ static __attribute__((noinline)) void arrived_control(const struct chasqui_envel
 {
     chq_tell();
     switch (envelope->kind) {
-    case PACKET_CLEAR_TO_SEND:
+    case CHASQUI_PACKET_CLEAR_TO_SEND:
         chq_rendezvous_clear(envelope, payload);
         break;
-    case PACKET_MATCHED:
+    case CHASQUI_PACKET_MATCHED:
         request_complete((struct request *)(uintptr_t)envelope->sender);
         break;
-    case PACKET_FINISHED:
+    case CHASQUI_PACKET_FINISHED:
         chq_rendezvous_finished(envelope);
         break;
-    case PACKET_SEGMENT:
+    case CHASQUI_PACKET_SEGMENT:
         chq_rendezvous_segment(envelope, payload, bytes);
         break;
-    case PACKET_CANCEL:
+    case CHASQUI_PACKET_CANCEL:
         chq_cancel_asked(envelope);
         break;
-    case PACKET_CANCELLED:
+    case CHASQUI_PACKET_CANCELLED:
         chq_cancel_done(envelope);
         break;
     default:
@@ -149,7 +149,7 @@ static inline void matched(struct request *request, const struct chasqui_envelop
  * It does what chq_matched and chq_deliver do. */
 void mpi_arrived(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
-    if (unlikely(envelope->kind > PACKET_LAST_MESSAGE)) {
+    if (unlikely(envelope->kind > CHASQUI_PACKET_LAST_MESSAGE)) {
         arrived_control(envelope, payload, bytes);
         return;
     }
@@ -161,7 +161,7 @@ void mpi_arrived(const struct chasqui_envelope *envelope, const void *payload, s
     chq.lone = NULL;
     request->posted = false;
     size_t length = envelope->bytes;
-    if (unlikely(envelope->kind != PACKET_EAGER || length > request->bytes || request->ends)) {
+    if (unlikely(envelope->kind != CHASQUI_PACKET_EAGER || length > request->bytes || request->ends)) {
         chq_matched(request, envelope, payload);
         return;
     }
@@ -176,7 +176,7 @@ void mpi_arrived(const struct chasqui_envelope *envelope, const void *payload, s
 
 struct request *mpi_begins(const struct chasqui_envelope *envelope, void **to)
 {
-    if (envelope->kind != PACKET_EAGER)
+    if (envelope->kind != CHASQUI_PACKET_EAGER)
         return NULL; /* its sender must hear when it is matched */
     struct request *lone = chq.lone;
     struct match_node *found = is_lones(lone, envelope) ? &lone->node : find_filed(match_envelope_key(envelope));

@@ -40,7 +40,7 @@ static bool withdraw(uint64_t sender, uint32_t source)
     return true;
 }
 
-static void send_about(enum packet_kind kind, uint32_t destination, uint64_t sender)
+static void send_about(uint8_t kind, uint32_t destination, uint64_t sender)
 {
     struct chasqui_envelope envelope = {
         .kind = (uint8_t)kind,
@@ -56,7 +56,7 @@ static void cancel_send(struct request *request)
 {
     uint64_t sender = (uintptr_t)request;
     if (request->envelope.destination != chq.rank)
-        send_about(PACKET_CANCEL, request->envelope.destination, sender);
+        send_about(CHASQUI_PACKET_CANCEL, request->envelope.destination, sender);
     else if (withdraw(sender, chq.rank))
         complete_cancelled(request);
 }
@@ -64,7 +64,7 @@ static void cancel_send(struct request *request)
 void chq_cancel_asked(const struct chasqui_envelope *envelope)
 {
     if (withdraw(envelope->sender, envelope->source))
-        send_about(PACKET_CANCELLED, envelope->source, envelope->sender);
+        send_about(CHASQUI_PACKET_CANCELLED, envelope->source, envelope->sender);
 }
 
 void chq_cancel_done(const struct chasqui_envelope *envelope)

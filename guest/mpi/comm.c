@@ -20,7 +20,7 @@ static uint16_t self_rank;
 void chq_comm_set_context(struct communicator *comm, uint16_t context)
 {
     comm->context = context;
-    comm->head = PACKET_EAGER | (uint64_t)context << 16 | (uint64_t)chq.rank << 32;
+    comm->head = CHASQUI_PACKET_EAGER | (uint64_t)context << 16 | (uint64_t)chq.rank << 32;
     chq_context_take(context);
 }
 

@@ -18,9 +18,8 @@
 
 struct request;
 
-/* `kind` of an envelope whose two names are zero: a message with its data. Up to the last one, what begins a message:
- * its source and sequence name it, and nothing else on the way. */
-enum { MPI_ENVELOPE_PLAIN = 1, MPI_ENVELOPE_LAST_MESSAGE = 3 };
+/* `kind` of an envelope is a CHASQUI_PACKET_…. Of EAGER the two names of requests are zero. What begins a message, up to
+ * LAST_MESSAGE, is named by source and sequence, and nothing else on the way is. */
 
 /* Words by which a device finds a payload that it holds. */
 enum { MPI_HELD_WORDS = 3 };

@@ -17,21 +17,6 @@ struct send_queue;
 struct transfer;
 struct unexpected;
 
-/* What a packet is: `kind` of its envelope. */
-enum packet_kind {
-    PACKET_EAGER = MPI_ENVELOPE_PLAIN, /* A message with its data. */
-    PACKET_SYNCHRONOUS = 2, /* The same; the sender waits for PACKET_MATCHED. */
-    PACKET_READY_TO_SEND = MPI_ENVELOPE_LAST_MESSAGE, /* A message whose data waits for PACKET_CLEAR_TO_SEND. */
-    PACKET_LAST_MESSAGE = PACKET_READY_TO_SEND,
-    /* What follows is no message: sequence 0, except where it carries a message's data. */
-    PACKET_CLEAR_TO_SEND = 4, /* `bytes` are wanted for `receiver`; payload: their address. */
-    PACKET_MATCHED = 5,       /* `sender`'s message met its receive. */
-    PACKET_FINISHED = 6,      /* A put has filled `receiver`'s buffer. Carries the message's number. */
-    PACKET_SEGMENT = 7,       /* The next `bytes` bytes for `receiver`. Likewise. */
-    PACKET_CANCEL = 8,        /* `sender`'s message is not wanted any more, if it has met no receive. */
-    PACKET_CANCELLED = 9      /* Its answer: `sender`'s message is gone. */
-};
-
 /* The device wants to hear of receives that wait (expect.c): beside a count of messages. */
 #define CHQ_EXPECTS (1u << 31)
 

@@ -83,8 +83,8 @@ static void retry_queue(struct send_queue *queue)
         queue->first = pending->next;
         struct request *request = pending->request;
         chq_tell(); /* MPI_Finalize waits for packets without a request, too. */
-        /* A synchronous message is complete when PACKET_MATCHED comes. */
-        if (request && pending->envelope.kind == PACKET_EAGER)
+        /* A synchronous message is complete when CHASQUI_PACKET_MATCHED comes. */
+        if (request && pending->envelope.kind == CHASQUI_PACKET_EAGER)
             request_complete(request);
         pool_give(&pendings, pending);
     }

@@ -41,7 +41,7 @@ void chq_rendezvous_accept(struct request *request, const struct chasqui_envelop
     request->from = landing;
     request->left = bytes;
     struct chasqui_envelope clear = {
-        .kind = PACKET_CLEAR_TO_SEND,
+        .kind = CHASQUI_PACKET_CLEAR_TO_SEND,
         .context = message->context,
         .source = (uint16_t)chq.rank,
         .destination = message->source,
@@ -148,7 +148,7 @@ void chq_rendezvous_clear(const struct chasqui_envelope *clear, const void *payl
     transfer->left = clear->bytes;
     transfer->address = address;
     transfer->envelope = request->envelope;
-    transfer->envelope.kind = chq.device->put ? PACKET_FINISHED : PACKET_SEGMENT;
+    transfer->envelope.kind = chq.device->put ? CHASQUI_PACKET_FINISHED : CHASQUI_PACKET_SEGMENT;
     transfer->envelope.bytes = clear->bytes;
     transfer->envelope.receiver = clear->receiver;
     transfer->next = NULL;

@@ -41,8 +41,8 @@ static inline void fill_envelope(struct chasqui_envelope *envelope, uint64_t hea
 static void send_to_self(struct request *request, struct chasqui_envelope *envelope, const void *data)
 {
     MARK_READY(envelope);
-    bool waits = envelope->kind != PACKET_EAGER;
-    mpi_arrived(envelope, data, envelope->kind == PACKET_READY_TO_SEND ? 0 : envelope->bytes);
+    bool waits = envelope->kind != CHASQUI_PACKET_EAGER;
+    mpi_arrived(envelope, data, envelope->kind == CHASQUI_PACKET_READY_TO_SEND ? 0 : envelope->bytes);
     if (!waits)
         request_complete(request);
 }
@@ -73,20 +73,20 @@ void chq_send_start(struct request *request, uint32_t how, const void *buffer, s
     request->buffer = (void *)data;
     request->bytes = bytes;
     if (bytes > chq.eager_bytes_max) {
-        envelope->kind = PACKET_READY_TO_SEND;
+        envelope->kind = CHASQUI_PACKET_READY_TO_SEND;
         envelope->sender = (uintptr_t)request;
     } else if ((uint8_t)how == MODE_SYNCHRONOUS) {
-        envelope->kind = PACKET_SYNCHRONOUS;
+        envelope->kind = CHASQUI_PACKET_SYNCHRONOUS;
         envelope->sender = (uintptr_t)request;
     }
     MARK_SEND(envelope, data);
     if (world == chq.rank)
         send_to_self(request, envelope, data);
-    else if (envelope->kind == PACKET_READY_TO_SEND)
+    else if (envelope->kind == CHASQUI_PACKET_READY_TO_SEND)
         chq_send_in_order(envelope, NULL, 0, NULL);
     else if (((likely(!chq_is_blocked()) && chq.send(envelope, data, bytes)) ||
               chq_send_in_order(envelope, data, bytes, request)) &&
-             envelope->kind == PACKET_EAGER)
+             envelope->kind == CHASQUI_PACKET_EAGER)
         request_complete(request);
 }
 

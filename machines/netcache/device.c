@@ -176,7 +176,7 @@ static bool netcache_send(const struct chasqui_envelope *envelope, const void *p
         return false;
     slot->envelope = *envelope;
     slot->bytes = bytes;
-    slot->flags = envelope->kind <= MPI_ENVELOPE_LAST_MESSAGE ? CHASQUI_NETCACHE_FLAG_NAMED : 0;
+    slot->flags = envelope->kind <= CHASQUI_PACKET_LAST_MESSAGE ? CHASQUI_NETCACHE_FLAG_NAMED : 0;
     if (bytes > 0)
         chq_copy(slot + 1, payload, bytes);
     release_slot(envelope);

@@ -154,7 +154,7 @@ static bool open_express(const struct chasqui_ni_identification *ni, int ni_fd)
     tags_mask = ni->settings[CHASQUI_VOYAGER_SETTING_TAGS] - 1;
     destination_bits = ni->settings[CHASQUI_VOYAGER_SETTING_DESTINATION_BITS];
     own_rank = (uint16_t)ni->rank;
-    head_here = MPI_ENVELOPE_PLAIN | CHASQUI_ENVELOPE_NUMBERED_HERE << 8 | (uint64_t)own_rank << 48;
+    head_here = CHASQUI_PACKET_EAGER | CHASQUI_ENVELOPE_NUMBERED_HERE << 8 | (uint64_t)own_rank << 48;
     peers = malloc(ni->ranks * sizeof *peers);
     express = map_region(ni, ni_fd, CHASQUI_VOYAGER_REGION_EXPRESS);
     char *page = map_region(ni, ni_fd, CHASQUI_VOYAGER_REGION_EXPRESS_RECEIVE);

@@ -34,7 +34,7 @@ static inline uint32_t shape_of(const struct chasqui_envelope *envelope)
 
 static inline bool shape_fits(const struct chasqui_envelope *envelope)
 {
-    return envelope->kind == MPI_ENVELOPE_PLAIN && (uint32_t)envelope->tag >> CHASQUI_VOYAGER_MPI_TAG_BITS == 0 &&
+    return envelope->kind == CHASQUI_PACKET_EAGER && (uint32_t)envelope->tag >> CHASQUI_VOYAGER_MPI_TAG_BITS == 0 &&
            envelope->context >> (32 - CHASQUI_VOYAGER_MPI_TAG_BITS) == 0;
 }
 

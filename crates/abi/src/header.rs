@@ -221,6 +221,7 @@ pub fn file(guard: &str, source: &str, body: &str) -> String {
 pub fn text() -> String {
     let body = [
         defines("", crate::CONSTANTS),
+        defines("PACKET_", crate::packet::CONSTANTS),
         defines("MARK_", crate::mark::CONSTANTS),
         crate::NiRegion::definition(),
         crate::NiIdentification::definition(),

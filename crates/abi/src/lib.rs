@@ -75,7 +75,7 @@ crate::guest_struct! {
     ///
     /// (`source`, `sequence`) names the message's record everywhere in the simulator.
     pub struct Envelope {
-        /// What this packet is to the MPI library (its own numbering).
+        /// What this packet is to the MPI library ([`packet`]).
         pub kind: u8,
         /// `ENVELOPE_*` flags.
         pub flags: u8,
@@ -103,6 +103,32 @@ impl Envelope {
     /// library that belongs to none has 0.
     pub fn message(&self) -> Option<(u16, u32)> {
         (self.sequence != 0).then_some((self.source, self.sequence))
+    }
+}
+
+/// What a packet is to the MPI library: `kind` of its [`Envelope`].
+pub mod packet {
+    crate::guest_constants! {
+        /// A message with its data.
+        pub const EAGER: u8 = 1;
+        /// The same; the sender waits for `MATCHED`.
+        pub const SYNCHRONOUS: u8 = 2;
+        /// A message whose data wait for `CLEAR_TO_SEND`.
+        pub const READY_TO_SEND: u8 = 3;
+        /// Those up to this one begin a message. What is above has sequence 0, except where it carries a message's data.
+        pub const LAST_MESSAGE: u8 = READY_TO_SEND;
+        /// `bytes` are wanted for `receiver`; payload: their address.
+        pub const CLEAR_TO_SEND: u8 = 4;
+        /// `sender`'s message met its receive.
+        pub const MATCHED: u8 = 5;
+        /// A put has filled `receiver`'s buffer. Carries the message's number.
+        pub const FINISHED: u8 = 6;
+        /// The next `bytes` bytes for `receiver`. Carries the message's number.
+        pub const SEGMENT: u8 = 7;
+        /// `sender`'s message is not wanted any more, if it has met no receive.
+        pub const CANCEL: u8 = 8;
+        /// The answer to `CANCEL`: `sender`'s message is gone.
+        pub const CANCELLED: u8 = 9;
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a rank's marks leave for a recording, and for checking a replay: its messages with their data, the order in
 //! which others' came to its library, and which receive took which.
 
-use chasqui_abi::Envelope;
+use chasqui_abi::{Envelope, packet};
 use rustc_hash::FxHashMap;
 
 use crate::stage::MessageId;
@@ -76,7 +76,7 @@ impl Kept {
             destination: envelope.destination,
             context: envelope.context,
             tag: envelope.tag,
-            synchronous: envelope.kind == KIND_SYNCHRONOUS,
+            synchronous: envelope.kind == packet::SYNCHRONOUS,
             data,
         });
     }
@@ -118,9 +118,6 @@ impl Kept {
         self.taken_by.get(&message).copied()
     }
 }
-
-/// `kind` of the envelope of a synchronous message (`guest/mpi/process.h`).
-const KIND_SYNCHRONOUS: u8 = 2;
 
 /// The process's memory; pages that it has never touched are zeros.
 fn read(address: u64, bytes: u64, memory: &mut dyn FnMut(u64, &mut [u8]) -> bool) -> Vec<u8> {

@@ -16,6 +16,17 @@
 #define CHASQUI_NI_REGION_UNCACHED 0x1ull /* Region flag: processor accesses are uncached single-beat bus transactions. */
 #define CHASQUI_ENVELOPE_NUMBERED_HERE 0x1ull /* Envelope flag: `sequence` is a number of the receiving process's own, which it tells by `TAKEN`: the device */
 
+#define CHASQUI_PACKET_EAGER 0x1ull /* A message with its data. */
+#define CHASQUI_PACKET_SYNCHRONOUS 0x2ull /* The same; the sender waits for `MATCHED`. */
+#define CHASQUI_PACKET_READY_TO_SEND 0x3ull /* A message whose data wait for `CLEAR_TO_SEND`. */
+#define CHASQUI_PACKET_LAST_MESSAGE 0x3ull /* Those up to this one begin a message. What is above has sequence 0, except where it carries a message's data. */
+#define CHASQUI_PACKET_CLEAR_TO_SEND 0x4ull /* `bytes` are wanted for `receiver`; payload: their address. */
+#define CHASQUI_PACKET_MATCHED 0x5ull /* `sender`'s message met its receive. */
+#define CHASQUI_PACKET_FINISHED 0x6ull /* A put has filled `receiver`'s buffer. Carries the message's number. */
+#define CHASQUI_PACKET_SEGMENT 0x7ull /* The next `bytes` bytes for `receiver`. Carries the message's number. */
+#define CHASQUI_PACKET_CANCEL 0x8ull /* `sender`'s message is not wanted any more, if it has met no receive. */
+#define CHASQUI_PACKET_CANCELLED 0x9ull /* The answer to `CANCEL`: `sender`'s message is gone. */
+
 #define CHASQUI_MARK_CALL 0x1ull /* An MPI call is entered; `imm[11:5]` = call number (`guest/mpi/calls.h`); `rs1` = x0. */
 #define CHASQUI_MARK_RETURN 0x2ull /* The MPI call returns; `imm[11:5]` = call number; `rs1` = x0. */
 #define CHASQUI_MARK_SEND 0x3ull /* A message begins; `rs1` = address of its [`super::Envelope`]. */
@@ -75,7 +86,7 @@ _Static_assert(offsetof(struct chasqui_ni_identification, mpi_settings) == 304, 
 _Static_assert(offsetof(struct chasqui_ni_identification, interface) == 308, "chasqui_ni_identification.interface");
 
 struct chasqui_envelope {
-    uint8_t kind; /* What this packet is to the MPI library (its own numbering). */
+    uint8_t kind; /* What this packet is to the MPI library ([`packet`]). */
     uint8_t flags; /* `ENVELOPE_*` flags. */
     uint16_t context; /* Context id of the communicator. */
     uint16_t source; /* World rank of the message's sender. */

@@ -1,6 +1,6 @@
 //! How the NIC puts the MPI library's packets on the wire: for peers that stand for other nodes.
 
-use chasqui_abi::Envelope;
+use chasqui_abi::{Envelope, packet};
 use chasqui_engine::Packet;
 use chasqui_machine::replay::Wire;
 
@@ -9,12 +9,9 @@ use crate::nic::{self, PACKET_MESSAGE, PACKET_PUT};
 use crate::parameters::{MpiUnit, NicUnit};
 use crate::registers::FLAG_NAMED;
 
-/// `kind` of the last envelope that begins a message (`MPI_ENVELOPE_LAST_MESSAGE` in `guest/mpi/device.h`).
-const LAST_MESSAGE: u8 = 3;
-
 /// An envelope begins a message.
 pub(crate) fn is_message(envelope: &Envelope) -> bool {
-    envelope.kind <= LAST_MESSAGE
+    envelope.kind <= packet::LAST_MESSAGE
 }
 
 /// The message whose life a packet is part of that brings `envelope`, or data of it: what ends a block carries the
@@ -89,17 +86,18 @@ mod tests {
 
     #[test]
     fn what_is_read_is_what_was_composed() {
-        let envelope = Envelope { kind: 1, source: 3, sequence: 9, bytes: 5, ..Envelope::default() };
+        let envelope =
+            Envelope { kind: packet::EAGER, source: 3, sequence: 9, bytes: 5, ..Envelope::default() };
         let packet = wire().message(&envelope, b"hello");
         assert_eq!(wire().read(&packet), Some((envelope, &b"hello"[..])));
         assert_eq!(packet.message, Some((3, 9)));
-        let reply = Envelope { kind: 4, source: 3, ..Envelope::default() };
+        let reply = Envelope { kind: packet::CLEAR_TO_SEND, source: 3, ..Envelope::default() };
         assert_eq!(wire().message(&reply, &[]).message, None);
     }
 
     #[test]
     fn a_block_is_cut_where_pieces_of_its_destination_end() {
-        let finished = Envelope { kind: 6, source: 1, sequence: 2, ..Envelope::default() };
+        let finished = Envelope { kind: packet::FINISHED, source: 1, sequence: 2, ..Envelope::default() };
         let data: Vec<u8> = (0..3000).map(|i| i as u8).collect();
         let packets = wire().put(&finished, 1000, &data);
         // 24 bytes to the next multiple of 1 KiB.

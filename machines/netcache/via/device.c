@@ -272,7 +272,7 @@ static inline void post_send(struct vip_vi *vi, VIP_DESCRIPTOR *descriptor, uint
 
 static inline bool is_message(const struct chasqui_envelope *envelope)
 {
-    return envelope->kind <= MPI_ENVELOPE_LAST_MESSAGE;
+    return envelope->kind <= CHASQUI_PACKET_LAST_MESSAGE;
 }
 
 /* For an envelope, and for data apart from it. */

@@ -4,20 +4,12 @@
 use std::sync::Arc;
 
 use chasqui_abi::Envelope;
+use chasqui_abi::packet::{CLEAR_TO_SEND, EAGER, FINISHED, MATCHED, READY_TO_SEND, SEGMENT, SYNCHRONOUS};
 use chasqui_engine::Time;
 use chasqui_record::{Recorded, Recording};
 use rustc_hash::FxHashMap;
 
 use super::{Replay, Transport};
-
-/// `kind` of envelopes (`enum packet_kind`).
-const EAGER: u8 = 1;
-const SYNCHRONOUS: u8 = 2;
-const READY_TO_SEND: u8 = 3;
-const CLEAR_TO_SEND: u8 = 4;
-const MATCHED: u8 = 5;
-const FINISHED: u8 = 6;
-const SEGMENT: u8 = 7;
 
 /// What the rank sent otherwise than it was recorded.
 #[derive(Clone, Debug, Default)]

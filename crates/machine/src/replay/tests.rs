@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use chasqui_abi::Envelope;
+use chasqui_abi::{Envelope, packet};
 use chasqui_config::{Bandwidth, Bytes, Duration};
 use chasqui_engine::{
     Class, Engine, Event, EventQueue, Lookahead, Outbox, Packet, Partition, Port, Threads, Time,
@@ -232,7 +232,8 @@ fn early_messages_wait_for_the_link_and_for_room() {
 
 #[test]
 fn a_long_message_is_announced_and_its_data_follow_when_the_rank_is_ready() {
-    let clear = Envelope { kind: 4, bytes: 45, sender: 1, receiver: 0x77, ..Envelope::default() };
+    let clear =
+        Envelope { kind: packet::CLEAR_TO_SEND, bytes: 45, sender: 1, receiver: 0x77, ..Envelope::default() };
     let says = vec![(Time(3_000_000), from_rank(clear, &0x1000_u64.to_le_bytes()))];
     let (seen, peers) = run(&replay(vec![message(9, 1_000_000, 2000)], "1"), Time::ZERO, says, 1024);
     assert_eq!(kinds(&seen), [3, 0, 6], "announcement, a piece, what ends it");
@@ -271,7 +272,14 @@ fn what_the_rank_sends_otherwise_is_noticed() {
         ..message(0, 0, bytes)
     };
     let replay = replay(vec![own(1, 4), own(2, 4), own(3, 4)], "1");
-    let e = |sequence, tag| Envelope { kind: 1, context: 4, tag, bytes: 4, sequence, ..Envelope::default() };
+    let e = |sequence, tag| Envelope {
+        kind: packet::EAGER,
+        context: 4,
+        tag,
+        bytes: 4,
+        sequence,
+        ..Envelope::default()
+    };
     let data = message(0, 0, 4).data;
     let says = [(e(1, 7), &data[..]), (e(2, 7), b"abcd"), (e(3, 8), &data), (e(4, 7), &data)];
     let says = says.iter().zip(1..).map(|((e, data), i)| (Time(i * 1_000_000), from_rank(*e, data)));
