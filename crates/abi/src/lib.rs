@@ -7,6 +7,7 @@
 //!
 //! Invariant: nothing here depends on another crate of the workspace.
 
+pub mod collectives;
 pub mod header;
 pub mod kernel;
 

@@ -1,12 +1,11 @@
 //! The collective algorithms of the guest's MPI library as parameters of every machine: which one a run
 //! forces instead of the library's own choice.
 
+use std::iter;
 use std::sync::LazyLock;
 
+use chasqui_abi::collectives::{Algorithm, COLLECTIVES, Collective};
 use chasqui_config::{Alternative, Declaration, Quantity, Resolved, Scalar, Schema, Text};
-
-/// The list that the library is compiled from.
-const LIST: &str = include_str!("../../../guest/mpi/coll/algorithms.h");
 
 /// Where the parameters are: `mpi.coll.allreduce`.
 const PREFIX: &str = "mpi.coll";
@@ -14,41 +13,21 @@ const PREFIX: &str = "mpi.coll";
 /// The value that leaves the choice to the library.
 const SELECTED: &str = "auto";
 
-/// A collective's name and the words its parameter may have.
-struct Collective {
-    name: &'static str,
-    alternatives: &'static [Alternative],
-}
-
-/// The library's list, once parsed; it lives as long as the program, as declarations want it.
-static COLLECTIVES: LazyLock<Vec<Collective>> = LazyLock::new(|| {
-    let mut found: Vec<(&'static str, Vec<Alternative>)> = Vec::new();
-    for (collective, algorithm) in entries(LIST) {
-        if found.last().is_none_or(|(name, _)| *name != collective) {
-            let selected = Alternative { word: SELECTED, doc: "What the library's table selects." };
-            found.push((collective, vec![selected]));
-        }
-        let (_, alternatives) = found.last_mut().expect("there is one");
-        alternatives.push(Alternative { word: algorithm, doc: "Always this algorithm." });
-    }
-    found.into_iter().map(|(name, words)| Collective { name, alternatives: words.leak() }).collect()
+/// The words of each collective's parameter; they live as long as the program, as declarations want it.
+static ALTERNATIVES: LazyLock<Vec<&'static [Alternative]>> = LazyLock::new(|| {
+    let selected = Alternative { word: SELECTED, doc: "What the library's table selects." };
+    let word = |algorithm: &Algorithm| Alternative { word: algorithm.name, doc: "Always this algorithm." };
+    let words = |collective: &Collective| {
+        let words: Vec<_> = iter::once(selected).chain(collective.algorithms.iter().map(word)).collect();
+        &*words.leak()
+    };
+    COLLECTIVES.iter().map(words).collect()
 });
-
-/// Collective and algorithm of every `ALGORITHM(collective, algorithm, …)` in a header.
-fn entries(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
-    text.split("ALGORITHM(").filter_map(|entry| {
-        let mut parts = entry.split(',');
-        let (collective, algorithm) = (parts.next()?, parts.next()?.trim());
-        let is_name =
-            |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
-        (is_name(collective) && is_name(algorithm)).then_some((collective, algorithm))
-    })
-}
 
 /// Adds the parameters to a machine's.
 #[must_use]
 pub fn with_collectives(schema: Schema) -> Schema {
-    let declaration = |c: &Collective| Declaration {
+    let declaration = |(c, alternatives): (&Collective, &&'static [Alternative])| Declaration {
         name: c.name,
         type_name: "choice",
         units: "",
@@ -56,11 +35,11 @@ pub fn with_collectives(schema: Schema) -> Schema {
         range: None,
         doc: "Algorithm of this MPI collective; auto: what the library selects by size and ranks.",
         source: "guest/mpi/coll/select.h",
-        alternatives: c.alternatives,
+        alternatives,
         check: |value, _| Text::parse(value).map(|text| text.scalar()),
     };
     let doc = "Collective algorithms of the MPI library. A case that a forced one can't do is an MPI error.";
-    schema.with_group(PREFIX, doc, COLLECTIVES.iter().map(declaration).collect())
+    schema.with_group(PREFIX, doc, COLLECTIVES.iter().zip(&*ALTERNATIVES).map(declaration).collect())
 }
 
 /// What is forced: collectives and algorithms.
@@ -77,12 +56,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_is_the_librarys() {
-        let allreduce = COLLECTIVES.iter().find(|c| c.name == "allreduce").expect("allreduce");
-        let words: Vec<_> = allreduce.alternatives.iter().map(|a| a.word).collect();
+    fn each_algorithm_may_be_forced() {
+        let allreduce = COLLECTIVES.iter().position(|c| c.name == "allreduce").expect("allreduce");
+        let words: Vec<_> = ALTERNATIVES[allreduce].iter().map(|a| a.word).collect();
         assert_eq!(words, ["auto", "recursive_doubling", "ring", "rabenseifner", "ni"]);
-        // As many as the library's dispatch has: its macros are one a collective.
-        assert_eq!(COLLECTIVES.len(), LIST.matches("#define CHQ_").count() - 2);
         assert_eq!(with_collectives(Schema::new()).mistakes(), Vec::<String>::new());
     }
 }

@@ -33,15 +33,6 @@ enum coll_kind {
     COLL_NEIGHBOR = COLL_KINDS /* A tag only: there is nothing to choose. */
 };
 
-/* What a case offers and an algorithm may need. */
-enum {
-    NEED_COMMUTES = 1,     /* The operator commutes. */
-    NEED_DENSE = 2,        /* The data is one run of bytes. */
-    NEED_POWER_OF_TWO = 4, /* Of ranks. */
-    NEED_COUNT = 8,        /* At least one element a rank. */
-    NEED_NI = 16           /* The network interface takes the case. */
-};
-
 typedef int coll_barrier(struct communicator *comm);
 coll_barrier chq_barrier_dissemination, chq_barrier_tree, chq_barrier_ni;
 
