@@ -12,8 +12,8 @@ use chasqui_hart::testing::program::{
 };
 use chasqui_hart::{CLASSES, Class, Halt, HaltAtMarks, Hart, Timing};
 use chasqui_memory::{
-    Binding, Bus, BusParameters, Early, Geometry, Incoming, Long, NetworkCacheParameters, PAGE_BYTES,
-    PortParameters, Replacement, SectionGeometry, Snoop, Stored,
+    Binding, Bus, BusParameters, Early, Geometry, Incoming, Long, NetworkCacheCosts, NetworkCacheParameters,
+    PAGE_BYTES, PortParameters, Replacement, SectionGeometry, Snoop, Stored,
 };
 use chasqui_random::Random;
 
@@ -33,26 +33,20 @@ fn cache(random: &mut Random, sets_log_max: u64, line_log_min: u64) -> Geometry 
     Geometry { bytes: sets * u64::from(ways) * line_bytes, ways, line_bytes: line_bytes as u32 }
 }
 
-fn network_cache(random: &mut Random) -> NetworkCacheParameters {
+fn network_cache(random: &mut Random) -> (NetworkCacheParameters, NetworkCacheCosts) {
     let mut section = || SectionGeometry { sets: 1 << random.below(5), ways: 1 + random.below(4) as u32 };
-    let [network, message, process, ltb, tlb] = [(); 5].map(|()| section());
-    NetworkCacheParameters {
-        network,
-        message,
-        process,
-        ltb,
-        tlb,
-        long: random.pick(&[Long::Chained, Long::Independent]),
-        early: random.pick(&[None, Some(Early::DataCache), Some(Early::NetworkCache)]),
-        early_entries: 1 + random.below(4) as usize,
-        replacement: random.pick(&[Replacement::Lru, Replacement::SingleCycle, Replacement::Tagging]),
-        predictor_entries: 2 + random.below(8) as usize,
-        binding: random.pick(&[Binding::DataCache, Binding::NetworkCache]),
-        network_cycles: random.below(6),
-        process_cycles: random.below(6),
-        remap_cycles: random.below(6),
-        line_cycles: random.below(6),
-    }
+    let sections = [(); 5].map(|()| section());
+    let p = NetworkCacheParameters {
+        long: random.pick(Long::ALL),
+        early: random.pick(Early::ALL),
+        early_entries: 1 + random.below(4),
+        replacement: random.pick(Replacement::ALL),
+        predictor_entries: 2 + random.below(8),
+        binding: random.pick(Binding::ALL),
+        ..Default::default()
+    };
+    let [network, process, remap, line] = [(); 4].map(|()| random.below(6));
+    (p.with_sections(sections), NetworkCacheCosts { network, process, remap, line })
 }
 
 fn port(random: &mut Random) -> PortParameters {

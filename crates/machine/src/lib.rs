@@ -10,14 +10,14 @@ use std::sync::Arc;
 
 use chasqui_abi::kernel::KernelBoot;
 use chasqui_abi::{ABI_VERSION, NI_MAGIC, NI_REGION_UNCACHED, NI_REGIONS, NiIdentification, NiRegion};
-use chasqui_config::{Resolved, Schema};
+use chasqui_config::{Cycles, Resolved, Schema};
 use chasqui_engine::{Engine, PartitionId};
 use chasqui_hart::Text;
 use chasqui_linux::{Elf, NiDevice, NiMapping, Options, Process};
 use chasqui_memory::{FlatMemory, PAGE_BYTES};
 use chasqui_ni::NetworkInterface;
 use chasqui_node::{
-    Kernel, Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec, WatchPlan, kernel_memory,
+    Costs, Kernel, Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec, WatchPlan, kernel_memory,
 };
 use chasqui_record::Keep;
 
@@ -231,15 +231,14 @@ fn processor(
         rank: plan.number,
         job: index,
         text: job.text.clone(),
-        syscall_cycles: c.software.syscall.cycles(),
-        page_fault_cycles: c.software.page_fault.cycles(),
-        wake_cycles: c.software.wake.cycles(),
-        shootdown_cycles: c.software.shootdown.cycles(),
         kernel,
-        machine_call_cycles: c.core.trap.cycles() + c.core.trap_return.cycles(),
-        free_calls: plan.free_calls,
+        costs: Costs {
+            software: c.software.clone(),
+            machine_call: Cycles::new(c.core.trap.cycles() + c.core.trap_return.cycles()),
+            free_calls: plan.free_calls,
+            spin_skip: c.checks.spin_skip,
+        },
         fast_forward: job.fast_forward,
-        spin_skip: c.checks.spin_skip,
         timeline_max: job.timeline_max,
         watch: job.watch.clone(),
         output: job.output.clone(),

@@ -17,8 +17,8 @@ pub use cache::{Cache, Geometry, State};
 pub use flat::{FlatMemory, OutOfMemory};
 pub use network_cache::{
     Binding, Bound, Early, Evicted, Incoming, LINE_BYTES as NETWORK_LINE_BYTES, Long, NetworkCache,
-    NetworkCacheParameters, NetworkCacheStatistics, Place, Refused, Replacement, Reservation,
-    SectionGeometry, Stored,
+    NetworkCacheCosts, NetworkCacheParameters, NetworkCacheStatistics, Place, Refused, Replacement,
+    Reservation, SectionGeometry, Stored,
 };
 pub use port::{
     BURST_BYTES, BlockOperation, DEVICE_BASE, FastView, Fault, Incoherence, Observation, Port,

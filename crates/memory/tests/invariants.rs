@@ -8,8 +8,8 @@ use crate::rig::service::{Brought, Foreign, Happened};
 use crate::rig::{LOW, MEMORY, Rig};
 use chasqui_engine::Time;
 use chasqui_memory::{
-    Binding, BlockOperation, Early, Incoming, Long, NetworkCacheParameters, PAGE_BYTES, Prebound, Remapped,
-    Replacement, SectionGeometry, Snoop, Stashed, Stored,
+    Binding, BlockOperation, Early, Incoming, Long, NetworkCacheCosts, NetworkCacheParameters, PAGE_BYTES,
+    Prebound, Remapped, Replacement, SectionGeometry, Snoop, Stashed, Stored,
 };
 use chasqui_random::Random;
 
@@ -56,28 +56,19 @@ struct Message {
     bytes: u64,
 }
 
-fn network_cache(random: &mut Random) -> NetworkCacheParameters {
+fn network_cache(random: &mut Random) -> (NetworkCacheParameters, NetworkCacheCosts) {
     let mut section = || SectionGeometry { sets: 1 << random.below(5), ways: 1 + random.below(4) as u32 };
-    let [network, message, process, ltb, tlb] = [(); 5].map(|()| section());
-    let binding = random.pick(&[Binding::DataCache, Binding::NetworkCache]);
-    let (network_cycles, process_cycles, remap_cycles) = (1, 2, 3);
-    NetworkCacheParameters {
-        network,
-        message,
-        process,
-        ltb,
-        tlb,
-        binding,
-        long: random.pick(&[Long::Chained, Long::Independent]),
-        early: random.pick(&[None, Some(Early::DataCache), Some(Early::NetworkCache)]),
-        early_entries: 1 + random.below(6) as usize,
-        replacement: random.pick(&[Replacement::Lru, Replacement::SingleCycle, Replacement::Tagging]),
-        predictor_entries: 2 + random.below(8) as usize,
-        network_cycles,
-        process_cycles,
-        remap_cycles,
-        line_cycles: 2,
-    }
+    let sections = [(); 5].map(|()| section());
+    let p = NetworkCacheParameters {
+        binding: random.pick(Binding::ALL),
+        long: random.pick(Long::ALL),
+        early: random.pick(Early::ALL),
+        early_entries: 1 + random.below(6),
+        replacement: random.pick(Replacement::ALL),
+        predictor_entries: 2 + random.below(8),
+        ..Default::default()
+    };
+    (p.with_sections(sections), NetworkCacheCosts { network: 1, process: 2, remap: 3, line: 2 })
 }
 
 impl Model {
@@ -274,7 +265,7 @@ impl Model {
             return;
         }
         let seen = self.came.len().saturating_sub(random.below(6).saturating_sub(3) as usize);
-        let entries = self.rig.port.parameters().network_cache.as_ref().map_or(0, |p| p.early_entries);
+        let entries = self.rig.port.parameters().network_cache.as_ref().map_or(0, |(p, _)| p.early_entries);
         let done = self.rig.perform(|port, at| port.prebind(key, sector, bytes, seen as u32, at));
         // It is decided when the instruction is done: all that has come by then counts.
         let mut reserved = vec![];
@@ -284,7 +275,7 @@ impl Model {
         let before = self.came.len();
         self.reserved.extend(reserved);
         self.catch_up();
-        let since = |count: usize| self.came[seen..count].contains(&key) || count - seen > entries;
+        let since = |count: usize| self.came[seen..count].contains(&key) || (count - seen) as u64 > entries;
         match done {
             // What came while it waited came before.
             Prebound::Reserved => assert!(!since(before), "it was decided late"),

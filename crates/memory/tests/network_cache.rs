@@ -3,8 +3,8 @@
 use crate::rig::service::{Foreign, Happened};
 use crate::rig::{LOW, MEMORY, Rig, parameters};
 use chasqui_memory::{
-    Binding, Early, Geometry, Incoming, Long, NETWORK_LINE_BYTES, NetworkCacheParameters, Port,
-    PortParameters, Prebound, Remapped, Replacement, Request, SectionGeometry, Snoop, State, Stop, Stored,
+    Binding, Early, Geometry, Incoming, Long, NETWORK_LINE_BYTES, NetworkCacheCosts, NetworkCacheParameters,
+    Port, PortParameters, Prebound, Remapped, Request, SectionGeometry, Snoop, State, Stop, Stored,
 };
 
 /// Where messages go.
@@ -19,24 +19,19 @@ const REMAP: u64 = 5;
 const LINE: u64 = 4;
 
 fn network(binding: Binding) -> NetworkCacheParameters {
-    let section = SectionGeometry { sets: 2, ways: 2 };
-    NetworkCacheParameters {
-        network: section,
-        message: SectionGeometry { sets: 64, ways: 8 },
-        process: section,
-        ltb: SectionGeometry { sets: 64, ways: 8 },
-        tlb: SectionGeometry { sets: 64, ways: 8 },
+    let (small, large) = (SectionGeometry { sets: 2, ways: 2 }, SectionGeometry { sets: 64, ways: 8 });
+    let p = NetworkCacheParameters {
         binding,
-        long: Long::Chained,
-        early: None,
+        early: Early::Off,
         early_entries: 4,
-        replacement: Replacement::Lru,
         predictor_entries: 8,
-        network_cycles: NETWORK,
-        process_cycles: PROCESS,
-        remap_cycles: REMAP,
-        line_cycles: LINE,
-    }
+        ..Default::default()
+    };
+    p.with_sections([small, large, small, large, large])
+}
+
+fn with_costs(p: NetworkCacheParameters) -> Option<(NetworkCacheParameters, NetworkCacheCosts)> {
+    Some((p, NetworkCacheCosts { network: NETWORK, process: PROCESS, remap: REMAP, line: LINE }))
 }
 
 /// Lines of the data cache of `line_bytes`, no L2; the pages of A and of the buffers have their translations.
@@ -46,8 +41,8 @@ fn rig(binding: Binding, line_bytes: u32) -> Rig {
 
 fn rig_of(network: NetworkCacheParameters, line_bytes: u32) -> Rig {
     let l1d = Geometry { bytes: 4096, ways: 2, line_bytes };
-    let mut rig =
-        Rig::new(PortParameters { l1d, network_cache: Some(network), ..parameters() }, crate::rig::bus());
+    let network_cache = with_costs(network);
+    let mut rig = Rig::new(PortParameters { l1d, network_cache, ..parameters() }, crate::rig::bus());
     rig.port.set_network_memory(BUFFERS..MEMORY);
     rig.warm(A);
     rig.perform(|port, at| port.network_load(BUFFERS + 0xff0, at));
@@ -178,7 +173,7 @@ fn an_evicted_message_goes_to_its_buffer_and_comes_back_for_its_remap() {
 fn what_the_process_section_replaces_goes_to_memory_or_to_the_line_that_the_l2_has() {
     for l2 in [None, Some(Geometry { bytes: 16384, ways: 2, line_bytes: 64 })] {
         let l1d = Geometry { bytes: 4096, ways: 2, line_bytes: 32 };
-        let network_cache = Some(network(Binding::NetworkCache));
+        let network_cache = with_costs(network(Binding::NetworkCache));
         let mut rig = Rig::new(PortParameters { l1d, l2, network_cache, ..parameters() }, crate::rig::bus());
         rig.port.set_network_memory(BUFFERS..MEMORY);
         rig.load(A);
@@ -251,7 +246,7 @@ fn other_masters_take_what_is_bound() {
 
 #[test]
 fn the_coherence_checker_sees_that_a_device_reads_what_is_bound() {
-    let network_cache = Some(network(Binding::NetworkCache));
+    let network_cache = with_costs(network(Binding::NetworkCache));
     let mut rig =
         Rig::new(PortParameters { network_cache, check_coherence: true, ..parameters() }, crate::rig::bus());
     rig.port.set_network_memory(BUFFERS..MEMORY);
@@ -274,7 +269,7 @@ fn a_remap_waits_for_older_stores_to_its_line() {
 #[test]
 fn a_message_that_is_waited_for_lands_in_its_line_of_the_data_cache() {
     let mut rig =
-        rig_of(NetworkCacheParameters { early: Some(Early::DataCache), ..network(Binding::DataCache) }, 16);
+        rig_of(NetworkCacheParameters { early: Early::DataCache, ..network(Binding::DataCache) }, 16);
     assert_eq!(prebind(&mut rig, 1, A, 16), Prebound::Reserved);
     rig.settle();
     assert_eq!(
@@ -295,7 +290,7 @@ fn a_message_that_is_waited_for_lands_in_its_line_of_the_data_cache() {
 #[test]
 fn what_lands_where_its_line_has_left_goes_to_memory() {
     let mut rig =
-        rig_of(NetworkCacheParameters { early: Some(Early::DataCache), ..network(Binding::DataCache) }, 32);
+        rig_of(NetworkCacheParameters { early: Early::DataCache, ..network(Binding::DataCache) }, 32);
     prebind(&mut rig, 1, A, 16);
     rig.flush(A);
     rig.settle();
@@ -307,7 +302,7 @@ fn what_lands_where_its_line_has_left_goes_to_memory() {
 
 #[test]
 fn a_message_that_is_waited_for_lands_in_the_network_cache() {
-    let early = Some(Early::NetworkCache);
+    let early = Early::NetworkCache;
     let mut rig = rig_of(NetworkCacheParameters { early, ..network(Binding::NetworkCache) }, 16);
     rig.store(A, 5);
     rig.settle();

@@ -14,7 +14,6 @@ mod coherence;
 mod followed;
 mod kernel;
 mod marking;
-mod network_cache;
 mod node;
 mod parameters;
 mod processor;
@@ -25,12 +24,11 @@ mod thread;
 mod watch;
 
 pub use kernel::{Kernel, kernel_memory, load_kernel};
-pub use network_cache::{Early, NetworkCacheUnit};
 pub use node::{Node, NodeSpec};
 pub use parameters::{
     BusUnit, CacheUnit, Checks, Core, DramUnit, L2Unit, NodeConfiguration, NodeUnit, OrderUnit,
     SchedulerUnit, SoftwareUnit, TlbUnit, WriteBufferUnit, schema,
 };
-pub use processor::{Ended, Output, Processor, ProcessorSpec, Region};
+pub use processor::{Costs, Ended, Output, Processor, ProcessorSpec, Region};
 pub use thread::{ProcessorStatistics, Thread, Threads};
 pub use watch::{TracePlan, WatchPlan};

@@ -123,7 +123,7 @@ impl Node {
         let c = spec.configuration;
         let rank = spec.processor.rank;
         // An access that takes no time is at the NI at once.
-        let untimed = spec.processor.free_calls || spec.processor.fast_forward;
+        let untimed = spec.processor.costs.free_calls || spec.processor.fast_forward;
         let (timing, clock, timebase) = (c.timing(), c.clock(), c.core.timebase.hz());
         let together = spec.ni.is_exclusive();
         let scheduler = (together || !spec.others.is_empty())

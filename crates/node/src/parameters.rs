@@ -3,9 +3,7 @@
 use chasqui_config::{Bytes, Count, Cycles, Duration, Flag, Frequency, Ratio, Resolved, Schema};
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::{CLASSES, Class, Timing};
-use chasqui_memory::{BURST_BYTES, BusParameters, Geometry, PortParameters};
-
-use crate::network_cache::NetworkCacheUnit;
+use chasqui_memory::{BURST_BYTES, BusParameters, Geometry, NetworkCacheParameters, PortParameters};
 
 chasqui_config::parameters! {
     /// The node as a whole.
@@ -242,7 +240,7 @@ pub struct NodeConfiguration {
     /// `node.l2`
     pub l2: L2Unit,
     /// `node.network_cache`
-    pub network_cache: NetworkCacheUnit,
+    pub network_cache: NetworkCacheParameters,
     /// `node.itlb`
     pub itlb: TlbUnit,
     /// `node.dtlb`
@@ -271,7 +269,7 @@ pub fn schema() -> Schema {
         .with::<CacheUnit>("node.l1i")
         .with::<CacheUnit>("node.l1d")
         .with::<L2Unit>("node.l2")
-        .with::<NetworkCacheUnit>("node.network_cache")
+        .with::<NetworkCacheParameters>("node.network_cache")
         .with::<TlbUnit>("node.itlb")
         .with::<TlbUnit>("node.dtlb")
         .with::<WriteBufferUnit>("node.write_buffer")
@@ -408,6 +406,7 @@ impl NodeConfiguration {
     /// Sizes and costs of the hart's port.
     pub fn port(&self) -> PortParameters {
         let tlb = |t: &TlbUnit| (t.entries as u32, t.ways as u32);
+        let network_cache = &self.network_cache;
         PortParameters {
             l1i: self.l1i.geometry(),
             l1d: self.l1d.geometry(),
@@ -422,7 +421,9 @@ impl NodeConfiguration {
             fence_cycles: self.order.fence.cycles(),
             flush_cycles: self.order.flush.cycles(),
             atomic_cycles: self.order.atomic.cycles(),
-            network_cache: self.network_cache.parameters(self.core.load),
+            network_cache: network_cache
+                .present
+                .then(|| (network_cache.clone(), network_cache.costs(self.core.load))),
             check_coherence: self.checks.coherence,
         }
     }

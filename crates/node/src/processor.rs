@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chasqui_abi::mark;
+use chasqui_config::Cycles;
 use chasqui_engine::Time;
 use chasqui_hart::{Halt, Hart, State, Text};
 use chasqui_linux::{Elf, Flush, Outcome, Process, Stream, Wait};
@@ -12,6 +13,7 @@ use chasqui_record::{RankLife, RankProfile, Recorder};
 use crate::followed::Followed;
 use crate::kernel::Kernel;
 use crate::marking::Marking;
+use crate::parameters::SoftwareUnit;
 use crate::scheduler::Usage;
 use crate::symbols::Symbols;
 use crate::thread::{Activity, Thread, Threads};
@@ -68,30 +70,31 @@ pub struct ProcessorSpec {
     pub job: usize,
     /// The program's text, if harts share it decoded.
     pub text: Option<Text>,
-    /// Cycles of a system call.
-    pub syscall_cycles: u64,
-    /// Cycles of a page fault.
-    pub page_fault_cycles: u64,
-    /// Cycles from the call that wakes or makes a thread to its first instruction.
-    pub wake_cycles: u64,
-    /// Cycles of telling other harts that translations changed.
-    pub shootdown_cycles: u64,
     /// The kernel under the process; without one the simulator serves its system calls itself.
     pub kernel: Option<Kernel>,
-    /// Cycles of an `ecall` of the kernel's.
-    pub machine_call_cycles: u64,
-    /// MPI calls take no time of the hart's (the `loggp` machine).
-    pub free_calls: bool,
+    /// What takes how long, and what takes none.
+    pub costs: Costs,
     /// Before the part of interest instructions take no time.
     pub fast_forward: bool,
-    /// Skip polling loops.
-    pub spin_skip: bool,
     /// Calls of a rank kept for the timeline.
     pub timeline_max: usize,
     /// What is watched of it.
     pub watch: WatchPlan,
     /// Where output goes.
     pub output: Arc<dyn Output>,
+}
+
+/// What takes how long beside instructions, and what takes none.
+#[derive(Clone, Debug)]
+pub struct Costs {
+    /// What the simulator does in the place of system software.
+    pub software: SoftwareUnit,
+    /// An `ecall` of a kernel's.
+    pub machine_call: Cycles,
+    /// MPI calls take no time of the hart's (the `loggp` machine).
+    pub free_calls: bool,
+    /// Skip polling loops.
+    pub spin_skip: bool,
 }
 
 /// The harts of a node with their process.
@@ -120,21 +123,10 @@ pub struct Processor {
     pub region: Option<Region>,
     /// Messages whose data are followed, if they are.
     pub(crate) followed: Option<Followed>,
-    spec: Costs,
+    costs: Costs,
     /// Instructions that the output does not know of.
     unreported: u64,
     pub(crate) output: Arc<dyn Output>,
-}
-
-#[derive(Clone, Copy)]
-struct Costs {
-    syscall_cycles: u64,
-    page_fault_cycles: u64,
-    wake_cycles: u64,
-    shootdown_cycles: u64,
-    machine_call_cycles: u64,
-    free_calls: bool,
-    spin_skip: bool,
 }
 
 /// Signals (Linux include/uapi/asm-generic/signal.h).
@@ -173,15 +165,7 @@ impl Processor {
             symbols,
             region: spec.fast_forward.then_some(Region::Ahead),
             followed: None,
-            spec: Costs {
-                syscall_cycles: spec.syscall_cycles,
-                page_fault_cycles: spec.page_fault_cycles,
-                wake_cycles: spec.wake_cycles,
-                shootdown_cycles: spec.shootdown_cycles,
-                machine_call_cycles: spec.machine_call_cycles,
-                free_calls: spec.free_calls,
-                spin_skip: spec.spin_skip,
-            },
+            costs: spec.costs,
             unreported: 0,
             output: spec.output,
         };
@@ -200,7 +184,7 @@ impl Processor {
 
     /// Cycles of an `ecall` of the kernel's.
     pub(crate) fn machine_call_cycles(&self) -> u64 {
-        self.spec.machine_call_cycles
+        self.costs.machine_call.cycles()
     }
 
     /// A thread comes to hart `index`.
@@ -395,7 +379,7 @@ impl Processor {
         if let Some(watch) = watch {
             return watch.run(hart, bus, (before, dram_bytes), end);
         }
-        let (recorder, free_calls) = (&mut recorders[self.job], self.spec.free_calls);
+        let (recorder, free_calls) = (&mut recorders[self.job], self.costs.free_calls);
         let follows = self.followed.is_some();
         let mut marking =
             Marking { life: &mut self.life, recorder, spin, index, free_calls, follows, several };
@@ -479,7 +463,7 @@ impl Processor {
             return self.region(index, value != 0);
         }
         let (free_calls, follows, several) =
-            (self.spec.free_calls, self.followed.is_some(), self.is_several());
+            (self.costs.free_calls, self.followed.is_some(), self.is_several());
         let Thread { hart, spin, .. } = &mut self.threads[index];
         let mut marking =
             Marking { life: &mut self.life, recorder, spin, index, free_calls, follows, several };
@@ -487,7 +471,7 @@ impl Processor {
         if follows && code == mark::DELIVER {
             self.follow_delivered(index, value);
         }
-        if self.spec.free_calls && matches!(code, mark::CALL | mark::RETURN) {
+        if self.costs.free_calls && matches!(code, mark::CALL | mark::RETURN) {
             self.set_timed(index);
         }
     }
@@ -519,7 +503,7 @@ impl Processor {
     /// order is that of their times.
     fn set_timed(&mut self, index: usize) {
         let detailed = self.is_several() || self.region.is_none_or(|region| region == Region::Within);
-        let free = self.spec.free_calls && self.life.current_call(index).is_some();
+        let free = self.costs.free_calls && self.life.current_call(index).is_some();
         self.threads[index].hart.port.set_timed(detailed && !free);
     }
 
@@ -529,7 +513,7 @@ impl Processor {
         let (number, args) = (x[17], [x[10], x[11], x[12], x[13], x[14], x[15]]);
         let now = thread.hart.now();
         let outcome = self.serve(index, number, args, memory);
-        self.threads[index].charge(self.spec.syscall_cycles);
+        self.threads[index].charge(self.costs.software.syscall.cycles());
         self.flush_translations(index, memory);
         if self.is_several() {
             self.change_memory(index, now);
@@ -600,7 +584,7 @@ impl Processor {
         for woken in self.process.take_woken() {
             let thread = &mut self.threads[woken];
             thread.resume_at(now);
-            thread.charge(self.spec.wake_cycles);
+            thread.charge(self.costs.software.wake.cycles());
             thread.hart.return_from_call(0);
         }
     }
@@ -621,7 +605,7 @@ impl Processor {
         if let Some(tls) = tls {
             thread.hart.state.x[4] = tls;
         }
-        let wake_cycles = self.spec.wake_cycles;
+        let wake_cycles = self.costs.software.wake.cycles();
         thread.begin(now);
         thread.charge(wake_cycles);
         thread.hart.return_from_call(0);
@@ -629,7 +613,7 @@ impl Processor {
 
     fn page_fault(&mut self, index: usize, address: u64, access: Access, memory: &mut FlatMemory) {
         match self.bring_in(index, address, access, memory) {
-            Ok(()) => self.threads[index].charge(self.spec.page_fault_cycles),
+            Ok(()) => self.threads[index].charge(self.costs.software.page_fault.cycles()),
             Err(fault) => self.fault(index, fault.signal(), &fault.to_string()),
         }
     }
@@ -686,7 +670,7 @@ impl Processor {
             told |= i != index && thread.is_alive();
         }
         if told {
-            self.threads[index].charge(self.spec.shootdown_cycles);
+            self.threads[index].charge(self.costs.software.shootdown.cycles());
         }
     }
 
@@ -709,7 +693,7 @@ impl Processor {
     /// Hart `index` has executed a `pause`.
     pub(crate) fn pause(&mut self, index: usize, bus: &Bus) {
         let sole = self.is_sole(index);
-        self.threads[index].pause(bus, sole, self.spec.spin_skip);
+        self.threads[index].pause(bus, sole, self.costs.spin_skip);
     }
 
     /// Hart `index` may have given itself up. True: it has, and nobody else is on it.

@@ -8,8 +8,9 @@ use crate::guest::{
 };
 use chasqui_engine::Time;
 use chasqui_hart::{Insn, Op};
+use chasqui_memory::Early;
 use chasqui_memory::Incoming;
-use chasqui_node::{Early, Ended, NodeConfiguration};
+use chasqui_node::{Ended, NodeConfiguration};
 
 const ID: i64 = 21;
 const KEY: i64 = 5;

@@ -23,9 +23,10 @@ mod wire;
 use chasqui_config::{Resolved, Schema};
 use chasqui_machine::replay::{Datagrams, Transport, build_alone_on_network, check_alone_on_network};
 use chasqui_machine::{Built, Job, Machine, build_on_network, ni_memory_base};
+use chasqui_memory::Early;
 use chasqui_network::NetworkParameters;
 use chasqui_ni::NetworkInterface;
-use chasqui_node::{Early, NodeConfiguration};
+use chasqui_node::NodeConfiguration;
 
 use ethernet::parameters::{EthernetUnit, TcpUnit};
 use ethernet::{Ethernet, EthernetPlan, TcpPeers};

@@ -14,15 +14,6 @@
 
 use std::collections::VecDeque;
 
-/// Where a reservation's message lands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Early {
-    /// In the line of the data cache (the choice of 3.1.3).
-    DataCache,
-    /// In a line of the network section.
-    NetworkCache,
-}
-
 /// Why nothing was reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {

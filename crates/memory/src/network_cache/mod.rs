@@ -27,16 +27,17 @@
 mod away;
 mod early;
 mod lines;
+mod parameters;
 mod predict;
 mod section;
 mod statistics;
 
 use away::{Away, AwayLine};
 use early::Reservations;
-pub use early::{Early, Refused, Reservation};
+pub use early::{Refused, Reservation};
 use lines::{Lines, Use};
+pub use parameters::{Binding, Early, Long, NetworkCacheCosts, NetworkCacheParameters, Replacement};
 use predict::Predictor;
-pub use predict::Replacement;
 use section::Section;
 pub use statistics::NetworkCacheStatistics;
 
@@ -50,59 +51,6 @@ pub struct SectionGeometry {
     pub sets: u32,
     /// Ways of a set.
     pub ways: u32,
-}
-
-/// Where a message is once it has been bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Binding {
-    /// It moves into the data cache: direct-to-cache transfer (3.3.1).
-    DataCache,
-    /// It stays until it is evicted: lazy direct-to-cache transfer (3.3.2).
-    NetworkCache,
-}
-
-/// What becomes of messages longer than a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Long {
-    /// Lines that point at their neighbours: a message leaves as a whole.
-    Chained,
-    /// Lines that leave one by one, under an entry of the network TLB.
-    Independent,
-}
-
-/// Sizes and costs. Cycles are the hart's.
-#[derive(Clone, Debug)]
-pub struct NetworkCacheParameters {
-    /// Lines of payload.
-    pub network: SectionGeometry,
-    /// Names of unbound messages.
-    pub message: SectionGeometry,
-    /// Addresses of bound messages.
-    pub process: SectionGeometry,
-    /// Names of messages that have migrated to network memory.
-    pub ltb: SectionGeometry,
-    /// Names of messages of several lines, if those are independent.
-    pub tlb: SectionGeometry,
-    /// What `remap` does.
-    pub binding: Binding,
-    /// What becomes of messages longer than a line.
-    pub long: Long,
-    /// Where a message lands whose receive has been posted before it comes; `None`: it waits, as any other.
-    pub early: Option<Early>,
-    /// Receives that may wait so.
-    pub early_entries: usize,
-    /// Which unbound message makes room for another.
-    pub replacement: Replacement,
-    /// Receive calls that the predictor keeps.
-    pub predictor_entries: usize,
-    /// Cycles of an `nload` or `nstore` that hits, beside the instruction's own.
-    pub network_cycles: u64,
-    /// Cycles of a load or store that hits in the process section, beside the instruction's own.
-    pub process_cycles: u64,
-    /// Cycles of a `remap` or `prebind`, beside the instruction's own and what it waits for.
-    pub remap_cycles: u64,
-    /// The same for each further line of a `remap`.
-    pub line_cycles: u64,
 }
 
 /// A message that comes, or a part of one, as the NI says.
@@ -181,6 +129,7 @@ pub enum Place {
 #[derive(Debug)]
 pub struct NetworkCache {
     parameters: NetworkCacheParameters,
+    costs: NetworkCacheCosts,
     lines: Lines,
     message: Section<Waiting>,
     process: Section<usize>,
@@ -213,25 +162,32 @@ fn by_address(sector: u64) -> u64 {
 
 impl NetworkCache {
     /// An empty one.
-    pub fn new(parameters: NetworkCacheParameters) -> NetworkCache {
+    pub fn new(parameters: NetworkCacheParameters, costs: NetworkCacheCosts) -> NetworkCache {
+        let [network, message, process, ltb, tlb] = parameters.sections();
         NetworkCache {
-            lines: Lines::new(parameters.network),
-            message: Section::new(parameters.message, by_name),
-            process: Section::new(parameters.process, by_address),
-            ltb: Section::new(parameters.ltb, by_name),
-            tlb: Section::new(parameters.tlb, by_name),
+            lines: Lines::new(network),
+            message: Section::new(message, by_name),
+            process: Section::new(process, by_address),
+            ltb: Section::new(ltb, by_name),
+            tlb: Section::new(tlb, by_name),
             away: Away::default(),
             free_buffers: vec![],
-            reservations: Reservations::new(parameters.early_entries),
-            predictor: Predictor::new(parameters.replacement, parameters.predictor_entries),
+            reservations: Reservations::new(parameters.early_entries as usize),
+            predictor: Predictor::new(parameters.replacement, parameters.predictor_entries as usize),
             statistics: NetworkCacheStatistics::default(),
             parameters,
+            costs,
         }
     }
 
     /// Its parameters.
     pub fn parameters(&self) -> &NetworkCacheParameters {
         &self.parameters
+    }
+
+    /// What accesses to it take.
+    pub fn costs(&self) -> NetworkCacheCosts {
+        self.costs
     }
 
     // --- arrival ------------------------------------------------------------------------------------
@@ -429,14 +385,14 @@ impl NetworkCache {
     /// Why not.
     pub fn may_reserve(&self, key: u64, sector: u64, seen: u32) -> Result<(), Refused> {
         self.reservations.may_add(key, sector, seen)?;
-        let in_line = self.parameters.early == Some(Early::NetworkCache);
+        let in_line = self.parameters.early == Early::NetworkCache;
         if in_line && !self.lines.may_reserve(sector) { Err(Refused::Full) } else { Ok(()) }
     }
 
     /// A receive that waits for a message of `key`, of up to `bytes` bytes, reserves `sector` ([`Self::may_reserve`]).
     pub fn reserve(&mut self, key: u64, sector: u64, bytes: u32) -> Vec<Evicted> {
         let mut evicted = vec![];
-        let line = (self.parameters.early == Some(Early::NetworkCache)).then(|| {
+        let line = (self.parameters.early == Early::NetworkCache).then(|| {
             let index = self.take_line(sector, &mut evicted);
             self.lines.put(index, sector, Use::Reserved, 0);
             index

@@ -12,16 +12,7 @@
 //!
 //! Replacement wants to know which of several waiting messages is consumed last: [`Predictor::distance`].
 
-/// How a victim is chosen among unbound messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Replacement {
-    /// The least recently used.
-    Lru,
-    /// The one that the single-cycle predictor expects to be consumed last.
-    SingleCycle,
-    /// The one that the tagging predictor expects to be consumed last.
-    Tagging,
-}
+use super::Replacement;
 
 /// What a call consumed, and which call came next.
 #[derive(Clone, Copy, Debug)]

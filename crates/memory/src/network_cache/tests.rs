@@ -14,27 +14,20 @@ fn parameters(
     message: SectionGeometry,
     process: SectionGeometry,
 ) -> NetworkCacheParameters {
-    NetworkCacheParameters {
-        network,
-        message,
-        process,
-        ltb: LARGE,
-        tlb: LARGE,
+    let p = NetworkCacheParameters {
         binding: Binding::NetworkCache,
-        long: Long::Chained,
-        early: Some(Early::NetworkCache),
+        early: Early::NetworkCache,
         early_entries: 4,
-        replacement: Replacement::Lru,
         predictor_entries: 8,
-        network_cycles: 0,
-        process_cycles: 2,
-        remap_cycles: 4,
-        line_cycles: 2,
-    }
+        ..Default::default()
+    };
+    p.with_sections([network, message, process, LARGE, LARGE])
 }
 
+const COSTS: NetworkCacheCosts = NetworkCacheCosts { network: 0, process: 2, remap: 4, line: 2 };
+
 fn cache(network: SectionGeometry, message: SectionGeometry, process: SectionGeometry) -> NetworkCache {
-    NetworkCache::new(parameters(network, message, process))
+    NetworkCache::new(parameters(network, message, process), COSTS)
 }
 
 fn stored(buffer: u64) -> Stored {
@@ -103,8 +96,8 @@ fn a_released_buffer_leaves_nothing() {
 
 #[test]
 fn a_full_ltb_forgets_its_oldest() {
-    let ltb = SectionGeometry { sets: 1, ways: 1 };
-    let mut c = NetworkCache::new(NetworkCacheParameters { ltb, ..parameters(SMALL, LARGE, LARGE) });
+    let p = parameters(SMALL, LARGE, LARGE);
+    let mut c = NetworkCache::new(NetworkCacheParameters { ltb_entries: 1, ltb_ways: 1, ..p }, COSTS);
     for id in 0..4 {
         deposit(&mut c, id, stored(id * 32));
     }
@@ -114,7 +107,7 @@ fn a_full_ltb_forgets_its_oldest() {
 
 /// A message of three lines, then one of a line in the set of two of them.
 fn crowded(long: Long) -> (NetworkCache, Vec<Evicted>) {
-    let mut c = NetworkCache::new(NetworkCacheParameters { long, ..parameters(SMALL, LARGE, LARGE) });
+    let mut c = NetworkCache::new(NetworkCacheParameters { long, ..parameters(SMALL, LARGE, LARGE) }, COSTS);
     assert_eq!(deposit(&mut c, 1, Stored { buffer: 0, bytes: 40 }), []);
     let evicted = deposit(&mut c, 2, stored(64));
     c.check().unwrap();
@@ -161,9 +154,8 @@ fn independent_lines_leave_one_by_one() {
 
 #[test]
 fn what_is_bound_in_network_memory_keeps_its_buffer_and_its_entry() {
-    let tlb = SectionGeometry { sets: 1, ways: 1 };
-    let p = parameters(SMALL, LARGE, LARGE);
-    let mut c = NetworkCache::new(NetworkCacheParameters { long: Long::Independent, tlb, ..p });
+    let (long, p) = (Long::Independent, parameters(SMALL, LARGE, LARGE));
+    let mut c = NetworkCache::new(NetworkCacheParameters { long, tlb_entries: 1, tlb_ways: 1, ..p }, COSTS);
     let message = Stored { buffer: 0, bytes: 40 };
     deposit(&mut c, 1, message);
     // Two messages of a line drive the first and the third out.
@@ -221,11 +213,8 @@ fn the_first_message_of_a_key_takes_the_oldest_reservation_for_it() {
 #[test]
 fn the_predictor_chooses_who_is_consumed_last() {
     for replacement in [Replacement::SingleCycle, Replacement::Tagging] {
-        let mut c = NetworkCache::new(NetworkCacheParameters {
-            replacement,
-            early: None,
-            ..parameters(SectionGeometry { sets: 1, ways: 3 }, LARGE, LARGE)
-        });
+        let p = parameters(SectionGeometry { sets: 1, ways: 3 }, LARGE, LARGE);
+        let mut c = NetworkCache::new(NetworkCacheParameters { replacement, early: Early::Off, ..p }, COSTS);
         let bring = |c: &mut NetworkCache, number: u32, key: u64| {
             let id = u64::from(number);
             let incoming = Incoming { id, key, number, offset: 0, length: 16 };
@@ -335,7 +324,7 @@ impl Model {
         let fits = expected.filter(|&(_, _, room)| stored.bytes <= room);
         assert_eq!(landed.map(|r| r.sector), fits.map(|(_, sector, _)| sector));
         if let Some(reservation) = landed {
-            if c.parameters.early == Some(Early::NetworkCache) {
+            if c.parameters.early == Early::NetworkCache {
                 let old = c.unbind(reservation.sector);
                 assert_eq!(old.map(|b| b.bytes), self.bound.remove(&reservation.sector));
                 self.bound.insert(reservation.sector, stored.bytes);
@@ -454,7 +443,7 @@ fn act(c: &mut NetworkCache, model: &mut Model, random: &mut Random) {
             let seen = model.number.saturating_sub(random.below(9).saturating_sub(3) as u32);
             let bytes = 1 + random.below(16) as u32;
             let since = &model.keys[seen as usize..];
-            let is_late = since.contains(&key) || since.len() > c.parameters.early_entries;
+            let is_late = since.contains(&key) || since.len() as u64 > c.parameters.early_entries;
             match c.may_reserve(key, sector, seen) {
                 Ok(()) => {
                     assert!(!is_late, "a message has come meanwhile");
@@ -482,13 +471,14 @@ fn no_message_is_lost_whatever_is_evicted() {
     for _ in 0..400 {
         let mut random = Random::new(seeds.bits());
         let r = &mut random;
-        let mut c = NetworkCache::new(NetworkCacheParameters {
-            tlb: geometry(r),
-            long: r.pick(&[Long::Chained, Long::Independent]),
-            early: r.pick(&[None, Some(Early::DataCache), Some(Early::NetworkCache)]),
-            replacement: r.pick(&[Replacement::Lru, Replacement::SingleCycle, Replacement::Tagging]),
-            ..parameters(geometry(r), geometry(r), geometry(r))
-        });
+        let sections = [geometry(r), geometry(r), geometry(r), LARGE, geometry(r)];
+        let p = NetworkCacheParameters {
+            long: r.pick(Long::ALL),
+            early: r.pick(Early::ALL),
+            replacement: r.pick(Replacement::ALL),
+            ..parameters(LARGE, LARGE, LARGE)
+        };
+        let mut c = NetworkCache::new(p.with_sections(sections), COSTS);
         let mut model = Model::default();
         for _ in 0..400 {
             act(&mut c, &mut model, &mut random);

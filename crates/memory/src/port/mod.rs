@@ -25,7 +25,7 @@ use std::ops::Range;
 use accesses::Noting;
 
 use crate::cache::{Cache, FastIndex, Geometry, State};
-use crate::network_cache::{NetworkCache, NetworkCacheParameters};
+use crate::network_cache::{NetworkCache, NetworkCacheCosts, NetworkCacheParameters};
 use crate::tlb::{Access, Privilege, Tlb, Walked};
 use crate::{FlatMemory, PAGE_BYTES};
 pub use bus_side::{Snoop, Snooped};
@@ -73,7 +73,7 @@ pub struct PortParameters {
     /// Cycles of an atomic operation, beside what it waits for.
     pub atomic_cycles: u64,
     /// Beside the L1 data cache; of a node with one hart.
-    pub network_cache: Option<NetworkCacheParameters>,
+    pub network_cache: Option<(NetworkCacheParameters, NetworkCacheCosts)>,
     /// Report accesses that a coherent machine would get wrong.
     pub check_coherence: bool,
 }
@@ -445,7 +445,7 @@ impl Port {
             l1i: Cache::new(p.l1i),
             l1d: Cache::new(p.l1d),
             l2: p.l2.map(Cache::new),
-            network: p.network_cache.clone().map(NetworkCache::new),
+            network: p.network_cache.clone().map(|(parameters, costs)| NetworkCache::new(parameters, costs)),
             network_memory: 0..0,
             remapping: None,
             landed: None,

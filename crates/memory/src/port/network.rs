@@ -115,7 +115,7 @@ impl Port {
         if !self.network().access(line, access == Access::Write) {
             return Err(self.fetch_network(line, *cycles));
         }
-        let cost = self.network().parameters().network_cycles;
+        let cost = self.network().costs().network;
         self.charge(cost, cycles);
         Ok(pa)
     }
@@ -227,8 +227,8 @@ impl Port {
             self.bind_in_data_cache(message, sector, cycles)?;
             self.network().drop_line(message.buffer);
         }
-        let p = self.network().parameters();
-        let cost = if is_first { p.remap_cycles } else { p.line_cycles };
+        let costs = self.network().costs();
+        let cost = if is_first { costs.remap } else { costs.line };
         self.charge(cost, cycles);
         Ok(())
     }
@@ -292,10 +292,11 @@ impl Port {
         }
         let sector = self.destination(va, cycles)?;
         // Where accesses take no time they leave the caches alone.
-        let Some(early) = self.network().parameters().early.filter(|_| self.timed) else {
+        let early = self.network().parameters().early;
+        if early == Early::Off || !self.timed {
             self.network().statistics.early_full += 1;
             return Ok(Prebound::Full);
-        };
+        }
         match self.network().may_reserve(key, sector, seen) {
             Ok(()) => {}
             Err(Refused::Full) => {
@@ -315,7 +316,7 @@ impl Port {
         }
         let evicted = self.network().reserve(key, sector, bytes.min(LINE_BYTES as u32));
         self.evict_all(evicted, *cycles);
-        let cost = self.network().parameters().remap_cycles;
+        let cost = self.network().costs().remap;
         self.charge(cost, cycles);
         Ok(Prebound::Reserved)
     }
@@ -324,7 +325,7 @@ impl Port {
     pub fn withdraw(&mut self, key: u64, va: u64, cycles: &mut u64) -> Result<bool, Stop> {
         self.disturb();
         let sector = self.destination(va, cycles)?;
-        let cost = self.network().parameters().remap_cycles;
+        let cost = self.network().costs().remap;
         if self.timed {
             self.charge(cost, cycles);
         }
@@ -336,7 +337,7 @@ impl Port {
     fn land(&mut self, reservation: Reservation, message: Stored, cycle: u64) {
         let Reservation { sector, .. } = reservation;
         self.network().statistics.early += 1;
-        if self.network().parameters().early == Some(Early::NetworkCache) {
+        if self.network().parameters().early == Early::NetworkCache {
             self.make_way(message.bytes, sector, cycle);
             if let Some(replaced) = self.network().land(reservation, message.bytes) {
                 self.evict_bound(replaced, cycle);
@@ -390,7 +391,7 @@ impl Port {
         if !network.hit(pa, bytes) {
             return false;
         }
-        let cost = network.parameters().process_cycles;
+        let cost = network.costs().process;
         self.statistics.bound_hits += 1;
         self.charge(cost, cycles);
         true

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use chasqui_abi::kernel::{self, KernelBoot};
 use chasqui_abi::{NiIdentification, mark};
-use chasqui_config::{Frequency, Quantity, Resolved, Scalar};
+use chasqui_config::{Cycles, Frequency, Quantity, Resolved, Scalar};
 use chasqui_engine::{Engine, Event, Lookahead, Packet, Payload, Time};
 use chasqui_hart::testing::encode::encode;
 use chasqui_hart::{Insn, Op};
@@ -17,7 +17,8 @@ use chasqui_ni::{
     Uncached,
 };
 use chasqui_node::{
-    Ended, Kernel, Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec, WatchPlan, kernel_memory, schema,
+    Costs, Ended, Kernel, Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec, SoftwareUnit, WatchPlan,
+    kernel_memory, schema,
 };
 use chasqui_record::RankProfile;
 
@@ -30,7 +31,7 @@ pub const REGISTERS: u64 = 0x3000_0000;
 /// The NI's memory: cacheable, and accessed by the NI past the caches.
 pub const SHARED: u64 = 0x4000_0000;
 /// Cycles of a system call, and of a page fault.
-pub const SOFTWARE_CYCLES: u64 = 100;
+pub const SOFTWARE: Cycles = Cycles::new(100);
 /// Bytes of DRAM; the NI's memory is behind it.
 const DRAM: u64 = 8 << 20;
 
@@ -507,15 +508,19 @@ pub fn run_watched(
         rank: 0,
         job: 0,
         text: None,
-        syscall_cycles: SOFTWARE_CYCLES,
-        page_fault_cycles: SOFTWARE_CYCLES,
-        wake_cycles: c.software.wake.cycles(),
-        shootdown_cycles: 100,
         kernel,
-        machine_call_cycles: SOFTWARE_CYCLES,
-        free_calls: program.free_calls,
+        costs: Costs {
+            software: SoftwareUnit {
+                syscall: SOFTWARE,
+                page_fault: SOFTWARE,
+                shootdown: Cycles::new(100),
+                ..c.software.clone()
+            },
+            machine_call: SOFTWARE,
+            free_calls: program.free_calls,
+            spin_skip: c.checks.spin_skip,
+        },
         fast_forward: false,
-        spin_skip: c.checks.spin_skip,
         timeline_max: 0,
         watch,
         output: Arc::new(Silent),

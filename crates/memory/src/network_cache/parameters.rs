@@ -1,7 +1,8 @@
-//! Parameters of the network cache.
+//! Parameters of the network cache, and what its accesses take.
 
 use chasqui_config::{Bytes, Count, Cycles, Flag};
-use chasqui_memory::{NETWORK_LINE_BYTES, NetworkCacheParameters, SectionGeometry};
+
+use super::{LINE_BYTES, SectionGeometry};
 
 chasqui_config::choice! {
     /// Where a message is once it has been bound.
@@ -48,8 +49,8 @@ chasqui_config::choice! {
 }
 
 chasqui_config::parameters! {
-    /// The network cache beside the L1 data cache (`chasqui_memory::NetworkCache`).
-    pub struct NetworkCacheUnit {
+    /// The network cache beside the L1 data cache.
+    pub struct NetworkCacheParameters {
         /// There is one.
         present: Flag = false, source "assumption: none unless a machine says so";
         /// What `remap` does with a message that is here.
@@ -95,9 +96,22 @@ chasqui_config::parameters! {
     }
 }
 
-impl NetworkCacheUnit {
+/// What accesses to the network cache take beside the instruction's own cycles [cycles of the hart].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NetworkCacheCosts {
+    /// An `nload` or `nstore` that hits.
+    pub network: u64,
+    /// A load or store that hits in the process section.
+    pub process: u64,
+    /// A `remap` or `prebind`, and what it waits for comes on top.
+    pub remap: u64,
+    /// Each further line of a `remap`.
+    pub line: u64,
+}
+
+impl NetworkCacheParameters {
     /// Sections: their names in the machine file, entries, ways.
-    fn sections(&self) -> [(&'static str, u64, u64); 5] {
+    fn declared_sections(&self) -> [(&'static str, u64, u64); 5] {
         [
             ("network", self.network_lines, self.network_ways),
             ("message", self.message_entries, self.message_ways),
@@ -107,22 +121,48 @@ impl NetworkCacheUnit {
         ]
     }
 
+    /// The same: network, message, process section, LTB, network TLB.
+    pub(super) fn sections(&self) -> [SectionGeometry; 5] {
+        self.declared_sections()
+            .map(|(_, entries, ways)| SectionGeometry { sets: (entries / ways) as u32, ways: ways as u32 })
+    }
+
+    /// These, with such sections: network, message, process section, LTB, network TLB.
+    #[must_use]
+    pub fn with_sections(self, sections: [SectionGeometry; 5]) -> NetworkCacheParameters {
+        let [network, message, process, ltb, tlb] =
+            sections.map(|of| (u64::from(of.sets) * u64::from(of.ways), u64::from(of.ways)));
+        NetworkCacheParameters {
+            network_lines: network.0,
+            network_ways: network.1,
+            message_entries: message.0,
+            message_ways: message.1,
+            process_entries: process.0,
+            process_ways: process.1,
+            ltb_entries: ltb.0,
+            ltb_ways: ltb.1,
+            tlb_entries: tlb.0,
+            tlb_ways: tlb.1,
+            ..self
+        }
+    }
+
     /// Messages of one line or more after which every entry of every section has been used.
     pub fn warm_up(&self) -> u64 {
-        self.sections().into_iter().map(|(_, entries, _)| entries).max().unwrap_or(0)
+        self.declared_sections().into_iter().map(|(_, entries, _)| entries).max().unwrap_or(0)
     }
 
     /// What does not fit, in words.
-    pub(crate) fn mistakes(&self, harts: u64) -> Vec<String> {
+    pub fn mistakes(&self, harts: u64) -> Vec<String> {
         let sets =
             |entries: u64, ways: u64| entries.is_multiple_of(ways) && (entries / ways).is_power_of_two();
-        let uneven = self.sections().into_iter().filter(|&(_, entries, ways)| !sets(entries, ways));
+        let uneven = self.declared_sections().into_iter().filter(|&(_, entries, ways)| !sets(entries, ways));
         let mut found: Vec<String> = uneven
             .map(|(name, entries, ways)| {
                 format!("node.network_cache: {entries} entries of {ways} ways in the {name} section do not make a power of two of sets")
             })
             .collect();
-        if !self.longest.bytes().is_multiple_of(NETWORK_LINE_BYTES) {
+        if !self.longest.bytes().is_multiple_of(LINE_BYTES) {
             found
                 .push(format!("node.network_cache.longest: {} are no whole lines of 16 bytes", self.longest));
         }
@@ -137,49 +177,23 @@ impl NetworkCacheUnit {
     /// Of so many pools of network memory one at least has nothing of bound messages, whose lines stay there until the
     /// program asks for them: a message of the longest length finds room as soon as others have been received.
     pub fn leaves_a_pool(&self, pools: u64) -> bool {
-        let stays = self.long == Long::Independent && self.longest.bytes() > NETWORK_LINE_BYTES;
+        let stays = self.long == Long::Independent && self.longest.bytes() > LINE_BYTES;
         !stays || self.tlb_entries < pools
     }
 
-    /// As the port takes them: `load` cycles are in a load's or store's own, in which the data cache is searched.
-    pub(crate) fn parameters(&self, load: Cycles) -> Option<NetworkCacheParameters> {
-        let section =
-            |entries: u64, ways: u64| SectionGeometry { sets: (entries / ways) as u32, ways: ways as u32 };
-        let [network, message, process, ltb, tlb] =
-            self.sections().map(|(_, entries, ways)| section(entries, ways));
-        let (network_cycles, process_cycles) = (self.network_latency.cycles(), self.process_latency.cycles());
-        let (binding, place) = match self.binding {
-            Binding::DataCache => (chasqui_memory::Binding::DataCache, network_cycles + load.cycles()),
-            Binding::NetworkCache => (chasqui_memory::Binding::NetworkCache, process_cycles),
+    /// What accesses take: `load` cycles are in a load's or store's own, in which the data cache is searched.
+    pub fn costs(&self, load: Cycles) -> NetworkCacheCosts {
+        let (network, process) = (self.network_latency.cycles(), self.process_latency.cycles());
+        let place = match self.binding {
+            Binding::DataCache => network + load.cycles(),
+            Binding::NetworkCache => process,
         };
-        self.present.then(|| NetworkCacheParameters {
-            network,
-            message,
-            process,
-            ltb,
-            tlb,
-            binding,
-            long: match self.long {
-                Long::Chained => chasqui_memory::Long::Chained,
-                Long::Independent => chasqui_memory::Long::Independent,
-            },
-            early: match self.early {
-                Early::Off => None,
-                Early::DataCache => Some(chasqui_memory::Early::DataCache),
-                Early::NetworkCache => Some(chasqui_memory::Early::NetworkCache),
-            },
-            early_entries: self.early_entries as usize,
-            replacement: match self.replacement {
-                Replacement::Lru => chasqui_memory::Replacement::Lru,
-                Replacement::SingleCycle => chasqui_memory::Replacement::SingleCycle,
-                Replacement::Tagging => chasqui_memory::Replacement::Tagging,
-            },
-            predictor_entries: self.predictor_entries as usize,
-            network_cycles: network_cycles.saturating_sub(load.cycles()),
-            process_cycles: (process_cycles + network_cycles).saturating_sub(load.cycles()),
-            remap_cycles: self.message_latency.cycles() + place,
+        NetworkCacheCosts {
+            network: network.saturating_sub(load.cycles()),
+            process: (process + network).saturating_sub(load.cycles()),
+            remap: self.message_latency.cycles() + place,
             // The network section leads from line to line.
-            line_cycles: network_cycles + place,
-        })
+            line: network + place,
+        }
     }
 }
