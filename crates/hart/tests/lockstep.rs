@@ -6,14 +6,15 @@ use std::iter;
 
 use crate::bench::service::{Brought, Foreign};
 use crate::bench::{Bench, Execute, MEMORY, Point, Setup};
+use chasqui_config::{Bytes, Cycles, Duration, Frequency};
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::testing::program::{
     Kind, MESSAGES, NETWORK, Options, generate, initial_state, initial_window,
 };
 use chasqui_hart::{CLASSES, Class, Halt, HaltAtMarks, Hart, Timing};
 use chasqui_memory::{
-    Binding, Bus, BusParameters, Early, Geometry, Incoming, Long, NetworkCacheCosts, NetworkCacheParameters,
-    PAGE_BYTES, PortParameters, Replacement, SectionGeometry, Snoop, Stored,
+    Binding, Bus, BusParameters, DramParameters, Early, Geometry, Incoming, Long, NetworkCacheCosts,
+    NetworkCacheParameters, PAGE_BYTES, PortParameters, Replacement, SectionGeometry, Snoop, Stored,
 };
 use chasqui_random::Random;
 
@@ -82,19 +83,23 @@ fn timing(random: &mut Random) -> Timing {
     Timing { class, branch_taken: branch(), branch_mispredicted: branch(), trap: branch().into() }
 }
 
-fn bus(random: &mut Random) -> BusParameters {
-    let time = |random: &mut Random, limit| Time(random.below(limit));
-    BusParameters {
-        clock: Clock::new(random.pick(&[40_000_000, 50_000_000, 300_000_000, 1_000_000_000])),
-        width_bytes: random.pick(&[4, 8, 16]),
-        address_cycles: 1 + random.below(3),
-        pipelined: random.once_in(2),
-        intervention_cycles: random.below(5),
-        dram_first_chunk: time(random, 150_000),
-        dram_next_chunk: time(random, 30_000),
-        dram_write: time(random, 60_000),
-        dram_banks: random.pick(&[1, 1, 2, 5]),
-    }
+fn bus(random: &mut Random) -> (BusParameters, DramParameters) {
+    (
+        BusParameters {
+            clock: Frequency::from_hz(random.pick(&[40_000_000, 50_000_000, 300_000_000, 1_000_000_000])),
+            width: Bytes::from_bytes(random.pick(&[4, 8, 16])),
+            address: Cycles::new(1 + random.below(3)),
+            pipelined: random.once_in(2),
+            intervention: Cycles::new(random.below(5)),
+        },
+        DramParameters {
+            first_chunk: Duration::from_ps(random.below(150_000)),
+            next_chunk: Duration::from_ps(random.below(30_000)),
+            write: Duration::from_ps(random.below(60_000)),
+            banks: random.pick(&[1, 1, 2, 5]),
+            ..Default::default()
+        },
+    )
 }
 
 /// What another master does while the program runs.

@@ -4,29 +4,51 @@
 //! the order of requests; the snoop, and with it the coherence order, is at the grant. A pipelined
 //! bus starts the next address tenure while earlier data are outstanding; data come in order.
 
+use chasqui_config::{Bytes, Count, Cycles, Duration, Flag, Frequency};
 use chasqui_engine::{Clock, Time};
 
-/// Timing of the bus and the DRAM.
-#[derive(Clone, Copy, Debug)]
-pub struct BusParameters {
+chasqui_config::parameters! {
+    /// The memory bus.
+    pub struct BusParameters {
+        /// Clock frequency.
+        clock: Frequency = "500 MHz", range "1 MHz" ..= "100 GHz", source "assumption";
+        /// Width of a data beat.
+        width: Bytes = "16 B", range "1 B" ..= "128 B", source "assumption";
+        /// Bus clocks of an address tenure, with arbitration and snoop response.
+        address: Cycles = 2, range 1 ..= 100, source "assumption";
+        /// Address tenures overlap earlier data tenures.
+        pipelined: Flag = true, source "assumption";
+        /// Bus clocks from the snoop response to the first beat of a line that another cache gives.
+        intervention: Cycles = 4, range 0 ..= 1000, source "assumption";
+    }
+}
+
+chasqui_config::parameters! {
+    /// Main memory.
+    pub struct DramParameters {
+        /// Capacity.
+        size: Bytes = "1 GiB", range "1 MiB" ..= "64 GiB", source "assumption";
+        /// From the end of the address tenure to the first chunk of a read.
+        first_chunk: Duration = "60 ns", range "0 ns" ..= "10 us", source "assumption";
+        /// Each next chunk of the bus's width.
+        next_chunk: Duration = "2 ns", range "0 ns" ..= "10 us", source "assumption";
+        /// Accesses that it serves at once, one a bank; they go to the banks in turn.
+        banks: Count = 1, range 1 ..= 1024, source "assumption: the plainest";
+        /// How long a write keeps it busy after its last beat.
+        write: Duration = "20 ns", range "0 ns" ..= "10 us", source "assumption";
+    }
+}
+
+impl BusParameters {
     /// The bus clock.
-    pub clock: Clock,
-    /// Bytes of one data beat.
-    pub width_bytes: u32,
-    /// Bus clocks of an address tenure, arbitration and snoop response included.
-    pub address_cycles: u64,
-    /// Address tenures may overlap earlier data tenures.
-    pub pipelined: bool,
-    /// Bus clocks from the snoop response to the first beat when another cache gives the line.
-    pub intervention_cycles: u64,
-    /// DRAM: time from the end of the address tenure to the first chunk of a read.
-    pub dram_first_chunk: Time,
-    /// DRAM: time of each next chunk of `width_bytes`.
-    pub dram_next_chunk: Time,
-    /// DRAM: time that a write keeps it busy after its last beat.
-    pub dram_write: Time,
-    /// DRAM: accesses that it serves at once, one a bank; they go to the banks in turn.
-    pub dram_banks: usize,
+    pub fn clock(&self) -> Clock {
+        Clock::new(self.clock.hz())
+    }
+
+    /// An address tenure.
+    pub fn address_tenure(&self) -> Time {
+        self.clock().edge(self.address.cycles())
+    }
 }
 
 /// Who answers on the bus.
@@ -56,6 +78,8 @@ pub struct Tenure {
 /// The bus's state.
 pub struct Bus {
     parameters: BusParameters,
+    dram: DramParameters,
+    clock: Clock,
     address_free: Time,
     data_free: Time,
     /// By bank of the DRAM.
@@ -81,27 +105,29 @@ pub struct BusStatistics {
 
 impl Bus {
     /// An idle bus.
-    pub fn new(parameters: BusParameters) -> Bus {
+    pub fn new(parameters: BusParameters, dram: DramParameters) -> Bus {
         let zero = Time::ZERO;
         Bus {
-            parameters,
+            clock: parameters.clock(),
             address_free: zero,
             data_free: zero,
-            dram_free: vec![zero; parameters.dram_banks],
+            dram_free: vec![zero; dram.banks as usize],
             bank: 0,
             statistics: BusStatistics::default(),
+            parameters,
+            dram,
         }
     }
 
     /// The bus clock.
     pub fn clock(&self) -> Clock {
-        self.parameters.clock
+        self.clock
     }
 
     /// When a request made at `at` is granted if nobody else asks.
     #[inline]
     pub fn grant_at(&self, at: Time) -> Time {
-        self.parameters.clock.align(at.max(self.address_free))
+        self.clock.align(at.max(self.address_free))
     }
 
     /// Nothing is under way at `now`.
@@ -124,7 +150,7 @@ impl Bus {
 
     /// Places a transaction whose grant is `grant` (from [`Bus::grant_at`]).
     pub fn place(&mut self, grant: Time, bytes: u32, write: bool, responder: Responder) -> Tenure {
-        let address_end = self.parameters.clock.after(grant, self.parameters.address_cycles);
+        let address_end = self.clock.after(grant, self.parameters.address.cycles());
         let end = match responder {
             Responder::None => address_end,
             _ => self.data_tenure(address_end, bytes, write, responder),
@@ -138,17 +164,17 @@ impl Bus {
 
     fn data_tenure(&mut self, address_end: Time, bytes: u32, write: bool, responder: Responder) -> Time {
         let p = &self.parameters;
-        let clock = p.clock;
+        let (clock, dram) = (self.clock, &self.dram);
         let dram_ready = address_end.max(self.dram_free[self.bank]);
         let ready = match responder {
             Responder::Dram if write => dram_ready,
-            Responder::Dram => dram_ready + p.dram_first_chunk,
-            Responder::Cache => clock.after(address_end, p.intervention_cycles),
+            Responder::Dram => dram_ready + Time(dram.first_chunk.ps()),
+            Responder::Cache => clock.after(address_end, p.intervention.cycles()),
             Responder::Device(latency) => address_end + latency,
             Responder::None => unreachable!("no data tenure"),
         };
         let from_dram = responder == Responder::Dram && !write;
-        let beats = u64::from(bytes.div_ceil(p.width_bytes));
+        let beats = u64::from(bytes).div_ceil(p.width.bytes());
         let last = beats - 1;
         // A beat takes a clock. The DRAM's first chunk is ready at the end of the first beat, all others at
         // its start.
@@ -157,14 +183,14 @@ impl Bus {
         let first_end = if in_time { start } else { start + 1 };
         let steady = clock.edge(first_end + last);
         let end = if from_dram {
-            clock.align(steady.max(clock.edge(first_end) + Time(p.dram_next_chunk.0 * last)))
+            clock.align(steady.max(clock.edge(first_end) + Time(dram.next_chunk.ps() * last)))
         } else {
             steady
         };
         self.statistics.data_busy_ps += clock.edge(beats).0;
         self.data_free = end;
         if responder == Responder::Dram {
-            self.dram_free[self.bank] = if write { end + p.dram_write } else { end };
+            self.dram_free[self.bank] = if write { end + Time(dram.write.ps()) } else { end };
             self.bank = if self.bank + 1 == self.dram_free.len() { 0 } else { self.bank + 1 };
         }
         end
@@ -198,17 +224,20 @@ mod tests {
     use super::*;
 
     fn bus(pipelined: bool) -> Bus {
-        Bus::new(BusParameters {
-            clock: Clock::new(50_000_000),
-            width_bytes: 8,
-            address_cycles: 2,
+        let bus = BusParameters {
+            clock: Frequency::from_hz(50_000_000),
+            width: Bytes::from_bytes(8),
+            address: Cycles::new(2),
             pipelined,
-            intervention_cycles: 3,
-            dram_first_chunk: Time(200_000),
-            dram_next_chunk: Time(20_000),
-            dram_write: Time(40_000),
-            dram_banks: 1,
-        })
+            intervention: Cycles::new(3),
+        };
+        let dram = DramParameters {
+            first_chunk: Duration::from_ps(200_000),
+            next_chunk: Duration::from_ps(20_000),
+            write: Duration::from_ps(40_000),
+            ..Default::default()
+        };
+        Bus::new(bus, dram)
     }
 
     #[test]

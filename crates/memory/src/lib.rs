@@ -12,7 +12,7 @@ mod port;
 mod tlb;
 
 pub use accesses::{Accesses, SharedAccesses};
-pub use bus::{Bus, BusParameters, BusStatistics, Responder, Tenure};
+pub use bus::{Bus, BusParameters, BusStatistics, DramParameters, Responder, Tenure};
 pub use cache::{Cache, Geometry, State};
 pub use flat::{FlatMemory, OutOfMemory};
 pub use network_cache::{

@@ -44,10 +44,10 @@ impl Harts {
             port.join_peers();
         });
         let mut bus = crate::rig::bus();
-        bus.pipelined = random.below(2) == 0;
+        bus.0.pipelined = random.below(2) == 0;
         Harts {
             memory,
-            bus: Bus::new(bus),
+            bus: Bus::new(bus.0, bus.1),
             now: Time::ZERO,
             waiting: VecDeque::new(),
             granted: vec![],

@@ -414,7 +414,7 @@ fn invariants_hold_and_loads_see_what_was_stored() {
         let mut parameters = parameters(&mut random);
         parameters.network_cache = random.once_in(2).then(|| network_cache(&mut random));
         let mut bus = crate::rig::bus();
-        bus.pipelined = random.below(2) == 0;
+        bus.0.pipelined = random.below(2) == 0;
         let mut model = Model {
             rig: Rig::new(parameters, bus),
             bytes: HashMap::new(),

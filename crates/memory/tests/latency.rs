@@ -3,10 +3,11 @@
 
 use crate::rig::service::{Foreign, Happened};
 use crate::rig::{DEVICE, LOW, Rig, bus, parameters};
+use chasqui_config::Duration;
 use chasqui_engine::Time;
 use chasqui_memory::{
-    BlockOperation, Bus, BusParameters, Fault, Geometry, PAGE_BYTES, Port, PortParameters, Request,
-    Responder, Snoop, Stall, State, Stop, order,
+    BlockOperation, Bus, BusParameters, DramParameters, Fault, Geometry, PAGE_BYTES, Port, PortParameters,
+    Request, Responder, Snoop, Stall, State, Stop, order,
 };
 
 /// A bus clock.
@@ -35,8 +36,9 @@ fn with_l2() -> PortParameters {
     PortParameters { l2: Some(Geometry { bytes: 16384, ways: 2, line_bytes: 128 }), ..parameters() }
 }
 
-fn serial() -> BusParameters {
-    BusParameters { pipelined: false, ..bus() }
+fn serial() -> (BusParameters, DramParameters) {
+    let (bus, dram) = bus();
+    (BusParameters { pipelined: false, ..bus }, dram)
 }
 
 #[test]
@@ -201,7 +203,7 @@ fn a_load_behind_a_store_waits_for_its_own_line() {
 fn a_store_and_a_load_that_meet_in_a_set_both_get_done() {
     for bus in [bus(), serial()] {
         for parameters in [direct_mapped(), PortParameters { l2: with_l2().l2, ..direct_mapped() }] {
-            let mut rig = Rig::new(parameters, bus);
+            let mut rig = Rig::new(parameters, bus.clone());
             rig.warm(A);
             rig.warm(A2);
             for round in 0..10 {
@@ -572,8 +574,13 @@ fn a_reservation_holds_until_somebody_writes() {
 // --- the bus ------------------------------------------------------------------------------------
 
 /// Bytes and time of many transactions, each asked for as soon as the bus takes it.
-fn stream(parameters: BusParameters, bytes: u32, write: bool, responder: Responder) -> (u64, Time) {
-    let mut bus = Bus::new(parameters);
+fn stream(
+    (bus, dram): (BusParameters, DramParameters),
+    bytes: u32,
+    write: bool,
+    responder: Responder,
+) -> (u64, Time) {
+    let mut bus = Bus::new(bus, dram);
     let mut end = Time::ZERO;
     for _ in 0..1000 {
         let grant = bus.grant_at(Time::ZERO);
@@ -603,8 +610,9 @@ fn streams_of_other_sorts() {
     let (_, time) = stream(bus(), 64, true, Responder::Dram);
     assert_eq!(ns(time), ADDRESS + 1000 * (4 * CLOCK) + 999 * 20);
     // Chunks of 5 ns: the bus takes each at the next edge after all; the line ends at one.
-    let slow = BusParameters { dram_next_chunk: Time(5_000), ..serial() };
-    let (_, time) = stream(slow, 64, false, Responder::Dram);
+    let (one_by_one, dram) = serial();
+    let slow = DramParameters { next_chunk: Duration::from_ps(5_000), ..dram };
+    let (_, time) = stream((one_by_one, slow), 64, false, Responder::Dram);
     assert_eq!(ns(time), 1000 * (ADDRESS + 60 + 15 + 1));
     // Short of a bus width is a beat.
     let (_, time) = stream(serial(), 4, false, Responder::Device(Time::ZERO));

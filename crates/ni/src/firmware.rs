@@ -12,8 +12,8 @@ use chasqui_engine::{Clock, Time};
 use chasqui_hart::{Halt, Hart, State, Timing};
 use chasqui_linux::Elf;
 use chasqui_memory::{
-    Bus, BusParameters, DEVICE_BASE, FlatMemory, PAGE_BYTES, Port, PortParameters, Request, Responder, Slot,
-    Snooped, Stall, pte,
+    Bus, BusParameters, DEVICE_BASE, DramParameters, FlatMemory, PAGE_BYTES, Port, PortParameters, Request,
+    Responder, Slot, Snooped, Stall, pte,
 };
 
 /// Virtual address of the processor's memory: firmware is linked here. Below, a null pointer faults.
@@ -38,7 +38,7 @@ pub struct FirmwareSpec {
     /// Caches and buffers; without a second level.
     pub port: PortParameters,
     /// Its bus and memory's timing.
-    pub bus: BusParameters,
+    pub bus: (BusParameters, DramParameters),
     /// Costs of instructions.
     pub timing: Timing,
     /// Its clock.
@@ -113,7 +113,7 @@ impl FirmwareProcessor {
             image: spec.image,
             hart,
             _memory: memory,
-            bus: Bus::new(spec.bus),
+            bus: Bus::new(spec.bus.0, spec.bus.1),
             waiting: None,
             ends: [None; SLOTS.len()],
             device: None,

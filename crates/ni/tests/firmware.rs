@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use chasqui_config::{Bytes, Cycles, Duration, Frequency};
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::testing::encode::encode;
 use chasqui_hart::{CLASSES, Insn, Op, Timing};
 use chasqui_linux::Elf;
 use chasqui_linux::testing::executable;
-use chasqui_memory::{BusParameters, Geometry, PortParameters};
+use chasqui_memory::{BusParameters, DramParameters, Geometry, PortParameters};
 use chasqui_ni::{DeviceAccess, FIRMWARE_DEVICE, FIRMWARE_MEMORY, FirmwareProcessor, FirmwareSpec};
 
 const NOTHING: Insn = Insn { op: Op::Addi, rd: 0, rs1: 0, rs2: 0, rs3: 0, rm: 0, length: 4, imm: 0 };
@@ -37,18 +38,23 @@ fn port() -> PortParameters {
 }
 
 /// 500 MHz; an address tenure takes two clocks, a beat one.
-fn bus() -> BusParameters {
-    BusParameters {
-        clock: Clock::new(500_000_000),
-        width_bytes: 8,
-        address_cycles: 2,
-        pipelined: true,
-        intervention_cycles: 4,
-        dram_first_chunk: Time(60_000),
-        dram_next_chunk: Time(2_000),
-        dram_write: Time(20_000),
-        dram_banks: 1,
-    }
+fn bus() -> (BusParameters, DramParameters) {
+    (
+        BusParameters {
+            clock: Frequency::from_hz(500_000_000),
+            width: Bytes::from_bytes(8),
+            address: Cycles::new(2),
+            pipelined: true,
+            intervention: Cycles::new(4),
+        },
+        DramParameters {
+            first_chunk: Duration::from_ps(60_000),
+            next_chunk: Duration::from_ps(2_000),
+            write: Duration::from_ps(20_000),
+            banks: 1,
+            ..Default::default()
+        },
+    )
 }
 
 /// A processor at 1 GHz whose instructions take a cycle; the first loads the device's address.

@@ -26,8 +26,8 @@ mod watch;
 pub use kernel::{Kernel, kernel_memory, load_kernel};
 pub use node::{Node, NodeSpec};
 pub use parameters::{
-    BusUnit, CacheUnit, Checks, Core, DramUnit, L2Unit, NodeConfiguration, NodeUnit, OrderUnit,
-    SchedulerUnit, SoftwareUnit, TlbUnit, WriteBufferUnit, schema,
+    CacheUnit, Checks, Core, L2Unit, NodeConfiguration, NodeUnit, OrderUnit, SchedulerUnit, SoftwareUnit,
+    TlbUnit, WriteBufferUnit, schema,
 };
 pub use processor::{Costs, Ended, Output, Processor, ProcessorSpec, Region};
 pub use thread::{ProcessorStatistics, Thread, Threads};

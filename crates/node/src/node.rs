@@ -137,7 +137,7 @@ impl Node {
             hart
         });
         let input_latency = spec.ni.input_latency();
-        let tenure = c.bus().clock.edge(c.bus().address_cycles + 1);
+        let tenure = c.bus.clock().edge(c.bus.address.cycles() + 1);
         let attach = spec.ni.attach();
         let store_latency = if untimed { Time::ZERO } else { tenure + attach };
         let mut node = Node {
@@ -145,7 +145,7 @@ impl Node {
             recorders: (0..spec.jobs).map(|_| Recorder::new(rank as u16, 1)).collect(),
             scheduler,
             memory: spec.memory,
-            bus: Bus::new(c.bus()),
+            bus: Bus::new(c.bus.clone(), c.dram.clone()),
             waiting_for_bus: VecDeque::new(),
             grant_scheduled: false,
             ni: spec.ni,

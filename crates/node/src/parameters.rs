@@ -3,7 +3,9 @@
 use chasqui_config::{Bytes, Count, Cycles, Duration, Flag, Frequency, Ratio, Resolved, Schema};
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::{CLASSES, Class, Timing};
-use chasqui_memory::{BURST_BYTES, BusParameters, Geometry, NetworkCacheParameters, PortParameters};
+use chasqui_memory::{
+    BURST_BYTES, BusParameters, DramParameters, Geometry, NetworkCacheParameters, PortParameters,
+};
 
 chasqui_config::parameters! {
     /// The node as a whole.
@@ -142,38 +144,6 @@ chasqui_config::parameters! {
 }
 
 chasqui_config::parameters! {
-    /// The memory bus.
-    pub struct BusUnit {
-        /// Clock frequency.
-        clock: Frequency = "500 MHz", range "1 MHz" ..= "100 GHz", source "assumption";
-        /// Width of a data beat.
-        width: Bytes = "16 B", range "1 B" ..= "128 B", source "assumption";
-        /// Bus clocks of an address tenure, with arbitration and snoop response.
-        address: Cycles = 2, range 1 ..= 100, source "assumption";
-        /// Address tenures overlap earlier data tenures.
-        pipelined: Flag = true, source "assumption";
-        /// Bus clocks from the snoop response to the first beat of a line that another cache gives.
-        intervention: Cycles = 4, range 0 ..= 1000, source "assumption";
-    }
-}
-
-chasqui_config::parameters! {
-    /// Main memory.
-    pub struct DramUnit {
-        /// Capacity.
-        size: Bytes = "1 GiB", range "1 MiB" ..= "64 GiB", source "assumption";
-        /// From the end of the address tenure to the first chunk of a read.
-        first_chunk: Duration = "60 ns", range "0 ns" ..= "10 us", source "assumption";
-        /// Each next chunk of the bus's width.
-        next_chunk: Duration = "2 ns", range "0 ns" ..= "10 us", source "assumption";
-        /// Accesses that it serves at once, one a bank; they go to the banks in turn.
-        banks: Count = 1, range 1 ..= 1024, source "assumption: the plainest";
-        /// How long a write keeps it busy after its last beat.
-        write: Duration = "20 ns", range "0 ns" ..= "10 us", source "assumption";
-    }
-}
-
-chasqui_config::parameters! {
     /// System software: the simulator stands in for it, or a kernel image runs.
     pub struct SoftwareUnit {
         /// A kernel image runs under the process (guest/kernel): what traps and interrupts cost is its code's.
@@ -250,9 +220,9 @@ pub struct NodeConfiguration {
     /// `node.order`
     pub order: OrderUnit,
     /// `node.bus`
-    pub bus: BusUnit,
+    pub bus: BusParameters,
     /// `node.dram`
-    pub dram: DramUnit,
+    pub dram: DramParameters,
     /// `node.software`
     pub software: SoftwareUnit,
     /// `node.scheduler`
@@ -274,8 +244,8 @@ pub fn schema() -> Schema {
         .with::<TlbUnit>("node.dtlb")
         .with::<WriteBufferUnit>("node.write_buffer")
         .with::<OrderUnit>("node.order")
-        .with::<BusUnit>("node.bus")
-        .with::<DramUnit>("node.dram")
+        .with::<BusParameters>("node.bus")
+        .with::<DramParameters>("node.dram")
         .with::<SoftwareUnit>("node.software")
         .with::<SchedulerUnit>("node.scheduler")
         .with::<Checks>("check")
@@ -431,27 +401,11 @@ impl NodeConfiguration {
     /// A bound on the length of a bus transaction of the hart that finds the bus idle, the time that a
     /// device of its own takes not included.
     pub fn transaction_max(&self) -> Time {
-        let bus = self.bus();
-        let line = self.l1i.line.bytes().max(self.l1d.line.bytes()).max(self.l2.line.bytes());
-        let longest = line.max(u64::from(BURST_BYTES));
-        let beats = longest.div_ceil(u64::from(bus.width_bytes));
-        let clocks = bus.address_cycles + bus.intervention_cycles + beats + 3;
-        bus.clock.edge(clocks) + bus.dram_first_chunk + bus.dram_write + Time(bus.dram_next_chunk.0 * beats)
-    }
-
-    /// Timing of the bus and the DRAM.
-    pub fn bus(&self) -> BusParameters {
-        BusParameters {
-            clock: Clock::new(self.bus.clock.hz()),
-            width_bytes: self.bus.width.bytes() as u32,
-            address_cycles: self.bus.address.cycles(),
-            pipelined: self.bus.pipelined,
-            intervention_cycles: self.bus.intervention.cycles(),
-            dram_first_chunk: Time(self.dram.first_chunk.ps()),
-            dram_next_chunk: Time(self.dram.next_chunk.ps()),
-            dram_write: Time(self.dram.write.ps()),
-            dram_banks: self.dram.banks as usize,
-        }
+        let line = self.l1i.line.max(self.l1d.line).max(self.l2.line).bytes();
+        let beats = line.max(u64::from(BURST_BYTES)).div_ceil(self.bus.width.bytes());
+        let clocks = self.bus.address.cycles() + self.bus.intervention.cycles() + beats + 3;
+        let dram = self.dram.first_chunk.ps() + self.dram.write.ps() + self.dram.next_chunk.ps() * beats;
+        self.bus.clock().edge(clocks) + Time(dram)
     }
 }
 

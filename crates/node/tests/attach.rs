@@ -76,8 +76,8 @@ fn a_link_keeps_the_order() {
 #[test]
 fn a_64_byte_store_is_one_transaction() {
     let c = configuration();
-    let clock = c.bus().clock;
-    let beats = 64 / u64::from(c.bus().width_bytes);
+    let clock = c.bus.clock();
+    let beats = 64 / c.bus.width.bytes();
     let at = |program: &Program| {
         let (seen, end, status) = outcome(&c, program, TestNi::new(vec![]));
         match seen[..] {

@@ -74,8 +74,8 @@ fn two_streams_of_misses_are_bound_by_the_dram() {
     let c = harts(2);
     let (few, many) = (4, 12);
     let [short, long] = [few, many].map(|lines| end(&go(&c, &streams(lines))).0);
-    let bus = c.bus();
-    let line = bus.dram_first_chunk.0 + 3 * bus.dram_next_chunk.0;
+    let dram = &c.dram;
+    let line = dram.first_chunk.ps() + 3 * dram.next_chunk.ps();
     let (loads, code) = (2 * (many - few), 2 * (many - few) * 4 / LINE);
     println!("a line takes {line} ps: 60 ns + 3 x 2 ns; {loads} more lines, and {code} of code");
     assert_eq!((long - short).0, (loads + code) as u64 * line);
@@ -102,10 +102,10 @@ fn a_line_bounces_between_two_harts_at_the_rate_of_the_bus() {
     let c = harts(2);
     let (few, many) = (20, 60);
     let [short, long] = [few, many].map(|times| go(&c, &additions(2, times)));
-    let bus = c.bus();
-    let clocks = bus.address_cycles + bus.intervention_cycles + 4 + 1;
+    let bus = &c.bus;
+    let clocks = bus.address.cycles() + bus.intervention.cycles() + 4 + 1;
     println!("a bounce: 2 + 4 + 4 + 1 = {clocks} clocks; {} more", 2 * (many - few));
-    assert_eq!((end(&long).0 - end(&short).0).0, 2 * (many - few) as u64 * bus.clock.edge(clocks).0);
+    assert_eq!((end(&long).0 - end(&short).0).0, 2 * (many - few) as u64 * bus.clock().edge(clocks).0);
     let taken = |outcome: &Outcome, hart| statistic(outcome, &format!("memory{hart:02}.l1d_invalidations"));
     for hart in 0..2 {
         assert_eq!(taken(&long, hart) - taken(&short, hart), (many - few) as u64, "every operation misses");
@@ -146,12 +146,12 @@ fn a_flush_takes_the_line_from_another_harts_cache() {
     let (c, lines) = (harts(2), 8);
     let [short, none, few, many] =
         [(16 - lines, 0), (16, 0), (16, 4), (16, 4 + lines)].map(|(all, modified)| flushes(all, modified));
-    let bus = c.bus();
-    let written = bus.clock.edge(4) + bus.dram_write;
+    let (bus, dram) = (&c.bus, &c.dram);
+    let written = bus.clock().edge(4) + Time(dram.write.ps());
     let asked = Time((none.1 - short.1).0 / lines as u64);
     let core = c.clock().edge(c.timing().of(Op::CboFlush) + c.timing().of(Op::Fence));
     println!("a flush takes {asked}, of a modified line 4 x 2 ns + 20 ns = {written}");
-    assert!(asked >= bus.clock.edge(bus.address_cycles) + core, "{asked}");
+    assert!(asked >= bus.clock().edge(bus.address.cycles()) + core, "{asked}");
     assert_eq!((many.1 - few.1).0, lines as u64 * (written - asked).0);
     for (name, more) in [
         ("bus.transactions", 0),

@@ -95,9 +95,9 @@ fn a_message_that_waits_is_bound_by_remap() {
     let &[Seen::Store(..), Seen::Granted(granted, _), Seen::Done(over, _)] = &done.seen[..] else {
         panic!("{:?}", done.seen)
     };
-    let bus = c.bus();
-    let beats = 16u64.div_ceil(u64::from(bus.width_bytes));
-    assert_eq!(over - granted, bus.clock.edge(bus.address_cycles + beats) + MEMORY_LATENCY);
+    let bus = &c.bus;
+    let beats = 16u64.div_ceil(bus.width.bytes());
+    assert_eq!(over - granted, bus.clock().edge(bus.address.cycles() + beats) + MEMORY_LATENCY);
 }
 
 /// It polls the place itself: nothing but the message ends its loop.
@@ -144,5 +144,5 @@ fn a_message_that_is_only_announced_takes_its_reservation() {
     let &[Seen::Store(..), Seen::Granted(granted, _), Seen::Done(over, _), ..] = &done.seen[..] else {
         panic!("{:?}", done.seen)
     };
-    assert_eq!(over - granted, c.bus().clock.edge(c.bus().address_cycles));
+    assert_eq!(over - granted, c.bus.clock().edge(c.bus.address.cycles()));
 }

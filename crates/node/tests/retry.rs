@@ -32,8 +32,8 @@ fn times(c: &NodeConfiguration, closed_until: Time) -> ([Time; 2], Time) {
 #[test]
 fn a_retried_store_takes_place_at_the_first_try_that_finds_the_ni_open() {
     let c = configuration();
-    let clock = c.bus().clock;
-    let address = clock.edge(c.bus().address_cycles);
+    let clock = c.bus.clock();
+    let address = clock.edge(c.bus.address.cycles());
     let period = address + RETRY;
     assert_eq!(clock.align(RETRY), RETRY);
     let (open, end) = times(&c, Time::ZERO);

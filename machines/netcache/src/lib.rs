@@ -159,7 +159,7 @@ impl Machine for NetcacheMachine {
                 let ethernet = Ethernet::new(EthernetPlan {
                     unit: resolved.read("netcache.ethernet"),
                     tcp: resolved.read("netcache.tcp"),
-                    clock: configuration.bus().clock,
+                    clock: configuration.bus.clock(),
                     line_bytes: configuration.longest_line().bytes(),
                     network: resolved.read("network"),
                     port,
@@ -171,7 +171,7 @@ impl Machine for NetcacheMachine {
                     unit,
                     via: resolved.read("netcache.via"),
                     mpi: resolved.read("netcache.mpi"),
-                    clock: configuration.bus().clock,
+                    clock: configuration.bus.clock(),
                     line_bytes: configuration.longest_line().bytes(),
                     network: resolved.read("network"),
                     port,
@@ -181,7 +181,7 @@ impl Machine for NetcacheMachine {
             let nic = Nic::new(NicPlan {
                 unit,
                 mpi: resolved.read("netcache.mpi"),
-                clock: configuration.bus().clock,
+                clock: configuration.bus.clock(),
                 line_bytes: configuration.longest_line().bytes(),
                 memory_base: ni_memory_base(configuration),
                 longest: configuration.network_cache.longest.bytes(),

@@ -160,7 +160,7 @@ fn service_processor(
         image,
         memory_bytes: service.dram.bytes(),
         port,
-        bus: node.bus(),
+        bus: (node.bus.clone(), node.dram.clone()),
         timing: node.timing(),
         clock: node.clock(),
         timebase_hz: node.core.timebase.hz(),

@@ -6,12 +6,13 @@ pub mod service;
 
 use std::collections::VecDeque;
 
+use chasqui_config::{Bytes, Cycles, Duration, Frequency};
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::testing::program::{DEVICE, MESSAGES, NETWORK};
 use chasqui_hart::{Halt, Hart, State, Timing};
 use chasqui_memory::{
-    Bus, BusParameters, DEVICE_BASE, FlatMemory, Geometry, Incoming, PAGE_BYTES, Port, PortParameters, Stall,
-    Stored, pte,
+    Bus, BusParameters, DEVICE_BASE, DramParameters, FlatMemory, Geometry, Incoming, PAGE_BYTES, Port,
+    PortParameters, Stall, Stored, pte,
 };
 use service::Service;
 
@@ -53,7 +54,7 @@ pub struct Setup {
     pub timing: Timing,
     pub clock: Clock,
     pub timebase_hz: u64,
-    pub bus: BusParameters,
+    pub bus: (BusParameters, DramParameters),
     /// See [`Service::sharing`].
     pub sharing: u64,
     pub device_latency: Time,
@@ -98,17 +99,22 @@ impl Setup {
             timing: Timing::UNIT,
             clock: Clock::new(1_000_000_000),
             timebase_hz: 10_000_000,
-            bus: BusParameters {
-                clock: Clock::new(500_000_000),
-                width_bytes: 16,
-                address_cycles: 2,
-                pipelined: true,
-                intervention_cycles: 1,
-                dram_first_chunk: Time(60_000),
-                dram_next_chunk: Time(2_000),
-                dram_write: Time::ZERO,
-                dram_banks: 1,
-            },
+            bus: (
+                BusParameters {
+                    clock: Frequency::from_hz(500_000_000),
+                    width: Bytes::from_bytes(16),
+                    address: Cycles::new(2),
+                    pipelined: true,
+                    intervention: Cycles::new(1),
+                },
+                DramParameters {
+                    first_chunk: Duration::from_ps(60_000),
+                    next_chunk: Duration::from_ps(2_000),
+                    write: Duration::from_ps(0),
+                    banks: 1,
+                    ..Default::default()
+                },
+            ),
             sharing: 0,
             device_latency: Time::ZERO,
             marks_switch: false,
@@ -190,7 +196,7 @@ impl Bench {
                 port.deposit(incoming, message, 0);
             }
         }
-        let mut service = Service::new(setup.bus);
+        let mut service = Service::new(setup.bus.clone());
         (service.sharing, service.device_latency) = (setup.sharing, setup.device_latency);
         for &(time, foreign) in &setup.foreign {
             service.ask_foreign(time, foreign);
@@ -199,11 +205,11 @@ impl Bench {
             service.bring(time, brought);
         }
         let hart = Hart::new(setup.state.clone(), port, setup.timing, setup.clock, setup.timebase_hz);
-        let (b, marks_switch) = (&setup.bus, setup.marks_switch);
-        let beats = hart.port.bus_line_bytes(true).div_ceil(b.width_bytes).max(8);
-        let clocks = b.clock.edge(b.address_cycles + u64::from(beats) + 4);
-        let dram = b.dram_first_chunk + b.dram_write + Time(b.dram_next_chunk.0 * u64::from(beats));
-        let transaction_max = (clocks + dram).0;
+        let ((bus, dram), marks_switch) = (&setup.bus, setup.marks_switch);
+        let beats = u64::from(hart.port.bus_line_bytes(true)).div_ceil(bus.width.bytes()).max(8);
+        let clocks = bus.clock().edge(bus.address.cycles() + beats + 4);
+        let dram = dram.first_chunk.ps() + dram.write.ps() + dram.next_chunk.ps() * beats;
+        let transaction_max = clocks.0 + dram;
         Bench {
             memory,
             hart,

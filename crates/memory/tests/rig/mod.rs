@@ -4,10 +4,11 @@
 #[path = "../service/mod.rs"]
 pub mod service;
 
+use chasqui_config::{Bytes, Cycles, Duration, Frequency};
 use chasqui_engine::{Clock, Time};
 use chasqui_memory::{
-    BlockOperation, BusParameters, DEVICE_BASE, FlatMemory, Geometry, PAGE_BYTES, Port, PortParameters,
-    Request, Stop, order, pte,
+    BlockOperation, BusParameters, DEVICE_BASE, DramParameters, FlatMemory, Geometry, PAGE_BYTES, Port,
+    PortParameters, Request, Stop, order, pte,
 };
 use service::{Client, Happened, Service};
 
@@ -51,18 +52,23 @@ pub fn parameters() -> PortParameters {
 
 /// 500 MHz and 16 bytes wide: a beat is 2 ns, an address tenure 4 ns. DRAM: 60 ns and 2 ns a chunk, 20 ns
 /// after a write.
-pub fn bus() -> BusParameters {
-    BusParameters {
-        clock: Clock::new(500_000_000),
-        width_bytes: 16,
-        address_cycles: 2,
-        pipelined: true,
-        intervention_cycles: 4,
-        dram_first_chunk: Time(60_000),
-        dram_next_chunk: Time(2_000),
-        dram_write: Time(20_000),
-        dram_banks: 1,
-    }
+pub fn bus() -> (BusParameters, DramParameters) {
+    (
+        BusParameters {
+            clock: Frequency::from_hz(500_000_000),
+            width: Bytes::from_bytes(16),
+            address: Cycles::new(2),
+            pipelined: true,
+            intervention: Cycles::new(4),
+        },
+        DramParameters {
+            first_chunk: Duration::from_ps(60_000),
+            next_chunk: Duration::from_ps(2_000),
+            write: Duration::from_ps(20_000),
+            banks: 1,
+            ..Default::default()
+        },
+    )
 }
 
 fn clock() -> Clock {
@@ -70,7 +76,7 @@ fn clock() -> Clock {
 }
 
 impl Rig {
-    pub fn new(parameters: PortParameters, bus: BusParameters) -> Rig {
+    pub fn new(parameters: PortParameters, bus: (BusParameters, DramParameters)) -> Rig {
         let mut memory = FlatMemory::new(MEMORY).unwrap();
         let table =
             |at: u64, index: u64, physical: u64, bits: u64| (at + index * 8, physical >> 12 << 10 | bits);

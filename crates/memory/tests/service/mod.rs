@@ -7,7 +7,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use chasqui_engine::Time;
 use chasqui_memory::{
-    Bus, BusParameters, FlatMemory, Incoming, Port, Request, Responder, Slot, Snoop, Snooped, Stored, Tenure,
+    Bus, BusParameters, DramParameters, FlatMemory, Incoming, Port, Request, Responder, Slot, Snoop, Snooped,
+    Stored, Tenure,
 };
 
 /// A transaction of another master.
@@ -82,9 +83,9 @@ pub struct Service {
 }
 
 impl Service {
-    pub fn new(parameters: BusParameters) -> Service {
+    pub fn new((bus, dram): (BusParameters, DramParameters)) -> Service {
         Service {
-            bus: Bus::new(parameters),
+            bus: Bus::new(bus, dram),
             events: BinaryHeap::new(),
             all: vec![],
             waiting: VecDeque::new(),

@@ -49,7 +49,6 @@ impl NesPlan {
         processor: Option<FirmwareProcessor>,
     ) -> NesPlan {
         let node = NodeConfiguration::read(resolved);
-        let bus = node.bus();
         NesPlan {
             nes: resolved.read("voyager.nes"),
             basic: resolved.read("voyager.basic"),
@@ -59,8 +58,8 @@ impl NesPlan {
             queues: resolved.read("voyager.queues"),
             service: resolved.read("voyager.sp"),
             processor,
-            clock: bus.clock,
-            address_cycles: bus.address_cycles,
+            clock: node.bus.clock(),
+            address_cycles: node.bus.address.cycles(),
             line_bytes: u64::from(node.port().l1d.line_bytes),
             stride: SLOT.next_multiple_of(node.longest_line().bytes()),
             memory_base,

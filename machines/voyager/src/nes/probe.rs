@@ -188,7 +188,7 @@ fn readable(at: u64, data: u64) -> u64 {
     let resolved = resolved();
     let nes: crate::parameters::Nes = resolved.read("voyager.nes");
     let network: NetworkParameters = resolved.read("network");
-    let clock = NodeConfiguration::read(&resolved).bus().clock;
+    let clock = NodeConfiguration::read(&resolved).bus.clock();
     let ibus = data.div_ceil(nes.ibus_width.bytes());
     let injected = clock.after(Time(at), nes.transmit.cycles() + ibus);
     let arrived = injected + network.unloaded_head_latency(1);
@@ -309,7 +309,7 @@ fn a_high_message_passes_low_ones_that_wait() {
     let resolved = resolved();
     let nes: crate::parameters::Nes = resolved.read("voyager.nes");
     let network: NetworkParameters = resolved.read("network");
-    let clock = NodeConfiguration::read(&resolved).bus().clock;
+    let clock = NodeConfiguration::read(&resolved).bus.clock();
     let (transmit, receive) = (nes.transmit.cycles(), nes.receive.cycles());
     let long = r::EXPRESS_BYTES + r::TAG_LONG_BYTES;
     let ibus = long.div_ceil(nes.ibus_width.bytes());
