@@ -13,8 +13,9 @@ use chasqui_hart::testing::program::{
 };
 use chasqui_hart::{CLASSES, Class, Halt, HaltAtMarks, Hart, Timing};
 use chasqui_memory::{
-    Binding, Bus, BusParameters, DramParameters, Early, Geometry, Incoming, Long, NetworkCacheCosts,
-    NetworkCacheParameters, PAGE_BYTES, PortParameters, Replacement, SectionGeometry, Snoop, Stored,
+    Binding, Bus, BusParameters, CacheParameters, DramParameters, Early, Incoming, L2Parameters, Long,
+    NetworkCacheCosts, NetworkCacheParameters, OrderParameters, PAGE_BYTES, PortParameters, Replacement,
+    SectionGeometry, Snoop, Stored, TlbParameters, WriteBufferParameters,
 };
 use chasqui_random::Random;
 
@@ -26,12 +27,12 @@ const POINTS_MAX: u64 = 40_000;
 const CODE: u64 = 0x1_0000;
 const WINDOW: u64 = 0x2_0000;
 
-fn cache(random: &mut Random, sets_log_max: u64, line_log_min: u64) -> Geometry {
+fn cache(random: &mut Random, sets_log_max: u64, line_log_min: u64) -> CacheParameters {
     let line_bytes = 1 << (line_log_min + random.below(3)).min(7);
     let ways = random.pick(&[1, 1, 2, 3, 4]);
     let sets = 1 << random.below(sets_log_max + 1);
     let sets: u64 = if ways == 1 && sets == 1 { 2 } else { sets };
-    Geometry { bytes: sets * u64::from(ways) * line_bytes, ways, line_bytes: line_bytes as u32 }
+    CacheParameters::new(sets * ways * line_bytes, ways, line_bytes)
 }
 
 fn network_cache(random: &mut Random) -> (NetworkCacheParameters, NetworkCacheCosts) {
@@ -52,23 +53,27 @@ fn network_cache(random: &mut Random) -> (NetworkCacheParameters, NetworkCacheCo
 
 fn port(random: &mut Random) -> PortParameters {
     let (l1i, l1d) = (cache(random, 4, 4), cache(random, 4, 4));
-    let longest = u64::from(l1i.line_bytes.max(l1d.line_bytes).trailing_zeros());
-    let tlb = |random: &mut Random| random.pick(&[(1, 1), (2, 1), (2, 2), (4, 2), (64, 64)]);
+    let longest = u64::from(l1i.line.max(l1d.line).bytes().trailing_zeros());
+    let l2 = random.once_in(2).then(|| cache(random, 6, longest)).map(L2Parameters::from).unwrap_or_default();
+    let tlb = |random: &mut Random| {
+        let (entries, ways) = random.pick(&[(1, 1), (2, 1), (2, 2), (4, 2), (64, 64)]);
+        TlbParameters::new(entries, ways)
+    };
     PortParameters {
         l1i,
         l1d,
-        l2: random.once_in(2).then(|| cache(random, 6, longest)),
-        l2_cycles: 1 + random.below(20),
+        l2: L2Parameters { latency: Cycles::new(1 + random.below(20)), stash_ways: 1, ..l2 },
         itlb: tlb(random),
         dtlb: tlb(random),
-        walk_cycles: random.below(5),
-        write_buffer_entries: 1 + random.below(8) as usize,
-        posted_entries: 1 + random.below(4) as usize,
-        fence_cycles: random.below(6),
-        flush_cycles: random.below(6),
-        atomic_cycles: random.below(6),
+        write_buffer: WriteBufferParameters { entries: 1 + random.below(8), posted: 1 + random.below(4) },
+        order: OrderParameters {
+            walk: Cycles::new(random.below(5)),
+            fence: Cycles::new(random.below(6)),
+            flush: Cycles::new(random.below(6)),
+            atomic: Cycles::new(random.below(6)),
+            ..Default::default()
+        },
         network_cache: random.once_in(2).then(|| network_cache(random)),
-        stash_ways: 1,
         check_coherence: random.once_in(8),
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use crate::bench::{Activity, Bench, MEMORY, Point, Setup, TABLES};
+use chasqui_config::Cycles;
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::csr::TIME;
 use chasqui_hart::supervisor::{
@@ -12,7 +13,7 @@ use chasqui_hart::supervisor::{
 use chasqui_hart::testing::encode::encode;
 use chasqui_hart::testing::program::{Kind, Options, generate, initial_state, initial_window};
 use chasqui_hart::{CLASSES, Halt, Insn, Op, State, Timing};
-use chasqui_memory::{Geometry, PAGE_BYTES, pte};
+use chasqui_memory::{CacheParameters, L2Parameters, PAGE_BYTES, TlbParameters, pte};
 use chasqui_random::Random;
 
 /// Programs of the random test.
@@ -148,10 +149,10 @@ fn kernel() -> (Vec<u8>, i64) {
     (k.bytes(), handler)
 }
 
-fn cache(random: &mut Random) -> Geometry {
-    let (ways, sets) = (random.pick(&[1u32, 2, 4]), random.pick(&[2u64, 4, 16]));
-    let line_bytes = random.pick(&[16u32, 32, 64]);
-    Geometry { bytes: sets * u64::from(ways) * u64::from(line_bytes), ways, line_bytes }
+fn cache(random: &mut Random) -> CacheParameters {
+    let (ways, sets) = (random.pick(&[1, 2, 4]), random.pick(&[2, 4, 16]));
+    let line_bytes = random.pick(&[16, 32, 64]);
+    CacheParameters::new(sets * ways * line_bytes, ways, line_bytes)
 }
 
 /// A random program, and what is random about the machine and its kernel.
@@ -169,15 +170,17 @@ fn setup(random: &mut Random) -> (Setup, [u64; 3], VecDeque<(Time, bool)>) {
     let state = initial_state(&options, pc, window, random);
     let mut setup = Setup::ordinary(state, pages, contents);
     (setup.port.l1i, setup.port.l1d) = (cache(random), cache(random));
-    setup.port.itlb = random.pick(&[(1, 1), (2, 2), (64, 64)]);
-    setup.port.dtlb = random.pick(&[(1, 1), (2, 2), (64, 64)]);
-    let longest = setup.port.l1i.line_bytes.max(setup.port.l1d.line_bytes);
-    setup.port.l2 = random.once_in(2).then_some(Geometry {
-        bytes: 64 * u64::from(longest),
-        ways: 4,
-        line_bytes: longest,
-    });
-    setup.port.l2_cycles = 1 + random.below(20);
+    let tlb = |random: &mut Random| {
+        let (entries, ways) = random.pick(&[(1, 1), (2, 2), (64, 64)]);
+        TlbParameters::new(entries, ways)
+    };
+    (setup.port.itlb, setup.port.dtlb) = (tlb(random), tlb(random));
+    let longest = setup.port.l1i.line.max(setup.port.l1d.line).bytes();
+    setup.port.l2 = L2Parameters {
+        present: random.once_in(2),
+        latency: Cycles::new(1 + random.below(20)),
+        ..L2Parameters::new(64 * longest, 4, longest)
+    };
     setup.port.check_coherence = false;
     let mut class = [1; CLASSES];
     class.fill_with(|| random.pick(&[1, 1, 2, 10]));

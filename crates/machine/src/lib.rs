@@ -265,7 +265,7 @@ pub fn build_node(plan: NodePlan<'_>, jobs: &[Job]) -> Result<Node, String> {
         .map_err(|e| format!("no address space for a node of {}: {e}", c.dram.size))?;
     let here: Vec<usize> = (0..jobs.len()).filter(|&index| plan.number < jobs[index].ranks).collect();
     let processes_end = if c.software.kernel { kernel_range(c).start } else { dram_bytes };
-    let parts = parts(processes_end, c.port().l2.map_or(0, |l2| l2.bytes), here.len() as u64);
+    let parts = parts(processes_end, c.l2.cache().map_or(0, |l2| l2.size.bytes()), here.len() as u64);
     let processes = here.into_iter().zip(parts);
     let processors =
         processes.map(|(index, physical)| processor(&plan, (index, jobs), &mut memory, physical));

@@ -1,6 +1,7 @@
 //! Tags of a set-associative cache.
 
 use bytemuck::{Zeroable, zeroed_vec};
+use chasqui_config::{Bytes, Count};
 
 /// Coherence state of a line (MESI).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, Zeroable)]
@@ -17,34 +18,40 @@ pub enum State {
     Modified,
 }
 
-/// Size and shape of a cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Geometry {
-    /// Capacity [bytes].
-    pub bytes: u64,
-    /// Lines a set.
-    pub ways: u32,
-    /// Length of a line [bytes].
-    pub line_bytes: u32,
+chasqui_config::parameters! {
+    /// A cache.
+    pub struct CacheParameters {
+        /// Capacity.
+        size: Bytes = "32 KiB", range "256 B" ..= "16 MiB", source "assumption";
+        /// Ways of a set.
+        ways: Count = 8, range 1 ..= 64, source "assumption";
+        /// Line.
+        line: Bytes = "64 B", range "16 B" ..= "1 KiB", source "assumption";
+    }
 }
 
-impl Geometry {
+impl CacheParameters {
+    /// A cache of this capacity [bytes] with lines of this length [bytes].
+    pub const fn new(size: u64, ways: u64, line: u64) -> CacheParameters {
+        CacheParameters { size: Bytes::from_bytes(size), ways, line: Bytes::from_bytes(line) }
+    }
+
     /// Checks that the numbers make a cache.
     ///
     /// # Errors
     /// A sentence that says what does not fit.
     pub fn check(&self) -> Result<(), String> {
-        let Geometry { bytes, ways, line_bytes } = *self;
+        let (bytes, ways, line_bytes) = (self.size.bytes(), self.ways, self.line.bytes());
         if !line_bytes.is_power_of_two() || !(8..=4096).contains(&line_bytes) {
             return Err(format!("a line of {line_bytes} bytes is not a power of two from 8 to 4096"));
         }
-        let set = u64::from(ways) * u64::from(line_bytes);
+        let set = ways * line_bytes;
         if ways == 0 || bytes % set != 0 || !(bytes / set).is_power_of_two() {
             return Err(format!(
                 "{bytes} bytes of {ways} ways of {line_bytes}-byte lines do not make a power of two of sets"
             ));
         }
-        if bytes == u64::from(line_bytes) {
+        if bytes == line_bytes {
             return Err(format!(
                 "a single line of {line_bytes} bytes can't hold both halves of an access that crosses a line"
             ));
@@ -103,15 +110,15 @@ impl Cache {
     /// An empty cache.
     ///
     /// # Panics
-    /// When [`Geometry::check`] refuses the geometry.
-    pub fn new(geometry: Geometry) -> Cache {
-        geometry.check().unwrap_or_else(|e| panic!("{e}"));
-        let sets = geometry.bytes / u64::from(geometry.ways) / u64::from(geometry.line_bytes);
+    /// When [`CacheParameters::check`] refuses them.
+    pub fn new(parameters: &CacheParameters) -> Cache {
+        parameters.check().unwrap_or_else(|e| panic!("{e}"));
+        let sets = parameters.size.bytes() / parameters.ways / parameters.line.bytes();
         Cache {
-            ways: zeroed_vec((sets * u64::from(geometry.ways)) as usize),
-            associativity: geometry.ways as usize,
+            ways: zeroed_vec((sets * parameters.ways) as usize),
+            associativity: parameters.ways as usize,
             set_mask: sets - 1,
-            line_shift: geometry.line_bytes.trailing_zeros(),
+            line_shift: parameters.line.bytes().trailing_zeros(),
         }
     }
 
@@ -214,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_set_replaces_its_least_recently_used_line() {
-        let mut cache = Cache::new(Geometry { bytes: 4 * 32 * 2, ways: 2, line_bytes: 32 });
+        let mut cache = Cache::new(&CacheParameters::new(4 * 32 * 2, 2, 32));
         for (stamp, line) in [(1, 0u64), (2, 4 * 32)] {
             let way = cache.victim(line, |w| w.stamp);
             cache.place(way, line, State::Exclusive, stamp);
@@ -228,7 +235,7 @@ mod tests {
 
     #[test]
     fn geometries_that_make_no_cache_are_refused() {
-        let g = |bytes, ways, line_bytes| Geometry { bytes, ways, line_bytes }.check();
+        let g = |bytes, ways, line| CacheParameters::new(bytes, ways, line).check();
         assert!(g(16384, 4, 32).is_ok());
         assert!(g(16384, 3, 32).unwrap_err().contains("power of two of sets"));
         assert!(g(64, 1, 64).unwrap_err().contains("single line"));

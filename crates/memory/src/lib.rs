@@ -13,7 +13,7 @@ mod tlb;
 
 pub use accesses::{Accesses, SharedAccesses};
 pub use bus::{Bus, BusParameters, BusStatistics, DramParameters, Responder, Tenure};
-pub use cache::{Cache, Geometry, State};
+pub use cache::{Cache, CacheParameters, State};
 pub use flat::{FlatMemory, OutOfMemory};
 pub use network_cache::{
     Binding, Bound, Early, Evicted, Incoming, LINE_BYTES as NETWORK_LINE_BYTES, Long, NetworkCache,
@@ -21,8 +21,8 @@ pub use network_cache::{
     Reservation, SectionGeometry, Stored,
 };
 pub use port::{
-    BURST_BYTES, BlockOperation, DEVICE_BASE, FastView, Fault, Incoherence, Observation, Port,
-    PortParameters, PortStatistics, Prebound, Remapped, Request, STALLS, Slot, Snoop, Snooped, Stall,
-    StashStatistics, Stashed, Stop, Waits, order,
+    BURST_BYTES, BlockOperation, DEVICE_BASE, FastView, Fault, Incoherence, L2Parameters, Observation,
+    OrderParameters, Port, PortParameters, PortStatistics, Prebound, Remapped, Request, STALLS, Slot, Snoop,
+    Snooped, Stall, StashStatistics, Stashed, Stop, Waits, WriteBufferParameters, order,
 };
-pub use tlb::{Access, PAGE_BYTES, Privilege, Tlb, Translation, pte};
+pub use tlb::{Access, PAGE_BYTES, Privilege, Tlb, TlbParameters, Translation, pte};

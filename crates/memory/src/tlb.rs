@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use chasqui_config::Count;
+
 /// Bytes of a page.
 pub const PAGE_BYTES: u64 = 4096;
 
@@ -26,6 +28,30 @@ pub mod pte {
     /// Physical address of what an entry points at.
     pub const fn address(entry: u64) -> u64 {
         (entry >> 10 & ((1 << 44) - 1)) << 12
+    }
+}
+
+chasqui_config::parameters! {
+    /// A translation look-aside buffer, first in first out within a set.
+    pub struct TlbParameters {
+        /// Entries.
+        entries: Count = 64, range 1 ..= 65536, source "assumption";
+        /// Ways of a set.
+        ways: Count = 64, range 1 ..= 255, source "assumption: fully associative";
+    }
+}
+
+impl TlbParameters {
+    /// One of so many entries in sets of so many ways.
+    pub const fn new(entries: u64, ways: u64) -> TlbParameters {
+        TlbParameters { entries, ways }
+    }
+
+    /// What does not fit, in words.
+    pub fn mistake(&self) -> Option<String> {
+        let (entries, ways) = (self.entries, self.ways);
+        let fits = entries.is_multiple_of(ways) && (entries / ways).is_power_of_two();
+        (!fits).then(|| format!("{entries} entries of {ways} ways do not make a power of two of sets"))
     }
 }
 

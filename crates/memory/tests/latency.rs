@@ -3,11 +3,12 @@
 
 use crate::rig::service::{Foreign, Happened};
 use crate::rig::{DEVICE, LOW, Rig, bus, parameters};
-use chasqui_config::Duration;
+use chasqui_config::{Cycles, Duration};
 use chasqui_engine::Time;
 use chasqui_memory::{
-    BlockOperation, Bus, BusParameters, DramParameters, Fault, Geometry, PAGE_BYTES, Port, PortParameters,
-    Request, Responder, Snoop, Stall, State, Stop, order,
+    BlockOperation, Bus, BusParameters, CacheParameters, DramParameters, Fault, L2Parameters,
+    OrderParameters, PAGE_BYTES, Port, PortParameters, Request, Responder, Snoop, Stall, State, Stop,
+    TlbParameters, WriteBufferParameters, order,
 };
 
 /// A bus clock.
@@ -29,11 +30,21 @@ const B: u64 = A + 64;
 const A2: u64 = A + 2 * PAGE_BYTES;
 
 fn direct_mapped() -> PortParameters {
-    PortParameters { l1d: Geometry { bytes: 4096, ways: 1, line_bytes: 64 }, ..parameters() }
+    PortParameters { l1d: CacheParameters::new(4096, 1, 64), ..parameters() }
 }
 
 fn with_l2() -> PortParameters {
-    PortParameters { l2: Some(Geometry { bytes: 16384, ways: 2, line_bytes: 128 }), ..parameters() }
+    PortParameters { l2: L2Parameters::new(16384, 2, 128), ..parameters() }
+}
+
+fn with_write_buffer(entries: u64, posted: u64) -> PortParameters {
+    PortParameters { write_buffer: WriteBufferParameters { entries, posted }, ..parameters() }
+}
+
+fn order_of(change: impl FnOnce(&mut OrderParameters)) -> OrderParameters {
+    let mut order = parameters().order;
+    change(&mut order);
+    order
 }
 
 fn serial() -> (BusParameters, DramParameters) {
@@ -104,7 +115,7 @@ fn a_cold_translation_is_three_walker_loads() {
 
 #[test]
 fn an_access_across_pages_translates_both_even_with_a_single_entry() {
-    let mut rig = Rig::new(PortParameters { dtlb: (1, 1), ..direct_mapped() }, bus());
+    let mut rig = Rig::new(PortParameters { dtlb: TlbParameters::new(1, 1), ..direct_mapped() }, bus());
     let across = LOW + PAGE_BYTES - 4;
     rig.memory.write(across, 8, 0x0123_4567_89ab_cdef).unwrap();
     assert_eq!(rig.load(across), 0x0123_4567_89ab_cdef);
@@ -131,7 +142,7 @@ fn a_hit_in_the_l2_takes_its_cycles() {
 
 #[test]
 fn stores_that_miss_cost_nothing_until_the_buffer_is_full() {
-    let mut rig = Rig::new(PortParameters { write_buffer_entries: 2, ..parameters() }, bus());
+    let mut rig = Rig::new(with_write_buffer(2, 4), bus());
     rig.warm(A);
     let lines = [A, B, A + 128];
     assert_eq!(rig.took(|rig| lines[..2].iter().for_each(|&line| rig.store(line, 1))), 0);
@@ -218,7 +229,8 @@ fn a_store_and_a_load_that_meet_in_a_set_both_get_done() {
 
 #[test]
 fn a_fence_waits_for_the_write_buffer() {
-    let mut rig = Rig::new(PortParameters { fence_cycles: 5, ..parameters() }, bus());
+    let mut rig =
+        Rig::new(PortParameters { order: order_of(|o| o.fence = Cycles::new(5)), ..parameters() }, bus());
     rig.warm(A);
     assert_eq!(rig.took(Rig::fence), 5, "nothing to wait for");
     rig.settle();
@@ -301,7 +313,7 @@ fn an_answered_64_byte_store_waits_for_posted_ones_and_its_answer() {
 
 #[test]
 fn a_fence_of_device_output_waits_for_64_byte_stores() {
-    let mut rig = Rig::new(PortParameters { posted_entries: 1, ..parameters() }, bus());
+    let mut rig = Rig::new(with_write_buffer(4, 1), bus());
     rig.load(DEVICE);
     rig.settle();
     rig.perform(|port, at| port.store_64(DEVICE, WORDS, at));
@@ -337,7 +349,7 @@ fn a_64_byte_store_may_not_be_misaligned_go_to_memory_or_pass_a_store() {
 
 #[test]
 fn posted_stores_cost_nothing_until_there_are_too_many() {
-    let mut rig = Rig::new(PortParameters { posted_entries: 2, ..parameters() }, serial());
+    let mut rig = Rig::new(with_write_buffer(4, 2), serial());
     rig.load(DEVICE);
     rig.settle();
     assert_eq!(rig.took(|rig| (0..2).for_each(|i| rig.store(DEVICE, i))), 0);
@@ -349,21 +361,24 @@ fn posted_stores_cost_nothing_until_there_are_too_many() {
 
 #[test]
 fn a_flush_of_a_dirty_line_posts_a_write_back() {
-    for l2 in [None, with_l2().l2] {
-        let mut rig = Rig::new(PortParameters { l2, flush_cycles: 3, ..parameters() }, bus());
+    for l2 in [L2Parameters::default(), with_l2().l2] {
+        let mut rig = Rig::new(
+            PortParameters { l2: l2.clone(), order: order_of(|o| o.flush = Cycles::new(3)), ..parameters() },
+            bus(),
+        );
         rig.warm(A);
         rig.load(B);
         // With an L2 the store is to one half of its line, the flush of the other.
         rig.load(A);
-        rig.store(if l2.is_some() { B } else { A }, 1);
+        rig.store(if l2.present { B } else { A }, 1);
         rig.settle();
         rig.service.log.clear();
         let start = rig.cycle;
         assert_eq!(rig.took(|rig| rig.flush(A)), 3);
-        let length = if l2.is_some() { WRITE_BACK + 4 * CLOCK } else { WRITE_BACK };
+        let length = if l2.present { WRITE_BACK + 4 * CLOCK } else { WRITE_BACK };
         rig.fence();
         assert_eq!(rig.cycle, start + length);
-        let bytes = if l2.is_some() { 128 } else { 64 };
+        let bytes = if l2.present { 128 } else { 64 };
         assert_eq!(rig.granted(), [Request::WriteBack { line: A, bytes, flush: true }]);
         assert!(!rig.port.lines().any(|(line, _)| line == A), "it is gone");
         rig.flush(A);
@@ -386,8 +401,8 @@ fn a_clean_keeps_the_line() {
 
 #[test]
 fn after_a_clean_a_store_needs_no_bus_and_the_next_clean_writes_it() {
-    for l2 in [None, with_l2().l2] {
-        let mut rig = Rig::new(PortParameters { l2, ..parameters() }, bus());
+    for l2 in [L2Parameters::default(), with_l2().l2] {
+        let mut rig = Rig::new(PortParameters { l2: l2.clone(), ..parameters() }, bus());
         rig.warm(A);
         rig.store(A, 1);
         rig.fence();
@@ -455,8 +470,8 @@ fn a_flush_of_a_line_that_was_just_replaced_is_awaited_by_a_fence() {
 
 #[test]
 fn a_store_to_a_shared_line_asks_for_the_right_alone() {
-    for l2 in [None, with_l2().l2] {
-        let mut rig = Rig::new(PortParameters { l2, ..parameters() }, bus());
+    for l2 in [L2Parameters::default(), with_l2().l2] {
+        let mut rig = Rig::new(PortParameters { l2: l2.clone(), ..parameters() }, bus());
         rig.service.sharing = 1;
         rig.warm(A);
         rig.load(A);
@@ -472,7 +487,8 @@ fn a_store_to_a_shared_line_asks_for_the_right_alone() {
 
 #[test]
 fn an_atomic_operation_fetches_its_line_for_writing() {
-    let mut rig = Rig::new(PortParameters { atomic_cycles: 4, ..parameters() }, bus());
+    let mut rig =
+        Rig::new(PortParameters { order: order_of(|o| o.atomic = Cycles::new(4)), ..parameters() }, bus());
     rig.service.sharing = 1;
     rig.warm(A);
     rig.store(B, 1);
@@ -503,8 +519,8 @@ fn state(rig: &Rig, line: u64) -> State {
 
 #[test]
 fn a_snooped_read_leaves_the_line_shared() {
-    for l2 in [None, with_l2().l2] {
-        let mut rig = Rig::new(PortParameters { l2, ..parameters() }, bus());
+    for l2 in [L2Parameters::default(), with_l2().l2] {
+        let mut rig = Rig::new(PortParameters { l2: l2.clone(), ..parameters() }, bus());
         rig.warm(A);
         rig.load(A);
         rig.settle();
@@ -524,8 +540,8 @@ fn a_snooped_read_leaves_the_line_shared() {
 
 #[test]
 fn a_snooped_write_takes_the_line_away() {
-    for l2 in [None, with_l2().l2] {
-        let mut rig = Rig::new(PortParameters { l2, ..parameters() }, bus());
+    for l2 in [L2Parameters::default(), with_l2().l2] {
+        let mut rig = Rig::new(PortParameters { l2: l2.clone(), ..parameters() }, bus());
         rig.warm(A);
         rig.store(A, 1);
         rig.load(B);
@@ -533,9 +549,9 @@ fn a_snooped_write_takes_the_line_away() {
         snoop(&mut rig, Snoop::Invalidate, A);
         assert_eq!(state(&rig, A), State::Invalid);
         // With an L2 its whole line goes, and both of the L1's that it includes.
-        assert_eq!(state(&rig, B), if l2.is_some() { State::Invalid } else { State::Exclusive });
-        assert_eq!(rig.port.statistics.l1d_invalidations, if l2.is_some() { 2 } else { 1 });
-        let length = if l2.is_some() { MISS + 4 * 2 } else { MISS };
+        assert_eq!(state(&rig, B), if l2.present { State::Invalid } else { State::Exclusive });
+        assert_eq!(rig.port.statistics.l1d_invalidations, if l2.present { 2 } else { 1 });
+        let length = if l2.present { MISS + 4 * 2 } else { MISS };
         rig.probe(length, |port, at| port.load(A, 8, at));
     }
 }

@@ -3,8 +3,9 @@
 use crate::rig::service::{Foreign, Happened};
 use crate::rig::{LOW, MEMORY, Rig, parameters};
 use chasqui_memory::{
-    Binding, Early, Geometry, Incoming, Long, NETWORK_LINE_BYTES, NetworkCacheCosts, NetworkCacheParameters,
-    Port, PortParameters, Prebound, Remapped, Request, SectionGeometry, Snoop, State, Stop, Stored,
+    Binding, CacheParameters, Early, Incoming, L2Parameters, Long, NETWORK_LINE_BYTES, NetworkCacheCosts,
+    NetworkCacheParameters, Port, PortParameters, Prebound, Remapped, Request, SectionGeometry, Snoop, State,
+    Stop, Stored,
 };
 
 /// Where messages go.
@@ -40,7 +41,7 @@ fn rig(binding: Binding, line_bytes: u32) -> Rig {
 }
 
 fn rig_of(network: NetworkCacheParameters, line_bytes: u32) -> Rig {
-    let l1d = Geometry { bytes: 4096, ways: 2, line_bytes };
+    let l1d = CacheParameters::new(4096, 2, line_bytes.into());
     let network_cache = with_costs(network);
     let mut rig = Rig::new(PortParameters { l1d, network_cache, ..parameters() }, crate::rig::bus());
     rig.port.set_network_memory(BUFFERS..MEMORY);
@@ -171,10 +172,13 @@ fn an_evicted_message_goes_to_its_buffer_and_comes_back_for_its_remap() {
 
 #[test]
 fn what_the_process_section_replaces_goes_to_memory_or_to_the_line_that_the_l2_has() {
-    for l2 in [None, Some(Geometry { bytes: 16384, ways: 2, line_bytes: 64 })] {
-        let l1d = Geometry { bytes: 4096, ways: 2, line_bytes: 32 };
+    for l2 in [L2Parameters::default(), L2Parameters::new(16384, 2, 64)] {
+        let l1d = CacheParameters::new(4096, 2, 32);
         let network_cache = with_costs(network(Binding::NetworkCache));
-        let mut rig = Rig::new(PortParameters { l1d, l2, network_cache, ..parameters() }, crate::rig::bus());
+        let mut rig = Rig::new(
+            PortParameters { l1d, l2: l2.clone(), network_cache, ..parameters() },
+            crate::rig::bus(),
+        );
         rig.port.set_network_memory(BUFFERS..MEMORY);
         rig.load(A);
         rig.settle();
@@ -186,10 +190,10 @@ fn what_the_process_section_replaces_goes_to_memory_or_to_the_line_that_the_l2_h
             rig.settle();
         }
         let written = Request::WriteBack { line: A, bytes: 16, flush: false };
-        assert_eq!(rig.granted(), if l2.is_none() { vec![written] } else { vec![] });
+        assert_eq!(rig.granted(), if !l2.present { vec![written] } else { vec![] });
         assert_eq!(
             (statistics(&rig).moved, statistics(&rig).written),
-            if l2.is_none() { (0, 1) } else { (1, 0) }
+            if !l2.present { (0, 1) } else { (1, 0) }
         );
         assert_eq!(rig.load(A), 100);
     }

@@ -2,7 +2,8 @@
 //! displaced, and that no copy is left which the coherence checker would find.
 
 use crate::rig::{LOW, Rig, parameters};
-use chasqui_memory::{Fault, Geometry, Incoherence, PortParameters, Request, Snoop, Stashed, Stop};
+use chasqui_config::Cycles;
+use chasqui_memory::{Fault, Incoherence, L2Parameters, PortParameters, Request, Snoop, Stashed, Stop};
 
 /// Lines of the L2, as of the L1s [bytes].
 const LINE: u64 = 64;
@@ -13,9 +14,12 @@ const SETS: u64 = 64;
 
 /// An L2 of four ways, of which two may be taken.
 fn rig(check_coherence: bool) -> Rig {
-    let l2 = Geometry { bytes: 4 * SETS * LINE, ways: 4, line_bytes: LINE as u32 };
-    let own =
-        PortParameters { l2: Some(l2), l2_cycles: L2_CYCLES, stash_ways: 2, check_coherence, ..parameters() };
+    let l2 = L2Parameters {
+        latency: Cycles::new(L2_CYCLES),
+        stash_ways: 2,
+        ..L2Parameters::new(4 * SETS * LINE, 4, LINE)
+    };
+    let own = PortParameters { l2, check_coherence, ..parameters() };
     let mut rig = Rig::new(own, crate::rig::bus());
     rig.warm(LOW);
     rig

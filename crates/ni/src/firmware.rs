@@ -96,7 +96,7 @@ impl FirmwareProcessor {
     /// # Errors
     /// The program does not lie in its memory, or the host has no address space for that.
     pub fn new(spec: FirmwareSpec) -> Result<FirmwareProcessor, String> {
-        assert!(spec.port.l2.is_none(), "transactions with a second level are not dealt with");
+        assert!(!spec.port.l2.present, "transactions with a second level are not dealt with");
         let mut memory = FlatMemory::new(spec.memory_bytes).map_err(|e| format!("{}: {e}", spec.name))?;
         let root = spec.memory_bytes - PAGE_BYTES;
         let placed = spec.image.place(&mut memory, FIRMWARE_MEMORY, 0..root);

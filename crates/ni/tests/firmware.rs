@@ -8,7 +8,10 @@ use chasqui_hart::testing::encode::encode;
 use chasqui_hart::{CLASSES, Insn, Op, Timing};
 use chasqui_linux::Elf;
 use chasqui_linux::testing::executable;
-use chasqui_memory::{BusParameters, DramParameters, Geometry, PortParameters};
+use chasqui_memory::{
+    BusParameters, CacheParameters, DramParameters, L2Parameters, OrderParameters, PortParameters,
+    TlbParameters, WriteBufferParameters,
+};
 use chasqui_ni::{DeviceAccess, FIRMWARE_DEVICE, FIRMWARE_MEMORY, FirmwareProcessor, FirmwareSpec};
 
 const NOTHING: Insn = Insn { op: Op::Addi, rd: 0, rs1: 0, rs2: 0, rs3: 0, rm: 0, length: 4, imm: 0 };
@@ -17,22 +20,22 @@ const VALUE: u8 = 6;
 
 /// 4 KiB of two-way caches with 64-byte lines.
 fn port() -> PortParameters {
-    let l1 = Geometry { bytes: 4096, ways: 2, line_bytes: 64 };
+    let l1 = CacheParameters::new(4096, 2, 64);
     PortParameters {
-        l1i: l1,
+        l1i: l1.clone(),
         l1d: l1,
-        l2: None,
-        l2_cycles: 0,
-        itlb: (16, 16),
-        dtlb: (16, 16),
-        walk_cycles: 2,
-        write_buffer_entries: 4,
-        posted_entries: 4,
-        fence_cycles: 0,
-        flush_cycles: 0,
-        atomic_cycles: 0,
+        l2: L2Parameters { latency: Cycles::new(0), ..Default::default() },
+        itlb: TlbParameters::new(16, 16),
+        dtlb: TlbParameters::new(16, 16),
+        write_buffer: WriteBufferParameters { entries: 4, posted: 4 },
+        order: OrderParameters {
+            walk: Cycles::new(2),
+            fence: Cycles::new(0),
+            flush: Cycles::new(0),
+            atomic: Cycles::new(0),
+            ..Default::default()
+        },
         network_cache: None,
-        stash_ways: 2,
         check_coherence: false,
     }
 }

@@ -25,10 +25,7 @@ mod watch;
 
 pub use kernel::{Kernel, kernel_memory, load_kernel};
 pub use node::{Node, NodeSpec};
-pub use parameters::{
-    CacheUnit, Checks, Core, L2Unit, NodeConfiguration, NodeUnit, OrderUnit, SchedulerUnit, SoftwareUnit,
-    TlbUnit, WriteBufferUnit, schema,
-};
+pub use parameters::{Checks, Core, NodeConfiguration, NodeUnit, SchedulerUnit, SoftwareUnit, schema};
 pub use processor::{Costs, Ended, Output, Processor, ProcessorSpec, Region};
 pub use thread::{ProcessorStatistics, Thread, Threads};
 pub use watch::{TracePlan, WatchPlan};

@@ -4,7 +4,8 @@ use chasqui_config::{Bytes, Count, Cycles, Duration, Flag, Frequency, Ratio, Res
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::{CLASSES, Class, Timing};
 use chasqui_memory::{
-    BURST_BYTES, BusParameters, DramParameters, Geometry, NetworkCacheParameters, PortParameters,
+    BURST_BYTES, BusParameters, CacheParameters, DramParameters, L2Parameters, NetworkCacheParameters,
+    OrderParameters, PortParameters, TlbParameters, WriteBufferParameters,
 };
 
 chasqui_config::parameters! {
@@ -77,73 +78,6 @@ chasqui_config::parameters! {
 }
 
 chasqui_config::parameters! {
-    /// A cache of the first level.
-    pub struct CacheUnit {
-        /// Capacity.
-        size: Bytes = "32 KiB", range "256 B" ..= "16 MiB", source "assumption";
-        /// Ways of a set.
-        ways: Count = 8, range 1 ..= 64, source "assumption";
-        /// Line.
-        line: Bytes = "64 B", range "16 B" ..= "1 KiB", source "assumption";
-    }
-}
-
-chasqui_config::parameters! {
-    /// The unified cache of the second level, which includes the first.
-    pub struct L2Unit {
-        /// There is one.
-        present: Flag = false, source "assumption: no second level unless a machine says so";
-        /// Capacity.
-        size: Bytes = "512 KiB", range "1 KiB" ..= "256 MiB", source "assumption";
-        /// Ways of a set.
-        ways: Count = 8, range 1 ..= 64, source "assumption";
-        /// Line, at least as long as those of the first level.
-        line: Bytes = "64 B", range "16 B" ..= "1 KiB", source "assumption";
-        /// Cycles of a hit, beside the L1's.
-        latency: Cycles = 10, range 1 ..= 1000, source "assumption";
-        /// Ways of a set that writes of an NI which injects may take; of a cache with fewer all.
-        stash_ways: Count = 2, range 1 ..= 64, source "assumption: two, as Intel's DDIO is said to take of the last level's unless its register IIO_LLC_WAYS is set (Farshin et al., USENIX ATC 2020, look at it)";
-    }
-}
-
-chasqui_config::parameters! {
-    /// A translation look-aside buffer, first in first out within a set.
-    pub struct TlbUnit {
-        /// Entries.
-        entries: Count = 64, range 1 ..= 65536, source "assumption";
-        /// Ways of a set.
-        ways: Count = 64, range 1 ..= 255, source "assumption: fully associative";
-    }
-}
-
-chasqui_config::parameters! {
-    /// Stores on their way.
-    pub struct WriteBufferUnit {
-        /// Stores that may wait for the right to write their line.
-        entries: Count = 8, range 1 ..= 256, source "assumption";
-        /// Uncached stores and flushes that may wait for the bus.
-        posted: Count = 4, range 1 ..= 256, source "assumption";
-    }
-}
-
-chasqui_config::parameters! {
-    /// Instructions that order, and page-table walks: cycles beside what they wait for.
-    pub struct OrderUnit {
-        /// Memory fence.
-        fence: Cycles = 4, range 0 ..= 1000, source "assumption";
-        /// Cache-block operation (flush of a line).
-        flush: Cycles = 4, range 0 ..= 1000, source "assumption";
-        /// Atomic operation; a load-reserved and store-conditional pair takes two.
-        atomic: Cycles = 4, range 0 ..= 1000, source "assumption";
-        /// For so long after a load-reserved other harts' transactions wait for its line, so that its
-        /// store-conditional can succeed. Shorter than the loops of a program, harts may hinder each other for ever.
-        reservation: Cycles = 80, range 16 ..= 1000, source "assumption: as the Rocket core's data cache holds off probes";
-        /// Each level of a page-table walk.
-        walk: Cycles = 2, range 0 ..= 1000, source "assumption: the walker reads the L1 data cache";
-    }
-}
-
-chasqui_config::parameters! {
     /// System software: the simulator stands in for it, or a kernel image runs.
     pub struct SoftwareUnit {
         /// A kernel image runs under the process (guest/kernel): what traps and interrupts cost is its code's.
@@ -204,21 +138,21 @@ pub struct NodeConfiguration {
     /// `node.core`
     pub core: Core,
     /// `node.l1i`
-    pub l1i: CacheUnit,
+    pub l1i: CacheParameters,
     /// `node.l1d`
-    pub l1d: CacheUnit,
+    pub l1d: CacheParameters,
     /// `node.l2`
-    pub l2: L2Unit,
+    pub l2: L2Parameters,
     /// `node.network_cache`
     pub network_cache: NetworkCacheParameters,
     /// `node.itlb`
-    pub itlb: TlbUnit,
+    pub itlb: TlbParameters,
     /// `node.dtlb`
-    pub dtlb: TlbUnit,
+    pub dtlb: TlbParameters,
     /// `node.write_buffer`
-    pub write_buffer: WriteBufferUnit,
+    pub write_buffer: WriteBufferParameters,
     /// `node.order`
-    pub order: OrderUnit,
+    pub order: OrderParameters,
     /// `node.bus`
     pub bus: BusParameters,
     /// `node.dram`
@@ -236,14 +170,14 @@ pub fn schema() -> Schema {
     Schema::new()
         .with::<NodeUnit>("node")
         .with::<Core>("node.core")
-        .with::<CacheUnit>("node.l1i")
-        .with::<CacheUnit>("node.l1d")
-        .with::<L2Unit>("node.l2")
+        .with::<CacheParameters>("node.l1i")
+        .with::<CacheParameters>("node.l1d")
+        .with::<L2Parameters>("node.l2")
         .with::<NetworkCacheParameters>("node.network_cache")
-        .with::<TlbUnit>("node.itlb")
-        .with::<TlbUnit>("node.dtlb")
-        .with::<WriteBufferUnit>("node.write_buffer")
-        .with::<OrderUnit>("node.order")
+        .with::<TlbParameters>("node.itlb")
+        .with::<TlbParameters>("node.dtlb")
+        .with::<WriteBufferParameters>("node.write_buffer")
+        .with::<OrderParameters>("node.order")
         .with::<BusParameters>("node.bus")
         .with::<DramParameters>("node.dram")
         .with::<SoftwareUnit>("node.software")
@@ -277,24 +211,19 @@ impl NodeConfiguration {
     pub fn mistakes(&self) -> Vec<String> {
         let mut found = Vec::new();
         for (name, cache) in [("node.l1i", &self.l1i), ("node.l1d", &self.l1d)] {
-            found.extend(cache.geometry().check().err().map(|e| format!("{name}: {e}")));
+            found.extend(cache.check().err().map(|e| format!("{name}: {e}")));
         }
-        if let Some(l2) = self.l2.geometry() {
+        if let Some(l2) = self.l2.cache() {
             found.extend(l2.check().err().map(|e| format!("node.l2: {e}")));
             for (name, cache) in [("node.l1i", &self.l1i), ("node.l1d", &self.l1d)] {
-                if u64::from(l2.line_bytes) < cache.line.bytes() {
+                if l2.line < cache.line {
                     found.push(format!("node.l2.line is shorter than {name}.line"));
                 }
             }
         }
         found.extend(self.network_cache.mistakes(self.node.harts));
         for (name, tlb) in [("node.itlb", &self.itlb), ("node.dtlb", &self.dtlb)] {
-            let (entries, ways) = (tlb.entries, tlb.ways);
-            if entries % ways != 0 || !(entries / ways).is_power_of_two() {
-                found.push(format!(
-                    "{name}: {entries} entries of {ways} ways do not make a power of two of sets"
-                ));
-            }
+            found.extend(tlb.mistake().map(|mistake| format!("{name}: {mistake}")));
         }
         if self.software.kernel {
             found.extend(self.kernel_mistakes());
@@ -375,22 +304,15 @@ impl NodeConfiguration {
 
     /// Sizes and costs of the hart's port.
     pub fn port(&self) -> PortParameters {
-        let tlb = |t: &TlbUnit| (t.entries as u32, t.ways as u32);
         let network_cache = &self.network_cache;
         PortParameters {
-            l1i: self.l1i.geometry(),
-            l1d: self.l1d.geometry(),
-            l2: self.l2.geometry(),
-            l2_cycles: self.l2.latency.cycles(),
-            stash_ways: self.l2.stash_ways as u32,
-            itlb: tlb(&self.itlb),
-            dtlb: tlb(&self.dtlb),
-            walk_cycles: self.order.walk.cycles(),
-            write_buffer_entries: self.write_buffer.entries as usize,
-            posted_entries: self.write_buffer.posted as usize,
-            fence_cycles: self.order.fence.cycles(),
-            flush_cycles: self.order.flush.cycles(),
-            atomic_cycles: self.order.atomic.cycles(),
+            l1i: self.l1i.clone(),
+            l1d: self.l1d.clone(),
+            l2: self.l2.clone(),
+            itlb: self.itlb.clone(),
+            dtlb: self.dtlb.clone(),
+            write_buffer: self.write_buffer.clone(),
+            order: self.order.clone(),
             network_cache: network_cache
                 .present
                 .then(|| (network_cache.clone(), network_cache.costs(self.core.load))),
@@ -409,22 +331,6 @@ impl NodeConfiguration {
     }
 }
 
-impl CacheUnit {
-    fn geometry(&self) -> Geometry {
-        Geometry { bytes: self.size.bytes(), ways: self.ways as u32, line_bytes: self.line.bytes() as u32 }
-    }
-}
-
-impl L2Unit {
-    fn geometry(&self) -> Option<Geometry> {
-        self.present.then(|| Geometry {
-            bytes: self.size.bytes(),
-            ways: self.ways as u32,
-            line_bytes: self.line.bytes() as u32,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -436,6 +342,6 @@ mod tests {
         let node = NodeConfiguration::read(&Resolved::defaults(&schema));
         assert_eq!(node.mistakes(), Vec::<String>::new());
         assert_eq!(node.timing().of_class(Class::FpFma), 3);
-        assert_eq!(node.port().l1d.bytes, 32 << 10);
+        assert_eq!(node.port().l1d.size.bytes(), 32 << 10);
     }
 }

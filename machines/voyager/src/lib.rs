@@ -16,7 +16,7 @@ pub mod service_registers;
 
 use chasqui_config::{Resolved, Schema};
 use chasqui_machine::{Built, Job, Machine, build_on_network, ni_memory_base, wait_polls};
-use chasqui_memory::PortParameters;
+use chasqui_memory::{L2Parameters, PortParameters};
 use chasqui_network::NetworkParameters;
 use chasqui_ni::{FirmwareProcessor, FirmwareSpec, NetworkInterface};
 use chasqui_node::NodeConfiguration;
@@ -154,7 +154,7 @@ fn service_processor(
         return Ok(None);
     }
     let image = job.firmware.clone().ok_or("voyager: the firmware of its service processor is missing")?;
-    let port = PortParameters { l2: None, check_coherence: false, ..node.port() };
+    let port = PortParameters { l2: L2Parameters::default(), check_coherence: false, ..node.port() };
     let spec = FirmwareSpec {
         name: "service processor",
         image,

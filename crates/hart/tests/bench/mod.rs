@@ -11,8 +11,9 @@ use chasqui_engine::{Clock, Time};
 use chasqui_hart::testing::program::{DEVICE, MESSAGES, NETWORK};
 use chasqui_hart::{Halt, Hart, State, Timing};
 use chasqui_memory::{
-    Bus, BusParameters, DEVICE_BASE, DramParameters, FlatMemory, Geometry, Incoming, PAGE_BYTES, Port,
-    PortParameters, Stall, Stored, pte,
+    Bus, BusParameters, CacheParameters, DEVICE_BASE, DramParameters, FlatMemory, Incoming, L2Parameters,
+    OrderParameters, PAGE_BYTES, Port, PortParameters, Stall, Stored, TlbParameters, WriteBufferParameters,
+    pte,
 };
 use service::Service;
 
@@ -77,23 +78,23 @@ impl Setup {
     /// Cycles of 1 ns, a bus of 500 MHz, every instruction one cycle; nobody else is there. The caches hold all
     /// that a test touches: no line that is replaced takes a reservation with it.
     pub fn ordinary(state: State, pages: Vec<(u64, u64)>, contents: Vec<(u64, Vec<u8>)>) -> Setup {
-        let cache = Geometry { bytes: 65536, ways: 8, line_bytes: 64 };
+        let cache = CacheParameters::new(65536, 8, 64);
         Setup {
             port: PortParameters {
-                l1i: cache,
+                l1i: cache.clone(),
                 l1d: cache,
-                l2: None,
-                l2_cycles: 1,
-                itlb: (8, 8),
-                dtlb: (8, 8),
-                walk_cycles: 2,
-                write_buffer_entries: 4,
-                posted_entries: 2,
-                fence_cycles: 0,
-                flush_cycles: 0,
-                atomic_cycles: 0,
+                l2: L2Parameters { latency: Cycles::new(1), ..Default::default() },
+                itlb: TlbParameters::new(8, 8),
+                dtlb: TlbParameters::new(8, 8),
+                write_buffer: WriteBufferParameters { entries: 4, posted: 2 },
+                order: OrderParameters {
+                    walk: Cycles::new(2),
+                    fence: Cycles::new(0),
+                    flush: Cycles::new(0),
+                    atomic: Cycles::new(0),
+                    ..Default::default()
+                },
                 network_cache: None,
-                stash_ways: 2,
                 check_coherence: true,
             },
             timing: Timing::UNIT,

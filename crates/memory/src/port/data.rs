@@ -231,7 +231,7 @@ impl Port {
                 self.make_fast(way, va, pa, permissions);
             }
             None if self.stores_bound(pa, bytes, value, cycles) => {}
-            None if self.write_buffer.len() >= self.parameters.write_buffer_entries => {
+            None if self.write_buffer.len() >= self.parameters.write_buffer.entries as usize => {
                 return Err(Stop::Wait(Stall::WriteBuffer));
             }
             None => self.buffer_store(pa, bytes, value, *cycles),
@@ -290,7 +290,8 @@ impl Port {
             self.observe_store(pa, bytes, value);
         }
         // A buffer with a single entry takes both when it is empty.
-        if self.timed && self.write_buffer.len() + 2 > self.parameters.write_buffer_entries.max(2) {
+        if self.timed && self.write_buffer.len() + 2 > (self.parameters.write_buffer.entries as usize).max(2)
+        {
             return Err(Stop::Wait(Stall::WriteBuffer));
         }
         if self.timed {
@@ -468,8 +469,8 @@ impl Port {
                 self.use_stashed(l2_way);
                 self.statistics.l1d_load_misses += 1;
                 self.statistics.l2_hits += 1;
-                *cycles += self.parameters.l2_cycles;
-                self.waits.add(stall, self.parameters.l2_cycles);
+                *cycles += self.parameters.l2.latency.cycles();
+                self.waits.add(stall, self.parameters.l2.latency.cycles());
                 let state = if state == State::Shared { State::Shared } else { State::Exclusive };
                 let way = self.place_data_line(line, state);
                 self.l1d.way_mut(way).stale |= stale;
@@ -562,7 +563,7 @@ impl Port {
         let way = self.obtain(self.line(pa), true, Stall::Data, cycles)?;
         self.check_fresh(way, pa)?;
         self.touch(way);
-        *cycles += self.parameters.atomic_cycles;
+        *cycles += self.parameters.order.atomic.cycles();
         Ok(pa)
     }
 
@@ -613,7 +614,7 @@ impl Port {
         // Without its reservation it fails at once: to take the line would cost another hart its own.
         if self.reservation != Some(self.line(pa)) {
             self.reservation = None;
-            *cycles += if self.timed { self.parameters.atomic_cycles } else { 0 };
+            *cycles += if self.timed { self.parameters.order.atomic.cycles() } else { 0 };
             return Ok(false);
         }
         let pa = self.own(va, bytes, cycles)?;
@@ -644,7 +645,7 @@ impl Port {
             return Err(Stop::Wait(Stall::Posted));
         }
         self.statistics.fences += 1;
-        *cycles += self.parameters.fence_cycles;
+        *cycles += self.parameters.order.fence.cycles();
         Ok(())
     }
 
@@ -666,7 +667,7 @@ impl Port {
             let snoop = self.asks_peers(operation, flush_line);
             snoop.map(|snoop| Request::Block { line: flush_line, bytes: bytes as u32, snoop })
         };
-        if request.is_some() && self.posted.len() >= self.parameters.posted_entries {
+        if request.is_some() && self.posted.len() >= self.parameters.write_buffer.posted as usize {
             return Err(Stop::Wait(Stall::Posted));
         }
         // A write-back that was an eviction's is now the program's: a fence waits for it.
@@ -687,7 +688,7 @@ impl Port {
             self.post_at(request, *cycles);
         }
         self.statistics.flushes += 1;
-        *cycles += self.parameters.flush_cycles;
+        *cycles += self.parameters.order.flush.cycles();
         Ok(())
     }
 

@@ -65,7 +65,7 @@ impl Port {
 
     /// Posts a store to a device at `pa`, if there is room.
     fn post_device(&mut self, store: Request, pa: u64, cycle: u64) -> Result<(), Stop> {
-        if self.posted.len() >= self.parameters.posted_entries {
+        if self.posted.len() >= self.parameters.write_buffer.posted as usize {
             return Err(Stop::Wait(Stall::Posted));
         }
         self.check_passing(pa)?;

@@ -78,8 +78,8 @@ impl Port {
         if let Some(l2_way) = in_l2 {
             self.statistics.l1i_misses += 1;
             self.statistics.l2_hits += 1;
-            *cycles += self.parameters.l2_cycles;
-            self.waits.add(Stall::Instruction, self.parameters.l2_cycles);
+            *cycles += self.parameters.l2.latency.cycles();
+            self.waits.add(Stall::Instruction, self.parameters.l2.latency.cycles());
             self.tick += 1;
             let tick = self.tick;
             self.l2.as_mut().expect("just found").way_mut(l2_way).stamp = tick;
@@ -137,7 +137,7 @@ impl Port {
         if !self.write_buffer.is_empty() {
             return Err(Stop::Wait(Stall::WriteBuffer));
         }
-        *cycles += if self.timed { self.parameters.fence_cycles } else { 0 };
+        *cycles += if self.timed { self.parameters.order.fence.cycles() } else { 0 };
         Ok(())
     }
 

@@ -14,6 +14,7 @@ mod fast;
 mod fetch;
 mod lent;
 mod network;
+mod parameters;
 mod stash;
 mod statistics;
 mod translate;
@@ -24,8 +25,8 @@ use std::ops::Range;
 
 use accesses::Noting;
 
-use crate::cache::{Cache, FastIndex, Geometry, State};
-use crate::network_cache::{NetworkCache, NetworkCacheCosts, NetworkCacheParameters};
+use crate::cache::{Cache, FastIndex, State};
+use crate::network_cache::NetworkCache;
 use crate::tlb::{Access, Privilege, Tlb, Walked};
 use crate::{FlatMemory, PAGE_BYTES};
 pub use bus_side::{Snoop, Snooped};
@@ -36,47 +37,13 @@ pub use fast::FastView;
 use lent::Lent;
 use network::Remapping;
 pub use network::{Prebound, Remapped};
+pub use parameters::{L2Parameters, OrderParameters, PortParameters, WriteBufferParameters};
 pub use stash::{StashStatistics, Stashed};
 pub use statistics::PortStatistics;
 use translate::{Split, Walk};
 
 /// Physical addresses from here on are devices: uncached.
 pub const DEVICE_BASE: u64 = 1 << 40;
-
-/// Sizes and costs of a port. Cycles are the hart's.
-#[derive(Clone, Debug)]
-pub struct PortParameters {
-    /// Level-1 instruction cache.
-    pub l1i: Geometry,
-    /// Level-1 data cache.
-    pub l1d: Geometry,
-    /// Unified level-2 cache, inclusive.
-    pub l2: Option<Geometry>,
-    /// Cycles of an access that hits in the L2.
-    pub l2_cycles: u64,
-    /// Ways of a set of the L2 that another master's writes may take ([`Port::stash`]).
-    pub stash_ways: u32,
-    /// Entries and ways of the instruction TLB.
-    pub itlb: (u32, u32),
-    /// Entries and ways of the data TLB.
-    pub dtlb: (u32, u32),
-    /// Cycles for each level of a page-table walk, beside its load's misses.
-    pub walk_cycles: u64,
-    /// Stores that may wait for permission.
-    pub write_buffer_entries: usize,
-    /// Uncached stores and flushes that may wait for the bus.
-    pub posted_entries: usize,
-    /// Cycles of a fence, beside what it waits for.
-    pub fence_cycles: u64,
-    /// Cycles of a cache-block operation.
-    pub flush_cycles: u64,
-    /// Cycles of an atomic operation, beside what it waits for.
-    pub atomic_cycles: u64,
-    /// Beside the L1 data cache; of a node with one hart.
-    pub network_cache: Option<(NetworkCacheParameters, NetworkCacheCosts)>,
-    /// Report accesses that a coherent machine would get wrong.
-    pub check_coherence: bool,
-}
 
 /// Why an instruction did not complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -442,25 +409,25 @@ impl Port {
             base: memory.base(),
             memory_bytes: memory.bytes(),
             root: 0,
-            l1i: Cache::new(p.l1i),
-            l1d: Cache::new(p.l1d),
-            l2: p.l2.map(Cache::new),
+            l1i: Cache::new(&p.l1i),
+            l1d: Cache::new(&p.l1d),
+            l2: p.l2.cache().as_ref().map(Cache::new),
             network: p.network_cache.clone().map(|(parameters, costs)| NetworkCache::new(parameters, costs)),
             network_memory: 0..0,
             remapping: None,
             landed: None,
-            itlb: Tlb::new(p.itlb.0, p.itlb.1),
-            dtlb: Tlb::new(p.dtlb.0, p.dtlb.1),
+            itlb: Tlb::new(p.itlb.entries as u32, p.itlb.ways as u32),
+            dtlb: Tlb::new(p.dtlb.entries as u32, p.dtlb.ways as u32),
             walked: Walked::new(),
-            data: FastTable::new(1024, u64::from(p.l1d.line_bytes)),
-            instructions: FastTable::new(1024, u64::from(p.l1i.line_bytes)),
+            data: FastTable::new(1024, p.l1d.line.bytes()),
+            instructions: FastTable::new(1024, p.l1i.line.bytes()),
             untimed: FastTable::new(256, PAGE_BYTES),
             timed: true,
             privilege: Privilege::User,
             tick: 0,
             walk: None,
             split: None,
-            write_buffer: VecDeque::with_capacity(p.write_buffer_entries),
+            write_buffer: VecDeque::with_capacity(p.write_buffer.entries as usize),
             posted: VecDeque::new(),
             bursts: VecDeque::new(),
             awaited: [0; 8],

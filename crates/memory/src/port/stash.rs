@@ -104,7 +104,7 @@ impl Port {
     /// A line that comes into the L2 takes the place of another.
     fn allot_stash(&mut self, line: u64, length: u64, is_whole: bool) -> Stashed {
         let l2 = self.l2.as_mut().expect("an L2");
-        let way = l2.victim_among(line, self.parameters.stash_ways as usize, |w| w.stamp);
+        let way = l2.victim_among(line, self.parameters.l2.stash_ways as usize, |w| w.stamp);
         let old = *l2.way(way);
         l2.place(way, line, State::Modified, self.tick);
         l2.way_mut(way).stashed = true;

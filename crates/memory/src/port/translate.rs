@@ -96,8 +96,8 @@ impl Port {
             let entry_address = walk.table + (page >> (12 + 9 * walk.level) & 511) * 8;
             self.walk = Some(walk);
             self.walker_load(entry_address, cycles)?;
-            *cycles += self.parameters.walk_cycles;
-            self.waits.add(Stall::Walk, self.parameters.walk_cycles);
+            *cycles += self.parameters.order.walk.cycles();
+            self.waits.add(Stall::Walk, self.parameters.order.walk.cycles());
             let entry = self.read_memory(entry_address, 8);
             if entry & pte::V == 0 {
                 break;

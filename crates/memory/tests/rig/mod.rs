@@ -7,8 +7,9 @@ pub mod service;
 use chasqui_config::{Bytes, Cycles, Duration, Frequency};
 use chasqui_engine::{Clock, Time};
 use chasqui_memory::{
-    BlockOperation, BusParameters, DEVICE_BASE, DramParameters, FlatMemory, Geometry, PAGE_BYTES, Port,
-    PortParameters, Request, Stop, order, pte,
+    BlockOperation, BusParameters, CacheParameters, DEVICE_BASE, DramParameters, FlatMemory, L2Parameters,
+    OrderParameters, PAGE_BYTES, Port, PortParameters, Request, Stop, TlbParameters, WriteBufferParameters,
+    order, pte,
 };
 use service::{Client, Happened, Service};
 
@@ -30,22 +31,22 @@ pub struct Rig {
 
 /// 4 KiB of two-way caches with 64-byte lines, no L2, no costs but those of the bus.
 pub fn parameters() -> PortParameters {
-    let l1 = Geometry { bytes: 4096, ways: 2, line_bytes: 64 };
+    let l1 = CacheParameters::new(4096, 2, 64);
     PortParameters {
-        l1i: l1,
+        l1i: l1.clone(),
         l1d: l1,
-        l2: None,
-        l2_cycles: 10,
-        itlb: (16, 16),
-        dtlb: (16, 16),
-        walk_cycles: 2,
-        write_buffer_entries: 4,
-        posted_entries: 4,
-        fence_cycles: 0,
-        flush_cycles: 0,
-        atomic_cycles: 0,
+        l2: L2Parameters { latency: Cycles::new(10), ..Default::default() },
+        itlb: TlbParameters::new(16, 16),
+        dtlb: TlbParameters::new(16, 16),
+        write_buffer: WriteBufferParameters { entries: 4, posted: 4 },
+        order: OrderParameters {
+            walk: Cycles::new(2),
+            fence: Cycles::new(0),
+            flush: Cycles::new(0),
+            atomic: Cycles::new(0),
+            ..Default::default()
+        },
         network_cache: None,
-        stash_ways: 2,
         check_coherence: false,
     }
 }

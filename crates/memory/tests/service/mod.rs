@@ -149,7 +149,7 @@ impl Service {
                 }
                 Request::OwnFromL2 => {
                     self.log.push((at, Happened::Requested(Client::Port(slot), Some(request))));
-                    let end = time_of(cycle + port.parameters().l2_cycles);
+                    let end = time_of(cycle + port.parameters().l2.latency.cycles());
                     self.schedule(end, 0, Event::Done(Client::Port(slot), 0));
                 }
                 _ => self.schedule(at, 1, Event::Request(Client::Port(slot))),

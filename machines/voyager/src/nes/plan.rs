@@ -60,7 +60,7 @@ impl NesPlan {
             processor,
             clock: node.bus.clock(),
             address_cycles: node.bus.address.cycles(),
-            line_bytes: u64::from(node.port().l1d.line_bytes),
+            line_bytes: node.l1d.line.bytes(),
             stride: SLOT.next_multiple_of(node.longest_line().bytes()),
             memory_base,
             ranks,
