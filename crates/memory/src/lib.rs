@@ -22,7 +22,7 @@ pub use network_cache::{
 };
 pub use port::{
     BURST_BYTES, BlockOperation, DEVICE_BASE, FastView, Fault, Incoherence, Observation, Port,
-    PortParameters, PortStatistics, Prebound, Remapped, Request, STALLS, Slot, Snoop, Snooped, Stall,
+    PortParameters, PortStatistics, Prebound, Remapped, Request, Slot, Snoop, Snooped, Stall, Stalls,
     StashStatistics, Stashed, Stop, Waits, order,
 };
 pub use tlb::{Access, PAGE_BYTES, Privilege, Tlb, Translation, pte};
