@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use chasqui_counters::counters;
 use chasqui_engine::{Clock, Cycles, Time};
 use chasqui_memory::{Fault, Port, SharedAccesses, Stall, Stop};
 
@@ -54,17 +55,18 @@ impl From<Stop> for Halt {
 /// Lines that an instruction may lie in.
 pub(crate) const FETCHED: u8 = 2;
 
-/// Counters of a hart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HartStatistics {
-    /// Instructions executed.
-    pub instructions: u64,
-    /// Loads among them, atomic operations included.
-    pub loads: u64,
-    /// Stores among them, atomic operations included.
-    pub stores: u64,
-    /// Conditional branches that did not go as predicted.
-    pub mispredicted: u64,
+counters! {
+    /// Counters of a hart.
+    pub struct HartStatistics {
+        /// Instructions executed.
+        instructions: "count";
+        /// Loads executed, atomic operations included.
+        loads: "count";
+        /// Stores executed, atomic operations included.
+        stores: "count";
+        /// Conditional branches that did not go as predicted.
+        mispredicted: "count";
+    }
 }
 
 /// One RV64GC hart, at user level unless a supervisor level has begun.
@@ -215,32 +217,5 @@ impl Hart {
     /// Forgets the code that this hart alone has decoded: memory that holds code, or its mapping, changed.
     pub fn forget_code(&mut self) {
         self.blocks.clear();
-    }
-}
-
-impl HartStatistics {
-    /// These, and `times` what was added from `before` to `after`.
-    pub fn repeated(&self, before: &HartStatistics, after: &HartStatistics, times: u64) -> HartStatistics {
-        HartStatistics {
-            instructions: self.instructions + times * (after.instructions - before.instructions),
-            loads: self.loads + times * (after.loads - before.loads),
-            stores: self.stores + times * (after.stores - before.stores),
-            mispredicted: self.mispredicted + times * (after.mispredicted - before.mispredicted),
-        }
-    }
-}
-
-impl HartStatistics {
-    /// Visits the counters: name, unit, documentation, value.
-    pub fn visit(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
-        visit("instructions", "count", "Instructions executed.", self.instructions);
-        visit("loads", "count", "Loads among them, atomic operations included.", self.loads);
-        visit("stores", "count", "Stores among them, atomic operations included.", self.stores);
-        visit(
-            "mispredicted",
-            "count",
-            "Conditional branches that did not go as predicted.",
-            self.mispredicted,
-        );
     }
 }

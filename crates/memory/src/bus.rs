@@ -5,6 +5,7 @@
 //! bus starts the next address tenure while earlier data are outstanding; data come in order.
 
 use chasqui_config::{Bytes, Count, Cycles, Duration, Flag, Frequency};
+use chasqui_counters::counters;
 use chasqui_engine::{Clock, Time};
 
 chasqui_config::parameters! {
@@ -90,17 +91,18 @@ pub struct Bus {
     pub statistics: BusStatistics,
 }
 
-/// Counters of a bus.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BusStatistics {
-    /// Transactions.
-    pub transactions: u64,
-    /// Bytes moved.
-    pub bytes: u64,
-    /// Time in which a data beat was on the bus [ps].
-    pub data_busy_ps: u64,
-    /// Time in which the address tenure was taken [ps].
-    pub address_busy_ps: u64,
+counters! {
+    /// Counters of a bus.
+    pub struct BusStatistics {
+        /// Transactions.
+        transactions: "count";
+        /// Bytes moved.
+        bytes: "bytes";
+        /// Time in which a data beat was on the bus.
+        data_busy_ps: "ps";
+        /// Time in which the address tenure was taken.
+        address_busy_ps: "ps";
+    }
 }
 
 impl Bus {
@@ -194,28 +196,6 @@ impl Bus {
             self.bank = if self.bank + 1 == self.dram_free.len() { 0 } else { self.bank + 1 };
         }
         end
-    }
-}
-
-impl BusStatistics {
-    /// These, and `times` what was added from `before` to `after`.
-    pub fn repeated(&self, before: &BusStatistics, after: &BusStatistics, times: u64) -> BusStatistics {
-        BusStatistics {
-            transactions: self.transactions + times * (after.transactions - before.transactions),
-            bytes: self.bytes + times * (after.bytes - before.bytes),
-            data_busy_ps: self.data_busy_ps + times * (after.data_busy_ps - before.data_busy_ps),
-            address_busy_ps: self.address_busy_ps + times * (after.address_busy_ps - before.address_busy_ps),
-        }
-    }
-}
-
-impl BusStatistics {
-    /// Visits the counters: name, unit, documentation, value.
-    pub fn visit(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
-        visit("transactions", "count", "Transactions.", self.transactions);
-        visit("bytes", "bytes", "Bytes moved.", self.bytes);
-        visit("data_busy_ps", "ps", "Time in which a data beat was on the bus.", self.data_busy_ps);
-        visit("address_busy_ps", "ps", "Time in which the address tenure was taken.", self.address_busy_ps);
     }
 }
 

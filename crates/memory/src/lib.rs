@@ -22,7 +22,7 @@ pub use network_cache::{
 };
 pub use port::{
     BURST_BYTES, BlockOperation, DEVICE_BASE, FastView, Fault, Incoherence, L2Parameters, Observation,
-    OrderParameters, Port, PortParameters, PortStatistics, Prebound, Remapped, Request, STALLS, Slot, Snoop,
-    Snooped, Stall, StashStatistics, Stashed, Stop, Waits, WriteBufferParameters, order,
+    OrderParameters, Port, PortParameters, PortStatistics, Prebound, Remapped, Request, Slot, Snoop, Snooped,
+    Stall, Stalls, StashStatistics, Stashed, Stop, Waits, WriteBufferParameters, order,
 };
 pub use tlb::{Access, PAGE_BYTES, Privilege, Tlb, TlbParameters, Translation, pte};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chasqui_counters::{Counters, Visitor, below, counters};
 use chasqui_engine::{
     Class, Event, EventQueue, Outbox, Packet, Partition, PartitionId, Port, Time, WORK_OF_EVENT,
 };
@@ -26,23 +27,15 @@ pub struct Attachment {
     pub target: u32,
 }
 
-/// What the fabric as a whole did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FabricStatistics {
-    /// Packets handed to nodes.
-    pub delivered: u64,
-    /// Passages of packets through routers.
-    pub hops: u64,
-    /// Packets that came to a router with a wrong CRC, counted at each.
-    pub crc_errors: u64,
-}
-
-impl FabricStatistics {
-    pub(crate) fn add(&mut self, other: FabricStatistics) {
-        let FabricStatistics { delivered, hops, crc_errors } = other;
-        self.delivered += delivered;
-        self.hops += hops;
-        self.crc_errors += crc_errors;
+counters! {
+    /// What the fabric as a whole did.
+    pub struct FabricStatistics {
+        /// Packets handed to nodes.
+        delivered: "packets";
+        /// Passages of packets through routers.
+        hops: "packets";
+        /// Packets that came to a router with a wrong CRC, counted at each.
+        crc_errors: "packets";
     }
 }
 
@@ -220,15 +213,12 @@ impl Fabric {
         self.routers[at.router as usize].statistics(at.port)
     }
 
-    /// Calls `f` with name, unit, doc and value of each counter of the whole fabric.
-    pub fn visit(&self, f: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
-        let FabricStatistics { delivered, hops, crc_errors } = self.statistics;
-        f("delivered", "packets", "Packets handed to nodes", delivered);
-        f("hops", "packets", "Passages of packets through routers", hops);
-        f("crc_errors", "packets", "Packets that came to a router with a wrong CRC", crc_errors);
+    /// Visits the counters of the whole fabric, those of all links together below `links`.
+    pub fn visit(&self, visit: &mut Visitor<'_>) {
+        self.statistics.visit(visit);
         let mut all = LinkStatistics::default();
         self.visit_links(&mut |_, link| all.add(link));
-        all.visit(&mut |name, unit, doc, value| f(&format!("links.{name}"), unit, doc, value));
+        all.visit(&mut below("links", visit));
     }
 
     /// Calls `f` with each connected link that leaves a router.

@@ -1,5 +1,6 @@
 //! A link: how long bytes take on it.
 
+use chasqui_counters::counters;
 use chasqui_engine::Time;
 
 const PS_PER_S: u128 = 1_000_000_000_000;
@@ -47,44 +48,25 @@ impl Link {
     }
 }
 
-/// What one direction of a link did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinkStatistics {
-    /// Packets that started on the link.
-    pub packets: u64,
-    /// Bytes of these packets, headers and checks included.
-    pub bytes: u64,
-    /// Time for which the link carried bytes [ps].
-    pub busy_ps: u64,
-    /// Time for which the link was free and a packet waited, but none that waited had a credit [ps].
-    pub blocked_ps: u64,
+counters! {
+    /// What one direction of a link did.
+    pub struct LinkStatistics {
+        /// Packets that started on the link.
+        packets: "packets";
+        /// Bytes of the packets that started on the link, headers and checks included.
+        bytes: "bytes";
+        /// Time for which the link carried bytes.
+        busy_ps: "ps";
+        /// Time for which the link was free and a packet waited, but none that waited had a credit.
+        blocked_ps: "ps";
+    }
 }
 
 impl LinkStatistics {
-    /// Calls `f` with name, unit, doc and value of each counter.
-    pub fn visit(&self, f: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
-        f("packets", "packets", "Packets that started on the link", self.packets);
-        f("bytes", "bytes", "Bytes of these packets, headers and checks included", self.bytes);
-        f("busy_ps", "ps", "Time for which the link carried bytes", self.busy_ps);
-        f(
-            "blocked_ps",
-            "ps",
-            "Time for which a packet waited on the free link for a credit",
-            self.blocked_ps,
-        );
-    }
-
     pub(crate) fn count(&mut self, wire_bytes: u32, busy: Time) {
         self.packets += 1;
         self.bytes += u64::from(wire_bytes);
         self.busy_ps += busy.0;
-    }
-
-    pub(crate) fn add(&mut self, other: &LinkStatistics) {
-        self.packets += other.packets;
-        self.bytes += other.bytes;
-        self.busy_ps += other.busy_ps;
-        self.blocked_ps += other.blocked_ps;
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use chasqui_counters::{Counters, Visitor, below, counters};
 use chasqui_engine::{Class, Event, Outbox, Packet, PartitionId, Port, Time};
 
 use crate::crc::{self, CRC_BYTES};
@@ -43,6 +44,14 @@ pub struct Sent {
     pub tail: Time,
 }
 
+counters! {
+    /// What came to a node.
+    struct ArrivalStatistics {
+        /// Packets that came with a wrong CRC.
+        crc_errors: "packets";
+    }
+}
+
 /// A node's two directions of its link: sending with credits, receiving into a buffer of
 /// `receive_buffer_packets` for each priority. It queues nothing: packets that must wait stay with the
 /// network interface.
@@ -62,7 +71,7 @@ pub struct NodePort {
     held: [VecDeque<Time>; PRIORITIES],
     statistics: LinkStatistics,
     faults: Faults,
-    crc_errors: u64,
+    arrivals: ArrivalStatistics,
 }
 
 impl NodePort {
@@ -85,7 +94,7 @@ impl NodePort {
             held: Default::default(),
             statistics: LinkStatistics::default(),
             faults,
-            crc_errors: 0,
+            arrivals: ArrivalStatistics::default(),
         }
     }
 
@@ -191,7 +200,7 @@ impl NodePort {
         let Uplink { node, router, input, .. } = self.uplink;
         let from = Neighbour::Router(RouterPort { router, port: input });
         let checked = CrcError::check(packet, tail, (from, Neighbour::Node(node)));
-        self.crc_errors += u64::from(checked.is_err());
+        self.arrivals.crc_errors += u64::from(checked.is_err());
         packet.bytes.truncate(packet.bytes.len() - CRC_BYTES);
         checked
     }
@@ -235,13 +244,14 @@ impl NodePort {
         self.credits[priority as usize]
     }
 
-    /// Packets that came with a wrong CRC.
-    pub fn crc_errors(&self) -> u64 {
-        self.crc_errors
-    }
-
     /// What the link from the node to its router did. `blocked_ps` adds over priorities.
     pub fn statistics(&self) -> &LinkStatistics {
         &self.statistics
+    }
+
+    /// Visits the port's counters, those of the link from the node to its router below `link`.
+    pub fn visit(&self, visit: &mut Visitor<'_>) {
+        self.arrivals.visit(visit);
+        self.statistics.visit(&mut below("link", visit));
     }
 }

@@ -1,6 +1,7 @@
 //! A fabric in parts, which are partitions of the engine each: one for each zone of the network. Together they do what
 //! the whole would do.
 
+use chasqui_counters::Counters as _;
 use chasqui_engine::PartitionId;
 
 use crate::Fabric;
@@ -64,7 +65,7 @@ impl Fabric {
                     *router = other;
                 }
             }
-            whole.statistics.add(part.statistics);
+            whole.statistics.add(&part.statistics);
             whole.events += part.events;
             whole.traffic.add(part.traffic);
             part.broken.into_iter().for_each(|error| whole.note_broken(error));

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use crate::common::{Outcome, Plan, Setup, arctic, random_traffic, run, saturating};
 use chasqui_config::Duration;
+use chasqui_counters::{Counters, below};
 use chasqui_network::topology::UpRoute;
 use chasqui_network::{Fabric, NetworkParameters, TopologyKind};
 use chasqui_random::Random;
@@ -200,10 +201,10 @@ fn parts_change_nothing() {
 /// What all routers and each link counted.
 fn counters(fabric: &Fabric) -> Vec<(String, u64)> {
     let mut found = vec![];
-    fabric.visit(&mut |name, _, _, value| found.push((name.to_string(), value)));
-    fabric.visit_links(&mut |at, link| {
-        link.visit(&mut |name, _, _, value| found.push((format!("{at:?} {name}"), value)))
-    });
+    let mut visit =
+        |name: &str, _: &'static str, _: &'static str, value| found.push((name.to_string(), value));
+    fabric.visit(&mut visit);
+    fabric.visit_links(&mut |at, link| link.visit(&mut below(&format!("{at:?}"), &mut visit)));
     found
 }
 

@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use chasqui_counters::{Counters, Visitor, below, counters};
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::{Halt, Hart, State, Timing};
 use chasqui_linux::Elf;
@@ -70,6 +71,18 @@ pub enum DeviceAccess {
     },
 }
 
+counters! {
+    /// Counters of a firmware processor, beside its hart's and its port's.
+    struct FirmwareStatistics {
+        /// Cycles up to the last instruction.
+        cycles: "cycles";
+        /// Accesses to the device.
+        device_accesses: "count";
+        /// Time in which loads from the device were held: nothing to do.
+        held_ps: "ps";
+    }
+}
+
 /// A firmware processor.
 pub struct FirmwareProcessor {
     name: &'static str,
@@ -84,8 +97,8 @@ pub struct FirmwareProcessor {
     ends: [Option<Time>; SLOTS.len()],
     /// The access to the device that comes next, and when.
     device: Option<(Time, DeviceAccess)>,
-    accesses: u64,
-    held_ps: u64,
+    /// But for the cycles, which the hart counts.
+    statistics: FirmwareStatistics,
 }
 
 const SLOTS: [Slot; 3] = [Slot::Blocking, Slot::WriteBuffer, Slot::Posted];
@@ -117,8 +130,7 @@ impl FirmwareProcessor {
             waiting: None,
             ends: [None; SLOTS.len()],
             device: None,
-            accesses: 0,
-            held_ps: 0,
+            statistics: FirmwareStatistics::default(),
         })
     }
 
@@ -199,7 +211,7 @@ impl FirmwareProcessor {
     fn access(&mut self, at: Time, access: DeviceAccess) {
         debug_assert!(self.device.is_none(), "uncached accesses come one after the other");
         self.device = Some((at, access));
-        self.accesses += 1;
+        self.statistics.device_accesses += 1;
     }
 
     /// The access to the device that is due, or is held.
@@ -218,7 +230,7 @@ impl FirmwareProcessor {
     pub fn loaded(&mut self, now: Time, value: u64, latency: Time) {
         let (asked, access) = self.device.take().expect("a load is due");
         let DeviceAccess::Load { bytes, .. } = access else { panic!("{access:?} is no load") };
-        self.held_ps += now.0.saturating_sub(asked.0);
+        self.statistics.held_ps += now.0.saturating_sub(asked.0);
         let grant = self.bus.grant_at(now.max(asked));
         let end = self.bus.place(grant, bytes, false, Responder::Device(latency)).end;
         self.hart.port.granted(Slot::Blocking, Snooped::default(), self.hart.cycle_at(grant));
@@ -241,16 +253,12 @@ impl FirmwareProcessor {
         format!("{}: {what} at pc {pc:#x}{}", self.name, symbol.unwrap_or_default())
     }
 
-    /// Visits the counters: name, unit, documentation, value.
-    pub fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
+    /// Visits the counters, those of its port below `memory`.
+    pub fn statistics(&self, visit: &mut Visitor<'_>) {
         let hart = &self.hart;
         hart.statistics.visit(visit);
-        visit("cycles", "cycles", "Cycles up to the last instruction.", hart.cycle);
-        visit("device_accesses", "count", "Accesses to the device.", self.accesses);
-        visit("held_ps", "ps", "Time in which loads from the device were held: nothing to do.", self.held_ps);
-        hart.port.statistics.visit(&mut |name, unit, doc, value| {
-            visit(&format!("memory.{name}"), unit, doc, value);
-        });
+        FirmwareStatistics { cycles: hart.cycle, ..self.statistics }.visit(visit);
+        hart.port.statistics.visit(&mut below("memory", visit));
     }
 }
 

@@ -14,6 +14,7 @@ mod firmware;
 use std::ops::Range;
 
 use chasqui_abi::NiIdentification;
+use chasqui_counters::Visitor;
 use chasqui_engine::{Event, Outbox, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, FlatMemory, Incoherence, Incoming, Port};
 use chasqui_record::Recorder;
@@ -347,6 +348,6 @@ pub trait NetworkInterface: Send {
     /// From an event that another partition sends: the least time to anything that the processor can
     /// notice of it: another value in a register, a bus transaction, an interrupt.
     fn input_latency(&self) -> Time;
-    /// Visits the NI's counters: name, unit, documentation, value.
-    fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64));
+    /// Visits the NI's counters.
+    fn statistics(&self, visit: &mut Visitor<'_>);
 }

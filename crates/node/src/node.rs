@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::collections::VecDeque;
 
+use chasqui_counters::{Counters, Visitor, below};
 use chasqui_engine::{
     Class, Event, EventQueue, Outbox, Packet, Partition, Payload, Port, Time, WORK_OF_EVENT,
 };
@@ -204,33 +205,26 @@ impl Node {
         self.broken_machine.as_ref()
     }
 
-    /// Visits every counter of the node: path, unit, documentation, value. Harts are numbered where there
-    /// are several.
-    pub fn visit_statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
+    /// Visits every counter of the node, by its path. Harts are numbered where there are several.
+    pub fn visit_statistics(&self, visit: &mut Visitor<'_>) {
         let threads = &self.processor.threads;
-        for (i, t) in threads.iter().enumerate() {
+        for (i, thread) in threads.iter().enumerate() {
             let number = if threads.count() > 1 { format!("{i:02}") } else { String::new() };
-            let mut of = |group: &str, name: &str, unit, doc, value| {
-                visit(&format!("{group}{number}.{name}"), unit, doc, value);
-            };
-            t.hart.statistics.visit(&mut |name, unit, doc, value| of("hart", name, unit, doc, value));
-            t.statistics.visit(&mut |name, unit, doc, value| of("processor", name, unit, doc, value));
-            let port = &t.hart.port.statistics;
-            port.visit(&mut |name, unit, doc, value| of("memory", name, unit, doc, value));
-            if let Some(stash) = t.hart.port.stash_statistics() {
-                stash.visit(&mut |name, unit, doc, value| of("stash", name, unit, doc, value));
+            let (hart, port) = (&thread.hart, &thread.hart.port);
+            hart.statistics.visit(&mut below(&format!("hart{number}"), visit));
+            thread.statistics.visit(&mut below(&format!("processor{number}"), visit));
+            port.statistics.visit(&mut below(&format!("memory{number}"), visit));
+            if let Some(stash) = port.stash_statistics() {
+                stash.visit(&mut below(&format!("stash{number}"), visit));
             }
-            if let Some(network) = t.hart.port.network_statistics() {
-                network.visit(&mut |name, unit, doc, value| of("network_cache", name, unit, doc, value));
+            if let Some(network) = port.network_statistics() {
+                network.visit(&mut below(&format!("network_cache{number}"), visit));
             }
         }
-        self.bus
-            .statistics
-            .visit(&mut |name, unit, doc, value| visit(&format!("bus.{name}"), unit, doc, value));
-        self.ni.statistics(&mut |name, unit, doc, value| visit(&format!("ni.{name}"), unit, doc, value));
+        self.bus.statistics.visit(&mut below("bus", visit));
+        self.ni.statistics(&mut below("ni", visit));
         if let Some(scheduler) = &self.scheduler {
-            scheduler
-                .visit(&mut |name, unit, doc, value| visit(&format!("scheduler.{name}"), unit, doc, value));
+            scheduler.statistics.visit(&mut below("scheduler", visit));
         }
     }
 

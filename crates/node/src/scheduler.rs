@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use chasqui_config::Ratio;
+use chasqui_counters::counters;
 use chasqui_engine::{Class, Outbox, Payload, Time};
 use chasqui_hart::{State, Text};
 use chasqui_linux::{Access, Process};
@@ -143,12 +144,16 @@ impl Descheduled {
     }
 }
 
-/// Counters of a scheduler.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct SchedulerStatistics {
-    switches: u64,
-    preemptions: u64,
-    yields: u64,
+counters! {
+    /// Counters of a scheduler.
+    pub(crate) struct SchedulerStatistics {
+        /// Processes that came to the hart.
+        switches: "count";
+        /// Processes that came to the hart because a quantum was over.
+        preemptions: "count";
+        /// Processes that came to the hart because another gave it up.
+        yields: "count";
+    }
 }
 
 /// Whose turn it is.
@@ -174,7 +179,8 @@ pub(crate) struct Scheduler {
     was_idle: bool,
     /// Events so far that a process could see, whoever was on the hart.
     events: u64,
-    statistics: SchedulerStatistics,
+    /// What happened so far.
+    pub statistics: SchedulerStatistics,
 }
 
 impl Scheduler {
@@ -225,14 +231,6 @@ impl Scheduler {
     /// Nothing but an event can help any of the processes that are not on the hart.
     fn others_are_stuck(&self) -> bool {
         self.waiting.iter().all(|process| process.is_stuck(self.events))
-    }
-
-    /// Visits the counters: name, unit, documentation, value.
-    pub fn visit(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
-        let s = &self.statistics;
-        visit("switches", "count", "Processes that came to the hart", s.switches);
-        visit("preemptions", "count", "Of them those that came because a quantum was over", s.preemptions);
-        visit("yields", "count", "Of them those that came because another gave the hart up", s.yields);
     }
 }
 

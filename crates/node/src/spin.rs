@@ -17,6 +17,7 @@
 //! Both do nothing by themselves, so that a run in which nobody else does anything ends: a deadlock.
 //! At which pause a hart is parked or suspended does not depend on how far the engine lets it run.
 
+use chasqui_counters::Counters as _;
 use chasqui_engine::Time;
 use chasqui_hart::supervisor::Supervisor;
 use chasqui_hart::{Hart, HartStatistics, State};

@@ -2,6 +2,7 @@
 
 use std::ops::{Index, IndexMut};
 
+use chasqui_counters::counters;
 use chasqui_engine::Time;
 use chasqui_hart::Hart;
 use chasqui_linux::Wait;
@@ -37,23 +38,15 @@ pub(crate) enum Activity {
     Ended,
 }
 
-/// Counters of what system software does on a hart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ProcessorStatistics {
-    /// System calls served.
-    pub calls: u64,
-    /// Page faults served.
-    pub page_faults: u64,
-    /// Cycles charged for system calls and page faults.
-    pub software_cycles: u64,
-}
-
-impl ProcessorStatistics {
-    /// Visits the counters: name, unit, documentation, value.
-    pub fn visit(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
-        visit("calls", "count", "System calls served", self.calls);
-        visit("page_faults", "count", "Page faults served", self.page_faults);
-        visit("software_cycles", "cycles", "Charged for system calls and page faults", self.software_cycles);
+counters! {
+    /// Counters of what system software does on a hart.
+    pub struct ProcessorStatistics {
+        /// System calls served.
+        calls: "count";
+        /// Page faults served.
+        page_faults: "count";
+        /// Cycles charged for system calls and page faults.
+        software_cycles: "cycles";
     }
 }
 

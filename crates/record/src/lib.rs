@@ -37,6 +37,6 @@ pub use recorder::{Description, Recorder};
 pub use recording::{RankEnd, Recorded, Recording, RecordingError, Unrecordable};
 pub use run_directory::{RunDirectory, RunError, Stream};
 pub use stage::{MessageId, STAGES, Stage};
-pub use statistics::{Statistics, StatisticsTree};
+pub use statistics::StatisticsTree;
 pub use summary::{CallSummary, Host, Outcome, RankSummary, ReplaySummary, SUMMARY_VERSION, Summary};
 pub use timeline::{Busy, LinkLife, Timeline};

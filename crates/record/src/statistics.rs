@@ -1,59 +1,9 @@
-//! Counters declared once, and the tree of them that becomes `stats.json`.
+//! The tree of all counters, which becomes `stats.json`.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// A group of counters, declared by [`crate::statistics!`].
-pub trait Statistics {
-    /// What the group is.
-    const DOC: &'static str;
-
-    /// Calls `visit` with name, unit, documentation and value of each counter, in the order of the declaration.
-    fn visit(&self, visit: &mut dyn FnMut(&'static str, &'static str, &'static str, u64));
-
-    /// Adds the counters of `other`.
-    fn add(&mut self, other: &Self);
-}
-
-/// Declares a struct of `u64` counters with their units and documentation.
-///
-/// ```
-/// use chasqui_record::Statistics;
-/// chasqui_record::statistics! {
-///     /// A cache.
-///     pub struct CacheStatistics {
-///         /// Loads that hit.
-///         load_hits: "accesses";
-///         /// Lines written back.
-///         write_backs: "lines";
-///     }
-/// }
-/// let mut total = CacheStatistics::default();
-/// total.add(&CacheStatistics { load_hits: 2, ..Default::default() });
-/// assert_eq!(total.load_hits, 2);
-/// ```
-#[macro_export]
-macro_rules! statistics {
-    ($(#[doc = $doc:literal])+ pub struct $name:ident {
-        $( $(#[doc = $fdoc:literal])+ $field:ident : $unit:literal ; )*
-    }) => {
-        $(#[doc = $doc])+
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub struct $name { $( $(#[doc = $fdoc])+ pub $field: u64, )* }
-
-        impl $crate::Statistics for $name {
-            const DOC: &'static str = concat!($($doc),+).trim_ascii();
-
-            fn visit(&self, visit: &mut dyn FnMut(&'static str, &'static str, &'static str, u64)) {
-                $( visit(stringify!($field), $unit, const { concat!($($fdoc),+).trim_ascii() }, self.$field); )*
-            }
-
-            fn add(&mut self, other: &Self) {
-                $( self.$field += other.$field; )*
-            }
-        }
-    };
-}
+use chasqui_counters::{Visitor, below};
 
 /// A component of a path; numbers in it sort as numbers: `node2` before `node10`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,12 +38,12 @@ impl StatisticsTree {
         StatisticsTree::default()
     }
 
-    /// Enters a group of counters below `path`.
+    /// Enters below `path` what `visit` shows: a group of counters, or all of a part of the machine.
     ///
     /// # Panics
     /// As [`StatisticsTree::set`] does.
-    pub fn group<S: Statistics>(&mut self, path: &str, group: &S) {
-        group.visit(&mut |name, unit, doc, value| self.set(&format!("{path}.{name}"), unit, doc, value));
+    pub fn group(&mut self, path: &str, visit: impl FnOnce(&mut Visitor<'_>)) {
+        visit(&mut below(path, &mut |path, unit, doc, value| self.set(path, unit, doc, value)));
     }
 
     /// Enters one value.
@@ -160,30 +110,16 @@ fn write_inner(inner: &BTreeMap<Component, Node>, depth: usize, out: &mut dyn Wr
 
 #[cfg(test)]
 mod tests {
+    use chasqui_counters::{Counters, counters};
+
     use super::*;
 
-    crate::statistics! {
+    counters! {
         /// A cache.
-        pub struct Cache {
+        struct Cache {
             /// Loads that "hit".
             hits: "accesses";
-            /// Loads that
-            /// miss.
-            misses: "accesses";
         }
-    }
-
-    #[test]
-    fn counters_add_and_are_visited_in_order() {
-        let mut total = Cache { hits: 1, misses: 2 };
-        total.add(&Cache { hits: 10, misses: 20 });
-        let mut seen = Vec::new();
-        total.visit(&mut |name, unit, doc, value| seen.push((name, unit, doc, value)));
-        assert_eq!(
-            seen,
-            [("hits", "accesses", "Loads that \"hit\".", 11), ("misses", "accesses", "Loads that miss.", 22)]
-        );
-        assert_eq!(Cache::DOC, "A cache.");
     }
 
     #[test]
@@ -191,7 +127,8 @@ mod tests {
         let json = |order: &[u32]| {
             let mut tree = StatisticsTree::new();
             for node in order {
-                tree.group(&format!("node.{node}.l1d"), &Cache { hits: u64::from(*node), misses: 0 });
+                let cache = Cache { hits: u64::from(*node) };
+                tree.group(&format!("node.{node}"), |visit| cache.visit(&mut below("l1d", visit)));
             }
             tree.set("time", "ps", "Simulated time.", u64::MAX);
             assert_eq!(tree.get("node.10.l1d.hits"), Some(10));

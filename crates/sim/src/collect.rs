@@ -358,16 +358,13 @@ fn links(fabric: &Fabric) -> Vec<LinkLife> {
 fn statistics(nodes: &[Box<Node>], fabric: Option<&Fabric>, peers: Option<&Peers>) -> StatisticsTree {
     let mut tree = StatisticsTree::new();
     for node in nodes {
-        let prefix = format!("node{:05}", node.processor.rank);
-        node.visit_statistics(&mut |name, unit, doc, value| {
-            tree.set(&format!("{prefix}.{name}"), unit, doc, value);
-        });
+        tree.group(&format!("node{:05}", node.processor.rank), |visit| node.visit_statistics(visit));
     }
     if let Some(fabric) = fabric {
-        fabric.visit(&mut |name, unit, doc, value| tree.set(&format!("network.{name}"), unit, doc, value));
+        tree.group("network", |visit| fabric.visit(visit));
     }
     if let Some(peers) = peers {
-        peers.visit(&mut |name, unit, doc, value| tree.set(&format!("peers.{name}"), unit, doc, value));
+        tree.group("peers", |visit| peers.visit(visit));
     }
     tree
 }

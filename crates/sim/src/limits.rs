@@ -1,6 +1,6 @@
 //! What limited the program, in words.
 
-use chasqui_memory::{STALLS, Stall};
+use chasqui_memory::Stall;
 use chasqui_node::{Node, Thread};
 
 /// The largest share of the ranks' time, in words for the last line of a run.
@@ -21,12 +21,12 @@ pub(crate) fn limited_by(nodes: &[Box<Node>], time_ps: u64) -> String {
         let p = &node.processor;
         let ps = |cycles: u64| p.threads[0].hart.clock().edge(cycles).0;
         let of_harts = |cycles: &dyn Fn(&Thread) -> u64| p.threads.iter().map(cycles).sum::<u64>();
-        let stalled = |s: Stall| ps(of_harts(&|t| t.hart.port.statistics.stalls[s as usize]));
+        let stalled = |s: Stall| ps(of_harts(&|t| t.hart.port.statistics.stalls[s]));
         let software = ps(of_harts(&|t| t.statistics.software_cycles));
         let blocked = ps(of_harts(&|t| t.blocked_cycles));
         let elapsed = p.ended.as_ref().map_or(time_ps, |(at, _)| at.0) * p.harts_used() as u64;
         total += u128::from(time_ps) * p.harts_used() as u128;
-        let all: u64 = (0..STALLS).map(|s| ps(of_harts(&|t| t.hart.port.statistics.stalls[s]))).sum();
+        let all: u64 = Stall::ALL.into_iter().map(stalled).sum();
         shares[0].1 += p.life.mpi_ps();
         shares[1].1 += elapsed.saturating_sub(p.life.mpi_ps() + all + software + blocked);
         shares[2].1 += stalled(Stall::Data);

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::mem::offset_of;
 
 use chasqui_abi::{Envelope, NiIdentification};
+use chasqui_counters::{Counters, Visitor, counters};
 use chasqui_engine::{Class, Event, Packet, PartitionId, Payload, Port, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
@@ -23,6 +24,18 @@ const LANDED: Payload = [0, 0];
 
 /// Bytes of an [`Envelope`].
 pub(crate) const ENVELOPE: usize = size_of::<Envelope>();
+
+counters! {
+    /// Counters of the NI.
+    struct LoggpStatistics {
+        /// Messages sent.
+        sent: "messages";
+        /// Messages received.
+        received: "messages";
+        /// Data sent.
+        sent_bytes: "bytes";
+    }
+}
 
 pub(crate) struct LoggpNi {
     latency: Time,
@@ -52,9 +65,7 @@ pub(crate) struct LoggpNi {
     take_bytes: u64,
     /// Virtual address to which arrivals are described.
     describe_at: u64,
-    sent: u64,
-    received: u64,
-    bytes: u64,
+    counters: LoggpStatistics,
 }
 
 impl LoggpNi {
@@ -77,9 +88,7 @@ impl LoggpNi {
             arrived: VecDeque::new(),
             take_bytes: 0,
             describe_at: 0,
-            sent: 0,
-            received: 0,
-            bytes: 0,
+            counters: LoggpStatistics::default(),
         }
     }
 
@@ -122,8 +131,8 @@ impl LoggpNi {
             c.recorders[0].stamp(id, Stage::Accept, accept.0);
             c.recorders[0].stamp(id, Stage::Inject, inject.0);
         }
-        self.sent += 1;
-        self.bytes += send.payload_bytes;
+        self.counters.sent += 1;
+        self.counters.sent_bytes += send.payload_bytes;
         let packet = Packet {
             source: u32::from(e.source),
             destination: u32::from(e.destination),
@@ -233,7 +242,7 @@ impl NetworkInterface for LoggpNi {
         if let Some((source, sequence)) = packet.message {
             c.recorders[0].stamp(MessageId { source, sequence }, Stage::Land, c.now.0);
         }
-        self.received += 1;
+        self.counters.received += 1;
         self.arrived.push_back(packet);
     }
 
@@ -262,9 +271,7 @@ impl NetworkInterface for LoggpNi {
         Time::ZERO
     }
 
-    fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
-        visit("sent", "messages", "Messages sent.", self.sent);
-        visit("received", "messages", "Messages received.", self.received);
-        visit("sent_bytes", "bytes", "Data sent.", self.bytes);
+    fn statistics(&self, visit: &mut Visitor<'_>) {
+        self.counters.visit(visit);
     }
 }

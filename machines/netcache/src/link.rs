@@ -1,6 +1,7 @@
 //! A NIC's end of its link, for each of the three NICs: it hands packets over while the link takes them, lets others in,
 //! and stamps where the messages are that they belong to. What waits, and in which order it leaves, is the NIC's matter.
 
+use chasqui_counters::Visitor;
 use chasqui_engine::{Packet, Payload, Time};
 use chasqui_network::{Blocked, CrcError, Effects, NetworkParameters, NodeEvent, NodePort};
 use chasqui_ni::{Cause, Context};
@@ -119,11 +120,9 @@ impl Link {
         }
     }
 
-    /// The link's counters.
-    pub fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
-        visit("crc_errors", "packets", "Packets that came with a wrong CRC", self.port.crc_errors());
-        let link = self.port.statistics();
-        link.visit(&mut |name, unit, doc, value| visit(&format!("link.{name}"), unit, doc, value));
+    /// Visits the counters of the link's end.
+    pub fn statistics(&self, visit: &mut Visitor<'_>) {
+        self.port.visit(visit);
     }
 }
 

@@ -19,6 +19,7 @@ mod tests;
 use std::sync::Arc;
 
 use chasqui_abi::Envelope;
+use chasqui_counters::Visitor;
 use chasqui_engine::{Event, Outbox, Packet, Time};
 use chasqui_network::FromNode;
 use chasqui_record::Recording;
@@ -66,8 +67,8 @@ pub trait Transport: Send {
     fn trouble(&self) -> Option<String> {
         None
     }
-    /// Calls `f` with name, unit, doc and value of each of its counters.
-    fn visit(&self, _f: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {}
+    /// Visits its counters.
+    fn visit(&self, _visit: &mut Visitor<'_>) {}
 }
 
 /// How a machine's NI puts packets of the MPI library on the wire, if each stands for itself.

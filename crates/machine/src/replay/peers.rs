@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::collections::VecDeque;
 
+use chasqui_counters::{Counters, Visitor, counters};
 use chasqui_engine::{Class, Event, EventQueue, Order, Outbox, Packet, Partition, Payload, Port, Time};
 use chasqui_network::FromNode;
 use chasqui_record::{MessageId, Recorder, Stage};
@@ -52,17 +53,30 @@ impl From<Payload> for PeerEvent {
 /// Of all that they send.
 const PRIORITY: u8 = 0;
 
-/// Counters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counters {
-    messages: u64,
-    bytes: u64,
-    packets: u64,
-    answers: u64,
-    received: u64,
-    delayed: u64,
-    delay_ps: u64,
-    delay_max_ps: u64,
+counters! {
+    /// Counters of peers, beside their transport's.
+    struct PeersStatistics {
+        /// Recorded messages that were sent to the rank.
+        messages: "messages";
+        /// Data of the recorded messages that were sent to the rank.
+        bytes: "bytes";
+        /// Recorded messages that left later than due, for want of room in the rank's node or of an answer from it.
+        delayed: "messages";
+        /// Time by which recorded messages left later than due, all together.
+        delay_ps: "ps";
+        /// The longest time by which a recorded message left later than due.
+        delay_max_ps: "ps";
+        /// Answers of the peers' libraries, among them the data of messages by rendezvous.
+        answers: "count";
+        /// Packets sent to the rank.
+        packets: "packets";
+        /// Messages that the rank sent.
+        received: "messages";
+        /// Messages of the rank that differ from the recorded ones.
+        sent_otherwise: "messages";
+        /// Messages of the rank that differ from the recorded ones in their data alone.
+        sent_other_data: "messages";
+    }
 }
 
 /// What comes from the node, before its time.
@@ -93,7 +107,8 @@ pub struct Peers {
     kept: Vec<Option<Kept>>,
     vacant: Vec<usize>,
     recorder: Recorder,
-    counters: Counters,
+    /// But for what differs, which the protocol counts.
+    counters: PeersStatistics,
 }
 
 impl Peers {
@@ -118,7 +133,7 @@ impl Peers {
             kept: vec![],
             vacant: vec![],
             recorder: Recorder::new(0, 0),
-            counters: Counters::default(),
+            counters: PeersStatistics::default(),
         };
         peers.schedule();
         peers
@@ -290,30 +305,11 @@ impl Peers {
         std::mem::replace(&mut self.recorder, Recorder::new(0, 0))
     }
 
-    /// Calls `f` with name, unit, doc and value of each counter.
-    pub fn visit(&self, f: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
-        let (c, s) = (&self.counters, &self.protocol.sends);
-        f("messages", "messages", "Recorded messages that were sent to the rank", c.messages);
-        f("bytes", "bytes", "Their data", c.bytes);
-        f(
-            "delayed",
-            "messages",
-            "Those that left later than due, for want of room in the rank's node or of an answer from it",
-            c.delayed,
-        );
-        f("delay_ps", "ps", "Time by which they left later", c.delay_ps);
-        f("delay_max_ps", "ps", "The longest such time", c.delay_max_ps);
-        f(
-            "answers",
-            "count",
-            "Answers of the peers' libraries, among them the data of messages by rendezvous",
-            c.answers,
-        );
-        f("packets", "packets", "Packets sent to the rank", c.packets);
-        f("received", "messages", "Messages that the rank sent", c.received);
-        f("sent_otherwise", "messages", "Those that differ from the recorded ones", s.other);
-        f("sent_other_data", "messages", "Those that differ in their data alone", s.other_data);
-        self.transport.visit(f);
+    /// Visits the counters, and the transport's.
+    pub fn visit(&self, visit: &mut Visitor<'_>) {
+        let Sends { other: sent_otherwise, other_data: sent_other_data, .. } = self.protocol.sends;
+        PeersStatistics { sent_otherwise, sent_other_data, ..self.counters }.visit(visit);
+        self.transport.visit(visit);
     }
 }
 

@@ -69,7 +69,7 @@ impl Port {
 
     /// The hart has waited for `cycles` cycles.
     pub fn waited(&mut self, stall: Stall, cycles: u64) {
-        self.statistics.stalls[stall as usize] += cycles;
+        self.statistics.stalls[stall] += cycles;
         self.waits.add(stall, cycles);
     }
 }

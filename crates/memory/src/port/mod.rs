@@ -23,6 +23,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
 
+use chasqui_counters::counters_by;
+
 use accesses::Noting;
 
 use crate::cache::{Cache, FastIndex, State};
@@ -54,25 +56,25 @@ pub enum Stop {
     Fault(Fault),
 }
 
-/// What a hart waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stall {
-    /// A data line.
-    Data,
-    /// An instruction line.
-    Instruction,
-    /// A line with page-table entries.
-    Walk,
-    /// An uncached load, or the answer to a 64-byte store.
-    Uncached,
-    /// Room in the write buffer, or its draining.
-    WriteBuffer,
-    /// Room among the posted transactions, or their draining.
-    Posted,
+counters_by! {
+    /// What a hart waits for.
+    pub enum Stall {
+        /// Waiting for a data line.
+        Data: "stall_data";
+        /// Waiting for an instruction line.
+        Instruction: "stall_instruction";
+        /// Waiting for a line of page-table entries.
+        Walk: "stall_walk";
+        /// Waiting for an uncached load, or the answer to a 64-byte store.
+        Uncached: "stall_uncached";
+        /// Waiting for room in the write buffer, or for its draining.
+        WriteBuffer: "stall_write_buffer";
+        /// Waiting for room among the posted transactions, or for their draining.
+        Posted: "stall_posted";
+    }
+    /// Cycles in which a hart waited, by what it waited for.
+    pub struct Stalls: "cycles";
 }
-
-/// Number of [`Stall`] reasons.
-pub const STALLS: usize = 6;
 
 /// What is wrong with an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -319,7 +321,7 @@ struct BufferedStore {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Waits {
     /// By what they were for ([`Stall`]).
-    pub cycles: [u64; STALLS],
+    pub cycles: [u64; Stall::ALL.len()],
     /// All together.
     pub total: u64,
 }

@@ -4,6 +4,8 @@
 //! A line that the L2 holds is updated where it is; one that it lacks takes a way of the first `stash_ways` of its set,
 //! the least recently used of them. The L1s lose their copies: the L2 includes them, so it has what was modified there.
 
+use chasqui_counters::counters;
+
 use super::Port;
 use crate::cache::State;
 
@@ -18,35 +20,23 @@ pub enum Stashed {
     Refused,
 }
 
-/// Counters of injection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StashStatistics {
-    /// Lines that came into the L2.
-    pub lines: u64,
-    /// Of them those of which the rest was fetched.
-    pub merged: u64,
-    /// Writes into lines that the L2 held.
-    pub updates: u64,
-    /// Lines that the hart used, of those that came.
-    pub used: u64,
-    /// Lines that were replaced before the hart used them.
-    pub lost: u64,
-    /// Lines of the hart's own that they replaced.
-    pub displaced: u64,
-    /// Writes that went to memory.
-    pub refused: u64,
-}
-
-impl StashStatistics {
-    /// Visits the counters: name, unit, documentation, value.
-    pub fn visit(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
-        visit("lines", "count", "Lines that the NI's writes brought into the L2.", self.lines);
-        visit("merged", "count", "Of them those of which the rest was fetched.", self.merged);
-        visit("updates", "count", "Writes of the NI into lines that the L2 held.", self.updates);
-        visit("used", "count", "Lines that came so and that the hart used.", self.used);
-        visit("lost", "count", "Lines that came so and were replaced before the hart used them.", self.lost);
-        visit("displaced", "count", "Lines of the hart's own that they replaced.", self.displaced);
-        visit("refused", "count", "Writes that were to be taken and went to memory.", self.refused);
+counters! {
+    /// Counters of injection.
+    pub struct StashStatistics {
+        /// Lines that the NI's writes brought into the L2.
+        lines: "count";
+        /// Lines that came so and of which the rest was fetched from memory.
+        merged: "count";
+        /// Writes of the NI into lines that the L2 held.
+        updates: "count";
+        /// Lines that came so and that the hart used.
+        used: "count";
+        /// Lines that came so and were replaced before the hart used them.
+        lost: "count";
+        /// Lines of the hart's own that lines that came so replaced.
+        displaced: "count";
+        /// Writes that were to be taken and went to memory.
+        refused: "count";
     }
 }
 

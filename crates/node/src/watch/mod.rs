@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use chasqui_engine::Time;
 use chasqui_hart::{Decoder, Halt, HaltAtMarks, Hart, Insn, Observer, Op};
-use chasqui_memory::{Bus, STALLS, Stall, Waits};
+use chasqui_memory::{Bus, Stall, Waits};
 use chasqui_record::{Cause, RankProfile};
 
 use profiler::Profiler;
@@ -57,9 +57,6 @@ fn cause(stall: Stall) -> Cause {
         Stall::Posted => Cause::Posted,
     }
 }
-
-const WAITS: [Stall; STALLS] =
-    [Stall::Data, Stall::Instruction, Stall::Walk, Stall::Uncached, Stall::WriteBuffer, Stall::Posted];
 
 impl Watch {
     /// As `plan` asks, of a hart of `rank`, whose code `symbols` name, at its start; `None`: nothing is asked. `number`: the
@@ -175,7 +172,7 @@ impl Watch {
     fn split_waits(&mut self, hart: &Hart) {
         let now = *hart.port.waits();
         let before = std::mem::replace(&mut self.waits, now);
-        for stall in WAITS {
+        for stall in Stall::ALL {
             let cycles = now.cycles[stall as usize] - before.cycles[stall as usize];
             if cycles > 0 {
                 self.spend(cause(stall), cycles);

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use chasqui_abi::kernel::{self, KernelBoot};
 use chasqui_abi::{NiIdentification, mark};
 use chasqui_config::{Cycles, Frequency, Quantity, Resolved, Scalar};
+use chasqui_counters::Visitor;
 use chasqui_engine::{Engine, Event, Lookahead, Packet, Payload, Time};
 use chasqui_hart::testing::encode::encode;
 use chasqui_hart::{Insn, Op};
@@ -262,7 +263,7 @@ impl NetworkInterface for TestNi {
         Time(1_000)
     }
 
-    fn statistics(&self, _: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {}
+    fn statistics(&self, _: &mut Visitor<'_>) {}
 }
 
 // --- the program --------------------------------------------------------------------------------

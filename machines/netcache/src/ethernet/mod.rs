@@ -18,6 +18,7 @@ mod transmit;
 use std::ops::Range;
 
 use chasqui_abi::NiIdentification;
+use chasqui_counters::{Counters, Visitor, counters};
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::DEVICE_BASE;
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
@@ -64,15 +65,24 @@ pub(crate) struct EthernetPlan {
     pub port: NodePort,
 }
 
-/// Counters.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counters {
-    sent: u64,
-    received: u64,
-    fetches: u64,
-    missed: u64,
-    overruns: u64,
-    strays: u64,
+counters! {
+    /// Counters of a controller, beside its link's.
+    struct EthernetStatistics {
+        /// Frames sent.
+        sent: "frames";
+        /// Frames written to memory.
+        received: "frames";
+        /// Assertions of the interrupt line.
+        interrupts: "count";
+        /// Fetches of descriptors.
+        fetches: "count";
+        /// Frames lost for want of a descriptor.
+        missed: "frames";
+        /// Frames lost for want of room in the controller.
+        overruns: "frames";
+        /// Frames to no node, not sent.
+        strays: "frames";
+    }
 }
 
 /// What both units use.
@@ -83,7 +93,8 @@ struct Shared {
     link: Link,
     interrupts: Interrupts,
     streams: Streams,
-    counters: Counters,
+    /// But for the interrupts, which [`Interrupts`] counts.
+    counters: EthernetStatistics,
 }
 
 impl Shared {
@@ -129,7 +140,7 @@ impl Ethernet {
                 link: Link::new(&network, port, unit.shortest(), control),
                 interrupts: Interrupts::new(Time(unit.interrupt_gap.ps())),
                 streams: Streams::default(),
-                counters: Counters::default(),
+                counters: EthernetStatistics::default(),
                 unit,
             },
         }
@@ -270,15 +281,8 @@ impl NetworkInterface for Ethernet {
         self.shared.clock.edge(unit.transmit.cycles().min(unit.receive.cycles()))
     }
 
-    fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
-        let c = &self.shared.counters;
-        visit("sent", "frames", "Frames sent", c.sent);
-        visit("received", "frames", "Frames written to memory", c.received);
-        visit("interrupts", "count", "Assertions of the interrupt line", self.shared.interrupts.count);
-        visit("fetches", "count", "Fetches of descriptors", c.fetches);
-        visit("missed", "frames", "Frames lost for want of a descriptor", c.missed);
-        visit("overruns", "frames", "Frames lost for want of room in the controller", c.overruns);
-        visit("strays", "frames", "Frames to nobody, not sent", c.strays);
+    fn statistics(&self, visit: &mut Visitor<'_>) {
+        EthernetStatistics { interrupts: self.shared.interrupts.count, ..self.shared.counters }.visit(visit);
         self.shared.link.statistics(visit);
     }
 }

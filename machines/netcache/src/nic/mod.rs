@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use chasqui_abi::{Envelope, NiIdentification};
+use chasqui_counters::{Counters, Visitor, counters};
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES, Stored};
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
@@ -70,14 +71,22 @@ pub(crate) struct NicPlan {
     pub port: NodePort,
 }
 
-/// Counters.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counters {
-    sent: u64,
-    packets: u64,
-    received: u64,
-    deliveries: u64,
-    pages_in: u64,
+counters! {
+    /// Counters of a NIC, beside its link's.
+    struct NicStatistics {
+        /// Messages sent, the library's own among them.
+        sent: "messages";
+        /// Packets sent.
+        packets: "packets";
+        /// Messages entered among the arrivals.
+        received: "messages";
+        /// Deliveries from network memory by DMA.
+        deliveries: "count";
+        /// Pages that the operating system had to bring in for DMA.
+        pages_in: "pages";
+        /// Pools of network memory allotted.
+        pools: "count";
+    }
 }
 
 /// What every unit uses.
@@ -95,7 +104,8 @@ struct Shared {
     link: Link,
     /// Packets that wait for the link.
     packets: VecDeque<Box<Packet>>,
-    counters: Counters,
+    /// But for the pools, which [`Pools`] counts.
+    counters: NicStatistics,
 }
 
 impl Shared {
@@ -158,7 +168,7 @@ impl Nic {
                 announces: early && unit.policy == Policy::NetworkCache,
                 link: Link::new(&network, port, unit.packet_overhead.bytes(), control),
                 packets: VecDeque::new(),
-                counters: Counters::default(),
+                counters: NicStatistics::default(),
                 unit,
             },
             mpi,
@@ -332,14 +342,8 @@ impl NetworkInterface for Nic {
         self.shared.clock.edge(unit.transmit.cycles().min(unit.receive.cycles()))
     }
 
-    fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
-        let c = &self.shared.counters;
-        visit("sent", "messages", "Messages sent, the library's own among them", c.sent);
-        visit("packets", "packets", "Packets sent", c.packets);
-        visit("received", "messages", "Messages entered among the arrivals", c.received);
-        visit("deliveries", "count", "Deliveries from network memory by DMA", c.deliveries);
-        visit("pages_in", "pages", "Pages that the operating system had to bring in for DMA", c.pages_in);
-        visit("pools", "count", "Pools of network memory allotted", self.shared.pools.allotted);
+    fn statistics(&self, visit: &mut Visitor<'_>) {
+        NicStatistics { pools: self.shared.pools.allotted, ..self.shared.counters }.visit(visit);
         self.shared.link.statistics(visit);
     }
 }

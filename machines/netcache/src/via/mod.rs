@@ -22,6 +22,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use chasqui_abi::NiIdentification;
+use chasqui_counters::{Counters, Visitor, counters};
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
@@ -68,21 +69,34 @@ pub(crate) struct ViaPlan {
     pub port: NodePort,
 }
 
-/// Counters.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counters {
-    doorbells: u64,
-    descriptors: u64,
-    sent: u64,
-    packets: u64,
-    resent: u64,
-    received: u64,
-    held: u64,
-    dropped: u64,
-    refused: u64,
-    replies: u64,
-    interrupts: u64,
-    errors: u64,
+counters! {
+    /// Counters of a NIC, beside its link's.
+    struct ViaStatistics {
+        /// Descriptors that the process has posted.
+        doorbells: "count";
+        /// Descriptors that the NIC has read.
+        descriptors: "count";
+        /// Sends and RDMA writes, the library's own among them.
+        sent: "count";
+        /// Packets sent, without replies.
+        packets: "packets";
+        /// Packets sent again.
+        resent: "packets";
+        /// Messages that a receive descriptor took.
+        received: "messages";
+        /// Messages that waited in the NIC for a receive descriptor.
+        held: "messages";
+        /// Packets dropped, those among them that came behind a refused one.
+        dropped: "packets";
+        /// Packets dropped because no receive descriptor was posted.
+        refused: "packets";
+        /// Replies sent: how far a connection is.
+        replies: "packets";
+        /// Times that the interrupt line was asserted.
+        interrupts: "count";
+        /// Connections that an error has ended.
+        errors: "count";
+    }
 }
 
 /// A reply that waits for the link.
@@ -116,7 +130,7 @@ struct Shared {
     staged: u64,
     /// Why the interrupt line is asserted.
     cause: u64,
-    counters: Counters,
+    counters: ViaStatistics,
 }
 
 impl Shared {
@@ -367,7 +381,7 @@ impl ViaNic {
                 fed: VecDeque::new(),
                 staged: 0,
                 cause: 0,
-                counters: Counters::default(),
+                counters: ViaStatistics::default(),
                 unit,
                 via,
             },
@@ -557,25 +571,8 @@ impl NetworkInterface for ViaNic {
         self.shared.clock.edge(control.min(via.complete.cycles()))
     }
 
-    fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
-        let c = &self.shared.counters;
-        visit("doorbells", "count", "Descriptors that the process has posted", c.doorbells);
-        visit("descriptors", "count", "Descriptors that the NIC has read", c.descriptors);
-        visit("sent", "count", "Sends and RDMA writes, the library's own among them", c.sent);
-        visit("packets", "packets", "Packets sent, without replies", c.packets);
-        visit("resent", "packets", "Packets sent again", c.resent);
-        visit("received", "messages", "Messages that a receive descriptor took", c.received);
-        visit("held", "messages", "Messages that waited in the NIC for a receive descriptor", c.held);
-        visit("refused", "packets", "Packets dropped because no receive descriptor was posted", c.refused);
-        visit(
-            "dropped",
-            "packets",
-            "Packets dropped, those among them that came behind a refused one",
-            c.dropped,
-        );
-        visit("replies", "packets", "Replies sent: how far a connection is", c.replies);
-        visit("interrupts", "count", "Times that the interrupt line was asserted", c.interrupts);
-        visit("errors", "count", "Connections that an error has ended", c.errors);
+    fn statistics(&self, visit: &mut Visitor<'_>) {
+        self.shared.counters.visit(visit);
         self.shared.link.statistics(visit);
     }
 }

@@ -9,6 +9,7 @@
 use std::collections::VecDeque;
 
 use chasqui_abi::Envelope;
+use chasqui_counters::{Counters, Visitor, counters};
 use chasqui_engine::{Packet, Time};
 use chasqui_machine::replay::Transport;
 
@@ -41,13 +42,18 @@ struct Connection {
     data: VecDeque<Vec<u8>>,
 }
 
-/// Counters.
-#[derive(Default)]
-struct Counters {
-    replies: u64,
-    refused: u64,
-    resent: u64,
-    broken: u64,
+counters! {
+    /// Counters of peers.
+    struct ViaPeersStatistics {
+        /// Replies of the peers' NICs.
+        replies: "packets";
+        /// Refusals of the rank's NIC, after which peers sent again.
+        refused: "count";
+        /// Packets sent again.
+        resent: "packets";
+        /// Connections that an error has ended.
+        broken: "connections";
+    }
 }
 
 /// The NICs of all ranks but one, and their MPI devices.
@@ -65,7 +71,7 @@ pub(crate) struct ViaPeers {
     retries: VecDeque<(Time, u32)>,
     /// Recorded messages that have not been accepted: connection and number of the packet.
     begun: VecDeque<(u32, u32)>,
-    counters: Counters,
+    counters: ViaPeersStatistics,
 }
 
 impl ViaPeers {
@@ -83,7 +89,7 @@ impl ViaPeers {
             ready: VecDeque::new(),
             retries: VecDeque::new(),
             begun: VecDeque::new(),
-            counters: Counters::default(),
+            counters: ViaPeersStatistics::default(),
         }
     }
 
@@ -353,12 +359,8 @@ impl Transport for ViaPeers {
         })
     }
 
-    fn visit(&self, f: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
-        let c = &self.counters;
-        f("replies", "packets", "Replies of the peers' NICs", c.replies);
-        f("refused", "count", "Refusals of the rank's NIC, after which peers sent again", c.refused);
-        f("resent", "packets", "Packets sent again", c.resent);
-        f("broken", "connections", "Connections that an error has ended", c.broken);
+    fn visit(&self, visit: &mut Visitor<'_>) {
+        self.counters.visit(visit);
     }
 }
 

@@ -14,6 +14,7 @@
 
 use std::collections::VecDeque;
 
+use chasqui_counters::counters;
 use chasqui_engine::Time;
 use chasqui_ni::{Context, Leave};
 
@@ -55,6 +56,18 @@ pub(super) struct Next {
     pub since: Time,
 }
 
+counters! {
+    /// Counters of draining.
+    pub(super) struct DrainStatistics {
+        /// Marks sent to drain the network.
+        marks: "packets";
+        /// Slots saved or restored when the queues became another job's.
+        saved: "slots";
+        /// Time from the ends of turns to when the next could begin.
+        drain_ps: "ps";
+    }
+}
+
 /// The draining of one site.
 pub(super) struct Drain {
     sites: u32,
@@ -79,6 +92,7 @@ pub(super) struct Drain {
     sent: u64,
     /// When the latest turn was over.
     since: Time,
+    pub counters: DrainStatistics,
 }
 
 impl Drain {
@@ -97,6 +111,7 @@ impl Drain {
             idle_turns: 0,
             sent: 0,
             since: Time::ZERO,
+            counters: DrainStatistics::default(),
         }
     }
 
@@ -148,7 +163,7 @@ impl Drain {
         let (flags, live, site) = self.outgoing.pop_front().expect("a mark crosses");
         self.crossing = false;
         let to = Destination { site, queue: MARKED, source: s.port.node() as u16 };
-        s.counters.marks += 1;
+        self.counters.marks += 1;
         push_packet(
             s,
             (MARKED, site),

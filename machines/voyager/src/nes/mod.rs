@@ -32,6 +32,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use chasqui_abi::NiIdentification;
+use chasqui_counters::{Counters, Visitor, below, counters};
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_network::{Blocked, NodeEvent, NodePort, PRIORITIES};
@@ -65,26 +66,38 @@ use transmit::Transmitter;
 const SLOT: u64 = registers::SLOT_BYTES;
 const _: () = assert!(registers::TAG_LONG_BYTES <= SLOT);
 
-/// Counters.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counters {
-    transmitted: u64,
-    received: u64,
-    express_sent: u64,
-    tagged_sent: u64,
-    wide_sent: u64,
-    express_received: u64,
-    dma_requests: u64,
-    dma_packets: u64,
-    dma_bytes: u64,
-    missed: u64,
-    retried: u64,
-    served: u64,
-    ring_full_ps: u64,
-    pages_in: u64,
-    marks: u64,
-    saved: u64,
-    drain_ps: u64,
+counters! {
+    /// Counters of a NES, beside those of its port, its draining and its service processor.
+    struct NesStatistics {
+        /// Basic messages sent.
+        transmitted: "messages";
+        /// Basic messages and notices put into resident queues.
+        received: "messages";
+        /// Express and Tag-On messages sent, those of 64-byte stores among them.
+        express_sent: "messages";
+        /// Tag-On messages sent.
+        tagged_sent: "messages";
+        /// Messages of 64-byte stores sent.
+        wide_sent: "messages";
+        /// Express and Tag-On messages put into resident queues, those of 64-byte stores among them.
+        express_received: "messages";
+        /// DMA requests served.
+        dma_requests: "requests";
+        /// Packets that the DMA sent.
+        dma_packets: "packets";
+        /// Data that the DMA sent.
+        dma_bytes: "bytes";
+        /// Pages that the operating system had to bring in for DMA.
+        pages_in: "pages";
+        /// Packets that went to the miss queue.
+        missed: "packets";
+        /// Accesses of the processor that the service processor served.
+        served: "accesses";
+        /// Accesses of the processor that were retried until the service processor had served them.
+        retried: "accesses";
+        /// Time for which a packet waited for room in a receive queue or the miss queue.
+        ring_full_ps: "ps";
+    }
 }
 
 /// What every unit of the NES uses.
@@ -102,7 +115,7 @@ struct Shared {
     txu: [VecDeque<Box<Packet>>; PRIORITIES],
     /// A `Start` is scheduled for when the link is free.
     start_scheduled: bool,
-    counters: Counters,
+    counters: NesStatistics,
 }
 
 impl Shared {
@@ -298,7 +311,7 @@ impl Nes {
                 port: plan.port,
                 txu: Default::default(),
                 start_scheduled: false,
-                counters: Counters::default(),
+                counters: NesStatistics::default(),
             },
         };
         for name in nes.shared.homes.all() {
@@ -463,9 +476,9 @@ impl Nes {
             true => 0,
             false => self.receiver.held(next.from, &self.shared) + self.receiver.held(next.to, &self.shared),
         };
-        self.shared.counters.saved += slots;
+        drain.counters.saved += slots;
         let after = self.shared.clock.edge(slots * self.save_cycles);
-        self.shared.counters.drain_ps += (c.now + after - next.since).0;
+        drain.counters.drain_ps += (c.now + after - next.since).0;
         c.wishes.turn = Some(Turn { job: next.to, after, last: next.last });
     }
 }
@@ -710,47 +723,14 @@ impl NetworkInterface for Nes {
         s.clock.edge(s.nes.transmit.cycles().min(s.nes.receive.cycles()))
     }
 
-    fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
-        let c = &self.shared.counters;
-        visit("transmitted", "messages", "Basic messages sent", c.transmitted);
-        visit("received", "messages", "Basic messages and notices put into resident queues", c.received);
-        visit(
-            "express_sent",
-            "messages",
-            "Express and Tag-On messages sent, those of 64-byte stores among them",
-            c.express_sent,
-        );
-        visit("tagged_sent", "messages", "Tag-On messages sent", c.tagged_sent);
-        visit("wide_sent", "messages", "Messages of 64-byte stores sent", c.wide_sent);
-        visit(
-            "express_received",
-            "messages",
-            "Express and Tag-On messages put into resident queues, those of 64-byte stores among them",
-            c.express_received,
-        );
-        visit("dma_requests", "requests", "DMA requests served", c.dma_requests);
-        visit("dma_packets", "packets", "Packets that the DMA sent", c.dma_packets);
-        visit("dma_bytes", "bytes", "Data that the DMA sent", c.dma_bytes);
-        visit("pages_in", "pages", "Pages that the operating system had to bring in for DMA", c.pages_in);
-        if self.drain.is_some() {
-            visit("marks", "packets", "Marks sent to drain the network", c.marks);
-            visit("saved", "slots", "Slots saved or restored when the queues became another job's", c.saved);
-            visit("drain_ps", "ps", "Time from the ends of turns to when the next could begin", c.drain_ps);
+    fn statistics(&self, visit: &mut Visitor<'_>) {
+        self.shared.counters.visit(visit);
+        self.shared.port.visit(visit);
+        if let Some(drain) = &self.drain {
+            drain.counters.visit(visit);
         }
-        visit("missed", "packets", "Packets that went to the miss queue", c.missed);
-        visit("served", "accesses", "Accesses of the processor that the service processor served", c.served);
-        visit("retried", "accesses", "Accesses that were retried until it had", c.retried);
-        visit(
-            "ring_full_ps",
-            "ps",
-            "Time for which a packet waited for room in a receive queue or the miss queue",
-            c.ring_full_ps,
-        );
-        visit("crc_errors", "packets", "Packets that came with a wrong CRC", self.shared.port.crc_errors());
-        let link = self.shared.port.statistics();
-        link.visit(&mut |name, unit, doc, value| visit(&format!("link.{name}"), unit, doc, value));
         if let Some(service) = &self.service {
-            service.statistics(&mut |name, unit, doc, value| visit(&format!("sp.{name}"), unit, doc, value));
+            service.processor.statistics(&mut below("sp", visit));
         }
     }
 }

@@ -153,11 +153,6 @@ impl Service {
     fn has_store(&self, queue: Name) -> bool {
         self.accesses.iter().any(|a| a.value.is_some() && a.queue == Some(queue))
     }
-
-    /// Visits the sP's counters: name, unit, documentation, value.
-    pub fn statistics(&self, visit: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
-        self.processor.statistics(visit);
-    }
 }
 
 fn setting(settings: &[u64; SETTINGS], address: u64) -> u64 {

@@ -9,6 +9,7 @@ mod endpoint;
 use std::collections::{BTreeMap, VecDeque};
 
 use chasqui_abi::Envelope;
+use chasqui_counters::{Counters, Visitor, counters};
 use chasqui_engine::{Packet, Time};
 use chasqui_machine::replay::Transport;
 
@@ -51,12 +52,18 @@ struct Peer {
     streams: Streams,
 }
 
-/// Counters.
-#[derive(Default)]
-struct Counters {
-    connections: u64,
-    refused: u64,
-    wrong: u64,
+counters! {
+    /// Counters of peers.
+    struct TcpPeersStatistics {
+        /// Connections that peers or the rank have begun.
+        connections: "connections";
+        /// Connections that the rank's kernel refused.
+        refused: "connections";
+        /// Segments that peers sent again.
+        resent: "segments";
+        /// Frames with a wrong checksum, or of something else.
+        wrong: "frames";
+    }
 }
 
 /// The kernels and devices of all ranks but one.
@@ -71,7 +78,8 @@ pub(crate) struct TcpPeers {
     refusals: VecDeque<Packet>,
     /// The connection whose turn it is to send data.
     turn: usize,
-    counters: Counters,
+    /// But for what was sent again, which each [`Endpoint`] counts.
+    counters: TcpPeersStatistics,
 }
 
 impl TcpPeers {
@@ -86,7 +94,7 @@ impl TcpPeers {
             by_key: BTreeMap::new(),
             refusals: VecDeque::new(),
             turn: 0,
-            counters: Counters::default(),
+            counters: TcpPeersStatistics::default(),
         }
     }
 
@@ -333,13 +341,9 @@ impl Transport for TcpPeers {
         })
     }
 
-    fn visit(&self, f: &mut dyn FnMut(&str, &'static str, &'static str, u64)) {
-        let c = &self.counters;
+    fn visit(&self, visit: &mut Visitor<'_>) {
         let resent = self.connections.iter().map(|connection| connection.end.resent).sum();
-        f("connections", "connections", "Connections that peers or the rank have begun", c.connections);
-        f("refused", "connections", "Those that the rank's kernel refused", c.refused);
-        f("resent", "segments", "Segments that peers sent again", resent);
-        f("wrong", "frames", "Frames with a wrong checksum, or of something else", c.wrong);
+        TcpPeersStatistics { resent, ..self.counters }.visit(visit);
     }
 }
 
