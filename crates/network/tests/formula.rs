@@ -105,8 +105,8 @@ fn few_buffers_limit_the_rate_to_the_credit_loop() {
         let heads: Vec<u64> = outcome.arrivals[1].iter().map(|a| a.head).collect();
         // Twelve is a multiple of all buffer sizes: in the steady state whole loops pass.
         let measured = heads[84] - heads[60];
-        let input_loop = 24 / u64::from(input) * (2 * latency + routing + ser);
-        let receive_loop = 24 / u64::from(receive) * (2 * latency + ser);
+        let input_loop = 24 / input * (2 * latency + routing + ser);
+        let receive_loop = 24 / receive * (2 * latency + ser);
         let expected = (24 * ser).max(input_loop).max(receive_loop);
         assert_eq!(measured, expected, "buffers of {input} and {receive}");
         let blocked = outcome.node_links[0].blocked_ps > 0;
@@ -131,7 +131,7 @@ fn few_buffers_limit_the_rate_between_routers() {
         plans[..2].fill(vec![one(0, 15, BYTES); 100]);
         let outcome = run(&Setup::new(parameters, plans));
         let heads: Vec<u64> = outcome.arrivals[15].iter().map(|a| a.head).collect();
-        let expected = (24 * ser).max(24 / u64::from(input) * (2 * latency + routing + ser));
+        let expected = (24 * ser).max(24 / input * (2 * latency + routing + ser));
         assert_eq!(heads[84] - heads[60], expected, "buffers of {input}");
     }
 }

@@ -69,7 +69,7 @@ pub fn elf(arch: &str) -> Vec<u8> {
     // st_name, st_info (bind << 4 | type), st_other, st_shndx, st_value, st_size
     let section_of = |value| match value {
         0 => 0,
-        ..DATA => 4,
+        1..DATA => 4,
         _ => 5,
     };
     for (name, info, value, size) in [
