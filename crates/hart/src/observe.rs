@@ -1,7 +1,6 @@
 //! The watched loop: one instruction at a time, each shown to an observer.
 
-use chasqui_engine::Time;
-use chasqui_memory::Bus;
+use chasqui_memory::LentBus;
 
 use crate::hart::{Halt, Hart};
 use crate::run::UNTIMED_RUN;
@@ -46,13 +45,13 @@ impl Hart {
         &mut self,
         observer: &mut impl Observer,
         decoder: &mut Decoder,
-        bus: &mut Bus,
-        before: Time,
-        dram_bytes: u64,
+        lent: Option<LentBus<'_>>,
         end: u64,
     ) -> Halt {
-        // SAFETY: `bus` is borrowed until it is taken back.
-        unsafe { self.port.lend_bus(bus, self.cycles, before, dram_bytes) };
+        if let Some(lent) = lent {
+            // SAFETY: it is borrowed until it is taken back.
+            unsafe { self.port.lend_bus(lent, self.cycles) };
+        }
         let halt = self.step_observed(observer, decoder, end);
         self.port.take_back_bus();
         halt

@@ -6,8 +6,7 @@
 
 use std::cell::Cell;
 
-use chasqui_engine::Time;
-use chasqui_memory::Bus;
+use chasqui_memory::LentBus;
 
 use crate::block::{Block, Counts};
 use crate::blocks::Resume;
@@ -182,19 +181,14 @@ impl Hart {
         exit
     }
 
-    /// [`Hart::run`] until cycle `end`, while the hart has `bus` for itself: see [`Port::lend_bus`]. It goes on after
+    /// [`Hart::run`] until cycle `end`, while the hart has the bus that is `lent`, if one is, to itself. It goes on after
     /// what `marks` takes.
     #[inline]
-    pub fn run_with_bus(
-        &mut self,
-        marks: &mut dyn Marks,
-        bus: &mut Bus,
-        before: Time,
-        dram_bytes: u64,
-        end: u64,
-    ) -> Halt {
-        // SAFETY: `bus` is borrowed until it is taken back.
-        unsafe { self.port.lend_bus(bus, self.cycles, before, dram_bytes) };
+    pub fn run_with_bus(&mut self, marks: &mut dyn Marks, lent: Option<LentBus<'_>>, end: u64) -> Halt {
+        if let Some(lent) = lent {
+            // SAFETY: it is borrowed until it is taken back.
+            unsafe { self.port.lend_bus(lent, self.cycles) };
+        }
         let halt = self.run_marking(marks, end, end);
         self.port.take_back_bus();
         halt

@@ -13,9 +13,9 @@ use chasqui_hart::testing::program::{
 };
 use chasqui_hart::{CLASSES, Class, Halt, HaltAtMarks, Hart, Timing};
 use chasqui_memory::{
-    Binding, Bus, BusParameters, CacheParameters, DramParameters, Early, Incoming, L2Parameters, Long,
-    NetworkCacheCosts, NetworkCacheParameters, OrderParameters, PAGE_BYTES, PortParameters, Replacement,
-    SectionGeometry, Snoop, Stored, TlbParameters, WriteBufferParameters,
+    Binding, Bus, BusParameters, CacheParameters, DramParameters, Early, Incoming, L2Parameters, LentBus,
+    Long, NetworkCacheCosts, NetworkCacheParameters, OrderParameters, PAGE_BYTES, PortParameters,
+    Replacement, SectionGeometry, Snoop, Stored, TlbParameters, WriteBufferParameters,
 };
 use chasqui_random::Random;
 
@@ -246,7 +246,7 @@ fn lend(setup: &Setup) -> u64 {
     let (mut lending, mut keeping) = (Bench::new(setup), Bench::new(setup));
     lending.lends = true;
     finish(&mut lending, &mut |hart, bus, before, limit| {
-        hart.run_with_bus(&mut HaltAtMarks, bus, before, MEMORY, limit)
+        hart.run_with_bus(&mut HaltAtMarks, Some(LentBus { bus, before, dram_bytes: MEMORY }), limit)
     });
     finish(&mut keeping, &mut |hart, _, _, limit| hart.run(limit, limit));
     // What was lent is not in the log of what happened.

@@ -17,7 +17,7 @@ use chasqui_linux::{Elf, NiDevice, NiMapping, Options, Process};
 use chasqui_memory::{FlatMemory, PAGE_BYTES};
 use chasqui_ni::NetworkInterface;
 use chasqui_node::{
-    Costs, Kernel, Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec, WatchPlan, kernel_memory,
+    Costs, Kernel, Node, NodeConfiguration, NodeSpec, OsSpec, Output, ProcessSpec, WatchPlan, kernel_memory,
 };
 use chasqui_record::Keep;
 
@@ -199,16 +199,17 @@ fn kernel_range(configuration: &NodeConfiguration) -> Range<u64> {
     kernel_memory(configuration.dram.size.bytes(), configuration.software.kernel_memory.bytes())
 }
 
-/// Job `index`'s process, loaded into the memory `physical`, and what else its processor is started with.
+/// Job `index`'s process, loaded into the memory `physical`, and what else belongs to it; and the kernel under it, where
+/// `node.software.kernel` asks for one.
 ///
 /// # Errors
-/// The process does not fit.
-fn processor(
+/// The process does not fit, or the kernel.
+fn process(
     plan: &NodePlan<'_>,
     (index, jobs): (usize, &[Job]),
     memory: &mut FlatMemory,
     physical: Range<u64>,
-) -> Result<ProcessorSpec, String> {
+) -> Result<(ProcessSpec, Option<Kernel>), String> {
     let (c, job) = (plan.configuration, &jobs[index]);
     let regions = plan.ni.regions(index);
     let mappings =
@@ -226,23 +227,28 @@ fn processor(
     let process = Process::new(memory, job.program.clone(), &job.arguments, &job.environment, options)
         .map_err(|e| e.to_string())?;
     let kernel = c.software.kernel.then(|| kernel(plan, job, memory, &process, ni)).transpose()?;
-    Ok(ProcessorSpec {
+    let spec = ProcessSpec {
         process,
         rank: plan.number,
         job: index,
         text: job.text.clone(),
-        kernel,
-        costs: Costs {
-            software: c.software.clone(),
-            machine_call: Cycles::new(c.core.trap.cycles() + c.core.trap_return.cycles()),
-            free_calls: plan.free_calls,
-            spin_skip: c.checks.spin_skip,
-        },
         fast_forward: job.fast_forward,
         timeline_max: job.timeline_max,
         watch: job.watch.clone(),
         output: job.output.clone(),
-    })
+    };
+    Ok((spec, kernel))
+}
+
+/// What takes how long on a node beside instructions.
+fn costs(plan: &NodePlan<'_>) -> Costs {
+    let c = plan.configuration;
+    Costs {
+        software: c.software.clone(),
+        machine_call: Cycles::new(c.core.trap.cycles() + c.core.trap_return.cycles()),
+        free_calls: plan.free_calls,
+        spin_skip: c.checks.spin_skip,
+    }
 }
 
 /// Parts of the memory for `count` processes. They begin at unlike places of a cache of `cache_bytes`, as they do where
@@ -266,22 +272,26 @@ pub fn build_node(plan: NodePlan<'_>, jobs: &[Job]) -> Result<Node, String> {
     let here: Vec<usize> = (0..jobs.len()).filter(|&index| plan.number < jobs[index].ranks).collect();
     let processes_end = if c.software.kernel { kernel_range(c).start } else { dram_bytes };
     let parts = parts(processes_end, c.l2.cache().map_or(0, |l2| l2.size.bytes()), here.len() as u64);
-    let processes = here.into_iter().zip(parts);
-    let processors =
-        processes.map(|(index, physical)| processor(&plan, (index, jobs), &mut memory, physical));
-    let mut processors = processors.collect::<Result<Vec<_>, String>>()?.into_iter();
+    let loaded = here
+        .into_iter()
+        .zip(parts)
+        .map(|(index, physical)| process(&plan, (index, jobs), &mut memory, physical));
+    let (processes, kernels): (Vec<_>, Vec<_>) =
+        loaded.collect::<Result<Vec<_>, String>>()?.into_iter().unzip();
+    // Where there is a kernel there is one process.
+    let kernel = kernels.into_iter().flatten().next();
     let mut node = Node::new(NodeSpec {
         configuration: c,
+        number: plan.number,
         memory,
-        processor: processors.next().expect("a node has a process"),
-        others: processors.collect(),
+        os: OsSpec { processes, kernel, costs: costs(&plan) },
         jobs: jobs.len(),
-        ni: plan.ni,
+        devices: vec![plan.ni],
         first_port: plan.first_port,
     });
     // Recordings are of one job.
     if let [job] = jobs {
-        node.processor.life.keep(job.keep);
+        node.keep(job.keep);
     }
     Ok(node)
 }

@@ -1,31 +1,36 @@
-//! A node: harts with their process, caches, bus, memory and network interface, as one partition of
-//! the engine.
+//! A node: harts with their processes, memory system, devices and memory, as one partition of the engine.
 //!
-//! Reading order: `parameters.rs` (what a node is made of), `node.rs` (the order in which things
-//! happen), `bus.rs` (transactions), `processor.rs` (what stops a hart), `kernel.rs` (a kernel image that serves it), `thread.rs` (what a hart does at
-//! the moment), `scheduler.rs` (several processes on it), `spin.rs` (skipping of polling loops), `watch/mod.rs` (profile and instruction trace).
+//! Reading order: `parameters.rs` (what a node is made of), `node.rs` (its parts, put together), `order.rs` (the order in
+//! which things happen), then the parts:
+//!
+//! - `harts/`: what each hart does at the moment; polling loops, which are skipped;
+//! - `memory_system/`: what serves the requests of ports and devices, behind an interface; a bus that all caches snoop;
+//! - `io/`: devices and the way to them;
+//! - `os/`: processes, system calls, page faults, who is on a hart; a kernel image;
+//! - `instrumentation/`: marks, messages' data, profiles, instruction traces.
 //!
 //! Invariants: a hart never runs past the node's next event, the engine's limit, or a hart that is behind;
 //! whatever harts and others share changes only in events and system calls; the node knows no machine.
 
-mod attach;
-mod bus;
-mod coherence;
-mod followed;
-mod kernel;
-mod marking;
+mod events;
+mod harts;
+mod instrumentation;
+mod io;
+mod memory_system;
 mod node;
+mod order;
+mod os;
 mod parameters;
-mod processor;
-mod scheduler;
-mod spin;
-mod symbols;
-mod thread;
-mod watch;
+mod parts;
 
-pub use kernel::{Kernel, kernel_memory, load_kernel};
+pub use events::Urgency;
+pub use harts::{HartSoftwareStatistics, Harts, Thread};
+pub use instrumentation::{TraceOutput, TracePlan, WatchPlan};
+pub use io::DEVICE_SPAN;
+pub use memory_system::{Client, Effect, MemorySystem, SnoopingBus};
 pub use node::{Node, NodeSpec};
+pub use os::{
+    Costs, Ended, Kernel, OsSpec, Output, ProcessSpec, ProcessView, Region, kernel_memory, load_kernel,
+};
 pub use parameters::{Checks, Core, NodeConfiguration, NodeUnit, SchedulerUnit, SoftwareUnit, schema};
-pub use processor::{Costs, Ended, Output, Processor, ProcessorSpec, Region};
-pub use thread::{ProcessorStatistics, Thread, Threads};
-pub use watch::{TracePlan, WatchPlan};
+pub use parts::Parts;

@@ -5,7 +5,7 @@ use chasqui_engine::{Ended, Partition, Time};
 use chasqui_machine::replay::Peers;
 use chasqui_machine::{Built, Job, Machine};
 use chasqui_network::Fabric;
-use chasqui_node::{Node, Region};
+use chasqui_node::{Node, ProcessView, Region};
 use chasqui_record::{
     Busy, CallSummary, LinkLife, MessageId, Messages, Outcome, RankProfile, RankSummary, Recorder,
     RunDirectory, RunError, SUMMARY_VERSION, StatisticsTree, Summary, Timeline,
@@ -69,7 +69,8 @@ pub(crate) struct Results<'a> {
     pub summary: Summary,
     pub messages: Messages,
     statistics: StatisticsTree,
-    pub nodes: &'a [Box<Node>],
+    /// Of its ranks, in their order.
+    pub processes: Vec<ProcessView<'a>>,
     pub peers: Option<&'a Peers>,
     profiles: Vec<RankProfile>,
     links: Vec<LinkLife>,
@@ -92,16 +93,16 @@ impl<'a> Results<'a> {
         let simulated = nodes.len().min(job.ranks as usize);
         let nodes = &mut nodes[..simulated];
         nodes.iter_mut().for_each(|node| node.show(index));
-        let found = broken_machine.as_ref().map_or(u64::MAX, |(at, _)| at.0);
-        let time_ps = end_of(nodes).min(found);
-        nodes.iter_mut().for_each(|node| node.stamp_accesses());
-        let recorders =
-            nodes.iter_mut().map(|n| std::mem::replace(&mut n.recorders[index], Recorder::new(0, 0)));
+        let recorders = nodes.iter_mut().map(|node| node.take_recorder(index));
         let recorders = recorders.chain(peers.iter_mut().map(|peers| peers.take_recorder()));
         let messages = Recorder::merge(recorders.collect()).with_mechanisms(machine.mechanisms());
-        let profiles = nodes.iter_mut().filter_map(|n| n.processor.take_profile()).collect();
-        let (nodes, peers) = (&*nodes, peers.as_deref());
-        let (outcome, exit_status, message) = verdict(nodes, broken_machine, end);
+        let profiles = nodes.iter_mut().filter_map(|node| node.take_profile()).collect();
+        let peers = peers.as_deref();
+        let processes: Vec<_> = nodes.iter().filter_map(|node| node.process(index)).collect();
+        let job_end = JobEnd::of(nodes, &processes);
+        let found = broken_machine.as_ref().map_or(u64::MAX, |(at, _)| at.0);
+        let time_ps = job_end.time.0.min(found);
+        let (outcome, exit_status, message) = verdict(&processes, &job_end, broken_machine, end);
         let summary = Summary {
             schema_version: SUMMARY_VERSION,
             machine: resolved.name().to_string(),
@@ -110,23 +111,23 @@ impl<'a> Results<'a> {
             message,
             exit_status,
             time_ps,
-            instructions: nodes.iter().map(|n| n.processor.instructions()).sum(),
+            instructions: processes.iter().map(ProcessView::instructions).sum(),
             messages: messages.rows().len() as u64,
-            limited_by: limited_by(nodes, time_ps),
-            ranks: nodes.iter().map(|n| rank(n, time_ps)).collect(),
+            limited_by: limited_by(&processes, time_ps),
+            ranks: processes.iter().map(|p| rank(p, time_ps)).collect(),
             stages: messages.summary(),
             mechanisms: messages.by_mechanism(),
             replay: None,
         };
         let timeline = job.timeline_max > 0;
-        Results { summary, messages, statistics, nodes, peers, profiles, links, timeline }
+        Results { summary, messages, statistics, processes, peers, profiles, links, timeline }
     }
 
     pub fn write(&self, directory: &RunDirectory) -> Result<(), RunError> {
         directory.write_messages(&self.messages)?;
         directory.write_stats(&self.statistics)?;
         if self.timeline {
-            let ranks: Vec<_> = self.nodes.iter().map(|n| &n.processor.life).collect();
+            let ranks: Vec<_> = self.processes.iter().map(ProcessView::life).collect();
             let (messages, links) = (&self.messages, &self.links[..]);
             let timeline = Timeline { ranks: &ranks, name: &calls::name, messages, links };
             directory.write_with("timeline.json", |out| timeline.write(out))?;
@@ -142,29 +143,32 @@ impl<'a> Results<'a> {
     }
 }
 
-/// The last thing that a process did, or what ended the job: others had not heard of it yet.
-fn end_of(nodes: &[Box<Node>]) -> u64 {
-    if let Some(at) = nodes.iter().filter_map(|n| n.stop()).min() {
-        return at.0;
-    }
-    let time = |n: &Node| match &n.processor.ended {
-        Some((at, _)) => at.0,
-        None => n.processor.now().0,
-    };
-    nodes.iter().map(|n| time(n)).max().unwrap_or(0)
+/// How a job ended, as far as its nodes tell.
+struct JobEnd {
+    /// The last thing that a process did, or what ended the job: others had not heard of it yet.
+    time: Time,
+    /// What happened on one of the nodes ended it.
+    stopped: bool,
 }
 
-fn rank(node: &Node, end_ps: u64) -> RankSummary {
-    let p = &node.processor;
-    let status = p.ended.as_ref().map(|(_, how)| status_of(how));
+impl JobEnd {
+    fn of(nodes: &[Box<Node>], processes: &[ProcessView<'_>]) -> JobEnd {
+        let stop = nodes.iter().filter_map(|node| node.stop()).min();
+        let time = |p: &ProcessView<'_>| p.ended().map_or(p.now(), |(at, _)| *at);
+        let last = processes.iter().map(time).max().unwrap_or(Time::ZERO);
+        JobEnd { time: stop.unwrap_or(last), stopped: stop.is_some() }
+    }
+}
+
+fn rank(p: &ProcessView<'_>, end_ps: u64) -> RankSummary {
     RankSummary {
-        rank: p.rank,
-        status,
+        rank: p.rank(),
+        status: p.ended().map(|(_, how)| status_of(how)),
         instructions: p.instructions(),
         cycles: p.cycles(),
-        time_ps: p.ended.as_ref().map_or(end_ps, |(at, _)| at.0),
-        mpi_ps: p.life.mpi_ps(),
-        calls: CallSummary::of(&p.life, &calls::name),
+        time_ps: p.ended().map_or(end_ps, |(at, _)| at.0),
+        mpi_ps: p.life().mpi_ps(),
+        calls: CallSummary::of(p.life(), &calls::name),
     }
 }
 
@@ -177,10 +181,10 @@ fn status_of(how: &chasqui_node::Ended) -> i32 {
 }
 
 /// The fault or abort that ended the job, or its process, the earliest: when, of which rank, what.
-fn broken(nodes: &[Box<Node>]) -> Option<(Time, u32, &chasqui_node::Ended)> {
-    let broken = nodes.iter().filter_map(|n| match &n.processor.ended {
+fn broken<'a>(processes: &[ProcessView<'a>]) -> Option<(Time, u32, &'a chasqui_node::Ended)> {
+    let broken = processes.iter().filter_map(|p| match p.ended() {
         Some((at, how @ (chasqui_node::Ended::Abort(_) | chasqui_node::Ended::Fault { .. }))) => {
-            Some((*at, n.processor.rank, how))
+            Some((*at, p.rank(), how))
         }
         _ => None,
     });
@@ -195,18 +199,22 @@ fn broken_machine(nodes: &[Box<Node>], fabric: Option<&Fabric>) -> Option<(Time,
 }
 
 /// How the run ended, the command's exit status, and what there is to say.
-fn verdict(nodes: &[Box<Node>], broken_machine: Option<(Time, String)>, end: End) -> (Outcome, i32, String) {
+fn verdict(
+    processes: &[ProcessView<'_>],
+    job_end: &JobEnd,
+    broken_machine: Option<(Time, String)>,
+    end: End,
+) -> (Outcome, i32, String) {
     if let Some((at, text)) = broken_machine
-        && broken(nodes).is_none_or(|(first, ..)| at <= first)
+        && broken(processes).is_none_or(|(first, ..)| at <= first)
     {
         return (Outcome::Fault, MACHINE_CHECK, text);
     }
-    if let Some((at, rank, how)) = broken(nodes) {
+    if let Some((at, rank, how)) = broken(processes) {
         return match how {
             chasqui_node::Ended::Fault { text, .. } => {
                 // The others went on, perhaps until they waited for it.
-                let waiting =
-                    if nodes.iter().any(|n| n.stop().is_some()) { String::new() } else { waiting(nodes) };
+                let waiting = if job_end.stopped { String::new() } else { waiting(processes, job_end.time) };
                 let text = [text.as_str(), &waiting].join("\n");
                 (Outcome::Fault, status_of(how), text.trim_end().to_string())
             }
@@ -224,18 +232,18 @@ fn verdict(nodes: &[Box<Node>], broken_machine: Option<(Time, String)>, end: End
             SIGHUP => "SIGHUP".to_string(),
             other => format!("signal {other}"),
         };
-        let text = format!("stopped by {by} at {}{}", time(nodes), places(nodes));
+        let text = format!("stopped by {by} at {}{}", job_end.time, places(processes));
         // As shells have it for a command that a signal ended.
         return (Outcome::Interrupted, 128 + signal, text);
     }
-    let status = nodes.iter().filter_map(|n| n.processor.ended.as_ref()).map(|(_, how)| status_of(how)).max();
+    let status = processes.iter().filter_map(ProcessView::ended).map(|(_, how)| status_of(how)).max();
     let status = status.unwrap_or(0);
-    let waiting = waiting(nodes);
-    if end.ended == Ended::OutOfTime || is_out_of_time(nodes) {
+    let waiting = waiting(processes, job_end.time);
+    if end.ended == Ended::OutOfTime || is_out_of_time(processes) {
         return (Outcome::OutOfTime, OUT_OF_TIME, waiting);
     }
-    match (unfinalized(nodes), waiting.is_empty()) {
-        (None, true) if never_detailed(nodes) => (Outcome::Finished, status, NEVER_DETAILED.to_string()),
+    match (unfinalized(processes), waiting.is_empty()) {
+        (None, true) if never_detailed(processes) => (Outcome::Finished, status, NEVER_DETAILED.to_string()),
         (None, true) => (Outcome::Finished, status, String::new()),
         (Some(text), true) => (Outcome::Finished, status, text),
         (None, false) => (Outcome::Deadlock, DEADLOCK, waiting),
@@ -248,21 +256,20 @@ fn verdict(nodes: &[Box<Node>], broken_machine: Option<(Time, String)>, end: End
 const NEVER_DETAILED: &str = "--fast-forward: no rank came to a part of interest (MPI_Pcontrol(1), \
     chasqui_region_begin): nothing was simulated in detail";
 
-fn never_detailed(nodes: &[Box<Node>]) -> bool {
+fn never_detailed(processes: &[ProcessView<'_>]) -> bool {
     // Threads are not fast-forwarded.
-    nodes.iter().all(|n| n.processor.region == Some(Region::Ahead) && n.processor.harts_used() == 1)
+    processes.iter().all(|p| p.region() == Some(Region::Ahead) && p.harts().started() == 1)
 }
 
 /// Ranks that exited after MPI_Init without MPI_Finalize, in words.
-fn unfinalized(nodes: &[Box<Node>]) -> Option<String> {
-    let mut left = nodes.iter().filter_map(|n| {
-        let p = &n.processor;
-        let Some((at, chasqui_node::Ended::Exit(status))) = &p.ended else { return None };
-        let calls = CallSummary::of(&p.life, &calls::name);
+fn unfinalized(processes: &[ProcessView<'_>]) -> Option<String> {
+    let mut left = processes.iter().filter_map(|p| {
+        let Some((at, chasqui_node::Ended::Exit(status))) = p.ended() else { return None };
+        let calls = CallSummary::of(p.life(), &calls::name);
         let called = |name: &str| calls.iter().any(|c| c.name == name);
         let unfinalized = called("MPI_Init") && !called("MPI_Finalize");
         unfinalized
-            .then(|| format!("rank {} at {at}: exited with status {status} without MPI_Finalize", p.rank))
+            .then(|| format!("rank {} at {at}: exited with status {status} without MPI_Finalize", p.rank()))
     });
     let first = left.next()?;
     match left.count() {
@@ -272,8 +279,8 @@ fn unfinalized(nodes: &[Box<Node>]) -> Option<String> {
 }
 
 /// Some rank would go on by itself, but simulated time ends before: that is no deadlock.
-fn is_out_of_time(nodes: &[Box<Node>]) -> bool {
-    nodes.iter().any(|n| n.processor.waits_beyond_time())
+fn is_out_of_time(processes: &[ProcessView<'_>]) -> bool {
+    processes.iter().any(ProcessView::waits_beyond_time)
 }
 
 /// Whole days of simulated time.
@@ -283,23 +290,23 @@ const END_DAYS: u64 = Time::END.0 / (24 * 3600 * 1_000_000_000_000);
 const LISTED: usize = 16;
 
 /// Who waits for what, a line each.
-fn waiting(nodes: &[Box<Node>]) -> String {
-    let waits: Vec<String> = nodes
+fn waiting(processes: &[ProcessView<'_>], end: Time) -> String {
+    let waits: Vec<String> = processes
         .iter()
-        .filter_map(|n| {
-            let what = n.processor.waiting_for()?;
-            Some(format!("rank {}{} waits for {what}", n.processor.rank, in_call(n)))
+        .filter_map(|p| {
+            let what = p.waiting_for()?;
+            Some(format!("rank {}{} waits for {what}", p.rank(), in_call(p)))
         })
         .collect();
     if waits.is_empty() {
         return String::new();
     }
-    let ended = nodes.len() - waits.len();
-    let what = match is_out_of_time(nodes) {
-        true => format!("out of time at {}: simulated time ends after {END_DAYS} days;", time(nodes)),
-        false => format!("deadlock at {}:", time(nodes)),
+    let ended = processes.len() - waits.len();
+    let what = match is_out_of_time(processes) {
+        true => format!("out of time at {}: simulated time ends after {END_DAYS} days;", end),
+        false => format!("deadlock at {}:", end),
     };
-    let mut text = format!("{what} {} of {} ranks wait", waits.len(), nodes.len());
+    let mut text = format!("{what} {} of {} ranks wait", waits.len(), processes.len());
     if ended > 0 {
         text += &format!(", {ended} have exited");
     }
@@ -314,12 +321,11 @@ fn waiting(nodes: &[Box<Node>]) -> String {
 }
 
 /// Where the ranks are that have not ended, a line each.
-fn places(nodes: &[Box<Node>]) -> String {
-    let running: Vec<&Node> = nodes.iter().map(|n| &**n).filter(|n| n.processor.ended.is_none()).collect();
+fn places(processes: &[ProcessView<'_>]) -> String {
+    let running: Vec<_> = processes.iter().filter(|p| p.ended().is_none()).collect();
     let mut text = String::new();
-    for node in running.iter().take(LISTED) {
-        let p = &node.processor;
-        text += &format!("\n  rank {}{}, {}", p.rank, in_call(node), p.places());
+    for p in running.iter().take(LISTED) {
+        text += &format!("\n  rank {}{}, {}", p.rank(), in_call(p), p.places());
     }
     if running.len() > LISTED {
         text += &format!("\n  and {} more", running.len() - LISTED);
@@ -327,17 +333,14 @@ fn places(nodes: &[Box<Node>]) -> String {
     text
 }
 
-/// The MPI calls that a node's threads are in, in words.
-fn in_call(node: &Node) -> String {
-    let p = &node.processor;
-    let mut calls: Vec<&str> =
-        (0..p.threads.count()).filter_map(|i| p.life.current_call(i)).map(|(n, _)| calls::name(n)).collect();
+/// The MPI calls that a process's threads are in, in words.
+fn in_call(p: &ProcessView<'_>) -> String {
+    let mut calls: Vec<&str> = (0..p.harts().count())
+        .filter_map(|i| p.life().current_call(i))
+        .map(|(n, _)| calls::name(n))
+        .collect();
     calls.dedup();
     if calls.is_empty() { String::new() } else { format!(" in {}", calls.join(", ")) }
-}
-
-fn time(nodes: &[Box<Node>]) -> Time {
-    Time(end_of(nodes))
 }
 
 /// The links of the network, with the packets that were kept.
@@ -358,7 +361,7 @@ fn links(fabric: &Fabric) -> Vec<LinkLife> {
 fn statistics(nodes: &[Box<Node>], fabric: Option<&Fabric>, peers: Option<&Peers>) -> StatisticsTree {
     let mut tree = StatisticsTree::new();
     for node in nodes {
-        tree.group(&format!("node{:05}", node.processor.rank), |visit| node.visit_statistics(visit));
+        tree.group(&format!("node{:05}", node.number()), |visit| node.visit_statistics(visit));
     }
     if let Some(fabric) = fabric {
         tree.group("network", |visit| fabric.visit(visit));

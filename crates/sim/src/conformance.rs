@@ -14,7 +14,7 @@ use chasqui_engine::Time;
 use chasqui_hart::{State, Text};
 use chasqui_linux::{Elf, Stream};
 use chasqui_machine::Job;
-use chasqui_node::{Ended, Node, Output, WatchPlan};
+use chasqui_node::{Ended, Node, Output, TraceOutput, WatchPlan};
 use chasqui_record::Keep;
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +60,8 @@ pub struct Verdict {
 /// Swallows what programs write, and stops them when they have executed enough.
 #[derive(Default)]
 struct Counter(AtomicU64);
+
+impl TraceOutput for Counter {}
 
 impl Output for Counter {
     fn write(&self, _: u32, _: Time, _: Stream, _: &[u8]) {}
@@ -166,14 +168,14 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
         let bytes = usize::try_from(end.checked_sub(begin)?).ok()?;
         node.read_process(begin, bytes)
     });
-    let processor = &node.processor;
+    let process = node.process(0).expect("one job");
     // Tests have one thread.
-    let hart = &processor.threads.iter().next().expect("a node has a hart").hart;
+    let hart = &process.harts()[0].hart;
     let mut state = hart.state.clone();
     // The destination that stands for x0 holds what nobody reads.
     state.x[32] = 0;
     Ok(Outcome {
-        ended: processor.ended.clone(),
+        ended: process.ended().cloned(),
         state,
         instructions: hart.statistics.instructions,
         cycle: hart.cycle,

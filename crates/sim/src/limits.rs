@@ -1,10 +1,10 @@
 //! What limited the program, in words.
 
 use chasqui_memory::Stall;
-use chasqui_node::{Node, Thread};
+use chasqui_node::{ProcessView, Thread};
 
 /// The largest share of the ranks' time, in words for the last line of a run.
-pub(crate) fn limited_by(nodes: &[Box<Node>], time_ps: u64) -> String {
+pub(crate) fn limited_by(processes: &[ProcessView<'_>], time_ps: u64) -> String {
     let mut shares: Vec<(String, u64)> = vec![
         ("waiting in MPI calls".into(), 0),
         ("instructions".into(), 0),
@@ -17,18 +17,18 @@ pub(crate) fn limited_by(nodes: &[Box<Node>], time_ps: u64) -> String {
         ("waiting for other threads".into(), 0),
     ];
     let mut total = 0;
-    for node in nodes {
-        let p = &node.processor;
-        let ps = |cycles: u64| p.threads[0].hart.clock().edge(cycles).0;
-        let of_harts = |cycles: &dyn Fn(&Thread) -> u64| p.threads.iter().map(cycles).sum::<u64>();
+    for p in processes {
+        let harts = p.harts();
+        let ps = |cycles: u64| harts[0].hart.clock().edge(cycles).0;
+        let of_harts = |cycles: &dyn Fn(&Thread) -> u64| harts.iter().map(cycles).sum::<u64>();
         let stalled = |s: Stall| ps(of_harts(&|t| t.hart.port.statistics.stalls[s]));
         let software = ps(of_harts(&|t| t.statistics.software_cycles));
         let blocked = ps(of_harts(&|t| t.blocked_cycles));
-        let elapsed = p.ended.as_ref().map_or(time_ps, |(at, _)| at.0) * p.harts_used() as u64;
-        total += u128::from(time_ps) * p.harts_used() as u128;
+        let elapsed = p.ended().map_or(time_ps, |(at, _)| at.0) * harts.started() as u64;
+        total += u128::from(time_ps) * harts.started() as u128;
         let all: u64 = Stall::ALL.into_iter().map(stalled).sum();
-        shares[0].1 += p.life.mpi_ps();
-        shares[1].1 += elapsed.saturating_sub(p.life.mpi_ps() + all + software + blocked);
+        shares[0].1 += p.life().mpi_ps();
+        shares[1].1 += elapsed.saturating_sub(p.life().mpi_ps() + all + software + blocked);
         shares[2].1 += stalled(Stall::Data);
         shares[3].1 += stalled(Stall::Instruction);
         shares[4].1 += stalled(Stall::Walk);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use chasqui_engine::Time;
 use chasqui_linux::Stream;
-use chasqui_node::{Output, TracePlan};
+use chasqui_node::{Output, TraceOutput, TracePlan};
 use chasqui_record::{RunDirectory, RunError};
 
 /// Writes each process's streams to the run directory, and whole lines to the terminal if asked. Lines of
@@ -232,6 +232,14 @@ impl JobOutput {
     }
 }
 
+impl TraceOutput for JobOutput {
+    fn traced(&self, rank: u32, lines: &str) {
+        if let Some(trace) = &self.streams.traces[self.place(rank) as usize] {
+            trace.lock().expect("no writer panics").write(lines.as_bytes());
+        }
+    }
+}
+
 impl Output for JobOutput {
     fn write(&self, rank: u32, now: Time, stream: Stream, bytes: &[u8]) {
         self.streams.write(self.place(rank), now, stream, bytes);
@@ -249,11 +257,5 @@ impl Output for JobOutput {
 
     fn executed(&self, instructions: u64) {
         self.streams.instructions.fetch_add(instructions, Ordering::Relaxed);
-    }
-
-    fn traced(&self, rank: u32, lines: &str) {
-        if let Some(trace) = &self.streams.traces[self.place(rank) as usize] {
-            trace.lock().expect("no writer panics").write(lines.as_bytes());
-        }
     }
 }

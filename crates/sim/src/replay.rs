@@ -138,7 +138,7 @@ fn record(
         ends: ends(&results.summary, directory)?,
         messages: vec![],
     };
-    let kept: Vec<_> = results.nodes.iter().map(|node| node.processor.life.kept()).collect();
+    let kept: Vec<_> = results.processes.iter().map(|p| p.life().kept()).collect();
     recording.collect(&kept, &results.messages).map_err(input)?;
     recording.write(file).map_err(input)
 }
@@ -169,7 +169,7 @@ fn judge(
     let summary = &mut results.summary;
     let recorded = replay.recording.to(replay.rank as u16);
     let end = &replay.recording.ends[replay.rank as usize];
-    let kept = results.nodes[0].processor.life.kept();
+    let kept = results.processes[0].life().kept();
     let otherwise = |m: &&Recorded| m.receive.is_some() && kept.taken_by(m.id) != m.receive;
     let taken = recorded.iter().filter(|m| kept.taken_by(m.id).is_some());
     let now = output(directory.path(), replay.rank)?;

@@ -12,6 +12,16 @@ use super::{Port, Request, Slot, Snooped, Stall};
 use crate::cache::{Cache, State};
 use crate::{Bus, Responder};
 
+/// A bus that a hart's port has to itself for a while.
+pub struct LentBus<'a> {
+    /// The bus.
+    pub bus: &'a mut Bus,
+    /// Nobody else may ask for it before a transaction is over that is granted before this time, when the bus is free.
+    pub before: Time,
+    /// Physical addresses below are main memory's.
+    pub dram_bytes: u64,
+}
+
 /// A bus on loan.
 pub(super) struct Lent {
     bus: NonNull<Bus>,
@@ -23,13 +33,12 @@ pub(super) struct Lent {
 }
 
 impl Port {
-    /// Lends `bus` until [`Port::take_back_bus`]. Nobody else may ask for it before a transaction is over
-    /// that is granted before `before`, when the bus is free. `cycles`: the hart's. `dram_bytes`: physical
-    /// addresses below are main memory's.
+    /// Lends a bus until [`Port::take_back_bus`]. `cycles`: the hart's.
     ///
     /// # Safety
-    /// Until then nothing but the port may touch `bus`, which must stay where it is.
-    pub unsafe fn lend_bus(&mut self, bus: &mut Bus, cycles: Cycles, before: Time, dram_bytes: u64) {
+    /// Until then nothing but the port may touch the bus, which must stay where it is.
+    pub unsafe fn lend_bus(&mut self, lent: LentBus<'_>, cycles: Cycles) {
+        let LentBus { bus, before, dram_bytes } = lent;
         self.lent = Some(Lent { bus: NonNull::from(bus), cycles, before, dram_bytes });
     }
 

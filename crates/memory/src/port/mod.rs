@@ -37,6 +37,7 @@ pub use device::BURST_BYTES;
 use fast::FastTable;
 pub use fast::FastView;
 use lent::Lent;
+pub use lent::LentBus;
 use network::Remapping;
 pub use network::{Prebound, Remapped};
 pub use parameters::{L2Parameters, OrderParameters, PortParameters, WriteBufferParameters};

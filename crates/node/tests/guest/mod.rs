@@ -18,8 +18,8 @@ use chasqui_ni::{
     Uncached,
 };
 use chasqui_node::{
-    Costs, Ended, Kernel, Node, NodeConfiguration, NodeSpec, Output, ProcessorSpec, SoftwareUnit, WatchPlan,
-    kernel_memory, schema,
+    Costs, Ended, Kernel, Node, NodeConfiguration, NodeSpec, OsSpec, Output, ProcessSpec, SoftwareUnit,
+    TraceOutput, WatchPlan, kernel_memory, schema,
 };
 use chasqui_record::RankProfile;
 
@@ -437,6 +437,8 @@ impl Program {
 
 struct Silent;
 
+impl TraceOutput for Silent {}
+
 impl Output for Silent {
     fn write(&self, _: u32, _: Time, _: Stream, bytes: &[u8]) {
         panic!("output: {}", String::from_utf8_lossy(bytes));
@@ -504,35 +506,35 @@ pub fn run_watched(
         let image = Arc::new(kernel.image());
         Kernel::new(image, &mut memory, kernel_memory, process.space.root(), boot).expect("it fits")
     });
-    let processor = ProcessorSpec {
+    let process = ProcessSpec {
         process,
         rank: 0,
         job: 0,
         text: None,
-        kernel,
-        costs: Costs {
-            software: SoftwareUnit {
-                syscall: SOFTWARE,
-                page_fault: SOFTWARE,
-                shootdown: Cycles::new(100),
-                ..c.software.clone()
-            },
-            machine_call: SOFTWARE,
-            free_calls: program.free_calls,
-            spin_skip: c.checks.spin_skip,
-        },
         fast_forward: false,
         timeline_max: 0,
         watch,
         output: Arc::new(Silent),
     };
+    let software = SoftwareUnit {
+        syscall: SOFTWARE,
+        page_fault: SOFTWARE,
+        shootdown: Cycles::new(100),
+        ..c.software.clone()
+    };
+    let costs = Costs {
+        software,
+        machine_call: SOFTWARE,
+        free_calls: program.free_calls,
+        spin_skip: c.checks.spin_skip,
+    };
     let node = Node::new(NodeSpec {
         configuration: c,
+        number: 0,
         memory,
-        processor,
-        others: vec![],
+        os: OsSpec { processes: vec![process], kernel, costs },
         jobs: 1,
-        ni: Box::new(ni),
+        devices: vec![Box::new(ni)],
         first_port: 0,
     });
     let mut engine = Engine::new(Lookahead::new(vec![vec![Time::NEVER]]));
@@ -542,9 +544,9 @@ pub fn run_watched(
         engine.partitions().pop().expect("the node").into_any().downcast::<Node>().expect("a node");
     let mut statistics = vec![];
     node.visit_statistics(&mut |name, _, _, value| statistics.push((name.to_string(), value)));
-    let ended = node.processor.ended.clone();
+    let process = node.process(0).expect("one job");
+    let (ended, cycles) = (process.ended().cloned(), process.harts()[0].hart.cycle);
     let record = record.lock().expect("a lock");
-    let cycles = node.processor.threads[0].hart.cycle;
-    let profile = node.processor.take_profile().map(|profile| (profile, cycles));
+    let profile = node.take_profile().map(|profile| (profile, cycles));
     (Outcome { ended, statistics, seen: record.seen.clone() }, record.reads, profile)
 }

@@ -11,7 +11,7 @@ use chasqui_hart::{Hart, Insn, State};
 use chasqui_record::{Cause, RankProfile, Spent};
 
 use super::stack::Stack;
-use crate::symbols::Symbols;
+use crate::instrumentation::Symbols;
 
 /// A turn that takes this many instructions is none: the program went on to other things.
 const TURN_MAX: u64 = 20_000;

@@ -4,9 +4,10 @@ use chasqui_engine::Time;
 use chasqui_memory::{PAGE_BYTES, SharedAccesses};
 use chasqui_record::{MessageId, Recorder, Stage};
 
-use crate::processor::Processor;
+use crate::harts::Harts;
+use crate::os::NodeProcess;
 
-/// What a processor follows.
+/// What is followed of a process.
 #[derive(Default)]
 pub(crate) struct Followed {
     accesses: SharedAccesses,
@@ -14,19 +15,19 @@ pub(crate) struct Followed {
     messages: Vec<MessageId>,
 }
 
-impl Processor {
-    /// From now on the data of messages are followed.
-    pub(crate) fn follow_messages(&mut self) {
-        let followed = Followed::default();
-        for thread in self.threads.iter_mut() {
-            thread.hart.note_accesses(followed.accesses.clone());
+impl NodeProcess {
+    /// From now on the data of its messages are followed on `harts`, if they are to be.
+    pub(crate) fn follow(&self, harts: &mut Harts) {
+        if let Some(followed) = &self.followed {
+            for thread in harts.iter_mut() {
+                thread.hart.note_accesses(followed.accesses.clone());
+            }
         }
-        self.followed = Some(followed);
     }
 
     /// Hart `index` has executed a `DELIVER` mark with this value: from now on the message's data are followed.
-    pub(crate) fn follow_delivered(&mut self, index: usize, value: u64) {
-        let port = &self.threads[index].hart.port;
+    pub(crate) fn follow_delivered(&mut self, harts: &mut Harts, index: usize, value: u64) {
+        let port = &harts[index].hart.port;
         let read = &mut |address, bytes: &mut [u8]| port.peek_virtual(address, bytes);
         let Some((id, address, bytes)) = self.life.data_of(value, read) else { return };
         let mut pieces = vec![];
@@ -43,14 +44,14 @@ impl Processor {
         assert_eq!(number, followed.messages.len(), "messages are numbered as they come");
         followed.messages.push(id);
         for piece in &pieces {
-            for thread in self.threads.iter_mut() {
+            for thread in harts.iter_mut() {
                 thread.hart.port.follow(piece.start, piece.end - piece.start);
             }
         }
     }
 
     /// All is over: the accesses become stages of the messages' lives.
-    pub fn stamp_accesses(&mut self, recorder: &mut Recorder) {
+    pub(crate) fn stamp_accesses(&mut self, recorder: &mut Recorder) {
         let Some(followed) = self.followed.take() else { return };
         let accesses = followed.accesses.lock().expect("no other host thread");
         for (id, times) in followed.messages.iter().zip(accesses.times()) {

@@ -7,8 +7,6 @@ use std::sync::Arc;
 use chasqui_abi::kernel;
 use chasqui_linux::Elf;
 
-use crate::processor::ProcessorSpec;
-
 /// The images whose code a hart may execute.
 #[derive(Clone)]
 pub(crate) struct Symbols {
@@ -17,10 +15,9 @@ pub(crate) struct Symbols {
 }
 
 impl Symbols {
-    /// Those of the process that a processor is started with.
-    pub fn of(spec: &ProcessorSpec) -> Symbols {
-        let kernel = spec.kernel.as_ref().map(|kernel| kernel.image().clone());
-        Symbols { program: spec.process.elf().clone(), kernel }
+    /// Those of a process of `program`, with `kernel` under it.
+    pub fn new(program: Arc<Elf>, kernel: Option<Arc<Elf>>) -> Symbols {
+        Symbols { program, kernel }
     }
 
     /// The image that `address` belongs to: the kernel has the upper half.

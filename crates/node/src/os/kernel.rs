@@ -16,7 +16,8 @@ use chasqui_linux::space::Backing;
 use chasqui_linux::{Elf, ElfError, Outcome};
 use chasqui_memory::{DEVICE_BASE, Fault, FlatMemory, PAGE_BYTES, pte};
 
-use crate::processor::{Ended, Processor};
+use super::{Ended, Os, SIGABRT};
+use crate::harts::Harts;
 
 /// What an entry of a root page table maps, and one of a table below it (Sv39) [bytes].
 const GIGAPAGE: u64 = 1 << 30;
@@ -24,8 +25,6 @@ const GIGAPAGE: u64 = 1 << 30;
 pub(crate) const MEGAPAGE: u64 = 1 << 21;
 /// What the kernel may do with its pages: everything, since they are large.
 const RIGHTS: u64 = pte::V | pte::R | pte::W | pte::X | pte::G | pte::A | pte::D;
-
-const SIGABRT: i32 = 6;
 
 /// A kernel image in a node's memory.
 #[derive(Clone)]
@@ -115,25 +114,25 @@ fn tick(timebase: Clock, time: Time) -> u64 {
     if time == Time::NEVER { u64::MAX } else { timebase.edge_at_or_after(time) }
 }
 
-impl Processor {
+impl Os {
     /// The kernel on hart `index` asks something of the simulator.
-    pub(crate) fn kernel_call(&mut self, index: usize, memory: &mut FlatMemory) {
-        let x = &self.threads[index].hart.state.x;
+    pub(super) fn kernel_call(&mut self, harts: &mut Harts, index: usize, memory: &mut FlatMemory) {
+        let x = &harts[index].hart.state.x;
         let (extension, function) = (x[17], x[16]);
         let args = [x[10], x[11], x[12], x[13], x[14], x[15]];
         let answer = match (extension, function) {
-            (kernel::SBI_LINUX, number) => self.forwarded(index, number, args, memory),
-            (kernel::SBI_PROCESS, kernel::PROCESS_PAGE_FAULT) => self.page_in(index, args, memory),
-            (kernel::SBI_PROCESS, kernel::PROCESS_EXCEPTION) => self.exception(index, args, memory),
+            (kernel::SBI_LINUX, number) => self.forwarded(harts, index, number, args, memory),
+            (kernel::SBI_PROCESS, kernel::PROCESS_PAGE_FAULT) => self.page_in(harts, index, args, memory),
+            (kernel::SBI_PROCESS, kernel::PROCESS_EXCEPTION) => self.exception(harts, index, args, memory),
             (kernel::SBI_PROCESS, kernel::PROCESS_WATCH) => self.watch_process(args[0]),
-            (kernel::SBI_PROCESS, kernel::PROCESS_PANIC) => self.panic(index, args),
-            (kernel::SBI_PROCESS, kernel::PROCESS_EXIT) => self.outlive(index, args[0]),
+            (kernel::SBI_PROCESS, kernel::PROCESS_PANIC) => self.panic(harts, index, args),
+            (kernel::SBI_PROCESS, kernel::PROCESS_EXIT) => self.outlive(harts, index, args[0]),
             _ => Some([kernel::NOT_SUPPORTED as u64, 0, 0]),
         };
         // There is none if the process has ended.
         let Some(answer) = answer else { return };
-        let cycles = self.machine_call_cycles();
-        let thread = &mut self.threads[index];
+        let cycles = self.costs.machine_call.cycles();
+        let thread = &mut harts[index];
         thread.charge(cycles);
         thread.hart.state.x[10..13].copy_from_slice(&answer);
         thread.hart.state.pc += 4;
@@ -142,46 +141,46 @@ impl Processor {
     /// A system call of the process.
     fn forwarded(
         &mut self,
+        harts: &mut Harts,
         index: usize,
         number: u64,
         args: [u64; 6],
         memory: &mut FlatMemory,
     ) -> Option<Answer> {
-        let outcome = self.serve(index, number, args, memory);
-        self.flush_translations(index, memory);
-        let hart = &self.threads[index].hart;
+        let outcome = self.serve(harts, index, number, args, memory);
+        self.flush_translations(harts, index, memory);
+        let hart = &harts[index].hart;
         let sleep = |until, value: i64| Some([kernel::SLEEP, value as u64, tick(hart.timebase(), until)]);
         match outcome {
             Outcome::Return(value) => Some([0, value as u64, 0]),
             Outcome::Yield => Some(OK),
             Outcome::Sleep { until, value } => sleep(until, value),
             // Nobody else is there to wake it.
-            Outcome::Block { until, .. } => sleep(until, self.process.time_out(index)),
-            Outcome::Exit { status, .. } => self.leave(index, Ended::Exit(status)),
-            Outcome::Signal(signal) => self.die(index, signal, "the process raised a signal"),
-            Outcome::OutOfMemory(fault) => self.die(index, fault.signal(), &fault.to_string()),
+            Outcome::Block { until, .. } => sleep(until, self.on_mut(harts, index).process.time_out(index)),
+            Outcome::Exit { status, .. } => {
+                self.end(harts, index, Ended::Exit(status));
+                None
+            }
+            Outcome::Signal(signal) => self.die(harts, index, signal, "the process raised a signal"),
+            Outcome::OutOfMemory(fault) => self.die(harts, index, fault.signal(), &fault.to_string()),
             Outcome::Leave | Outcome::Clone { .. } => unreachable!("a kernel's process has one thread"),
         }
     }
 
-    fn leave(&mut self, index: usize, how: Ended) -> Option<Answer> {
-        self.end(index, how);
-        None
-    }
-
     /// The process has ended, but not its kernel.
-    fn outlive(&mut self, index: usize, status: u64) -> Option<Answer> {
-        self.note_end(index, Ended::Exit(status as i32 & 0xff));
+    fn outlive(&mut self, harts: &mut Harts, index: usize, status: u64) -> Option<Answer> {
+        self.note_end(harts, index, Ended::Exit(status as i32 & 0xff));
         Some(OK)
     }
 
-    fn die(&mut self, index: usize, signal: i32, what: &str) -> Option<Answer> {
-        self.fault(index, signal, what);
+    fn die(&mut self, harts: &mut Harts, index: usize, signal: i32, what: &str) -> Option<Answer> {
+        self.fault(harts, index, signal, what);
         None
     }
 
     fn page_in(
         &mut self,
+        harts: &mut Harts,
         index: usize,
         [address, cause, ..]: [u64; 6],
         memory: &mut FlatMemory,
@@ -189,14 +188,14 @@ impl Processor {
         let Some(Halt::Fault(Fault::Page { access, .. })) = halt_of(cause, address) else {
             return Some([kernel::INVALID_ADDRESS as u64, 0, 0]);
         };
-        let before = self.process.space.faults();
-        if let Err(fault) = self.bring_in(index, address, access, memory) {
+        let before = self.on(harts, index).process.space.faults();
+        if let Err(fault) = self.bring_in(harts, index, address, access, memory) {
             return match fault.is_out_of_memory() {
-                true => self.die(index, fault.signal(), &fault.to_string()),
+                true => self.die(harts, index, fault.signal(), &fault.to_string()),
                 false => Some([kernel::INVALID_ADDRESS as u64, 0, 0]),
             };
         }
-        let space = &self.process.space;
+        let space = &self.on(harts, index).process.space;
         let is_new = space.faults() > before;
         let is_zero = is_new && matches!(space.backing(address), Some(Backing::Anonymous));
         let frame = space.translate(memory, address & !(PAGE_BYTES - 1)).filter(|_| is_zero);
@@ -206,13 +205,14 @@ impl Processor {
     /// The process ends as it would without a kernel.
     fn exception(
         &mut self,
+        harts: &mut Harts,
         index: usize,
         [cause, pc, value, ..]: [u64; 6],
         memory: &mut FlatMemory,
     ) -> Option<Answer> {
         match halt_of(cause, value) {
-            Some(halt) => self.strike(index, halt, pc, memory),
-            None => self.fault_at(index, SIGABRT, &format!("exception {cause:#x} of the process"), pc),
+            Some(halt) => self.strike(harts, index, halt, pc, memory),
+            None => self.fault_at(harts, index, SIGABRT, &format!("exception {cause:#x} of the process"), pc),
         }
         None
     }
@@ -222,34 +222,34 @@ impl Processor {
         Some(OK)
     }
 
-    fn panic(&mut self, index: usize, [address, bytes, ..]: [u64; 6]) -> Option<Answer> {
+    fn panic(&mut self, harts: &mut Harts, index: usize, [address, bytes, ..]: [u64; 6]) -> Option<Answer> {
         const TEXT_MAX: u64 = 1000;
         let mut text = vec![0; bytes.min(TEXT_MAX) as usize];
-        self.threads[index].hart.port.peek_virtual(address, &mut text);
+        harts[index].hart.port.peek_virtual(address, &mut text);
         let text = format!("the kernel gives up: {}", String::from_utf8_lossy(&text));
-        let pc = self.threads[index].hart.state.pc;
-        self.fault_at(index, SIGABRT, &text, pc);
+        let pc = harts[index].hart.state.pc;
+        self.fault_at(harts, index, SIGABRT, &text, pc);
         None
     }
 
     /// A word of what the kernel on hart `index` tells of its process.
-    fn told(&self, index: usize, word: u64) -> Option<u64> {
+    fn told(&self, harts: &Harts, index: usize, word: u64) -> Option<u64> {
         let at = self.kernel.as_ref()?.process? + 8 * word;
         let mut value = [0; 8];
-        self.threads[index].hart.port.peek_virtual(at, &mut value).then(|| u64::from_le_bytes(value))
+        harts[index].hart.port.peek_virtual(at, &mut value).then(|| u64::from_le_bytes(value))
     }
 
     /// Where the process is whose trap the kernel on hart `index` deals with, if it does.
-    pub(crate) fn trapped_at(&self, index: usize) -> Option<u64> {
-        let in_kernel = self.threads[index].hart.supervisor().is_some_and(|s| s.is_current);
-        if in_kernel { self.told(index, 0) } else { None }
+    pub(super) fn trapped_at(&self, harts: &Harts, index: usize) -> Option<u64> {
+        let in_kernel = harts[index].hart.supervisor().is_some_and(|s| s.is_current);
+        if in_kernel { self.told(harts, index, 0) } else { None }
     }
 
     /// What the kernel on hart `index` says that its process sleeps for.
-    pub(crate) fn sleeps_for(&self, index: usize) -> Option<String> {
+    pub(super) fn sleeps_for(&self, harts: &Harts, index: usize) -> Option<String> {
         const TEXT_MAX: u64 = 100;
-        let at = self.told(index, 1).filter(|&at| at != 0)?;
-        let port = &self.threads[index].hart.port;
+        let at = self.told(harts, index, 1).filter(|&at| at != 0)?;
+        let port = &harts[index].hart.port;
         let mut byte = |at| {
             let mut byte = [0];
             (port.peek_virtual(at, &mut byte) && byte[0] != 0).then_some(byte[0])

@@ -102,9 +102,9 @@ const OBSERVED_MAX: u64 = 20_000;
 const IDLE_MIN: u32 = 16;
 
 impl Spin {
-    /// The hart has executed a `pause`. Returns how it repeats itself, if it does. `sole`: no other hart uses
-    /// the bus; if others may, a loop that uses it does not repeat itself.
-    pub fn pause(&mut self, hart: &mut Hart, bus: &Bus, sole: bool) -> Option<Repetition> {
+    /// The hart has executed a `pause`. Returns how it repeats itself, if it does. `bus`: the node's, if no other hart uses
+    /// it; where there is none, or others may use it, a loop with transactions does not repeat itself in the same time.
+    pub fn pause(&mut self, hart: &mut Hart, bus: Option<&Bus>) -> Option<Repetition> {
         self.pauses = self.pauses.saturating_add(1);
         if hart.port.is_timed() && hart.now() <= self.from {
             return None;
@@ -115,29 +115,29 @@ impl Spin {
             self.heard = hart.statistics.instructions;
             return None;
         }
-        self.compare(hart, bus, sole, false)
+        self.compare(hart, bus, false)
     }
 
     /// The hart has given itself up by a system call, which has returned. Returns how it repeats itself since the
     /// call before, if it does.
-    pub fn yielded(&mut self, hart: &mut Hart, bus: &Bus, sole: bool) -> Option<Repetition> {
+    pub fn yielded(&mut self, hart: &mut Hart, bus: Option<&Bus>) -> Option<Repetition> {
         self.between = std::mem::take(&mut self.pauses);
         if hart.port.is_timed() && hart.now() <= self.from {
             return None;
         }
         self.check(hart);
-        self.compare(hart, bus, sole, true)
+        self.compare(hart, bus, true)
     }
 
     /// What is observed now and then from one place, a yield or a pause, is compared; if it isn't repeated, another
     /// observation begins.
-    fn compare(&mut self, hart: &mut Hart, bus: &Bus, sole: bool, at_yield: bool) -> Option<Repetition> {
+    fn compare(&mut self, hart: &mut Hart, bus: Option<&Bus>, at_yield: bool) -> Option<Repetition> {
         // What others do on the bus is not repeated.
-        let used = if sole { bus.statistics } else { BusStatistics::default() };
+        let used = bus.map_or(BusStatistics::default(), |bus| bus.statistics);
         let counters = Counters { hart: hart.statistics, port: hart.port.statistics, bus: used };
         let quiet = hart.port.is_quiet();
         if let Some(last) = self.last.as_ref().filter(|_| self.observed && self.from_yield == at_yield) {
-            let found = last.repetition(hart, bus, sole, &counters, self.returns, quiet);
+            let found = last.repetition(hart, bus, &counters, self.returns, quiet);
             if let Some(found) = found {
                 self.repeats = true;
                 return Some(if at_yield { found.of_values(hart) } else { found });
@@ -148,7 +148,7 @@ impl Spin {
             self.stop(hart);
         } else {
             self.from_yield = at_yield;
-            self.observe(hart, sole, counters);
+            self.observe(hart, bus.is_some(), counters);
         }
         None
     }
@@ -256,13 +256,12 @@ impl Snapshot {
     fn repetition(
         &self,
         hart: &Hart,
-        bus: &Bus,
-        sole: bool,
+        bus: Option<&Bus>,
         now: &Counters,
         returns: u64,
         quiet: bool,
     ) -> Option<Repetition> {
-        let timed = hart.port.is_timed();
+        let (timed, sole) = (hart.port.is_timed(), bus.is_some());
         let uses_bus = self.asked != hart.port.asked();
         let same = (quiet || !timed)
             && self.sole == sole
@@ -288,10 +287,8 @@ impl Snapshot {
 
 /// The iteration takes the same time again: it used no bus, or the bus and its clock stand as they stood
 /// and the iteration was a whole number of picoseconds and of bus clocks.
-fn repeats(hart: &Hart, bus: &Bus, last: &Snapshot, now: &Counters) -> bool {
-    if now.bus == last.counters.bus {
-        return true;
-    }
+fn repeats(hart: &Hart, bus: Option<&Bus>, last: &Snapshot, now: &Counters) -> bool {
+    let Some(bus) = bus.filter(|_| now.bus != last.counters.bus) else { return true };
     let (start, end) = (hart.time_of(last.cycle), hart.now());
     let cycles = u128::from(hart.cycle - last.cycle);
     let whole = |hz: u64, length: u128| (length * u128::from(hz)).is_multiple_of(1_000_000_000_000);
@@ -306,7 +303,7 @@ impl Parked {
     }
 
     /// Moves the hart on by the whole iterations that end at or before `until`, and says how many.
-    pub fn advance(&self, hart: &mut Hart, bus: &mut Bus, until: Time) -> u64 {
+    pub fn advance(&self, hart: &mut Hart, bus: Option<&mut Bus>, until: Time) -> u64 {
         if self.cycles == 0 {
             hart.start_at(until);
             return 0;
@@ -320,6 +317,7 @@ impl Parked {
         hart.statistics = hart.statistics.repeated(&b.hart, &a.hart, iterations);
         hart.port.statistics = hart.port.statistics.repeated(&b.port, &a.port, iterations);
         if a.bus != b.bus {
+            let bus = bus.expect("its transactions were on one");
             bus.statistics = bus.statistics.repeated(&b.bus, &a.bus, iterations);
             bus.shift(hart.now() - start);
         }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use chasqui_hart::{Hart, Insn, Op};
 use chasqui_record::RankProfile;
 
-use crate::symbols::Symbols;
+use crate::instrumentation::Symbols;
 
 /// Calls that are followed; deeper ones are counted as calls at this depth.
 const DEPTH_MAX: usize = 128;

@@ -8,8 +8,8 @@ use chasqui_engine::Time;
 use chasqui_hart::{Hart, Insn};
 use chasqui_record::{CAUSES, Cause};
 
-use crate::processor::Output;
-use crate::symbols::{Named, Symbols};
+use super::TraceOutput;
+use crate::instrumentation::{Named, Symbols};
 
 /// A trace that is asked for.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ pub(super) struct Trace {
     /// The hart's number, where there are several.
     number: Option<usize>,
     symbols: Symbols,
-    output: Arc<dyn Output>,
+    output: Arc<dyn TraceOutput>,
     /// When the instruction at the hart's pc begins, or has begun: it may have been fetched or tried
     /// since, and have to wait.
     start: (Time, u64),
@@ -63,7 +63,7 @@ impl Trace {
         window: Range<Time>,
         (rank, number): (u32, Option<usize>),
         symbols: Symbols,
-        output: Arc<dyn Output>,
+        output: Arc<dyn TraceOutput>,
     ) -> Trace {
         // The harts of a rank write to one file.
         match number {

@@ -1,7 +1,5 @@
 //! A hart of a node and the thread that is pinned to it.
 
-use std::ops::{Index, IndexMut};
-
 use chasqui_counters::counters;
 use chasqui_engine::Time;
 use chasqui_hart::Hart;
@@ -9,8 +7,8 @@ use chasqui_linux::Wait;
 use chasqui_memory::{Bus, Stall};
 use chasqui_record::Cause;
 
-use crate::spin::{Parked, Repetition, Spin};
-use crate::watch::Watch;
+use super::spin::{Parked, Repetition, Spin};
+use crate::instrumentation::Watch;
 
 /// What a hart does at the moment.
 #[derive(Clone, Debug)]
@@ -40,57 +38,13 @@ pub(crate) enum Activity {
 
 counters! {
     /// Counters of what system software does on a hart.
-    pub struct ProcessorStatistics {
+    pub struct HartSoftwareStatistics {
         /// System calls served.
         calls: "count";
         /// Page faults served.
         page_faults: "count";
         /// Cycles charged for system calls and page faults.
         software_cycles: "cycles";
-    }
-}
-
-/// The harts of a node, by number. The first is at hand: most nodes have no other.
-pub struct Threads {
-    first: Thread,
-    others: Vec<Thread>,
-}
-
-impl Threads {
-    pub(crate) fn new(first: Thread, others: Vec<Thread>) -> Threads {
-        Threads { first, others }
-    }
-
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        1 + self.others.len()
-    }
-
-    /// All.
-    pub fn iter(&self) -> impl Iterator<Item = &Thread> {
-        std::iter::once(&self.first).chain(&self.others)
-    }
-
-    /// All.
-    #[inline]
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Thread> {
-        std::iter::once(&mut self.first).chain(&mut self.others)
-    }
-}
-
-impl Index<usize> for Threads {
-    type Output = Thread;
-
-    #[inline(always)]
-    fn index(&self, index: usize) -> &Thread {
-        if index == 0 { &self.first } else { &self.others[index - 1] }
-    }
-}
-
-impl IndexMut<usize> for Threads {
-    #[inline(always)]
-    fn index_mut(&mut self, index: usize) -> &mut Thread {
-        if index == 0 { &mut self.first } else { &mut self.others[index - 1] }
     }
 }
 
@@ -109,9 +63,11 @@ pub struct Thread {
     /// The hart.
     pub hart: Hart,
     /// What system software did.
-    pub statistics: ProcessorStatistics,
+    pub statistics: HartSoftwareStatistics,
     /// Cycles in which the thread waited for others.
     pub blocked_cycles: u64,
+    /// The process that the thread is of, by its place in the node's table.
+    pub(crate) process: usize,
     pub(crate) activity: Activity,
     pub(crate) spin: Spin,
     /// The latest line that was fetched for an instruction that waits.
@@ -124,8 +80,9 @@ impl Thread {
     pub(crate) fn new(hart: Hart, watch: Option<Box<Watch>>) -> Thread {
         Thread {
             hart,
-            statistics: ProcessorStatistics::default(),
+            statistics: HartSoftwareStatistics::default(),
             blocked_cycles: 0,
+            process: 0,
             activity: Activity::Vacant,
             spin: Spin::default(),
             filling: None,
@@ -238,20 +195,20 @@ impl Thread {
         self.activity = Activity::Ready;
     }
 
-    /// The hart has executed a `pause`: if it repeats itself, it does nothing until an event comes. `sole`:
-    /// no other hart uses the bus. `skip`: polling loops are skipped.
-    pub(crate) fn pause(&mut self, bus: &Bus, sole: bool, skip: bool) {
+    /// The hart has executed a `pause`: if it repeats itself, it does nothing until an event comes. `bus`: the node's, if
+    /// no other hart uses it. `skip`: polling loops are skipped.
+    pub(crate) fn pause(&mut self, bus: Option<&Bus>, skip: bool) {
         self.watch(Watch::paused);
         // Polling that takes no time is always skipped.
         let skip = skip || !self.hart.port.is_timed();
-        let found = self.spin.pause(&mut self.hart, bus, sole);
+        let found = self.spin.pause(&mut self.hart, bus);
         self.repeat(found, skip);
     }
 
     /// The hart has given itself up, and nobody else is on it: it goes on, unless it repeats itself.
-    pub(crate) fn yielded(&mut self, bus: &Bus, sole: bool) {
+    pub(crate) fn yielded(&mut self, bus: Option<&Bus>) {
         self.activity = Activity::Ready;
-        let found = self.spin.yielded(&mut self.hart, bus, sole);
+        let found = self.spin.yielded(&mut self.hart, bus);
         self.repeat(found, true);
     }
 
@@ -305,18 +262,18 @@ impl Thread {
 
     /// An event happens at `now` that the hart may see until `until` at the latest. A parked hart catches
     /// up; one that is suspended is ready where it stopped, and has yet to.
-    pub(crate) fn event(&mut self, bus: &mut Bus, now: Time, until: Time) {
+    pub(crate) fn event(&mut self, bus: Option<&mut Bus>, now: Time, until: Time) {
         self.catch_up(bus, now);
         self.spin.event(&mut self.hart, until);
     }
 
     /// The scheduler does something at `now`, of which the thread sees nothing but that the hart is another's.
-    pub(crate) fn interrupt(&mut self, bus: &mut Bus, now: Time) {
+    pub(crate) fn interrupt(&mut self, bus: Option<&mut Bus>, now: Time) {
         self.catch_up(bus, now);
         self.spin.interrupted(&mut self.hart);
     }
 
-    fn catch_up(&mut self, bus: &mut Bus, now: Time) {
+    fn catch_up(&mut self, bus: Option<&mut Bus>, now: Time) {
         if let Activity::Parked(parked) = self.activity {
             let turns = parked.advance(&mut self.hart, bus, now);
             self.watch(|watch, hart| watch.repeated(hart, turns));

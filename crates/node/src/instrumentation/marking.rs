@@ -4,7 +4,7 @@ use chasqui_abi::mark;
 use chasqui_hart::{Hart, Marks};
 use chasqui_record::{RankLife, Recorder};
 
-use crate::spin::Spin;
+use crate::harts::Spin;
 
 /// What a hart's marks are told to.
 pub(crate) struct Marking<'a> {

@@ -12,17 +12,21 @@ mod trace;
 
 use std::sync::Arc;
 
-use chasqui_engine::Time;
 use chasqui_hart::{Decoder, Halt, HaltAtMarks, Hart, Insn, Observer, Op};
-use chasqui_memory::{Bus, Stall, Waits};
+use chasqui_memory::{LentBus, Stall, Waits};
 use chasqui_record::{Cause, RankProfile};
 
 use profiler::Profiler;
 use trace::Trace;
 pub use trace::TracePlan;
 
-use crate::processor::Output;
-use crate::symbols::Symbols;
+use crate::instrumentation::Symbols;
+
+/// Where instruction traces go.
+pub trait TraceOutput: Send + Sync {
+    /// Lines of the instruction trace of `rank`.
+    fn traced(&self, _rank: u32, _lines: &str) {}
+}
 
 /// What is to be watched of ranks.
 #[derive(Clone, Debug, Default)]
@@ -63,10 +67,9 @@ impl Watch {
     /// hart's, where there are several.
     pub fn new(
         plan: &WatchPlan,
-        rank: u32,
-        number: Option<usize>,
+        (rank, number): (u32, Option<usize>),
         symbols: &Symbols,
-        output: &Arc<dyn Output>,
+        output: &Arc<dyn TraceOutput>,
     ) -> Option<Box<Watch>> {
         let profiler = plan.profile.then(|| Profiler::new(rank, symbols.clone()));
         let trace = plan.trace.as_ref().filter(|plan| plan.has(rank));
@@ -78,13 +81,7 @@ impl Watch {
     }
 
     /// Does what [`Hart::run_with_bus`] does.
-    pub fn run(
-        &mut self,
-        hart: &mut Hart,
-        bus: &mut Bus,
-        (before, dram_bytes): (Time, u64),
-        mut end: u64,
-    ) -> Halt {
+    pub fn run(&mut self, hart: &mut Hart, lent: Option<LentBus<'_>>, mut end: u64) -> Halt {
         if self.profiler.is_none()
             && let Some(trace) = &mut self.trace
         {
@@ -94,14 +91,14 @@ impl Watch {
                 end = end.min(hart.cycle_at(edge));
             }
             if !trace.is_open(now) && !trace.has_begun() {
-                let halt = hart.run_with_bus(&mut HaltAtMarks, bus, before, dram_bytes, end);
+                let halt = hart.run_with_bus(&mut HaltAtMarks, lent, end);
                 trace.skip(hart);
                 self.catch_up(hart);
                 return halt;
             }
         }
         let mut decoder = std::mem::take(&mut self.decoder);
-        let halt = hart.run_observed(self, &mut decoder, bus, before, dram_bytes, end);
+        let halt = hart.run_observed(self, &mut decoder, lent, end);
         self.decoder = decoder;
         halt
     }

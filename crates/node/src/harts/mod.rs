@@ -1,0 +1,176 @@
+//! The harts of a node: what each does at the moment, and which is next.
+//!
+//! `thread.rs`: a hart and the thread on it. `spin.rs`: polling loops, which are skipped.
+
+mod spin;
+mod thread;
+
+use std::ops::{Index, IndexMut};
+
+use chasqui_engine::Time;
+use chasqui_memory::Bus;
+
+pub(crate) use spin::Spin;
+pub(crate) use thread::{Activity, Filling};
+pub use thread::{HartSoftwareStatistics, Thread};
+
+/// The harts of a node, by number. The first is at hand: most nodes have no other.
+pub struct Harts {
+    first: Thread,
+    others: Vec<Thread>,
+    /// Harts up to this one have had threads: the caches of the others are empty.
+    started: usize,
+}
+
+impl Harts {
+    pub(crate) fn new(first: Thread, others: Vec<Thread>) -> Harts {
+        Harts { first, others, started: 0 }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        1 + self.others.len()
+    }
+
+    /// All.
+    pub fn iter(&self) -> impl Iterator<Item = &Thread> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// All.
+    #[inline]
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Thread> {
+        std::iter::once(&mut self.first).chain(&mut self.others)
+    }
+
+    /// Harts that have had threads, as far as their numbers tell.
+    pub fn started(&self) -> usize {
+        self.started
+    }
+
+    /// A thread comes to hart `index`. True: the first ever.
+    pub(crate) fn start(&mut self, index: usize) -> bool {
+        let is_first = index >= self.started;
+        self.started = self.started.max(index + 1);
+        is_first
+    }
+
+    /// Threads have been on more than the first hart.
+    #[inline]
+    pub(crate) fn is_several(&self) -> bool {
+        self.started > 1
+    }
+
+    /// When some hart is ready, if nothing else happens.
+    #[inline]
+    pub(crate) fn ready_at(&self) -> Time {
+        if self.is_several() { self.first_ready::<true>().0 } else { self.first_ready::<false>().0 }
+    }
+
+    /// When the hart is ready that is ready first, and which it is; of two at a time the lower.
+    #[inline]
+    pub(crate) fn first_ready<const SEVERAL: bool>(&self) -> (Time, usize) {
+        if !SEVERAL {
+            return (self.first.ready_at(), 0);
+        }
+        let ready = self.iter().take(self.started).enumerate().map(|(i, t)| (t.ready_at(), i));
+        ready.min().expect("a node has harts")
+    }
+
+    /// Hart `index` must not start an instruction at or after this time, when another hart may be next.
+    pub(crate) fn others_ready(&self, index: usize) -> Time {
+        let others = self.iter().take(self.started).enumerate().filter(|&(i, _)| i != index);
+        // Of two at a time the lower comes first.
+        let until = others.map(|(i, t)| t.ready_at() + Time(u64::from(index < i)));
+        until.min().unwrap_or(Time::NEVER)
+    }
+
+    /// Harts other than `index` that have had threads.
+    pub(crate) fn others(&mut self, index: usize) -> impl Iterator<Item = &mut Thread> {
+        let started = self.started;
+        let threads = self.iter_mut().take(started).enumerate();
+        threads.filter(move |&(i, _)| i != index).map(|(_, thread)| thread)
+    }
+
+    /// No hart but `index` uses the bus before an event comes, or one wakes by itself.
+    fn is_sole(&self, index: usize) -> bool {
+        let threads = self.iter().take(self.started).enumerate();
+        threads.filter(|&(i, _)| i != index).all(|(_, thread)| thread.leaves_bus())
+    }
+
+    /// Hart `index` does something at `now` that others may see. True: one that repeats itself has to catch up
+    /// first. Calls that take no time have none to catch up with: [`Harts::tell_untimed`].
+    pub(crate) fn announce(&mut self, index: usize, mut bus: Option<&mut Bus>, now: Time) -> bool {
+        let mut idle = false;
+        for thread in self.others(index).filter(|thread| thread.hart.port.is_timed()) {
+            idle |= thread.is_idle();
+            thread.event(bus.as_deref_mut(), now, now);
+        }
+        idle
+    }
+
+    /// Hart `index` has executed instructions of a call that takes no time. If they changed anything, others that
+    /// repeat themselves in such calls look again, at the same time. True: there are some.
+    pub(crate) fn tell_untimed(&mut self, index: usize) -> bool {
+        let hart = &self[index].hart;
+        if hart.port.is_silent() {
+            return false;
+        }
+        let now = hart.now();
+        let mut idle = false;
+        for thread in self.others(index).filter(|t| t.is_idle() && !t.hart.port.is_timed()) {
+            idle = true;
+            thread.look_again(now);
+        }
+        idle
+    }
+
+    /// Hart `index` stops. In a call that takes no time it has stored past the caches, and others may now execute
+    /// instructions between two of its own: reservations hold no longer.
+    pub(crate) fn leave_untimed(&mut self, index: usize) {
+        if !self[index].hart.port.is_timed() {
+            self.iter_mut().for_each(|thread| thread.hart.port.drop_reservation());
+        }
+    }
+
+    /// Hart `index` has executed a `pause`. `skip`: polling loops are skipped.
+    pub(crate) fn pause(&mut self, index: usize, bus: Option<&Bus>, skip: bool) {
+        let bus = bus.filter(|_| self.is_sole(index));
+        self[index].pause(bus, skip);
+    }
+
+    /// Hart `index` may have given itself up. True: it has, and nobody else is on it.
+    pub(crate) fn yielded(&mut self, index: usize, bus: Option<&Bus>) -> bool {
+        let yielded = matches!(self[index].activity, Activity::Yielded);
+        if yielded {
+            let bus = bus.filter(|_| self.is_sole(index));
+            self[index].yielded(bus);
+        }
+        yielded
+    }
+
+    /// No hart but `index` does anything until `end`, or repeats itself and may see what `index` does, or
+    /// holds a line.
+    pub(crate) fn is_left_alone(&self, index: usize, end: Time) -> bool {
+        let mut others = self.iter().take(self.started).enumerate().filter(|&(i, _)| i != index);
+        others.all(|(_, t)| {
+            t.ready_at() > end && t.leaves_bus() && !t.is_idle() && t.hart.port.reservation().is_none()
+        })
+    }
+}
+
+impl Index<usize> for Harts {
+    type Output = Thread;
+
+    #[inline(always)]
+    fn index(&self, index: usize) -> &Thread {
+        if index == 0 { &self.first } else { &self.others[index - 1] }
+    }
+}
+
+impl IndexMut<usize> for Harts {
+    #[inline(always)]
+    fn index_mut(&mut self, index: usize) -> &mut Thread {
+        if index == 0 { &mut self.first } else { &mut self.others[index - 1] }
+    }
+}

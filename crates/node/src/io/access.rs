@@ -1,0 +1,180 @@
+//! Accesses of harts to devices, and the way there, if a device is behind a link.
+//!
+//! The link keeps accesses in order. A store is over for its hart when it leaves the memory system; a load takes that for
+//! its address alone, and its answer comes back past it, as on an interconnect with a channel for answers. What
+//! the device has tried again waits there, and all behind it.
+
+use chasqui_engine::{Class, Outbox, Time};
+use chasqui_memory::{Request, Slot};
+use chasqui_ni::{Reply, Uncached};
+
+use super::{Io, IoEvent};
+use crate::events::{Target, Urgency};
+use crate::harts::{Harts, Thread};
+use crate::parts::Parts;
+
+/// What a hart asks of a device. Addresses are relative to the device's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Access {
+    /// A load.
+    Load { address: u64, bytes: u32 },
+    /// A store.
+    Store { address: u64, bytes: u32, value: u64 },
+    /// A store of 64 bytes; `answered`: the hart waits for what the NI says.
+    Store64 { address: u64, words: [u64; 8], answered: bool },
+}
+
+/// An access on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Crossing {
+    hart: usize,
+    slot: Slot,
+    access: Access,
+    /// It reaches the device then.
+    at: Time,
+}
+
+impl Access {
+    /// The hart waits for an answer.
+    pub fn is_answered(&self) -> bool {
+        matches!(self, Access::Load { .. } | Access::Store64 { answered: true, .. })
+    }
+
+    /// What the device is asked before it gets the access; none: it answers for itself whether it accepts it.
+    fn uncached(&self) -> Option<(u64, Uncached)> {
+        match *self {
+            Access::Load { address, .. } => Some((address, Uncached::Load)),
+            Access::Store { address, .. } => Some((address, Uncached::Store)),
+            Access::Store64 { address, answered, .. } => (!answered).then_some((address, Uncached::Store)),
+        }
+    }
+}
+
+impl Io {
+    /// The device and the access to it that the request in `slot` of hart `index` is, if it is one.
+    #[inline]
+    pub fn access(&self, harts: &Harts, index: usize, slot: Slot) -> Option<(usize, Access)> {
+        let thread = &harts[index];
+        self.access_of(thread, slot, thread.hart.port.current(slot)?)
+    }
+
+    /// The same of `request`, whose data, if it has 64 bytes, are those of `slot`.
+    #[inline]
+    pub fn access_of(&self, thread: &Thread, slot: Slot, request: Request) -> Option<(usize, Access)> {
+        match request {
+            Request::UncachedLoad { address, bytes } => {
+                let (device, address) = self.place(address);
+                Some((device, Access::Load { address, bytes }))
+            }
+            Request::UncachedStore { address, bytes, value } => {
+                let (device, address) = self.place(address);
+                Some((device, Access::Store { address, bytes, value }))
+            }
+            Request::Store64 { address, answered } => {
+                let (device, address) = self.place(address);
+                Some((device, Access::Store64 { address, words: thread.hart.port.burst(slot), answered }))
+            }
+            _ => None,
+        }
+    }
+
+    /// What arrives at `device` next may change what others see there.
+    pub(super) fn stores_arrive(&self, device: usize) -> bool {
+        let next = self.devices[device].crossing.front();
+        next.is_some_and(|crossing| !matches!(crossing.access, Access::Load { .. }))
+    }
+}
+
+impl Parts {
+    /// `device` can't serve the access of hart `index` now: it is to be tried again after that time.
+    pub(crate) fn refused(
+        &mut self,
+        (device, index): (usize, usize),
+        access: &Access,
+        now: Time,
+        out: &mut Outbox<'_>,
+    ) -> Option<Time> {
+        let (address, uncached) = access.uncached()?;
+        if !self.io.devices[device].ni.may_retry(address) {
+            return None;
+        }
+        self.with_device((device, index), now, out, |ni, c| ni.retry(c, address, uncached))
+    }
+
+    /// An access of hart `hart` leaves the memory system for `device`.
+    pub(crate) fn leave_for_device(
+        &mut self,
+        (device, hart): (usize, usize),
+        slot: Slot,
+        access: Access,
+        now: Time,
+        out: &mut Outbox<'_>,
+    ) {
+        let attach = self.io.devices[device].attach;
+        let crossing = Crossing { hart, slot, access, at: now + attach };
+        if attach == Time::ZERO {
+            return self.reach_device(device, crossing, now, out);
+        }
+        let way = &mut self.io.devices[device].crossing;
+        way.push_back(crossing);
+        if way.len() == 1 {
+            self.arrive_at(device, now + attach);
+        }
+    }
+
+    fn arrive_at(&mut self, device: usize, time: Time) {
+        let payload = IoEvent::Arrive(device).into();
+        self.events.schedule(time, Class::Bus, Target::Io, Urgency::Slow, payload);
+    }
+
+    /// The oldest access on the way to `device` is there.
+    pub(crate) fn arrive(&mut self, device: usize, now: Time, out: &mut Outbox<'_>) {
+        let crossing = *self.io.devices[device].crossing.front().expect("an access is on its way");
+        if let Some(after) = self.refused((device, crossing.hart), &crossing.access, now, out) {
+            return self.arrive_at(device, now + after);
+        }
+        let way = &mut self.io.devices[device].crossing;
+        way.pop_front();
+        if let Some(next) = way.front().map(|next| next.at.max(now)) {
+            self.arrive_at(device, next);
+        }
+        self.reach_device(device, crossing, now, out);
+    }
+
+    /// The access of hart `hart` is made at `device`. `None`: there is no reply to it.
+    pub(crate) fn make_access(
+        &mut self,
+        here: (usize, usize),
+        access: Access,
+        now: Time,
+        out: &mut Outbox<'_>,
+    ) -> Option<Reply> {
+        match access {
+            Access::Load { address, bytes } => {
+                Some(self.with_device(here, now, out, |ni, c| ni.read(c, address, bytes)))
+            }
+            Access::Store { address, bytes, value } => {
+                self.with_device(here, now, out, |ni, c| ni.write(c, address, bytes, value));
+                None
+            }
+            Access::Store64 { address, words, answered } => {
+                Some(self.with_device(here, now, out, |ni, c| ni.store_64(c, address, &words, answered)))
+            }
+        }
+    }
+
+    /// `device` gets the access; its answer, if the hart waits for one, takes a clock of the memory system at the end.
+    fn reach_device(&mut self, device: usize, crossing: Crossing, now: Time, out: &mut Outbox<'_>) {
+        let Crossing { hart, slot, access, .. } = crossing;
+        let reply = self.make_access((device, hart), access, now, out);
+        let Some(reply) = reply.filter(|_| access.is_answered()) else { return };
+        if !reply.repeatable {
+            self.harts[hart].hart.port.disturb();
+        }
+        let clock = self.io.clock;
+        let back = now + reply.latency + self.io.devices[device].attach;
+        let answer = IoEvent::Answer { hart, slot, value: reply.value };
+        let at = clock.after(clock.align(back), 1);
+        self.events.schedule(at, Class::Bus, Target::Io, Urgency::Slow, answer.into());
+    }
+}

@@ -1,0 +1,63 @@
+//! What devices ask of their node.
+
+use chasqui_engine::{Class, Time};
+
+use crate::events::{Target, Urgency};
+use crate::memory_system::Client;
+use crate::os::SIGBUS;
+use crate::parts::Parts;
+
+impl Parts {
+    /// Does what `device` has asked for in a call at `now`, charging hart `hart`.
+    pub(super) fn grant_wishes(&mut self, device: usize, hart: usize, now: Time) {
+        if self.io.wishes.is_empty() {
+            return;
+        }
+        let mut events = std::mem::take(&mut self.io.wishes.events);
+        for (time, payload) in events.drain(..) {
+            self.events.schedule(time, Class::Internal, Target::Device(device), Urgency::Prompt, payload);
+        }
+        // The room is used again by the next call.
+        self.io.wishes.events = events;
+        if !self.io.wishes.is_empty() {
+            self.grant_rare_wishes(device, hart, now);
+        }
+    }
+
+    /// Beside events few calls wish anything.
+    #[inline(never)]
+    fn grant_rare_wishes(&mut self, device: usize, hart: usize, now: Time) {
+        for request in std::mem::take(&mut self.io.wishes.bus) {
+            let client = Client::Device(self.io.name((device, request)));
+            let at = now + self.io.devices[device].attach;
+            self.events.schedule(at, Class::Request, Target::Request, Urgency::Prompt, client.into());
+        }
+        let wishes = &mut self.io.wishes;
+        let charge = std::mem::take(&mut wishes.charge);
+        let (turn, interrupt) = (wishes.turn.take(), wishes.interrupt.take());
+        let (incoherence, broken) = (wishes.incoherence.take(), wishes.broken.take());
+        let faults = std::mem::take(&mut wishes.faults);
+        if charge > Time::ZERO {
+            let thread = &mut self.harts[hart];
+            let start = thread.hart.now().max(now);
+            thread.start_at(start + charge);
+        }
+        if let Some(turn) = turn {
+            self.os.take_turn(&mut self.harts, &mut self.events, turn, now);
+        }
+        if let Some(asserted) = interrupt
+            && self.os.kernel.is_some()
+        {
+            self.harts[0].set_interrupt(asserted, now);
+        }
+        if let Some(incoherence) = incoherence {
+            self.os.fault_alive(&mut self.harts, hart, SIGBUS, &incoherence.to_string());
+        }
+        for (job, text) in faults {
+            self.os.fault_of(&mut self.harts, &mut self.events, (job, hart), now, &text);
+        }
+        if let Some(broken) = broken {
+            self.io.broken_machine.get_or_insert(broken);
+        }
+    }
+}

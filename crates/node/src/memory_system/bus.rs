@@ -1,0 +1,506 @@
+//! A bus that all caches snoop: who uses it, and what transactions do.
+//!
+//! Address tenures are granted in the order of requests. At its grant a transaction has its place in the order, for all
+//! caches and devices. Who may be granted when, of several harts that want one line: `coherence.rs`.
+
+use std::collections::VecDeque;
+
+use chasqui_counters::{Counters, Visitor};
+use chasqui_engine::{Class, Outbox, Payload, Time};
+use chasqui_memory::{
+    Bus, Incoming, LentBus, Request, Responder, Slot, Snoop, Snooped, Stashed, Stored, Tenure,
+};
+use chasqui_ni::{BusOperation, BusRequest};
+
+use super::{Client, Effect, MemorySystem};
+use crate::events::{Target, Urgency};
+use crate::io::Access;
+use crate::parameters::NodeConfiguration;
+use crate::parts::Parts;
+
+/// What happens on the bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BusEvent {
+    /// The next address tenure begins.
+    Grant,
+    /// A transaction is over; for an uncached load, with its value.
+    Done(Client, u64),
+}
+
+impl From<BusEvent> for Payload {
+    fn from(event: BusEvent) -> Payload {
+        match event {
+            BusEvent::Grant => [0, 0],
+            BusEvent::Done(client, value) => [u64::from(client) << 8 | 1, value],
+        }
+    }
+}
+
+impl From<Payload> for BusEvent {
+    fn from([word, value]: Payload) -> BusEvent {
+        match word & 1 {
+            0 => BusEvent::Grant,
+            _ => BusEvent::Done((word >> 8).into(), value),
+        }
+    }
+}
+
+/// What comes of a grant.
+enum Granted {
+    /// The transaction takes so long; for an uncached load, with its value.
+    For(Tenure, u64),
+    /// The device has it retried: it is asked for again at that time.
+    Retry(Time),
+    /// It is on its way to the device, which will answer.
+    Sent,
+}
+
+/// A memory system with a [`Bus`] that all caches of the node snoop.
+pub struct SnoopingBus {
+    pub(super) bus: Bus,
+    pub(super) waiting: VecDeque<Client>,
+    /// The time of the next grant, an event to come.
+    grant: Option<Time>,
+    l2_cycles: u64,
+    pub(super) reservation_cycles: u64,
+    /// Physical addresses below are main memory's.
+    dram_bytes: u64,
+    transaction_max: Time,
+}
+
+impl SnoopingBus {
+    /// The idle bus of a node with these parameters.
+    pub fn new(c: &NodeConfiguration) -> SnoopingBus {
+        SnoopingBus {
+            bus: Bus::new(c.bus.clone(), c.dram.clone()),
+            waiting: VecDeque::new(),
+            grant: None,
+            l2_cycles: c.l2.latency.cycles(),
+            reservation_cycles: c.order.reservation.cycles(),
+            dram_bytes: c.dram.size.bytes(),
+            transaction_max: c.transaction_max(),
+        }
+    }
+
+    fn schedule_grant(&mut self, parts: &mut Parts, now: Time) {
+        if self.grant.is_none() && !self.waiting.is_empty() {
+            self.grant_at(parts, self.bus.grant_at(now));
+        }
+    }
+
+    fn grant_at(&mut self, parts: &mut Parts, at: Time) {
+        let urgency = match self.waiting.front() {
+            Some(Client::Hart(..)) => Urgency::Slow,
+            _ => Urgency::Prompt,
+        };
+        self.grant = Some(at);
+        parts.events.schedule(at, Class::Bus, Target::MemorySystem, urgency, BusEvent::Grant.into());
+    }
+
+    /// The transaction of `client` is over at `at`.
+    fn done_at(&mut self, parts: &mut Parts, client: Client, value: u64, at: Time) {
+        // A device hears of it after its way.
+        let (urgency, way) = match client {
+            Client::Hart(..) => (Urgency::Slow, Time::ZERO),
+            Client::Device(name) => {
+                let (device, _) = parts.io.request(name);
+                (Urgency::Prompt, parts.io.devices[device].attach)
+            }
+        };
+        let done = BusEvent::Done(client, value);
+        parts.events.schedule(at + way, Class::Bus, Target::MemorySystem, urgency, done.into());
+    }
+
+    /// The port of hart `index` may have made requests.
+    #[inline(always)]
+    fn collect(&mut self, parts: &mut Parts, index: usize, out: &mut Outbox<'_>) {
+        if parts.harts[index].hart.port.wants_bus() {
+            self.take_requests(parts, index, out);
+        }
+    }
+
+    /// The next address tenure begins.
+    fn grant_next(&mut self, parts: &mut Parts, now: Time, out: &mut Outbox<'_>) {
+        if parts.harts.is_several()
+            && let Some(later) = self.held_until(parts, now)
+        {
+            return self.grant_at(parts, later);
+        }
+        self.grant = None;
+        let client = self.waiting.pop_front().expect("a grant is for somebody");
+        match self.grant(parts, client, now, out) {
+            Granted::For(tenure, value) => self.done_at(parts, client, value, tenure.end),
+            Granted::Retry(at) => parts.ask(client, at),
+            Granted::Sent => {}
+        }
+        if let Client::Hart(hart, _) = client {
+            // A line that was replaced asks for its write-back now.
+            self.collect(parts, usize::from(hart), out);
+        }
+        self.schedule_grant(parts, now);
+    }
+
+    /// Nothing comes before a request that a hart makes at `at`. Of several harts others may.
+    fn is_next(parts: &Parts, at: Time, limit: Time) -> bool {
+        parts.events.next_time() > at && limit > at && !parts.harts.is_several()
+    }
+
+    /// Nothing comes between a request of hart `index` made at `at` and its grant, and what the hart may do until then
+    /// does not change it. Of several harts none does anything until the transaction is over, as far as a bound on its
+    /// length tells.
+    fn is_granted_next(
+        &self,
+        parts: &Parts,
+        (index, slot): (usize, Slot),
+        request: Request,
+        at: Time,
+        limit: Time,
+    ) -> bool {
+        let is_settled = slot == Slot::Blocking || matches!(request, Request::UncachedStore { .. });
+        if !is_settled || self.grant.is_some() || !self.waiting.is_empty() {
+            return false;
+        }
+        let grant = self.bus.grant_at(at);
+        let several = parts.harts.is_several();
+        let until = if several { grant + self.transaction_max } else { grant };
+        parts.events.next_time() > until
+            && limit > until
+            && (!several || slot == Slot::Blocking && parts.harts.is_left_alone(index, until))
+    }
+
+    /// A transaction is granted at once, and finished if nothing happens until then, not even in the hart: what three events
+    /// would do.
+    fn serve_now(&mut self, parts: &mut Parts, client: Client, at: Time, out: &mut Outbox<'_>) {
+        let granted = self.bus.grant_at(at);
+        let (tenure, value) = match self.grant(parts, client, granted, out) {
+            Granted::For(tenure, value) => (tenure, value),
+            Granted::Retry(at) => return parts.ask(client, at),
+            Granted::Sent => return,
+        };
+        let waits = matches!(client, Client::Hart(_, Slot::Blocking));
+        let is_alone = parts.events.next_time() > tenure.end && out.limit() > tenure.end;
+        if waits && is_alone && self.waiting.is_empty() {
+            self.done(parts, client, value, tenure.end, out);
+        } else {
+            self.done_at(parts, client, value, tenure.end);
+        }
+    }
+
+    /// The transaction of `client` takes its place in the order: caches change, data move.
+    fn grant(&mut self, parts: &mut Parts, client: Client, now: Time, out: &mut Outbox<'_>) -> Granted {
+        match client {
+            Client::Hart(hart, slot) => self.grant_hart(parts, (usize::from(hart), slot), now, out),
+            Client::Device(name) => {
+                parts.observable(Some(&mut self.bus), now, now);
+                Granted::For(self.grant_device(parts, name, now, out), 0)
+            }
+        }
+    }
+
+    /// A load from a device that is behind a link: the bus is taken for the address.
+    fn grant_remote_load(
+        &mut self,
+        parts: &mut Parts,
+        (index, slot): (usize, Slot),
+        (device, load): (usize, Access),
+        now: Time,
+        out: &mut Outbox<'_>,
+    ) {
+        let Access::Load { bytes, .. } = load else { unreachable!("a load") };
+        let end = self.bus.place(now, bytes, false, Responder::None).end;
+        parts.granted(index, slot, Snooped::default(), now);
+        parts.leave_for_device((device, index), slot, load, end, out);
+    }
+
+    /// The access to `device` is granted at `now`, so far as the device's place decides what comes of it.
+    fn grant_access(
+        &mut self,
+        parts: &mut Parts,
+        (index, slot): (usize, Slot),
+        (device, access): (usize, Access),
+        now: Time,
+        out: &mut Outbox<'_>,
+    ) -> Option<Granted> {
+        if parts.io.devices[device].attach > Time::ZERO {
+            if matches!(access, Access::Load { .. }) {
+                self.grant_remote_load(parts, (index, slot), (device, access), now, out);
+                return Some(Granted::Sent);
+            }
+            return None;
+        }
+        // A device on the bus may have it retried.
+        let after = parts.refused((device, index), &access, now, out)?;
+        Some(Granted::Retry(self.bus.place(now, 0, false, Responder::None).end + after))
+    }
+
+    fn grant_hart(
+        &mut self,
+        parts: &mut Parts,
+        (index, slot): (usize, Slot),
+        now: Time,
+        out: &mut Outbox<'_>,
+    ) -> Granted {
+        let several = parts.harts.is_several();
+        let Some(request) = parts.harts[index].hart.port.current(slot) else {
+            return Granted::For(Tenure { grant: now, address_end: now, end: now }, 0);
+        };
+        let access = parts.io.access(&parts.harts, index, slot);
+        if let Some(access) = access
+            && let Some(granted) = self.grant_access(parts, (index, slot), access, now, out)
+        {
+            return granted;
+        }
+        let mut value = 0;
+        let found = if several { snoop_others(parts, index, request, now) } else { Snooped::default() };
+        let request = request.answered(found);
+        let (bytes, write) = parts.harts[index].hart.port.transfer(request);
+        let responder = match request {
+            Request::Own { upgrade: true, .. }
+            | Request::OwnFromL2
+            | Request::Block { .. }
+            | Request::WriteBack { bytes: 0, .. } => Responder::None,
+            Request::Fill { .. } | Request::Own { .. } if found.dirty => Responder::Cache,
+            Request::Fill { line, .. } | Request::Own { line, .. } | Request::NetworkFill { line } => {
+                memory_responder(parts, line, false)
+            }
+            Request::WriteBack { line, .. } => memory_responder(parts, line, true),
+            Request::UncachedStore { .. } | Request::Store64 { .. } => Responder::Device(Time::ZERO),
+            Request::UncachedLoad { bytes, .. } => {
+                let Some((device, Access::Load { address, .. })) = access else { unreachable!("a load") };
+                let reply = parts.with_device((device, index), now, out, |ni, c| ni.read(c, address, bytes));
+                value = reply.value;
+                if !reply.repeatable {
+                    parts.harts[index].hart.port.disturb();
+                }
+                Responder::Device(reply.latency)
+            }
+        };
+        let tenure = self.bus.place(now, bytes, write, responder);
+        parts.granted(index, slot, found, now);
+        if several && slot == Slot::Blocking {
+            parts.harts[index].fills(request, tenure.end);
+        }
+        Granted::For(tenure, value)
+    }
+
+    /// A message comes into the network cache of the node's first hart, or is announced to it: an address tenure.
+    fn grant_deposit(
+        &mut self,
+        parts: &mut Parts,
+        (name, request): (u32, BusRequest),
+        incoming: Incoming,
+        now: Time,
+        out: &mut Outbox<'_>,
+    ) -> Tenure {
+        let responder = match request.bytes {
+            0 => Responder::None,
+            _ => memory_responder(parts, request.address, true),
+        };
+        let tenure = self.bus.place(now, request.bytes, true, responder);
+        parts.device_granted(name, now, out);
+        let hart = &mut parts.harts[0].hart;
+        let cycle = hart.cycle_at(now);
+        hart.port.deposit(incoming, Stored { buffer: request.address, bytes: request.bytes }, cycle);
+        self.collect(parts, 0, out);
+        tenure
+    }
+
+    /// A write that the L2 of the first hart is to take. `None`: it goes to memory.
+    fn grant_stash(
+        &mut self,
+        parts: &mut Parts,
+        (name, request): (u32, BusRequest),
+        now: Time,
+        out: &mut Outbox<'_>,
+    ) -> Option<Tenure> {
+        let (address, bytes) = (request.address, request.bytes);
+        let mut found = Snooped::default();
+        for thread in parts.harts.others(0) {
+            found = found.or(thread.hart.port.snoop(Snoop::Invalidate, address, bytes));
+        }
+        if found.dirty {
+            return None;
+        }
+        let hart = &mut parts.harts[0].hart;
+        let (line_bytes, cycle) = (hart.port.bus_line_bytes(true), hart.cycle_at(now));
+        let tenure = match hart.port.stash(address, bytes, cycle) {
+            Stashed::Refused => return None,
+            Stashed::Taken => self.bus.place(now, bytes, true, Responder::Device(Time::ZERO)),
+            // Its data are on the bus while the DRAM fetches the rest.
+            Stashed::Merged => {
+                let responder = memory_responder(parts, address, false);
+                self.bus.place(now, line_bytes, false, responder)
+            }
+        };
+        parts.device_granted(name, now, out);
+        self.collect(parts, 0, out);
+        Some(tenure)
+    }
+
+    fn grant_device(&mut self, parts: &mut Parts, name: u32, now: Time, out: &mut Outbox<'_>) -> Tenure {
+        let (_, request) = parts.device_request(name);
+        if request.operation == BusOperation::Stash
+            && let Some(tenure) = self.grant_stash(parts, (name, request), now, out)
+        {
+            return tenure;
+        }
+        if let BusOperation::Deposit(incoming) = request.operation {
+            return self.grant_deposit(parts, (name, request), incoming, now, out);
+        }
+        let snoop = match request.operation {
+            BusOperation::Read => Snoop::Read,
+            _ => Snoop::Invalidate,
+        };
+        let mut found = Snooped::default();
+        for thread in parts.harts.iter_mut() {
+            found = found.or(thread.hart.port.snoop(snoop, request.address, request.bytes));
+        }
+        let write = matches!(request.operation, BusOperation::Write | BusOperation::Stash);
+        let responder = match request.operation {
+            BusOperation::Invalidate if !found.dirty => Responder::None,
+            _ if found.dirty => Responder::Cache,
+            _ => memory_responder(parts, request.address, write),
+        };
+        let tenure = self.bus.place(now, request.bytes, write, responder);
+        parts.device_granted(name, now, out);
+        tenure
+    }
+
+    fn done(&mut self, parts: &mut Parts, client: Client, value: u64, now: Time, out: &mut Outbox<'_>) {
+        match client {
+            Client::Hart(index, slot) => {
+                let index = usize::from(index);
+                let access = parts.io.access(&parts.harts, index, slot);
+                if let Some((device, store)) = access.filter(|(_, a)| !matches!(a, Access::Load { .. })) {
+                    parts.leave_for_device((device, index), slot, store, now, out);
+                    if store.is_answered() {
+                        return;
+                    }
+                }
+                parts.completed(index, slot, value, now);
+                self.collect(parts, index, out);
+            }
+            Client::Device(name) => {
+                parts.observable(Some(&mut self.bus), now, now);
+                parts.device_done(name, now, out);
+            }
+        }
+    }
+}
+
+/// Who holds the memory at `address`.
+fn memory_responder(parts: &Parts, address: u64, write: bool) -> Responder {
+    parts.io.memory_latency(address, write).map_or(Responder::Dram, Responder::Device)
+}
+
+/// The transaction that hart `index` asked for with `request` snoops the caches of the others.
+fn snoop_others(parts: &mut Parts, index: usize, request: Request, now: Time) -> Snooped {
+    let mut found = Snooped::default();
+    let Some((snoop, address, bytes)) = parts.harts[index].hart.port.asks(request) else { return found };
+    for other in (0..parts.harts.started()).filter(|&other| other != index) {
+        found = found.or(parts.snoop(other, snoop, address, bytes, now));
+    }
+    found
+}
+
+impl MemorySystem for SnoopingBus {
+    fn take_requests(&mut self, parts: &mut Parts, index: usize, out: &mut Outbox<'_>) {
+        while let Some((cycle, slot, request)) = parts.take_request(index) {
+            let client = Client::Hart(index as u8, slot);
+            let hart = &parts.harts[index].hart;
+            let at = hart.time_of(cycle);
+            if !hart.port.is_timed() {
+                parts.serve_untimed(index, slot, request, out);
+            } else if request == Request::OwnFromL2 {
+                let end = hart.time_of(cycle + self.l2_cycles);
+                self.done_at(parts, client, 0, end);
+            } else if self.is_granted_next(parts, (index, slot), request, at, out.limit()) {
+                self.serve_now(parts, client, at, out);
+            } else if Self::is_next(parts, at, out.limit()) {
+                // Nothing comes before the request: it can be noted at once.
+                self.request(parts, client, at, out);
+            } else {
+                parts.ask(client, at);
+            }
+        }
+    }
+
+    fn request(&mut self, parts: &mut Parts, client: Client, now: Time, _: &mut Outbox<'_>) {
+        self.waiting.push_back(client);
+        self.schedule_grant(parts, now);
+    }
+
+    fn event(&mut self, parts: &mut Parts, payload: Payload, now: Time, out: &mut Outbox<'_>) {
+        match payload.into() {
+            BusEvent::Grant => self.grant_next(parts, now, out),
+            BusEvent::Done(client, value) => self.done(parts, client, value, now, out),
+        }
+    }
+
+    fn effect(&self, parts: &Parts, payload: Payload) -> Effect {
+        let client = match payload.into() {
+            BusEvent::Done(client, _) => Some(client),
+            BusEvent::Grant => self.waiting.front().copied(),
+        };
+        let is_over = matches!(payload.into(), BusEvent::Done(..));
+        match client {
+            Some(Client::Device(name)) => Effect::Device(name),
+            // From the end of a posted store, or of one that is answered, there is only the way to the device.
+            Some(Client::Hart(_, Slot::Posted)) if is_over => Effect::Access(parts.io.attach),
+            Some(Client::Hart(index, Slot::Blocking)) if is_over && parts.is_store(index) => {
+                Effect::Access(parts.io.attach)
+            }
+            _ => Effect::Access(parts.io.store_latency),
+        }
+    }
+
+    fn waiting(&self, _: &Parts, visit: &mut dyn FnMut(u32, Time)) {
+        let Some(grant) = self.grant else { return };
+        for client in &self.waiting {
+            if let &Client::Device(name) = client {
+                visit(name, grant);
+            }
+        }
+    }
+
+    fn announce(&mut self, parts: &mut Parts, payload: Payload, now: Time) -> bool {
+        matches!(payload.into(), BusEvent::Grant) && self.announce_grant(parts, now)
+    }
+
+    fn bus(&self) -> Option<&Bus> {
+        Some(&self.bus)
+    }
+
+    fn bus_mut(&mut self) -> Option<&mut Bus> {
+        Some(&mut self.bus)
+    }
+
+    /// Then the bus is the hart's; unless others wait for it.
+    fn lend(&mut self, alone: Time) -> Option<LentBus<'_>> {
+        let alone = if self.waiting.is_empty() { alone } else { Time::ZERO };
+        let before = Time(alone.0.saturating_sub(self.transaction_max.0));
+        Some(LentBus { bus: &mut self.bus, before, dram_bytes: self.dram_bytes })
+    }
+
+    fn transaction_max(&self) -> Time {
+        self.transaction_max
+    }
+
+    fn statistics(&self, visit: &mut Visitor<'_>) {
+        self.bus.statistics.visit(visit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_survive_the_round_trip() {
+        for client in [Client::Hart(63, Slot::Posted), Client::Device(70_000)] {
+            for event in [BusEvent::Grant, BusEvent::Done(client, 0), BusEvent::Done(client, u64::MAX)] {
+                assert_eq!(BusEvent::from(Payload::from(event)), event);
+            }
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! What serves the requests of ports and devices: the interface between a node's clients and its memory system.
+//!
+//! A client asks for a transaction ([`MemorySystem::request`]). The memory system gives it a place in the order: there it
+//! has other caches answer ([`Parts::snoop`]), and tells the client ([`Parts::granted`], [`Parts::device_granted`]); then
+//! data move, in functional memory. Later the transaction is over ([`Parts::completed`], [`Parts::device_done`]).
+//!
+//! Invariants: of transactions for a line one has its place before the other, for all clients alike; a line that another
+//! cache may hold is asked for there; nothing is granted before it was asked for, nor sooner than events that are due.
+//!
+//! [`SnoopingBus`] asks all caches, and orders all transactions.
+
+mod bus;
+mod coherence;
+
+use chasqui_counters::Visitor;
+use chasqui_engine::{Class, Outbox, Payload, Time};
+use chasqui_memory::{Bus, LentBus, Request, Slot, Snoop, Snooped};
+use chasqui_ni::BusRequest;
+
+pub use bus::SnoopingBus;
+
+use crate::events::{Target, Urgency};
+use crate::harts::Thread;
+use crate::io::Access;
+use crate::parts::Parts;
+
+/// Who asks for a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Client {
+    /// A slot of a hart's port.
+    Hart(u8, Slot),
+    /// A device's transaction, by its name ([`Parts::device_request`]).
+    Device(u32),
+}
+
+const SLOTS: [Slot; 3] = [Slot::Blocking, Slot::WriteBuffer, Slot::Posted];
+
+impl From<Client> for Payload {
+    fn from(client: Client) -> Payload {
+        [client.into(), 0]
+    }
+}
+
+impl From<Payload> for Client {
+    fn from([word, _]: Payload) -> Client {
+        word.into()
+    }
+}
+
+/// In 48 bits.
+impl From<Client> for u64 {
+    fn from(client: Client) -> u64 {
+        match client {
+            Client::Hart(hart, slot) => slot as u64 | u64::from(hart) << 16,
+            Client::Device(name) => 1 << 8 | u64::from(name) << 16,
+        }
+    }
+}
+
+impl From<u64> for Client {
+    fn from(word: u64) -> Client {
+        let number = word >> 16;
+        match word >> 8 & 1 {
+            0 => Client::Hart(number as u8, SLOTS[(word & 3) as usize]),
+            _ => Client::Device(number as u32),
+        }
+    }
+}
+
+/// What an event of a memory system's leads to at devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// This transaction of a device's is granted, or over.
+    Device(u32),
+    /// An access of a hart may reach a device, so long after the event.
+    Access(Time),
+}
+
+/// A memory system.
+pub trait MemorySystem: Send {
+    /// The port of hart `index` has requests: they are taken ([`Parts::take_request`]) and served.
+    fn take_requests(&mut self, parts: &mut Parts, index: usize, out: &mut Outbox<'_>);
+    /// `client` asks for a transaction at `now`.
+    fn request(&mut self, parts: &mut Parts, client: Client, now: Time, out: &mut Outbox<'_>);
+    /// An event of its own is due.
+    fn event(&mut self, parts: &mut Parts, payload: Payload, now: Time, out: &mut Outbox<'_>);
+    /// What its own event, to come, leads to at devices.
+    fn effect(&self, parts: &Parts, payload: Payload) -> Effect;
+    /// Visits the transactions of devices' that have no event to come, with the time before which they are not granted.
+    fn waiting(&self, parts: &Parts, visit: &mut dyn FnMut(u32, Time));
+    /// Before an event of its own of `now`, where there are several harts: those that repeat themselves and hold what it
+    /// is about catch up ([`Parts::announce_to`]). True: there are some, and the event is dealt with later.
+    fn announce(&mut self, parts: &mut Parts, payload: Payload, now: Time) -> bool;
+    /// The bus that all transactions go over, if there is one: a hart that is alone may use it by itself.
+    fn bus(&self) -> Option<&Bus> {
+        None
+    }
+    /// The same.
+    fn bus_mut(&mut self) -> Option<&mut Bus> {
+        None
+    }
+    /// Lends the bus to a hart that is alone until `alone`: until then nothing happens in the node, and nothing comes from
+    /// outside.
+    fn lend(&mut self, alone: Time) -> Option<LentBus<'_>> {
+        let _ = alone;
+        None
+    }
+    /// A bound on the length of a hart's transaction that finds nothing under way, the time that devices take not
+    /// included.
+    fn transaction_max(&self) -> Time;
+    /// Visits its counters.
+    fn statistics(&self, visit: &mut Visitor<'_>);
+}
+
+/// What memory systems do to clients.
+impl Parts {
+    /// The next request of hart `index`, with the cycle at which it was made. `None`: there is no other.
+    pub fn take_request(&mut self, index: usize) -> Option<(u64, Slot, Request)> {
+        self.harts[index].hart.port.take_request()
+    }
+
+    /// The caches of hart `index` answer a transaction of another client at `now`.
+    pub fn snoop(&mut self, index: usize, snoop: Snoop, address: u64, bytes: u32, now: Time) -> Snooped {
+        let thread = &mut self.harts[index];
+        let here = thread.hart.port.snoop(snoop, address, bytes);
+        if here.present {
+            debug_assert!(!thread.is_idle(), "a hart that repeats itself has caught up");
+            // What it has seen of the line says nothing any more.
+            thread.spin.event(&mut thread.hart, now);
+        }
+        here
+    }
+
+    /// What is in `slot` of hart `index` has its place in the order at `now`, and others' caches have answered `found`.
+    pub fn granted(&mut self, index: usize, slot: Slot, found: Snooped, now: Time) {
+        let hart = &mut self.harts[index].hart;
+        let cycle = hart.cycle_at(now);
+        hart.port.granted(slot, found, cycle);
+    }
+
+    /// What is in `slot` of hart `index` is over at `now`, with `value` for an uncached load. The port may have asked for
+    /// more.
+    pub fn completed(&mut self, index: usize, slot: Slot, value: u64, now: Time) {
+        let thread = &mut self.harts[index];
+        let cycle = thread.hart.cycle_at(now);
+        thread.hart.port.completed(slot, value, cycle);
+        thread.wake(now);
+    }
+
+    /// The transaction of a device's that has this name: the device's number, and what it asks for.
+    #[inline]
+    pub fn device_request(&self, name: u32) -> (usize, BusRequest) {
+        self.io.request(name)
+    }
+
+    /// A device's transaction has its place in the order at `now`: it moves its data.
+    pub fn device_granted(&mut self, name: u32, now: Time, out: &mut Outbox<'_>) {
+        let (device, request) = self.io.request(name);
+        self.with_device((device, 0), now, out, |ni, c| ni.bus_granted(c, request));
+    }
+
+    /// A device's transaction is over at `now`; its name may be another's from now on.
+    pub fn device_done(&mut self, name: u32, now: Time, out: &mut Outbox<'_>) {
+        let (device, request) = self.io.request(name);
+        self.io.release(name);
+        self.with_device((device, 0), now, out, |ni, c| ni.bus_done(c, request));
+    }
+
+    /// The access of hart `index` to a device, in a call that takes no time, is made at once.
+    pub fn serve_untimed(&mut self, index: usize, slot: Slot, request: Request, out: &mut Outbox<'_>) {
+        let now = self.harts[index].hart.now();
+        let client = Client::Hart(index as u8, slot);
+        let Some((device, access)) = self.io.access_of(&self.harts[index], Slot::Blocking, request) else {
+            // Made before the call began: it takes its time.
+            debug_assert!(!matches!(request, Request::Fill { .. }));
+            return self.ask(client, now);
+        };
+        let here = (device, index);
+        let is_load = matches!(access, Access::Load { .. });
+        if is_load && let Some(after) = self.refused(here, &access, now, out) {
+            return self.ask(client, now + after);
+        }
+        let reply = self.make_access(here, access, now, out);
+        if let Some(reply) = reply.filter(|_| access.is_answered()) {
+            let thread = &mut self.harts[index];
+            if !reply.repeatable {
+                thread.hart.port.disturb();
+            }
+            let cycle = thread.hart.cycle;
+            thread.hart.port.completed(slot, reply.value, cycle);
+            thread.wake(now);
+        }
+    }
+
+    /// `client`, a hart, asks at `at`.
+    pub fn ask(&mut self, client: Client, at: Time) {
+        self.events.schedule(at, Class::Request, Target::Request, Urgency::Slow, client.into());
+    }
+
+    /// The instruction of hart `index` that waits is a store to a device.
+    fn is_store(&self, index: u8) -> bool {
+        let port = &self.harts[usize::from(index)].hart.port;
+        matches!(port.current(Slot::Blocking), Some(Request::Store64 { .. }))
+    }
+
+    /// Harts other than `index` that repeat themselves and hold something of the `bytes` from `address` on catch up. True:
+    /// there are some.
+    pub fn announce_to(
+        &mut self,
+        mut bus: Option<&mut Bus>,
+        index: usize,
+        address: u64,
+        bytes: u32,
+        now: Time,
+    ) -> bool {
+        let holds = |thread: &&mut Thread| thread.is_idle() && thread.hart.port.holds(address, bytes);
+        let mut idle = false;
+        for thread in self.harts.others(index).filter(holds) {
+            idle = true;
+            thread.event(bus.as_deref_mut(), now, now);
+        }
+        idle
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_survive_the_round_trip() {
+        let clients = [
+            Client::Hart(0, Slot::Blocking),
+            Client::Hart(1, Slot::WriteBuffer),
+            Client::Hart(63, Slot::Posted),
+            Client::Device(0),
+            Client::Device(70_000),
+        ];
+        for client in clients {
+            assert_eq!(Client::from(Payload::from(client)), client);
+        }
+    }
+}

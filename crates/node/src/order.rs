@@ -1,0 +1,374 @@
+//! The order of things: how a node's events and its harts' instructions follow each other, and what other partitions may
+//! count on.
+//!
+//! A hart runs until the next event, the engine's limit, or another hart's turn. Before an event that a polling loop may
+//! see, harts that repeat themselves are moved on to it. What comes from outside is noticed only after the devices' input
+//! latency: a hart that is alone runs on so long.
+
+use std::any::Any;
+
+use chasqui_engine::{Class, Event, Outbox, Packet, Partition, Time, WORK_OF_EVENT};
+use chasqui_hart::Halt;
+use chasqui_ni::Cause;
+
+use crate::events::{Target, Urgency};
+use crate::io::IoEvent;
+use crate::memory_system::{Client, Effect};
+use crate::node::Node;
+use crate::os::Timer;
+use crate::parts::Parts;
+
+/// Instructions of the hart in one go, or a few more: then the engine is asked again, so that progress is
+/// shown and Ctrl-C is seen. A matter of a millisecond.
+const RUN_MAX: u64 = 1 << 17;
+
+/// Of more events than these only the earliest is looked at: messages may come by the thousand.
+const CAUSES_MAX: usize = 16;
+
+/// The hart that devices name which do not say which they mean.
+const HART: usize = 0;
+
+/// `reach` may be as early as `latencies` after `time`.
+fn lower(reach: &mut [Time], time: Time, latencies: &[Time]) {
+    for (reach, &latency) in reach.iter_mut().zip(latencies) {
+        *reach = (*reach).min(time + latency);
+    }
+}
+
+impl Parts {
+    /// An access to some device at `time` may lead to this.
+    fn lower_by_access(&self, reach: &mut [Time], time: Time) {
+        for device in &self.io.devices {
+            lower(reach, time, device.ni.output_latency(Cause::Access));
+        }
+    }
+
+    /// A transaction of a device's at `time` may lead to this.
+    fn lower_by_transaction(&self, reach: &mut [Time], name: u32, time: Time) {
+        let (device, request) = self.io.request(name);
+        lower(reach, time, self.io.devices[device].ni.output_latency(Cause::Bus(request)));
+    }
+}
+
+impl Node {
+    /// `event` may lead to this.
+    fn lower_by_event(&self, reach: &mut [Time], event: &Event) {
+        let effect = match Target::from(event.target) {
+            Target::Network(device) => {
+                let ni = &self.parts.io.devices[device].ni;
+                return lower(reach, event.time, ni.output_latency(Cause::Network(event)));
+            }
+            Target::Device(device) => {
+                let ni = &self.parts.io.devices[device].ni;
+                return lower(reach, event.time, ni.output_latency(Cause::Event(event.payload)));
+            }
+            // The scheduler may tell a device of a turn's end.
+            Target::Scheduler => Effect::Access(Time::ZERO),
+            Target::Io => match event.payload.into() {
+                IoEvent::Arrive(_) => Effect::Access(Time::ZERO),
+                IoEvent::Answer { .. } => Effect::Access(self.parts.io.store_latency),
+            },
+            Target::Request => match event.payload.into() {
+                Client::Device(name) => Effect::Device(name),
+                Client::Hart(..) => Effect::Access(self.parts.io.store_latency),
+            },
+            Target::MemorySystem => self.system.effect(&self.parts, event.payload),
+        };
+        match effect {
+            Effect::Device(name) => self.parts.lower_by_transaction(reach, name, event.time),
+            Effect::Access(after) => self.parts.lower_by_access(reach, event.time + after),
+        }
+    }
+
+    /// What comes from outside is to be dealt with. True: the devices' output latencies may be different.
+    fn take_in(&mut self, mut event: Event, packet: Option<Box<Packet>>) -> (Event, bool) {
+        let device = event.target as usize;
+        event.target = Target::Network(device).into();
+        let changes = self.parts.io.devices[device].ni.coming(&event);
+        self.parts.io.packets.keep(&mut event, packet);
+        self.parts.events.take_in(event);
+        (event, changes)
+    }
+
+    /// Has harts catch up that repeat themselves and may see `event`, which is next. True: there are some.
+    #[inline(always)]
+    fn announce<const SEVERAL: bool>(&mut self, event: &Event) -> bool {
+        let Node { system, parts, .. } = self;
+        match Target::from(event.target) {
+            Target::Scheduler => parts.interrupt(system.bus_mut(), event.payload.into(), event.time),
+            Target::Network(_) if parts.io.is_observable(event) => {
+                // A hart may have run past what comes from outside, as far as it can't have noticed.
+                parts.observable(system.bus_mut(), event.time, event.time + parts.io.input_latency)
+            }
+            Target::Device(_) | Target::Io if parts.io.is_observable(event) => {
+                parts.observable(system.bus_mut(), event.time, event.time)
+            }
+            Target::Request if matches!(event.payload.into(), Client::Device(_)) => {
+                parts.observable(system.bus_mut(), event.time, event.time)
+            }
+            Target::MemorySystem => {
+                if matches!(system.effect(parts, event.payload), Effect::Device(_)) {
+                    return parts.observable(system.bus_mut(), event.time, event.time);
+                }
+                SEVERAL && system.announce(parts, event.payload, event.time)
+            }
+            _ => false,
+        }
+    }
+
+    #[inline(always)]
+    fn dispatch(&mut self, event: Event, out: &mut Outbox<'_>) {
+        let Node { system, parts, .. } = self;
+        let now = event.time;
+        // On a bus that is a hart's for a while, transactions have no events: how many have depends on the turns.
+        let is_counted = match Target::from(event.target) {
+            Target::Network(device) => {
+                let packet = parts.io.packets.take(&event);
+                parts.with_device((device, HART), now, out, |ni, c| ni.network(c, event, packet));
+                true
+            }
+            Target::Device(device) => {
+                parts.with_device((device, HART), now, out, |ni, c| ni.event(c, event.payload));
+                true
+            }
+            Target::Scheduler => {
+                parts.timer(event.payload.into(), now, out);
+                true
+            }
+            Target::MemorySystem => {
+                system.event(parts, event.payload, now, out);
+                false
+            }
+            Target::Request => {
+                system.request(parts, event.payload.into(), now, out);
+                false
+            }
+            Target::Io => {
+                match event.payload.into() {
+                    IoEvent::Arrive(device) => parts.arrive(device, now, out),
+                    IoEvent::Answer { hart, slot, value } => {
+                        parts.completed(hart, slot, value, now);
+                        self.collect(hart, out);
+                    }
+                }
+                false
+            }
+        };
+        self.events += u64::from(is_counted);
+    }
+
+    /// The port of hart `index` may have made requests.
+    #[inline(always)]
+    fn collect(&mut self, index: usize, out: &mut Outbox<'_>) {
+        if self.parts.harts[index].hart.port.wants_bus() {
+            self.system.take_requests(&mut self.parts, index, out);
+        }
+    }
+
+    /// Runs hart `index` until `until`. Until `alone` nothing happens in the node and nothing comes from outside.
+    /// `SEVERAL`: see [`Node::run_to_limit`].
+    #[inline(always)]
+    fn run_hart<const SEVERAL: bool>(
+        &mut self,
+        index: usize,
+        until: Time,
+        alone: Time,
+        out: &mut Outbox<'_>,
+    ) {
+        // Of several harts others may have lines.
+        let alone = if SEVERAL { Time::ZERO } else { alone };
+        let Node { system, parts, .. } = self;
+        if !parts.harts[index].is_ready() {
+            parts.os.rise(&mut parts.harts, index, system.bus_mut());
+        }
+        let end = parts.harts[index].hart.cycle_at(until);
+        let skip = parts.os.costs.spin_skip;
+        let halt = loop {
+            let Parts { harts, os, memory, recorders, .. } = parts;
+            let timed = !SEVERAL || harts[index].hart.port.is_timed();
+            let halt = os.run(harts, index, recorders, system.lend(alone), end);
+            let t = &mut harts[index];
+            t.spin.check(&mut t.hart);
+            if SEVERAL && halt == Halt::Call {
+                let now = t.ready_at();
+                if harts.announce(index, system.bus_mut(), now) {
+                    break halt;
+                }
+            }
+            os.halted(harts, index, halt, memory, recorders);
+            // Before the next observation begins. At a mark within a call, or when it has run for long, it goes on.
+            let goes_on = match halt {
+                Halt::Deadline => true,
+                Halt::Mark { .. } => !harts[index].hart.port.is_timed(),
+                _ => false,
+            };
+            let told = !timed && !goes_on && harts.tell_untimed(index);
+            if halt == Halt::Pause {
+                harts.pause(index, system.bus(), skip);
+            }
+            // After a pause, or a mark that it halted at, the hart mostly goes on.
+            let passed = matches!(halt, Halt::Mark { .. } | Halt::Pause);
+            let t = &harts[index];
+            if told || !passed || !t.is_ready() || t.hart.cycle >= end {
+                break halt;
+            }
+        };
+        // At a deadline in a call that takes no time it is this hart's turn still.
+        if SEVERAL && halt != Halt::Deadline {
+            parts.harts.leave_untimed(index);
+        }
+        if halt == Halt::Call {
+            parts.os.after_call(&mut parts.harts, index, system.bus());
+        }
+        self.collect(index, out);
+    }
+
+    /// Does everything that is earlier than the engine's limit, or a good part of it; returns how many
+    /// instructions that were. `SEVERAL`: more than one hart has had a thread. A single one pays nothing for
+    /// what others would need.
+    fn run_to_limit<const SEVERAL: bool>(&mut self, out: &mut Outbox<'_>) -> u64 {
+        let mut executed = 0;
+        loop {
+            let limit = out.limit();
+            let event = self.parts.events.next_time();
+            let (ready, index) = self.parts.harts.first_ready::<SEVERAL>();
+            let soft = event.min(limit);
+            if ready < soft {
+                let before = self.parts.harts[index].hart.statistics.instructions;
+                if SEVERAL {
+                    self.run_among_others(index, soft, out);
+                } else {
+                    // What comes from outside is noticed only later: the hart runs on so long.
+                    let noticed = event.min(out.horizon()).min(limit + self.parts.io.input_latency);
+                    let until = if self.parts.os.is_over() { ready + Time(1) } else { noticed };
+                    self.run_hart::<false>(index, until, soft, out);
+                    let Parts { os, harts, events, .. } = &mut self.parts;
+                    os.after_run(harts, events);
+                }
+                executed += self.parts.harts[index].hart.statistics.instructions - before;
+                // A call that takes no time, or a suspended hart that catches up, may take long.
+                if executed >= RUN_MAX || SEVERAL != self.parts.harts.is_several() {
+                    return executed;
+                }
+                continue;
+            }
+            if event >= limit {
+                return executed;
+            }
+            if self.parts.rests() {
+                return executed;
+            }
+            let next = self.parts.next_event();
+            if self.announce::<SEVERAL>(&next) {
+                // Harts catch up before the event happens.
+                continue;
+            }
+            let event = self.parts.events.earliest().pop_before(limit).expect("an event is due");
+            self.dispatch(event, out);
+        }
+    }
+
+    /// Runs hart `index`, which is ready first, until `soft` or until another hart may be next.
+    fn run_among_others(&mut self, index: usize, soft: Time, out: &mut Outbox<'_>) {
+        let Node { system, parts, .. } = self;
+        let thread = &parts.harts[index];
+        // What it is about to do may be seen by others, though they have the lines that they need: it wakes by itself, or
+        // stores in no time, past the caches. Those that repeat themselves have to catch up first; then it is asked again.
+        let is_seen = !thread.is_ready() || !thread.hart.port.is_timed();
+        let now = thread.ready_at();
+        if is_seen && parts.harts.announce(index, system.bus_mut(), now) {
+            return;
+        }
+        let until = soft.min(self.parts.harts.others_ready(index));
+        self.run_hart::<true>(index, until, until, out);
+    }
+}
+
+impl Partition for Node {
+    fn next(&self) -> Time {
+        if self.parts.rests() {
+            return Time::NEVER;
+        }
+        self.parts.events.next_time().min(self.parts.harts.ready_at())
+    }
+
+    fn reach(&self, least: &[Time], reach: &mut [Time]) {
+        reach.fill(Time::NEVER);
+        if self.parts.rests() {
+            return;
+        }
+        self.parts.lower_by_access(reach, self.parts.harts.ready_at() + self.parts.io.store_latency);
+        for event in self.parts.events.slow().iter() {
+            self.lower_by_event(reach, event);
+        }
+        self.system.waiting(&self.parts, &mut |name, grant| {
+            self.parts.lower_by_transaction(reach, name, grant);
+        });
+        let prompt = self.parts.events.prompt();
+        if prompt.len() > CAUSES_MAX {
+            return lower(reach, prompt.next_time(), least);
+        }
+        for event in prompt.iter() {
+            self.lower_by_event(reach, event);
+        }
+    }
+
+    /// Returns how many instructions were executed and events dealt with, these by what they cost.
+    fn run(&mut self, out: &mut Outbox<'_>) -> u64 {
+        let events = self.events;
+        let executed = match self.parts.harts.is_several() {
+            false => self.run_to_limit::<false>(out),
+            true => self.run_to_limit::<true>(out),
+        };
+        self.parts.os.report_progress(executed);
+        executed + (self.events - events) * WORK_OF_EVENT
+    }
+
+    fn receive(&mut self, event: Event, packet: Option<Box<Packet>>) {
+        self.take_in(event, packet);
+    }
+
+    fn receive_within(
+        &mut self,
+        event: Event,
+        packet: Option<Box<Packet>>,
+        _: &[Time],
+        reach: &mut [Time],
+    ) -> bool {
+        let (event, changes) = self.take_in(event, packet);
+        if changes || self.parts.events.prompt().len() > CAUSES_MAX || self.parts.rests() {
+            return false;
+        }
+        self.lower_by_event(reach, &event);
+        true
+    }
+
+    fn stop(&self) -> Option<Time> {
+        let broken = self.broken_machine().map(|&(time, _)| time);
+        broken.into_iter().chain(self.parts.os.stop).min()
+    }
+
+    /// The jobs that broke here.
+    fn news(&mut self) -> Vec<u64> {
+        self.parts.os.stop = None;
+        std::mem::take(&mut self.parts.os.broken).into_iter().map(|job| job as u64).collect()
+    }
+
+    /// The jobs numbered so are over.
+    fn told(&mut self, news: &[u64], at: Time) {
+        let Parts { os, harts, events, .. } = &mut self.parts;
+        os.unshare_texts(harts);
+        for &job in news {
+            let timer = Timer::Close(job as usize).into();
+            events.schedule(at, Class::Internal, Target::Scheduler, Urgency::Slow, timer);
+        }
+    }
+
+    fn hosted_by(&mut self, thread: usize) {
+        self.parts.harts.iter_mut().for_each(|t| t.hart.hosted_by(thread));
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}

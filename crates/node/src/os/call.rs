@@ -1,0 +1,143 @@
+//! System calls that the simulator serves in the place of a kernel.
+
+use chasqui_engine::Time;
+use chasqui_linux::{Outcome, Stream};
+use chasqui_memory::FlatMemory;
+
+use super::{Ended, Os, Output};
+use crate::harts::{Activity, Harts};
+
+impl Os {
+    /// The thread on hart `index` makes a system call.
+    pub(super) fn call(&mut self, harts: &mut Harts, index: usize, memory: &mut FlatMemory) {
+        let thread = &mut harts[index];
+        let x = &thread.hart.state.x;
+        let (number, args) = (x[17], [x[10], x[11], x[12], x[13], x[14], x[15]]);
+        let now = thread.hart.now();
+        let outcome = self.serve(harts, index, number, args, memory);
+        harts[index].charge(self.costs.software.syscall.cycles());
+        self.flush_translations(harts, index, memory);
+        if harts.is_several() {
+            self.change_memory(harts, index, now);
+        }
+        let thread = &mut harts[index];
+        let result = match outcome {
+            Outcome::Return(value) => value,
+            Outcome::Yield => {
+                thread.activity = Activity::Yielded;
+                0
+            }
+            Outcome::Exit { status, .. } => return self.end(harts, index, Ended::Exit(status)),
+            Outcome::Leave => {
+                thread.activity = Activity::Vacant;
+                return;
+            }
+            Outcome::Clone { hart, stack, tls, id } => {
+                self.begin(harts, index, hart, stack, tls);
+                id
+            }
+            Outcome::Signal(signal) => {
+                return self.fault(harts, index, signal, "the process raised a signal");
+            }
+            Outcome::Sleep { until, value } => {
+                thread.activity = Activity::Sleeping(until.max(thread.hart.now()));
+                value
+            }
+            Outcome::Block { wait, until } => {
+                let until = if until == Time::NEVER { until } else { until.max(thread.hart.now()) };
+                thread.activity = Activity::Blocked(wait, until);
+                return;
+            }
+            Outcome::OutOfMemory(fault) => {
+                return self.fault(harts, index, fault.signal(), &fault.to_string());
+            }
+        };
+        harts[index].hart.return_from_call(result);
+    }
+
+    /// Serves a system call, in no time.
+    pub(super) fn serve(
+        &mut self,
+        harts: &mut Harts,
+        index: usize,
+        number: u64,
+        args: [u64; 6],
+        memory: &mut FlatMemory,
+    ) -> Outcome {
+        let process = self.on_mut(harts, index);
+        let thread = &mut harts[index];
+        let now = thread.hart.now();
+        thread.statistics.calls += 1;
+        let mut host = Host { rank: process.rank, now, output: &*process.output };
+        // What serves it sees all that the thread has stored.
+        thread.hart.port.settle();
+        let outcome = process.process.syscall(index, number, args, now, memory, &mut host);
+        // Who gives the hart up does so again for nothing.
+        if outcome != Outcome::Yield {
+            thread.hart.port.disturb();
+        }
+        outcome
+    }
+
+    /// A call of the thread on hart `index` at `now` may have changed memory past the caches, and woken
+    /// threads.
+    fn change_memory(&mut self, harts: &mut Harts, index: usize, now: Time) {
+        let wake_cycles = self.costs.software.wake.cycles();
+        let process = &mut self.on_mut(harts, index).process;
+        let barrier = process.take_barrier();
+        for thread in harts.others(index) {
+            thread.hart.port.drop_reservation();
+            if barrier {
+                thread.hart.port.settle();
+            }
+        }
+        for woken in process.take_woken() {
+            let thread = &mut harts[woken];
+            thread.resume_at(now);
+            thread.charge(wake_cycles);
+            thread.hart.return_from_call(0);
+        }
+    }
+
+    /// The thread on hart `parent` has made another, which begins on hart `index` where its maker is.
+    fn begin(&mut self, harts: &mut Harts, parent: usize, index: usize, stack: u64, tls: Option<u64>) {
+        let (state, now) = (harts[parent].hart.state.clone(), harts[parent].hart.now());
+        let process = harts[parent].process;
+        self.place(harts, index, process);
+        if self.processes[process].region.is_some() {
+            self.change_timing(harts, parent);
+        }
+        let thread = &mut harts[index];
+        thread.hart.state = state;
+        thread.spin.stop(&mut thread.hart);
+        if stack != 0 {
+            thread.hart.state.x[2] = stack;
+        }
+        if let Some(tls) = tls {
+            thread.hart.state.x[4] = tls;
+        }
+        thread.begin(now);
+        thread.charge(self.costs.software.wake.cycles());
+        thread.hart.return_from_call(0);
+    }
+}
+
+struct Host<'a> {
+    rank: u32,
+    now: Time,
+    output: &'a dyn Output,
+}
+
+impl chasqui_linux::Host for Host<'_> {
+    fn write(&mut self, stream: Stream, bytes: &[u8]) {
+        self.output.write(self.rank, self.now, stream, bytes);
+    }
+
+    fn report_unknown(&mut self, number: u64) {
+        self.output.unknown_call(self.rank, self.now, number);
+    }
+
+    fn report_no_hart(&mut self, harts: u32) {
+        self.output.no_hart(self.rank, self.now, harts);
+    }
+}

@@ -1,0 +1,335 @@
+//! A node's system software: its processes, what stops their harts, and who is on a hart.
+//!
+//! Without a kernel image the simulator stands in for the kernel: `call.rs` serves system calls, `page.rs` page faults.
+//! With one (`kernel.rs`) they trap into it. `scheduler.rs` has several processes share a hart, `process.rs` is a
+//! process with its records, `pager.rs` what devices ask of the system, `report.rs` what a process waits for, in words.
+
+mod call;
+mod kernel;
+mod page;
+mod pager;
+mod process;
+mod report;
+mod scheduler;
+
+use chasqui_abi::mark;
+use chasqui_config::Cycles;
+use chasqui_engine::Time;
+use chasqui_hart::{Halt, State};
+use chasqui_memory::{Bus, Fault, FlatMemory, LentBus};
+use chasqui_record::{RankProfile, Recorder};
+
+use crate::harts::{Activity, Harts, Thread};
+use crate::instrumentation::{Marking, Symbols};
+use crate::parameters::SoftwareUnit;
+pub use kernel::{Kernel, kernel_memory, load_kernel};
+pub(crate) use pager::Pages;
+pub(crate) use process::NodeProcess;
+pub use process::{Ended, Output, ProcessSpec, ProcessView, Region};
+pub(crate) use scheduler::{Scheduler, Timer};
+
+/// Signals (Linux include/uapi/asm-generic/signal.h).
+pub(crate) const SIGILL: i32 = 4;
+const SIGTRAP: i32 = 5;
+const SIGABRT: i32 = 6;
+pub(crate) const SIGBUS: i32 = 7;
+pub(crate) const SIGSEGV: i32 = 11;
+
+/// What takes how long beside instructions, and what takes none.
+#[derive(Clone, Debug)]
+pub struct Costs {
+    /// What the simulator does in the place of system software.
+    pub software: SoftwareUnit,
+    /// An `ecall` of a kernel's.
+    pub machine_call: Cycles,
+    /// MPI calls take no time of the hart's (the `loggp` machine).
+    pub free_calls: bool,
+    /// Skip polling loops.
+    pub spin_skip: bool,
+}
+
+/// What a node's system software is started with.
+pub struct OsSpec {
+    /// Its processes; the first begins on the first hart, the others share it with that one.
+    pub processes: Vec<ProcessSpec>,
+    /// The kernel under the processes; without one the simulator serves their system calls itself.
+    pub kernel: Option<Kernel>,
+    /// What takes how long, and what takes none.
+    pub costs: Costs,
+}
+
+/// The system software of a node.
+pub(crate) struct Os {
+    /// The processes, on harts or not.
+    pub processes: Vec<NodeProcess>,
+    /// Who is on the hart, if there are several processes.
+    pub scheduler: Option<Box<Scheduler>>,
+    pub kernel: Option<Kernel>,
+    pub costs: Costs,
+    /// Jobs that ended here by a fault or abort, and nobody was told.
+    pub broken: Vec<usize>,
+    /// When the first of them did.
+    pub stop: Option<Time>,
+    /// Instructions that the output does not know of.
+    unreported: u64,
+}
+
+impl Os {
+    pub fn new(spec: OsSpec, scheduler: Option<Box<Scheduler>>, harts: usize) -> Os {
+        let image = spec.kernel.as_ref().map(Kernel::image);
+        let process = |spec: ProcessSpec| {
+            let symbols = Symbols::new(spec.process.elf().clone(), image.cloned());
+            NodeProcess::new(spec, symbols, harts)
+        };
+        Os {
+            processes: spec.processes.into_iter().map(process).collect(),
+            scheduler,
+            kernel: spec.kernel,
+            costs: spec.costs,
+            broken: vec![],
+            stop: None,
+            unreported: 0,
+        }
+    }
+
+    /// How the first hart begins.
+    pub fn start(&self) -> State {
+        self.kernel.as_ref().map_or_else(|| self.processes[0].start(), Kernel::start)
+    }
+
+    /// The first process begins on the first hart.
+    pub fn begin_first(&mut self, harts: &mut Harts) {
+        self.processes[0].follow(harts);
+        self.place(harts, 0, 0);
+        self.set_timed(harts, 0);
+        if self.kernel.is_some() {
+            assert!(harts.count() == 1 && harts[0].hart.port.is_timed(), "a kernel's harts");
+            let root = self.processes[0].process.space.root();
+            harts[0].hart.begin_supervisor(root);
+        }
+    }
+
+    /// A thread of process `process` comes to hart `index`.
+    fn place(&mut self, harts: &mut Harts, index: usize, process: usize) {
+        let NodeProcess { process: state, text, .. } = &self.processes[process];
+        let is_first = harts.start(index);
+        let thread = &mut harts[index];
+        thread.process = process;
+        thread.activity = Activity::Ready;
+        if is_first {
+            thread.hart.port.set_root(state.space.root());
+        }
+        thread.hart.share_text(text.clone());
+        if harts.is_several() {
+            harts.iter_mut().for_each(|thread| thread.hart.port.join_peers());
+        }
+    }
+
+    /// The process on hart `index`.
+    #[inline(always)]
+    pub fn on(&self, harts: &Harts, index: usize) -> &NodeProcess {
+        &self.processes[harts[index].process]
+    }
+
+    /// The process on hart `index`.
+    #[inline(always)]
+    pub fn on_mut(&mut self, harts: &Harts, index: usize) -> &mut NodeProcess {
+        &mut self.processes[harts[index].process]
+    }
+
+    /// Hart `index` executes until cycle `end`: see [`chasqui_hart::Hart::run_with_bus`].
+    #[inline(always)]
+    pub fn run(
+        &mut self,
+        harts: &mut Harts,
+        index: usize,
+        recorders: &mut [Recorder],
+        lent: Option<LentBus<'_>>,
+        end: u64,
+    ) -> Halt {
+        let several = harts.is_several();
+        let Thread { hart, spin, watch, process, .. } = &mut harts[index];
+        if let Some(watch) = watch {
+            return watch.run(hart, lent, end);
+        }
+        let process = &mut self.processes[*process];
+        let (recorder, free_calls) = (&mut recorders[process.job], self.costs.free_calls);
+        let follows = process.followed.is_some();
+        let mut marking =
+            Marking { life: &mut process.life, recorder, spin, index, free_calls, follows, several };
+        hart.run_with_bus(&mut marking, lent, end)
+    }
+
+    /// Deals with what halted hart `index`, as far as it is system software's affair.
+    #[inline(always)]
+    pub fn halted(
+        &mut self,
+        harts: &mut Harts,
+        index: usize,
+        halt: Halt,
+        memory: &mut FlatMemory,
+        recorders: &mut [Recorder],
+    ) {
+        match halt {
+            Halt::Deadline | Halt::Bus | Halt::Pause => {}
+            Halt::Idle => harts[index].activity = Activity::Idle,
+            Halt::Wait(stall) => {
+                let thread = &mut harts[index];
+                thread.activity = Activity::Waiting(thread.hart.cycle, stall);
+            }
+            other => self.called(harts, index, other, memory, recorders),
+        }
+    }
+
+    /// The instruction at which hart `index` has halted asks for software.
+    fn called(
+        &mut self,
+        harts: &mut Harts,
+        index: usize,
+        halt: Halt,
+        memory: &mut FlatMemory,
+        recorders: &mut [Recorder],
+    ) {
+        match halt {
+            Halt::Deadline | Halt::Bus | Halt::Pause | Halt::Idle | Halt::Wait(_) => {}
+            Halt::Call if self.kernel.is_some() => self.kernel_call(harts, index, memory),
+            Halt::Call => self.call(harts, index, memory),
+            Halt::Mark { code, call, value } => self.mark(harts, index, (code, call, value), recorders),
+            Halt::Fault(Fault::Page { address, access }) if self.kernel.is_none() => {
+                self.page_fault(harts, index, address, access, memory);
+            }
+            fault => {
+                let pc = harts[index].hart.state.pc;
+                self.strike(harts, index, fault, pc, memory);
+            }
+        }
+    }
+
+    fn mark(
+        &mut self,
+        harts: &mut Harts,
+        index: usize,
+        (code, call, value): (u32, u32, u64),
+        recorders: &mut [Recorder],
+    ) {
+        if code == mark::ABORT {
+            return self.end(harts, index, Ended::Abort(value as i32));
+        }
+        if code == mark::REGION {
+            return self.region(harts, index, value != 0);
+        }
+        let several = harts.is_several();
+        let free_calls = self.costs.free_calls;
+        let process = &mut self.processes[harts[index].process];
+        let follows = process.followed.is_some();
+        let Thread { hart, spin, .. } = &mut harts[index];
+        let (life, recorder) = (&mut process.life, &mut recorders[process.job]);
+        let mut marking = Marking { life, recorder, spin, index, free_calls, follows, several };
+        marking.note(hart, code, call, value);
+        if follows && code == mark::DELIVER {
+            process.follow_delivered(harts, index, value);
+        }
+        if free_calls && matches!(code, mark::CALL | mark::RETURN) {
+            self.set_timed(harts, index);
+        }
+    }
+
+    /// The part of interest begins or ends, says hart `index`.
+    fn region(&mut self, harts: &mut Harts, index: usize, begins: bool) {
+        if let Some(region) = &mut self.on_mut(harts, index).region {
+            *region = match *region {
+                Region::Ahead if !begins => Region::Ahead,
+                _ if begins => Region::Within,
+                _ => Region::Behind,
+            };
+            // Where there are threads, instructions take time anyway.
+            if !harts.is_several() {
+                self.change_timing(harts, index);
+            }
+        }
+    }
+
+    /// Instructions of hart `index` may take another time than before.
+    fn change_timing(&mut self, harts: &mut Harts, index: usize) {
+        // What was seen of a loop so far took another time.
+        let thread = &mut harts[index];
+        thread.spin.stop(&mut thread.hart);
+        self.set_timed(harts, index);
+    }
+
+    /// Instructions of hart `index` take time or not, as things stand. Threads are not fast-forwarded: their
+    /// order is that of their times.
+    fn set_timed(&mut self, harts: &mut Harts, index: usize) {
+        let process = self.on(harts, index);
+        let detailed = harts.is_several() || process.region.is_none_or(|region| region == Region::Within);
+        let free = self.costs.free_calls && process.life.current_call(index).is_some();
+        harts[index].hart.port.set_timed(detailed && !free);
+    }
+
+    /// Hart `index` is about to run: it wakes, if it slept or has waited long enough, or its timer interrupts it.
+    pub fn rise(&mut self, harts: &mut Harts, index: usize, bus: Option<&mut Bus>) {
+        let thread = &mut harts[index];
+        let at = thread.ready_at();
+        match thread.activity {
+            Activity::Sleeping(until) => thread.rise(until),
+            Activity::Idle => thread.rise(at),
+            Activity::Parked(_) | Activity::Suspended(_) => thread.event(bus, at, at),
+            Activity::Blocked(_, until) => {
+                thread.resume_at(until);
+                let value = self.processes[thread.process].process.time_out(index);
+                thread.hart.return_from_call(value);
+            }
+            _ => {}
+        }
+    }
+
+    /// The process on hart `index` has ended now.
+    fn note_end(&mut self, harts: &Harts, index: usize, how: Ended) {
+        let now = harts[index].hart.now();
+        let ends_job = match how {
+            Ended::Exit(_) => false,
+            Ended::Abort(_) => true,
+            Ended::Fault { .. } => self.costs.software.fault_ends_job,
+        };
+        let process = self.on_mut(harts, index);
+        process.end(now, how);
+        let job = process.job;
+        if ends_job {
+            self.stop_at(now, job);
+        }
+    }
+
+    fn end(&mut self, harts: &mut Harts, index: usize, how: Ended) {
+        self.note_end(harts, index, how);
+        harts.iter_mut().for_each(|thread| thread.activity = Activity::Ended);
+    }
+
+    /// Job `job` is broken.
+    fn stop_at(&mut self, time: Time, job: usize) {
+        self.stop = Some(self.stop.map_or(time, |stop| stop.min(time)));
+        self.broken.push(job);
+    }
+
+    /// Ends the process on hart `index` by `signal`, because of what is said in `what`, if it has not ended.
+    pub fn fault_alive(&mut self, harts: &mut Harts, index: usize, signal: i32, what: &str) {
+        if self.on(harts, index).ended.is_none() {
+            self.fault(harts, index, signal, what);
+        }
+    }
+
+    /// `executed` more instructions were executed: tells the output how far the harts have come, now and then.
+    #[inline]
+    pub fn report_progress(&mut self, executed: u64) {
+        const OFTEN: u64 = 10_000;
+        self.unreported += executed;
+        let process = &self.processes[0];
+        if self.unreported >= OFTEN || process.ended.is_some() && self.unreported > 0 {
+            process.output.executed(std::mem::take(&mut self.unreported));
+        }
+    }
+
+    /// Where the cycles of its harts went, if that was counted: once, when all is over.
+    pub fn take_profile(harts: &mut Harts) -> Option<RankProfile> {
+        process::take_profile(harts)
+    }
+}

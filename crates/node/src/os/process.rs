@@ -1,0 +1,210 @@
+//! A process of a node, and what is recorded of it.
+
+use std::sync::Arc;
+
+use chasqui_engine::Time;
+use chasqui_hart::{State, Text};
+use chasqui_linux::{Process, Stream};
+use chasqui_memory::Observation;
+use chasqui_record::{RankLife, RankProfile};
+
+use crate::harts::{Activity, Harts, Spin};
+use crate::instrumentation::{Followed, Symbols, TraceOutput, WatchPlan};
+
+/// Where the output of processes goes.
+pub trait Output: TraceOutput {
+    /// Process `rank` writes `bytes` at `now`.
+    fn write(&self, rank: u32, now: Time, stream: Stream, bytes: &[u8]);
+    /// Process `rank` makes a system call at `now` that is not served.
+    fn unknown_call(&self, rank: u32, now: Time, number: u64);
+    /// Process `rank` asks at `now` for more threads than its node's `harts`.
+    fn no_hart(&self, rank: u32, now: Time, harts: u32);
+    /// So many more instructions were executed, by any process.
+    fn executed(&self, instructions: u64);
+}
+
+/// How a process ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It exited, with this status.
+    Exit(i32),
+    /// It called MPI_Abort, with this status.
+    Abort(i32),
+    /// A guest fault: the signal that Linux would send, and what happened.
+    Fault {
+        /// Signal number.
+        signal: i32,
+        /// Where and what, in words.
+        text: String,
+    },
+}
+
+/// The part of a program that is simulated in detail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Region {
+    /// The program has not come to it.
+    Ahead,
+    /// The program is in it.
+    Within,
+    /// The program has left it.
+    Behind,
+}
+
+/// What a process is started with.
+pub struct ProcessSpec {
+    /// The process.
+    pub process: Process,
+    /// World rank.
+    pub rank: u32,
+    /// Number of its job.
+    pub job: usize,
+    /// The program's text, if harts share it decoded.
+    pub text: Option<Text>,
+    /// Before the part of interest instructions take no time.
+    pub fast_forward: bool,
+    /// Calls of a rank kept for the timeline.
+    pub timeline_max: usize,
+    /// What is watched of it.
+    pub watch: WatchPlan,
+    /// Where output goes.
+    pub output: Arc<dyn Output>,
+}
+
+/// What a process has used of a hart, or what others have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Usage {
+    pub instructions: u64,
+    pub cycles: u64,
+}
+
+/// What a process keeps while it is not on its hart.
+pub(crate) struct Descheduled {
+    pub state: State,
+    pub activity: Activity,
+    pub spin: Spin,
+    pub observation: Observation,
+    /// Events that a process of the node could see, when it left.
+    pub events: u64,
+    /// What all had used of the hart when it left.
+    pub left: Usage,
+}
+
+/// A process of a node.
+pub(crate) struct NodeProcess {
+    pub process: Process,
+    /// World rank.
+    pub rank: u32,
+    /// Number of its job.
+    pub job: usize,
+    /// What its marks say.
+    pub life: RankLife,
+    /// How and when it ended.
+    pub ended: Option<(Time, Ended)>,
+    /// How far its part of interest has come, if the rest is fast-forwarded.
+    pub region: Option<Region>,
+    /// The program's text, if harts share it decoded.
+    pub text: Option<Text>,
+    /// Names of its addresses.
+    pub symbols: Symbols,
+    /// Messages whose data are followed, if they are.
+    pub followed: Option<Followed>,
+    /// Where its output goes.
+    pub output: Arc<dyn Output>,
+    /// What others have used of its hart, before it left it last.
+    pub elsewhere: Usage,
+    /// `None`: it is on its hart.
+    pub descheduled: Option<Descheduled>,
+}
+
+impl NodeProcess {
+    /// A process that is about to execute its first instruction on one of `harts` harts.
+    pub fn new(spec: ProcessSpec, symbols: Symbols, harts: usize) -> NodeProcess {
+        NodeProcess {
+            life: RankLife::new(spec.rank as u16, harts, spec.timeline_max),
+            symbols,
+            process: spec.process,
+            rank: spec.rank,
+            job: spec.job,
+            ended: None,
+            region: spec.fast_forward.then_some(Region::Ahead),
+            text: spec.text,
+            followed: spec.watch.accesses.then(Followed::default),
+            output: spec.output,
+            elsewhere: Usage::default(),
+            descheduled: None,
+        }
+    }
+
+    /// How its first thread begins.
+    pub fn start(&self) -> State {
+        let mut state = State::new(self.process.entry());
+        state.x[2] = self.process.stack_pointer();
+        state
+    }
+
+    /// It ends at `now`.
+    pub fn end(&mut self, now: Time, how: Ended) {
+        self.life.finish(now.0);
+        self.ended = Some((now, how));
+    }
+}
+
+/// A process of a node, to see what became of it. What harts tell is that of the process that is on them.
+#[derive(Clone, Copy)]
+pub struct ProcessView<'a> {
+    pub(crate) process: &'a NodeProcess,
+    pub(crate) harts: &'a Harts,
+    pub(crate) os: &'a super::Os,
+}
+
+impl<'a> ProcessView<'a> {
+    /// World rank.
+    pub fn rank(&self) -> u32 {
+        self.process.rank
+    }
+
+    /// How and when it ended.
+    pub fn ended(&self) -> Option<&'a (Time, Ended)> {
+        self.process.ended.as_ref()
+    }
+
+    /// What its marks say.
+    pub fn life(&self) -> &'a RankLife {
+        &self.process.life
+    }
+
+    /// How far its part of interest has come, if the rest is fast-forwarded.
+    pub fn region(&self) -> Option<Region> {
+        self.process.region
+    }
+
+    /// Its harts.
+    pub fn harts(&self) -> &'a Harts {
+        self.harts
+    }
+
+    /// Instructions that it has executed.
+    pub fn instructions(&self) -> u64 {
+        let all: u64 = self.harts.iter().map(|t| t.hart.statistics.instructions).sum();
+        all - self.process.elsewhere.instructions
+    }
+
+    /// Cycles of its hart that has come furthest, without those of other processes.
+    pub fn cycles(&self) -> u64 {
+        self.harts.iter().map(|t| t.hart.cycle).max().unwrap_or(0) - self.process.elsewhere.cycles
+    }
+
+    /// The present of its hart that has come furthest.
+    pub fn now(&self) -> Time {
+        self.harts.iter().map(|t| t.hart.now()).max().unwrap_or(Time::ZERO)
+    }
+}
+
+/// Where the cycles of `harts` went, if that was counted: once, when all is over.
+pub(crate) fn take_profile(harts: &mut Harts) -> Option<RankProfile> {
+    let profiles = harts.iter_mut().filter_map(|thread| thread.watch.take()?.profile());
+    profiles.reduce(|mut sum, profile| {
+        sum.add(&profile);
+        sum
+    })
+}

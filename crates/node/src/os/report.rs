@@ -1,0 +1,103 @@
+//! Faults, places and what processes wait for, in words.
+
+use std::sync::Arc;
+
+use chasqui_engine::Time;
+use chasqui_linux::{Elf, Wait};
+
+use super::{Ended, Os, ProcessView};
+use crate::harts::{Activity, Harts};
+
+impl Os {
+    /// Ends the process on hart `index` by `signal`, because of what is said in `what` and the hart does.
+    pub(super) fn fault(&mut self, harts: &mut Harts, index: usize, signal: i32, what: &str) {
+        let pc = self.trapped_at(harts, index).unwrap_or(harts[index].hart.state.pc);
+        self.fault_at(harts, index, signal, what, pc);
+    }
+
+    /// The same, of an instruction at `pc`.
+    pub(super) fn fault_at(&mut self, harts: &mut Harts, index: usize, signal: i32, what: &str, pc: u64) {
+        let thread = if harts.is_several() { format!(", hart {index},") } else { String::new() };
+        let now = harts[index].hart.now();
+        let process = self.on(harts, index);
+        let text =
+            format!("rank {}{thread} at {now}: {what}, pc {}", process.rank, process.symbols.place(pc));
+        self.end(harts, index, Ended::Fault { signal, text });
+    }
+}
+
+impl ProcessView<'_> {
+    /// Its program.
+    pub fn elf(&self) -> &Arc<Elf> {
+        self.process.process.elf()
+    }
+
+    /// Numbers of its harts that have a thread.
+    fn alive(&self) -> Vec<usize> {
+        (0..self.harts.started()).filter(|&i| self.harts[i].is_alive()).collect()
+    }
+
+    /// The pc of hart `index` with its symbol: the process's, if the kernel works for it.
+    fn place(&self, index: usize) -> String {
+        let pc = self.harts[index].hart.state.pc;
+        let symbols = &self.process.symbols;
+        match self.os.trapped_at(self.harts, index) {
+            Some(user) => format!("{}, in the kernel at {}", symbols.place(user), symbols.place(pc)),
+            None => symbols.place(pc),
+        }
+    }
+
+    /// The pc of each thread with its symbol, in words.
+    pub fn places(&self) -> String {
+        match self.alive()[..] {
+            [one] => format!("pc {}", self.place(one)),
+            ref alive => {
+                let each = alive.iter().map(|&i| format!("hart {i}: pc {}", self.place(i)));
+                each.collect::<Vec<_>>().join(", ")
+            }
+        }
+    }
+
+    /// What the process waits for, if it can't go on by itself; nothing, once it has ended, alone or with its job.
+    pub fn waiting_for(&self) -> Option<String> {
+        if self.process.ended.is_some() {
+            return None;
+        }
+        let alive = self.alive();
+        if let [one] = alive[..] {
+            return Some(self.thread_waits_for(one));
+        }
+        let each = alive.iter().map(|&i| format!("hart {i} for {}", self.thread_waits_for(i)));
+        (!alive.is_empty()).then(|| format!("its threads: {}", each.collect::<Vec<_>>().join("; ")))
+    }
+
+    /// Some thread would go on by itself, but simulated time ends before.
+    pub fn waits_beyond_time(&self) -> bool {
+        let mut threads = self.harts.iter().take(self.harts.started());
+        self.process.ended.is_none() && threads.any(|thread| thread.waits_beyond_time())
+    }
+
+    fn thread_waits_for(&self, index: usize) -> String {
+        let place = self.place(index);
+        let thread = &self.harts[index];
+        if matches!(thread.activity, Activity::Sleeping(until) if until >= Time::END) {
+            return format!("a time after the end of simulated time, asleep, pc {place}");
+        }
+        let read = &mut |address, bytes: &mut [u8]| thread.hart.port.peek_virtual(address, bytes);
+        match (&thread.activity, self.process.life.waiting_for(index, read)) {
+            (Activity::Blocked(Wait::Futex { address }, _), _) => {
+                format!("another thread at the futex {address:#x}, pc {place}")
+            }
+            (Activity::Idle, text) => {
+                let for_what = self.os.sleeps_for(self.harts, index).unwrap_or("an interrupt".into());
+                let text = text.map_or(format!("pc {place}"), |text| format!("{text}, pc {place}"));
+                format!("{for_what}, asleep: {text}")
+            }
+            (_, Some(text)) => text,
+            (Activity::Suspended(_) | Activity::Parked(_), None) => {
+                format!("what never comes: it repeats itself at pc {place}")
+            }
+            _ => format!("something, at pc {place}"),
+        }
+    }
+}

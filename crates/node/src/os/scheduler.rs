@@ -1,0 +1,586 @@
+//! Several processes on a node's hart: who is on it, and when another's turn comes.
+//!
+//! Round robin. Every `node.scheduler.quantum` of the node's own clock the process that has waited longest comes
+//! to the hart; one that sleeps, blocks or ends gives it up at once, and so does one that makes the system call
+//! sched_yield while another can go on: that one has what is left of the quantum. Nodes know nothing of each other's turns.
+//! A node of one process has no scheduler, and pays nothing for it.
+//!
+//! Where the running process has the NI to itself (`NetworkInterface::is_exclusive`) the jobs' turns are the same on
+//! all nodes. At a quantum's end nobody is on the hart until the NI, which drains the network, says whose turn it is.
+//! A job's turn is its own, whether its process here can use it or not.
+
+use std::collections::VecDeque;
+
+use chasqui_config::Ratio;
+use chasqui_counters::counters;
+use chasqui_engine::{Class, Payload, Time};
+use chasqui_memory::{Bus, Observation};
+use chasqui_ni::{Leave, Turn};
+
+use super::process::{Descheduled, NodeProcess, Usage};
+use super::{Ended, Os, SIGSEGV};
+use crate::events::{Events, Target, Urgency};
+use crate::harts::{Activity, Harts, Spin, Thread};
+use crate::parameters::SchedulerUnit;
+
+/// The hart that processes share: the scheduler's nodes have no other.
+const HART: usize = 0;
+
+/// What the scheduler waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timer {
+    /// The quantum's end.
+    Quantum,
+    /// A process that is not on the hart has slept long enough; or the one that is has ended.
+    Look,
+    /// This job is over, because of what happened on some node.
+    Close(usize),
+    /// The NI is told that nobody is on the hart, once it has all that the process has stored.
+    Leave,
+}
+
+impl From<Timer> for Payload {
+    fn from(timer: Timer) -> Payload {
+        match timer {
+            Timer::Quantum => [0, 0],
+            Timer::Look => [1, 0],
+            Timer::Close(job) => [2, job as u64],
+            Timer::Leave => [3, 0],
+        }
+    }
+}
+
+impl From<Payload> for Timer {
+    fn from([kind, job]: Payload) -> Timer {
+        match kind {
+            0 => Timer::Quantum,
+            1 => Timer::Look,
+            2 => Timer::Close(job as usize),
+            _ => Timer::Leave,
+        }
+    }
+}
+
+/// When the first quantum of node `number` begins [ps].
+fn phase(quantum: u64, skew: Ratio, number: u32) -> Time {
+    let turn = u128::from(Ratio::ONE);
+    let part = u128::from(skew.parts()) * u128::from(number) % turn;
+    Time((part * u128::from(quantum) / turn) as u64)
+}
+
+counters! {
+    /// Counters of a scheduler.
+    pub(crate) struct SchedulerStatistics {
+        /// Processes that came to the hart.
+        switches: "count";
+        /// Processes that came to the hart because a quantum was over.
+        preemptions: "count";
+        /// Processes that came to the hart because another gave it up.
+        yields: "count";
+    }
+}
+
+/// Whose turn it is.
+pub(crate) struct Scheduler {
+    quantum: Time,
+    /// Turns are the same on all nodes.
+    together: bool,
+    /// What the process on the hart was about to do when it had to leave it, between turns together.
+    held: Option<Activity>,
+    /// The first quantum begins then.
+    phase: Time,
+    switch_cycles: u64,
+    /// From a store's start to its arrival at the device.
+    store_latency: Time,
+    /// No transaction that begins when nothing is under way takes longer.
+    transaction_max: Time,
+    /// Processes that are not on the hart; who has waited longest comes first.
+    waiting: VecDeque<usize>,
+    /// The quantum's end, an event to come.
+    end: Option<Time>,
+    /// The quantum is over. The process leaves when the hart has executed so many instructions: one that waits is
+    /// finished, for it may have taken a message.
+    over: Option<u64>,
+    /// The process on the hart gives it up.
+    yielded: bool,
+    /// The process on the hart did nothing but repeat itself until the quantum's end.
+    was_idle: bool,
+    /// Events so far that a process could see, whoever was on the hart.
+    events: u64,
+    /// What happened so far.
+    pub statistics: SchedulerStatistics,
+}
+
+impl Scheduler {
+    /// For `others` processes beside the one that is on the hart at the start, on node `number`. `together`:
+    /// all nodes have the same turns. Then: from a store's start to its arrival at the device, and the longest transaction.
+    pub fn new(
+        unit: &SchedulerUnit,
+        number: u32,
+        others: usize,
+        together: bool,
+        (store_latency, transaction_max): (Time, Time),
+    ) -> Scheduler {
+        let quantum = unit.quantum.ps();
+        Scheduler {
+            quantum: Time(quantum),
+            together,
+            held: None,
+            phase: phase(quantum, unit.skew, number),
+            switch_cycles: unit.switch.cycles(),
+            store_latency,
+            transaction_max,
+            waiting: (1..=others).collect(),
+            end: None,
+            over: None,
+            yielded: false,
+            was_idle: false,
+            events: 0,
+            statistics: SchedulerStatistics::default(),
+        }
+    }
+
+    /// The first end of a quantum after `now`.
+    fn next_end(&self, now: Time) -> Time {
+        if self.together {
+            return now + self.quantum;
+        }
+        let since = (now + self.quantum - self.phase).0;
+        now + self.quantum - Time(since % self.quantum.0)
+    }
+
+    /// Place of the process that comes next.
+    fn next(&self, processes: &[NodeProcess], now: Time) -> Option<usize> {
+        self.waiting.iter().position(|&process| waiting(processes, process).is_runnable(now))
+    }
+
+    /// A timer is due; `idle`: the process on the hart repeats itself until then.
+    pub fn interrupts(&mut self, idle: bool) {
+        self.was_idle |= idle;
+    }
+
+    /// An event is about to happen that any process may see.
+    pub fn observed(&mut self) {
+        self.events += 1;
+    }
+
+    /// Nothing but an event can help any of the processes that are not on the hart.
+    fn others_are_stuck(&self, processes: &[NodeProcess]) -> bool {
+        self.waiting.iter().all(|&process| waiting(processes, process).is_stuck(self.events))
+    }
+}
+
+/// What `process`, which is not on the hart, keeps.
+fn waiting(processes: &[NodeProcess], process: usize) -> &Descheduled {
+    processes[process].descheduled.as_ref().expect("it is not on the hart")
+}
+
+impl Descheduled {
+    /// About to execute the first instruction of `process`.
+    fn new(process: &NodeProcess) -> Descheduled {
+        Descheduled {
+            state: process.start(),
+            activity: Activity::Ready,
+            spin: Spin::default(),
+            observation: Observation::default(),
+            events: 0,
+            left: Usage::default(),
+        }
+    }
+
+    /// It can go on at `now`.
+    fn is_runnable(&self, now: Time) -> bool {
+        match self.activity {
+            Activity::Sleeping(until) | Activity::Blocked(_, until) => until <= now,
+            Activity::Ended => false,
+            _ => true,
+        }
+    }
+
+    /// Nothing but an event can help it; `events` have happened so far.
+    fn is_stuck(&self, events: u64) -> bool {
+        match self.activity {
+            // Who sleeps wakes by himself, if time does not end before.
+            Activity::Sleeping(until) | Activity::Blocked(_, until) => until >= Time::END,
+            Activity::Ended => true,
+            _ => self.spin.repeats() && self.events == events,
+        }
+    }
+}
+
+impl Thread {
+    /// It has something to execute, or waits for its port to execute it.
+    fn is_busy(&self) -> bool {
+        matches!(self.activity, Activity::Ready | Activity::Waiting(..)) || self.is_idle()
+    }
+}
+
+fn schedule(events: &mut Events, at: Time, timer: Timer) {
+    events.schedule(at, Class::Internal, Target::Scheduler, Urgency::Slow, timer.into());
+}
+
+impl Os {
+    /// Process `incoming` comes to the hart, and the one there leaves it. What is in caches and on the bus stays; the
+    /// address space is another, and translations have no names of address spaces.
+    fn exchange(&mut self, harts: &mut Harts, incoming: usize) {
+        let thread = &mut harts[HART];
+        let used = Usage { instructions: thread.hart.statistics.instructions, cycles: thread.hart.cycle };
+        let coming = &mut self.processes[incoming];
+        let mut other = coming.descheduled.take().expect("it is not on the hart");
+        coming.elsewhere.instructions += used.instructions - other.left.instructions;
+        coming.elsewhere.cycles += used.cycles - other.left.cycles;
+        other.left = used;
+        std::mem::swap(&mut thread.activity, &mut other.activity);
+        thread.spin.interrupted(&mut thread.hart);
+        std::mem::swap(&mut thread.spin, &mut other.spin);
+        let hart = &mut thread.hart;
+        hart.port.exchange_observation(&mut other.observation);
+        thread.spin.comes(hart, &other.spin);
+        hart.exchange_state(&mut other.state);
+        // The kernel's path has a fence: what the process has stored is in memory.
+        hart.port.settle();
+        hart.port.drop_reservation();
+        hart.port.set_root(coming.process.space.root());
+        hart.share_text(coming.text.clone());
+        let outgoing = std::mem::replace(&mut thread.process, incoming);
+        self.processes[outgoing].descheduled = Some(other);
+    }
+
+    /// Starts the scheduler, if there is one.
+    pub fn start_scheduler(&mut self, harts: &mut Harts, events: &mut Events) {
+        let Some(s) = &mut self.scheduler else { return };
+        for &process in &s.waiting {
+            let process = &mut self.processes[process];
+            process.descheduled = Some(Descheduled::new(process));
+        }
+        if !s.together {
+            return self.reschedule(harts, events, Time::ZERO);
+        }
+        // The first turn is the first job's.
+        if self.processes[0].job != 0 {
+            s.held = Some(std::mem::replace(&mut harts[HART].activity, Activity::Vacant));
+        }
+        self.arm_turn(events, Time::ZERO);
+    }
+
+    /// A timer of the scheduler's is due. What the device is told, if anything: nobody is on the hart.
+    pub fn timer(
+        &mut self,
+        harts: &mut Harts,
+        events: &mut Events,
+        timer: Timer,
+        now: Time,
+    ) -> Option<Leave> {
+        if timer == Timer::Leave {
+            return self.leave(harts, events, now);
+        }
+        let s = self.scheduler.as_mut()?;
+        if timer == Timer::Quantum {
+            if s.end != Some(now) {
+                return None; // That turn was over before.
+            }
+            s.end = None;
+            let thread = &harts[HART];
+            let under_way = matches!(thread.activity, Activity::Waiting(..)) || thread.hart.port.has_reply();
+            s.over = Some(thread.hart.statistics.instructions + u64::from(under_way));
+        }
+        self.reschedule(harts, events, now);
+        None
+    }
+
+    /// The hart has been executing: its quantum may have been over, or its process may have given it up.
+    #[inline]
+    pub fn after_run(&mut self, harts: &mut Harts, events: &mut Events) {
+        let Some(s) = &self.scheduler else { return };
+        if s.over.is_some() || s.yielded || !harts[HART].is_busy() {
+            self.reschedule(harts, events, harts[HART].hart.now());
+        }
+    }
+
+    /// Once a quantum is over the hart executes one instruction at a time.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.scheduler.as_ref().is_some_and(|s| s.over.is_some())
+    }
+
+    /// The thread on hart `index` may have given it up: it goes on at once, unless another process can.
+    pub fn after_call(&mut self, harts: &mut Harts, index: usize, bus: Option<&Bus>) {
+        if harts.yielded(index, bus)
+            && let Some(s) = &mut self.scheduler
+        {
+            let thread = &mut harts[HART];
+            // A turn that is the same on all nodes is of no use to another's.
+            s.yielded = !s.together && s.next(&self.processes, thread.hart.now()).is_some();
+            if s.yielded {
+                thread.activity = Activity::Ready;
+            }
+        }
+    }
+
+    /// Another process comes to the hart, if it is another's turn.
+    fn reschedule(&mut self, harts: &mut Harts, events: &mut Events, now: Time) {
+        let Some(s) = &mut self.scheduler else { return };
+        let thread = &harts[HART];
+        let executed = thread.hart.statistics.instructions;
+        let leaves_later = thread.is_busy() && s.over.is_some_and(|leaves| executed < leaves);
+        if matches!(thread.activity, Activity::Waiting(..)) || leaves_later {
+            return;
+        }
+        let now = now.max(thread.hart.now());
+        let over = s.over.take().is_some();
+        let yielded = std::mem::take(&mut s.yielded);
+        if s.together {
+            // Who has ended needs no more of his turn.
+            let ended = matches!(thread.activity, Activity::Ended) && s.end.take().is_some();
+            if over || ended {
+                self.vacate(harts, events, now);
+            }
+            return;
+        }
+        if (over || yielded || !thread.is_busy())
+            && let Some(next) = s.next(&self.processes, now)
+        {
+            s.statistics.yields += u64::from(yielded);
+            s.statistics.preemptions += u64::from(over && !yielded && thread.is_busy());
+            let stuck = thread.spin.repeats() && s.others_are_stuck(&self.processes);
+            self.switch(harts, events, next, now);
+            // Of those that repeat themselves the one that comes begins no sooner than the next event.
+            if yielded && stuck {
+                harts[HART].activity = Activity::Suspended(true);
+            }
+        }
+        self.arm(events, now);
+    }
+
+    /// The quantum's end is to come, if anybody waits for it.
+    fn arm(&mut self, events: &mut Events, now: Time) {
+        let waits = |s: &Scheduler| s.end.is_none() && s.next(&self.processes, now).is_some();
+        if self.scheduler.as_deref().is_some_and(waits) {
+            self.arm_turn(events, now);
+        }
+    }
+
+    /// The end of a turn at `now` is to come.
+    fn arm_turn(&mut self, events: &mut Events, now: Time) {
+        let Some(s) = &mut self.scheduler else { return };
+        let end = s.next_end(now);
+        s.end = Some(end);
+        schedule(events, end, Timer::Quantum);
+    }
+
+    /// The turn is over: nobody is on the hart until the device says whose the next is.
+    fn vacate(&mut self, harts: &mut Harts, events: &mut Events, now: Time) {
+        let Some(s) = &mut self.scheduler else { return };
+        let thread = &mut harts[HART];
+        thread.spin.stop(&mut thread.hart);
+        if s.held.is_none() {
+            s.held = Some(match std::mem::replace(&mut thread.activity, Activity::Vacant) {
+                Activity::Parked(_) | Activity::Suspended(_) => Activity::Ready,
+                other => other,
+            });
+        }
+        // The kernel's path begins with a store to the device, as it were.
+        schedule(events, now + s.store_latency, Timer::Leave);
+    }
+
+    /// Nobody is on the hart: the device is told so, once all posted stores have reached it.
+    fn leave(&mut self, harts: &mut Harts, events: &mut Events, now: Time) -> Option<Leave> {
+        let s = self.scheduler.as_mut()?;
+        if !harts[HART].hart.port.is_quiet() {
+            schedule(events, now + s.transaction_max, Timer::Leave);
+            return None;
+        }
+        let alive = |activity: &Activity| !matches!(activity, Activity::Ended);
+        let processes = &self.processes;
+        let others = || s.waiting.iter().map(|&process| (process, &waiting(processes, process).activity));
+        let on_hart = harts[HART].process;
+        let all = || others().chain(s.held.iter().map(|held| (on_hart, held)));
+        let live = all().filter(|(_, activity)| alive(activity));
+        let live = live.fold(0, |live, (process, _)| live | 1 << processes[process].job);
+        let idle = s.was_idle || !matches!(s.held, Some(Activity::Ready));
+        let sleeps = all().any(|(_, activity)| {
+            matches!(activity, Activity::Sleeping(until) | Activity::Blocked(_, until) if *until < Time::END)
+        });
+        s.was_idle = false;
+        Some(Leave { live, idle: idle && !sleeps })
+    }
+
+    /// The device says whose turn it is.
+    pub fn take_turn(&mut self, harts: &mut Harts, events: &mut Events, turn: Turn, now: Time) {
+        let Some(s) = &mut self.scheduler else { return };
+        let from = now + turn.after;
+        let place = s.waiting.iter().position(|&process| self.processes[process].job == turn.job);
+        let is_on_hart = self.processes[harts[HART].process].job == turn.job;
+        if place.is_some() || is_on_hart {
+            harts[HART].activity = s.held.take().expect("the process has left the hart");
+        }
+        match place {
+            Some(place) => self.switch(harts, events, place, from),
+            None if is_on_hart => self.go_on(harts, from, 0),
+            None => {}
+        }
+        if !turn.last {
+            self.arm_turn(events, from);
+        }
+        if matches!(harts[HART].activity, Activity::Ended) {
+            schedule(events, from, Timer::Look);
+        }
+    }
+
+    /// The process at place `next` of those that wait comes to the hart.
+    fn switch(&mut self, harts: &mut Harts, events: &mut Events, next: usize, now: Time) {
+        let Some(s) = &mut self.scheduler else { return };
+        let incoming = s.waiting.remove(next).expect("somebody is there");
+        let outgoing = harts[HART].process;
+        s.waiting.push_back(outgoing);
+        s.statistics.switches += 1;
+        let (cycles, seen) = (s.switch_cycles, s.events);
+        self.exchange(harts, incoming);
+        let left = self.processes[outgoing].descheduled.as_mut().expect("it has left the hart");
+        if std::mem::replace(&mut left.events, seen) != seen {
+            let thread = &mut harts[HART];
+            thread.spin.event(&mut thread.hart, Time::ZERO);
+        }
+        // One that repeats itself does so again when its turn comes.
+        if matches!(left.activity, Activity::Parked(_) | Activity::Suspended(_)) {
+            left.activity = Activity::Ready;
+        }
+        let wakes = match left.activity {
+            Activity::Sleeping(until) | Activity::Blocked(_, until) => until,
+            _ => Time::NEVER,
+        };
+        if wakes < Time::END {
+            schedule(events, wakes.max(now), Timer::Look);
+        }
+        self.go_on(harts, now, cycles);
+    }
+
+    /// The process on the hart goes on at `now`, if it can, after `cycles` of system software.
+    fn go_on(&mut self, harts: &mut Harts, now: Time, cycles: u64) {
+        let thread = &mut harts[HART];
+        let timed_out = match thread.activity {
+            Activity::Sleeping(until) | Activity::Blocked(_, until) if until > now => return,
+            Activity::Ended => return,
+            Activity::Blocked(..) => true,
+            _ => false,
+        };
+        thread.resume_at(now);
+        thread.charge(cycles);
+        if timed_out {
+            let value = self.processes[thread.process].process.time_out(HART);
+            thread.hart.return_from_call(value);
+        }
+    }
+
+    /// Every process of the node repeats itself, and nothing but the scheduler's timer is to come: whoever is on
+    /// the hart, nothing happens before something comes from outside. Then what the timer does is made up for.
+    #[inline]
+    pub fn rests(&self, harts: &Harts, events: &Events) -> bool {
+        self.scheduler.as_ref().is_some_and(|s| {
+            !s.together
+                && s.end.is_some()
+                && harts[HART].is_idle()
+                && events.len() == 1
+                && s.others_are_stuck(&self.processes)
+        })
+    }
+
+    /// Job `job`'s process violates protection at `now`; `hart` is the one that is to be named, if the process is on it.
+    pub fn fault_of(
+        &mut self,
+        harts: &mut Harts,
+        events: &mut Events,
+        (job, hart): (usize, usize),
+        now: Time,
+        what: &str,
+    ) {
+        let ends_job = self.costs.software.fault_ends_job;
+        if let Some(process) = self.descheduled(job).filter(|process| process.ended.is_none()) {
+            let text = format!("rank {} at {now}: {what}", process.rank);
+            process.end(now, Ended::Fault { signal: SIGSEGV, text });
+            process.descheduled.as_mut().expect("it is not on the hart").activity = Activity::Ended;
+            if ends_job {
+                self.stop_at(now, job);
+            }
+        } else if self.on(harts, HART).job == job {
+            self.fault_alive(harts, hart, SIGSEGV, what);
+            self.gone(events, now);
+        }
+    }
+
+    /// Job `job` is over at `now`, because of what happened on another node.
+    pub fn end_job(&mut self, harts: &mut Harts, events: &mut Events, job: usize, now: Time) {
+        if let Some(process) = self.descheduled(job).filter(|process| process.ended.is_none()) {
+            process.life.finish(now.0);
+            process.descheduled.as_mut().expect("it is not on the hart").activity = Activity::Ended;
+            return;
+        }
+        let process = self.on_mut(harts, HART);
+        if process.job == job && process.ended.is_none() {
+            process.life.finish(now.0);
+            harts[HART].activity = Activity::Ended;
+            self.gone(events, now);
+        }
+    }
+
+    /// Other host threads may run the node from now on, without word from those that did: what they have decoded
+    /// is not theirs.
+    pub fn unshare_texts(&mut self, harts: &mut Harts) {
+        harts[HART].hart.share_text(None);
+        self.processes.iter_mut().for_each(|process| process.text = None);
+    }
+
+    /// The process that was on the hart, or is, has ended: the scheduler looks for another.
+    fn gone(&mut self, events: &mut Events, now: Time) {
+        let Some(s) = &mut self.scheduler else { return };
+        if let Some(held) = &mut s.held {
+            *held = Activity::Ended;
+        }
+        schedule(events, now, Timer::Look);
+    }
+
+    fn descheduled(&mut self, job: usize) -> Option<&mut NodeProcess> {
+        self.processes.iter_mut().find(|process| process.job == job && process.descheduled.is_some())
+    }
+
+    /// Job `job`'s process comes to the hart, when all is over: to see what it did there.
+    pub fn show(&mut self, harts: &mut Harts, job: usize) {
+        let is_off = |process: &NodeProcess| process.job == job && process.descheduled.is_some();
+        if let Some(process) = self.processes.iter().position(is_off) {
+            self.exchange(harts, process);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chasqui_config::{Duration, Quantity, Resolved};
+
+    use super::*;
+
+    fn scheduler(number: u32, together: bool) -> Scheduler {
+        let mut unit: SchedulerUnit = Resolved::defaults(&crate::schema()).read("node.scheduler");
+        unit.quantum = Duration::parse(&"100 us".into()).expect("a duration");
+        unit.skew = Ratio::parse(&0.3.into()).expect("a ratio");
+        Scheduler::new(&unit, number, 0, together, (Time::ZERO, Time::ZERO))
+    }
+
+    #[test]
+    fn quanta_end_by_the_nodes_own_clock() {
+        const US: u64 = 1_000_000;
+        let third = scheduler(3, false);
+        assert_eq!(third.next_end(Time(0)), Time(90 * US));
+        assert_eq!(third.next_end(Time(90 * US - 1)), Time(90 * US));
+        assert_eq!(third.next_end(Time(90 * US)), Time(190 * US));
+        // 4 x 0.3 is a quantum and a fifth.
+        assert_eq!(scheduler(4, false).next_end(Time(0)), Time(20 * US));
+        assert_eq!(scheduler(4, true).next_end(Time(7)), Time(100 * US + 7), "turns together are whole");
+    }
+
+    #[test]
+    fn timers_survive_the_round_trip() {
+        for timer in [Timer::Quantum, Timer::Look, Timer::Close(7), Timer::Leave] {
+            assert_eq!(Timer::from(Payload::from(timer)), timer);
+        }
+    }
+}

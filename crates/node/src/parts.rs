@@ -1,0 +1,80 @@
+//! What a node consists of, beside its memory system: what a transaction may touch.
+
+use chasqui_engine::{Event, Outbox, Time};
+use chasqui_memory::{Bus, FlatMemory};
+use chasqui_record::Recorder;
+
+use crate::events::Events;
+use crate::harts::Harts;
+use crate::io::Io;
+use crate::os::{Os, Timer};
+
+/// The parts of a node that its memory system serves.
+pub struct Parts {
+    pub(crate) harts: Harts,
+    pub(crate) os: Os,
+    pub(crate) io: Io,
+    /// Functional memory: DRAM, then what devices add.
+    pub(crate) memory: FlatMemory,
+    pub(crate) events: Events,
+    /// Records of messages, by job.
+    pub(crate) recorders: Vec<Recorder>,
+}
+
+impl Parts {
+    /// An event that a polling loop may see is about to happen. True: a hart has to catch up first.
+    pub fn observable(&mut self, mut bus: Option<&mut Bus>, now: Time, until: Time) -> bool {
+        let mut idle = false;
+        for thread in self.harts.iter_mut() {
+            idle |= thread.is_idle();
+            thread.event(bus.as_deref_mut(), now, until);
+        }
+        if let Some(scheduler) = &mut self.os.scheduler {
+            scheduler.observed();
+        }
+        idle
+    }
+
+    /// The scheduler is about to do something at `now`. True: the hart has to catch up first.
+    pub(crate) fn interrupt(&mut self, mut bus: Option<&mut Bus>, timer: Timer, now: Time) -> bool {
+        let Some(scheduler) = &mut self.os.scheduler else { return false };
+        // What a job leaves behind, others may see.
+        if let Timer::Close(_) = timer {
+            return self.observable(bus, now, now);
+        }
+        let mut idle = false;
+        for thread in self.harts.iter_mut() {
+            idle |= thread.is_idle();
+            thread.interrupt(bus.as_deref_mut(), now);
+        }
+        scheduler.interrupts(idle);
+        idle
+    }
+
+    /// A timer of the scheduler's is due.
+    pub(crate) fn timer(&mut self, timer: Timer, now: Time, out: &mut Outbox<'_>) {
+        let Parts { os, harts, events, io, .. } = self;
+        if let Timer::Close(job) = timer {
+            os.end_job(harts, events, job, now);
+            for device in 0..io.devices.len() {
+                self.with_device((device, 0), now, out, |ni, c| ni.close(c, job));
+            }
+        }
+        let Parts { os, harts, events, io, .. } = self;
+        if let Some(leave) = os.timer(harts, events, timer, now) {
+            let device = io.exclusive().expect("turns are the same on all nodes");
+            self.with_device((device, 0), now, out, |ni, c| ni.leave(c, leave));
+        }
+    }
+
+    /// Every process repeats itself, and nothing but the scheduler's timer is to come.
+    #[inline]
+    pub(crate) fn rests(&self) -> bool {
+        self.os.rests(&self.harts, &self.events)
+    }
+
+    /// The earliest event, which is due.
+    pub(crate) fn next_event(&mut self) -> Event {
+        *self.events.earliest().peek().expect("an event is due")
+    }
+}
