@@ -118,31 +118,48 @@ def test_every_cycle_is_counted_once(
         done = command("run", "--out", variation, *others, *job, directory=tmp_path)
         assert done.returncode == 0, done.stderr
         assert re.search(r"where [\d,]+ cycles of \d ranks went", done.stderr)
-    names = ("profile.json", "profile.folded", "profile.speedscope.json")
-    for file in names:
+    for file in ("profile.json", "profile.folded", "profile.speedscope.json"):
         contents = {(tmp_path / variation / file).read_bytes() for variation in variations}
         assert len(contents) == 1, file
     run = tmp_path / "skipped"
     profile, summary = load(run / "profile.json"), load(run / "summary.json")
     scope, paths = load(run / "profile.speedscope.json"), folded(run)
-    for rank, other, drawn in zip(
-        profile["ranks"], summary["ranks"], scope["profiles"], strict=True
-    ):
+    statistics = load(run / "stats.json")
+    for rank, other in zip(profile["ranks"], summary["ranks"], strict=True):
         assert rank["cycles"] == other["cycles"]
         assert rank["instructions"] == other["instructions"]
+    for each in profile.get("firmware", []):
+        counted = statistics[f"node{each['node']:05}"]["ni"]["sp"]
+        assert each["cycles"] == counted["cycles"]["value"] > 0
+        assert each["instructions"] == counted["instructions"]["value"]
+    assert bool(profile.get("firmware")) == ("sp" in statistics["node00000"]["ni"])
+    names = [f"rank {each['rank']}" for each in profile["ranks"]]
+    names += [f"{each['processor']} of node {each['node']}" for each in profile.get("firmware", [])]
+    processors = profile["ranks"] + profile.get("firmware", [])
+    for processor, whose, drawn in zip(processors, names, scope["profiles"], strict=True):
         for key in ("cycles", "instructions"):
-            assert sum(each[key] for each in rank["functions"]) == rank[key]
-        for each in (rank, *rank["functions"]):
+            assert sum(each[key] for each in processor["functions"]) == processor[key]
+        for each in (processor, *processor["functions"]):
             assert sum(each["by_cause"].values()) == each["cycles"]
-        mine = f"rank {rank['rank']};"
-        assert (
-            sum(value for path, value in paths.items() if path.startswith(mine)) == rank["cycles"]
-        )
-        assert sum(drawn["weights"]) == drawn["endValue"] == rank["cycles"]
+        mine = [value for path, value in paths.items() if path.startswith(f"{whose};")]
+        assert sum(mine) == processor["cycles"]
+        assert drawn["name"] == f"{whose} [cycles]"
+        assert sum(drawn["weights"]) == drawn["endValue"] == processor["cycles"]
     everything = Counter[str]()
     for rank in profile["ranks"]:
         everything.update({each["name"]: each["cycles"] for each in rank["functions"]})
     assert {each["name"]: each["cycles"] for each in profile["functions"]} == everything
+
+
+def test_firmware_is_shown_behind_the_ranks(chasqui: Run, examples: Path, tmp_path: Path) -> None:
+    job = ["-np", "3", "-m", "voyager", "--set", "voyager.queues.resident_basic=1"]
+    run = chasqui("run", "--profile", "--out", "run", *job, examples / "ring")
+    assert run.returncode == 0, run.stderr
+    shown = chasqui("profile", "run").stdout.splitlines()
+    heading = next(line for line in shown if "3 x service processor" in line)
+    assert re.fullmatch(r"where [\d,]+ cycles of 3 x service processor went \[%\]", heading)
+    functions = [line.split()[0] for line in shown[shown.index(heading) + 3 :]]
+    assert {"_start", "queues_begin", "all"} <= set(functions)
 
 
 def test_causes_are_the_statistics_of_the_node(examples: Path, tmp_path: Path) -> None:

@@ -52,9 +52,47 @@ def part(profile: Mapping[str, Any], rank: int | None) -> tuple[list[Mapping[str
 
 
 def lines(profile: Mapping[str, Any], rank: int | None = None, top: int = TOP) -> list[str]:
-    """The functions that took the most cycles: their share, then what for, in percent of all."""
+    """The functions that took the most cycles: their share, then what for, in percent of all.
+
+    Of all ranks together; then of the firmware, where the machine has such. If a rank is named, of
+    that rank alone.
+    """
     functions, total = part(profile, rank)
     whose = f"rank {rank}" if rank is not None else f"{len(profile['ranks'])} ranks"
+    shown = _table(functions, whose, total, top)
+    if rank is not None:
+        return shown
+    for name, processors in _firmware(profile).items():
+        functions = _together(processors)
+        cycles = sum(each["cycles"] for each in processors)
+        shown += ["", *_table(functions, f"{len(processors)} x {name}", cycles, top)]
+    return shown
+
+
+def _firmware(profile: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
+    """The firmware processors of a run, by what they are called."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for each in profile.get("firmware", []):
+        found.setdefault(each["processor"], []).append(each)
+    return found
+
+
+def _together(processors: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The functions of several processors that run one program; the most cycles first."""
+    sums: dict[str, dict[str, Any]] = {}
+    for function in (each for processor in processors for each in processor["functions"]):
+        found = sums.setdefault(
+            function["name"],
+            {"name": function["name"], "cycles": 0, "cycles_with_callees": 0, "by_cause": {}},
+        )
+        found["cycles"] += function["cycles"]
+        found["cycles_with_callees"] += function["cycles_with_callees"]
+        for cause, cycles in function["by_cause"].items():
+            found["by_cause"][cause] = found["by_cause"].get(cause, 0) + cycles
+    return sorted(sums.values(), key=lambda each: (-each["cycles"], each["name"]))
+
+
+def _table(functions: list[Mapping[str, Any]], whose: str, total: int, top: int) -> list[str]:
     heading = f"where {number(total)} cycles of {whose} went [%]"
     columns = {
         title: causes

@@ -17,9 +17,10 @@ use chasqui_linux::{Elf, NiDevice, NiMapping, Options, Process};
 use chasqui_memory::{FlatMemory, PAGE_BYTES};
 use chasqui_ni::NetworkInterface;
 use chasqui_node::{
-    Costs, Kernel, Node, NodeConfiguration, NodeSpec, OsSpec, Output, ProcessSpec, WatchPlan, kernel_memory,
+    Costs, Kernel, Node, NodeConfiguration, NodeSpec, OsSpec, Output, ProcessSpec, kernel_memory,
 };
 use chasqui_record::Keep;
+use chasqui_watch::WatchPlan;
 
 use replay::Replay;
 

@@ -10,12 +10,14 @@ use std::sync::Arc;
 
 use chasqui_counters::{Counters, Visitor, below, counters};
 use chasqui_engine::{Clock, Time};
-use chasqui_hart::{Halt, Hart, State, Timing};
+use chasqui_hart::{Halt, HaltAtMarks, Hart, State, Timing};
 use chasqui_linux::Elf;
 use chasqui_memory::{
     Bus, BusParameters, DEVICE_BASE, DramParameters, FlatMemory, PAGE_BYTES, Port, PortParameters, Request,
     Responder, Slot, Snooped, Stall, pte,
 };
+use chasqui_record::{Profile, Profiled};
+use chasqui_watch::{Symbols, Watch};
 
 /// Virtual address of the processor's memory: firmware is linked here. Below, a null pointer faults.
 pub const FIRMWARE_MEMORY: u64 = 0x8000_0000;
@@ -48,6 +50,19 @@ pub struct FirmwareSpec {
     pub timebase_hz: u64,
     /// Every instruction is executed by the reference interpreter.
     pub by_steps: bool,
+    /// Number of its node, if its cycles are to be counted ([`FirmwareProcessor::take_profile`]).
+    pub profiled: Option<u32>,
+}
+
+/// A mark that firmware has executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FirmwareMark {
+    /// When.
+    pub time: Time,
+    /// Code, [`chasqui_abi::mark`] numbers.
+    pub code: u32,
+    /// Value of the live register.
+    pub value: u64,
 }
 
 /// An access to the device; addresses are relative to it.
@@ -99,6 +114,9 @@ pub struct FirmwareProcessor {
     device: Option<(Time, DeviceAccess)>,
     /// But for the cycles, which the hart counts.
     statistics: FirmwareStatistics,
+    watch: Option<Box<Watch>>,
+    /// Marks that it has executed, until they are taken.
+    marks: Vec<FirmwareMark>,
 }
 
 const SLOTS: [Slot; 3] = [Slot::Blocking, Slot::WriteBuffer, Slot::Posted];
@@ -121,6 +139,10 @@ impl FirmwareProcessor {
         port.set_root(root);
         let mut hart = Hart::new(state, port, spec.timing, spec.clock, spec.timebase_hz);
         hart.run_by_steps(spec.by_steps);
+        let watch = spec.profiled.map(|node| {
+            let symbols = Symbols::new(spec.image.clone(), None);
+            Watch::profiling(Profiled::Firmware { node, name: spec.name }, symbols)
+        });
         Ok(FirmwareProcessor {
             name: spec.name,
             image: spec.image,
@@ -131,6 +153,8 @@ impl FirmwareProcessor {
             ends: [None; SLOTS.len()],
             device: None,
             statistics: FirmwareStatistics::default(),
+            watch,
+            marks: vec![],
         })
     }
 
@@ -165,8 +189,15 @@ impl FirmwareProcessor {
     }
 
     fn execute(&mut self, until: u64) -> Result<(), String> {
-        match self.hart.run(until, until) {
-            Halt::Deadline | Halt::Bus | Halt::Pause | Halt::Mark { .. } => {}
+        let halt = match &mut self.watch {
+            Some(watch) => watch.run(&mut self.hart, None, until),
+            None => self.hart.run_with_bus(&mut HaltAtMarks, None, until),
+        };
+        match halt {
+            Halt::Deadline | Halt::Bus | Halt::Pause => {}
+            Halt::Mark { code, value, .. } => {
+                self.marks.push(FirmwareMark { time: self.hart.now(), code, value });
+            }
             Halt::Wait(stall) => self.waiting = Some((self.hart.cycle, stall)),
             Halt::Call => return Err(self.describe("a system call")),
             Halt::Fault(fault) => return Err(self.describe(&fault.to_string())),
@@ -243,7 +274,20 @@ impl FirmwareProcessor {
         if let Some((since, stall)) = self.waiting.take() {
             hart.cycle = hart.cycle.max(hart.cycle_at(end));
             hart.port.waited(stall, hart.cycle - since);
+            if let Some(watch) = &mut self.watch {
+                watch.stalled(hart, stall);
+            }
         }
+    }
+
+    /// Takes the marks that it has executed since it was asked last, in their order: stages of messages' lives.
+    pub fn take_marks(&mut self) -> Vec<FirmwareMark> {
+        std::mem::take(&mut self.marks)
+    }
+
+    /// Takes where its cycles went, if that was counted, when all is over.
+    pub fn take_profile(&mut self) -> Option<Profile> {
+        self.watch.take()?.profile()
     }
 
     /// What went wrong in the firmware, and where.

@@ -17,10 +17,12 @@ use chasqui_abi::NiIdentification;
 use chasqui_counters::Visitor;
 use chasqui_engine::{Event, Outbox, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, FlatMemory, Incoherence, Incoming, Port};
-use chasqui_record::Recorder;
+use chasqui_record::{Profile, Recorder};
 
 pub use block::line_parts;
-pub use firmware::{DeviceAccess, FIRMWARE_DEVICE, FIRMWARE_MEMORY, FirmwareProcessor, FirmwareSpec};
+pub use firmware::{
+    DeviceAccess, FIRMWARE_DEVICE, FIRMWARE_MEMORY, FirmwareMark, FirmwareProcessor, FirmwareSpec,
+};
 
 /// A window of the NI that processes map through `/dev/ni0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -348,6 +350,10 @@ pub trait NetworkInterface: Send {
     /// From an event that another partition sends: the least time to anything that the processor can
     /// notice of it: another value in a register, a bus transaction, an interrupt.
     fn input_latency(&self) -> Time;
+    /// Takes where the cycles of its firmware processors went, if that was counted, when all is over.
+    fn take_profiles(&mut self) -> Vec<Profile> {
+        vec![]
+    }
     /// Visits the NI's counters.
     fn statistics(&self, visit: &mut Visitor<'_>);
 }

@@ -75,6 +75,7 @@ fn processor(address: u64, code: &[Insn]) -> Result<FirmwareProcessor, String> {
         clock: Clock::new(1_000_000_000),
         timebase_hz: 1_000_000,
         by_steps: false,
+        profiled: Some(3),
     })
 }
 
@@ -111,6 +112,35 @@ fn an_answer_comes_back_as_the_formula_says() {
     p.statistics(&mut |name, _, _, value| counters.push((name.to_string(), value)));
     assert!(counters.contains(&("device_accesses".into(), 4)));
     assert!(counters.contains(&("held_ps".into(), 1_000_000)));
+}
+
+#[test]
+fn marks_are_kept_with_their_times() {
+    const CODE: i64 = 5;
+    let mark = Insn { op: Op::Mark, rs1: DEVICE, imm: CODE, ..NOTHING };
+    let mut p = processor(FIRMWARE_MEMORY, &[mark, load(0), mark, store(0), load(0)]).unwrap();
+    let asked = p.run().unwrap();
+    let [first] = p.take_marks()[..] else { panic!("one mark before the load") };
+    assert!(first.time < asked && first.value == FIRMWARE_DEVICE);
+    p.loaded(asked, 0, Time::ZERO);
+    let stored = p.run().unwrap();
+    let [second] = p.take_marks()[..] else { panic!("one mark after the load") };
+    assert!(asked < second.time && second.time < stored);
+    assert_eq!((second.code, second.value), (first.code, first.value));
+    assert!(p.take_marks().is_empty());
+}
+
+#[test]
+fn a_profile_has_every_cycle() {
+    let mut p = processor(FIRMWARE_MEMORY, &[load(16), store(24), load(0)]).unwrap();
+    let asked = p.run().unwrap();
+    p.loaded(asked + Time(1_000_000), 1, Time::ZERO);
+    p.run().unwrap();
+    let mut cycles = 0;
+    p.statistics(&mut |name, _, _, value| cycles += if name == "cycles" { value } else { 0 });
+    let profile = p.take_profile().expect("it was asked for");
+    assert_eq!(profile.total().total(), cycles);
+    assert_eq!(profile.whose().to_string(), "test processor of node 3");
 }
 
 #[test]

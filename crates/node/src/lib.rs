@@ -6,15 +6,13 @@
 //! - `harts/`: what each hart does at the moment; polling loops, which are skipped;
 //! - `memory_system/`: what serves the requests of ports and devices, behind an interface; a bus that all caches snoop;
 //! - `io/`: devices and the way to them;
-//! - `os/`: processes, system calls, page faults, who is on a hart; a kernel image;
-//! - `instrumentation/`: marks, messages' data, profiles, instruction traces.
+//! - `os/`: processes, system calls, page faults, who is on a hart; a kernel image; what is recorded of messages.
 //!
 //! Invariants: a hart never runs past the node's next event, the engine's limit, or a hart that is behind;
 //! whatever harts and others share changes only in events and system calls; the node knows no machine.
 
 mod events;
 mod harts;
-mod instrumentation;
 mod io;
 mod memory_system;
 mod node;
@@ -25,7 +23,6 @@ mod parts;
 
 pub use events::Urgency;
 pub use harts::{HartSoftwareStatistics, Harts, Thread};
-pub use instrumentation::{TraceOutput, TracePlan, WatchPlan};
 pub use io::DEVICE_SPAN;
 pub use memory_system::{Client, Effect, MemorySystem, SnoopingBus};
 pub use node::{Node, NodeSpec};

@@ -7,11 +7,11 @@ use chasqui_engine::Time;
 use chasqui_hart::Hart;
 use chasqui_memory::{FlatMemory, Port};
 use chasqui_ni::NetworkInterface;
-use chasqui_record::{RankProfile, Recorder};
+use chasqui_record::{Profile, Recorder};
+use chasqui_watch::{TraceOutput, Watch};
 
 use crate::events::Events;
 use crate::harts::{Harts, Thread};
-use crate::instrumentation::{TraceOutput, Watch};
 use crate::io::Io;
 use crate::memory_system::{MemorySystem, SnoopingBus};
 use crate::os::{Os, OsSpec, ProcessView, Scheduler};
@@ -128,9 +128,12 @@ impl Node {
         std::mem::replace(&mut self.parts.recorders[job], Recorder::new(0, 0))
     }
 
-    /// Takes where the cycles of its harts went, if that was counted, when all is over.
-    pub fn take_profile(&mut self) -> Option<RankProfile> {
-        Os::take_profile(&mut self.parts.harts)
+    /// Takes where the cycles of its harts and of its devices' firmware processors went, if that was counted, when all is
+    /// over.
+    pub fn take_profiles(&mut self) -> Vec<Profile> {
+        let harts = Os::take_profile(&mut self.parts.harts);
+        let firmware = self.parts.io.devices.iter_mut().flat_map(|device| device.ni.take_profiles());
+        harts.into_iter().chain(firmware).collect()
     }
 
     /// Memory of the first process from `address` on; nothing where it has none.

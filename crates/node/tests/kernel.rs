@@ -15,8 +15,9 @@ use chasqui_hart::supervisor::{
     SCAUSE, SEPC, SIE, SIP, SSCRATCH, SSTATUS, STIMECMP, STVAL, STVEC, interrupt, sstatus,
 };
 use chasqui_hart::{Insn, Op, decode};
-use chasqui_node::{Ended, NodeConfiguration, WatchPlan};
+use chasqui_node::{Ended, NodeConfiguration};
 use chasqui_random::Random;
+use chasqui_watch::WatchPlan;
 
 /// Where in the program's page the kernel counts interrupts.
 const COUNTED: i64 = 0x300;

@@ -9,9 +9,10 @@ use crate::guest::{
 use chasqui_engine::Time;
 use chasqui_hart::csr::CYCLE;
 use chasqui_hart::{Insn, Op, decode};
-use chasqui_node::{NodeConfiguration, WatchPlan};
+use chasqui_node::NodeConfiguration;
 use chasqui_random::Random;
 use chasqui_record::{Cause, write_folded};
+use chasqui_watch::WatchPlan;
 
 /// Where in the data page the NI writes the flag; other lines serve as noise.
 const MEMORY_FLAG: i64 = 0x100;

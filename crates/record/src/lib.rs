@@ -31,7 +31,7 @@ mod whole_file;
 pub use differences::{Distribution, MechanismUse};
 pub use kept::{Keep, Kept, SentMessage};
 pub use messages::{Message, Messages};
-pub use profile::{CAUSES, Cause, RankProfile, Spent, write_folded, write_profile, write_speedscope};
+pub use profile::{CAUSES, Cause, Profile, Profiled, Spent, write_folded, write_profile, write_speedscope};
 pub use rank_life::{CALLS, CallTotals, Interval, RankLife};
 pub use recorder::{Description, Recorder};
 pub use recording::{RankEnd, Recorded, Recording, RecordingError, Unrecordable};

@@ -7,8 +7,8 @@ use chasqui_machine::{Built, Job, Machine};
 use chasqui_network::Fabric;
 use chasqui_node::{Node, ProcessView, Region};
 use chasqui_record::{
-    Busy, CallSummary, LinkLife, MessageId, Messages, Outcome, RankProfile, RankSummary, Recorder,
-    RunDirectory, RunError, SUMMARY_VERSION, StatisticsTree, Summary, Timeline,
+    Busy, CallSummary, LinkLife, MessageId, Messages, Outcome, Profile, RankSummary, Recorder, RunDirectory,
+    RunError, SUMMARY_VERSION, StatisticsTree, Summary, Timeline,
 };
 
 use crate::calls;
@@ -72,7 +72,7 @@ pub(crate) struct Results<'a> {
     /// Of its ranks, in their order.
     pub processes: Vec<ProcessView<'a>>,
     pub peers: Option<&'a Peers>,
-    profiles: Vec<RankProfile>,
+    profiles: Vec<Profile>,
     links: Vec<LinkLife>,
     timeline: bool,
 }
@@ -96,7 +96,9 @@ impl<'a> Results<'a> {
         let recorders = nodes.iter_mut().map(|node| node.take_recorder(index));
         let recorders = recorders.chain(peers.iter_mut().map(|peers| peers.take_recorder()));
         let messages = Recorder::merge(recorders.collect()).with_mechanisms(machine.mechanisms());
-        let profiles = nodes.iter_mut().filter_map(|node| node.take_profile()).collect();
+        let mut profiles: Vec<_> = nodes.iter_mut().flat_map(|node| node.take_profiles()).collect();
+        // Ranks, then firmware.
+        profiles.sort_by_key(Profile::whose);
         let peers = peers.as_deref();
         let processes: Vec<_> = nodes.iter().filter_map(|node| node.process(index)).collect();
         let job_end = JobEnd::of(nodes, &processes);

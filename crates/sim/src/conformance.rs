@@ -14,8 +14,9 @@ use chasqui_engine::Time;
 use chasqui_hart::{State, Text};
 use chasqui_linux::{Elf, Stream};
 use chasqui_machine::Job;
-use chasqui_node::{Ended, Node, Output, TraceOutput, WatchPlan};
+use chasqui_node::{Ended, Node, Output};
 use chasqui_record::Keep;
+use chasqui_watch::{TraceOutput, WatchPlan};
 use serde::{Deserialize, Serialize};
 
 use crate::run::{InputError, build, firmware, input, kernel, resolve};

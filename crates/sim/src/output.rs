@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use chasqui_engine::Time;
 use chasqui_linux::Stream;
-use chasqui_node::{Output, TraceOutput, TracePlan};
+use chasqui_node::Output;
 use chasqui_record::{RunDirectory, RunError};
+use chasqui_watch::{TraceOutput, TracePlan};
 
 /// Writes each process's streams to the run directory, and whole lines to the terminal if asked. Lines of
 /// different ranks come there in the order of simulated time, whatever host threads wrote them.

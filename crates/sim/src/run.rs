@@ -13,8 +13,9 @@ use chasqui_hart::Text;
 use chasqui_linux::Elf;
 use chasqui_machine::replay::Replay;
 use chasqui_machine::{Built, Job, Machine, library_settings};
-use chasqui_node::{Checks, NodeConfiguration, Output, WatchPlan, load_kernel};
+use chasqui_node::{Checks, NodeConfiguration, Output, load_kernel};
 use chasqui_record::{Host, RunDirectory, Summary};
+use chasqui_watch::WatchPlan;
 use serde::{Deserialize, Serialize};
 
 use crate::CATALOGUE;

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 
 use chasqui_config::Duration;
 use chasqui_engine::Time;
-use chasqui_node::TracePlan;
+use chasqui_watch::TracePlan;
 
 /// Reads the window for a run of so many ranks.
 ///

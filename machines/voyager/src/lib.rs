@@ -131,7 +131,8 @@ impl Machine for VoyagerMachine {
             nes.packet_overhead.bytes() as u32,
             threads,
             |configuration, port| {
-                let processor = service_processor(&resolved.read("voyager.sp"), configuration, &jobs[0])?;
+                let processor =
+                    service_processor(&resolved.read("voyager.sp"), configuration, &jobs[0], port.node())?;
                 let base = ni_memory_base(configuration);
                 let ranks = jobs.iter().map(|job| job.ranks).collect();
                 let nes = Nes::new(NesPlan::read(resolved, ranks, base, port, processor))?;
@@ -141,7 +142,7 @@ impl Machine for VoyagerMachine {
     }
 }
 
-/// The service processor of a site: of the node's kind, without a second-level cache (section 3).
+/// The service processor of site `number`: of the node's kind, without a second-level cache (section 3).
 ///
 /// # Errors
 /// There is no firmware for it, or that does not fit.
@@ -149,6 +150,7 @@ fn service_processor(
     service: &Service,
     node: &NodeConfiguration,
     job: &Job,
+    number: u32,
 ) -> Result<Option<FirmwareProcessor>, String> {
     if !service.present {
         return Ok(None);
@@ -165,6 +167,7 @@ fn service_processor(
         clock: node.clock(),
         timebase_hz: node.core.timebase.hz(),
         by_steps: node.checks.reference,
+        profiled: job.watch.profile.then_some(number),
     };
     FirmwareProcessor::new(spec).map(Some)
 }

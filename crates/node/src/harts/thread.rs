@@ -6,9 +6,9 @@ use chasqui_hart::Hart;
 use chasqui_linux::Wait;
 use chasqui_memory::{Bus, Stall};
 use chasqui_record::Cause;
+use chasqui_watch::Watch;
 
 use super::spin::{Parked, Repetition, Spin};
-use crate::instrumentation::Watch;
 
 /// What a hart does at the moment.
 #[derive(Clone, Debug)]

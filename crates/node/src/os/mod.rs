@@ -2,10 +2,12 @@
 //!
 //! Without a kernel image the simulator stands in for the kernel: `call.rs` serves system calls, `page.rs` page faults.
 //! With one (`kernel.rs`) they trap into it. `scheduler.rs` has several processes share a hart, `process.rs` is a
-//! process with its records, `pager.rs` what devices ask of the system, `report.rs` what a process waits for, in words.
+//! process with its records, `pager.rs` what devices ask of the system, `marking.rs` and `followed.rs` what is recorded of messages, `report.rs` what a process waits for, in words.
 
 mod call;
+mod followed;
 mod kernel;
+mod marking;
 mod page;
 mod pager;
 mod process;
@@ -17,12 +19,13 @@ use chasqui_config::Cycles;
 use chasqui_engine::Time;
 use chasqui_hart::{Halt, State};
 use chasqui_memory::{Bus, Fault, FlatMemory, LentBus};
-use chasqui_record::{RankProfile, Recorder};
+use chasqui_record::{Profile, Recorder};
+use chasqui_watch::Symbols;
 
 use crate::harts::{Activity, Harts, Thread};
-use crate::instrumentation::{Marking, Symbols};
 use crate::parameters::SoftwareUnit;
 pub use kernel::{Kernel, kernel_memory, load_kernel};
+use marking::Marking;
 pub(crate) use pager::Pages;
 pub(crate) use process::NodeProcess;
 pub use process::{Ended, Output, ProcessSpec, ProcessView, Region};
@@ -329,7 +332,7 @@ impl Os {
     }
 
     /// Where the cycles of its harts went, if that was counted: once, when all is over.
-    pub fn take_profile(harts: &mut Harts) -> Option<RankProfile> {
+    pub fn take_profile(harts: &mut Harts) -> Option<Profile> {
         process::take_profile(harts)
     }
 }

@@ -6,10 +6,11 @@ use chasqui_engine::Time;
 use chasqui_hart::{State, Text};
 use chasqui_linux::{Process, Stream};
 use chasqui_memory::Observation;
-use chasqui_record::{RankLife, RankProfile};
+use chasqui_record::{Profile, RankLife};
+use chasqui_watch::{Symbols, TraceOutput, WatchPlan};
 
+use super::followed::Followed;
 use crate::harts::{Activity, Harts, Spin};
-use crate::instrumentation::{Followed, Symbols, TraceOutput, WatchPlan};
 
 /// Where the output of processes goes.
 pub trait Output: TraceOutput {
@@ -201,7 +202,7 @@ impl<'a> ProcessView<'a> {
 }
 
 /// Where the cycles of `harts` went, if that was counted: once, when all is over.
-pub(crate) fn take_profile(harts: &mut Harts) -> Option<RankProfile> {
+pub(crate) fn take_profile(harts: &mut Harts) -> Option<Profile> {
     let profiles = harts.iter_mut().filter_map(|thread| thread.watch.take()?.profile());
     profiles.reduce(|mut sum, profile| {
         sum.add(&profile);

@@ -19,9 +19,10 @@ use chasqui_ni::{
 };
 use chasqui_node::{
     Costs, Ended, Kernel, Node, NodeConfiguration, NodeSpec, OsSpec, Output, ProcessSpec, SoftwareUnit,
-    TraceOutput, WatchPlan, kernel_memory, schema,
+    kernel_memory, schema,
 };
-use chasqui_record::RankProfile;
+use chasqui_record::Profile;
+use chasqui_watch::{TraceOutput, WatchPlan};
 
 /// Where the program is.
 pub const TEXT: u64 = 0x1_0000;
@@ -484,7 +485,7 @@ pub fn run_watched(
     program: &Program,
     ni: TestNi,
     watch: WatchPlan,
-) -> (Outcome, u64, Option<(RankProfile, u64)>) {
+) -> (Outcome, u64, Option<(Profile, u64)>) {
     let mut memory = FlatMemory::new(DRAM + PAGE_BYTES).expect("address space");
     let kernel_memory = kernel_memory(DRAM, 2 << 20);
     let physical = 0..if program.kernel.is_some() { kernel_memory.start } else { DRAM };
@@ -547,6 +548,6 @@ pub fn run_watched(
     let process = node.process(0).expect("one job");
     let (ended, cycles) = (process.ended().cloned(), process.harts()[0].hart.cycle);
     let record = record.lock().expect("a lock");
-    let profile = node.take_profile().map(|profile| (profile, cycles));
+    let profile = node.take_profiles().pop().map(|profile| (profile, cycles));
     (Outcome { ended, statistics, seen: record.seen.clone() }, record.reads, profile)
 }

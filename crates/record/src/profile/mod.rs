@@ -1,13 +1,14 @@
-//! Where a rank's cycles went: by call path and by cause.
+//! Where a processor's cycles went: by call path and by cause.
 //!
 //! `mod.rs` is what is counted; `write.rs` the files: `profile.json`, `profile.folded`,
 //! `profile.speedscope.json`.
 //!
-//! Invariant: every cycle is counted once. The sum over a rank's paths and causes is the rank's cycles.
+//! Invariant: every cycle is counted once. The sum over a processor's paths and causes is its cycles.
 
 mod write;
 
 use rustc_hash::FxHashMap;
+use std::fmt;
 use std::ops::AddAssign;
 
 pub use write::{write_folded, write_profile, write_speedscope};
@@ -137,25 +138,48 @@ struct Path {
     spent: Spent,
 }
 
-/// The call paths of a rank, a tree, with what was spent at the end of each.
+/// Whose cycles are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Profiled {
+    /// The harts of this world rank.
+    Rank(u32),
+    /// A firmware processor of a node.
+    Firmware {
+        /// Number of the node.
+        node: u32,
+        /// What the processor is called.
+        name: &'static str,
+    },
+}
+
+impl fmt::Display for Profiled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Profiled::Rank(rank) => write!(f, "rank {rank}"),
+            Profiled::Firmware { node, name } => write!(f, "{name} of node {node}"),
+        }
+    }
+}
+
+/// The call paths of a processor, a tree, with what was spent at the end of each.
 #[derive(Clone, Debug)]
-pub struct RankProfile {
-    rank: u32,
+pub struct Profile {
+    whose: Profiled,
     functions: Vec<String>,
     numbers: FxHashMap<String, u32>,
     paths: Vec<Path>,
     children: FxHashMap<(u32, u32), u32>,
 }
 
-impl RankProfile {
+impl Profile {
     /// The path with no function.
     pub const ROOT: u32 = 0;
 
-    /// Nothing counted yet, for world rank `rank`.
-    pub fn new(rank: u32) -> RankProfile {
+    /// Nothing counted yet.
+    pub fn new(whose: Profiled) -> Profile {
         let root = Path { parent: Self::ROOT, function: u32::MAX, spent: Spent::default() };
-        RankProfile {
-            rank,
+        Profile {
+            whose,
             functions: vec![],
             numbers: FxHashMap::default(),
             paths: vec![root],
@@ -163,9 +187,9 @@ impl RankProfile {
         }
     }
 
-    /// World rank.
-    pub fn rank(&self) -> u32 {
-        self.rank
+    /// Whose cycles are counted.
+    pub fn whose(&self) -> Profiled {
+        self.whose
     }
 
     /// The number of the function called `name`. Functions of one name are one.
@@ -206,7 +230,7 @@ impl RankProfile {
     }
 
     /// Counts what `other` has counted, too.
-    pub fn add(&mut self, other: &RankProfile) {
+    pub fn add(&mut self, other: &Profile) {
         // A path comes after its parent.
         let mut numbers = vec![Self::ROOT];
         self.spend(Self::ROOT, &other.paths[0].spent);

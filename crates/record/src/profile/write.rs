@@ -1,6 +1,6 @@
 //! The files of a profile.
 
-use super::{Cause, RankProfile, Spent};
+use super::{Cause, Profile, Profiled, Spent};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -19,13 +19,30 @@ struct Document<'a> {
     /// All ranks together; sorted by cycles.
     functions: Vec<Function<'a>>,
     ranks: Vec<Rank<'a>>,
+    /// Firmware processors, where the machine has such.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    firmware: Vec<Firmware<'a>>,
+}
+
+#[derive(Serialize)]
+struct Firmware<'a> {
+    processor: &'static str,
+    node: u32,
+    #[serde(flatten)]
+    counted: Counted<'a>,
 }
 
 #[derive(Serialize)]
 struct Rank<'a> {
     rank: u32,
+    #[serde(flatten)]
+    counted: Counted<'a>,
+}
+
+#[derive(Serialize)]
+struct Counted<'a> {
     instructions: u64,
-    /// The rank's cycles: the sum of `cycles` over `functions`.
+    /// All cycles: the sum of `cycles` over `functions`.
     cycles: u64,
     by_cause: Cycles,
     functions: Vec<Function<'a>>,
@@ -56,7 +73,7 @@ fn by_cause(spent: &Spent) -> Cycles {
     all.filter(|(_, cycles)| *cycles > 0).collect()
 }
 
-fn functions(profile: &RankProfile) -> Table<'_> {
+fn functions(profile: &Profile) -> Table<'_> {
     let mut table = Table::new();
     profile.visit(&mut |path, spent| {
         let name = |number: &u32| profile.functions[*number as usize].as_str();
@@ -86,10 +103,9 @@ fn list<'a>(table: &Table<'a>) -> Vec<Function<'a>> {
     functions
 }
 
-fn rank<'a>(profile: &RankProfile, table: &Table<'a>) -> Rank<'a> {
+fn counted<'a>(profile: &Profile, table: &Table<'a>) -> Counted<'a> {
     let total = profile.total();
-    Rank {
-        rank: profile.rank,
+    Counted {
         instructions: total.instructions,
         cycles: total.total(),
         by_cause: by_cause(&total),
@@ -97,23 +113,34 @@ fn rank<'a>(profile: &RankProfile, table: &Table<'a>) -> Rank<'a> {
     }
 }
 
-/// Writes `profile.json`: every function's instructions and cycles, of all ranks and of each.
+/// Writes `profile.json`: every function's instructions and cycles, of all ranks and of each; and of each firmware
+/// processor.
 ///
 /// # Errors
 /// When `out` can't be written.
-pub fn write_profile(out: &mut dyn Write, ranks: &[&RankProfile]) -> io::Result<()> {
-    let tables: Vec<Table<'_>> = ranks.iter().map(|profile| functions(profile)).collect();
-    let mut all = Table::new();
-    for (name, costs) in tables.iter().flatten() {
-        let sum = all.entry(name).or_default();
-        sum.own += &costs.own;
-        sum.inclusive += costs.inclusive;
+pub fn write_profile(out: &mut dyn Write, profiles: &[&Profile]) -> io::Result<()> {
+    let tables: Vec<Table<'_>> = profiles.iter().map(|profile| functions(profile)).collect();
+    let (mut all, mut ranks, mut firmware) = (Table::new(), vec![], vec![]);
+    for (profile, table) in profiles.iter().zip(&tables) {
+        let counted = counted(profile, table);
+        match profile.whose {
+            Profiled::Firmware { node, name } => firmware.push(Firmware { processor: name, node, counted }),
+            Profiled::Rank(rank) => {
+                ranks.push(Rank { rank, counted });
+                for (name, costs) in table {
+                    let sum = all.entry(*name).or_default();
+                    sum.own += &costs.own;
+                    sum.inclusive += costs.inclusive;
+                }
+            }
+        }
     }
     let document = Document {
         schema_version: PROFILE_VERSION,
         causes: Cause::ALL.iter().map(|cause| (cause.name(), cause.doc())).collect(),
         functions: list(&all),
-        ranks: ranks.iter().zip(&tables).map(|(profile, table)| rank(profile, table)).collect(),
+        ranks,
+        firmware,
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
     out.write_all(b"\n")
@@ -124,11 +151,11 @@ pub fn write_profile(out: &mut dyn Write, ranks: &[&RankProfile]) -> io::Result<
 ///
 /// # Errors
 /// When `out` can't be written.
-pub fn write_folded(out: &mut dyn Write, ranks: &[&RankProfile]) -> io::Result<()> {
-    for profile in ranks {
+pub fn write_folded(out: &mut dyn Write, profiles: &[&Profile]) -> io::Result<()> {
+    for profile in profiles {
         let mut lines = BTreeMap::new();
         samples(profile, &mut |frames, cycles| {
-            *lines.entry(format!("rank {};{}", profile.rank, frames.join(";"))).or_insert(0) += cycles;
+            *lines.entry(format!("{};{}", profile.whose, frames.join(";"))).or_insert(0) += cycles;
         });
         for (path, cycles) in lines {
             writeln!(out, "{path} {cycles}")?;
@@ -138,7 +165,7 @@ pub fn write_folded(out: &mut dyn Write, ranks: &[&RankProfile]) -> io::Result<(
 }
 
 /// Calls `visit` with the frames and cycles of each path and cause.
-fn samples(profile: &RankProfile, visit: &mut dyn FnMut(&[&str], u64)) {
+fn samples(profile: &Profile, visit: &mut dyn FnMut(&[&str], u64)) {
     let labels = Cause::ALL.map(|cause| format!("[{}]", cause.name()));
     profile.visit(&mut |path, spent| {
         let mut frames: Vec<&str> = path.iter().map(|&f| profile.functions[f as usize].as_str()).collect();
@@ -189,15 +216,15 @@ struct Sampled {
     weights: Vec<u64>,
 }
 
-/// Writes `profile.speedscope.json`: the same as [`write_folded`], a profile a rank, in the file format of
+/// Writes `profile.speedscope.json`: the same as [`write_folded`], a profile a processor, in the file format of
 /// speedscope ("type": "sampled"). Samples stand in the order of their paths, not of time.
 ///
 /// # Errors
 /// When `out` can't be written.
-pub fn write_speedscope(out: &mut dyn Write, ranks: &[&RankProfile]) -> io::Result<()> {
+pub fn write_speedscope(out: &mut dyn Write, profiles: &[&Profile]) -> io::Result<()> {
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let mut frames = vec![];
-    let profiles = ranks.iter().map(|profile| {
+    let profiles = profiles.iter().map(|profile| {
         let (mut stacks, mut weights) = (vec![], vec![]);
         samples(profile, &mut |path, cycles| {
             let stack = path.iter().map(|&name| {
@@ -211,7 +238,7 @@ pub fn write_speedscope(out: &mut dyn Write, ranks: &[&RankProfile]) -> io::Resu
         });
         Sampled {
             kind: "sampled",
-            name: format!("rank {} [cycles]", profile.rank),
+            name: format!("{} [cycles]", profile.whose),
             unit: "none",
             start_value: 0,
             end_value: weights.iter().sum(),
@@ -235,10 +262,10 @@ mod tests {
     use crate::profile::CAUSES;
 
     /// `main` calls `copy`, which calls itself.
-    fn profile() -> RankProfile {
-        let mut profile = RankProfile::new(3);
+    fn profile() -> Profile {
+        let mut profile = Profile::new(Profiled::Rank(3));
         let (main, copy) = (profile.function("main"), profile.function("copy"));
-        let outer = profile.path(RankProfile::ROOT, main);
+        let outer = profile.path(Profile::ROOT, main);
         let inner = profile.path(outer, copy);
         let innermost = profile.path(inner, copy);
         let mut cycles = [0; CAUSES];

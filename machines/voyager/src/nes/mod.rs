@@ -39,7 +39,7 @@ use chasqui_network::{Blocked, NodeEvent, NodePort, PRIORITIES};
 use chasqui_ni::{
     ACCEPTED, BusRequest, Cause, Context, Leave, NetworkInterface, RETRY, Region, Reply, Turn, Uncached,
 };
-use chasqui_record::{MessageId, Stage};
+use chasqui_record::{MessageId, Profile, Stage};
 
 use crate::parameters::{Basic, Coherence, Limits, Sharing};
 use crate::service_registers::VoyagerPacket;
@@ -721,6 +721,10 @@ impl NetworkInterface for Nes {
     fn input_latency(&self) -> Time {
         let s = &self.shared;
         s.clock.edge(s.nes.transmit.cycles().min(s.nes.receive.cycles()))
+    }
+
+    fn take_profiles(&mut self) -> Vec<Profile> {
+        self.service.iter_mut().filter_map(|service| service.processor.take_profile()).collect()
     }
 
     fn statistics(&self, visit: &mut Visitor<'_>) {

@@ -4,23 +4,23 @@
 //! change of its clock is accounted for: by [`Watch::after`] for what instructions take, by [`Watch::pass`]
 //! for whatever else moves it.
 //!
-//! `stack.rs` follows calls; `profiler.rs` counts; `trace.rs` writes.
+//! `stack.rs` follows calls; `profiler.rs` counts; `trace.rs` writes; `symbols.rs` has the names of addresses.
 
 mod profiler;
 mod stack;
+mod symbols;
 mod trace;
 
 use std::sync::Arc;
 
 use chasqui_hart::{Decoder, Halt, HaltAtMarks, Hart, Insn, Observer, Op};
 use chasqui_memory::{LentBus, Stall, Waits};
-use chasqui_record::{Cause, RankProfile};
+use chasqui_record::{Cause, Profile, Profiled};
 
 use profiler::Profiler;
+pub use symbols::{Named, Symbols};
 use trace::Trace;
 pub use trace::TracePlan;
-
-use crate::instrumentation::Symbols;
 
 /// Where instruction traces go.
 pub trait TraceOutput: Send + Sync {
@@ -40,7 +40,7 @@ pub struct WatchPlan {
 }
 
 /// The watch on one hart.
-pub(crate) struct Watch {
+pub struct Watch {
     /// The hart's cycle up to which everything is accounted for.
     seen: u64,
     /// [`chasqui_memory::Port::waits`] at that cycle.
@@ -71,13 +71,21 @@ impl Watch {
         symbols: &Symbols,
         output: &Arc<dyn TraceOutput>,
     ) -> Option<Box<Watch>> {
-        let profiler = plan.profile.then(|| Profiler::new(rank, symbols.clone()));
+        let profiler = plan.profile.then(|| Profiler::new(Profiled::Rank(rank), symbols.clone()));
         let trace = plan.trace.as_ref().filter(|plan| plan.has(rank));
         let trace = trace
             .map(|plan| Trace::new(plan.window.clone(), (rank, number), symbols.clone(), output.clone()));
         let watched = profiler.is_some() || trace.is_some();
-        let (waits, decoder) = (Waits::default(), Decoder::default());
-        watched.then(|| Box::new(Watch { seen: 0, waits, decoder, profiler, trace }))
+        watched.then(|| Box::new(Watch::of(profiler, trace)))
+    }
+
+    /// A profile of `whose` hart, whose code `symbols` name, at its start.
+    pub fn profiling(whose: Profiled, symbols: Symbols) -> Box<Watch> {
+        Box::new(Watch::of(Some(Profiler::new(whose, symbols)), None))
+    }
+
+    fn of(profiler: Option<Profiler>, trace: Option<Trace>) -> Watch {
+        Watch { seen: 0, waits: Waits::default(), decoder: Decoder::default(), profiler, trace }
     }
 
     /// Does what [`Hart::run_with_bus`] does.
@@ -155,7 +163,7 @@ impl Watch {
     }
 
     /// What was counted, of a hart that runs no more.
-    pub fn profile(self) -> Option<RankProfile> {
+    pub fn profile(self) -> Option<Profile> {
         self.profiler.map(Profiler::finish)
     }
 

@@ -8,8 +8,8 @@ use chasqui_engine::Time;
 use chasqui_hart::{Hart, Insn};
 use chasqui_record::{CAUSES, Cause};
 
-use super::TraceOutput;
-use crate::instrumentation::{Named, Symbols};
+use crate::TraceOutput;
+use crate::symbols::{Named, Symbols};
 
 /// A trace that is asked for.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ struct Tried {
     stored: u64,
 }
 
-pub(super) struct Trace {
+pub(crate) struct Trace {
     window: Range<Time>,
     rank: u32,
     /// The hart's number, where there are several.

@@ -4,8 +4,8 @@ use chasqui_engine::Time;
 use chasqui_memory::{PAGE_BYTES, SharedAccesses};
 use chasqui_record::{MessageId, Recorder, Stage};
 
+use super::NodeProcess;
 use crate::harts::Harts;
-use crate::os::NodeProcess;
 
 /// What is followed of a process.
 #[derive(Default)]

@@ -9,7 +9,7 @@ use chasqui_linux::Elf;
 
 /// The images whose code a hart may execute.
 #[derive(Clone)]
-pub(crate) struct Symbols {
+pub struct Symbols {
     program: Arc<Elf>,
     kernel: Option<Arc<Elf>>,
 }
@@ -50,7 +50,7 @@ impl Symbols {
 }
 
 /// A symbol and the offset in it.
-pub(crate) struct Named<'a>(pub (&'a str, u64));
+pub struct Named<'a>(pub (&'a str, u64));
 
 impl fmt::Display for Named<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

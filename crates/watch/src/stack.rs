@@ -7,9 +7,9 @@
 use std::ops::Range;
 
 use chasqui_hart::{Hart, Insn, Op};
-use chasqui_record::RankProfile;
+use chasqui_record::Profile;
 
-use crate::instrumentation::Symbols;
+use crate::symbols::Symbols;
 
 /// Calls that are followed; deeper ones are counted as calls at this depth.
 const DEPTH_MAX: usize = 128;
@@ -38,7 +38,7 @@ struct Interrupted {
     function: Range<u64>,
 }
 
-pub(super) struct Stack {
+pub(crate) struct Stack {
     symbols: Symbols,
     frames: Vec<Frame>,
     /// Outermost first.
@@ -50,18 +50,18 @@ pub(super) struct Stack {
 
 impl Stack {
     /// Of a hart at the entry of a program.
-    pub fn new(symbols: Symbols, profile: &mut RankProfile) -> Stack {
+    pub fn new(symbols: Symbols, profile: &mut Profile) -> Stack {
         let entry = symbols.entry();
         let mut stack =
-            Stack { symbols, frames: vec![], interrupted: vec![], path: RankProfile::ROOT, function: 0..0 };
+            Stack { symbols, frames: vec![], interrupted: vec![], path: Profile::ROOT, function: 0..0 };
         stack.begin(entry, profile);
         stack
     }
 
     /// A thread begins at `pc`, called by nobody.
-    pub fn begin(&mut self, pc: u64, profile: &mut RankProfile) {
+    pub fn begin(&mut self, pc: u64, profile: &mut Profile) {
         self.frames.clear();
-        self.enter(RankProfile::ROOT, pc, profile);
+        self.enter(Profile::ROOT, pc, profile);
     }
 
     /// Where the hart is.
@@ -71,7 +71,7 @@ impl Stack {
 
     /// `insn` was executed.
     #[inline]
-    pub fn follow(&mut self, hart: &Hart, insn: &Insn, profile: &mut RankProfile) {
+    pub fn follow(&mut self, hart: &Hart, insn: &Insn, profile: &mut Profile) {
         let pc = hart.state.pc;
         let jump = matches!(insn.op, Op::Jal | Op::Jalr);
         if insn.op == Op::Sret {
@@ -82,7 +82,7 @@ impl Stack {
         }
     }
 
-    fn moved(&mut self, hart: &Hart, insn: &Insn, jump: bool, profile: &mut RankProfile) {
+    fn moved(&mut self, hart: &Hart, insn: &Insn, jump: bool, profile: &mut Profile) {
         let (pc, sp) = (hart.state.pc, hart.state.x[SP]);
         if jump && matches!(insn.rd, RA | T0) {
             self.leave_behind(|frame| frame.sp < sp);
@@ -102,7 +102,7 @@ impl Stack {
     }
 
     /// A trap was taken: the handler is called by what it has interrupted.
-    pub fn trapped(&mut self, hart: &Hart, profile: &mut RankProfile) {
+    pub fn trapped(&mut self, hart: &Hart, profile: &mut Profile) {
         let frames = std::mem::take(&mut self.frames);
         let (path, function) = (self.path, self.function.clone());
         self.interrupted.push(Interrupted { frames, path, function });
@@ -111,7 +111,7 @@ impl Stack {
 
     /// Back from a trap, at supervisor level from the latest; at user level from all. What no trap has interrupted
     /// begins.
-    fn resumed(&mut self, hart: &Hart, profile: &mut RankProfile) {
+    fn resumed(&mut self, hart: &Hart, profile: &mut Profile) {
         let at_level = hart.supervisor().is_some_and(|s| s.is_current);
         let at = if at_level { self.interrupted.len().saturating_sub(1) } else { 0 };
         let before = self.interrupted.drain(at..).next();
@@ -148,7 +148,7 @@ impl Stack {
     }
 
     /// The function at `pc` runs, called on `parent`.
-    fn enter(&mut self, parent: u32, pc: u64, profile: &mut RankProfile) {
+    fn enter(&mut self, parent: u32, pc: u64, profile: &mut Profile) {
         let symbol = self.symbols.symbolize(pc).zip(self.symbols.extent(pc));
         let piece = pc & !(PIECE_BYTES - 1);
         self.function = symbol.as_ref().map_or(piece..piece + PIECE_BYTES, |(_, extent)| extent.clone());

@@ -8,10 +8,10 @@
 use std::collections::BTreeMap;
 
 use chasqui_hart::{Hart, Insn, State};
-use chasqui_record::{Cause, RankProfile, Spent};
+use chasqui_record::{Cause, Profile, Profiled, Spent};
 
-use super::stack::Stack;
-use crate::instrumentation::Symbols;
+use crate::stack::Stack;
+use crate::symbols::Symbols;
 
 /// A turn that takes this many instructions is none: the program went on to other things.
 const TURN_MAX: u64 = 20_000;
@@ -26,8 +26,8 @@ struct Turn {
     last: usize,
 }
 
-pub(super) struct Profiler {
-    profile: RankProfile,
+pub(crate) struct Profiler {
+    profile: Profile,
     stack: Stack,
     turn: Option<Turn>,
     /// What the latest turn took that came back to the same registers.
@@ -50,8 +50,8 @@ impl Turn {
 }
 
 impl Profiler {
-    pub fn new(rank: u32, symbols: Symbols) -> Profiler {
-        let mut profile = RankProfile::new(rank);
+    pub fn new(whose: Profiled, symbols: Symbols) -> Profiler {
+        let mut profile = Profile::new(whose);
         let stack = Stack::new(symbols, &mut profile);
         Profiler { profile, stack, turn: None, latest: vec![], shortest: BTreeMap::new() }
     }
@@ -126,7 +126,7 @@ impl Profiler {
         turns * self.latest.iter().map(|(_, spent)| spent.total()).sum::<u64>()
     }
 
-    pub fn finish(mut self) -> RankProfile {
+    pub fn finish(mut self) -> Profile {
         self.end_turn();
         self.profile
     }
