@@ -305,9 +305,29 @@ impl Share {
         self.work += self.partitions[p].run(&mut out);
         self.limits[p] = out.limit;
         self.next[p] = self.partitions[p].next();
+        self.check_promises(p, groups);
         self.note_reach(p, layout);
         if let Some(at) = self.partitions[p].stop() {
             self.stop = self.stop.min(at + ROUND_MAX);
+        }
+    }
+
+    /// What partition `p` has sent in its turn comes no sooner than it had said before: others may have gone so far. A
+    /// promise that is too long is found even where nobody had.
+    fn check_promises(&self, p: usize, groups: &[Group]) {
+        for message in &self.sent {
+            let group = groups[message.to as usize];
+            let is_here = self.places[message.to as usize].thread == self.thread;
+            // Where threads have zones of their own, bounds on effects there come behind those on all.
+            let by_zones = self.reaches.len() > self.group_count;
+            let place = if is_here || !by_zones { group } else { group + self.group_count };
+            let promised = self.reaches[place].at(p);
+            assert!(
+                message.event.time >= promised,
+                "partition {} sends for {}, and had said that nothing comes before {promised}",
+                self.ids[p],
+                message.event.time
+            );
         }
     }
 

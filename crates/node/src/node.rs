@@ -92,6 +92,7 @@ impl Node {
             memory: spec.memory,
             events: Events::new(spec.first_port),
             recorders: (0..spec.jobs).map(|_| Recorder::new(rank as u16, 1)).collect(),
+            ran_to: Time::ZERO,
         };
         parts.os.begin_first(&mut parts.harts);
         parts.os.start_scheduler(&mut parts.harts, &mut parts.events);

@@ -213,6 +213,9 @@ impl Node {
                 break halt;
             }
         };
+        if !SEVERAL {
+            parts.ran_to = parts.ran_to.max(until.min(parts.harts[index].hart.now()));
+        }
         // At a deadline in a call that takes no time it is this hart's turn still.
         if SEVERAL && halt != Halt::Deadline {
             parts.harts.leave_untimed(index);

@@ -19,11 +19,30 @@ pub struct Parts {
     pub(crate) events: Events,
     /// Records of messages, by job.
     pub(crate) recorders: Vec<Recorder>,
+    /// No hart that was alone has executed an instruction that starts at this time or later.
+    pub(crate) ran_to: Time,
 }
 
 impl Parts {
+    /// A device does something at `time` that a hart may notice.
+    ///
+    /// # Panics
+    /// When a hart has run past it: the device's input latency is longer than it is in truth.
+    #[inline]
+    pub(crate) fn check_noticed(&self, time: Time) {
+        assert!(
+            time >= self.ran_to,
+            "a device does at {time} what a hart may notice that has run to {}: its input latency is too long",
+            self.ran_to
+        );
+    }
+
     /// An event that a polling loop may see is about to happen. True: a hart has to catch up first.
+    ///
+    /// # Panics
+    /// When a hart could have seen it, and has run past it: a device's input latency is longer than it is in truth.
     pub fn observable(&mut self, mut bus: Option<&mut Bus>, now: Time, until: Time) -> bool {
+        self.check_noticed(until);
         let mut idle = false;
         for thread in self.harts.iter_mut() {
             idle |= thread.is_idle();

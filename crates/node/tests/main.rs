@@ -6,5 +6,6 @@ mod guest;
 mod harts;
 mod kernel;
 mod network_cache;
+mod promise;
 mod retry;
 mod spin;

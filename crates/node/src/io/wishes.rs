@@ -45,10 +45,11 @@ impl Parts {
         if let Some(turn) = turn {
             self.os.take_turn(&mut self.harts, &mut self.events, turn, now);
         }
-        if let Some(asserted) = interrupt
-            && self.os.kernel.is_some()
-        {
-            self.harts[0].set_interrupt(asserted, now);
+        if let Some(asserted) = interrupt {
+            self.check_noticed(now);
+            if self.os.kernel.is_some() {
+                self.harts[0].set_interrupt(asserted, now);
+            }
         }
         if let Some(incoherence) = incoherence {
             self.os.fault_alive(&mut self.harts, hart, SIGBUS, &incoherence.to_string());

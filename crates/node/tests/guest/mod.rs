@@ -101,6 +101,7 @@ pub struct TestNi {
     closed_until: Time,
     full: bool,
     attach: Time,
+    input_latency: Time,
 }
 
 /// From the end of a retried access's address tenure to its next try.
@@ -123,6 +124,7 @@ impl TestNi {
             closed_until: zero,
             full: false,
             attach: zero,
+            input_latency: Time(1_000),
         }
     }
 
@@ -139,6 +141,11 @@ impl TestNi {
     /// The same, so far from the bus.
     pub fn behind(self, attach: Time) -> TestNi {
         TestNi { attach, ..self }
+    }
+
+    /// The same, which promises that the processor notices what comes from outside only so long after.
+    pub fn noticed_after(self, input_latency: Time) -> TestNi {
+        TestNi { input_latency, ..self }
     }
 
     fn saw(&self, seen: Seen) {
@@ -224,8 +231,9 @@ impl NetworkInterface for TestNi {
         }
     }
 
-    fn network(&mut self, _: &mut Context<'_, '_>, _: Event, _: Option<Box<Packet>>) {
-        unreachable!("there is no network")
+    /// What comes from outside is at once done as if it stood in the schedule.
+    fn network(&mut self, c: &mut Context<'_, '_>, event: Event, _: Option<Box<Packet>>) {
+        self.event(c, event.payload);
     }
 
     fn bus_granted(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
@@ -261,7 +269,7 @@ impl NetworkInterface for TestNi {
     }
 
     fn input_latency(&self) -> Time {
-        Time(1_000)
+        self.input_latency
     }
 
     fn statistics(&self, _: &mut Visitor<'_>) {}
@@ -486,6 +494,23 @@ pub fn run_watched(
     ni: TestNi,
     watch: WatchPlan,
 ) -> (Outcome, u64, Option<(Profile, u64)>) {
+    let record = ni.record.clone();
+    let mut engine = Engine::new(Lookahead::new(vec![vec![Time::NEVER]]));
+    engine.add(0, Box::new(node(c, program, ni, watch)));
+    engine.run(chasqui_engine::Threads::Exactly(1), &mut |_| true);
+    let mut node =
+        engine.partitions().pop().expect("the node").into_any().downcast::<Node>().expect("a node");
+    let mut statistics = vec![];
+    node.visit_statistics(&mut |name, _, _, value| statistics.push((name.to_string(), value)));
+    let process = node.process(0).expect("one job");
+    let (ended, cycles) = (process.ended().cloned(), process.harts()[0].hart.cycle);
+    let record = record.lock().expect("a lock");
+    let profile = node.take_profiles().pop().map(|profile| (profile, cycles));
+    (Outcome { ended, statistics, seen: record.seen.clone() }, record.reads, profile)
+}
+
+/// A node with `program` on it.
+pub fn node(c: &NodeConfiguration, program: &Program, ni: TestNi, watch: WatchPlan) -> Node {
     let mut memory = FlatMemory::new(DRAM + PAGE_BYTES).expect("address space");
     let kernel_memory = kernel_memory(DRAM, 2 << 20);
     let physical = 0..if program.kernel.is_some() { kernel_memory.start } else { DRAM };
@@ -500,7 +525,6 @@ pub fn run_watched(
     map(DATA, Backing::Anonymous);
     map(REGISTERS, Backing::Device { physical: DEVICE_BASE, uncached: true });
     map(SHARED, Backing::Device { physical: DRAM, uncached: false });
-    let record = ni.record.clone();
     let kernel = program.kernel.as_ref().map(|kernel| {
         let (entry, stack_pointer) = (process.entry(), process.stack_pointer());
         let boot = KernelBoot { entry, stack_pointer, ..Default::default() };
@@ -529,7 +553,7 @@ pub fn run_watched(
         free_calls: program.free_calls,
         spin_skip: c.checks.spin_skip,
     };
-    let node = Node::new(NodeSpec {
+    Node::new(NodeSpec {
         configuration: c,
         number: 0,
         memory,
@@ -537,17 +561,5 @@ pub fn run_watched(
         jobs: 1,
         devices: vec![Box::new(ni)],
         first_port: 0,
-    });
-    let mut engine = Engine::new(Lookahead::new(vec![vec![Time::NEVER]]));
-    engine.add(0, Box::new(node));
-    engine.run(chasqui_engine::Threads::Exactly(1), &mut |_| true);
-    let mut node =
-        engine.partitions().pop().expect("the node").into_any().downcast::<Node>().expect("a node");
-    let mut statistics = vec![];
-    node.visit_statistics(&mut |name, _, _, value| statistics.push((name.to_string(), value)));
-    let process = node.process(0).expect("one job");
-    let (ended, cycles) = (process.ended().cloned(), process.harts()[0].hart.cycle);
-    let record = record.lock().expect("a lock");
-    let profile = node.take_profiles().pop().map(|profile| (profile, cycles));
-    (Outcome { ended, statistics, seen: record.seen.clone() }, record.reads, profile)
+    })
 }
