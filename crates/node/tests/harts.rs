@@ -13,10 +13,10 @@ use chasqui_node::{Ended, NodeConfiguration};
 use chasqui_random::Random;
 
 /// The thread's number.
-const NUMBER: u8 = 9;
-const LINE: i64 = 64;
+pub const NUMBER: u8 = 9;
+pub const LINE: i64 = 64;
 
-fn harts(count: usize) -> NodeConfiguration {
+pub fn harts(count: usize) -> NodeConfiguration {
     let mut c = configuration();
     c.node.harts = count as u64;
     c
@@ -27,20 +27,20 @@ fn go(c: &NodeConfiguration, p: &Program) -> Outcome {
 }
 
 /// When the last thread has ended, with what status.
-fn end(outcome: &Outcome) -> (Time, i32) {
+pub fn end(outcome: &Outcome) -> (Time, i32) {
     match &outcome.ended {
         Some((time, Ended::Exit(status))) => (*time, *status),
         other => panic!("{other:?}"),
     }
 }
 
-fn statistic(outcome: &Outcome, name: &str) -> u64 {
+pub fn statistic(outcome: &Outcome, name: &str) -> u64 {
     let found = outcome.statistics.iter().find(|(path, _)| path == name);
     found.unwrap_or_else(|| panic!("no statistic {name}")).1
 }
 
 /// All `count` threads go on from here when all have come.
-fn meet(p: &mut Program, count: usize) {
+pub fn meet(p: &mut Program, count: usize) {
     let (arrived, here, all) = (26, 27, 28);
     p.add(arrived, DATA_REGISTER, 0x780).add(here, ZERO, 1).atomic(Op::AmoaddD, ZERO, here, arrived);
     p.add(all, ZERO, count as i64);
@@ -82,7 +82,7 @@ fn two_streams_of_misses_are_bound_by_the_dram() {
 }
 
 /// Each of `count` threads adds 1 to a word `times` times.
-fn additions(count: usize, times: i64) -> Program {
+pub fn additions(count: usize, times: i64) -> Program {
     let (one, left, address) = (5, 6, 7);
     let mut p = Program::new();
     p.add(address, DATA_REGISTER, 0x100).threads(count, NUMBER);
@@ -240,16 +240,16 @@ fn atomic_operations_are_atomic() {
     }
 }
 
-const PHASES: i64 = 4;
-const ADDITIONS: i64 = 3;
+pub const PHASES: i64 = 4;
+pub const ADDITIONS: i64 = 3;
 
 /// In each phase every thread works for a while of its own, adds to a counter by load-reserved and
 /// store-conditional, and waits in a polling loop for the others. `polls`: the loop reads the NI too.
-fn phases(count: usize, polls: bool, random: &mut Random) -> Program {
+pub fn phases(count: usize, polls: bool, random: &mut Random) -> Program {
     let (counter, arrived, turn, one, phase) = (21, 22, 23, 24, 25);
     let (left, value, other) = (5, 6, 7);
     let mut p = Program::new();
-    p.store(ZERO, NI_REGISTER, START);
+    p.fence().store(ZERO, NI_REGISTER, START);
     for (register, place) in [(counter, 0x100), (arrived, 0x140), (turn, 0x180)] {
         p.add(register, DATA_REGISTER, place);
     }

@@ -2,6 +2,7 @@
 
 mod attach;
 mod coherence;
+mod directory;
 mod guest;
 mod harts;
 mod kernel;

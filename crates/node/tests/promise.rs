@@ -3,11 +3,12 @@
 use std::any::Any;
 
 use crate::guest::register::START;
-use crate::guest::{A0, Action, DATA_REGISTER, NI_REGISTER, Program, TestNi, ZERO, configuration, node};
+use crate::guest::{A0, Action, DATA_REGISTER, NI_REGISTER, Program, TestNi, ZERO, configuration, spec};
 use chasqui_engine::{
     Class, Engine, Event, Lookahead, Outbox, Packet, Partition, Port, Threads, Time, WORK_OF_EVENT,
 };
 use chasqui_hart::Op;
+use chasqui_node::Node;
 use chasqui_watch::WatchPlan;
 
 /// Between the partitions.
@@ -52,7 +53,8 @@ fn run(action: Action, input_latency: Time) {
     p.load(loaded, DATA_REGISTER, 0).add(turns, turns, -1).branch(Op::Bne, turns, ZERO, again).exit();
     // The schedule's only entry is for what comes from outside.
     let ni = TestNi::new(vec![(Time(1 << 50), action)]).noticed_after(input_latency);
-    let node = node(&configuration(), &p, ni, WatchPlan::default());
+    let c = configuration();
+    let node = Node::new(spec(&c, &p, ni, WatchPlan::default()));
     let mut engine = Engine::new(Lookahead::new(vec![vec![LEAST]]));
     engine.add(0, Box::new(node));
     engine.add(0, Box::new(Outside { at: Some(Time(20_000_000)), port: Port::new(9) }));

@@ -6,14 +6,14 @@
 use std::collections::VecDeque;
 
 use chasqui_counters::{Counters, Visitor};
-use chasqui_engine::{Class, Outbox, Payload, Time};
+use chasqui_engine::{Outbox, Payload, Time};
 use chasqui_memory::{
     Bus, Incoming, LentBus, Request, Responder, Slot, Snoop, Snooped, Stashed, Stored, Tenure,
 };
 use chasqui_ni::{BusOperation, BusRequest};
 
 use super::{Client, Effect, MemorySystem};
-use crate::events::{Target, Urgency};
+use crate::events::Urgency;
 use crate::io::Access;
 use crate::parameters::NodeConfiguration;
 use crate::parts::Parts;
@@ -94,7 +94,7 @@ impl SnoopingBus {
             _ => Urgency::Prompt,
         };
         self.grant = Some(at);
-        parts.events.schedule(at, Class::Bus, Target::MemorySystem, urgency, BusEvent::Grant.into());
+        parts.schedule(at, urgency, BusEvent::Grant.into());
     }
 
     /// The transaction of `client` is over at `at`.
@@ -102,13 +102,9 @@ impl SnoopingBus {
         // A device hears of it after its way.
         let (urgency, way) = match client {
             Client::Hart(..) => (Urgency::Slow, Time::ZERO),
-            Client::Device(name) => {
-                let (device, _) = parts.io.request(name);
-                (Urgency::Prompt, parts.io.devices[device].attach)
-            }
+            Client::Device(name) => (Urgency::Prompt, parts.way_to_device(name)),
         };
-        let done = BusEvent::Done(client, value);
-        parts.events.schedule(at + way, Class::Bus, Target::MemorySystem, urgency, done.into());
+        parts.schedule(at + way, urgency, BusEvent::Done(client, value).into());
     }
 
     /// The port of hart `index` may have made requests.
@@ -278,7 +274,7 @@ impl SnoopingBus {
         let tenure = self.bus.place(now, bytes, write, responder);
         parts.granted(index, slot, found, now);
         if several && slot == Slot::Blocking {
-            parts.harts[index].fills(request, tenure.end);
+            parts.fills(index, request, tenure.end);
         }
         Granted::For(tenure, value)
     }
@@ -370,14 +366,7 @@ impl SnoopingBus {
         match client {
             Client::Hart(index, slot) => {
                 let index = usize::from(index);
-                let access = parts.io.access(&parts.harts, index, slot);
-                if let Some((device, store)) = access.filter(|(_, a)| !matches!(a, Access::Load { .. })) {
-                    parts.leave_for_device((device, index), slot, store, now, out);
-                    if store.is_answered() {
-                        return;
-                    }
-                }
-                parts.completed(index, slot, value, now);
+                parts.finish((index, slot), Some(value), now, out);
                 self.collect(parts, index, out);
             }
             Client::Device(name) => {
@@ -450,7 +439,7 @@ impl MemorySystem for SnoopingBus {
             Some(Client::Hart(index, Slot::Blocking)) if is_over && parts.is_store(index) => {
                 Effect::Access(parts.io.attach)
             }
-            _ => Effect::Access(parts.io.store_latency),
+            _ => Effect::Access(parts.store_latency()),
         }
     }
 

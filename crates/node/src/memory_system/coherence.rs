@@ -1,13 +1,14 @@
 //! Harts among each other: whose transaction takes what from whose caches, and when.
 //!
-//! A transaction of a hart snoops the other harts' caches at its grant. Two rules keep harts that want the
+//! A transaction of a hart has other harts' caches answer at its grant. Two rules, for any memory system, keep harts that want the
 //! same line from taking it from each other for ever:
 //!
 //! - a line that was fetched for an instruction that waits stays until the instruction has been executed;
 //! - a line that a load-reserved holds stays for `node.order.reservation` cycles, or until the
 //!   store-conditional (RISC-V unprivileged ISA, 13.3: constrained loops succeed eventually).
 //!
-//! Until then the transaction that is first in line waits, and with it the bus: its address tenure is retried.
+//! Until then the transaction waits; on a bus it is the first in line, and the bus waits with it: its address tenure is
+//! retried.
 
 use chasqui_engine::Time;
 use chasqui_memory::Request;
@@ -40,6 +41,23 @@ impl Thread {
     }
 }
 
+impl Parts {
+    /// Until when another hart than `index` holds something of the `bytes` from `address` on at `now`, if one does: a line
+    /// is used then, or nobody knows when (`NEVER`). `reservation_cycles`: so long a load-reserved may hold one.
+    pub fn held_until(
+        &self,
+        index: usize,
+        address: u64,
+        bytes: u32,
+        now: Time,
+        reservation_cycles: u64,
+    ) -> Option<Time> {
+        let threads = self.harts.iter().take(self.harts.started()).enumerate();
+        let others = threads.filter(|&(i, t)| i != index && t.is_alive());
+        others.filter_map(|(_, t)| t.holds_until(address, bytes, now, reservation_cycles)).max()
+    }
+}
+
 impl SnoopingBus {
     /// What the first in line asks of other harts' caches, if it is a hart: which, where.
     fn asked(&self, parts: &Parts) -> Option<(usize, u64, u32)> {
@@ -52,13 +70,10 @@ impl SnoopingBus {
     /// When the grant to the first in line is tried again, if another hart holds what it asks for at `now`.
     pub(super) fn held_until(&self, parts: &Parts, now: Time) -> Option<Time> {
         let (index, address, bytes) = self.asked(parts)?;
-        let threads = parts.harts.iter().take(parts.harts.started()).enumerate();
-        let others = threads.filter(|&(i, t)| i != index && t.is_alive());
-        let held = others.filter_map(|(_, t)| t.holds_until(address, bytes, now, self.reservation_cycles));
+        let used = parts.held_until(index, address, bytes, now, self.reservation_cycles)?;
         // The instruction that starts at a time comes after events of that time.
         let clock = self.bus.clock();
-        held.max()
-            .map(|used| if used == Time::NEVER { clock.after(now, 1) } else { clock.align(used + Time(1)) })
+        Some(if used == Time::NEVER { clock.after(now, 1) } else { clock.align(used + Time(1)) })
     }
 
     /// The first in line is about to be granted the bus at `now`: harts that repeat themselves and hold what it

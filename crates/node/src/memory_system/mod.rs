@@ -14,7 +14,7 @@ mod coherence;
 
 use chasqui_counters::Visitor;
 use chasqui_engine::{Class, Outbox, Payload, Time};
-use chasqui_memory::{Bus, LentBus, Request, Slot, Snoop, Snooped};
+use chasqui_memory::{Bus, LentBus, Port, Request, Slot, Snoop, Snooped};
 use chasqui_ni::BusRequest;
 
 pub use bus::SnoopingBus;
@@ -136,6 +136,63 @@ impl Parts {
         let hart = &mut self.harts[index].hart;
         let cycle = hart.cycle_at(now);
         hart.port.granted(slot, found, cycle);
+    }
+
+    /// The time of a cycle of hart `index`.
+    pub fn time_of(&self, index: usize, cycle: u64) -> Time {
+        self.harts[index].hart.time_of(cycle)
+    }
+
+    /// What memory systems know of hart `index`.
+    pub fn port(&self, index: usize) -> &Port {
+        &self.harts[index].hart.port
+    }
+
+    /// Harts that have caches to ask: the others have had no thread.
+    pub fn harts_started(&self) -> usize {
+        self.harts.started()
+    }
+
+    /// An event of the memory system's own is to come.
+    pub fn schedule(&mut self, at: Time, urgency: Urgency, payload: Payload) {
+        self.events.schedule(at, Class::Bus, Target::MemorySystem, urgency, payload);
+    }
+
+    /// How far the device of the transaction called `name` is from the memory system, one way.
+    pub fn way_to_device(&self, name: u32) -> Time {
+        let (device, _) = self.io.request(name);
+        self.io.devices[device].attach
+    }
+
+    /// From a store's start to its arrival at a device, at least.
+    pub fn store_latency(&self) -> Time {
+        self.io.store_latency
+    }
+
+    /// The transaction of `request`, for the instruction of hart `index` that waits, is over at `end`: the line stays
+    /// until the instruction has been executed ([`Parts::held_until`]).
+    pub fn fills(&mut self, index: usize, request: Request, end: Time) {
+        self.harts[index].fills(request, end);
+    }
+
+    /// What is in `slot` of hart `index` is over at `now`: an access to a device leaves for it, unless it is a load whose
+    /// value is here. The port may have asked for more.
+    pub fn finish(
+        &mut self,
+        (index, slot): (usize, Slot),
+        value: Option<u64>,
+        now: Time,
+        out: &mut Outbox<'_>,
+    ) {
+        let access = self.io.access(&self.harts, index, slot);
+        let leaves = |access: &Access| !matches!(access, Access::Load { .. }) || value.is_none();
+        if let Some((device, access)) = access.filter(|(_, access)| leaves(access)) {
+            self.leave_for_device((device, index), slot, access, now, out);
+            if access.is_answered() {
+                return;
+            }
+        }
+        self.completed(index, slot, value.unwrap_or(0), now);
     }
 
     /// What is in `slot` of hart `index` is over at `now`, with `value` for an uncached load. The port may have asked for

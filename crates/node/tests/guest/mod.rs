@@ -18,8 +18,8 @@ use chasqui_ni::{
     Uncached,
 };
 use chasqui_node::{
-    Costs, Ended, Kernel, Node, NodeConfiguration, NodeSpec, OsSpec, Output, ProcessSpec, SoftwareUnit,
-    kernel_memory, schema,
+    Costs, Ended, Kernel, MemorySystem, Node, NodeConfiguration, NodeSpec, OsSpec, Output, ProcessSpec,
+    SoftwareUnit, kernel_memory, schema,
 };
 use chasqui_record::Profile;
 use chasqui_watch::{TraceOutput, WatchPlan};
@@ -480,6 +480,18 @@ pub struct Outcome {
     pub seen: Vec<Seen>,
 }
 
+/// Runs `program` on a node with this memory system.
+pub fn run_on(
+    c: &NodeConfiguration,
+    program: &Program,
+    ni: TestNi,
+    system: impl MemorySystem + 'static,
+) -> Outcome {
+    let record = ni.record.clone();
+    let node = Node::with_memory_system(spec(c, program, ni, WatchPlan::default()), Box::new(system));
+    outcome(node, &record).0
+}
+
 /// Runs `program` on a node; also gives the number of register reads that really happened.
 pub fn run(c: &NodeConfiguration, program: &Program, ni: TestNi) -> (Outcome, u64) {
     let (outcome, reads, profile) = run_watched(c, program, ni, WatchPlan::default());
@@ -495,8 +507,15 @@ pub fn run_watched(
     watch: WatchPlan,
 ) -> (Outcome, u64, Option<(Profile, u64)>) {
     let record = ni.record.clone();
+    let (outcome, profile) = outcome(Node::new(spec(c, program, ni, watch)), &record);
+    let reads = record.lock().expect("a lock").reads;
+    (outcome, reads, profile)
+}
+
+/// Runs `node` to its end.
+fn outcome(node: Node, record: &Mutex<Record>) -> (Outcome, Option<(Profile, u64)>) {
     let mut engine = Engine::new(Lookahead::new(vec![vec![Time::NEVER]]));
-    engine.add(0, Box::new(node(c, program, ni, watch)));
+    engine.add(0, Box::new(node));
     engine.run(chasqui_engine::Threads::Exactly(1), &mut |_| true);
     let mut node =
         engine.partitions().pop().expect("the node").into_any().downcast::<Node>().expect("a node");
@@ -504,13 +523,13 @@ pub fn run_watched(
     node.visit_statistics(&mut |name, _, _, value| statistics.push((name.to_string(), value)));
     let process = node.process(0).expect("one job");
     let (ended, cycles) = (process.ended().cloned(), process.harts()[0].hart.cycle);
-    let record = record.lock().expect("a lock");
     let profile = node.take_profiles().pop().map(|profile| (profile, cycles));
-    (Outcome { ended, statistics, seen: record.seen.clone() }, record.reads, profile)
+    let seen = record.lock().expect("a lock").seen.clone();
+    (Outcome { ended, statistics, seen }, profile)
 }
 
 /// A node with `program` on it.
-pub fn node(c: &NodeConfiguration, program: &Program, ni: TestNi, watch: WatchPlan) -> Node {
+pub fn spec<'a>(c: &'a NodeConfiguration, program: &Program, ni: TestNi, watch: WatchPlan) -> NodeSpec<'a> {
     let mut memory = FlatMemory::new(DRAM + PAGE_BYTES).expect("address space");
     let kernel_memory = kernel_memory(DRAM, 2 << 20);
     let physical = 0..if program.kernel.is_some() { kernel_memory.start } else { DRAM };
@@ -553,7 +572,7 @@ pub fn node(c: &NodeConfiguration, program: &Program, ni: TestNi, watch: WatchPl
         free_calls: program.free_calls,
         spin_skip: c.checks.spin_skip,
     };
-    Node::new(NodeSpec {
+    NodeSpec {
         configuration: c,
         number: 0,
         memory,
@@ -561,5 +580,5 @@ pub fn node(c: &NodeConfiguration, program: &Program, ni: TestNi, watch: WatchPl
         jobs: 1,
         devices: vec![Box::new(ni)],
         first_port: 0,
-    })
+    }
 }
