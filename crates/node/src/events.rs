@@ -115,14 +115,24 @@ impl Events {
         self.prompt.len() + self.slow.len()
     }
 
-    /// The queue with the earliest event.
+    /// The earliest event, and what it may lead to.
     #[inline]
-    pub fn earliest(&mut self) -> &mut EventQueue {
+    pub fn earliest(&self) -> Option<(&Event, Urgency)> {
         match (self.prompt.peek(), self.slow.peek()) {
-            (Some(a), Some(b)) if (a.time, a.order) < (b.time, b.order) => &mut self.prompt,
-            (Some(_), None) => &mut self.prompt,
-            _ => &mut self.slow,
+            (Some(a), Some(b)) if (a.time, a.order) < (b.time, b.order) => Some((a, Urgency::Prompt)),
+            (Some(a), None) => Some((a, Urgency::Prompt)),
+            (_, slow) => Some((slow?, Urgency::Slow)),
         }
+    }
+
+    /// Takes the earliest event, which may lead to this.
+    #[inline]
+    pub fn take(&mut self, urgency: Urgency, limit: Time) -> Event {
+        let queue = match urgency {
+            Urgency::Prompt => &mut self.prompt,
+            Urgency::Slow => &mut self.slow,
+        };
+        queue.pop_before(limit).expect("an event is due")
     }
 
     /// Those that may have a device send at once.

@@ -92,27 +92,21 @@ impl Node {
 
     /// Has harts catch up that repeat themselves and may see `event`, which is next. True: there are some.
     #[inline(always)]
-    fn announce<const SEVERAL: bool>(&mut self, event: &Event) -> bool {
+    fn announce<const SEVERAL: bool>(&mut self, event: &Event, urgency: Urgency) -> bool {
         let Node { system, parts, .. } = self;
-        match Target::from(event.target) {
-            Target::Scheduler => parts.interrupt(system.bus_mut(), event.payload.into(), event.time),
-            Target::Network(_) if parts.io.is_observable(event) => {
-                // A hart may have run past what comes from outside, as far as it can't have noticed.
-                parts.observable(system.bus_mut(), event.time, event.time + parts.io.input_latency)
+        let (target, now) = (Target::from(event.target), event.time);
+        match target {
+            // What a device's transaction does may be seen; a hart's own are part of what it repeats.
+            Target::MemorySystem | Target::Request if urgency == Urgency::Prompt => {
+                parts.observable(system.bus_mut(), now, now)
             }
-            Target::Device(_) | Target::Io if parts.io.is_observable(event) => {
-                parts.observable(system.bus_mut(), event.time, event.time)
-            }
-            Target::Request if matches!(event.payload.into(), Client::Device(_)) => {
-                parts.observable(system.bus_mut(), event.time, event.time)
-            }
-            Target::MemorySystem => {
-                if matches!(system.effect(parts, event.payload), Effect::Device(_)) {
-                    return parts.observable(system.bus_mut(), event.time, event.time);
-                }
-                SEVERAL && system.announce(parts, event.payload, event.time)
-            }
-            _ => false,
+            Target::MemorySystem => SEVERAL && system.announce(parts, event.payload, now),
+            Target::Request => false,
+            Target::Scheduler => parts.interrupt(system.bus_mut(), event.payload.into(), now),
+            _ if !parts.io.is_observable(target, event) => false,
+            // A hart may have run past what comes from outside, as far as it can't have noticed.
+            Target::Network(_) => parts.observable(system.bus_mut(), now, now + parts.io.input_latency),
+            Target::Device(_) | Target::Io => parts.observable(system.bus_mut(), now, now),
         }
     }
 
@@ -261,12 +255,12 @@ impl Node {
             if self.parts.rests() {
                 return executed;
             }
-            let next = self.parts.next_event();
-            if self.announce::<SEVERAL>(&next) {
+            let (&next, urgency) = self.parts.events.earliest().expect("an event is due");
+            if self.announce::<SEVERAL>(&next, urgency) {
                 // Harts catch up before the event happens.
                 continue;
             }
-            let event = self.parts.events.earliest().pop_before(limit).expect("an event is due");
+            let event = self.parts.events.take(urgency, limit);
             self.dispatch(event, out);
         }
     }
@@ -338,11 +332,13 @@ impl Partition for Node {
         _: &[Time],
         reach: &mut [Time],
     ) -> bool {
+        let device = event.target as usize;
         let (event, changes) = self.take_in(event, packet);
         if changes || self.parts.events.prompt().len() > CAUSES_MAX || self.parts.rests() {
             return false;
         }
-        self.lower_by_event(reach, &event);
+        let ni = &self.parts.io.devices[device].ni;
+        lower(reach, event.time, ni.output_latency(Cause::Network(&event)));
         true
     }
 

@@ -1,6 +1,6 @@
 //! What a node consists of, beside its memory system: what a transaction may touch.
 
-use chasqui_engine::{Event, Outbox, Time};
+use chasqui_engine::{Outbox, Time};
 use chasqui_memory::{Bus, FlatMemory};
 use chasqui_record::Recorder;
 
@@ -90,10 +90,5 @@ impl Parts {
     #[inline]
     pub(crate) fn rests(&self) -> bool {
         self.os.rests(&self.harts, &self.events)
-    }
-
-    /// The earliest event, which is due.
-    pub(crate) fn next_event(&mut self) -> Event {
-        *self.events.earliest().peek().expect("an event is due")
     }
 }

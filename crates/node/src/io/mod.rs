@@ -128,8 +128,9 @@ impl Io {
     }
 
     /// Whether a polling loop may see the event.
-    pub fn is_observable(&self, event: &Event) -> bool {
-        match Target::from(event.target) {
+    #[inline]
+    pub fn is_observable(&self, target: Target, event: &Event) -> bool {
+        match target {
             Target::Network(device) => self.devices[device].ni.observable_network(event),
             Target::Device(device) => self.devices[device].ni.observable(event.payload),
             Target::Io => match event.payload.into() {
