@@ -23,17 +23,19 @@ DEMO_MACHINES ?= loggp voyager
 DEMO_PROBLEM := $(if $(MATRIX),-i 100 $(MATRIX),-g 32)
 
 EXAMPLES := $(basename $(notdir $(wildcard examples/*.c)))
-# Of the whole workspace: cargo compiles what several crates use for all of them, and so once for tests and wheel. (The
-# extension module has no tests of its own: it can't be linked without an interpreter, and is tested through Python.)
-CARGO_TEST := $(CARGO) test --release --workspace --tests
+# Of the whole workspace: cargo compiles what several crates use once. (The extension module has no tests of its own: it
+# can't be linked without an interpreter, and is tested through Python.)
+# With assertions and overflow checks on, which `--release` has not: the Python tests run what is shipped.
+CARGO_TEST := $(CARGO) test --profile checked --workspace --tests
 
-.PHONY: all demo test test-gnu sweep test-guest test-rust conformance bench docs headers lock lint format install examples perfetto clean help
+.PHONY: all demo check test test-gnu sweep test-guest test-rust conformance bench docs headers lock lint format install examples perfetto clean help
 .DELETE_ON_ERROR:
 
 all: install
 
 help:
 	@echo 'make demo      set up, then run conjugate gradients on two simulated machines'
+	@echo 'make check     the inner loop: build what changed, run what is likely to notice (MACHINE=voyager: of that machine)'
 	@echo 'make test      set up, then every test (those with glibc and Fortran where cross compilers are found)'
 	@echo 'make sweep     the Python tests with every combination of options that make test takes a share of'
 	@echo 'make test-gnu  the glibc and Fortran tests; fails without riscv64-linux-gnu-gcc and -gfortran'
@@ -115,6 +117,12 @@ demo: examples
 
 test-rust: $(STAMPS)/lock
 	$(CARGO_TEST)
+
+# The inner loop, of the crates and one machine, or of all: what follows from a change is built, not more.
+check: examples $(STAMPS)/dev
+	$(CARGO) test -q --profile checked --tests $(if $(MACHINE),-p machine-$(MACHINE),--workspace)
+	$(BIN)/python -m pytest -q -n auto tests/test_style.py tests/test_golden.py \
+	  $(if $(MACHINE),$(wildcard tests/test_$(MACHINE)*.py),tests/test_determinism.py)
 
 # Side by side, for some of it keeps one processor busy only; pytest sees to that itself.
 test:

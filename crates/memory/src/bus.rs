@@ -155,6 +155,8 @@ impl Bus {
         let address_end = self.clock.after(grant, self.parameters.address.cycles());
         let end = match responder {
             Responder::None => address_end,
+            // Nothing is moved: there is no data tenure.
+            _ if bytes == 0 => address_end,
             _ => self.data_tenure(address_end, bytes, write, responder),
         };
         self.address_free = if self.parameters.pipelined { address_end } else { end };
@@ -176,7 +178,8 @@ impl Bus {
             Responder::None => unreachable!("no data tenure"),
         };
         let from_dram = responder == Responder::Dram && !write;
-        let beats = u64::from(bytes).div_ceil(p.width.bytes());
+        // Of 32 bits: a division of 64 takes several times as long on many hosts.
+        let beats = u64::from(bytes.div_ceil(p.width.bytes() as u32));
         let last = beats - 1;
         // A beat takes a clock. The DRAM's first chunk is ready at the end of the first beat, all others at
         // its start.

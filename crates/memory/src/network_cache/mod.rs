@@ -207,7 +207,7 @@ impl NetworkCache {
     /// A part of a message has come into its buffer: `part`.
     ///
     /// # Panics
-    /// When it is here already.
+    /// When it is here already, where assertions are checked.
     pub fn deposit(&mut self, incoming: Incoming, part: Stored) -> Vec<Evicted> {
         let mut evicted = vec![];
         let Incoming { id, offset, length, .. } = incoming;
@@ -217,6 +217,7 @@ impl NetworkCache {
             if !is_first && self.entry(id).is_none() {
                 break;
             }
+            debug_assert!(self.lines.find(part.buffer + at).is_none(), "{:#x} has a line", part.buffer + at);
             let index = self.take_line(part.buffer + at, &mut evicted);
             if is_first {
                 self.statistics.deposits += 1;
@@ -272,9 +273,8 @@ impl NetworkCache {
         }
     }
 
-    /// A line for `buffer`, which has none; what was there is evicted.
+    /// A line for `buffer`, which has none, or for a sector, for which others may be reserved; what was there is evicted.
     fn take_line(&mut self, buffer: u64, evicted: &mut Vec<Evicted>) -> usize {
-        debug_assert!(self.lines.find(buffer).is_none(), "{buffer:#x} has a line");
         let index = self.victim(buffer);
         match self.lines.at(index).used {
             Use::Free => return index,

@@ -110,6 +110,7 @@ impl Partition for Site {
 
     fn receive(&mut self, mut event: Event, packet: Option<Box<Packet>>) {
         event.target = NETWORK;
+        self.nes.coming(&event);
         event.payload[1] = event.payload[1] & 0xffff_ffff | (self.packets.len() as u64) << 32;
         self.packets.push(packet);
         self.queue.push(event);
