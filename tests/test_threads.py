@@ -2,7 +2,7 @@
 reports.
 
 The programs are in `tests/threads`. Use this when the order of harts, their caches, the system
-calls of threads or the MPI library's lock (`guest/mpi/thread.c`) change;
+calls of threads or the MPI library's lock (`guest/mpi/runtime/thread.c`) change;
 `crates/node/tests/harts.rs` has the times.
 """
 

@@ -3,7 +3,7 @@
  * INTEGER; as RISC-V is little-endian, the shorter one is the first half of the longer. */
 #include "fortran/fortran.h"
 
-#include "mpi/memory.h"
+#include "mpi/runtime/memory.h"
 
 typedef void fortran_copy(MPI_Fint *object, MPI_Fint *keyval, MPI_Aint *extra_state, MPI_Aint *in, MPI_Aint *out,
                           MPI_Fint *flag, MPI_Fint *ierror);

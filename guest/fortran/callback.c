@@ -2,8 +2,8 @@
  * arguments by address already, as Fortran expects; only the handle behind its address must be an
  * INTEGER, so the object is told whose procedure it has. */
 #include "fortran/fortran.h"
-#include "mpi/errhandler.h"
-#include "mpi/op.h"
+#include "mpi/comm/errhandler.h"
+#include "mpi/op/op.h"
 
 void pmpi_op_create_(MPI_User_function *user_fn, MPI_Fint *commute, MPI_Fint *op, MPI_Fint *ierror)
 {

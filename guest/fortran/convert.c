@@ -1,8 +1,8 @@
 /* Conversion of arguments between Fortran and C (MPI 5.0, section 19.3). */
 #include "fortran/fortran.h"
-#include "mpi/memory.h"
-#include "mpi/platform.h"
-#include "mpi/topology.h"
+#include "mpi/runtime/memory.h"
+#include "mpi/runtime/platform.h"
+#include "mpi/comm/topology.h"
 
 struct fortran_sentinels mpi_sentinels_;
 

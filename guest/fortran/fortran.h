@@ -9,10 +9,10 @@
 
 #include <stddef.h>
 
-#include "mpi/comm.h"
-#include "mpi/fortran_handle.h"
-#include "mpi/public.h"
-#include "mpi/text.h"
+#include "mpi/comm/comm.h"
+#include "mpi/runtime/fortran_handle.h"
+#include "mpi/runtime/public.h"
+#include "mpi/runtime/text.h"
 
 /* pmpi_x_ is the function, mpi_x_ a weak alias that a tool may define instead. Used after the
  * definition. */

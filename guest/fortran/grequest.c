@@ -4,8 +4,8 @@
  * passes that address, too. (The state of a key is another matter: attribute.c.) */
 #include "fortran/fortran.h"
 
-#include "mpi/memory.h"
-#include "mpi/platform.h"
+#include "mpi/runtime/memory.h"
+#include "mpi/runtime/platform.h"
 
 typedef void fortran_query(MPI_Aint *extra_state, MPI_Status *status, MPI_Fint *ierror);
 typedef void fortran_free(MPI_Aint *extra_state, MPI_Fint *ierror);

@@ -36,8 +36,8 @@ struct mpi_collective {
      * the same order everywhere; of different names they may be under way in any order. */
     uint32_t context, tag;
     size_t count, bytes; /* Elements, and their length. */
-    unsigned type;       /* Of an allreduce: enum type_class (mpi/type.h). */
-    unsigned op;         /* Likewise: the operator's handle less OP_HANDLE_FIRST (mpi/op.h), or
+    unsigned type;       /* Of an allreduce: enum type_class (mpi/datatype/type.h). */
+    unsigned op;         /* Likewise: the operator's handle less OP_HANDLE_FIRST (mpi/op/op.h), or
                             MPI_COLLECTIVE_NO_OPERATOR for one of the program's. */
     int root;
     const void *send;
@@ -85,7 +85,7 @@ struct mpi_device {
     /* What was held has been taken, or is not wanted; ends `resume`. */
     void (*drop)(const uint64_t held[MPI_HELD_WORDS]);
 
-    /* A receive has been posted whose message must be of `key` (mpi/match.h), and no receive that waits may take it
+    /* A receive has been posted whose message must be of `key` (mpi/runtime/match.h), and no receive that waits may take it
      * instead: the device may place it at `to` as it comes, if it has up to `bytes` bytes. True: the next message of the
      * key takes this receive, whether it could be placed or not; `take` is called all the same. Set by `open`; null: the
      * device can't. With it come the next two. */

@@ -1,8 +1,8 @@
 /* The MPI device of the reference machine: the NI does what it is told at once, so this is as short as a
  * device can be. Its instructions take no simulated time. */
 #include "mpi/device.h"
-#include "mpi/mark.h"
-#include "mpi/platform.h"
+#include "mpi/runtime/mark.h"
+#include "mpi/runtime/platform.h"
 #include "registers.h"
 
 #define REGISTERS_OFFSET CHASQUI_NI_REGION_STRIDE /* region 0 */

@@ -23,9 +23,9 @@
  * to: a store to the NIC must not pass those to the memory that it refers to. */
 #include "chasqui/network_cache.h"
 #include "mpi/device.h"
-#include "mpi/error.h"
-#include "mpi/mark.h"
-#include "mpi/memory.h"
+#include "mpi/runtime/error.h"
+#include "mpi/runtime/mark.h"
+#include "mpi/runtime/memory.h"
 #include "registers.h"
 
 #define PAGE 4096u

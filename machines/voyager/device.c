@@ -21,8 +21,8 @@
  */
 #include "chasqui/store64.h"
 #include "mpi/device.h"
-#include "mpi/mark.h"
-#include "mpi/memory.h"
+#include "mpi/runtime/mark.h"
+#include "mpi/runtime/memory.h"
 #include "express.h"
 #include "ordering.h"
 #include "registers.h"

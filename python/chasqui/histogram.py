@@ -3,7 +3,7 @@
 Classes are 0, 1, 2, 3 to 4, 5 to 8 bytes and so on: their upper ends are the powers of two, and a
 message of 16 bytes is in the class that ends at 16. Messages of collectives are counted apart from
 those that the program sends itself: the library gives them contexts of their own
-(guest/mpi/comm.h). Announcements, answers and the pieces of a long message are no messages.
+(guest/mpi/comm/comm.h). Announcements, answers and the pieces of a long message are no messages.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/platform.h"
+#include "mpi/runtime/platform.h"
 #include "via/vipl.h"
 
 enum { COUNT = 12, PAGE = 4096, ROOM = 16 * PAGE };

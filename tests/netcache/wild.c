@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "draw.h"
-#include "mpi/platform.h"
+#include "mpi/runtime/platform.h"
 #include "via/vipl.h"
 
 enum { PAGE = 4096, PAGES = 8, BYTES = PAGES * PAGE, VI = 5, ENTRIES = 256 };

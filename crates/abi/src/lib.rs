@@ -138,7 +138,7 @@ pub mod packet {
 /// register. It costs no cycle and no fetch and is a no-op on a real RISC-V.
 pub mod mark {
     crate::guest_constants! {
-    /// An MPI call is entered; `imm[11:5]` = call number (`guest/mpi/calls.h`); `rs1` = x0.
+    /// An MPI call is entered; `imm[11:5]` = call number (`guest/mpi/runtime/calls.h`); `rs1` = x0.
     pub const CALL: u32 = 1;
     /// The MPI call returns; `imm[11:5]` = call number; `rs1` = x0.
     pub const RETURN: u32 = 2;

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 /// The list that the library is compiled from.
-const LIST: &str = include_str!("../../../guest/mpi/calls.h");
+const LIST: &str = include_str!("../../../guest/mpi/runtime/calls.h");
 
 /// Name of the MPI call with this number.
 pub(crate) fn name(number: u32) -> &'static str {

@@ -27,7 +27,7 @@
 #define CHASQUI_PACKET_CANCEL 0x8ull /* `sender`'s message is not wanted any more, if it has met no receive. */
 #define CHASQUI_PACKET_CANCELLED 0x9ull /* The answer to `CANCEL`: `sender`'s message is gone. */
 
-#define CHASQUI_MARK_CALL 0x1ull /* An MPI call is entered; `imm[11:5]` = call number (`guest/mpi/calls.h`); `rs1` = x0. */
+#define CHASQUI_MARK_CALL 0x1ull /* An MPI call is entered; `imm[11:5]` = call number (`guest/mpi/runtime/calls.h`); `rs1` = x0. */
 #define CHASQUI_MARK_RETURN 0x2ull /* The MPI call returns; `imm[11:5]` = call number; `rs1` = x0. */
 #define CHASQUI_MARK_SEND 0x3ull /* A message begins; `rs1` = address of its [`super::Envelope`]. */
 #define CHASQUI_MARK_READY 0x4ull /* The message was handed to the NI; `rs1` = address of its envelope. */

@@ -3,7 +3,7 @@
  * Hensgen, Finkel, Manber: Two Algorithms for Barrier Synchronization. Int. J. of Parallel
  * Programming 17(1), 1988. */
 #include "mpi/coll/coll.h"
-#include "mpi/mark.h"
+#include "mpi/runtime/mark.h"
 
 int chq_barrier_dissemination(struct communicator *comm)
 {

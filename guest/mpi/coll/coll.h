@@ -8,8 +8,8 @@
 #define CHASQUI_COLL_H
 
 #include "mpi/coll/algorithms.h"
-#include "mpi/op.h"
-#include "mpi/point.h"
+#include "mpi/op/op.h"
+#include "mpi/pt2pt/point.h"
 
 /* Tags within the collective context. Collectives of one communicator happen in the same order
  * everywhere and messages don't overtake, so a tag a collective is enough. */
@@ -89,7 +89,7 @@ int chq_coll_allreduce_max(struct communicator *comm, int32_t *values, size_t co
 int chq_coll_allgather_bytes(struct communicator *comm, const void *own, void *all, size_t bytes);
 
 /* A nonblocking collective: the function that the blocking one calls, run as a coroutine
- * (mpi/coroutine.h) over a communicator that differs from the program's in context and tag alone.
+ * (mpi/request/coroutine.h) over a communicator that differs from the program's in context and tag alone.
  * So an algorithm is written once, as if it blocked. */
 typedef int coll_body(const void *arguments, struct communicator *comm);
 

@@ -1,6 +1,6 @@
 /* What the algorithms share. */
 #include "mpi/coll/coll.h"
-#include "mpi/mark.h"
+#include "mpi/runtime/mark.h"
 
 int chq_coll_received(struct request *request)
 {

@@ -4,7 +4,7 @@
  * Traeff: On Optimal Trees for Irregular Gather and Scatter Collectives. IEEE Trans. on Parallel and
  * Distributed Systems 30(9), 2019: the binomial tree that its trees are compared with. */
 #include "mpi/coll/coll.h"
-#include "mpi/error.h"
+#include "mpi/runtime/error.h"
 
 enum { CHILDREN_MAX = 16 }; /* Ranks are 16-bit numbers. */
 

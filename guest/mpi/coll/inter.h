@@ -5,9 +5,9 @@
 #ifndef CHASQUI_INTER_H
 #define CHASQUI_INTER_H
 
-#include "mpi/bridge.h"
+#include "mpi/coll/bridge.h"
 #include "mpi/coll/coll.h"
-#include "mpi/error.h"
+#include "mpi/runtime/error.h"
 
 /* In place, the two buffers of a reduction are one. */
 static inline int coll_not_in_place(void) { return chq_reason(MPI_ERR_BUFFER, "MPI_IN_PLACE is not for an intercommunicator"); }

@@ -3,7 +3,7 @@
 #define CHASQUI_NEIGHBOR_H
 
 #include "mpi/coll/coll.h"
-#include "mpi/topology.h"
+#include "mpi/comm/topology.h"
 
 /* One side: a block for each neighbour, by its number among the sources or the destinations. */
 struct neighbor_side {

@@ -7,8 +7,8 @@
  * made, since its starts need not come in the same order everywhere.
  */
 #include "mpi/coll/coll.h"
-#include "mpi/coroutine.h"
-#include "mpi/error.h"
+#include "mpi/request/coroutine.h"
+#include "mpi/runtime/error.h"
 
 /* Bits of a tag below an operation's number: the algorithms' own tags. */
 enum { KIND_BITS = 5, NUMBER_BITS = 31 - KIND_BITS };

@@ -5,8 +5,8 @@
 
 #include "mpi/coll/inter.h"
 #include "mpi/coll/select.h"
-#include "mpi/error.h"
-#include "mpi/thread.h"
+#include "mpi/runtime/error.h"
+#include "mpi/runtime/thread.h"
 
 /* Checks and bodies of the shortest collectives are put into each form: their arguments then stay in
  * registers, and the struct costs the blocking form nothing. */

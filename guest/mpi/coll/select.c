@@ -4,8 +4,8 @@
 #include "chasqui/collectives.h"
 
 #include "mpi/coll/select.h"
-#include "mpi/error.h"
-#include "mpi/text.h"
+#include "mpi/runtime/error.h"
+#include "mpi/runtime/text.h"
 
 /* Forced algorithm plus 1; ASK_NI: the table, unless the network interface takes the case; 0: the
  * table. One byte, so that what is usual costs one test. */

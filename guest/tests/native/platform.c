@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Not mpi/platform.h: its declarations of the C library's functions are for freestanding code. */
+/* Not mpi/runtime/platform.h: its declarations of the C library's functions are for freestanding code. */
 #include "chasqui/abi.h"
 #include "native.h"
 

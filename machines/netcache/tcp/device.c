@@ -15,9 +15,9 @@
  * again. */
 #include "ethernet.h"
 #include "mpi/device.h"
-#include "mpi/error.h"
-#include "mpi/mark.h"
-#include "mpi/memory.h"
+#include "mpi/runtime/error.h"
+#include "mpi/runtime/mark.h"
+#include "mpi/runtime/memory.h"
 #include "socket.h"
 
 /* A peer that has not come to MPI_Init refuses: it is asked again, after twice the time. */

@@ -12,10 +12,10 @@
  * Long messages, after the library's rendezvous: RDMA writes from the program's buffer to the program's buffer, which
  * are registered through a cache (regcache.h); then a message that says so. */
 #include "mpi/device.h"
-#include "mpi/error.h"
-#include "mpi/mark.h"
-#include "mpi/memory.h"
-#include "mpi/process.h"
+#include "mpi/runtime/error.h"
+#include "mpi/runtime/mark.h"
+#include "mpi/runtime/memory.h"
+#include "mpi/runtime/process.h"
 #include "regcache.h"
 #include "vipl.h"
 

@@ -2,7 +2,7 @@
  * use, which is registered no longer than it is used. */
 #include "regcache.h"
 
-#include "mpi/memory.h"
+#include "mpi/runtime/memory.h"
 
 enum { ENTRIES = 64, PAGE_SHIFT = 12 };
 

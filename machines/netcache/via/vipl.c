@@ -1,8 +1,8 @@
 /* See vipl.h. */
 #include "vipl.h"
 
-#include "mpi/public.h"
-#include "mpi/platform.h"
+#include "mpi/runtime/public.h"
+#include "mpi/runtime/platform.h"
 
 /* Earlier stores, and loads of what is given back, come before the store to the NIC that follows. */
 static inline void fence_before_doorbell(void)

@@ -236,7 +236,7 @@ impl Receiver {
     }
 }
 
-/// What a receive of the library asks for, as `match_envelope_key` (guest/mpi/match.h) has it.
+/// What a receive of the library asks for, as `match_envelope_key` (guest/mpi/runtime/match.h) has it.
 fn key(envelope: &Envelope) -> u64 {
     u64::from(envelope.source) << 48 | u64::from(envelope.context) << 32 | u64::from(envelope.tag as u32)
 }

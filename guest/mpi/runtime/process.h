@@ -1,0 +1,112 @@
+/* The state of this MPI process: everything that isn't in an object the program holds a handle of.
+ * One variable, so that the short paths need one address. */
+#ifndef CHASQUI_PROCESS_H
+#define CHASQUI_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mpi/device.h"
+#include "mpi/runtime/match.h"
+#include "mpi/runtime/memory.h"
+#include "mpi/runtime/platform.h"
+
+struct coroutine;
+struct request;
+struct send_queue;
+struct transfer;
+struct unexpected;
+
+/* The device wants to hear of receives that wait (expect.c): beside a count of messages. */
+#define CHQ_EXPECTS (1u << 31)
+
+struct chq_process {
+    /* Short paths. */
+    bool (*send)(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
+    void (*turn)(void); /* Of a waiting loop: `poll`, unless `has_turn`. */
+    size_t eager_bytes_max;
+    uint32_t rank;
+    uint32_t size;
+    uint32_t sequence;           /* Number of the last message sent. */
+    uint32_t unexpected_count;   /* Messages that have met no receive; and CHQ_EXPECTS, so that a receive makes one test. */
+    uint32_t posted_wild[PATTERNS]; /* Posted receives by pattern of wildcards. */
+    uint32_t posted_any_wild;       /* Of them, with any wildcard. */
+    uint16_t unexpected_patterns;   /* Bit p: unexpected messages are filed under pattern p. */
+    bool threaded;                  /* Several threads may call MPI at a time. */
+    bool has_turn;                  /* `turn` calls `poll` and looks at `news`: there are threads, or yield.c. */
+    uint64_t stamp;                 /* Order of the last receive posted. */
+    struct request *lone; /* The only posted receive: it needs no table. Then the table is empty. */
+    struct match_table posted;
+    struct match_table unexpected;
+    struct pool requests;
+
+    /* Sends that wait for room (queue.c) and rendezvous under way (rendezvous.c). */
+    struct send_queue *blocked_queues;
+    struct send_queue *queues; /* By destination; null until one was needed. */
+    struct transfer *transfers;
+
+    struct unexpected *unexpected_first, *unexpected_last; /* In the order of their arrival. */
+
+    struct mpi_device *device;
+    const struct chasqui_ni_identification *ni;
+    int ni_fd;
+    bool initialized, finalized;
+    int thread_level;
+    double seconds_per_tick;
+    const char *reason; /* chq_reason. */
+    uint32_t outstanding; /* Sends that nobody waits for but MPI_Finalize must. */
+    struct coroutine *running; /* Null: the program itself (coroutine.h). */
+    void (*poll)(void); /* The device's, unless coroutines wait. */
+    uint32_t news; /* With a turn of its own: counts what threads may wait for. */
+};
+
+extern struct chq_process chq;
+
+void chq_retry(void);
+static inline bool chq_is_blocked(void) { return chq.blocked_queues || chq.transfers; }
+
+/* The body of every waiting loop: one look at the network, by this thread or by another. Nothing
+ * here changes any state while nothing happens: that is what lets the simulator skip idle turns exactly. */
+static inline void chq_progress(void)
+{
+    chq_pause();
+    chq.turn();
+    if (unlikely(chq_is_blocked()))
+        chq_retry();
+}
+
+/* One look at the network by a call that does not wait. */
+static inline void chq_look(void)
+{
+    chq_pause();
+    chq.poll();
+    if (unlikely(chq_is_blocked()))
+        chq_retry();
+}
+
+static inline void chq_set_poll(void (*poll)(void))
+{
+    chq.poll = poll;
+    if (likely(!chq.has_turn))
+        chq.turn = poll;
+}
+
+static inline void chq_set_turn(void (*turn)(void))
+{
+    chq.turn = turn;
+    chq.has_turn = true;
+}
+
+/* Something happened that a waiting loop's own turn may look for. */
+static inline void chq_tell(void)
+{
+    if (unlikely(chq.has_turn))
+        chq.news++;
+}
+
+/* From now on a wait that has polled `polls` times in vain gives the hart up, and so again (yield.c). 0: never. */
+void chq_yield_after(uint32_t polls);
+/* From now on waits sleep, if the device has something to sleep in (yield.c). */
+void chq_sleep_in_waits(void);
+
+#endif

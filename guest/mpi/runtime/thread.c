@@ -1,0 +1,97 @@
+/* See thread.h. The lock is a ticket lock: threads get it in the order in which they asked for it.
+ * Reed, Kanodia: Synchronization with Eventcounts and Sequencers. Comm. of the ACM 22(2), 1979. */
+#include "mpi/runtime/thread.h"
+
+#include "mpi/request/request.h"
+
+static uint32_t tickets; /* Taken so far. */
+static uint32_t serving; /* The ticket whose holder has the lock. */
+static uintptr_t owner;  /* Thread that has the lock; 0: none. */
+static uint32_t depth;   /* Calls that the owner is in, one within the other. */
+static uintptr_t poller; /* Thread that looks at the network while it waits; 0: none. */
+static uintptr_t main_thread;
+
+static void acquire(uintptr_t self)
+{
+    uint32_t ticket = __atomic_fetch_add(&tickets, 1, __ATOMIC_RELAXED);
+    while (__atomic_load_n(&serving, __ATOMIC_ACQUIRE) != ticket)
+        chq_pause();
+    __atomic_store_n(&owner, self, __ATOMIC_RELAXED);
+}
+
+static void release(void)
+{
+    __atomic_store_n(&owner, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&serving, serving + 1, __ATOMIC_RELEASE);
+}
+
+void chq_lock(void)
+{
+    uintptr_t self = chq_thread_self();
+    /* Only this thread can have stored its own name. */
+    if (__atomic_load_n(&owner, __ATOMIC_RELAXED) != self) {
+        acquire(self);
+        depth = 0;
+    }
+    depth++;
+}
+
+void chq_unlock(void)
+{
+    if (--depth > 0)
+        return;
+    if (poller == owner)
+        __atomic_store_n(&poller, 0, __ATOMIC_RELAXED);
+    release();
+}
+
+static bool is_wanted(void) { return __atomic_load_n(&tickets, __ATOMIC_RELAXED) != serving + 1; }
+
+/* Without the lock, until the poller has news, or has left. */
+static void wait_for_news(uintptr_t self, uint32_t seen)
+{
+    release();
+    while (__atomic_load_n(&chq.news, __ATOMIC_RELAXED) == seen && __atomic_load_n(&poller, __ATOMIC_RELAXED))
+        chq_pause();
+    acquire(self);
+}
+
+/* A turn of a waiting loop (chq_progress). */
+static void turn(void)
+{
+    uintptr_t self = chq_thread_self();
+    uint32_t calls = depth;
+    if (poller && poller != self) {
+        wait_for_news(self, chq.news);
+    } else {
+        /* Not stored again in every turn: the others would lose the line that they read. */
+        if (!poller)
+            __atomic_store_n(&poller, self, __ATOMIC_RELAXED);
+        chq.poll();
+        if (!is_wanted())
+            return;
+        release();
+        acquire(self);
+    }
+    depth = calls;
+}
+
+/* Stands where the only posted receive would: a receive of a context that no communicator has. */
+static struct request nobody;
+
+int chq_thread_init(int required)
+{
+    main_thread = chq_thread_self();
+    if (required < MPI_THREAD_MULTIPLE)
+        return required;
+    if (chq_platform_harts() < 2)
+        return MPI_THREAD_SERIALIZED;
+    nobody.node.key = match_key(UINT16_MAX, MATCH_ANY_SOURCE, MPI_ANY_TAG);
+    nobody.mask = match_mask(PATTERN_EXACT);
+    chq.lone = &nobody;
+    chq_set_turn(turn);
+    chq.threaded = true;
+    return MPI_THREAD_MULTIPLE;
+}
+
+bool chq_thread_is_main(void) { return chq_thread_self() == main_thread; }

@@ -1,0 +1,76 @@
+/* MPI_THREAD_MULTIPLE (MPI 5.0, section 11.6): one lock keeps the library to one thread at a time.
+ *
+ * A process that was given less pays nothing on the short paths: those take communicators only whose
+ * `valid` says that there are no threads (comm.h), and `chq.lone` is never free (thread.c), so that
+ * messages go where waiting threads are told of them. Everything else asks `chq.threaded` once.
+ *
+ * A thread that waits gives the lock up. The first that waits looks at the network for all and is the
+ * poller until it leaves the library: it hands the lock on whenever another thread asks for it. Others
+ * wait for its news, without the lock, by reading memory alone. So a waiting loop changes nothing here
+ * either while nothing happens.
+ *
+ * The lock is recursive: the program's functions that the library calls (error handlers, operators,
+ * attribute and generalized request callbacks) run with it and may call MPI. They must not wait for
+ * another thread of the program that may be in MPI.
+ */
+#ifndef CHASQUI_THREAD_H
+#define CHASQUI_THREAD_H
+
+#include "mpi/runtime/mark.h"
+#include "mpi/runtime/process.h"
+
+/* At MPI_Init, before anything else: the highest level up to `required` that this node has. */
+int chq_thread_init(int required);
+
+/* Whether this is the thread that called chq_thread_init. */
+bool chq_thread_is_main(void);
+
+void chq_lock(void);
+void chq_unlock(void);
+
+static inline void chq_enter(void)
+{
+    if (unlikely(chq.threaded))
+        chq_lock();
+}
+
+static inline void chq_leave(void)
+{
+    if (unlikely(chq.threaded))
+        chq_unlock();
+}
+
+/* First and last of a public function that can communicate or wait. */
+#define CALL_ENTER(call)                                                                           \
+    do {                                                                                           \
+        MARK_CALL(call);                                                                           \
+        chq_enter();                                                                               \
+    } while (0)
+#define CALL_LEAVE(call)                                                                           \
+    do {                                                                                           \
+        chq_leave();                                                                               \
+        MARK_RETURN(call);                                                                         \
+    } while (0)
+
+/* First of a public function that does neither, but reads or changes what other threads may change. It
+ * ends with the function. Where there are threads it may wait for the lock, and so is a call with marks. */
+#define LOCAL_CALL() __attribute__((cleanup(chq_leave_local))) bool local_call = chq_enter_local()
+
+static inline bool chq_enter_local(void)
+{
+    if (likely(!chq.threaded))
+        return false;
+    MARK_CALL(CALL_LOCAL);
+    chq_lock();
+    return true;
+}
+
+static inline void chq_leave_local(const bool *entered)
+{
+    if (likely(!*entered))
+        return;
+    chq_unlock();
+    MARK_RETURN(CALL_LOCAL);
+}
+
+#endif

@@ -1,0 +1,159 @@
+/* Messages longer than the device's eager limit: the sender announces the message, the receiver
+ * answers when its receive is there and says where the data goes, the data follows by `put` or, on
+ * devices without it, in segments. Segments of one message arrive in the order they were sent
+ * (device.h), so they need no offset. */
+#include "mpi/pt2pt/point.h"
+#include "mpi/runtime/mark.h"
+#include "mpi/runtime/thread.h"
+
+/* The sender's side, from the receiver's answer on. */
+struct transfer {
+    struct transfer *next;
+    struct request *request;
+    char *from;
+    size_t left;
+    uint64_t address; /* Where `put` shall write. */
+    struct chasqui_envelope envelope;
+};
+static struct pool transfers = {NULL, sizeof(struct transfer), 16};
+
+/* Within one process: one copy, from buffer to buffer. */
+static void accept_own(struct request *request, struct request *sender)
+{
+    chq_deliver(request, sender->buffer, request->got);
+    chq_tell(); /* Another thread may wait for it. */
+    request_complete(sender);
+}
+
+void chq_rendezvous_accept(struct request *request, const struct chasqui_envelope *message)
+{
+    if (message->source == chq.rank) {
+        accept_own(request, (struct request *)(uintptr_t)message->sender);
+        return;
+    }
+    size_t bytes = request->got;
+    void *landing = request->buffer;
+    if (request->type && bytes > 0) {
+        request->packed = chq_malloc(bytes);
+        request->ends = true;
+        landing = request->packed;
+    }
+    request->from = landing;
+    request->left = bytes;
+    struct chasqui_envelope clear = {
+        .kind = CHASQUI_PACKET_CLEAR_TO_SEND,
+        .context = message->context,
+        .source = (uint16_t)chq.rank,
+        .destination = message->source,
+        .tag = message->tag,
+        .bytes = bytes,
+        .sender = message->sender,
+        .receiver = (uintptr_t)request,
+    };
+    uint64_t address = bytes > 0 && chq.device->expose ? chq.device->expose(landing, bytes) : (uintptr_t)landing;
+    chq_send_control(&clear, &address, chq.device->put ? sizeof address : 0);
+    if (bytes == 0)
+        chq_deliver(request, landing, 0);
+}
+
+/* The data is in `packed`, or in the program's buffer already. */
+static void arrived_whole(struct request *request)
+{
+    if (request->type)
+        chq_unpack(request->packed, request->got, request->buffer, request->count, request->type);
+    MARK_DELIVER(request);
+    request_complete(request);
+}
+
+void chq_rendezvous_segment(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
+{
+    struct request *request = (struct request *)(uintptr_t)envelope->receiver;
+    if (payload)
+        memcpy(request->from, payload, bytes);
+    else
+        chq.device->take(request->from, bytes);
+    request->from += bytes;
+    request->left -= bytes;
+    if (request->left == 0)
+        arrived_whole(request);
+}
+
+void chq_rendezvous_finished(const struct chasqui_envelope *envelope)
+{
+    struct request *request = (struct request *)(uintptr_t)envelope->receiver;
+    if (chq.device->conceal)
+        chq.device->conceal(request->from, request->left);
+    arrived_whole(request);
+}
+
+void mpi_put_done(uint64_t sender)
+{
+    chq_tell();
+    request_complete((struct request *)(uintptr_t)sender);
+}
+
+/* One step. True: all of it has been given to the device. */
+static bool transfer_step(struct transfer *transfer)
+{
+    struct chasqui_envelope *envelope = &transfer->envelope;
+    if (chq.device->put)
+        return chq.device->put(envelope, transfer->from, transfer->address, transfer->left);
+    while (transfer->left > 0) {
+        size_t bytes = transfer->left < chq.eager_bytes_max ? transfer->left : chq.eager_bytes_max;
+        envelope->bytes = bytes;
+        if (!chq.send(envelope, transfer->from, bytes))
+            return false;
+        transfer->from += bytes;
+        transfer->left -= bytes;
+    }
+    return true;
+}
+
+/* Upcalls out of a step may append to the list, and a put may complete its request at once: so the
+ * transfer is an object of its own and is taken out after its last step. */
+void chq_transfers_retry(void)
+{
+    struct transfer **link = &chq.transfers;
+    struct transfer *transfer;
+    while ((transfer = *link)) {
+        if (!transfer_step(transfer)) {
+            link = &transfer->next;
+            continue;
+        }
+        *link = transfer->next;
+        chq_tell();
+        if (!chq.device->put)
+            request_complete(transfer->request);
+        pool_give(&transfers, transfer);
+    }
+}
+
+void chq_rendezvous_clear(const struct chasqui_envelope *clear, const void *payload)
+{
+    struct request *request = (struct request *)(uintptr_t)clear->sender;
+    uint64_t address = 0;
+    if (chq.device->put) {
+        if (payload)
+            memcpy(&address, payload, sizeof address);
+        else
+            chq.device->take(&address, sizeof address);
+    }
+    if (clear->bytes == 0) {
+        request_complete(request);
+        return;
+    }
+    struct transfer *transfer = pool_take(&transfers);
+    transfer->request = request;
+    transfer->from = request->buffer;
+    transfer->left = clear->bytes;
+    transfer->address = address;
+    transfer->envelope = request->envelope;
+    transfer->envelope.kind = chq.device->put ? CHASQUI_PACKET_FINISHED : CHASQUI_PACKET_SEGMENT;
+    transfer->envelope.bytes = clear->bytes;
+    transfer->envelope.receiver = clear->receiver;
+    transfer->next = NULL;
+    struct transfer **link = &chq.transfers;
+    while (*link)
+        link = &(*link)->next;
+    *link = transfer;
+}
