@@ -117,7 +117,7 @@ def enlarge(place: Path) -> None:
     text = devices.read_text()
     last = re.findall(r"DEVICE\((\w+)\)\n#endif", text)[0]
     devices.write_text(text.replace(f"DEVICE({last})\n", f"DEVICE({last}) DEVICE(dummy)\n"))
-    cold = place / "guest" / "mpi" / "error_codes.c"
+    cold = place / "guest" / "mpi" / "comm" / "error_codes.c"
     text = cold.read_text()
     head = f"const char *{COLD}(int code)\n{{\n"
     assert head in text
