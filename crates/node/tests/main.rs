@@ -2,6 +2,7 @@
 
 mod attach;
 mod coherence;
+mod devices;
 mod directory;
 mod guest;
 mod harts;

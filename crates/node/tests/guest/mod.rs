@@ -18,8 +18,8 @@ use chasqui_ni::{
     Uncached,
 };
 use chasqui_node::{
-    Costs, Ended, Kernel, MemorySystem, Node, NodeConfiguration, NodeSpec, OsSpec, Output, ProcessSpec,
-    SoftwareUnit, kernel_memory, schema,
+    Costs, DEVICE_SPAN, Ended, Kernel, MemorySystem, Node, NodeConfiguration, NodeSpec, OsSpec, Output,
+    ProcessSpec, SoftwareUnit, kernel_memory, schema,
 };
 use chasqui_record::Profile;
 use chasqui_watch::{TraceOutput, WatchPlan};
@@ -32,6 +32,8 @@ pub const DATA: u64 = 0x2000_0000;
 pub const REGISTERS: u64 = 0x3000_0000;
 /// The NI's memory: cacheable, and accessed by the NI past the caches.
 pub const SHARED: u64 = 0x4000_0000;
+/// The registers of a second device, where there is one.
+pub const SECOND_REGISTERS: u64 = 0x5000_0000;
 /// Cycles of a system call, and of a page fault.
 pub const SOFTWARE: Cycles = Cycles::new(100);
 /// Bytes of DRAM; the NI's memory is behind it.
@@ -526,6 +528,26 @@ fn outcome(node: Node, record: &Mutex<Record>) -> (Outcome, Option<(Profile, u64
     let profile = node.take_profiles().pop().map(|profile| (profile, cycles));
     let seen = record.lock().expect("a lock").seen.clone();
     (Outcome { ended, statistics, seen }, profile)
+}
+
+/// Runs `program` on a node with a second device, whose registers are at [`SECOND_REGISTERS`]. Also what that has seen.
+pub fn run_with_two(
+    c: &NodeConfiguration,
+    program: &Program,
+    first: TestNi,
+    second: TestNi,
+) -> (Outcome, Vec<Seen>) {
+    let (record, other) = (first.record.clone(), second.record.clone());
+    let mut spec = spec(c, program, first, WatchPlan::default());
+    let physical = DEVICE_BASE + DEVICE_SPAN;
+    let (placement, rights) = (Placement::Fixed(SECOND_REGISTERS), Protection::READ_WRITE);
+    let backing = Backing::Device { physical, uncached: true };
+    let space = &mut spec.os.processes[0].process.space;
+    space.map(&mut spec.memory, placement, PAGE_BYTES, rights, backing).expect("room");
+    spec.devices.push(Box::new(second));
+    let (outcome, _) = outcome(Node::new(spec), &record);
+    let seen = other.lock().expect("a lock").seen.clone();
+    (outcome, seen)
 }
 
 /// A node with `program` on it.

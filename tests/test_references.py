@@ -1,0 +1,66 @@
+"""What documents refer to is there: paths, links, `Type::member` of the Rust sources."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from test_style import sources
+
+# A path in the project, with a folder and an ending; nothing that stands for several.
+PATH = re.compile(r"\w[\w.-]*(/\w[\w.-]*)+\.(rs|py|c|h|S|toml|md|ld|txt|csv|svg|f90|cjs)")
+MEMBER = re.compile(r"([A-Z]\w+)::([A-Za-z_]\w*)(\(\))?")
+DEFINED = re.compile(r"\b(?:struct|enum|trait|type|union)\s+([A-Z]\w*)")
+IMPLEMENTED = re.compile(r"\bimpl\b[^{;]*?\b([A-Z]\w*)(?:<[^{]*>)?\s*(?:where[^{]*)?\{")
+# What a user has or a run writes, not the project.
+FOREIGN = ("runs/", "build/", "results/", "target/")
+# Members that macros make.
+MADE = {"ALL"}
+
+
+def documents() -> list[Path]:
+    return [path for path in sources(".md") if path.name != "CHANGELOG.md"]
+
+
+def quoted(path: Path) -> list[str]:
+    """What stands between backticks outside of blocks of code."""
+    text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return re.findall(r"`([^`\n]+)`", text)
+
+
+@cache
+def ends() -> set[str]:
+    """All files of the project, by all that their paths may end with."""
+    paths = [path.relative_to(ROOT).parts for path in sources("")]
+    return {"/".join(parts[at:]) for parts in paths for at in range(len(parts))}
+
+
+@pytest.mark.parametrize("document", documents(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_paths_lead_somewhere(document: Path) -> None:
+    named = {text for text in quoted(document) if PATH.fullmatch(text)}
+    missing = {name for name in named if not name.startswith(FOREIGN) and name not in ends()}
+    links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", document.read_text())
+    missing |= {link for link in links if not (document.parent / link).exists()}
+    assert not missing
+
+
+@cache
+def members() -> dict[str, set[str]]:
+    """By type: every word of the files that define it or have an `impl` for it."""
+    found: dict[str, set[str]] = {}
+    for path in sources(".rs"):
+        text = path.read_text()
+        words = set(re.findall(r"\w+", text))
+        for name in {*DEFINED.findall(text), *IMPLEMENTED.findall(text)}:
+            found.setdefault(name, set()).update(words)
+    return found
+
+
+@pytest.mark.parametrize("document", documents(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_members_of_types_exist(document: Path) -> None:
+    named = [match for text in quoted(document) if (match := MEMBER.fullmatch(text))]
+    stale = {match[0] for match in named if match[2] not in members().get(match[1], set()) | MADE}
+    assert not stale
