@@ -145,7 +145,12 @@ pub fn header_text() -> String {
     for (bit, (name, doc)) in NEEDS.iter().enumerate() {
         writeln!(text, "    {name} = {}, /* {doc} */", 1 << bit).unwrap();
     }
-    text += "};\n\n/* An entry of a list is the collective, the algorithm's name, its function and what it needs. */\n";
+    text += "};\n\n/* The collectives. A tag within the collective context each: collectives of one communicator happen in the\n \
+             * same order everywhere and messages don't overtake, so that one is enough. */\nenum coll_kind {\n";
+    for collective in COLLECTIVES {
+        writeln!(text, "    COLL_{},", collective.name.to_uppercase()).unwrap();
+    }
+    text += "    COLL_KINDS\n};\n\n/* An entry of a list is the collective, the algorithm's name, its function and what it needs. */\n";
     COLLECTIVES.iter().for_each(|collective| text += &collective.list());
     text += "\n/* The number of an algorithm among its collective's: bcast_is_binomial. */\n";
     text += "#define CHQ_ALGORITHM_NUMBER(collective, name, function, needs) collective##_is_##name,\n";

@@ -18,6 +18,27 @@ enum {
     NEED_NI = 16, /* The network interface takes the case. */
 };
 
+/* The collectives. A tag within the collective context each: collectives of one communicator happen in the
+ * same order everywhere and messages don't overtake, so that one is enough. */
+enum coll_kind {
+    COLL_BARRIER,
+    COLL_BCAST,
+    COLL_REDUCE,
+    COLL_ALLREDUCE,
+    COLL_GATHER,
+    COLL_SCATTER,
+    COLL_GATHERV,
+    COLL_SCATTERV,
+    COLL_ALLGATHER,
+    COLL_ALLGATHERV,
+    COLL_ALLTOALL,
+    COLL_ALLTOALLW,
+    COLL_REDUCE_SCATTER,
+    COLL_SCAN,
+    COLL_EXSCAN,
+    COLL_KINDS
+};
+
 /* An entry of a list is the collective, the algorithm's name, its function and what it needs. */
 #define CHQ_BARRIER(ALGORITHM) \
     ALGORITHM(barrier, dissemination, chq_barrier_dissemination, 0) \

@@ -11,27 +11,8 @@
 #include "mpi/op/op.h"
 #include "mpi/pt2pt/point.h"
 
-/* Tags within the collective context. Collectives of one communicator happen in the same order
- * everywhere and messages don't overtake, so a tag a collective is enough. */
-enum coll_kind {
-    COLL_BARRIER,
-    COLL_BCAST,
-    COLL_REDUCE,
-    COLL_ALLREDUCE,
-    COLL_GATHER,
-    COLL_SCATTER,
-    COLL_GATHERV,
-    COLL_SCATTERV,
-    COLL_ALLGATHER,
-    COLL_ALLGATHERV,
-    COLL_ALLTOALL,
-    COLL_ALLTOALLW,
-    COLL_REDUCE_SCATTER,
-    COLL_SCAN,
-    COLL_EXSCAN,
-    COLL_KINDS,
-    COLL_NEIGHBOR = COLL_KINDS /* A tag only: there is nothing to choose. */
-};
+/* Neighbourhood collectives have a tag, and nothing to choose. */
+enum { COLL_NEIGHBOR = COLL_KINDS };
 
 typedef int coll_barrier(struct communicator *comm);
 coll_barrier chq_barrier_dissemination, chq_barrier_tree, chq_barrier_ni;
