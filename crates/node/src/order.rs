@@ -207,7 +207,8 @@ impl Node {
                 break halt;
             }
         };
-        if !SEVERAL {
+        // When the last instruction started is known only where nothing but the time has stopped the hart.
+        if !SEVERAL && halt == Halt::Deadline && !parts.harts[index].hart.port.wants_bus() {
             parts.ran_to = parts.ran_to.max(until.min(parts.harts[index].hart.now()));
         }
         // At a deadline in a call that takes no time it is this hart's turn still.
