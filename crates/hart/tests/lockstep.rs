@@ -14,7 +14,7 @@ use chasqui_hart::testing::program::{
 use chasqui_hart::{CLASSES, Class, Halt, HaltAtMarks, Hart, Timing};
 use chasqui_memory::{
     Binding, Bus, BusParameters, CacheParameters, DramParameters, Early, Incoming, L2Parameters, LentBus,
-    Long, NetworkCacheCosts, NetworkCacheParameters, OrderParameters, PAGE_BYTES, PortParameters,
+    Long, NetworkCacheCosts, NetworkCacheParameters, OrderParameters, PAGE_BYTES, PortKind, PortParameters,
     Replacement, SectionGeometry, Snoop, Stored, TlbParameters, WriteBufferParameters,
 };
 use chasqui_random::Random;
@@ -59,7 +59,9 @@ fn port(random: &mut Random) -> PortParameters {
         let (entries, ways) = random.pick(&[(1, 1), (2, 1), (2, 2), (4, 2), (64, 64)]);
         TlbParameters::new(entries, ways)
     };
+    let kind = if random.once_in(8) { PortKind::Scratchpad } else { PortKind::Caches };
     PortParameters {
+        kind,
         l1i,
         l1d,
         l2: L2Parameters { latency: Cycles::new(1 + random.below(20)), stash_ways: 1, ..l2 },
@@ -73,7 +75,7 @@ fn port(random: &mut Random) -> PortParameters {
             atomic: Cycles::new(random.below(6)),
             ..Default::default()
         },
-        network_cache: random.once_in(2).then(|| network_cache(random)),
+        network_cache: (kind == PortKind::Caches && random.once_in(2)).then(|| network_cache(random)),
         check_coherence: random.once_in(8),
     }
 }

@@ -22,7 +22,8 @@ pub use network_cache::{
 };
 pub use port::{
     BURST_BYTES, BlockOperation, DEVICE_BASE, FastView, Fault, Incoherence, L2Parameters, LentBus,
-    Observation, OrderParameters, Port, PortParameters, PortStatistics, Prebound, Remapped, Request, Slot,
-    Snoop, Snooped, Stall, Stalls, StashStatistics, Stashed, Stop, Waits, WriteBufferParameters, order,
+    Observation, OrderParameters, Port, PortKind, PortParameters, PortStatistics, Prebound, Remapped,
+    Request, Slot, Snoop, Snooped, Stall, Stalls, StashStatistics, Stashed, Stop, Waits,
+    WriteBufferParameters, order,
 };
 pub use tlb::{Access, PAGE_BYTES, Privilege, Tlb, TlbParameters, Translation, pte};

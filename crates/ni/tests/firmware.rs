@@ -9,7 +9,7 @@ use chasqui_hart::{CLASSES, Insn, Op, Timing};
 use chasqui_linux::Elf;
 use chasqui_linux::testing::executable;
 use chasqui_memory::{
-    BusParameters, CacheParameters, DramParameters, L2Parameters, OrderParameters, PortParameters,
+    BusParameters, CacheParameters, DramParameters, L2Parameters, OrderParameters, PortKind, PortParameters,
     TlbParameters, WriteBufferParameters,
 };
 use chasqui_ni::{DeviceAccess, FIRMWARE_DEVICE, FIRMWARE_MEMORY, FirmwareProcessor, FirmwareSpec};
@@ -22,6 +22,7 @@ const VALUE: u8 = 6;
 fn port() -> PortParameters {
     let l1 = CacheParameters::new(4096, 2, 64);
     PortParameters {
+        kind: PortKind::Caches,
         l1i: l1.clone(),
         l1d: l1,
         l2: L2Parameters { latency: Cycles::new(0), ..Default::default() },
@@ -62,6 +63,10 @@ fn bus() -> (BusParameters, DramParameters) {
 
 /// A processor at 1 GHz whose instructions take a cycle; the first loads the device's address.
 fn processor(address: u64, code: &[Insn]) -> Result<FirmwareProcessor, String> {
+    processor_with(port(), address, code)
+}
+
+fn processor_with(port: PortParameters, address: u64, code: &[Insn]) -> Result<FirmwareProcessor, String> {
     let start = Insn { op: Op::Lui, rd: DEVICE, imm: FIRMWARE_DEVICE as i64, ..NOTHING };
     let code = [&[start], code].concat();
     let code: Vec<u8> = code.iter().flat_map(|insn| encode(insn).to_le_bytes()).collect();
@@ -69,7 +74,7 @@ fn processor(address: u64, code: &[Insn]) -> Result<FirmwareProcessor, String> {
         name: "test processor",
         image: Arc::new(Elf::parse("firmware", executable(address, &code)).unwrap()),
         memory_bytes: 1 << 20,
-        port: port(),
+        port,
         bus: bus(),
         timing: Timing { class: [1; CLASSES], branch_taken: 0, branch_mispredicted: 0, trap: 1 },
         clock: Clock::new(1_000_000_000),
@@ -141,6 +146,25 @@ fn a_profile_has_every_cycle() {
     let profile = p.take_profile().expect("it was asked for");
     assert_eq!(profile.total().total(), cycles);
     assert_eq!(profile.whose().to_string(), "test processor of node 3");
+}
+
+/// Fetches, loads and stores take what their instructions take, from the first on: five instructions before the store
+/// to the device, which takes the bus from its next edge on for two clocks of address and a beat.
+#[test]
+fn a_scratchpad_has_no_misses() {
+    let memory = VALUE + 1;
+    let code = [
+        Insn { op: Op::Addi, rd: memory, imm: 1, ..NOTHING },
+        Insn { op: Op::Slli, rd: memory, rs1: memory, imm: 31, ..NOTHING },
+        Insn { op: Op::Ld, rd: VALUE, rs1: memory, imm: 512, ..NOTHING },
+        Insn { op: Op::Sd, rs1: memory, rs2: memory, imm: 520, ..NOTHING },
+        store(0),
+        load(0),
+    ];
+    let scratchpad = PortParameters { kind: PortKind::Scratchpad, ..port() };
+    let stored = |port| processor_with(port, FIRMWARE_MEMORY, &code).unwrap().run().unwrap();
+    assert_eq!(stored(scratchpad), Time(6_000 + 3 * 2_000));
+    assert!(stored(port()) > Time(100_000), "through caches the first accesses miss");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use chasqui_engine::{Clock, Time};
 use chasqui_hart::{CLASSES, Class, Timing};
 use chasqui_memory::{
     BURST_BYTES, BusParameters, CacheParameters, DramParameters, L2Parameters, NetworkCacheParameters,
-    OrderParameters, PortParameters, TlbParameters, WriteBufferParameters,
+    OrderParameters, PortKind, PortParameters, TlbParameters, WriteBufferParameters,
 };
 
 chasqui_config::parameters! {
@@ -306,6 +306,7 @@ impl NodeConfiguration {
     pub fn port(&self) -> PortParameters {
         let network_cache = &self.network_cache;
         PortParameters {
+            kind: PortKind::Caches,
             l1i: self.l1i.clone(),
             l1d: self.l1d.clone(),
             l2: self.l2.clone(),

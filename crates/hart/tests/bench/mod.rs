@@ -12,8 +12,8 @@ use chasqui_hart::testing::program::{DEVICE, MESSAGES, NETWORK};
 use chasqui_hart::{Halt, Hart, State, Timing};
 use chasqui_memory::{
     Bus, BusParameters, CacheParameters, DEVICE_BASE, DramParameters, FlatMemory, Incoming, L2Parameters,
-    OrderParameters, PAGE_BYTES, Port, PortParameters, Stall, Stored, TlbParameters, WriteBufferParameters,
-    pte,
+    OrderParameters, PAGE_BYTES, Port, PortKind, PortParameters, Stall, Stored, TlbParameters,
+    WriteBufferParameters, pte,
 };
 use service::Service;
 
@@ -81,6 +81,7 @@ impl Setup {
         let cache = CacheParameters::new(65536, 8, 64);
         Setup {
             port: PortParameters {
+                kind: PortKind::Caches,
                 l1i: cache.clone(),
                 l1d: cache,
                 l2: L2Parameters { latency: Cycles::new(1), ..Default::default() },

@@ -1,6 +1,6 @@
 //! What must hold of a port between accesses, for tests.
 
-use super::{FastTable, Port};
+use super::{FastTable, Port, PortKind};
 use crate::PAGE_BYTES;
 use crate::cache::{Cache, FastIndex, State};
 
@@ -26,9 +26,12 @@ impl Port {
             includes(l2, &self.l1d, "L1D")?;
         }
         self.check_network()?;
+        if self.parameters.kind == PortKind::Scratchpad {
+            return Ok(());
+        }
         self.check_owners("data", &self.data, &self.l1d)?;
         self.check_owners("instructions", &self.instructions, &self.l1i)?;
-        if self.timed {
+        if self.is_cached() {
             self.check_fast_data()?;
             self.check_fast_instructions()?;
         }

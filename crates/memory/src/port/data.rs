@@ -47,7 +47,7 @@ impl Port {
     #[inline]
     pub fn view(&mut self) -> FastView {
         let observe = self.is_watched();
-        let table = if self.timed { &mut self.data } else { &mut self.untimed };
+        let table = if self.is_cached() { &mut self.data } else { &mut self.untimed };
         FastView::new(table, &mut self.tick, observe)
     }
 
@@ -139,7 +139,7 @@ impl Port {
     #[cold]
     #[inline(never)]
     fn load_slow(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
-        let granule = if self.timed { self.l1d.line_bytes() } else { PAGE_BYTES };
+        let granule = if self.is_cached() { self.l1d.line_bytes() } else { PAGE_BYTES };
         let first = (granule - (va & (granule - 1))).min(u64::from(bytes)) as u32;
         if first < bytes {
             return self.load_across(va, first, bytes, cycles);
@@ -148,7 +148,7 @@ impl Port {
         if pa >= DEVICE_BASE {
             return self.load_device(va, pa, bytes, cycles);
         }
-        if !self.timed {
+        if !self.is_cached() {
             self.make_untimed(va, pa, permissions);
             self.note_load(pa, bytes, *cycles);
             return Ok(self.read_memory(pa, bytes));
@@ -189,7 +189,7 @@ impl Port {
         if low >= DEVICE_BASE || high >= DEVICE_BASE {
             return Err(Stop::Fault(Fault::DeviceAlignment { address: va }));
         }
-        let values = if self.timed {
+        let values = if self.is_cached() {
             (self.load_cached(low, first, cycles)?.0, self.load_cached(high, bytes - first, cycles)?.0)
         } else {
             (self.read_memory(low, first), self.read_memory(high, bytes - first))
@@ -206,7 +206,7 @@ impl Port {
         if self.is_watched() && self.store_observed(va, bytes, value) {
             return Ok(());
         }
-        let granule = if self.timed { self.l1d.line_bytes() } else { PAGE_BYTES };
+        let granule = if self.is_cached() { self.l1d.line_bytes() } else { PAGE_BYTES };
         let first = (granule - (va & (granule - 1))).min(u64::from(bytes)) as u32;
         if first < bytes {
             return self.store_across(va, first, bytes, value, cycles);
@@ -217,7 +217,7 @@ impl Port {
             return self.store_device(va, pa, bytes, value, cycles);
         }
         self.observe_store(pa, bytes, value);
-        if !self.timed {
+        if !self.is_cached() {
             self.make_untimed(va, pa, permissions);
             self.write_memory(pa, bytes, value);
             self.note_store(pa, bytes);
@@ -242,7 +242,7 @@ impl Port {
 
     /// Does what the fast path would, were the store not observed; false if it could not.
     fn store_observed(&mut self, va: u64, bytes: u32, value: u64) -> bool {
-        let table = if self.timed { &mut self.data } else { &mut self.untimed };
+        let table = if self.is_cached() { &mut self.data } else { &mut self.untimed };
         let tag = va & (table.granule_mask | u64::from(bytes - 1));
         let line = table.entry(va);
         if line.store != tag {
@@ -290,11 +290,12 @@ impl Port {
             self.observe_store(pa, bytes, value);
         }
         // A buffer with a single entry takes both when it is empty.
-        if self.timed && self.write_buffer.len() + 2 > (self.parameters.write_buffer.entries as usize).max(2)
+        if self.is_cached()
+            && self.write_buffer.len() + 2 > (self.parameters.write_buffer.entries as usize).max(2)
         {
             return Err(Stop::Wait(Stall::WriteBuffer));
         }
-        if self.timed {
+        if self.is_cached() {
             for (pa, ..) in parts {
                 self.bring(self.line(pa), Stall::WriteBuffer, cycles)?;
                 self.owned_way(pa).map_or(Ok(()), |way| self.check_fresh(way, pa))?;
@@ -302,7 +303,7 @@ impl Port {
         }
         for (pa, bytes, value) in parts {
             match self.owned_way(pa) {
-                _ if !self.timed => self.write_memory(pa, bytes, value),
+                _ if !self.is_cached() => self.write_memory(pa, bytes, value),
                 Some(way) => {
                     self.store_owned(way, pa, bytes, value);
                     self.touch(way);
@@ -554,7 +555,8 @@ impl Port {
     /// done.
     fn own(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
         let pa = self.atomic_address(va, bytes, cycles)?;
-        if !self.timed {
+        if !self.is_cached() {
+            *cycles += if self.timed { self.parameters.order.atomic.cycles() } else { 0 };
             return Ok(pa);
         }
         if !self.write_buffer.is_empty() {
@@ -583,7 +585,7 @@ impl Port {
     }
 
     fn write_owned(&mut self, pa: u64, bytes: u32, value: u64) {
-        if let Some(way) = self.l1d.find(self.line(pa)).filter(|_| self.timed) {
+        if let Some(way) = self.l1d.find(self.line(pa)).filter(|_| self.is_cached()) {
             self.l1d.way_mut(way).state = State::Modified;
         }
         self.changes += 1;
@@ -652,7 +654,7 @@ impl Port {
     /// A cache-block operation on the line that holds `va`.
     pub fn block(&mut self, operation: BlockOperation, va: u64, cycles: &mut u64) -> Result<(), Stop> {
         let (pa, _) = self.translate(va, Access::Read, cycles)?;
-        if !self.timed || pa >= DEVICE_BASE {
+        if !self.is_cached() || pa >= DEVICE_BASE {
             return Ok(());
         }
         let line = self.line(pa);

@@ -36,10 +36,11 @@ impl Port {
     #[cold]
     #[inline(never)]
     fn fetch_slow(&mut self, line_va: u64, cycles: &mut u64) -> Result<(), Stop> {
-        if !self.timed {
-            return Ok(());
-        }
-        let (pa, _) = self.translate(line_va, Access::Execute, cycles)?;
+        let (pa, _) = match self.is_cached() {
+            true => self.translate(line_va, Access::Execute, cycles)?,
+            false if self.timed => return self.fetch_scratchpad(line_va, cycles),
+            false => return Ok(()),
+        };
         // Lines take their places at the grant; their data come later.
         if self.is_awaited(pa) {
             return Err(Stop::Wait(Stall::Instruction));
@@ -67,6 +68,15 @@ impl Port {
         let way = self.l1i.way_mut(way);
         way.stamp = tick;
         way.fast = FastIndex::of(index);
+        Ok(())
+    }
+
+    /// A fetch from the scratchpad takes no time; the next finds the line in the fast table.
+    fn fetch_scratchpad(&mut self, line_va: u64, cycles: &mut u64) -> Result<(), Stop> {
+        self.translate(line_va, Access::Execute, cycles)?;
+        let line = fast::FastLine { load: line_va, store: fast::NOTHING, delta: 0, stamp: 0 };
+        let index = self.instructions.index(line_va) as u32;
+        self.instructions.set(index, line, 0);
         Ok(())
     }
 

@@ -40,7 +40,7 @@ use lent::Lent;
 pub use lent::LentBus;
 use network::Remapping;
 pub use network::{Prebound, Remapped};
-pub use parameters::{L2Parameters, OrderParameters, PortParameters, WriteBufferParameters};
+pub use parameters::{L2Parameters, OrderParameters, PortKind, PortParameters, WriteBufferParameters};
 pub use stash::{StashStatistics, Stashed};
 pub use statistics::PortStatistics;
 use translate::{Split, Walk};
@@ -408,6 +408,8 @@ impl Port {
     /// mapping ([`FlatMemory`] never does).
     pub fn new(parameters: PortParameters, memory: &mut FlatMemory) -> Port {
         let p = &parameters;
+        let has_caches = p.kind == PortKind::Caches;
+        assert!(has_caches || p.network_cache.is_none(), "a network cache is beside the L1 data cache");
         Port {
             base: memory.base(),
             memory_bytes: memory.bytes(),
@@ -547,6 +549,12 @@ impl Port {
     #[inline]
     pub fn is_timed(&self) -> bool {
         self.timed
+    }
+
+    /// Accesses to memory go through caches, TLBs and write buffer.
+    #[inline]
+    fn is_cached(&self) -> bool {
+        self.timed && self.parameters.kind == PortKind::Caches
     }
 
     /// Some request waits to be taken by the bus: the hart must let the node go on.

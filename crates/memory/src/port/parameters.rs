@@ -69,9 +69,23 @@ impl From<CacheParameters> for L2Parameters {
     }
 }
 
+/// What a port has before memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PortKind {
+    /// Caches, TLBs and a write buffer.
+    #[default]
+    Caches,
+    /// Memory of its own instead: a scratchpad. Every access and fetch takes what its instruction takes, and no more; no
+    /// cache, TLB or write buffer is used. Devices are reached as by any port.
+    Scratchpad,
+}
+
 /// Sizes and costs of a port. Cycles are the hart's.
 #[derive(Clone, Debug)]
 pub struct PortParameters {
+    /// What it has before memory; with a scratchpad the sizes of caches, TLBs and write buffer count for nothing, but that
+    /// of posted transactions.
+    pub kind: PortKind,
     /// Level-1 instruction cache.
     pub l1i: CacheParameters,
     /// Level-1 data cache.

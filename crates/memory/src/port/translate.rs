@@ -67,7 +67,7 @@ impl Port {
         cycles: &mut u64,
     ) -> Result<(u64, u64), Stop> {
         let page = va & !(PAGE_BYTES - 1);
-        let t = if self.timed {
+        let t = if self.is_cached() {
             let tlb = if access == Access::Execute { &mut self.itlb } else { &mut self.dtlb };
             tlb.find(page).map_or_else(|| self.walk(page, access, cycles), Ok)
         } else {

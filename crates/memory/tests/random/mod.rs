@@ -1,6 +1,8 @@
 //! Random caches, for tests.
 
-use chasqui_memory::{CacheParameters, L2Parameters, PortParameters, TlbParameters, WriteBufferParameters};
+use chasqui_memory::{
+    CacheParameters, L2Parameters, PortKind, PortParameters, TlbParameters, WriteBufferParameters,
+};
 use chasqui_random::Random;
 
 fn cache(random: &mut Random, line_log: u64, sets_log_max: u64) -> CacheParameters {
@@ -18,6 +20,7 @@ pub fn parameters(random: &mut Random) -> PortParameters {
         TlbParameters::new(entries, ways)
     };
     PortParameters {
+        kind: PortKind::Caches,
         l1i: cache(random, i, 3),
         l1d: cache(random, d, 4),
         l2: (random.below(3) > 0)

@@ -8,8 +8,8 @@ use chasqui_config::{Bytes, Cycles, Duration, Frequency};
 use chasqui_engine::{Clock, Time};
 use chasqui_memory::{
     BlockOperation, BusParameters, CacheParameters, DEVICE_BASE, DramParameters, FlatMemory, L2Parameters,
-    OrderParameters, PAGE_BYTES, Port, PortParameters, Request, Stop, TlbParameters, WriteBufferParameters,
-    order, pte,
+    OrderParameters, PAGE_BYTES, Port, PortKind, PortParameters, Request, Stop, TlbParameters,
+    WriteBufferParameters, order, pte,
 };
 use service::{Client, Happened, Service};
 
@@ -33,6 +33,7 @@ pub struct Rig {
 pub fn parameters() -> PortParameters {
     let l1 = CacheParameters::new(4096, 2, 64);
     PortParameters {
+        kind: PortKind::Caches,
         l1i: l1.clone(),
         l1d: l1,
         l2: L2Parameters { latency: Cycles::new(10), ..Default::default() },
