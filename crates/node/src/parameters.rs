@@ -130,83 +130,49 @@ chasqui_config::parameters! {
     }
 }
 
-/// A node's parameters, in the groups of the machine file.
-#[derive(Clone, Debug)]
-pub struct NodeConfiguration {
-    /// `node`
-    pub node: NodeUnit,
-    /// `node.core`
-    pub core: Core,
-    /// `node.l1i`
-    pub l1i: CacheParameters,
-    /// `node.l1d`
-    pub l1d: CacheParameters,
-    /// `node.l2`
-    pub l2: L2Parameters,
-    /// `node.network_cache`
-    pub network_cache: NetworkCacheParameters,
-    /// `node.itlb`
-    pub itlb: TlbParameters,
-    /// `node.dtlb`
-    pub dtlb: TlbParameters,
-    /// `node.write_buffer`
-    pub write_buffer: WriteBufferParameters,
-    /// `node.order`
-    pub order: OrderParameters,
-    /// `node.bus`
-    pub bus: BusParameters,
-    /// `node.dram`
-    pub dram: DramParameters,
-    /// `node.software`
-    pub software: SoftwareUnit,
-    /// `node.scheduler`
-    pub scheduler: SchedulerUnit,
-    /// `check`
-    pub checks: Checks,
+/// Declares the groups of a node's parameters: the structure that holds them, what a machine's schema has of them, and how
+/// they are read.
+macro_rules! configuration {
+    ($( $name:literal $field:ident: $group:ty, )+) => {
+        /// A node's parameters, in the groups of the machine file.
+        #[derive(Clone, Debug)]
+        pub struct NodeConfiguration {
+            $( #[doc = concat!("`", $name, "`")] pub $field: $group, )+
+        }
+
+        /// The parameters of every node, for a machine's schema.
+        pub fn schema() -> Schema {
+            Schema::new() $( .with::<$group>($name) )+
+        }
+
+        impl NodeConfiguration {
+            /// Reads the groups of [`schema`].
+            pub fn read(r: &Resolved) -> NodeConfiguration {
+                NodeConfiguration { $( $field: r.read($name), )+ }
+            }
+        }
+    };
 }
 
-/// The parameters of every node, for a machine's schema.
-pub fn schema() -> Schema {
-    Schema::new()
-        .with::<NodeUnit>("node")
-        .with::<Core>("node.core")
-        .with::<CacheParameters>("node.l1i")
-        .with::<CacheParameters>("node.l1d")
-        .with::<L2Parameters>("node.l2")
-        .with::<NetworkCacheParameters>("node.network_cache")
-        .with::<TlbParameters>("node.itlb")
-        .with::<TlbParameters>("node.dtlb")
-        .with::<WriteBufferParameters>("node.write_buffer")
-        .with::<OrderParameters>("node.order")
-        .with::<BusParameters>("node.bus")
-        .with::<DramParameters>("node.dram")
-        .with::<SoftwareUnit>("node.software")
-        .with::<SchedulerUnit>("node.scheduler")
-        .with::<Checks>("check")
+configuration! {
+    "node" node: NodeUnit,
+    "node.core" core: Core,
+    "node.l1i" l1i: CacheParameters,
+    "node.l1d" l1d: CacheParameters,
+    "node.l2" l2: L2Parameters,
+    "node.network_cache" network_cache: NetworkCacheParameters,
+    "node.itlb" itlb: TlbParameters,
+    "node.dtlb" dtlb: TlbParameters,
+    "node.write_buffer" write_buffer: WriteBufferParameters,
+    "node.order" order: OrderParameters,
+    "node.bus" bus: BusParameters,
+    "node.dram" dram: DramParameters,
+    "node.software" software: SoftwareUnit,
+    "node.scheduler" scheduler: SchedulerUnit,
+    "check" checks: Checks,
 }
 
 impl NodeConfiguration {
-    /// Reads the groups of [`schema`].
-    pub fn read(r: &Resolved) -> NodeConfiguration {
-        NodeConfiguration {
-            node: r.read("node"),
-            core: r.read("node.core"),
-            l1i: r.read("node.l1i"),
-            l1d: r.read("node.l1d"),
-            l2: r.read("node.l2"),
-            network_cache: r.read("node.network_cache"),
-            itlb: r.read("node.itlb"),
-            dtlb: r.read("node.dtlb"),
-            write_buffer: r.read("node.write_buffer"),
-            order: r.read("node.order"),
-            bus: r.read("node.bus"),
-            dram: r.read("node.dram"),
-            software: r.read("node.software"),
-            scheduler: r.read("node.scheduler"),
-            checks: r.read("check"),
-        }
-    }
-
     /// What does not fit together, each as a sentence that names its parameters.
     pub fn mistakes(&self) -> Vec<String> {
         let mut found = Vec::new();
