@@ -29,5 +29,5 @@ pub use node::{Node, NodeSpec};
 pub use os::{
     Costs, Ended, Kernel, OsSpec, Output, ProcessSpec, ProcessView, Region, kernel_memory, load_kernel,
 };
-pub use parameters::{Checks, Core, NodeConfiguration, NodeUnit, SchedulerUnit, SoftwareUnit, schema};
+pub use parameters::{Checks, NodeConfiguration, NodeUnit, SchedulerUnit, SoftwareUnit, schema};
 pub use parts::Parts;

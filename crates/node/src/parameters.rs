@@ -1,8 +1,8 @@
 //! What a node is made of.
 
-use chasqui_config::{Bytes, Count, Cycles, Duration, Flag, Frequency, Ratio, Resolved, Schema};
+use chasqui_config::{Bytes, Count, Cycles, Duration, Flag, Ratio, Resolved, Schema};
 use chasqui_engine::{Clock, Time};
-use chasqui_hart::{CLASSES, Class, Timing};
+use chasqui_hart::{CoreParameters, Timing};
 use chasqui_memory::{
     BURST_BYTES, BusParameters, CacheParameters, DramParameters, L2Parameters, NetworkCacheParameters,
     OrderParameters, PortKind, PortParameters, TlbParameters, WriteBufferParameters,
@@ -13,67 +13,6 @@ chasqui_config::parameters! {
     pub struct NodeUnit {
         /// Harts, each with caches of its own on the node's bus. A process has one thread a hart at most.
         harts: Count = 1, range 1 ..= 64, source "assumption: one hart, unless a user says otherwise";
-    }
-}
-
-chasqui_config::parameters! {
-    /// The processor core: in order, one instruction at a time.
-    pub struct Core {
-        /// Clock frequency.
-        clock: Frequency = "1 GHz", range "1 MHz" ..= "100 GHz", source "assumption: a round number";
-        /// Frequency of the `time` CSR, which MPI_Wtime reads.
-        timebase: Frequency = "100 MHz", range "1 kHz" ..= "4 GHz", source "assumption: as on many RISC-V systems";
-        /// Integer addition, logic, shifts, comparison.
-        int_alu: Cycles = 1, range 1 ..= 100, source "assumption: single-cycle";
-        /// Integer multiplication.
-        int_mul: Cycles = 4, range 1 ..= 100, source "assumption: pipelined multiplier, result awaited";
-        /// Integer division and remainder.
-        int_div: Cycles = 20, range 1 ..= 500, source "assumption: radix-4 divider";
-        /// Load that hits in the L1.
-        load: Cycles = 2, range 1 ..= 100, source "assumption: two-cycle L1, result awaited";
-        /// Store that hits in the L1.
-        store: Cycles = 1, range 1 ..= 100, source "assumption";
-        /// Store of 64 bytes to a device.
-        store_64: Cycles = 8, range 1 ..= 100, source "assumption: a register a cycle";
-        /// Conditional branch, as predicted and not taken.
-        branch: Cycles = 1, range 1 ..= 100, source "assumption";
-        /// Further cycles of a conditional branch that is taken as predicted.
-        branch_taken: Cycles = 0, range 0 ..= 100, source "assumption: branch target cache";
-        /// Further cycles of a conditional branch that was predicted wrongly. Prediction is static:
-        /// backward taken, forward not taken.
-        branch_mispredicted: Cycles = 3, range 0 ..= 100, source "assumption: short pipeline";
-        /// Direct jump.
-        jump: Cycles = 1, range 1 ..= 100, source "assumption";
-        /// Indirect jump.
-        jump_register: Cycles = 2, range 1 ..= 100, source "assumption: return stack";
-        /// Floating-point addition and subtraction.
-        fp_add: Cycles = 3, range 1 ..= 100, source "assumption: result awaited";
-        /// Floating-point multiplication.
-        fp_mul: Cycles = 3, range 1 ..= 100, source "assumption: result awaited";
-        /// Fused multiply-add.
-        fp_fma: Cycles = 3, range 1 ..= 100, source "assumption: result awaited";
-        /// Division, single precision.
-        fp_div_s: Cycles = 18, range 1 ..= 500, source "assumption";
-        /// Division, double precision.
-        fp_div_d: Cycles = 32, range 1 ..= 500, source "assumption";
-        /// Square root, single precision.
-        fp_sqrt_s: Cycles = 18, range 1 ..= 500, source "assumption";
-        /// Square root, double precision.
-        fp_sqrt_d: Cycles = 32, range 1 ..= 500, source "assumption";
-        /// Sign injection, moves between register files, classification.
-        fp_move: Cycles = 1, range 1 ..= 100, source "assumption";
-        /// Conversions.
-        fp_convert: Cycles = 3, range 1 ..= 100, source "assumption";
-        /// Comparisons, minimum, maximum.
-        fp_compare: Cycles = 3, range 1 ..= 100, source "assumption";
-        /// Access to control and status registers.
-        csr: Cycles = 1, range 1 ..= 100, source "assumption";
-        /// From an instruction that traps into a kernel, or an interrupt, to the first instruction of the handler.
-        trap: Cycles = 5, range 0 ..= 1000, source "assumption: what is in a pipeline of five stages is thrown away, as in Rocket, which takes traps at its last";
-        /// Return from a trap.
-        trap_return: Cycles = 5, range 1 ..= 1000, source "assumption: as a trap: Rocket executes it alone and refills its pipeline";
-        /// `pause`.
-        pause: Cycles = 1, range 1 ..= 1000, source "assumption: no deliberate delay";
     }
 }
 
@@ -156,7 +95,7 @@ macro_rules! configuration {
 
 configuration! {
     "node" node: NodeUnit,
-    "node.core" core: Core,
+    "node.core" core: CoreParameters,
     "node.l1i" l1i: CacheParameters,
     "node.l1d" l1d: CacheParameters,
     "node.l2" l2: L2Parameters,
@@ -226,46 +165,12 @@ impl NodeConfiguration {
 
     /// The harts' clock.
     pub fn clock(&self) -> Clock {
-        Clock::new(self.core.clock.hz())
+        self.core.clock()
     }
 
     /// Costs of instructions.
     pub fn timing(&self) -> Timing {
-        let c = &self.core;
-        let mut class = [1u16; CLASSES];
-        let table = [
-            (Class::IntAlu, &c.int_alu),
-            (Class::IntMul, &c.int_mul),
-            (Class::IntDiv, &c.int_div),
-            (Class::Load, &c.load),
-            (Class::Store, &c.store),
-            (Class::Store64, &c.store_64),
-            (Class::Branch, &c.branch),
-            (Class::Jump, &c.jump),
-            (Class::JumpRegister, &c.jump_register),
-            (Class::FpAdd, &c.fp_add),
-            (Class::FpMul, &c.fp_mul),
-            (Class::FpFma, &c.fp_fma),
-            (Class::FpDivS, &c.fp_div_s),
-            (Class::FpDivD, &c.fp_div_d),
-            (Class::FpSqrtS, &c.fp_sqrt_s),
-            (Class::FpSqrtD, &c.fp_sqrt_d),
-            (Class::FpMove, &c.fp_move),
-            (Class::FpConvert, &c.fp_convert),
-            (Class::FpCompare, &c.fp_compare),
-            (Class::Csr, &c.csr),
-            (Class::TrapReturn, &c.trap_return),
-            (Class::Hint, &c.pause),
-        ];
-        for (of, cycles) in table {
-            class[of as usize] = cycles.cycles() as u16;
-        }
-        Timing {
-            class,
-            branch_taken: c.branch_taken.cycles() as u8,
-            branch_mispredicted: c.branch_mispredicted.cycles() as u8,
-            trap: c.trap.cycles() as u16,
-        }
+        self.core.timing()
     }
 
     /// Sizes and costs of the hart's port.
@@ -308,7 +213,7 @@ mod tests {
         assert_eq!(schema.mistakes(), Vec::<String>::new());
         let node = NodeConfiguration::read(&Resolved::defaults(&schema));
         assert_eq!(node.mistakes(), Vec::<String>::new());
-        assert_eq!(node.timing().of_class(Class::FpFma), 3);
+        assert_eq!(node.timing().of_class(chasqui_hart::Class::FpFma), 3);
         assert_eq!(node.port().l1d.size.bytes(), 32 << 10);
     }
 }
