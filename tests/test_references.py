@@ -47,6 +47,24 @@ def test_paths_lead_somewhere(document: Path) -> None:
     assert not missing
 
 
+def test_the_code_map_says_what_crates_depend_on() -> None:
+    """The column *on* of ARCHITECTURE's table; tests may also use `random`."""
+    rows = re.findall(
+        r"^\| `crates/(\w+)` \| [^|]* \| ([^|]*) \|",
+        (ROOT / "ARCHITECTURE.md").read_text(),
+        re.MULTILINE,
+    )
+    said = {name: set(re.findall(r"\w+", on)) - {"nothing"} for name, on in rows}
+    found = {}
+    for manifest in sources("Cargo.toml"):
+        if manifest.parent.parent.name == "crates":
+            text = manifest.read_text().partition("[dependencies]")[2].partition("\n[")[0]
+            ours = set(re.findall(r"^chasqui-(\w+)", text, re.MULTILINE))
+            machines = {"every", "machine"} if "\nmachine-" in text else set()
+            found[manifest.parent.name] = ours | machines
+    assert said == found
+
+
 @cache
 def members() -> dict[str, set[str]]:
     """By type: every word of the files that define it or have an `impl` for it."""
