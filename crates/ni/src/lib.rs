@@ -339,7 +339,7 @@ pub trait NetworkInterface: Send {
     /// From `cause`: the least times to the first effects of the NI on other partitions, by their group,
     /// directly or through others, if nothing comes from outside before. What the processor may do when it
     /// sees what the cause has changed counts too. The longer, the faster the simulation; too long is a
-    /// bug that the engine finds.
+    /// bug that the engine finds in every run: it holds each message against what was said before it.
     fn output_latency(&self, cause: Cause<'_>) -> &[Time];
     /// An event from another partition is on its way, for [`NetworkInterface::network`]. True: output latencies of
     /// others may be different from now on.
@@ -348,7 +348,8 @@ pub trait NetworkInterface: Send {
         false
     }
     /// From an event that another partition sends: the least time to anything that the processor can
-    /// notice of it: another value in a register, a bus transaction, an interrupt.
+    /// notice of it: another value in a register, a bus transaction, an interrupt. Too long is a bug that the node finds,
+    /// where a hart has run so far.
     fn input_latency(&self) -> Time;
     /// Takes where the cycles of its firmware processors went, if that was counted, when all is over.
     fn take_profiles(&mut self) -> Vec<Profile> {
