@@ -115,7 +115,8 @@ class FakeCore(types.ModuleType):
                     "name": "loggp",
                     "variants": [{"name": "slow", "summary": "a slow one"}],
                     "summary": "a network that is L, o, g, G",
-                    "ranks_max": 1024,
+                    "nodes_max": 1024,
+                    "ranks_per_node_max": 1,
                 }
             ]
         )

@@ -7,7 +7,7 @@ class InputError(Exception):
 
 def version() -> str: ...
 def machines() -> str:
-    """[{name, variants: [{name, summary}], summary, ranks_max}]"""
+    """[{name, variants: [{name, summary}], summary, nodes_max, ranks_per_node_max}]"""
 
 def parameters(machine: str, sets: Sequence[str] = ...) -> str:
     """[{name, type, unit, default, value, range, doc, source}]"""

@@ -39,7 +39,7 @@ def _call(name: str, *arguments: Any) -> Any:
 
 
 def machines() -> list[dict[str, Any]]:
-    """[{name, variants: [{name, summary}], summary, ranks_max}]"""
+    """[{name, variants: [{name, summary}], summary, nodes_max, ranks_per_node_max}]"""
     found: list[dict[str, Any]] = json.loads(_call("machines"))
     return found
 

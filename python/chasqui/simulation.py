@@ -51,6 +51,8 @@ class Job:
     ranks: int
     program: str
     arguments: Sequence[str] = ()
+    ranks_per_node: int = 1
+    map_by: str = "slot"  # how ranks come to nodes: slot or node
     sets: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     others: Sequence[Program] = ()  # further jobs, which share the nodes
@@ -263,6 +265,8 @@ def _request(job: Job, directory: Path, *, clear_line: bool) -> dict[str, Any]:
         "machine": job.machine,
         "sets": list(job.sets),
         "ranks": job.ranks,
+        "ranks_per_node": job.ranks_per_node,
+        "map_by": job.map_by,
         "program": job.program,
         "args": list(job.arguments),
         "others": [

@@ -225,6 +225,7 @@ pub fn text() -> String {
         defines("MARK_", crate::mark::CONSTANTS),
         crate::NiRegion::definition(),
         crate::NiIdentification::definition(),
+        crate::NiPlacement::definition(),
         crate::Envelope::definition(),
     ];
     file("CHASQUI_ABI_H", "crates/abi/src/lib.rs", &body.join("\n"))

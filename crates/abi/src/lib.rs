@@ -22,6 +22,9 @@ crate::guest_constants! {
     /// the identification page is at offset 0.
     pub const NI_REGION_STRIDE: u64 = 0x1_0000_0000;
 
+    /// Where in the page of the identification [bytes] the [`NiPlacement`] is.
+    pub const NI_PLACEMENT: u64 = 0xf00;
+
     /// Region flag: processor accesses are uncached single-beat bus transactions.
     pub const NI_REGION_UNCACHED: u32 = 1;
 
@@ -68,6 +71,25 @@ crate::guest_struct! {
         /// Names the device's definitions and these ([`header::DeviceHeader::interface`]); a device with another is not
         /// used.
         pub interface: u32,
+    }
+}
+
+crate::guest_struct! {
+    /// Where a process is, and its job's other processes are. It lies at [`NI_PLACEMENT`] of the page that the
+    /// identification begins.
+    pub struct NiPlacement {
+        /// The process's node.
+        pub node: u32,
+        /// Its number among its job's processes there.
+        pub process: u32,
+        /// Processes of the job on a node, at most.
+        pub ranks_per_node: u32,
+        /// Nodes that the job is on.
+        pub nodes: u32,
+        /// 0: rank r is on node r / `ranks_per_node`; 1: on node r % `nodes`.
+        pub by_node: u32,
+        /// 0.
+        pub reserved: u32,
     }
 }
 

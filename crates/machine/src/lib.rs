@@ -9,7 +9,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use chasqui_abi::kernel::KernelBoot;
-use chasqui_abi::{ABI_VERSION, NI_MAGIC, NI_REGION_UNCACHED, NI_REGIONS, NiIdentification, NiRegion};
+use chasqui_abi::{
+    ABI_VERSION, NI_MAGIC, NI_PLACEMENT, NI_REGION_UNCACHED, NI_REGIONS, NiIdentification, NiPlacement, NiRegion,
+};
 use chasqui_config::{Cycles, Resolved, Schema};
 use chasqui_engine::{Engine, PartitionId};
 use chasqui_hart::Text;
@@ -19,6 +21,7 @@ use chasqui_ni::NetworkInterface;
 use chasqui_node::{
     Costs, Kernel, Node, NodeConfiguration, NodeSpec, OsSpec, Output, ProcessSpec, kernel_memory,
 };
+use chasqui_placement::{MapBy, NodeId, Occupant, Placement, ProcessId};
 use chasqui_record::Keep;
 use chasqui_watch::WatchPlan;
 
@@ -32,7 +35,7 @@ pub mod replay;
 pub use library::{WaitUnit, library_settings, wait_polls, with_library};
 pub use on_network::build_on_network;
 
-/// A program to run, on how many ranks, and what belongs to it.
+/// A program to run, and what belongs to it.
 #[derive(Clone)]
 pub struct Job {
     /// What runs on the machine's firmware processors, if it has such.
@@ -47,8 +50,6 @@ pub struct Job {
     pub arguments: Vec<String>,
     /// Its environment, `NAME=value` each.
     pub environment: Vec<String>,
-    /// Ranks.
-    pub ranks: u32,
     /// Host directory where its relative paths begin.
     pub directory: PathBuf,
     /// Seed of the processes' random numbers.
@@ -63,22 +64,32 @@ pub struct Job {
     pub watch: WatchPlan,
     /// What is kept of its messages.
     pub keep: Keep,
-    /// What drives its only rank; none: all its ranks are simulated.
+    /// What drives its only rank that is simulated; none: all are.
     pub replay: Option<Replay>,
     /// Where its output goes.
     pub output: Arc<dyn Output>,
 }
 
-/// Ranks of the largest of `jobs`: so many nodes have a process.
-pub fn nodes_of(jobs: &[Job]) -> u32 {
-    jobs.iter().map(|job| job.ranks).max().unwrap_or(0)
+/// What runs on a machine.
+pub struct Workload {
+    /// The jobs, by their numbers.
+    pub jobs: Vec<Job>,
+    /// Where their ranks are.
+    pub placement: Placement,
+}
+
+impl Workload {
+    /// The only job, if it is alone.
+    pub fn alone(&self) -> Option<&Job> {
+        if let [job] = &self.jobs[..] { Some(job) } else { None }
+    }
 }
 
 /// A machine with jobs on it, at time 0.
 pub struct Built {
     /// The engine with its partitions.
     pub engine: Engine,
-    /// The nodes' partitions, in their order, which is that of ranks.
+    /// The nodes' partitions, in their order.
     pub nodes: Vec<PartitionId>,
 }
 
@@ -96,8 +107,13 @@ pub trait Machine: Sync {
     fn schema(&self) -> Schema;
     /// What in a configuration does not fit together, beyond what each parameter's declaration checks.
     fn mistakes(&self, resolved: &Resolved) -> Vec<String>;
-    /// Ranks that it has room for.
-    fn ranks_max(&self, resolved: &Resolved) -> u32;
+    /// Nodes that it may have.
+    fn nodes_max(&self, resolved: &Resolved) -> u32;
+    /// Ranks of a job that may share a node.
+    fn ranks_per_node_max(&self, resolved: &Resolved) -> u32 {
+        let _ = resolved;
+        1
+    }
     /// Messages of `bytes` in each direction between two ranks after which every ring and buffer that such messages use has
     /// been used at least once: a measurement of what they take begins behind them.
     fn warm_up(&self, resolved: &Resolved, bytes: u64) -> u64;
@@ -105,7 +121,7 @@ pub trait Machine: Sync {
     fn mechanisms(&self) -> &'static [&'static str] {
         &[]
     }
-    /// Jobs that may share its nodes: rank r of each is on node r.
+    /// Jobs that may share its nodes.
     fn jobs_max(&self) -> usize {
         1
     }
@@ -119,20 +135,20 @@ pub trait Machine: Sync {
             resolved.name()
         ))
     }
-    /// Builds it with `jobs` on it, or, where the first has a [`Replay`], the node of its rank alone. So many host threads
-    /// may run it, which changes nothing that it does.
+    /// Builds it with `work` on it, or, where the first job has a [`Replay`], the node of its rank alone. So many host
+    /// threads may run it, which changes nothing that it does.
     ///
     /// # Errors
     /// What does not fit, in words for the user.
-    fn build(&self, resolved: &Resolved, jobs: &[Job], threads: usize) -> Result<Built, String>;
+    fn build(&self, resolved: &Resolved, work: &Workload, threads: usize) -> Result<Built, String>;
 }
 
 /// What differs from node to node of one machine.
 pub struct NodePlan<'a> {
     /// The node's parameters.
     pub configuration: &'a NodeConfiguration,
-    /// Its number, which is the world rank of its processes.
-    pub number: u32,
+    /// Its number.
+    pub number: NodeId,
     /// Its network interface.
     pub ni: Box<dyn NetworkInterface>,
     /// Memory of the NI that the processor reaches by cacheable accesses [bytes]; it lies behind the DRAM.
@@ -148,23 +164,23 @@ pub fn ni_memory_base(configuration: &NodeConfiguration) -> u64 {
     configuration.dram.size.bytes().next_multiple_of(PAGE_BYTES)
 }
 
-/// The identification page of an NI for the process of job `index`; the MPI library's settings come behind it.
-fn identification(plan: &NodePlan<'_>, index: usize, job: &Job) -> NiIdentification {
+/// The identification page of an NI for a process; the MPI library's settings come behind it.
+fn identification(plan: &NodePlan<'_>, work: &Workload, (id, who): (ProcessId, Occupant)) -> NiIdentification {
     let mut page = NiIdentification {
         magic: NI_MAGIC,
         version: ABI_VERSION,
-        rank: plan.number,
-        ranks: job.ranks,
+        rank: who.rank.0,
+        ranks: work.placement.ranks(who.job),
         line_bytes: plan.configuration.l1d.line.bytes() as u32,
         timebase_hz: plan.configuration.core.timebase.hz() as u32,
         ..Default::default()
     };
-    for (slot, region) in page.regions.iter_mut().zip(plan.ni.regions(index)) {
+    for (slot, region) in page.regions.iter_mut().zip(plan.ni.regions(id)) {
         let flags = if region.uncached() { NI_REGION_UNCACHED } else { 0 };
         *slot = NiRegion { bytes: region.bytes, flags, reserved: 0 };
     }
     plan.ni.identify(&mut page);
-    if !job.mpi_settings.is_empty() {
+    if !work.jobs[who.job.index()].mpi_settings.is_empty() {
         page.mpi_settings = size_of::<NiIdentification>() as u32;
     }
     page
@@ -183,7 +199,7 @@ fn kernel(
 ) -> Result<Kernel, String> {
     let image = job.kernel.clone().ok_or("node.software.kernel: the kernel image is missing")?;
     let mut regions = [0; NI_REGIONS];
-    regions.iter_mut().zip(plan.ni.regions(0)).for_each(|(physical, region)| *physical = region.physical);
+    regions.iter_mut().zip(plan.ni.regions(ProcessId(0))).for_each(|(physical, region)| *physical = region.physical);
     let boot = KernelBoot {
         entry: process.entry(),
         stack_pointer: process.stack_pointer(),
@@ -200,38 +216,69 @@ fn kernel_range(configuration: &NodeConfiguration) -> Range<u64> {
     kernel_memory(configuration.dram.size.bytes(), configuration.software.kernel_memory.bytes())
 }
 
-/// Job `index`'s process, loaded into the memory `physical`, and what else belongs to it; and the kernel under it, where
+/// The node's harts that process `id` has. Jobs share one hart; ranks of a job have as many each.
+fn harts_of(configuration: &NodeConfiguration, placement: &Placement, id: ProcessId) -> Range<usize> {
+    let each = configuration.harts() / placement.per_node() as usize;
+    let first = id.index() % placement.per_node() as usize * each;
+    first..first + each
+}
+
+/// Where process `id` of `node` is among those of its job, for its software.
+fn whereabouts(placement: &Placement, (id, who): (ProcessId, Occupant), node: NodeId) -> NiPlacement {
+    NiPlacement {
+        node: node.0,
+        process: id.0 % placement.per_node(),
+        ranks_per_node: placement.per_node(),
+        nodes: placement.nodes_of(who.job),
+        by_node: u32::from(placement.map_by() == MapBy::Node),
+        ..Default::default()
+    }
+}
+
+/// The page that a process finds at the beginning of the NI's device.
+fn first_page(plan: &NodePlan<'_>, work: &Workload, (id, who): (ProcessId, Occupant)) -> Vec<u8> {
+    let mut page = identification(plan, work, (id, who)).to_bytes();
+    page.extend(&work.jobs[who.job.index()].mpi_settings);
+    assert!(page.len() <= NI_PLACEMENT as usize, "settings of the MPI library");
+    page.resize(NI_PLACEMENT as usize, 0);
+    page.extend(whereabouts(&work.placement, (id, who), plan.number).to_bytes());
+    page
+}
+
+/// A process, loaded into the memory `physical`, and what else belongs to it; and the kernel under it, where
 /// `node.software.kernel` asks for one.
 ///
 /// # Errors
 /// The process does not fit, or the kernel.
 fn process(
     plan: &NodePlan<'_>,
-    (index, jobs): (usize, &[Job]),
+    work: &Workload,
+    (id, who): (ProcessId, Occupant),
     memory: &mut FlatMemory,
     physical: Range<u64>,
 ) -> Result<(ProcessSpec, Option<Kernel>), String> {
-    let (c, job) = (plan.configuration, &jobs[index]);
-    let regions = plan.ni.regions(index);
+    let (c, job) = (plan.configuration, &work.jobs[who.job.index()]);
+    let regions = plan.ni.regions(id);
     let mappings =
         regions.iter().map(|r| NiMapping { physical: r.physical, bytes: r.bytes, uncached: r.uncached() });
-    let ni = identification(plan, index, job);
-    let identification = [ni.to_bytes(), job.mpi_settings.clone()].concat();
-    let device = NiDevice { identification, regions: mappings.collect() };
+    let harts = harts_of(c, &work.placement, id);
+    let device = NiDevice { identification: first_page(plan, work, (id, who)), regions: mappings.collect() };
     let mut options = Options::new(physical, job.directory.clone());
-    options.rank = plan.number;
+    options.rank = who.rank.0;
     options.seed = job.seed;
-    options.harts = c.harts() as u32;
+    options.harts = harts.len() as u32;
     options.stack_bytes = c.software.stack.bytes();
-    options.node_name = format!("node{}", plan.number);
+    options.node_name = format!("node{}", plan.number.0);
     options.devices = vec![device];
     let process = Process::new(memory, job.program.clone(), &job.arguments, &job.environment, options)
         .map_err(|e| e.to_string())?;
-    let kernel = c.software.kernel.then(|| kernel(plan, job, memory, &process, ni)).transpose()?;
+    let kernel = c.software.kernel.then(|| kernel(plan, job, memory, &process, identification(plan, work, (id, who)))).transpose()?;
     let spec = ProcessSpec {
         process,
-        rank: plan.number,
-        job: index,
+        id,
+        rank: who.rank,
+        job: who.job,
+        harts,
         text: job.text.clone(),
         fast_forward: job.fast_forward,
         timeline_max: job.timeline_max,
@@ -261,37 +308,37 @@ fn parts(dram_bytes: u64, cache_bytes: u64, count: u64) -> impl Iterator<Item = 
     (0..count).map(move |i| i * (part + apart)..(i + 1) * part)
 }
 
-/// Puts a node together, with the process of each job that has a rank for it loaded, each in its part of the memory.
+/// Puts a node together, with the processes that are there loaded, each in its part of the memory.
 ///
 /// # Errors
 /// When the host has no memory for it, or a process does not fit.
-pub fn build_node(plan: NodePlan<'_>, jobs: &[Job]) -> Result<Node, String> {
+pub fn build_node(plan: NodePlan<'_>, work: &Workload) -> Result<Node, String> {
     let c = plan.configuration;
     let dram_bytes = ni_memory_base(c);
     let mut memory = FlatMemory::new(dram_bytes + plan.ni_memory_bytes)
         .map_err(|e| format!("no address space for a node of {}: {e}", c.dram.size))?;
-    let here: Vec<usize> = (0..jobs.len()).filter(|&index| plan.number < jobs[index].ranks).collect();
+    let here: Vec<_> = work.placement.on(plan.number).collect();
     let processes_end = if c.software.kernel { kernel_range(c).start } else { dram_bytes };
     let parts = parts(processes_end, c.l2.cache().map_or(0, |l2| l2.size.bytes()), here.len() as u64);
     let loaded = here
         .into_iter()
         .zip(parts)
-        .map(|(index, physical)| process(&plan, (index, jobs), &mut memory, physical));
+        .map(|(who, physical)| process(&plan, work, who, &mut memory, physical));
     let (processes, kernels): (Vec<_>, Vec<_>) =
         loaded.collect::<Result<Vec<_>, String>>()?.into_iter().unzip();
     // Where there is a kernel there is one process.
     let kernel = kernels.into_iter().flatten().next();
     let mut node = Node::new(NodeSpec {
         configuration: c,
-        number: plan.number,
+        number: plan.number.0,
         memory,
         os: OsSpec { processes, kernel, costs: costs(&plan) },
-        jobs: jobs.len(),
+        places: work.placement.processes(),
         devices: vec![plan.ni],
         first_port: plan.first_port,
     });
     // Recordings are of one job.
-    if let [job] = jobs {
+    if let Some(job) = work.alone() {
         node.keep(job.keep);
     }
     Ok(node)

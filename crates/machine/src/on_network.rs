@@ -5,8 +5,9 @@ use chasqui_engine::Engine;
 use chasqui_network::{Attachment, FABRIC, Fabric, NODES, NetworkParameters, NodePort};
 use chasqui_ni::NetworkInterface;
 use chasqui_node::{Node, NodeConfiguration};
+use chasqui_placement::NodeId;
 
-use crate::{Built, Job, NodePlan, build_node, nodes_of};
+use crate::{Built, NodePlan, Workload, build_node};
 
 /// Builds the nodes and the network that `network` describes between them. `ni` makes a node's NI from its end of the
 /// link, and says how much memory it has that the processor reaches by cacheable accesses [bytes]; it sends no packet
@@ -16,19 +17,19 @@ use crate::{Built, Job, NodePlan, build_node, nodes_of};
 /// What does not fit, in words for the user.
 pub fn build_on_network(
     resolved: &Resolved,
-    jobs: &[Job],
+    work: &Workload,
     packet_bytes_min: u32,
     threads: usize,
     mut ni: impl FnMut(&NodeConfiguration, NodePort) -> Result<(u64, Box<dyn NetworkInterface>), String>,
 ) -> Result<Built, String> {
     let configuration = NodeConfiguration::read(resolved);
     let network: NetworkParameters = resolved.read("network");
-    let count = nodes_of(jobs);
+    let count = work.placement.nodes();
     let attachments = (0..count).map(|partition| Attachment { partition, target: 0 }).collect();
     let first_fabric_port = count * Node::PORTS;
     let mut fabric = Fabric::new(&network, attachments, first_fabric_port)?;
     // Names of messages are a job's own: a link's would not say whose they are.
-    if let [job] = jobs {
+    if let Some(job) = work.alone() {
         fabric.keep_traffic(job.timeline_max);
     }
     fabric.divide(threads as u32);
@@ -40,13 +41,13 @@ pub fn build_on_network(
         let first_port = number * Node::PORTS;
         let plan = NodePlan {
             configuration: &configuration,
-            number,
+            number: NodeId(number),
             ni,
             ni_memory_bytes,
             free_calls: false,
             first_port,
         };
-        nodes.push(engine.add_in_zone(NODES, zone as usize, Box::new(build_node(plan, jobs)?)));
+        nodes.push(engine.add_in_zone(NODES, zone as usize, Box::new(build_node(plan, work)?)));
     }
     for (zone, part) in fabric.split(count).into_iter().enumerate() {
         engine.add_in_zone(FABRIC, zone, Box::new(part));

@@ -1,6 +1,7 @@
 //! Blocks of a process's memory as NIs move them over the bus: line by line, their pages brought in first.
 
 use chasqui_memory::PAGE_BYTES;
+use chasqui_placement::ProcessId;
 
 use crate::Context;
 
@@ -16,21 +17,26 @@ pub fn line_parts(address: u64, bytes: u64, line_bytes: u64) -> impl Iterator<It
 }
 
 impl Context<'_, '_> {
-    /// Has the operating system bring in the pages of `bytes` from virtual address `address` on that job `job`'s process
-    /// lacks, and says how many those were.
+    /// Has the operating system bring in the pages of `bytes` from virtual address `address` on that `process` lacks, and says how many those were.
     ///
     /// # Errors
     /// The first address at which the process has no such page, or may not write; the rest is not looked at. So is a
     /// block that goes beyond the end of all addresses.
-    pub fn bring_in(&mut self, job: usize, address: u64, bytes: u64, write: bool) -> Result<u64, u64> {
+    pub fn bring_in(
+        &mut self,
+        process: ProcessId,
+        address: u64,
+        bytes: u64,
+        write: bool,
+    ) -> Result<u64, u64> {
         let mut missing = 0;
         let mut at = address;
         let end = address.checked_add(bytes).ok_or(address)?;
         while at < end {
-            let is_missing = self.physical(job, at).is_none();
+            let is_missing = self.physical(process, at).is_none();
             missing += u64::from(is_missing);
             // One that is there may be for reading alone.
-            if (is_missing || write) && !self.page_in(job, at, write) {
+            if (is_missing || write) && !self.page_in(process, at, write) {
                 return Err(at);
             }
             at = (at & !(PAGE_BYTES - 1)) + PAGE_BYTES;

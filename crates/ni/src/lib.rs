@@ -17,6 +17,7 @@ use chasqui_abi::NiIdentification;
 use chasqui_counters::Visitor;
 use chasqui_engine::{Event, Outbox, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, FlatMemory, Incoherence, Incoming, Port};
+use chasqui_placement::ProcessId;
 use chasqui_record::{Profile, Recorder};
 
 pub use block::line_parts;
@@ -55,18 +56,18 @@ pub struct Reply {
 /// A quantum is over on a node whose NI the running process has to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leave {
-    /// Bit j: the node has a process of job j that has not ended.
+    /// Bit p: the node has a process p, which has not ended.
     pub live: u64,
     /// The hart did nothing but wait until the quantum's end.
     pub idle: bool,
 }
 
-/// The turn of a job, on a node whose NI the running process has to itself.
+/// The turn of the processes of one number, on a node whose NI the running process has to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// The job.
-    pub job: usize,
-    /// From now until its process can run.
+    /// The process.
+    pub process: ProcessId,
+    /// From now until it can run.
     pub after: Time,
     /// No other turn comes.
     pub last: bool,
@@ -117,14 +118,14 @@ pub struct BusRequest {
     pub tag: u64,
 }
 
-/// The operating system's part in DMA: it knows the processes' pages, and brings them in. A process of a node is
-/// named by its job's number, whether a hart executes it at the moment or not.
+/// The operating system's part in DMA: it knows the processes' pages, and brings them in, whether a hart executes the
+/// process at the moment or not.
 pub trait Pager {
-    /// Physical address of `address` of job `job`'s process, if its page is there.
-    fn physical(&self, memory: &FlatMemory, job: usize, address: u64) -> Option<u64>;
-    /// Makes the page at virtual address `address` present, for writing if `write`. False: the process
+    /// Physical address of `address` of `process`, if its page is there.
+    fn physical(&self, memory: &FlatMemory, process: ProcessId, address: u64) -> Option<u64>;
+    /// Makes the page at virtual address `address` of `process` present, for writing if `write`. False: the process
     /// has no such page.
-    fn page_in(&mut self, memory: &mut FlatMemory, job: usize, address: u64, write: bool) -> bool;
+    fn page_in(&mut self, memory: &mut FlatMemory, process: ProcessId, address: u64, write: bool) -> bool;
 }
 
 /// What an NI may do while its node calls it.
@@ -135,9 +136,11 @@ pub struct Context<'a, 'b> {
     pub memory: &'a mut FlatMemory,
     /// The harts' ports, for the coherence checker and for processes' address spaces.
     pub ports: &'a mut [&'a mut Port],
+    /// The hart whose access this is about, else the first.
+    pub hart: usize,
     /// The operating system, for pages that are not there.
     pub pager: &'a mut dyn Pager,
-    /// Life-of-a-message records, by job.
+    /// Life-of-a-message records, by process.
     pub recorders: &'a mut [Recorder],
     /// Other partitions.
     pub out: &'a mut Outbox<'b>,
@@ -156,12 +159,12 @@ pub struct Wishes {
     pub charge: Time,
     /// A violation that the coherence checker saw.
     pub incoherence: Option<Incoherence>,
-    /// The next job's turn.
+    /// Whose turn is next.
     pub turn: Option<Turn>,
     /// The interrupt line: asserted from now on, or not.
     pub interrupt: Option<bool>,
-    /// Violations of protection: the job whose process did it, and what it was.
-    pub faults: Vec<(usize, String)>,
+    /// Violations of protection: who did it, and what it was.
+    pub faults: Vec<(ProcessId, String)>,
     /// The machine is broken, which ends all jobs: when that is found, and what it is.
     pub broken: Option<(Time, String)>,
 }
@@ -201,20 +204,25 @@ impl Context<'_, '_> {
         self.wishes.interrupt = Some(asserted);
     }
 
-    /// Physical address of the virtual address `address` of job `job`'s process, if its page is there.
-    pub fn physical(&self, job: usize, address: u64) -> Option<u64> {
-        self.pager.physical(self.memory, job, address).filter(|&physical| physical < DEVICE_BASE)
+    /// The port of the hart whose access this is about.
+    pub fn port(&mut self) -> &mut Port {
+        self.ports[self.hart]
     }
 
-    /// Has the operating system bring in the page at virtual address `address` of job `job`'s process. False: the process
-    /// has no such page in memory; registers are none.
-    pub fn page_in(&mut self, job: usize, address: u64, write: bool) -> bool {
-        self.pager.page_in(self.memory, job, address, write) && self.physical(job, address).is_some()
+    /// Physical address of the virtual address `address` of `process`, if its page is there.
+    pub fn physical(&self, process: ProcessId, address: u64) -> Option<u64> {
+        self.pager.physical(self.memory, process, address).filter(|&physical| physical < DEVICE_BASE)
     }
 
-    /// Job `job`'s process has violated protection.
-    pub fn fault(&mut self, job: usize, what: String) {
-        self.wishes.faults.push((job, what));
+    /// Has the operating system bring in the page at virtual address `address` of `process`. False: it has no such page in memory;
+    /// registers are none.
+    pub fn page_in(&mut self, process: ProcessId, address: u64, write: bool) -> bool {
+        self.pager.page_in(self.memory, process, address, write) && self.physical(process, address).is_some()
+    }
+
+    /// `process` has violated protection.
+    pub fn fault(&mut self, process: ProcessId, what: String) {
+        self.wishes.faults.push((process, what));
     }
 
     /// The NI reads `bytes` at `address` through its own port, past the caches.
@@ -253,9 +261,9 @@ pub enum Cause<'a> {
 pub trait NetworkInterface: Send {
     /// Fills in what the identification page says of this NI.
     fn identify(&self, page: &mut NiIdentification);
-    /// Windows that job `job`'s process may map, in the order of the identification page.
-    fn regions(&self, job: usize) -> Vec<Region>;
-    /// The running process has the NI to itself: the processes of a job run on all nodes in the same turns, which
+    /// Windows that `process` may map, in the order of the identification page.
+    fn regions(&self, process: ProcessId) -> Vec<Region>;
+    /// The running process has the NI to itself: the processes of one number run on all nodes in the same turns, which
     /// the NIs agree upon.
     fn is_exclusive(&self) -> bool {
         false
@@ -266,9 +274,9 @@ pub trait NetworkInterface: Send {
         let _ = (context, leave);
         unreachable!("the NI is not exclusive")
     }
-    /// Job `job` is over before its time: nobody here takes its messages any more.
-    fn close(&mut self, context: &mut Context<'_, '_>, job: usize) {
-        let _ = (context, job);
+    /// `process` is over before its time: it takes no messages any more.
+    fn close(&mut self, context: &mut Context<'_, '_>, process: ProcessId) {
+        let _ = (context, process);
     }
     /// [`NetworkInterface::retry`] may have something to say of an access to `address`; else it need not be asked.
     fn may_retry(&self, address: u64) -> bool {
@@ -295,8 +303,8 @@ pub trait NetworkInterface: Send {
         answered: bool,
     ) -> Reply {
         let _ = (words, answered);
-        // NIs that several jobs share have a method of their own.
-        context.fault(0, format!("the NI takes no 64-byte stores (device address {address:#x})"));
+        // NIs that several processes share have a method of their own.
+        context.fault(ProcessId(0), format!("the NI takes no 64-byte stores (device address {address:#x})"));
         Reply { value: ACCEPTED, latency: Time::ZERO, repeatable: false }
     }
     /// An event of the NI's own is due.

@@ -7,8 +7,9 @@ use chasqui_engine::Time;
 use chasqui_hart::Hart;
 use chasqui_memory::{FlatMemory, Port};
 use chasqui_ni::NetworkInterface;
+use chasqui_placement::JobId;
 use chasqui_record::{Profile, Recorder};
-use chasqui_watch::{TraceOutput, Watch};
+use chasqui_watch::{TraceOutput, Watch, WatchPlan};
 
 use crate::events::Events;
 use crate::harts::{Harts, Thread};
@@ -31,8 +32,8 @@ pub struct NodeSpec<'a> {
     pub memory: FlatMemory,
     /// System software, with the processes.
     pub os: OsSpec,
-    /// Jobs of the machine, whether they have a process here or not.
-    pub jobs: usize,
+    /// Processes that a node of the machine may have, whether all are here or not.
+    pub places: u32,
     /// Its devices; addresses of each begin at a multiple of [`crate::DEVICE_SPAN`].
     pub devices: Vec<Box<dyn NetworkInterface>>,
     /// Number of the first of the node's [`Node::PORTS`] event ports.
@@ -62,39 +63,43 @@ impl Node {
     pub fn with_memory_system(mut spec: NodeSpec<'_>, system: Box<dyn MemorySystem>) -> Node {
         let c = spec.configuration;
         let first = &spec.os.processes[0];
-        let (rank, watch) = (first.rank, first.watch.clone());
-        let output: Arc<dyn TraceOutput> = first.output.clone();
         let untimed = spec.os.costs.free_calls || first.fast_forward;
+        let watches: Vec<_> = (0..c.harts()).map(|hart| Watched::of(&spec.os, hart)).collect();
         let tenure = c.bus.clock().edge(c.bus.address.cycles() + 1);
         let ports: Vec<Port> = (0..c.harts()).map(|_| port(c, &mut spec.memory, &spec.devices)).collect();
         let io = Io::new(spec.devices, c.bus.clock(), tenure, untimed);
         let others = spec.os.processes.len() - 1;
+        // Processes have harts of their own, or share one.
+        let shared = others > 0 && spec.os.processes.iter().all(|process| process.harts == first.harts);
         let together = io.exclusive().is_some();
-        let scheduler = (together || others > 0).then(|| {
+        let scheduler = (together || shared).then(|| {
             let bounds = (io.store_latency, system.transaction_max());
             Box::new(Scheduler::new(&c.scheduler, spec.number, others, together, bounds))
         });
-        let os = Os::new(spec.os, scheduler, c.harts());
+        let os = Os::new(spec.os, scheduler);
         let start = os.start();
-        let make = |(index, port)| {
+        let make = |(port, watched): (Port, Watched)| {
             let mut hart = Hart::new(start.clone(), port, c.timing(), c.clock(), c.core.timebase.hz());
             hart.run_by_steps(c.checks.reference);
-            let number = (c.harts() > 1).then_some(index);
-            Thread::new(hart, Watch::new(&watch, (rank, number), &os.processes[0].symbols, &output))
+            Thread::new(hart, watched.watch(&os))
         };
-        let mut threads = ports.into_iter().enumerate().map(make);
+        let mut threads = ports.into_iter().zip(watches).map(make);
         let first = threads.next().expect("a node has a hart");
         let harts = Harts::new(first, threads.collect());
+        let mut recorders: Vec<_> = (0..spec.places).map(|_| Recorder::new(0, 0)).collect();
+        for process in &os.processes {
+            recorders[process.id.index()] = Recorder::new(process.rank.0 as u16, 1);
+        }
         let mut parts = Parts {
             harts,
             os,
             io,
             memory: spec.memory,
             events: Events::new(spec.first_port),
-            recorders: (0..spec.jobs).map(|_| Recorder::new(rank as u16, 1)).collect(),
+            recorders,
             ran_to: Time::ZERO,
         };
-        parts.os.begin_first(&mut parts.harts);
+        parts.os.begin(&mut parts.harts);
         parts.os.start_scheduler(&mut parts.harts, &mut parts.events);
         Node { number: spec.number, system, parts, events: 0 }
     }
@@ -104,35 +109,41 @@ impl Node {
         self.number
     }
 
-    /// The process of job `job`, if it has one here.
-    pub fn process(&self, job: usize) -> Option<ProcessView<'_>> {
+    /// The processes of `job` that are here.
+    pub fn processes(&self, job: JobId) -> impl Iterator<Item = ProcessView<'_>> {
         let Parts { harts, os, .. } = &self.parts;
-        let process = os.processes.iter().find(|process| process.job == job)?;
-        Some(ProcessView { process, harts, os })
+        let of_job = os.processes.iter().filter(move |process| process.job == job);
+        of_job.map(move |process| ProcessView { process, harts, os })
     }
 
-    /// What is kept of the messages of its first process.
+    /// What is kept of the messages of its processes.
     pub fn keep(&mut self, keep: chasqui_record::Keep) {
-        self.parts.os.processes[0].life.keep(keep);
+        self.parts.os.processes.iter_mut().for_each(|process| process.life.keep(keep));
     }
 
-    /// Job `job`'s process comes to the hart, when all is over: to see what it did there.
-    pub fn show(&mut self, job: usize) {
+    /// The process of `job` comes to the hart that it shares with others, when all is over: to see what it did there.
+    pub fn show(&mut self, job: JobId) {
         self.parts.os.show(&mut self.parts.harts, job);
     }
 
-    /// Takes the records of job `job`'s messages, when all is over. Accesses to messages' data that were noted have
-    /// become stages of the messages' lives.
-    pub fn take_recorder(&mut self, job: usize) -> Recorder {
-        // They are noted in runs of one job.
-        self.parts.os.processes[0].stamp_accesses(&mut self.parts.recorders[0]);
-        std::mem::replace(&mut self.parts.recorders[job], Recorder::new(0, 0))
+    /// Takes the records of the messages of each process of `job`, when all is over. Accesses to messages' data that were
+    /// noted have become stages of the messages' lives.
+    pub fn take_recorders(&mut self, job: JobId) -> Vec<Recorder> {
+        let Parts { os, recorders, .. } = &mut self.parts;
+        let of_job = os.processes.iter_mut().filter(|process| process.job == job);
+        of_job
+            .map(|process| {
+                let recorder = &mut recorders[process.id.index()];
+                process.stamp_accesses(recorder);
+                std::mem::replace(recorder, Recorder::new(0, 0))
+            })
+            .collect()
     }
 
     /// Takes where the cycles of its harts and of its devices' firmware processors went, if that was counted, when all is
     /// over.
     pub fn take_profiles(&mut self) -> Vec<Profile> {
-        let harts = Os::take_profile(&mut self.parts.harts);
+        let harts = self.parts.os.take_profiles(&mut self.parts.harts);
         let firmware = self.parts.io.devices.iter_mut().flat_map(|device| device.ni.take_profiles());
         harts.into_iter().chain(firmware).collect()
     }
@@ -175,6 +186,31 @@ impl Node {
         if let Some(scheduler) = &self.parts.os.scheduler {
             scheduler.statistics.visit(&mut below("scheduler", visit));
         }
+    }
+}
+
+/// Whose threads a hart executes, to watch them.
+struct Watched {
+    /// The process, by its place in the table.
+    process: usize,
+    /// Number of the hart, where the process has several.
+    number: Option<usize>,
+    plan: WatchPlan,
+    output: Arc<dyn TraceOutput>,
+}
+
+impl Watched {
+    /// Of hart `index`. One that belongs to no process is watched like the first process's.
+    fn of(os: &OsSpec, index: usize) -> Watched {
+        let process = os.processes.iter().position(|p| p.harts.contains(&index)).unwrap_or(0);
+        let spec = &os.processes[process];
+        let number = (spec.harts.len() > 1).then_some(index);
+        Watched { process, number, plan: spec.watch.clone(), output: spec.output.clone() }
+    }
+
+    fn watch(self, os: &Os) -> Option<Box<Watch>> {
+        let process = &os.processes[self.process];
+        Watch::new(&self.plan, (process.rank.0, self.number), &process.symbols, &self.output)
     }
 }
 

@@ -10,6 +10,7 @@ use std::any::Any;
 use chasqui_engine::{Class, Event, Outbox, Packet, Partition, Time, WORK_OF_EVENT};
 use chasqui_hart::Halt;
 use chasqui_ni::Cause;
+use chasqui_placement::JobId;
 
 use crate::events::{Target, Urgency};
 use crate::io::IoEvent;
@@ -351,7 +352,7 @@ impl Partition for Node {
     /// The jobs that broke here.
     fn news(&mut self) -> Vec<u64> {
         self.parts.os.stop = None;
-        std::mem::take(&mut self.parts.os.broken).into_iter().map(|job| job as u64).collect()
+        std::mem::take(&mut self.parts.os.broken).into_iter().map(|job| u64::from(job.0)).collect()
     }
 
     /// The jobs numbered so are over.
@@ -359,7 +360,7 @@ impl Partition for Node {
         let Parts { os, harts, events, .. } = &mut self.parts;
         os.unshare_texts(harts);
         for &job in news {
-            let timer = Timer::Close(job as usize).into();
+            let timer = Timer::Close(JobId(job as u32)).into();
             events.schedule(at, Class::Internal, Target::Scheduler, Urgency::Slow, timer);
         }
     }

@@ -17,7 +17,7 @@ pub struct Parts {
     /// Functional memory: DRAM, then what devices add.
     pub(crate) memory: FlatMemory,
     pub(crate) events: Events,
-    /// Records of messages, by job.
+    /// Records of messages, by process.
     pub(crate) recorders: Vec<Recorder>,
     /// No hart that was alone has executed an instruction that starts at this time or later.
     pub(crate) ran_to: Time,
@@ -75,8 +75,11 @@ impl Parts {
         let Parts { os, harts, events, io, .. } = self;
         if let Timer::Close(job) = timer {
             os.end_job(harts, events, job, now);
+            let closed: Vec<_> = os.processes.iter().filter(|p| p.job == job).map(|p| p.id).collect();
             for device in 0..io.devices.len() {
-                self.with_device((device, 0), now, out, |ni, c| ni.close(c, job));
+                for &process in &closed {
+                    self.with_device((device, 0), now, out, |ni, c| ni.close(c, process));
+                }
             }
         }
         let Parts { os, harts, events, io, .. } = self;

@@ -41,7 +41,8 @@ pub struct MachineText {
     name: String,
     summary: String,
     variants: Vec<VariantText>,
-    ranks_max: u32,
+    nodes_max: u32,
+    ranks_per_node_max: u32,
 }
 
 /// A variant of a machine, for lists.
@@ -62,8 +63,13 @@ pub fn machines() -> Result<Vec<MachineText>, ConfigError> {
             let resolved = chasqui_config::resolve(&CATALOGUE, &m.name, &[])?;
             let machine = CATALOGUE.find(&m.name).expect("a machine of the catalogue");
             let variants = m.variants.into_iter().map(|v| VariantText { name: v.name, summary: v.summary });
-            let ranks_max = machine.ranks_max(&resolved);
-            Ok(MachineText { name: m.name, summary: m.summary, variants: variants.collect(), ranks_max })
+            Ok(MachineText {
+                name: m.name,
+                summary: m.summary,
+                variants: variants.collect(),
+                nodes_max: machine.nodes_max(&resolved),
+                ranks_per_node_max: machine.ranks_per_node_max(&resolved),
+            })
         })
         .collect()
 }

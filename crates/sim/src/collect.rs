@@ -6,6 +6,7 @@ use chasqui_machine::replay::Peers;
 use chasqui_machine::{Built, Job, Machine};
 use chasqui_network::Fabric;
 use chasqui_node::{Node, ProcessView, Region};
+use chasqui_placement::{JobId, Rank};
 use chasqui_record::{
     Busy, CallSummary, LinkLife, MessageId, Messages, Outcome, Profile, RankSummary, Recorder, RunDirectory,
     RunError, SUMMARY_VERSION, StatisticsTree, Summary, Timeline,
@@ -78,30 +79,30 @@ pub(crate) struct Results<'a> {
 }
 
 impl<'a> Results<'a> {
-    /// Of job `index`. What nodes and network counted, they counted for all jobs.
+    /// Of `job`, which has this number. What nodes and network counted, they counted for all jobs.
     pub fn collect(
         remains: &'a mut Remains,
         end: End,
         (machine, resolved): (&dyn Machine, &Resolved),
-        index: usize,
+        id: JobId,
         job: &Job,
     ) -> Results<'a> {
         let Remains { nodes, fabric, peers } = remains;
         let broken_machine = broken_machine(nodes, fabric.as_ref());
         let statistics = statistics(nodes, fabric.as_ref(), peers.as_deref());
         let links = fabric.as_ref().map_or(vec![], links);
-        let simulated = nodes.len().min(job.ranks as usize);
-        let nodes = &mut nodes[..simulated];
-        nodes.iter_mut().for_each(|node| node.show(index));
-        let recorders = nodes.iter_mut().map(|node| node.take_recorder(index));
+        nodes.iter_mut().for_each(|node| node.show(id));
+        let recorders = nodes.iter_mut().flat_map(|node| node.take_recorders(id));
         let recorders = recorders.chain(peers.iter_mut().map(|peers| peers.take_recorder()));
         let messages = Recorder::merge(recorders.collect()).with_mechanisms(machine.mechanisms());
         let mut profiles: Vec<_> = nodes.iter_mut().flat_map(|node| node.take_profiles()).collect();
         // Ranks, then firmware.
         profiles.sort_by_key(Profile::whose);
         let peers = peers.as_deref();
-        let processes: Vec<_> = nodes.iter().filter_map(|node| node.process(index)).collect();
-        let job_end = JobEnd::of(nodes, &processes);
+        let mut processes: Vec<_> = nodes.iter().flat_map(|node| node.processes(id)).collect();
+        processes.sort_by_key(ProcessView::rank);
+        let on = nodes.iter().filter(|node| node.processes(id).next().is_some());
+        let job_end = JobEnd::of(on, &processes);
         let found = broken_machine.as_ref().map_or(u64::MAX, |(at, _)| at.0);
         let time_ps = job_end.time.0.min(found);
         let (outcome, exit_status, message) = verdict(&processes, &job_end, broken_machine, end);
@@ -154,8 +155,9 @@ struct JobEnd {
 }
 
 impl JobEnd {
-    fn of(nodes: &[Box<Node>], processes: &[ProcessView<'_>]) -> JobEnd {
-        let stop = nodes.iter().filter_map(|node| node.stop()).min();
+    /// Its nodes and its processes.
+    fn of<'a>(nodes: impl Iterator<Item = &'a Box<Node>>, processes: &[ProcessView<'_>]) -> JobEnd {
+        let stop = nodes.filter_map(|node| node.stop()).min();
         let time = |p: &ProcessView<'_>| p.ended().map_or(p.now(), |(at, _)| *at);
         let last = processes.iter().map(time).max().unwrap_or(Time::ZERO);
         JobEnd { time: stop.unwrap_or(last), stopped: stop.is_some() }
@@ -164,7 +166,7 @@ impl JobEnd {
 
 fn rank(p: &ProcessView<'_>, end_ps: u64) -> RankSummary {
     RankSummary {
-        rank: p.rank(),
+        rank: p.rank().0,
         status: p.ended().map(|(_, how)| status_of(how)),
         instructions: p.instructions(),
         cycles: p.cycles(),
@@ -183,7 +185,7 @@ fn status_of(how: &chasqui_node::Ended) -> i32 {
 }
 
 /// The fault or abort that ended the job, or its process, the earliest: when, of which rank, what.
-fn broken<'a>(processes: &[ProcessView<'a>]) -> Option<(Time, u32, &'a chasqui_node::Ended)> {
+fn broken<'a>(processes: &[ProcessView<'a>]) -> Option<(Time, Rank, &'a chasqui_node::Ended)> {
     let broken = processes.iter().filter_map(|p| match p.ended() {
         Some((at, how @ (chasqui_node::Ended::Abort(_) | chasqui_node::Ended::Fault { .. }))) => {
             Some((*at, p.rank(), how))
@@ -221,7 +223,7 @@ fn verdict(
                 (Outcome::Fault, status_of(how), text.trim_end().to_string())
             }
             _ => {
-                let text = format!("rank {rank} at {at}: MPI_Abort with status {}", status_of(how));
+                let text = format!("{rank} at {at}: MPI_Abort with status {}", status_of(how));
                 (Outcome::Aborted, status_of(how), text)
             }
         };
@@ -260,7 +262,7 @@ const NEVER_DETAILED: &str = "--fast-forward: no rank came to a part of interest
 
 fn never_detailed(processes: &[ProcessView<'_>]) -> bool {
     // Threads are not fast-forwarded.
-    processes.iter().all(|p| p.region() == Some(Region::Ahead) && p.harts().started() == 1)
+    processes.iter().all(|p| p.region() == Some(Region::Ahead) && p.started() == 1)
 }
 
 /// Ranks that exited after MPI_Init without MPI_Finalize, in words.
@@ -271,7 +273,7 @@ fn unfinalized(processes: &[ProcessView<'_>]) -> Option<String> {
         let called = |name: &str| calls.iter().any(|c| c.name == name);
         let unfinalized = called("MPI_Init") && !called("MPI_Finalize");
         unfinalized
-            .then(|| format!("rank {} at {at}: exited with status {status} without MPI_Finalize", p.rank()))
+            .then(|| format!("{} at {at}: exited with status {status} without MPI_Finalize", p.rank()))
     });
     let first = left.next()?;
     match left.count() {
@@ -297,7 +299,7 @@ fn waiting(processes: &[ProcessView<'_>], end: Time) -> String {
         .iter()
         .filter_map(|p| {
             let what = p.waiting_for()?;
-            Some(format!("rank {}{} waits for {what}", p.rank(), in_call(p)))
+            Some(format!("{}{} waits for {what}", p.rank(), in_call(p)))
         })
         .collect();
     if waits.is_empty() {
@@ -327,7 +329,7 @@ fn places(processes: &[ProcessView<'_>]) -> String {
     let running: Vec<_> = processes.iter().filter(|p| p.ended().is_none()).collect();
     let mut text = String::new();
     for p in running.iter().take(LISTED) {
-        text += &format!("\n  rank {}{}, {}", p.rank(), in_call(p), p.places());
+        text += &format!("\n  {}{}, {}", p.rank(), in_call(p), p.places());
     }
     if running.len() > LISTED {
         text += &format!("\n  and {} more", running.len() - LISTED);

@@ -13,8 +13,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use chasqui_engine::Time;
 use chasqui_hart::{State, Text};
 use chasqui_linux::{Elf, Stream};
-use chasqui_machine::Job;
+use chasqui_machine::{Job, Workload};
 use chasqui_node::{Ended, Node, Output};
+use chasqui_placement::{JobId, Placement, Rank};
 use chasqui_record::Keep;
 use chasqui_watch::{TraceOutput, WatchPlan};
 use serde::{Deserialize, Serialize};
@@ -65,11 +66,11 @@ struct Counter(AtomicU64);
 impl TraceOutput for Counter {}
 
 impl Output for Counter {
-    fn write(&self, _: u32, _: Time, _: Stream, _: &[u8]) {}
+    fn write(&self, _: Rank, _: Time, _: Stream, _: &[u8]) {}
 
-    fn unknown_call(&self, _: u32, _: Time, _: u64) {}
+    fn unknown_call(&self, _: Rank, _: Time, _: u64) {}
 
-    fn no_hart(&self, _: u32, _: Time, _: u32) {}
+    fn no_hart(&self, _: Rank, _: Time, _: u32) {}
 
     fn executed(&self, instructions: u64) {
         self.0.fetch_add(instructions, Ordering::Relaxed);
@@ -148,7 +149,6 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
         kernel: kernel(test.firmware.as_deref(), machine, &resolved)?,
         arguments: vec![elf.name().to_string()],
         environment: vec![],
-        ranks: 1,
         directory: std::env::current_dir().map_err(input)?,
         seed: 1,
         timeline_max: 0,
@@ -159,7 +159,8 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
         replay: None,
         output: counter.clone(),
     };
-    let mut built = build(machine, &resolved, std::slice::from_ref(&job), 1)?;
+    let work = Workload { jobs: vec![job], placement: Placement::one_a_node(vec![1]) };
+    let mut built = build(machine, &resolved, &work, 1)?;
     built.engine.run(chasqui_engine::Threads::Exactly(1), &mut |_| {
         counter.0.load(Ordering::Relaxed) < test.instructions_max
     });
@@ -169,9 +170,9 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
         let bytes = usize::try_from(end.checked_sub(begin)?).ok()?;
         node.read_process(begin, bytes)
     });
-    let process = node.process(0).expect("one job");
+    let process = node.processes(JobId(0)).next().expect("one process");
     // Tests have one thread.
-    let hart = &process.harts()[0].hart;
+    let hart = &process.harts().next().expect("it has a hart").hart;
     let mut state = hart.state.clone();
     // The destination that stands for x0 holds what nobody reads.
     state.x[32] = 0;

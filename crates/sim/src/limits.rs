@@ -18,14 +18,14 @@ pub(crate) fn limited_by(processes: &[ProcessView<'_>], time_ps: u64) -> String 
     ];
     let mut total = 0;
     for p in processes {
-        let harts = p.harts();
-        let ps = |cycles: u64| harts[0].hart.clock().edge(cycles).0;
-        let of_harts = |cycles: &dyn Fn(&Thread) -> u64| harts.iter().map(cycles).sum::<u64>();
+        let clock = p.harts().next().expect("a process has a hart").hart.clock();
+        let ps = |cycles: u64| clock.edge(cycles).0;
+        let of_harts = |cycles: &dyn Fn(&Thread) -> u64| p.harts().map(cycles).sum::<u64>();
         let stalled = |s: Stall| ps(of_harts(&|t| t.hart.port.statistics.stalls[s]));
         let software = ps(of_harts(&|t| t.statistics.software_cycles));
         let blocked = ps(of_harts(&|t| t.blocked_cycles));
-        let elapsed = p.ended().map_or(time_ps, |(at, _)| at.0) * harts.started() as u64;
-        total += u128::from(time_ps) * harts.started() as u128;
+        let elapsed = p.ended().map_or(time_ps, |(at, _)| at.0) * p.started() as u64;
+        total += u128::from(time_ps) * p.started() as u128;
         let all: u64 = Stall::ALL.into_iter().map(stalled).sum();
         shares[0].1 += p.life().mpi_ps();
         shares[1].1 += elapsed.saturating_sub(p.life().mpi_ps() + all + software + blocked);

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use chasqui_engine::Time;
 use chasqui_linux::Stream;
 use chasqui_node::Output;
+use chasqui_placement::Rank;
 use chasqui_record::{RunDirectory, RunError};
 use chasqui_watch::{TraceOutput, TracePlan};
 
@@ -15,7 +16,7 @@ use chasqui_watch::{TraceOutput, TracePlan};
 /// different ranks come there in the order of simulated time, whatever host threads wrote them.
 pub(crate) struct Streams {
     /// Those of each job after those of the one before.
-    ranks: Vec<Mutex<Rank>>,
+    ranks: Vec<Mutex<RankStreams>>,
     /// In the same order: its instruction trace.
     traces: Vec<Option<Mutex<chasqui_record::Stream>>>,
     echo: bool,
@@ -37,7 +38,7 @@ struct Pending {
 /// A line that grows longer than this [bytes] is shown before it ends.
 const LINE_BYTES_MAX: usize = 1 << 16;
 
-struct Rank {
+struct RankStreams {
     files: [chasqui_record::Stream; 2],
     /// Beginnings of lines that are not complete, for the terminal.
     partial: [Vec<u8>; 2],
@@ -53,7 +54,7 @@ impl Streams {
     ) -> Result<Streams, RunError> {
         let open = |(directory, rank): (&RunDirectory, u32)| -> Result<_, RunError> {
             let files = [directory.stdout(rank)?, directory.stderr(rank)?];
-            Ok(Mutex::new(Rank { files, partial: [vec![], vec![]] }))
+            Ok(Mutex::new(RankStreams { files, partial: [vec![], vec![]] }))
         };
         let trace = |(directory, rank): (&RunDirectory, u32)| -> Result<_, RunError> {
             let traced = trace.is_some_and(|plan| plan.has(rank));
@@ -72,7 +73,7 @@ impl Streams {
         })
     }
 
-    fn lock(&self, rank: u32) -> std::sync::MutexGuard<'_, Rank> {
+    fn lock(&self, rank: u32) -> std::sync::MutexGuard<'_, RankStreams> {
         self.ranks[rank as usize].lock().expect("no writer panics")
     }
 
@@ -227,9 +228,9 @@ impl JobOutput {
     }
 
     /// The command says something about `rank`.
-    fn say(&self, rank: u32, now: Time, what: &str) {
-        let text = format!("chasqui: rank {rank}: {what}\n");
-        self.streams.show_later(now, self.place(rank), Stream::Error, text.into_bytes());
+    fn say(&self, rank: Rank, now: Time, what: &str) {
+        let text = format!("chasqui: {rank}: {what}\n");
+        self.streams.show_later(now, self.place(rank.0), Stream::Error, text.into_bytes());
     }
 }
 
@@ -242,16 +243,16 @@ impl TraceOutput for JobOutput {
 }
 
 impl Output for JobOutput {
-    fn write(&self, rank: u32, now: Time, stream: Stream, bytes: &[u8]) {
-        self.streams.write(self.place(rank), now, stream, bytes);
+    fn write(&self, rank: Rank, now: Time, stream: Stream, bytes: &[u8]) {
+        self.streams.write(self.place(rank.0), now, stream, bytes);
     }
 
-    fn unknown_call(&self, rank: u32, now: Time, number: u64) {
+    fn unknown_call(&self, rank: Rank, now: Time, number: u64) {
         let name = chasqui_linux::syscall::name(number).unwrap_or("unknown to Linux");
         self.say(rank, now, &format!("system call {number} ({name}) is not served: it returns ENOSYS"));
     }
 
-    fn no_hart(&self, rank: u32, now: Time, harts: u32) {
+    fn no_hart(&self, rank: Rank, now: Time, harts: u32) {
         let what = format!("every hart of its node has a thread ({harts}, node.harts): clone returns EAGAIN");
         self.say(rank, now, &what);
     }

@@ -12,8 +12,9 @@ use chasqui_engine::{Ended, Threads, Time};
 use chasqui_hart::Text;
 use chasqui_linux::Elf;
 use chasqui_machine::replay::Replay;
-use chasqui_machine::{Built, Job, Machine, library_settings};
+use chasqui_machine::{Built, Job, Machine, Workload, library_settings};
 use chasqui_node::{Checks, NodeConfiguration, Output, load_kernel};
+use chasqui_placement::{JobId, MapBy, Placement};
 use chasqui_record::{Host, RunDirectory, Summary};
 use chasqui_watch::WatchPlan;
 use serde::{Deserialize, Serialize};
@@ -35,12 +36,18 @@ pub struct Request {
     pub sets: Vec<String>,
     /// Ranks; with `only_rank` 0: as many as were recorded.
     pub ranks: i64,
+    /// Ranks of a node.
+    #[serde(default = "one")]
+    pub ranks_per_node: i64,
+    /// How ranks come to nodes: `slot` or `node` ([`MapBy`]).
+    #[serde(default = "slot")]
+    pub map_by: String,
     /// Path of the program.
     pub program: PathBuf,
     /// Its arguments, without its name.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Further jobs: rank r of each is on the node of rank r.
+    /// Further jobs, which share the nodes.
     #[serde(default)]
     pub others: Vec<OtherJob>,
     /// The environment of all.
@@ -66,6 +73,14 @@ pub struct Request {
     /// Further options, by name.
     #[serde(default)]
     pub options: Options,
+}
+
+fn one() -> i64 {
+    1
+}
+
+fn slot() -> String {
+    MapBy::Slot.name().into()
 }
 
 /// A job that shares the nodes.
@@ -191,9 +206,10 @@ pub fn run(
     let trace = plan.watch.trace.as_ref();
     let streams = Streams::new(&ranks, request.echo, request.options.clear_line, trace);
     let streams = Arc::new(streams.map_err(input)?);
-    let jobs = plan.jobs(request, &streams)?;
+    let work = plan.work(request, &streams)?;
     let (machine, resolved, threads) = (plan.machine, &plan.resolved, plan.threads);
-    let built = build(machine, resolved, &jobs, threads.count()).inspect_err(|_| remove(request))?;
+    let built = build(machine, resolved, &work, threads.count()).inspect_err(|_| remove(request))?;
+    let jobs = work.jobs;
     let simulation = Instant::now();
     let (end, built) = simulate(built, jobs.len(), threads, &streams, progress);
     let simulation_s = simulation.elapsed().as_secs_f64();
@@ -201,8 +217,8 @@ pub fn run(
     let lost = streams.finish();
     let mut remains = Remains::of(built);
     let mut summaries = vec![];
-    for (index, (job, directory)) in jobs.iter().zip(&directories).enumerate() {
-        let mut results = Results::collect(&mut remains, end, (machine, resolved), index, job);
+    for ((id, job), directory) in (0..).map(JobId).zip(&jobs).zip(&directories) {
+        let mut results = Results::collect(&mut remains, end, (machine, resolved), id, job);
         replay::finish(request, job, &mut results, directory, resolved)?;
         directory.write_resolved(&resolved.to_toml()).map_err(input)?;
         results.write(directory).map_err(input)?;
@@ -226,8 +242,8 @@ pub fn check(request: &Request) -> Result<(), InputError> {
     let plan = Plan::of(request)?;
     RunDirectory::check(&request.directory).map_err(input)?;
     let nowhere = Arc::new(Streams::new(&[], false, false, None).map_err(input)?);
-    let jobs = plan.jobs(request, &nowhere)?;
-    build(plan.machine, &plan.resolved, &jobs, plan.threads.count()).map(drop)
+    let work = plan.work(request, &nowhere)?;
+    build(plan.machine, &plan.resolved, &work, plan.threads.count()).map(drop)
 }
 
 /// What a request asks for, read and checked.
@@ -236,6 +252,7 @@ struct Plan {
     resolved: Resolved,
     replay: Option<Replay>,
     programs: Vec<Program>,
+    placement: Placement,
     watch: WatchPlan,
     firmware: Option<Arc<Elf>>,
     kernel: Option<Arc<Elf>>,
@@ -248,8 +265,9 @@ impl Plan {
         replay::check_record(request)?;
         let replay = replay::replay(request, machine, &resolved)?;
         let programs = programs(request, replay.as_ref(), machine, &resolved)?;
-        let nodes = programs.iter().map(|p| p.ranks).max().expect("there is a job");
-        let watch = watch(&request.options, nodes)?;
+        let placement = placement(request, &programs)?;
+        let ranks = programs.iter().map(|p| p.ranks).max().expect("there is a job");
+        let watch = watch(&request.options, ranks)?;
         let firmware = firmware(request.firmware.as_deref(), machine)?;
         let kernel = kernel(request.firmware.as_deref(), machine, &resolved)?;
         if kernel.is_some() && request.options.fast_forward {
@@ -257,8 +275,8 @@ impl Plan {
                 "--fast-forward with node.software.kernel: a kernel's interrupts come at their times".into(),
             ));
         }
-        let threads = threads(request.options.threads, nodes);
-        Ok(Plan { machine, resolved, replay, programs, watch, firmware, kernel, threads })
+        let threads = threads(request.options.threads, placement.nodes());
+        Ok(Plan { machine, resolved, replay, programs, placement, watch, firmware, kernel, threads })
     }
 
     /// The ranks of each job that are simulated.
@@ -267,8 +285,8 @@ impl Plan {
         self.programs.iter().map(move |program| only.clone().unwrap_or(0..program.ranks))
     }
 
-    /// The jobs, whose output goes to `streams`.
-    fn jobs(&self, request: &Request, streams: &Arc<Streams>) -> Result<Vec<Job>, InputError> {
+    /// What runs; its output goes to `streams`.
+    fn work(&self, request: &Request, streams: &Arc<Streams>) -> Result<Workload, InputError> {
         let mut first = 0;
         let mut jobs = vec![];
         for (program, simulated) in self.programs.iter().zip(self.simulated()) {
@@ -278,7 +296,7 @@ impl Plan {
             let (watch, firmware, kernel) = (self.watch.clone(), self.firmware.clone(), self.kernel.clone());
             jobs.push(Job { watch, firmware, kernel, replay: self.replay.clone(), ..common });
         }
-        Ok(jobs)
+        Ok(Workload { jobs, placement: self.placement.clone() })
     }
 }
 
@@ -299,8 +317,9 @@ fn programs(
     let own = (replay::ranks(request, replay), &request.program, &request.args);
     let others = request.others.iter().map(|job| (job.ranks, &job.program, &job.args));
     check_jobs(request, machine, resolved)?;
+    check_ranks_per_node(request, machine, resolved)?;
     let load = |(ranks, program, args): (i64, &PathBuf, &Vec<String>)| {
-        let ranks = check_ranks(ranks, machine, resolved)?;
+        let ranks = check_ranks(ranks, request.ranks_per_node, machine, resolved)?;
         let elf = Arc::new(Elf::load(program).map_err(input)?);
         let name = program.to_string_lossy().into_owned();
         Ok(Program { ranks, elf, arguments: std::iter::once(name).chain(args.iter().cloned()).collect() })
@@ -359,15 +378,67 @@ pub(crate) fn resolve(name: &str, sets: &[String]) -> Result<(&'static dyn Machi
     if mistakes.is_empty() { Ok((machine, resolved)) } else { Err(InputError(mistakes.join("\n"))) }
 }
 
-fn check_ranks(ranks: i64, machine: &dyn Machine, resolved: &Resolved) -> Result<u32, InputError> {
-    let max = machine.ranks_max(resolved);
+/// Ranks of the largest job: the width of a rank in an envelope.
+const RANKS_MAX: u64 = 1 << 16;
+
+fn check_ranks(
+    ranks: i64,
+    per_node: i64,
+    machine: &dyn Machine,
+    resolved: &Resolved,
+) -> Result<u32, InputError> {
+    let max = RANKS_MAX.min(u64::from(machine.nodes_max(resolved)) * per_node as u64);
     match u32::try_from(ranks) {
-        Ok(n) if (1..=max).contains(&n) => Ok(n),
-        _ => Err(InputError(format!(
-            "{ranks} ranks on {}: 1 to {max} are allowed (one a node)",
-            resolved.name()
-        ))),
+        Ok(n) if (1..=max).contains(&u64::from(n)) => Ok(n),
+        _ => {
+            let each = if per_node == 1 { "one".to_string() } else { per_node.to_string() };
+            let name = resolved.name();
+            Err(InputError(format!("{ranks} ranks on {name}: 1 to {max} are allowed ({each} a node)")))
+        }
     }
+}
+
+/// Ranks that share a node have harts of their own.
+fn check_ranks_per_node(
+    request: &Request,
+    machine: &dyn Machine,
+    resolved: &Resolved,
+) -> Result<(), InputError> {
+    let asked = request.ranks_per_node;
+    let max = machine.ranks_per_node_max(resolved);
+    if !(1..=i64::from(max)).contains(&asked) {
+        let allowed = if max == 1 { "1 is".to_string() } else { format!("1 to {max} are") };
+        let name = resolved.name();
+        return Err(InputError(format!("--ranks-per-node {asked} on {name}: {allowed} allowed")));
+    }
+    let node = NodeConfiguration::read(resolved);
+    let harts = node.harts();
+    let why = if asked == 1 {
+        return Ok(());
+    } else if !request.others.is_empty() {
+        format!(" with {} jobs: they share 1 hart a node", 1 + request.others.len())
+    } else if request.only_rank.is_some() {
+        " with --only-rank: the node of the rank has no other".to_string()
+    } else if node.software.kernel {
+        " with node.software.kernel: the kernel image is for 1".to_string()
+    } else if !(harts as i64 % asked == 0) {
+        format!(
+            ": each rank has harts of its own, and node.harts = {harts}; multiples of {asked} are allowed (--set \
+             node.harts={asked})"
+        )
+    } else {
+        return Ok(());
+    };
+    Err(InputError(format!("--ranks-per-node {asked}{why}")))
+}
+
+/// Where the ranks are.
+fn placement(request: &Request, programs: &[Program]) -> Result<Placement, InputError> {
+    let map_by = MapBy::parse(&request.map_by).ok_or_else(|| {
+        InputError(format!("--map-by {}: slot and node are allowed", request.map_by))
+    })?;
+    let ranks = programs.iter().map(|program| program.ranks).collect();
+    Ok(Placement::new(ranks, request.ranks_per_node as u32, map_by))
 }
 
 /// What is watched of the ranks.
@@ -401,7 +472,6 @@ fn job(
         kernel: None,
         arguments: program.arguments.clone(),
         environment: request.env.iter().map(|(k, v)| format!("{k}={v}")).collect(),
-        ranks: program.ranks,
         directory: std::env::current_dir().map_err(input)?,
         seed: request.options.seed,
         timeline_max: request.options.timeline,
@@ -414,14 +484,14 @@ fn job(
     })
 }
 
-/// The machine with the jobs on it, for so many host threads.
+/// The machine with the work on it, for so many host threads.
 pub(crate) fn build(
     machine: &dyn Machine,
     resolved: &Resolved,
-    jobs: &[Job],
+    work: &Workload,
     threads: usize,
 ) -> Result<Built, InputError> {
-    let mut built = machine.build(resolved, jobs, threads).map_err(InputError)?;
+    let mut built = machine.build(resolved, work, threads).map_err(InputError)?;
     let checks: Checks = resolved.read("check");
     built.engine.set_window(Time(checks.window.ps()));
     Ok(built)

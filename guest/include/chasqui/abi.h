@@ -13,6 +13,7 @@
 #define CHASQUI_ABI_VERSION 0x4ull /* Version of the layouts in this crate; the guest library refuses another. */
 #define CHASQUI_NI_REGIONS 0x9ull /* Regions of the NI that a process may map (the identification page is not counted). */
 #define CHASQUI_NI_REGION_STRIDE 0x100000000ull /* Spacing [bytes] of the regions' `mmap` offsets in `/dev/ni0`: region `i` is at `(i + 1) * NI_REGION_STRIDE`; */
+#define CHASQUI_NI_PLACEMENT 0xf00ull /* Where in the page of the identification [bytes] the [`NiPlacement`] is. */
 #define CHASQUI_NI_REGION_UNCACHED 0x1ull /* Region flag: processor accesses are uncached single-beat bus transactions. */
 #define CHASQUI_ENVELOPE_NUMBERED_HERE 0x1ull /* Envelope flag: `sequence` is a number of the receiving process's own, which it tells by `TAKEN`: the device */
 
@@ -84,6 +85,22 @@ _Static_assert(offsetof(struct chasqui_ni_identification, regions) == 32, "chasq
 _Static_assert(offsetof(struct chasqui_ni_identification, settings) == 176, "chasqui_ni_identification.settings");
 _Static_assert(offsetof(struct chasqui_ni_identification, mpi_settings) == 304, "chasqui_ni_identification.mpi_settings");
 _Static_assert(offsetof(struct chasqui_ni_identification, interface) == 308, "chasqui_ni_identification.interface");
+
+struct chasqui_ni_placement {
+    uint32_t node; /* The process's node. */
+    uint32_t process; /* Its number among its job's processes there. */
+    uint32_t ranks_per_node; /* Processes of the job on a node, at most. */
+    uint32_t nodes; /* Nodes that the job is on. */
+    uint32_t by_node; /* 0: rank r is on node r / `ranks_per_node`; 1: on node r % `nodes`. */
+    uint32_t reserved; /* 0. */
+};
+_Static_assert(sizeof(struct chasqui_ni_placement) == 24, "chasqui_ni_placement");
+_Static_assert(offsetof(struct chasqui_ni_placement, node) == 0, "chasqui_ni_placement.node");
+_Static_assert(offsetof(struct chasqui_ni_placement, process) == 4, "chasqui_ni_placement.process");
+_Static_assert(offsetof(struct chasqui_ni_placement, ranks_per_node) == 8, "chasqui_ni_placement.ranks_per_node");
+_Static_assert(offsetof(struct chasqui_ni_placement, nodes) == 12, "chasqui_ni_placement.nodes");
+_Static_assert(offsetof(struct chasqui_ni_placement, by_node) == 16, "chasqui_ni_placement.by_node");
+_Static_assert(offsetof(struct chasqui_ni_placement, reserved) == 20, "chasqui_ni_placement.reserved");
 
 struct chasqui_envelope {
     uint8_t kind; /* What this packet is to the MPI library ([`packet`]). */

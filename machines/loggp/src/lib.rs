@@ -11,8 +11,9 @@ pub mod registers;
 
 use chasqui_config::{Count, Duration, Resolved, Schema};
 use chasqui_engine::{Engine, Lookahead, Time};
-use chasqui_machine::{Built, Job, Machine, NodePlan, build_node, nodes_of};
+use chasqui_machine::{Built, Job, Machine, NodePlan, Workload, build_node};
 use chasqui_node::{Node, NodeConfiguration};
+use chasqui_placement::NodeId;
 
 use ni::LoggpNi;
 
@@ -62,8 +63,12 @@ impl Machine for LoggpMachine {
         found
     }
 
-    fn ranks_max(&self, resolved: &Resolved) -> u32 {
+    fn nodes_max(&self, resolved: &Resolved) -> u32 {
         resolved.read::<Loggp>("loggp").nodes as u32
+    }
+
+    fn ranks_per_node_max(&self, _: &Resolved) -> u32 {
+        ni::PROCESSES_MAX
     }
 
     /// It has neither rings nor buffers.
@@ -75,27 +80,27 @@ impl Machine for LoggpMachine {
         Ok(())
     }
 
-    fn build(&self, resolved: &Resolved, jobs: &[Job], _: usize) -> Result<Built, String> {
-        if let [job @ Job { replay: Some(replay), .. }] = jobs {
-            return peers::build_alone(resolved, job, replay);
+    fn build(&self, resolved: &Resolved, work: &Workload, _: usize) -> Result<Built, String> {
+        if let Some(Job { replay: Some(replay), .. }) = work.alone() {
+            return peers::build_alone(resolved, work, replay);
         }
         let configuration = NodeConfiguration::read(resolved);
         let loggp: Loggp = resolved.read("loggp");
         let mut engine = Engine::new(Lookahead::new(vec![vec![Time(loggp.latency.ps())]]));
         let mut nodes = Vec::new();
-        for number in 0..nodes_of(jobs) {
+        for number in (0..work.placement.nodes()).map(NodeId) {
             // Each node has its own ports and one more, for what it sends.
-            let first_port = number * (Node::PORTS + 1);
+            let first_port = number.0 * (Node::PORTS + 1);
             let node = build_node(
                 NodePlan {
                     configuration: &configuration,
                     number,
-                    ni: Box::new(LoggpNi::new(&loggp, (number, nodes_of(jobs)), first_port + Node::PORTS)),
+                    ni: Box::new(LoggpNi::new(&loggp, number, &work.placement, first_port + Node::PORTS)),
                     ni_memory_bytes: 0,
                     free_calls: true,
                     first_port,
                 },
-                jobs,
+                work,
             )?;
             nodes.push(engine.add(0, Box::new(node)));
         }

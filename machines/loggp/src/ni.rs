@@ -13,6 +13,7 @@ use chasqui_counters::{Counters, Visitor, counters};
 use chasqui_engine::{Class, Event, Packet, PartitionId, Payload, Port, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
+use chasqui_placement::{JobId, NodeId, Placement, ProcessId, Rank};
 use chasqui_record::{MessageId, Stage};
 
 use crate::Loggp;
@@ -21,6 +22,9 @@ use crate::registers::{self, LoggpArrival, LoggpSend};
 /// The NI's own events: the first byte of a message to itself is here; the last byte of a message is.
 const OWN: Payload = [1, 0];
 const LANDED: Payload = [0, 0];
+
+/// There is one job: see [`chasqui_machine::Machine::jobs_max`].
+const JOB: JobId = JobId(0);
 
 /// Bytes of an [`Envelope`].
 pub(crate) const ENVELOPE: usize = size_of::<Envelope>();
@@ -37,6 +41,20 @@ counters! {
     }
 }
 
+/// What a process has of the NI: its registers, and the messages that have arrived for it.
+#[derive(Default)]
+struct End {
+    /// Messages that have arrived.
+    arrived: VecDeque<Box<Packet>>,
+    /// Bytes of a payload that are taken.
+    take_bytes: u64,
+    /// Virtual address to which arrivals are described.
+    describe_at: u64,
+}
+
+/// Processes of a node: as many have registers of their own.
+pub(crate) const PROCESSES_MAX: u32 = 1024;
+
 pub(crate) struct LoggpNi {
     latency: Time,
     overhead_send: Time,
@@ -46,9 +64,9 @@ pub(crate) struct LoggpNi {
     /// To other nodes, which are all there is.
     output_latency: [Time; 1],
     port: Port,
-    /// Its rank, and how many there are.
-    rank: u32,
-    ranks: u32,
+    /// Where it is.
+    node: NodeId,
+    placement: Placement,
     /// What stands for all other nodes; none: each is the partition of its number.
     peers: Option<PartitionId>,
     /// The next message may be injected.
@@ -59,17 +77,13 @@ pub(crate) struct LoggpNi {
     own: VecDeque<Box<Packet>>,
     /// Messages whose last byte is still to come, in order.
     landing: VecDeque<Box<Packet>>,
-    /// Messages that have arrived.
-    arrived: VecDeque<Box<Packet>>,
-    /// Bytes of a payload that are taken.
-    take_bytes: u64,
-    /// Virtual address to which arrivals are described.
-    describe_at: u64,
+    /// What each process of the node has of it.
+    ends: Vec<End>,
     counters: LoggpStatistics,
 }
 
 impl LoggpNi {
-    pub fn new(loggp: &Loggp, (rank, ranks): (u32, u32), port: u32) -> LoggpNi {
+    pub fn new(loggp: &Loggp, node: NodeId, placement: &Placement, port: u32) -> LoggpNi {
         LoggpNi {
             latency: Time(loggp.latency.ps()),
             overhead_send: Time(loggp.overhead_send.ps()),
@@ -78,16 +92,14 @@ impl LoggpNi {
             gap_per_byte: Time(loggp.gap_per_byte.ps()),
             output_latency: [Time(loggp.overhead_send.ps() + loggp.latency.ps())],
             port: Port::new(port),
-            rank,
-            ranks,
+            node,
+            placement: placement.clone(),
             own: VecDeque::new(),
             peers: None,
             send_free: Time::ZERO,
             receive_free: Time::ZERO,
             landing: VecDeque::new(),
-            arrived: VecDeque::new(),
-            take_bytes: 0,
-            describe_at: 0,
+            ends: (0..placement.processes()).map(|_| End::default()).collect(),
             counters: LoggpStatistics::default(),
         }
     }
@@ -102,24 +114,24 @@ impl LoggpNi {
         Time(self.gap_per_byte.0 * bytes.max(1).saturating_sub(1))
     }
 
-    fn send(&mut self, c: &mut Context<'_, '_>, address: u64) {
+    fn send(&mut self, c: &mut Context<'_, '_>, from: ProcessId, address: u64) {
         let mut descriptor = [0; size_of::<LoggpSend>()];
-        if !c.ports[0].peek_virtual(address, &mut descriptor) {
-            return fault(c, "send descriptor", address);
+        if !c.port().peek_virtual(address, &mut descriptor) {
+            return fault(c, from, "send descriptor", address);
         }
         let send = LoggpSend::from_bytes(&descriptor);
-        if u32::from(send.envelope.destination) >= self.ranks {
-            let rank = send.envelope.destination;
-            return c.fault(0, format!("the NI was given a message to rank {rank}, which is not there"));
+        let (job, rank) = (self.placement.job(from), Rank(send.envelope.destination.into()));
+        if rank.0 >= self.placement.ranks(job) {
+            return c.fault(from, format!("the NI was given a message to {rank}, which is not there"));
         }
         // No payload is longer than memory.
         if send.payload_bytes > c.memory.bytes() {
-            return fault(c, "payload", send.payload);
+            return fault(c, from, "payload", send.payload);
         }
         let mut bytes = vec![0; ENVELOPE + send.payload_bytes as usize];
         bytes[..ENVELOPE].copy_from_slice(&descriptor[..ENVELOPE]);
-        if !c.ports[0].peek_virtual(send.payload, &mut bytes[ENVELOPE..]) {
-            return fault(c, "payload", send.payload);
+        if !c.port().peek_virtual(send.payload, &mut bytes[ENVELOPE..]) {
+            return fault(c, from, "payload", send.payload);
         }
         let e = send.envelope;
         c.wishes.charge = self.overhead_send;
@@ -128,14 +140,15 @@ impl LoggpNi {
         let train = self.train(send.payload_bytes);
         self.send_free = inject + train + self.gap;
         if let Some(id) = MessageId::of(&e) {
-            c.recorders[0].stamp(id, Stage::Accept, accept.0);
-            c.recorders[0].stamp(id, Stage::Inject, inject.0);
+            c.recorders[from.index()].stamp(id, Stage::Accept, accept.0);
+            c.recorders[from.index()].stamp(id, Stage::Inject, inject.0);
         }
         self.counters.sent += 1;
         self.counters.sent_bytes += send.payload_bytes;
+        let to = self.placement.place(job, rank).node;
         let packet = Packet {
-            source: u32::from(e.source),
-            destination: u32::from(e.destination),
+            source: self.node.0,
+            destination: to.0,
             wire_bytes: send.payload_bytes as u32,
             bytes,
             message: e.message(),
@@ -143,14 +156,19 @@ impl LoggpNi {
         };
         let time = inject + self.latency;
         // No partition sends to itself.
-        if packet.destination == self.rank {
+        if to == self.node {
             self.own.push_back(Box::new(packet));
             return c.at(time, OWN);
         }
         let order = self.port.next(Class::Packet);
         let event = Event { time, order, target: 0, payload: [0, 0] };
-        let to = self.peers.unwrap_or(u32::from(e.destination));
-        c.out.send(c.now, to, event, Some(Box::new(packet)));
+        c.out.send(c.now, self.peers.unwrap_or(to.0), event, Some(Box::new(packet)));
+    }
+
+    /// The process of this node that a message is for. Messages cross no border between jobs, of which there is one.
+    fn receiver(&self, packet: &Packet) -> ProcessId {
+        let rank = Rank(Envelope::from_bytes(&packet.bytes).destination.into());
+        self.placement.place(JOB, rank).process
     }
 
     /// The first byte of a message is here.
@@ -158,50 +176,64 @@ impl LoggpNi {
         let start = c.now.max(self.receive_free);
         let land = start + self.train(packet.bytes.len() as u64 - ENVELOPE as u64);
         self.receive_free = land + self.gap;
-        if let Some((source, sequence)) = packet.message {
-            c.recorders[0].stamp(MessageId { source, sequence }, Stage::Arrive, c.now.0);
-        }
+        self.stamp(c, &packet, Stage::Arrive);
         self.landing.push_back(packet);
         c.at(land, LANDED);
     }
 
-    /// Describes the oldest message that has arrived; false: there is none.
-    fn describe(&self, c: &mut Context<'_, '_>) -> bool {
-        let Some(packet) = self.arrived.front() else { return false };
+    /// A message comes to `stage` now, at its receiver.
+    fn stamp(&self, c: &mut Context<'_, '_>, packet: &Packet, stage: Stage) {
+        if let Some((source, sequence)) = packet.message {
+            let recorder = &mut c.recorders[self.receiver(packet).index()];
+            recorder.stamp(MessageId { source, sequence }, stage, c.now.0);
+        }
+    }
+
+    /// Describes the oldest message that has arrived for `process`; false: there is none.
+    fn describe(&self, c: &mut Context<'_, '_>, process: ProcessId) -> bool {
+        let end = &self.ends[process.index()];
+        let Some(packet) = end.arrived.front() else { return false };
         let payload = &packet.bytes[ENVELOPE..];
         let (envelope, payload_bytes) = (Envelope::from_bytes(&packet.bytes), payload.len() as u64);
         let mut arrival = LoggpArrival { envelope, payload_bytes, ..Default::default() }.to_bytes();
         if payload_bytes <= registers::SHORT_BYTES {
             arrival[offset_of!(LoggpArrival, payload)..][..payload.len()].copy_from_slice(payload);
         }
-        write_virtual(c, self.describe_at, &arrival);
+        write_virtual(c, process, end.describe_at, &arrival);
         true
     }
 
-    fn take(&mut self, c: &mut Context<'_, '_>, address: u64) {
-        if let Some(packet) = self.arrived.front() {
+    fn take(&self, c: &mut Context<'_, '_>, process: ProcessId, address: u64) {
+        let end = &self.ends[process.index()];
+        if let Some(packet) = end.arrived.front() {
             let payload = &packet.bytes[ENVELOPE..];
-            write_virtual(c, address, &payload[..payload.len().min(self.take_bytes as usize)]);
+            write_virtual(c, process, address, &payload[..payload.len().min(end.take_bytes as usize)]);
         }
     }
 }
 
-fn fault(c: &mut Context<'_, '_>, what: &str, address: u64) {
-    c.fault(0, format!("the NI was given a {what} at {address:#x}, which is not mapped"));
+fn fault(c: &mut Context<'_, '_>, process: ProcessId, what: &str, address: u64) {
+    c.fault(process, format!("the NI was given a {what} at {address:#x}, which is not mapped"));
 }
 
-/// Writes to the process's memory.
-fn write_virtual(c: &mut Context<'_, '_>, address: u64, bytes: &[u8]) {
+/// Writes to the memory of `process`, which has made the access.
+fn write_virtual(c: &mut Context<'_, '_>, process: ProcessId, address: u64, bytes: &[u8]) {
     let mut done = 0;
     while done < bytes.len() {
         let at = address.wrapping_add(done as u64);
         let room = (PAGE_BYTES - at % PAGE_BYTES).min((bytes.len() - done) as u64) as usize;
-        let Some(pa) = c.ports[0].physical(at).filter(|&pa| pa + room as u64 <= c.memory.bytes()) else {
-            return fault(c, "buffer", at);
+        let pa = c.port().physical(at);
+        let Some(pa) = pa.filter(|&pa| pa + room as u64 <= c.memory.bytes()) else {
+            return fault(c, process, "buffer", at);
         };
         c.memory.slice_mut(pa, room).expect("just checked").copy_from_slice(&bytes[done..done + room]);
         done += room;
     }
+}
+
+/// The process that an access is of, and the register: each has a page of them.
+fn register(address: u64) -> (ProcessId, u64) {
+    (ProcessId((address / PAGE_BYTES) as u32), address % PAGE_BYTES)
 }
 
 impl NetworkInterface for LoggpNi {
@@ -210,22 +242,25 @@ impl NetworkInterface for LoggpNi {
         page.interface = registers::HEADER.interface();
     }
 
-    fn regions(&self, _: usize) -> Vec<Region> {
-        vec![Region { physical: DEVICE_BASE, bytes: PAGE_BYTES }]
+    fn regions(&self, process: ProcessId) -> Vec<Region> {
+        vec![Region { physical: DEVICE_BASE + u64::from(process.0) * PAGE_BYTES, bytes: PAGE_BYTES }]
     }
 
     fn read(&mut self, c: &mut Context<'_, '_>, address: u64, _: u32) -> Reply {
-        let arrived = address == registers::ARRIVED && self.describe(c);
+        let (process, register) = register(address);
+        let arrived = register == registers::ARRIVED && self.describe(c, process);
         Reply { value: u64::from(arrived), latency: Time::ZERO, repeatable: !arrived }
     }
 
     fn write(&mut self, c: &mut Context<'_, '_>, address: u64, _: u32, value: u64) {
-        match address {
-            registers::SEND => self.send(c, value),
-            registers::DESCRIBE => self.describe_at = value,
-            registers::TAKE_BYTES => self.take_bytes = value,
-            registers::TAKE => self.take(c, value),
-            registers::RELEASE if self.arrived.pop_front().is_some() => {
+        let (process, register) = register(address);
+        let end = &mut self.ends[process.index()];
+        match register {
+            registers::SEND => self.send(c, process, value),
+            registers::DESCRIBE => end.describe_at = value,
+            registers::TAKE_BYTES => end.take_bytes = value,
+            registers::TAKE => self.take(c, process, value),
+            registers::RELEASE if end.arrived.pop_front().is_some() => {
                 c.wishes.charge = self.overhead_receive;
             }
             _ => {}
@@ -239,11 +274,10 @@ impl NetworkInterface for LoggpNi {
             return self.arrive(c, packet);
         }
         let packet = self.landing.pop_front().expect("an event is for a landing message");
-        if let Some((source, sequence)) = packet.message {
-            c.recorders[0].stamp(MessageId { source, sequence }, Stage::Land, c.now.0);
-        }
+        self.stamp(c, &packet, Stage::Land);
         self.counters.received += 1;
-        self.arrived.push_back(packet);
+        let to = self.receiver(&packet);
+        self.ends[to.index()].arrived.push_back(packet);
     }
 
     /// The first byte of a message is here.

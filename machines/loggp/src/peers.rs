@@ -4,9 +4,10 @@ use chasqui_abi::Envelope;
 use chasqui_config::Resolved;
 use chasqui_engine::{Class, Engine, Event, Lookahead, Outbox, Packet, PartitionId, Port, Time};
 use chasqui_machine::replay::{Datagrams, Line, Peers, Replay, Wire};
-use chasqui_machine::{Built, Job, NodePlan, build_node};
+use chasqui_machine::{Built, NodePlan, Workload, build_node};
 use chasqui_network::FromNode;
 use chasqui_node::{Node, NodeConfiguration};
+use chasqui_placement::NodeId;
 
 use crate::Loggp;
 use crate::ni::{ENVELOPE, LoggpNi};
@@ -77,22 +78,24 @@ impl Line for LoggpLine {
 ///
 /// # Errors
 /// What does not fit, in words for the user.
-pub(crate) fn build_alone(resolved: &Resolved, job: &Job, replay: &Replay) -> Result<Built, String> {
+pub(crate) fn build_alone(resolved: &Resolved, work: &Workload, replay: &Replay) -> Result<Built, String> {
     const NODE: PartitionId = 0;
     const PEERS: PartitionId = 1;
     let configuration = NodeConfiguration::read(resolved);
     let loggp: Loggp = resolved.read("loggp");
     let latency = Time(loggp.latency.ps());
     let mut engine = Engine::new(Lookahead::new(vec![vec![latency]]));
+    // One rank a node: see `Machine::build`.
+    let number = NodeId(replay.rank);
     let plan = NodePlan {
         configuration: &configuration,
-        number: replay.rank,
-        ni: Box::new(LoggpNi::new(&loggp, (replay.rank, job.ranks), Node::PORTS).with_peers(PEERS)),
+        number,
+        ni: Box::new(LoggpNi::new(&loggp, number, &work.placement, Node::PORTS).with_peers(PEERS)),
         ni_memory_bytes: 0,
         free_calls: true,
         first_port: 0,
     };
-    let node = engine.add(0, Box::new(build_node(plan, std::slice::from_ref(job))?));
+    let node = engine.add(0, Box::new(build_node(plan, work)?));
     let line = LoggpLine { latency, node: NODE, port: Port::new(Node::PORTS + 1) };
     let peers = Peers::new(replay, Box::new(Datagrams::new(LoggpWire)), Box::new(line), Node::PORTS + 2);
     engine.add(0, Box::new(peers));

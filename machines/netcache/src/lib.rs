@@ -22,11 +22,12 @@ mod wire;
 
 use chasqui_config::{Resolved, Schema};
 use chasqui_machine::replay::{Datagrams, Transport, build_alone_on_network, check_alone_on_network};
-use chasqui_machine::{Built, Job, Machine, build_on_network, ni_memory_base};
+use chasqui_machine::{Built, Job, Machine, Workload, build_on_network, ni_memory_base};
 use chasqui_memory::Early;
 use chasqui_network::NetworkParameters;
 use chasqui_ni::NetworkInterface;
 use chasqui_node::NodeConfiguration;
+use chasqui_placement::{JobId, ProcessId};
 
 use ethernet::parameters::{EthernetUnit, TcpUnit};
 use ethernet::{Ethernet, EthernetPlan, TcpPeers};
@@ -35,6 +36,9 @@ use parameters::{MpiUnit, NicUnit, Policy};
 use via::parameters::ViaUnit;
 use via::{ViaNic, ViaPeers, ViaPlan};
 use wire::NicWire;
+
+/// The process that the NIs serve: there is one on a node.
+const PROCESS: ProcessId = ProcessId(0);
 
 /// A machine with such a NIC at each node.
 pub struct NetcacheMachine {
@@ -128,7 +132,7 @@ impl Machine for NetcacheMachine {
         link::MECHANISMS
     }
 
-    fn ranks_max(&self, resolved: &Resolved) -> u32 {
+    fn nodes_max(&self, resolved: &Resolved) -> u32 {
         let nic: NicUnit = resolved.read("netcache.nic");
         let via: ViaUnit = resolved.read("netcache.via");
         let vis = via.vis / via.vis_per_rank();
@@ -152,7 +156,7 @@ impl Machine for NetcacheMachine {
         check_alone_on_network(resolved)
     }
 
-    fn build(&self, resolved: &Resolved, jobs: &[Job], threads: usize) -> Result<Built, String> {
+    fn build(&self, resolved: &Resolved, work: &Workload, threads: usize) -> Result<Built, String> {
         let ni = |configuration: &NodeConfiguration, port| {
             let unit: NicUnit = resolved.read("netcache.nic");
             if unit.policy == Policy::Tcp {
@@ -191,16 +195,17 @@ impl Machine for NetcacheMachine {
             });
             Ok((nic.memory_bytes(), Box::new(nic) as Box<dyn NetworkInterface>))
         };
-        if let [job @ Job { replay: Some(replay), .. }] = jobs {
-            let peers = between_peers_and_line(resolved, (replay.rank, job.ranks));
-            return build_alone_on_network(resolved, job, replay, peers, ni);
+        if let Some(Job { replay: Some(replay), .. }) = work.alone() {
+            let ranks = work.placement.ranks(JobId(0));
+            let peers = between_peers_and_line(resolved, (replay.rank, ranks));
+            return build_alone_on_network(resolved, work, replay, peers, ni);
         }
         let unit: NicUnit = resolved.read("netcache.nic");
         let shortest = match unit.policy {
             Policy::Tcp => resolved.read::<EthernetUnit>("netcache.ethernet").shortest(),
             _ => unit.packet_overhead.bytes(),
         };
-        build_on_network(resolved, jobs, shortest as u32, threads, ni)
+        build_on_network(resolved, work, shortest as u32, threads, ni)
     }
 }
 

@@ -7,11 +7,10 @@ use chasqui_network::{Blocked, CrcError, Effects, NetworkParameters, NodeEvent, 
 use chasqui_ni::{Cause, Context};
 use chasqui_record::{MessageId, Stage};
 
+use crate::PROCESS;
+
 /// Source and number of the message that a packet belongs to, if it belongs to one.
 pub(crate) type Name = Option<(u16, u32)>;
-
-/// The job whose messages are recorded: these NICs serve one.
-const JOB: usize = 0;
 
 /// The end of the link.
 pub(crate) struct Link {
@@ -129,7 +128,7 @@ impl Link {
 /// Stamps a stage of a message.
 pub(crate) fn stamp(c: &mut Context<'_, '_>, message: Name, stage: Stage, at: Time) {
     if let Some((source, sequence)) = message {
-        c.recorders[JOB].stamp(MessageId { source, sequence }, stage, at.0);
+        c.recorders[PROCESS.index()].stamp(MessageId { source, sequence }, stage, at.0);
     }
 }
 
@@ -151,6 +150,6 @@ const _: () = assert!(MECHANISMS.len() == Mechanism::Stream as usize, "a name fo
 /// Notes by what a message travels. What both nodes say is joined by the least.
 pub(crate) fn travels_by(c: &mut Context<'_, '_>, message: Name, mechanism: Mechanism) {
     if let Some((source, sequence)) = message {
-        c.recorders[JOB].protocol(MessageId { source, sequence }, mechanism as u32);
+        c.recorders[PROCESS.index()].protocol(MessageId { source, sequence }, mechanism as u32);
     }
 }

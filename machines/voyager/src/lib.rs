@@ -15,7 +15,7 @@ pub mod registers;
 pub mod service_registers;
 
 use chasqui_config::{Resolved, Schema};
-use chasqui_machine::{Built, Job, Machine, build_on_network, ni_memory_base, wait_polls};
+use chasqui_machine::{Built, Job, Machine, Workload, build_on_network, ni_memory_base, wait_polls};
 use chasqui_memory::{L2Parameters, PortParameters};
 use chasqui_network::NetworkParameters;
 use chasqui_ni::{FirmwareProcessor, FirmwareSpec, NetworkInterface};
@@ -37,8 +37,8 @@ pub const VOYAGER: VoyagerMachine = VoyagerMachine { name: "voyager", file: incl
 pub const VOYAGER_MODERN: VoyagerMachine =
     VoyagerMachine { name: "voyager-modern", file: include_str!("../modern.toml") };
 
-/// Jobs that may share its nodes: the process of each has two queues of Express and one of Basic at least.
-const JOBS_MAX: u64 = registers::QUEUES / (registers::EXPRESS_QUEUES + 1);
+/// Processes of a node: each has two queues of Express and one of Basic at least.
+const PROCESSES_MAX: u64 = registers::QUEUES / (registers::EXPRESS_QUEUES + 1);
 
 impl Machine for VoyagerMachine {
     fn name(&self) -> &'static str {
@@ -94,7 +94,7 @@ impl Machine for VoyagerMachine {
         nes::MECHANISMS
     }
 
-    fn ranks_max(&self, resolved: &Resolved) -> u32 {
+    fn nodes_max(&self, resolved: &Resolved) -> u32 {
         resolved.read::<parameters::Nes>("voyager.nes").sites as u32
     }
 
@@ -107,14 +107,26 @@ impl Machine for VoyagerMachine {
         basic.slots.max(express.slots).max(express.tags).max(dma.requests)
     }
 
-    fn jobs_max(&self) -> usize {
-        JOBS_MAX as usize
+    fn ranks_per_node_max(&self, _: &Resolved) -> u32 {
+        PROCESSES_MAX as u32
     }
 
-    fn build(&self, resolved: &Resolved, jobs: &[Job], threads: usize) -> Result<Built, String> {
+    fn jobs_max(&self) -> usize {
+        PROCESSES_MAX as usize
+    }
+
+    fn build(&self, resolved: &Resolved, work: &Workload, threads: usize) -> Result<Built, String> {
         let queues: Queues = resolved.read("voyager.queues");
-        if let Some(mistake) = queues.mistakes(&resolved.read("voyager.sp"), jobs.len() as u64) {
+        let (jobs, placement) = (&work.jobs, &work.placement);
+        if let Some(mistake) = queues.mistakes(&resolved.read("voyager.sp"), placement.processes().into()) {
             return Err(mistake);
+        }
+        if queues.sharing == Sharing::Drained && placement.per_node() > 1 {
+            return Err(format!(
+                "--ranks-per-node {} with voyager.queues.sharing = drained: the queues are one process's at a time; each \
+                 process having its own (own) is allowed",
+                placement.per_node()
+            ));
         }
         if queues.sharing == Sharing::Drained && jobs.len() > 1 && wait_polls(resolved) > 0 {
             return Err(format!(
@@ -127,15 +139,14 @@ impl Machine for VoyagerMachine {
         let nes: parameters::Nes = resolved.read("voyager.nes");
         build_on_network(
             resolved,
-            jobs,
+            work,
             nes.packet_overhead.bytes() as u32,
             threads,
             |configuration, port| {
                 let processor =
                     service_processor(&resolved.read("voyager.sp"), configuration, &jobs[0], port.node())?;
                 let base = ni_memory_base(configuration);
-                let ranks = jobs.iter().map(|job| job.ranks).collect();
-                let nes = Nes::new(NesPlan::read(resolved, ranks, base, port, processor))?;
+                let nes = Nes::new(NesPlan::read(resolved, placement, base, port, processor))?;
                 Ok((nes.memory_bytes(), Box::new(nes) as Box<dyn NetworkInterface>))
             },
         )

@@ -6,7 +6,7 @@ import click
 
 from chasqui.cli import options
 
-HELP = """Lists the simulated machines, their variants, and the most ranks each has room for.
+HELP = """Lists the simulated machines, their variants, and how many nodes each may have and how many ranks a node.
 
 \b
 Examples:
@@ -35,10 +35,11 @@ def machines(as_json: bool) -> int:
         [
             machine["name"],
             ", ".join(each["name"] for each in machine["variants"]) or "-",
-            number(machine["ranks_max"]),
+            number(machine["nodes_max"]),
+            number(machine["ranks_per_node_max"]),
             machine["summary"],
         ]
         for machine in found
     ]
-    print(table(["machine", "variants", "ranks at most", "what it is"], rows, left=(0, 1, 3)))
+    print(table(["machine", "variants", "nodes at most", "ranks a node", "what it is"], rows, left=(0, 1, 4)))
     return 0

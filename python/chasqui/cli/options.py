@@ -40,6 +40,21 @@ def _ranks() -> Decorator:
     )  # fmt: skip
 
 
+def _ranks_per_node() -> Decorator:
+    return click.option(
+        "--ranks-per-node", type=int, default=1, show_default=True, metavar="RANKS",
+        help="Ranks that share a node; each has node.harts / RANKS harts of it: "
+        "--ranks-per-node 2 --set node.harts=2.",
+    )  # fmt: skip
+
+
+def _map_by() -> Decorator:
+    return click.option(
+        "--map-by", type=click.Choice(["slot", "node"]), default="slot", show_default=True,
+        help="slot: ranks fill a node before the next; node: one to each node in turn.",
+    )  # fmt: skip
+
+
 def machine() -> Decorator:
     return click.option(
         "--machine", "-m", "machine", metavar="MACHINE", default=default_machine,
@@ -106,7 +121,7 @@ def quiet(doc: str) -> Decorator:
 
 
 def job(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say how a program runs: ranks, sets, environment, timeline, threads.
+    """The options that say how a program runs: ranks and where they are, sets, environment, timeline, threads.
 
     The command gets them as one `settings`, the arguments of simulation.Job.
     """
@@ -115,6 +130,8 @@ def job(function: Callable[..., Any]) -> Callable[..., Any]:
     def checked(
         *arguments: Any,
         ranks: int,
+        ranks_per_node: int,
+        map_by: str,
         sets: tuple[str, ...],
         mpi: tuple[str, ...],
         environment: tuple[str, ...],
@@ -124,6 +141,8 @@ def job(function: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         settings = {
             "ranks": check_ranks(ranks),
+            "ranks_per_node": ranks_per_node,
+            "map_by": map_by,
             "sets": [*check_sets(sets), *check_mpi(mpi)],
             "environment": check_environment(environment),
             "timeline": timeline,
@@ -132,7 +151,8 @@ def job(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*arguments, settings=settings, **others)
 
     result: Callable[..., Any] = checked
-    for option in (_threads(), _timeline(), _environment(), _mpi(), sets(), _ranks()):
+    placement = (_map_by(), _ranks_per_node(), _ranks())
+    for option in (_threads(), _timeline(), _environment(), _mpi(), sets(), *placement):
         result = option(result)
     return result
 

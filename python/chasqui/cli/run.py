@@ -13,7 +13,8 @@ from chasqui.cli import options
 if TYPE_CHECKING:
     from chasqui.simulation import Result
 
-HELP = """Runs PROGRAM on RANKS simulated nodes of MACHINE, instruction by instruction.
+HELP = """Runs PROGRAM on simulated nodes of MACHINE, instruction by instruction: RANKS processes, one a node
+or --ranks-per-node.
 
 PROGRAM is a static RV64GC Linux executable: what `chasqui cc` and `mpicc` make. The ranks' output
 goes to the terminal and to the run directory, beside summary.json, stats.json, messages.parquet
@@ -38,6 +39,7 @@ Examples:
   chasqui run -np 4 -- ./ring
   chasqui run -np 16 --machine voyager --set node.core.clock='200 MHz' -- ./cg -g 64
   chasqui run -np 4 --machine voyager --profile -- ./cg -g 32
+  chasqui run -np 8 --ranks-per-node 4 --set node.harts=4 --machine voyager -- ./cg -g 32
   chasqui run -np 4 --machine voyager --job '-np 4 ./cg -g 32' -- ./ring
   chasqui run -np 4 --trace-instructions 310us..312us:0,2 -- ./ring
   chasqui run -np 4 --histogram pairs -- ./sort
@@ -58,7 +60,7 @@ def commands() -> dict[str, click.Command]:
 )  # fmt: skip
 @click.option(
     "--job", "jobs", multiple=True, metavar="'[-np RANKS] PROGRAM [ARGS]...'",
-    help="A further job on the same nodes, rank r of each on node r: time-shared, each node by its "
+    help="A further job on the same nodes, time-shared, each node by its "
     "own clock (node.scheduler). Repeatable.",
 )  # fmt: skip
 @options.quiet("Only the program's own output.")

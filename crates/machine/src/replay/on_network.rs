@@ -5,9 +5,10 @@ use chasqui_engine::{Engine, Event, Lookahead, Outbox, Packet, Time};
 use chasqui_network::{Attachment, Blocked, FABRIC, FarEnd, FromNode, NODES, NetworkParameters, NodePort};
 use chasqui_ni::NetworkInterface;
 use chasqui_node::{Node, NodeConfiguration};
+use chasqui_placement::{JobId, NodeId};
 
 use super::{Line, Peers, Replay, Transport};
-use crate::{Built, Job, NodePlan, build_node};
+use crate::{Built, Workload, NodePlan, build_node};
 
 impl Line for FarEnd {
     fn latency(&self) -> Time {
@@ -52,7 +53,7 @@ pub fn check_alone_on_network(resolved: &Resolved) -> Result<(), String> {
 /// What does not fit, in words for the user.
 pub fn build_alone_on_network(
     resolved: &Resolved,
-    job: &Job,
+    work: &Workload,
     replay: &Replay,
     between: Box<dyn Transport>,
     ni: impl FnOnce(&NodeConfiguration, NodePort) -> Result<(u64, Box<dyn NetworkInterface>), String>,
@@ -64,18 +65,18 @@ pub fn build_alone_on_network(
     (lookahead[NODES][FABRIC], lookahead[FABRIC][NODES]) = (to_peers, to_node);
     let mut engine = Engine::new(Lookahead::new(lookahead));
     let attachment = Attachment { partition: 0, target: 0 };
-    let here = (replay.rank, job.ranks);
+    let here = (replay.rank, work.placement.ranks(JobId(0)));
     let (far, near) = FarEnd::new(&network, here, attachment, 1, Node::PORTS);
     let (ni_memory_bytes, ni) = ni(&configuration, near)?;
     let plan = NodePlan {
         configuration: &configuration,
-        number: replay.rank,
+        number: NodeId(replay.rank),
         ni,
         ni_memory_bytes,
         free_calls: false,
         first_port: 0,
     };
-    let node = engine.add(NODES, Box::new(build_node(plan, std::slice::from_ref(job))?));
+    let node = engine.add(NODES, Box::new(build_node(plan, work)?));
     let peers = Peers::new(replay, between, Box::new(far), Node::PORTS + FarEnd::PORTS);
     engine.add(FABRIC, Box::new(peers));
     Ok(Built { engine, nodes: vec![node] })

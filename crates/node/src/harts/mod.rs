@@ -5,7 +5,7 @@
 mod spin;
 mod thread;
 
-use std::ops::{Index, IndexMut};
+use std::ops::{Index, IndexMut, Range};
 
 use chasqui_engine::Time;
 use chasqui_memory::Bus;
@@ -43,6 +43,16 @@ impl Harts {
         std::iter::once(&mut self.first).chain(&mut self.others)
     }
 
+    /// Those numbered `range`.
+    pub(crate) fn of(&self, range: &Range<usize>) -> impl Iterator<Item = &Thread> + use<'_> {
+        self.iter().skip(range.start).take(range.len())
+    }
+
+    /// Those numbered `range`.
+    pub(crate) fn of_mut(&mut self, range: &Range<usize>) -> impl Iterator<Item = &mut Thread> + use<'_> {
+        self.iter_mut().skip(range.start).take(range.len())
+    }
+
     /// Harts that have had threads, as far as their numbers tell.
     pub fn started(&self) -> usize {
         self.started
@@ -50,9 +60,8 @@ impl Harts {
 
     /// A thread comes to hart `index`. True: the first ever.
     pub(crate) fn start(&mut self, index: usize) -> bool {
-        let is_first = index >= self.started;
         self.started = self.started.max(index + 1);
-        is_first
+        !std::mem::replace(&mut self[index].has_begun, true)
     }
 
     /// Threads have been on more than the first hart.

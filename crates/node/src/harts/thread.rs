@@ -68,6 +68,8 @@ pub struct Thread {
     pub blocked_cycles: u64,
     /// The process that the thread is of, by its place in the node's table.
     pub(crate) process: usize,
+    /// A thread has come to the hart.
+    pub(crate) has_begun: bool,
     pub(crate) activity: Activity,
     pub(crate) spin: Spin,
     /// The latest line that was fetched for an instruction that waits.
@@ -83,6 +85,7 @@ impl Thread {
             statistics: HartSoftwareStatistics::default(),
             blocked_cycles: 0,
             process: 0,
+            has_begun: false,
             activity: Activity::Vacant,
             spin: Spin::default(),
             filling: None,

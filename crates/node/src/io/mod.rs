@@ -190,6 +190,7 @@ impl Parts {
             now,
             memory: &mut self.memory,
             ports,
+            hart,
             pager: &mut Pages(&mut self.os.processes),
             recorders: &mut self.recorders,
             out,

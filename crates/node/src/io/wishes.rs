@@ -54,8 +54,8 @@ impl Parts {
         if let Some(incoherence) = incoherence {
             self.os.fault_alive(&mut self.harts, hart, SIGBUS, &incoherence.to_string());
         }
-        for (job, text) in faults {
-            self.os.fault_of(&mut self.harts, &mut self.events, (job, hart), now, &text);
+        for (process, text) in faults {
+            self.os.fault_of(&mut self.harts, &mut self.events, (process, hart), now, &text);
         }
         if let Some(broken) = broken {
             self.io.broken_machine.get_or_insert(broken);

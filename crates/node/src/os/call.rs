@@ -3,8 +3,9 @@
 use chasqui_engine::Time;
 use chasqui_linux::{Outcome, Stream};
 use chasqui_memory::FlatMemory;
+use chasqui_placement::Rank;
 
-use super::{Ended, Os, Output};
+use super::{Ended, NodeProcess, Os, Output};
 use crate::harts::{Activity, Harts};
 
 impl Os {
@@ -33,7 +34,8 @@ impl Os {
                 return;
             }
             Outcome::Clone { hart, stack, tls, id } => {
-                self.begin(harts, index, hart, stack, tls);
+                let first = self.on(harts, index).harts.start;
+                self.begin_thread(harts, index, first + hart, stack, tls);
                 id
             }
             Outcome::Signal(signal) => {
@@ -68,10 +70,11 @@ impl Os {
         let thread = &mut harts[index];
         let now = thread.hart.now();
         thread.statistics.calls += 1;
+        let thread_number = process.thread(index);
         let mut host = Host { rank: process.rank, now, output: &*process.output };
         // What serves it sees all that the thread has stored.
         thread.hart.port.settle();
-        let outcome = process.process.syscall(index, number, args, now, memory, &mut host);
+        let outcome = process.process.syscall(thread_number, number, args, now, memory, &mut host);
         // Who gives the hart up does so again for nothing.
         if outcome != Outcome::Yield {
             thread.hart.port.disturb();
@@ -83,16 +86,16 @@ impl Os {
     /// threads.
     fn change_memory(&mut self, harts: &mut Harts, index: usize, now: Time) {
         let wake_cycles = self.costs.software.wake.cycles();
-        let process = &mut self.on_mut(harts, index).process;
+        let NodeProcess { process, harts: own, .. } = self.on_mut(harts, index);
         let barrier = process.take_barrier();
-        for thread in harts.others(index) {
+        for (_, thread) in harts.of_mut(own).enumerate().filter(|&(i, _)| own.start + i != index) {
             thread.hart.port.drop_reservation();
             if barrier {
                 thread.hart.port.settle();
             }
         }
         for woken in process.take_woken() {
-            let thread = &mut harts[woken];
+            let thread = &mut harts[own.start + woken];
             thread.resume_at(now);
             thread.charge(wake_cycles);
             thread.hart.return_from_call(0);
@@ -100,7 +103,14 @@ impl Os {
     }
 
     /// The thread on hart `parent` has made another, which begins on hart `index` where its maker is.
-    fn begin(&mut self, harts: &mut Harts, parent: usize, index: usize, stack: u64, tls: Option<u64>) {
+    fn begin_thread(
+        &mut self,
+        harts: &mut Harts,
+        parent: usize,
+        index: usize,
+        stack: u64,
+        tls: Option<u64>,
+    ) {
         let (state, now) = (harts[parent].hart.state.clone(), harts[parent].hart.now());
         let process = harts[parent].process;
         self.place(harts, index, process);
@@ -123,7 +133,7 @@ impl Os {
 }
 
 struct Host<'a> {
-    rank: u32,
+    rank: Rank,
     now: Time,
     output: &'a dyn Output,
 }

@@ -19,7 +19,7 @@ impl NodeProcess {
     /// From now on the data of its messages are followed on `harts`, if they are to be.
     pub(crate) fn follow(&self, harts: &mut Harts) {
         if let Some(followed) = &self.followed {
-            for thread in harts.iter_mut() {
+            for thread in harts.of_mut(&self.harts) {
                 thread.hart.note_accesses(followed.accesses.clone());
             }
         }
@@ -44,7 +44,7 @@ impl NodeProcess {
         assert_eq!(number, followed.messages.len(), "messages are numbered as they come");
         followed.messages.push(id);
         for piece in &pieces {
-            for thread in harts.iter_mut() {
+            for thread in harts.of_mut(&self.harts) {
                 thread.hart.port.follow(piece.start, piece.end - piece.start);
             }
         }

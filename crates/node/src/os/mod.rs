@@ -19,6 +19,7 @@ use chasqui_config::Cycles;
 use chasqui_engine::Time;
 use chasqui_hart::{Halt, State};
 use chasqui_memory::{Bus, Fault, FlatMemory, LentBus};
+use chasqui_placement::JobId;
 use chasqui_record::{Profile, Recorder};
 use chasqui_watch::Symbols;
 
@@ -70,7 +71,7 @@ pub(crate) struct Os {
     pub kernel: Option<Kernel>,
     pub costs: Costs,
     /// Jobs that ended here by a fault or abort, and nobody was told.
-    pub broken: Vec<usize>,
+    pub broken: Vec<JobId>,
     /// When the first of them did.
     pub stop: Option<Time>,
     /// Instructions that the output does not know of.
@@ -78,11 +79,11 @@ pub(crate) struct Os {
 }
 
 impl Os {
-    pub fn new(spec: OsSpec, scheduler: Option<Box<Scheduler>>, harts: usize) -> Os {
+    pub fn new(spec: OsSpec, scheduler: Option<Box<Scheduler>>) -> Os {
         let image = spec.kernel.as_ref().map(Kernel::image);
         let process = |spec: ProcessSpec| {
             let symbols = Symbols::new(spec.process.elf().clone(), image.cloned());
-            NodeProcess::new(spec, symbols, harts)
+            NodeProcess::new(spec, symbols)
         };
         Os {
             processes: spec.processes.into_iter().map(process).collect(),
@@ -100,11 +101,23 @@ impl Os {
         self.kernel.as_ref().map_or_else(|| self.processes[0].start(), Kernel::start)
     }
 
-    /// The first process begins on the first hart.
-    pub fn begin_first(&mut self, harts: &mut Harts) {
-        self.processes[0].follow(harts);
-        self.place(harts, 0, 0);
-        self.set_timed(harts, 0);
+    /// Each process begins on the first of its harts; of those that share one, the first process.
+    pub fn begin(&mut self, harts: &mut Harts) {
+        let on_harts = if self.scheduler.is_some() { 1 } else { self.processes.len() };
+        for number in 0..on_harts {
+            let process = &self.processes[number];
+            process.follow(harts);
+            let first = process.harts.start;
+            // With a kernel the hart begins there.
+            if self.kernel.is_none() {
+                harts[first].hart.state = process.start();
+            }
+            self.place(harts, first, number);
+        }
+        // Who has others beside itself is known now.
+        for number in 0..on_harts {
+            self.set_timed(harts, self.processes[number].harts.start);
+        }
         if self.kernel.is_some() {
             assert!(harts.count() == 1 && harts[0].hart.port.is_timed(), "a kernel's harts");
             let root = self.processes[0].process.space.root();
@@ -156,7 +169,8 @@ impl Os {
             return watch.run(hart, lent, end);
         }
         let process = &mut self.processes[*process];
-        let (recorder, free_calls) = (&mut recorders[process.job], self.costs.free_calls);
+        let (recorder, free_calls) = (&mut recorders[process.id.index()], self.costs.free_calls);
+        let index = process.thread(index);
         let follows = process.followed.is_some();
         let mut marking =
             Marking { life: &mut process.life, recorder, spin, index, free_calls, follows, several };
@@ -226,8 +240,9 @@ impl Os {
         let process = &mut self.processes[harts[index].process];
         let follows = process.followed.is_some();
         let Thread { hart, spin, .. } = &mut harts[index];
-        let (life, recorder) = (&mut process.life, &mut recorders[process.job]);
-        let mut marking = Marking { life, recorder, spin, index, free_calls, follows, several };
+        let thread = process.thread(index);
+        let (life, recorder) = (&mut process.life, &mut recorders[process.id.index()]);
+        let mut marking = Marking { life, recorder, spin, index: thread, free_calls, follows, several };
         marking.note(hart, code, call, value);
         if follows && code == mark::DELIVER {
             process.follow_delivered(harts, index, value);
@@ -265,7 +280,7 @@ impl Os {
     fn set_timed(&mut self, harts: &mut Harts, index: usize) {
         let process = self.on(harts, index);
         let detailed = harts.is_several() || process.region.is_none_or(|region| region == Region::Within);
-        let free = self.costs.free_calls && process.life.current_call(index).is_some();
+        let free = self.costs.free_calls && process.life.current_call(process.thread(index)).is_some();
         harts[index].hart.port.set_timed(detailed && !free);
     }
 
@@ -279,7 +294,8 @@ impl Os {
             Activity::Parked(_) | Activity::Suspended(_) => thread.event(bus, at, at),
             Activity::Blocked(_, until) => {
                 thread.resume_at(until);
-                let value = self.processes[thread.process].process.time_out(index);
+                let process = &mut self.processes[thread.process];
+                let value = process.process.time_out(process.thread(index));
                 thread.hart.return_from_call(value);
             }
             _ => {}
@@ -304,11 +320,12 @@ impl Os {
 
     fn end(&mut self, harts: &mut Harts, index: usize, how: Ended) {
         self.note_end(harts, index, how);
-        harts.iter_mut().for_each(|thread| thread.activity = Activity::Ended);
+        let own = self.on(harts, index).harts.clone();
+        harts.of_mut(&own).for_each(|thread| thread.activity = Activity::Ended);
     }
 
-    /// Job `job` is broken.
-    fn stop_at(&mut self, time: Time, job: usize) {
+    /// `job` is broken.
+    fn stop_at(&mut self, time: Time, job: JobId) {
         self.stop = Some(self.stop.map_or(time, |stop| stop.min(time)));
         self.broken.push(job);
     }
@@ -325,14 +342,14 @@ impl Os {
     pub fn report_progress(&mut self, executed: u64) {
         const OFTEN: u64 = 10_000;
         self.unreported += executed;
-        let process = &self.processes[0];
-        if self.unreported >= OFTEN || process.ended.is_some() && self.unreported > 0 {
-            process.output.executed(std::mem::take(&mut self.unreported));
+        let all_ended = || self.processes.iter().all(|process| process.ended.is_some());
+        if self.unreported >= OFTEN || self.unreported > 0 && all_ended() {
+            self.processes[0].output.executed(std::mem::take(&mut self.unreported));
         }
     }
 
     /// Where the cycles of its harts went, if that was counted: once, when all is over.
-    pub fn take_profile(harts: &mut Harts) -> Option<Profile> {
-        process::take_profile(harts)
+    pub fn take_profiles(&self, harts: &mut Harts) -> Vec<Profile> {
+        self.processes.iter().filter_map(|p| process::take_profile(harts, &p.harts)).collect()
     }
 }

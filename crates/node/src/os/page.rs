@@ -52,6 +52,7 @@ impl Os {
     pub(super) fn flush_translations(&mut self, harts: &mut Harts, index: usize, memory: &FlatMemory) {
         let shootdown_cycles = self.costs.software.shootdown.cycles();
         let process = self.on_mut(harts, index);
+        let own = process.harts.clone();
         let flush = process.process.space.take_flush();
         if matches!(flush, Flush::None) {
             return;
@@ -70,14 +71,13 @@ impl Os {
         }
         let is_shared = process.text.is_some();
         let mut told = false;
-        let started = harts.started();
-        for (i, thread) in harts.iter_mut().take(started).enumerate() {
+        for (i, thread) in harts.of_mut(&own).enumerate().filter(|(_, thread)| thread.has_begun) {
             thread.hart.port.flush_translations();
             thread.hart.forget_code();
             if !is_shared {
                 thread.hart.share_text(None);
             }
-            told |= i != index && thread.is_alive();
+            told |= own.start + i != index && thread.is_alive();
         }
         if told {
             harts[index].charge(shootdown_cycles);

@@ -3,6 +3,7 @@
 use chasqui_linux::{Access, Process};
 use chasqui_memory::FlatMemory;
 use chasqui_ni::Pager;
+use chasqui_placement::ProcessId;
 
 use super::NodeProcess;
 
@@ -10,22 +11,22 @@ use super::NodeProcess;
 pub(crate) struct Pages<'a>(pub &'a mut [NodeProcess]);
 
 impl Pages<'_> {
-    fn process(&self, job: usize) -> Option<&Process> {
-        self.0.iter().find(|process| process.job == job).map(|found| &found.process)
+    fn process(&self, id: ProcessId) -> Option<&Process> {
+        self.0.iter().find(|process| process.id == id).map(|found| &found.process)
     }
 
-    fn process_mut(&mut self, job: usize) -> Option<&mut Process> {
-        self.0.iter_mut().find(|process| process.job == job).map(|found| &mut found.process)
+    fn process_mut(&mut self, id: ProcessId) -> Option<&mut Process> {
+        self.0.iter_mut().find(|process| process.id == id).map(|found| &mut found.process)
     }
 }
 
 impl Pager for Pages<'_> {
-    fn physical(&self, memory: &FlatMemory, job: usize, address: u64) -> Option<u64> {
-        self.process(job)?.space.physical(memory, address)
+    fn physical(&self, memory: &FlatMemory, id: ProcessId, address: u64) -> Option<u64> {
+        self.process(id)?.space.physical(memory, address)
     }
 
-    fn page_in(&mut self, memory: &mut FlatMemory, job: usize, address: u64, write: bool) -> bool {
+    fn page_in(&mut self, memory: &mut FlatMemory, id: ProcessId, address: u64, write: bool) -> bool {
         let access = if write { Access::Write } else { Access::Read };
-        self.process_mut(job).is_some_and(|process| process.space.fault(memory, address, access).is_ok())
+        self.process_mut(id).is_some_and(|process| process.space.fault(memory, address, access).is_ok())
     }
 }

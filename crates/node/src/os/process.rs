@@ -1,25 +1,27 @@
 //! A process of a node, and what is recorded of it.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use chasqui_engine::Time;
 use chasqui_hart::{State, Text};
 use chasqui_linux::{Process, Stream};
 use chasqui_memory::Observation;
+use chasqui_placement::{JobId, ProcessId, Rank};
 use chasqui_record::{Profile, RankLife};
 use chasqui_watch::{Symbols, TraceOutput, WatchPlan};
 
 use super::followed::Followed;
-use crate::harts::{Activity, Harts, Spin};
+use crate::harts::{Activity, Harts, Spin, Thread};
 
 /// Where the output of processes goes.
 pub trait Output: TraceOutput {
-    /// Process `rank` writes `bytes` at `now`.
-    fn write(&self, rank: u32, now: Time, stream: Stream, bytes: &[u8]);
-    /// Process `rank` makes a system call at `now` that is not served.
-    fn unknown_call(&self, rank: u32, now: Time, number: u64);
-    /// Process `rank` asks at `now` for more threads than its node's `harts`.
-    fn no_hart(&self, rank: u32, now: Time, harts: u32);
+    /// `rank` writes `bytes` at `now`.
+    fn write(&self, rank: Rank, now: Time, stream: Stream, bytes: &[u8]);
+    /// `rank` makes a system call at `now` that is not served.
+    fn unknown_call(&self, rank: Rank, now: Time, number: u64);
+    /// `rank` asks at `now` for more threads than its node's `harts`.
+    fn no_hart(&self, rank: Rank, now: Time, harts: u32);
     /// So many more instructions were executed, by any process.
     fn executed(&self, instructions: u64);
 }
@@ -55,10 +57,14 @@ pub enum Region {
 pub struct ProcessSpec {
     /// The process.
     pub process: Process,
-    /// World rank.
-    pub rank: u32,
-    /// Number of its job.
-    pub job: usize,
+    /// Its number on the node.
+    pub id: ProcessId,
+    /// Its rank.
+    pub rank: Rank,
+    /// Its job.
+    pub job: JobId,
+    /// The node's harts that its threads may be on. The first of them is its first thread's.
+    pub harts: Range<usize>,
     /// The program's text, if harts share it decoded.
     pub text: Option<Text>,
     /// Before the part of interest instructions take no time.
@@ -93,10 +99,12 @@ pub(crate) struct Descheduled {
 /// A process of a node.
 pub(crate) struct NodeProcess {
     pub process: Process,
-    /// World rank.
-    pub rank: u32,
-    /// Number of its job.
-    pub job: usize,
+    /// Its number on the node.
+    pub id: ProcessId,
+    pub rank: Rank,
+    pub job: JobId,
+    /// The node's harts that its threads may be on.
+    pub harts: Range<usize>,
     /// What its marks say.
     pub life: RankLife,
     /// How and when it ended.
@@ -118,14 +126,16 @@ pub(crate) struct NodeProcess {
 }
 
 impl NodeProcess {
-    /// A process that is about to execute its first instruction on one of `harts` harts.
-    pub fn new(spec: ProcessSpec, symbols: Symbols, harts: usize) -> NodeProcess {
+    /// A process that is about to execute its first instruction.
+    pub fn new(spec: ProcessSpec, symbols: Symbols) -> NodeProcess {
         NodeProcess {
-            life: RankLife::new(spec.rank as u16, harts, spec.timeline_max),
+            life: RankLife::new(spec.rank.0 as u16, spec.harts.len(), spec.timeline_max),
             symbols,
             process: spec.process,
+            id: spec.id,
             rank: spec.rank,
             job: spec.job,
+            harts: spec.harts,
             ended: None,
             region: spec.fast_forward.then_some(Region::Ahead),
             text: spec.text,
@@ -134,6 +144,12 @@ impl NodeProcess {
             elsewhere: Usage::default(),
             descheduled: None,
         }
+    }
+
+    /// Number, among its threads' places, of the one on the node's hart `hart`.
+    #[inline]
+    pub fn thread(&self, hart: usize) -> usize {
+        hart - self.harts.start
     }
 
     /// How its first thread begins.
@@ -159,9 +175,19 @@ pub struct ProcessView<'a> {
 }
 
 impl<'a> ProcessView<'a> {
-    /// World rank.
-    pub fn rank(&self) -> u32 {
+    /// Its rank.
+    pub fn rank(&self) -> Rank {
         self.process.rank
+    }
+
+    /// Its number on the node.
+    pub fn id(&self) -> ProcessId {
+        self.process.id
+    }
+
+    /// Its job.
+    pub fn job(&self) -> JobId {
+        self.process.job
     }
 
     /// How and when it ended.
@@ -179,31 +205,36 @@ impl<'a> ProcessView<'a> {
         self.process.region
     }
 
-    /// Its harts.
-    pub fn harts(&self) -> &'a Harts {
-        self.harts
+    /// The harts of its threads, in the order of their places.
+    pub fn harts(&self) -> impl Iterator<Item = &'a Thread> + use<'a> {
+        self.harts.of(&self.process.harts)
+    }
+
+    /// Harts that its threads have been on.
+    pub fn started(&self) -> usize {
+        self.harts().filter(|thread| thread.has_begun).count()
     }
 
     /// Instructions that it has executed.
     pub fn instructions(&self) -> u64 {
-        let all: u64 = self.harts.iter().map(|t| t.hart.statistics.instructions).sum();
+        let all: u64 = self.harts().map(|t| t.hart.statistics.instructions).sum();
         all - self.process.elsewhere.instructions
     }
 
     /// Cycles of its hart that has come furthest, without those of other processes.
     pub fn cycles(&self) -> u64 {
-        self.harts.iter().map(|t| t.hart.cycle).max().unwrap_or(0) - self.process.elsewhere.cycles
+        self.harts().map(|t| t.hart.cycle).max().unwrap_or(0) - self.process.elsewhere.cycles
     }
 
     /// The present of its hart that has come furthest.
     pub fn now(&self) -> Time {
-        self.harts.iter().map(|t| t.hart.now()).max().unwrap_or(Time::ZERO)
+        self.harts().map(|t| t.hart.now()).max().unwrap_or(Time::ZERO)
     }
 }
 
-/// Where the cycles of `harts` went, if that was counted: once, when all is over.
-pub(crate) fn take_profile(harts: &mut Harts) -> Option<Profile> {
-    let profiles = harts.iter_mut().filter_map(|thread| thread.watch.take()?.profile());
+/// Where the cycles of harts `range` went, if that was counted: once, when all is over.
+pub(crate) fn take_profile(harts: &mut Harts, range: &Range<usize>) -> Option<Profile> {
+    let profiles = harts.of_mut(range).filter_map(|thread| thread.watch.take()?.profile());
     profiles.reduce(|mut sum, profile| {
         sum.add(&profile);
         sum

@@ -17,11 +17,13 @@ impl Os {
 
     /// The same, of an instruction at `pc`.
     pub(super) fn fault_at(&mut self, harts: &mut Harts, index: usize, signal: i32, what: &str, pc: u64) {
-        let thread = if harts.is_several() { format!(", hart {index},") } else { String::new() };
         let now = harts[index].hart.now();
         let process = self.on(harts, index);
-        let text =
-            format!("rank {}{thread} at {now}: {what}, pc {}", process.rank, process.symbols.place(pc));
+        let thread = match process.harts.len() > 1 && harts.is_several() {
+            true => format!(", hart {index},"),
+            false => String::new(),
+        };
+        let text = format!("{}{thread} at {now}: {what}, pc {}", process.rank, process.symbols.place(pc));
         self.end(harts, index, Ended::Fault { signal, text });
     }
 }
@@ -34,7 +36,7 @@ impl ProcessView<'_> {
 
     /// Numbers of its harts that have a thread.
     fn alive(&self) -> Vec<usize> {
-        (0..self.harts.started()).filter(|&i| self.harts[i].is_alive()).collect()
+        self.process.harts.clone().filter(|&i| self.harts[i].is_alive()).collect()
     }
 
     /// The pc of hart `index` with its symbol: the process's, if the kernel works for it.
@@ -73,8 +75,7 @@ impl ProcessView<'_> {
 
     /// Some thread would go on by itself, but simulated time ends before.
     pub fn waits_beyond_time(&self) -> bool {
-        let mut threads = self.harts.iter().take(self.harts.started());
-        self.process.ended.is_none() && threads.any(|thread| thread.waits_beyond_time())
+        self.process.ended.is_none() && self.harts().any(|thread| thread.waits_beyond_time())
     }
 
     fn thread_waits_for(&self, index: usize) -> String {
@@ -84,7 +85,7 @@ impl ProcessView<'_> {
             return format!("a time after the end of simulated time, asleep, pc {place}");
         }
         let read = &mut |address, bytes: &mut [u8]| thread.hart.port.peek_virtual(address, bytes);
-        match (&thread.activity, self.process.life.waiting_for(index, read)) {
+        match (&thread.activity, self.process.life.waiting_for(self.process.thread(index), read)) {
             (Activity::Blocked(Wait::Futex { address }, _), _) => {
                 format!("another thread at the futex {address:#x}, pc {place}")
             }

@@ -16,6 +16,7 @@ use chasqui_counters::counters;
 use chasqui_engine::{Class, Payload, Time};
 use chasqui_memory::{Bus, Observation};
 use chasqui_ni::{Leave, Turn};
+use chasqui_placement::{JobId, ProcessId};
 
 use super::process::{Descheduled, NodeProcess, Usage};
 use super::{Ended, Os, SIGSEGV};
@@ -34,7 +35,7 @@ pub(crate) enum Timer {
     /// A process that is not on the hart has slept long enough; or the one that is has ended.
     Look,
     /// This job is over, because of what happened on some node.
-    Close(usize),
+    Close(JobId),
     /// The NI is told that nobody is on the hart, once it has all that the process has stored.
     Leave,
 }
@@ -44,7 +45,7 @@ impl From<Timer> for Payload {
         match timer {
             Timer::Quantum => [0, 0],
             Timer::Look => [1, 0],
-            Timer::Close(job) => [2, job as u64],
+            Timer::Close(job) => [2, u64::from(job.0)],
             Timer::Leave => [3, 0],
         }
     }
@@ -55,7 +56,7 @@ impl From<Payload> for Timer {
         match kind {
             0 => Timer::Quantum,
             1 => Timer::Look,
-            2 => Timer::Close(job as usize),
+            2 => Timer::Close(JobId(job as u32)),
             _ => Timer::Leave,
         }
     }
@@ -257,7 +258,7 @@ impl Os {
             return self.reschedule(harts, events, Time::ZERO);
         }
         // The first turn is the first job's.
-        if self.processes[0].job != 0 {
+        if self.processes[0].id != ProcessId(0) {
             s.held = Some(std::mem::replace(&mut harts[HART].activity, Activity::Vacant));
         }
         self.arm_turn(events, Time::ZERO);
@@ -396,7 +397,7 @@ impl Os {
         let on_hart = harts[HART].process;
         let all = || others().chain(s.held.iter().map(|held| (on_hart, held)));
         let live = all().filter(|(_, activity)| alive(activity));
-        let live = live.fold(0, |live, (process, _)| live | 1 << processes[process].job);
+        let live = live.fold(0, |live, (process, _)| live | 1 << processes[process].id.index());
         let idle = s.was_idle || !matches!(s.held, Some(Activity::Ready));
         let sleeps = all().any(|(_, activity)| {
             matches!(activity, Activity::Sleeping(until) | Activity::Blocked(_, until) if *until < Time::END)
@@ -409,8 +410,8 @@ impl Os {
     pub fn take_turn(&mut self, harts: &mut Harts, events: &mut Events, turn: Turn, now: Time) {
         let Some(s) = &mut self.scheduler else { return };
         let from = now + turn.after;
-        let place = s.waiting.iter().position(|&process| self.processes[process].job == turn.job);
-        let is_on_hart = self.processes[harts[HART].process].job == turn.job;
+        let place = s.waiting.iter().position(|&process| self.processes[process].id == turn.process);
+        let is_on_hart = self.processes[harts[HART].process].id == turn.process;
         if place.is_some() || is_on_hart {
             harts[HART].activity = s.held.take().expect("the process has left the hart");
         }
@@ -485,40 +486,47 @@ impl Os {
         })
     }
 
-    /// Job `job`'s process violates protection at `now`; `hart` is the one that is to be named, if the process is on it.
+    /// Process `id` violates protection at `now`; `hart` is the one that is to be named, if the process is on it.
     pub fn fault_of(
         &mut self,
         harts: &mut Harts,
         events: &mut Events,
-        (job, hart): (usize, usize),
+        (id, hart): (ProcessId, usize),
         now: Time,
         what: &str,
     ) {
         let ends_job = self.costs.software.fault_ends_job;
-        if let Some(process) = self.descheduled(job).filter(|process| process.ended.is_none()) {
-            let text = format!("rank {} at {now}: {what}", process.rank);
+        let Some(process) = self.processes.iter_mut().find(|process| process.id == id) else { return };
+        if process.descheduled.is_none() {
+            let hart = if process.harts.contains(&hart) { hart } else { process.harts.start };
+            self.fault_alive(harts, hart, SIGSEGV, what);
+            self.gone(events, now);
+        } else if process.ended.is_none() {
+            let text = format!("{} at {now}: {what}", process.rank);
+            let job = process.job;
             process.end(now, Ended::Fault { signal: SIGSEGV, text });
             process.descheduled.as_mut().expect("it is not on the hart").activity = Activity::Ended;
             if ends_job {
                 self.stop_at(now, job);
             }
-        } else if self.on(harts, HART).job == job {
-            self.fault_alive(harts, hart, SIGSEGV, what);
-            self.gone(events, now);
         }
     }
 
-    /// Job `job` is over at `now`, because of what happened on another node.
-    pub fn end_job(&mut self, harts: &mut Harts, events: &mut Events, job: usize, now: Time) {
-        if let Some(process) = self.descheduled(job).filter(|process| process.ended.is_none()) {
+    /// `job` is over at `now`, because of what happened on another node, or to another of its processes here.
+    pub fn end_job(&mut self, harts: &mut Harts, events: &mut Events, job: JobId, now: Time) {
+        let is_alive = |process: &&mut NodeProcess| process.job == job && process.ended.is_none();
+        let mut gone = false;
+        for process in self.processes.iter_mut().filter(is_alive) {
             process.life.finish(now.0);
-            process.descheduled.as_mut().expect("it is not on the hart").activity = Activity::Ended;
-            return;
+            match &mut process.descheduled {
+                Some(descheduled) => descheduled.activity = Activity::Ended,
+                None => {
+                    harts.of_mut(&process.harts).for_each(|thread| thread.activity = Activity::Ended);
+                    gone = true;
+                }
+            }
         }
-        let process = self.on_mut(harts, HART);
-        if process.job == job && process.ended.is_none() {
-            process.life.finish(now.0);
-            harts[HART].activity = Activity::Ended;
+        if gone {
             self.gone(events, now);
         }
     }
@@ -526,7 +534,7 @@ impl Os {
     /// Other host threads may run the node from now on, without word from those that did: what they have decoded
     /// is not theirs.
     pub fn unshare_texts(&mut self, harts: &mut Harts) {
-        harts[HART].hart.share_text(None);
+        harts.iter_mut().for_each(|thread| thread.hart.share_text(None));
         self.processes.iter_mut().for_each(|process| process.text = None);
     }
 
@@ -539,12 +547,8 @@ impl Os {
         schedule(events, now, Timer::Look);
     }
 
-    fn descheduled(&mut self, job: usize) -> Option<&mut NodeProcess> {
-        self.processes.iter_mut().find(|process| process.job == job && process.descheduled.is_some())
-    }
-
-    /// Job `job`'s process comes to the hart, when all is over: to see what it did there.
-    pub fn show(&mut self, harts: &mut Harts, job: usize) {
+    /// The process of `job` comes to the hart that it shares with others, when all is over: to see what it did there.
+    pub fn show(&mut self, harts: &mut Harts, job: JobId) {
         let is_off = |process: &NodeProcess| process.job == job && process.descheduled.is_some();
         if let Some(process) = self.processes.iter().position(is_off) {
             self.exchange(harts, process);
@@ -579,7 +583,7 @@ mod tests {
 
     #[test]
     fn timers_survive_the_round_trip() {
-        for timer in [Timer::Quantum, Timer::Look, Timer::Close(7), Timer::Leave] {
+        for timer in [Timer::Quantum, Timer::Look, Timer::Close(JobId(7)), Timer::Leave] {
             assert_eq!(Timer::from(Payload::from(timer)), timer);
         }
     }

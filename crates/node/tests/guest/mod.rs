@@ -21,6 +21,7 @@ use chasqui_node::{
     Costs, DEVICE_SPAN, Ended, Kernel, MemorySystem, Node, NodeConfiguration, NodeSpec, OsSpec, Output,
     ProcessSpec, SoftwareUnit, kernel_memory, schema,
 };
+use chasqui_placement::{JobId, ProcessId, Rank};
 use chasqui_record::Profile;
 use chasqui_watch::{TraceOutput, WatchPlan};
 
@@ -169,7 +170,7 @@ const ANSWER: u64 = u64::MAX;
 impl NetworkInterface for TestNi {
     fn identify(&self, _: &mut NiIdentification) {}
 
-    fn regions(&self, _: usize) -> Vec<Region> {
+    fn regions(&self, _: ProcessId) -> Vec<Region> {
         vec![]
     }
 
@@ -190,7 +191,7 @@ impl NetworkInterface for TestNi {
         self.saw(Seen::Store(c.now, address, value));
         match address as i64 {
             register::START => {
-                self.data = c.physical(0, DATA).expect("the data page is there");
+                self.data = c.physical(ProcessId(0), DATA).expect("the data page is there");
                 for (i, &(after, _)) in self.schedule.iter().enumerate() {
                     c.at(c.now + after, [i as u64, 0]);
                 }
@@ -451,13 +452,13 @@ struct Silent;
 impl TraceOutput for Silent {}
 
 impl Output for Silent {
-    fn write(&self, _: u32, _: Time, _: Stream, bytes: &[u8]) {
+    fn write(&self, _: Rank, _: Time, _: Stream, bytes: &[u8]) {
         panic!("output: {}", String::from_utf8_lossy(bytes));
     }
-    fn unknown_call(&self, _: u32, _: Time, number: u64) {
+    fn unknown_call(&self, _: Rank, _: Time, number: u64) {
         panic!("system call {number}");
     }
-    fn no_hart(&self, _: u32, _: Time, harts: u32) {
+    fn no_hart(&self, _: Rank, _: Time, harts: u32) {
         panic!("more threads than {harts} harts");
     }
     fn executed(&self, _: u64) {}
@@ -523,8 +524,8 @@ fn outcome(node: Node, record: &Mutex<Record>) -> (Outcome, Option<(Profile, u64
         engine.partitions().pop().expect("the node").into_any().downcast::<Node>().expect("a node");
     let mut statistics = vec![];
     node.visit_statistics(&mut |name, _, _, value| statistics.push((name.to_string(), value)));
-    let process = node.process(0).expect("one job");
-    let (ended, cycles) = (process.ended().cloned(), process.harts()[0].hart.cycle);
+    let process = node.processes(JobId(0)).next().expect("one process");
+    let (ended, cycles) = (process.ended().cloned(), process.cycles());
     let profile = node.take_profiles().pop().map(|profile| (profile, cycles));
     let seen = record.lock().expect("a lock").seen.clone();
     (Outcome { ended, statistics, seen }, profile)
@@ -574,8 +575,10 @@ pub fn spec<'a>(c: &'a NodeConfiguration, program: &Program, ni: TestNi, watch: 
     });
     let process = ProcessSpec {
         process,
-        rank: 0,
-        job: 0,
+        id: ProcessId(0),
+        rank: Rank(0),
+        job: JobId(0),
+        harts: 0..c.harts(),
         text: None,
         fast_forward: false,
         timeline_max: 0,
@@ -599,7 +602,7 @@ pub fn spec<'a>(c: &'a NodeConfiguration, program: &Program, ni: TestNi, watch: 
         number: 0,
         memory,
         os: OsSpec { processes: vec![process], kernel, costs },
-        jobs: 1,
+        places: 1,
         devices: vec![Box::new(ni)],
         first_port: 0,
     }

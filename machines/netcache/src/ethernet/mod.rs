@@ -23,7 +23,9 @@ use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::DEVICE_BASE;
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
 use chasqui_ni::{BusOperation, BusRequest, Cause, Context, NetworkInterface, Region, Reply};
+use chasqui_placement::ProcessId;
 
+use crate::PROCESS;
 use crate::link::Link;
 use events::{EthernetEvent, Purpose};
 use interrupt::Interrupts;
@@ -33,9 +35,6 @@ use receive::Receiver;
 use ring::Ring;
 use stream::Streams;
 use transmit::Transmitter;
-
-/// The controller serves one job.
-const JOB: usize = 0;
 
 /// Longest frame [bytes], on the wire.
 pub(crate) fn packet_bytes_max(unit: &EthernetUnit) -> u64 {
@@ -112,7 +111,7 @@ impl Shared {
     fn is_memory(&self, address: u64, bytes: u64, c: &mut Context<'_, '_>) -> bool {
         let is_there = c.memory.slice(address, bytes as usize).is_ok();
         if !is_there {
-            c.fault(JOB, format!("the controller was told of {bytes} bytes at {address:#x}: no memory"));
+            c.fault(PROCESS, format!("the controller was told of {bytes} bytes at {address:#x}: no memory"));
         }
         is_there
     }
@@ -167,7 +166,7 @@ impl NetworkInterface for Ethernet {
     }
 
     /// The controller is the kernel's alone.
-    fn regions(&self, _: usize) -> Vec<Region> {
+    fn regions(&self, _: ProcessId) -> Vec<Region> {
         vec![]
     }
 

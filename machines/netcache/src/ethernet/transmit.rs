@@ -10,7 +10,7 @@ use chasqui_record::Stage;
 use super::events::{EthernetEvent, Purpose};
 use super::registers::{CAUSE_TRANSMITTED, COMMAND_REPORT, EthernetTransmit, STATUS_DONE};
 use super::ring::{DESCRIPTOR, Ring};
-use super::{JOB, Shared};
+use super::{PROCESS, Shared};
 use crate::link::{Mechanism, stamp, travels_by};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Transmitter {
         let (address, bytes) = (self.descriptor.address, u64::from(self.descriptor.bytes));
         let allowed = super::registers::HEADER_BYTES..=s.unit.frame_max();
         if !allowed.contains(&bytes) {
-            c.fault(JOB, format!("a transmit descriptor of {bytes} bytes; allowed: {allowed:?}"));
+            c.fault(PROCESS, format!("a transmit descriptor of {bytes} bytes; allowed: {allowed:?}"));
         }
         if !allowed.contains(&bytes) || !s.is_memory(address, bytes, c) {
             self.ring.finish();

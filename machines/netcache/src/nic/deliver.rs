@@ -6,7 +6,7 @@ use chasqui_ni::Context;
 
 use super::events::{NicEvent, Owner};
 use super::writer::Writer;
-use super::{JOB, Shared};
+use super::{PROCESS, Shared};
 
 #[derive(Clone, Copy, Debug)]
 struct Delivery {
@@ -38,7 +38,7 @@ impl Deliverer {
         let memory = s.memory.end - s.memory.start;
         if from.checked_add(self.bytes).is_none_or(|end| end > memory) {
             return c.fault(
-                JOB,
+                PROCESS,
                 format!("a delivery of {} bytes from offset {from:#x} of {memory:#x}", self.bytes),
             );
         }
@@ -58,7 +58,7 @@ impl Deliverer {
     /// Control is over, or pages are there.
     pub fn place(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let Delivery { from, to, bytes } = self.queue[0];
-        match c.bring_in(JOB, to, bytes, true) {
+        match c.bring_in(PROCESS, to, bytes, true) {
             Ok(0) => {}
             Ok(missing) => {
                 s.counters.pages_in += missing;
@@ -66,7 +66,7 @@ impl Deliverer {
                 return c.at(end, NicEvent::Delivering.into());
             }
             Err(at) => {
-                c.fault(JOB, format!("the NIC was told to deliver to {at:#x}, which is not mapped"));
+                c.fault(PROCESS, format!("the NIC was told to deliver to {at:#x}, which is not mapped"));
                 return self.finish(s, c);
             }
         }

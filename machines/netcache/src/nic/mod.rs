@@ -20,7 +20,9 @@ use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES, Stored};
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
 use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
+use chasqui_placement::ProcessId;
 
+use crate::PROCESS;
 use crate::link::Link;
 use crate::parameters::{MpiUnit, NicUnit, Policy};
 use crate::registers::{self, NetcacheSlot};
@@ -31,8 +33,6 @@ use receive::Receiver;
 pub(crate) use receive::read_message;
 use transmit::Transmitter;
 
-/// The NIC serves one job.
-const JOB: usize = 0;
 /// Bytes of a slot's header.
 const HEADER: u64 = size_of::<NetcacheSlot>() as u64;
 /// Bytes of an envelope.
@@ -224,7 +224,7 @@ impl NetworkInterface for Nic {
         page.settings[registers::SETTING_EARLY as usize] = u64::from(self.shared.announces);
     }
 
-    fn regions(&self, _: usize) -> Vec<Region> {
+    fn regions(&self, _: ProcessId) -> Vec<Region> {
         let bytes = self.memory_bytes();
         vec![
             Region { physical: DEVICE_BASE, bytes: PAGE_BYTES },
@@ -248,7 +248,7 @@ impl NetworkInterface for Nic {
 
     fn write(&mut self, c: &mut Context<'_, '_>, address: u64, _: u32, value: u64) {
         if let Err(text) = self.set_up(address, value) {
-            c.fault(JOB, text);
+            c.fault(PROCESS, text);
         }
         match address {
             registers::RELEASE => self.shared.release(value, c),

@@ -11,7 +11,7 @@ use chasqui_record::Stage;
 
 use super::events::{NicEvent, Owner};
 use super::writer::Writer;
-use super::{ENVELOPE, JOB, PACKET_PUT, Shared};
+use super::{ENVELOPE, PROCESS, PACKET_PUT, Shared};
 use crate::link::{Mechanism, stamp, travels_by};
 use crate::parameters::Policy;
 use crate::registers::{FLAG_BUFFER, FLAG_CACHED, FLAG_EARLY, FLAG_NAMED, NetcacheArrival, SLOT_BYTES};
@@ -140,10 +140,10 @@ impl Receiver {
         }
         let mut missing = 0;
         for (address, bytes) in self.destinations(&packet, s) {
-            match c.bring_in(JOB, address, bytes, true) {
+            match c.bring_in(PROCESS, address, bytes, true) {
                 Ok(pages) => missing += pages,
                 Err(at) => {
-                    c.fault(JOB, format!("the NIC was told to write to {at:#x}, which is not mapped"));
+                    c.fault(PROCESS, format!("the NIC was told to write to {at:#x}, which is not mapped"));
                     return self.finish(s, c);
                 }
             }

@@ -7,7 +7,7 @@ use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
 use chasqui_record::Stage;
 
 use super::events::{NicEvent, Owner};
-use super::{HEADER, JOB, PACKET_MESSAGE, PACKET_PUT, Shared};
+use super::{HEADER, PROCESS, PACKET_MESSAGE, PACKET_PUT, Shared};
 use crate::link::{Mechanism, stamp, travels_by};
 use crate::registers::{FLAG_NAMED, FLAG_PUT, NetcacheSlot, SLOT_BYTES};
 
@@ -126,7 +126,7 @@ impl Transmitter {
         if bytes == 0 {
             return self.read(step, s, c);
         }
-        match c.bring_in(JOB, from, bytes, false) {
+        match c.bring_in(PROCESS, from, bytes, false) {
             Ok(0) => self.ask(step, s, c),
             Ok(missing) => {
                 s.counters.pages_in += missing;
@@ -139,7 +139,7 @@ impl Transmitter {
     fn ask(&mut self, step: Step, s: &Shared, c: &mut Context<'_, '_>) {
         let (from, bytes) = self.source(step, s);
         // A slot or a piece lies within a page.
-        let physical = c.physical(JOB, from).expect("its page is there");
+        let physical = c.physical(PROCESS, from).expect("its page is there");
         let mut lines = 0;
         for (offset, bytes) in line_parts(physical, bytes, s.line_bytes) {
             let (address, tag) = (physical + offset, Owner::Transmit.tag(0));
@@ -164,7 +164,7 @@ impl Transmitter {
         let mut data = vec![];
         if bytes > 0 {
             // The process may have given the page up since it was asked for.
-            let Some(physical) = c.physical(JOB, from) else { return self.refuse(from, c) };
+            let Some(physical) = c.physical(PROCESS, from) else { return self.refuse(from, c) };
             data.extend_from_slice(c.memory.slice(physical, bytes as usize).expect("a mapped page"));
         }
         match step {
@@ -176,12 +176,12 @@ impl Transmitter {
 
     fn begin(&mut self, slot: NetcacheSlot, s: &mut Shared, c: &mut Context<'_, '_>) {
         if u32::from(slot.envelope.destination) >= s.link.nodes() {
-            c.fault(JOB, format!("a message to rank {}, which is not there", slot.envelope.destination));
+            c.fault(PROCESS, format!("a message to rank {}, which is not there", slot.envelope.destination));
             return self.retire();
         }
         let is_put = slot.flags & FLAG_PUT != 0;
         if !is_put && slot.bytes > SLOT_BYTES - HEADER {
-            c.fault(JOB, format!("a slot with {} bytes of data", slot.bytes));
+            c.fault(PROCESS, format!("a slot with {} bytes of data", slot.bytes));
             return self.retire();
         }
         (self.slot, self.sent) = (slot, 0);
@@ -241,7 +241,7 @@ impl Transmitter {
 
     /// What the slot names is not the process's.
     fn refuse(&mut self, address: u64, c: &mut Context<'_, '_>) {
-        c.fault(JOB, format!("the NIC was told to read {address:#x}, which is not mapped"));
+        c.fault(PROCESS, format!("the NIC was told to read {address:#x}, which is not mapped"));
         self.retire();
     }
 

@@ -4,7 +4,7 @@ use chasqui_memory::Incoming;
 use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
 
 use super::events::Owner;
-use super::{JOB, Shared};
+use super::{PROCESS, Shared};
 
 struct Part {
     operation: BusOperation,
@@ -29,7 +29,7 @@ impl Writer {
     pub fn add(&mut self, address: u64, data: &[u8], s: &Shared, c: &Context<'_, '_>) {
         let operation = if s.unit.inject { BusOperation::Stash } else { BusOperation::Write };
         for (offset, bytes) in line_parts(address, data.len() as u64, s.line_bytes) {
-            if let Some(address) = c.physical(JOB, address + offset) {
+            if let Some(address) = c.physical(PROCESS, address + offset) {
                 let data = data[offset as usize..][..bytes as usize].to_vec();
                 self.parts.push(Part { operation, address, data });
             }

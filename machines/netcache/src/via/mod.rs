@@ -27,7 +27,9 @@ use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
 use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
+use chasqui_placement::ProcessId;
 
+use crate::PROCESS;
 use crate::link::{Link, Name};
 use crate::parameters::{MpiUnit, NicUnit};
 use complete::{Completer, Completion, Queue};
@@ -45,9 +47,6 @@ use registers::{
 use table::Table;
 use transmit::Transmitter;
 use vi::{Plan, Posted, State, Vi, Work};
-
-/// The NIC serves one job.
-const JOB: usize = 0;
 
 /// Longest packet [bytes], on the wire.
 pub(crate) fn packet_bytes_max(nic: &NicUnit, via: &ViaUnit) -> u64 {
@@ -285,16 +284,16 @@ impl Shared {
             address: (value & u64::from(u32::MAX)) << DESCRIPTOR_SHIFT,
             handle: (value >> DOORBELL_HANDLE_SHIFT) as u32,
         };
-        let message = if is_receive { None } else { c.recorders[JOB].carried() };
+        let message = if is_receive { None } else { c.recorders[PROCESS.index()].carried() };
         let Some(vi) = self.vis.get_mut(number as usize) else {
-            return c.fault(JOB, format!("the doorbell of VI {number}, which is not there"));
+            return c.fault(PROCESS, format!("the doorbell of VI {number}, which is not there"));
         };
         self.counters.doorbells += 1;
         let length = if is_receive { vi.receives.len() } else { vi.work.len() };
         if length as u64 >= self.via.depth {
             let which = if is_receive { "receive" } else { "send" };
             return c.fault(
-                JOB,
+                PROCESS,
                 format!("a descriptor more on the {which} queue of VI {number}, which has {length}"),
             );
         }
@@ -425,7 +424,7 @@ impl NetworkInterface for ViaNic {
         }
     }
 
-    fn regions(&self, _: usize) -> Vec<Region> {
+    fn regions(&self, _: ProcessId) -> Vec<Region> {
         vec![Region { physical: DEVICE_BASE, bytes: self.doorbells() }]
     }
 
@@ -464,7 +463,7 @@ impl NetworkInterface for ViaNic {
                 let at = address - TABLE;
                 if !s.table.store(at / TABLE_BYTES, at % TABLE_BYTES, value) {
                     c.fault(
-                        JOB,
+                        PROCESS,
                         format!("an entry at {at:#x} of the translation table, which has none there"),
                     );
                 }

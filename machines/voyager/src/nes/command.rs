@@ -80,7 +80,7 @@ impl Nes {
         let placed = match command.operation {
             sp::COMMAND_DELIVER => self.deliver_again(c, queue, &command.message),
             sp::COMMAND_TAG => {
-                self.receiver.deliver_tag(self.shared.homes.names.job(queue), &command.message, c)
+                self.receiver.deliver_tag(self.shared.homes.names.process(queue), &command.message, c)
             }
             _ => {
                 self.service_mut().command = Some(command);
@@ -108,7 +108,7 @@ impl Nes {
     /// The oldest message of `queue` that was with the firmware is in its queue.
     fn land(&mut self, c: &mut Context<'_, '_>, queue: Name) {
         let name = self.shared.homes.return_message(queue);
-        stamp(c, self.shared.homes.names.job(queue), name, Stage::Land, c.now);
+        stamp(c, self.shared.homes.names.process(queue), name, Stage::Land, c.now);
     }
 
     /// The command's next piece goes over the bus.

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
+use chasqui_placement::ProcessId;
 
 use super::queues::Name;
 use super::table::Destination;
@@ -58,13 +59,13 @@ pub(super) struct RequestQueue {
     pub consumer: u32,
 }
 
-/// The unit that serves DMA requests, of jobs in turn, one after the other. It reads pieces of the block over the
+/// The unit that serves DMA requests, of processes in turn, one after the other. It reads pieces of the block over the
 /// bus while earlier ones cross the I-bus, so that bus and link limit it.
 pub(super) struct DmaEngine {
-    /// By job.
+    /// By process.
     pub queues: Vec<RequestQueue>,
-    /// The job whose request is dealt with, or was last.
-    current: usize,
+    /// The process whose request is dealt with, or was last.
+    current: ProcessId,
     state: State,
     transfer: Option<Transfer>,
     /// Pieces that have been read, as packet data; the first may be crossing.
@@ -79,7 +80,7 @@ impl DmaEngine {
     pub fn new(rings: &[Ring], dma: &Dma) -> DmaEngine {
         DmaEngine {
             queues: rings.iter().map(|&ring| RequestQueue { ring, producer: 0, consumer: 0 }).collect(),
-            current: 0,
+            current: ProcessId(0),
             state: State::Idle,
             transfer: None,
             pieces: VecDeque::new(),
@@ -90,12 +91,12 @@ impl DmaEngine {
         }
     }
 
-    /// Job `job`'s process has composed the requests before `producer`.
+    /// Process `process`'s process has composed the requests before `producer`.
     ///
     /// # Errors
     /// Its ring has not so many slots: what is wrong, in words.
-    pub fn post(&mut self, job: usize, producer: u32) -> Result<(), String> {
-        let queue = &mut self.queues[job];
+    pub fn post(&mut self, process: ProcessId, producer: u32) -> Result<(), String> {
+        let queue = &mut self.queues[process.index()];
         let most = queue.consumer.wrapping_add(queue.ring.slots);
         queue.ring.check_pointer("DMA producer", queue.consumer, producer, most)?;
         queue.producer = producer;
@@ -144,35 +145,37 @@ impl DmaEngine {
         self.state == State::Read
     }
 
-    /// Turns to the next request, of jobs in turn; to another if a job's are none.
+    /// Turns to the next request, of processes in turn; to another if a process's are none.
     fn turn(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let count = self.queues.len();
+        let count = self.queues.len() as u32;
         while self.state == State::Idle {
-            let mut turns = (1..=count).map(|i| (self.current + i) % count);
-            let Some(job) = turns.find(|&job| self.queues[job].consumer != self.queues[job].producer) else {
-                return;
+            let mut turns = (1..=count).map(|i| ProcessId((self.current.0 + i) % count));
+            let has_requests = |process: &ProcessId| {
+                let queue = &self.queues[process.index()];
+                queue.consumer != queue.producer
             };
-            self.current = job;
+            let Some(process) = turns.find(has_requests) else { return };
+            self.current = process;
             self.fetch(s, c);
         }
     }
 
     /// Address of the request that is dealt with.
     fn request(&self) -> u64 {
-        let queue = &self.queues[self.current];
+        let queue = &self.queues[self.current.index()];
         queue.ring.slot(queue.consumer)
     }
 
     /// The request is dealt with.
     fn retire(&mut self) {
-        let queue = &mut self.queues[self.current];
+        let queue = &mut self.queues[self.current.index()];
         queue.consumer = queue.consumer.wrapping_add(1);
         self.state = State::Idle;
     }
 
     /// The process has asked for what it may not: none of its requests is dealt with any more.
     fn refuse(&mut self, text: String, c: &mut Context<'_, '_>) {
-        let queue = &mut self.queues[self.current];
+        let queue = &mut self.queues[self.current.index()];
         queue.consumer = queue.producer;
         self.state = State::Idle;
         c.fault(self.current, text);
@@ -201,14 +204,14 @@ impl DmaEngine {
             c.read_unsnooped(address, &mut bytes);
         }
         let request = VoyagerDma::from_bytes(&bytes);
-        let job = self.current;
+        let process = self.current;
         let found = check_block(&request).and_then(|()| s.table.find(self.requester(s), request.node));
         let to = match found {
             Ok(to) => to,
             Err(text) => return self.refuse(text, c),
         };
         let message = message_of(request.flags, &notice(&request));
-        accept(c, job, message, Mechanism::Dma);
+        accept(c, process, message, Mechanism::Dma);
         s.counters.dma_requests += 1;
         self.transfer = Some(Transfer { request, to, read: 0, message });
         self.prepare(s, c, self.setup_cycles);
@@ -249,7 +252,7 @@ impl DmaEngine {
 
     fn bring_in(&mut self, from: u64, s: &mut Shared, c: &mut Context<'_, '_>) {
         if !c.page_in(self.current, from, false) {
-            // What was read goes: the process's job is over.
+            // What was read goes: the process is over.
             let t = self.transfer.as_mut().expect("a transfer is under way");
             t.request.bytes = t.read;
             self.state = State::Read;

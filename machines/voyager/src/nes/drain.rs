@@ -1,15 +1,15 @@
 //! An NI with one set of queues (`voyager/onequeue`), which the process on the hart has to itself: it must be drained
-//! before another job's process comes, on all nodes together.
+//! before another process comes, on all nodes together.
 //!
 //! 1. A site whose quantum is over takes the hart from its process, and waits until what that has sent is in the TxU.
 //! 2. It sends a *mark* to every other site. Paths are FIFO: when the marks of all others have come, so has every
 //!    packet that they had sent.
 //! 3. Then it sends a second mark to every other site. When those of all others have come, the network holds nothing
-//!    of the job, nor does anybody wait for such: system software saves what lies in the queues, restores the next
-//!    job's, and that runs, on all sites.
+//!    of the process, nor does anybody wait for such: system software saves what lies in the queues, restores the next
+//!    process's, and that runs, on all sites.
 //!
-//! First marks say which jobs have a live process at the site, and whether its hart and NES did nothing but wait in
-//! the quantum; so all sites choose the same job, and know when none can go on. What waits in the queues of jobs
+//! First marks say which processes are alive at the site, and whether its hart and NES did nothing but wait in
+//! the quantum; so all sites choose the same process, and know when none can go on. What waits in the queues of processes
 //! that are not running is kept where it is: saving and restoring it is charged, slot by slot.
 
 use std::collections::VecDeque;
@@ -17,6 +17,7 @@ use std::collections::VecDeque;
 use chasqui_counters::counters;
 use chasqui_engine::Time;
 use chasqui_ni::{Context, Leave};
+use chasqui_placement::ProcessId;
 
 use super::queues::Name;
 use super::table::Destination;
@@ -30,7 +31,7 @@ const SECOND: u32 = 1;
 const IDLE: u32 = 2;
 /// The queue in whose name marks are, so that they have its priority: all queues have the same.
 const MARKED: Name = 0;
-/// Bytes of a mark's data: jobs with a live process.
+/// Bytes of a mark's data: processes that are alive.
 const MARK_BYTES: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +49,8 @@ enum State {
 /// Whose turn it is next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Next {
-    pub from: usize,
-    pub to: usize,
+    pub from: ProcessId,
+    pub to: ProcessId,
     /// There is no other turn after it.
     pub last: bool,
     /// The turn before was over then.
@@ -61,7 +62,7 @@ counters! {
     pub(super) struct DrainStatistics {
         /// Marks sent to drain the network.
         marks: "packets";
-        /// Slots saved or restored when the queues became another job's.
+        /// Slots saved or restored when the queues became another process's.
         saved: "slots";
         /// Time from the ends of turns to when the next could begin.
         drain_ps: "ps";
@@ -71,14 +72,14 @@ counters! {
 /// The draining of one site.
 pub(super) struct Drain {
     sites: u32,
-    jobs: usize,
+    processes: usize,
     state: State,
     /// Whose process has the queues.
-    current: usize,
-    /// Marks to be sent: flags, jobs, site.
+    current: ProcessId,
+    /// Marks to be sent: flags, processes, site.
     outgoing: VecDeque<(u32, u64, u32)>,
     crossing: bool,
-    /// First marks that have come, oldest first: jobs with a live process, and whether the site was idle. Those of
+    /// First marks that have come, oldest first: processes that are alive, and whether the site was idle. Those of
     /// the next turn come only after all of this one's: their senders have waited for this site.
     firsts: VecDeque<(u64, bool)>,
     /// Second marks that have come.
@@ -96,12 +97,12 @@ pub(super) struct Drain {
 }
 
 impl Drain {
-    pub fn new(sites: u32, jobs: usize) -> Drain {
+    pub fn new(sites: u32, processes: usize) -> Drain {
         Drain {
             sites,
-            jobs,
+            processes,
             state: State::Running,
-            current: 0,
+            current: ProcessId(0),
             outgoing: VecDeque::new(),
             crossing: false,
             firsts: VecDeque::new(),
@@ -185,14 +186,15 @@ impl Drain {
         }
     }
 
-    /// The next job's turn begins: the next in order that has a live process somewhere.
+    /// The next processes' turn begins: that of the next number under which somebody lives.
     fn turn(&mut self, s: &Shared) -> Next {
-        let mut order = (1..=self.jobs).map(|i| (self.current + i) % self.jobs);
-        let to = order.find(|job| self.live >> job & 1 != 0).unwrap_or(self.current);
+        let count = self.processes as u32;
+        let mut order = (1..=count).map(|i| ProcessId((self.current.0 + i) % count));
+        let to = order.find(|process| self.live >> process.0 & 1 != 0).unwrap_or(self.current);
         let from = std::mem::replace(&mut self.current, to);
         self.idle_turns = if self.idle { self.idle_turns + 1 } else { 0 };
         self.state = State::Running;
         self.sent = s.sent();
-        Next { from, to, last: self.live.count_ones() < 2 || self.idle_turns > self.jobs, since: self.since }
+        Next { from, to, last: self.live.count_ones() < 2 || self.idle_turns > self.processes, since: self.since }
     }
 }

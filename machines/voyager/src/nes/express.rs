@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use chasqui_ni::{BusOperation, BusRequest, Context};
+use chasqui_placement::ProcessId;
 
 use super::queues::{Name, Names};
 use super::transmit::{packet_bytes, push_packet};
@@ -116,7 +117,7 @@ struct TransmitSlot {
 pub(super) struct ExpressTransmitter {
     names: Names,
     pub window: Window,
-    /// Places of the SRAM for data to be tagged on, by job.
+    /// Places of the SRAM for data to be tagged on, by process.
     pub places: Vec<Ring>,
     /// The resident queues', and the sP's, through which it sends for others.
     slots: Vec<TransmitSlot>,
@@ -200,29 +201,29 @@ impl ExpressTransmitter {
         let place = (above >> r::TAG_PLACE_SHIFT) as u32;
         let tag = Tag { place, bytes, resident };
         let destination = self.window.destination(offset);
-        let queue = self.names.express(self.job_of_place(place), 0);
+        let queue = self.names.express(self.process_of_place(place), 0);
         Entry { queue, destination, word: word(offset, value), data: Data::Tag(tag), name }
     }
 
     /// Whose place for data to be tagged on a store into the Tag-On window names.
-    pub fn job_of_tag(&self, offset: u64) -> usize {
-        self.job_of_place((self.window.above(offset) >> r::TAG_PLACE_SHIFT) as u32)
+    pub fn process_of_tag(&self, offset: u64) -> ProcessId {
+        self.process_of_place((self.window.above(offset) >> r::TAG_PLACE_SHIFT) as u32)
     }
 
-    /// Whose place for data to be tagged on it is: each job has as many.
-    fn job_of_place(&self, place: u32) -> usize {
-        (place / self.places[0].slots) as usize
+    /// Whose place for data to be tagged on it is: each process has as many.
+    fn process_of_place(&self, place: u32) -> ProcessId {
+        ProcessId(place / self.places[0].slots)
     }
 
     /// Physical address of a place for data to be tagged on.
     fn place(&self, place: u32) -> u64 {
-        self.places[self.job_of_place(place)].slot(place)
+        self.places[self.process_of_place(place).index()].slot(place)
     }
 
     /// `entry` goes into the queue in `slot`.
     pub fn push(&mut self, slot: usize, entry: Entry, s: &mut Shared, c: &mut Context<'_, '_>) {
         if !self.has_room(slot) {
-            return c.fault(self.names.job(entry.queue), full(self.names.own(entry.queue)));
+            return c.fault(self.names.process(entry.queue), full(self.names.own(entry.queue)));
         }
         self.slots[slot].messages.push_back(entry);
         self.pending += 1;
@@ -302,7 +303,7 @@ impl ExpressTransmitter {
                 Mechanism::Store64
             }
         };
-        accept(c, self.names.job(entry.queue), entry.name, mechanism);
+        accept(c, self.names.process(entry.queue), entry.name, mechanism);
         let bytes = r::EXPRESS_BYTES + self.tagged.len() as u64;
         let end = s.cross(c.now, s.nes.transmit.cycles(), bytes);
         self.state = State::Crossing;
@@ -341,7 +342,7 @@ impl ExpressTransmitter {
                     packet_bytes(PACKET_EXPRESS, to, flags, [&entry.word.to_le_bytes(), &self.tagged]);
                 push_packet(s, (entry.queue, to.site), bytes, length, entry.name);
             }
-            Err(text) => c.fault(self.names.job(entry.queue), text),
+            Err(text) => c.fault(self.names.process(entry.queue), text),
         }
         slot == self.served()
     }

@@ -50,7 +50,7 @@ pub(super) struct Inbox {
     messages_max: usize,
     /// Upper halves, by where they are taken, for processors that read four bytes at a time.
     upper: Vec<u32>,
-    /// By job.
+    /// By process.
     pub tags: Vec<TagRing>,
 }
 

@@ -39,6 +39,7 @@ use chasqui_network::{Blocked, NodeEvent, NodePort, PRIORITIES};
 use chasqui_ni::{
     ACCEPTED, BusRequest, Cause, Context, Leave, NetworkInterface, RETRY, Region, Reply, Turn, Uncached,
 };
+use chasqui_placement::{NodeId, ProcessId};
 use chasqui_record::{MessageId, Profile, Stage};
 
 use crate::parameters::{Basic, Coherence, Limits, Sharing};
@@ -126,8 +127,8 @@ impl Shared {
     }
 
     /// Whose queue, here or at its destination, a packet is for.
-    fn job_of(&self, packet: &[u8]) -> usize {
-        self.homes.names.job(VoyagerPacket::from_bytes(packet).queue)
+    fn process_of(&self, packet: &[u8]) -> ProcessId {
+        self.homes.names.process(VoyagerPacket::from_bytes(packet).queue)
     }
 
     fn reclaims(&self) -> bool {
@@ -170,9 +171,9 @@ impl Shared {
     /// Starts the oldest packet of `priority`.
     fn inject(&mut self, priority: usize, c: &mut Context<'_, '_>) {
         let packet = self.txu[priority].pop_front().expect("a packet waits");
-        let (job, message) = (self.job_of(&packet.bytes), packet.message);
+        let (process, message) = (self.process_of(&packet.bytes), packet.message);
         let sent = self.port.send(c.now, packet, c.out);
-        stamp(c, job, message, Stage::Inject, sent.head);
+        stamp(c, process, message, Stage::Inject, sent.head);
     }
 }
 
@@ -192,10 +193,10 @@ pub(crate) const MECHANISMS: &[&str] = &["basic", "dma", "express", "tag-on", "s
 /// The name of a packet's message, for the records.
 type MessageName = Option<(u16, u32)>;
 
-/// The name of the message that a store of job `job` to `register` is, if it is one.
-fn carried(c: &mut Context<'_, '_>, job: usize, register: Register) -> MessageName {
+/// The name of the message that a store of process `process` to `register` is, if it is one.
+fn carried(c: &mut Context<'_, '_>, process: ProcessId, register: Register) -> MessageName {
     let is_message = matches!(register, Register::Express(_) | Register::Tag(_));
-    let id = if is_message { c.recorders[job].carried() } else { None };
+    let id = if is_message { c.recorders[process.index()].carried() } else { None };
     id.map(|id| (id.source, id.sequence))
 }
 
@@ -207,17 +208,17 @@ struct Loaded {
 
 /// The NES turns to the message: it is accepted, and travels so. Of a long message, which Basic announces, the
 /// data's mechanism comes last and counts.
-fn accept(c: &mut Context<'_, '_>, job: usize, message: Option<(u16, u32)>, mechanism: Mechanism) {
-    stamp(c, job, message, Stage::Accept, c.now);
+fn accept(c: &mut Context<'_, '_>, process: ProcessId, message: Option<(u16, u32)>, mechanism: Mechanism) {
+    stamp(c, process, message, Stage::Accept, c.now);
     if let Some((source, sequence)) = message {
-        c.recorders[job].protocol(MessageId { source, sequence }, mechanism as u32);
+        c.recorders[process.index()].protocol(MessageId { source, sequence }, mechanism as u32);
     }
 }
 
-/// Stamps a stage of the message, of job `job`, that a packet belongs to.
-fn stamp(c: &mut Context<'_, '_>, job: usize, message: Option<(u16, u32)>, stage: Stage, at: Time) {
+/// Stamps a stage of the message, of process `process`, that a packet belongs to.
+fn stamp(c: &mut Context<'_, '_>, process: ProcessId, message: Option<(u16, u32)>, stage: Stage, at: Time) {
     // System software may have written a table that leads to a queue that is nobody's.
-    if let (Some((source, sequence)), Some(recorder)) = (message, c.recorders.get_mut(job)) {
+    if let (Some((source, sequence)), Some(recorder)) = (message, c.recorders.get_mut(process.index())) {
         recorder.stamp(MessageId { source, sequence }, stage, at.0);
     }
 }
@@ -234,7 +235,7 @@ pub(crate) struct Nes {
     coming: usize,
     dma: DmaEngine,
     service: Option<Service>,
-    /// Turns of jobs, if the running process has the queues to itself.
+    /// Turns of processes, if the running process has the queues to itself.
     drain: Option<Drain>,
     /// Bus clocks of saving or restoring a slot.
     save_cycles: u64,
@@ -251,16 +252,17 @@ impl Nes {
     /// # Errors
     /// The firmware did wrong before it waited for anything.
     pub fn new(plan: NesPlan) -> Result<Nes, String> {
-        let names = Names { jobs: plan.ranks.len(), basic: plan.queues.basic as usize };
+        let names = Names { processes: plan.placement.processes() as usize, basic: plan.queues.basic as usize };
         let first = Ring { base: plan.memory_base, slots: plan.basic.slots as u32, slot_bytes: plan.stride };
-        let transmit = Rings { first, count: names.jobs * names.basic };
+        let transmit = Rings { first, count: names.processes * names.basic };
         let first = Ring { base: first.base + transmit.bytes(), ..first };
         let receive = Rings { first, ..transmit };
-        let own: Vec<OwnRings> = (0..names.jobs as u64)
-            .map(|job| OwnRings::new(first.base + receive.bytes(), job, &plan))
+        let own: Vec<OwnRings> = (0..names.processes as u64)
+            .map(|process| OwnRings::new(first.base + receive.bytes(), process, &plan))
             .collect();
-        let window = Window::new(plan.ranks.iter().copied().max().unwrap_or(0));
-        let memory = plan.memory_base..own.last().expect("there is a job").end();
+        let ranks = plan.placement.jobs().map(|job| plan.placement.ranks(job));
+        let window = Window::new(ranks.max().unwrap_or(0));
+        let memory = plan.memory_base..own.last().expect("there is a process").end();
         let delays = Delays::new(&plan);
         let (express_slots, basic_slots) =
             (plan.queues.resident_express as usize, plan.queues.resident_basic as usize);
@@ -295,14 +297,14 @@ impl Nes {
             transmit_rings: transmit,
             receive_rings: receive,
             service: service.transpose()?,
-            drain: (plan.queues.sharing == Sharing::Drained && names.jobs > 1).then(|| {
-                let sites = plan.ranks.iter().copied().max().unwrap_or(0);
-                Drain::new(sites, names.jobs)
+            drain: (plan.queues.sharing == Sharing::Drained && names.processes > 1).then(|| {
+                let sites = plan.placement.nodes();
+                Drain::new(sites, names.processes)
             }),
             save_cycles: plan.queues.save.cycles(),
             shared: Shared {
                 clock: plan.clock,
-                table: DestinationTable::identity(plan.port.node(), &plan.ranks, names),
+                table: DestinationTable::of_ranks(NodeId(plan.port.node()), &plan.placement, names),
                 homes,
                 basic: plan.basic,
                 nes: plan.nes,
@@ -335,17 +337,17 @@ impl Nes {
         Register::at(self.shared.homes.names, address)
     }
 
-    /// The job whose process has `register`.
-    fn job_of(&self, register: Register) -> usize {
+    /// The process that has `register`.
+    fn process_of(&self, register: Register) -> ProcessId {
         let names = self.shared.homes.names;
         match register {
-            Register::Pointer(name, _) | Register::Sent(name) | Register::Receive(name) => names.job(name),
-            Register::Process(job, _) | Register::System(job, _) | Register::Nothing(job) => job,
-            Register::OnePoll(phantom) => phantom / ONEPOLLS,
-            Register::Upper(half) => half / HALVES,
-            Register::Order(word) => word / ORDERS,
-            Register::Express(offset) => names.job(self.express.window.above(offset) as Name),
-            Register::Tag(offset) => self.express.job_of_tag(offset),
+            Register::Pointer(name, _) | Register::Sent(name) | Register::Receive(name) => names.process(name),
+            Register::Process(process, _) | Register::System(process, _) | Register::Nothing(process) => process,
+            Register::OnePoll(phantom) => ProcessId((phantom / ONEPOLLS) as u32),
+            Register::Upper(half) => ProcessId((half / HALVES) as u32),
+            Register::Order(word) => ProcessId((word / ORDERS) as u32),
+            Register::Express(offset) => names.process(self.express.window.above(offset) as Name),
+            Register::Tag(offset) => self.express.process_of_tag(offset),
         }
     }
 
@@ -363,7 +365,7 @@ impl Nes {
                 (Some(slot), registers::RECEIVE_PRODUCER) => self.receiver.slot_mut(slot).producer,
                 _ => 0,
             },
-            Register::Process(job, registers::DMA_CONSUMER) => self.dma.queues[job].consumer,
+            Register::Process(process, registers::DMA_CONSUMER) => self.dma.queues[process.index()].consumer,
             Register::Sent(name) => s.homes.slot(name).map_or(0, |slot| *self.express.sent_mut(slot)),
             Register::Receive(name) => {
                 let found = s.homes.slot(name).map_or(EMPTY, |slot| self.receiver.inbox.take(name, slot));
@@ -406,14 +408,14 @@ impl Nes {
             Register::Pointer(..)
             | Register::Process(_, registers::DMA_PRODUCER | registers::TAG_CONSUMER) => {
                 if let Err(text) = self.store_pointer(c, register, value as u32) {
-                    c.fault(self.job_of(register), text);
+                    c.fault(self.process_of(register), text);
                 }
             }
             Register::Express(offset) => self.send(c, self.express.express(offset, value, name)),
             Register::Tag(offset) => self.send(c, self.express.tag_on(offset, value, name)),
             Register::Order(word) => self.set_order(c, word, value),
-            Register::System(job, offset @ registers::SYSTEM_TABLE..) => {
-                self.write_table(c, job, offset, value)
+            Register::System(process, offset @ registers::SYSTEM_TABLE..) => {
+                self.write_table(c, process, offset, value)
             }
             _ => {}
         }
@@ -431,7 +433,7 @@ impl Nes {
         let register = self.register(address);
         let Register::Express(offset) = register else {
             let what = "the NES takes them in the Express window only";
-            c.fault(self.job_of(register), format!("a 64-byte store to device address {address:#x}: {what}"));
+            c.fault(self.process_of(register), format!("a 64-byte store to device address {address:#x}: {what}"));
             return Ok(());
         };
         let queue = self.express.window.above(offset) as Name;
@@ -439,20 +441,20 @@ impl Nes {
         if is_full || self.is_overrun(register) {
             return Err(queue);
         }
-        let name = carried(c, self.job_of(register), register);
+        let name = carried(c, self.process_of(register), register);
         if !self.wide_is_served(address, words, name) {
             self.send(c, self.express.wide(offset, words, name));
         }
         Ok(())
     }
 
-    /// System software of job `job` writes an entry of the destination table.
-    fn write_table(&mut self, c: &mut Context<'_, '_>, job: usize, offset: u64, value: u64) {
+    /// System software of process `process` writes an entry of the destination table.
+    fn write_table(&mut self, c: &mut Context<'_, '_>, process: ProcessId, offset: u64, value: u64) {
         let index = (offset - registers::SYSTEM_TABLE) / 8;
         let bits = self.express.window.destination_bits;
         let (row, column) = (index >> bits, index & ((1 << bits) - 1));
-        if let Err(text) = self.shared.table.write(job, row, column as u16, value) {
-            c.fault(job, text);
+        if let Err(text) = self.shared.table.write(process, row, column as u16, value) {
+            c.fault(process, text);
         }
     }
 
@@ -479,7 +481,7 @@ impl Nes {
         drain.counters.saved += slots;
         let after = self.shared.clock.edge(slots * self.save_cycles);
         drain.counters.drain_ps += (c.now + after - next.since).0;
-        c.wishes.turn = Some(Turn { job: next.to, after, last: next.last });
+        c.wishes.turn = Some(Turn { process: next.to, after, last: next.last });
     }
 }
 
@@ -507,25 +509,25 @@ impl NetworkInterface for Nes {
         page.settings[registers::SETTING_STRIDE as usize] = self.transmit_rings.first.slot_bytes;
     }
 
-    fn regions(&self, job: usize) -> Vec<Region> {
-        let names = self.shared.homes.names;
+    fn regions(&self, process: ProcessId) -> Vec<Region> {
+        let (index, names) = (process.index(), self.shared.homes.names);
         let window = self.express.window;
-        let (requests, places) = (&self.dma.queues[job].ring, &self.express.places[job]);
+        let (requests, places) = (&self.dma.queues[index].ring, &self.express.places[index]);
         let tag_values = u64::from(places.slots) << registers::TAG_PLACE_SHIFT;
         let device = |offset, bytes| Region { physical: DEVICE_BASE + offset, bytes };
-        // The job's part of what all jobs have alike, one after the other.
-        let part = |offset, bytes| device(offset + job as u64 * bytes, bytes);
-        let tags = self.receiver.inbox.tags[job].ring.bytes();
+        // The process's part of what all processes have alike, one after the other.
+        let part = |offset, bytes| device(offset + index as u64 * bytes, bytes);
+        let tags = self.receiver.inbox.tags[index].ring.bytes();
         vec![
             part(0, names.basic as u64 * PAGE_BYTES),
-            self.transmit_rings.region(job * names.basic, names.basic),
-            self.receive_rings.region(job * names.basic, names.basic),
+            self.transmit_rings.region(index * names.basic, names.basic),
+            self.receive_rings.region(index * names.basic, names.basic),
             Region { physical: requests.base, bytes: requests.bytes() },
             part(EXPRESS_WINDOW, window.bytes(registers::EXPRESS_QUEUES)),
             part(EXPRESS_RECEIVE, PAGE_BYTES),
             part(TAG_WINDOW, window.bytes(tag_values)),
             Region { physical: places.base, bytes: places.bytes() + tags },
-            device(SYSTEM + job as u64 * SYSTEM_STRIDE, self.system_bytes()),
+            device(SYSTEM + index as u64 * SYSTEM_STRIDE, self.system_bytes()),
         ]
     }
 
@@ -539,8 +541,8 @@ impl NetworkInterface for Nes {
         self.go_on(c);
     }
 
-    fn close(&mut self, c: &mut Context<'_, '_>, job: usize) {
-        self.shared.homes.close(job);
+    fn close(&mut self, c: &mut Context<'_, '_>, process: ProcessId) {
+        self.shared.homes.close(process);
         self.receiver.close(&mut self.shared, c);
     }
 
@@ -560,7 +562,7 @@ impl NetworkInterface for Nes {
         };
         if let Some(name) = loaded.took {
             let id = name.map(|(source, sequence)| MessageId { source, sequence });
-            c.recorders[self.job_of(register)].take(id);
+            c.recorders[self.process_of(register).index()].take(id);
         }
         self.wake_service(c);
         loaded.reply
@@ -568,9 +570,9 @@ impl NetworkInterface for Nes {
 
     fn write(&mut self, c: &mut Context<'_, '_>, address: u64, _bytes: u32, value: u64) {
         let register = self.register(address);
-        let name = carried(c, self.job_of(register), register);
+        let name = carried(c, self.process_of(register), register);
         if let Err(text) = self.check_stored(register, value as u32) {
-            return c.fault(self.job_of(register), text);
+            return c.fault(self.process_of(register), text);
         }
         if !self.store_is_served(address, value, name) {
             self.store(c, register, value, name);
@@ -582,7 +584,7 @@ impl NetworkInterface for Nes {
         let refused = self.store_wide(c, address, words).err();
         if let Some(queue) = refused.filter(|_| !answered) {
             let names = self.shared.homes.names;
-            c.fault(names.job(queue), express::full(names.own(queue)));
+            c.fault(names.process(queue), express::full(names.own(queue)));
         }
         self.wake_service(c);
         let value = if refused.is_some() { RETRY } else { ACCEPTED };
@@ -632,8 +634,8 @@ impl NetworkInterface for Nes {
                     c.wishes.broken = Some((error.time, error.to_string()));
                     return;
                 }
-                let job = self.shared.job_of(&packet.bytes);
-                stamp(c, job, packet.message, Stage::Arrive, c.now);
+                let process = self.shared.process_of(&packet.bytes);
+                stamp(c, process, packet.message, Stage::Arrive, c.now);
                 self.receiver.arriving.push_back(packet);
                 c.at(tail, NesEvent::Landed.into());
             }

@@ -5,6 +5,7 @@
 //! serves; when it has found nothing by then, the load waits for the firmware, which looks at all.
 
 use chasqui_ni::Context;
+use chasqui_placement::ProcessId;
 
 use super::inbox::{EMPTY, Found, composed};
 use super::queues::{Name, Names};
@@ -19,14 +20,14 @@ const NONE: Name = r::ONEPOLL_NONE as Name;
 const _: () = assert!(r::ONEPOLL_STRIDE == 2 * r::ONEPOLL_QUEUES && QUEUES.is_multiple_of(WORD));
 const _: () = assert!(r::QUEUES <= r::ONEPOLL_NONE);
 
-/// The orders of all jobs' phantom queues, one after the other: the site's names of queues; the first NONE ends an
+/// The orders of all processes' phantom queues, one after the other: the site's names of queues; the first NONE ends an
 /// order.
 pub(super) struct Orders(Vec<Name>);
 
 impl Orders {
     /// All are empty.
     pub fn new(names: Names) -> Orders {
-        Orders(vec![NONE; names.jobs * ONEPOLLS * QUEUES])
+        Orders(vec![NONE; names.processes * ONEPOLLS * QUEUES])
     }
 
     /// Words that there are.
@@ -56,8 +57,8 @@ impl Orders {
                 queues - 1
             ));
         }
-        let job = index / ORDERS;
-        let site = own.map(|own| if own == NONE { NONE } else { names.of(job, own) });
+        let process = ProcessId((index / ORDERS) as u32);
+        let site = own.map(|own| if own == NONE { NONE } else { names.of(process, own) });
         self.0[index * WORD..][..WORD].copy_from_slice(&site);
         Ok(())
     }
@@ -112,7 +113,7 @@ impl Nes {
     /// Software stores four names of an order.
     pub(super) fn set_order(&mut self, c: &mut Context<'_, '_>, word: usize, value: u64) {
         if let Err(text) = self.orders.set_word(word, value, self.shared.homes.names) {
-            c.fault(word / ORDERS, text);
+            c.fault(ProcessId((word / ORDERS) as u32), text);
         }
     }
 }
@@ -123,7 +124,7 @@ mod tests {
 
     #[test]
     fn an_order_ends_at_the_first_place_without_a_queue() {
-        let names = Names { jobs: 1, basic: 62 };
+        let names = Names { processes: 1, basic: 62 };
         let mut orders = Orders::new(names);
         assert_eq!(orders.order(1).count(), 0);
         for word in 0..16 {
@@ -140,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_queue_that_the_process_has_not_is_refused() {
-        let names = Names { jobs: 1, basic: 1 };
+        let names = Names { processes: 1, basic: 1 };
         let mut orders = Orders::new(names);
         let refused = orders.set_word(0, 0xffff_ffff_0003_0001, names).unwrap_err();
         assert_eq!(refused, "protection: OnePoll is to look at queue 3, but the process has queues 0 to 2");
@@ -149,11 +150,11 @@ mod tests {
 
     #[test]
     fn a_process_names_its_own_queues() {
-        let names = Names { jobs: 2, basic: 3 };
+        let names = Names { processes: 2, basic: 3 };
         let mut orders = Orders::new(names);
-        // The second job's first word: its Basic queue 2, its Express queue 1.
+        // The second process's first word: its Basic queue 2, its Express queue 1.
         orders.set_word(ORDERS, 0xffff_ffff_0001_0004, names).unwrap();
-        assert!(orders.order(ONEPOLLS).eq([names.basic(5), names.express(1, 1)]));
+        assert!(orders.order(ONEPOLLS).eq([names.basic(5), names.express(ProcessId(1), 1)]));
         assert_eq!(orders.words(), 2 * ORDERS);
         assert_eq!(orders.word(ORDERS), 0xffff_ffff_0003_0009);
     }

@@ -5,6 +5,7 @@ use chasqui_engine::Clock;
 use chasqui_network::{NetworkParameters, NodePort};
 use chasqui_ni::FirmwareProcessor;
 use chasqui_node::NodeConfiguration;
+use chasqui_placement::Placement;
 
 use super::SLOT;
 use crate::parameters::{self, Basic, Dma, Express, Mpi, Queues};
@@ -30,8 +31,8 @@ pub(crate) struct NesPlan {
     pub stride: u64,
     /// Physical address of its SRAM.
     pub memory_base: u64,
-    /// Ranks of each job; rank r is at site r.
-    pub ranks: Vec<u32>,
+    /// Where the ranks are.
+    pub placement: Placement,
     /// Its end of the network link.
     pub port: NodePort,
     /// The network.
@@ -39,11 +40,11 @@ pub(crate) struct NesPlan {
 }
 
 impl NesPlan {
-    /// Each job has its `ranks`; `memory_base` is the physical address of the SRAM, `port` the end of the network link,
+    /// Ranks are at sites by `placement`; `memory_base` is the physical address of the SRAM, `port` the end of the network link,
     /// `processor` the sP with its firmware.
     pub fn read(
         resolved: &Resolved,
-        ranks: Vec<u32>,
+        placement: &Placement,
         memory_base: u64,
         port: NodePort,
         processor: Option<FirmwareProcessor>,
@@ -63,7 +64,7 @@ impl NesPlan {
             line_bytes: node.l1d.line.bytes(),
             stride: SLOT.next_multiple_of(node.longest_line().bytes()),
             memory_base,
-            ranks,
+            placement: placement.clone(),
             port,
             network: resolved.read("network"),
         }

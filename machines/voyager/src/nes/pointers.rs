@@ -44,13 +44,13 @@ impl Nes {
                 }
                 _ => {}
             },
-            Register::Process(job, registers::DMA_PRODUCER) => {
-                self.dma.post(job, pointer)?;
+            Register::Process(process, registers::DMA_PRODUCER) => {
+                self.dma.post(process, pointer)?;
                 self.dma.go_on(s, c);
             }
-            Register::Process(job, registers::TAG_CONSUMER) => {
-                self.receiver.release_tags(job, pointer, s, c)?;
-                let queue = s.homes.names.express(job, 0);
+            Register::Process(process, registers::TAG_CONSUMER) => {
+                self.receiver.release_tags(process, pointer, s, c)?;
+                let queue = s.homes.names.express(process, 0);
                 self.room(queue);
             }
             _ => unreachable!("{register:?} is no pointer"),

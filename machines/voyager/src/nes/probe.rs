@@ -11,6 +11,7 @@ use chasqui_machine::Machine;
 use chasqui_memory::FlatMemory;
 use chasqui_network::{Attachment, FABRIC, Fabric, NODES, NetworkParameters};
 use chasqui_ni::{ACCEPTED, Context, NetworkInterface, Pager, RETRY, Wishes};
+use chasqui_placement::{Placement, ProcessId};
 use chasqui_node::NodeConfiguration;
 use chasqui_record::Recorder;
 
@@ -32,11 +33,11 @@ type Log = Arc<Mutex<Vec<Result<u64, String>>>>;
 struct NoPages;
 
 impl Pager for NoPages {
-    fn physical(&self, _: &FlatMemory, _: usize, _: u64) -> Option<u64> {
+    fn physical(&self, _: &FlatMemory, _: ProcessId, _: u64) -> Option<u64> {
         None
     }
 
-    fn page_in(&mut self, _: &mut FlatMemory, _: usize, _: u64, _: bool) -> bool {
+    fn page_in(&mut self, _: &mut FlatMemory, _: ProcessId, _: u64, _: bool) -> bool {
         false
     }
 }
@@ -61,6 +62,7 @@ impl Site {
     fn dispatch(&mut self, event: Event, out: &mut Outbox<'_>) {
         let mut wishes = Wishes::default();
         let mut context = Context {
+            hart: 0,
             now: event.time,
             memory: &mut self.memory,
             ports: &mut [],
@@ -156,7 +158,7 @@ fn run(scripts: [Vec<(u64, Access)>; 2]) -> Vec<Result<u64, String>> {
     for (rank, script) in scripts.into_iter().enumerate() {
         let port = fabric.node_port(rank as u32, 2);
         // Without firmware: what finds no room waits in the network.
-        let nes = Nes::new(NesPlan::read(&resolved, vec![2], 0, port, None)).expect("no firmware");
+        let nes = Nes::new(NesPlan::read(&resolved, &Placement::one_a_node(vec![2]), 0, port, None)).expect("no firmware");
         let mut queue = EventQueue::default();
         // Accesses come after what the NES does at the same time.
         let mut accesses = Port::new(2 * rank as u32 + 1);

@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use chasqui_placement::ProcessId;
+
 use super::{MessageName, Ring};
 use crate::parameters::Queues;
 use crate::registers::EXPRESS_QUEUES;
@@ -10,12 +12,12 @@ use crate::registers::EXPRESS_QUEUES;
 /// What a queue is called at its site, in both directions.
 pub(super) type Name = u16;
 
-/// Which queues there are. Those of Express come first, two for each job; then those of Basic, job by job. They
+/// Which queues there are. Those of Express come first, two for each process; then those of Basic, process by process. They
 /// have the same names at every site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Names {
-    /// Jobs that have a process at some site.
-    pub jobs: usize,
+    /// Processes of a site.
+    pub processes: usize,
     /// Basic queues of a process.
     pub basic: usize,
 }
@@ -23,27 +25,27 @@ pub(super) struct Names {
 impl Names {
     /// Queues of Express.
     pub fn express_count(self) -> usize {
-        self.jobs * EXPRESS_QUEUES as usize
+        self.processes * EXPRESS_QUEUES as usize
     }
 
     /// All queues.
     pub fn count(self) -> usize {
-        self.express_count() + self.jobs * self.basic
+        self.express_count() + self.processes * self.basic
     }
 
-    /// Express queue `queue` of job `job`.
-    pub fn express(self, job: usize, queue: u64) -> Name {
-        (job as u64 * EXPRESS_QUEUES + queue) as Name
+    /// Express queue `queue` of process `process`.
+    pub fn express(self, process: ProcessId, queue: u64) -> Name {
+        (u64::from(process.0) * EXPRESS_QUEUES + queue) as Name
     }
 
-    /// Basic queue `index`, of all jobs.
+    /// Basic queue `index`, of all processes.
     pub fn basic(self, index: usize) -> Name {
         (self.express_count() + index) as Name
     }
 
-    /// The first Basic queue of job `job`.
-    pub fn first_basic(self, job: usize) -> Name {
-        self.basic(job * self.basic)
+    /// The first Basic queue of process `process`.
+    pub fn first_basic(self, process: ProcessId) -> Name {
+        self.basic(process.index() * self.basic)
     }
 
     /// Index of the Basic queue called `name`; none: it is of Express.
@@ -57,11 +59,12 @@ impl Names {
     }
 
     /// Whose queue it is.
-    pub fn job(self, name: Name) -> usize {
-        match self.basic_index(name) {
+    pub fn process(self, name: Name) -> ProcessId {
+        let process = match self.basic_index(name) {
             Some(index) => index / self.basic,
             None => usize::from(name) / EXPRESS_QUEUES as usize,
-        }
+        };
+        ProcessId(process as u32)
     }
 
     /// Queues of a process.
@@ -69,25 +72,25 @@ impl Names {
         EXPRESS_QUEUES as usize + self.basic
     }
 
-    /// The queue that job `job`'s process calls `own`. One that it does not have is nobody's.
-    pub fn of(self, job: usize, own: Name) -> Name {
+    /// The queue that process `process`'s process calls `own`. One that it does not have is nobody's.
+    pub fn of(self, process: ProcessId, own: Name) -> Name {
         let index = usize::from(own);
         if index >= self.own_count() {
             (self.count() + index - self.own_count()) as Name
         } else if u64::from(own) < EXPRESS_QUEUES {
-            self.express(job, own.into())
+            self.express(process, own.into())
         } else {
-            self.first_basic(job) + own - EXPRESS_QUEUES as Name
+            self.first_basic(process) + own - EXPRESS_QUEUES as Name
         }
     }
 
     /// What the process whose queue it is calls it.
     pub fn own(self, name: Name) -> Name {
         match self.basic_index(name) {
-            Some(index) if index < self.jobs * self.basic => {
+            Some(index) if index < self.processes * self.basic => {
                 (EXPRESS_QUEUES as usize + index % self.basic) as Name
             }
-            Some(index) => (self.own_count() + index - self.jobs * self.basic) as Name,
+            Some(index) => (self.own_count() + index - self.processes * self.basic) as Name,
             None => name % EXPRESS_QUEUES as Name,
         }
     }
@@ -136,7 +139,7 @@ pub(super) enum Stored {
 pub(super) struct Homes {
     pub names: Names,
     homes: Vec<Home>,
-    /// Jobs that are over before their time.
+    /// Processes that are over before their time.
     closed: Vec<bool>,
     /// Queues of a process, of Express and of Basic, that have high priority: the last ones.
     pub high: (u64, u64),
@@ -155,19 +158,19 @@ impl Homes {
         };
         let express = (0..names.express_count())
             .map(|index| home(index, queues.resident_express, index as u64 % EXPRESS_QUEUES >= low.0));
-        let basic = (0..names.jobs * names.basic)
+        let basic = (0..names.processes * names.basic)
             .map(|index| home(index, queues.resident_basic, (index % names.basic) as u64 >= low.1));
-        Homes { names, homes: express.chain(basic).collect(), closed: vec![false; names.jobs], high }
+        Homes { names, homes: express.chain(basic).collect(), closed: vec![false; names.processes], high }
     }
 
-    /// Job `job` is over: what comes for its queues is for nobody.
-    pub fn close(&mut self, job: usize) {
-        self.closed[job] = true;
+    /// Process `process` is over: what comes for its queues is for nobody.
+    pub fn close(&mut self, process: ProcessId) {
+        self.closed[process.index()] = true;
     }
 
     /// What comes for the queue is for nobody.
     pub fn is_closed(&self, name: Name) -> bool {
-        self.closed.get(self.names.job(name)).is_some_and(|&closed| closed)
+        self.closed.get(self.names.process(name).index()).is_some_and(|&closed| closed)
     }
 
     /// Names of the queues that there are.
@@ -271,7 +274,7 @@ mod tests {
     fn homes() -> Homes {
         let queues = Queues { basic: 3, resident_express: 1, resident_basic: 2, ..Queues::default() };
         let queues = Queues { high_express: 1, high_basic: 2, ..queues };
-        Homes::new(Names { jobs: 1, basic: 3 }, &queues)
+        Homes::new(Names { processes: 1, basic: 3 }, &queues)
     }
 
     #[test]
@@ -306,16 +309,17 @@ mod tests {
     }
 
     #[test]
-    fn every_job_has_its_queues() {
-        let names = Names { jobs: 2, basic: 3 };
-        assert_eq!((names.express(1, 1), names.first_basic(0), names.first_basic(1)), (3, 4, 7));
+    fn every_process_has_its_queues() {
+        const SECOND: ProcessId = ProcessId(1);
+        let names = Names { processes: 2, basic: 3 };
+        assert_eq!((names.express(SECOND, 1), names.first_basic(ProcessId(0)), names.first_basic(SECOND)), (3, 4, 7));
         assert_eq!((names.count(), names.basic_index(3), names.basic_index(7)), (10, None, Some(3)));
-        let jobs: Vec<_> = (0..10).map(|name| names.job(name)).collect();
-        assert_eq!(jobs, [0, 0, 1, 1, 0, 0, 0, 1, 1, 1]);
+        let processes: Vec<_> = (0..10).map(|name| names.process(name).0).collect();
+        assert_eq!(processes, [0, 0, 1, 1, 0, 0, 0, 1, 1, 1]);
         assert_eq!((names.own(3), names.own(0), names.own(9)), (1, 0, 4));
-        let second: Vec<_> = (0..7).map(|own| names.of(1, own)).collect();
+        let second: Vec<_> = (0..7).map(|own| names.of(SECOND, own)).collect();
         assert_eq!(second, [2, 3, 7, 8, 9, 10, 11], "the last two are nobody's");
-        assert!((0..7).all(|own| names.own(names.of(1, own)) == own));
+        assert!((0..7).all(|own| names.own(names.of(SECOND, own)) == own));
     }
 
     #[test]

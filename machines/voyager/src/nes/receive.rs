@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use chasqui_engine::{Packet, Time};
 use chasqui_network::PRIORITIES;
 use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
+use chasqui_placement::ProcessId;
 use chasqui_record::Stage;
 
 use super::inbox::{Inbox, composed, tag_of};
@@ -197,7 +198,7 @@ impl Receiver {
         if let Some(slot) = s.homes.accepts(queue)
             && self.deliver((queue, slot), &packet.bytes, packet.message, s, c)
         {
-            stamp(c, s.homes.names.job(queue), packet.message, Stage::Land, c.now);
+            stamp(c, s.homes.names.process(queue), packet.message, Stage::Land, c.now);
             return self.finish(s, c);
         }
         let lane = &mut self.lanes[self.current];
@@ -206,7 +207,7 @@ impl Receiver {
             lane.missed.push_back(packet);
             s.homes.divert(queue, message);
             s.counters.missed += 1;
-            stamp(c, s.homes.names.job(queue), message, Stage::Land, c.now);
+            stamp(c, s.homes.names.process(queue), message, Stage::Land, c.now);
             self.finish(s, c);
         } else {
             lane.landed.push_front(packet);
@@ -247,7 +248,7 @@ impl Receiver {
         s: &mut Shared,
         c: &mut Context<'_, '_>,
     ) -> bool {
-        if !self.inbox.has_room(slot) || !self.deliver_tag(s.homes.names.job(queue), packet, c) {
+        if !self.inbox.has_room(slot) || !self.deliver_tag(s.homes.names.process(queue), packet, c) {
             return false;
         }
         let header = VoyagerPacket::from_bytes(packet);
@@ -259,13 +260,13 @@ impl Receiver {
         true
     }
 
-    /// Puts what was tagged on to a message, if anything, into job `job`'s ring. False: there is no room.
-    pub fn deliver_tag(&mut self, job: usize, packet: &[u8], c: &mut Context<'_, '_>) -> bool {
+    /// Puts what was tagged on to a message, if anything, into process `process`'s ring. False: there is no room.
+    pub fn deliver_tag(&mut self, process: ProcessId, packet: &[u8], c: &mut Context<'_, '_>) -> bool {
         let (_, tagged) = express_parts(packet);
         if tagged.is_empty() {
             return true;
         }
-        let tags = &mut self.inbox.tags[job];
+        let tags = &mut self.inbox.tags[process.index()];
         if !tags.has_room() {
             return false;
         }
@@ -302,18 +303,18 @@ impl Receiver {
         Ok(())
     }
 
-    /// Job `job`'s process is done with the tagged data before `consumer`.
+    /// Process `process`'s process is done with the tagged data before `consumer`.
     ///
     /// # Errors
     /// They have not come: what is wrong, in words.
     pub fn release_tags(
         &mut self,
-        job: usize,
+        process: ProcessId,
         consumer: u32,
         s: &mut Shared,
         c: &mut Context<'_, '_>,
     ) -> Result<(), String> {
-        let tags = &mut self.inbox.tags[job];
+        let tags = &mut self.inbox.tags[process.index()];
         tags.ring.check_pointer("consumer of tagged data", tags.consumer, consumer, tags.producer)?;
         if s.reclaims() {
             reclaim(&tags.ring, tags.consumer, consumer, s, c);
@@ -355,10 +356,10 @@ impl Receiver {
         self.retry(0, s, c);
     }
 
-    /// Slots that hold messages for job `job`.
-    pub fn held(&self, job: usize, s: &Shared) -> u64 {
+    /// Slots that hold messages for process `process`.
+    pub fn held(&self, process: ProcessId, s: &Shared) -> u64 {
         let names = s.homes.names;
-        let own = s.homes.all().filter(|&name| names.job(name) == job);
+        let own = s.homes.all().filter(|&name| names.process(name) == process);
         own.filter_map(|name| {
             let slot = s.homes.slot(name)?;
             Some(match names.basic_index(name) {
@@ -375,7 +376,7 @@ impl Receiver {
         missed.any(|packet| VoyagerPacket::from_bytes(&packet.bytes).queue == queue)
     }
 
-    /// A job is over: nobody need wait for room in its queues.
+    /// A process is over: nobody need wait for room in its queues.
     pub fn close(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         self.retry(0, s, c);
     }
@@ -398,20 +399,20 @@ impl Receiver {
 
     // --- DMA data -------------------------------------------------------------------------------
 
-    /// Destination of the packet, a piece of a block: job, virtual address, and data.
-    fn piece(&self, s: &Shared) -> (usize, u64, &[u8]) {
+    /// Destination of the packet, a piece of a block: process, virtual address, and data.
+    fn piece(&self, s: &Shared) -> (ProcessId, u64, &[u8]) {
         let packet = &self.packet().bytes;
         let data = &packet[HEADER..];
         let address = u64::from_le_bytes(data[..8].try_into().expect("eight bytes"));
-        (s.job_of(packet), address, &data[8..])
+        (s.process_of(packet), address, &data[8..])
     }
 
     /// Writes the packet to memory, once its pages are there.
     fn place(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let (job, address, data) = self.piece(s);
+        let (process, address, data) = self.piece(s);
         let bytes = data.len() as u64;
-        let missing = c.bring_in(job, address, bytes, true).unwrap_or_else(|_| {
-            c.fault(job, format!("the NES was told to write to {address:#x}, which is not mapped"));
+        let missing = c.bring_in(process, address, bytes, true).unwrap_or_else(|_| {
+            c.fault(process, format!("the NES was told to write to {address:#x}, which is not mapped"));
             0
         });
         if missing > 0 {
@@ -429,11 +430,11 @@ impl Receiver {
     }
 
     fn write(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let (job, address, data) = self.piece(s);
+        let (process, address, data) = self.piece(s);
         let bytes = data.len() as u64;
         let mut lines = 0;
         for (offset, bytes) in line_parts(address, bytes, s.line_bytes) {
-            if let Some(address) = c.physical(job, address + offset) {
+            if let Some(address) = c.physical(process, address + offset) {
                 c.bus(BusRequest {
                     operation: BusOperation::Write,
                     address,
@@ -451,9 +452,9 @@ impl Receiver {
 
     /// A line of the packet takes its place in memory.
     pub fn write_granted(&mut self, request: BusRequest, s: &Shared, c: &mut Context<'_, '_>) {
-        let (job, address, data) = self.piece(s);
+        let (process, address, data) = self.piece(s);
         let line = line_parts(address, data.len() as u64, s.line_bytes)
-            .find(|(offset, _)| c.physical(job, address + offset) == Some(request.address));
+            .find(|(offset, _)| c.physical(process, address + offset) == Some(request.address));
         // None: the page is another's since it was asked for.
         if let Some((offset, bytes)) = line {
             let part = &data[offset as usize..][..bytes as usize];
@@ -472,7 +473,7 @@ impl Receiver {
     /// The packet, a piece of a block, is in memory.
     fn placed(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let packet = self.pop();
-        stamp(c, s.job_of(&packet.bytes), packet.message, Stage::Land, c.now);
+        stamp(c, s.process_of(&packet.bytes), packet.message, Stage::Land, c.now);
         self.finish(s, c);
     }
 }

@@ -92,13 +92,13 @@ pub(super) struct OwnRings {
 }
 
 impl OwnRings {
-    /// Job `job`'s; those of all jobs lie from `base` on.
-    pub fn new(base: u64, job: u64, plan: &NesPlan) -> OwnRings {
+    /// Process `process`'s; those of all processes lie from `base` on.
+    pub fn new(base: u64, process: u64, plan: &NesPlan) -> OwnRings {
         let requests = Ring { base, slots: plan.dma.requests as u32, slot_bytes: dma::REQUEST };
         let slots = plan.express.tags as u32;
         let places = Ring { base: base + requests.bytes(), slots, slot_bytes: plan.stride };
         let tags = Ring { base: places.base + places.bytes(), ..places };
-        let offset = job * (requests.bytes() + places.bytes() + tags.bytes());
+        let offset = process * (requests.bytes() + places.bytes() + tags.bytes());
         let at = |ring: Ring| Ring { base: ring.base + offset, ..ring };
         OwnRings { requests: at(requests), places: at(places), tags: at(tags) }
     }

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use chasqui_engine::Time;
 use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{Context, DeviceAccess, FirmwareProcessor, Reply, Uncached};
+use chasqui_placement::ProcessId;
 
 use super::command::Command;
 use super::queues::{Name, Names};
@@ -194,7 +195,7 @@ impl Nes {
             // The upper half of a message that was taken is with the hardware, wherever the queue is.
             Register::Pointer(name, _) | Register::Sent(name) | Register::Receive(name) => Some(name),
             Register::Express(offset) => Some(self.express.window.above(offset) as Name),
-            Register::Tag(offset) => Some(names.express(self.express.job_of_tag(offset), 0)),
+            Register::Tag(offset) => Some(names.express(self.express.process_of_tag(offset), 0)),
             _ => None,
         }
     }
@@ -277,9 +278,9 @@ impl Nes {
     fn keep(&mut self, address: u64, value: Option<u64>, name: MessageName) {
         let register = self.register(address);
         let value = value.map(|value| match register {
-            // System software names a queue as its job's process does.
-            Register::System(job, r::SYSTEM_MIGRATE) => {
-                let queue = self.shared.homes.names.of(job, value as Name);
+            // System software names a queue as its process does.
+            Register::System(process, r::SYSTEM_MIGRATE) => {
+                let queue = self.shared.homes.names.of(process, value as Name);
                 value & !u64::from(Name::MAX) | u64::from(queue)
             }
             _ => value,
@@ -387,8 +388,8 @@ impl Nes {
 
     /// Nobody's queues are served any more.
     fn fault_all(&self, c: &mut Context<'_, '_>, what: &str) {
-        for job in 0..self.shared.homes.names.jobs {
-            c.fault(job, what.to_string());
+        for process in 0..self.shared.homes.names.processes as u32 {
+            c.fault(ProcessId(process), what.to_string());
         }
     }
 
@@ -617,8 +618,8 @@ impl Nes {
     fn express_queue(&self, message: u64) -> Option<Name> {
         let access = self.service.as_ref()?.accesses.front()?;
         let own = message >> r::EXPRESS_QUEUE_SHIFT & 7;
-        let job = self.job_of(self.register(access.address));
-        (own < r::EXPRESS_QUEUES).then(|| self.shared.homes.names.express(job, own))
+        let process = self.process_of(self.register(access.address));
+        (own < r::EXPRESS_QUEUES).then(|| self.shared.homes.names.express(process, own))
     }
 }
 

@@ -1,5 +1,7 @@
 //! The destination table (section 4.1): a row for each transmit queue, a column for each logical
-//! destination. Only system software writes it, that of a job its own rows.
+//! destination. Only system software writes it, that of a process its own rows.
+
+use chasqui_placement::{NodeId, Place, Placement, ProcessId, Rank};
 
 use super::queues::{Name, Names};
 use crate::registers::{QUEUES, TABLE_QUEUE_SHIFT, TABLE_SOURCE_SHIFT, TABLE_VALID};
@@ -20,20 +22,30 @@ pub(super) struct Destination {
 pub(super) struct DestinationTable {
     rows: Vec<Vec<Option<Destination>>>,
     names: Names,
-    /// Sites of each job.
+    /// By process: sites that its job is on.
     sites: Vec<u32>,
 }
 
 impl DestinationTable {
-    /// What system software writes for jobs of `ranks` processes, one a site: logical destinations are
-    /// ranks, and what a queue sends goes to the like queue there, which is the same job's.
-    pub fn identity(here: u32, ranks: &[u32], names: Names) -> DestinationTable {
-        let source = here as u16;
+    /// What system software writes at site `here`: logical destinations are ranks, and what a queue sends goes to the like
+    /// queue of the rank's process.
+    pub fn of_ranks(here: NodeId, placement: &Placement, names: Names) -> DestinationTable {
         let row = |queue| {
-            let ranks = ranks[names.job(queue)];
-            (0..ranks).map(|site| Some(Destination { site, queue, source })).collect()
+            let (process, own) = (names.process(queue), names.own(queue));
+            let Some(sender) = placement.occupant(Place { node: here, process }) else { return vec![] };
+            let entry = |rank| {
+                let to = placement.place(sender.job, Rank(rank));
+                let queue = names.of(to.process, own);
+                Some(Destination { site: to.node.0, queue, source: sender.rank.0 as u16 })
+            };
+            (0..placement.ranks(sender.job)).map(entry).collect()
         };
-        DestinationTable { rows: (0..names.count() as Name).map(row).collect(), names, sites: ranks.to_vec() }
+        let sites = |process| placement.nodes_of(placement.job(ProcessId(process)));
+        DestinationTable {
+            rows: (0..names.count() as Name).map(row).collect(),
+            names,
+            sites: (0..placement.processes()).map(sites).collect(),
+        }
     }
 
     /// Looks up `logical` for transmit queue `queue`.
@@ -48,22 +60,22 @@ impl DestinationTable {
         })
     }
 
-    /// System software writes an entry of job `job`, in the row of the queue that its process calls `own`. Both queues
-    /// are the job's.
+    /// System software writes an entry of process `process`, in the row of the queue that its process calls `own`. Both queues
+    /// are the process's.
     ///
     /// # Errors
     /// The entry names what does not exist.
-    pub fn write(&mut self, job: usize, own: u64, logical: u16, entry: u64) -> Result<(), String> {
+    pub fn write(&mut self, process: ProcessId, own: u64, logical: u16, entry: u64) -> Result<(), String> {
         let (site, to) = (u32::from(entry as u16), (entry >> TABLE_QUEUE_SHIFT) as Name);
         let valid = entry & TABLE_VALID != 0;
-        let sites = self.sites[job];
+        let sites = self.sites[process.index()];
         if own >= QUEUES || valid && (site >= sites || u64::from(to) >= QUEUES) {
             return Err(format!(
                 "destination table: the entry {entry:#x} of transmit queue {own} is none of {sites} sites with \
                  {QUEUES} queues"
             ));
         }
-        let (queue, to) = (self.names.of(job, own as Name), self.names.of(job, to));
+        let (queue, to) = (self.names.of(process, own as Name), self.names.of(process, to));
         if valid && self.names.is_basic(queue) != self.names.is_basic(to) {
             return Err(format!(
                 "destination table: transmit queue {own} and receive queue {} are of different kinds, \
@@ -88,9 +100,12 @@ impl DestinationTable {
 
 #[cfg(test)]
 mod tests {
+    use chasqui_placement::MapBy;
+
     use super::*;
+
     fn table() -> DestinationTable {
-        DestinationTable::identity(2, &[4], Names { jobs: 1, basic: 1 })
+        DestinationTable::of_ranks(NodeId(2), &Placement::one_a_node(vec![4]), Names { processes: 1, basic: 1 })
     }
 
     #[test]
@@ -104,41 +119,56 @@ mod tests {
 
     #[test]
     fn a_job_reaches_its_own_processes_alone() {
-        let names = Names { jobs: 2, basic: 1 };
-        let table = DestinationTable::identity(1, &[4, 2], names);
-        let second = names.first_basic(1);
+        let names = Names { processes: 2, basic: 1 };
+        let table = DestinationTable::of_ranks(NodeId(1), &Placement::one_a_node(vec![4, 2]), names);
+        let second = names.first_basic(ProcessId(1));
         assert_eq!(table.find(second, 0), Ok(Destination { site: 0, queue: second, source: 1 }));
         assert!(table.find(second, 2).is_err(), "it has two ranks");
-        assert_eq!(table.find(names.first_basic(0), 3).map(|to| names.job(to.queue)), Ok(0));
+        assert_eq!(table.find(names.first_basic(ProcessId(0)), 3).map(|to| names.process(to.queue)), Ok(ProcessId(0)));
+    }
+
+    #[test]
+    fn ranks_of_one_site_have_queues_of_their_own() {
+        let names = Names { processes: 2, basic: 1 };
+        let placement = Placement::new(vec![5], 2, MapBy::Slot);
+        let table = DestinationTable::of_ranks(NodeId(1), &placement, names);
+        // Rank 3 is the second process of site 1, rank 4 the first of site 2.
+        let (first, second) = (names.first_basic(ProcessId(0)), names.first_basic(ProcessId(1)));
+        assert_eq!(table.find(second, 4), Ok(Destination { site: 2, queue: first, source: 3 }));
+        assert_eq!(table.find(second, 2), Ok(Destination { site: 1, queue: first, source: 3 }));
+        assert_eq!(table.find(names.express(ProcessId(0), 1), 1).map(|to| to.queue), Ok(3));
+        assert!(table.find(first, 5).is_err(), "there are five ranks");
+        let last = DestinationTable::of_ranks(NodeId(2), &placement, names);
+        assert!(last.find(second, 0).is_err(), "nobody is there");
     }
 
     #[test]
     fn an_entry_is_what_system_software_wrote() {
         let mut table = table();
         let entry = TABLE_VALID | 7 << TABLE_SOURCE_SHIFT | 500 << TABLE_QUEUE_SHIFT | 3;
-        assert_eq!(table.write(0, 9, 6, entry), Ok(()));
+        assert_eq!(table.write(ProcessId(0), 9, 6, entry), Ok(()));
         assert_eq!(table.find(9, 6), Ok(Destination { site: 3, queue: 500, source: 7 }));
         assert!(table.find(9, 5).is_err() && table.find(8, 6).is_err());
-        table.write(0, 9, 6, 0).unwrap();
+        table.write(ProcessId(0), 9, 6, 0).unwrap();
         assert!(table.find(9, 6).is_err());
-        assert!(table.write(0, 0, 0, TABLE_VALID | 4).unwrap_err().contains("none of 4 sites"));
-        assert!(table.write(0, 0, 0, TABLE_VALID | 512 << TABLE_QUEUE_SHIFT).is_err());
-        assert!(table.write(0, 0, 0, TABLE_VALID | 2 << TABLE_QUEUE_SHIFT).unwrap_err().contains("kinds"));
-        assert!(table.write(0, 2, 0, TABLE_VALID | 1 << TABLE_QUEUE_SHIFT).unwrap_err().contains("kinds"));
-        assert!(table.write(0, 512, 0, 0).is_err());
+        assert!(table.write(ProcessId(0), 0, 0, TABLE_VALID | 4).unwrap_err().contains("none of 4 sites"));
+        assert!(table.write(ProcessId(0), 0, 0, TABLE_VALID | 512 << TABLE_QUEUE_SHIFT).is_err());
+        assert!(table.write(ProcessId(0), 0, 0, TABLE_VALID | 2 << TABLE_QUEUE_SHIFT).unwrap_err().contains("kinds"));
+        assert!(table.write(ProcessId(0), 2, 0, TABLE_VALID | 1 << TABLE_QUEUE_SHIFT).unwrap_err().contains("kinds"));
+        assert!(table.write(ProcessId(0), 512, 0, 0).is_err());
     }
 
     #[test]
     fn a_job_writes_its_own_rows_alone() {
-        let names = Names { jobs: 2, basic: 1 };
-        let mut table = DestinationTable::identity(0, &[4, 2], names);
+        let names = Names { processes: 2, basic: 1 };
+        let mut table = DestinationTable::of_ranks(NodeId(0), &Placement::one_a_node(vec![4, 2]), names);
         let entry = |site: u64| TABLE_VALID | 9 << TABLE_SOURCE_SHIFT | 2 << TABLE_QUEUE_SHIFT | site;
-        let (first, second) = (names.first_basic(0), names.first_basic(1));
-        table.write(1, 2, 0, entry(1)).unwrap();
+        let (first, second) = (names.first_basic(ProcessId(0)), names.first_basic(ProcessId(1)));
+        table.write(ProcessId(1), 2, 0, entry(1)).unwrap();
         assert_eq!(table.find(second, 0), Ok(Destination { site: 1, queue: second, source: 9 }));
         assert_eq!(table.find(first, 0), Ok(Destination { site: 0, queue: first, source: 0 }), "as it was");
-        assert!(table.write(1, 2, 0, entry(2)).unwrap_err().contains("none of 2 sites"));
-        assert_eq!(table.write(0, 2, 0, entry(2)), Ok(()));
+        assert!(table.write(ProcessId(1), 2, 0, entry(2)).unwrap_err().contains("none of 2 sites"));
+        assert_eq!(table.write(ProcessId(0), 2, 0, entry(2)), Ok(()));
         assert!(table.find(second, 5).unwrap_err().contains("transmit queue 2 has no destination 5"));
     }
 }

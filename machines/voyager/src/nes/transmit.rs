@@ -231,7 +231,7 @@ impl Transmitter {
             slot.message = message_of(header.flags, &data);
         }
         let queue = slot.queue.expect("a message has a queue");
-        accept(c, self.names.job(queue), slot.message, Mechanism::Basic);
+        accept(c, self.names.process(queue), slot.message, Mechanism::Basic);
         let end = s.cross(c.now, s.nes.transmit.cycles(), bytes);
         self.state = State::Crossing;
         self.crossing = Some((queue, header, data));
@@ -252,7 +252,7 @@ impl Transmitter {
                 let bytes = packet_bytes(PACKET_BASIC, to, header.flags, [&data, &[]]);
                 push_packet(s, (queue, to.site), bytes, data.len() as u64, slot.message);
             }
-            Err(text) => c.fault(self.names.job(queue), text),
+            Err(text) => c.fault(self.names.process(queue), text),
         }
         is_served
     }
