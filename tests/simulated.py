@@ -69,6 +69,15 @@ def organisations() -> list[str]:
     return [machine for machine in machines() if machine not in CONTAINED]
 
 
+def shared_nodes() -> list[str]:
+    """Machines on whose nodes several ranks of a job can be."""
+    if not NEEDS["core"][1]:
+        return ["loggp"]
+    from chasqui import core
+
+    return [each["name"] for each in core.machines() if each["ranks_per_node_max"] > 1]
+
+
 def without_kernel(machines: Iterable[str]) -> list[str]:
     """Those of these machines under whose processes no kernel image runs."""
     if not NEEDS["core"][1]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 from conftest import ROOT
-from simulated import SWEEP, command, machines, organisations, two_at_a_time
+from simulated import SWEEP, command, machines, organisations, shared_nodes, two_at_a_time
 
 pytestmark = pytest.mark.core
 
@@ -119,6 +119,34 @@ def test_every_beginning_where_processes_sleep(programs: Path, tmp_path: Path, n
         firsts = firsts[list(SLEEPERS).index(name) % 3 :: 3]
     machine = ["--machine", *SLEEPERS[name]]
     assert "".join(failures(programs, tmp_path, machine, case) for case in firsts) == ""
+
+
+# Where several ranks share a node, its harts, and its NI or memory. Cells of rings of 2 KiB hold
+# less than most messages.
+SHARING = {
+    f"{ranks}-by-{way}-{channel}": [
+        *("--ranks-per-node", str(ranks), "--map-by", way, "--set", f"node.harts={ranks}"),
+        *("--mpi", f"local.channel={channel}", "--mpi", "local.ring=2 KiB"),
+    ]
+    for ranks, way, channel in (
+        (2, "slot", "ni"),
+        (2, "node", "memory"),
+        (4, "slot", "ni"),
+        (4, "slot", "memory"),
+    )
+}
+
+
+@pytest.mark.parametrize("sharing", SHARING)
+@pytest.mark.parametrize("machine", shared_nodes())
+def test_ranks_that_share_nodes(programs: Path, tmp_path: Path, machine: str, sharing: str) -> None:
+    some = [case for case in on(machine) if SWEEP or case.program != "first"]
+    if not SWEEP:
+        # Each case on one machine and one placement.
+        first = shared_nodes().index(machine) + list(SHARING).index(sharing)
+        some = some[first % len(shared_nodes()) :: len(shared_nodes())]
+    words = ["--machine", machine, *SHARING[sharing]]
+    assert "".join(failures(programs, tmp_path, words, case) for case in some) == ""
 
 
 def failures(programs: Path, place: Path, machine: list[str], case: Case) -> str:

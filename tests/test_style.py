@@ -27,7 +27,6 @@ LONG_FUNCTIONS = {
     "crates/node/tests/kernel.rs kernel": 72,
     "guest/tests/comms.c groups": 76,
     "guest/tests/datatypes.c wrap": 98,
-    "machines/voyager/src/nes/mod.rs new": 71,
 }
 MANY_FIELDS = {"crates/memory Port": 42, "machines/netcache Endpoint": 27}
 MANY_IMPL_FILES = {

@@ -51,8 +51,6 @@ class Job:
     ranks: int
     program: str
     arguments: Sequence[str] = ()
-    ranks_per_node: int = 1
-    map_by: str = "slot"  # how ranks come to nodes: slot or node
     sets: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     others: Sequence[Program] = ()  # further jobs, which share the nodes
@@ -67,6 +65,8 @@ class Job:
     timeline: int = 0  # MPI calls of each rank kept for timeline.json; 0: no such file
     record: Path | None = None  # where a recording of the run goes
     only: OnlyRank | None = None  # None: all ranks are simulated
+    ranks_per_node: int = 1
+    map_by: str = "slot"  # how ranks come to nodes: slot or node
 
 
 @dataclass

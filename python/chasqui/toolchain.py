@@ -105,11 +105,12 @@ def fortran_tolerant() -> list[str]:
 
 
 def device_sources() -> list[Path]:
-    """The C files of every machine's device; a further device of a machine is a folder."""
+    """The C files of every machine's device; a further device of a machine is a folder. Then those
+    of the channel within a node, which is in front of a device."""
     found = sorted(MACHINES.glob("*/device.c"))
     for device in sorted(MACHINES.glob("*/*/device.c")):
         found += sorted(device.parent.glob("*.c"))
-    return found
+    return found + sorted(GUEST.glob("local/*.c"))
 
 
 def libmpi_sources() -> list[Path]:
@@ -124,7 +125,7 @@ def libmpi_sources() -> list[Path]:
 
 def _part(source: Path) -> str:
     """By which the linker script knows an object."""
-    parts = {MACHINES: "device", GUEST / "mpi": "mpi"}
+    parts = {MACHINES: "device", GUEST / "local": "device", GUEST / "mpi": "mpi"}
     return next((name for place, name in parts.items() if place in source.parents), "other")
 
 

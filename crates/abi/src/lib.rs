@@ -90,6 +90,9 @@ crate::guest_struct! {
         pub by_node: u32,
         /// 0.
         pub reserved: u32,
+        /// Length [bytes] of the memory that the job's processes of the node share, 0 at first: the mapping behind the
+        /// NI's regions. 0: there is none.
+        pub shared_bytes: u64,
     }
 }
 
@@ -182,6 +185,8 @@ pub mod mark {
     pub const BLOCKED: u32 = 10;
     /// How the message travels, for the record; `rs1` = a number that the device documents.
     pub const PROTOCOL: u32 = 11;
+    /// Such a number: by memory that its two processes share.
+    pub const PROTOCOL_MEMORY: u32 = 0xff;
     /// What a blocked process waits for, in words: `rs1` = address of a NUL-terminated text, x0: nothing.
     pub const WAITING: u32 = 12;
     /// The whole job must end (MPI_Abort); `rs1` = its exit status.

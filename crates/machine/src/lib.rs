@@ -10,14 +10,15 @@ use std::sync::Arc;
 
 use chasqui_abi::kernel::KernelBoot;
 use chasqui_abi::{
-    ABI_VERSION, NI_MAGIC, NI_PLACEMENT, NI_REGION_UNCACHED, NI_REGIONS, NiIdentification, NiPlacement, NiRegion,
+    ABI_VERSION, NI_MAGIC, NI_PLACEMENT, NI_REGION_UNCACHED, NI_REGIONS, NiIdentification, NiPlacement,
+    NiRegion,
 };
 use chasqui_config::{Cycles, Resolved, Schema};
 use chasqui_engine::{Engine, PartitionId};
 use chasqui_hart::Text;
 use chasqui_linux::{Elf, NiDevice, NiMapping, Options, Process};
 use chasqui_memory::{FlatMemory, PAGE_BYTES};
-use chasqui_ni::NetworkInterface;
+use chasqui_ni::{NetworkInterface, Region};
 use chasqui_node::{
     Costs, Kernel, Node, NodeConfiguration, NodeSpec, OsSpec, Output, ProcessSpec, kernel_memory,
 };
@@ -32,7 +33,7 @@ mod library;
 mod on_network;
 pub mod replay;
 
-pub use library::{WaitUnit, library_settings, wait_polls, with_library};
+pub use library::{LocalUnit, WaitUnit, library_settings, shared_bytes, wait_polls, with_library};
 pub use on_network::build_on_network;
 
 /// A program to run, and what belongs to it.
@@ -76,6 +77,8 @@ pub struct Workload {
     pub jobs: Vec<Job>,
     /// Where their ranks are.
     pub placement: Placement,
+    /// Memory [bytes] that the job's processes of a node share, whole pages ([`shared_bytes`]).
+    pub shared_bytes: u64,
 }
 
 impl Workload {
@@ -165,7 +168,11 @@ pub fn ni_memory_base(configuration: &NodeConfiguration) -> u64 {
 }
 
 /// The identification page of an NI for a process; the MPI library's settings come behind it.
-fn identification(plan: &NodePlan<'_>, work: &Workload, (id, who): (ProcessId, Occupant)) -> NiIdentification {
+fn identification(
+    plan: &NodePlan<'_>,
+    work: &Workload,
+    (id, who): (ProcessId, Occupant),
+) -> NiIdentification {
     let mut page = NiIdentification {
         magic: NI_MAGIC,
         version: ABI_VERSION,
@@ -199,7 +206,10 @@ fn kernel(
 ) -> Result<Kernel, String> {
     let image = job.kernel.clone().ok_or("node.software.kernel: the kernel image is missing")?;
     let mut regions = [0; NI_REGIONS];
-    regions.iter_mut().zip(plan.ni.regions(ProcessId(0))).for_each(|(physical, region)| *physical = region.physical);
+    regions
+        .iter_mut()
+        .zip(plan.ni.regions(ProcessId(0)))
+        .for_each(|(physical, region)| *physical = region.physical);
     let boot = KernelBoot {
         entry: process.entry(),
         stack_pointer: process.stack_pointer(),
@@ -224,13 +234,15 @@ fn harts_of(configuration: &NodeConfiguration, placement: &Placement, id: Proces
 }
 
 /// Where process `id` of `node` is among those of its job, for its software.
-fn whereabouts(placement: &Placement, (id, who): (ProcessId, Occupant), node: NodeId) -> NiPlacement {
+fn whereabouts(work: &Workload, (id, who): (ProcessId, Occupant), node: NodeId) -> NiPlacement {
+    let placement = &work.placement;
     NiPlacement {
         node: node.0,
         process: id.0 % placement.per_node(),
         ranks_per_node: placement.per_node(),
         nodes: placement.nodes_of(who.job),
         by_node: u32::from(placement.map_by() == MapBy::Node),
+        shared_bytes: work.shared_bytes,
         ..Default::default()
     }
 }
@@ -241,8 +253,17 @@ fn first_page(plan: &NodePlan<'_>, work: &Workload, (id, who): (ProcessId, Occup
     page.extend(&work.jobs[who.job.index()].mpi_settings);
     assert!(page.len() <= NI_PLACEMENT as usize, "settings of the MPI library");
     page.resize(NI_PLACEMENT as usize, 0);
-    page.extend(whereabouts(&work.placement, (id, who), plan.number).to_bytes());
+    page.extend(whereabouts(work, (id, who), plan.number).to_bytes());
     page
+}
+
+/// What of main memory the job's processes of a node share: at the end of what processes have.
+fn shared_memory(configuration: &NodeConfiguration, work: &Workload) -> Range<u64> {
+    let end = match configuration.software.kernel {
+        true => kernel_range(configuration).start,
+        false => ni_memory_base(configuration),
+    };
+    end.saturating_sub(work.shared_bytes)..end
 }
 
 /// A process, loaded into the memory `physical`, and what else belongs to it; and the kernel under it, where
@@ -259,10 +280,15 @@ fn process(
 ) -> Result<(ProcessSpec, Option<Kernel>), String> {
     let (c, job) = (plan.configuration, &work.jobs[who.job.index()]);
     let regions = plan.ni.regions(id);
-    let mappings =
-        regions.iter().map(|r| NiMapping { physical: r.physical, bytes: r.bytes, uncached: r.uncached() });
+    let mapping = |r: &Region| NiMapping { physical: r.physical, bytes: r.bytes, uncached: r.uncached() };
+    let mut mappings: Vec<_> = regions.iter().map(mapping).collect();
+    if work.shared_bytes > 0 {
+        mappings.resize(NI_REGIONS, NiMapping { physical: 0, bytes: 0, uncached: false });
+        let physical = shared_memory(plan.configuration, work).start;
+        mappings.push(NiMapping { physical, bytes: work.shared_bytes, uncached: false });
+    }
     let harts = harts_of(c, &work.placement, id);
-    let device = NiDevice { identification: first_page(plan, work, (id, who)), regions: mappings.collect() };
+    let device = NiDevice { identification: first_page(plan, work, (id, who)), regions: mappings };
     let mut options = Options::new(physical, job.directory.clone());
     options.rank = who.rank.0;
     options.seed = job.seed;
@@ -272,7 +298,11 @@ fn process(
     options.devices = vec![device];
     let process = Process::new(memory, job.program.clone(), &job.arguments, &job.environment, options)
         .map_err(|e| e.to_string())?;
-    let kernel = c.software.kernel.then(|| kernel(plan, job, memory, &process, identification(plan, work, (id, who)))).transpose()?;
+    let kernel = c
+        .software
+        .kernel
+        .then(|| kernel(plan, job, memory, &process, identification(plan, work, (id, who))))
+        .transpose()?;
     let spec = ProcessSpec {
         process,
         id,
@@ -318,12 +348,18 @@ pub fn build_node(plan: NodePlan<'_>, work: &Workload) -> Result<Node, String> {
     let mut memory = FlatMemory::new(dram_bytes + plan.ni_memory_bytes)
         .map_err(|e| format!("no address space for a node of {}: {e}", c.dram.size))?;
     let here: Vec<_> = work.placement.on(plan.number).collect();
-    let processes_end = if c.software.kernel { kernel_range(c).start } else { dram_bytes };
-    let parts = parts(processes_end, c.l2.cache().map_or(0, |l2| l2.size.bytes()), here.len() as u64);
-    let loaded = here
-        .into_iter()
-        .zip(parts)
-        .map(|(who, physical)| process(&plan, work, who, &mut memory, physical));
+    let shared = shared_memory(c, work);
+    if shared.start < shared.end / 2 {
+        return Err(format!(
+            "mpi.local.ring: {} bytes for {} ranks a node are more than half of node.dram.size = {}",
+            work.shared_bytes,
+            work.placement.per_node(),
+            c.dram.size
+        ));
+    }
+    let parts = parts(shared.start, c.l2.cache().map_or(0, |l2| l2.size.bytes()), here.len() as u64);
+    let loaded =
+        here.into_iter().zip(parts).map(|(who, physical)| process(&plan, work, who, &mut memory, physical));
     let (processes, kernels): (Vec<_>, Vec<_>) =
         loaded.collect::<Result<Vec<_>, String>>()?.into_iter().unzip();
     // Where there is a kernel there is one process.

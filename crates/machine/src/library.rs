@@ -1,11 +1,35 @@
 //! What the guest's MPI library may be told, as parameters of every machine (`--mpi`).
 
-use chasqui_config::{Count, Resolved, Schema};
+use chasqui_config::{Bytes, Count, Resolved, Schema};
+
+use chasqui_memory::PAGE_BYTES;
 
 use crate::collectives;
 
 /// Where the waiting loops' parameters are.
 const WAIT: &str = "mpi.wait";
+/// Where those of messages within a node are.
+const LOCAL: &str = "mpi.local";
+
+chasqui_config::choice! {
+    /// By what ranks of one node exchange messages.
+    pub enum Channel {
+        /// The network interface, like all others.
+        Ni = "ni",
+        /// Memory that they share.
+        Memory = "memory",
+    }
+}
+
+chasqui_config::parameters! {
+    /// Messages between ranks of one node.
+    pub struct LocalUnit {
+        /// By what they go.
+        channel: Channel = "ni", source "ours: what the network interface does is what is studied; MPI libraries of today share memory by default";
+        /// Memory for messages from one rank to another of its node, by `memory`: eight cells.
+        ring: Bytes = "32 KiB", range "2 KiB" ..= "16 MiB", source "assumption: cells of about 4 KiB";
+    }
+}
 
 chasqui_config::parameters! {
     /// Blocking waits of the MPI library.
@@ -21,7 +45,7 @@ chasqui_config::parameters! {
 /// Adds the parameters to a machine's.
 #[must_use]
 pub fn with_library(schema: Schema) -> Schema {
-    collectives::with_collectives(schema).with::<WaitUnit>(WAIT)
+    collectives::with_collectives(schema).with::<WaitUnit>(WAIT).with::<LocalUnit>(LOCAL)
 }
 
 /// Polls in vain after which a process that waits gives its hart up ([`WaitUnit`]); 0: never.
@@ -29,10 +53,24 @@ pub fn wait_polls(resolved: &Resolved) -> u64 {
     resolved.read::<WaitUnit>(WAIT).polls
 }
 
+/// Memory [bytes] that the processes of a job share on a node of so many `processes`.
+pub fn shared_bytes(resolved: &Resolved, processes: u32) -> u64 {
+    let local: LocalUnit = resolved.read(LOCAL);
+    let rings = if processes > 1 { u64::from(processes).pow(2) } else { 0 };
+    if local.channel == Channel::Memory {
+        (rings * local.ring.bytes()).next_multiple_of(PAGE_BYTES)
+    } else {
+        0
+    }
+}
+
 /// What the library is told, as it reads it behind its identification page: pairs of texts, name and value, each
 /// ended by a zero byte, then an empty text; empty when nothing differs from the defaults.
 pub fn library_settings(resolved: &Resolved) -> Vec<u8> {
     let mut pairs = collectives::forced(resolved);
+    if resolved.read::<LocalUnit>(LOCAL).channel == Channel::Memory {
+        pairs.push(("local.channel", Channel::Memory.to_string()));
+    }
     let polls = wait_polls(resolved);
     if polls > 0 {
         pairs.push(("wait.polls", polls.to_string()));

@@ -98,6 +98,7 @@ impl Node {
             events: Events::new(spec.first_port),
             recorders,
             ran_to: Time::ZERO,
+            resting: false,
         };
         parts.os.begin(&mut parts.harts);
         parts.os.start_scheduler(&mut parts.harts, &mut parts.events);
@@ -113,7 +114,7 @@ impl Node {
     pub fn processes(&self, job: JobId) -> impl Iterator<Item = ProcessView<'_>> {
         let Parts { harts, os, .. } = &self.parts;
         let of_job = os.processes.iter().filter(move |process| process.job == job);
-        of_job.map(move |process| ProcessView { process, harts, os })
+        of_job.map(move |process| ProcessView { node: self.number, process, harts, os })
     }
 
     /// What is kept of the messages of its processes.

@@ -81,14 +81,15 @@ impl Node {
         }
     }
 
-    /// What comes from outside is to be dealt with. True: the devices' output latencies may be different.
+    /// What comes from outside is to be dealt with. True: what the node may do before may be different.
     fn take_in(&mut self, mut event: Event, packet: Option<Box<Packet>>) -> (Event, bool) {
+        let rested = std::mem::take(&mut self.parts.resting);
         let device = event.target as usize;
         event.target = Target::Network(device).into();
         let changes = self.parts.io.devices[device].ni.coming(&event);
         self.parts.io.packets.keep(&mut event, packet);
         self.parts.events.take_in(event);
-        (event, changes)
+        (event, changes || rested)
     }
 
     /// Has harts catch up that repeat themselves and may see `event`, which is next. True: there are some.
@@ -200,6 +201,11 @@ impl Node {
             let told = !timed && !goes_on && harts.tell_untimed(index);
             if halt == Halt::Pause {
                 harts.pause(index, system.bus(), skip);
+                // Where others meet its transactions it goes on, if they do not repeat themselves, too.
+                if SEVERAL && harts[index].is_ready() && harts[index].spin.repeats() {
+                    parts.paused();
+                    break halt;
+                }
             }
             // After a pause, or a mark that it halted at, the hart mostly goes on.
             let passed = matches!(halt, Halt::Mark { .. } | Halt::Pause);
@@ -245,6 +251,9 @@ impl Node {
                     os.after_run(harts, events);
                 }
                 executed += self.parts.harts[index].hart.statistics.instructions - before;
+                if SEVERAL && self.parts.resting {
+                    return executed;
+                }
                 // A call that takes no time, or a suspended hart that catches up, may take long.
                 if executed >= RUN_MAX || SEVERAL != self.parts.harts.is_several() {
                     return executed;
@@ -357,7 +366,8 @@ impl Partition for Node {
 
     /// The jobs numbered so are over.
     fn told(&mut self, news: &[u64], at: Time) {
-        let Parts { os, harts, events, .. } = &mut self.parts;
+        let Parts { os, harts, events, resting, .. } = &mut self.parts;
+        *resting = false;
         os.unshare_texts(harts);
         for &job in news {
             let timer = Timer::Close(JobId(job as u32)).into();

@@ -5,7 +5,7 @@ use chasqui_memory::{Bus, FlatMemory};
 use chasqui_record::Recorder;
 
 use crate::events::Events;
-use crate::harts::Harts;
+use crate::harts::{Harts, Thread};
 use crate::io::Io;
 use crate::os::{Os, Timer};
 
@@ -21,6 +21,9 @@ pub struct Parts {
     pub(crate) recorders: Vec<Recorder>,
     /// No hart that was alone has executed an instruction that starts at this time or later.
     pub(crate) ran_to: Time,
+    /// Each of several harts repeats itself, some by transactions that others meet, and devices have nothing to do:
+    /// nothing happens before something comes from outside. What the harts do until then is made up for.
+    pub(crate) resting: bool,
 }
 
 impl Parts {
@@ -89,9 +92,14 @@ impl Parts {
         }
     }
 
-    /// Every process repeats itself, and nothing but the scheduler's timer is to come.
+    /// Every process repeats itself, and nothing but the scheduler's timer is to come, or nothing but harts' transactions.
     #[inline]
     pub(crate) fn rests(&self) -> bool {
-        self.os.rests(&self.harts, &self.events)
+        self.resting || self.os.rests(&self.harts, &self.events)
+    }
+
+    /// A hart has paused that repeats itself: if all do, and devices have nothing to do, the node rests.
+    pub(crate) fn paused(&mut self) {
+        self.resting = self.events.prompt().is_empty() && self.harts.iter().all(Thread::is_stuck);
     }
 }

@@ -117,6 +117,11 @@ impl Placement {
         self.ranks[job.index()]
     }
 
+    /// Ranks of the largest job.
+    pub fn ranks_max(&self) -> u32 {
+        self.ranks.iter().copied().max().unwrap_or(0)
+    }
+
     /// Ranks of a job on a node, at most.
     pub fn per_node(&self) -> u32 {
         self.per_node
@@ -221,7 +226,8 @@ mod tests {
     #[test]
     fn nobody_is_where_nothing_is() {
         let placement = Placement::new(vec![5], 2, MapBy::Slot);
-        let at = |node, process| placement.occupant(Place { node: NodeId(node), process: ProcessId(process) });
+        let at =
+            |node, process| placement.occupant(Place { node: NodeId(node), process: ProcessId(process) });
         assert_eq!(at(2, 1), None);
         assert_eq!(at(u32::MAX, 0), None);
         assert_eq!(at(0, 2), None);

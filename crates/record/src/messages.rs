@@ -1,5 +1,7 @@
 //! Every message of a run, whole.
 
+use chasqui_abi::mark::PROTOCOL_MEMORY;
+
 use crate::differences::{self, Distribution, MechanismUse};
 use crate::recorder::{Description, NO_PROTOCOL, ReceiveRow, Recorder, SendRow};
 use crate::stage::{MessageId, NEVER, SEND_STAGES, STAGES, Stage, keep};
@@ -61,6 +63,9 @@ fn least<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
     a.into_iter().chain(b).min()
 }
 
+/// What a message travelled by that did not leave its node, if its processes shared memory.
+const SHARED_MEMORY: &str = "shared memory";
+
 /// All messages of a run, sorted by (source, sequence).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Messages {
@@ -76,6 +81,9 @@ impl Messages {
 
     /// By what a message travelled; `None` when its number has no name.
     pub fn mechanism(&self, message: &Message) -> Option<&'static str> {
+        if message.protocol == Some(PROTOCOL_MEMORY) {
+            return Some(SHARED_MEMORY);
+        }
         let index = message.protocol?.checked_sub(1)?;
         self.mechanisms.get(index as usize).copied()
     }
@@ -83,7 +91,7 @@ impl Messages {
     /// The mechanisms that messages travelled by, in the order of their numbers.
     pub fn by_mechanism(&self) -> Vec<MechanismUse> {
         let of = |name: &&'static str| differences::mechanism_use(self, name);
-        self.mechanisms.iter().map(of).filter(|each| each.messages > 0).collect()
+        self.mechanisms.iter().chain(&[SHARED_MEMORY]).map(of).filter(|each| each.messages > 0).collect()
     }
 
     /// The messages.

@@ -233,6 +233,7 @@ mod tests {
     fn summary() -> Summary {
         let rank = RankSummary {
             rank: 0,
+            node: 0,
             status: None,
             instructions: 5,
             cycles: 7,

@@ -96,6 +96,8 @@ pub struct ReplaySummary {
 pub struct RankSummary {
     /// World rank.
     pub rank: u32,
+    /// Number of its node.
+    pub node: u32,
     /// Exit status; `None` when it had not exited.
     pub status: Option<i32>,
     /// Instructions.

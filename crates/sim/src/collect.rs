@@ -167,6 +167,7 @@ impl JobEnd {
 fn rank(p: &ProcessView<'_>, end_ps: u64) -> RankSummary {
     RankSummary {
         rank: p.rank().0,
+        node: p.node().0,
         status: p.ended().map(|(_, how)| status_of(how)),
         instructions: p.instructions(),
         cycles: p.cycles(),
@@ -272,8 +273,7 @@ fn unfinalized(processes: &[ProcessView<'_>]) -> Option<String> {
         let calls = CallSummary::of(p.life(), &calls::name);
         let called = |name: &str| calls.iter().any(|c| c.name == name);
         let unfinalized = called("MPI_Init") && !called("MPI_Finalize");
-        unfinalized
-            .then(|| format!("{} at {at}: exited with status {status} without MPI_Finalize", p.rank()))
+        unfinalized.then(|| format!("{} at {at}: exited with status {status} without MPI_Finalize", p.rank()))
     });
     let first = left.next()?;
     match left.count() {

@@ -159,7 +159,7 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
         replay: None,
         output: counter.clone(),
     };
-    let work = Workload { jobs: vec![job], placement: Placement::one_a_node(vec![1]) };
+    let work = Workload { jobs: vec![job], placement: Placement::one_a_node(vec![1]), shared_bytes: 0 };
     let mut built = build(machine, &resolved, &work, 1)?;
     built.engine.run(chasqui_engine::Threads::Exactly(1), &mut |_| {
         counter.0.load(Ordering::Relaxed) < test.instructions_max

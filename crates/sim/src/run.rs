@@ -12,7 +12,7 @@ use chasqui_engine::{Ended, Threads, Time};
 use chasqui_hart::Text;
 use chasqui_linux::Elf;
 use chasqui_machine::replay::Replay;
-use chasqui_machine::{Built, Job, Machine, Workload, library_settings};
+use chasqui_machine::{Built, Job, Machine, Workload, library_settings, shared_bytes};
 use chasqui_node::{Checks, NodeConfiguration, Output, load_kernel};
 use chasqui_placement::{JobId, MapBy, Placement};
 use chasqui_record::{Host, RunDirectory, Summary};
@@ -296,7 +296,9 @@ impl Plan {
             let (watch, firmware, kernel) = (self.watch.clone(), self.firmware.clone(), self.kernel.clone());
             jobs.push(Job { watch, firmware, kernel, replay: self.replay.clone(), ..common });
         }
-        Ok(Workload { jobs, placement: self.placement.clone() })
+        let placement = self.placement.clone();
+        let shared_bytes = shared_bytes(&self.resolved, placement.per_node());
+        Ok(Workload { jobs, placement, shared_bytes })
     }
 }
 
@@ -421,7 +423,7 @@ fn check_ranks_per_node(
         " with --only-rank: the node of the rank has no other".to_string()
     } else if node.software.kernel {
         " with node.software.kernel: the kernel image is for 1".to_string()
-    } else if !(harts as i64 % asked == 0) {
+    } else if harts as i64 % asked != 0 {
         format!(
             ": each rank has harts of its own, and node.harts = {harts}; multiples of {asked} are allowed (--set \
              node.harts={asked})"
@@ -434,9 +436,8 @@ fn check_ranks_per_node(
 
 /// Where the ranks are.
 fn placement(request: &Request, programs: &[Program]) -> Result<Placement, InputError> {
-    let map_by = MapBy::parse(&request.map_by).ok_or_else(|| {
-        InputError(format!("--map-by {}: slot and node are allowed", request.map_by))
-    })?;
+    let map_by = MapBy::parse(&request.map_by)
+        .ok_or_else(|| InputError(format!("--map-by {}: slot and node are allowed", request.map_by)))?;
     let ranks = programs.iter().map(|program| program.ranks).collect();
     Ok(Placement::new(ranks, request.ranks_per_node as u32, map_by))
 }

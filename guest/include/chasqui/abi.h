@@ -39,6 +39,7 @@
 #define CHASQUI_MARK_DONE 0x9ull /* The program learns that its receive is complete (as the current call returns); `rs1` = the request's address. */
 #define CHASQUI_MARK_BLOCKED 0xaull /* The process can go on only when this request completes; `rs1` = the request's address, x0: it waits no more. */
 #define CHASQUI_MARK_PROTOCOL 0xbull /* How the message travels, for the record; `rs1` = a number that the device documents. */
+#define CHASQUI_MARK_PROTOCOL_MEMORY 0xffull /* Such a number: by memory that its two processes share. */
 #define CHASQUI_MARK_WAITING 0xcull /* What a blocked process waits for, in words: `rs1` = address of a NUL-terminated text, x0: nothing. */
 #define CHASQUI_MARK_ABORT 0xdull /* The whole job must end (MPI_Abort); `rs1` = its exit status. */
 #define CHASQUI_MARK_REGION 0xeull /* The part of interest begins, or ends if `rs1` = 0: what `--fast-forward` waits for (`chasqui/region.h`). */
@@ -93,14 +94,16 @@ struct chasqui_ni_placement {
     uint32_t nodes; /* Nodes that the job is on. */
     uint32_t by_node; /* 0: rank r is on node r / `ranks_per_node`; 1: on node r % `nodes`. */
     uint32_t reserved; /* 0. */
+    uint64_t shared_bytes; /* Length [bytes] of the memory that the job's processes of the node share, 0 at first: the mapping behind the */
 };
-_Static_assert(sizeof(struct chasqui_ni_placement) == 24, "chasqui_ni_placement");
+_Static_assert(sizeof(struct chasqui_ni_placement) == 32, "chasqui_ni_placement");
 _Static_assert(offsetof(struct chasqui_ni_placement, node) == 0, "chasqui_ni_placement.node");
 _Static_assert(offsetof(struct chasqui_ni_placement, process) == 4, "chasqui_ni_placement.process");
 _Static_assert(offsetof(struct chasqui_ni_placement, ranks_per_node) == 8, "chasqui_ni_placement.ranks_per_node");
 _Static_assert(offsetof(struct chasqui_ni_placement, nodes) == 12, "chasqui_ni_placement.nodes");
 _Static_assert(offsetof(struct chasqui_ni_placement, by_node) == 16, "chasqui_ni_placement.by_node");
 _Static_assert(offsetof(struct chasqui_ni_placement, reserved) == 20, "chasqui_ni_placement.reserved");
+_Static_assert(offsetof(struct chasqui_ni_placement, shared_bytes) == 24, "chasqui_ni_placement.shared_bytes");
 
 struct chasqui_envelope {
     uint8_t kind; /* What this packet is to the MPI library ([`packet`]). */

@@ -344,13 +344,14 @@ int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
 }
 MPI_ALIAS(Comm_split);
 
-/* Processes share no memory, and no resource below their node: each is alone, as far as this
- * library can tell. Only the guided types can name a resource that does not exist. */
+/* Processes of a node can share memory, and no resource below their node, as far as this library can tell. Only the guided
+ * types can name a resource that does not exist. */
 int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm *newcomm)
 {
     CALL_ENTER(CALL_COMM_SPLIT);
     struct communicator *c = comm_of(comm);
     struct info *hints = NULL;
+    int node = (int)chq_platform_placement(chq.ni)->node;
     int error = chq_comm_check_intra(c);
     if (!error && split_type != MPI_UNDEFINED && (split_type < MPI_COMM_TYPE_SHARED || split_type > MPI_COMM_TYPE_RESOURCE_GUIDED))
         error = chq_reason(MPI_ERR_ARG, "not a split type");
@@ -361,7 +362,7 @@ int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, 
     if (error)
         error = chq_fail(c, "MPI_Comm_split_type", error, NULL);
     else
-        error = split_call("MPI_Comm_split_type", comm, split_type == MPI_COMM_TYPE_SHARED ? (int)chq.rank : MPI_UNDEFINED, key, newcomm);
+        error = split_call("MPI_Comm_split_type", comm, split_type == MPI_COMM_TYPE_SHARED ? node : MPI_UNDEFINED, key, newcomm);
     CALL_LEAVE(CALL_COMM_SPLIT);
     return error;
 }

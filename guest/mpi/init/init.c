@@ -2,6 +2,7 @@
  * so it touches little more than the identification page. */
 #include "chasqui/collectives.h"
 
+#include "local/local.h"
 #include "mpi/coll/coll.h"
 #include "mpi/comm/attribute.h"
 #include "mpi/pt2pt/point.h"
@@ -46,6 +47,15 @@ static uint32_t number_of(const char *digits)
     return number;
 }
 
+/* Apart from MPI_Init, which is executed always. False: there is no such setting. */
+static __attribute__((noinline)) bool set_rare(const char *name, const char *value)
+{
+    if (!text_equal(name, "local.channel"))
+        return chasqui_collective_force(name, value);
+    chq_local_open(); /* It is said where it is memory. */
+    return true;
+}
+
 /* What --mpi says (crates/machine/src/library.rs): pairs of texts, name and value, up to an empty one. */
 static void set_all(const char *pairs)
 {
@@ -53,7 +63,7 @@ static void set_all(const char *pairs)
         const char *value = pairs + text_length(pairs) + 1;
         if (text_equal(pairs, "wait.polls"))
             chq_yield_after(number_of(value));
-        else if (!chasqui_collective_force(pairs, value))
+        else if (!set_rare(pairs, value))
             chq_die("this library lacks an algorithm that --mpi names: link the program again");
         pairs = value + text_length(value) + 1;
     }

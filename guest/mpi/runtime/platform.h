@@ -20,6 +20,12 @@ void free(void *block);
 /* Opens the NI and maps its identification page. Null: there is none; *ni_fd is then -1. */
 const struct chasqui_ni_identification *chq_platform_open_ni(int *ni_fd);
 
+/* Where the process is, and the others are. */
+static inline const struct chasqui_ni_placement *chq_platform_placement(const struct chasqui_ni_identification *ni)
+{
+    return (const void *)((const char *)ni + CHASQUI_NI_PLACEMENT);
+}
+
 /* Maps `bytes` of the open NI at `offset`, shared, readable and writable. Null: refused. */
 void *chq_platform_map(int ni_fd, uint64_t offset, size_t bytes);
 

@@ -53,7 +53,7 @@ int main(int argc, char **argv)
         return 2;
     }
     int fd = memfd_create("chasqui", 0);
-    if (fd < 0 || ftruncate(fd, (off_t)native_memory_bytes((size_t)count)) != 0) {
+    if (fd < 0 || ftruncate(fd, (off_t)native_local_at((size_t)count, (size_t)count)) != 0) {
         perror("shared memory");
         return 2;
     }

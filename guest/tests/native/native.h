@@ -42,6 +42,18 @@ struct native_units {
 static inline size_t native_rings_bytes(size_t ranks) { return ranks * ranks * sizeof(struct native_ring); }
 static inline size_t native_memory_bytes(size_t ranks) { return native_rings_bytes(ranks) + sizeof(struct native_units); }
 
+/* What the processes of a node share: rings of cells that hold less than most messages (local/local.c). */
+enum { NATIVE_LOCAL_RING_BYTES = 2048 };
+static inline size_t native_local_bytes(size_t ranks_per_node)
+{
+    return (ranks_per_node * ranks_per_node * NATIVE_LOCAL_RING_BYTES + 4095) / 4096 * 4096;
+}
+/* Behind what all share, of each node; a node has no more processes than there are ranks. */
+static inline size_t native_local_at(size_t ranks, size_t node)
+{
+    return (native_memory_bytes(ranks) + 4095) / 4096 * 4096 + node * native_local_bytes(ranks);
+}
+
 struct mpi_collective;
 struct request;
 void native_collective_open(struct native_units *shared);

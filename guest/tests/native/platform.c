@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,13 +20,40 @@ long native_setting(const char *name, long otherwise)
     return text ? atol(text) : otherwise;
 }
 
+/* CHQ_NATIVE_PER_NODE processes share a node, next to each other, or CHQ_NATIVE_BY_NODE=1 in turn; by default each has its
+ * own. */
+static struct chasqui_ni_placement placement(void)
+{
+    uint32_t rank = (uint32_t)native_setting("CHQ_NATIVE_RANK", 0);
+    uint32_t ranks = (uint32_t)native_setting("CHQ_NATIVE_RANKS", 1);
+    uint32_t each = (uint32_t)native_setting("CHQ_NATIVE_PER_NODE", 1);
+    each = each < ranks ? each : ranks;
+    uint32_t nodes = (ranks + each - 1) / each;
+    bool by_node = native_setting("CHQ_NATIVE_BY_NODE", 0);
+    return (struct chasqui_ni_placement){
+        .node = by_node ? rank % nodes : rank / each,
+        .process = by_node ? rank / nodes : rank % each,
+        .ranks_per_node = each,
+        .nodes = nodes,
+        .by_node = by_node,
+        .shared_bytes = each > 1 ? native_local_bytes(each) : 0,
+    };
+}
+
 const struct chasqui_ni_identification *chq_platform_open_ni(int *ni_fd)
 {
-    static struct {
-        struct chasqui_ni_identification page;
-        char settings[32]; /* Zeros follow each text. */
+    static union {
+        struct {
+            struct chasqui_ni_identification page;
+            char settings[64]; /* Zeros follow each text. */
+        };
+        struct {
+            char before[CHASQUI_NI_PLACEMENT];
+            struct chasqui_ni_placement placement;
+        };
     } all;
     struct chasqui_ni_identification *page = &all.page;
+    char *setting = all.settings;
     const char *polls = getenv("CHQ_NATIVE_WAIT_POLLS");
     *ni_fd = (int)native_setting("CHQ_NATIVE_FD", -1);
     if (*ni_fd < 0)
@@ -37,15 +65,20 @@ const struct chasqui_ni_identification *chq_platform_open_ni(int *ni_fd)
     page->ranks = (uint32_t)native_setting("CHQ_NATIVE_RANKS", 1);
     page->line_bytes = 64;
     page->timebase_hz = 1000000000;
-    if (polls) {
+    if (polls)
+        setting = stpcpy(stpcpy(setting, "wait.polls") + 1, polls) + 1;
+    all.placement = placement();
+    if (all.placement.shared_bytes)
+        setting = stpcpy(stpcpy(setting, "local.channel") + 1, "memory") + 1;
+    if (setting > all.settings)
         page->mpi_settings = offsetof(typeof(all), settings);
-        strcpy(stpcpy(all.settings, "wait.polls") + 1, polls);
-    }
     return page;
 }
 
 void *chq_platform_map(int ni_fd, uint64_t offset, size_t bytes)
 {
+    if (offset > CHASQUI_NI_REGIONS * CHASQUI_NI_REGION_STRIDE)
+        offset = native_local_at((size_t)native_setting("CHQ_NATIVE_RANKS", 1), placement().node);
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ni_fd, (off_t)offset);
     return at == MAP_FAILED ? NULL : at;
 }
@@ -67,8 +100,7 @@ _Noreturn void chq_platform_exit(int status) { _exit(status); }
 
 size_t chq_platform_host_name(char *name, size_t bytes)
 {
-    strncpy(name, "host", bytes);
-    return 4;
+    return (size_t)snprintf(name, bytes, "host%u", placement().node);
 }
 
 unsigned chq_platform_harts(void) { return (unsigned)native_setting("CHQ_NATIVE_HARTS", 1); }

@@ -6,7 +6,8 @@ import click
 
 from chasqui.cli import options
 
-HELP = """Lists the simulated machines, their variants, and how many nodes each may have and how many ranks a node.
+HELP = """Lists the simulated machines and their variants; how many nodes each may have, and how
+many ranks a node.
 
 \b
 Examples:
@@ -41,5 +42,6 @@ def machines(as_json: bool) -> int:
         ]
         for machine in found
     ]
-    print(table(["machine", "variants", "nodes at most", "ranks a node", "what it is"], rows, left=(0, 1, 4)))
+    heads = ["machine", "variants", "nodes at most", "ranks a node", "what it is"]
+    print(table(heads, rows, left=(0, 1, 4)))
     return 0

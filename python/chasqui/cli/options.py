@@ -121,7 +121,8 @@ def quiet(doc: str) -> Decorator:
 
 
 def job(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say how a program runs: ranks and where they are, sets, environment, timeline, threads.
+    """The options that say how a program runs: ranks and where they are, sets, environment,
+    timeline, threads.
 
     The command gets them as one `settings`, the arguments of simulation.Job.
     """

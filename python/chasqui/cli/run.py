@@ -13,8 +13,8 @@ from chasqui.cli import options
 if TYPE_CHECKING:
     from chasqui.simulation import Result
 
-HELP = """Runs PROGRAM on simulated nodes of MACHINE, instruction by instruction: RANKS processes, one a node
-or --ranks-per-node.
+HELP = """Runs PROGRAM on simulated nodes of MACHINE, instruction by instruction: RANKS processes,
+one a node or --ranks-per-node.
 
 PROGRAM is a static RV64GC Linux executable: what `chasqui cc` and `mpicc` make. The ranks' output
 goes to the terminal and to the run directory, beside summary.json, stats.json, messages.parquet

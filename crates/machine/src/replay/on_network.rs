@@ -8,7 +8,7 @@ use chasqui_node::{Node, NodeConfiguration};
 use chasqui_placement::{JobId, NodeId};
 
 use super::{Line, Peers, Replay, Transport};
-use crate::{Built, Workload, NodePlan, build_node};
+use crate::{Built, NodePlan, Workload, build_node};
 
 impl Line for FarEnd {
     fn latency(&self) -> Time {

@@ -68,6 +68,8 @@ pub(crate) enum Repetition {
         /// It uses the bus.
         bus: bool,
     },
+    /// Its values only, by transactions on a bus that other harts use too: it goes on, since they meet its transactions.
+    AmongOthers,
 }
 
 /// Observation of one hart.
@@ -138,9 +140,10 @@ impl Spin {
         let quiet = hart.port.is_quiet();
         if let Some(last) = self.last.as_ref().filter(|_| self.observed && self.from_yield == at_yield) {
             let found = last.repetition(hart, bus, &counters, self.returns, quiet);
-            if let Some(found) = found {
-                self.repeats = true;
-                return Some(if at_yield { found.of_values(hart) } else { found });
+            self.repeats = found.is_some();
+            match found {
+                None | Some(Repetition::AmongOthers) => {}
+                Some(found) => return Some(if at_yield { found.of_values(hart) } else { found }),
             }
         }
         // Accesses that are not timed do not depend on caches and buffers.
@@ -206,6 +209,11 @@ impl Spin {
         }
     }
 
+    /// What it sees may have changed: whether it repeats itself, the next turn tells.
+    pub fn look_again(&mut self) {
+        self.repeats = false;
+    }
+
     /// An event that the hart may see until `until` at the latest: what was observed before says nothing.
     pub fn event(&mut self, hart: &mut Hart, until: Time) {
         self.from = self.from.max(until);
@@ -264,23 +272,28 @@ impl Snapshot {
         let (timed, sole) = (hart.port.is_timed(), bus.is_some());
         let uses_bus = self.asked != hart.port.asked();
         let same = (quiet || !timed)
-            && self.sole == sole
-            && (sole || !timed || !uses_bus)
             && self.state == hart.state
             && self.supervisor.as_ref() == hart.supervisor()
             && self.reservation == hart.port.reservation()
             && hart.port.is_silent();
+        if !same {
+            return None;
+        }
+        if timed && uses_bus && !(sole && self.sole) {
+            return Some(Repetition::AmongOthers);
+        }
+        if self.sole != sole {
+            return None;
+        }
         // Marks of calls are recorded one by one.
         let in_call = self.returns == returns;
         let exact =
             in_call && (!timed || self.changes == hart.port.changes() && repeats(hart, bus, self, now));
-        match same {
-            true if exact => {
-                let cycles = if timed { hart.cycle - self.cycle } else { 0 };
-                Some(Repetition::Exact(Parked { cycles, before: self.counters, after: *now }))
-            }
-            true if quiet => Some(Repetition::OfValues { bus: uses_bus }),
-            _ => None,
+        if exact {
+            let cycles = if timed { hart.cycle - self.cycle } else { 0 };
+            Some(Repetition::Exact(Parked { cycles, before: self.counters, after: *now }))
+        } else {
+            quiet.then_some(Repetition::OfValues { bus: uses_bus })
         }
     }
 }

@@ -221,7 +221,7 @@ impl Thread {
             Some(Repetition::Exact(parked)) if skip => self.activity = Activity::Parked(parked),
             Some(Repetition::Exact(parked)) => self.activity = Activity::Suspended(parked.uses_bus()),
             Some(Repetition::OfValues { bus }) => self.activity = Activity::Suspended(bus),
-            None => {}
+            Some(Repetition::AmongOthers) | None => {}
         }
     }
 
@@ -235,6 +235,15 @@ impl Thread {
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
         matches!(self.activity, Activity::Parked(_) | Activity::Suspended(_))
+    }
+
+    /// Nothing but an event that it can see changes what the hart does.
+    pub(crate) fn is_stuck(&self) -> bool {
+        match self.activity {
+            Activity::Ready | Activity::Yielded | Activity::Waiting(..) => self.spin.repeats(),
+            // Those that wake by themselves do so at a time.
+            _ => self.wakes_at() == Time::NEVER,
+        }
     }
 
     /// A thread is on the hart.
@@ -260,6 +269,7 @@ impl Thread {
         if matches!(self.activity, Activity::Parked(_)) {
             self.hart.start_at(now);
         }
+        self.spin.look_again();
         self.activity = Activity::Ready;
     }
 

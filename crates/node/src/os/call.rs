@@ -103,14 +103,7 @@ impl Os {
     }
 
     /// The thread on hart `parent` has made another, which begins on hart `index` where its maker is.
-    fn begin_thread(
-        &mut self,
-        harts: &mut Harts,
-        parent: usize,
-        index: usize,
-        stack: u64,
-        tls: Option<u64>,
-    ) {
+    fn begin_thread(&mut self, harts: &mut Harts, parent: usize, index: usize, stack: u64, tls: Option<u64>) {
         let (state, now) = (harts[parent].hart.state.clone(), harts[parent].hart.now());
         let process = harts[parent].process;
         self.place(harts, index, process);

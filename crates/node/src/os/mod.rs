@@ -261,7 +261,7 @@ impl Os {
                 _ => Region::Behind,
             };
             // Where there are threads, instructions take time anyway.
-            if !harts.is_several() {
+            if !self.on(harts, index).has_threads(harts) {
                 self.change_timing(harts, index);
             }
         }
@@ -279,7 +279,8 @@ impl Os {
     /// order is that of their times.
     fn set_timed(&mut self, harts: &mut Harts, index: usize) {
         let process = self.on(harts, index);
-        let detailed = harts.is_several() || process.region.is_none_or(|region| region == Region::Within);
+        let detailed =
+            process.has_threads(harts) || process.region.is_none_or(|region| region == Region::Within);
         let free = self.costs.free_calls && process.life.current_call(process.thread(index)).is_some();
         harts[index].hart.port.set_timed(detailed && !free);
     }

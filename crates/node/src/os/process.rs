@@ -7,7 +7,7 @@ use chasqui_engine::Time;
 use chasqui_hart::{State, Text};
 use chasqui_linux::{Process, Stream};
 use chasqui_memory::Observation;
-use chasqui_placement::{JobId, ProcessId, Rank};
+use chasqui_placement::{JobId, NodeId, ProcessId, Rank};
 use chasqui_record::{Profile, RankLife};
 use chasqui_watch::{Symbols, TraceOutput, WatchPlan};
 
@@ -152,6 +152,11 @@ impl NodeProcess {
         hart - self.harts.start
     }
 
+    /// More than one of its harts has had a thread.
+    pub fn has_threads(&self, harts: &Harts) -> bool {
+        harts.is_several() && harts.of(&self.harts).filter(|thread| thread.has_begun).count() > 1
+    }
+
     /// How its first thread begins.
     pub fn start(&self) -> State {
         let mut state = State::new(self.process.entry());
@@ -169,6 +174,8 @@ impl NodeProcess {
 /// A process of a node, to see what became of it. What harts tell is that of the process that is on them.
 #[derive(Clone, Copy)]
 pub struct ProcessView<'a> {
+    /// Number of the node.
+    pub(crate) node: u32,
     pub(crate) process: &'a NodeProcess,
     pub(crate) harts: &'a Harts,
     pub(crate) os: &'a super::Os,
@@ -178,6 +185,11 @@ impl<'a> ProcessView<'a> {
     /// Its rank.
     pub fn rank(&self) -> Rank {
         self.process.rank
+    }
+
+    /// The node that it is on.
+    pub fn node(&self) -> NodeId {
+        NodeId(self.node)
     }
 
     /// Its number on the node.

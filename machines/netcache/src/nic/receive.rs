@@ -11,7 +11,7 @@ use chasqui_record::Stage;
 
 use super::events::{NicEvent, Owner};
 use super::writer::Writer;
-use super::{ENVELOPE, PROCESS, PACKET_PUT, Shared};
+use super::{ENVELOPE, PACKET_PUT, PROCESS, Shared};
 use crate::link::{Mechanism, stamp, travels_by};
 use crate::parameters::Policy;
 use crate::registers::{FLAG_BUFFER, FLAG_CACHED, FLAG_EARLY, FLAG_NAMED, NetcacheArrival, SLOT_BYTES};

@@ -7,7 +7,7 @@ use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
 use chasqui_record::Stage;
 
 use super::events::{NicEvent, Owner};
-use super::{HEADER, PROCESS, PACKET_MESSAGE, PACKET_PUT, Shared};
+use super::{HEADER, PACKET_MESSAGE, PACKET_PUT, PROCESS, Shared};
 use crate::link::{Mechanism, stamp, travels_by};
 use crate::registers::{FLAG_NAMED, FLAG_PUT, NetcacheSlot, SLOT_BYTES};
 

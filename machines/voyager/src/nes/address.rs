@@ -89,7 +89,9 @@ impl Register {
         let from = |first: u64| ((offset - first) / 8) as usize;
         let register = match offset {
             0..QUEUES_END => Register::Receive(names.express(process, offset / 8)),
-            registers::ONEPOLL..ONEPOLLS_END => Register::OnePoll(process.index() * ONEPOLLS + from(registers::ONEPOLL)),
+            registers::ONEPOLL..ONEPOLLS_END => {
+                Register::OnePoll(process.index() * ONEPOLLS + from(registers::ONEPOLL))
+            }
             registers::ONEPOLL_ORDER..ORDERS_END => {
                 Register::Order(process.index() * ORDERS + from(registers::ONEPOLL_ORDER))
             }

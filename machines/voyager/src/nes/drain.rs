@@ -195,6 +195,11 @@ impl Drain {
         self.idle_turns = if self.idle { self.idle_turns + 1 } else { 0 };
         self.state = State::Running;
         self.sent = s.sent();
-        Next { from, to, last: self.live.count_ones() < 2 || self.idle_turns > self.processes, since: self.since }
+        Next {
+            from,
+            to,
+            last: self.live.count_ones() < 2 || self.idle_turns > self.processes,
+            since: self.since,
+        }
     }
 }

@@ -252,7 +252,8 @@ impl Nes {
     /// # Errors
     /// The firmware did wrong before it waited for anything.
     pub fn new(plan: NesPlan) -> Result<Nes, String> {
-        let names = Names { processes: plan.placement.processes() as usize, basic: plan.queues.basic as usize };
+        let names =
+            Names { processes: plan.placement.processes() as usize, basic: plan.queues.basic as usize };
         let first = Ring { base: plan.memory_base, slots: plan.basic.slots as u32, slot_bytes: plan.stride };
         let transmit = Rings { first, count: names.processes * names.basic };
         let first = Ring { base: first.base + transmit.bytes(), ..first };
@@ -260,8 +261,7 @@ impl Nes {
         let own: Vec<OwnRings> = (0..names.processes as u64)
             .map(|process| OwnRings::new(first.base + receive.bytes(), process, &plan))
             .collect();
-        let ranks = plan.placement.jobs().map(|job| plan.placement.ranks(job));
-        let window = Window::new(ranks.max().unwrap_or(0));
+        let window = Window::new(plan.placement.ranks_max());
         let memory = plan.memory_base..own.last().expect("there is a process").end();
         let delays = Delays::new(&plan);
         let (express_slots, basic_slots) =
@@ -297,10 +297,8 @@ impl Nes {
             transmit_rings: transmit,
             receive_rings: receive,
             service: service.transpose()?,
-            drain: (plan.queues.sharing == Sharing::Drained && names.processes > 1).then(|| {
-                let sites = plan.placement.nodes();
-                Drain::new(sites, names.processes)
-            }),
+            drain: (plan.queues.sharing == Sharing::Drained && names.processes > 1)
+                .then(|| Drain::new(plan.placement.nodes(), names.processes)),
             save_cycles: plan.queues.save.cycles(),
             shared: Shared {
                 clock: plan.clock,
@@ -341,8 +339,12 @@ impl Nes {
     fn process_of(&self, register: Register) -> ProcessId {
         let names = self.shared.homes.names;
         match register {
-            Register::Pointer(name, _) | Register::Sent(name) | Register::Receive(name) => names.process(name),
-            Register::Process(process, _) | Register::System(process, _) | Register::Nothing(process) => process,
+            Register::Pointer(name, _) | Register::Sent(name) | Register::Receive(name) => {
+                names.process(name)
+            }
+            Register::Process(process, _) | Register::System(process, _) | Register::Nothing(process) => {
+                process
+            }
             Register::OnePoll(phantom) => ProcessId((phantom / ONEPOLLS) as u32),
             Register::Upper(half) => ProcessId((half / HALVES) as u32),
             Register::Order(word) => ProcessId((word / ORDERS) as u32),
@@ -433,7 +435,10 @@ impl Nes {
         let register = self.register(address);
         let Register::Express(offset) = register else {
             let what = "the NES takes them in the Express window only";
-            c.fault(self.process_of(register), format!("a 64-byte store to device address {address:#x}: {what}"));
+            c.fault(
+                self.process_of(register),
+                format!("a 64-byte store to device address {address:#x}: {what}"),
+            );
             return Ok(());
         };
         let queue = self.express.window.above(offset) as Name;

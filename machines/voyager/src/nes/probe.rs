@@ -11,8 +11,8 @@ use chasqui_machine::Machine;
 use chasqui_memory::FlatMemory;
 use chasqui_network::{Attachment, FABRIC, Fabric, NODES, NetworkParameters};
 use chasqui_ni::{ACCEPTED, Context, NetworkInterface, Pager, RETRY, Wishes};
-use chasqui_placement::{Placement, ProcessId};
 use chasqui_node::NodeConfiguration;
+use chasqui_placement::{Placement, ProcessId};
 use chasqui_record::Recorder;
 
 use super::{EXPRESS_RECEIVE, EXPRESS_WINDOW, Nes, NesPlan, TAG_WINDOW};
@@ -158,7 +158,8 @@ fn run(scripts: [Vec<(u64, Access)>; 2]) -> Vec<Result<u64, String>> {
     for (rank, script) in scripts.into_iter().enumerate() {
         let port = fabric.node_port(rank as u32, 2);
         // Without firmware: what finds no room waits in the network.
-        let nes = Nes::new(NesPlan::read(&resolved, &Placement::one_a_node(vec![2]), 0, port, None)).expect("no firmware");
+        let nes = Nes::new(NesPlan::read(&resolved, &Placement::one_a_node(vec![2]), 0, port, None))
+            .expect("no firmware");
         let mut queue = EventQueue::default();
         // Accesses come after what the NES does at the same time.
         let mut accesses = Port::new(2 * rank as u32 + 1);

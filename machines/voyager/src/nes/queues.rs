@@ -312,7 +312,10 @@ mod tests {
     fn every_process_has_its_queues() {
         const SECOND: ProcessId = ProcessId(1);
         let names = Names { processes: 2, basic: 3 };
-        assert_eq!((names.express(SECOND, 1), names.first_basic(ProcessId(0)), names.first_basic(SECOND)), (3, 4, 7));
+        assert_eq!(
+            (names.express(SECOND, 1), names.first_basic(ProcessId(0)), names.first_basic(SECOND)),
+            (3, 4, 7)
+        );
         assert_eq!((names.count(), names.basic_index(3), names.basic_index(7)), (10, None, Some(3)));
         let processes: Vec<_> = (0..10).map(|name| names.process(name).0).collect();
         assert_eq!(processes, [0, 0, 1, 1, 0, 0, 0, 1, 1, 1]);

@@ -105,7 +105,11 @@ mod tests {
     use super::*;
 
     fn table() -> DestinationTable {
-        DestinationTable::of_ranks(NodeId(2), &Placement::one_a_node(vec![4]), Names { processes: 1, basic: 1 })
+        DestinationTable::of_ranks(
+            NodeId(2),
+            &Placement::one_a_node(vec![4]),
+            Names { processes: 1, basic: 1 },
+        )
     }
 
     #[test]
@@ -124,7 +128,10 @@ mod tests {
         let second = names.first_basic(ProcessId(1));
         assert_eq!(table.find(second, 0), Ok(Destination { site: 0, queue: second, source: 1 }));
         assert!(table.find(second, 2).is_err(), "it has two ranks");
-        assert_eq!(table.find(names.first_basic(ProcessId(0)), 3).map(|to| names.process(to.queue)), Ok(ProcessId(0)));
+        assert_eq!(
+            table.find(names.first_basic(ProcessId(0)), 3).map(|to| names.process(to.queue)),
+            Ok(ProcessId(0))
+        );
     }
 
     #[test]
@@ -153,8 +160,18 @@ mod tests {
         assert!(table.find(9, 6).is_err());
         assert!(table.write(ProcessId(0), 0, 0, TABLE_VALID | 4).unwrap_err().contains("none of 4 sites"));
         assert!(table.write(ProcessId(0), 0, 0, TABLE_VALID | 512 << TABLE_QUEUE_SHIFT).is_err());
-        assert!(table.write(ProcessId(0), 0, 0, TABLE_VALID | 2 << TABLE_QUEUE_SHIFT).unwrap_err().contains("kinds"));
-        assert!(table.write(ProcessId(0), 2, 0, TABLE_VALID | 1 << TABLE_QUEUE_SHIFT).unwrap_err().contains("kinds"));
+        assert!(
+            table
+                .write(ProcessId(0), 0, 0, TABLE_VALID | 2 << TABLE_QUEUE_SHIFT)
+                .unwrap_err()
+                .contains("kinds")
+        );
+        assert!(
+            table
+                .write(ProcessId(0), 2, 0, TABLE_VALID | 1 << TABLE_QUEUE_SHIFT)
+                .unwrap_err()
+                .contains("kinds")
+        );
         assert!(table.write(ProcessId(0), 512, 0, 0).is_err());
     }
 
