@@ -10,6 +10,7 @@ use chasqui_engine::{
 use crate::fault::Faults;
 use crate::node_port::{NodePort, Uplink};
 use crate::router::{Departure, Held, Router, Work};
+use crate::switching::Forwarding;
 use crate::topology::{Header, Neighbour, RouterPort};
 use crate::traffic::{Passage, Traffic};
 use crate::wiring::Wiring;
@@ -56,7 +57,7 @@ pub struct Fabric {
     pub(crate) parameters: NetworkParameters,
     pub(crate) faults: Faults,
     pub(crate) link: Link,
-    pub(crate) routing_delay: Time,
+    pub(crate) forwarding: Forwarding,
     pub(crate) attachments: Vec<Attachment>,
     pub(crate) first_port: u32,
     pub(crate) routers: Vec<Router>,
@@ -111,7 +112,7 @@ impl Fabric {
             parameters: parameters.clone(),
             faults,
             link: parameters.link(),
-            routing_delay: parameters.routing_delay(),
+            forwarding: parameters.forwarding(),
             attachments,
             first_port,
             routers: vec![],
@@ -263,7 +264,7 @@ impl Fabric {
     fn keep_uplink(&mut self, slot: u32, at: RouterPort, handed: Time) {
         let Neighbour::Node(node) = self.wiring.far_end(at) else { return };
         let Transit { wire_bytes, serialization, packet, .. } = &self.transits[slot as usize];
-        let start = handed - (self.link.latency() + self.routing_delay);
+        let start = handed - (self.link.latency() + self.forwarding.after(*serialization));
         let message = packet.as_ref().and_then(|packet| packet.message);
         let link = self.wiring.uplink(node);
         self.traffic.keep(link, Passage { start, end: start + *serialization, bytes: *wire_bytes, message });
@@ -324,7 +325,8 @@ impl Fabric {
         let transit = &self.transits[slot as usize];
         let packet = transit.packet.as_ref().expect("the packet is in the fabric");
         let at = RouterPort { router: event.target, port: input };
-        let tail = event.time - self.routing_delay + transit.serialization;
+        let in_router = self.forwarding.after(transit.serialization);
+        let tail = event.time - in_router + transit.serialization;
         let ends = (self.wiring.far_end(at), Neighbour::Router(at));
         if let Err(error) = CrcError::check(packet, tail, ends) {
             self.statistics.crc_errors += 1;
@@ -378,7 +380,7 @@ impl Fabric {
         let order = self.routers[at.router as usize].order(at.port, priority, Class::Packet);
         match self.wiring.far_end(at) {
             Neighbour::Router(next) => {
-                let time = now + latency + self.routing_delay;
+                let time = now + latency + self.forwarding.after(tail - now);
                 let to = |slot| {
                     let payload = FabricEvent::Packet { input: next.port, priority, slot }.into();
                     Event { time, order, target: next.router, payload }

@@ -6,6 +6,7 @@ use chasqui_engine::{Class, Event, Outbox, Packet, PartitionId, Port, Time};
 use crate::fabric::Attachment;
 use crate::fault::Faults;
 use crate::node_port::{NodePort, Uplink};
+use crate::switching::Forwarding;
 use crate::{Blocked, FabricEvent, Link, LinkStatistics, NetworkParameters, NodeEvent, PRIORITIES};
 
 /// What a node has sent.
@@ -22,7 +23,7 @@ pub enum FromNode {
 #[derive(Debug)]
 pub struct FarEnd {
     link: Link,
-    routing_delay: Time,
+    forwarding: Forwarding,
     attachment: Attachment,
     ports: [Port; PRIORITIES],
     credits: [u32; PRIORITIES],
@@ -54,7 +55,7 @@ impl FarEnd {
         let near = NodePort::new(uplink, parameters, faults, ports(first_port + PRIORITIES as u32));
         let far = FarEnd {
             link: parameters.link(),
-            routing_delay: parameters.routing_delay(),
+            forwarding: parameters.forwarding(),
             attachment,
             ports: ports(first_port),
             credits: [parameters.receive_buffer as u32; PRIORITIES],
@@ -107,8 +108,9 @@ impl FarEnd {
         match event.payload.into() {
             FabricEvent::Packet { .. } => {
                 let packet = packet.expect("a packet comes with its event");
-                let head = event.time - self.routing_delay;
-                let tail = head + self.link.serialization(packet.wire_bytes);
+                let serialization = self.link.serialization(packet.wire_bytes);
+                let head = event.time - self.forwarding.after(serialization);
+                let tail = head + serialization;
                 FromNode::Packet(packet, tail.max(event.time))
             }
             FabricEvent::Credit { priority, .. } => {

@@ -1,4 +1,4 @@
-//! The interconnect: [`Link`]s, virtual cut-through routers with finite buffers and credits,
+//! The interconnect: [`Link`]s, routers with finite buffers and credits and their [`Switching`],
 //! [`topology`]s, the [`Fabric`] that is the engine's partition, and [`NodePort`], the half of a link
 //! that a node's network interface embeds.
 //!
@@ -20,6 +20,7 @@ mod parameters;
 mod parts;
 mod reach;
 mod router;
+mod switching;
 pub mod topology;
 mod traffic;
 mod wiring;
@@ -34,6 +35,7 @@ pub use link::{Link, LinkStatistics};
 pub use lookahead::{Effects, FABRIC, GROUPS, NODES};
 pub use node_port::{Blocked, NodePort, Sent};
 pub use parameters::NetworkParameters;
+pub use switching::Switching;
 pub use topology::{Header, Topology, TopologyKind};
 pub use traffic::Passage;
 

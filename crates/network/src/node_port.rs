@@ -7,6 +7,7 @@ use chasqui_engine::{Class, Event, Outbox, Packet, PartitionId, Port, Time};
 
 use crate::crc::{self, CRC_BYTES};
 use crate::fault::Faults;
+use crate::switching::Forwarding;
 use crate::topology::{Neighbour, RouterPort};
 use crate::{CrcError, FabricEvent, Link, LinkStatistics, NetworkParameters, PRIORITIES};
 
@@ -59,7 +60,7 @@ counters! {
 pub struct NodePort {
     uplink: Uplink,
     link: Link,
-    routing_delay: Time,
+    forwarding: Forwarding,
     packet_bytes_max: u32,
     receive_buffer_packets: usize,
     ports: [Port; PRIORITIES],
@@ -84,7 +85,7 @@ impl NodePort {
         NodePort {
             uplink,
             link: parameters.link(),
-            routing_delay: parameters.routing_delay(),
+            forwarding: parameters.forwarding(),
             packet_bytes_max: parameters.packet_max.bytes() as u32,
             receive_buffer_packets: parameters.receive_buffer as usize,
             ports,
@@ -162,7 +163,7 @@ impl NodePort {
             self.faults.pass(Neighbour::Node(node), self.statistics.packets, &mut packet.bytes);
         }
         let event = Event {
-            time: now + self.link.latency() + self.routing_delay,
+            time: now + self.link.latency() + self.forwarding.after(serialization),
             order: self.ports[priority_index].next(Class::Packet),
             target: router,
             payload: FabricEvent::Packet { input, priority, slot: 0 }.into(),

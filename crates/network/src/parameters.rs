@@ -3,12 +3,13 @@
 use chasqui_config::{Bandwidth, Bytes, Count, Duration};
 use chasqui_engine::Time;
 
+use crate::switching::Forwarding;
 use crate::topology::{TopologyKind, UpRoute};
-use crate::{FaultParameters, FaultyLinks, Link, Topology};
+use crate::{FaultParameters, FaultyLinks, Link, Switching, Topology};
 
 chasqui_config::parameters! {
-    /// The interconnect: virtual cut-through routers with finite buffers and credits. All links are alike: cut-through
-    /// must never run out of bytes because the link before is slower than the one after.
+    /// The interconnect: routers with finite buffers and credits. All links are alike: cut-through must never run out of
+    /// bytes because the link before is slower than the one after.
     pub struct NetworkParameters {
         /// How routers are joined.
         topology: TopologyKind = "fat-tree", source "assumption";
@@ -22,8 +23,11 @@ chasqui_config::parameters! {
         link_bandwidth: Bandwidth = "1 GB/s", range "1 B/s" ..= "1000 GB/s", source "assumption";
         /// Latency of a link.
         link_latency: Duration = "25 ns", range "1 ps" ..= "1 s", source "assumption: a few metres of cable and its drivers";
-        /// From the arrival of a packet's head at a router to its departure, unloaded.
+        /// What a router needs to find a packet's way: from the arrival of its head, or of its tail with store-and-forward,
+        /// to its departure, unloaded.
         routing_delay: Duration = "75 ns", range "0 ns" ..= "1 s", source "assumption";
+        /// What a router does with a packet that arrives.
+        switching: Switching = "cut-through", source "Kermani and Kleinrock, Computer Networks 3, 1979";
         /// Packets that an input buffer of a router holds, for each priority.
         input_buffer: Count = 4, range 1 ..= 65536, source "assumption";
         /// Packets that the receive buffer of a node's interface holds, for each priority.
@@ -61,7 +65,12 @@ impl NetworkParameters {
         Time(self.link_latency.ps())
     }
 
-    /// Time from the arrival of a packet's head at a router to its departure, if nothing is in its way.
+    /// What a packet spends in a router, if nothing is in its way.
+    pub(crate) fn forwarding(&self) -> Forwarding {
+        Forwarding { switching: self.switching, routing_delay: self.routing_delay() }
+    }
+
+    /// What a router needs to find a packet's way: the least that any packet spends in it.
     pub fn routing_delay(&self) -> Time {
         Time(self.routing_delay.ps())
     }
@@ -72,11 +81,12 @@ impl NetworkParameters {
         (self.link_latency(), self.link_latency())
     }
 
-    /// Time from the departure of a packet's head at its source to the arrival of its head at the
+    /// Time from the departure of the head of a packet of `bytes` at its source to the arrival of its head at the
     /// destination through `switches` routers, nothing being in its way.
-    pub fn unloaded_head_latency(&self, switches: u32) -> Time {
+    pub fn unloaded_head_latency(&self, switches: u32, bytes: u32) -> Time {
         let switches = u64::from(switches);
-        Time((switches + 1) * self.link_latency.ps() + switches * self.routing_delay.ps())
+        let in_router = self.forwarding().after(self.link().serialization(bytes));
+        Time((switches + 1) * self.link_latency.ps() + switches * in_router.0)
     }
 }
 

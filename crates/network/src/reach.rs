@@ -52,7 +52,8 @@ impl Fabric {
         }
         // The packet has another router to pass; room for the next is known to the node that sent it when
         // the tail has left, and a router that has it may let another packet go to a node.
-        let (onward, room) = (latency + self.routing_delay + latency, transit.serialization + latency);
+        let (onward, room) =
+            (latency + self.forwarding.routing_delay + latency, transit.serialization + latency);
         match self.wiring.far_end(RouterPort { router, port: input }) {
             Neighbour::Node(_) => onward.min(room),
             _ => onward.min(room + latency),
@@ -72,7 +73,7 @@ impl Fabric {
         // If all that it reaches is near.
         let (mut to_routers, mut to_nodes) = (onward + onward, onward + onward + latency);
         if let (Some(_), Neighbour::Router(far)) = (self.elsewhere(sent), self.wiring.far_end(sent)) {
-            to_routers = latency + self.routing_delay;
+            to_routers = latency + self.forwarding.routing_delay;
             let from_there = if self.wiring.has_nodes(far.router) { Time::ZERO } else { onward };
             to_nodes = to_routers + from_there + latency;
         }

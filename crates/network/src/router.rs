@@ -1,9 +1,7 @@
-//! A virtual cut-through router (P. Kermani and L. Kleinrock, "Virtual cut-through: a new computer
-//! communication switching technique", Computer Networks 3, 1979; J. Duato, S. Yalamanchili and L. Ni,
-//! "Interconnection Networks", section 2.2, for its place beside wormhole routing).
+//! A router that sends whole packets.
 //!
 //! An input port has a FIFO buffer for each priority, here a *lane*. The head of a lane is a candidate for
-//! its output once its routing delay has passed and the packet before it in the lane has left, tail and
+//! its output once it may be forwarded, as the switching says, and the packet before it in the lane has left, tail and
 //! all. It starts when the output is free and a credit is there, that is room for the whole packet at
 //! the far end; so a packet that has started is never stopped and a link is never held in vain. The
 //! highest priority that has a credit goes first, then the candidate that has waited longest. Of one

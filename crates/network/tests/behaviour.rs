@@ -7,7 +7,7 @@ use crate::common::{Outcome, Plan, Setup, arctic, random_traffic, run, saturatin
 use chasqui_config::Duration;
 use chasqui_counters::{Counters, below};
 use chasqui_network::topology::UpRoute;
-use chasqui_network::{Fabric, NetworkParameters, TopologyKind};
+use chasqui_network::{Fabric, NetworkParameters, Switching, TopologyKind};
 use chasqui_random::Random;
 
 /// Every planned packet arrived once, as it was sent, and in order of its source and priority.
@@ -126,7 +126,7 @@ fn the_other_priority_passes_a_stalled_one() {
     check_delivery(&setup, &outcome);
     let arrival = outcome.arrivals[2][0];
     assert_eq!(arrival.sent, 50_000_000);
-    assert_eq!(arrival.head, 50_000_000 + setup.parameters.unloaded_head_latency(1).0);
+    assert_eq!(arrival.head, 50_000_000 + setup.parameters.unloaded_head_latency(1, 96).0);
 }
 
 /// Two packets that reach a router in one instant: the higher priority is served first, whatever the link.
@@ -178,6 +178,7 @@ fn parts_change_nothing() {
             parameters.link_latency = Duration::from_ps(1 + random.below(60_000));
             parameters.routing_delay = Duration::from_ps(random.below(200_000));
             parameters.input_buffer = 1 + random.below(4);
+            parameters.switching = Switching::ALL[round / 2 % Switching::ALL.len()];
             // Half of the time so much goes on in one instant that the order within it matters.
             let (bytes_max, span) = if round % 2 == 0 { (96, 36_000_000) } else { (4, 2_000_000) };
             let traffic = random_traffic(nodes, 60, bytes_max, 1 + random.below(span), random.below(1 << 40));

@@ -3,7 +3,7 @@
 use crate::common::{Plan, Setup, arctic, run, saturating};
 use chasqui_config::{Bandwidth, Duration};
 use chasqui_network::topology::UpRoute;
-use chasqui_network::{NetworkParameters, TopologyKind};
+use chasqui_network::{NetworkParameters, Switching, TopologyKind};
 use chasqui_random::Random;
 
 const BYTES: u32 = 96;
@@ -29,13 +29,17 @@ fn throughput(setup: &Setup) -> f64 {
 ///
 /// The head leaves at t. Each of the s routers sees it one link latency L later and sends it on after
 /// its routing delay R; the last link adds L: the head arrives at t + (s+1)L + sR. Cut-through pipelines
-/// the bytes, so the tail comes one serialization after it, once, not once for each link.
+/// the bytes, so the tail comes one serialization S after it, once, not once for each link: (s+1)L + sR + S.
+/// With store-and-forward each router waits for the tail before it routes: the tail comes after (s+1)(L + S) + sR.
 #[test]
 fn unloaded_latency() {
-    for &topology in TopologyKind::ALL {
+    for (&topology, &switching) in
+        TopologyKind::ALL.iter().flat_map(|t| Switching::ALL.iter().map(move |s| (t, s)))
+    {
         for nodes in [1, 2, 4, 5, 16, 17, 40] {
             let parameters = NetworkParameters {
                 topology,
+                switching,
                 link_latency: Duration::from_ps(1_003),
                 routing_delay: Duration::from_ps(20_011),
                 link_bandwidth: Bandwidth::from_bytes_per_s(3_000_000_007),
@@ -54,10 +58,15 @@ fn unloaded_latency() {
             for (destination, a) in outcome.all() {
                 let s = u64::from(network.switches(a.source, destination as u32));
                 hops += s;
-                assert_eq!(a.head - a.sent, (s + 1) * 1_003 + s * 20_011, "{topology:?} {a:?}");
-                assert_eq!(a.head - a.sent, parameters.unloaded_head_latency(s as u32).0);
                 // ceil(bytes * 10^12 / bandwidth)
-                assert_eq!(a.tail - a.head, (u64::from(a.bytes) * 1_000_000_000_000).div_ceil(3_000_000_007));
+                let serialization = (u64::from(a.bytes) * 1_000_000_000_000).div_ceil(3_000_000_007);
+                let expected = match switching {
+                    Switching::CutThrough => (s + 1) * 1_003 + s * 20_011 + serialization,
+                    Switching::StoreAndForward => (s + 1) * (1_003 + serialization) + s * 20_011,
+                };
+                assert_eq!(a.tail - a.sent, expected, "{topology:?} {switching:?} {a:?}");
+                assert_eq!(a.tail - a.head, serialization);
+                assert_eq!(a.head - a.sent, parameters.unloaded_head_latency(s as u32, a.bytes).0);
             }
             assert_eq!(outcome.all().count() as u32, nodes * nodes);
             let statistics = outcome.fabric.statistics();
@@ -78,7 +87,7 @@ fn peak_bandwidth_of_a_link() {
     let mut plans = vec![vec![]; 16];
     plans[0] = vec![one(0, 15, BYTES); n];
     let outcome = run(&Setup::new(parameters.clone(), plans));
-    assert_eq!(outcome.end(), parameters.unloaded_head_latency(3).0 + n as u64 * ser);
+    assert_eq!(outcome.end(), parameters.unloaded_head_latency(3, BYTES).0 + n as u64 * ser);
     // 96 bytes in 600 ns: 160 MB/s.
     assert_eq!(ser, 600_000);
     let link = outcome.node_links[0];

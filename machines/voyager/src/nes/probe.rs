@@ -195,8 +195,9 @@ fn readable(at: u64, data: u64) -> u64 {
     let clock = NodeConfiguration::read(&resolved).bus.clock();
     let ibus = data.div_ceil(nes.ibus_width.bytes());
     let injected = clock.after(Time(at), nes.transmit.cycles() + ibus);
-    let arrived = injected + network.unloaded_head_latency(1);
-    let landed = arrived + network.link().serialization((data + nes.packet_overhead.bytes()) as u32);
+    let bytes = (data + nes.packet_overhead.bytes()) as u32;
+    let arrived = injected + network.unloaded_head_latency(1, bytes);
+    let landed = arrived + network.link().serialization(bytes);
     clock.after(landed, nes.receive.cycles() + ibus).0
 }
 
@@ -318,7 +319,8 @@ fn a_high_message_passes_low_ones_that_wait() {
     let long = r::EXPRESS_BYTES + r::TAG_LONG_BYTES;
     let ibus = long.div_ceil(nes.ibus_width.bytes());
     let on_link = |data: u64| network.link().serialization((data + nes.packet_overhead.bytes()) as u32);
-    let way = network.unloaded_head_latency(1);
+    // The head's: the switching is cut-through, where all packets' heads take as long.
+    let way = network.unloaded_head_latency(1, 0);
 
     let begun = clock.after(Time(AT), 2 * (transmit + ibus));
     let in_txu = clock.after(Time(AT), 3 * (transmit + ibus) + transmit + 1);
