@@ -2,15 +2,15 @@
 
 use chasqui_config::Resolved;
 use chasqui_engine::Engine;
-use chasqui_network::{Attachment, FABRIC, Fabric, NODES, NetworkParameters, NodePort};
+use chasqui_network::{Attachment, FABRIC, Fabric, NODES, NetworkParameters, NodePort, VirtualNetworks};
 use chasqui_ni::NetworkInterface;
 use chasqui_node::{Node, NodeConfiguration};
 use chasqui_placement::NodeId;
 
 use crate::{Built, NodePlan, Workload, build_node};
 
-/// Builds the nodes and the network that `network` describes between them. `ni` makes a node's NI from its end of the
-/// link, and says how much memory it has that the processor reaches by cacheable accesses [bytes]; it sends no packet
+/// Builds the nodes and the network that `network` describes between them, with the virtual `networks` that the NIs use.
+/// `ni` makes a node's NI from its end of the link, and says how much memory it has that the processor reaches by cacheable accesses [bytes]; it sends no packet
 /// shorter than `packet_bytes_min`. The network is in zones for `threads` host threads, if it can be.
 ///
 /// # Errors
@@ -18,6 +18,7 @@ use crate::{Built, NodePlan, Workload, build_node};
 pub fn build_on_network(
     resolved: &Resolved,
     work: &Workload,
+    networks: VirtualNetworks,
     packet_bytes_min: u32,
     threads: usize,
     mut ni: impl FnMut(&NodeConfiguration, NodePort) -> Result<(u64, Box<dyn NetworkInterface>), String>,
@@ -27,7 +28,7 @@ pub fn build_on_network(
     let count = work.placement.nodes();
     let attachments = (0..count).map(|partition| Attachment { partition, target: 0 }).collect();
     let first_fabric_port = count * Node::PORTS;
-    let mut fabric = Fabric::new(&network, attachments, first_fabric_port)?;
+    let mut fabric = Fabric::new(&network, networks, attachments, first_fabric_port)?;
     // Names of messages are a job's own: a link's would not say whose they are.
     if let Some(job) = work.alone() {
         fabric.keep_traffic(job.timeline_max);

@@ -9,13 +9,13 @@ pub enum NodeEvent {
     Packet {
         /// When its last byte arrives.
         tail: Time,
-        /// Which of the node's receive buffers it enters.
+        /// Its virtual network: which of the node's receive buffers it enters.
         priority: u8,
         /// For the node's own use: where it keeps the packet while the event waits. The fabric
         /// sends 0.
         slot: u32,
     },
-    /// The router has room for one more packet of this priority.
+    /// The router has room for one more packet of this virtual network.
     Credit {
         /// Whose credit.
         priority: u8,
@@ -57,8 +57,8 @@ pub enum FabricEvent {
     Packet {
         /// Port at which it came.
         input: u16,
-        /// Its priority.
-        priority: u8,
+        /// Channel by which it came.
+        channel: u8,
         /// Where the fabric keeps it; 0 from a node, whose message brings the packet.
         slot: u32,
     },
@@ -67,14 +67,14 @@ pub enum FabricEvent {
         /// Which output.
         output: u16,
         /// Whose credit.
-        priority: u8,
+        channel: u8,
     },
     /// The tail of a packet leaves: its input buffer may send the next, its output is free.
     Tail {
         /// Port at which it came.
         input: u16,
-        /// Its priority.
-        priority: u8,
+        /// Channel by which it came.
+        channel: u8,
         /// Port by which it left.
         output: u16,
     },
@@ -90,13 +90,13 @@ const _: () = assert!(size_of::<FabricEvent>() <= 16);
 impl From<FabricEvent> for Payload {
     #[inline]
     fn from(event: FabricEvent) -> Payload {
-        let pack = |tag: u64, priority: u8, input: u16, output: u16| {
-            tag | u64::from(priority) << 8 | u64::from(input) << 16 | u64::from(output) << 32
+        let pack = |tag: u64, channel: u8, input: u16, output: u16| {
+            tag | u64::from(channel) << 8 | u64::from(input) << 16 | u64::from(output) << 32
         };
         match event {
-            FabricEvent::Packet { input, priority, slot } => [pack(0, priority, input, 0), u64::from(slot)],
-            FabricEvent::Credit { output, priority } => [pack(1, priority, 0, output), 0],
-            FabricEvent::Tail { input, priority, output } => [pack(2, priority, input, output), 0],
+            FabricEvent::Packet { input, channel, slot } => [pack(0, channel, input, 0), u64::from(slot)],
+            FabricEvent::Credit { output, channel } => [pack(1, channel, 0, output), 0],
+            FabricEvent::Tail { input, channel, output } => [pack(2, channel, input, output), 0],
             FabricEvent::Retry { output } => [pack(3, 0, 0, output), 0],
         }
     }
@@ -107,11 +107,11 @@ impl From<Payload> for FabricEvent {
     /// When the payload is of another kind of component.
     #[inline]
     fn from([a, b]: Payload) -> FabricEvent {
-        let (priority, input, output) = ((a >> 8) as u8, (a >> 16) as u16, (a >> 32) as u16);
+        let (channel, input, output) = ((a >> 8) as u8, (a >> 16) as u16, (a >> 32) as u16);
         match a as u8 {
-            0 => FabricEvent::Packet { input, priority, slot: b as u32 },
-            1 => FabricEvent::Credit { output, priority },
-            2 => FabricEvent::Tail { input, priority, output },
+            0 => FabricEvent::Packet { input, channel, slot: b as u32 },
+            1 => FabricEvent::Credit { output, channel },
+            2 => FabricEvent::Tail { input, channel, output },
             3 => FabricEvent::Retry { output },
             tag => panic!("fabric event {tag}"),
         }
@@ -132,10 +132,10 @@ mod tests {
             assert_eq!(NodeEvent::from(Payload::from(event)), event);
         }
         for event in [
-            FabricEvent::Packet { input: u16::MAX, priority: 1, slot: u32::MAX },
-            FabricEvent::Credit { output: u16::MAX, priority: 1 },
-            FabricEvent::Tail { input: 1, priority: 0, output: u16::MAX },
-            FabricEvent::Tail { input: u16::MAX, priority: 1, output: 2 },
+            FabricEvent::Packet { input: u16::MAX, channel: 1, slot: u32::MAX },
+            FabricEvent::Credit { output: u16::MAX, channel: 1 },
+            FabricEvent::Tail { input: 1, channel: 0, output: u16::MAX },
+            FabricEvent::Tail { input: u16::MAX, channel: 1, output: 2 },
             FabricEvent::Retry { output: 7 },
         ] {
             assert_eq!(FabricEvent::from(Payload::from(event)), event);

@@ -7,16 +7,17 @@ use chasqui_engine::{
     Class, Event, EventQueue, Outbox, Packet, Partition, PartitionId, Port, Time, WORK_OF_EVENT,
 };
 
+use crate::channels::Channels;
 use crate::fault::Faults;
 use crate::node_port::{NodePort, Uplink};
 use crate::router::{Departure, Held, Router, Work};
 use crate::switching::Forwarding;
-use crate::topology::{Header, Neighbour, RouterPort};
+use crate::topology::{Header, Hop, Neighbour, RouterPort};
 use crate::traffic::{Passage, Traffic};
 use crate::wiring::Wiring;
 use crate::zones::Zones;
 use crate::{
-    CrcError, FabricEvent, Link, LinkStatistics, NetworkParameters, NodeEvent, PRIORITIES, Topology,
+    CrcError, FabricEvent, Link, LinkStatistics, NetworkParameters, NodeEvent, Topology, VirtualNetworks,
 };
 
 /// Where the events of a node go.
@@ -58,6 +59,7 @@ pub struct Fabric {
     pub(crate) faults: Faults,
     pub(crate) link: Link,
     pub(crate) forwarding: Forwarding,
+    pub(crate) channels: Channels,
     pub(crate) attachments: Vec<Attachment>,
     pub(crate) first_port: u32,
     pub(crate) routers: Vec<Router>,
@@ -76,13 +78,14 @@ pub struct Fabric {
 }
 
 impl Fabric {
-    /// A fabric for the nodes in `attachments`, in the order of their network addresses. It uses the
+    /// A fabric with virtual `networks` for the nodes in `attachments`, in the order of their network addresses. It uses the
     /// engine's port numbers from `first_port` on, [`Fabric::ports`] of them, its nodes' included.
     ///
     /// # Errors
     /// All that is wrong with the parameters.
     pub fn new(
         parameters: &NetworkParameters,
+        networks: VirtualNetworks,
         attachments: Vec<Attachment>,
         first_port: u32,
     ) -> Result<Fabric, String> {
@@ -91,7 +94,8 @@ impl Fabric {
         let faults = Faults::new(&parameters.fault)?;
         faults.check_links(&*topology)?;
         let wiring = Arc::new(Wiring::new(topology));
-        let mut fabric = Fabric::without_routers(wiring, parameters, faults, attachments, first_port);
+        let mut fabric =
+            Fabric::without_routers(wiring, parameters, networks, faults, attachments, first_port);
         let ports = u64::from(first_port) + u64::from(fabric.ports());
         if ports > u64::from(Port::MAX) {
             return Err(format!("the network needs ports up to {ports}; allowed is {}", Port::MAX));
@@ -104,6 +108,7 @@ impl Fabric {
     pub(crate) fn without_routers(
         wiring: Arc<Wiring>,
         parameters: &NetworkParameters,
+        networks: VirtualNetworks,
         faults: Faults,
         attachments: Vec<Attachment>,
         first_port: u32,
@@ -113,6 +118,7 @@ impl Fabric {
             faults,
             link: parameters.link(),
             forwarding: parameters.forwarding(),
+            channels: Channels::new(networks, wiring.topology.virtual_channels()),
             attachments,
             first_port,
             routers: vec![],
@@ -138,21 +144,21 @@ impl Fabric {
                 Neighbour::Node(_) => self.parameters.receive_buffer as u32,
                 Neighbour::Unconnected => 0,
             };
-            (self.ports_of_link(self.wiring.link_at(at)), credits)
+            self.ports_of_link(self.wiring.link_at(at)).map(|port| (port, credits)).collect()
         });
-        Router::new(number, self.parameters.input_buffer as u32, outputs.collect())
+        Router::new(number, self.parameters.input_buffer as u32, self.channels, outputs.collect())
     }
 
-    /// The engine's ports of a link. Those of high priority are numbered below all of low priority, so
-    /// that of packets that arrive in one instant the high ones are served first.
-    fn ports_of_link(&self, link: usize) -> [Port; PRIORITIES] {
-        let links = self.wiring.links();
-        std::array::from_fn(|p| Port::new(self.first_port + ((PRIORITIES - 1 - p) * links + link) as u32))
+    /// The engine's ports of a link, by channel. Those of high channels are numbered below all of low channels, so that of
+    /// packets that arrive in one instant those of the highest virtual network are served first.
+    fn ports_of_link(&self, link: usize) -> impl Iterator<Item = Port> {
+        let (links, channels, first) = (self.wiring.links(), self.channels.count(), self.first_port);
+        (0..channels).rev().map(move |below| Port::new(first + (below * links + link) as u32))
     }
 
     /// How many of the engine's port numbers the fabric and its nodes' ports use.
     pub fn ports(&self) -> u32 {
-        (self.wiring.links() * PRIORITIES) as u32
+        (self.wiring.links() * self.channels.count()) as u32
     }
 
     /// The node's end of its link; `fabric` is the partition that this fabric will be, or its part in the node's zone. Only
@@ -161,13 +167,10 @@ impl Fabric {
         let topology = &self.wiring.topology;
         let RouterPort { router, port: input } = topology.attachment(node);
         let (nodes, switches_beyond) = (topology.nodes(), self.zones.switches_between);
-        let uplink = Uplink { node, nodes, fabric, router, input, switches_beyond };
-        NodePort::new(
-            uplink,
-            &self.parameters,
-            self.faults.clone(),
-            self.ports_of_link(self.wiring.uplink(node)),
-        )
+        let virtual_channels = self.channels.virtual_channels;
+        let uplink = Uplink { node, nodes, fabric, router, input, switches_beyond, virtual_channels };
+        let ports = self.ports_of_link(self.wiring.uplink(node)).step_by(virtual_channels.into());
+        NodePort::new(uplink, &self.parameters, self.faults.clone(), ports)
     }
 
     /// Keeps of each link the first `passages_max` packets that pass it.
@@ -242,14 +245,18 @@ impl Fabric {
         for at in self.wiring.routers().flat_map(|router| self.wiring.ports(router)) {
             let RouterPort { router: number, port } = at;
             let router = &self.routers[number as usize];
-            for priority in 0..PRIORITIES as u8 {
-                assert_eq!(router.waiting(port, priority), 0, "router {number} input {port}");
+            for (channel, network, virtual_channel) in self.channels.all() {
+                assert_eq!(router.waiting(port, channel), 0, "router {number} input {port}");
                 let expected = match self.wiring.far_end(at) {
                     Neighbour::Router(_) => self.parameters.input_buffer as usize,
-                    Neighbour::Node(n) => self.parameters.receive_buffer as usize - held(n, priority),
+                    // Links to nodes use the first virtual channel alone.
+                    Neighbour::Node(n) => {
+                        let held = if virtual_channel == 0 { held(n, network) } else { 0 };
+                        self.parameters.receive_buffer as usize - held
+                    }
                     Neighbour::Unconnected => 0,
                 };
-                assert_eq!(router.credits(port, priority), expected, "router {number} output {port}");
+                assert_eq!(router.credits(port, channel), expected, "router {number} output {port}");
             }
         }
     }
@@ -300,16 +307,18 @@ impl Fabric {
         let router = &mut self.routers[number as usize];
         let mut work = Work { queue: &mut self.queue, departures: &mut self.departures };
         match FabricEvent::from(event.payload) {
-            FabricEvent::Packet { input, priority, slot } => {
+            FabricEvent::Packet { input, channel, slot } => {
                 let transit = &self.transits[slot as usize];
-                let output = self.wiring.topology.route(number, input, &transit.header);
-                let &Transit { wire_bytes, serialization, .. } = transit;
-                let held = Held { slot, output, wire_bytes, serialization };
-                router.packet(now, input, priority, held, &mut work);
+                let &Transit { header, wire_bytes, serialization, .. } = transit;
+                let Hop { port: output, virtual_channel } =
+                    self.wiring.topology.route(number, input, &header);
+                let leaves_by = self.channels.of(header.priority, virtual_channel);
+                let held = Held { slot, output, channel: leaves_by, wire_bytes, serialization };
+                router.packet(now, input, channel, held, &mut work);
             }
-            FabricEvent::Credit { output, priority } => router.credit(now, output, priority, &mut work),
-            FabricEvent::Tail { input, priority, output } => {
-                router.tail(now, input, priority, output, &mut work);
+            FabricEvent::Credit { output, channel } => router.credit(now, output, channel, &mut work),
+            FabricEvent::Tail { input, channel, output } => {
+                router.tail(now, input, channel, output, &mut work);
             }
             FabricEvent::Retry { output } => router.retry(now, output, &mut work),
         }
@@ -351,7 +360,7 @@ impl Fabric {
     /// Puts a packet on the wire and returns the credit for the room it leaves. Every packet that a
     /// router sends passes here.
     fn depart(&mut self, now: Time, router: u32, departure: Departure, out: &mut Outbox<'_>) {
-        let Departure { input, priority, held, tail } = departure;
+        let Departure { input, channel, held, tail } = departure;
         let (came, sent) = (RouterPort { router, port: input }, RouterPort { router, port: held.output });
         self.statistics.hops += 1;
         if self.faults.are_on() {
@@ -363,8 +372,8 @@ impl Fabric {
             let bytes = held.wire_bytes;
             self.traffic.keep(self.wiring.link_at(sent), Passage { start: now, end: tail, bytes, message });
         }
-        self.send(now, sent, priority, (held.slot, tail), out);
-        self.return_credit(now, came, priority, tail, out);
+        self.send(now, sent, held.channel, (held.slot, tail), out);
+        self.return_credit(now, came, channel, tail, out);
     }
 
     /// A packet, which lies in `slot`, leaves a router at `at`; its last byte does at `tail`.
@@ -372,17 +381,17 @@ impl Fabric {
         &mut self,
         now: Time,
         at: RouterPort,
-        priority: u8,
+        channel: u8,
         (slot, tail): (u32, Time),
         out: &mut Outbox<'_>,
     ) {
         let latency = self.link.latency();
-        let order = self.routers[at.router as usize].order(at.port, priority, Class::Packet);
+        let order = self.routers[at.router as usize].order(at.port, channel, Class::Packet);
         match self.wiring.far_end(at) {
             Neighbour::Router(next) => {
                 let time = now + latency + self.forwarding.after(tail - now);
                 let to = |slot| {
-                    let payload = FabricEvent::Packet { input: next.port, priority, slot }.into();
+                    let payload = FabricEvent::Packet { input: next.port, channel, slot }.into();
                     Event { time, order, target: next.router, payload }
                 };
                 match self.elsewhere(at) {
@@ -392,6 +401,7 @@ impl Fabric {
             }
             Neighbour::Node(node) => {
                 self.statistics.delivered += 1;
+                let priority = self.channels.network(channel);
                 let payload = NodeEvent::Packet { tail: tail + latency, priority, slot: 0 }.into();
                 let Attachment { partition, target } = self.attachments[node as usize];
                 let event = Event { time: now + latency, order, target, payload };
@@ -402,28 +412,29 @@ impl Fabric {
     }
 
     /// The room of a packet that came to a router at `at` is free when its `tail` has left.
-    fn return_credit(&mut self, now: Time, at: RouterPort, priority: u8, tail: Time, out: &mut Outbox<'_>) {
+    fn return_credit(&mut self, now: Time, at: RouterPort, channel: u8, tail: Time, out: &mut Outbox<'_>) {
         let time = tail + self.link.latency();
         let elsewhere = self.elsewhere(at);
         let (partition, target, payload) = match self.wiring.far_end(at) {
             Neighbour::Router(from) => match elsewhere {
                 None => {
                     let Fabric { routers, queue, .. } = self;
-                    return routers[from.router as usize].credit_at(from.port, priority, time, queue);
+                    return routers[from.router as usize].credit_at(from.port, channel, time, queue);
                 }
                 Some(partition) => {
-                    (partition, from.router, FabricEvent::Credit { output: from.port, priority }.into())
+                    (partition, from.router, FabricEvent::Credit { output: from.port, channel }.into())
                 }
             },
             Neighbour::Node(node) => {
                 let Attachment { partition, target } = self.attachments[node as usize];
+                let priority = self.channels.network(channel);
                 (partition, target, NodeEvent::Credit { priority }.into())
             }
             Neighbour::Unconnected => {
                 panic!("router {} got a packet by its port {}, an end", at.router, at.port)
             }
         };
-        let order = self.routers[at.router as usize].order(at.port, priority, Class::Credit);
+        let order = self.routers[at.router as usize].order(at.port, channel, Class::Credit);
         out.send(now, partition, Event { time, order, target, payload }, None);
     }
 }
@@ -477,14 +488,14 @@ impl Fabric {
     /// An event comes from a node or another part of the network, perhaps with a packet.
     fn enter(&mut self, mut event: Event, packet: Option<Box<Packet>>) -> Event {
         if let Some(packet) = packet {
-            let FabricEvent::Packet { input, priority, .. } = event.payload.into() else {
+            let FabricEvent::Packet { input, channel, .. } = event.payload.into() else {
                 panic!("a packet came with {:?}", FabricEvent::from(event.payload));
             };
             let slot = self.keep(packet);
             if self.traffic.is_kept() {
                 self.keep_uplink(slot, RouterPort { router: event.target, port: input }, event.time);
             }
-            event.payload = FabricEvent::Packet { input, priority, slot }.into();
+            event.payload = FabricEvent::Packet { input, channel, slot }.into();
         }
         self.queue.push(event);
         event

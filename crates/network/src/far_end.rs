@@ -7,7 +7,7 @@ use crate::fabric::Attachment;
 use crate::fault::Faults;
 use crate::node_port::{NodePort, Uplink};
 use crate::switching::Forwarding;
-use crate::{Blocked, FabricEvent, Link, LinkStatistics, NetworkParameters, NodeEvent, PRIORITIES};
+use crate::{Blocked, FabricEvent, Link, LinkStatistics, NetworkParameters, NodeEvent, VirtualNetworks};
 
 /// What a node has sent.
 #[derive(Debug)]
@@ -25,15 +25,17 @@ pub struct FarEnd {
     link: Link,
     forwarding: Forwarding,
     attachment: Attachment,
-    ports: [Port; PRIORITIES],
-    credits: [u32; PRIORITIES],
+    /// By virtual network: the engine's port, and how many packets the node has room for.
+    networks: Box<[(Port, u32)]>,
     free_at: Time,
     statistics: LinkStatistics,
 }
 
 impl FarEnd {
-    /// Ports of the engine that it uses, with its node's.
-    pub const PORTS: u32 = 2 * PRIORITIES as u32;
+    /// How many of the engine's ports it uses, with its node's, for so many virtual networks.
+    pub fn ports(networks: VirtualNetworks) -> u32 {
+        2 * u32::from(networks.count)
+    }
 
     /// The link of node `node` of `nodes`, and the node's end of it. `here` is the partition that the far end is in; it
     /// uses the engine's ports from `first_port` on.
@@ -42,6 +44,7 @@ impl FarEnd {
     /// When links are faulty: what is sent here has no CRC.
     pub fn new(
         parameters: &NetworkParameters,
+        networks: VirtualNetworks,
         (node, nodes): (u32, u32),
         attachment: Attachment,
         here: PartitionId,
@@ -49,16 +52,24 @@ impl FarEnd {
     ) -> (FarEnd, NodePort) {
         assert!(!parameters.fault.is_on(), "a faulty link has a network at its far end");
         // Of equal times the higher priority is first, as in a fabric.
-        let ports = |first: u32| std::array::from_fn(|p| Port::new(first + (PRIORITIES - 1 - p) as u32));
-        let uplink = Uplink { node, nodes, fabric: here, router: 0, input: 0, switches_beyond: 1 };
+        let count = u32::from(networks.count);
+        let ports = |first: u32| (0..count).rev().map(move |below| Port::new(first + below));
+        let uplink = Uplink {
+            node,
+            nodes,
+            fabric: here,
+            router: 0,
+            input: 0,
+            switches_beyond: 1,
+            virtual_channels: 1,
+        };
         let faults = Faults::new(&parameters.fault).expect("links that are named in words that were checked");
-        let near = NodePort::new(uplink, parameters, faults, ports(first_port + PRIORITIES as u32));
+        let near = NodePort::new(uplink, parameters, faults, ports(first_port + count));
         let far = FarEnd {
             link: parameters.link(),
             forwarding: parameters.forwarding(),
             attachment,
-            ports: ports(first_port),
-            credits: [parameters.receive_buffer as u32; PRIORITIES],
+            networks: ports(first_port).map(|port| (port, parameters.receive_buffer as u32)).collect(),
             free_at: Time::ZERO,
             statistics: LinkStatistics::default(),
         };
@@ -77,7 +88,7 @@ impl FarEnd {
     pub fn can_send(&self, now: Time, priority: u8) -> Result<(), Blocked> {
         if self.free_at > now {
             Err(Blocked::LinkBusy { until: self.free_at })
-        } else if self.credits[priority as usize] == 0 {
+        } else if self.networks[priority as usize].1 == 0 {
             Err(Blocked::NoCredit)
         } else {
             Ok(())
@@ -92,7 +103,7 @@ impl FarEnd {
         let Packet { priority, wire_bytes, .. } = *packet;
         assert_eq!(self.can_send(now, priority), Ok(()), "a packet at {now}");
         let serialization = self.link.serialization(wire_bytes);
-        self.credits[priority as usize] -= 1;
+        self.networks[priority as usize].1 -= 1;
         self.free_at = now + serialization;
         self.statistics.count(wire_bytes, serialization);
         let tail = self.free_at + self.link.latency();
@@ -113,8 +124,9 @@ impl FarEnd {
                 let tail = head + serialization;
                 FromNode::Packet(packet, tail.max(event.time))
             }
-            FabricEvent::Credit { priority, .. } => {
-                self.credits[priority as usize] += 1;
+            // With one virtual channel, channels are virtual networks.
+            FabricEvent::Credit { channel, .. } => {
+                self.networks[channel as usize].1 += 1;
                 FromNode::Room
             }
             other => panic!("a node sent {other:?}"),
@@ -136,7 +148,7 @@ impl FarEnd {
         packet: Option<Box<Packet>>,
         out: &mut Outbox<'_>,
     ) {
-        let order = self.ports[priority as usize].next(class);
+        let order = self.networks[priority as usize].0.next(class);
         let Attachment { partition, target } = self.attachment;
         out.send(now, partition, Event { time: now + self.link.latency(), order, target, payload }, packet);
     }

@@ -4,9 +4,10 @@
 //!
 //! Invariants: a packet starts on a link only when the link is free and the buffer at its far end has
 //! room for the whole packet, so no packet is lost or overwritten; packets of one source, destination
-//! and priority arrive in the order in which they were sent; a link is never held by a packet that
+//! and virtual network arrive in the order in which they were sent; a link is never held by a packet that
 //! cannot move; nothing here looks into the bytes of a packet, but to check them and, on a faulty link, to flip some.
 
+mod channels;
 mod crc;
 mod credits;
 mod event;
@@ -26,6 +27,7 @@ mod traffic;
 mod wiring;
 mod zones;
 
+pub use channels::{Arbitration, VirtualNetworks};
 pub use crc::CrcError;
 pub use event::{FabricEvent, NodeEvent};
 pub use fabric::{Attachment, Fabric, FabricStatistics};
@@ -36,8 +38,5 @@ pub use lookahead::{Effects, FABRIC, GROUPS, NODES};
 pub use node_port::{Blocked, NodePort, Sent};
 pub use parameters::NetworkParameters;
 pub use switching::Switching;
-pub use topology::{Header, Topology, TopologyKind};
+pub use topology::{Header, Hop, Topology, TopologyKind};
 pub use traffic::Passage;
-
-/// Logical networks that share the links: 0 is the lowest priority.
-pub const PRIORITIES: usize = 2;

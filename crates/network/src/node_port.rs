@@ -9,7 +9,7 @@ use crate::crc::{self, CRC_BYTES};
 use crate::fault::Faults;
 use crate::switching::Forwarding;
 use crate::topology::{Neighbour, RouterPort};
-use crate::{CrcError, FabricEvent, Link, LinkStatistics, NetworkParameters, PRIORITIES};
+use crate::{CrcError, FabricEvent, Link, LinkStatistics, NetworkParameters};
 
 /// Where a node's link leads.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,8 @@ pub(crate) struct Uplink {
     pub input: u16,
     /// Routers on the way to the nearest node of another zone; 1 if there is none.
     pub switches_beyond: u32,
+    /// Virtual channels of each virtual network on a link, of which a node's link uses the first.
+    pub virtual_channels: u8,
 }
 
 /// Why a packet cannot be sent now, and when to try again.
@@ -32,7 +34,7 @@ pub enum Blocked {
         /// When the link is free.
         until: Time,
     },
-    /// The router's buffer is full: try again at the next [`crate::NodeEvent::Credit`] of this priority.
+    /// The router's buffer is full: try again at the next [`crate::NodeEvent::Credit`] of this virtual network.
     NoCredit,
 }
 
@@ -53,8 +55,19 @@ counters! {
     }
 }
 
+/// What a node's end of its link has of one virtual network.
+#[derive(Debug)]
+struct OfNetwork {
+    port: Port,
+    credits: u32,
+    /// Since when the network interface wants to send and lacks a credit; [`Time::NEVER`] otherwise.
+    blocked_since: Time,
+    /// Tails of the packets in the receive buffer, oldest first.
+    held: VecDeque<Time>,
+}
+
 /// A node's two directions of its link: sending with credits, receiving into a buffer of
-/// `receive_buffer_packets` for each priority. It queues nothing: packets that must wait stay with the
+/// `receive_buffer_packets` for each virtual network. It queues nothing: packets that must wait stay with the
 /// network interface.
 #[derive(Debug)]
 pub struct NodePort {
@@ -63,13 +76,8 @@ pub struct NodePort {
     forwarding: Forwarding,
     packet_bytes_max: u32,
     receive_buffer_packets: usize,
-    ports: [Port; PRIORITIES],
-    credits: [u32; PRIORITIES],
     free_at: Time,
-    /// Since when the network interface wants to send and lacks a credit; [`Time::NEVER`] otherwise.
-    blocked_since: [Time; PRIORITIES],
-    /// Tails of the packets in the receive buffer, oldest first.
-    held: [VecDeque<Time>; PRIORITIES],
+    networks: Box<[OfNetwork]>,
     statistics: LinkStatistics,
     faults: Faults,
     arrivals: ArrivalStatistics,
@@ -80,19 +88,19 @@ impl NodePort {
         uplink: Uplink,
         parameters: &NetworkParameters,
         faults: Faults,
-        ports: [Port; PRIORITIES],
+        ports: impl Iterator<Item = Port>,
     ) -> NodePort {
+        let credits = parameters.input_buffer as u32;
+        let of_network =
+            |port| OfNetwork { port, credits, blocked_since: Time::NEVER, held: VecDeque::new() };
         NodePort {
             uplink,
             link: parameters.link(),
             forwarding: parameters.forwarding(),
             packet_bytes_max: parameters.packet_max.bytes() as u32,
             receive_buffer_packets: parameters.receive_buffer as usize,
-            ports,
-            credits: [parameters.input_buffer as u32; PRIORITIES],
             free_at: Time::ZERO,
-            blocked_since: [Time::NEVER; PRIORITIES],
-            held: Default::default(),
+            networks: ports.map(of_network).collect(),
             statistics: LinkStatistics::default(),
             faults,
             arrivals: ArrivalStatistics::default(),
@@ -129,9 +137,9 @@ impl NodePort {
         if self.free_at > now {
             return Err(Blocked::LinkBusy { until: self.free_at });
         }
-        if self.credits[priority as usize] == 0 {
-            let since = &mut self.blocked_since[priority as usize];
-            *since = (*since).min(now);
+        let network = &mut self.networks[priority as usize];
+        if network.credits == 0 {
+            network.blocked_since = network.blocked_since.min(now);
             return Err(Blocked::NoCredit);
         }
         Ok(())
@@ -143,19 +151,19 @@ impl NodePort {
     /// When [`NodePort::can_send`] forbids it, or the packet is not one that this network carries:
     /// longer than `packet_bytes_max`, empty, from another node, to a node that is not there.
     pub fn send(&mut self, now: Time, mut packet: Box<Packet>, out: &mut Outbox<'_>) -> Sent {
-        let Uplink { node, nodes, fabric, router, input, .. } = self.uplink;
+        let Uplink { node, nodes, fabric, router, input, virtual_channels, .. } = self.uplink;
         let Packet { source, destination, priority, wire_bytes, .. } = *packet;
         assert_eq!(source, node, "source of a packet");
         assert!(destination < nodes, "node {node} sends to {destination} of {nodes}");
         assert!((1..=self.packet_bytes_max).contains(&wire_bytes), "packet of {wire_bytes} bytes");
         assert_eq!(self.can_send(now, priority), Ok(()), "node {node} sends at {now}");
-        let priority_index = priority as usize;
-        if self.blocked_since[priority_index] != Time::NEVER {
-            self.statistics.blocked_ps += (now - self.blocked_since[priority_index]).0;
-            self.blocked_since[priority_index] = Time::NEVER;
+        let network = &mut self.networks[priority as usize];
+        if network.blocked_since != Time::NEVER {
+            self.statistics.blocked_ps += (now - network.blocked_since).0;
+            network.blocked_since = Time::NEVER;
         }
         let serialization = self.link.serialization(wire_bytes);
-        self.credits[priority_index] -= 1;
+        network.credits -= 1;
         self.free_at = now + serialization;
         self.statistics.count(wire_bytes, serialization);
         if self.faults.are_on() {
@@ -164,9 +172,9 @@ impl NodePort {
         }
         let event = Event {
             time: now + self.link.latency() + self.forwarding.after(serialization),
-            order: self.ports[priority_index].next(Class::Packet),
+            order: network.port.next(Class::Packet),
             target: router,
-            payload: FabricEvent::Packet { input, priority, slot: 0 }.into(),
+            payload: FabricEvent::Packet { input, channel: priority * virtual_channels, slot: 0 }.into(),
         };
         out.send(now, fabric, event, Some(packet));
         Sent { head: now, tail: self.free_at }
@@ -175,7 +183,7 @@ impl NodePort {
     /// Takes a [`crate::NodeEvent::Credit`].
     #[inline]
     pub fn receive_credit(&mut self, priority: u8) {
-        self.credits[priority as usize] += 1;
+        self.networks[priority as usize].credits += 1;
     }
 
     /// Takes the packet of a [`crate::NodeEvent::Packet`], which from now on is in the receive buffer, and removes its
@@ -187,7 +195,7 @@ impl NodePort {
     /// # Panics
     /// When the buffer has no room, which the credits exclude: a bug of the model.
     pub fn arrive(&mut self, tail: Time, packet: &mut Packet) -> Result<(), CrcError> {
-        let held = &mut self.held[packet.priority as usize];
+        let held = &mut self.networks[packet.priority as usize].held;
         assert!(
             held.len() < self.receive_buffer_packets,
             "node {}: receive buffer is full",
@@ -212,40 +220,41 @@ impl NodePort {
     /// # Panics
     /// When the buffer is empty or the oldest packet has not landed: a bug of the network interface.
     pub fn release(&mut self, now: Time, priority: u8, out: &mut Outbox<'_>) {
-        let Uplink { node, fabric, router, input, .. } = self.uplink;
-        let tail = self.held[priority as usize].pop_front();
+        let Uplink { node, fabric, router, input, virtual_channels, .. } = self.uplink;
+        let network = &mut self.networks[priority as usize];
+        let tail = network.held.pop_front();
         assert!(tail.is_some_and(|t| t <= now), "node {node} releases at {now} a packet of tail {tail:?}");
         let event = Event {
             time: now + self.link.latency(),
-            order: self.ports[priority as usize].next(Class::Credit),
+            order: network.port.next(Class::Credit),
             target: router,
-            payload: FabricEvent::Credit { output: input, priority }.into(),
+            payload: FabricEvent::Credit { output: input, channel: priority * virtual_channels }.into(),
         };
         out.send(now, fabric, event, None);
     }
 
     /// Packets in the receive buffer, those included whose tail is still to come.
     pub fn held(&self, priority: u8) -> usize {
-        self.held[priority as usize].len()
+        self.networks[priority as usize].held.len()
     }
 
-    /// The same, of all priorities.
+    /// The same, of all virtual networks.
     #[inline]
     pub fn held_in_all(&self) -> usize {
-        self.held.iter().map(VecDeque::len).sum()
+        self.networks.iter().map(|network| network.held.len()).sum()
     }
 
-    /// Packets of one priority that the receive buffer has room for.
+    /// Packets of one virtual network that the receive buffer has room for.
     pub fn receive_buffer_packets(&self) -> usize {
         self.receive_buffer_packets
     }
 
-    /// Packets of this priority that the router has room for.
+    /// Packets of this virtual network that the router has room for.
     pub fn credits(&self, priority: u8) -> u32 {
-        self.credits[priority as usize]
+        self.networks[priority as usize].credits
     }
 
-    /// What the link from the node to its router did. `blocked_ps` adds over priorities.
+    /// What the link from the node to its router did. `blocked_ps` adds over virtual networks.
     pub fn statistics(&self) -> &LinkStatistics {
         &self.statistics
     }

@@ -28,9 +28,9 @@ chasqui_config::parameters! {
         routing_delay: Duration = "75 ns", range "0 ns" ..= "1 s", source "assumption";
         /// What a router does with a packet that arrives.
         switching: Switching = "cut-through", source "Kermani and Kleinrock, Computer Networks 3, 1979";
-        /// Packets that an input buffer of a router holds, for each priority.
+        /// Packets that an input buffer of a router holds, for each virtual channel of each virtual network.
         input_buffer: Count = 4, range 1 ..= 65536, source "assumption";
-        /// Packets that the receive buffer of a node's interface holds, for each priority.
+        /// Packets that the receive buffer of a node's interface holds, for each virtual network.
         receive_buffer: Count = 4, range 1 ..= 65536, source "assumption";
         /// Longest packet, header and check included.
         packet_max: Bytes = "96 B", range "8 B" ..= "64 KiB", source "assumption";

@@ -38,12 +38,13 @@ impl Fabric {
     /// The routers of `zone`, and what stands for the others.
     fn part(&self, zone: u32, first: PartitionId) -> Fabric {
         let (wiring, attachments) = (self.wiring.clone(), self.attachments.clone());
+        let networks = self.channels.networks;
         let faults = self.faults.clone();
         let mut part =
-            Fabric::without_routers(wiring, &self.parameters, faults, attachments, self.first_port);
+            Fabric::without_routers(wiring, &self.parameters, networks, faults, attachments, self.first_port);
         part.zones = self.zones.clone();
         part.traffic = self.traffic.like();
-        part.routers = self.wiring.routers().map(Router::elsewhere).collect();
+        part.routers = self.wiring.routers().map(|router| Router::elsewhere(router, self.channels)).collect();
         for router in self.wiring.routers().filter(|&router| self.zones.of(router) == zone) {
             part.routers[router as usize] = self.router(router);
             for at in self.wiring.ports(router) {

@@ -46,8 +46,8 @@ impl Fabric {
             return if waits { latency } else { Time::NEVER };
         };
         let (router, transit) = (event.target, &self.transits[slot as usize]);
-        let output = self.wiring.topology.route(router, input, &transit.header);
-        if matches!(self.wiring.far_end(RouterPort { router, port: output }), Neighbour::Node(_)) {
+        let port = self.wiring.topology.route(router, input, &transit.header).port;
+        if matches!(self.wiring.far_end(RouterPort { router, port }), Neighbour::Node(_)) {
             return latency;
         }
         // The packet has another router to pass; room for the next is known to the node that sent it when
@@ -68,7 +68,7 @@ impl Fabric {
             return if waits { (onward, onward + latency) } else { (Time::NEVER, Time::NEVER) };
         };
         let (router, transit) = (event.target, &self.transits[slot as usize]);
-        let port = self.wiring.topology.route(router, input, &transit.header);
+        let port = self.wiring.topology.route(router, input, &transit.header).port;
         let (sent, came) = (RouterPort { router, port }, RouterPort { router, port: input });
         // If all that it reaches is near.
         let (mut to_routers, mut to_nodes) = (onward + onward, onward + onward + latency);

@@ -1,19 +1,20 @@
 //! A router that sends whole packets.
 //!
-//! An input port has a FIFO buffer for each priority, here a *lane*. The head of a lane is a candidate for
+//! An input port has a FIFO buffer for each channel of its link, here a *lane*. The head of a lane is a candidate for
 //! its output once it may be forwarded, as the switching says, and the packet before it in the lane has left, tail and
-//! all. It starts when the output is free and a credit is there, that is room for the whole packet at
-//! the far end; so a packet that has started is never stopped and a link is never held in vain. The
-//! highest priority that has a credit goes first, then the candidate that has waited longest. Of one
-//! instant, the order of events decides: credits, then arriving packets of the higher priority first
-//! and then by number of the link, then lanes whose tail has left.
+//! all. It starts when the output is free and a credit is there, that is room for the whole packet at the far end in
+//! the channel by which it leaves; so a packet that has started is never stopped and a link is never held in vain. Of
+//! the virtual networks that have a credit, [`Arbitration`] says which goes first; within one, the candidate that has
+//! waited longest. Of one instant, the order of events decides: credits, then arriving packets of the higher channel
+//! first and then by number of the link, then lanes whose tail has left.
 
 use std::collections::VecDeque;
 
 use chasqui_engine::{Class, Event, EventQueue, Order, Port, Time};
 
+use crate::channels::{Arbitration, Channels};
 use crate::credits::Credits;
-use crate::{FabricEvent, LinkStatistics, PRIORITIES};
+use crate::{FabricEvent, LinkStatistics};
 
 /// A packet in a router, and all that is needed to send it on.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,8 @@ pub(crate) struct Held {
     pub slot: u32,
     /// By which port it will leave.
     pub output: u16,
+    /// By which channel of that port's link.
+    pub channel: u8,
     /// Its length [bytes].
     pub wire_bytes: u32,
     /// Time for which it occupies a link.
@@ -32,14 +35,17 @@ pub(crate) struct Held {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departure {
     pub input: u16,
-    pub priority: u8,
+    /// The channel by which it came.
+    pub channel: u8,
     pub held: Held,
     /// When its last byte leaves, which frees its place in the buffer.
     pub tail: Time,
 }
 
-/// One priority's buffer at one input.
+/// One channel's buffer at one input.
 struct Lane {
+    input: u16,
+    channel: u8,
     waiting: VecDeque<Held>,
     /// When the tail of the last packet that left is gone.
     busy_until: Time,
@@ -55,59 +61,81 @@ struct Output {
     free_at: Time,
     /// Lane of the last packet that left.
     last_lane: usize,
-    /// Inputs whose heads want this output and could not start at once, oldest first.
-    candidates: [VecDeque<u16>; PRIORITIES],
+    /// Virtual network of the last packet that left.
+    last_network: u8,
     candidate_count: u32,
-    credits: [Credits; PRIORITIES],
     /// Since when candidates wait for a credit on the free link; [`Time::NEVER`] when none does.
     blocked_since: Time,
     /// Time of the pending [`FabricEvent::Retry`]; [`Time::NEVER`] when there is none.
     retry_at: Time,
-    ports: [Port; PRIORITIES],
     statistics: LinkStatistics,
+}
+
+/// One channel of an output's link.
+struct Outgoing {
+    /// Lanes whose heads want this channel and could not start at once, oldest first, and since when.
+    candidates: VecDeque<(Time, usize)>,
+    credits: Credits,
+    port: Port,
 }
 
 /// A router: lanes, outputs and what moves packets from one to the other.
 pub(crate) struct Router {
     number: u32,
     buffer_packets: usize,
-    /// By input, then priority.
+    channels: Channels,
+    /// How many channels a link has.
+    channel_count: usize,
+    /// By input, then channel.
     lanes: Vec<Lane>,
     outputs: Vec<Output>,
+    /// By output, then channel.
+    outgoing: Vec<Outgoing>,
 }
 
 impl Router {
-    /// A router with the given ports: for each, the engine's ports and the credits of its output.
-    pub(crate) fn new(number: u32, buffer_packets: u32, outputs: Vec<([Port; PRIORITIES], u32)>) -> Router {
-        let lane = || Lane {
+    /// A router with the given ports: for each, by channel, the engine's port and the credits of its output.
+    pub(crate) fn new(
+        number: u32,
+        buffer_packets: u32,
+        channels: Channels,
+        outputs: Vec<Vec<(Port, u32)>>,
+    ) -> Router {
+        let lane = |input, channel| Lane {
+            input,
+            channel,
             waiting: VecDeque::new(),
             busy_until: Time::ZERO,
             tail_event_at: Time::ZERO,
             last_output: 0,
             is_candidate: false,
         };
-        let output = |(ports, credits)| Output {
+        let output = || Output {
             free_at: Time::ZERO,
             last_lane: 0,
-            candidates: Default::default(),
+            last_network: 0,
             candidate_count: 0,
-            credits: std::array::from_fn(|_| Credits::new(credits)),
             blocked_since: Time::NEVER,
             retry_at: Time::NEVER,
-            ports,
             statistics: LinkStatistics::default(),
         };
+        let outgoing =
+            |(port, credits)| Outgoing { candidates: VecDeque::new(), credits: Credits::new(credits), port };
+        let inputs = 0..outputs.len() as u16;
         Router {
             number,
             buffer_packets: buffer_packets as usize,
-            lanes: std::iter::repeat_with(lane).take(outputs.len() * PRIORITIES).collect(),
-            outputs: outputs.into_iter().map(output).collect(),
+            channels,
+            channel_count: channels.count(),
+            lanes: inputs.flat_map(|i| channels.all().map(move |(c, ..)| lane(i, c))).collect(),
+            outputs: std::iter::repeat_with(output).take(outputs.len()).collect(),
+            outgoing: outputs.into_iter().flatten().map(outgoing).collect(),
         }
     }
 
     /// What stands for a router that is in another part of the network: it has no ports.
-    pub(crate) fn elsewhere(number: u32) -> Router {
-        Router::new(number, 0, vec![])
+    pub(crate) fn elsewhere(number: u32, channels: Channels) -> Router {
+        Router::new(number, 0, channels, vec![])
     }
 
     /// It stands for another.
@@ -115,15 +143,21 @@ impl Router {
         self.outputs.is_empty()
     }
 
+    /// Where a channel of a port is, among lanes and among what goes out.
+    #[inline]
+    fn index(&self, port: u16, channel: u8) -> usize {
+        usize::from(port) * self.channel_count + usize::from(channel)
+    }
+
     /// A packet at `input` may leave from now on.
     #[inline]
-    pub(crate) fn packet(&mut self, now: Time, input: u16, priority: u8, held: Held, work: &mut Work<'_>) {
-        let index = lane_index(input, priority);
+    pub(crate) fn packet(&mut self, now: Time, input: u16, channel: u8, held: Held, work: &mut Work<'_>) {
+        let index = self.index(input, channel);
         let lane = &mut self.lanes[index];
         let leaving = usize::from(now < lane.busy_until);
         assert!(
             lane.waiting.len() + leaving < self.buffer_packets,
-            "router {} input {input} priority {priority}: no room at {now}",
+            "router {} input {input} channel {channel}: no room at {now}",
             self.number
         );
         lane.waiting.push_back(held);
@@ -138,24 +172,27 @@ impl Router {
     }
 
     /// The far end of `output`, which is in another partition, has made room.
-    pub(crate) fn credit(&mut self, now: Time, output: u16, priority: u8, work: &mut Work<'_>) {
-        self.outputs[output as usize].credits[priority as usize].give(now);
+    pub(crate) fn credit(&mut self, now: Time, output: u16, channel: u8, work: &mut Work<'_>) {
+        let index = self.index(output, channel);
+        self.outgoing[index].credits.give(now);
         self.arbitrate_with_credit(now, output, work);
     }
 
     /// The router at the far end of `output` makes room, which is known here at `at`.
     #[inline]
-    pub(crate) fn credit_at(&mut self, output: u16, priority: u8, at: Time, queue: &mut EventQueue) {
-        let out = &mut self.outputs[output as usize];
-        out.credits[priority as usize].give(at);
-        if out.blocked_since != Time::NEVER && !out.candidates[priority as usize].is_empty() {
+    pub(crate) fn credit_at(&mut self, output: u16, channel: u8, at: Time, queue: &mut EventQueue) {
+        let index = self.index(output, channel);
+        let outgoing = &mut self.outgoing[index];
+        outgoing.credits.give(at);
+        let waits = !outgoing.candidates.is_empty();
+        if waits && self.outputs[output as usize].blocked_since != Time::NEVER {
             self.retry_event(output, at, queue);
         }
     }
 
     /// The tail of a packet has left: for its lane and its output.
-    pub(crate) fn tail(&mut self, now: Time, input: u16, priority: u8, output: u16, work: &mut Work<'_>) {
-        let index = lane_index(input, priority);
+    pub(crate) fn tail(&mut self, now: Time, input: u16, channel: u8, output: u16, work: &mut Work<'_>) {
+        let index = self.index(input, channel);
         let lane = &self.lanes[index];
         // A packet that came in this very instant found the lane free: it is a candidate or has started.
         if !lane.waiting.is_empty() && !lane.is_candidate {
@@ -183,8 +220,9 @@ impl Router {
 
     /// The order of the next event on the link of `output`.
     #[inline]
-    pub(crate) fn order(&mut self, output: u16, priority: u8, class: Class) -> Order {
-        self.outputs[output as usize].ports[priority as usize].next(class)
+    pub(crate) fn order(&mut self, output: u16, channel: u8, class: Class) -> Order {
+        let index = self.index(output, channel);
+        self.outgoing[index].port.next(class)
     }
 
     /// What the link of `output` did.
@@ -193,25 +231,25 @@ impl Router {
     }
 
     /// Packets of a lane that have not started to leave: for checks.
-    pub(crate) fn waiting(&self, input: u16, priority: u8) -> usize {
-        self.lanes[lane_index(input, priority)].waiting.len()
+    pub(crate) fn waiting(&self, input: u16, channel: u8) -> usize {
+        self.lanes[self.index(input, channel)].waiting.len()
     }
 
     /// Credits of `output`, here or on their way: for checks.
-    pub(crate) fn credits(&self, output: u16, priority: u8) -> usize {
-        self.outputs[output as usize].credits[priority as usize].total()
+    pub(crate) fn credits(&self, output: u16, channel: u8) -> usize {
+        self.outgoing[self.index(output, channel)].credits.total()
     }
 
     /// The head of a lane becomes a candidate, or starts.
     #[inline]
     fn offer(&mut self, now: Time, lane: usize, work: &mut Work<'_>) {
-        let output = self.lanes[lane].waiting[0].output;
-        let out = &mut self.outputs[output as usize];
-        let priority = lane % PRIORITIES;
-        if out.free_at <= now && out.candidate_count == 0 && out.credits[priority].any(now) {
+        let Held { output, channel, .. } = self.lanes[lane].waiting[0];
+        let index = self.index(output, channel);
+        let (out, outgoing) = (&mut self.outputs[output as usize], &mut self.outgoing[index]);
+        if out.free_at <= now && out.candidate_count == 0 && outgoing.credits.any(now) {
             self.start(now, lane, work);
         } else {
-            out.candidates[priority].push_back((lane / PRIORITIES) as u16);
+            outgoing.candidates.push_back((now, lane));
             out.candidate_count += 1;
             self.lanes[lane].is_candidate = true;
             self.arbitrate(now, output, work);
@@ -220,30 +258,56 @@ impl Router {
 
     /// Starts the first candidate of `output` that may.
     fn arbitrate(&mut self, now: Time, output: u16, work: &mut Work<'_>) {
-        let out = &mut self.outputs[output as usize];
+        let out = &self.outputs[output as usize];
         if out.candidate_count == 0 {
             return;
         }
         if out.free_at > now {
-            let lane = out.last_lane;
-            self.tail_event(lane, work);
+            self.tail_event(out.last_lane, work);
             return;
         }
+        let (networks, last) = (self.channels.networks, out.last_network);
         let mut credit_at = Time::NEVER;
-        for priority in (0..PRIORITIES).rev() {
-            let Some(&input) = out.candidates[priority].front() else { continue };
-            if out.credits[priority].any(now) {
-                out.candidates[priority].pop_front();
-                out.candidate_count -= 1;
-                self.start(now, lane_index(input, priority as u8), work);
-                return;
+        for turn in 0..networks.count {
+            let network = match networks.arbitration {
+                Arbitration::Priority => networks.count - 1 - turn,
+                Arbitration::RoundRobin => (last + 1 + turn) % networks.count,
+            };
+            match self.oldest(now, output, network) {
+                Ok(index) => {
+                    let (_, lane) = self.outgoing[index].candidates.pop_front().expect("a candidate");
+                    self.outputs[output as usize].candidate_count -= 1;
+                    self.start(now, lane, work);
+                    return;
+                }
+                Err(at) => credit_at = credit_at.min(at),
             }
-            credit_at = credit_at.min(out.credits[priority].next().unwrap_or(Time::NEVER));
         }
+        let out = &mut self.outputs[output as usize];
         out.blocked_since = out.blocked_since.min(now);
         if credit_at != Time::NEVER {
             self.retry_event(output, credit_at, work.queue);
         }
+    }
+
+    /// Of the channels of `network` that have a candidate and a credit, that of the candidate that has waited longest.
+    ///
+    /// # Errors
+    /// There is none: when the next credit comes that a candidate waits for.
+    #[inline]
+    fn oldest(&mut self, now: Time, output: u16, network: u8) -> Result<usize, Time> {
+        let first = self.index(output, self.channels.of(network, 0));
+        let (mut credit_at, mut oldest) = (Time::NEVER, None);
+        for index in first..first + usize::from(self.channels.virtual_channels) {
+            let outgoing = &mut self.outgoing[index];
+            let Some(&(since, _)) = outgoing.candidates.front() else { continue };
+            if !outgoing.credits.any(now) {
+                credit_at = credit_at.min(outgoing.credits.next().unwrap_or(Time::NEVER));
+            } else if oldest.is_none_or(|(first, _)| since < first) {
+                oldest = Some((since, index));
+            }
+        }
+        oldest.map(|(_, index)| index).ok_or(credit_at)
     }
 
     /// The head of a lane starts on its output.
@@ -252,22 +316,24 @@ impl Router {
         let lane = &mut self.lanes[index];
         assert!(lane.busy_until <= now, "router {}: two packets leave a buffer at once", self.number);
         let held = lane.waiting.pop_front().expect("a packet to start");
-        let out = &mut self.outputs[held.output as usize];
-        out.credits[index % PRIORITIES].take();
         let tail = now + held.serialization;
+        lane.busy_until = tail;
+        lane.last_output = held.output;
+        lane.is_candidate = false;
+        let (input, channel, is_empty) = (lane.input, lane.channel, lane.waiting.is_empty());
+        let outgoing = self.index(held.output, held.channel);
+        self.outgoing[outgoing].credits.take();
+        let out = &mut self.outputs[held.output as usize];
         out.free_at = tail;
         out.last_lane = index;
+        out.last_network = self.channels.network(held.channel);
         if out.blocked_since != Time::NEVER {
             out.statistics.blocked_ps += (now - out.blocked_since).0;
             out.blocked_since = Time::NEVER;
         }
         out.statistics.count(held.wire_bytes, held.serialization);
-        lane.busy_until = tail;
-        lane.last_output = held.output;
-        lane.is_candidate = false;
-        let (input, priority) = ((index / PRIORITIES) as u16, (index % PRIORITIES) as u8);
-        work.departures.push(Departure { input, priority, held, tail });
-        if !lane.waiting.is_empty() || out.candidate_count > 0 {
+        work.departures.push(Departure { input, channel, held, tail });
+        if !is_empty || out.candidate_count > 0 {
             self.tail_event(index, work);
         }
     }
@@ -279,10 +345,9 @@ impl Router {
             return;
         }
         lane.tail_event_at = lane.busy_until;
-        let (input, priority) = ((index / PRIORITIES) as u16, (index % PRIORITIES) as u8);
-        let payload = FabricEvent::Tail { input, priority, output: lane.last_output }.into();
-        let (time, output) = (lane.busy_until, lane.last_output);
-        let order = self.order(output, priority, Class::Internal);
+        let &mut Lane { input, channel, last_output: output, busy_until: time, .. } = lane;
+        let payload = FabricEvent::Tail { input, channel, output }.into();
+        let order = self.order(output, channel, Class::Internal);
         work.queue.push(Event { time, order, target: self.number, payload });
     }
 
@@ -307,13 +372,10 @@ pub(crate) struct Work<'a> {
     pub departures: &'a mut Vec<Departure>,
 }
 
-fn lane_index(input: u16, priority: u8) -> usize {
-    usize::from(input) * PRIORITIES + usize::from(priority)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::VirtualNetworks;
 
     const SERIALIZATION: Time = Time(100);
 
@@ -326,9 +388,21 @@ mod tests {
 
     impl Bench {
         fn new(credits: u32, arrivals: &[(u64, u16, u8, u16)]) -> Bench {
-            let outputs = (0..3).map(|p| ([Port::new(8 + p), Port::new(p)], credits)).collect();
+            Bench::with(VirtualNetworks::by_priority(2), 1, credits, arrivals)
+        }
+
+        fn with(
+            networks: VirtualNetworks,
+            virtual_channels: u8,
+            credits: u32,
+            arrivals: &[(u64, u16, u8, u16)],
+        ) -> Bench {
+            let channels = Channels::new(networks, virtual_channels);
+            let count = channels.count() as u32;
+            let ports = |p| (0..count).map(|c| (Port::new(8 * (count - 1 - c) + p), credits)).collect();
+            let outputs = (0..3).map(ports).collect();
             Bench {
-                router: Router::new(0, 4, outputs),
+                router: Router::new(0, 4, channels, outputs),
                 queue: EventQueue::default(),
                 arrivals: arrivals.to_vec(),
             }
@@ -338,10 +412,10 @@ mod tests {
         /// after its tail a packet's credit comes back.
         fn departures(&mut self, limit: u64, room: Option<u64>) -> Vec<(u64, u32)> {
             // Ports of the links by which packets come.
-            let mut ports: Vec<Port> = (16..32).map(Port::new).collect();
-            for (slot, &(time, input, priority, _)) in (0..).zip(&self.arrivals) {
-                let port = &mut ports[usize::from(input) + 8 * usize::from(1 - priority)];
-                let payload = FabricEvent::Packet { input, priority, slot }.into();
+            let mut ports: Vec<Port> = (32..64).map(Port::new).collect();
+            for (slot, &(time, input, channel, _)) in (0..).zip(&self.arrivals) {
+                let port = &mut ports[usize::from(input) + 8 * usize::from(3 - channel)];
+                let payload = FabricEvent::Packet { input, channel, slot }.into();
                 self.queue.push(Event {
                     time: Time(time),
                     order: port.next(Class::Packet),
@@ -354,13 +428,14 @@ mod tests {
                 let now = event.time;
                 let mut work = Work { queue: &mut self.queue, departures: &mut departures };
                 match FabricEvent::from(event.payload) {
-                    FabricEvent::Packet { input, priority, slot } => {
+                    FabricEvent::Packet { input, channel, slot } => {
                         let output = self.arrivals[slot as usize].3;
-                        let held = Held { slot, output, wire_bytes: 1, serialization: SERIALIZATION };
-                        self.router.packet(now, input, priority, held, &mut work);
+                        let serialization = SERIALIZATION;
+                        let held = Held { slot, output, channel, wire_bytes: 1, serialization };
+                        self.router.packet(now, input, channel, held, &mut work);
                     }
-                    FabricEvent::Tail { input, priority, output } => {
-                        self.router.tail(now, input, priority, output, &mut work);
+                    FabricEvent::Tail { input, channel, output } => {
+                        self.router.tail(now, input, channel, output, &mut work);
                     }
                     FabricEvent::Retry { output } => self.router.retry(now, output, &mut work),
                     FabricEvent::Credit { .. } => unreachable!(),
@@ -369,7 +444,8 @@ mod tests {
                     log.push((now.0, departure.held.slot));
                     if let Some(room) = room {
                         let at = departure.tail + Time(room);
-                        self.router.credit_at(departure.held.output, departure.priority, at, &mut self.queue);
+                        let Held { output, channel, .. } = departure.held;
+                        self.router.credit_at(output, channel, at, &mut self.queue);
                     }
                 }
             }
@@ -451,8 +527,44 @@ mod tests {
         assert_eq!(log, [(10, 0), (110, 1), (260, 3), (360, 2)]);
     }
 
+    /// All want output 2, on which a packet of network 0 has begun that ends at 110.
     #[test]
-    #[should_panic(expected = "router 0 input 1 priority 0: no room")]
+    fn networks_take_turns_or_the_highest_goes_first() {
+        let arrivals =
+            [(10, 0, 0, 2), (20, 0, 2, 2), (30, 1, 2, 2), (40, 1, 1, 2), (50, 2, 0, 2), (60, 2, 2, 2)];
+        let slots = |networks| {
+            let log = Bench::with(networks, 1, 4, &arrivals).departures(1000, None);
+            log.into_iter().map(|(_, slot)| slot).collect::<Vec<_>>()
+        };
+        assert_eq!(slots(VirtualNetworks::by_priority(3)), [0, 1, 2, 5, 3, 4]);
+        // After network 0 comes 1, then 2, then 0, and then whatever there is.
+        assert_eq!(slots(VirtualNetworks::round_robin(3)), [0, 3, 1, 4, 2, 5]);
+    }
+
+    #[test]
+    fn a_network_without_credit_loses_its_turn() {
+        // One credit each, back 250 after the tail: that of network 0 at 360.
+        let arrivals = [(10, 0, 0, 2), (20, 1, 0, 2), (120, 2, 1, 2)];
+        let log = Bench::with(VirtualNetworks::round_robin(2), 1, 1, &arrivals).departures(1000, Some(250));
+        assert_eq!(log, [(10, 0), (120, 2), (360, 1)]);
+    }
+
+    #[test]
+    fn of_the_channels_of_a_network_the_oldest_head_goes_first() {
+        let arrivals = [(10, 0, 0, 2), (20, 1, 1, 2), (30, 2, 0, 2), (40, 0, 1, 2)];
+        let log = Bench::with(VirtualNetworks::ONE, 2, 4, &arrivals).departures(1000, None);
+        assert_eq!(log, [(10, 0), (110, 1), (210, 2), (310, 3)]);
+    }
+
+    #[test]
+    fn a_channel_without_credit_does_not_block_the_other() {
+        let arrivals = [(10, 0, 0, 2), (20, 1, 0, 2), (120, 2, 1, 2)];
+        let log = Bench::with(VirtualNetworks::ONE, 2, 1, &arrivals).departures(1000, Some(150));
+        assert_eq!(log, [(10, 0), (120, 2), (260, 1)]);
+    }
+
+    #[test]
+    #[should_panic(expected = "router 0 input 1 channel 0: no room")]
     fn a_packet_without_room_is_a_bug() {
         Bench::new(0, &[(1, 1, 0, 2), (2, 1, 0, 2), (3, 1, 0, 2), (4, 1, 0, 2), (5, 1, 0, 2)])
             .departures(10, None);

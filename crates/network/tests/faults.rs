@@ -4,7 +4,7 @@ use crate::common::{Outcome, Plan, Setup, arctic, random_traffic, run};
 use chasqui_config::Ratio;
 use chasqui_engine::Time;
 use chasqui_network::topology::{Neighbour, RouterPort};
-use chasqui_network::{FaultParameters, NetworkParameters, TopologyKind};
+use chasqui_network::{FaultParameters, NetworkParameters, TopologyKind, VirtualNetworks};
 
 const BYTES: u32 = 96;
 
@@ -23,7 +23,7 @@ fn way(parameters: &NetworkParameters) -> Vec<Neighbour> {
     let header = chasqui_network::Header { source: 0, destination: 5, priority: 0 };
     let (mut at, mut links) = (topology.attachment(0), vec![Neighbour::Node(0)]);
     loop {
-        let from = RouterPort { port: topology.route(at.router, at.port, &header), ..at };
+        let from = RouterPort { port: topology.route(at.router, at.port, &header).port, ..at };
         links.push(Neighbour::Router(from));
         match topology.neighbour(from) {
             Neighbour::Router(next) => at = next,
@@ -92,9 +92,12 @@ fn a_link_that_is_not_there_is_refused() {
     };
     let attachments = vec![chasqui_network::Attachment { partition: 0, target: 0 }; 2];
     for wrong in ["node 2", "router 9 port 0", "router 0 port 8", "router 0 port 3"] {
-        let found = chasqui_network::Fabric::new(&parameters(wrong), attachments.clone(), 0);
+        let found =
+            chasqui_network::Fabric::new(&parameters(wrong), VirtualNetworks::ONE, attachments.clone(), 0);
         let error = found.err().unwrap_or_default();
         assert!(error.starts_with(&format!("network.fault.link: no link begins at {wrong}: there are 2")));
     }
-    assert!(chasqui_network::Fabric::new(&parameters("node 1"), attachments, 0).is_ok());
+    assert!(
+        chasqui_network::Fabric::new(&parameters("node 1"), VirtualNetworks::ONE, attachments, 0).is_ok()
+    );
 }

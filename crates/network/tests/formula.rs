@@ -3,7 +3,7 @@
 use crate::common::{Plan, Setup, arctic, run, saturating};
 use chasqui_config::{Bandwidth, Duration};
 use chasqui_network::topology::UpRoute;
-use chasqui_network::{NetworkParameters, Switching, TopologyKind};
+use chasqui_network::{NetworkParameters, Switching, TopologyKind, VirtualNetworks};
 use chasqui_random::Random;
 
 const BYTES: u32 = 96;
@@ -142,6 +142,28 @@ fn few_buffers_limit_the_rate_between_routers() {
         let heads: Vec<u64> = outcome.arrivals[15].iter().map(|a| a.head).collect();
         let expected = (24 * ser).max(24 / input * (2 * latency + routing + ser));
         assert_eq!(heads[84] - heads[60], expected, "buffers of {input}");
+    }
+}
+
+/// Two nodes send on a virtual network each to a third, whose link is the limit. If the networks take turns each gets half
+/// of it; by priority the higher gets all, but for what had begun when its first packet came.
+#[test]
+fn virtual_networks_share_a_link_as_their_arbitration_says() {
+    let n = 50;
+    for (networks, shares) in
+        [(VirtualNetworks::round_robin(3), [n / 2, n / 2]), (VirtualNetworks::by_priority(3), [1, n - 1])]
+    {
+        let parameters = NetworkParameters { topology: TopologyKind::Crossbar, ..arctic() };
+        let plan = |priority| vec![Plan { at: 0, destination: 2, priority, bytes: BYTES }; n];
+        let mut setup = Setup::new(parameters, vec![plan(0), plan(2), vec![]]);
+        // The lower begins, so that a packet of it is on the link when the higher comes.
+        setup.plans[1][0].at = 1;
+        setup.networks = networks;
+        let arrivals = &run(&setup).arrivals[2];
+        let of = |network| arrivals[..n].iter().filter(|arrival| arrival.priority == network).count();
+        assert_eq!([of(0), of(2)], shares, "{networks:?}");
+        let ser = setup.parameters.link().serialization(BYTES).0;
+        assert_eq!(arrivals[2 * n - 1].head - arrivals[0].head, (2 * n as u64 - 1) * ser, "{networks:?}");
     }
 }
 

@@ -24,7 +24,7 @@ use chasqui_config::{Resolved, Schema};
 use chasqui_machine::replay::{Datagrams, Transport, build_alone_on_network, check_alone_on_network};
 use chasqui_machine::{Built, Job, Machine, Workload, build_on_network, ni_memory_base};
 use chasqui_memory::Early;
-use chasqui_network::NetworkParameters;
+use chasqui_network::{NetworkParameters, VirtualNetworks};
 use chasqui_ni::NetworkInterface;
 use chasqui_node::NodeConfiguration;
 use chasqui_placement::{JobId, ProcessId};
@@ -39,6 +39,8 @@ use wire::NicWire;
 
 /// The process that the NIs serve: there is one on a node.
 const PROCESS: ProcessId = ProcessId(0);
+/// Its NICs know no priorities.
+const NETWORKS: VirtualNetworks = VirtualNetworks::ONE;
 
 /// A machine with such a NIC at each node.
 pub struct NetcacheMachine {
@@ -198,14 +200,14 @@ impl Machine for NetcacheMachine {
         if let Some(Job { replay: Some(replay), .. }) = work.alone() {
             let ranks = work.placement.ranks(JobId(0));
             let peers = between_peers_and_line(resolved, (replay.rank, ranks));
-            return build_alone_on_network(resolved, work, replay, peers, ni);
+            return build_alone_on_network(resolved, work, replay, NETWORKS, peers, ni);
         }
         let unit: NicUnit = resolved.read("netcache.nic");
         let shortest = match unit.policy {
             Policy::Tcp => resolved.read::<EthernetUnit>("netcache.ethernet").shortest(),
             _ => unit.packet_overhead.bytes(),
         };
-        build_on_network(resolved, work, shortest as u32, threads, ni)
+        build_on_network(resolved, work, NETWORKS, shortest as u32, threads, ni)
     }
 }
 

@@ -17,7 +17,7 @@ pub mod service_registers;
 use chasqui_config::{Resolved, Schema};
 use chasqui_machine::{Built, Job, Machine, Workload, build_on_network, ni_memory_base, wait_polls};
 use chasqui_memory::{L2Parameters, PortParameters};
-use chasqui_network::NetworkParameters;
+use chasqui_network::{NetworkParameters, VirtualNetworks};
 use chasqui_ni::{FirmwareProcessor, FirmwareSpec, NetworkInterface};
 use chasqui_node::NodeConfiguration;
 
@@ -36,6 +36,10 @@ pub const VOYAGER: VoyagerMachine = VoyagerMachine { name: "voyager", file: incl
 /// The same mechanisms on a node of today.
 pub const VOYAGER_MODERN: VoyagerMachine =
     VoyagerMachine { name: "voyager-modern", file: include_str!("../modern.toml") };
+
+/// Arctic's priorities (memo, section 3): the higher goes first.
+pub(crate) const PRIORITIES: usize = 2;
+const NETWORKS: VirtualNetworks = VirtualNetworks::by_priority(PRIORITIES as u8);
 
 /// Processes of a node: each has two queues of Express and one of Basic at least.
 const PROCESSES_MAX: u64 = registers::QUEUES / (registers::EXPRESS_QUEUES + 1);
@@ -140,6 +144,7 @@ impl Machine for VoyagerMachine {
         build_on_network(
             resolved,
             work,
+            NETWORKS,
             nes.packet_overhead.bytes() as u32,
             threads,
             |configuration, port| {

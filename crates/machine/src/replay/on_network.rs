@@ -2,7 +2,9 @@
 
 use chasqui_config::Resolved;
 use chasqui_engine::{Engine, Event, Lookahead, Outbox, Packet, Time};
-use chasqui_network::{Attachment, Blocked, FABRIC, FarEnd, FromNode, NODES, NetworkParameters, NodePort};
+use chasqui_network::{
+    Attachment, Blocked, FABRIC, FarEnd, FromNode, NODES, NetworkParameters, NodePort, VirtualNetworks,
+};
 use chasqui_ni::NetworkInterface;
 use chasqui_node::{Node, NodeConfiguration};
 use chasqui_placement::{JobId, NodeId};
@@ -47,7 +49,7 @@ pub fn check_alone_on_network(resolved: &Resolved) -> Result<(), String> {
 }
 
 /// Builds the node of the rank that `replay` is about, with its peers, and what is `between` them and its link.
-/// `ni` is as for [`crate::build_on_network`].
+/// `networks` and `ni` are as for [`crate::build_on_network`].
 ///
 /// # Errors
 /// What does not fit, in words for the user.
@@ -55,6 +57,7 @@ pub fn build_alone_on_network(
     resolved: &Resolved,
     work: &Workload,
     replay: &Replay,
+    networks: VirtualNetworks,
     between: Box<dyn Transport>,
     ni: impl FnOnce(&NodeConfiguration, NodePort) -> Result<(u64, Box<dyn NetworkInterface>), String>,
 ) -> Result<Built, String> {
@@ -66,7 +69,7 @@ pub fn build_alone_on_network(
     let mut engine = Engine::new(Lookahead::new(lookahead));
     let attachment = Attachment { partition: 0, target: 0 };
     let here = (replay.rank, work.placement.ranks(JobId(0)));
-    let (far, near) = FarEnd::new(&network, here, attachment, 1, Node::PORTS);
+    let (far, near) = FarEnd::new(&network, networks, here, attachment, 1, Node::PORTS);
     let (ni_memory_bytes, ni) = ni(&configuration, near)?;
     let plan = NodePlan {
         configuration: &configuration,
@@ -77,7 +80,7 @@ pub fn build_alone_on_network(
         first_port: 0,
     };
     let node = engine.add(NODES, Box::new(build_node(plan, work)?));
-    let peers = Peers::new(replay, between, Box::new(far), Node::PORTS + FarEnd::PORTS);
+    let peers = Peers::new(replay, between, Box::new(far), Node::PORTS + FarEnd::ports(networks));
     engine.add(FABRIC, Box::new(peers));
     Ok(Built { engine, nodes: vec![node] })
 }

@@ -7,7 +7,9 @@ use chasqui_config::{Bandwidth, Bytes, Duration};
 use chasqui_engine::{
     Class, Engine, Event, EventQueue, Lookahead, Outbox, Packet, Partition, Port, Threads, Time,
 };
-use chasqui_network::{Attachment, FabricEvent, FarEnd, FromNode, NetworkParameters, NodeEvent, NodePort};
+use chasqui_network::{
+    Attachment, FabricEvent, FarEnd, FromNode, NetworkParameters, NodeEvent, NodePort, VirtualNetworks,
+};
 use chasqui_record::{MessageId, RankEnd, Recorded, Recording};
 
 use super::{Datagrams, Line, Peers, Replay, TimeRatio, Transport, Wire};
@@ -156,7 +158,7 @@ fn run(
     let lookahead = Lookahead::new(vec![vec![Time::NEVER, latency], vec![latency, Time::NEVER]]);
     let mut engine = Engine::new(lookahead);
     let attachment = Attachment { partition: 0, target: 0 };
-    let (far, port) = FarEnd::new(&parameters, (0, 2), attachment, 1, 1);
+    let (far, port) = FarEnd::new(&parameters, VirtualNetworks::ONE, (0, 2), attachment, 1, 1);
     let seen = Seen::default();
     let mut node = TestNode {
         port,
@@ -169,7 +171,15 @@ fn run(
     says.iter().for_each(|(time, _)| node.at(*time, SAY));
     node.says = says;
     engine.add(0, Box::new(node));
-    engine.add(1, Box::new(Peers::new(replay, datagrams(eager), Box::new(far), 1 + FarEnd::PORTS)));
+    engine.add(
+        1,
+        Box::new(Peers::new(
+            replay,
+            datagrams(eager),
+            Box::new(far),
+            1 + FarEnd::ports(VirtualNetworks::ONE),
+        )),
+    );
     engine.run(Threads::Exactly(1), &mut |_| true);
     let peers = engine.partitions().pop().expect("the peers").into_any().downcast::<Peers>().expect("peers");
     let seen = seen.lock().expect("no writer panics").clone();

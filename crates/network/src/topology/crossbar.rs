@@ -1,6 +1,6 @@
 //! One router with a port for each node.
 
-use super::{Header, Neighbour, RouterPort, Topology, check_nodes};
+use super::{Header, Hop, Neighbour, RouterPort, Topology, check_nodes};
 
 /// A single router. Deadlock: a route takes one link that leaves a router, so no packet holds a buffer
 /// that another needs in order to leave.
@@ -36,8 +36,8 @@ impl Topology for Crossbar {
     fn neighbour(&self, at: RouterPort) -> Neighbour {
         Neighbour::Node(at.port.into())
     }
-    fn route(&self, _: u32, _: u16, header: &Header) -> u16 {
-        header.destination as u16
+    fn route(&self, _: u32, _: u16, header: &Header) -> Hop {
+        Hop::by(header.destination as u16)
     }
     fn switches(&self, _: u32, _: u32) -> u32 {
         1

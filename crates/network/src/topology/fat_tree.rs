@@ -5,7 +5,7 @@
 //! massively parallel architectures", TR-95-18, Pisa, 1995, for the numbering below (levels counted from
 //! the leaves here). G. A. Boughton, "Arctic routing chip", LNCS 853, 1994: a 4x4 router.
 
-use super::{Header, NODES_MAX, Neighbour, RouterPort, Topology, check_nodes};
+use super::{Header, Hop, NODES_MAX, Neighbour, RouterPort, Topology, check_nodes};
 
 chasqui_config::choice! {
     /// What chooses the way up. Either way all packets of a pair of nodes take one path, so links and FIFO
@@ -129,16 +129,16 @@ impl Topology for FatTree {
         }
     }
 
-    fn route(&self, router: u32, _: u16, header: &Header) -> u16 {
+    fn route(&self, router: u32, _: u16, header: &Header) -> Hop {
         let place = &self.places[router as usize];
         if header.destination / place.below == place.group {
-            return self.digit(header.destination, place.unit) as u16;
+            return Hop::by(self.digit(header.destination, place.unit) as u16);
         }
         let guide = match self.up_route {
             UpRoute::Destination => header.destination,
             UpRoute::Source => header.source,
         };
-        (self.arity + self.digit(guide, place.unit)) as u16
+        Hop::by((self.arity + self.digit(guide, place.unit)) as u16)
     }
 
     fn switches(&self, source: u32, destination: u32) -> u32 {
@@ -200,7 +200,7 @@ mod tests {
         for shift in 0..64 {
             let mut used = HashSet::new();
             for source in 0..64 {
-                for link in way(&tree, source, (source + shift) % 64) {
+                for (link, _) in way(&tree, source, (source + shift) % 64) {
                     assert!(used.insert((link.router, link.port)), "shift {shift} shares {link:?}");
                 }
             }

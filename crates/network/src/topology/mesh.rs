@@ -1,6 +1,6 @@
 //! A two-dimensional mesh with dimension-order routing.
 
-use super::{Header, NODES_MAX, Neighbour, RouterPort, Topology, check_nodes};
+use super::{Header, Hop, NODES_MAX, Neighbour, RouterPort, Topology, check_nodes};
 
 const NODE: u16 = 0;
 const EAST: u16 = 1;
@@ -68,15 +68,15 @@ impl Topology for Mesh {
         }
     }
 
-    fn route(&self, router: u32, _: u16, header: &Header) -> u16 {
+    fn route(&self, router: u32, _: u16, header: &Header) -> Hop {
         let ((x, y), (to_x, to_y)) = (self.place(router), self.place(header.destination));
-        if to_x != x {
+        Hop::by(if to_x != x {
             if to_x > x { EAST } else { WEST }
         } else if to_y != y {
             if to_y > y { SOUTH } else { NORTH }
         } else {
             NODE
-        }
+        })
     }
 
     fn switches(&self, source: u32, destination: u32) -> u32 {

@@ -19,13 +19,29 @@ pub struct Header {
     pub source: u32,
     /// Node that it goes to.
     pub destination: u32,
-    /// Logical network.
+    /// Virtual network.
     pub priority: u8,
 }
 
 impl From<&Packet> for Header {
     fn from(packet: &Packet) -> Header {
         Header { source: packet.source, destination: packet.destination, priority: packet.priority }
+    }
+}
+
+/// Where a packet goes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// The output by which it leaves the router.
+    pub port: u16,
+    /// The virtual channel of that port's link, below [`Topology::virtual_channels`]; 0 on a link to a node.
+    pub virtual_channel: u8,
+}
+
+impl Hop {
+    /// By the only virtual channel of a port's link.
+    pub fn by(port: u16) -> Hop {
+        Hop { port, virtual_channel: 0 }
     }
 }
 
@@ -59,8 +75,8 @@ impl std::fmt::Display for Neighbour {
     }
 }
 
-/// A topology with its routing. The routing must be free of deadlock: there is an order of all links
-/// such that every route takes links in rising order (Dally and Seitz, IEEE Trans. Computers C-36(5),
+/// A topology with its routing. The routing must be free of deadlock: there is an order of all virtual channels of links
+/// such that every route takes channels in rising order (Dally and Seitz, IEEE Trans. Computers C-36(5),
 /// 1987, theorem 1). Each implementation gives that order in its comment.
 pub trait Topology: Send + Sync {
     /// Number of nodes, which are 0 to this less one.
@@ -73,10 +89,14 @@ pub trait Topology: Send + Sync {
     fn attachment(&self, node: u32) -> RouterPort;
     /// What a router's port is connected to.
     fn neighbour(&self, at: RouterPort) -> Neighbour;
-    /// The output by which a packet that came by port `input` leaves `router`. All packets of one
-    /// source, destination and priority take one way, so that they stay in order.
-    fn route(&self, router: u32, input: u16, header: &Header) -> u16;
-    /// Routers on the way between two nodes: the way's links are one more. No other way has fewer.
+    /// Virtual channels of each virtual network on a link.
+    fn virtual_channels(&self) -> u8 {
+        1
+    }
+    /// How a packet that came by port `input` leaves `router`. All packets of one source, destination and virtual network
+    /// take one way, so that they stay in order.
+    fn route(&self, router: u32, input: u16, header: &Header) -> Hop;
+    /// Routers on the way between two nodes: the way's links are one more.
     fn switches(&self, source: u32, destination: u32) -> u32;
     /// A node that is near `router`, one of its own if it has any. Nodes near each other have neighbouring numbers.
     fn node_near(&self, router: u32) -> u32;
@@ -124,6 +144,8 @@ fn check_nodes(nodes: u32, most: u32, what: &str) -> Result<(), String> {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::collections::{HashMap, HashSet};
+
     use super::*;
 
     /// Every connection is mutual, every node is attached where the router says it is.
@@ -148,19 +170,24 @@ pub(crate) mod tests {
         assert!(attached.iter().all(|&n| n == 1), "{attached:?}");
     }
 
-    /// The output ports of the routers on the way, which must end at the destination.
-    pub(crate) fn way(topology: &dyn Topology, source: u32, destination: u32) -> Vec<RouterPort> {
+    /// A link that leaves a router, and a virtual channel of it.
+    type Channel = (RouterPort, u8);
+
+    /// The channels on the way behind the source's link, which must end at the destination.
+    pub(crate) fn way(topology: &dyn Topology, source: u32, destination: u32) -> Vec<Channel> {
         let header = Header { source, destination, priority: 0 };
         let mut at = topology.attachment(source);
         let mut way = vec![];
         loop {
-            let out = RouterPort { router: at.router, port: topology.route(at.router, at.port, &header) };
-            way.push(out);
+            let Hop { port, virtual_channel } = topology.route(at.router, at.port, &header);
+            assert!(virtual_channel < topology.virtual_channels(), "{source} to {destination} at {at:?}");
+            let out = RouterPort { router: at.router, port };
+            way.push((out, virtual_channel));
             assert!(way.len() <= topology.routers() as usize, "{source} to {destination} goes in circles");
             match topology.neighbour(out) {
                 Neighbour::Router(next) => at = next,
                 Neighbour::Node(node) => {
-                    assert_eq!(node, destination, "from {source}");
+                    assert_eq!((node, virtual_channel), (destination, 0), "from {source}");
                     return way;
                 }
                 Neighbour::Unconnected => panic!("{source} to {destination} leaves the network at {out:?}"),
@@ -168,34 +195,41 @@ pub(crate) mod tests {
         }
     }
 
-    /// All pairs arrive by as many routers as `switches` says, and the links of all ways can be
-    /// ordered: the graph "link a is followed by link b on some way" has no cycle.
-    pub(crate) fn check_routes(topology: &dyn Topology) {
-        use std::collections::{HashMap, HashSet};
-        let mut after: HashMap<(u32, u16), HashSet<(u32, u16)>> = HashMap::new();
-        for source in 0..topology.nodes() {
-            for destination in 0..topology.nodes() {
-                let way = way(topology, source, destination);
-                assert_eq!(
-                    way.len() as u32,
-                    topology.switches(source, destination),
-                    "{source} {destination}"
-                );
-                let links: Vec<_> = way.iter().map(|p| (p.router, p.port)).collect();
-                for &link in &links {
-                    after.entry(link).or_default();
-                }
-                for pair in links.windows(2) {
-                    after.get_mut(&pair[0]).unwrap().insert(pair[1]);
-                }
+    /// Channels that wait for each other in a cycle, if each of `ways` holds one while it waits for the next: those that
+    /// are left when again and again all are removed that nothing follows (Kahn).
+    fn cycle(ways: impl Iterator<Item = Vec<Channel>>) -> usize {
+        let name = |&(at, channel): &Channel| (at.router, at.port, channel);
+        let mut after: HashMap<_, HashSet<_>> = HashMap::new();
+        for way in ways {
+            for (channel, next) in way.iter().zip(way.iter().skip(1).map(Some).chain([None])) {
+                after.entry(name(channel)).or_default().extend(next.map(name));
             }
         }
-        // Kahn: remove links that nothing follows until none is left.
-        while !after.is_empty() {
+        loop {
             let ends: HashSet<_> = after.iter().filter(|(_, b)| b.is_empty()).map(|(&a, _)| a).collect();
-            assert!(!ends.is_empty(), "{} links depend on each other in a cycle", after.len());
+            if ends.is_empty() {
+                return after.len();
+            }
             after.retain(|a, _| !ends.contains(a));
             after.values_mut().for_each(|b| b.retain(|l| !ends.contains(l)));
         }
+    }
+
+    /// The ways of all pairs.
+    fn all_ways(topology: &dyn Topology) -> impl Iterator<Item = Vec<Channel>> {
+        let pairs = (0..topology.nodes()).flat_map(|a| (0..topology.nodes()).map(move |b| (a, b)));
+        pairs.map(|(source, destination)| way(topology, source, destination))
+    }
+
+    /// All pairs arrive by as many routers as `switches` says, and the channels of all ways can be ordered: the graph
+    /// "channel a is followed by channel b on some way" has no cycle.
+    pub(crate) fn check_routes(topology: &dyn Topology) {
+        let nodes = topology.nodes();
+        for (source, destination) in (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b))) {
+            let switches = way(topology, source, destination).len() as u32;
+            assert_eq!(switches, topology.switches(source, destination), "{source} {destination}");
+        }
+        let left = cycle(all_ways(topology));
+        assert_eq!(left, 0, "{left} channels depend on each other in a cycle");
     }
 }

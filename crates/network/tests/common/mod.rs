@@ -14,9 +14,12 @@ use chasqui_engine::{
 };
 use chasqui_network::{
     Attachment, Blocked, CrcError, FABRIC, Fabric, LinkStatistics, NODES, NetworkParameters, NodeEvent,
-    NodePort, PRIORITIES,
+    NodePort, VirtualNetworks,
 };
 use chasqui_random::Random;
+
+/// Virtual networks, of which the highest goes first if nothing else is said.
+pub const PRIORITIES: usize = 2;
 
 /// A packet to send, not before `at`, after all earlier ones of the node's plan with its priority.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +50,7 @@ pub fn arctic() -> NetworkParameters {
 
 pub struct Setup {
     pub parameters: NetworkParameters,
+    pub networks: VirtualNetworks,
     pub plans: Vec<Vec<Plan>>,
     /// A node's receive buffer is released at a packet's tail, but not before this time.
     pub stalled_until: Vec<u64>,
@@ -68,6 +72,7 @@ impl Setup {
         let hosts = nodes as u32;
         Setup {
             parameters,
+            networks: VirtualNetworks::by_priority(PRIORITIES as u8),
             plans,
             stalled_until,
             lookahead_divisor: 1,
@@ -153,13 +158,13 @@ struct Log {
     arrivals: Vec<Arrival>,
     errors: Vec<CrcError>,
     link: LinkStatistics,
-    held: [usize; PRIORITIES],
+    held: Vec<usize>,
 }
 
 struct Node {
     port: NodePort,
     timers: Port,
-    plans: [VecDeque<(u64, Plan)>; PRIORITIES],
+    plans: Vec<VecDeque<(u64, Plan)>>,
     stalled_until: u64,
     wake_at: Time,
     log: Arc<Mutex<Vec<Log>>>,
@@ -181,7 +186,7 @@ impl Node {
     /// Sends what may be sent now; otherwise asks to be woken when it may.
     fn send(&mut self, now: Time, target: u32, queue: &mut EventQueue, out: &mut Outbox<'_>) {
         let mut wake = Time::NEVER;
-        for priority in (0..PRIORITIES).rev() {
+        for priority in (0..self.plans.len()).rev() {
             while let Some(&(sequence, plan)) = self.plans[priority].front() {
                 if plan.at > now.0 {
                     wake = wake.min(Time(plan.at));
@@ -304,7 +309,7 @@ impl Drop for Host {
         for node in &self.nodes {
             let log = &mut node.log.lock().unwrap()[node.port.node() as usize];
             log.link = *node.port.statistics();
-            log.held = [0, 1].map(|p| node.port.held(p));
+            log.held = (0..node.plans.len()).map(|p| node.port.held(p as u8)).collect();
         }
     }
 }
@@ -316,7 +321,7 @@ pub fn run(setup: &Setup) -> Outcome {
     let attachments = (0..nodes)
         .map(|node| Attachment { partition: host_of(node).0, target: host_of(node).1 * 2 })
         .collect();
-    let mut fabric = Fabric::new(&setup.parameters, attachments, 0).unwrap();
+    let mut fabric = Fabric::new(&setup.parameters, setup.networks, attachments, 0).unwrap();
     fabric.divide(setup.zones);
     assert_eq!(fabric.zones(), setup.zones);
     let zone_of = |node| fabric.zone_of_node(node);
@@ -325,7 +330,7 @@ pub fn run(setup: &Setup) -> Outcome {
         .map(|_| Host { nodes: vec![], queue: EventQueue::default(), packets: vec![], free: vec![] })
         .collect();
     for node in 0..nodes {
-        let mut plans: [VecDeque<(u64, Plan)>; PRIORITIES] = Default::default();
+        let mut plans = vec![VecDeque::new(); setup.networks.count.into()];
         for (sequence, plan) in (0..).zip(&setup.plans[node as usize]) {
             plans[plan.priority as usize].push_back((sequence, *plan));
         }

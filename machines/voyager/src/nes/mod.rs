@@ -35,7 +35,7 @@ use chasqui_abi::NiIdentification;
 use chasqui_counters::{Counters, Visitor, below, counters};
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
-use chasqui_network::{Blocked, NodeEvent, NodePort, PRIORITIES};
+use chasqui_network::{Blocked, NodeEvent, NodePort};
 use chasqui_ni::{
     ACCEPTED, BusRequest, Cause, Context, Leave, NetworkInterface, RETRY, Region, Reply, Turn, Uncached,
 };
@@ -44,7 +44,7 @@ use chasqui_record::{MessageId, Profile, Stage};
 
 use crate::parameters::{Basic, Coherence, Limits, Sharing};
 use crate::service_registers::VoyagerPacket;
-use crate::{parameters, registers};
+use crate::{PRIORITIES, parameters, registers};
 use address::{
     EXPRESS_RECEIVE, EXPRESS_WINDOW, HALVES, ONEPOLLS, ORDERS, Register, SYSTEM, SYSTEM_STRIDE, TAG_WINDOW,
 };

@@ -153,7 +153,7 @@ fn run(scripts: [Vec<(u64, Access)>; 2]) -> Vec<Result<u64, String>> {
     let never = Time::NEVER;
     let mut engine = Engine::new(Lookahead::new(vec![vec![never, to_fabric], vec![to_node, never]]));
     let attachments = (0..2).map(|partition| Attachment { partition, target: 0 }).collect();
-    let fabric = Fabric::new(&network, attachments, 4).unwrap();
+    let fabric = Fabric::new(&network, crate::NETWORKS, attachments, 4).unwrap();
     let logs = [Log::default(), Log::default()];
     for (rank, script) in scripts.into_iter().enumerate() {
         let port = fabric.node_port(rank as u32, 2);

@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 
 use chasqui_engine::{Packet, Time};
-use chasqui_network::PRIORITIES;
 use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
 use chasqui_placement::ProcessId;
 use chasqui_record::Stage;
@@ -13,6 +12,7 @@ use super::inbox::{Inbox, composed, tag_of};
 use super::queues::{Homes, Name};
 use super::transmit::HEADER;
 use super::{MessageName, NesEvent, Owner, Ring, Rings, SLOT, Shared, stamp};
+use crate::PRIORITIES;
 use crate::registers::{EXPRESS_BYTES, VoyagerSlot};
 use crate::service_registers::{PACKET_DMA, PACKET_EXPRESS, PACKET_MARK, PACKET_WIDE, VoyagerPacket};
 
