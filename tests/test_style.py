@@ -139,3 +139,16 @@ def test_no_path_of_a_users_machine() -> None:
     for path in sources(".py", ".rs", ".c", ".h", ".toml", ".md", "Makefile", "run"):
         found = private.search(path.read_text())
         assert not found or path == Path(__file__), f"{path}: {found}"
+
+
+def test_the_guest_librarys_folders_include_only_lower_ones() -> None:
+    library = ROOT / "guest" / "mpi"
+    order = re.findall(r"^\| `(\w+)/` \|", (library / "README.md").read_text(), re.MULTILINE)
+    assert sorted(order) == sorted(path.name for path in library.iterdir() if path.is_dir())
+    upwards = [
+        f"{path.relative_to(library)} includes {header}"
+        for path in sorted(library.glob("*/*.[ch]"))
+        for header in re.findall(r'^#include "mpi/(\w+/\w+\.h)"', path.read_text(), re.MULTILINE)
+        if order.index(header.split("/")[0]) > order.index(path.parent.name)
+    ]
+    assert not upwards

@@ -1,9 +1,12 @@
 /* Probing (MPI 5.0, section 3.8). A matched probe takes the message out of matching; its handle is
  * the unexpected message itself. */
+#include "mpi/comm/raise.h"
+#include "mpi/host/host.h"
 #include "mpi/pt2pt/point.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/mark.h"
 #include "mpi/runtime/thread.h"
+#include "mpi/transport/progress.h"
 
 static struct unexpected *find(int source, int tag, const struct communicator *comm)
 {

@@ -3,10 +3,12 @@
  * MPI_Send of dense data that is short, with room in the device, is the short path: it is written
  * out in PMPI_Send and costs no request. Everything else goes through chq_send_start.
  */
+#include "mpi/comm/raise.h"
 #include "mpi/pt2pt/point.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/mark.h"
 #include "mpi/runtime/thread.h"
+#include "mpi/transport/packet.h"
 
 int chq_send_check(const void *buffer, int count, const struct datatype *type, int destination, int tag,
                    const struct communicator *comm)
@@ -84,9 +86,10 @@ void chq_send_start(struct request *request, uint32_t how, const void *buffer, s
         send_to_self(request, envelope, data);
     else if (envelope->kind == CHASQUI_PACKET_READY_TO_SEND)
         chq_send_in_order(envelope, NULL, 0, NULL);
-    else if (((likely(!chq_is_blocked()) && chq.send(envelope, data, bytes)) ||
-              chq_send_in_order(envelope, data, bytes, request)) &&
-             envelope->kind == CHASQUI_PACKET_EAGER)
+    else if (envelope->kind == CHASQUI_PACKET_SYNCHRONOUS)
+        chq_send_in_order(envelope, data, bytes, NULL); /* Complete when CHASQUI_PACKET_MATCHED comes. */
+    else if ((likely(!chq_is_blocked()) && chq.send(envelope, data, bytes)) ||
+             chq_send_in_order(envelope, data, bytes, request))
         request_complete(request);
 }
 

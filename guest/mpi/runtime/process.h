@@ -11,10 +11,10 @@
 #include "mpi/runtime/memory.h"
 #include "mpi/runtime/platform.h"
 
+struct blocked;
 struct coroutine;
 struct request;
 struct send_queue;
-struct transfer;
 struct unexpected;
 
 /* The device wants to hear of receives that wait (expect.c): beside a count of messages. */
@@ -40,10 +40,8 @@ struct chq_process {
     struct match_table unexpected;
     struct pool requests;
 
-    /* Sends that wait for room (queue.c) and rendezvous under way (rendezvous.c). */
-    struct send_queue *blocked_queues;
-    struct send_queue *queues; /* By destination; null until one was needed. */
-    struct transfer *transfers;
+    struct blocked *blocked;   /* What waits for room in the device (progress.h). */
+    struct send_queue *queues; /* Packets that do, by destination; null until one was needed (queue.c). */
 
     struct unexpected *unexpected_first, *unexpected_last; /* In the order of their arrival. */
 
@@ -62,27 +60,7 @@ struct chq_process {
 
 extern struct chq_process chq;
 
-void chq_retry(void);
-static inline bool chq_is_blocked(void) { return chq.blocked_queues || chq.transfers; }
-
-/* The body of every waiting loop: one look at the network, by this thread or by another. Nothing
- * here changes any state while nothing happens: that is what lets the simulator skip idle turns exactly. */
-static inline void chq_progress(void)
-{
-    chq_pause();
-    chq.turn();
-    if (unlikely(chq_is_blocked()))
-        chq_retry();
-}
-
-/* One look at the network by a call that does not wait. */
-static inline void chq_look(void)
-{
-    chq_pause();
-    chq.poll();
-    if (unlikely(chq_is_blocked()))
-        chq_retry();
-}
+static inline bool chq_is_blocked(void) { return chq.blocked != NULL; }
 
 static inline void chq_set_poll(void (*poll)(void))
 {
@@ -103,10 +81,5 @@ static inline void chq_tell(void)
     if (unlikely(chq.has_turn))
         chq.news++;
 }
-
-/* From now on a wait that has polled `polls` times in vain gives the hart up, and so again (yield.c). 0: never. */
-void chq_yield_after(uint32_t polls);
-/* From now on waits sleep, if the device has something to sleep in (yield.c). */
-void chq_sleep_in_waits(void);
 
 #endif

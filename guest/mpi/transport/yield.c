@@ -10,7 +10,7 @@
  * A device that has something to sleep in (`wait`) is never polled in vain, unless it says so (`polls`): a process sleeps
  * at once, or, where it is to poll for a while, instead of yielding.
  */
-#include "mpi/runtime/process.h"
+#include "mpi/transport/progress.h"
 
 static uint32_t polls_max;
 static uint32_t in_vain; /* Polls since something was found, or since the hart was given up. */

@@ -1,8 +1,7 @@
 /* Messages that came before their receive. Each is filed under its own key, and under its key with
  * wildcards for each pattern of wildcards that the program has used: a program without wildcards
  * pays for one. */
-#include "mpi/pt2pt/point.h"
-#include "mpi/runtime/mark.h"
+#include "mpi/host/host.h"
 
 enum { SIZE_CLASSES = 3 };
 static const size_t class_bytes[SIZE_CLASSES] = {64, 512, 4096};

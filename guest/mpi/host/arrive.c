@@ -1,8 +1,7 @@
 /* Upcalls from the device: what to do with a packet that has come. */
-#include "mpi/pt2pt/point.h"
+#include "mpi/host/host.h"
 #include "mpi/runtime/error.h"
-#include "mpi/runtime/mark.h"
-#include "mpi/runtime/thread.h"
+#include "mpi/transport/packet.h"
 
 void chq_deliver(struct request *request, const void *payload, size_t bytes)
 {
