@@ -9,7 +9,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_NETCACHE_INTERFACE 0x6710da6du /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_NETCACHE_INTERFACE 0x77bc20c2u /* Names all that is defined here and in chasqui/abi.h. */
 
 #include "chasqui/abi.h"
 

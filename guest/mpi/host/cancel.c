@@ -58,13 +58,23 @@ void chq_cancel_send(struct request *request)
         complete_cancelled(request);
 }
 
-void chq_cancel_asked(const struct chasqui_envelope *envelope)
+/* The other side wants its message back. */
+static void asked(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
+    (void)payload, (void)bytes;
     if (withdraw(envelope->sender, envelope->source))
         send_about(CHASQUI_PACKET_CANCELLED, envelope->source, envelope->sender);
 }
 
-void chq_cancel_done(const struct chasqui_envelope *envelope)
+/* It gave ours back. */
+static void done(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
+    (void)payload, (void)bytes;
     complete_cancelled((struct request *)(uintptr_t)envelope->sender);
+}
+
+void chq_cancel_init(void)
+{
+    chq_packet_register(CHASQUI_PACKET_CANCEL, asked);
+    chq_packet_register(CHASQUI_PACKET_CANCELLED, done);
 }

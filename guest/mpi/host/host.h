@@ -18,6 +18,8 @@ struct unexpected {
     uint64_t payload[]; /* Aligned for words. */
 };
 
+/* Each part's packets have handlers from its init on, which chq_host_init calls. */
+
 /* post.c. From MPI_Init, when it is known whether there are threads. */
 void chq_host_init(void);
 /* A receive that can't be the only posted one without a look: meets a message that waits, or joins those in the table. */
@@ -51,19 +53,16 @@ void chq_unexpected_free(struct unexpected *message);
 void chq_matched(struct request *request, const struct chasqui_envelope *envelope, const void *payload);
 /* Completes a receive: puts packed data where the receive wants it; `payload` null: take it from the device. */
 void chq_deliver(struct request *request, const void *payload, size_t bytes);
+void chq_arrive_init(void);
 
 /* rendezvous.c */
 void chq_rendezvous_accept(struct request *request, const struct chasqui_envelope *envelope);
-void chq_rendezvous_clear(const struct chasqui_envelope *envelope, const void *payload);
-void chq_rendezvous_segment(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
-void chq_rendezvous_finished(const struct chasqui_envelope *envelope);
+void chq_rendezvous_init(void);
 
 /* cancel.c. Take a request back; it is complete when that is done, or when it is too late. */
 void chq_cancel_receive(struct request *request);
 void chq_cancel_send(struct request *request);
-/* The other side wants its message back; it gave ours back. */
-void chq_cancel_asked(const struct chasqui_envelope *envelope);
-void chq_cancel_done(const struct chasqui_envelope *envelope);
+void chq_cancel_init(void);
 
 /* expect.c. Tells the device of a receive that is about to join the posted ones; takes that back, unless the message has
  * come (false). */

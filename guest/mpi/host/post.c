@@ -8,6 +8,9 @@ void chq_host_init(void)
 {
     chq_match_init(&chq.posted);
     chq_match_init(&chq.unexpected);
+    chq_arrive_init();
+    chq_rendezvous_init();
+    chq_cancel_init();
     if (chq.device->expect)
         chq.unexpected_count = CHQ_EXPECTS;
     if (!chq.threaded)

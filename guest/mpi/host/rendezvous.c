@@ -64,21 +64,19 @@ static void arrived_whole(struct request *request)
     request_complete(request);
 }
 
-void chq_rendezvous_segment(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
+static void segment(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
     struct request *request = (struct request *)(uintptr_t)envelope->receiver;
-    if (payload)
-        memcpy(request->from, payload, bytes);
-    else
-        chq.device->take(request->from, bytes);
+    chq_packet_take(request->from, payload, bytes);
     request->from += bytes;
     request->left -= bytes;
     if (request->left == 0)
         arrived_whole(request);
 }
 
-void chq_rendezvous_finished(const struct chasqui_envelope *envelope)
+static void finished(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
+    (void)payload, (void)bytes;
     struct request *request = (struct request *)(uintptr_t)envelope->receiver;
     if (chq.device->conceal)
         chq.device->conceal(request->from, request->left);
@@ -118,16 +116,12 @@ static void transfer_gone(struct blocked *blocked)
     pool_give(&transfers, transfer);
 }
 
-void chq_rendezvous_clear(const struct chasqui_envelope *clear, const void *payload)
+static void clear_to_send(const struct chasqui_envelope *clear, const void *payload, size_t bytes)
 {
     struct request *request = (struct request *)(uintptr_t)clear->sender;
     uint64_t address = 0;
-    if (chq.device->put) {
-        if (payload)
-            memcpy(&address, payload, sizeof address);
-        else
-            chq.device->take(&address, sizeof address);
-    }
+    if (bytes > 0)
+        chq_packet_take(&address, payload, sizeof address);
     if (clear->bytes == 0) {
         request_complete(request);
         return;
@@ -144,4 +138,11 @@ void chq_rendezvous_clear(const struct chasqui_envelope *clear, const void *payl
     transfer->blocked.step = transfer_step;
     transfer->blocked.gone = transfer_gone;
     chq_block(&transfer->blocked);
+}
+
+void chq_rendezvous_init(void)
+{
+    chq_packet_register(CHASQUI_PACKET_CLEAR_TO_SEND, clear_to_send);
+    chq_packet_register(CHASQUI_PACKET_SEGMENT, segment);
+    chq_packet_register(CHASQUI_PACKET_FINISHED, finished);
 }

@@ -1,0 +1,25 @@
+/* See packet.h. */
+#include "mpi/transport/packet.h"
+
+#include "mpi/runtime/error.h"
+
+static packet_handler *handlers[CHASQUI_PACKET_KINDS];
+
+void chq_packet_register(unsigned kind, packet_handler *handler) { handlers[kind] = handler; }
+
+void chq_packet_arrived(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
+{
+    chq_tell();
+    unsigned kind = envelope->kind;
+    if (unlikely(kind >= CHASQUI_PACKET_KINDS || !handlers[kind]))
+        chq_die("a packet of unknown kind arrived");
+    handlers[kind](envelope, payload, bytes);
+}
+
+void chq_packet_take(void *to, const void *payload, size_t bytes)
+{
+    if (payload)
+        memcpy(to, payload, bytes);
+    else if (bytes > 0)
+        chq.device->take(to, bytes);
+}
