@@ -145,10 +145,14 @@ def test_the_guest_librarys_folders_include_only_lower_ones() -> None:
     library = ROOT / "guest" / "mpi"
     order = re.findall(r"^\| `(\w+)/` \|", (library / "README.md").read_text(), re.MULTILINE)
     assert sorted(order) == sorted(path.name for path in library.iterdir() if path.is_dir())
-    upwards = [
-        f"{path.relative_to(library)} includes {header}"
+    includes = [
+        (path.relative_to(library).parts, header)
         for path in sorted(library.glob("*/*.[ch]"))
-        for header in re.findall(r'^#include "mpi/(\w+/\w+\.h)"', path.read_text(), re.MULTILINE)
-        if order.index(header.split("/")[0]) > order.index(path.parent.name)
+        for header in re.findall(r'^#include "mpi/(\w+)/\w+\.h"', path.read_text(), re.MULTILINE)
+    ]
+    upwards = [
+        (path, header) for path, header in includes if order.index(header) > order.index(path[0])
     ]
     assert not upwards
+    # Behind the transport's interface (transport.h).
+    assert {path[0] for path, header in includes if header == "host"} <= {"host", "init"}

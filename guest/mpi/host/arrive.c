@@ -2,26 +2,6 @@
 #include "mpi/host/host.h"
 #include "mpi/transport/packet.h"
 
-void chq_deliver(struct request *request, const void *payload, size_t bytes)
-{
-    if (unlikely(request->type != NULL)) {
-        void *packed = NULL;
-        if (!payload && bytes > 0) {
-            packed = chq_malloc(bytes);
-            chq.device->take(packed, bytes);
-            payload = packed;
-        }
-        chq_unpack(payload, bytes, request->buffer, request->count, request->type);
-        free(packed);
-    } else if (payload) {
-        chq_copy(request->buffer, payload, bytes);
-    } else if (bytes > 0) {
-        chq.device->take(request->buffer, bytes);
-    }
-    MARK_DELIVER(request);
-    request_complete(request);
-}
-
 static void send_matched(const struct chasqui_envelope *message)
 {
     struct chasqui_envelope reply = {
@@ -42,20 +22,12 @@ static void send_matched(const struct chasqui_envelope *message)
 
 void chq_matched(struct request *request, const struct chasqui_envelope *envelope, const void *payload)
 {
-    MARK_MATCH(request, envelope);
-    request->source = envelope->source;
-    request->tag = envelope->tag;
-    size_t bytes = envelope->bytes;
-    if (unlikely(bytes > request->bytes)) {
-        request->error = MPI_ERR_TRUNCATE;
-        bytes = request->bytes;
-    }
-    request->got = bytes;
+    transport_matched(request, envelope);
     if (unlikely(envelope->kind == CHASQUI_PACKET_READY_TO_SEND)) {
         chq_rendezvous_accept(request, envelope);
         return;
     }
-    chq_deliver(request, payload, bytes);
+    chq_deliver(request, payload, request->got);
     /* Last: to oneself, it frees the payload. */
     if (unlikely(envelope->kind == CHASQUI_PACKET_SYNCHRONOUS))
         send_matched(envelope);

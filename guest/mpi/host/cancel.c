@@ -6,29 +6,11 @@
 #include "mpi/host/host.h"
 #include "mpi/transport/packet.h"
 
-static void complete_cancelled(struct request *request)
-{
-    request->cancelled = true;
-    chq_tell();
-    request_complete(request);
-}
-
-void chq_cancel_receive(struct request *request)
-{
-    if (!chq_unexpect(request))
-        return; /* It has its message. */
-    chq_receive_unpost(request);
-    request->source = MATCH_ANY_SOURCE;
-    request->tag = MPI_ANY_TAG;
-    request->got = 0;
-    complete_cancelled(request);
-}
-
 /* Throws the message of `sender` in process `source` away. False: it has met its receive. */
 static bool withdraw(uint64_t sender, uint32_t source)
 {
     struct unexpected *message = chq.unexpected_first;
-    while (message && (message->envelope.sender != sender || message->envelope.source != source))
+    while (message && (message->message.envelope.sender != sender || message->message.envelope.source != source))
         message = message->next;
     if (!message)
         return false;
@@ -48,14 +30,32 @@ static void send_about(uint8_t kind, uint32_t destination, uint64_t sender)
     chq_send_control(&envelope, NULL, 0);
 }
 
-/* Goes the way of the message, so it comes after it and before any other of a request of this name. */
-void chq_cancel_send(struct request *request)
+static void cancel_receive(struct request *request)
 {
-    uint64_t sender = (uintptr_t)request;
+    if (!request->posted || !chq_unexpect(request))
+        return; /* It has its message. */
+    chq_receive_unpost(request);
+    chq_cancelled(request);
+}
+
+/* Goes the way of the message, so it comes after it and before any other of a request of this name. */
+static void cancel_send(struct request *request)
+{
+    uint64_t sender = request->envelope.sender;
+    if (!sender)
+        return; /* Nobody answers: it ends when its data have left. */
     if (request->envelope.destination != chq.rank)
         send_about(CHASQUI_PACKET_CANCEL, request->envelope.destination, sender);
     else if (withdraw(sender, chq.rank))
-        complete_cancelled(request);
+        chq_cancelled(request);
+}
+
+void chq_cancel(struct request *request)
+{
+    if (request->kind == REQUEST_RECEIVE)
+        cancel_receive(request);
+    else
+        cancel_send(request);
 }
 
 /* The other side wants its message back. */
@@ -70,7 +70,7 @@ static void asked(const struct chasqui_envelope *envelope, const void *payload, 
 static void done(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
     (void)payload, (void)bytes;
-    complete_cancelled((struct request *)(uintptr_t)envelope->sender);
+    chq_cancelled((struct request *)(uintptr_t)envelope->sender);
 }
 
 void chq_cancel_init(void)

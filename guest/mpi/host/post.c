@@ -4,13 +4,10 @@
 /* Stands where the only posted receive would, where there are threads: a receive of a context that no communicator has. */
 static struct request nobody;
 
-void chq_host_init(void)
+void chq_post_init(void)
 {
     chq_match_init(&chq.posted);
     chq_match_init(&chq.unexpected);
-    chq_arrive_init();
-    chq_rendezvous_init();
-    chq_cancel_init();
     if (chq.device->expect)
         chq.unexpected_count = CHQ_EXPECTS;
     if (!chq.threaded)
@@ -31,7 +28,8 @@ static bool take_unexpected(struct request *request, uint64_t key, int pattern)
         return false;
     }
     chq_unexpected_remove(message);
-    chq_matched(request, &message->envelope, chq_unexpected_payload(message));
+    request->posted = false;
+    chq_matched(request, &message->message.envelope, chq_unexpected_payload(message));
     chq_unexpected_free(message);
     return true;
 }

@@ -34,7 +34,7 @@ void chq_unexpected_free(struct unexpected *message)
 
 static void file(struct unexpected *message, int pattern)
 {
-    uint64_t key = match_widen(match_envelope_key(&message->envelope), pattern);
+    uint64_t key = match_widen(match_envelope_key(&message->message.envelope), pattern);
     match_append(&chq.unexpected, &message->nodes[pattern], key);
 }
 
@@ -43,8 +43,8 @@ void chq_unexpected_add(const struct chasqui_envelope *envelope, const void *pay
     uint64_t held[MPI_HELD_WORDS];
     bool holds = !payload && bytes > 0 && chq.device->hold && chq.device->hold(held);
     struct unexpected *message = unexpected_new(holds ? sizeof held : bytes);
-    message->envelope = *envelope;
-    MARK_QUEUED(&message->envelope);
+    message->message.envelope = *envelope;
+    MARK_QUEUED(&message->message.envelope);
     message->stored = bytes;
     message->held = holds;
     if (holds)

@@ -5,13 +5,12 @@
 #include "mpi/coll/coll.h"
 #include "mpi/comm/attribute.h"
 #include "mpi/comm/raise.h"
-#include "mpi/host/host.h"
 #include "mpi/pt2pt/point.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/mark.h"
 #include "mpi/runtime/text.h"
 #include "mpi/runtime/thread.h"
-#include "mpi/transport/progress.h"
+#include "mpi/transport/transport.h"
 
 static _Noreturn void refuse_version(void)
 {
@@ -66,12 +65,10 @@ static int init(int required)
     find_device();
     chq.rank = chq.ni->rank;
     chq.size = chq.ni->ranks;
-    chq.send = chq.device->send;
-    chq_set_poll(chq.device->poll);
-    chq.eager_bytes_max = chq.device->eager_bytes_max;
     chq.seconds_per_tick = chq.ni->timebase_hz ? 1.0 / chq.ni->timebase_hz : 0.0;
     chq.thread_level = chq_thread_init(required);
-    chq_host_init();
+    chq.transport = chq.device->transport ? chq.device->transport : &chq_host_matching;
+    chq.transport->init();
     chq_sleep_in_waits();
     chq_comm_init((int)chq.rank, (int)chq.size);
     if (chq.device->collective)

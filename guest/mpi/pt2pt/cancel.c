@@ -1,8 +1,8 @@
 /* MPI_Cancel (MPI 5.0, section 3.8.4). */
 #include "mpi/comm/raise.h"
-#include "mpi/host/host.h"
 #include "mpi/pt2pt/point.h"
 #include "mpi/runtime/thread.h"
+#include "mpi/transport/transport.h"
 
 int PMPI_Cancel(MPI_Request *request)
 {
@@ -15,10 +15,8 @@ int PMPI_Cancel(MPI_Request *request)
         error = chq_fail(r->comm, "MPI_Cancel", MPI_ERR_REQUEST, "a collective can't be cancelled");
     else if (r->kind == REQUEST_GENERALIZED)
         error = chq_fail(r->comm, "MPI_Cancel", chq_grequest_cancel(r), NULL);
-    else if (r->kind == REQUEST_RECEIVE && r->posted)
-        chq_cancel_receive(r);
-    else if (r->kind == REQUEST_SEND && !r->complete && r->envelope.sender)
-        chq_cancel_send(r);
+    else if (!r->complete)
+        chq.transport->cancel(r);
     CALL_LEAVE(CALL_CANCEL);
     return error;
 }

@@ -1,12 +1,11 @@
 /* Receiving (MPI 5.0, sections 3.2.4 and 3.7). MPI_Recv of dense data from a named source with a
  * named tag is the short path. */
 #include "mpi/comm/raise.h"
-#include "mpi/host/host.h"
 #include "mpi/pt2pt/point.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/mark.h"
 #include "mpi/runtime/thread.h"
-#include "mpi/transport/progress.h"
+#include "mpi/transport/transport.h"
 
 int chq_receive_check(const void *buffer, int count, const struct datatype *type, int source, int tag,
                       const struct communicator *comm)
@@ -51,7 +50,7 @@ void chq_receive_start(struct request *request, void *buffer, size_t count, stru
         }
     }
     uint32_t world = source == MPI_ANY_SOURCE ? MATCH_ANY_SOURCE : comm_world_rank(comm, source);
-    host_post(request, match_key((uint32_t)comm->context + (uint32_t)context, world, tag), match_pattern(source, tag));
+    transport_post(request, match_key((uint32_t)comm->context + (uint32_t)context, world, tag), match_pattern(source, tag));
 }
 
 /* Arguments of the short path: valid, dense, no wildcard. */
@@ -68,7 +67,7 @@ static inline __attribute__((always_inline)) void start_short(struct request *re
     request->comm = comm;
     request->buffer = buffer;
     request->bytes = (size_t)count * type->size;
-    host_post(request, match_key(comm->context, comm_world_rank(comm, source), tag), PATTERN_EXACT);
+    transport_post(request, match_key(comm->context, comm_world_rank(comm, source), tag), PATTERN_EXACT);
 }
 
 static int start_general(struct request *request, void *buffer, int count, struct datatype *type, int source, int tag,

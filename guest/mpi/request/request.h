@@ -25,7 +25,7 @@ enum request_kind {
 enum send_mode { MODE_STANDARD, MODE_READY, MODE_SYNCHRONOUS, MODE_BUFFERED };
 
 struct request {
-    struct match_node node; /* Of a posted receive. */
+    struct match_node node; /* Of a posted receive: the transport's, with `posted`, `expected`, `stamp`, `mask` (transport.h). */
     /* Eight bytes that request_start sets by one store. */
     bool complete;   /* Nothing is outstanding. */
     uint8_t kind;    /* enum request_kind */
@@ -39,7 +39,7 @@ struct request {
     uint32_t valid;
     uint8_t mode; /* enum send_mode */
     bool posted;  /* Waits for its message. */
-    bool expected; /* Waits, and the device places its message (expect.c). */
+    bool expected; /* Waits, and the device places its message (host/expect.c). */
     uint64_t stamp; /* Order among posted receives. */
     uint64_t mask;  /* Bits of the key that must match, while it is chq.lone. */
 

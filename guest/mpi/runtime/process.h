@@ -15,20 +15,24 @@ struct blocked;
 struct coroutine;
 struct request;
 struct send_queue;
+struct transport;
 struct unexpected;
 
-/* The device wants to hear of receives that wait (expect.c): beside a count of messages. */
+/* Beside a count of messages. The device wants to hear of receives that wait (host/expect.c). */
 #define CHQ_EXPECTS (1u << 31)
+/* The transport takes every receive. */
+#define CHQ_POSTS (1u << 30)
 
 struct chq_process {
     /* Short paths. */
+    /* A short message (transport_send). */
     bool (*send)(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
     void (*turn)(void); /* Of a waiting loop: `poll`, unless `has_turn`. */
     size_t eager_bytes_max;
     uint32_t rank;
     uint32_t size;
     uint32_t sequence;           /* Number of the last message sent. */
-    uint32_t unexpected_count;   /* Messages that have met no receive; and CHQ_EXPECTS, so that a receive makes one test. */
+    uint32_t unexpected_count;   /* Messages that have met no receive; and CHQ_EXPECTS, CHQ_POSTS: a receive makes one test. */
     uint32_t posted_wild[PATTERNS]; /* Posted receives by pattern of wildcards. */
     uint32_t posted_any_wild;       /* Of them, with any wildcard. */
     uint16_t unexpected_patterns;   /* Bit p: unexpected messages are filed under pattern p. */
@@ -45,6 +49,7 @@ struct chq_process {
 
     struct unexpected *unexpected_first, *unexpected_last; /* In the order of their arrival. */
 
+    const struct transport *transport;
     struct mpi_device *device;
     const struct chasqui_ni_identification *ni;
     int ni_fd;
@@ -54,7 +59,8 @@ struct chq_process {
     const char *reason; /* chq_reason. */
     uint32_t outstanding; /* Sends that nobody waits for but MPI_Finalize must. */
     struct coroutine *running; /* Null: the program itself (coroutine.h). */
-    void (*poll)(void); /* The device's, unless coroutines wait. */
+    void (*network)(void); /* Looks at the network: the transport's. */
+    void (*poll)(void); /* The same, unless coroutines wait. */
     uint32_t news; /* With a turn of its own: counts what threads may wait for. */
 };
 
@@ -67,6 +73,13 @@ static inline void chq_set_poll(void (*poll)(void))
     chq.poll = poll;
     if (likely(!chq.has_turn))
         chq.turn = poll;
+}
+
+/* From the transport's `init`. */
+static inline void chq_set_network(void (*look)(void))
+{
+    chq.network = look;
+    chq_set_poll(look);
 }
 
 static inline void chq_set_turn(void (*turn)(void))

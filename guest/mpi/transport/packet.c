@@ -18,8 +18,10 @@ void chq_packet_arrived(const struct chasqui_envelope *envelope, const void *pay
 
 void chq_packet_take(void *to, const void *payload, size_t bytes)
 {
+    if (bytes == 0)
+        return;
     if (payload)
         memcpy(to, payload, bytes);
-    else if (bytes > 0)
+    else
         chq.device->take(to, bytes);
 }

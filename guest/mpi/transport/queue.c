@@ -23,12 +23,12 @@ static inline bool is_blocked(uint32_t destination)
     return unlikely(chq.queues != NULL) && chq.queues[destination].first;
 }
 
-/* An upcall out of chq.send may append to this queue, nothing else; so the first packet is the same after the call. */
+/* An upcall out of `send` may append to this queue, nothing else; so the first packet is the same after the call. */
 static bool send_waiting(struct blocked *blocked)
 {
     struct send_queue *queue = (struct send_queue *)blocked;
     struct pending *pending;
-    while ((pending = queue->first) && chq.send(&pending->envelope, pending->payload, pending->bytes)) {
+    while ((pending = queue->first) && chq.device->send(&pending->envelope, pending->payload, pending->bytes)) {
         queue->first = pending->next;
         chq_tell(); /* MPI_Finalize waits for packets without a request, too. */
         if (pending->request)
@@ -67,7 +67,7 @@ static struct pending *enqueue(const struct chasqui_envelope *envelope, const vo
 bool chq_send_in_order(const struct chasqui_envelope *envelope, const void *payload, size_t bytes,
                        struct request *request)
 {
-    if (!is_blocked(envelope->destination) && chq.send(envelope, payload, bytes))
+    if (!is_blocked(envelope->destination) && chq.device->send(envelope, payload, bytes))
         return true;
     enqueue(envelope, payload, bytes, request);
     return false;
@@ -75,7 +75,7 @@ bool chq_send_in_order(const struct chasqui_envelope *envelope, const void *payl
 
 void chq_send_control(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
-    if (!is_blocked(envelope->destination) && chq.send(envelope, payload, bytes))
+    if (!is_blocked(envelope->destination) && chq.device->send(envelope, payload, bytes))
         return;
     struct pending *pending = enqueue(envelope, payload, bytes, NULL);
     if (bytes) {

@@ -60,7 +60,7 @@ static void turn(void)
  * complete without the device (coroutine.h): then nobody sleeps before a look in vain. */
 static void sleeping_turn(void)
 {
-    if (unlikely(chq.poll != chq.device->poll) && !is_in_vain(chq.poll))
+    if (unlikely(chq.poll != chq.network) && !is_in_vain(chq.poll))
         return;
     if (likely(sleep_unless_changed()))
         chq.poll();
