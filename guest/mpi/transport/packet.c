@@ -3,17 +3,15 @@
 
 #include "mpi/runtime/error.h"
 
-static packet_handler *handlers[CHASQUI_PACKET_KINDS];
-
-void chq_packet_register(unsigned kind, packet_handler *handler) { handlers[kind] = handler; }
+packet_handler *chq_packet_handlers[CHASQUI_PACKET_KINDS];
 
 void chq_packet_arrived(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
     chq_tell();
     unsigned kind = envelope->kind;
-    if (unlikely(kind >= CHASQUI_PACKET_KINDS || !handlers[kind]))
+    if (unlikely(kind >= CHASQUI_PACKET_KINDS || !chq_packet_handlers[kind]))
         chq_die("a packet of unknown kind arrived");
-    handlers[kind](envelope, payload, bytes);
+    chq_packet_handlers[kind](envelope, payload, bytes);
 }
 
 void chq_packet_take(void *to, const void *payload, size_t bytes)

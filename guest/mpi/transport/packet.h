@@ -11,11 +11,12 @@
  * It is called within a look at the network: it may send, and must not look or wait. */
 typedef void packet_handler(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
 
-/* packet.c. From now on packets of `kind` go to `handler`. All processes must do so before they can get one: at MPI_Init,
- * or before they agree to use it. */
-void chq_packet_register(unsigned kind, packet_handler *handler);
+/* From now on packets of `kind` go to `handler`. All processes must do so before they can get one: at MPI_Init, or before
+ * they agree to use it. */
+extern packet_handler *chq_packet_handlers[CHASQUI_PACKET_KINDS];
+static inline void chq_packet_register(unsigned kind, packet_handler *handler) { chq_packet_handlers[kind] = handler; }
 
-/* A packet has come that begins no message. */
+/* packet.c. A packet has come that begins no message. */
 void chq_packet_arrived(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
 
 /* For handlers: copies the payload, from wherever it is. */
