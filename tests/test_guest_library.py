@@ -67,6 +67,8 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs, compiled with the warnings that the host's are compiled with."""
     place = tmp_path_factory.mktemp("guest-tests")
     flags = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror"]
+    # One looks behind MPI: at the library's packets.
+    flags += [f"-I{ROOT / 'guest'}", f"-I{ROOT / 'guest' / 'include'}"]
 
     def compile_one(source: Path) -> str:
         done = command("cc", *flags, source, "-o", place / source.stem, directory=place)

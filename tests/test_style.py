@@ -138,3 +138,20 @@ def test_no_path_of_a_users_machine() -> None:
     for path in sources(".py", ".rs", ".c", ".h", ".toml", ".md", "Makefile", "run"):
         found = private.search(path.read_text())
         assert not found or path == Path(__file__), f"{path}: {found}"
+
+
+def test_the_guest_librarys_folders_include_only_lower_ones() -> None:
+    library = ROOT / "guest" / "mpi"
+    order = re.findall(r"^\| `(\w+)/` \|", (library / "README.md").read_text(), re.MULTILINE)
+    assert sorted(order) == sorted(path.name for path in library.iterdir() if path.is_dir())
+    includes = [
+        (path.relative_to(library).parts, header)
+        for path in sorted(library.glob("*/*.[ch]"))
+        for header in re.findall(r'^#include "mpi/(\w+)/\w+\.h"', path.read_text(), re.MULTILINE)
+    ]
+    upwards = [
+        (path, header) for path, header in includes if order.index(header) > order.index(path[0])
+    ]
+    assert not upwards
+    # Behind the transport's interface (transport.h).
+    assert {path[0] for path, header in includes if header == "host"} <= {"host", "init"}

@@ -13,9 +13,11 @@
  */
 #include "local/local.h"
 
-#include "mpi/pt2pt/point.h"
+#include "mpi/device.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/mark.h"
+#include "mpi/runtime/memory.h"
+#include "mpi/transport/progress.h"
 
 enum { SEPARATE = 128 }; /* At least a line of any cache [bytes]. */
 enum { CELLS = 8 };      /* Of a ring. */
@@ -238,8 +240,8 @@ void chq_local_open(void)
     uint32_t each = place->ranks_per_node;
     if (!place->shared_bytes)
         return;
-    if (chq.device->expose)
-        chq_die("this device's puts do not go to addresses: --mpi local.channel=ni is allowed");
+    if (chq.device->expose || chq.device->transport)
+        chq_die("this device takes all messages itself: --mpi local.channel=ni is allowed");
     uint8_t *memory =
         chq_platform_map(chq.ni_fd, (CHASQUI_NI_REGIONS + 1) * CHASQUI_NI_REGION_STRIDE, place->shared_bytes);
     if (!memory)
@@ -265,5 +267,5 @@ void chq_local_open(void)
     mpi_device_local.expect = ni->expect ? local_expect : NULL;
     chq.device = &mpi_device_local;
     chq.send = local_send;
-    chq_set_poll(local_poll);
+    chq_set_network(local_poll);
 }

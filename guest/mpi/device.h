@@ -17,6 +17,7 @@
 #include "chasqui/abi.h"
 
 struct request;
+struct transport;
 
 /* `kind` of an envelope is a CHASQUI_PACKET_…. Of EAGER the two names of requests are zero. What begins a message, up to
  * LAST_MESSAGE, is named by source and sequence, and nothing else on the way is. */
@@ -105,6 +106,11 @@ struct mpi_device {
     uint64_t (*expose)(void *landing, size_t bytes);
     /* That put has come to its end. Null if `expose` is. */
     void (*conceal)(void *landing, size_t bytes);
+
+    /* What matches messages and receives over this device, in place of the library (mpi/transport/transport.h). Of this table
+     * it then asks what it likes; the library itself asks for `open`, `close`, `wait`, `polls`, `collective`. May be set by
+     * `open`. Null: the library matches. */
+    const struct transport *transport;
 
     /* A collective in the NI. `request` null: asks whether the device takes it, which all processes
      * must answer alike, so only from what is the same on all. Otherwise starts it; then

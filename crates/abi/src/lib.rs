@@ -155,6 +155,8 @@ pub mod packet {
         pub const CANCEL: u8 = 8;
         /// The answer to `CANCEL`: `sender`'s message is gone.
         pub const CANCELLED: u8 = 9;
+        /// Kinds are below it. The library asks no more of one than a function that takes what arrives.
+        pub const KINDS: u8 = 32;
     }
 }
 

@@ -27,6 +27,7 @@
 #define CHASQUI_PACKET_SEGMENT 0x7ull /* The next `bytes` bytes for `receiver`. Carries the message's number. */
 #define CHASQUI_PACKET_CANCEL 0x8ull /* `sender`'s message is not wanted any more, if it has met no receive. */
 #define CHASQUI_PACKET_CANCELLED 0x9ull /* The answer to `CANCEL`: `sender`'s message is gone. */
+#define CHASQUI_PACKET_KINDS 0x20ull /* Kinds are below it. The library asks no more of one than a function that takes what arrives. */
 
 #define CHASQUI_MARK_CALL 0x1ull /* An MPI call is entered; `imm[11:5]` = call number (`guest/mpi/runtime/calls.h`); `rs1` = x0. */
 #define CHASQUI_MARK_RETURN 0x2ull /* The MPI call returns; `imm[11:5]` = call number; `rs1` = x0. */

@@ -3,9 +3,10 @@
  * displacements are 64 bits wide everywhere. */
 #include <limits.h>
 
+#include "mpi/comm/raise.h"
 #include "mpi/datatype/type.h"
+#include "mpi/pt2pt/point.h"
 #include "mpi/request/request.h"
-#include "mpi/runtime/error.h"
 #include "mpi/runtime/memory.h"
 #include "mpi/runtime/platform.h"
 

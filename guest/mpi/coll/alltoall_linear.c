@@ -2,6 +2,7 @@
  * the one after it so that they don't all send to the same. Fewest steps where nodes and network can
  * keep many messages apart. */
 #include "mpi/coll/coll.h"
+#include "mpi/transport/progress.h"
 
 int chq_alltoall_linear(const struct blocks *send, const struct blocks *recv, struct communicator *comm)
 {

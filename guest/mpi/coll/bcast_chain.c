@@ -5,6 +5,7 @@
  * 10(2), 2007.
  * Needs dense data: it is cut at bytes. */
 #include "mpi/coll/coll.h"
+#include "mpi/transport/progress.h"
 
 enum { SEGMENT_BYTES = 32768 };
 

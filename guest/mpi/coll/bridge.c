@@ -2,6 +2,7 @@
 #include "mpi/coll/bridge.h"
 
 #include "mpi/coll/coll.h"
+#include "mpi/transport/progress.h"
 
 /* Both leaders are rank 0. The tag is any of the operation's: what the two say to each other is in
  * the same order on both sides. */

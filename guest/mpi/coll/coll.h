@@ -91,10 +91,6 @@ struct coll_start {
 enum form { FORM_NONBLOCKING, FORM_PERSISTENT };
 int chq_coll_request(const struct coll_start *start, enum form form, int error, struct communicator *comm, MPI_Request *request);
 
-/* MPI_Start of a persistent one, and its end. */
-void chq_coll_restart(struct request *request);
-void chq_coll_forget(struct request *request);
-
 /* Messages within a collective. `tag` is its enum coll_kind. */
 static inline void coll_isend(struct request *request, const void *buffer, size_t count, struct datatype *type, int to, int tag, struct communicator *comm)
 {

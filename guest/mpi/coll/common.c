@@ -1,6 +1,7 @@
 /* What the algorithms share. */
 #include "mpi/coll/coll.h"
 #include "mpi/runtime/mark.h"
+#include "mpi/transport/progress.h"
 
 int chq_coll_received(struct request *request)
 {

@@ -1,6 +1,7 @@
 /* Linear gather and scatter: the root talks to each rank directly; all its messages are under way
  * at once. Serves the forms with counts too. */
 #include "mpi/coll/coll.h"
+#include "mpi/transport/progress.h"
 
 int chq_gather_linear(const struct side *send, const struct side *recv, int root, struct communicator *comm)
 {

@@ -2,6 +2,7 @@
  * step i rank r sends to the other side's r + i and receives from its r - i, modulo that number,
  * where there is such a rank. */
 #include "mpi/coll/inter.h"
+#include "mpi/transport/progress.h"
 
 int chq_inter_alltoall(const struct blocks *send, const struct blocks *recv, struct communicator *comm)
 {

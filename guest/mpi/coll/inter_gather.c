@@ -2,6 +2,7 @@
  * messages under way at once. Allgather: each rank sends its block to the other side's rank 0, which
  * broadcasts them all to its own. */
 #include "mpi/coll/inter.h"
+#include "mpi/transport/progress.h"
 
 int chq_inter_gather(const struct side *send, const struct side *recv, int root, struct communicator *comm)
 {

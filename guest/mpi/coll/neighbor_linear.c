@@ -1,6 +1,7 @@
 /* Linear neighbourhood exchange: all messages under way at once. It is the definition itself
  * (MPI 5.0, section 8.6), and with few neighbours there is little to gain. */
 #include "mpi/coll/neighbor.h"
+#include "mpi/transport/progress.h"
 
 int chq_neighbor_linear(const struct neighbor_side *send, const struct neighbor_side *recv, const struct neighbors *neighbors, struct communicator *comm)
 {

@@ -1,6 +1,7 @@
 /* Collectives that the network interface does by itself (device.h, `collective`). */
 #include "mpi/coll/coll.h"
 #include "mpi/runtime/thread.h"
+#include "mpi/transport/progress.h"
 
 static struct mpi_collective describe(enum coll_kind kind, size_t count, const struct datatype *type, const struct op *op,
                                       const struct communicator *comm)

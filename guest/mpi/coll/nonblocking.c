@@ -7,8 +7,8 @@
  * made, since its starts need not come in the same order everywhere.
  */
 #include "mpi/coll/coll.h"
+#include "mpi/comm/raise.h"
 #include "mpi/request/coroutine.h"
-#include "mpi/runtime/error.h"
 
 /* Bits of a tag below an operation's number: the algorithms' own tags. */
 enum { KIND_BITS = 5, NUMBER_BITS = 31 - KIND_BITS };
@@ -113,6 +113,19 @@ static int start_now(const struct coll_start *start, struct communicator *comm, 
     return error;
 }
 
+static void restart(struct request *request)
+{
+    struct kept *kept = request->user_buffer;
+    launch(request, &kept->start, kept->tag);
+}
+
+static void forget(struct request *request)
+{
+    struct kept *kept = request->user_buffer;
+    let_go(&kept->start);
+    free(kept);
+}
+
 static void keep(const struct coll_start *start, struct communicator *comm, MPI_Request *result)
 {
     struct request *request = new_request(start, comm);
@@ -123,6 +136,8 @@ static void keep(const struct coll_start *start, struct communicator *comm, MPI_
     request->persistent = true;
     request->complete = true;
     request->user_buffer = kept;
+    request->restart = restart;
+    request->forget = forget;
     *result = (MPI_Request)request;
 }
 
@@ -136,17 +151,4 @@ int chq_coll_request(const struct coll_start *start, enum form form, int error, 
         return MPI_SUCCESS;
     *request = MPI_REQUEST_NULL;
     return chq_fail(comm, start->name, error, NULL);
-}
-
-void chq_coll_restart(struct request *request)
-{
-    struct kept *kept = request->user_buffer;
-    launch(request, &kept->start, kept->tag);
-}
-
-void chq_coll_forget(struct request *request)
-{
-    struct kept *kept = request->user_buffer;
-    let_go(&kept->start);
-    free(kept);
 }

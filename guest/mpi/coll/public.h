@@ -5,6 +5,7 @@
 
 #include "mpi/coll/inter.h"
 #include "mpi/coll/select.h"
+#include "mpi/comm/raise.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/thread.h"
 

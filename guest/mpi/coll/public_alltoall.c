@@ -1,6 +1,7 @@
 /* All-to-alls as the program calls them (MPI 5.0, section 6.8). In place, the data is packed aside
  * first and sent from there. */
 #include "mpi/coll/public.h"
+#include "mpi/runtime/error.h"
 
 /* Checked arguments. */
 struct exchange {

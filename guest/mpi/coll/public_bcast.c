@@ -1,5 +1,6 @@
 /* Barrier and broadcast as the program calls them (MPI 5.0, sections 6.3 and 6.4). */
 #include "mpi/coll/public.h"
+#include "mpi/runtime/error.h"
 
 static inline int barrier(const void *arguments, struct communicator *comm)
 {

@@ -1,5 +1,6 @@
 /* Gathers and scatters as the program calls them (MPI 5.0, sections 6.5 to 6.7). */
 #include "mpi/coll/public.h"
+#include "mpi/runtime/error.h"
 
 /* Checked arguments, MPI_IN_PLACE resolved. What means nothing in this process has no type. */
 struct gathering {

@@ -1,6 +1,7 @@
 /* Neighbourhood collectives as the program calls them (MPI 5.0, section 8.6): arguments checked. */
 #include "mpi/coll/neighbor.h"
 #include "mpi/coll/public.h"
+#include "mpi/runtime/error.h"
 
 /* Checked arguments. */
 struct neighborhood {

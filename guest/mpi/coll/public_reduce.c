@@ -1,5 +1,6 @@
 /* Reductions as the program calls them (MPI 5.0, sections 6.9 to 6.11). */
 #include "mpi/coll/public.h"
+#include "mpi/runtime/error.h"
 
 /* Checked arguments; the send buffer in place is the receive buffer. */
 struct reduction {

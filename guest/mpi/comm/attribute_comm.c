@@ -4,7 +4,7 @@
 
 #include "mpi/comm/attribute.h"
 #include "mpi/comm/comm.h"
-#include "mpi/runtime/error.h"
+#include "mpi/comm/raise.h"
 #include "mpi/runtime/process.h"
 #include "mpi/runtime/thread.h"
 

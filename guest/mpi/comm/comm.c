@@ -5,6 +5,7 @@
 #include "mpi/comm/attribute.h"
 #include "mpi/comm/errhandler.h"
 #include "mpi/comm/info.h"
+#include "mpi/comm/raise.h"
 #include "mpi/comm/topology.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/memory.h"

@@ -31,6 +31,8 @@ enum { GROUP_NOT_MEMBER = 0xffff };
 /* Context ids: each communicator owns CONTEXTS of them from `context` on, so that collectives,
  * and the library's own traffic, never match a program's receive (MPI 5.0, section 6.1). */
 enum { CONTEXT_POINT = 0, CONTEXT_COLLECTIVE = 1, CONTEXT_NONBLOCKING = 2, CONTEXT_CREATION = 3, CONTEXTS = 4 };
+/* Communicators that may have their own at a time. */
+enum { CONTEXT_IDS = 0x10000 / CONTEXTS };
 
 struct communicator {
     /* First what the short paths read: one cache line. */
@@ -116,19 +118,11 @@ struct communicator *chq_comm_new_inter(struct communicator *parent, struct grou
 /* A communicator that was made before its context id was agreed on. */
 void chq_comm_set_context(struct communicator *comm, uint16_t context);
 
-/* Agrees on a free context id with all processes of `comm` and, unless `bridge` is null, with both
- * of its sides; collective. Error class. */
-struct bridge;
-int chq_context_agree(struct communicator *comm, const struct bridge *bridge, uint16_t *context);
+/* context.c. Ids of this process: taken, given back, and the lowest from `from` on that is free (CONTEXT_IDS: none). A
+ * communicator's `context` is CONTEXTS times its id. */
 void chq_context_take(uint16_t context);
 void chq_context_free(uint16_t context);
-
-/* The core of MPI_Comm_split: processes of equal `color` (not MPI_UNDEFINED), in the order of
- * `key`. *made is null for the others. */
-int chq_comm_split(struct communicator *comm, int color, int key, struct communicator **made);
-
-/* A communicator of the first `size` processes of `comm`, in the same order. *made is null for the others. */
-int chq_comm_first(struct communicator *comm, int size, struct communicator **made);
+int32_t chq_context_lowest_free(int32_t from);
 
 /* Frees what the handle holds: collective in the standard, local here. */
 int chq_comm_free(struct communicator *comm);

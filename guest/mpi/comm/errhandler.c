@@ -2,6 +2,7 @@
 #include "mpi/comm/errhandler.h"
 
 #include "mpi/comm/comm.h"
+#include "mpi/comm/raise.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/memory.h"
 #include "mpi/runtime/platform.h"

@@ -1,4 +1,5 @@
 /* Error classes and codes as texts, and those that the program adds (MPI 5.0, sections 9.4, 9.5). */
+#include "mpi/comm/raise.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/memory.h"
 #include "mpi/runtime/platform.h"

@@ -1,5 +1,6 @@
 /* Groups: making, freeing, asking (MPI 5.0, section 7.3). Set operations: group_set.c. */
 #include "mpi/comm/comm.h"
+#include "mpi/comm/raise.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/memory.h"
 #include "mpi/runtime/platform.h"

@@ -1,6 +1,7 @@
 /* Groups from groups (MPI 5.0, section 7.3.2). Every constructor first marks, in a list of world
  * ranks, who is in. */
 #include "mpi/comm/comm.h"
+#include "mpi/comm/raise.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/memory.h"
 #include "mpi/runtime/platform.h"

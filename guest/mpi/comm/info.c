@@ -2,6 +2,7 @@
  * library takes no hints itself. */
 #include "mpi/comm/info.h"
 
+#include "mpi/comm/raise.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/memory.h"
 #include "mpi/runtime/platform.h"

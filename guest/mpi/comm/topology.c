@@ -2,6 +2,7 @@
 #include "mpi/comm/topology.h"
 
 #include "mpi/comm/comm.h"
+#include "mpi/comm/raise.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/memory.h"
 #include "mpi/runtime/platform.h"
@@ -42,6 +43,41 @@ struct topology *chq_topology_of(const char *call, MPI_Comm comm, int kind, int 
     return *error ? NULL : c->topology;
 }
 
+int chq_cart_rank_of(const struct topology *topology, const int *coordinates)
+{
+    int rank = 0;
+    for (int i = 0; i < topology->cart.dimensions; i++) {
+        int at = coordinates[i], extent = topology->cart.extents[i];
+        if (at < 0 || at >= extent) {
+            if (!topology->cart.periods[i])
+                return MPI_PROC_NULL;
+            at %= extent;
+            at += at < 0 ? extent : 0;
+        }
+        rank = rank * extent + at;
+    }
+    return rank;
+}
+
+int chq_cart_rank_along(const struct topology *topology, int dimension, int steps)
+{
+    int *at = &topology->cart.coordinates[dimension], own = *at;
+    *at = own + steps;
+    int rank = chq_cart_rank_of(topology, topology->cart.coordinates);
+    *at = own;
+    return rank;
+}
+
+static void find_cart_neighbors(struct topology *topology)
+{
+    int *neighbors = chq_malloc(2 * (size_t)topology->cart.dimensions * sizeof *neighbors);
+    for (int i = 0; i < topology->cart.dimensions; i++) {
+        neighbors[2 * i] = chq_cart_rank_along(topology, i, -1);
+        neighbors[2 * i + 1] = chq_cart_rank_along(topology, i, 1);
+    }
+    topology->cart.neighbors = neighbors;
+}
+
 int chq_topology_neighbors(const struct communicator *comm, struct neighbors *neighbors)
 {
     struct topology *topology = comm->topology;
@@ -50,7 +86,7 @@ int chq_topology_neighbors(const struct communicator *comm, struct neighbors *ne
     if (topology->kind == MPI_CART) {
         int count = 2 * topology->cart.dimensions;
         if (!topology->cart.neighbors)
-            chq_cart_neighbors(topology);
+            find_cart_neighbors(topology);
         *neighbors = (struct neighbors){count, count, topology->cart.neighbors, topology->cart.neighbors, true};
     } else if (topology->kind == MPI_GRAPH) {
         int first = comm->rank ? topology->graph.index[comm->rank - 1] : 0, count = topology->graph.index[comm->rank] - first;

@@ -52,7 +52,11 @@ struct neighbors {
     bool crosswise;
 };
 int chq_topology_neighbors(const struct communicator *comm, struct neighbors *neighbors); /* Error class. */
-void chq_cart_neighbors(struct topology *cart);
+
+/* Of a Cartesian topology: the rank at these coordinates, MPI_PROC_NULL if there is none; the rank `steps` further
+ * along a dimension. */
+int chq_cart_rank_of(const struct topology *cart, const int *coordinates);
+int chq_cart_rank_along(const struct topology *cart, int dimension, int steps);
 
 /* The number that comes `place`-th in the order in which a neighbourhood collective sends: messages
  * between the same two processes are matched in the order of the receives, 0, 1, 2, ... */

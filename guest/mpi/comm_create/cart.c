@@ -1,7 +1,9 @@
 /* Cartesian topologies (MPI 5.0, section 8.5). Ranks count with the last dimension fastest; nothing
  * is reordered: where a rank runs is the machine file's choice. */
 #include "mpi/comm/comm.h"
+#include "mpi/comm/raise.h"
 #include "mpi/comm/topology.h"
+#include "mpi/comm_create/comm_create.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/memory.h"
 #include "mpi/runtime/platform.h"
@@ -25,43 +27,7 @@ static void coordinates_of(const struct topology *topology, int rank, int *coord
     }
 }
 
-static int rank_of(const struct topology *topology, const int *coordinates)
-{
-    int rank = 0;
-    for (int i = 0; i < topology->cart.dimensions; i++) {
-        int at = coordinates[i], extent = topology->cart.extents[i];
-        if (at < 0 || at >= extent) {
-            if (!topology->cart.periods[i])
-                return MPI_PROC_NULL;
-            at %= extent;
-            at += at < 0 ? extent : 0;
-        }
-        rank = rank * extent + at;
-    }
-    return rank;
-}
-
 static struct topology *cart_of(const char *call, MPI_Comm comm, int *error) { return chq_topology_of(call, comm, MPI_CART, error); }
-
-/* The rank `steps` further along a dimension. */
-static int rank_along(const struct topology *topology, int dimension, int steps)
-{
-    int *at = &topology->cart.coordinates[dimension], own = *at;
-    *at = own + steps;
-    int rank = rank_of(topology, topology->cart.coordinates);
-    *at = own;
-    return rank;
-}
-
-void chq_cart_neighbors(struct topology *topology)
-{
-    int *neighbors = chq_malloc(2 * (size_t)topology->cart.dimensions * sizeof *neighbors);
-    for (int i = 0; i < topology->cart.dimensions; i++) {
-        neighbors[2 * i] = rank_along(topology, i, -1);
-        neighbors[2 * i + 1] = rank_along(topology, i, 1);
-    }
-    topology->cart.neighbors = neighbors;
-}
 
 /* Processes of the grid, or -1: bad arguments, with the reason. */
 static int grid_size(int dimensions, const int dims[], int available)
@@ -171,7 +137,7 @@ int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int *rank)
     struct topology *topology = cart_of("MPI_Cart_rank", comm, &error);
     if (!topology)
         return error;
-    *rank = rank_of(topology, coords);
+    *rank = chq_cart_rank_of(topology, coords);
     if (*rank == MPI_PROC_NULL)
         return chq_fail(comm_of(comm), "MPI_Cart_rank", MPI_ERR_ARG, "a coordinate is outside a dimension that is not periodic");
     return MPI_SUCCESS;
@@ -201,8 +167,8 @@ int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int *rank_source, in
         return error;
     if (direction < 0 || direction >= topology->cart.dimensions)
         return chq_fail(comm_of(comm), "MPI_Cart_shift", MPI_ERR_DIMS, "no such dimension");
-    *rank_source = rank_along(topology, direction, -disp);
-    *rank_dest = rank_along(topology, direction, disp);
+    *rank_source = chq_cart_rank_along(topology, direction, -disp);
+    *rank_dest = chq_cart_rank_along(topology, direction, disp);
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Cart_shift);

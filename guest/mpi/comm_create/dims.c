@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <stddef.h>
 
-#include "mpi/runtime/error.h"
+#include "mpi/comm/raise.h"
 
 enum { DIMENSIONS_MAX = 32 };
 

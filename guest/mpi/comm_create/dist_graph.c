@@ -2,9 +2,12 @@
  * is reordered: where a rank runs is the machine file's choice. */
 #include "mpi/coll/coll.h"
 #include "mpi/comm/info.h"
+#include "mpi/comm/raise.h"
 #include "mpi/comm/topology.h"
+#include "mpi/comm_create/comm_create.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/thread.h"
+#include "mpi/transport/progress.h"
 
 static struct topology *dist_new(int indegree, int outdegree, bool weighted)
 {

@@ -1,7 +1,9 @@
 /* Graph topologies (MPI 5.0, section 8.5.3): every process knows the whole graph. Nothing is
  * reordered: where a rank runs is the machine file's choice. */
 #include "mpi/comm/comm.h"
+#include "mpi/comm/raise.h"
 #include "mpi/comm/topology.h"
+#include "mpi/comm_create/comm_create.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/memory.h"
 #include "mpi/runtime/platform.h"

@@ -3,6 +3,8 @@
 #include "mpi/coll/bridge.h"
 #include "mpi/coll/coll.h"
 #include "mpi/comm/comm.h"
+#include "mpi/comm/raise.h"
+#include "mpi/comm_create/comm_create.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/process.h"
 #include "mpi/runtime/thread.h"

@@ -1,5 +1,6 @@
 /* Attributes of datatypes (MPI 5.0, section 7.7.4). */
 #include "mpi/comm/attribute.h"
+#include "mpi/comm/raise.h"
 #include "mpi/datatype/type.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/thread.h"

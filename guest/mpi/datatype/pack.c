@@ -2,6 +2,7 @@
  * a committed type (plan.h), and goes into a type only where it has none, or where the data end inside
  * an element. */
 #include "mpi/comm/comm.h"
+#include "mpi/comm/raise.h"
 #include "mpi/datatype/plan.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/platform.h"

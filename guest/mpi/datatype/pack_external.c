@@ -1,6 +1,7 @@
 /* Packing in the representation "external32" (MPI 5.0, section 14.5.2): big-endian, with sizes of
  * its own. Data are first packed as they are, so that the conversion meets the basic elements in a
  * row and needs no displacement. */
+#include "mpi/comm/raise.h"
 #include "mpi/datatype/type.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/memory.h"

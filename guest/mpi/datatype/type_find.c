@@ -1,7 +1,7 @@
 /* Predefined datatypes by what they must be able to hold: MPI_Type_match_size, the types of Fortran's
  * KIND parameters, pairs of value and index (MPI 5.0, sections 19.1.9 and 5.1.1). */
+#include "mpi/comm/raise.h"
 #include "mpi/datatype/type.h"
-#include "mpi/runtime/error.h"
 #include "mpi/runtime/memory.h"
 #include "mpi/runtime/platform.h"
 #include "mpi/runtime/thread.h"

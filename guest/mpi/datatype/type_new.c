@@ -1,9 +1,9 @@
 /* Datatype constructors (MPI 5.0, section 5.1.2). Each describes its blocks in a type_shape; the
  * bounds and the other properties follow from those alone (chq_type_build). */
 #include "mpi/comm/attribute.h"
+#include "mpi/comm/raise.h"
 #include "mpi/datatype/plan.h"
 #include "mpi/datatype/type.h"
-#include "mpi/runtime/error.h"
 #include "mpi/runtime/memory.h"
 #include "mpi/runtime/platform.h"
 #include "mpi/runtime/thread.h"

@@ -2,9 +2,9 @@
 #include <stdint.h>
 
 #include "mpi/comm/attribute.h"
+#include "mpi/comm/raise.h"
 #include "mpi/datatype/plan.h"
 #include "mpi/datatype/type.h"
-#include "mpi/runtime/error.h"
 #include "mpi/runtime/memory.h"
 #include "mpi/runtime/platform.h"
 #include "mpi/runtime/text.h"

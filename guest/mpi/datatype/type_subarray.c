@@ -1,6 +1,7 @@
 /* MPI_Type_create_subarray and MPI_Type_create_darray (MPI 5.0, sections 5.1.3 and 5.1.4). Both are
  * made dimension by dimension, from the one whose elements are next to each other outwards: blocks of
  * the type so far, resized to the whole of the dimension. */
+#include "mpi/comm/raise.h"
 #include "mpi/datatype/type.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/memory.h"

@@ -1,6 +1,6 @@
-/* Inquiries about where the program runs (MPI 5.0, chapter 9). */
+/* Where the program runs, and its memory (MPI 5.0, chapter 9). */
 #include "chasqui/region.h"
-#include "mpi/runtime/error.h"
+#include "mpi/comm/raise.h"
 #include "mpi/runtime/process.h"
 
 double PMPI_Wtime(void) { return (double)chq_ticks() * chq.seconds_per_tick; }
@@ -55,3 +55,24 @@ int PMPI_Pcontrol(const int level, ...)
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Pcontrol);
+
+/* malloc: no device of this library can only reach registered memory. */
+int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
+{
+    (void)info;
+    if (size < 0)
+        return chq_fail(NULL, "MPI_Alloc_mem", MPI_ERR_ARG, "negative size");
+    void *block = size ? malloc((size_t)size) : NULL;
+    if (size && !block)
+        return chq_fail(NULL, "MPI_Alloc_mem", MPI_ERR_NO_MEM, "not enough memory");
+    *(void **)baseptr = block;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Alloc_mem);
+
+int PMPI_Free_mem(void *base)
+{
+    free(base);
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Free_mem);

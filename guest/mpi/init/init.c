@@ -5,13 +5,13 @@
 #include "local/local.h"
 #include "mpi/coll/coll.h"
 #include "mpi/comm/attribute.h"
+#include "mpi/comm/raise.h"
 #include "mpi/pt2pt/point.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/mark.h"
 #include "mpi/runtime/text.h"
 #include "mpi/runtime/thread.h"
-
-struct chq_process chq = {.requests = {NULL, sizeof(struct request), 16}};
+#include "mpi/transport/transport.h"
 
 static _Noreturn void refuse_version(void)
 {
@@ -35,8 +35,6 @@ static void find_device(void)
         refuse_version();
     if (!chq.device->open(chq.ni, chq.ni_fd))
         chq_die("the network interface can't be used");
-    if (chq.device->expect)
-        chq.unexpected_count = CHQ_EXPECTS;
 }
 
 static uint32_t number_of(const char *digits)
@@ -73,16 +71,14 @@ static int init(int required)
 {
     if (chq.initialized)
         return chq_fail(NULL, "MPI_Init", MPI_ERR_OTHER, "called a second time");
-    chq_match_init(&chq.posted);
-    chq_match_init(&chq.unexpected);
+    chq_request_init();
     find_device();
     chq.rank = chq.ni->rank;
     chq.size = chq.ni->ranks;
-    chq.send = chq.device->send;
-    chq_set_poll(chq.device->poll);
-    chq.eager_bytes_max = chq.device->eager_bytes_max;
     chq.seconds_per_tick = chq.ni->timebase_hz ? 1.0 / chq.ni->timebase_hz : 0.0;
     chq.thread_level = chq_thread_init(required);
+    chq.transport = chq.device->transport ? chq.device->transport : &chq_host_matching;
+    chq.transport->init();
     chq_sleep_in_waits();
     chq_comm_init((int)chq.rank, (int)chq.size);
     if (chq.device->collective)

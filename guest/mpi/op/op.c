@@ -3,6 +3,7 @@
 
 #include <limits.h>
 
+#include "mpi/comm/raise.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/fortran_handle.h"
 #include "mpi/runtime/memory.h"

@@ -1,9 +1,11 @@
 /* Buffered sends (MPI 5.0, section 3.6): a message that can't leave at once is copied into the
  * buffer that the program attached. The buffer is a list of blocks in the order of their
  * addresses; a block is free when its message has gone. */
+#include "mpi/comm/raise.h"
 #include "mpi/pt2pt/point.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/thread.h"
+#include "mpi/transport/progress.h"
 
 struct block {
     struct block *next; /* By address; null: the last. */

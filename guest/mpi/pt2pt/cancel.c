@@ -1,76 +1,8 @@
-/* MPI_Cancel (MPI 5.0, section 3.8.4). A receive is taken back when it has no message yet. A send is
- * taken back when its message has met no receive: the sender asks, and the receiver, which alone
- * knows, throws the message away and says so. A message that has met its receive is on its way to
- * completion and needs no answer. So a wait ends whatever the other program does later, as the
- * standard wants. Sends that end when their data has left have nothing to take back. */
-#include "mpi/coll/coll.h"
+/* MPI_Cancel (MPI 5.0, section 3.8.4). */
+#include "mpi/comm/raise.h"
 #include "mpi/pt2pt/point.h"
-#include "mpi/runtime/error.h"
-#include "mpi/runtime/mark.h"
 #include "mpi/runtime/thread.h"
-
-static void complete_cancelled(struct request *request)
-{
-    request->cancelled = true;
-    chq_tell();
-    request_complete(request);
-}
-
-static void cancel_receive(struct request *request)
-{
-    if (!chq_unexpect(request))
-        return; /* It has its message. */
-    chq_receive_unpost(request);
-    request->source = MATCH_ANY_SOURCE;
-    request->tag = MPI_ANY_TAG;
-    request->got = 0;
-    complete_cancelled(request);
-}
-
-/* Throws the message of `sender` in process `source` away. False: it has met its receive. */
-static bool withdraw(uint64_t sender, uint32_t source)
-{
-    struct unexpected *message = chq.unexpected_first;
-    while (message && (message->envelope.sender != sender || message->envelope.source != source))
-        message = message->next;
-    if (!message)
-        return false;
-    chq_unexpected_remove(message);
-    chq_unexpected_free(message);
-    return true;
-}
-
-static void send_about(uint8_t kind, uint32_t destination, uint64_t sender)
-{
-    struct chasqui_envelope envelope = {
-        .kind = (uint8_t)kind,
-        .source = (uint16_t)chq.rank,
-        .destination = (uint16_t)destination,
-        .sender = sender,
-    };
-    chq_send_control(&envelope, NULL, 0);
-}
-
-/* Goes the way of the message, so it comes after it and before any other of a request of this name. */
-static void cancel_send(struct request *request)
-{
-    uint64_t sender = (uintptr_t)request;
-    if (request->envelope.destination != chq.rank)
-        send_about(CHASQUI_PACKET_CANCEL, request->envelope.destination, sender);
-    else if (withdraw(sender, chq.rank))
-        complete_cancelled(request);
-}
-
-void chq_cancel_asked(const struct chasqui_envelope *envelope)
-{
-    if (withdraw(envelope->sender, envelope->source))
-        send_about(CHASQUI_PACKET_CANCELLED, envelope->source, envelope->sender);
-}
-
-void chq_cancel_done(const struct chasqui_envelope *envelope)
-{
-    complete_cancelled((struct request *)(uintptr_t)envelope->sender);
-}
+#include "mpi/transport/transport.h"
 
 int PMPI_Cancel(MPI_Request *request)
 {
@@ -83,10 +15,8 @@ int PMPI_Cancel(MPI_Request *request)
         error = chq_fail(r->comm, "MPI_Cancel", MPI_ERR_REQUEST, "a collective can't be cancelled");
     else if (r->kind == REQUEST_GENERALIZED)
         error = chq_fail(r->comm, "MPI_Cancel", chq_grequest_cancel(r), NULL);
-    else if (r->kind == REQUEST_RECEIVE && r->posted)
-        cancel_receive(r);
-    else if (r->kind == REQUEST_SEND && !r->complete && r->envelope.sender)
-        cancel_send(r);
+    else if (!r->complete)
+        chq.transport->cancel(r);
     CALL_LEAVE(CALL_CANCEL);
     return error;
 }

@@ -1,8 +1,8 @@
 /* Generalized requests (MPI 5.0, section 13.2): operations of the program's own, which it completes
  * itself. As a request they are persistent ones that were started, so that the short paths of the
  * others don't ask for them. */
+#include "mpi/comm/raise.h"
 #include "mpi/pt2pt/point.h"
-#include "mpi/runtime/error.h"
 #include "mpi/runtime/thread.h"
 
 struct generalized {
@@ -11,6 +11,9 @@ struct generalized {
     MPI_Grequest_cancel_function *cancel;
     void *state;
 };
+
+/* At the request's release, where its end has not been seen. */
+static void forget(struct request *request) { chq_grequest_free(request); }
 
 int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn, MPI_Grequest_cancel_function *cancel_fn,
                         void *extra_state, MPI_Request *request)
@@ -27,6 +30,7 @@ int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free
     made->comm = &chq_world;
     made->what = "MPI_Grequest_complete, which the program must call";
     made->user_buffer = generalized;
+    made->forget = forget;
     *request = (MPI_Request)made;
     return MPI_SUCCESS;
 }

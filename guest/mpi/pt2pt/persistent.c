@@ -1,8 +1,7 @@
 /* Persistent requests (MPI 5.0, section 3.9): the arguments are kept and checked once; MPI_Start
  * runs the same code as the nonblocking call. */
-#include "mpi/coll/coll.h"
+#include "mpi/comm/raise.h"
 #include "mpi/pt2pt/point.h"
-#include "mpi/runtime/error.h"
 #include "mpi/runtime/thread.h"
 
 static int persistent_new(const char *call, enum request_kind kind, enum send_mode mode, void *buffer, int count,
@@ -92,7 +91,7 @@ static int start(const char *call, MPI_Request handle)
         return MPI_SUCCESS;
     }
     if (request->kind == REQUEST_COLLECTIVE) {
-        chq_coll_restart(request);
+        request->restart(request);
         return MPI_SUCCESS;
     }
     if (request->mode != MODE_BUFFERED) {

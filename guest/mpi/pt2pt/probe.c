@@ -1,17 +1,19 @@
 /* Probing (MPI 5.0, section 3.8). A matched probe takes the message out of matching; its handle is
- * the unexpected message itself. */
+ * the message itself. */
+#include "mpi/comm/raise.h"
 #include "mpi/pt2pt/point.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/mark.h"
 #include "mpi/runtime/thread.h"
+#include "mpi/transport/transport.h"
 
-static struct unexpected *find(int source, int tag, const struct communicator *comm)
+static struct message *find(int source, int tag, const struct communicator *comm)
 {
     uint32_t world = source == MPI_ANY_SOURCE ? MATCH_ANY_SOURCE : comm_world_rank(comm, source);
-    return chq_unexpected_find(match_key(comm->context, world, tag), match_pattern(source, tag));
+    return chq.transport->probe(match_key(comm->context, world, tag), match_pattern(source, tag));
 }
 
-static void message_status(const struct unexpected *message, const struct communicator *comm, MPI_Status *status)
+static void message_status(const struct message *message, const struct communicator *comm, MPI_Status *status)
 {
     if (status)
         chq_status_set(status, comm_rank_of_world(comm, message->envelope.source), message->envelope.tag,
@@ -19,9 +21,9 @@ static void message_status(const struct unexpected *message, const struct commun
 }
 
 /* Blocking: waits. Not: looks, polls once, looks again. */
-static struct unexpected *probe(int source, int tag, const struct communicator *comm, bool blocking)
+static struct message *probe(int source, int tag, const struct communicator *comm, bool blocking)
 {
-    struct unexpected *message = find(source, tag, comm);
+    struct message *message = find(source, tag, comm);
     if (message)
         return message;
     if (!blocking) {
@@ -54,7 +56,7 @@ static int probe_call(const char *call, int source, int tag, MPI_Comm comm_handl
             chq_status_set(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
         return MPI_SUCCESS;
     }
-    struct unexpected *message = probe(source, tag, comm, !flag);
+    struct message *message = probe(source, tag, comm, !flag);
     if (flag)
         *flag = message != NULL;
     if (handle)
@@ -63,9 +65,8 @@ static int probe_call(const char *call, int source, int tag, MPI_Comm comm_handl
         return MPI_SUCCESS;
     message_status(message, comm, status);
     if (handle) {
-        chq_unexpected_remove(message);
-        /* Free for as long as the message is in no list; Mrecv's status needs the communicator. */
-        message->next = (struct unexpected *)comm;
+        chq.transport->claim(message);
+        message->comm = comm; /* For Mrecv's status. */
         comm_retain(comm);
         *handle = (MPI_Message)message;
     }
@@ -115,8 +116,8 @@ static int receive_message(struct request *request, void *buffer, int count, MPI
     struct datatype *type = type_of(datatype);
     if (*handle == MPI_MESSAGE_NULL)
         return chq_reason(MPI_ERR_REQUEST, "null message");
-    struct unexpected *message = (struct unexpected *)*handle;
-    struct communicator *comm = *handle == MPI_MESSAGE_NO_PROC ? &chq_self : (struct communicator *)message->next;
+    struct message *message = (struct message *)*handle;
+    struct communicator *comm = *handle == MPI_MESSAGE_NO_PROC ? &chq_self : message->comm;
     int error = chq_receive_check(buffer, count, type, MPI_PROC_NULL, 0, comm);
     if (error)
         return error;
@@ -133,9 +134,7 @@ static int receive_message(struct request *request, void *buffer, int count, MPI
             request->ends = true;
             type_retain(type);
         }
-        MARK_POST(request);
-        chq_matched(request, &message->envelope, chq_unexpected_payload(message));
-        chq_unexpected_free(message);
+        chq.transport->receive(request, message);
     }
     *handle = MPI_MESSAGE_NULL;
     return MPI_SUCCESS;

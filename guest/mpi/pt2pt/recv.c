@@ -1,9 +1,11 @@
 /* Receiving (MPI 5.0, sections 3.2.4 and 3.7). MPI_Recv of dense data from a named source with a
  * named tag is the short path. */
+#include "mpi/comm/raise.h"
 #include "mpi/pt2pt/point.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/mark.h"
 #include "mpi/runtime/thread.h"
+#include "mpi/transport/transport.h"
 
 int chq_receive_check(const void *buffer, int count, const struct datatype *type, int source, int tag,
                       const struct communicator *comm)
@@ -22,58 +24,6 @@ int chq_receive_check(const void *buffer, int count, const struct datatype *type
     if (tag < 0 && tag != MPI_ANY_TAG)
         return chq_reason(MPI_ERR_TAG, "negative tag");
     return point_check_buffer(buffer, count, type);
-}
-
-/* The message is there already; else a device that places messages is told of the receive. */
-static __attribute__((noinline)) bool take_unexpected(struct request *request, uint64_t key, int pattern)
-{
-    bool waits = chq.unexpected_count & ~CHQ_EXPECTS;
-    struct unexpected *message = waits ? chq_unexpected_find(key, pattern) : NULL;
-    if (!message) {
-        if (chq.unexpected_count & CHQ_EXPECTS)
-            chq_expect(request, key, pattern);
-        return false;
-    }
-    chq_unexpected_remove(message);
-    chq_matched(request, &message->envelope, chq_unexpected_payload(message));
-    chq_unexpected_free(message);
-    return true;
-}
-
-static void file(struct request *request, uint64_t key, int pattern)
-{
-    request->stamp = ++chq.stamp;
-    match_append(&chq.posted, &request->node, key);
-    if (pattern) {
-        chq.posted_wild[pattern]++;
-        chq.posted_any_wild++;
-    }
-}
-
-void chq_receive_file(struct request *request, uint64_t key, int pattern)
-{
-    struct request *lone = chq.lone;
-    if (lone && !chq.threaded) {
-        chq.lone = NULL;
-        file(lone, lone->node.key, match_key_pattern(lone->node.key));
-    }
-    file(request, key, pattern);
-}
-
-/* Meets a waiting message, or joins the posted receives. */
-static inline __attribute__((always_inline)) void post(struct request *request, uint64_t key, int pattern)
-{
-    MARK_POST(request);
-    if (unlikely(chq.unexpected_count) && take_unexpected(request, key, pattern))
-        return;
-    request->posted = true;
-    if (likely(!chq.lone && !chq.posted.keys)) {
-        request->node.key = key;
-        request->mask = match_mask(pattern);
-        chq.lone = request;
-    } else {
-        chq_receive_file(request, key, pattern);
-    }
 }
 
 void chq_receive_start(struct request *request, void *buffer, size_t count, struct datatype *type,
@@ -100,22 +50,7 @@ void chq_receive_start(struct request *request, void *buffer, size_t count, stru
         }
     }
     uint32_t world = source == MPI_ANY_SOURCE ? MATCH_ANY_SOURCE : comm_world_rank(comm, source);
-    post(request, match_key((uint32_t)comm->context + (uint32_t)context, world, tag), match_pattern(source, tag));
-}
-
-void chq_receive_unpost(struct request *request)
-{
-    int pattern = match_key_pattern(request->node.key);
-    request->posted = false;
-    if (chq.lone == request) {
-        chq.lone = NULL;
-        return;
-    }
-    chq_match_remove(&chq.posted, &request->node);
-    if (pattern) {
-        chq.posted_wild[pattern]--;
-        chq.posted_any_wild--;
-    }
+    transport_post(request, match_key((uint32_t)comm->context + (uint32_t)context, world, tag), match_pattern(source, tag));
 }
 
 /* Arguments of the short path: valid, dense, no wildcard. */
@@ -132,7 +67,7 @@ static inline __attribute__((always_inline)) void start_short(struct request *re
     request->comm = comm;
     request->buffer = buffer;
     request->bytes = (size_t)count * type->size;
-    post(request, match_key(comm->context, comm_world_rank(comm, source), tag), PATTERN_EXACT);
+    transport_post(request, match_key(comm->context, comm_world_rank(comm, source), tag), PATTERN_EXACT);
 }
 
 static int start_general(struct request *request, void *buffer, int count, struct datatype *type, int source, int tag,

@@ -1,9 +1,10 @@
 /* Looking at requests without finishing them: MPI_Request_get_status and its forms (MPI 5.0,
  * section 3.7.6). What is null or inactive counts as complete, with an empty status; the forms for
  * one or some of the requests pass over it. */
+#include "mpi/comm/raise.h"
 #include "mpi/pt2pt/point.h"
-#include "mpi/runtime/error.h"
 #include "mpi/runtime/thread.h"
+#include "mpi/transport/progress.h"
 
 enum state { NOTHING, PENDING, COMPLETE };
 

@@ -3,10 +3,12 @@
  * MPI_Send of dense data that is short, with room in the device, is the short path: it is written
  * out in PMPI_Send and costs no request. Everything else goes through chq_send_start.
  */
+#include "mpi/comm/raise.h"
 #include "mpi/pt2pt/point.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/mark.h"
 #include "mpi/runtime/thread.h"
+#include "mpi/transport/transport.h"
 
 int chq_send_check(const void *buffer, int count, const struct datatype *type, int destination, int tag,
                    const struct communicator *comm)
@@ -37,16 +39,6 @@ static inline void fill_envelope(struct chasqui_envelope *envelope, uint64_t hea
     envelope->receiver = 0;
 }
 
-/* A message to this very process never sees the device. */
-static void send_to_self(struct request *request, struct chasqui_envelope *envelope, const void *data)
-{
-    MARK_READY(envelope);
-    bool waits = envelope->kind != CHASQUI_PACKET_EAGER;
-    mpi_arrived(envelope, data, envelope->kind == CHASQUI_PACKET_READY_TO_SEND ? 0 : envelope->bytes);
-    if (!waits)
-        request_complete(request);
-}
-
 void chq_send_start(struct request *request, uint32_t how, const void *buffer, size_t count,
                     struct datatype *type, int destination, int tag, struct communicator *comm)
 {
@@ -67,27 +59,10 @@ void chq_send_start(struct request *request, uint32_t how, const void *buffer, s
             data = request->packed;
         }
     }
-    struct chasqui_envelope *envelope = &request->envelope;
-    uint32_t world = comm_world_rank(comm, destination);
-    fill_envelope(envelope, comm->head + (how & ~(uint32_t)0xffff), world, tag, bytes);
+    fill_envelope(&request->envelope, comm->head + (how & ~(uint32_t)0xffff), comm_world_rank(comm, destination), tag, bytes);
     request->buffer = (void *)data;
     request->bytes = bytes;
-    if (bytes > chq.eager_bytes_max) {
-        envelope->kind = CHASQUI_PACKET_READY_TO_SEND;
-        envelope->sender = (uintptr_t)request;
-    } else if ((uint8_t)how == MODE_SYNCHRONOUS) {
-        envelope->kind = CHASQUI_PACKET_SYNCHRONOUS;
-        envelope->sender = (uintptr_t)request;
-    }
-    MARK_SEND(envelope, data);
-    if (world == chq.rank)
-        send_to_self(request, envelope, data);
-    else if (envelope->kind == CHASQUI_PACKET_READY_TO_SEND)
-        chq_send_in_order(envelope, NULL, 0, NULL);
-    else if (((likely(!chq_is_blocked()) && chq.send(envelope, data, bytes)) ||
-              chq_send_in_order(envelope, data, bytes, request)) &&
-             envelope->kind == CHASQUI_PACKET_EAGER)
-        request_complete(request);
+    transport_send(request, (enum send_mode)(uint8_t)how);
 }
 
 static int send_blocking(const char *call, enum send_mode mode, const void *buffer, int count,
@@ -106,12 +81,20 @@ static int send_blocking(const char *call, enum send_mode mode, const void *buff
 }
 
 /* The short path met a full device: the marked envelope must go out as it is. */
-static __attribute__((noinline)) void send_marked(struct chasqui_envelope *envelope, const void *buffer, size_t bytes)
+static void send_marked(struct request *request, const struct chasqui_envelope *envelope, const void *buffer)
+{
+    request->envelope = *envelope;
+    request->buffer = (void *)(uintptr_t)buffer;
+    request->bytes = envelope->bytes;
+    chq.transport->send_refused(request);
+}
+
+static __attribute__((noinline)) void send_marked_and_wait(const struct chasqui_envelope *envelope, const void *buffer)
 {
     struct request request;
     request_start(&request, REQUEST_SEND);
-    if (!chq_send_in_order(envelope, buffer, bytes, &request))
-        request_wait(&request);
+    send_marked(&request, envelope, buffer);
+    request_wait(&request);
 }
 
 /* Arguments that the short path takes: valid, dense, not null, not to oneself. */
@@ -131,7 +114,7 @@ static inline bool send_short(struct chasqui_envelope *envelope, const void *buf
         return false;
     size_t bytes = (size_t)count * type->size;
     uint32_t world = comm_world_rank(comm, destination);
-    if (unlikely(bytes > chq.eager_bytes_max || world == chq.rank))
+    if (unlikely(!transport_is_short(bytes, world)))
         return false;
     fill_envelope(envelope, comm->head, world, tag, bytes);
     MARK_SEND(envelope, buffer);
@@ -155,7 +138,7 @@ int PMPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int t
     struct chasqui_envelope envelope;
     if (likely(send_short(&envelope, buf, count, type_of(datatype), dest, tag, comm_of(comm)))) {
         if (unlikely(!chq.send(&envelope, buf, envelope.bytes)))
-            send_marked(&envelope, buf, envelope.bytes);
+            send_marked_and_wait(&envelope, buf);
     } else {
         error = send_general(buf, count, datatype, dest, tag, comm);
     }
@@ -222,9 +205,7 @@ int PMPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int 
         struct request *sent = &chq_sent;
         if (unlikely(!chq.send(&envelope, buf, envelope.bytes))) {
             sent = request_new(REQUEST_SEND);
-            sent->envelope = envelope;
-            if (chq_send_in_order(&envelope, buf, envelope.bytes, sent))
-                request_complete(sent);
+            send_marked(sent, &envelope, buf);
         }
         *request = (MPI_Request)sent;
     } else {

@@ -1,8 +1,9 @@
 /* MPI_Sendrecv, MPI_Sendrecv_replace and their nonblocking forms (MPI 5.0, section 3.11). */
+#include "mpi/comm/raise.h"
 #include "mpi/pt2pt/point.h"
-#include "mpi/runtime/error.h"
 #include "mpi/runtime/mark.h"
 #include "mpi/runtime/thread.h"
+#include "mpi/transport/progress.h"
 
 /* The receive is posted first, so that the partner's message meets it. */
 static int exchange(const char *call, const void *send_buffer, int send_count, struct datatype *send_type,

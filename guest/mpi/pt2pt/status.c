@@ -1,7 +1,7 @@
 /* MPI_Status. Of the ABI's internal words, 0 and 1 hold the length of the data, 2 whether the
  * operation was cancelled. */
+#include "mpi/comm/raise.h"
 #include "mpi/request/request.h"
-#include "mpi/runtime/error.h"
 #include "mpi/runtime/platform.h"
 
 void chq_status_set(MPI_Status *status, int source, int tag, size_t bytes, bool cancelled)

@@ -1,8 +1,10 @@
 /* MPI_Wait and its forms (MPI 5.0, sections 3.7.3 and 3.7.5). */
+#include "mpi/comm/raise.h"
 #include "mpi/pt2pt/point.h"
 #include "mpi/runtime/error.h"
 #include "mpi/runtime/mark.h"
 #include "mpi/runtime/thread.h"
+#include "mpi/transport/progress.h"
 
 static const char *truncated_or_null(int error) { return error == MPI_ERR_TRUNCATE ? "message truncated" : NULL; }
 

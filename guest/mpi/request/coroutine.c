@@ -60,10 +60,10 @@ static void discard(struct coroutine *coroutine)
     unused = coroutine;
 }
 
-/* Stands in for the device's poll. */
+/* Stands in for the transport's look at the network. */
 static void poll(void)
 {
-    chq.device->poll();
+    chq.network();
     struct coroutine **link = &waiting, *coroutine;
     while ((coroutine = *link)) {
         if (coroutine->awaits->complete) {
@@ -78,7 +78,7 @@ static void poll(void)
         discard(coroutine);
     }
     if (!waiting)
-        chq_set_poll(chq.device->poll);
+        chq_set_poll(chq.network);
 }
 
 /* The object lies at the top of its stack. */

@@ -4,7 +4,7 @@
  * blocking and the nonblocking collective.
  *
  * While there is a coroutine, `chq.poll` is a function that resumes those that are ready after the
- * device's poll, never within an upcall; without one nothing costs anything.
+ * look at the network, never within an upcall; without one nothing costs anything.
  */
 #ifndef CHASQUI_COROUTINE_H
 #define CHASQUI_COROUTINE_H

@@ -10,6 +10,7 @@
 #include "mpi/comm/comm.h"
 #include "mpi/datatype/type.h"
 #include "mpi/runtime/match.h"
+#include "mpi/runtime/process.h"
 
 enum { REQUEST_VALID = 0x52455155 };
 
@@ -24,7 +25,7 @@ enum request_kind {
 enum send_mode { MODE_STANDARD, MODE_READY, MODE_SYNCHRONOUS, MODE_BUFFERED };
 
 struct request {
-    struct match_node node; /* Of a posted receive. */
+    struct match_node node; /* Of a posted receive: the transport's, with `posted`, `expected`, `stamp`, `mask` (transport.h). */
     /* Eight bytes that request_start sets by one store. */
     bool complete;   /* Nothing is outstanding. */
     uint8_t kind;    /* enum request_kind */
@@ -38,7 +39,7 @@ struct request {
     uint32_t valid;
     uint8_t mode; /* enum send_mode */
     bool posted;  /* Waits for its message. */
-    bool expected; /* Waits, and the device places its message (expect.c). */
+    bool expected; /* Waits, and the device places its message (host/expect.c). */
     uint64_t stamp; /* Order among posted receives. */
     uint64_t mask;  /* Bits of the key that must match, while it is chq.lone. */
 
@@ -54,9 +55,16 @@ struct request {
     int32_t tag;
     size_t got; /* Bytes of data, after truncation. */
 
-    /* Rendezvous (rendezvous.c). */
-    char *from;                       /* Receiver: where the next segment goes. */
-    size_t left;                      /* Receiver: bytes still to come. */
+    union {
+        struct {
+            char *from;  /* Receiver in a rendezvous: where the next segment goes. */
+            size_t left; /* Likewise: bytes still to come. */
+        };
+        struct { /* Collective or generalized. */
+            void (*forget)(struct request *request);  /* At its release: frees what `user_buffer` names. */
+            void (*restart)(struct request *request); /* Of a persistent collective: MPI_Start. */
+        };
+    };
     struct chasqui_envelope envelope; /* Sender: of the message. */
 
     /* A persistent request's arguments. */
@@ -77,9 +85,12 @@ _Static_assert(offsetof(struct request, got) == CHASQUI_MARK_REQUEST_GOT, "reque
 /* A send that was complete when its call returned: one object serves them all. */
 extern struct request chq_sent;
 
+/* From MPI_Init, before there is any request. */
+void chq_request_init(void);
+
 void chq_request_release(struct request *request);
 
-/* Prepares a request that lives on a stack or was just made. */
+/* Prepares a request that lives on a stack or was just made (request_new). */
 static inline void request_start(struct request *request, enum request_kind kind)
 {
     request->complete = false;
@@ -95,6 +106,14 @@ static inline void request_start(struct request *request, enum request_kind kind
     request->type = NULL;
 }
 
+static inline struct request *request_new(enum request_kind kind)
+{
+    struct request *request = pool_take(&chq.requests);
+    request_start(request, kind);
+    request->valid = REQUEST_VALID;
+    return request;
+}
+
 /* Nothing is outstanding any more. The request may be gone afterwards. */
 void chq_request_end(struct request *request);
 static inline void request_complete(struct request *request)
@@ -104,20 +123,6 @@ static inline void request_complete(struct request *request)
     else
         request->complete = true;
 }
-
-/* Blocking wait for one request that the caller owns. */
-void chq_request_spin(struct request *request);
-static inline void request_wait(struct request *request)
-{
-    if (unlikely(!request->complete))
-        chq_request_spin(request);
-}
-
-/* status.c */
-void chq_status_empty(MPI_Status *status);
-void chq_status_set(MPI_Status *status, int source, int tag, size_t bytes, bool cancelled);
-void chq_status_of(const struct request *request, MPI_Status *status);
-size_t chq_status_bytes(const MPI_Status *status);
 
 /* The handle's request; null: MPI_REQUEST_NULL. *error is set when it is no request. */
 struct request *chq_request_of(MPI_Request handle, int *error);

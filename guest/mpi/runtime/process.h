@@ -11,24 +11,28 @@
 #include "mpi/runtime/memory.h"
 #include "mpi/runtime/platform.h"
 
+struct blocked;
 struct coroutine;
 struct request;
 struct send_queue;
-struct transfer;
+struct transport;
 struct unexpected;
 
-/* The device wants to hear of receives that wait (expect.c): beside a count of messages. */
+/* Beside a count of messages. The device wants to hear of receives that wait (host/expect.c). */
 #define CHQ_EXPECTS (1u << 31)
+/* The transport takes every receive. */
+#define CHQ_POSTS (1u << 30)
 
 struct chq_process {
     /* Short paths. */
+    /* A short message (transport_send). */
     bool (*send)(const struct chasqui_envelope *envelope, const void *payload, size_t bytes);
     void (*turn)(void); /* Of a waiting loop: `poll`, unless `has_turn`. */
     size_t eager_bytes_max;
     uint32_t rank;
     uint32_t size;
     uint32_t sequence;           /* Number of the last message sent. */
-    uint32_t unexpected_count;   /* Messages that have met no receive; and CHQ_EXPECTS, so that a receive makes one test. */
+    uint32_t unexpected_count;   /* Messages that have met no receive; and CHQ_EXPECTS, CHQ_POSTS: a receive makes one test. */
     uint32_t posted_wild[PATTERNS]; /* Posted receives by pattern of wildcards. */
     uint32_t posted_any_wild;       /* Of them, with any wildcard. */
     uint16_t unexpected_patterns;   /* Bit p: unexpected messages are filed under pattern p. */
@@ -40,13 +44,12 @@ struct chq_process {
     struct match_table unexpected;
     struct pool requests;
 
-    /* Sends that wait for room (queue.c) and rendezvous under way (rendezvous.c). */
-    struct send_queue *blocked_queues;
-    struct send_queue *queues; /* By destination; null until one was needed. */
-    struct transfer *transfers;
+    struct blocked *blocked;   /* What waits for room in the device (progress.h). */
+    struct send_queue *queues; /* Packets that do, by destination; null until one was needed (queue.c). */
 
     struct unexpected *unexpected_first, *unexpected_last; /* In the order of their arrival. */
 
+    const struct transport *transport;
     struct mpi_device *device;
     const struct chasqui_ni_identification *ni;
     int ni_fd;
@@ -56,39 +59,27 @@ struct chq_process {
     const char *reason; /* chq_reason. */
     uint32_t outstanding; /* Sends that nobody waits for but MPI_Finalize must. */
     struct coroutine *running; /* Null: the program itself (coroutine.h). */
-    void (*poll)(void); /* The device's, unless coroutines wait. */
+    void (*network)(void); /* Looks at the network: the transport's. */
+    void (*poll)(void); /* The same, unless coroutines wait. */
     uint32_t news; /* With a turn of its own: counts what threads may wait for. */
 };
 
 extern struct chq_process chq;
 
-void chq_retry(void);
-static inline bool chq_is_blocked(void) { return chq.blocked_queues || chq.transfers; }
-
-/* The body of every waiting loop: one look at the network, by this thread or by another. Nothing
- * here changes any state while nothing happens: that is what lets the simulator skip idle turns exactly. */
-static inline void chq_progress(void)
-{
-    chq_pause();
-    chq.turn();
-    if (unlikely(chq_is_blocked()))
-        chq_retry();
-}
-
-/* One look at the network by a call that does not wait. */
-static inline void chq_look(void)
-{
-    chq_pause();
-    chq.poll();
-    if (unlikely(chq_is_blocked()))
-        chq_retry();
-}
+static inline bool chq_is_blocked(void) { return chq.blocked != NULL; }
 
 static inline void chq_set_poll(void (*poll)(void))
 {
     chq.poll = poll;
     if (likely(!chq.has_turn))
         chq.turn = poll;
+}
+
+/* From the transport's `init`. */
+static inline void chq_set_network(void (*look)(void))
+{
+    chq.network = look;
+    chq_set_poll(look);
 }
 
 static inline void chq_set_turn(void (*turn)(void))
@@ -103,10 +94,5 @@ static inline void chq_tell(void)
     if (unlikely(chq.has_turn))
         chq.news++;
 }
-
-/* From now on a wait that has polled `polls` times in vain gives the hart up, and so again (yield.c). 0: never. */
-void chq_yield_after(uint32_t polls);
-/* From now on waits sleep, if the device has something to sleep in (yield.c). */
-void chq_sleep_in_waits(void);
 
 #endif

@@ -2,7 +2,7 @@
  * Reed, Kanodia: Synchronization with Eventcounts and Sequencers. Comm. of the ACM 22(2), 1979. */
 #include "mpi/runtime/thread.h"
 
-#include "mpi/request/request.h"
+#include "mpi/runtime/public.h"
 
 static uint32_t tickets; /* Taken so far. */
 static uint32_t serving; /* The ticket whose holder has the lock. */
@@ -76,9 +76,6 @@ static void turn(void)
     depth = calls;
 }
 
-/* Stands where the only posted receive would: a receive of a context that no communicator has. */
-static struct request nobody;
-
 int chq_thread_init(int required)
 {
     main_thread = chq_thread_self();
@@ -86,9 +83,6 @@ int chq_thread_init(int required)
         return required;
     if (chq_platform_harts() < 2)
         return MPI_THREAD_SERIALIZED;
-    nobody.node.key = match_key(UINT16_MAX, MATCH_ANY_SOURCE, MPI_ANY_TAG);
-    nobody.mask = match_mask(PATTERN_EXACT);
-    chq.lone = &nobody;
     chq_set_turn(turn);
     chq.threaded = true;
     return MPI_THREAD_MULTIPLE;

@@ -1,8 +1,8 @@
 /* MPI_THREAD_MULTIPLE (MPI 5.0, section 11.6): one lock keeps the library to one thread at a time.
  *
  * A process that was given less pays nothing on the short paths: those take communicators only whose
- * `valid` says that there are no threads (comm.h), and `chq.lone` is never free (thread.c), so that
- * messages go where waiting threads are told of them. Everything else asks `chq.threaded` once.
+ * `valid` says that there are no threads (comm.h), and `chq.lone` is never free (host/post.c), so
+ * that messages go where waiting threads are told of them. Everything else asks `chq.threaded` once.
  *
  * A thread that waits gives the lock up. The first that waits looks at the network for all and is the
  * poller until it leaves the library: it hands the lock on whenever another thread asks for it. Others
@@ -19,7 +19,7 @@
 #include "mpi/runtime/mark.h"
 #include "mpi/runtime/process.h"
 
-/* At MPI_Init, before anything else: the highest level up to `required` that this node has. */
+/* At MPI_Init, before there are communicators: the highest level up to `required` that this node has. */
 int chq_thread_init(int required);
 
 /* Whether this is the thread that called chq_thread_init. */

@@ -1,7 +1,6 @@
 /* Packets for which the device had no room: kept in order for each destination and tried again
  * whenever the library looks at the network. A destination that is full holds up no other. */
-#include "mpi/pt2pt/point.h"
-#include "mpi/runtime/thread.h"
+#include "mpi/transport/packet.h"
 
 struct pending {
     struct pending *next;
@@ -13,15 +12,30 @@ struct pending {
 };
 
 struct send_queue {
+    struct blocked blocked;
     struct pending *first, *last;
-    struct send_queue *next; /* In chq.blocked_queues. */
 };
 
 static struct pool pendings = {NULL, sizeof(struct pending), 32};
 
-bool chq_queue_is_blocked(uint32_t destination)
+static inline bool is_blocked(uint32_t destination)
 {
-    return chq.blocked_queues && chq.queues[destination].first;
+    return unlikely(chq.queues != NULL) && chq.queues[destination].first;
+}
+
+/* An upcall out of `send` may append to this queue, nothing else; so the first packet is the same after the call. */
+static bool send_waiting(struct blocked *blocked)
+{
+    struct send_queue *queue = (struct send_queue *)blocked;
+    struct pending *pending;
+    while ((pending = queue->first) && chq.device->send(&pending->envelope, pending->payload, pending->bytes)) {
+        queue->first = pending->next;
+        chq_tell(); /* MPI_Finalize waits for packets without a request, too. */
+        if (pending->request)
+            request_complete(pending->request);
+        pool_give(&pendings, pending);
+    }
+    return !queue->first;
 }
 
 static struct pending *enqueue(const struct chasqui_envelope *envelope, const void *payload, size_t bytes,
@@ -43,12 +57,8 @@ static struct pending *enqueue(const struct chasqui_envelope *envelope, const vo
         queue->last->next = pending;
     } else {
         queue->first = pending;
-        queue->next = NULL;
-        /* At the end: chq_retry may be under way and hold a link into this list. */
-        struct send_queue **link = &chq.blocked_queues;
-        while (*link)
-            link = &(*link)->next;
-        *link = queue;
+        queue->blocked.step = send_waiting;
+        chq_block(&queue->blocked);
     }
     queue->last = pending;
     return pending;
@@ -57,7 +67,7 @@ static struct pending *enqueue(const struct chasqui_envelope *envelope, const vo
 bool chq_send_in_order(const struct chasqui_envelope *envelope, const void *payload, size_t bytes,
                        struct request *request)
 {
-    if (likely(!chq_queue_is_blocked(envelope->destination)) && chq.send(envelope, payload, bytes))
+    if (!is_blocked(envelope->destination) && chq.device->send(envelope, payload, bytes))
         return true;
     enqueue(envelope, payload, bytes, request);
     return false;
@@ -65,41 +75,11 @@ bool chq_send_in_order(const struct chasqui_envelope *envelope, const void *payl
 
 void chq_send_control(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
-    if (likely(!chq_queue_is_blocked(envelope->destination)) && chq.send(envelope, payload, bytes))
+    if (!is_blocked(envelope->destination) && chq.device->send(envelope, payload, bytes))
         return;
     struct pending *pending = enqueue(envelope, payload, bytes, NULL);
     if (bytes) {
         memcpy(&pending->copy, payload, bytes);
         pending->payload = &pending->copy;
     }
-}
-
-/* An upcall out of chq.send may append to this queue and to the list of queues, nothing else; so
- * the first packet is the same after the call. */
-static void retry_queue(struct send_queue *queue)
-{
-    struct pending *pending;
-    while ((pending = queue->first) && chq.send(&pending->envelope, pending->payload, pending->bytes)) {
-        queue->first = pending->next;
-        struct request *request = pending->request;
-        chq_tell(); /* MPI_Finalize waits for packets without a request, too. */
-        /* A synchronous message is complete when CHASQUI_PACKET_MATCHED comes. */
-        if (request && pending->envelope.kind == CHASQUI_PACKET_EAGER)
-            request_complete(request);
-        pool_give(&pendings, pending);
-    }
-}
-
-void chq_retry(void)
-{
-    struct send_queue **link = &chq.blocked_queues;
-    struct send_queue *queue;
-    while ((queue = *link)) {
-        retry_queue(queue);
-        if (queue->first)
-            link = &queue->next;
-        else
-            *link = queue->next;
-    }
-    chq_transfers_retry();
 }

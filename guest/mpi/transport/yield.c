@@ -10,7 +10,7 @@
  * A device that has something to sleep in (`wait`) is never polled in vain, unless it says so (`polls`): a process sleeps
  * at once, or, where it is to poll for a while, instead of yielding.
  */
-#include "mpi/runtime/process.h"
+#include "mpi/transport/progress.h"
 
 static uint32_t polls_max;
 static uint32_t in_vain; /* Polls since something was found, or since the hart was given up. */
@@ -60,7 +60,7 @@ static void turn(void)
  * complete without the device (coroutine.h): then nobody sleeps before a look in vain. */
 static void sleeping_turn(void)
 {
-    if (unlikely(chq.poll != chq.device->poll) && !is_in_vain(chq.poll))
+    if (unlikely(chq.poll != chq.network) && !is_in_vain(chq.poll))
         return;
     if (likely(sleep_unless_changed()))
         chq.poll();

@@ -5,7 +5,7 @@
  * refuse sends and hold back arrivals now and then, by random numbers from this seed,
  * CHQ_NATIVE_COLLECTIVE 1: some collectives are done in hardware (collective.c), CHQ_NATIVE_SLEEP 1: a process that waits
  * sleeps, as over sockets: the first send to each process is refused, as one is that must connect first, and a poll that
- * finds room forgets who waited for it.
+ * finds room forgets who waited for it, CHQ_NATIVE_TRANSPORT 1: not host matching, but linear lists (linear.c).
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -121,6 +121,8 @@ static bool native_open(const struct chasqui_ni_identification *ni, int ni_fd)
     if (!rings)
         return false;
     native_collective_open((struct native_units *)((char *)rings + native_rings_bytes(ranks)));
+    if (native_setting("CHQ_NATIVE_TRANSPORT", 0))
+        mpi_device_native.transport = &native_linear;
     if (native_setting("CHQ_NATIVE_COLLECTIVE", 0))
         mpi_device_native.collective = native_collective;
     return true;

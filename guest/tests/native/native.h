@@ -61,6 +61,9 @@ void native_collective_poll(void);
 bool native_collective_is_under_way(void);
 bool native_collective(const struct mpi_collective *what, struct request *request);
 
+struct transport;
+extern const struct transport native_linear; /* linear.c */
+
 long native_setting(const char *name, long otherwise);
 
 #endif

@@ -1,5 +1,5 @@
 //! What the MPI libraries of the other ranks would send: the recorded messages, by the library's protocol
-//! (`guest/mpi/runtime/process.h`, `guest/mpi/transport/rendezvous.c`), and their answers. They go to the peers' [`Transport`].
+//! (`guest/mpi/runtime/process.h`, `guest/mpi/host/rendezvous.c`), and their answers. They go to the peers' [`Transport`].
 
 use std::sync::Arc;
 

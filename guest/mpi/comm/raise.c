@@ -1,36 +1,13 @@
 /* Raising errors (MPI 5.0, section 9.3). MPI_ERRORS_ARE_FATAL is the default: the message names
  * rank, call and reason, and the job ends. An error code is its class, or one that the program
  * added (error_codes.c). */
-#include "mpi/runtime/error.h"
+#include "mpi/comm/raise.h"
 
 #include "mpi/comm/comm.h"
 #include "mpi/comm/errhandler.h"
 #include "mpi/runtime/fortran_handle.h"
 #include "mpi/runtime/process.h"
 #include "mpi/runtime/text.h"
-
-int chq_reason(int class, const char *text)
-{
-    chq.reason = text;
-    return class;
-}
-
-static void print(const struct line *line) { chq_platform_write(2, line->text, line->length); }
-
-_Noreturn void chq_die(const char *text)
-{
-    struct line line = {.length = 0};
-    if (chq.ni) {
-        line_add(&line, "rank ");
-        line_add_number(&line, (long)chq.ni->rank);
-        line_add(&line, ": ");
-    }
-    line_add(&line, "MPI: ");
-    line_add(&line, text);
-    line_add(&line, "\n");
-    print(&line);
-    chq_platform_exit(1);
-}
 
 static void report(const char *call, int class, const char *reason)
 {
@@ -47,7 +24,7 @@ static void report(const char *call, int class, const char *reason)
         line_add(&line, ")");
     }
     line_add(&line, "\n");
-    print(&line);
+    chq_platform_write(2, line.text, line.length);
 }
 
 int chq_fail(struct communicator *comm, const char *call, int class, const char *reason)

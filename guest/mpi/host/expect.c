@@ -9,8 +9,7 @@
  * - the source is another process: messages to oneself come past the device.
  *
  * That holds until the receive has its message, since what is posted later comes later. */
-#include "mpi/pt2pt/point.h"
-#include "mpi/runtime/mark.h"
+#include "mpi/host/host.h"
 
 /* All that waits and could take a message of `key` is known to the device. */
 static bool all_expected(uint64_t key)

@@ -1,8 +1,7 @@
 /* Messages that came before their receive. Each is filed under its own key, and under its key with
  * wildcards for each pattern of wildcards that the program has used: a program without wildcards
  * pays for one. */
-#include "mpi/pt2pt/point.h"
-#include "mpi/runtime/mark.h"
+#include "mpi/host/host.h"
 
 enum { SIZE_CLASSES = 3 };
 static const size_t class_bytes[SIZE_CLASSES] = {64, 512, 4096};
@@ -35,7 +34,7 @@ void chq_unexpected_free(struct unexpected *message)
 
 static void file(struct unexpected *message, int pattern)
 {
-    uint64_t key = match_widen(match_envelope_key(&message->envelope), pattern);
+    uint64_t key = match_widen(match_envelope_key(&message->message.envelope), pattern);
     match_append(&chq.unexpected, &message->nodes[pattern], key);
 }
 
@@ -44,8 +43,8 @@ void chq_unexpected_add(const struct chasqui_envelope *envelope, const void *pay
     uint64_t held[MPI_HELD_WORDS];
     bool holds = !payload && bytes > 0 && chq.device->hold && chq.device->hold(held);
     struct unexpected *message = unexpected_new(holds ? sizeof held : bytes);
-    message->envelope = *envelope;
-    MARK_QUEUED(&message->envelope);
+    message->message.envelope = *envelope;
+    MARK_QUEUED(&message->message.envelope);
     message->stored = bytes;
     message->held = holds;
     if (holds)

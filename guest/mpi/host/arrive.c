@@ -1,28 +1,6 @@
 /* Upcalls from the device: what to do with a packet that has come. */
-#include "mpi/pt2pt/point.h"
-#include "mpi/runtime/error.h"
-#include "mpi/runtime/mark.h"
-#include "mpi/runtime/thread.h"
-
-void chq_deliver(struct request *request, const void *payload, size_t bytes)
-{
-    if (unlikely(request->type != NULL)) {
-        void *packed = NULL;
-        if (!payload && bytes > 0) {
-            packed = chq_malloc(bytes);
-            chq.device->take(packed, bytes);
-            payload = packed;
-        }
-        chq_unpack(payload, bytes, request->buffer, request->count, request->type);
-        free(packed);
-    } else if (payload) {
-        chq_copy(request->buffer, payload, bytes);
-    } else if (bytes > 0) {
-        chq.device->take(request->buffer, bytes);
-    }
-    MARK_DELIVER(request);
-    request_complete(request);
-}
+#include "mpi/host/host.h"
+#include "mpi/transport/packet.h"
 
 static void send_matched(const struct chasqui_envelope *message)
 {
@@ -44,20 +22,12 @@ static void send_matched(const struct chasqui_envelope *message)
 
 void chq_matched(struct request *request, const struct chasqui_envelope *envelope, const void *payload)
 {
-    MARK_MATCH(request, envelope);
-    request->source = envelope->source;
-    request->tag = envelope->tag;
-    size_t bytes = envelope->bytes;
-    if (unlikely(bytes > request->bytes)) {
-        request->error = MPI_ERR_TRUNCATE;
-        bytes = request->bytes;
-    }
-    request->got = bytes;
+    transport_matched(request, envelope);
     if (unlikely(envelope->kind == CHASQUI_PACKET_READY_TO_SEND)) {
         chq_rendezvous_accept(request, envelope);
         return;
     }
-    chq_deliver(request, payload, bytes);
+    chq_deliver(request, payload, request->got);
     /* Last: to oneself, it frees the payload. */
     if (unlikely(envelope->kind == CHASQUI_PACKET_SYNCHRONOUS))
         send_matched(envelope);
@@ -104,32 +74,14 @@ static __attribute__((noinline)) void arrived_other(const struct chasqui_envelop
         chq_unexpected_add(envelope, payload, bytes);
 }
 
-static __attribute__((noinline)) void arrived_control(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
+/* The sender of a synchronous message hears that it has met its receive. */
+static void sender_matched(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
-    chq_tell();
-    switch (envelope->kind) {
-    case CHASQUI_PACKET_CLEAR_TO_SEND:
-        chq_rendezvous_clear(envelope, payload);
-        break;
-    case CHASQUI_PACKET_MATCHED:
-        request_complete((struct request *)(uintptr_t)envelope->sender);
-        break;
-    case CHASQUI_PACKET_FINISHED:
-        chq_rendezvous_finished(envelope);
-        break;
-    case CHASQUI_PACKET_SEGMENT:
-        chq_rendezvous_segment(envelope, payload, bytes);
-        break;
-    case CHASQUI_PACKET_CANCEL:
-        chq_cancel_asked(envelope);
-        break;
-    case CHASQUI_PACKET_CANCELLED:
-        chq_cancel_done(envelope);
-        break;
-    default:
-        chq_die("a packet of unknown kind arrived");
-    }
+    (void)payload, (void)bytes;
+    request_complete((struct request *)(uintptr_t)envelope->sender);
 }
+
+void chq_arrive_init(void) { chq_packet_register(CHASQUI_PACKET_MATCHED, sender_matched); }
 
 /* Whether the only posted receive, if there is one, takes a message. */
 static inline bool is_lones(const struct request *lone, const struct chasqui_envelope *envelope)
@@ -150,7 +102,7 @@ static inline void matched(struct request *request, const struct chasqui_envelop
 void mpi_arrived(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
     if (unlikely(envelope->kind > CHASQUI_PACKET_LAST_MESSAGE)) {
-        arrived_control(envelope, payload, bytes);
+        chq_packet_arrived(envelope, payload, bytes);
         return;
     }
     struct request *request = chq.lone;

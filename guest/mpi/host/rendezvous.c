@@ -2,13 +2,12 @@
  * answers when its receive is there and says where the data goes, the data follows by `put` or, on
  * devices without it, in segments. Segments of one message arrive in the order they were sent
  * (device.h), so they need no offset. */
-#include "mpi/pt2pt/point.h"
-#include "mpi/runtime/mark.h"
-#include "mpi/runtime/thread.h"
+#include "mpi/host/host.h"
+#include "mpi/transport/packet.h"
 
 /* The sender's side, from the receiver's answer on. */
 struct transfer {
-    struct transfer *next;
+    struct blocked blocked;
     struct request *request;
     char *from;
     size_t left;
@@ -65,21 +64,19 @@ static void arrived_whole(struct request *request)
     request_complete(request);
 }
 
-void chq_rendezvous_segment(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
+static void segment(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
     struct request *request = (struct request *)(uintptr_t)envelope->receiver;
-    if (payload)
-        memcpy(request->from, payload, bytes);
-    else
-        chq.device->take(request->from, bytes);
+    chq_packet_take(request->from, payload, bytes);
     request->from += bytes;
     request->left -= bytes;
     if (request->left == 0)
         arrived_whole(request);
 }
 
-void chq_rendezvous_finished(const struct chasqui_envelope *envelope)
+static void finished(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
+    (void)payload, (void)bytes;
     struct request *request = (struct request *)(uintptr_t)envelope->receiver;
     if (chq.device->conceal)
         chq.device->conceal(request->from, request->left);
@@ -92,9 +89,10 @@ void mpi_put_done(uint64_t sender)
     request_complete((struct request *)(uintptr_t)sender);
 }
 
-/* One step. True: all of it has been given to the device. */
-static bool transfer_step(struct transfer *transfer)
+/* Upcalls out of chq.send or a put may complete the request, so the transfer is an object of its own. */
+static bool transfer_step(struct blocked *blocked)
 {
+    struct transfer *transfer = (struct transfer *)blocked;
     struct chasqui_envelope *envelope = &transfer->envelope;
     if (chq.device->put)
         return chq.device->put(envelope, transfer->from, transfer->address, transfer->left);
@@ -109,35 +107,21 @@ static bool transfer_step(struct transfer *transfer)
     return true;
 }
 
-/* Upcalls out of a step may append to the list, and a put may complete its request at once: so the
- * transfer is an object of its own and is taken out after its last step. */
-void chq_transfers_retry(void)
+static void transfer_gone(struct blocked *blocked)
 {
-    struct transfer **link = &chq.transfers;
-    struct transfer *transfer;
-    while ((transfer = *link)) {
-        if (!transfer_step(transfer)) {
-            link = &transfer->next;
-            continue;
-        }
-        *link = transfer->next;
-        chq_tell();
-        if (!chq.device->put)
-            request_complete(transfer->request);
-        pool_give(&transfers, transfer);
-    }
+    struct transfer *transfer = (struct transfer *)blocked;
+    chq_tell();
+    if (!chq.device->put)
+        request_complete(transfer->request);
+    pool_give(&transfers, transfer);
 }
 
-void chq_rendezvous_clear(const struct chasqui_envelope *clear, const void *payload)
+static void clear_to_send(const struct chasqui_envelope *clear, const void *payload, size_t bytes)
 {
     struct request *request = (struct request *)(uintptr_t)clear->sender;
     uint64_t address = 0;
-    if (chq.device->put) {
-        if (payload)
-            memcpy(&address, payload, sizeof address);
-        else
-            chq.device->take(&address, sizeof address);
-    }
+    if (bytes > 0)
+        chq_packet_take(&address, payload, sizeof address);
     if (clear->bytes == 0) {
         request_complete(request);
         return;
@@ -151,9 +135,14 @@ void chq_rendezvous_clear(const struct chasqui_envelope *clear, const void *payl
     transfer->envelope.kind = chq.device->put ? CHASQUI_PACKET_FINISHED : CHASQUI_PACKET_SEGMENT;
     transfer->envelope.bytes = clear->bytes;
     transfer->envelope.receiver = clear->receiver;
-    transfer->next = NULL;
-    struct transfer **link = &chq.transfers;
-    while (*link)
-        link = &(*link)->next;
-    *link = transfer;
+    transfer->blocked.step = transfer_step;
+    transfer->blocked.gone = transfer_gone;
+    chq_block(&transfer->blocked);
+}
+
+void chq_rendezvous_init(void)
+{
+    chq_packet_register(CHASQUI_PACKET_CLEAR_TO_SEND, clear_to_send);
+    chq_packet_register(CHASQUI_PACKET_SEGMENT, segment);
+    chq_packet_register(CHASQUI_PACKET_FINISHED, finished);
 }

@@ -1,0 +1,26 @@
+/* What ends the job, and what is noted of an error: raising one is comm/raise.c's. */
+#include "mpi/runtime/error.h"
+
+#include "mpi/runtime/process.h"
+#include "mpi/runtime/text.h"
+
+int chq_reason(int class, const char *text)
+{
+    chq.reason = text;
+    return class;
+}
+
+_Noreturn void chq_die(const char *text)
+{
+    struct line line = {.length = 0};
+    if (chq.ni) {
+        line_add(&line, "rank ");
+        line_add_number(&line, (long)chq.ni->rank);
+        line_add(&line, ": ");
+    }
+    line_add(&line, "MPI: ");
+    line_add(&line, text);
+    line_add(&line, "\n");
+    chq_platform_write(2, line.text, line.length);
+    chq_platform_exit(1);
+}
