@@ -303,6 +303,8 @@ def test_a_change_of_threads_within_a_run(
 IN_ZONES = [
     ("voyager", ["network.topology=fat-tree"], 0),
     ("voyager", ["network.topology=mesh"], 0),
+    ("voyager", ["network.topology=torus", "network.input_buffer=1"], 0),
+    ("netcache/ldtct", ["network.topology=dragonfly"], 0),
     ("voyager", ["network.fault.rate=0.0005"], 135),
     ("netcache/ldtct", ["network.topology=fat-tree"], 0),
     ("netcache/tcp", ["network.topology=mesh", "network.input_buffer=1"], 0),

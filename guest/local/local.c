@@ -240,8 +240,10 @@ void chq_local_open(void)
     uint32_t each = place->ranks_per_node;
     if (!place->shared_bytes)
         return;
-    if (chq.device->expose || chq.device->transport)
-        chq_die("this device takes all messages itself: --mpi local.channel=ni is allowed");
+    if (chq.device->expose)
+        chq_die("this device's puts do not go to addresses: --mpi local.channel=ni is allowed");
+    if (chq.device->transport)
+        chq_die("this device matches messages by itself: --mpi local.channel=ni is allowed");
     uint8_t *memory =
         chq_platform_map(chq.ni_fd, (CHASQUI_NI_REGIONS + 1) * CHASQUI_NI_REGION_STRIDE, place->shared_bytes);
     if (!memory)

@@ -17,8 +17,18 @@ chasqui_config::parameters! {
         arity: Count = 4, range 2 ..= 64, source "assumption";
         /// What chooses the way up a fat tree.
         up_route: UpRoute = "destination", source "Zahavi, J. Parallel Distrib. Comput. 72(11), 2012: D-Mod-K is free of contention for shift permutations";
-        /// Columns of a mesh; 0: the least square.
+        /// Columns of a mesh; routers of a ring in a torus's first dimension of several. 0: those of the least square or cube.
         columns: Count = 0, range 0 ..= 65536, source "assumption";
+        /// Dimensions of a torus.
+        dimensions: Count = 2, range 1 ..= 3, source "assumption";
+        /// Routers of a ring in the second dimension of a torus that has three. 0: those of the least square or cube.
+        rows: Count = 0, range 0 ..= 65536, source "assumption";
+        /// Nodes of a dragonfly's router. 0: the least with which a balanced one has room for all nodes.
+        router_nodes: Count = 0, range 0 ..= 64, source "assumption";
+        /// Routers of a dragonfly's group. 0: twice as many as nodes of a router.
+        group_routers: Count = 0, range 0 ..= 1024, source "Kim et al., ISCA 2008, section 3.1: a = 2p = 2h is balanced";
+        /// Links to other groups of a dragonfly's router. 0: as many as nodes of a router.
+        group_links: Count = 0, range 0 ..= 1024, source "Kim et al., ISCA 2008, section 3.1: a = 2p = 2h is balanced";
         /// Bandwidth of a link, each way.
         link_bandwidth: Bandwidth = "1 GB/s", range "1 B/s" ..= "1000 GB/s", source "assumption";
         /// Latency of a link.

@@ -171,6 +171,8 @@ fn parts_change_nothing() {
         (TopologyKind::FatTree, 64, 2),
         (TopologyKind::Mesh, 16, 2),
         (TopologyKind::Mesh, 12, 3),
+        (TopologyKind::Torus, 16, 2),
+        (TopologyKind::Dragonfly, 20, 3),
     ] {
         for round in 0..6 {
             let mut parameters = NetworkParameters { topology, ..arctic() };

@@ -1,16 +1,20 @@
 //! How routers and nodes are joined, and which way packets go. One file per alternative.
 
 mod crossbar;
+mod dragonfly;
 mod fat_tree;
 mod mesh;
+mod torus;
 
 use chasqui_engine::Packet;
 
 use crate::NetworkParameters;
 
 pub use crossbar::Crossbar;
+pub use dragonfly::Dragonfly;
 pub use fat_tree::{FatTree, UpRoute};
 pub use mesh::Mesh;
+pub use torus::Torus;
 
 /// What a router reads of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +115,10 @@ chasqui_config::choice! {
         FatTree = "fat-tree",
         /// A two-dimensional mesh, dimension-ordered.
         Mesh = "mesh",
+        /// A torus of one to three dimensions, dimension-ordered.
+        Torus = "torus",
+        /// Groups of routers, each with a link to each other group; minimal routing.
+        Dragonfly = "dragonfly",
     }
 }
 
@@ -126,6 +134,15 @@ impl TopologyKind {
                 Box::new(FatTree::new(nodes, parameters.arity as u32, parameters.up_route)?)
             }
             TopologyKind::Mesh => Box::new(Mesh::new(nodes, parameters.columns as u32)?),
+            TopologyKind::Torus => {
+                let sides = [parameters.columns as u32, parameters.rows as u32];
+                Box::new(Torus::new(nodes, parameters.dimensions as u32, sides)?)
+            }
+            TopologyKind::Dragonfly => {
+                let [hosts, routers, globals] =
+                    [parameters.router_nodes, parameters.group_routers, parameters.group_links];
+                Box::new(Dragonfly::new(nodes, hosts as u32, routers as u32, globals as u32)?)
+            }
         })
     }
 }
@@ -219,6 +236,12 @@ pub(crate) mod tests {
     fn all_ways(topology: &dyn Topology) -> impl Iterator<Item = Vec<Channel>> {
         let pairs = (0..topology.nodes()).flat_map(|a| (0..topology.nodes()).map(move |b| (a, b)));
         pairs.map(|(source, destination)| way(topology, source, destination))
+    }
+
+    /// With one virtual channel alone there would be a cycle: the check finds such.
+    pub(crate) fn check_routes_need_channels(topology: &dyn Topology) {
+        let one = |way: Vec<Channel>| way.into_iter().map(|(at, _)| (at, 0)).collect();
+        assert_ne!(cycle(all_ways(topology).map(one)), 0, "no cycle");
     }
 
     /// All pairs arrive by as many routers as `switches` says, and the channels of all ways can be ordered: the graph
