@@ -372,7 +372,11 @@ impl Share {
             for (reaches, &reach) in self.reaches.iter_mut().zip(&self.reach) {
                 reaches.set(to, reach);
             }
-        } else if self.received.last() != Some(&to) {
+            return;
+        }
+        // What rested has more to do than to take the event in: what it did not do until then.
+        self.next[to] = self.next[to].min(self.partitions[to].next());
+        if self.received.last() != Some(&to) {
             self.received.push(to);
         }
     }

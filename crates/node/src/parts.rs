@@ -1,10 +1,10 @@
 //! What a node consists of, beside its memory system: what a transaction may touch.
 
-use chasqui_engine::{Outbox, Time};
+use chasqui_engine::{Event, Outbox, Time};
 use chasqui_memory::{Bus, FlatMemory};
 use chasqui_record::Recorder;
 
-use crate::events::Events;
+use crate::events::{Events, Target};
 use crate::harts::{Harts, Thread};
 use crate::io::Io;
 use crate::os::{Os, Timer};
@@ -98,8 +98,11 @@ impl Parts {
         self.resting || self.os.rests(&self.harts, &self.events)
     }
 
-    /// A hart has paused that repeats itself: if all do, and devices have nothing to do, the node rests.
+    /// A hart has paused that repeats itself: if all do, and devices and the scheduler have nothing to do, the node rests.
     pub(crate) fn paused(&mut self) {
-        self.resting = self.events.prompt().is_empty() && self.harts.iter().all(Thread::is_stuck);
+        let is_harts = |event: &Event| Target::from(event.target) != Target::Scheduler;
+        self.resting = self.events.prompt().is_empty()
+            && self.harts.iter().all(Thread::is_stuck)
+            && self.events.slow().iter().all(is_harts);
     }
 }
