@@ -88,6 +88,23 @@ def test_64_byte_stores_of_two_jobs(
     assert counter(tmp_path / "run" / "job0", "node00001.scheduler.preemptions") > 4
 
 
+@pytest.mark.parametrize("quantum", ["20 us", "23.5 us", "26 us"])
+def test_no_end_of_a_turn_loses_a_message(
+    compile_c: Compiler, tmp_path: Path, quantum: str
+) -> None:
+    """A load that takes a message is made though its process has to leave, also where a store of
+    its own ends just then, and the hart looks again before the answer is here."""
+    source = (ROOT / "machines" / "voyager" / "experiments" / "multitask.c").read_text()
+    exchange = compile_c("jobs_exchange", source)
+    job = f"-np 4 {exchange} 1500 5"
+    options = ["--machine", "voyager", "--set", f"node.scheduler.quantum={quantum}"]
+    done = run(tmp_path, "run", *options, "-np", 4, "--job", job, "--", *job.split()[2:])
+    assert done.returncode == 0, done.stderr
+    sums = [(tmp_path / "run" / f"job{i}" / "stdout.0").read_text() for i in range(2)]
+    assert sums[0] == sums[1] != ""
+    assert counter(tmp_path / "run" / "job0", "node00001.scheduler.preemptions") > 1000
+
+
 def test_a_process_that_is_not_running_receives(traffic: Path, tmp_path: Path) -> None:
     """Also when its queue is not resident, as the second job's here: through the firmware."""
     sets = [

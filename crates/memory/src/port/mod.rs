@@ -472,10 +472,12 @@ impl Port {
         self.has_peers = true;
     }
 
-    /// The reply of an uncached load is here for the instruction that has asked for it: what it has taken from the device
-    /// is lost if another comes first.
-    pub fn has_reply(&self) -> bool {
-        self.reply.is_some()
+    /// The hart's next instruction has asked a device for something, or has its answer here already: what it has taken from
+    /// the device is lost if another instruction comes first.
+    pub fn has_asked_device(&self) -> bool {
+        let asked = self.under_way[Slot::Blocking as usize];
+        let from_device = |r: Request| matches!(r, Request::UncachedLoad { .. } | Request::Store64 { .. });
+        self.reply.is_some() || asked.is_some_and(from_device)
     }
 
     /// Sets the root page table (physical address) and forgets all translations.

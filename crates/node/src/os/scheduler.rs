@@ -282,7 +282,9 @@ impl Os {
             }
             s.end = None;
             let thread = &harts[HART];
-            let under_way = matches!(thread.activity, Activity::Waiting(..)) || thread.hart.port.has_reply();
+            // It may be about to look again, for another reason, when its load is under way.
+            let waits = matches!(thread.activity, Activity::Waiting(..));
+            let under_way = waits || thread.hart.port.has_asked_device();
             s.over = Some(thread.hart.statistics.instructions + u64::from(under_way));
         }
         self.reschedule(harts, events, now);
