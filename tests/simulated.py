@@ -78,19 +78,6 @@ def shared_nodes() -> list[str]:
     return [each["name"] for each in core.machines() if each["ranks_per_node_max"] > 1]
 
 
-def without_kernel(machines: Iterable[str]) -> list[str]:
-    """Those of these machines under whose processes no kernel image runs."""
-    if not NEEDS["core"][1]:
-        return list(machines)
-    from chasqui import core
-
-    def has_kernel(machine: str) -> bool:
-        values = {each["name"]: each["value"] for each in core.parameters(machine)}
-        return bool(values["node.software.kernel"] == "true")
-
-    return [machine for machine in machines if not has_kernel(machine)]
-
-
 def example(examples: Path, name: str, machine: str) -> list[str]:
     """What `chasqui run`, with whatever options, needs to run one of EXAMPLES."""
     ranks, arguments = EXAMPLES[name]

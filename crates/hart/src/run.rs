@@ -70,8 +70,7 @@ impl Hart {
     /// [`Hart::run`] of a hart with a supervisor level: it runs to the next interrupt that traps, or to an instruction
     /// that may change which does.
     fn run_levels(&mut self, marks: &mut dyn Marks, soft: u64, deadline: u64) -> Halt {
-        debug_assert!(self.port.is_timed(), "interrupts come at their times");
-        while self.cycle < soft {
+        while self.cycle < soft && !self.is_untimed_too_long() {
             if self.interrupted() {
                 continue;
             }
@@ -103,8 +102,7 @@ impl Hart {
         }
         loop {
             let timed = self.port.is_timed();
-            let long = !timed && self.statistics.instructions >= self.untimed_last;
-            if self.cycle >= soft || long || self.recheck {
+            if self.cycle >= soft || self.is_untimed_too_long() || self.recheck {
                 return Halt::Deadline;
             }
             let Some((block, index)) = self.resume().or_else(|| Some((self.block()?, 0))) else {
@@ -127,11 +125,15 @@ impl Hart {
         }
     }
 
+    /// Instructions take no time, and so many have been executed that the caller is to have its say.
+    fn is_untimed_too_long(&self) -> bool {
+        !self.port.is_timed() && self.statistics.instructions >= self.untimed_last
+    }
+
     /// [`Hart::run`] by the reference alone.
     fn repeat_step(&mut self, soft: u64) -> Halt {
         loop {
-            let untimed_too_long = !self.port.is_timed() && self.statistics.instructions >= self.untimed_last;
-            if self.cycle >= soft || untimed_too_long {
+            if self.cycle >= soft || self.is_untimed_too_long() {
                 return Halt::Deadline;
             }
             if let Some(halt) = self.step() {

@@ -227,7 +227,7 @@ pub fn halt_of(cause: u64, value: u64) -> Option<Halt> {
 
 impl Hart {
     /// From now on the hart has a supervisor level, and is at it: with the page tables at physical address
-    /// `root`, interrupts off. Caches must be timed as long as it runs.
+    /// `root`, interrupts off.
     pub fn begin_supervisor(&mut self, root: u64) {
         self.supervisor = Some(Box::new(Supervisor::new(root)));
         self.port.set_root(root);
@@ -332,7 +332,9 @@ impl Hart {
         s.is_current = true;
         self.state.pc = s.vector;
         self.fetched = 0;
-        self.cycle += u64::from(self.timing.trap);
+        if self.port.is_timed() {
+            self.cycle += u64::from(self.timing.trap);
+        }
         self.privilege_changed();
     }
 

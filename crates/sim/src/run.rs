@@ -270,11 +270,6 @@ impl Plan {
         let watch = watch(&request.options, ranks)?;
         let firmware = firmware(request.firmware.as_deref(), machine)?;
         let kernel = kernel(request.firmware.as_deref(), machine, &resolved)?;
-        if kernel.is_some() && request.options.fast_forward {
-            return Err(InputError(
-                "--fast-forward with node.software.kernel: a kernel's interrupts come at their times".into(),
-            ));
-        }
         let threads = threads(request.options.threads, placement.nodes());
         Ok(Plan { machine, resolved, replay, programs, placement, watch, firmware, kernel, threads })
     }
