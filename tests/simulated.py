@@ -81,7 +81,15 @@ def shared_nodes() -> list[str]:
 def example(examples: Path, name: str, machine: str) -> list[str]:
     """What `chasqui run`, with whatever options, needs to run one of EXAMPLES."""
     ranks, arguments = EXAMPLES[name]
-    return ["-np", str(ranks), "--machine", machine, "--", str(examples / name), *arguments]
+    return [
+        "-np",
+        str(ranks),
+        "--machine",
+        *machine.split(),
+        "--",
+        str(examples / name),
+        *arguments,
+    ]
 
 
 def two_at_a_time(work: Callable[[A], B], items: Iterable[A]) -> list[B]:

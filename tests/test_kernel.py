@@ -244,7 +244,6 @@ int main(int argc, char **argv)
     ("options", "text"),
     [
         (["--machine", "loggp", *KERNEL], "node.software.kernel: on loggp MPI calls take no time"),
-        ([*ON, "--set", "node.harts=2"], "node.software.kernel with node.harts = 2"),
         ([*ON, "--set", "node.software.kernel_memory=1 GiB"], "at most half of node.dram.size"),
         ([*ON, "--job", "-np 1 PROGRAM"], "node.software.kernel with 2 jobs"),
     ],

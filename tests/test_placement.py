@@ -32,6 +32,10 @@ VARIATIONS_OF_BITS = {
 }
 
 
+# Without a kernel under the processes, and with one.
+MACHINES = [*shared_nodes(), "voyager --set node.software.kernel=true"]
+
+
 def together(ranks: int, way: str = "slot", channel: str = "ni") -> list[str]:
     """Options: so many ranks a node, each with a hart."""
     words = ["--ranks-per-node", str(ranks), "--map-by", way, "--set", f"node.harts={ranks}"]
@@ -43,7 +47,7 @@ def summary(directory: Path) -> dict[str, object]:
     return result
 
 
-@pytest.mark.parametrize("machine", shared_nodes())
+@pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize(("ranks", "way", "channel"), [(2, "node", "memory"), (4, "slot", "ni")])
 def test_the_same_bits(
     examples: Path, tmp_path: Path, machine: str, ranks: int, way: str, channel: str
@@ -52,7 +56,7 @@ def test_the_same_bits(
     check(tmp_path, common, VARIATIONS_OF_BITS, 0)
 
 
-@pytest.mark.parametrize("machine", shared_nodes())
+@pytest.mark.parametrize("machine", MACHINES)
 def test_the_table_says_where_ranks_are_and_how_messages_went(
     examples: Path, tmp_path: Path, machine: str
 ) -> None:
@@ -121,10 +125,19 @@ def test_loggp_is_as_far_from_itself_as_from_others(compile_c: Compiler, tmp_pat
     assert took(1, "memory") == pytest.approx(remote - 7.007, abs=0.02)
 
 
-@pytest.mark.parametrize("machine", shared_nodes())
+@pytest.mark.parametrize("machine", MACHINES)
 def test_ranks_have_threads(compile_c: Compiler, tmp_path: Path, machine: str) -> None:
     program = compile_c("hybrid", HYBRID, "-pthread")
-    words = ["-np", "4", "--machine", machine, "--ranks-per-node", "2", "--set", "node.harts=6"]
+    words = [
+        "-np",
+        "4",
+        "--machine",
+        *machine.split(),
+        "--ranks-per-node",
+        "2",
+        "--set",
+        "node.harts=6",
+    ]
     done = command("run", *words, "--profile", "--", program, "3", directory=tmp_path)
     assert done.returncode == 0, done.stderr
     found = command("run", *words, "--", program, "4", directory=tmp_path)
@@ -155,7 +168,7 @@ int main(int argc, char **argv)
 """
 
 
-@pytest.mark.parametrize("machine", shared_nodes())
+@pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("channel", ["ni", "memory"])
 @pytest.mark.parametrize(
     ("how", "status", "said"),
@@ -176,7 +189,7 @@ def test_a_rank_that_ends(
     said: str,
 ) -> None:
     program = compile_c("ends", ENDS)
-    words = ["-np", "4", "--machine", machine, *together(2, "node", channel)]
+    words = ["-np", "4", "--machine", *machine.split(), *together(2, "node", channel)]
     done = command("run", *words, "--", program, how, directory=tmp_path)
     assert done.returncode == status, done.stderr
     assert said in done.stderr
@@ -219,13 +232,13 @@ int main(int argc, char **argv)
 """
 
 
-@pytest.mark.parametrize("machine", shared_nodes())
+@pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("channel", ["ni", "memory"])
 def test_ranks_of_a_node_are_fast_forwarded(
     compile_c: Compiler, tmp_path: Path, machine: str, channel: str
 ) -> None:
     program = compile_c("region", REGION)
-    common = ["-np", "4", "--machine", machine, *together(2, "slot", channel)]
+    common = ["-np", "4", "--machine", *machine.split(), *together(2, "slot", channel)]
     for out, words in (("slow", []), ("fast", ["--fast-forward"])):
         done = command("run", "--out", out, *words, *common, "--", program, directory=tmp_path)
         assert done.returncode == 0, done.stderr

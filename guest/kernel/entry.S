@@ -4,19 +4,44 @@
 /* struct frame */
 #define FRAME_BYTES 272
 #define FRAME_STATUS 256
+#define FRAME_HART 264
+
+/* struct hart */
+#define HART_STACK 0
 
 #define EFAULT 14
 #define BOOT_STACK_BYTES 16384
 
     .section .text.first, "ax"
     .globl _start
-_start: /* a1: what the simulator tells */
+_start: /* a1: what the simulator tells; a2, a3: processes of the node, harts of each */
     la sp, boot_stack + BOOT_STACK_BYTES
+#if HARTS > 1
+    la tp, harts
+    mv t1, a2
+    mv a2, a3
+    mv a3, t1
+#endif
     csrw sscratch, zero
     la t0, trap_entry
     csrw stvec, t0
     mv a0, a1
+#if HARTS > 1
+    mv a1, a3
+#endif
     tail kernel_main
+
+#if HARTS > 1
+/* Where another hart begins. a1: its struct hart. */
+    .globl hart_start
+hart_start:
+    mv tp, a1
+    ld sp, HART_STACK(tp)
+    csrw sscratch, zero
+    la t0, trap_entry
+    csrw stvec, t0
+    tail hart_main
+#endif
 
     .bss
     .balign 16
@@ -43,6 +68,12 @@ trap_entry:
     li t1, STATUS_SUM
     csrrc t1, sstatus, t1
     csrr t2, sepc
+#if HARTS > 1
+    andi t3, t1, STATUS_SPP
+    bnez t3, .Lin_kernel
+    ld tp, FRAME_HART(sp)
+.Lin_kernel:
+#endif
     sd t1, FRAME_STATUS(sp)
     sd t2, 0(sp)
     mv a0, sp
@@ -62,6 +93,9 @@ trap_return: /* a0: the frame; interrupts are off */
     bnez t0, .Lto_kernel
     addi t0, sp, FRAME_BYTES
     csrw sscratch, t0
+#if HARTS > 1
+    sd tp, FRAME_HART(sp)
+#endif
 .Lto_kernel:
     ld x1, 8(sp)
     .irp n, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31

@@ -3,13 +3,25 @@
 #ifndef HART_H
 #define HART_H
 
+/* Harts that the image can have: 1, or CHASQUI_KERNEL_HARTS_MAX. */
+#ifndef HARTS
+#define HARTS 1
+#endif
+
 #define STATUS_SIE 0x2     /* interrupts are enabled */
 #define STATUS_SPIE 0x20   /* they are after sret */
 #define STATUS_SPP 0x100   /* the trap came from supervisor level */
 #define STATUS_SUM 0x40000 /* the process's pages may be used */
 
+#define INTERRUPT_SOFTWARE 1
 #define INTERRUPT_TIMER 5
 #define INTERRUPT_EXTERNAL 9
+
+#if HARTS > 1
+#define INTERRUPTS (1u << INTERRUPT_SOFTWARE | 1u << INTERRUPT_TIMER)
+#else
+#define INTERRUPTS (1u << INTERRUPT_TIMER)
+#endif
 
 #define CAUSE_INTERRUPT (1ull << 63)
 #define CAUSE_USER_CALL 8

@@ -1,8 +1,8 @@
 /* The kernel: traps, threads, timers, memory, and what drivers of network interfaces are to it.
  *
- * One hart, one process. The kernel is never interrupted, but where it is idle: interrupts come at user level and at
- * `wfi` (thread.c), so nothing here needs a lock. System calls that it does not know are forwarded to the
- * simulator, which is machine level (simulator.h).
+ * The kernel is never interrupted, but where it is idle: interrupts come at user level and at `wfi` (thread.c). Of
+ * several harts one at a time is in it (harts.c). System calls that it does not know are forwarded to the simulator,
+ * which is machine level (simulator.h).
  */
 #ifndef KERNEL_H
 #define KERNEL_H
@@ -21,6 +21,9 @@
 struct answer {
     int64_t error;
     uint64_t value, more;
+#if HARTS > 1
+    uint64_t woken; /* harts whose processes' threads wait no longer */
+#endif
 };
 
 struct answer machine_call(uint64_t extension, uint64_t function, const uint64_t arguments[6]);
@@ -40,7 +43,7 @@ struct frame {
     uint64_t pc;
     uint64_t x[31]; /* x1 to x31 */
     uint64_t status;
-    uint64_t unused; /* the stack pointer stays a multiple of 16 */
+    uint64_t hart; /* where the process's thread is, of several harts; the stack pointer stays a multiple of 16 */
 };
 
 enum { SP = 2 - 1, A0 = 10 - 1, A7 = 17 - 1 }; /* in frame.x */
@@ -76,6 +79,7 @@ int64_t system_call(uint64_t number, const uint64_t arguments[6]);
 /* --- threads (thread.c) --- */
 
 struct thread;
+struct hart;
 
 /* Who waits for something; oldest first. */
 struct queue {
@@ -83,12 +87,59 @@ struct queue {
 };
 
 void threads_begin(void);
-_Noreturn void process_begin(uint64_t entry, uint64_t stack_pointer);
+struct frame *process_thread(struct hart *hart); /* a new one, on `hart`: its registers are 0 */
+_Noreturn void process_begin(const struct chasqui_kernel_boot *boot);
 void thread_create(void (*function)(void *), void *argument); /* it never returns */
 void thread_sleep(struct queue *queue, const char *what);      /* `what` it sleeps for, in words */
 void thread_wake(struct queue *queue);                         /* the oldest, if there is one */
+void thread_wake_all(struct queue *queue);
 void thread_yield(void);
 bool threads_wait(void); /* for the hart */
+
+/* --- harts --- */
+
+struct timer;
+
+/* A hart of the node, with a thread of a process. */
+struct hart {
+#if HARTS > 1
+    uint64_t stack; /* where it begins; entry.S knows the place */
+    uint64_t number, process;
+    struct queue blocked, vacant; /* its process's thread, while it waits for another, or has ended */
+    bool is_woken;                /* by another thread, not by time */
+    struct frame *thread_frame;   /* where its registers are while it is in the kernel */
+    bool has_begun;
+#endif
+    struct thread *current;
+    struct thread *process_thread;
+    struct queue ready;
+    struct timer *timers; /* in the order of their times */
+    struct chasqui_kernel_process told;
+};
+
+extern struct hart harts[HARTS];
+
+/* This hart, and the number of its process. */
+#if HARTS > 1
+register struct hart *here __asm__("tp");
+#define process_here (here->process)
+#else
+#define here (&harts[0])
+#define process_here 0
+#endif
+
+/* Of several harts one at a time is in the kernel (harts.c). */
+#if HARTS > 1
+void kernel_lock(void);
+void kernel_unlock(void);
+void hart_interrupt(struct hart *hart);
+void harts_begin(const struct chasqui_kernel_boot *boots, uint64_t processes, uint64_t harts_each);
+int64_t harts_forward(uint64_t number, const uint64_t arguments[6]); /* a system call, to the simulator */
+_Noreturn void thread_end(void);                                     /* of the process, or all of it */
+#else
+static inline void kernel_lock(void) {}
+static inline void kernel_unlock(void) {}
+#endif
 
 /* --- time (timer.c) --- */
 
@@ -96,6 +147,9 @@ struct timer {
     uint64_t at; /* ticks */
     void (*expire)(struct timer *timer);
     struct timer *next;
+#if HARTS > 1
+    struct hart *hart; /* whose interrupt it is */
+#endif
     bool is_set;
 };
 

@@ -3,14 +3,22 @@
 
 struct chasqui_kernel_boot boot;
 
-_Noreturn void kernel_main(const struct chasqui_kernel_boot *told)
+/* On the node's first hart: `told` is what there is to know of the first process. Of several harts each process has
+ * `harts_each`, and the next process's follows. */
+_Noreturn void kernel_main(const struct chasqui_kernel_boot *told, uint64_t processes, uint64_t harts_each)
 {
+    kernel_lock();
     memory_copy(&boot, told, sizeof boot);
     check(boot.ni.version == CHASQUI_ABI_VERSION, "it is for another simulator");
     memory_begin(boot.memory, boot.memory_bytes);
     threads_begin();
     csr_write(STIMECMP, ~0ull);
     drivers_begin();
-    csr_write(sie, 1u << INTERRUPT_TIMER | (driver ? 1u << INTERRUPT_EXTERNAL : 0));
-    process_begin(boot.entry, boot.stack_pointer);
+    csr_write(sie, INTERRUPTS | (driver ? 1u << INTERRUPT_EXTERNAL : 0));
+#if HARTS > 1
+    harts_begin(told, processes, harts_each);
+#else
+    (void)processes, (void)harts_each;
+#endif
+    process_begin(&boot);
 }

@@ -17,15 +17,25 @@
 #define CHASQUI_KERNEL_DEVICE_BYTES 0x40000000ull /* What is mapped of them [bytes]. */
 #define CHASQUI_KERNEL_SBI_LINUX 0xa000000ull /* Extension: Linux's system call whose number is the function, with its arguments, of the process. Costs no time but */
 #define CHASQUI_KERNEL_SLEEP 0x1ull /* Error of `SBI_LINUX`: the caller must sleep until the time in a2 [ticks of `time`], ~0: for ever; then its call */
+#define CHASQUI_KERNEL_BLOCK 0x2ull /* Error of `SBI_LINUX` to a kernel of several harts: the caller waits for another thread of its process, no longer than */
+#define CHASQUI_KERNEL_THREAD 0x3ull /* Error of `SBI_LINUX`, likewise: a thread of the process is to begin on the hart in a2; its id is the value. */
+#define CHASQUI_KERNEL_ENDED 0x4ull /* Error of `SBI_LINUX`, or of `SBI_PROCESS`, likewise: the thread has ended, or the process. */
 #define CHASQUI_KERNEL_SBI_PROCESS 0xa000001ull /* Extension: what only the simulator can do for the process. */
 #define CHASQUI_KERNEL_PROCESS_PAGE_FAULT 0x0ull /* Function: brings in the page at a0 for an access that failed with `scause` a1. The value is the physical address of */
 #define CHASQUI_KERNEL_PROCESS_EXCEPTION 0x1ull /* Function: ends the process by the signal that its exception is: `scause` a0, `sepc` a1, `stval` a2. Does not return. */
 #define CHASQUI_KERNEL_PROCESS_WATCH 0x2ull /* Function: tells where the `KernelProcess` is, for messages of the simulator's. */
 #define CHASQUI_KERNEL_PROCESS_PANIC 0x3ull /* Function: the kernel is broken: a0 and a1 are address and length of a text. Does not return. */
 #define CHASQUI_KERNEL_PROCESS_EXIT 0x4ull /* Function: the process has ended, with status a0, as by `exit_group`; the kernel lives on. */
+#define CHASQUI_KERNEL_PROCESS_TIME_OUT 0x5ull /* Function: the time is over until which the caller waited for another thread. The value is what its call returns. */
+#define CHASQUI_KERNEL_SBI_IPI 0x735049ull /* Extension: software interrupts of other harts (SBI, chapter 7). */
+#define CHASQUI_KERNEL_IPI_SEND 0x0ull /* Function: interrupts the harts in the mask a0. */
+#define CHASQUI_KERNEL_SBI_HSM 0x48534dull /* Extension: harts (SBI, chapter 9). */
+#define CHASQUI_KERNEL_HSM_START 0x0ull /* Function: hart a0 begins at a1, with its number in a0 and a2 in a1, and the page tables of its process. */
+#define CHASQUI_KERNEL_HARTS_MAX 0x40ull /* Harts of a node, at most, with a kernel. */
 #define CHASQUI_KERNEL_CONTROL_TYPE 0x71ull /* Type of the `ioctl` requests that are a driver's in the kernel (`_IOC_TYPE`): 'q'. */
 #define CHASQUI_KERNEL_SOCKET_BUFFER_BYTES 0x10000ull /* Data that a socket holds in each direction [bytes], a power of two. */
 #define CHASQUI_KERNEL_NOT_SUPPORTED 0xfffffffffffffffeull /* Error of a function that there is not (`SBI_ERR_NOT_SUPPORTED`). */
+#define CHASQUI_KERNEL_INVALID_PARAMETER 0xfffffffffffffffdull /* Error of an argument that can't be (`SBI_ERR_INVALID_PARAM`). */
 #define CHASQUI_KERNEL_INVALID_ADDRESS 0xfffffffffffffffbull /* Error of an address that there is not (`SBI_ERR_INVALID_ADDRESS`). */
 
 struct chasqui_kernel_boot {

@@ -37,10 +37,14 @@ typedef int64_t handler(const uint64_t arguments[6]);
 
 static int64_t forward(uint64_t number, const uint64_t arguments[6])
 {
+#if HARTS > 1
+    return harts_forward(number, arguments);
+#else
     struct answer answer = machine_call(CHASQUI_KERNEL_SBI_LINUX, number, arguments);
     if (answer.error == CHASQUI_KERNEL_SLEEP)
         sleep_until(answer.more, "the end of its system call");
     return answer.value;
+#endif
 }
 
 /* Requests of a driver's have a type of their own (_IOC_TYPE, Linux include/uapi/asm-generic/ioctl.h). */
@@ -81,10 +85,11 @@ static int64_t mmap(const uint64_t arguments[6])
 
 static int64_t brk(const uint64_t arguments[6])
 {
-    static uint64_t top;
-    if (arguments[0] && arguments[0] < top)
-        give_up(arguments[0], top - arguments[0]);
-    return top = forward(SYS_BRK, arguments);
+    static uint64_t tops[HARTS]; /* by process */
+    uint64_t *top = &tops[process_here];
+    if (arguments[0] && arguments[0] < *top)
+        give_up(arguments[0], *top - arguments[0]);
+    return *top = forward(SYS_BRK, arguments);
 }
 
 /* Some advice means that contents may go (MADV_DONTNEED, MADV_FREE, MADV_REMOVE). */
@@ -148,6 +153,11 @@ static int64_t recvfrom(const uint64_t arguments[6])
 /* Nothing can be chosen: small segments are never held back. */
 static int64_t setsockopt(const uint64_t arguments[6]) { return socket_is(arguments[0]) ? 0 : -EBADF; }
 
+#if HARTS > 1
+/* The thread ends, and with the last the process. */
+static int64_t end_thread(const uint64_t arguments[6]) { return forward(SYS_EXIT, arguments); }
+#endif
+
 /* Connections outlive the process: what it has written arrives. */
 static int64_t leave(const uint64_t arguments[6])
 {
@@ -167,7 +177,11 @@ static handler *const handlers[CALLS] = {
     [SYS_WRITE] = write,
     [SYS_WRITEV] = writev,
     [SYS_PPOLL] = socket_poll,
+#if HARTS > 1
+    [SYS_EXIT] = end_thread,
+#else
     [SYS_EXIT] = leave,
+#endif
     [SYS_EXIT_GROUP] = leave,
     [SYS_SCHED_YIELD] = yield,
     [SYS_SOCKET] = socket_new,

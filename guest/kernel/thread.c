@@ -1,4 +1,5 @@
-/* Threads of the kernel, one of which is the process's, and who is on the hart: each until it sleeps or yields. */
+/* Threads of the kernel, one of which is the process's, and who is on the hart: each until it sleeps or yields. A thread
+ * stays on its hart. */
 #include "kernel.h"
 
 #define STACK_BYTES 16384u
@@ -6,14 +7,14 @@
 struct thread {
     uint64_t sp; /* while it is not on the hart */
     struct thread *next;
+#if HARTS > 1
+    struct hart *hart;
+#endif
 };
 
 extern void thread_switch(uint64_t *from, uint64_t to), thread_start(void);
 
-struct chasqui_kernel_process process;
-
-static struct thread *current, *process_thread;
-static struct queue ready;
+struct hart harts[HARTS];
 
 static void append(struct queue *queue, struct thread *thread)
 {
@@ -36,7 +37,9 @@ static struct thread *take(struct queue *queue)
 /* Interrupts that are pending are taken, and may wake somebody. */
 static void idle(void)
 {
+    kernel_unlock();
     __asm__ volatile("wfi" ::: "memory");
+    kernel_lock();
     csr_set(sstatus, STATUS_SIE);
     csr_clear(sstatus, STATUS_SIE);
 }
@@ -44,74 +47,106 @@ static void idle(void)
 /* The current thread has been put into some queue: the next that is ready goes on, which may be itself. */
 static void leave(void)
 {
-    struct thread *before = current, *next;
-    while (!(next = take(&ready)))
+    struct thread *before = here->current, *next;
+    while (!(next = take(&here->ready)))
         idle();
     if (next == before)
         return;
-    current = next;
+    here->current = next;
     thread_switch(&before->sp, next->sp);
 }
 
 void thread_sleep(struct queue *queue, const char *what)
 {
-    append(queue, current);
-    struct thread *self = current;
-    if (self == process_thread)
-        process.waits_for = (uint64_t)what;
+    append(queue, here->current);
+    struct thread *self = here->current;
+    if (self == here->process_thread)
+        here->told.waits_for = (uint64_t)what;
     leave();
-    if (self == process_thread)
-        process.waits_for = 0;
+    if (self == here->process_thread)
+        here->told.waits_for = 0;
+}
+
+static void make_ready(struct thread *thread)
+{
+#if HARTS > 1
+    append(&thread->hart->ready, thread);
+    if (thread->hart != here)
+        hart_interrupt(thread->hart);
+#else
+    append(&here->ready, thread);
+#endif
 }
 
 void thread_wake(struct queue *queue)
 {
     struct thread *thread = take(queue);
     if (thread)
-        append(&ready, thread);
+        make_ready(thread);
+}
+
+void thread_wake_all(struct queue *queue)
+{
+    while (queue->first)
+        thread_wake(queue);
 }
 
 void thread_yield(void)
 {
-    append(&ready, current);
+    append(&here->ready, here->current);
     leave();
 }
 
-bool threads_wait(void) { return ready.first; }
+bool threads_wait(void) { return here->ready.first; }
 
-/* A thread whose stack is empty up to `below` its top. */
-static struct thread *make(size_t below)
+/* A thread of `hart` whose stack is empty up to `below` its top. */
+static struct thread *make(struct hart *hart, size_t below)
 {
     uint8_t *stack = memory_take(STACK_BYTES);
     struct thread *thread = memory_take(sizeof *thread);
     *thread = (struct thread){.sp = (uint64_t)(stack + STACK_BYTES - below)};
+#if HARTS > 1
+    thread->hart = hart;
+#endif
+    (void)hart;
     return thread;
 }
 
 void thread_create(void (*function)(void *), void *argument)
 {
     enum { RA, S0, S1, WORDS = 14 }; /* as thread_switch has them */
-    struct thread *thread = make(WORDS * sizeof(uint64_t));
+    struct thread *thread = make(here, WORDS * sizeof(uint64_t));
     uint64_t *saved = (uint64_t *)thread->sp;
     saved[RA] = (uint64_t)thread_start;
     saved[S0] = (uint64_t)function;
     saved[S1] = (uint64_t)argument;
-    append(&ready, thread);
+    append(&here->ready, thread);
 }
 
 void threads_begin(void)
 {
-    machine_call(CHASQUI_KERNEL_SBI_PROCESS, CHASQUI_KERNEL_PROCESS_WATCH, (uint64_t[6]){(uint64_t)&process});
+    machine_call(CHASQUI_KERNEL_SBI_PROCESS, CHASQUI_KERNEL_PROCESS_WATCH, (uint64_t[6]){(uint64_t)&here->told});
+}
+
+struct frame *process_thread(struct hart *hart)
+{
+    hart->process_thread = make(hart, sizeof(struct frame));
+    struct frame *frame = (struct frame *)hart->process_thread->sp;
+#if HARTS > 1
+    hart->thread_frame = frame;
+#endif
+    memory_clear(frame, sizeof *frame);
+    frame->status = STATUS_SPIE;
+    return frame;
 }
 
 /* The hart's present thread, which is nobody's, becomes the process. */
-void process_begin(uint64_t entry, uint64_t stack_pointer)
+void process_begin(const struct chasqui_kernel_boot *boot)
 {
-    current = process_thread = make(sizeof(struct frame));
-    struct frame *frame = (struct frame *)current->sp;
-    memory_clear(frame, sizeof *frame);
-    frame->pc = entry;
-    frame->x[SP] = stack_pointer;
-    frame->status = STATUS_SPIE;
+    struct frame *frame = process_thread(here);
+    here->current = here->process_thread;
+    frame->pc = boot->entry;
+    frame->x[SP] = boot->stack_pointer;
+    kernel_unlock();
     trap_return(frame);
 }

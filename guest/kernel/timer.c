@@ -2,18 +2,25 @@
  * nothing has no interrupts. */
 #include "kernel.h"
 
-static struct timer *first;
+#if HARTS > 1
+#define hart_of(timer) (timer)->hart
+#else
+#define hart_of(timer) here
+#endif
 
-static void arm(void) { csr_write(STIMECMP, first ? first->at : ~0ull); }
+static void arm(void) { csr_write(STIMECMP, here->timers ? here->timers->at : ~0ull); }
 
 void timer_set(struct timer *timer, uint64_t at, void (*expire)(struct timer *))
 {
     timer_cancel(timer);
-    struct timer **link = &first;
+    struct timer **link = &here->timers;
     while (*link && (*link)->at <= at)
         link = &(*link)->next;
     *timer = (struct timer){.at = at, .expire = expire, .next = *link, .is_set = true};
     *link = timer;
+#if HARTS > 1
+    timer->hart = here;
+#endif
     arm();
 }
 
@@ -21,7 +28,7 @@ void timer_cancel(struct timer *timer)
 {
     if (!timer->is_set)
         return;
-    struct timer **link = &first;
+    struct timer **link = &hart_of(timer)->timers;
     while (*link != timer)
         link = &(*link)->next;
     *link = timer->next;
@@ -31,9 +38,9 @@ void timer_cancel(struct timer *timer)
 
 void timer_interrupt(void)
 {
-    while (first && first->at <= csr_read(time)) {
-        struct timer *timer = first;
-        first = timer->next;
+    struct timer *timer;
+    while ((timer = here->timers) && timer->at <= csr_read(time)) {
+        here->timers = timer->next;
         timer->is_set = false;
         timer->expire(timer);
     }

@@ -3,9 +3,6 @@
 
 extern const char user_copy[], user_copy_end[], user_copy_fault[];
 
-/* Where the process is, and what it sleeps for (thread.c), for the simulator's messages. */
-extern struct chasqui_kernel_process process;
-
 static void call(struct frame *frame)
 {
     frame->pc += 4;
@@ -16,7 +13,11 @@ static void call(struct frame *frame)
 static void exception(const struct frame *frame, uint64_t cause, uint64_t value)
 {
     machine_call(CHASQUI_KERNEL_SBI_PROCESS, CHASQUI_KERNEL_PROCESS_EXCEPTION, (uint64_t[6]){cause, frame->pc, value});
+#if HARTS > 1
+    thread_end();
+#else
     panic("the process goes on after an exception");
+#endif
 }
 
 static bool is_page_fault(uint64_t cause)
@@ -45,6 +46,9 @@ static void kernel_trap(struct frame *frame, uint64_t cause)
 static void interrupt(uint64_t number)
 {
     switch (number) {
+    case INTERRUPT_SOFTWARE: /* of another hart: some thread is ready */
+        csr_clear(sip, 1u << INTERRUPT_SOFTWARE);
+        break;
     case INTERRUPT_TIMER:
         timer_interrupt();
         break;
@@ -61,8 +65,10 @@ void trap(struct frame *frame)
 {
     uint64_t cause = csr_read(scause);
     bool from_process = !(frame->status & STATUS_SPP);
-    if (from_process)
-        process.pc = frame->pc;
+    if (from_process) {
+        kernel_lock();
+        here->told.pc = frame->pc;
+    }
     if (cause & CAUSE_INTERRUPT)
         interrupt(cause & ~CAUSE_INTERRUPT);
     else if (from_process)
@@ -71,4 +77,6 @@ void trap(struct frame *frame)
         kernel_trap(frame, cause);
     if (from_process && threads_wait())
         thread_yield();
+    if (from_process)
+        kernel_unlock();
 }

@@ -10,6 +10,10 @@ bool user_page_fault(uint64_t address, uint64_t cause)
 {
     struct answer answer =
         machine_call(CHASQUI_KERNEL_SBI_PROCESS, CHASQUI_KERNEL_PROCESS_PAGE_FAULT, (uint64_t[6]){address, cause});
+#if HARTS > 1
+    if (answer.error == CHASQUI_KERNEL_ENDED)
+        thread_end();
+#endif
     if (answer.error)
         return false;
     if (answer.value)

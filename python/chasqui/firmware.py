@@ -1,6 +1,6 @@
 """Firmware of the machines that have processors in their network interfaces, `machines/*/firmware`,
 and the kernel image, `guest/kernel`, once without drivers and once with those of each machine that
-has some, `machines/*/kernel`.
+has some, `machines/*/kernel`; and each of these for one hart and for several.
 
 They are built once for every state of their sources and of the toolchain, into the cache. `chasqui
 run` asks for them each time; the toolchain is loaded only to build.
@@ -32,6 +32,10 @@ KERNEL_TARGET = [
 ]
 
 
+# As `HARTS_MAX` there says, which the kernel checks.
+HARTS_MAX = 64
+
+
 def _sources(folder: str) -> dict[str, list[Path]]:
     """The C files in `folder` of each machine that has some."""
     found: dict[str, list[Path]] = {}
@@ -42,7 +46,8 @@ def _sources(folder: str) -> dict[str, list[Path]]:
 
 def directory() -> Path:
     """Where `<machine>.elf` is for every machine with firmware, and `kernel.elf`, and
-    `<machine>.kernel.elf` for every machine with drivers; they are built where they are not."""
+    `<machine>.kernel.elf` for every machine with drivers, and the same with `kernel-smp` for nodes
+    of several harts; they are built where they are not."""
     import hashlib
 
     digest = hashlib.sha256()
@@ -67,10 +72,12 @@ def _build(place: Path) -> None:
         with toolchain.appearing(place) as building:
             for machine, sources in _sources("firmware").items():
                 link(sources, MACHINES / machine, building / f"{machine}.elf")
-            link_kernel([], [], building / "kernel.elf")
-            for machine, drivers in _sources("kernel").items():
-                include = [MACHINES / machine]
-                link_kernel(drivers, include, building / f"{machine}.kernel.elf")
+            kernels = {f"{machine}.": drivers for machine, drivers in _sources("kernel").items()}
+            for prefix, drivers in {"": [], **kernels}.items():
+                include = [MACHINES / prefix[:-1]] if drivers else []
+                link_kernel(drivers, include, building / f"{prefix}kernel.elf")
+                several = building / f"{prefix}kernel-smp.elf"
+                link_kernel(drivers, include, several, HARTS_MAX)
 
 
 def link(sources: list[Path], include: Path, image: Path) -> None:
@@ -80,10 +87,11 @@ def link(sources: list[Path], include: Path, image: Path) -> None:
     _link([*ZIG_TARGET, *FIRMWARE_FLAGS], sources, [include], image)
 
 
-def link_kernel(drivers: list[Path], include: list[Path], image: Path) -> None:
-    """Compiles the kernel with drivers to an image."""
+def link_kernel(drivers: list[Path], include: list[Path], image: Path, harts: int = 1) -> None:
+    """Compiles the kernel with drivers to an image for nodes of up to so many harts."""
     sources = [*sorted(KERNEL.glob("*.S")), *sorted(KERNEL.glob("**/*.c")), *drivers]
-    _link([*KERNEL_TARGET, *KERNEL_FLAGS], sources, [KERNEL, INCLUDE, *include], image)
+    flags = [*KERNEL_TARGET, *KERNEL_FLAGS, f"-DHARTS={harts}"]
+    _link(flags, sources, [KERNEL, INCLUDE, *include], image)
 
 
 def _link(flags: list[str], sources: list[Path], include: list[Path], image: Path) -> None:

@@ -17,11 +17,19 @@ crate::guest_constants! {
     pub const DEVICE_BYTES: u64 = 0x4000_0000;
 
     /// Extension: Linux's system call whose number is the function, with its arguments, of the process. Costs no time but
-    /// the ecall's. The error is 0, or `SLEEP`.
+    /// the ecall's. The error is 0, or `SLEEP`. A kernel of several harts finds in a3 the mask of those whose processes'
+    /// threads wait no longer.
     pub const SBI_LINUX: u64 = 0x0a00_0000;
     /// Error of `SBI_LINUX`: the caller must sleep until the time in a2 [ticks of `time`], ~0: for ever; then its call
     /// returns the value.
     pub const SLEEP: u64 = 1;
+    /// Error of `SBI_LINUX` to a kernel of several harts: the caller waits for another thread of its process, no longer than
+    /// until the time in a2.
+    pub const BLOCK: u64 = 2;
+    /// Error of `SBI_LINUX`, likewise: a thread of the process is to begin on the hart in a2; its id is the value.
+    pub const THREAD: u64 = 3;
+    /// Error of `SBI_LINUX`, or of `SBI_PROCESS`, likewise: the thread has ended, or the process.
+    pub const ENDED: u64 = 4;
     /// Extension: what only the simulator can do for the process.
     pub const SBI_PROCESS: u64 = 0x0a00_0001;
     /// Function: brings in the page at a0 for an access that failed with `scause` a1. The value is the physical address of
@@ -35,18 +43,33 @@ crate::guest_constants! {
     pub const PROCESS_PANIC: u64 = 3;
     /// Function: the process has ended, with status a0, as by `exit_group`; the kernel lives on.
     pub const PROCESS_EXIT: u64 = 4;
+    /// Function: the time is over until which the caller waited for another thread. The value is what its call returns.
+    pub const PROCESS_TIME_OUT: u64 = 5;
+    /// Extension: software interrupts of other harts (SBI, chapter 7).
+    pub const SBI_IPI: u64 = 0x0073_5049;
+    /// Function: interrupts the harts in the mask a0.
+    pub const IPI_SEND: u64 = 0;
+    /// Extension: harts (SBI, chapter 9).
+    pub const SBI_HSM: u64 = 0x0048_534d;
+    /// Function: hart a0 begins at a1, with its number in a0 and a2 in a1, and the page tables of its process.
+    pub const HSM_START: u64 = 0;
+    /// Harts of a node, at most, with a kernel.
+    pub const HARTS_MAX: u64 = 64;
     /// Type of the `ioctl` requests that are a driver's in the kernel (`_IOC_TYPE`): 'q'.
     pub const CONTROL_TYPE: u64 = 0x71;
     /// Data that a socket holds in each direction [bytes], a power of two.
     pub const SOCKET_BUFFER_BYTES: u64 = 65536;
     /// Error of a function that there is not (`SBI_ERR_NOT_SUPPORTED`).
     pub const NOT_SUPPORTED: i64 = -2;
+    /// Error of an argument that can't be (`SBI_ERR_INVALID_PARAM`).
+    pub const INVALID_PARAMETER: i64 = -3;
     /// Error of an address that there is not (`SBI_ERR_INVALID_ADDRESS`).
     pub const INVALID_ADDRESS: i64 = -5;
 }
 
 crate::guest_struct! {
-    /// What a kernel is told at its start: its address is in a1.
+    /// What a kernel is told at its start: its address is in a1. Of several processes each has one, one behind the other;
+    /// their number is in a2, that of the harts that each has in a3. Memory is told in the first.
     pub struct KernelBoot {
         /// The process's first instruction.
         pub entry: u64,

@@ -247,6 +247,14 @@ impl Hart {
         self.supervisor.as_mut().expect("a hart with a supervisor level").external = asserted;
     }
 
+    /// A software interrupt is pending from now on.
+    ///
+    /// # Panics
+    /// When the hart has no supervisor level.
+    pub fn interrupt_software(&mut self) {
+        self.supervisor.as_mut().expect("a hart with a supervisor level").software = interrupt::SOFTWARE;
+    }
+
     /// At supervisor level.
     pub(crate) fn is_supervisor(&self) -> bool {
         self.supervisor.as_ref().is_some_and(|s| s.is_current)

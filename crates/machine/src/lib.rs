@@ -20,7 +20,8 @@ use chasqui_linux::{Elf, NiDevice, NiMapping, Options, Process};
 use chasqui_memory::{FlatMemory, PAGE_BYTES};
 use chasqui_ni::{NetworkInterface, Region};
 use chasqui_node::{
-    Costs, Kernel, Node, NodeConfiguration, NodeSpec, OsSpec, Output, ProcessSpec, kernel_memory,
+    Costs, Kernel, KernelProcess, Node, NodeConfiguration, NodeSpec, OsSpec, Output, ProcessSpec,
+    kernel_memory,
 };
 use chasqui_placement::{MapBy, NodeId, Occupant, Placement, ProcessId};
 use chasqui_record::Keep;
@@ -193,32 +194,39 @@ fn identification(
     page
 }
 
-/// Puts the kernel under `process`, the only one of its node, into the end of main memory.
+/// What the kernel under `process` is told of it.
+fn told(
+    plan: &NodePlan<'_>,
+    work: &Workload,
+    who: (ProcessId, Occupant),
+    process: &Process,
+) -> KernelProcess {
+    let mut regions = [0; NI_REGIONS];
+    regions.iter_mut().zip(plan.ni.regions(who.0)).for_each(|(physical, region)| *physical = region.physical);
+    let boot = KernelBoot {
+        entry: process.entry(),
+        stack_pointer: process.stack_pointer(),
+        regions,
+        ni: identification(plan, work, who),
+        ..Default::default()
+    };
+    KernelProcess { root: process.space.root(), boot }
+}
+
+/// Puts the kernel under `processes`, into the end of main memory.
 ///
 /// # Errors
 /// There is none, or it does not fit.
 fn kernel(
     plan: &NodePlan<'_>,
-    job: &Job,
+    work: &Workload,
     memory: &mut FlatMemory,
-    process: &Process,
-    ni: NiIdentification,
+    processes: Vec<KernelProcess>,
 ) -> Result<Kernel, String> {
-    let image = job.kernel.clone().ok_or("node.software.kernel: the kernel image is missing")?;
-    let mut regions = [0; NI_REGIONS];
-    regions
-        .iter_mut()
-        .zip(plan.ni.regions(ProcessId(0)))
-        .for_each(|(physical, region)| *physical = region.physical);
-    let boot = KernelBoot {
-        entry: process.entry(),
-        stack_pointer: process.stack_pointer(),
-        regions,
-        ni,
-        ..Default::default()
-    };
-    let physical = kernel_range(plan.configuration);
-    Kernel::new(image, memory, physical, process.space.root(), boot)
+    let image = work.jobs[0].kernel.clone().ok_or("node.software.kernel: the kernel image is missing")?;
+    let harts = plan.configuration.harts();
+    let each = harts / work.placement.per_node() as usize;
+    Kernel::new(image, memory, kernel_range(plan.configuration), processes, (harts, each))
 }
 
 /// What of main memory the kernel has.
@@ -266,18 +274,17 @@ fn shared_memory(configuration: &NodeConfiguration, work: &Workload) -> Range<u6
     end.saturating_sub(work.shared_bytes)..end
 }
 
-/// A process, loaded into the memory `physical`, and what else belongs to it; and the kernel under it, where
-/// `node.software.kernel` asks for one.
+/// A process, loaded into the memory `physical`, and what else belongs to it; and what a kernel under it is told.
 ///
 /// # Errors
-/// The process does not fit, or the kernel.
+/// The process does not fit.
 fn process(
     plan: &NodePlan<'_>,
     work: &Workload,
     (id, who): (ProcessId, Occupant),
     memory: &mut FlatMemory,
     physical: Range<u64>,
-) -> Result<(ProcessSpec, Option<Kernel>), String> {
+) -> Result<(ProcessSpec, KernelProcess), String> {
     let (c, job) = (plan.configuration, &work.jobs[who.job.index()]);
     let regions = plan.ni.regions(id);
     let mapping = |r: &Region| NiMapping { physical: r.physical, bytes: r.bytes, uncached: r.uncached() };
@@ -298,11 +305,7 @@ fn process(
     options.devices = vec![device];
     let process = Process::new(memory, job.program.clone(), &job.arguments, &job.environment, options)
         .map_err(|e| e.to_string())?;
-    let kernel = c
-        .software
-        .kernel
-        .then(|| kernel(plan, job, memory, &process, identification(plan, work, (id, who))))
-        .transpose()?;
+    let told = told(plan, work, (id, who), &process);
     let spec = ProcessSpec {
         process,
         id,
@@ -315,7 +318,7 @@ fn process(
         watch: job.watch.clone(),
         output: job.output.clone(),
     };
-    Ok((spec, kernel))
+    Ok((spec, told))
 }
 
 /// What takes how long on a node beside instructions.
@@ -360,10 +363,8 @@ pub fn build_node(plan: NodePlan<'_>, work: &Workload) -> Result<Node, String> {
     let parts = parts(shared.start, c.l2.cache().map_or(0, |l2| l2.size.bytes()), here.len() as u64);
     let loaded =
         here.into_iter().zip(parts).map(|(who, physical)| process(&plan, work, who, &mut memory, physical));
-    let (processes, kernels): (Vec<_>, Vec<_>) =
-        loaded.collect::<Result<Vec<_>, String>>()?.into_iter().unzip();
-    // Where there is a kernel there is one process.
-    let kernel = kernels.into_iter().flatten().next();
+    let (processes, told): (Vec<_>, Vec<_>) = loaded.collect::<Result<Vec<_>, String>>()?.into_iter().unzip();
+    let kernel = c.software.kernel.then(|| kernel(&plan, work, &mut memory, told)).transpose()?;
     let mut node = Node::new(NodeSpec {
         configuration: c,
         number: plan.number.0,

@@ -138,12 +138,6 @@ impl NodeConfiguration {
 
     fn kernel_mistakes(&self) -> Option<String> {
         let (bytes, dram) = (self.software.kernel_memory, self.dram.size);
-        if self.harts() > 1 {
-            return Some(format!(
-                "node.software.kernel with node.harts = {}: the kernel image is for 1 hart",
-                self.harts()
-            ));
-        }
         // The kernel's memory begins at a large page.
         let room = dram.bytes() / 2;
         (bytes.bytes() > room).then(|| {

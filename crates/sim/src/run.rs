@@ -339,7 +339,9 @@ fn check_jobs(request: &Request, machine: &dyn Machine, resolved: &Resolved) -> 
     }
     let node = NodeConfiguration::read(resolved);
     if node.software.kernel {
-        return Err(InputError(format!("node.software.kernel with {jobs} jobs: the kernel image is for 1")));
+        return Err(InputError(format!(
+            "node.software.kernel with {jobs} jobs: the kernel image is for 1 job"
+        )));
     }
     let harts = node.harts();
     if harts > 1 {
@@ -416,8 +418,6 @@ fn check_ranks_per_node(
         format!(" with {} jobs: they share 1 hart a node", 1 + request.others.len())
     } else if request.only_rank.is_some() {
         " with --only-rank: the node of the rank has no other".to_string()
-    } else if node.software.kernel {
-        " with node.software.kernel: the kernel image is for 1".to_string()
     } else if harts as i64 % asked != 0 {
         format!(
             ": each rank has harts of its own, and node.harts = {harts}; multiples of {asked} are allowed (--set \
@@ -500,19 +500,21 @@ pub(crate) fn firmware(folder: Option<&Path>, machine: &dyn Machine) -> Result<O
 }
 
 /// The kernel under the processes, if the machine asks for one: with drivers of its own its file in `folder` is
-/// `<machine>.kernel.elf`, else `kernel.elf`.
+/// `<machine>.kernel.elf`, else `kernel.elf`; for several harts, `kernel-smp` stands in the place of `kernel`.
 pub(crate) fn kernel(
     folder: Option<&Path>,
     machine: &dyn Machine,
     resolved: &Resolved,
 ) -> Result<Option<Arc<Elf>>, InputError> {
-    if !NodeConfiguration::read(resolved).software.kernel {
+    let node = NodeConfiguration::read(resolved);
+    if !node.software.kernel {
         return Ok(None);
     }
+    let image = if node.harts() > 1 { "kernel-smp.elf" } else { "kernel.elf" };
     let missing = || InputError("node.software.kernel: the kernel image is missing".into());
     let folder = folder.ok_or_else(missing)?;
-    let own = folder.join(format!("{}.kernel.elf", machine.folder()));
-    let file = if own.exists() { own } else { folder.join("kernel.elf") };
+    let own = folder.join(format!("{}.{image}", machine.folder()));
+    let file = if own.exists() { own } else { folder.join(image) };
     load_kernel(&file).map(|image| Some(Arc::new(image))).map_err(input)
 }
 

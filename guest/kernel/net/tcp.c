@@ -12,7 +12,7 @@ struct tcp *tcp_connections;
 static struct tcp *buckets[BUCKETS];
 struct queue tcp_changes;
 
-static void changed(void) { thread_wake(&tcp_changes); }
+static void changed(void) { thread_wake_all(&tcp_changes); }
 
 struct tcp *tcp_new(void)
 {

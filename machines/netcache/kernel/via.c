@@ -250,7 +250,7 @@ static void via_interrupt(void)
 {
     ni_store(CHASQUI_VIA_CAUSE, ni_load(CHASQUI_VIA_CAUSE));
     ni_load(CHASQUI_VIA_CAUSE);
-    thread_wake(&waiters);
+    thread_wake_all(&waiters);
 }
 
 static int64_t via_control(uint64_t request, uint64_t argument)

@@ -160,6 +160,14 @@ impl Thread {
         }
     }
 
+    /// Another hart interrupts it at `now`.
+    pub(crate) fn interrupt_software(&mut self, now: Time) {
+        self.hart.interrupt_software();
+        if matches!(self.activity, Activity::Idle) && self.hart.interrupt_cycle() <= self.hart.cycle {
+            self.rise(self.hart.now().max(now));
+        }
+    }
+
     /// Something of the hart's port is finished at `now`: it tries again what it waited for.
     pub(crate) fn wake(&mut self, now: Time) {
         if let Activity::Waiting(since, stall) = self.activity {

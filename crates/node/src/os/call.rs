@@ -86,6 +86,16 @@ impl Os {
     /// threads.
     fn change_memory(&mut self, harts: &mut Harts, index: usize, now: Time) {
         let wake_cycles = self.costs.software.wake.cycles();
+        for woken in self.share_memory(harts, index) {
+            let thread = &mut harts[woken];
+            thread.resume_at(now);
+            thread.charge(wake_cycles);
+            thread.hart.return_from_call(0);
+        }
+    }
+
+    /// A call of the thread on hart `index` may have changed memory past the caches. The harts whose threads it has woken.
+    pub(super) fn share_memory(&mut self, harts: &mut Harts, index: usize) -> Vec<usize> {
         let NodeProcess { process, harts: own, .. } = self.on_mut(harts, index);
         let barrier = process.take_barrier();
         for (_, thread) in harts.of_mut(own).enumerate().filter(|&(i, _)| own.start + i != index) {
@@ -94,12 +104,7 @@ impl Os {
                 thread.hart.port.settle();
             }
         }
-        for woken in process.take_woken() {
-            let thread = &mut harts[own.start + woken];
-            thread.resume_at(now);
-            thread.charge(wake_cycles);
-            thread.hart.return_from_call(0);
-        }
+        process.take_woken().into_iter().map(|woken| own.start + woken).collect()
     }
 
     /// The thread on hart `parent` has made another, which begins on hart `index` where its maker is.

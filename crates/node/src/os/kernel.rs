@@ -16,8 +16,8 @@ use chasqui_linux::space::Backing;
 use chasqui_linux::{Elf, ElfError, Outcome};
 use chasqui_memory::{DEVICE_BASE, Fault, FlatMemory, PAGE_BYTES, pte};
 
-use super::{Ended, Os, SIGABRT};
-use crate::harts::Harts;
+use super::{Ended, NodeProcess, Os, SIGABRT};
+use crate::harts::{Activity, Harts};
 
 /// What an entry of a root page table maps, and one of a table below it (Sv39) [bytes].
 const GIGAPAGE: u64 = 1 << 30;
@@ -31,10 +31,20 @@ const RIGHTS: u64 = pte::V | pte::R | pte::W | pte::X | pte::G | pte::A | pte::D
 pub struct Kernel {
     /// The image.
     image: Arc<Elf>,
-    /// Address of its [`KernelBoot`].
+    /// Address of the processes' [`KernelBoot`]s.
     boot: u64,
-    /// Address of its [`kernel::KernelProcess`], once it has told.
-    process: Option<u64>,
+    /// How many processes there are, and harts of each.
+    processes: (usize, usize),
+    /// Address of the [`kernel::KernelProcess`] of each hart, once it has told.
+    told: Vec<Option<u64>>,
+}
+
+/// A process, as its kernel gets to know it.
+pub struct KernelProcess {
+    /// Physical address of its root page table.
+    pub root: u64,
+    /// What the kernel is told of it.
+    pub boot: KernelBoot,
 }
 
 /// Reads the kernel image at `path`.
@@ -52,8 +62,8 @@ pub fn kernel_memory(dram_bytes: u64, bytes: u64) -> Range<u64> {
 }
 
 impl Kernel {
-    /// Puts `image` into `physical` of `memory`, and into the address space with the page tables at `root`. What `boot`
-    /// says of the kernel's own memory is filled in.
+    /// Puts `image` into `physical` of `memory`, and into the address spaces of `processes`. The node has `harts`, each
+    /// process `harts_each` of them. What is told of the kernel's own memory is filled in.
     ///
     /// # Errors
     /// It does not lie in its memory.
@@ -61,18 +71,35 @@ impl Kernel {
         image: Arc<Elf>,
         memory: &mut FlatMemory,
         physical: Range<u64>,
-        root: u64,
-        mut boot: KernelBoot,
+        mut processes: Vec<KernelProcess>,
+        (harts, harts_each): (usize, usize),
     ) -> Result<Kernel, String> {
+        assert!(harts as u64 <= kernel::HARTS_MAX, "node.harts allows as many as kernels");
         // The table that maps the image, and what the kernel is told, are at the end.
-        let (table, told) = (physical.end - PAGE_BYTES, physical.end - 2 * PAGE_BYTES);
+        let table = physical.end - PAGE_BYTES;
+        let told_bytes = processes.len() * size_of::<KernelBoot>();
+        let told = table - (told_bytes as u64).next_multiple_of(PAGE_BYTES);
         image.place(memory, kernel::IMAGE, physical.start..told)?;
-        map(memory, root, table, &physical);
-        boot.memory = physical.start + (image.end() - kernel::IMAGE).next_multiple_of(PAGE_BYTES);
-        boot.memory_bytes = told - boot.memory;
-        let bytes = boot.to_bytes();
+        let first = &mut processes[0].boot;
+        first.memory = physical.start + (image.end() - kernel::IMAGE).next_multiple_of(PAGE_BYTES);
+        first.memory_bytes = told - first.memory;
+        for process in &processes {
+            map(memory, process.root, table, &physical);
+        }
+        let bytes: Vec<u8> = processes.iter().flat_map(|process| process.boot.to_bytes()).collect();
         memory.slice_mut(told, bytes.len()).expect("the kernel's memory").copy_from_slice(&bytes);
-        Ok(Kernel { image, boot: kernel::DIRECT + told, process: None })
+        let count = processes.len();
+        Ok(Kernel {
+            image,
+            boot: kernel::DIRECT + told,
+            processes: (count, harts_each),
+            told: vec![None; harts],
+        })
+    }
+
+    /// Its node has several harts: it outlives its processes.
+    fn is_of_several_harts(&self) -> bool {
+        self.told.len() > 1
     }
 
     /// The image.
@@ -80,10 +107,11 @@ impl Kernel {
         &self.image
     }
 
-    /// How the hart begins: its number, of one, in a0.
+    /// How the first hart begins: its number, 0, in a0.
     pub(crate) fn start(&self) -> State {
         let mut state = State::new(self.image.entry());
-        state.x[11] = self.boot;
+        let (processes, harts_each) = self.processes;
+        (state.x[11], state.x[12], state.x[13]) = (self.boot, processes as u64, harts_each as u64);
         state
     }
 }
@@ -108,10 +136,22 @@ fn map(memory: &mut FlatMemory, root: u64, table: u64, physical: &Range<u64>) {
 type Answer = [u64; 3];
 
 const OK: Answer = [0; 3];
+const NOT_SUPPORTED: Answer = [kernel::NOT_SUPPORTED as u64, 0, 0];
+const INVALID: Answer = [kernel::INVALID_ADDRESS as u64, 0, 0];
 
 /// The first tick of a clock of `timebase` at or after `time`.
 fn tick(timebase: Clock, time: Time) -> u64 {
     if time == Time::NEVER { u64::MAX } else { timebase.edge_at_or_after(time) }
+}
+
+/// The kernel on hart `by` interrupts the harts in `mask`.
+fn interrupt(harts: &mut Harts, by: usize, mask: u64) -> Option<Answer> {
+    let now = harts[by].hart.now();
+    let several = harts.iter_mut().enumerate().filter(|&(index, _)| index < 64 && mask >> index & 1 != 0);
+    for (_, thread) in several.filter(|(_, thread)| thread.hart.supervisor().is_some()) {
+        thread.interrupt_software(now);
+    }
+    Some(OK)
 }
 
 impl Os {
@@ -124,13 +164,23 @@ impl Os {
             (kernel::SBI_LINUX, number) => self.forwarded(harts, index, number, args, memory),
             (kernel::SBI_PROCESS, kernel::PROCESS_PAGE_FAULT) => self.page_in(harts, index, args, memory),
             (kernel::SBI_PROCESS, kernel::PROCESS_EXCEPTION) => self.exception(harts, index, args, memory),
-            (kernel::SBI_PROCESS, kernel::PROCESS_WATCH) => self.watch_process(args[0]),
+            (kernel::SBI_PROCESS, kernel::PROCESS_WATCH) => self.watch_process(index, args[0]),
+            (kernel::SBI_PROCESS, kernel::PROCESS_TIME_OUT) => {
+                Some([0, self.time_out(harts, index) as u64, 0])
+            }
+            (kernel::SBI_IPI, kernel::IPI_SEND) => interrupt(harts, index, args[0]),
+            (kernel::SBI_HSM, kernel::HSM_START) => self.start_hart(harts, index, args),
             (kernel::SBI_PROCESS, kernel::PROCESS_PANIC) => self.panic(harts, index, args),
             (kernel::SBI_PROCESS, kernel::PROCESS_EXIT) => self.outlive(harts, index, args[0]),
-            _ => Some([kernel::NOT_SUPPORTED as u64, 0, 0]),
+            _ => Some(NOT_SUPPORTED),
         };
-        // There is none if the process has ended.
-        let Some(answer) = answer else { return };
+        // There is none if the process has ended. A kernel that others need lives on, unless it is broken.
+        let is_broken = (extension, function) == (kernel::SBI_PROCESS, kernel::PROCESS_PANIC);
+        let lives_on = !is_broken && self.kernel.as_ref().is_some_and(Kernel::is_of_several_harts);
+        let Some(answer) = answer.or(lives_on.then_some([kernel::ENDED, 0, 0])) else { return };
+        if lives_on {
+            self.on_several(harts, index, extension);
+        }
         let cycles = self.costs.machine_call.cycles();
         let thread = &mut harts[index];
         thread.charge(cycles);
@@ -149,6 +199,8 @@ impl Os {
     ) -> Option<Answer> {
         let outcome = self.serve(harts, index, number, args, memory);
         self.flush_translations(harts, index, memory);
+        let is_sole = !self.kernel.as_ref().is_some_and(Kernel::is_of_several_harts);
+        let first = self.on(harts, index).harts.start;
         let hart = &harts[index].hart;
         let sleep = |until, value: i64| Some([kernel::SLEEP, value as u64, tick(hart.timebase(), until)]);
         match outcome {
@@ -156,14 +208,62 @@ impl Os {
             Outcome::Yield => Some(OK),
             Outcome::Sleep { until, value } => sleep(until, value),
             // Nobody else is there to wake it.
-            Outcome::Block { until, .. } => sleep(until, self.on_mut(harts, index).process.time_out(index)),
+            Outcome::Block { until, .. } if is_sole => sleep(until, self.time_out(harts, index)),
+            Outcome::Block { until, .. } => Some([kernel::BLOCK, 0, tick(hart.timebase(), until)]),
+            Outcome::Clone { hart, id, .. } => Some([kernel::THREAD, id as u64, (first + hart) as u64]),
             Outcome::Exit { status, .. } => {
                 self.end(harts, index, Ended::Exit(status));
                 None
             }
             Outcome::Signal(signal) => self.die(harts, index, signal, "the process raised a signal"),
             Outcome::OutOfMemory(fault) => self.die(harts, index, fault.signal(), &fault.to_string()),
-            Outcome::Leave | Outcome::Clone { .. } => unreachable!("a kernel's process has one thread"),
+            Outcome::Leave => Some([kernel::ENDED, 0, 0]),
+        }
+    }
+
+    /// The thread on hart `index` has waited for another for as long as it would: what its call returns.
+    fn time_out(&mut self, harts: &Harts, index: usize) -> i64 {
+        let NodeProcess { process, harts: own, .. } = self.on_mut(harts, index);
+        process.time_out(index - own.start)
+    }
+
+    /// The kernel on hart `by` has another hart begin.
+    fn start_hart(
+        &mut self,
+        harts: &mut Harts,
+        by: usize,
+        [number, pc, argument, ..]: [u64; 6],
+    ) -> Option<Answer> {
+        let index = number as usize;
+        let Some(process) = self.processes.iter().position(|process| process.harts.contains(&index)) else {
+            return Some([kernel::INVALID_PARAMETER as u64, 0, 0]);
+        };
+        let now = harts[by].hart.now();
+        let root = self.processes[process].process.space.root();
+        self.place(harts, index, process);
+        // Threads are not fast-forwarded.
+        if self.processes[process].region.is_some() && harts[by].process == process {
+            self.change_timing(harts, by);
+        }
+        let mut state = State::new(pc);
+        (state.x[10], state.x[11]) = (number, argument);
+        let thread = &mut harts[index];
+        thread.hart.state = state;
+        thread.hart.begin_supervisor(root);
+        thread.begin(now);
+        self.set_timed(harts, index);
+        Some(OK)
+    }
+
+    /// What the kernel of several harts finds beside the answer to its call on hart `index`.
+    fn on_several(&mut self, harts: &mut Harts, index: usize, extension: u64) {
+        // It was the process that ended there.
+        if matches!(harts[index].activity, Activity::Ended) {
+            harts[index].activity = Activity::Ready;
+        }
+        if extension == kernel::SBI_LINUX {
+            let woken = self.share_memory(harts, index);
+            harts[index].hart.state.x[13] = woken.into_iter().fold(0, |mask, hart| mask | 1 << hart);
         }
     }
 
@@ -186,13 +286,13 @@ impl Os {
         memory: &mut FlatMemory,
     ) -> Option<Answer> {
         let Some(Halt::Fault(Fault::Page { access, .. })) = halt_of(cause, address) else {
-            return Some([kernel::INVALID_ADDRESS as u64, 0, 0]);
+            return Some(INVALID);
         };
         let before = self.on(harts, index).process.space.faults();
         if let Err(fault) = self.bring_in(harts, index, address, access, memory) {
             return match fault.is_out_of_memory() {
                 true => self.die(harts, index, fault.signal(), &fault.to_string()),
-                false => Some([kernel::INVALID_ADDRESS as u64, 0, 0]),
+                false => Some(INVALID),
             };
         }
         let space = &self.on(harts, index).process.space;
@@ -217,8 +317,8 @@ impl Os {
         None
     }
 
-    fn watch_process(&mut self, address: u64) -> Option<Answer> {
-        self.kernel.as_mut().expect("a kernel calls").process = Some(address);
+    fn watch_process(&mut self, index: usize, address: u64) -> Option<Answer> {
+        self.kernel.as_mut().expect("a kernel calls").told[index] = Some(address);
         Some(OK)
     }
 
@@ -234,7 +334,7 @@ impl Os {
 
     /// A word of what the kernel on hart `index` tells of its process.
     fn told(&self, harts: &Harts, index: usize, word: u64) -> Option<u64> {
-        let at = self.kernel.as_ref()?.process? + 8 * word;
+        let at = self.kernel.as_ref()?.told[index]? + 8 * word;
         let mut value = [0; 8];
         harts[index].hart.port.peek_virtual(at, &mut value).then(|| u64::from_le_bytes(value))
     }

@@ -25,7 +25,7 @@ use chasqui_watch::Symbols;
 
 use crate::harts::{Activity, Harts, Thread};
 use crate::parameters::SoftwareUnit;
-pub use kernel::{Kernel, kernel_memory, load_kernel};
+pub use kernel::{Kernel, KernelProcess, kernel_memory, load_kernel};
 use marking::Marking;
 pub(crate) use pager::Pages;
 pub(crate) use process::NodeProcess;
@@ -103,7 +103,9 @@ impl Os {
 
     /// Each process begins on the first of its harts; of those that share one, the first process.
     pub fn begin(&mut self, harts: &mut Harts) {
-        let on_harts = if self.scheduler.is_some() { 1 } else { self.processes.len() };
+        // A kernel has the others begin.
+        let is_one = self.scheduler.is_some() || self.kernel.is_some();
+        let on_harts = if is_one { 1 } else { self.processes.len() };
         for number in 0..on_harts {
             let process = &self.processes[number];
             process.follow(harts);
@@ -119,7 +121,6 @@ impl Os {
             self.set_timed(harts, self.processes[number].harts.start);
         }
         if self.kernel.is_some() {
-            assert!(harts.count() == 1, "a kernel's harts");
             let root = self.processes[0].process.space.root();
             harts[0].hart.begin_supervisor(root);
         }

@@ -18,8 +18,8 @@ use chasqui_ni::{
     Uncached,
 };
 use chasqui_node::{
-    Costs, DEVICE_SPAN, Ended, Kernel, MemorySystem, Node, NodeConfiguration, NodeSpec, OsSpec, Output,
-    ProcessSpec, SoftwareUnit, kernel_memory, schema,
+    Costs, DEVICE_SPAN, Ended, Kernel, KernelProcess, MemorySystem, Node, NodeConfiguration, NodeSpec,
+    OsSpec, Output, ProcessSpec, SoftwareUnit, kernel_memory, schema,
 };
 use chasqui_placement::{JobId, ProcessId, Rank};
 use chasqui_record::Profile;
@@ -571,7 +571,8 @@ pub fn spec<'a>(c: &'a NodeConfiguration, program: &Program, ni: TestNi, watch: 
         let (entry, stack_pointer) = (process.entry(), process.stack_pointer());
         let boot = KernelBoot { entry, stack_pointer, ..Default::default() };
         let image = Arc::new(kernel.image());
-        Kernel::new(image, &mut memory, kernel_memory, process.space.root(), boot).expect("it fits")
+        let told = vec![KernelProcess { root: process.space.root(), boot }];
+        Kernel::new(image, &mut memory, kernel_memory, told, (1, 1)).expect("it fits")
     });
     let process = ProcessSpec {
         process,
