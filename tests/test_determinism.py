@@ -299,12 +299,15 @@ def test_a_change_of_threads_within_a_run(
     assert (together("auto") > 0) == (len(os.sched_getaffinity(0)) > 1)
 
 
-# Machines on networks, and what of these differs: each is in zones for 2 threads and for 4.
+# Machines on networks, and what of these differs: each is in zones for 2 threads and for 4, but an
+# ideal network, which is one.
 IN_ZONES = [
     ("voyager", ["network.topology=fat-tree"], 0),
     ("voyager", ["network.topology=mesh"], 0),
     ("voyager", ["network.topology=torus", "network.input_buffer=1"], 0),
     ("netcache/ldtct", ["network.topology=dragonfly"], 0),
+    ("voyager", ["network.topology=ideal"], 0),
+    ("netcache/tcp", ["network.topology=ideal"], 0),
     ("voyager", ["network.fault.rate=0.0005"], 135),
     ("netcache/ldtct", ["network.topology=fat-tree"], 0),
     ("netcache/tcp", ["network.topology=mesh", "network.input_buffer=1"], 0),

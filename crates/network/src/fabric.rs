@@ -140,13 +140,13 @@ impl Fabric {
     pub(crate) fn router(&self, number: u32) -> Router {
         let outputs = self.wiring.ports(number).map(|at| {
             let credits = match self.wiring.far_end(at) {
-                Neighbour::Router(_) => self.parameters.input_buffer as u32,
-                Neighbour::Node(_) => self.parameters.receive_buffer as u32,
+                Neighbour::Router(_) => self.parameters.input_buffer(),
+                Neighbour::Node(_) => self.parameters.receive_buffer(),
                 Neighbour::Unconnected => 0,
             };
             self.ports_of_link(self.wiring.link_at(at)).map(|port| (port, credits)).collect()
         });
-        Router::new(number, self.parameters.input_buffer as u32, self.channels, outputs.collect())
+        Router::new(number, self.parameters.input_buffer(), self.channels, outputs.collect())
     }
 
     /// The engine's ports of a link, by channel. Those of high channels are numbered below all of low channels, so that of
@@ -248,11 +248,11 @@ impl Fabric {
             for (channel, network, virtual_channel) in self.channels.all() {
                 assert_eq!(router.waiting(port, channel), 0, "router {number} input {port}");
                 let expected = match self.wiring.far_end(at) {
-                    Neighbour::Router(_) => self.parameters.input_buffer as usize,
+                    Neighbour::Router(_) => self.parameters.input_buffer() as usize,
                     // Links to nodes use the first virtual channel alone.
                     Neighbour::Node(n) => {
                         let held = if virtual_channel == 0 { held(n, network) } else { 0 };
-                        self.parameters.receive_buffer as usize - held
+                        self.parameters.receive_buffer() as usize - held
                     }
                     Neighbour::Unconnected => 0,
                 };

@@ -69,7 +69,7 @@ impl FarEnd {
             link: parameters.link(),
             forwarding: parameters.forwarding(),
             attachment,
-            networks: ports(first_port).map(|port| (port, parameters.receive_buffer as u32)).collect(),
+            networks: ports(first_port).map(|port| (port, parameters.receive_buffer())).collect(),
             free_at: Time::ZERO,
             statistics: LinkStatistics::default(),
         };

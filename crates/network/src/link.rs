@@ -27,7 +27,12 @@ impl Link {
         Link { bandwidth_bytes_per_s, latency, ps_per_byte }
     }
 
-    /// Bandwidth [bytes/s].
+    /// A link that all bytes cross at once, [`Link::latency`] after they left.
+    pub fn without_bandwidth(latency: Time) -> Link {
+        Link { bandwidth_bytes_per_s: u64::MAX, latency, ps_per_byte: 0 }
+    }
+
+    /// Bandwidth [bytes/s]; [`u64::MAX`]: bytes take no time.
     pub fn bandwidth_bytes_per_s(&self) -> u64 {
         self.bandwidth_bytes_per_s
     }
@@ -42,6 +47,8 @@ impl Link {
     pub fn serialization(&self, bytes: u32) -> Time {
         if self.ps_per_byte != 0 {
             Time(u64::from(bytes) * self.ps_per_byte)
+        } else if self.bandwidth_bytes_per_s == u64::MAX {
+            Time::ZERO
         } else {
             Time((u128::from(bytes) * PS_PER_S).div_ceil(u128::from(self.bandwidth_bytes_per_s)) as u64)
         }

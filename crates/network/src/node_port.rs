@@ -90,7 +90,7 @@ impl NodePort {
         faults: Faults,
         ports: impl Iterator<Item = Port>,
     ) -> NodePort {
-        let credits = parameters.input_buffer as u32;
+        let credits = parameters.input_buffer();
         let of_network =
             |port| OfNetwork { port, credits, blocked_since: Time::NEVER, held: VecDeque::new() };
         NodePort {
@@ -98,7 +98,7 @@ impl NodePort {
             link: parameters.link(),
             forwarding: parameters.forwarding(),
             packet_bytes_max: parameters.packet_max.bytes() as u32,
-            receive_buffer_packets: parameters.receive_buffer as usize,
+            receive_buffer_packets: parameters.receive_buffer() as usize,
             free_at: Time::ZERO,
             networks: ports.map(of_network).collect(),
             statistics: LinkStatistics::default(),

@@ -7,6 +7,9 @@ use crate::switching::Forwarding;
 use crate::topology::{TopologyKind, UpRoute};
 use crate::{FaultParameters, FaultyLinks, Link, Switching, Topology};
 
+/// Packets that a buffer of an ideal network holds: more than ever are in flight.
+const UNLIMITED: u32 = 1 << 30;
+
 chasqui_config::parameters! {
     /// The interconnect: routers with finite buffers and credits. All links are alike: cut-through must never run out of
     /// bytes because the link before is slower than the one after.
@@ -67,7 +70,24 @@ impl NetworkParameters {
 
     /// A link of this network.
     pub fn link(&self) -> Link {
-        Link::new(self.link_bandwidth.bytes_per_s(), self.link_latency())
+        match self.topology {
+            TopologyKind::Ideal => Link::without_bandwidth(self.link_latency()),
+            _ => Link::new(self.link_bandwidth.bytes_per_s(), self.link_latency()),
+        }
+    }
+
+    /// Packets that an input buffer of a router holds, for each virtual channel.
+    pub fn input_buffer(&self) -> u32 {
+        self.buffer(self.input_buffer)
+    }
+
+    /// Packets that the receive buffer of a node's interface holds, for each virtual network.
+    pub fn receive_buffer(&self) -> u32 {
+        self.buffer(self.receive_buffer)
+    }
+
+    fn buffer(&self, packets: Count) -> u32 {
+        if self.topology == TopologyKind::Ideal { UNLIMITED } else { packets as u32 }
     }
 
     /// Time from a byte's departure at one end of a link to its arrival at the other.
@@ -82,7 +102,10 @@ impl NetworkParameters {
 
     /// What a router needs to find a packet's way: the least that any packet spends in it.
     pub fn routing_delay(&self) -> Time {
-        Time(self.routing_delay.ps())
+        match self.topology {
+            TopologyKind::Ideal => Time::ZERO,
+            _ => Time(self.routing_delay.ps()),
+        }
     }
 
     /// Look-ahead from a node to the fabric and from the fabric to a node: the latency of a link, in

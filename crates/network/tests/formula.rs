@@ -25,6 +25,32 @@ fn throughput(setup: &Setup) -> f64 {
     shares.iter().sum::<f64>() / shares.len() as f64
 }
 
+/// Many at a time from all nodes to one, which takes none out of its buffer: each arrives two links' latency after it
+/// left, in its source's order, whatever buffers the parameters name.
+#[test]
+fn an_ideal_network_has_latency_alone() {
+    const PACKETS: usize = 300;
+    let parameters = NetworkParameters {
+        topology: TopologyKind::Ideal,
+        link_latency: Duration::from_ps(1_003),
+        input_buffer: 1,
+        receive_buffer: 1,
+        ..arctic()
+    };
+    let plan = |_| (0..PACKETS).map(|_| one(5_000, 0, BYTES)).collect();
+    let mut setup = Setup::new(parameters, (0..9).map(plan).collect());
+    setup.stalled_until[0] = 1_000_000_000;
+    let outcome = run(&setup);
+    assert_eq!(outcome.all().count(), 9 * PACKETS);
+    for (_, a) in outcome.all() {
+        assert_eq!((a.head, a.tail), (a.sent + 2 * 1_003, a.sent + 2 * 1_003), "{a:?}");
+    }
+    for source in 0..9 {
+        let sequences = outcome.all().filter(|(_, a)| a.source == source).map(|(_, a)| a.sequence);
+        assert!(sequences.eq(0..PACKETS as u64), "from {source}");
+    }
+}
+
 /// Packets of different lengths, one at a time, between all pairs on several sizes.
 ///
 /// The head leaves at t. Each of the s routers sees it one link latency L later and sends it on after
@@ -59,10 +85,12 @@ fn unloaded_latency() {
                 let s = u64::from(network.switches(a.source, destination as u32));
                 hops += s;
                 // ceil(bytes * 10^12 / bandwidth)
-                let serialization = (u64::from(a.bytes) * 1_000_000_000_000).div_ceil(3_000_000_007);
+                let of_bytes = (u64::from(a.bytes) * 1_000_000_000_000).div_ceil(3_000_000_007);
+                let (serialization, routing) =
+                    if topology == TopologyKind::Ideal { (0, 0) } else { (of_bytes, 20_011) };
                 let expected = match switching {
-                    Switching::CutThrough => (s + 1) * 1_003 + s * 20_011 + serialization,
-                    Switching::StoreAndForward => (s + 1) * (1_003 + serialization) + s * 20_011,
+                    Switching::CutThrough => (s + 1) * 1_003 + s * routing + serialization,
+                    Switching::StoreAndForward => (s + 1) * (1_003 + serialization) + s * routing,
                 };
                 assert_eq!(a.tail - a.sent, expected, "{topology:?} {switching:?} {a:?}");
                 assert_eq!(a.tail - a.head, serialization);

@@ -109,6 +109,9 @@ pub trait Topology: Send + Sync {
 chasqui_config::choice! {
     /// How routers are joined.
     pub enum TopologyKind {
+        /// Latency alone: packets take two links' latency, in and out, and meet nothing on their way. Bytes take no time,
+        /// buffers are never full.
+        Ideal = "ideal",
         /// One router that all nodes share.
         Crossbar = "crossbar",
         /// A k-ary n-tree.
@@ -129,7 +132,7 @@ impl TopologyKind {
     /// When it cannot hold so many.
     pub fn build(self, nodes: u32, parameters: &NetworkParameters) -> Result<Box<dyn Topology>, String> {
         Ok(match self {
-            TopologyKind::Crossbar => Box::new(Crossbar::new(nodes)?),
+            TopologyKind::Ideal | TopologyKind::Crossbar => Box::new(Crossbar::new(nodes)?),
             TopologyKind::FatTree => {
                 Box::new(FatTree::new(nodes, parameters.arity as u32, parameters.up_route)?)
             }

@@ -229,7 +229,7 @@ impl Node {
             return;
         }
         assert_eq!(packet.destination, self.port.node());
-        assert!(tail > now);
+        assert!(tail >= now);
         if self.logging {
             let number = |at: usize| u64::from_le_bytes(packet.bytes[at..at + 8].try_into().unwrap());
             self.log.lock().unwrap()[self.port.node() as usize].arrivals.push(Arrival {
