@@ -143,6 +143,9 @@ class FakeCore(types.ModuleType):
         self._known(machine)
         return "schema_version = 1\n"
 
+    def faults(self, machine: str, sets: list[str]) -> list[str] | None:
+        return None
+
     def warm_up(self, machine: str, sets: list[str], sizes: list[int]) -> list[int]:
         self._known(machine)
         return [4 for _ in sizes]

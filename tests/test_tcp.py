@@ -9,11 +9,13 @@ variant in, too; tests/test_kernel.py has the kernel's TCP alone.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Compiler
+from conftest import ROOT, Compiler, Run
 from simulated import command
+from test_determinism import THREADS, check
 
 from chasqui.messages import read
 
@@ -73,6 +75,44 @@ def test_lost_frames_come_again(flood: Path, tmp_path: Path, sets: list[str], lo
     counters = run(tmp_path, 3, flood, "2", sets=sets)
     assert counters[lost] > 0
     assert counters["sent"] >= counters["received"] + counters[lost]
+
+
+FAULTS = ["corrupt", "drop", "duplicate", "delay", "reorder", "any"]
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_faulty_links_change_nothing_but_the_time(
+    examples: Path, tmp_path: Path, kind: str
+) -> None:
+    """One packet in fifty on every link; the same bits with any number of host threads."""
+    seed = os.environ.get("SEED", "1")
+    print(f"SEED={seed}")
+    sets = [f"network.fault.kind={kind}", "network.fault.rate=2 %", f"network.fault.seed={seed}"]
+    sets += ["network.fault.late=200 us", "network.topology=fat-tree"]
+    options = [word for each in sets for word in ("--set", each)]
+    program = [str(examples / "cg"), "-g", "16"]
+    words = ["-np", "4", "--machine", "netcache/tcp", *options, "--", *program]
+    check(tmp_path, words, THREADS, 0)
+    assert "cg: PASSED" in (tmp_path / "reference" / "stdout.0").read_text()
+    network = json.loads((tmp_path / "reference" / "stats.json").read_text())["network"]
+    counted = {"drop": "dropped", "duplicate": "duplicated", "delay": "late", "reorder": "late"}
+    assert network[counted.get(kind, "crc_errors")]["value"] > 0
+
+
+def test_what_a_machine_copes_with_is_known_before_the_run(chasqui: Run, examples: Path) -> None:
+    for machine, said in (
+        ("netcache/tcp", f"copes with: {', '.join(FAULTS)}\n"),
+        ("netcache/via", "copes with: none; a corrupt packet is found and ends the run\n"),
+        ("loggp", "no links that could be faulty\n"),
+    ):
+        assert chasqui("info", machine).stdout.endswith(said)
+    sets = ["--set", "network.fault.kind=drop", "--set", "network.fault.packet=3"]
+    done = chasqui("run", "--machine", "netcache/via", *sets, "--", examples / "ring")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "chasqui: network.fault.kind: the machine's protocol does not cope with drop; allowed: "
+        "corrupt (which ends the run)\n",
+    )
 
 
 @pytest.mark.parametrize("late", ["node0", "node2"])

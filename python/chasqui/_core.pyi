@@ -15,6 +15,10 @@ def parameters(machine: str, sets: Sequence[str] = ...) -> str:
 def resolve(machine: str, sets: Sequence[str]) -> str:
     """The machine with every parameter written out (TOML)."""
 
+def faults(machine: str, sets: Sequence[str]) -> list[str] | None:
+    """What may happen to packets on its links so that its protocol copes with it; none: it has no
+    such links."""
+
 def warm_up(machine: str, sets: Sequence[str], sizes: Sequence[int]) -> list[int]:
     """For each size [bytes] the messages after which every ring and buffer has been used."""
 

@@ -62,6 +62,13 @@ def warm_up(machine: str, sets: Sequence[str], sizes: Sequence[int]) -> list[int
     return found
 
 
+def faults(machine: str, sets: Sequence[str] = ()) -> list[str] | None:
+    """What may happen to packets on its links (`network.fault.kind`) so that its protocol copes
+    with it; none: it has no such links."""
+    found: list[str] | None = _call("faults", machine, list(sets))
+    return found
+
+
 def inspect(path: str) -> dict[str, Any]:
     """What a compiled file asks for; `Report` of crates/inspect says it field by field."""
     found: dict[str, Any] = json.loads(_call("inspect", path))

@@ -46,6 +46,12 @@ fn warm_up(machine: &str, sets: Vec<String>, sizes: Vec<u64>) -> PyResult<Vec<u6
     chasqui_sim::warm_up(machine, &sets, &sizes).map_err(input)
 }
 
+/// What may happen to packets on a machine's links so that its protocol copes with it; none: it has no such links.
+#[pyfunction]
+fn faults(machine: &str, sets: Vec<String>) -> PyResult<Option<Vec<String>>> {
+    chasqui_sim::faults(machine, &sets).map_err(input)
+}
+
 /// A machine file, as TOML, that holds every parameter.
 #[pyfunction]
 fn resolve(machine: &str, sets: Vec<String>) -> PyResult<String> {
@@ -125,6 +131,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parameters, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(warm_up, module)?)?;
+    module.add_function(wrap_pyfunction!(faults, module)?)?;
     module.add_function(wrap_pyfunction!(conformance, module)?)?;
     module.add_function(wrap_pyfunction!(inspect, module)?)?;
     module.add_function(wrap_pyfunction!(system_calls, module)?)?;

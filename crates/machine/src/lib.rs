@@ -18,6 +18,7 @@ use chasqui_engine::{Engine, PartitionId};
 use chasqui_hart::Text;
 use chasqui_linux::{Elf, NiDevice, NiMapping, Options, Process};
 use chasqui_memory::{FlatMemory, PAGE_BYTES};
+use chasqui_network::FaultKind;
 use chasqui_ni::{NetworkInterface, Region};
 use chasqui_node::{
     Costs, Kernel, KernelProcess, Node, NodeConfiguration, NodeSpec, OsSpec, Output, ProcessSpec,
@@ -35,7 +36,7 @@ mod on_network;
 pub mod replay;
 
 pub use library::{LocalUnit, WaitUnit, library_settings, shared_bytes, wait_polls, with_library};
-pub use on_network::build_on_network;
+pub use on_network::{OnNetwork, build_on_network};
 
 /// A program to run, and what belongs to it.
 #[derive(Clone)]
@@ -123,6 +124,11 @@ pub trait Machine: Sync {
     fn warm_up(&self, resolved: &Resolved, bytes: u64) -> u64;
     /// By what its messages travel: names of the numbers that its NIs record, from 1 on.
     fn mechanisms(&self) -> &'static [&'static str] {
+        &[]
+    }
+    /// What may happen to packets on its links (`network.fault.kind`) so that its protocol sees to it that programs notice
+    /// nothing but the time.
+    fn copes_with(&self, _resolved: &Resolved) -> &'static [FaultKind] {
         &[]
     }
     /// Jobs that may share its nodes.

@@ -2,24 +2,35 @@
 
 use chasqui_config::Resolved;
 use chasqui_engine::Engine;
-use chasqui_network::{Attachment, FABRIC, Fabric, NODES, NetworkParameters, NodePort, VirtualNetworks};
+use chasqui_network::{
+    Attachment, FABRIC, Fabric, FaultKind, NODES, NetworkParameters, NodePort, VirtualNetworks,
+};
 use chasqui_ni::NetworkInterface;
 use chasqui_node::{Node, NodeConfiguration};
 use chasqui_placement::NodeId;
 
 use crate::{Built, NodePlan, Workload, build_node};
 
-/// Builds the nodes and the network that `network` describes between them, with the virtual `networks` that the NIs use.
-/// `ni` makes a node's NI from its end of the link, and says how much memory it has that the processor reaches by cacheable accesses [bytes]; it sends no packet
-/// shorter than `packet_bytes_min`. The network is in zones for `threads` host threads, if it can be.
+/// What NIs are to the network between them.
+pub struct OnNetwork {
+    /// The virtual networks that they use.
+    pub networks: VirtualNetworks,
+    /// The shortest packet that they send [bytes].
+    pub packet_bytes_min: u32,
+    /// Faults that their protocol copes with.
+    pub copes_with: &'static [FaultKind],
+}
+
+/// Builds the nodes and the network that `network` describes between them. `ni` makes a node's NI from its end of the link,
+/// and says how much memory it has that the processor reaches by cacheable accesses [bytes]. The network is in zones for
+/// `threads` host threads, if it can be.
 ///
 /// # Errors
 /// What does not fit, in words for the user.
 pub fn build_on_network(
     resolved: &Resolved,
     work: &Workload,
-    networks: VirtualNetworks,
-    packet_bytes_min: u32,
+    on: OnNetwork,
     threads: usize,
     mut ni: impl FnMut(&NodeConfiguration, NodePort) -> Result<(u64, Box<dyn NetworkInterface>), String>,
 ) -> Result<Built, String> {
@@ -28,13 +39,16 @@ pub fn build_on_network(
     let count = work.placement.nodes();
     let attachments = (0..count).map(|partition| Attachment { partition, target: 0 }).collect();
     let first_fabric_port = count * Node::PORTS;
-    let mut fabric = Fabric::new(&network, networks, attachments, first_fabric_port)?;
+    let mut fabric = Fabric::new(&network, on.networks, attachments, first_fabric_port)?;
+    if on.copes_with.contains(&FaultKind::Corrupt) {
+        fabric.tolerate_corruption();
+    }
     // Names of messages are a job's own: a link's would not say whose they are.
     if let Some(job) = work.alone() {
         fabric.keep_traffic(job.timeline_max);
     }
     fabric.divide(threads as u32);
-    let mut engine = Engine::new(fabric.lookahead(packet_bytes_min));
+    let mut engine = Engine::new(fabric.lookahead(on.packet_bytes_min));
     let mut nodes = Vec::new();
     for number in 0..count {
         let zone = fabric.zone_of_node(number);

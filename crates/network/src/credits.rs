@@ -12,11 +12,13 @@ pub(crate) struct Credits {
     available: u32,
     /// Arrival times, in order: a buffer is a FIFO, so its packets leave in order.
     returning: VecDeque<Time>,
+    /// Packets were lost or late on the link: then their credits come out of order.
+    is_faulty: bool,
 }
 
 impl Credits {
     pub(crate) fn new(available: u32) -> Credits {
-        Credits { available, returning: VecDeque::new() }
+        Credits { available, returning: VecDeque::new(), is_faulty: false }
     }
 
     /// At least one credit is here at `now`.
@@ -39,8 +41,18 @@ impl Credits {
     /// One arrives at `at`.
     #[inline]
     pub(crate) fn give(&mut self, at: Time) {
-        assert!(self.returning.back().is_none_or(|&last| last <= at), "credits out of order");
-        self.returning.push_back(at);
+        if self.returning.back().is_none_or(|&last| last <= at) {
+            return self.returning.push_back(at);
+        }
+        assert!(self.is_faulty, "credits out of order");
+        self.give_back(at);
+    }
+
+    /// One arrives at `at`, for a packet that was lost on the link: it passes those of packets before it.
+    pub(crate) fn give_back(&mut self, at: Time) {
+        self.is_faulty = true;
+        let place = self.returning.partition_point(|&other| other <= at);
+        self.returning.insert(place, at);
     }
 
     /// When the next one arrives.

@@ -8,7 +8,8 @@ use chasqui_engine::{
 };
 
 use crate::channels::Channels;
-use crate::fault::Faults;
+use crate::fault::{FaultKind, Faults};
+use crate::faulty::Faulty;
 use crate::node_port::{NodePort, Uplink};
 use crate::router::{Departure, Held, Router, Work};
 use crate::switching::Forwarding;
@@ -38,15 +39,25 @@ counters! {
         hops: "packets";
         /// Packets that came to a router with a wrong CRC, counted at each.
         crc_errors: "packets";
+        /// Packets that faulty links lost.
+        dropped: "packets";
+        /// Packets that were sent twice.
+        duplicated: "packets";
+        /// Packets that came late, those included that were delayed by one before them.
+        late: "packets";
     }
 }
 
 /// A packet inside the fabric.
 pub(crate) struct Transit {
-    packet: Option<Box<Packet>>,
+    pub(crate) packet: Option<Box<Packet>>,
     pub(crate) header: Header,
     wire_bytes: u32,
     pub(crate) serialization: Time,
+    /// What a node's faulty link did to it that a router has to see to.
+    pub(crate) fate: Option<FaultKind>,
+    /// It has been sent by the router where it is, and is to be once more.
+    pub(crate) is_copy: bool,
 }
 
 /// All routers of a network, or those of a part of it.
@@ -57,6 +68,7 @@ pub struct Fabric {
     pub(crate) wiring: Arc<Wiring>,
     pub(crate) parameters: NetworkParameters,
     pub(crate) faults: Faults,
+    pub(crate) faulty: Faulty,
     pub(crate) link: Link,
     pub(crate) forwarding: Forwarding,
     pub(crate) channels: Channels,
@@ -69,7 +81,7 @@ pub struct Fabric {
     pub(crate) queue: EventQueue,
     pub(crate) transits: Vec<Transit>,
     pub(crate) free_slots: Vec<u32>,
-    departures: Vec<Departure>,
+    pub(crate) departures: Vec<Departure>,
     pub(crate) statistics: FabricStatistics,
     pub(crate) events: u64,
     pub(crate) traffic: Traffic,
@@ -113,12 +125,16 @@ impl Fabric {
         attachments: Vec<Attachment>,
         first_port: u32,
     ) -> Fabric {
+        let channels = Channels::new(networks, wiring.topology.virtual_channels());
+        let links = wiring.links() + attachments.len();
+        let faulty = Faulty::new(attachments.len(), links, channels.count());
         Fabric {
             parameters: parameters.clone(),
+            faulty: if faults.are_on() { faulty } else { Faulty::default() },
             faults,
             link: parameters.link(),
             forwarding: parameters.forwarding(),
-            channels: Channels::new(networks, wiring.topology.virtual_channels()),
+            channels,
             attachments,
             first_port,
             routers: vec![],
@@ -277,12 +293,14 @@ impl Fabric {
         self.traffic.keep(link, Passage { start, end: start + *serialization, bytes: *wire_bytes, message });
     }
 
-    fn keep(&mut self, packet: Box<Packet>) -> u32 {
+    pub(crate) fn keep(&mut self, packet: Box<Packet>) -> u32 {
         let transit = Transit {
             header: Header::from(&*packet),
             wire_bytes: packet.wire_bytes,
             serialization: self.link.serialization(packet.wire_bytes),
             packet: Some(packet),
+            fate: None,
+            is_copy: false,
         };
         if let Some(slot) = self.free_slots.pop() {
             self.transits[slot as usize] = transit;
@@ -294,7 +312,7 @@ impl Fabric {
     }
 
     /// A packet leaves the fabric.
-    fn take(&mut self, slot: u32) -> Option<Box<Packet>> {
+    pub(crate) fn take(&mut self, slot: u32) -> Option<Box<Packet>> {
         self.free_slots.push(slot);
         self.transits[slot as usize].packet.take()
     }
@@ -302,6 +320,9 @@ impl Fabric {
     fn handle(&mut self, event: Event, out: &mut Outbox<'_>) {
         let (now, number) = (event.time, event.target);
         if self.faults.are_on() {
+            if self.is_lost(&event, out) {
+                return;
+            }
             self.check(&event);
         }
         let router = &mut self.routers[number as usize];
@@ -345,16 +366,12 @@ impl Fabric {
 
     /// A router has found a wrong CRC. Of those of one instant the first router's counts.
     pub(crate) fn note_broken(&mut self, error: CrcError) {
+        if self.faulty.is_tolerated {
+            return;
+        }
         if self.broken.as_ref().is_none_or(|first| error.place_in_order() < first.place_in_order()) {
             self.broken = Some(error);
         }
-    }
-
-    /// A faulty link may flip bits of the packet that a router sends on it.
-    fn pass(&mut self, from: RouterPort, slot: u32) {
-        let number = self.link_statistics(from).packets;
-        let packet = self.transits[slot as usize].packet.as_mut().expect("the packet is in the fabric");
-        self.faults.pass(Neighbour::Router(from), number, &mut packet.bytes);
     }
 
     /// Puts a packet on the wire and returns the credit for the room it leaves. Every packet that a
@@ -363,17 +380,23 @@ impl Fabric {
         let Departure { input, channel, held, tail } = departure;
         let (came, sent) = (RouterPort { router, port: input }, RouterPort { router, port: held.output });
         self.statistics.hops += 1;
-        if self.faults.are_on() {
-            self.pass(sent, held.slot);
-        }
+        let fate = if self.faults.are_on() { self.pass(sent, held.slot) } else { None };
         if self.traffic.is_kept() {
             let packet = self.transits[held.slot as usize].packet.as_ref();
             let message = packet.and_then(|packet| packet.message);
             let bytes = held.wire_bytes;
             self.traffic.keep(self.wiring.link_at(sent), Passage { start: now, end: tail, bytes, message });
         }
-        self.send(now, sent, held.channel, (held.slot, tail), out);
-        self.return_credit(now, came, channel, tail, out);
+        if fate == Some(FaultKind::Duplicate) {
+            self.repeat(came, channel, held);
+        } else {
+            self.return_credit(now, came, channel, tail, out);
+        }
+        if fate == Some(FaultKind::Drop) {
+            self.lose(sent, held.channel, (held.slot, tail));
+        } else {
+            self.send(now, sent, held.channel, (held.slot, tail), fate, out);
+        }
     }
 
     /// A packet, which lies in `slot`, leaves a router at `at`; its last byte does at `tail`.
@@ -383,9 +406,11 @@ impl Fabric {
         at: RouterPort,
         channel: u8,
         (slot, tail): (u32, Time),
+        fate: Option<FaultKind>,
         out: &mut Outbox<'_>,
     ) {
-        let latency = self.link.latency();
+        let latency =
+            self.link.latency() + self.lateness((self.wiring.link_at(at), channel), (now, tail - now), fate);
         let order = self.routers[at.router as usize].order(at.port, channel, Class::Packet);
         match self.wiring.far_end(at) {
             Neighbour::Router(next) => {
@@ -412,7 +437,14 @@ impl Fabric {
     }
 
     /// The room of a packet that came to a router at `at` is free when its `tail` has left.
-    fn return_credit(&mut self, now: Time, at: RouterPort, channel: u8, tail: Time, out: &mut Outbox<'_>) {
+    pub(crate) fn return_credit(
+        &mut self,
+        now: Time,
+        at: RouterPort,
+        channel: u8,
+        tail: Time,
+        out: &mut Outbox<'_>,
+    ) {
         let time = tail + self.link.latency();
         let elsewhere = self.elsewhere(at);
         let (partition, target, payload) = match self.wiring.far_end(at) {
@@ -492,6 +524,14 @@ impl Fabric {
                 panic!("a packet came with {:?}", FabricEvent::from(event.payload));
             };
             let slot = self.keep(packet);
+            if self.faults.are_on() {
+                event.time += self.uplink_fault(
+                    slot,
+                    RouterPort { router: event.target, port: input },
+                    channel,
+                    event.time,
+                );
+            }
             if self.traffic.is_kept() {
                 self.keep_uplink(slot, RouterPort { router: event.target, port: input }, event.time);
             }

@@ -1,7 +1,9 @@
-//! Links that flip bits. What happens to a packet depends on the seed, the link, and which packet on the link it
-//! is, and so on nothing that the simulator is free to choose.
+//! Faulty links: they flip bits of packets, lose them, or have them come twice, late, or out of order. What happens to a
+//! packet depends on the seed, the link, and which packet on the link it is, and so on nothing that the simulator is free
+//! to choose.
 
-use chasqui_config::{Count, Ratio, Text};
+use chasqui_config::{Count, Duration, Ratio, Text};
+use chasqui_engine::Time;
 use chasqui_random::Random;
 
 use crate::topology::{Neighbour, RouterPort, Topology};
@@ -41,9 +43,42 @@ impl FaultyLinks {
     }
 }
 
+chasqui_config::choice! {
+    /// What happens to a packet that is hit.
+    pub enum FaultKind {
+        /// Bits are flipped. Its CRC is found to be wrong, by routers and at the node.
+        Corrupt = "corrupt",
+        /// It is lost.
+        Drop = "drop",
+        /// It is sent twice, by the router at which the link begins, or ends if that is a node.
+        Duplicate = "duplicate",
+        /// It comes late, and so do those behind it.
+        Delay = "delay",
+        /// It comes late, and those behind it pass it.
+        Reorder = "reorder",
+        /// One of these, by chance.
+        Any = "any",
+    }
+}
+
+/// All that may happen to a packet.
+pub const FAULTS: &[FaultKind] = &[
+    FaultKind::Corrupt,
+    FaultKind::Drop,
+    FaultKind::Duplicate,
+    FaultKind::Delay,
+    FaultKind::Reorder,
+    FaultKind::Any,
+];
+
 chasqui_config::parameters! {
-    /// Faulty links, which flip bits of packets. A packet whose CRC is found to be wrong ends the run.
+    /// Faulty links. A machine whose protocol does not cope with what they do refuses it, but for wrong bits, which are
+    /// found and end the run.
     pub struct FaultParameters {
+        /// What happens to a packet that is hit.
+        kind: FaultKind = "corrupt", source "ours";
+        /// How late a packet comes that is delayed or reordered.
+        late: Duration = "20 us", range "1 ps" ..= "1 s", source "ours: some packets' time";
         /// Which links, by where they begin: "all", "node 3", "router 0 port 2".
         link: Text = "all", source "ours";
         /// Number of the packet on a faulty link, from 1 on, that is hit; 0: none is by its number.
@@ -111,16 +146,42 @@ impl Faults {
         if is_there { Ok(()) } else { Err(problem()) }
     }
 
-    /// Packet `number`, from 1 on, passes the link that begins at `from`: it may be hit, in the header and data that
-    /// `bytes` are or in their CRC.
-    pub fn pass(&self, from: Neighbour, number: u64, bytes: &mut [u8]) {
+    /// How late a packet comes that is delayed or reordered.
+    pub fn late(&self) -> Time {
+        Time(self.parameters.late.ps())
+    }
+
+    /// What happens to packet `number`, from 1 on, on the link that begins at `from`, if anything; never
+    /// [`FaultKind::Any`].
+    pub fn fate(&self, from: Neighbour, number: u64) -> Option<FaultKind> {
+        self.chance(from, number).map(|(kind, _)| kind)
+    }
+
+    /// The same, and what more is left to chance.
+    fn chance(&self, from: Neighbour, number: u64) -> Option<(FaultKind, Random)> {
         if self.links != FaultyLinks::All && self.links != FaultyLinks::From(from) {
-            return;
+            return None;
         }
         let mut random = self.random(from, number);
-        if number == self.parameters.packet || random.below(ONE) < self.parameters.rate.parts() {
-            self.hit(&mut random, bytes);
+        if number != self.parameters.packet && random.below(ONE) >= self.parameters.rate.parts() {
+            return None;
         }
+        let kind = match self.parameters.kind {
+            FaultKind::Any => FAULTS[random.below(FAULTS.len() as u64 - 1) as usize],
+            kind => kind,
+        };
+        Some((kind, random))
+    }
+
+    /// Packet `number`, from 1 on, passes the link that begins at `from`: bits may be flipped, in the header and data that
+    /// `bytes` are or in their CRC. Returns what else happens to it, if anything.
+    pub fn pass(&self, from: Neighbour, number: u64, bytes: &mut [u8]) -> Option<FaultKind> {
+        let (kind, mut random) = self.chance(from, number)?;
+        if kind == FaultKind::Corrupt {
+            self.hit(&mut random, bytes);
+            return None;
+        }
+        Some(kind)
     }
 
     /// Chance for a packet on a link.
@@ -199,6 +260,24 @@ mod tests {
         assert_ne!(hits(&fault, PORT), found);
         assert_ne!(hits(&FaultParameters { seed: 2, ..fault.clone() }, NODE), found);
         assert_eq!(hits(&FaultParameters { rate: Ratio::from_parts(ONE), ..fault }, NODE).len(), 1000);
+    }
+
+    #[test]
+    fn each_kind_comes_to_its_share() {
+        let rate = Ratio::from_parts(ONE);
+        let any = FaultParameters { kind: FaultKind::Any, rate, ..FaultParameters::default() };
+        let fault = Faults::new(&any).unwrap();
+        let fates: Vec<_> = (1..=1000).filter_map(|number| fault.fate(NODE, number)).collect();
+        assert_eq!(fates.len(), 1000);
+        for &kind in &FAULTS[..FAULTS.len() - 1] {
+            // 200 of 1000, and five standard deviations of 12.6.
+            let count = fates.iter().filter(|&&fate| fate == kind).count();
+            assert!((137..=263).contains(&count), "{kind}: {count}");
+        }
+        // The bits of no other are touched.
+        let drop = Faults::new(&FaultParameters { kind: FaultKind::Drop, ..any }).unwrap();
+        let mut bytes = [0; 4];
+        assert_eq!((drop.pass(NODE, 1, &mut bytes), bytes), (Some(FaultKind::Drop), [0; 4]));
     }
 
     #[test]

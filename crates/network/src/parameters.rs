@@ -5,7 +5,7 @@ use chasqui_engine::Time;
 
 use crate::switching::Forwarding;
 use crate::topology::{TopologyKind, UpRoute};
-use crate::{FaultParameters, FaultyLinks, Link, Switching, Topology};
+use crate::{FaultKind, FaultParameters, FaultyLinks, Link, Switching, Topology};
 
 /// Packets that a buffer of an ideal network holds: more than ever are in flight.
 const UNLIMITED: u32 = 1 << 30;
@@ -54,10 +54,25 @@ chasqui_config::parameters! {
 }
 
 impl NetworkParameters {
-    /// What does not fit, in words.
-    pub fn mistakes(&self) -> Vec<String> {
-        let link = FaultyLinks::parse(&self.fault.link);
-        link.err().map(|text| format!("network.fault.link: {text}")).into_iter().collect()
+    /// What does not fit, in words, where the protocol above copes with the faults `copes_with`.
+    pub fn mistakes(&self, copes_with: &[FaultKind]) -> Vec<String> {
+        let link = FaultyLinks::parse(&self.fault.link).err();
+        let link = link.map(|text| format!("network.fault.link: {text}"));
+        let kind = self.fault.kind;
+        // Wrong bits are found everywhere.
+        let is_borne = kind == FaultKind::Corrupt || copes_with.contains(&kind);
+        let refused = || {
+            let mut allowed: Vec<_> = copes_with.iter().map(FaultKind::to_string).collect();
+            if !copes_with.contains(&FaultKind::Corrupt) {
+                allowed.insert(0, "corrupt (which ends the run)".into());
+            }
+            format!(
+                "network.fault.kind: the machine's protocol does not cope with {kind}; allowed: {}",
+                allowed.join(", ")
+            )
+        };
+        let kind = (self.fault.is_on() && !is_borne).then(refused);
+        link.into_iter().chain(kind).collect()
     }
 
     /// The topology for `nodes` nodes.
@@ -131,7 +146,29 @@ mod tests {
     #[test]
     fn the_declarations_are_sound() {
         assert_eq!(Schema::new().with::<NetworkParameters>("network").mistakes(), Vec::<String>::new());
-        assert_eq!(NetworkParameters::default().mistakes(), Vec::<String>::new());
+        assert_eq!(NetworkParameters::default().mistakes(&[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_a_protocol_does_not_cope_with_is_refused() {
+        let hit = |kind| NetworkParameters {
+            fault: FaultParameters { kind, packet: 1, ..Default::default() },
+            ..Default::default()
+        };
+        assert_eq!(hit(FaultKind::Corrupt).mistakes(&[]), Vec::<String>::new());
+        assert_eq!(hit(FaultKind::Drop).mistakes(&[FaultKind::Drop]), Vec::<String>::new());
+        let [refused] = &hit(FaultKind::Delay).mistakes(&[FaultKind::Drop])[..] else {
+            panic!("one mistake")
+        };
+        assert!(
+            refused.ends_with("cope with delay; allowed: corrupt (which ends the run), drop"),
+            "{refused}"
+        );
+        let off = NetworkParameters {
+            fault: FaultParameters { kind: FaultKind::Delay, ..Default::default() },
+            ..Default::default()
+        };
+        assert_eq!(off.mistakes(&[]), Vec::<String>::new(), "nothing is hit");
     }
 
     #[test]

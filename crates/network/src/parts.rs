@@ -43,6 +43,7 @@ impl Fabric {
         let mut part =
             Fabric::without_routers(wiring, &self.parameters, networks, faults, attachments, self.first_port);
         part.zones = self.zones.clone();
+        part.faulty = self.faulty.like();
         part.traffic = self.traffic.like();
         part.routers = self.wiring.routers().map(|router| Router::elsewhere(router, self.channels)).collect();
         for router in self.wiring.routers().filter(|&router| self.zones.of(router) == zone) {

@@ -49,6 +49,8 @@ struct Lane {
     waiting: VecDeque<Held>,
     /// When the tail of the last packet that left is gone.
     busy_until: Time,
+    /// What leaves is to leave once more, and still holds the first place.
+    is_repeated: bool,
     /// Time of the last [`FabricEvent::Tail`] made for this lane.
     tail_event_at: Time,
     /// Output of the last packet that left.
@@ -106,6 +108,7 @@ impl Router {
             channel,
             waiting: VecDeque::new(),
             busy_until: Time::ZERO,
+            is_repeated: false,
             tail_event_at: Time::ZERO,
             last_output: 0,
             is_candidate: false,
@@ -154,9 +157,9 @@ impl Router {
     pub(crate) fn packet(&mut self, now: Time, input: u16, channel: u8, held: Held, work: &mut Work<'_>) {
         let index = self.index(input, channel);
         let lane = &mut self.lanes[index];
-        let leaving = usize::from(now < lane.busy_until);
+        let leaves = now < lane.busy_until;
         assert!(
-            lane.waiting.len() + leaving < self.buffer_packets,
+            lane.waiting.len() + usize::from(leaves && !lane.is_repeated) < self.buffer_packets,
             "router {} input {input} channel {channel}: no room at {now}",
             self.number
         );
@@ -164,10 +167,10 @@ impl Router {
         if lane.waiting.len() > 1 {
             return;
         }
-        if leaving == 0 {
-            self.offer(now, index, work);
-        } else {
+        if leaves {
             self.tail_event(index, work);
+        } else {
+            self.offer(now, index, work);
         }
     }
 
@@ -190,10 +193,29 @@ impl Router {
         }
     }
 
+    /// A packet that was sent on `output` has not arrived, and holds no room there from `at` on.
+    pub(crate) fn credit_back(&mut self, output: u16, channel: u8, at: Time, queue: &mut EventQueue) {
+        let index = self.index(output, channel);
+        self.outgoing[index].credits.give_back(at);
+        self.retry_event(output, at, queue);
+    }
+
+    /// The packet that has just left the buffer of `input` is sent once more: it is there still.
+    pub(crate) fn repeat(&mut self, input: u16, channel: u8, held: Held, work: &mut Work) {
+        let index = self.index(input, channel);
+        self.lanes[index].waiting.push_front(held);
+        self.lanes[index].is_repeated = true;
+        self.tail_event(index, work);
+    }
+
     /// The tail of a packet has left: for its lane and its output.
     pub(crate) fn tail(&mut self, now: Time, input: u16, channel: u8, output: u16, work: &mut Work<'_>) {
         let index = self.index(input, channel);
-        let lane = &self.lanes[index];
+        let lane = &mut self.lanes[index];
+        // Where bytes take no time there may be another at this instant.
+        if lane.tail_event_at == now {
+            lane.tail_event_at = Time::NEVER;
+        }
         // A packet that came in this very instant found the lane free: it is a candidate or has started.
         if !lane.waiting.is_empty() && !lane.is_candidate {
             self.offer(now, index, work);
@@ -318,6 +340,7 @@ impl Router {
         let held = lane.waiting.pop_front().expect("a packet to start");
         let tail = now + held.serialization;
         lane.busy_until = tail;
+        lane.is_repeated = false;
         lane.last_output = held.output;
         lane.is_candidate = false;
         let (input, channel, is_empty) = (lane.input, lane.channel, lane.waiting.is_empty());

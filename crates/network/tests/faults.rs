@@ -1,10 +1,10 @@
 //! Faulty links: each packet that is hit is found at the next stage and at its destination, and no other is.
 
-use crate::common::{Outcome, Plan, Setup, arctic, random_traffic, run};
-use chasqui_config::Ratio;
+use crate::common::{Arrival, Outcome, Plan, Setup, arctic, random_traffic, run};
+use chasqui_config::{Duration, Ratio};
 use chasqui_engine::Time;
 use chasqui_network::topology::{Neighbour, RouterPort};
-use chasqui_network::{FaultParameters, NetworkParameters, TopologyKind, VirtualNetworks};
+use chasqui_network::{FaultKind, FaultParameters, NetworkParameters, TopologyKind, VirtualNetworks};
 
 const BYTES: u32 = 96;
 
@@ -100,4 +100,115 @@ fn a_link_that_is_not_there_is_refused() {
     assert!(
         chasqui_network::Fabric::new(&parameters("node 1"), VirtualNetworks::ONE, attachments, 0).is_ok()
     );
+}
+
+/// Random traffic on every topology with links that do `kind` to two packets of a hundred; the network has come to rest,
+/// its credits are back ([`run`] looks), and parts and the engine's windows change nothing.
+fn suffered(kind: FaultKind, check: impl Fn(&Outcome, &Outcome)) {
+    for &topology in TopologyKind::ALL {
+        let fault = FaultParameters {
+            kind,
+            rate: Ratio::from_parts(20_000_000_000),
+            late: Duration::from_ps(3_000_000),
+            ..Default::default()
+        };
+        let parameters = NetworkParameters { topology, fault, ..arctic() };
+        let plans = random_traffic(16, 200, BYTES, 1000, 78);
+        let sound = NetworkParameters { fault: FaultParameters::default(), ..parameters.clone() };
+        let mut setup = Setup::new(parameters, plans.clone());
+        let outcome = run(&setup);
+        assert!(outcome.errors.iter().all(Vec::is_empty), "{topology} {kind}");
+        check(&outcome, &run(&Setup::new(sound, plans)));
+        setup.lookahead_divisor = 7;
+        setup.hosts = 4;
+        assert!(run(&setup).arrivals == outcome.arrivals, "{topology} {kind}");
+        if matches!(topology, TopologyKind::FatTree | TopologyKind::Mesh | TopologyKind::Torus) {
+            (setup.zones, setup.hosts, setup.lookahead_divisor) = (2, 16, 1);
+            assert!(run(&setup).arrivals == outcome.arrivals, "{topology} {kind} in zones");
+        }
+    }
+}
+
+/// Source, virtual network and sequence, which name a packet, of all that came to each node.
+fn names(outcome: &Outcome) -> Vec<Vec<(u32, u8, u64)>> {
+    let of =
+        |arrivals: &Vec<_>| arrivals.iter().map(|a: &Arrival| (a.source, a.priority, a.sequence)).collect();
+    outcome.arrivals.iter().map(of).collect()
+}
+
+fn sorted(mut names: Vec<(u32, u8, u64)>) -> Vec<(u32, u8, u64)> {
+    names.sort_unstable();
+    names
+}
+
+/// By source and virtual network the sequences rise.
+fn is_in_order(names: &[(u32, u8, u64)]) -> bool {
+    let mut last = std::collections::HashMap::new();
+    names.iter().all(|&(source, network, sequence)| {
+        last.insert((source, network), sequence).is_none_or(|before| before <= sequence)
+    })
+}
+
+#[test]
+fn what_is_lost_does_not_come_and_all_else_does() {
+    suffered(FaultKind::Drop, |found, sound| {
+        let lost = found.fabric.statistics().dropped;
+        assert!(lost > 3200 * 2 / 100, "{lost}");
+        let (came, all) = (names(found), names(sound));
+        let count = |names: &[Vec<_>]| names.iter().map(Vec::len).sum::<usize>() as u64;
+        assert_eq!(count(&came) + lost, count(&all));
+        assert!(came.iter().all(|names| is_in_order(names)));
+    });
+}
+
+#[test]
+fn what_comes_twice_comes_behind_itself() {
+    suffered(FaultKind::Duplicate, |found, sound| {
+        let copies = found.fabric.statistics().duplicated;
+        assert!(copies > 3200 * 2 / 100, "{copies}");
+        let mut more = 0;
+        for (came, all) in names(found).into_iter().zip(names(sound)) {
+            assert!(is_in_order(&came));
+            more += (came.len() - all.len()) as u64;
+            let mut once = sorted(came);
+            once.dedup();
+            assert_eq!(once, sorted(all));
+        }
+        assert!((1..=copies).contains(&more), "{more} of {copies}: some are copied again on their way");
+    });
+}
+
+#[test]
+fn what_is_delayed_stays_in_order_and_what_is_reordered_does_not() {
+    for kind in [FaultKind::Delay, FaultKind::Reorder] {
+        suffered(kind, |found, sound| {
+            assert!(found.fabric.statistics().late > 3200 * 2 / 100);
+            let (came, all) = (names(found), names(sound));
+            assert_eq!(came.iter().all(|names| is_in_order(names)), kind == FaultKind::Delay);
+            assert!(came.into_iter().map(sorted).eq(all.into_iter().map(sorted)), "once each");
+        });
+    }
+}
+
+/// To the picosecond: one packet, alone, on each link of its way.
+#[test]
+fn one_packet_is_late_by_what_the_parameter_says() {
+    let plans = || {
+        let mut plans = vec![vec![]; 6];
+        plans[0] = vec![Plan { at: 0, destination: 5, priority: 0, bytes: BYTES }];
+        plans
+    };
+    let sound = NetworkParameters { arity: 2, ..arctic() };
+    let on_time = run(&Setup::new(sound.clone(), plans())).arrivals[5][0].tail;
+    for from in way(&sound) {
+        let fault = FaultParameters {
+            kind: FaultKind::Delay,
+            link: from.to_string(),
+            packet: 1,
+            late: Duration::from_ps(777),
+            ..Default::default()
+        };
+        let outcome = run(&Setup::new(NetworkParameters { fault, ..sound.clone() }, plans()));
+        assert_eq!(outcome.arrivals[5][0].tail, on_time + 777, "on the link from {from}");
+    }
 }

@@ -84,6 +84,19 @@ pub fn warm_up(machine: &str, sets: &[String], sizes: &[u64]) -> Result<Vec<u64>
     Ok(sizes.iter().map(|bytes| machine.warm_up(&resolved, *bytes)).collect())
 }
 
+/// What may happen to packets on the links of `machine` so that its protocol copes with it ([`Machine::copes_with`]).
+/// `None`: it has no such links.
+///
+/// # Errors
+/// When the machine or its settings can't be used.
+pub fn faults(machine: &str, sets: &[String]) -> Result<Option<Vec<String>>, ConfigError> {
+    let resolved = chasqui_config::resolve(&CATALOGUE, machine, sets)?;
+    let machine = CATALOGUE.find(resolved.base()).expect("a resolved machine is of the catalogue");
+    let has_links = describe(&resolved).iter().any(|parameter| parameter.name == "network.fault.kind");
+    let kinds = || machine.copes_with(&resolved).iter().map(ToString::to_string).collect();
+    Ok(has_links.then(kinds))
+}
+
 /// A parameter, for people: values as `--set` takes them.
 #[derive(Serialize)]
 pub struct ParameterText {

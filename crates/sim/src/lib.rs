@@ -13,7 +13,7 @@ mod replay;
 mod run;
 mod trace_window;
 
-pub use catalogue::{CATALOGUE, Catalogue, describe, machines, warm_up};
+pub use catalogue::{CATALOGUE, Catalogue, describe, faults, machines, warm_up};
 pub use conformance::{Test, Verdict, conformance};
 pub use replay::OnlyRank;
 pub use run::{InputError, Options, Progress, Request, check, run};

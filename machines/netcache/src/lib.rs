@@ -22,9 +22,9 @@ mod wire;
 
 use chasqui_config::{Resolved, Schema};
 use chasqui_machine::replay::{Datagrams, Transport, build_alone_on_network, check_alone_on_network};
-use chasqui_machine::{Built, Job, Machine, Workload, build_on_network, ni_memory_base};
+use chasqui_machine::{Built, Job, Machine, OnNetwork, Workload, build_on_network, ni_memory_base};
 use chasqui_memory::Early;
-use chasqui_network::{NetworkParameters, VirtualNetworks};
+use chasqui_network::{FAULTS, FaultKind, NetworkParameters, VirtualNetworks};
 use chasqui_ni::NetworkInterface;
 use chasqui_node::NodeConfiguration;
 use chasqui_placement::{JobId, ProcessId};
@@ -87,7 +87,7 @@ impl Machine for NetcacheMachine {
         let network: NetworkParameters = resolved.read("network");
         let mut found = node.mistakes();
         found.extend(nic.mistakes(&mpi));
-        found.extend(network.mistakes());
+        found.extend(network.mistakes(self.copes_with(resolved)));
         let longest = match nic.policy {
             Policy::Via => via::packet_bytes_max(&nic, &resolved.read("netcache.via")),
             Policy::Tcp => ethernet::packet_bytes_max(&resolved.read("netcache.ethernet")),
@@ -132,6 +132,14 @@ impl Machine for NetcacheMachine {
 
     fn mechanisms(&self) -> &'static [&'static str] {
         link::MECHANISMS
+    }
+
+    fn copes_with(&self, resolved: &Resolved) -> &'static [FaultKind] {
+        // TCP, in the kernel, finds out and sends again.
+        match resolved.read::<NicUnit>("netcache.nic").policy {
+            Policy::Tcp => FAULTS,
+            _ => &[],
+        }
     }
 
     fn nodes_max(&self, resolved: &Resolved) -> u32 {
@@ -207,7 +215,12 @@ impl Machine for NetcacheMachine {
             Policy::Tcp => resolved.read::<EthernetUnit>("netcache.ethernet").shortest(),
             _ => unit.packet_overhead.bytes(),
         };
-        build_on_network(resolved, work, NETWORKS, shortest as u32, threads, ni)
+        let on = OnNetwork {
+            networks: NETWORKS,
+            packet_bytes_min: shortest as u32,
+            copes_with: self.copes_with(resolved),
+        };
+        build_on_network(resolved, work, on, threads, ni)
     }
 }
 

@@ -15,7 +15,9 @@ pub mod registers;
 pub mod service_registers;
 
 use chasqui_config::{Resolved, Schema};
-use chasqui_machine::{Built, Job, Machine, Workload, build_on_network, ni_memory_base, wait_polls};
+use chasqui_machine::{
+    Built, Job, Machine, OnNetwork, Workload, build_on_network, ni_memory_base, wait_polls,
+};
 use chasqui_memory::{L2Parameters, PortParameters};
 use chasqui_network::{NetworkParameters, VirtualNetworks};
 use chasqui_ni::{FirmwareProcessor, FirmwareSpec, NetworkInterface};
@@ -78,7 +80,7 @@ impl Machine for VoyagerMachine {
         found.extend(resolved.read::<Basic>("voyager.basic").mistakes(&resolved.read("voyager.mpi")));
         found.extend(resolved.read::<Express>("voyager.express").mistakes(&resolved.read("voyager.mpi")));
         found.extend(resolved.read::<Queues>("voyager.queues").mistakes(&resolved.read("voyager.sp"), 1));
-        found.extend(network.mistakes());
+        found.extend(network.mistakes(self.copes_with(resolved)));
         let dma: Dma = resolved.read("voyager.dma");
         let data = registers::SLOT_DATA_BYTES.max(dma.packet_data.bytes() + size_of::<u64>() as u64);
         let longest = data + nes.packet_overhead.bytes();
@@ -144,8 +146,11 @@ impl Machine for VoyagerMachine {
         build_on_network(
             resolved,
             work,
-            NETWORKS,
-            nes.packet_overhead.bytes() as u32,
+            OnNetwork {
+                networks: NETWORKS,
+                packet_bytes_min: nes.packet_overhead.bytes() as u32,
+                copes_with: self.copes_with(resolved),
+            },
             threads,
             |configuration, port| {
                 let processor =

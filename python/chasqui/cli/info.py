@@ -69,6 +69,7 @@ def info(
         print(json.dumps(found, indent=2))
     elif parameter is None:
         print(_overview(found))
+        print(_faults(core.faults(machine, options.check_sets(sets))))
     else:
         print("\n\n".join(_all_about(each) for each in found))
     return 0
@@ -110,6 +111,15 @@ def _overview(found: list[dict[str, Any]]) -> str:
         width = shutil.get_terminal_size().columns
         lines = [line if len(line) <= width else f"{line[: width - 1]}…" for line in lines]
     return "\n".join(lines)
+
+
+def _faults(copes_with: list[str] | None) -> str:
+    """What its links may do to packets."""
+    if copes_with is None:
+        return "\nfaults: it has no links that could be faulty"
+    kinds = ", ".join(copes_with) or "none"
+    end = "" if "corrupt" in copes_with else "; a corrupt packet is found and ends the run"
+    return f"\nfaults (network.fault) that its protocol copes with: {kinds}{end}"
 
 
 def _all_about(each: dict[str, Any]) -> str:
