@@ -74,7 +74,7 @@ $(STAMPS)/venv: $(STAMPS)/prerequisites
 	@touch $@
 
 # Whatever goes into the wheel. A new file is noticed too: its folder is newer.
-PACKAGE_SOURCES := pyproject.toml README.md Cargo.toml $(wildcard examples/*.[ch]) $(shell \
+PACKAGE_SOURCES := pyproject.toml README.md Cargo.toml $(wildcard examples/*.[ch] examples/own/*) $(shell \
   find python crates machines guest -name __pycache__ -prune -o \
     \( -name '*.rs' -o -name '*.toml' -o -name '*.[chS]' -o -name '*.ld' -o -name 'layout.txt' -o -name '*.py' -o -name '*.pyi' -o -type d \) -print)
 

@@ -6,6 +6,7 @@ Use this when a machine, the MPI library or an example changes.
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -217,3 +218,57 @@ def test_what_run_loads_before_it_starts() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     for heavy in ("pyarrow", "numpy", "asyncio", "importlib.metadata", "subprocess"):
         assert f"'{heavy}'" not in done.stdout.splitlines()[-1]
+
+
+OWN = ROOT / "examples" / "own"
+
+
+def test_an_ni_on_another_machine_s_node(chasqui: Run, examples: Path) -> None:
+    """Whatever netcache-modern says of its node holds here, too, and nothing else that it says."""
+
+    def values(machine: str | Path) -> dict[str, str]:
+        shown = chasqui("info", machine, "--json")
+        assert shown.returncode == 0, shown.stderr
+        return {each["name"]: each["value"] for each in json.loads(shown.stdout)}
+
+    express, ni, node = (
+        values(machine) for machine in (OWN / "express.toml", "voyager-modern", "netcache-modern")
+    )
+    other = {
+        name
+        for name, value in express.items()
+        if value != (node if name.startswith("node.") else ni)[name]
+    }
+    assert other == {"voyager.mpi.mechanism"}
+    assert express["node.network_cache.present"] == "true"
+    assert ni["node.network_cache.present"] == "false"
+    done = chasqui(
+        "run", "-np", "4", "--out", "run", "-m", OWN / "express.toml", "--", examples / "ring"
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("ring: PASSED\n")
+
+
+def test_experiments_of_a_user_s_own(chasqui: Run, tmp_path: Path) -> None:
+    """A folder anywhere, with its machine file; its modules may import each other."""
+    folder = tmp_path / "mine"
+    shutil.copytree(OWN, folder)
+    text = (folder / "ring.py").read_text()
+    (folder / "_ranks.py").write_text("RANKS = 2\n")
+    (folder / "ring.py").write_text(text.replace("RANKS = 4", "from ._ranks import RANKS"))
+    for named in ("mine", "mine/ring.py", str(folder / "ring.py")):
+        done = chasqui("experiment", named, "--quick", "--json")
+        assert done.returncode == 0, done.stderr
+        (found,) = json.loads(done.stdout)
+        rows = found["tables"]["results"]
+        assert [row["machine"] for row in rows] == ["express", "voyager", "cache"]
+        assert Path(found["directory"]).name.startswith("mine-ring-")
+    for text, said in (
+        ("import nothing_of_the_kind", "ring.py:1)"),
+        ("EXPERIMENT = 3", "defines no EXPERIMENT"),
+    ):
+        (folder / "ring.py").write_text(text)
+        done = chasqui("experiment", "mine")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr
+        assert len(done.stderr.splitlines()) == 1

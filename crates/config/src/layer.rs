@@ -9,7 +9,10 @@ use crate::suggest::did_you_mean;
 use std::collections::HashMap;
 
 /// Keys of a machine file that are not parameters.
-pub(crate) const RESERVED: [&str; 4] = ["schema_version", "extends", "about", "variant"];
+pub(crate) const RESERVED: [&str; 5] = ["schema_version", "extends", "parts", "about", "variant"];
+
+/// The parts that a machine is put together from, in a file's table `parts`; the first is all that the others leave.
+pub(crate) const PARTS: [&str; 3] = ["ni", "node", "network"];
 
 /// A parsed machine file.
 #[derive(Debug)]
@@ -18,6 +21,8 @@ pub(crate) struct Layer {
     pub label: String,
     /// The machine it extends, and the line that says so.
     pub extends: Option<(String, usize)>,
+    /// What gives each of [`PARTS`], and the line that says so.
+    pub parts: [Option<(String, usize)>; PARTS.len()],
     /// `about.name`: the name under which a resolved machine was run.
     pub name: Option<String>,
     /// `about.summary`.
@@ -60,6 +65,7 @@ impl Layer {
         let mut layer = Layer {
             label: label.to_string(),
             extends: None,
+            parts: Default::default(),
             name: None,
             summary: String::new(),
             values: Vec::new(),
@@ -75,11 +81,13 @@ impl Layer {
                 "extends" => {
                     layer.extends = layer.text(&entry, "extends", problems).map(|name| (name, entry.line));
                 }
+                "parts" => layer.read_parts(&entry, problems),
                 "about" => layer.read_about(&entry, problems),
                 "variant" => layer.read_variants(entry, problems),
                 _ => layer.values.push(entry),
             }
         }
+        layer.check_parts(problems);
         if !versioned {
             problems.push(Problem::new(
                 label,
@@ -110,6 +118,40 @@ impl Layer {
             format!("{path} is a text, not {}", show(&entry.node)),
         ));
         None
+    }
+
+    fn read_parts(&mut self, entry: &Entry, problems: &mut Vec<Problem>) {
+        let allowed = PARTS.map(|part| format!("parts.{part}")).join(", ");
+        let Node::Table(entries) = &entry.node else {
+            let message = format!("parts is a table with the keys {}", PARTS.join(", "));
+            return problems.push(Problem::new(self.place(entry.line), message));
+        };
+        for entry in entries {
+            match PARTS.iter().position(|part| entry.key == *part) {
+                Some(part) => {
+                    let name = self.text(entry, &format!("parts.{}", entry.key), problems);
+                    self.parts[part] = name.map(|name| (name, entry.line));
+                }
+                None => {
+                    let message = format!("parts.{} is not known; allowed: {allowed}", entry.key);
+                    problems.push(Problem::new(self.place(entry.line), message));
+                }
+            }
+        }
+    }
+
+    /// A file extends a machine, or takes its NI from one and its node from another.
+    fn check_parts(&self, problems: &mut Vec<Problem>) {
+        let [ni, node, _] = &self.parts;
+        let Some((_, line)) = ni else { return };
+        if self.extends.is_some() {
+            let message = "parts.ni beside extends: write one of them";
+            problems.push(Problem::new(self.place(*line), message));
+        } else if node.is_none() {
+            let message =
+                "parts.ni without parts.node: write the node's machine, or extends for a whole machine";
+            problems.push(Problem::new(self.place(*line), message));
+        }
     }
 
     fn read_about(&mut self, entry: &Entry, problems: &mut Vec<Problem>) {

@@ -6,11 +6,12 @@
 //! the command line, and gives a [`Resolved`] machine or every problem at once.
 //!
 //! Reading order: `quantity.rs` (what a value may be), `declaration.rs` (what a parameter is),
-//! `document.rs` (TOML with lines), `layer.rs` (one machine file), `resolve.rs` (the chain of files),
+//! `document.rs` (TOML with lines), `layer.rs` (one machine file), `chain.rs` (the files of a machine), `resolve.rs` (their order),
 //! `resolved.rs` (the result and its file).
 //!
 //! Invariant: values are exact. No quantity passes through a floating-point number.
 
+mod chain;
 mod declaration;
 mod document;
 mod error;

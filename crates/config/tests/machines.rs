@@ -94,6 +94,15 @@ impl Catalogue for Machines {
         vec!["voyager", "modern", "ping", "pong"]
     }
 
+    fn part_file<'a>(&'a self, name: &str) -> Option<(&'a str, &'a str)> {
+        let text = "schema_version = 1\n[node]\nclock = \"2 GHz\"\n[node.dram]\nways = 4";
+        (name == "xeon").then_some((text, "xeon.toml"))
+    }
+
+    fn part_names(&self) -> Vec<&str> {
+        vec!["xeon"]
+    }
+
     fn schema(&self, _: &str) -> Schema {
         let part = Schema::new().with::<Dram>("dram");
         Schema::new().with::<Node>("node").with_part("node", part).with::<Ni>("ni")
@@ -107,6 +116,85 @@ fn catalogue() -> Machines {
 fn run(name: &str, sets: &[&str]) -> Result<Resolved, String> {
     let sets: Vec<String> = sets.iter().map(|s| s.to_string()).collect();
     resolve(&catalogue(), name, &sets).map_err(|e| e.to_string())
+}
+
+/// What a machine is made of, as far as these tests look.
+fn made_of(machine: &Resolved) -> [String; 4] {
+    ["node.clock", "node.fence", "node.dram.ways", "ni.slot"]
+        .map(|path| machine.parameter(path).expect("there").value.to_string().replace('"', ""))
+}
+
+#[test]
+fn a_machine_takes_its_node_from_another() {
+    let scratch = Scratch::new("parts");
+    scratch.write(
+        "other.toml",
+        "schema_version = 1\nextends = \"voyager\"\nni.slot = \"8 B\"\n[node]\nclock = \"7 MHz\"\nfence = 7\n\
+         [variant.ni]\nni.slot = \"16 B\"\nnode.dram.ways = 2",
+    );
+    let mine = |text: &str| {
+        let path = scratch.write("mine.toml", &format!("schema_version = 1\n{text}"));
+        run(&path, &[]).map(|machine| made_of(&machine).join(" "))
+    };
+    let default = made_of(&run("voyager", &[]).expect("resolves"));
+    let [_, fence, ways, _] = &default;
+    // Of the node's machine no more than the node comes, of the NI's all but the node; the file's own values win.
+    let whole = "[parts]\nni = \"voyager/reclaim\"\nnode = \"other.toml\"\n";
+    assert_eq!(mine(whole), Ok(format!("7 MHz 7 cycles {ways} 128 B")));
+    assert_eq!(mine(&format!("{whole}[node]\nfence = 9")), Ok(format!("7 MHz 9 cycles {ways} 128 B")));
+    assert_eq!(mine(&whole.replace("other.toml", "other.toml/ni")), Ok("7 MHz 7 cycles 2 128 B".into()));
+    assert_eq!(mine(&whole.replace("other.toml", "xeon")), Ok(format!("2 GHz {fence} 4 128 B")));
+    // A machine whose node is another's gives that node on.
+    scratch.write(
+        "between.toml",
+        "schema_version = 1\nextends = \"voyager\"\nnode.fence = 3\n[parts]\nnode = \"xeon\"",
+    );
+    assert_eq!(mine(&whole.replace("other.toml", "between.toml")), Ok("2 GHz 3 cycles 4 128 B".into()));
+    assert_eq!(mine("extends = \"between.toml\""), Ok(format!("2 GHz 3 cycles 4 {}", default[3])));
+    // What is resolved is read back the same.
+    let machine =
+        run(&scratch.write("mine.toml", &format!("schema_version = 1\n{whole}")), &[]).expect("resolves");
+    let again = run(&scratch.write("again.toml", &machine.to_toml()), &[]).expect("resolves");
+    assert_eq!(made_of(&again), made_of(&machine));
+}
+
+#[test]
+fn mistakes_in_parts() {
+    let scratch = Scratch::new("mistakes-in-parts");
+    scratch.write("part.toml", "schema_version = 1\n[node]\nfence = 4\n[nod]\nfence = 4");
+    scratch.write("round.toml", "schema_version = 1\nextends = \"voyager\"\n[parts]\nnode = \"mine.toml\"");
+    let cases = [
+        (
+            "extends = \"voyager\"\n[parts]\nni = \"voyager\"\nnode = \"xeon\"",
+            "mine.toml:4: parts.ni beside extends",
+        ),
+        ("[parts]\nni = \"voyager\"", "mine.toml:3: parts.ni without parts.node"),
+        ("[parts]\nnode = \"xeon\"", "extends is missing"),
+        (
+            "extends = \"voyager\"\n[parts]\ncore = \"xeon\"",
+            "parts.core is not known; allowed: parts.ni, parts.node, parts.network",
+        ),
+        ("extends = \"voyager\"\n[parts]\nnode = 4", "parts.node is a text, not 4"),
+        ("extends = \"voyager\"\nparts = 4", "parts is a table with the keys ni, node, network"),
+        (
+            "extends = \"voyager\"\n[parts]\nnode = \"xenon\"",
+            "there is no machine or part \"xenon\"; there are voyager, modern, ping, pong, xeon,",
+        ),
+        ("extends = \"xeon\"", "\"xeon\" is a part of machines (parts.node, parts.network), no machine"),
+        (
+            "extends = \"voyager\"\n[parts]\nnode = \"part.toml\"",
+            "part.toml:4: nod is no part that a machine takes; allowed: node, network",
+        ),
+        (
+            "extends = \"voyager\"\n[parts]\nnode = \"round.toml\"",
+            "round.toml:4: extends \"mine.toml\" comes back to itself",
+        ),
+    ];
+    for (text, expected) in cases {
+        let mine = scratch.write("mine.toml", &format!("schema_version = 1\n{text}"));
+        let said = run(&mine, &[]).expect_err(text);
+        assert!(said.contains(expected), "{text}: {said}");
+    }
 }
 
 /// A directory that is removed at the end of the test.

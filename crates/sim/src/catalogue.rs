@@ -11,6 +11,12 @@ use serde::Serialize;
 pub const CATALOGUE: Catalogue =
     Catalogue(&[&LoggpMachine, &VOYAGER, &VOYAGER_MODERN, &NETCACHE, &NETCACHE_MODERN]);
 
+/// Parts that machines take (`parts` of a machine file): name and text.
+const PARTS: [(&str, &str); 2] = [
+    ("sapphire-rapids", include_str!("../../../machines/parts/sapphire-rapids.toml")),
+    ("infiniband-ndr", include_str!("../../../machines/parts/infiniband-ndr.toml")),
+];
+
 /// A list of machines.
 pub struct Catalogue(&'static [&'static dyn Machine]);
 
@@ -28,6 +34,14 @@ impl chasqui_config::Catalogue for Catalogue {
 
     fn names(&self) -> Vec<&str> {
         self.0.iter().map(|m| m.name()).collect()
+    }
+
+    fn part_file<'a>(&'a self, name: &str) -> Option<(&'a str, &'a str)> {
+        PARTS.iter().find(|(part, _)| *part == name).map(|(part, text)| (*text, *part))
+    }
+
+    fn part_names(&self) -> Vec<&str> {
+        PARTS.iter().map(|(part, _)| *part).collect()
     }
 
     fn schema(&self, name: &str) -> Schema {

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 HELP = """Carries out experiments: each NAME is one (voyager/mechanisms) or all of a machine's
 (voyager). `list`, or no name, lists them.
 
+A NAME may also be a Python file of yours, or a folder of such: a module that defines EXPERIMENT, as
+those of the machines do (python -m pydoc chasqui.experiment); its C programs and machine files lie
+beside it.
+
 Each prints its tables and what they say, and writes into its directory: results.csv and further
 tables, picture.svg and picture.png, report.txt, and the run directories of its simulations below
 runs/. Same machine, same results, to the bit.
@@ -31,6 +35,7 @@ Examples:
   chasqui experiment list
   chasqui experiment voyager/mechanisms
   chasqui experiment voyager --quick --out results
+  chasqui experiment ./mine/latency.py
 """
 
 STATUS_FAILED = 1
@@ -93,7 +98,7 @@ def _carry_out(name: str, directory: str | None, quick: bool, jobs: int) -> runn
         with Counter(f"runs of {name}") as progress:
             return running.carry_out(name, place, quick=quick, jobs=jobs, progress=progress)
 
-    stem = simulation.short_name(name)
+    stem = running.directory_name(name)
     if directory is None:
         with simulation.numbered(stem) as place:
             return carry_out(place)
@@ -108,10 +113,10 @@ def _carry_out(name: str, directory: str | None, quick: bool, jobs: int) -> runn
 
 def _check_places(directory: str, names: list[str]) -> None:
     """Results are never overwritten: said before the first experiment takes its time."""
-    from chasqui import simulation
+    from chasqui.experiment import running
 
     for name in names:
-        place = Path(directory) / simulation.short_name(name)
+        place = Path(directory) / running.directory_name(name)
         if os.path.lexists(place):
             raise _not_made(directory, place, os.strerror(errno.EEXIST))
 

@@ -1,8 +1,9 @@
 """Experiments: measured answers to one question each, about a machine.
 
-An experiment is a module `machines/<machine>/experiments/<name>.py` that defines `EXPERIMENT`; its
-C programs lie beside it. `running` finds, runs and writes them; this is what the modules are made
-of. A module whose name begins with an underscore is a helper of its neighbours.
+An experiment is a module `machines/<machine>/experiments/<name>.py`, or any file of a user's, that
+defines `EXPERIMENT`; its C programs and machine files lie beside it. `running` finds, runs and
+writes them; this is what the modules are made of. A module whose name begins with an underscore is
+a helper of its neighbours.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Run:
     """One simulation. Its name is that of its run directory."""
 
     name: str
-    machine: str
+    machine: str  # a path that ends in .toml: beside the experiment
     ranks: int
     program: str  # a C file beside the experiment, without its ending; or see `running.executable`
     flags: Sequence[str] = ()  # of the compiler, beside those that every program gets

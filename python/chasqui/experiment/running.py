@@ -7,12 +7,16 @@ lock. Each uses one host thread; results don't depend on either.
 from __future__ import annotations
 
 import csv
+import hashlib
 import importlib
 import json
+import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from chasqui import cache, compiler, simulation, stopping
@@ -42,16 +46,38 @@ class Done:
 
 
 def names() -> list[str]:
-    """Every experiment, as MACHINE/NAME."""
+    """Every experiment that comes with the machines, as MACHINE/NAME."""
     found = cache.MACHINES.glob("*/experiments/*.py")
     return sorted(
-        f"{path.parent.parent.name}/{path.stem.replace('_', '-')}"
-        for path in found
-        if path.stem[0] != "_"
+        f"{path.parent.parent.name}/{path.stem.replace('_', '-')}" for path in found if shown(path)
     )
 
 
+def shown(path: Path) -> bool:
+    return path.suffix == ".py" and path.stem[0] != "_"
+
+
+def is_own(name: str) -> bool:
+    """A file of the user's, not one that comes with a machine."""
+    return name.endswith(".py")
+
+
+def directory_name(name: str) -> str:
+    """The experiment as a part of a directory's name: FOLDER-FILE of one that is the user's."""
+    path = Path(name).resolve()
+    return simulation.short_name(f"{path.parent.name}/{path.stem}" if is_own(name) else name)
+
+
+def folder_of(name: str) -> Path:
+    """Where the experiment's module and its C programs are."""
+    if is_own(name):
+        return Path(name).parent
+    return cache.MACHINES / name.partition("/")[0] / "experiments"
+
+
 def load(name: str) -> Experiment:
+    if is_own(name):
+        return load_own(Path(name).resolve())
     machine, _, short = name.partition("/")
     module = importlib.import_module(
         f"chasqui.machines.{machine}.experiments.{short.replace('-', '_')}"
@@ -60,17 +86,48 @@ def load(name: str) -> Experiment:
     return found
 
 
+def load_own(path: Path) -> Experiment:
+    """Loads a user's module; it may import its neighbours (`from ._helper import …`)."""
+    package = f"chasqui_own.{hashlib.sha256(str(path.parent).encode()).hexdigest()[:16]}"
+    for name, places in (("chasqui_own", []), (package, [str(path.parent)])):
+        module = sys.modules.setdefault(name, ModuleType(name))
+        module.__path__ = places
+    try:
+        module = importlib.import_module(f"{package}.{path.stem}")
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        what = f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
+        raise InputError(f"{path}: can't be loaded: {what}") from error
+    found = getattr(module, "EXPERIMENT", None)
+    if not isinstance(found, Experiment):
+        raise InputError(f"{path}: defines no EXPERIMENT = chasqui.experiment.Experiment(...)")
+    return found
+
+
 def choose(wanted: Sequence[str]) -> list[str]:
-    """The experiments that are meant: each by its name, or all of a machine by the machine's."""
+    """The experiments that are meant: each by its name, or all of a machine by the machine's; a
+    file of the user's, or all of a folder."""
     every = names()
     chosen: list[str] = []
     for text in wanted:
         family = text.removesuffix("…").removesuffix("...").removesuffix("/") + "/"
         matching = [text] if text in every else [name for name in every if name.startswith(family)]
+        matching = matching or own(text)
         if not matching:
-            raise InputError(f"no experiment {text!r}; there are: {', '.join(every)}")
+            raise InputError(
+                f"no experiment {text!r}; there are: {', '.join(every)}, "
+                "or a file of yours that ends in .py, or a folder of such"
+            )
         chosen += [name for name in matching if name not in chosen]
     return chosen
+
+
+def own(text: str) -> list[str]:
+    """The user's experiments that `text` means: a file, or all of a folder."""
+    path = Path(text)
+    if path.is_dir():
+        return sorted(str(each) for each in path.iterdir() if shown(each))
+    return [text] if is_own(text) and path.is_file() else []
 
 
 def carry_out(name: str, directory: Path, *, quick: bool, jobs: int, progress: Progress) -> Done:
@@ -89,7 +146,7 @@ def run_all(
     name: str, runs: Sequence[Run], directory: Path, jobs: int, progress: Progress
 ) -> dict[str, Output]:
     """The outputs by the names of the runs. `progress` is told how many are done."""
-    folder = cache.MACHINES / name.partition("/")[0] / "experiments"
+    folder = folder_of(name)
     programs = {
         (program, tuple(run.flags)): executable(folder, program, run.flags)
         for run in runs
@@ -107,7 +164,8 @@ def run_all(
             for other, program in zip(run.beside, others, strict=True)
         ]
         job = simulation.Job(
-            run.machine, run.ranks, first, run.arguments, run.sets, others=beside, threads=1,
+            machine_of(folder, run), run.ranks, first, run.arguments, run.sets,
+            others=beside, threads=1,
             access_times=run.access_times, profile=run.profile,
             record=recording(directory, run.name) if run.name in recorded else None,
             only=only_rank(directory, run.replay) if run.replay else None,
@@ -134,6 +192,12 @@ def run_all(
             pool.shutdown(cancel_futures=True)
             raise
     return outputs
+
+
+def machine_of(folder: Path, run: Run) -> str:
+    """The machine's name; that of a file is relative to the experiment's folder."""
+    is_file = run.machine.endswith(".toml") or ".toml/" in run.machine
+    return str(folder / run.machine) if is_file else run.machine
 
 
 def recording(directory: Path, name: str) -> Path:
