@@ -38,12 +38,28 @@ def ends() -> set[str]:
     return {"/".join(parts[at:]) for parts in paths for at in range(len(parts))}
 
 
+ARCHITECTURE_BYTES = 22_000
+
+
 @pytest.mark.parametrize("document", documents(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_paths_lead_somewhere(document: Path) -> None:
     named = {text for text in quoted(document) if PATH.fullmatch(text)}
     missing = {name for name in named if not name.startswith(FOREIGN) and name not in ends()}
     links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", document.read_text())
     missing |= {link for link in links if not (document.parent / link).exists()}
+    assert not missing
+
+
+@pytest.mark.parametrize("document", documents(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_sections_that_are_named_are_there(document: Path) -> None:
+    """`[…](file.md#section)`: the section's heading, as GitHub makes it an address."""
+    links = re.findall(r"\]\(([^)#:\s]*)#([^)\s]+)\)", document.read_text())
+    missing = []
+    for path, section in links:
+        text = ((document.parent / path) if path else document).read_text()
+        headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+        if section not in {re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings}:
+            missing.append(f"{path}#{section}")
     assert not missing
 
 
@@ -63,6 +79,11 @@ def test_the_code_map_says_what_crates_depend_on() -> None:
             machines = {"every", "machine"} if "\nmachine-" in text else set()
             found[manifest.parent.name] = ours | machines
     assert said == found
+
+
+def test_what_a_newcomer_reads_first_stays_short() -> None:
+    """Picture, map, invariants, the life of a run and of a message; the rest is the crates'."""
+    assert (ROOT / "ARCHITECTURE.md").stat().st_size <= ARCHITECTURE_BYTES
 
 
 @cache
