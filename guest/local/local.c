@@ -4,7 +4,7 @@
  * job on the node. A message is copied twice, into cells and out of them; one longer than a cell takes several, in order,
  * as there is room. What a `put` moves goes by cells that say where it belongs, so it needs no landing place. The sender
  * publishes a cell by its count of cells written, the receiver gives it back by its count of cells read; each is on a line
- * of its own, so that neither takes the other's line but for news.
+ * of its own, so that neither takes the other's line but when it changes.
  * (D. Buntinas, G. Mercier and W. Gropp, "Implementation and evaluation of shared-memory communication and
  * synchronization operations in MPICH2 using the Nemesis communication subsystem", Parallel Computing 33(9), 2007.)
  *

@@ -73,10 +73,11 @@ impl Engine {
     /// After a run that was stopped at `at`: every partition is told what those have to say that stopped it. Then
     /// the engine can run on. False: it can't, for a partition stops the run for good.
     pub fn spread(&mut self, at: Time) -> bool {
-        let mut news: Vec<u64> = self.partitions.iter_mut().flat_map(|partition| partition.news()).collect();
-        news.sort_unstable();
-        news.dedup();
-        self.partitions.iter_mut().for_each(|partition| partition.told(&news, at));
+        let mut reasons: Vec<u64> =
+            self.partitions.iter_mut().flat_map(|partition| partition.take_stop_reasons()).collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        self.partitions.iter_mut().for_each(|partition| partition.go_on(&reasons, at));
         self.partitions.iter().all(|partition| partition.stop().is_none())
     }
 
@@ -193,7 +194,7 @@ impl Leader<'_> {
             hire();
         }
         self.steps_together += 1;
-        self.exchange.open(self.held.iter().map(|s| s.reach()));
+        self.exchange.open(self.held.iter().map(|s| s.earliest_outputs()));
         self.held.truncate(1);
         self.team.start(self.shares.len() as u32 - 1);
         self.held[0].take_turns_beside(self.exchange, self.pace.turns(), self.layout);

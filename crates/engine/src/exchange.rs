@@ -65,7 +65,7 @@ impl Bounds {
 #[derive(Default)]
 struct Desk {
     /// No effect of its partitions comes sooner; it writes them.
-    reach: Bounds,
+    earliest: Bounds,
     /// Nor one of what lies in the inbox; who has locked that writes them.
     mail: Bounds,
     /// Messages that it has not taken.
@@ -99,7 +99,7 @@ fn lower(bounds: &mut [Time], others: &[Time; GROUPS_MAX]) {
 pub(crate) type Outgoing = (usize, Message);
 
 /// Desks of the threads that go together. Whatever may have an effect is known to some desk at every moment: a message
-/// bounds the receiver's mail before the sender's reach rises, and the receiver's reach before it leaves the mail. Who
+/// bounds the receiver's mail before the sender's earliest output rises, and the receiver's before it leaves the mail. Who
 /// knows all desks of one moment, and then takes its own mail, misses nothing.
 pub(crate) struct Exchange {
     desks: Vec<Desk>,
@@ -121,7 +121,7 @@ pub(crate) struct Visit<'a> {
     versions: Vec<[u64; 2]>,
     /// The version of its mail when that was empty.
     empty: u64,
-    /// The reach that the others can see.
+    /// The earliest outputs that the others can see.
     told: Vec<Time>,
 }
 
@@ -138,10 +138,10 @@ impl Exchange {
         Exchange { desks, over: AtomicBool::new(false), changed: Bell::default() }
     }
 
-    /// A round begins, of as many threads as there are `reaches`, each by group.
-    pub fn open(&self, reaches: impl Iterator<Item = Vec<Time>>) {
-        for (desk, reach) in self.desks.iter().zip(reaches) {
-            desk.reach.write(&reach);
+    /// A round begins, of as many threads as there are `earliest`, each by group.
+    pub fn open(&self, bounds: impl Iterator<Item = Vec<Time>>) {
+        for (desk, earliest) in self.desks.iter().zip(bounds) {
+            desk.earliest.write(&earliest);
             desk.mail.write(&[Time::NEVER; GROUPS_MAX]);
             desk.resting_at.store(0, Ordering::Relaxed);
         }
@@ -158,24 +158,24 @@ impl Exchange {
         std::mem::take(&mut self.desks[thread].inbox())
     }
 
-    /// Thread `thread` takes part in the round, with the `reach` with which that was opened. `by_zones`: each thread has zones
+    /// Thread `thread` takes part in the round, with the `earliest` with which that was opened. `by_zones`: each thread has zones
     /// of its own.
     pub fn visit<'a>(
         &'a self,
         thread: usize,
-        reach: &[Time],
+        earliest: &[Time],
         by_zones: bool,
         layout: &'a Layout,
     ) -> Visit<'a> {
         let versions = vec![[0; 2]; self.desks.len()];
-        let (seen, told) = (versions.clone(), reach.to_vec());
+        let (seen, told) = (versions.clone(), earliest.to_vec());
         // No version is zero any more: it has seen nothing yet, and others may have left mail before it came.
         Visit { exchange: self, thread, layout, by_zones, seen, versions, empty: 0, told }
     }
 
     fn versions(&self) -> impl Iterator<Item = [u64; 2]> {
         let version = |bounds: &Bounds| bounds.version.load(Ordering::Acquire);
-        self.desks.iter().map(move |desk| [version(&desk.reach), version(&desk.mail)])
+        self.desks.iter().map(move |desk| [version(&desk.earliest), version(&desk.mail)])
     }
 }
 
@@ -187,7 +187,7 @@ impl Visit<'_> {
     }
 
     /// Leaves what is `outgoing`, and lowers what is known of the others, `outside`, by what they may answer. It comes
-    /// before [`Visit::tell`] of the reach that they no longer bound.
+    /// before [`Visit::tell`] of the earliest outputs that they no longer bound.
     pub fn send(&mut self, outgoing: &mut Vec<Outgoing>, outside: &mut [Time]) {
         for (to, message) in outgoing.drain(..) {
             let effects = effects(&message, self.by_zones, self.layout);
@@ -199,21 +199,21 @@ impl Visit<'_> {
         }
     }
 
-    /// Tells the others the thread's own `reach`, by group.
+    /// Tells the others the thread's own earliest outputs, by group.
     #[inline]
-    pub fn tell(&mut self, reach: &[Time]) {
-        if self.told.iter().ne(reach) {
-            self.told.copy_from_slice(reach);
+    pub fn tell(&mut self, earliest: &[Time]) {
+        if self.told.iter().ne(earliest) {
+            self.told.copy_from_slice(earliest);
             self.write_told();
             self.exchange.changed.ring();
         }
     }
 
     fn write_told(&mut self) {
-        self.seen[self.thread][0] = self.exchange.desks[self.thread].reach.write(&self.told);
+        self.seen[self.thread][0] = self.exchange.desks[self.thread].earliest.write(&self.told);
     }
 
-    /// Learns the least reach of the others, `outside`, and takes what lies in the `inbox`. False: nothing new can be seen.
+    /// Learns the earliest output of the others, `outside`, and takes what lies in the `inbox`. False: nothing new can be seen.
     pub fn learn(&mut self, outside: &mut [Time], inbox: &mut Vec<Message>) -> bool {
         if !(0..TRIES).any(|_| self.look(outside)) {
             return false;
@@ -242,7 +242,7 @@ impl Visit<'_> {
         }
         let mut least = [Time::NEVER; GROUPS_MAX];
         for (_, desk) in exchange.desks.iter().enumerate().filter(|&(thread, _)| thread != self.thread) {
-            desk.reach.read(&mut least);
+            desk.earliest.read(&mut least);
             desk.mail.read(&mut least);
         }
         fence(Ordering::Acquire);

@@ -177,8 +177,8 @@ impl Pace {
 
     /// Turns of the leading thread in the next round.
     pub fn turns(&self) -> usize {
-        let settled = matches!(self.stage, Stage::Fixed | Stage::Cruise { .. });
-        if self.together && settled { TOGETHER * self.turns } else { self.turns }
+        let decided = matches!(self.stage, Stage::Fixed | Stage::Cruise { .. });
+        if self.together && decided { TOGETHER * self.turns } else { self.turns }
     }
 
     /// A round begins; partitions have done so much `work`. `clock` is the host's.
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_settled_is_not_tried() {
+    fn what_is_decided_is_not_tried() {
         for (threads, together) in
             [(Threads::UpTo(1), false), (Threads::Exactly(1), false), (Threads::Exactly(2), true)]
         {

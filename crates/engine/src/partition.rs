@@ -85,11 +85,11 @@ pub trait Partition: Send {
     /// A lower bound on the time of the next thing it does, [`Time::NEVER`] when it waits for others.
     fn next(&self) -> Time;
     /// Lower bounds on the times of its first effects on other partitions, by their group, directly or
-    /// through others, if nothing reaches it from outside; then, if `reach` has room for them, on those in other zones.
+    /// through others, if nothing reaches it from outside; then, if `earliest` has room for them, on those in other zones.
     /// `least`: the look-aheads from here, of both.
-    fn reach(&self, least: &[Time], reach: &mut [Time]) {
+    fn earliest_outputs(&self, least: &[Time], earliest: &mut [Time]) {
         let next = self.next();
-        reach.iter_mut().zip(least).for_each(|(reach, &least)| *reach = next + least);
+        earliest.iter_mut().zip(least).for_each(|(earliest, &least)| *earliest = next + least);
     }
     /// Does everything that is earlier than `out.limit()`, which shrinks as it sends. Returns how much work that was: an
     /// instruction is one, an event [`WORK_OF_EVENT`]; nothing counts that depends on how far each turn goes. Host time is
@@ -97,16 +97,16 @@ pub trait Partition: Send {
     fn run(&mut self, out: &mut Outbox<'_>) -> u64;
     /// Takes a message. Its time is at or after every limit that the partition has run to.
     fn receive(&mut self, event: Event, packet: Option<Box<Packet>>);
-    /// [`Partition::receive`], if that lowers `reach`, which is this partition's so far, by what the message may cause
+    /// [`Partition::receive`], if that lowers `earliest`, which is this partition's so far, by what the message may cause
     /// and changes nothing else. False: it has to be asked for.
     fn receive_within(
         &mut self,
         event: Event,
         packet: Option<Box<Packet>>,
         least: &[Time],
-        reach: &mut [Time],
+        earliest: &mut [Time],
     ) -> bool {
-        let _ = (least, reach);
+        let _ = (least, earliest);
         self.receive(event, packet);
         false
     }
@@ -115,12 +115,12 @@ pub trait Partition: Send {
         None
     }
     /// Why the run had to end, for [`Engine::spread`](crate::Engine::spread): what it means is between partitions.
-    fn news(&mut self) -> Vec<u64> {
+    fn take_stop_reasons(&mut self) -> Vec<u64> {
         vec![]
     }
     /// What stopped the run, at `at`, up to which all have run; it goes on.
-    fn told(&mut self, news: &[u64], at: Time) {
-        let _ = (news, at);
+    fn go_on(&mut self, reasons: &[u64], at: Time) {
+        let _ = (reasons, at);
     }
     /// From now on host thread number `thread` runs it, 0 at first.
     fn hosted_by(&mut self, _thread: usize) {}

@@ -60,10 +60,10 @@ pub(crate) struct Share {
     next: Vec<Time>,
     /// Groups of partitions.
     group_count: usize,
-    /// By group: each partition's [`Partition::reach`] to it. Then, if other threads have other zones, to partitions there.
-    reaches: Vec<Tournament>,
-    /// Room for the reaches of one partition.
-    reach: Vec<Time>,
+    /// By group: each partition's [`Partition::earliest_outputs`] to it. Then, if other threads have other zones, to partitions there.
+    earliest: Vec<Tournament>,
+    /// Room for the earliest outputs of one partition.
+    outputs: Vec<Time>,
     /// How far each has run.
     limits: Vec<Time>,
     /// Who has just received something.
@@ -74,10 +74,10 @@ pub(crate) struct Share {
     outgoing: Vec<Outgoing>,
     /// Where all partitions are.
     places: Arc<[Place]>,
-    /// By group: the least reach of partitions of other threads, as far as is known.
+    /// By group: the earliest output of partitions of other threads, as far as is known.
     outside: Vec<Time>,
     /// Its memory is the thread's own.
-    is_settled: bool,
+    is_local: bool,
     /// Nobody goes further in this round.
     pub horizon: Time,
     /// When the job must end because of what happened here.
@@ -95,15 +95,15 @@ impl Share {
             groups: vec![],
             next: vec![],
             group_count: groups,
-            reaches: vec![],
-            reach: vec![],
+            earliest: vec![],
+            outputs: vec![],
             limits: vec![],
             received: vec![],
             sent: vec![],
             outgoing: vec![],
             places: Arc::default(),
             outside: vec![Time::NEVER; groups],
-            is_settled: false,
+            is_local: false,
             horizon: Time::ZERO,
             stop: Time::NEVER,
             work: 0,
@@ -126,25 +126,25 @@ impl Share {
     /// It has been given all its partitions; where all are, and whether each thread has zones of its own.
     pub fn begin(&mut self, places: Arc<[Place]>, by_zones: bool, layout: &Layout) {
         self.places = places;
-        self.is_settled = false;
+        self.is_local = false;
         self.groups = self.ids.iter().map(|&id| layout.groups[id as usize]).collect();
-        let reaches = self.group_count * if by_zones { 2 } else { 1 };
-        self.reaches.resize(reaches, Tournament::default());
-        self.reach.resize(reaches, Time::NEVER);
-        self.reaches.iter_mut().for_each(|reaches| reaches.reset(self.ids.len()));
-        (0..self.ids.len()).for_each(|p| self.note_reach(p, layout));
+        let bounds = self.group_count * if by_zones { 2 } else { 1 };
+        self.earliest.resize(bounds, Tournament::default());
+        self.outputs.resize(bounds, Time::NEVER);
+        self.earliest.iter_mut().for_each(|bounds| bounds.reset(self.ids.len()));
+        (0..self.ids.len()).for_each(|p| self.note_earliest_outputs(p, layout));
     }
 
     /// Moves what changes in turns to memory that the calling thread asks for: what another asked for may lie in lines of
     /// the host's caches where others' lies.
-    fn settle(&mut self) {
-        if !self.is_settled {
+    fn make_local(&mut self) {
+        if !self.is_local {
             self.next = self.next.clone();
             self.limits = self.limits.clone();
-            self.reaches = self.reaches.clone();
-            self.reach = self.reach.clone();
+            self.earliest = self.earliest.clone();
+            self.outputs = self.outputs.clone();
             self.outside = self.outside.clone();
-            self.is_settled = true;
+            self.is_local = true;
         }
     }
 
@@ -162,18 +162,18 @@ impl Share {
     }
 
     /// By group: lower bounds of their first effects there, on partitions of other threads.
-    fn first_effects(&self, reach: &mut [Time]) {
+    fn first_effects(&self, earliest: &mut [Time]) {
         if !self.ids.is_empty() {
-            let outside = &self.reaches[self.reaches.len() - self.group_count..];
-            reach.iter_mut().zip(outside).for_each(|(reach, reaches)| *reach = reaches.least());
+            let outside = &self.earliest[self.earliest.len() - self.group_count..];
+            earliest.iter_mut().zip(outside).for_each(|(earliest, bounds)| *earliest = bounds.least());
         }
     }
 
     /// The same.
-    pub fn reach(&self) -> Vec<Time> {
-        let mut reach = vec![Time::NEVER; self.group_count];
-        self.first_effects(&mut reach);
-        reach
+    pub fn earliest_outputs(&self) -> Vec<Time> {
+        let mut earliest = vec![Time::NEVER; self.group_count];
+        self.first_effects(&mut earliest);
+        earliest
     }
 
     /// At most so many turns; all partitions are here.
@@ -187,11 +187,11 @@ impl Share {
     /// Turns beside other host threads, until the round is over. The first thread ends it after so many turns of its
     /// own, or when it has waited for long.
     pub fn take_turns_beside(&mut self, exchange: &Exchange, turns_max: usize, layout: &Layout) {
-        self.settle();
+        self.make_local();
         let leads = self.thread == 0;
-        let (mut reach, mut inbox) = (self.reach(), vec![]);
-        let by_zones = self.reaches.len() > self.group_count;
-        let mut visit = exchange.visit(self.thread, &reach, by_zones, layout);
+        let (mut earliest, mut inbox) = (self.earliest_outputs(), vec![]);
+        let by_zones = self.earliest.len() > self.group_count;
+        let mut visit = exchange.visit(self.thread, &earliest, by_zones, layout);
         let (mut turns, mut waited) = (0, false);
         // Nothing is known of the others yet.
         self.outside.fill(Time::ZERO);
@@ -217,8 +217,8 @@ impl Share {
                 None if visit.rest(!leads) => {}
                 None => break,
             }
-            self.first_effects(&mut reach);
-            visit.tell(&reach);
+            self.first_effects(&mut earliest);
+            visit.tell(&earliest);
         }
         self.outside.fill(Time::NEVER);
     }
@@ -241,17 +241,17 @@ impl Share {
         self.deliver(layout);
     }
 
-    /// Whose turn it is, and how far it may go: who holds up the first group most. Its reach is the least, and the longer
+    /// Whose turn it is, and how far it may go: who holds up the first group most. Its output is the earliest, and the longer
     /// it waited the further it may go. If it can't do anything, it is the turn of who holds it up. None: nobody here
     /// can do anything.
     fn whose_turn(&self) -> Option<(usize, Time)> {
         if self.ids.is_empty() {
             return None;
         }
-        let (mut p, _, mut here) = self.reaches[0].first();
+        let (mut p, _, mut here) = self.earliest[0].first();
         let mut group = self.groups[p];
         if group != 0 {
-            here = self.reaches[group].least_but(p);
+            here = self.earliest[group].least_but(p);
         }
         loop {
             let (next, outside) = (self.next[p], self.outside[group]);
@@ -260,7 +260,7 @@ impl Share {
                 return Some((p, limit));
             }
             if here <= next && here < self.horizon {
-                p = self.reaches[group].first().0;
+                p = self.earliest[group].first().0;
             } else if outside <= next && outside < self.horizon {
                 return self.anybody();
             } else {
@@ -270,7 +270,7 @@ impl Share {
                 }
             }
             group = self.groups[p];
-            here = self.reaches[group].least_but(p);
+            here = self.earliest[group].least_but(p);
         }
     }
 
@@ -283,7 +283,7 @@ impl Share {
             if found.is_some_and(|(first, _)| self.next[first] <= self.next[p]) {
                 continue;
             }
-            let limit = self.reaches[group].least_but(p).min(self.outside[group]).min(self.horizon);
+            let limit = self.earliest[group].least_but(p).min(self.outside[group]).min(self.horizon);
             if self.next[p] < limit {
                 found = Some((p, limit));
             }
@@ -306,7 +306,7 @@ impl Share {
         self.limits[p] = out.limit;
         self.next[p] = self.partitions[p].next();
         self.check_promises(p, groups);
-        self.note_reach(p, layout);
+        self.note_earliest_outputs(p, layout);
         if let Some(at) = self.partitions[p].stop() {
             self.stop = self.stop.min(at + ROUND_MAX);
         }
@@ -319,9 +319,9 @@ impl Share {
             let group = groups[message.to as usize];
             let is_here = self.places[message.to as usize].thread == self.thread;
             // Where threads have zones of their own, bounds on effects there come behind those on all.
-            let by_zones = self.reaches.len() > self.group_count;
+            let by_zones = self.earliest.len() > self.group_count;
             let place = if is_here || !by_zones { group } else { group + self.group_count };
-            let promised = self.reaches[place].at(p);
+            let promised = self.earliest[place].at(p);
             assert!(
                 message.event.time >= promised,
                 "partition {} sends for {}, and had said that nothing comes before {promised}",
@@ -331,12 +331,12 @@ impl Share {
         }
     }
 
-    /// Remembers whom partition `p` can reach, and when.
-    fn note_reach(&mut self, p: usize, layout: &Layout) {
+    /// Remembers the earliest outputs of partition `p`, by group.
+    fn note_earliest_outputs(&mut self, p: usize, layout: &Layout) {
         let least = &layout.lookahead.least[self.groups[p]];
-        self.partitions[p].reach(least, &mut self.reach);
-        for (reaches, &reach) in self.reaches.iter_mut().zip(&self.reach) {
-            reaches.set(p, reach);
+        self.partitions[p].earliest_outputs(least, &mut self.outputs);
+        for (bounds, &earliest) in self.earliest.iter_mut().zip(&self.outputs) {
+            bounds.set(p, earliest);
         }
     }
 
@@ -364,13 +364,13 @@ impl Share {
         let (time, limit) = (event.time, self.limits[to]);
         assert!(time >= limit, "an event for {time} comes late: partition {id} has run to {limit}");
         self.next[to] = self.next[to].min(time);
-        for (reach, reaches) in self.reach.iter_mut().zip(&self.reaches) {
-            *reach = reaches.at(to);
+        for (earliest, bounds) in self.outputs.iter_mut().zip(&self.earliest) {
+            *earliest = bounds.at(to);
         }
         let least = &layout.lookahead.least[self.groups[to]];
-        if self.partitions[to].receive_within(event, packet, least, &mut self.reach) {
-            for (reaches, &reach) in self.reaches.iter_mut().zip(&self.reach) {
-                reaches.set(to, reach);
+        if self.partitions[to].receive_within(event, packet, least, &mut self.outputs) {
+            for (bounds, &earliest) in self.earliest.iter_mut().zip(&self.outputs) {
+                bounds.set(to, earliest);
             }
             return;
         }
@@ -384,7 +384,7 @@ impl Share {
     /// No more messages come for now.
     pub fn note_received(&mut self, layout: &Layout) {
         while let Some(p) = self.received.pop() {
-            self.note_reach(p, layout);
+            self.note_earliest_outputs(p, layout);
         }
     }
 }

@@ -20,8 +20,8 @@ impl Partition for Sender {
         self.at.unwrap_or(Time::NEVER)
     }
 
-    fn reach(&self, _: &[Time], reach: &mut [Time]) {
-        reach.fill(self.at.map_or(Time::NEVER, |at| at + self.promised));
+    fn earliest_outputs(&self, _: &[Time], earliest: &mut [Time]) {
+        earliest.fill(self.at.map_or(Time::NEVER, |at| at + self.promised));
     }
 
     fn run(&mut self, out: &mut Outbox<'_>) -> u64 {

@@ -18,9 +18,9 @@ pub const TIME: u16 = 0xc01;
 pub const INSTRET: u16 = 0xc02;
 
 /// Writes a CSR's name, or its number where it has none here.
-pub struct Name(pub u16);
+pub struct CsrName(pub u16);
 
-impl Display for Name {
+impl Display for CsrName {
     fn fmt(&self, out: &mut Formatter) -> fmt::Result {
         match self.0 {
             FFLAGS => write!(out, "fflags"),

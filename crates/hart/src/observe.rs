@@ -64,7 +64,7 @@ impl Hart {
             if self.cycle >= end || endless {
                 return Halt::Deadline;
             }
-            if self.interrupted() {
+            if self.take_interrupt() {
                 observer.trapped(self);
                 continue;
             }

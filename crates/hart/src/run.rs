@@ -71,7 +71,7 @@ impl Hart {
     /// that may change which does.
     fn run_levels(&mut self, marks: &mut dyn Marks, soft: u64, deadline: u64) -> Halt {
         while self.cycle < soft && !self.is_untimed_too_long() {
-            if self.interrupted() {
+            if self.take_interrupt() {
                 continue;
             }
             let trap = self.trap_cycle();

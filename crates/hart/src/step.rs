@@ -39,7 +39,7 @@ impl Hart {
     ///
     /// An interrupt that traps, or an exception that the kernel gets, is all that happens, too.
     pub fn step(&mut self) -> Option<Halt> {
-        if self.interrupted() {
+        if self.take_interrupt() {
             return None;
         }
         let done = self.instruction(self.state.pc).and_then(|insn| self.try_step(&insn));

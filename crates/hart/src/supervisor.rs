@@ -296,7 +296,7 @@ impl Hart {
     }
 
     /// Takes an interrupt, if one traps now. An instruction that has begun, because it waits, is finished first.
-    pub(crate) fn interrupted(&mut self) -> bool {
+    pub(crate) fn take_interrupt(&mut self) -> bool {
         if self.supervisor.is_none() || self.fetched == FETCHED || self.trap_cycle() > self.cycle {
             return false;
         }

@@ -121,7 +121,7 @@ fn ours_normalised(bits: u32) -> String {
     let text = ours(bits);
     let insn = decode(bits);
     if insn.op.mnemonic().starts_with("csr") {
-        let name = csr::Name(insn.imm as u16).to_string();
+        let name = csr::CsrName(insn.imm as u16).to_string();
         if csr_is_unknown(&name) {
             return text.replacen(&format!(",{name},"), ",csr,", 1);
         }

@@ -128,7 +128,7 @@ fn outcome_on_hart(machine: &Machine, fast: bool) -> Vec<u64> {
     let contents = vec![(machine.code_address, machine.code.clone()), (WINDOW, machine.window.clone())];
     let mut bench = Bench::new(&Setup::ordinary(machine.state.clone(), pages, contents));
     bench.run_to_call(fast);
-    bench.settle();
+    bench.run_to_idle();
     let window = bench.memory.slice(WINDOW, machine.window.len()).expect("memory").to_vec();
     words_of(&window).into_iter().chain(registers(&bench.hart.state)).collect()
 }

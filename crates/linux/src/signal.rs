@@ -28,7 +28,7 @@ pub struct Signals {
     /// `struct sigaction` of each signal as the program gave it: handler, flags, mask.
     pub actions: [[u64; 3]; SIGNALS as usize],
     /// Signals that wait until a thread does not block them any more. It does not matter which: a signal that
-    /// strikes ends the process.
+    /// is delivered ends the process.
     pub pending: u64,
 }
 
@@ -56,7 +56,7 @@ impl Signals {
         }
     }
 
-    /// Sends `signal` to threads of which all block `blocked`; gives it back when it strikes now.
+    /// Sends `signal` to threads of which all block `blocked`; gives it back when it is delivered now.
     pub fn send(&mut self, signal: i32, blocked: u64) -> Option<i32> {
         if self.is_ignored(signal) {
             return None;
@@ -65,7 +65,7 @@ impl Signals {
         self.take(blocked)
     }
 
-    /// The signal that strikes a thread now that blocks `blocked`, if one is pending.
+    /// The signal that is delivered now to a thread that blocks `blocked`, if one is pending.
     pub fn take(&mut self, blocked: u64) -> Option<i32> {
         let ready = self.pending & (!blocked | mask(SIGKILL) | mask(SIGSTOP));
         if ready == 0 {

@@ -191,7 +191,7 @@ impl Flush {
 /// Where a new mapping goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// Anywhere; at this address if it is free (0: no wish).
+    /// Anywhere; at this address if it is free (0: no hint).
     Anywhere(u64),
     /// Here; what was there goes.
     Fixed(u64),
@@ -436,10 +436,10 @@ impl AddressSpace {
             end.filter(|_| start >= USER_START).map(|end| start..end)
         };
         match placement {
-            Placement::Anywhere(wish) => {
-                let wish = range(page_down(wish)).filter(|range| self.areas.is_free(range));
+            Placement::Anywhere(hint) => {
+                let hint = range(page_down(hint)).filter(|range| self.areas.is_free(range));
                 let gap = || self.areas.gap_below(self.heap_floor()..self.mmap_top, bytes);
-                wish.map(|range| range.start).or_else(gap).ok_or(Errno::ENOMEM)
+                hint.map(|range| range.start).or_else(gap).ok_or(Errno::ENOMEM)
             }
             Placement::Fixed(start) | Placement::FixedIfFree(start) => {
                 if !start.is_multiple_of(PAGE_BYTES) {

@@ -73,7 +73,7 @@ pub enum Outcome {
         /// Its id.
         id: i64,
     },
-    /// A signal strikes the process. Handlers are not run: it ends the process.
+    /// A signal is delivered to the process. Handlers are not run: it ends the process.
     Signal(i32),
     /// The thread goes on at `until` with `value` in `a0`.
     Sleep {

@@ -383,17 +383,17 @@ fn memory_is_mapped_changed_and_returned() {
     assert_eq!(m.call(222, &[0, 1 << 30, 3, 0x22, MINUS_1, 0]), -12, "more than there is: ENOMEM");
     let reserved = m.call(222, &[0, 1 << 30, 0, 0x22, MINUS_1, 0]) as u64;
     assert!(reserved > 0, "a reservation may be larger");
-    let wish = reserved + (1 << 20);
-    assert_eq!(m.call(215, &[wish, PAGE]), 0);
-    assert_eq!(m.call(222, &[wish, PAGE, 3, 0x22, MINUS_1, 0]) as u64, wish, "a wish is granted");
-    m.put(wish, b"x");
-    assert_eq!(m.call(226, &[wish, PAGE, 1]), 0, "mprotect");
-    assert_eq!(m.call(63, &[file, wish, 1]), EFAULT);
-    assert_eq!(m.call(226, &[wish + 1, PAGE, 1]), EINVAL);
-    assert_eq!(m.call(233, &[wish, PAGE, 4]), 0, "madvise(MADV_DONTNEED)");
-    assert_eq!(m.get(wish, 1), [0]);
-    assert_eq!(m.call(233, &[wish, PAGE, 3]), 0);
-    assert_eq!(m.call(233, &[wish, PAGE, 77]), EINVAL);
+    let hint = reserved + (1 << 20);
+    assert_eq!(m.call(215, &[hint, PAGE]), 0);
+    assert_eq!(m.call(222, &[hint, PAGE, 3, 0x22, MINUS_1, 0]) as u64, hint, "a hint is taken");
+    m.put(hint, b"x");
+    assert_eq!(m.call(226, &[hint, PAGE, 1]), 0, "mprotect");
+    assert_eq!(m.call(63, &[file, hint, 1]), EFAULT);
+    assert_eq!(m.call(226, &[hint + 1, PAGE, 1]), EINVAL);
+    assert_eq!(m.call(233, &[hint, PAGE, 4]), 0, "madvise(MADV_DONTNEED)");
+    assert_eq!(m.get(hint, 1), [0]);
+    assert_eq!(m.call(233, &[hint, PAGE, 3]), 0);
+    assert_eq!(m.call(233, &[hint, PAGE, 77]), EINVAL);
     m.put(at, b"moved");
     let moved = m.call(216, &[at, PAGE, 1 << 20, 1, 0]) as u64;
     assert_eq!(m.get(moved, 5), b"moved");
@@ -552,7 +552,7 @@ fn a_robust_mutex_outlives_its_owner() {
 }
 
 #[test]
-fn signals_strike_when_they_are_not_blocked() {
+fn signals_are_delivered_when_they_are_not_blocked() {
     let mut m = machine();
     let s = m.scratch;
     let id = m.call(172, &[]) as u64;

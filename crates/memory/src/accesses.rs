@@ -1,6 +1,6 @@
 //! Accesses to the data of messages: when each message's were loaded first and last.
 //!
-//! Data are followed byte by byte, from when they are where the program asked for them. A byte is a message's until
+//! Data are tracked byte by byte, from when they are where the program asked for them. A byte is a message's until
 //! another message comes there, a store replaces it, or its page is another's. So a buffer that is used for something
 //! else afterwards (a stack, a freed block) says nothing of the message any more, and the last access is exact however
 //! late it comes.
@@ -41,7 +41,7 @@ pub struct Accesses {
 
 impl Accesses {
     /// The data of a message are at these physical addresses, in place of whatever was there. Its number, from 0 on.
-    pub fn follow(&mut self, pieces: impl IntoIterator<Item = Range<u64>>) -> usize {
+    pub fn track(&mut self, pieces: impl IntoIterator<Item = Range<u64>>) -> usize {
         self.times.push(None);
         let owner = u32::try_from(self.times.len()).expect("a node receives less than 2^32 messages");
         for piece in pieces {
@@ -70,15 +70,15 @@ impl Accesses {
 
     /// The bytes from `address` on are replaced by something that is no message's. True: some were.
     pub fn replace(&mut self, address: u64, bytes: u64) -> bool {
-        let is_followed = self.is_followed(address, bytes);
-        if is_followed {
+        let is_tracked = self.is_tracked(address, bytes);
+        if is_tracked {
             self.set(address..address + bytes, NOBODY);
         }
-        is_followed
+        is_tracked
     }
 
     /// Some of the bytes from `address` on are a message's.
-    pub fn is_followed(&self, address: u64, bytes: u64) -> bool {
+    pub fn is_tracked(&self, address: u64, bytes: u64) -> bool {
         pages(address..address + bytes).any(|(page, within)| {
             let page = self.pages.get(&page);
             page.is_some_and(|page| {
@@ -127,9 +127,9 @@ mod tests {
     #[test]
     fn a_message_is_accessed_until_its_bytes_are_replaced() {
         let mut accesses = Accesses::default();
-        let message = accesses.follow(once(4090..4104));
-        assert!(accesses.is_followed(0, 4096) && accesses.is_followed(4103, 1));
-        assert!(!accesses.is_followed(4104, 4096) && !accesses.is_followed(4082, 8));
+        let message = accesses.track(once(4090..4104));
+        assert!(accesses.is_tracked(0, 4096) && accesses.is_tracked(4103, 1));
+        assert!(!accesses.is_tracked(4104, 4096) && !accesses.is_tracked(4082, 8));
         assert!(accesses.load(4088, 8, Time(10)) && accesses.load(4096, 8, Time(30)));
         assert!(!accesses.load(4104, 8, Time(40)));
         assert_eq!(accesses.times()[message], Some((Time(10), Time(30))));
@@ -142,8 +142,8 @@ mod tests {
     #[test]
     fn the_next_message_takes_over() {
         let mut accesses = Accesses::default();
-        let one = accesses.follow(once(64..128));
-        let other = accesses.follow([96..104, 200..208]);
+        let one = accesses.track(once(64..128));
+        let other = accesses.track([96..104, 200..208]);
         accesses.load(96, 8, Time(1));
         accesses.load(104, 8, Time(2));
         accesses.load(200, 1, Time(3));
@@ -165,13 +165,13 @@ mod tests {
             let range = start as usize..(start + length) as usize;
             match random.below(4) {
                 0 => {
-                    assert_eq!(accesses.follow(once(start..start + length)), times.len());
+                    assert_eq!(accesses.track(once(start..start + length)), times.len());
                     owners[range].fill(Some(times.len()));
                     times.push(None);
                 }
                 1 => {
                     let any = owners[range.clone()].iter().any(Option::is_some);
-                    assert_eq!(accesses.is_followed(start, length), any, "step {step}");
+                    assert_eq!(accesses.is_tracked(start, length), any, "step {step}");
                     assert_eq!(accesses.replace(start, length), any, "step {step}");
                     owners[range].fill(None);
                 }

@@ -32,7 +32,7 @@ struct Model {
     /// Messages that wait, by buffer.
     messages: HashMap<u64, Message>,
     /// Buffers of messages that are on their way.
-    coming: Vec<u64>,
+    awaited: Vec<u64>,
     /// Messages so far, those on their way among them.
     sent: u32,
     /// Keys of those that have come.
@@ -116,7 +116,7 @@ impl Model {
     /// A message has come: into its buffer, or where the oldest receive for its key waits, if it fits there.
     fn arrived(&mut self, brought: Brought, landed: bool) {
         let Brought { incoming, part, words } = brought;
-        self.coming.retain(|&buffer| buffer != part.buffer);
+        self.awaited.retain(|&buffer| buffer != part.buffer);
         self.came.push(incoming.key);
         assert_eq!(self.came.len(), incoming.number as usize);
         let expected =
@@ -139,7 +139,7 @@ impl Model {
         }
     }
 
-    /// A place for `bytes` of the hart's own, aligned if so wished.
+    /// A place for `bytes` of the hart's own, aligned if asked for.
     fn place(random: &mut Random, bytes: u64, aligned: bool) -> u64 {
         loop {
             let address = LOW + random.below(PAGES * PAGE_BYTES - 8);
@@ -218,13 +218,13 @@ impl Model {
     fn bring(&mut self, random: &mut Random) {
         let buffer = BUFFERS + random.below(MESSAGES) * BUFFER;
         self.collect();
-        if self.coming.contains(&buffer) || self.held.contains(&buffer) {
+        if self.awaited.contains(&buffer) || self.held.contains(&buffer) {
             return;
         }
         self.messages.remove(&buffer);
         self.rig.port.release_buffer(Stored { buffer, bytes: BUFFER as u32 });
         self.sent += 1;
-        self.coming.push(buffer);
+        self.awaited.push(buffer);
         let longest = random.pick(&[16, 16, 64]);
         let length = 1 + random.below(longest) as u32;
         let (id, key, number) = (u64::from(self.sent), random.below(KEYS), self.sent);
@@ -332,12 +332,12 @@ impl Model {
             0..3 => self.bring(random),
             3..6 => self.remap(random),
             6 | 7 => self.post(random),
-            8 if self.coming.contains(&(at & !(BUFFER - 1))) => {}
+            8 if self.awaited.contains(&(at & !(BUFFER - 1))) => {}
             8 => {
                 let value = self.rig.perform(|port, cycles| port.network_load(at, cycles));
                 assert_eq!(value, self.get(at, 8));
             }
-            _ if self.coming.contains(&(at & !(BUFFER - 1))) => {}
+            _ if self.awaited.contains(&(at & !(BUFFER - 1))) => {}
             _ => {
                 let value = random.bits();
                 self.rig.perform(|port, cycles| port.network_store(at, value, cycles));
@@ -394,7 +394,7 @@ impl Model {
             35 => self.inject(random),
             36 => self.rig.port.forget_page(anywhere & !(PAGE_BYTES - 1)),
             37 if random.below(4) == 0 => self.rig.port.flush_translations(),
-            37 if random.below(2) == 0 => self.rig.port.settle(),
+            37 if random.below(2) == 0 => self.rig.port.drain_write_buffer(),
             38 if random.below(2) == 0 => {
                 let timed = self.rig.port.is_timed();
                 self.rig.port.set_timed(!timed);
@@ -420,7 +420,7 @@ fn invariants_hold_and_loads_see_what_was_stored() {
             bytes: HashMap::new(),
             seen: 0,
             messages: HashMap::new(),
-            coming: vec![],
+            awaited: vec![],
             sent: 0,
             came: vec![],
             reserved: vec![],
@@ -438,7 +438,7 @@ fn invariants_hold_and_loads_see_what_was_stored() {
                 panic!("{what} after action {action} of round {round}, {:?}", model.rig.port.parameters());
             }
         }
-        model.rig.settle();
+        model.rig.run_to_idle();
         model.catch_up();
         landed += model.landed;
         assert!(model.rig.port.is_quiet(), "something is left in round {round}");

@@ -70,7 +70,7 @@ fn lines_that_are_here_are_used_while_a_fetch_that_was_left_is_under_way() {
     let mut rig = Rig::usual();
     rig.load(A);
     rig.perform(|port, at| port.fetch_line(A, at));
-    rig.settle();
+    rig.run_to_idle();
     let now = rig.cycle;
     let fetch = |rig: &mut Rig, va: u64| rig.port.fetch_line(va, &mut { now });
     assert_eq!(fetch(&mut rig, B), Err(Stop::Wait(Stall::Instruction)));
@@ -102,10 +102,10 @@ fn a_cold_translation_is_three_walker_loads() {
     // Each level: a line from memory and the walker's two cycles; then the datum.
     assert_eq!(rig.took(|rig| _ = rig.load(A)), 3 * (MISS + 2) + MISS);
     assert_eq!(rig.port.statistics.dtlb_misses, 1);
-    rig.settle();
+    rig.run_to_idle();
     // The next page's entry is on a line that is here: two cycles a level.
     assert_eq!(rig.took(|rig| _ = rig.load(A + PAGE_BYTES)), 3 * 2 + MISS);
-    rig.settle();
+    rig.run_to_idle();
     // The code's translation is another, its walk finds all lines.
     let fetch = |rig: &mut Rig| rig.perform(|port, at| port.fetch_line(A + 64, at));
     assert_eq!(rig.took(fetch), 3 * 2 + MISS);
@@ -233,10 +233,10 @@ fn a_fence_waits_for_the_write_buffer() {
         Rig::new(PortParameters { order: order_of(|o| o.fence = Cycles::new(5)), ..parameters() }, bus());
     rig.warm(A);
     assert_eq!(rig.took(Rig::fence), 5, "nothing to wait for");
-    rig.settle();
+    rig.run_to_idle();
     rig.store(A, 1);
     assert_eq!(rig.took(Rig::fence), MISS + 5);
-    rig.settle();
+    rig.run_to_idle();
     rig.store(B, 1);
     let order_reads = |rig: &mut Rig| rig.perform(|port, at| port.fence(2, at));
     assert_eq!(rig.took(order_reads), 5, "a fence after reads does not");
@@ -246,7 +246,7 @@ fn a_fence_waits_for_the_write_buffer() {
 fn a_fence_waits_for_posted_transactions() {
     let mut rig = Rig::usual();
     rig.load(DEVICE);
-    rig.settle();
+    rig.run_to_idle();
     rig.store(DEVICE, 1);
     // Address and a beat.
     rig.probe(ADDRESS + CLOCK, |port, at| port.fence(order::O, at));
@@ -259,7 +259,7 @@ fn a_fence_waits_for_posted_transactions() {
 fn an_uncached_load_is_address_device_and_a_beat() {
     let mut rig = Rig::usual();
     rig.load(DEVICE);
-    rig.settle();
+    rig.run_to_idle();
     rig.service.device_latency = Time(40_000);
     rig.probe(ADDRESS + 40 + CLOCK, |port, at| port.load(DEVICE, 4, at));
 }
@@ -268,7 +268,7 @@ fn an_uncached_load_is_address_device_and_a_beat() {
 fn uncached_accesses_stay_in_order() {
     let mut rig = Rig::usual();
     rig.load(DEVICE);
-    rig.settle();
+    rig.run_to_idle();
     rig.store(DEVICE, 1);
     // The store, then the load.
     rig.probe((ADDRESS + CLOCK) + (ADDRESS + CLOCK), |port, at| port.load(DEVICE + 8, 8, at));
@@ -282,7 +282,7 @@ const WORDS: [u64; 8] = [10, 11, 12, 13, 14, 15, 16, 17];
 fn a_64_byte_store_is_one_transaction_in_order_with_others() {
     let mut rig = Rig::usual();
     rig.load(DEVICE);
-    rig.settle();
+    rig.run_to_idle();
     assert_eq!(rig.took(|rig| rig.perform(|port, at| port.store_64(DEVICE + 64, WORDS, at))), 0, "posted");
     rig.store(DEVICE, 1);
     rig.perform(|port, at| port.store_64(DEVICE + 128, WORDS.map(|word| word + 10), at));
@@ -300,14 +300,14 @@ fn a_64_byte_store_is_one_transaction_in_order_with_others() {
 fn an_answered_64_byte_store_waits_for_posted_ones_and_its_answer() {
     let mut rig = Rig::usual();
     rig.load(DEVICE);
-    rig.settle();
+    rig.run_to_idle();
     rig.store(DEVICE, 1);
     let answered = |port: &mut Port, at: &mut u64| port.store_64_answered(DEVICE, WORDS, at);
     let answer = rig.probe(ADDRESS + CLOCK + BURST, answered);
     assert_eq!(answer, rig.service.device_value);
     assert_eq!(rig.service.device_stores.len(), 1 + 8, "once, though it was tried again");
     // Another to the same place is another store.
-    rig.settle();
+    rig.run_to_idle();
     assert_ne!(rig.perform(answered), answer);
 }
 
@@ -315,13 +315,13 @@ fn an_answered_64_byte_store_waits_for_posted_ones_and_its_answer() {
 fn a_fence_of_device_output_waits_for_64_byte_stores() {
     let mut rig = Rig::new(with_write_buffer(4, 1), bus());
     rig.load(DEVICE);
-    rig.settle();
+    rig.run_to_idle();
     rig.perform(|port, at| port.store_64(DEVICE, WORDS, at));
     rig.probe(BURST, |port, at| port.fence(order::O, at));
-    rig.settle();
+    rig.run_to_idle();
     rig.perform(|port, at| port.store_64(DEVICE, WORDS, at));
     rig.probe(BURST, |port, at| port.store_64(DEVICE, WORDS, at));
-    rig.settle();
+    rig.run_to_idle();
     assert_eq!(rig.service.device_stores.len(), 3 * 8, "the one that waited was posted once");
 }
 
@@ -343,7 +343,7 @@ fn a_64_byte_store_may_not_be_misaligned_go_to_memory_or_pass_a_store() {
     let passes = |stop| matches!(stop, Err(Stop::Fault(Fault::Incoherent(_))));
     assert!(passes(rig.at(rig.cycle, |port, at| port.store_64(DEVICE, WORDS, at))));
     assert!(passes(rig.at(rig.cycle, |port, at| port.store_64_answered(DEVICE, WORDS, at).map(drop))));
-    rig.settle();
+    rig.run_to_idle();
     assert!(rig.service.device_stores.is_empty());
 }
 
@@ -351,10 +351,10 @@ fn a_64_byte_store_may_not_be_misaligned_go_to_memory_or_pass_a_store() {
 fn posted_stores_cost_nothing_until_there_are_too_many() {
     let mut rig = Rig::new(with_write_buffer(4, 2), serial());
     rig.load(DEVICE);
-    rig.settle();
+    rig.run_to_idle();
     assert_eq!(rig.took(|rig| (0..2).for_each(|i| rig.store(DEVICE, i))), 0);
     rig.probe(ADDRESS + CLOCK, |port, at| port.store(DEVICE, 8, 2, at));
-    rig.settle();
+    rig.run_to_idle();
     let values: Vec<u64> = rig.service.device_stores.iter().map(|&(_, value)| value).collect();
     assert_eq!(values, [0, 1, 2]);
 }
@@ -371,7 +371,7 @@ fn a_flush_of_a_dirty_line_posts_a_write_back() {
         // With an L2 the store is to one half of its line, the flush of the other.
         rig.load(A);
         rig.store(if l2.present { B } else { A }, 1);
-        rig.settle();
+        rig.run_to_idle();
         rig.service.log.clear();
         let start = rig.cycle;
         assert_eq!(rig.took(|rig| rig.flush(A)), 3);
@@ -382,7 +382,7 @@ fn a_flush_of_a_dirty_line_posts_a_write_back() {
         assert_eq!(rig.granted(), [Request::WriteBack { line: A, bytes, flush: true }]);
         assert!(!rig.port.lines().any(|(line, _)| line == A), "it is gone");
         rig.flush(A);
-        rig.settle();
+        rig.run_to_idle();
         assert_eq!(rig.granted().len(), 1, "nothing is left to be written");
     }
 }
@@ -394,7 +394,7 @@ fn a_clean_keeps_the_line() {
     rig.store(A, 1);
     rig.fence();
     rig.perform(|port, at| port.block(BlockOperation::Clean, A, at));
-    rig.settle();
+    rig.run_to_idle();
     assert_eq!(rig.granted().last(), Some(&Request::WriteBack { line: A, bytes: 64, flush: true }));
     assert_eq!(rig.took(|rig| assert_eq!(rig.load(A), 1)), 0);
 }
@@ -408,7 +408,7 @@ fn after_a_clean_a_store_needs_no_bus_and_the_next_clean_writes_it() {
         rig.fence();
         let clean = |rig: &mut Rig| {
             rig.perform(|port, at| port.block(BlockOperation::Clean, A, at));
-            rig.settle();
+            rig.run_to_idle();
         };
         clean(&mut rig);
         rig.service.log.clear();
@@ -436,11 +436,11 @@ fn a_dirty_line_that_is_replaced_is_written_back_at_once() {
     rig.warm(A);
     rig.warm(A2);
     rig.store(A, 1);
-    rig.settle();
+    rig.run_to_idle();
     rig.service.log.clear();
     let start = rig.cycle;
     rig.load(A2);
-    rig.settle();
+    rig.run_to_idle();
     let write_back = Request::WriteBack { line: A, bytes: 64, flush: false };
     assert_eq!(rig.granted(), [Request::Fill { line: A2, data: true, exclusive: false }, write_back]);
     let ends = rig.service.log.iter().filter_map(|(_, h)| match h {
@@ -459,7 +459,7 @@ fn a_flush_of_a_line_that_was_just_replaced_is_awaited_by_a_fence() {
     rig.warm(A);
     rig.warm(A2);
     rig.store(A, 1);
-    rig.settle();
+    rig.run_to_idle();
     let start = rig.cycle;
     rig.load(A2);
     assert_eq!(rig.cycle, start + MISS);
@@ -475,7 +475,7 @@ fn a_store_to_a_shared_line_asks_for_the_right_alone() {
         rig.service.sharing = 1;
         rig.warm(A);
         rig.load(A);
-        rig.settle();
+        rig.run_to_idle();
         rig.service.log.clear();
         assert_eq!(rig.took(|rig| rig.store(A, 1)), 0);
         assert_eq!(rig.took(|rig| _ = rig.load(A + 8)), 0, "the rest of the line is here");
@@ -505,7 +505,7 @@ fn snoop(rig: &mut Rig, snoop: Snoop, address: u64) -> u64 {
     let now = rig.cycle;
     rig.service.ask_foreign(Time(now * 1000), Foreign { snoop, address, bytes: 64, value: None });
     rig.service.log.clear();
-    rig.settle();
+    rig.run_to_idle();
     let end = rig.service.log.iter().find_map(|(_, h)| match h {
         Happened::Granted(_, _, tenure) => Some(tenure.end.0 / 1000),
         _ => None,
@@ -523,14 +523,14 @@ fn a_snooped_read_leaves_the_line_shared() {
         let mut rig = Rig::new(PortParameters { l2: l2.clone(), ..parameters() }, bus());
         rig.warm(A);
         rig.load(A);
-        rig.settle();
+        rig.run_to_idle();
         assert_eq!(state(&rig, A), State::Exclusive);
         assert_eq!(snoop(&mut rig, Snoop::Read, A), MISS, "memory answers: it is clean");
         assert_eq!(state(&rig, A), State::Shared);
         assert_eq!(rig.took(|rig| _ = rig.load(A)), 0);
         rig.store(A, 1);
         rig.fence();
-        rig.settle();
+        rig.run_to_idle();
         assert_eq!(state(&rig, A), State::Modified);
         // The cache gives it: address, four bus clocks, four beats.
         assert_eq!(snoop(&mut rig, Snoop::Read, A), ADDRESS + 4 * CLOCK + 4 * CLOCK);
@@ -545,7 +545,7 @@ fn a_snooped_write_takes_the_line_away() {
         rig.warm(A);
         rig.store(A, 1);
         rig.load(B);
-        rig.settle();
+        rig.run_to_idle();
         snoop(&mut rig, Snoop::Invalidate, A);
         assert_eq!(state(&rig, A), State::Invalid);
         // With an L2 its whole line goes, and both of the L1's that it includes.

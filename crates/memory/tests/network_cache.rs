@@ -48,7 +48,7 @@ fn rig_of(network: NetworkCacheParameters, line_bytes: u32) -> Rig {
     rig.warm(A);
     rig.perform(|port, at| port.network_load(BUFFERS + 0xff0, at));
     rig.port.release_buffer(Stored { buffer: BUFFERS + 0xff0, bytes: 16 });
-    rig.settle();
+    rig.run_to_idle();
     rig.service.log.clear();
     rig
 }
@@ -63,7 +63,7 @@ fn deposit(rig: &mut Rig, id: u64, bytes: u32) {
     let cycle = rig.cycle;
     let incoming = Incoming { id, key: id, number: id as u32, offset: 0, length: bytes };
     rig.port.deposit(incoming, Stored { buffer, bytes }, cycle);
-    rig.settle();
+    rig.run_to_idle();
 }
 
 fn prebind(rig: &mut Rig, key: u64, to: u64, bytes: u32) -> Prebound {
@@ -120,11 +120,11 @@ fn a_direct_transfer_of_a_part_of_a_line_fetches_the_line() {
 fn binding_writes_the_overlapping_line_back_and_drops_it() {
     let mut rig = rig(Binding::NetworkCache, 32);
     rig.store(A + 16, 5);
-    rig.settle();
+    rig.run_to_idle();
     rig.service.log.clear();
     deposit(&mut rig, 1, 16);
     remap(&mut rig, 1, A);
-    rig.settle();
+    rig.run_to_idle();
     assert_eq!(rig.granted(), [Request::WriteBack { line: A, bytes: 32, flush: false }]);
     assert_eq!(rig.took(|rig| assert_eq!(rig.load(A), 101)), PROCESS);
 }
@@ -145,10 +145,10 @@ fn a_load_of_the_other_sector_merges_and_unbinds() {
 fn bytes_behind_a_short_message_are_not_its() {
     let mut rig = rig(Binding::NetworkCache, 16);
     rig.store(A + 8, 5);
-    rig.settle();
+    rig.run_to_idle();
     deposit(&mut rig, 1, 8);
     remap(&mut rig, 1, A);
-    rig.settle();
+    rig.run_to_idle();
     assert_eq!(rig.took(|rig| assert_eq!(rig.load(A), 101)), PROCESS);
     assert_eq!(rig.load(A + 8), 5);
     assert_eq!((statistics(&rig).merged, rig.load(A)), (1, 101));
@@ -165,7 +165,7 @@ fn an_evicted_message_goes_to_its_buffer_and_comes_back_for_its_remap() {
     assert_eq!(rig.granted(), [written(1), written(3)]);
     rig.service.log.clear();
     assert_eq!(remap(&mut rig, 1, A), Remapped::Bound);
-    rig.settle();
+    rig.run_to_idle();
     assert_eq!(rig.granted(), [Request::NetworkFill { line: BUFFERS + 16 }, written(5)]);
     assert_eq!(rig.took(|rig| assert_eq!(rig.load(A), 101)), 0, "it went to the data cache");
 }
@@ -181,13 +181,13 @@ fn what_the_process_section_replaces_goes_to_memory_or_to_the_line_that_the_l2_h
         );
         rig.port.set_network_memory(BUFFERS..MEMORY);
         rig.load(A);
-        rig.settle();
+        rig.run_to_idle();
         rig.service.log.clear();
         // Three sectors of one set of two ways; their lines in the network section are of both sets.
         for (id, to) in [(0, A), (1, A + 32), (2, A + 64)] {
             deposit(&mut rig, id, 16);
             remap(&mut rig, id, to);
-            rig.settle();
+            rig.run_to_idle();
         }
         let written = Request::WriteBack { line: A, bytes: 16, flush: false };
         assert_eq!(rig.granted(), if !l2.present { vec![written] } else { vec![] });
@@ -233,11 +233,11 @@ fn other_masters_take_what_is_bound() {
         let mut rig = rig(Binding::NetworkCache, 32);
         deposit(&mut rig, 1, 16);
         remap(&mut rig, 1, A);
-        rig.settle();
+        rig.run_to_idle();
         let foreign = Foreign { snoop, address: A, bytes: 32, value: None };
         let now = chasqui_engine::Time(rig.cycle * 1000);
         rig.service.ask_foreign(now, foreign);
-        rig.settle();
+        rig.run_to_idle();
         let found = rig.service.log.iter().find_map(|(_, happened)| match happened {
             Happened::Snooped(_, found) => Some(*found),
             _ => None,
@@ -275,7 +275,7 @@ fn a_message_that_is_waited_for_lands_in_its_line_of_the_data_cache() {
     let mut rig =
         rig_of(NetworkCacheParameters { early: Early::DataCache, ..network(Binding::DataCache) }, 16);
     assert_eq!(prebind(&mut rig, 1, A, 16), Prebound::Reserved);
-    rig.settle();
+    rig.run_to_idle();
     assert_eq!(
         rig.granted(),
         [Request::Fill { line: A, data: true, exclusive: true }],
@@ -297,7 +297,7 @@ fn what_lands_where_its_line_has_left_goes_to_memory() {
         rig_of(NetworkCacheParameters { early: Early::DataCache, ..network(Binding::DataCache) }, 32);
     prebind(&mut rig, 1, A, 16);
     rig.flush(A);
-    rig.settle();
+    rig.run_to_idle();
     rig.service.log.clear();
     deposit(&mut rig, 1, 8);
     assert_eq!(rig.granted(), [Request::WriteBack { line: A, bytes: 8, flush: false }]);
@@ -309,7 +309,7 @@ fn a_message_that_is_waited_for_lands_in_the_network_cache() {
     let early = Early::NetworkCache;
     let mut rig = rig_of(NetworkCacheParameters { early, ..network(Binding::NetworkCache) }, 16);
     rig.store(A, 5);
-    rig.settle();
+    rig.run_to_idle();
     rig.service.log.clear();
     assert_eq!(rig.took(|rig| assert_eq!(prebind(rig, 1, A, 16), Prebound::Reserved)), REMAP);
     assert_eq!(prebind(&mut rig, 2, A, 16), Prebound::Full, "one for a sector");
@@ -389,7 +389,7 @@ fn a_store_or_another_message_asks_for_them_or_drops_them() {
     let mut rig = crowded(Long::Independent);
     assert_eq!(remap(&mut rig, 1, A), Remapped::Bound);
     rig.perform(|port, at| port.store(A, 4, 7, at));
-    rig.settle();
+    rig.run_to_idle();
     assert_eq!(([0, 8].map(|at| rig.load(A + at)), fetched(&rig)), ([7, 201], 1));
 
     let mut rig = crowded(Long::Independent);

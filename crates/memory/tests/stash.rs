@@ -28,7 +28,7 @@ fn rig(check_coherence: bool) -> Rig {
 fn stash(rig: &mut Rig, address: u64, bytes: u64) -> Stashed {
     let cycle = rig.cycle;
     let stashed = rig.port.stash(address, bytes as u32, cycle);
-    rig.settle();
+    rig.run_to_idle();
     stashed
 }
 
@@ -46,7 +46,7 @@ fn warm(rig: &mut Rig, lines: u64) {
     for n in 0..lines {
         rig.load(line(n) + 0x800);
     }
-    rig.settle();
+    rig.run_to_idle();
     rig.service.log.clear();
 }
 
@@ -58,7 +58,7 @@ fn what_was_injected_costs_a_hit_in_the_l2() {
     assert_eq!(rig.took(|rig| _ = rig.load(line(0))), L2_CYCLES);
     // As a write to memory it costs the bus and the DRAM: 4 ns of address, 60 ns, four beats of 2 ns.
     rig.port.snoop(Snoop::Invalidate, line(1), LINE as u32);
-    rig.settle();
+    rig.run_to_idle();
     assert!(rig.took(|rig| _ = rig.load(line(1))) >= 4 + 60 + 3 * 2);
     let counters = rig.port.stash_statistics().unwrap();
     assert_eq!((counters.lines, counters.used, counters.lost, counters.displaced), (1, 1, 0, 0));
@@ -72,7 +72,7 @@ fn it_takes_no_more_ways_than_it_may() {
     for n in 0..4 {
         rig.load(line(n));
     }
-    rig.settle();
+    rig.run_to_idle();
     for n in 4..7 {
         assert_eq!(stash(&mut rig, line(n), LINE), Stashed::Taken);
     }
@@ -95,7 +95,7 @@ fn a_modified_line_that_is_displaced_is_written_back() {
     for n in 0..4 {
         rig.store(line(n), n);
     }
-    rig.settle();
+    rig.run_to_idle();
     rig.service.log.clear();
     stash(&mut rig, line(4), LINE);
     let bytes = LINE as u32;
@@ -109,7 +109,7 @@ fn a_part_of_a_line_is_merged_and_a_line_that_is_there_updated() {
     assert_eq!(stash(&mut rig, line(0) + 8, 8), Stashed::Merged);
     assert_eq!(stash(&mut rig, line(0) + 16, 8), Stashed::Taken);
     rig.store(line(1), 7);
-    rig.settle();
+    rig.run_to_idle();
     // What the L1 had modified is the L2's now.
     assert_eq!(stash(&mut rig, line(1) + 32, 8), Stashed::Taken);
     assert_eq!(rig.took(|rig| assert_eq!(rig.load(line(1)), 7)), L2_CYCLES);

@@ -484,9 +484,9 @@ impl Partition for Fabric {
         self.broken.as_ref().map(|error| error.time)
     }
 
-    fn reach(&self, least: &[Time], reach: &mut [Time]) {
-        reach.fill(Time::NEVER);
-        self.lower_reach(self.queue.iter(), least, reach);
+    fn earliest_outputs(&self, least: &[Time], earliest: &mut [Time]) {
+        earliest.fill(Time::NEVER);
+        self.lower_earliest_outputs(self.queue.iter(), least, earliest);
     }
 
     /// Returns how many events were handled, by what they cost.
@@ -508,10 +508,10 @@ impl Partition for Fabric {
         event: Event,
         packet: Option<Box<Packet>>,
         least: &[Time],
-        reach: &mut [Time],
+        earliest: &mut [Time],
     ) -> bool {
         let event = self.enter(event, packet);
-        self.lower_reach(std::iter::once(&event), least, reach);
+        self.lower_earliest_outputs(std::iter::once(&event), least, earliest);
         true
     }
 }

@@ -10,6 +10,7 @@
 mod channels;
 mod crc;
 mod credits;
+mod earliest_outputs;
 mod event;
 mod fabric;
 mod far_end;
@@ -20,7 +21,6 @@ mod lookahead;
 mod node_port;
 mod parameters;
 mod parts;
-mod reach;
 mod router;
 mod switching;
 pub mod topology;

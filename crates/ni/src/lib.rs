@@ -48,7 +48,7 @@ pub struct Reply {
     pub value: u64,
     /// From the end of the address tenure to the data.
     pub latency: Time,
-    /// Reading had no effect, and reads the same again until one of the NI's observable events:
+    /// Reading had no effect, and reads the same again until one of the NI's visible events:
     /// a loop that polls this may be skipped over.
     pub repeatable: bool,
 }
@@ -145,12 +145,12 @@ pub struct Context<'a, 'b> {
     /// Other partitions.
     pub out: &'a mut Outbox<'b>,
     /// What the NI asks for; the node takes it after the call.
-    pub wishes: &'a mut Wishes,
+    pub outputs: &'a mut Outputs,
 }
 
 /// What an NI asked for during a call.
 #[derive(Default)]
-pub struct Wishes {
+pub struct Outputs {
     /// Its own events to come: when, and what.
     pub events: Vec<(Time, Payload)>,
     /// Bus transactions.
@@ -169,10 +169,10 @@ pub struct Wishes {
     pub broken: Option<(Time, String)>,
 }
 
-impl Wishes {
+impl Outputs {
     /// Nothing is asked for.
     pub fn is_empty(&self) -> bool {
-        let Wishes { events, bus, charge, incoherence, turn, interrupt, faults, broken } = self;
+        let Outputs { events, bus, charge, incoherence, turn, interrupt, faults, broken } = self;
         events.is_empty()
             && bus.is_empty()
             && *charge == Time::ZERO
@@ -189,19 +189,19 @@ impl Context<'_, '_> {
     #[inline]
     pub fn at(&mut self, time: Time, payload: Payload) {
         debug_assert!(time >= self.now);
-        self.wishes.events.push((time, payload));
+        self.outputs.events.push((time, payload));
     }
 
     /// Asks for a bus transaction.
     pub fn bus(&mut self, request: BusRequest) {
-        self.wishes.bus.push(request);
+        self.outputs.bus.push(request);
     }
 
     /// The NI's interrupt line is asserted from now on, or not: level-triggered, to the node's first hart, where a kernel
     /// may listen. Like a register's value it is something that the processor notices: an event that changes it is
-    /// observable, and comes no sooner than [`NetworkInterface::input_latency`] after what causes it.
+    /// visible, and comes no sooner than [`NetworkInterface::input_latency`] after what causes it.
     pub fn interrupt(&mut self, asserted: bool) {
-        self.wishes.interrupt = Some(asserted);
+        self.outputs.interrupt = Some(asserted);
     }
 
     /// The port of the hart whose access this is about.
@@ -222,14 +222,14 @@ impl Context<'_, '_> {
 
     /// `process` has violated protection.
     pub fn fault(&mut self, process: ProcessId, what: String) {
-        self.wishes.faults.push((process, what));
+        self.outputs.faults.push((process, what));
     }
 
     /// The NI reads `bytes` at `address` through its own port, past the caches.
     pub fn read_unsnooped(&mut self, address: u64, bytes: &mut [u8]) {
         for port in self.ports.iter() {
             let seen = port.check_device_read(address, bytes.len() as u64);
-            self.wishes.incoherence = self.wishes.incoherence.or(seen);
+            self.outputs.incoherence = self.outputs.incoherence.or(seen);
         }
         let source = self.memory.slice(address, bytes.len()).expect("the NI's own memory");
         bytes.copy_from_slice(source);
@@ -269,7 +269,7 @@ pub trait NetworkInterface: Send {
         false
     }
     /// An exclusive NI: the quantum is over, and nobody is on the hart. The NI says when whose turn it is
-    /// ([`Wishes::turn`]).
+    /// ([`Outputs::turn`]).
     fn leave(&mut self, context: &mut Context<'_, '_>, leave: Leave) {
         let _ = (context, leave);
         unreachable!("the NI is not exclusive")
@@ -335,12 +335,12 @@ pub trait NetworkInterface: Send {
     }
     /// Whether the event `payload` can change what a read of the NI returns, or its interrupt line, or move data in memory.
     /// An event for which this is false does not end the skipping of a polling loop.
-    fn observable(&self, payload: Payload) -> bool {
+    fn is_visible(&self, payload: Payload) -> bool {
         let _ = payload;
         true
     }
     /// The same for what comes from another partition.
-    fn observable_network(&self, event: &Event) -> bool {
+    fn network_is_visible(&self, event: &Event) -> bool {
         let _ = event;
         true
     }
@@ -351,7 +351,7 @@ pub trait NetworkInterface: Send {
     fn output_latency(&self, cause: Cause<'_>) -> &[Time];
     /// An event from another partition is on its way, for [`NetworkInterface::network`]. True: output latencies of
     /// others may be different from now on.
-    fn coming(&mut self, event: &Event) -> bool {
+    fn announce(&mut self, event: &Event) -> bool {
         let _ = event;
         false
     }

@@ -22,7 +22,7 @@ mod parameters;
 mod parts;
 
 pub use events::Urgency;
-pub use harts::{HartSoftwareStatistics, Harts, Thread};
+pub use harts::{Core, HartSoftwareStatistics, Harts};
 pub use io::DEVICE_SPAN;
 pub use memory_system::{Client, Effect, MemorySystem, SnoopingBus};
 pub use node::{Node, NodeSpec};

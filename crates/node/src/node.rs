@@ -12,7 +12,7 @@ use chasqui_record::{Profile, Recorder};
 use chasqui_watch::{TraceOutput, Watch, WatchPlan};
 
 use crate::events::Events;
-use crate::harts::{Harts, Thread};
+use crate::harts::{Core, Harts};
 use crate::io::Io;
 use crate::memory_system::{MemorySystem, SnoopingBus};
 use crate::os::{Os, OsSpec, ProcessView, Scheduler};
@@ -81,7 +81,7 @@ impl Node {
         let make = |(port, watched): (Port, Watched)| {
             let mut hart = Hart::new(start.clone(), port, c.timing(), c.clock(), c.core.timebase.hz());
             hart.run_by_steps(c.checks.reference);
-            Thread::new(hart, watched.watch(&os))
+            Core::new(hart, watched.watch(&os))
         };
         let mut threads = ports.into_iter().zip(watches).map(make);
         let first = threads.next().expect("a node has a hart");
@@ -165,11 +165,11 @@ impl Node {
     /// Visits every counter of the node, by its path. Harts and devices are numbered where there are several.
     pub fn visit_statistics(&self, visit: &mut Visitor<'_>) {
         let harts = &self.parts.harts;
-        for (i, thread) in harts.iter().enumerate() {
+        for (i, core) in harts.iter().enumerate() {
             let number = if harts.count() > 1 { format!("{i:02}") } else { String::new() };
-            let (hart, port) = (&thread.hart, &thread.hart.port);
+            let (hart, port) = (&core.hart, &core.hart.port);
             hart.statistics.visit(&mut below(&format!("hart{number}"), visit));
-            thread.statistics.visit(&mut below(&format!("processor{number}"), visit));
+            core.statistics.visit(&mut below(&format!("processor{number}"), visit));
             port.statistics.visit(&mut below(&format!("memory{number}"), visit));
             if let Some(stash) = port.stash_statistics() {
                 stash.visit(&mut below(&format!("stash{number}"), visit));

@@ -29,39 +29,39 @@ const CAUSES_MAX: usize = 16;
 /// The hart that devices name which do not say which they mean.
 const HART: usize = 0;
 
-/// `reach` may be as early as `latencies` after `time`.
-fn lower(reach: &mut [Time], time: Time, latencies: &[Time]) {
-    for (reach, &latency) in reach.iter_mut().zip(latencies) {
-        *reach = (*reach).min(time + latency);
+/// `earliest` may be as early as `latencies` after `time`.
+fn lower(earliest: &mut [Time], time: Time, latencies: &[Time]) {
+    for (earliest, &latency) in earliest.iter_mut().zip(latencies) {
+        *earliest = (*earliest).min(time + latency);
     }
 }
 
 impl Parts {
     /// An access to some device at `time` may lead to this.
-    fn lower_by_access(&self, reach: &mut [Time], time: Time) {
+    fn lower_by_access(&self, earliest: &mut [Time], time: Time) {
         for device in &self.io.devices {
-            lower(reach, time, device.ni.output_latency(Cause::Access));
+            lower(earliest, time, device.ni.output_latency(Cause::Access));
         }
     }
 
     /// A transaction of a device's at `time` may lead to this.
-    fn lower_by_transaction(&self, reach: &mut [Time], name: u32, time: Time) {
+    fn lower_by_transaction(&self, earliest: &mut [Time], name: u32, time: Time) {
         let (device, request) = self.io.request(name);
-        lower(reach, time, self.io.devices[device].ni.output_latency(Cause::Bus(request)));
+        lower(earliest, time, self.io.devices[device].ni.output_latency(Cause::Bus(request)));
     }
 }
 
 impl Node {
     /// `event` may lead to this.
-    fn lower_by_event(&self, reach: &mut [Time], event: &Event) {
+    fn lower_by_event(&self, earliest: &mut [Time], event: &Event) {
         let effect = match Target::from(event.target) {
             Target::Network(device) => {
                 let ni = &self.parts.io.devices[device].ni;
-                return lower(reach, event.time, ni.output_latency(Cause::Network(event)));
+                return lower(earliest, event.time, ni.output_latency(Cause::Network(event)));
             }
             Target::Device(device) => {
                 let ni = &self.parts.io.devices[device].ni;
-                return lower(reach, event.time, ni.output_latency(Cause::Event(event.payload)));
+                return lower(earliest, event.time, ni.output_latency(Cause::Event(event.payload)));
             }
             // The scheduler may tell a device of a turn's end.
             Target::Scheduler => Effect::Access(Time::ZERO),
@@ -76,8 +76,8 @@ impl Node {
             Target::MemorySystem => self.system.effect(&self.parts, event.payload),
         };
         match effect {
-            Effect::Device(name) => self.parts.lower_by_transaction(reach, name, event.time),
-            Effect::Access(after) => self.parts.lower_by_access(reach, event.time + after),
+            Effect::Device(name) => self.parts.lower_by_transaction(earliest, name, event.time),
+            Effect::Access(after) => self.parts.lower_by_access(earliest, event.time + after),
         }
     }
 
@@ -86,7 +86,7 @@ impl Node {
         let rested = std::mem::take(&mut self.parts.resting);
         let device = event.target as usize;
         event.target = Target::Network(device).into();
-        let changes = self.parts.io.devices[device].ni.coming(&event);
+        let changes = self.parts.io.devices[device].ni.announce(&event);
         self.parts.io.packets.keep(&mut event, packet);
         self.parts.events.take_in(event);
         (event, changes || rested)
@@ -100,15 +100,17 @@ impl Node {
         match target {
             // What a device's transaction does may be seen; a hart's own are part of what it repeats.
             Target::MemorySystem | Target::Request if urgency == Urgency::Prompt => {
-                parts.observable(system.bus_mut(), now, now)
+                parts.before_visible_event(system.bus_mut(), now, now)
             }
             Target::MemorySystem => SEVERAL && system.announce(parts, event.payload, now),
             Target::Request => false,
-            Target::Scheduler => parts.interrupt(system.bus_mut(), event.payload.into(), now),
+            Target::Scheduler => parts.before_timer(system.bus_mut(), event.payload.into(), now),
             _ if !parts.io.is_observable(target, event) => false,
             // A hart may have run past what comes from outside, as far as it can't have noticed.
-            Target::Network(_) => parts.observable(system.bus_mut(), now, now + parts.io.input_latency),
-            Target::Device(_) | Target::Io => parts.observable(system.bus_mut(), now, now),
+            Target::Network(_) => {
+                parts.before_visible_event(system.bus_mut(), now, now + parts.io.input_latency)
+            }
+            Target::Device(_) | Target::Io => parts.before_visible_event(system.bus_mut(), now, now),
         }
     }
 
@@ -279,11 +281,11 @@ impl Node {
     /// Runs hart `index`, which is ready first, until `soft` or until another hart may be next.
     fn run_among_others(&mut self, index: usize, soft: Time, out: &mut Outbox<'_>) {
         let Node { system, parts, .. } = self;
-        let thread = &parts.harts[index];
+        let core = &parts.harts[index];
         // What it is about to do may be seen by others, though they have the lines that they need: it wakes by itself, or
         // stores in no time, past the caches. Those that repeat themselves have to catch up first; then it is asked again.
-        let is_seen = !thread.is_ready() || !thread.hart.port.is_timed();
-        let now = thread.ready_at();
+        let is_seen = !core.is_ready() || !core.hart.port.is_timed();
+        let now = core.ready_at();
         if is_seen && parts.harts.announce(index, system.bus_mut(), now) {
             return;
         }
@@ -300,24 +302,24 @@ impl Partition for Node {
         self.parts.events.next_time().min(self.parts.harts.ready_at())
     }
 
-    fn reach(&self, least: &[Time], reach: &mut [Time]) {
-        reach.fill(Time::NEVER);
+    fn earliest_outputs(&self, least: &[Time], earliest: &mut [Time]) {
+        earliest.fill(Time::NEVER);
         if self.parts.rests() {
             return;
         }
-        self.parts.lower_by_access(reach, self.parts.harts.ready_at() + self.parts.io.store_latency);
+        self.parts.lower_by_access(earliest, self.parts.harts.ready_at() + self.parts.io.store_latency);
         for event in self.parts.events.slow().iter() {
-            self.lower_by_event(reach, event);
+            self.lower_by_event(earliest, event);
         }
         self.system.waiting(&self.parts, &mut |name, grant| {
-            self.parts.lower_by_transaction(reach, name, grant);
+            self.parts.lower_by_transaction(earliest, name, grant);
         });
         let prompt = self.parts.events.prompt();
         if prompt.len() > CAUSES_MAX {
-            return lower(reach, prompt.next_time(), least);
+            return lower(earliest, prompt.next_time(), least);
         }
         for event in prompt.iter() {
-            self.lower_by_event(reach, event);
+            self.lower_by_event(earliest, event);
         }
     }
 
@@ -341,7 +343,7 @@ impl Partition for Node {
         event: Event,
         packet: Option<Box<Packet>>,
         _: &[Time],
-        reach: &mut [Time],
+        earliest: &mut [Time],
     ) -> bool {
         let device = event.target as usize;
         let (event, changes) = self.take_in(event, packet);
@@ -349,7 +351,7 @@ impl Partition for Node {
             return false;
         }
         let ni = &self.parts.io.devices[device].ni;
-        lower(reach, event.time, ni.output_latency(Cause::Network(&event)));
+        lower(earliest, event.time, ni.output_latency(Cause::Network(&event)));
         true
     }
 
@@ -359,17 +361,17 @@ impl Partition for Node {
     }
 
     /// The jobs that broke here.
-    fn news(&mut self) -> Vec<u64> {
+    fn take_stop_reasons(&mut self) -> Vec<u64> {
         self.parts.os.stop = None;
         std::mem::take(&mut self.parts.os.broken).into_iter().map(|job| u64::from(job.0)).collect()
     }
 
     /// The jobs numbered so are over.
-    fn told(&mut self, news: &[u64], at: Time) {
+    fn go_on(&mut self, reasons: &[u64], at: Time) {
         let Parts { os, harts, events, resting, .. } = &mut self.parts;
         *resting = false;
         os.unshare_texts(harts);
-        for &job in news {
+        for &job in reasons {
             let timer = Timer::Close(JobId(job as u32)).into();
             events.schedule(at, Class::Internal, Target::Scheduler, Urgency::Slow, timer);
         }

@@ -5,7 +5,7 @@ use chasqui_memory::{Bus, FlatMemory};
 use chasqui_record::Recorder;
 
 use crate::events::{Events, Target};
-use crate::harts::{Harts, Thread};
+use crate::harts::{Core, Harts};
 use crate::io::Io;
 use crate::os::{Os, Timer};
 
@@ -44,12 +44,12 @@ impl Parts {
     ///
     /// # Panics
     /// When a hart could have seen it, and has run past it: a device's input latency is longer than it is in truth.
-    pub fn observable(&mut self, mut bus: Option<&mut Bus>, now: Time, until: Time) -> bool {
+    pub fn before_visible_event(&mut self, mut bus: Option<&mut Bus>, now: Time, until: Time) -> bool {
         self.check_noticed(until);
         let mut idle = false;
-        for thread in self.harts.iter_mut() {
-            idle |= thread.is_idle();
-            thread.event(bus.as_deref_mut(), now, until);
+        for core in self.harts.iter_mut() {
+            idle |= core.is_idle();
+            core.event(bus.as_deref_mut(), now, until);
         }
         if let Some(scheduler) = &mut self.os.scheduler {
             scheduler.observed();
@@ -58,18 +58,18 @@ impl Parts {
     }
 
     /// The scheduler is about to do something at `now`. True: the hart has to catch up first.
-    pub(crate) fn interrupt(&mut self, mut bus: Option<&mut Bus>, timer: Timer, now: Time) -> bool {
+    pub(crate) fn before_timer(&mut self, mut bus: Option<&mut Bus>, timer: Timer, now: Time) -> bool {
         let Some(scheduler) = &mut self.os.scheduler else { return false };
         // What a job leaves behind, others may see.
         if let Timer::Close(_) = timer {
-            return self.observable(bus, now, now);
+            return self.before_visible_event(bus, now, now);
         }
         let mut idle = false;
-        for thread in self.harts.iter_mut() {
-            idle |= thread.is_idle();
-            thread.interrupt(bus.as_deref_mut(), now);
+        for core in self.harts.iter_mut() {
+            idle |= core.is_idle();
+            core.pause_skipping(bus.as_deref_mut(), now);
         }
-        scheduler.interrupts(idle);
+        scheduler.pauses(idle);
         idle
     }
 
@@ -102,7 +102,7 @@ impl Parts {
     pub(crate) fn paused(&mut self) {
         let is_harts = |event: &Event| Target::from(event.target) != Target::Scheduler;
         self.resting = self.events.prompt().is_empty()
-            && self.harts.iter().all(Thread::is_stuck)
+            && self.harts.iter().all(Core::is_stuck)
             && self.events.slow().iter().all(is_harts);
     }
 }

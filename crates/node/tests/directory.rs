@@ -150,7 +150,7 @@ impl Directory {
 
     /// The device's transaction has its place in the order, and is over a memory access later.
     fn device(&mut self, parts: &mut Parts, name: u32, now: Time, out: &mut Outbox<'_>) {
-        parts.observable(None, now, now);
+        parts.before_visible_event(None, now, now);
         let (_, request) = parts.device_request(name);
         let write = matches!(request.operation, chasqui_ni::BusOperation::Write);
         let snoop = if write { Snoop::Invalidate } else { Snoop::Read };
@@ -194,7 +194,7 @@ impl MemorySystem for Directory {
                 self.take_requests(parts, usize::from(index), out);
             }
             (Client::Device(name), _) => {
-                parts.observable(None, now, now);
+                parts.before_visible_event(None, now, now);
                 parts.device_done(name, now, out);
             }
         }

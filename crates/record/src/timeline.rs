@@ -97,7 +97,12 @@ impl Timeline<'_> {
             }
             for call in calls {
                 let name = (self.name)(u32::from(call.call));
-                pen.slice(tracks[&(rank, call.hart)], (call.enter_ps, call.leave_ps), Name::Call(name), &[])?;
+                pen.slice(
+                    tracks[&(rank, call.hart)],
+                    (call.enter_ps, call.leave_ps),
+                    SliceName::Call(name),
+                    &[],
+                )?;
             }
         }
         Ok(tracks)
@@ -140,7 +145,7 @@ impl Timeline<'_> {
                 let track = lanes[lane].0;
                 lanes[lane].1 = to;
                 let message = messages[index];
-                pen.slice(track, (from, to), Name::Message(message.id), &arguments(message))?;
+                pen.slice(track, (from, to), SliceName::Message(message.id), &arguments(message))?;
                 bindings[index] = is_seen(from, to).then_some((track, from));
             }
         }
@@ -156,7 +161,7 @@ impl Timeline<'_> {
             }
             let track = pen.track(process, &link.name)?;
             for busy in &link.busy {
-                let name = busy.message.map_or(Name::Packet, Name::Message);
+                let name = busy.message.map_or(SliceName::Packet, SliceName::Message);
                 let bytes = [("bytes", i64::from(busy.bytes))];
                 pen.slice(track, (busy.from_ps, busy.to_ps), name, &bytes)?;
             }
@@ -199,7 +204,7 @@ fn is_seen(from_ps: u64, to_ps: u64) -> bool {
 
 /// What a slice is called.
 #[derive(Clone, Copy)]
-enum Name<'a> {
+enum SliceName<'a> {
     /// An MPI call.
     Call(&'a str),
     /// `message 2:7`: the eighth of rank 2.
@@ -271,13 +276,13 @@ impl Pen<'_> {
         Ok(self)
     }
 
-    fn name(&mut self, name: Name<'_>) -> io::Result<&mut Self> {
+    fn name(&mut self, name: SliceName<'_>) -> io::Result<&mut Self> {
         match name {
-            Name::Call(call) => self.quoted(call),
-            Name::Message(id) => {
+            SliceName::Call(call) => self.quoted(call),
+            SliceName::Message(id) => {
                 Ok(self.text("\"message ").number(id.source).text(":").number(id.sequence).text("\""))
             }
-            Name::Packet => Ok(self.text("\"packet\"")),
+            SliceName::Packet => Ok(self.text("\"packet\"")),
         }
     }
 
@@ -315,7 +320,7 @@ impl Pen<'_> {
         &mut self,
         track: Track,
         (from, to): (u64, u64),
-        name: Name<'_>,
+        name: SliceName<'_>,
         arguments: &[(&str, i64)],
     ) -> io::Result<()> {
         self.begin("X");

@@ -1,7 +1,7 @@
 //! What limited the program, in words.
 
 use chasqui_memory::Stall;
-use chasqui_node::{ProcessView, Thread};
+use chasqui_node::{Core, ProcessView};
 
 /// The largest share of the ranks' time, in words for the last line of a run.
 pub(crate) fn limited_by(processes: &[ProcessView<'_>], time_ps: u64) -> String {
@@ -20,7 +20,7 @@ pub(crate) fn limited_by(processes: &[ProcessView<'_>], time_ps: u64) -> String 
     for p in processes {
         let clock = p.harts().next().expect("a process has a hart").hart.clock();
         let ps = |cycles: u64| clock.edge(cycles).0;
-        let of_harts = |cycles: &dyn Fn(&Thread) -> u64| p.harts().map(cycles).sum::<u64>();
+        let of_harts = |cycles: &dyn Fn(&Core) -> u64| p.harts().map(cycles).sum::<u64>();
         let stalled = |s: Stall| ps(of_harts(&|t| t.hart.port.statistics.stalls[s]));
         let software = ps(of_harts(&|t| t.statistics.software_cycles));
         let blocked = ps(of_harts(&|t| t.blocked_cycles));

@@ -37,7 +37,7 @@ struct chq_process {
     uint32_t posted_any_wild;       /* Of them, with any wildcard. */
     uint16_t unexpected_patterns;   /* Bit p: unexpected messages are filed under pattern p. */
     bool threaded;                  /* Several threads may call MPI at a time. */
-    bool has_turn;                  /* `turn` calls `poll` and looks at `news`: there are threads, or yield.c. */
+    bool has_turn;                  /* `turn` calls `poll` and looks at `events`: there are threads, or yield.c. */
     uint64_t stamp;                 /* Order of the last receive posted. */
     struct request *lone; /* The only posted receive: it needs no table. Then the table is empty. */
     struct match_table posted;
@@ -61,7 +61,7 @@ struct chq_process {
     struct coroutine *running; /* Null: the program itself (coroutine.h). */
     void (*network)(void); /* Looks at the network: the transport's. */
     void (*poll)(void); /* The same, unless coroutines wait. */
-    uint32_t news; /* With a turn of its own: counts what threads may wait for. */
+    uint32_t events; /* With a turn of its own: counts what threads may wait for. */
 };
 
 extern struct chq_process chq;
@@ -92,7 +92,7 @@ static inline void chq_set_turn(void (*turn)(void))
 static inline void chq_tell(void)
 {
     if (unlikely(chq.has_turn))
-        chq.news++;
+        chq.events++;
 }
 
 #endif

@@ -47,11 +47,11 @@ void chq_unlock(void)
 
 static bool is_wanted(void) { return __atomic_load_n(&tickets, __ATOMIC_RELAXED) != serving + 1; }
 
-/* Without the lock, until the poller has news, or has left. */
-static void wait_for_news(uintptr_t self, uint32_t seen)
+/* Without the lock, until the poller has seen an event, or has left. */
+static void wait_for_event(uintptr_t self, uint32_t seen)
 {
     release();
-    while (__atomic_load_n(&chq.news, __ATOMIC_RELAXED) == seen && __atomic_load_n(&poller, __ATOMIC_RELAXED))
+    while (__atomic_load_n(&chq.events, __ATOMIC_RELAXED) == seen && __atomic_load_n(&poller, __ATOMIC_RELAXED))
         chq_pause();
     acquire(self);
 }
@@ -62,7 +62,7 @@ static void turn(void)
     uintptr_t self = chq_thread_self();
     uint32_t calls = depth;
     if (poller && poller != self) {
-        wait_for_news(self, chq.news);
+        wait_for_event(self, chq.events);
     } else {
         /* Not stored again in every turn: the others would lose the line that they read. */
         if (!poller)

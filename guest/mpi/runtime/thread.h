@@ -6,7 +6,7 @@
  *
  * A thread that waits gives the lock up. The first that waits looks at the network for all and is the
  * poller until it leaves the library: it hands the lock on whenever another thread asks for it. Others
- * wait for its news, without the lock, by reading memory alone. So a waiting loop changes nothing here
+ * wait for an event, without the lock, by reading memory alone. So a waiting loop changes nothing here
  * either while nothing happens.
  *
  * The lock is recursive: the program's functions that the library calls (error handlers, operators,

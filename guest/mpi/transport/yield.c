@@ -20,9 +20,9 @@ static uint32_t in_vain; /* Polls since something was found, or since the hart w
 static inline bool is_in_vain(void (*work)(void))
 {
     const struct request *lone = chq.lone;
-    uint32_t news = chq.news;
+    uint32_t events = chq.events;
     work();
-    return chq.lone == lone && chq.news == news;
+    return chq.lone == lone && chq.events == events;
 }
 
 static void retry(void)

@@ -134,7 +134,7 @@ impl LoggpNi {
             return fault(c, from, "payload", send.payload);
         }
         let e = send.envelope;
-        c.wishes.charge = self.overhead_send;
+        c.outputs.charge = self.overhead_send;
         let accept = c.now + self.overhead_send;
         let inject = accept.max(self.send_free);
         let train = self.train(send.payload_bytes);
@@ -261,7 +261,7 @@ impl NetworkInterface for LoggpNi {
             registers::TAKE_BYTES => end.take_bytes = value,
             registers::TAKE => self.take(c, process, value),
             registers::RELEASE if end.arrived.pop_front().is_some() => {
-                c.wishes.charge = self.overhead_receive;
+                c.outputs.charge = self.overhead_receive;
             }
             _ => {}
         }
@@ -285,7 +285,7 @@ impl NetworkInterface for LoggpNi {
         self.arrive(c, packet.expect("a message"));
     }
 
-    fn observable_network(&self, _: &Event) -> bool {
+    fn network_is_visible(&self, _: &Event) -> bool {
         false
     }
 

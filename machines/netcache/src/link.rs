@@ -10,7 +10,7 @@ use chasqui_record::{MessageId, Stage};
 use crate::PROCESS;
 
 /// Source and number of the message that a packet belongs to, if it belongs to one.
-pub(crate) type Name = Option<(u16, u32)>;
+pub(crate) type MessageKey = Option<(u16, u32)>;
 
 /// The end of the link.
 pub(crate) struct Link {
@@ -96,7 +96,7 @@ impl Link {
         c: &mut Context<'_, '_>,
     ) -> Option<Box<Packet>> {
         if let Err(error) = self.arrive(tail, &mut packet, c) {
-            c.wishes.broken = Some((error.time, error.to_string()));
+            c.outputs.broken = Some((error.time, error.to_string()));
             return None;
         }
         Some(packet)
@@ -126,7 +126,7 @@ impl Link {
 }
 
 /// Stamps a stage of a message.
-pub(crate) fn stamp(c: &mut Context<'_, '_>, message: Name, stage: Stage, at: Time) {
+pub(crate) fn stamp(c: &mut Context<'_, '_>, message: MessageKey, stage: Stage, at: Time) {
     if let Some((source, sequence)) = message {
         c.recorders[PROCESS.index()].stamp(MessageId { source, sequence }, stage, at.0);
     }
@@ -148,7 +148,7 @@ pub(crate) const MECHANISMS: &[&str] = &["network-cache", "put", "slot", "rdma-w
 const _: () = assert!(MECHANISMS.len() == Mechanism::Stream as usize, "a name for each");
 
 /// Notes by what a message travels. What both nodes say is joined by the least.
-pub(crate) fn travels_by(c: &mut Context<'_, '_>, message: Name, mechanism: Mechanism) {
+pub(crate) fn travels_by(c: &mut Context<'_, '_>, message: MessageKey, mechanism: Mechanism) {
     if let Some((source, sequence)) = message {
         c.recorders[PROCESS.index()].protocol(MessageId { source, sequence }, mechanism as u32);
     }

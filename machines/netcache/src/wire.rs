@@ -4,7 +4,7 @@ use chasqui_abi::{Envelope, packet};
 use chasqui_engine::Packet;
 use chasqui_machine::replay::Wire;
 
-use crate::link::Name;
+use crate::link::MessageKey;
 use crate::nic::{self, PACKET_MESSAGE, PACKET_PUT};
 use crate::parameters::{MpiUnit, NicUnit};
 use crate::registers::FLAG_NAMED;
@@ -16,7 +16,7 @@ pub(crate) fn is_message(envelope: &Envelope) -> bool {
 
 /// The message whose life a packet is part of that brings `envelope`, or data of it: what ends a block carries the
 /// message's number, too.
-pub(crate) fn belongs_to(envelope: &Envelope) -> Name {
+pub(crate) fn belongs_to(envelope: &Envelope) -> MessageKey {
     envelope.message()
 }
 

@@ -299,7 +299,7 @@ impl Bench {
     }
 
     /// Lets what is under way end.
-    pub fn settle(&mut self) {
+    pub fn run_to_idle(&mut self) {
         while self.service.next_time() != Time::NEVER {
             self.happen();
         }

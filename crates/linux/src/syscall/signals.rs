@@ -14,7 +14,7 @@ const STACK_BYTES_MIN: u64 = 2048;
 const SS_DISABLE: u64 = 2;
 
 impl Call<'_> {
-    fn strike(&self, signal: Option<i32>) -> Result<i64> {
+    fn deliver(&self, signal: Option<i32>) -> Result<i64> {
         match signal {
             None => Ok(0),
             Some(signal) => Err(Stop::Outcome(Outcome::Signal(signal))),
@@ -48,8 +48,8 @@ impl Call<'_> {
             return Err(Errno::EINVAL.into());
         }
         let blocked = blocked.ok_or(Errno::ESRCH)?;
-        let strikes = if signal == 0 { None } else { self.process.signals.send(signal, blocked) };
-        self.strike(strikes)
+        let delivered = if signal == 0 { None } else { self.process.signals.send(signal, blocked) };
+        self.deliver(delivered)
     }
 
     /// `struct sigaction` has no restorer on RISC-V: handler, flags, mask.
@@ -93,8 +93,8 @@ impl Call<'_> {
             self.write_words(old, &[before])?;
         }
         let blocked = self.process.threads.get(self.hart).blocked;
-        let strikes = self.process.signals.take(blocked);
-        self.strike(strikes)
+        let delivered = self.process.signals.take(blocked);
+        self.deliver(delivered)
     }
 
     pub(super) fn rt_sigpending(&mut self, set: u64, bytes: u64) -> Result<i64> {

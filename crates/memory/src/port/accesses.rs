@@ -1,4 +1,4 @@
-//! Accesses to messages' data, noted on the slow path: what is followed is in no fast table, as lines with buffered
+//! Accesses to messages' data, noted on the slow path: what is tracked is in no fast table, as lines with buffered
 //! stores are.
 //!
 //! A load is noted when it has its value, a store when it is in memory or in the write buffer. What is noted counts as
@@ -36,8 +36,8 @@ impl Port {
         }
     }
 
-    /// The `bytes` from physical address `address` on are followed from now on: accesses to them take the slow path.
-    pub fn follow(&mut self, address: u64, bytes: u64) {
+    /// The `bytes` from physical address `address` on are tracked from now on: accesses to them take the slow path.
+    pub fn track(&mut self, address: u64, bytes: u64) {
         let (first, end) = (self.line(address), address + bytes);
         for line in (first..end).step_by(self.l1d.line_bytes() as usize) {
             if let Some(index) = self.l1d.find(line).and_then(|way| self.l1d.way(way).fast.get()) {
@@ -55,10 +55,10 @@ impl Port {
         }
     }
 
-    /// Some of the `bytes` from `address` on are followed.
+    /// Some of the `bytes` from `address` on are tracked.
     #[inline]
-    pub(super) fn is_followed(&self, address: u64, bytes: u64) -> bool {
-        self.noting.as_ref().is_some_and(|noting| noting.accesses().is_followed(address, bytes))
+    pub(super) fn is_tracked(&self, address: u64, bytes: u64) -> bool {
+        self.noting.as_ref().is_some_and(|noting| noting.accesses().is_tracked(address, bytes))
     }
 
     /// The `bytes` at `address` have been loaded; `cycle`: when they were there.

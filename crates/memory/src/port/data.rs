@@ -318,7 +318,7 @@ impl Port {
     }
 
     fn make_untimed(&mut self, va: u64, pa: u64, permissions: u64) {
-        if self.is_followed(pa & self.untimed.granule_mask, PAGE_BYTES) {
+        if self.is_tracked(pa & self.untimed.granule_mask, PAGE_BYTES) {
             return;
         }
         let granule = va & self.untimed.granule_mask;
@@ -351,7 +351,7 @@ impl Port {
             return Buffered::None;
         }
         let end = pa + u64::from(bytes);
-        // What was settled ahead of its time is in memory, or newer data are.
+        // What was written ahead of its time is in memory, or newer data are.
         for store in self.write_buffer.iter().rev().filter(|s| !s.applied || s.owned) {
             let store_end = store.address + u64::from(store.bytes);
             if store.address <= pa && end <= store_end {

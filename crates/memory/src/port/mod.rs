@@ -312,7 +312,7 @@ struct BufferedStore {
     address: u64,
     bytes: u32,
     value: u64,
-    /// In memory already: owned, or settled ahead of its time.
+    /// In memory already: owned, or written ahead of its time.
     applied: bool,
     /// The transaction for its line has its place in the order; the entry stays until it is over.
     owned: bool,
@@ -517,13 +517,13 @@ impl Port {
         }
         self.timed = timed;
         if !timed {
-            self.settle();
+            self.drain_write_buffer();
         }
     }
 
     /// Writes what is in the write buffer to functional memory, ahead of its time: for a system call
     /// that the simulator serves, or when caches are switched off.
-    pub fn settle(&mut self) {
+    pub fn drain_write_buffer(&mut self) {
         for i in 0..self.write_buffer.len() {
             let store = self.write_buffer[i];
             if !store.applied {
@@ -693,7 +693,7 @@ impl Port {
 
     /// Lets accesses to the line of `va`, in way `way` of the data cache, take the fast path.
     fn make_fast(&mut self, way: usize, va: u64, pa: u64, permissions: u64) {
-        if self.is_followed(self.line(pa), self.l1d.line_bytes()) {
+        if self.is_tracked(self.line(pa), self.l1d.line_bytes()) {
             // It is used as it would be by the fast path.
             return self.touch(way);
         }

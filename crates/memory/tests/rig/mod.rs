@@ -117,7 +117,7 @@ impl Rig {
     }
 
     /// Lets everything happen that is under way, and a little more, up to a multiple of 100.
-    pub fn settle(&mut self) {
+    pub fn run_to_idle(&mut self) {
         while self.service.next_time() != Time::NEVER || self.port.wants_bus() {
             self.until(self.cycle + 1);
         }
@@ -195,7 +195,7 @@ impl Rig {
     /// The page of `va` has its translation, and all is quiet.
     pub fn warm(&mut self, va: u64) {
         self.load((va & !(PAGE_BYTES - 1)) | 0xfc0);
-        self.settle();
+        self.run_to_idle();
         self.service.log.clear();
     }
 }

@@ -122,11 +122,11 @@ impl Partition for Timed {
     fn next(&self) -> Time {
         self.fabric.next()
     }
-    fn reach(&self, least: &[Time], reach: &mut [Time]) {
+    fn earliest_outputs(&self, least: &[Time], earliest: &mut [Time]) {
         if self.is_modest {
-            reach.iter_mut().zip(least).for_each(|(reach, &least)| *reach = self.next() + least);
+            earliest.iter_mut().zip(least).for_each(|(earliest, &least)| *earliest = self.next() + least);
         } else {
-            self.fabric.reach(least, reach);
+            self.fabric.earliest_outputs(least, earliest);
         }
     }
     fn run(&mut self, out: &mut Outbox<'_>) -> u64 {
@@ -143,13 +143,13 @@ impl Partition for Timed {
         event: Event,
         packet: Option<Box<Packet>>,
         least: &[Time],
-        reach: &mut [Time],
+        earliest: &mut [Time],
     ) -> bool {
         if self.is_modest {
             self.receive(event, packet);
             return false;
         }
-        self.fabric.receive_within(event, packet, least, reach)
+        self.fabric.receive_within(event, packet, least, earliest)
     }
 }
 

@@ -1,29 +1,29 @@
 //! The harts of a node: what each does at the moment, and which is next.
 //!
-//! `thread.rs`: a hart and the thread on it. `spin.rs`: polling loops, which are skipped.
+//! `core_state.rs`: a hart and the thread on it. `spin.rs`: polling loops, which are skipped.
 
+mod core_state;
 mod spin;
-mod thread;
 
 use std::ops::{Index, IndexMut, Range};
 
 use chasqui_engine::Time;
 use chasqui_memory::Bus;
 
+pub(crate) use core_state::{Activity, Filling};
+pub use core_state::{Core, HartSoftwareStatistics};
 pub(crate) use spin::Spin;
-pub(crate) use thread::{Activity, Filling};
-pub use thread::{HartSoftwareStatistics, Thread};
 
 /// The harts of a node, by number. The first is at hand: most nodes have no other.
 pub struct Harts {
-    first: Thread,
-    others: Vec<Thread>,
+    first: Core,
+    others: Vec<Core>,
     /// Harts up to this one have had threads: the caches of the others are empty.
     started: usize,
 }
 
 impl Harts {
-    pub(crate) fn new(first: Thread, others: Vec<Thread>) -> Harts {
+    pub(crate) fn new(first: Core, others: Vec<Core>) -> Harts {
         Harts { first, others, started: 0 }
     }
 
@@ -33,23 +33,23 @@ impl Harts {
     }
 
     /// All.
-    pub fn iter(&self) -> impl Iterator<Item = &Thread> {
+    pub fn iter(&self) -> impl Iterator<Item = &Core> {
         std::iter::once(&self.first).chain(&self.others)
     }
 
     /// All.
     #[inline]
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Thread> {
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Core> {
         std::iter::once(&mut self.first).chain(&mut self.others)
     }
 
     /// Those numbered `range`.
-    pub(crate) fn of(&self, range: &Range<usize>) -> impl Iterator<Item = &Thread> + use<'_> {
+    pub(crate) fn of(&self, range: &Range<usize>) -> impl Iterator<Item = &Core> + use<'_> {
         self.iter().skip(range.start).take(range.len())
     }
 
     /// Those numbered `range`.
-    pub(crate) fn of_mut(&mut self, range: &Range<usize>) -> impl Iterator<Item = &mut Thread> + use<'_> {
+    pub(crate) fn of_mut(&mut self, range: &Range<usize>) -> impl Iterator<Item = &mut Core> + use<'_> {
         self.iter_mut().skip(range.start).take(range.len())
     }
 
@@ -95,25 +95,25 @@ impl Harts {
     }
 
     /// Harts other than `index` that have had threads.
-    pub(crate) fn others(&mut self, index: usize) -> impl Iterator<Item = &mut Thread> {
+    pub(crate) fn others(&mut self, index: usize) -> impl Iterator<Item = &mut Core> {
         let started = self.started;
         let threads = self.iter_mut().take(started).enumerate();
-        threads.filter(move |&(i, _)| i != index).map(|(_, thread)| thread)
+        threads.filter(move |&(i, _)| i != index).map(|(_, core)| core)
     }
 
     /// No hart but `index` uses the bus before an event comes, or one wakes by itself.
     fn is_sole(&self, index: usize) -> bool {
         let threads = self.iter().take(self.started).enumerate();
-        threads.filter(|&(i, _)| i != index).all(|(_, thread)| thread.leaves_bus())
+        threads.filter(|&(i, _)| i != index).all(|(_, core)| core.leaves_bus())
     }
 
     /// Hart `index` does something at `now` that others may see. True: one that repeats itself has to catch up
     /// first. Calls that take no time have none to catch up with: [`Harts::tell_untimed`].
     pub(crate) fn announce(&mut self, index: usize, mut bus: Option<&mut Bus>, now: Time) -> bool {
         let mut idle = false;
-        for thread in self.others(index).filter(|thread| thread.hart.port.is_timed()) {
-            idle |= thread.is_idle();
-            thread.event(bus.as_deref_mut(), now, now);
+        for core in self.others(index).filter(|core| core.hart.port.is_timed()) {
+            idle |= core.is_idle();
+            core.event(bus.as_deref_mut(), now, now);
         }
         idle
     }
@@ -127,9 +127,9 @@ impl Harts {
         }
         let now = hart.now();
         let mut idle = false;
-        for thread in self.others(index).filter(|t| t.is_idle() && !t.hart.port.is_timed()) {
+        for core in self.others(index).filter(|t| t.is_idle() && !t.hart.port.is_timed()) {
             idle = true;
-            thread.look_again(now);
+            core.look_again(now);
         }
         idle
     }
@@ -138,7 +138,7 @@ impl Harts {
     /// instructions between two of its own: reservations hold no longer.
     pub(crate) fn leave_untimed(&mut self, index: usize) {
         if !self[index].hart.port.is_timed() {
-            self.iter_mut().for_each(|thread| thread.hart.port.drop_reservation());
+            self.iter_mut().for_each(|core| core.hart.port.drop_reservation());
         }
     }
 
@@ -169,17 +169,17 @@ impl Harts {
 }
 
 impl Index<usize> for Harts {
-    type Output = Thread;
+    type Output = Core;
 
     #[inline(always)]
-    fn index(&self, index: usize) -> &Thread {
+    fn index(&self, index: usize) -> &Core {
         if index == 0 { &self.first } else { &self.others[index - 1] }
     }
 }
 
 impl IndexMut<usize> for Harts {
     #[inline(always)]
-    fn index_mut(&mut self, index: usize) -> &mut Thread {
+    fn index_mut(&mut self, index: usize) -> &mut Core {
         if index == 0 { &mut self.first } else { &mut self.others[index - 1] }
     }
 }

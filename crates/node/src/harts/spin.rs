@@ -203,7 +203,7 @@ impl Spin {
 
     /// The scheduler may take the hart from the process, which sees nothing of it. Repetitions that take the same
     /// time are found anew.
-    pub fn interrupted(&mut self, hart: &mut Hart) {
+    pub fn taken_away(&mut self, hart: &mut Hart) {
         if !self.from_yield {
             self.stop(hart);
         }

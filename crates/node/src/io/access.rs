@@ -10,7 +10,7 @@ use chasqui_ni::{Reply, Uncached};
 
 use super::{Io, IoEvent};
 use crate::events::{Target, Urgency};
-use crate::harts::{Harts, Thread};
+use crate::harts::{Core, Harts};
 use crate::parts::Parts;
 
 /// What a hart asks of a device. Addresses are relative to the device's.
@@ -54,13 +54,13 @@ impl Io {
     /// The device and the access to it that the request in `slot` of hart `index` is, if it is one.
     #[inline]
     pub fn access(&self, harts: &Harts, index: usize, slot: Slot) -> Option<(usize, Access)> {
-        let thread = &harts[index];
-        self.access_of(thread, slot, thread.hart.port.current(slot)?)
+        let core = &harts[index];
+        self.access_of(core, slot, core.hart.port.current(slot)?)
     }
 
     /// The same of `request`, whose data, if it has 64 bytes, are those of `slot`.
     #[inline]
-    pub fn access_of(&self, thread: &Thread, slot: Slot, request: Request) -> Option<(usize, Access)> {
+    pub fn access_of(&self, core: &Core, slot: Slot, request: Request) -> Option<(usize, Access)> {
         match request {
             Request::UncachedLoad { address, bytes } => {
                 let (device, address) = self.place(address);
@@ -72,7 +72,7 @@ impl Io {
             }
             Request::Store64 { address, answered } => {
                 let (device, address) = self.place(address);
-                Some((device, Access::Store64 { address, words: thread.hart.port.burst(slot), answered }))
+                Some((device, Access::Store64 { address, words: core.hart.port.burst(slot), answered }))
             }
             _ => None,
         }

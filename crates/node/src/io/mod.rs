@@ -2,17 +2,17 @@
 //!
 //! A device is on the memory system itself, or behind a link that takes its time
 //! ([`NetworkInterface::attach`]): `access.rs` has the harts' accesses on their way. What devices ask for in return is in
-//! `wishes.rs`; packets that events bring wait in `packets.rs`.
+//! `outputs.rs`; packets that events bring wait in `packets.rs`.
 
 mod access;
+mod outputs;
 mod packets;
-mod wishes;
 
 use std::collections::VecDeque;
 
 use chasqui_engine::{Clock, Event, Outbox, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, Slot};
-use chasqui_ni::{BusRequest, Context, NetworkInterface, Wishes};
+use chasqui_ni::{BusRequest, Context, NetworkInterface, Outputs};
 
 pub(crate) use access::Access;
 use access::Crossing;
@@ -70,7 +70,7 @@ pub(crate) struct Io {
     /// Transactions that devices have asked for, each with its device's number; by their names among clients.
     pub requests: Vec<(usize, BusRequest)>,
     free_requests: Vec<u32>,
-    wishes: Wishes,
+    outputs: Outputs,
     pub packets: Packets,
     /// The clock of the memory system, at which answers come back.
     clock: Clock,
@@ -94,7 +94,7 @@ impl Io {
         Io {
             requests: vec![],
             free_requests: vec![],
-            wishes: Wishes::default(),
+            outputs: Outputs::default(),
             packets: Packets::default(),
             clock,
             input_latency: input_latency.unwrap_or(Time::NEVER),
@@ -131,8 +131,8 @@ impl Io {
     #[inline]
     pub fn is_observable(&self, target: Target, event: &Event) -> bool {
         match target {
-            Target::Network(device) => self.devices[device].ni.observable_network(event),
-            Target::Device(device) => self.devices[device].ni.observable(event.payload),
+            Target::Network(device) => self.devices[device].ni.network_is_visible(event),
+            Target::Device(device) => self.devices[device].ni.is_visible(event.payload),
             Target::Io => match event.payload.into() {
                 IoEvent::Arrive(device) => self.stores_arrive(device),
                 // The hart's own transactions are part of what it repeats.
@@ -169,7 +169,7 @@ impl Io {
 }
 
 impl Parts {
-    /// Calls `device` and does what it wishes. What it charges is charged to hart `hart`.
+    /// Calls `device` and does what it outputs. What it charges is charged to hart `hart`.
     #[inline]
     pub(crate) fn with_device<T>(
         &mut self,
@@ -194,10 +194,10 @@ impl Parts {
             pager: &mut Pages(&mut self.os.processes),
             recorders: &mut self.recorders,
             out,
-            wishes: &mut self.io.wishes,
+            outputs: &mut self.io.outputs,
         };
         let result = call(&mut *self.io.devices[device].ni, &mut context);
-        self.grant_wishes(device, hart, now);
+        self.apply_outputs(device, hart, now);
         result
     }
 }

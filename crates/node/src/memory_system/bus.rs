@@ -187,7 +187,7 @@ impl SnoopingBus {
         match client {
             Client::Hart(hart, slot) => self.grant_hart(parts, (usize::from(hart), slot), now, out),
             Client::Device(name) => {
-                parts.observable(Some(&mut self.bus), now, now);
+                parts.before_visible_event(Some(&mut self.bus), now, now);
                 Granted::For(self.grant_device(parts, name, now, out), 0)
             }
         }
@@ -311,8 +311,8 @@ impl SnoopingBus {
     ) -> Option<Tenure> {
         let (address, bytes) = (request.address, request.bytes);
         let mut found = Snooped::default();
-        for thread in parts.harts.others(0) {
-            found = found.or(thread.hart.port.snoop(Snoop::Invalidate, address, bytes));
+        for core in parts.harts.others(0) {
+            found = found.or(core.hart.port.snoop(Snoop::Invalidate, address, bytes));
         }
         if found.dirty {
             return None;
@@ -348,8 +348,8 @@ impl SnoopingBus {
             _ => Snoop::Invalidate,
         };
         let mut found = Snooped::default();
-        for thread in parts.harts.iter_mut() {
-            found = found.or(thread.hart.port.snoop(snoop, request.address, request.bytes));
+        for core in parts.harts.iter_mut() {
+            found = found.or(core.hart.port.snoop(snoop, request.address, request.bytes));
         }
         let write = matches!(request.operation, BusOperation::Write | BusOperation::Stash);
         let responder = match request.operation {
@@ -370,7 +370,7 @@ impl SnoopingBus {
                 self.collect(parts, index, out);
             }
             Client::Device(name) => {
-                parts.observable(Some(&mut self.bus), now, now);
+                parts.before_visible_event(Some(&mut self.bus), now, now);
                 parts.device_done(name, now, out);
             }
         }

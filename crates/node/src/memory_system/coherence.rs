@@ -15,10 +15,10 @@ use chasqui_memory::Request;
 
 use super::Client;
 use super::bus::SnoopingBus;
-use crate::harts::{Filling, Thread};
+use crate::harts::{Core, Filling};
 use crate::parts::Parts;
 
-impl Thread {
+impl Core {
     /// The transaction of `request`, for the instruction that waits, is over at `end`.
     pub(super) fn fills(&mut self, request: Request, end: Time) {
         self.filling = self.hart.port.asks(request).map(|(_, address, bytes)| {

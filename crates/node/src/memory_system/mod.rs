@@ -20,7 +20,7 @@ use chasqui_ni::BusRequest;
 pub use bus::SnoopingBus;
 
 use crate::events::{Target, Urgency};
-use crate::harts::Thread;
+use crate::harts::Core;
 use crate::io::Access;
 use crate::parts::Parts;
 
@@ -121,12 +121,12 @@ impl Parts {
 
     /// The caches of hart `index` answer a transaction of another client at `now`.
     pub fn snoop(&mut self, index: usize, snoop: Snoop, address: u64, bytes: u32, now: Time) -> Snooped {
-        let thread = &mut self.harts[index];
-        let here = thread.hart.port.snoop(snoop, address, bytes);
+        let core = &mut self.harts[index];
+        let here = core.hart.port.snoop(snoop, address, bytes);
         if here.present {
-            debug_assert!(!thread.is_idle(), "a hart that repeats itself has caught up");
+            debug_assert!(!core.is_idle(), "a hart that repeats itself has caught up");
             // What it has seen of the line says nothing any more.
-            thread.spin.event(&mut thread.hart, now);
+            core.spin.event(&mut core.hart, now);
         }
         here
     }
@@ -198,10 +198,10 @@ impl Parts {
     /// What is in `slot` of hart `index` is over at `now`, with `value` for an uncached load. The port may have asked for
     /// more.
     pub fn completed(&mut self, index: usize, slot: Slot, value: u64, now: Time) {
-        let thread = &mut self.harts[index];
-        let cycle = thread.hart.cycle_at(now);
-        thread.hart.port.completed(slot, value, cycle);
-        thread.wake(now);
+        let core = &mut self.harts[index];
+        let cycle = core.hart.cycle_at(now);
+        core.hart.port.completed(slot, value, cycle);
+        core.wake(now);
     }
 
     /// The transaction of a device's that has this name: the device's number, and what it asks for.
@@ -239,13 +239,13 @@ impl Parts {
         }
         let reply = self.make_access(here, access, now, out);
         if let Some(reply) = reply.filter(|_| access.is_answered()) {
-            let thread = &mut self.harts[index];
+            let core = &mut self.harts[index];
             if !reply.repeatable {
-                thread.hart.port.disturb();
+                core.hart.port.disturb();
             }
-            let cycle = thread.hart.cycle;
-            thread.hart.port.completed(slot, reply.value, cycle);
-            thread.wake(now);
+            let cycle = core.hart.cycle;
+            core.hart.port.completed(slot, reply.value, cycle);
+            core.wake(now);
         }
     }
 
@@ -270,11 +270,11 @@ impl Parts {
         bytes: u32,
         now: Time,
     ) -> bool {
-        let holds = |thread: &&mut Thread| thread.is_idle() && thread.hart.port.holds(address, bytes);
+        let holds = |core: &&mut Core| core.is_idle() && core.hart.port.holds(address, bytes);
         let mut idle = false;
-        for thread in self.harts.others(index).filter(holds) {
+        for core in self.harts.others(index).filter(holds) {
             idle = true;
-            thread.event(bus.as_deref_mut(), now, now);
+            core.event(bus.as_deref_mut(), now, now);
         }
         idle
     }

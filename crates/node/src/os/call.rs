@@ -11,26 +11,26 @@ use crate::harts::{Activity, Harts};
 impl Os {
     /// The thread on hart `index` makes a system call.
     pub(super) fn call(&mut self, harts: &mut Harts, index: usize, memory: &mut FlatMemory) {
-        let thread = &mut harts[index];
-        let x = &thread.hart.state.x;
+        let core = &mut harts[index];
+        let x = &core.hart.state.x;
         let (number, args) = (x[17], [x[10], x[11], x[12], x[13], x[14], x[15]]);
-        let now = thread.hart.now();
+        let now = core.hart.now();
         let outcome = self.serve(harts, index, number, args, memory);
         harts[index].charge(self.costs.software.syscall.cycles());
         self.flush_translations(harts, index, memory);
         if harts.is_several() {
             self.change_memory(harts, index, now);
         }
-        let thread = &mut harts[index];
+        let core = &mut harts[index];
         let result = match outcome {
             Outcome::Return(value) => value,
             Outcome::Yield => {
-                thread.activity = Activity::Yielded;
+                core.activity = Activity::Yielded;
                 0
             }
             Outcome::Exit { status, .. } => return self.end(harts, index, Ended::Exit(status)),
             Outcome::Leave => {
-                thread.activity = Activity::Vacant;
+                core.activity = Activity::Vacant;
                 return;
             }
             Outcome::Clone { hart, stack, tls, id } => {
@@ -42,12 +42,12 @@ impl Os {
                 return self.fault(harts, index, signal, "the process raised a signal");
             }
             Outcome::Sleep { until, value } => {
-                thread.activity = Activity::Sleeping(until.max(thread.hart.now()));
+                core.activity = Activity::Sleeping(until.max(core.hart.now()));
                 value
             }
             Outcome::Block { wait, until } => {
-                let until = if until == Time::NEVER { until } else { until.max(thread.hart.now()) };
-                thread.activity = Activity::Blocked(wait, until);
+                let until = if until == Time::NEVER { until } else { until.max(core.hart.now()) };
+                core.activity = Activity::Blocked(wait, until);
                 return;
             }
             Outcome::OutOfMemory(fault) => {
@@ -67,17 +67,17 @@ impl Os {
         memory: &mut FlatMemory,
     ) -> Outcome {
         let process = self.on_mut(harts, index);
-        let thread = &mut harts[index];
-        let now = thread.hart.now();
-        thread.statistics.calls += 1;
+        let core = &mut harts[index];
+        let now = core.hart.now();
+        core.statistics.calls += 1;
         let thread_number = process.thread(index);
         let mut host = Host { rank: process.rank, now, output: &*process.output };
         // What serves it sees all that the thread has stored.
-        thread.hart.port.settle();
+        core.hart.port.drain_write_buffer();
         let outcome = process.process.syscall(thread_number, number, args, now, memory, &mut host);
         // Who gives the hart up does so again for nothing.
         if outcome != Outcome::Yield {
-            thread.hart.port.disturb();
+            core.hart.port.disturb();
         }
         outcome
     }
@@ -87,10 +87,10 @@ impl Os {
     fn change_memory(&mut self, harts: &mut Harts, index: usize, now: Time) {
         let wake_cycles = self.costs.software.wake.cycles();
         for woken in self.share_memory(harts, index) {
-            let thread = &mut harts[woken];
-            thread.resume_at(now);
-            thread.charge(wake_cycles);
-            thread.hart.return_from_call(0);
+            let core = &mut harts[woken];
+            core.resume_at(now);
+            core.charge(wake_cycles);
+            core.hart.return_from_call(0);
         }
     }
 
@@ -98,10 +98,10 @@ impl Os {
     pub(super) fn share_memory(&mut self, harts: &mut Harts, index: usize) -> Vec<usize> {
         let NodeProcess { process, harts: own, .. } = self.on_mut(harts, index);
         let barrier = process.take_barrier();
-        for (_, thread) in harts.of_mut(own).enumerate().filter(|&(i, _)| own.start + i != index) {
-            thread.hart.port.drop_reservation();
+        for (_, core) in harts.of_mut(own).enumerate().filter(|&(i, _)| own.start + i != index) {
+            core.hart.port.drop_reservation();
             if barrier {
-                thread.hart.port.settle();
+                core.hart.port.drain_write_buffer();
             }
         }
         process.take_woken().into_iter().map(|woken| own.start + woken).collect()
@@ -115,18 +115,18 @@ impl Os {
         if self.processes[process].region.is_some() {
             self.change_timing(harts, parent);
         }
-        let thread = &mut harts[index];
-        thread.hart.state = state;
-        thread.spin.stop(&mut thread.hart);
+        let core = &mut harts[index];
+        core.hart.state = state;
+        core.spin.stop(&mut core.hart);
         if stack != 0 {
-            thread.hart.state.x[2] = stack;
+            core.hart.state.x[2] = stack;
         }
         if let Some(tls) = tls {
-            thread.hart.state.x[4] = tls;
+            core.hart.state.x[4] = tls;
         }
-        thread.begin(now);
-        thread.charge(self.costs.software.wake.cycles());
-        thread.hart.return_from_call(0);
+        core.begin(now);
+        core.charge(self.costs.software.wake.cycles());
+        core.hart.return_from_call(0);
     }
 }
 

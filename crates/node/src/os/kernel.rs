@@ -148,8 +148,8 @@ fn tick(timebase: Clock, time: Time) -> u64 {
 fn interrupt(harts: &mut Harts, by: usize, mask: u64) -> Option<Answer> {
     let now = harts[by].hart.now();
     let several = harts.iter_mut().enumerate().filter(|&(index, _)| index < 64 && mask >> index & 1 != 0);
-    for (_, thread) in several.filter(|(_, thread)| thread.hart.supervisor().is_some()) {
-        thread.interrupt_software(now);
+    for (_, core) in several.filter(|(_, core)| core.hart.supervisor().is_some()) {
+        core.interrupt_software(now);
     }
     Some(OK)
 }
@@ -182,10 +182,10 @@ impl Os {
             self.on_several(harts, index, extension);
         }
         let cycles = self.costs.machine_call.cycles();
-        let thread = &mut harts[index];
-        thread.charge(cycles);
-        thread.hart.state.x[10..13].copy_from_slice(&answer);
-        thread.hart.state.pc += 4;
+        let core = &mut harts[index];
+        core.charge(cycles);
+        core.hart.state.x[10..13].copy_from_slice(&answer);
+        core.hart.state.pc += 4;
     }
 
     /// A system call of the process.
@@ -247,10 +247,10 @@ impl Os {
         }
         let mut state = State::new(pc);
         (state.x[10], state.x[11]) = (number, argument);
-        let thread = &mut harts[index];
-        thread.hart.state = state;
-        thread.hart.begin_supervisor(root);
-        thread.begin(now);
+        let core = &mut harts[index];
+        core.hart.state = state;
+        core.hart.begin_supervisor(root);
+        core.begin(now);
         self.set_timed(harts, index);
         Some(OK)
     }
@@ -311,7 +311,7 @@ impl Os {
         memory: &mut FlatMemory,
     ) -> Option<Answer> {
         match halt_of(cause, value) {
-            Some(halt) => self.strike(harts, index, halt, pc, memory),
+            Some(halt) => self.end_by_fault(harts, index, halt, pc, memory),
             None => self.fault_at(harts, index, SIGABRT, &format!("exception {cause:#x} of the process"), pc),
         }
         None

@@ -15,7 +15,7 @@ pub(crate) struct Marking<'a> {
     pub index: usize,
     /// MPI calls take no time: their marks end and begin it.
     pub free_calls: bool,
-    /// Messages' data are followed from their delivery on.
+    /// Messages' data are tracked from their delivery on.
     pub follows: bool,
     /// There are other harts: between two instructions that take no time they may execute theirs.
     pub several: bool,

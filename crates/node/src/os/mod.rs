@@ -2,10 +2,9 @@
 //!
 //! Without a kernel image the simulator stands in for the kernel: `call.rs` serves system calls, `page.rs` page faults.
 //! With one (`kernel.rs`) they trap into it. `scheduler.rs` has several processes share a hart, `process.rs` is a
-//! process with its records, `pager.rs` what devices ask of the system, `marking.rs` and `followed.rs` what is recorded of messages, `report.rs` what a process waits for, in words.
+//! process with its records, `pager.rs` what devices ask of the system, `marking.rs` and `tracked.rs` what is recorded of messages, `report.rs` what a process waits for, in words.
 
 mod call;
-mod followed;
 mod kernel;
 mod marking;
 mod page;
@@ -13,6 +12,7 @@ mod pager;
 mod process;
 mod report;
 mod scheduler;
+mod tracked;
 
 use chasqui_abi::mark;
 use chasqui_config::Cycles;
@@ -23,7 +23,7 @@ use chasqui_placement::JobId;
 use chasqui_record::{Profile, Recorder};
 use chasqui_watch::Symbols;
 
-use crate::harts::{Activity, Harts, Thread};
+use crate::harts::{Activity, Core, Harts};
 use crate::parameters::SoftwareUnit;
 pub use kernel::{Kernel, KernelProcess, kernel_memory, load_kernel};
 use marking::Marking;
@@ -108,7 +108,7 @@ impl Os {
         let on_harts = if is_one { 1 } else { self.processes.len() };
         for number in 0..on_harts {
             let process = &self.processes[number];
-            process.follow(harts);
+            process.track(harts);
             let first = process.harts.start;
             // With a kernel the hart begins there.
             if self.kernel.is_none() {
@@ -130,15 +130,15 @@ impl Os {
     fn place(&mut self, harts: &mut Harts, index: usize, process: usize) {
         let NodeProcess { process: state, text, .. } = &self.processes[process];
         let is_first = harts.start(index);
-        let thread = &mut harts[index];
-        thread.process = process;
-        thread.activity = Activity::Ready;
+        let core = &mut harts[index];
+        core.process = process;
+        core.activity = Activity::Ready;
         if is_first {
-            thread.hart.port.set_root(state.space.root());
+            core.hart.port.set_root(state.space.root());
         }
-        thread.hart.share_text(text.clone());
+        core.hart.share_text(text.clone());
         if harts.is_several() {
-            harts.iter_mut().for_each(|thread| thread.hart.port.join_peers());
+            harts.iter_mut().for_each(|core| core.hart.port.join_peers());
         }
     }
 
@@ -165,14 +165,14 @@ impl Os {
         end: u64,
     ) -> Halt {
         let several = harts.is_several();
-        let Thread { hart, spin, watch, process, .. } = &mut harts[index];
+        let Core { hart, spin, watch, process, .. } = &mut harts[index];
         if let Some(watch) = watch {
             return watch.run(hart, lent, end);
         }
         let process = &mut self.processes[*process];
         let (recorder, free_calls) = (&mut recorders[process.id.index()], self.costs.free_calls);
         let index = process.thread(index);
-        let follows = process.followed.is_some();
+        let follows = process.tracked.is_some();
         let mut marking =
             Marking { life: &mut process.life, recorder, spin, index, free_calls, follows, several };
         hart.run_with_bus(&mut marking, lent, end)
@@ -192,8 +192,8 @@ impl Os {
             Halt::Deadline | Halt::Bus | Halt::Pause => {}
             Halt::Idle => harts[index].activity = Activity::Idle,
             Halt::Wait(stall) => {
-                let thread = &mut harts[index];
-                thread.activity = Activity::Waiting(thread.hart.cycle, stall);
+                let core = &mut harts[index];
+                core.activity = Activity::Waiting(core.hart.cycle, stall);
             }
             other => self.called(harts, index, other, memory, recorders),
         }
@@ -218,7 +218,7 @@ impl Os {
             }
             fault => {
                 let pc = harts[index].hart.state.pc;
-                self.strike(harts, index, fault, pc, memory);
+                self.end_by_fault(harts, index, fault, pc, memory);
             }
         }
     }
@@ -239,14 +239,14 @@ impl Os {
         let several = harts.is_several();
         let free_calls = self.costs.free_calls;
         let process = &mut self.processes[harts[index].process];
-        let follows = process.followed.is_some();
-        let Thread { hart, spin, .. } = &mut harts[index];
-        let thread = process.thread(index);
+        let follows = process.tracked.is_some();
+        let Core { hart, spin, .. } = &mut harts[index];
+        let core = process.thread(index);
         let (life, recorder) = (&mut process.life, &mut recorders[process.id.index()]);
-        let mut marking = Marking { life, recorder, spin, index: thread, free_calls, follows, several };
+        let mut marking = Marking { life, recorder, spin, index: core, free_calls, follows, several };
         marking.note(hart, code, call, value);
         if follows && code == mark::DELIVER {
-            process.follow_delivered(harts, index, value);
+            process.track_delivered(harts, index, value);
         }
         if free_calls && matches!(code, mark::CALL | mark::RETURN) {
             self.set_timed(harts, index);
@@ -271,8 +271,8 @@ impl Os {
     /// Instructions of hart `index` may take another time than before.
     fn change_timing(&mut self, harts: &mut Harts, index: usize) {
         // What was seen of a loop so far took another time.
-        let thread = &mut harts[index];
-        thread.spin.stop(&mut thread.hart);
+        let core = &mut harts[index];
+        core.spin.stop(&mut core.hart);
         self.set_timed(harts, index);
     }
 
@@ -288,17 +288,17 @@ impl Os {
 
     /// Hart `index` is about to run: it wakes, if it slept or has waited long enough, or its timer interrupts it.
     pub fn rise(&mut self, harts: &mut Harts, index: usize, bus: Option<&mut Bus>) {
-        let thread = &mut harts[index];
-        let at = thread.ready_at();
-        match thread.activity {
-            Activity::Sleeping(until) => thread.rise(until),
-            Activity::Idle => thread.rise(at),
-            Activity::Parked(_) | Activity::Suspended(_) => thread.event(bus, at, at),
+        let core = &mut harts[index];
+        let at = core.ready_at();
+        match core.activity {
+            Activity::Sleeping(until) => core.rise(until),
+            Activity::Idle => core.rise(at),
+            Activity::Parked(_) | Activity::Suspended(_) => core.event(bus, at, at),
             Activity::Blocked(_, until) => {
-                thread.resume_at(until);
-                let process = &mut self.processes[thread.process];
+                core.resume_at(until);
+                let process = &mut self.processes[core.process];
                 let value = process.process.time_out(process.thread(index));
-                thread.hart.return_from_call(value);
+                core.hart.return_from_call(value);
             }
             _ => {}
         }
@@ -323,7 +323,7 @@ impl Os {
     fn end(&mut self, harts: &mut Harts, index: usize, how: Ended) {
         self.note_end(harts, index, how);
         let own = self.on(harts, index).harts.clone();
-        harts.of_mut(&own).for_each(|thread| thread.activity = Activity::Ended);
+        harts.of_mut(&own).for_each(|core| core.activity = Activity::Ended);
     }
 
     /// `job` is broken.

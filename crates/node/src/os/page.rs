@@ -33,17 +33,17 @@ impl Os {
         memory: &mut FlatMemory,
     ) -> Result<(), chasqui_linux::space::Fault> {
         let process = &mut self.on_mut(harts, index).process;
-        let thread = &mut harts[index];
-        thread.hart.port.disturb();
-        let port = &mut thread.hart.port;
+        let core = &mut harts[index];
+        core.hart.port.disturb();
+        let port = &mut core.hart.port;
         let was_there = port.physical(address).is_some();
         process.space.fault(memory, address, wanted(access))?;
         if let Some(page) = port.physical(address & !(PAGE_BYTES - 1)).filter(|_| !was_there) {
             port.forget_messages(page);
         }
-        thread.statistics.page_faults += 1;
+        core.statistics.page_faults += 1;
         // The page may have been there with fewer rights.
-        thread.hart.port.forget_page(address & !(PAGE_BYTES - 1));
+        core.hart.port.forget_page(address & !(PAGE_BYTES - 1));
         self.flush_translations(harts, index, memory);
         Ok(())
     }
@@ -71,13 +71,13 @@ impl Os {
         }
         let is_shared = process.text.is_some();
         let mut told = false;
-        for (i, thread) in harts.of_mut(&own).enumerate().filter(|(_, thread)| thread.has_begun) {
-            thread.hart.port.flush_translations();
-            thread.hart.forget_code();
+        for (i, core) in harts.of_mut(&own).enumerate().filter(|(_, core)| core.has_begun) {
+            core.hart.port.flush_translations();
+            core.hart.forget_code();
             if !is_shared {
-                thread.hart.share_text(None);
+                core.hart.share_text(None);
             }
-            told |= own.start + i != index && thread.is_alive();
+            told |= own.start + i != index && core.is_alive();
         }
         if told {
             harts[index].charge(shootdown_cycles);
@@ -86,7 +86,7 @@ impl Os {
 
     /// Ends the process on hart `index` by the signal for `fault`, an exception that nothing mends, of the instruction at
     /// `pc`.
-    pub(super) fn strike(
+    pub(super) fn end_by_fault(
         &mut self,
         harts: &mut Harts,
         index: usize,

@@ -11,8 +11,8 @@ use chasqui_placement::{JobId, NodeId, ProcessId, Rank};
 use chasqui_record::{Profile, RankLife};
 use chasqui_watch::{Symbols, TraceOutput, WatchPlan};
 
-use super::followed::Followed;
-use crate::harts::{Activity, Harts, Spin, Thread};
+use super::tracked::TrackedData;
+use crate::harts::{Activity, Core, Harts, Spin};
 
 /// Where the output of processes goes.
 pub trait Output: TraceOutput {
@@ -115,8 +115,8 @@ pub(crate) struct NodeProcess {
     pub text: Option<Text>,
     /// Names of its addresses.
     pub symbols: Symbols,
-    /// Messages whose data are followed, if they are.
-    pub followed: Option<Followed>,
+    /// Messages whose data are tracked, if they are.
+    pub tracked: Option<TrackedData>,
     /// Where its output goes.
     pub output: Arc<dyn Output>,
     /// What others have used of its hart, before it left it last.
@@ -139,7 +139,7 @@ impl NodeProcess {
             ended: None,
             region: spec.fast_forward.then_some(Region::Ahead),
             text: spec.text,
-            followed: spec.watch.accesses.then(Followed::default),
+            tracked: spec.watch.accesses.then(TrackedData::default),
             output: spec.output,
             elsewhere: Usage::default(),
             descheduled: None,
@@ -154,7 +154,7 @@ impl NodeProcess {
 
     /// More than one of its harts has had a thread.
     pub fn has_threads(&self, harts: &Harts) -> bool {
-        harts.is_several() && harts.of(&self.harts).filter(|thread| thread.has_begun).count() > 1
+        harts.is_several() && harts.of(&self.harts).filter(|core| core.has_begun).count() > 1
     }
 
     /// How its first thread begins.
@@ -218,13 +218,13 @@ impl<'a> ProcessView<'a> {
     }
 
     /// The harts of its threads, in the order of their places.
-    pub fn harts(&self) -> impl Iterator<Item = &'a Thread> + use<'a> {
+    pub fn harts(&self) -> impl Iterator<Item = &'a Core> + use<'a> {
         self.harts.of(&self.process.harts)
     }
 
     /// Harts that its threads have been on.
     pub fn started(&self) -> usize {
-        self.harts().filter(|thread| thread.has_begun).count()
+        self.harts().filter(|core| core.has_begun).count()
     }
 
     /// Instructions that it has executed.
@@ -246,7 +246,7 @@ impl<'a> ProcessView<'a> {
 
 /// Where the cycles of harts `range` went, if that was counted: once, when all is over.
 pub(crate) fn take_profile(harts: &mut Harts, range: &Range<usize>) -> Option<Profile> {
-    let profiles = harts.of_mut(range).filter_map(|thread| thread.watch.take()?.profile());
+    let profiles = harts.of_mut(range).filter_map(|core| core.watch.take()?.profile());
     profiles.reduce(|mut sum, profile| {
         sum.add(&profile);
         sum

@@ -19,11 +19,11 @@ impl Os {
     pub(super) fn fault_at(&mut self, harts: &mut Harts, index: usize, signal: i32, what: &str, pc: u64) {
         let now = harts[index].hart.now();
         let process = self.on(harts, index);
-        let thread = match process.harts.len() > 1 && harts.is_several() {
+        let on_hart = match process.harts.len() > 1 && harts.is_several() {
             true => format!(", hart {index},"),
             false => String::new(),
         };
-        let text = format!("{}{thread} at {now}: {what}, pc {}", process.rank, process.symbols.place(pc));
+        let text = format!("{}{on_hart} at {now}: {what}, pc {}", process.rank, process.symbols.place(pc));
         self.end(harts, index, Ended::Fault { signal, text });
     }
 }
@@ -75,17 +75,17 @@ impl ProcessView<'_> {
 
     /// Some thread would go on by itself, but simulated time ends before.
     pub fn waits_beyond_time(&self) -> bool {
-        self.process.ended.is_none() && self.harts().any(|thread| thread.waits_beyond_time())
+        self.process.ended.is_none() && self.harts().any(|core| core.waits_beyond_time())
     }
 
     fn thread_waits_for(&self, index: usize) -> String {
         let place = self.place(index);
-        let thread = &self.harts[index];
-        if matches!(thread.activity, Activity::Sleeping(until) if until >= Time::END) {
+        let core = &self.harts[index];
+        if matches!(core.activity, Activity::Sleeping(until) if until >= Time::END) {
             return format!("a time after the end of simulated time, asleep, pc {place}");
         }
-        let read = &mut |address, bytes: &mut [u8]| thread.hart.port.peek_virtual(address, bytes);
-        match (&thread.activity, self.process.life.waiting_for(self.process.thread(index), read)) {
+        let read = &mut |address, bytes: &mut [u8]| core.hart.port.peek_virtual(address, bytes);
+        match (&core.activity, self.process.life.waiting_for(self.process.thread(index), read)) {
             (Activity::Blocked(Wait::Futex { address }, _), _) => {
                 format!("another thread at the futex {address:#x}, pc {place}")
             }

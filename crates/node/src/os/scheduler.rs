@@ -21,7 +21,7 @@ use chasqui_placement::{JobId, ProcessId};
 use super::process::{Descheduled, NodeProcess, Usage};
 use super::{Ended, Os, SIGSEGV};
 use crate::events::{Events, Target, Urgency};
-use crate::harts::{Activity, Harts, Spin, Thread};
+use crate::harts::{Activity, Core, Harts, Spin};
 use crate::parameters::SchedulerUnit;
 
 /// The hart that processes share: the scheduler's nodes have no other.
@@ -156,7 +156,7 @@ impl Scheduler {
     }
 
     /// A timer is due; `idle`: the process on the hart repeats itself until then.
-    pub fn interrupts(&mut self, idle: bool) {
+    pub fn pauses(&mut self, idle: bool) {
         self.was_idle |= idle;
     }
 
@@ -209,7 +209,7 @@ impl Descheduled {
     }
 }
 
-impl Thread {
+impl Core {
     /// It has something to execute, or waits for its port to execute it.
     fn is_busy(&self) -> bool {
         matches!(self.activity, Activity::Ready | Activity::Waiting(..)) || self.is_idle()
@@ -224,26 +224,26 @@ impl Os {
     /// Process `incoming` comes to the hart, and the one there leaves it. What is in caches and on the bus stays; the
     /// address space is another, and translations have no names of address spaces.
     fn exchange(&mut self, harts: &mut Harts, incoming: usize) {
-        let thread = &mut harts[HART];
-        let used = Usage { instructions: thread.hart.statistics.instructions, cycles: thread.hart.cycle };
+        let core = &mut harts[HART];
+        let used = Usage { instructions: core.hart.statistics.instructions, cycles: core.hart.cycle };
         let coming = &mut self.processes[incoming];
         let mut other = coming.descheduled.take().expect("it is not on the hart");
         coming.elsewhere.instructions += used.instructions - other.left.instructions;
         coming.elsewhere.cycles += used.cycles - other.left.cycles;
         other.left = used;
-        std::mem::swap(&mut thread.activity, &mut other.activity);
-        thread.spin.interrupted(&mut thread.hart);
-        std::mem::swap(&mut thread.spin, &mut other.spin);
-        let hart = &mut thread.hart;
+        std::mem::swap(&mut core.activity, &mut other.activity);
+        core.spin.taken_away(&mut core.hart);
+        std::mem::swap(&mut core.spin, &mut other.spin);
+        let hart = &mut core.hart;
         hart.port.exchange_observation(&mut other.observation);
-        thread.spin.comes(hart, &other.spin);
+        core.spin.comes(hart, &other.spin);
         hart.exchange_state(&mut other.state);
         // The kernel's path has a fence: what the process has stored is in memory.
-        hart.port.settle();
+        hart.port.drain_write_buffer();
         hart.port.drop_reservation();
         hart.port.set_root(coming.process.space.root());
         hart.share_text(coming.text.clone());
-        let outgoing = std::mem::replace(&mut thread.process, incoming);
+        let outgoing = std::mem::replace(&mut core.process, incoming);
         self.processes[outgoing].descheduled = Some(other);
     }
 
@@ -281,11 +281,11 @@ impl Os {
                 return None; // That turn was over before.
             }
             s.end = None;
-            let thread = &harts[HART];
+            let core = &harts[HART];
             // It may be about to look again, for another reason, when its load is under way.
-            let waits = matches!(thread.activity, Activity::Waiting(..));
-            let under_way = waits || thread.hart.port.has_asked_device();
-            s.over = Some(thread.hart.statistics.instructions + u64::from(under_way));
+            let waits = matches!(core.activity, Activity::Waiting(..));
+            let under_way = waits || core.hart.port.has_asked_device();
+            s.over = Some(core.hart.statistics.instructions + u64::from(under_way));
         }
         self.reschedule(harts, events, now);
         None
@@ -311,11 +311,11 @@ impl Os {
         if harts.yielded(index, bus)
             && let Some(s) = &mut self.scheduler
         {
-            let thread = &mut harts[HART];
+            let core = &mut harts[HART];
             // A turn that is the same on all nodes is of no use to another's.
-            s.yielded = !s.together && s.next(&self.processes, thread.hart.now()).is_some();
+            s.yielded = !s.together && s.next(&self.processes, core.hart.now()).is_some();
             if s.yielded {
-                thread.activity = Activity::Ready;
+                core.activity = Activity::Ready;
             }
         }
     }
@@ -323,29 +323,29 @@ impl Os {
     /// Another process comes to the hart, if it is another's turn.
     fn reschedule(&mut self, harts: &mut Harts, events: &mut Events, now: Time) {
         let Some(s) = &mut self.scheduler else { return };
-        let thread = &harts[HART];
-        let executed = thread.hart.statistics.instructions;
-        let leaves_later = thread.is_busy() && s.over.is_some_and(|leaves| executed < leaves);
-        if matches!(thread.activity, Activity::Waiting(..)) || leaves_later {
+        let core = &harts[HART];
+        let executed = core.hart.statistics.instructions;
+        let leaves_later = core.is_busy() && s.over.is_some_and(|leaves| executed < leaves);
+        if matches!(core.activity, Activity::Waiting(..)) || leaves_later {
             return;
         }
-        let now = now.max(thread.hart.now());
+        let now = now.max(core.hart.now());
         let over = s.over.take().is_some();
         let yielded = std::mem::take(&mut s.yielded);
         if s.together {
             // Who has ended needs no more of his turn.
-            let ended = matches!(thread.activity, Activity::Ended) && s.end.take().is_some();
+            let ended = matches!(core.activity, Activity::Ended) && s.end.take().is_some();
             if over || ended {
                 self.vacate(harts, events, now);
             }
             return;
         }
-        if (over || yielded || !thread.is_busy())
+        if (over || yielded || !core.is_busy())
             && let Some(next) = s.next(&self.processes, now)
         {
             s.statistics.yields += u64::from(yielded);
-            s.statistics.preemptions += u64::from(over && !yielded && thread.is_busy());
-            let stuck = thread.spin.repeats() && s.others_are_stuck(&self.processes);
+            s.statistics.preemptions += u64::from(over && !yielded && core.is_busy());
+            let stuck = core.spin.repeats() && s.others_are_stuck(&self.processes);
             self.switch(harts, events, next, now);
             // Of those that repeat themselves the one that comes begins no sooner than the next event.
             if yielded && stuck {
@@ -374,10 +374,10 @@ impl Os {
     /// The turn is over: nobody is on the hart until the device says whose the next is.
     fn vacate(&mut self, harts: &mut Harts, events: &mut Events, now: Time) {
         let Some(s) = &mut self.scheduler else { return };
-        let thread = &mut harts[HART];
-        thread.spin.stop(&mut thread.hart);
+        let core = &mut harts[HART];
+        core.spin.stop(&mut core.hart);
         if s.held.is_none() {
-            s.held = Some(match std::mem::replace(&mut thread.activity, Activity::Vacant) {
+            s.held = Some(match std::mem::replace(&mut core.activity, Activity::Vacant) {
                 Activity::Parked(_) | Activity::Suspended(_) => Activity::Ready,
                 other => other,
             });
@@ -441,8 +441,8 @@ impl Os {
         self.exchange(harts, incoming);
         let left = self.processes[outgoing].descheduled.as_mut().expect("it has left the hart");
         if std::mem::replace(&mut left.events, seen) != seen {
-            let thread = &mut harts[HART];
-            thread.spin.event(&mut thread.hart, Time::ZERO);
+            let core = &mut harts[HART];
+            core.spin.event(&mut core.hart, Time::ZERO);
         }
         // One that repeats itself does so again when its turn comes.
         if matches!(left.activity, Activity::Parked(_) | Activity::Suspended(_)) {
@@ -460,18 +460,18 @@ impl Os {
 
     /// The process on the hart goes on at `now`, if it can, after `cycles` of system software.
     fn go_on(&mut self, harts: &mut Harts, now: Time, cycles: u64) {
-        let thread = &mut harts[HART];
-        let timed_out = match thread.activity {
+        let core = &mut harts[HART];
+        let timed_out = match core.activity {
             Activity::Sleeping(until) | Activity::Blocked(_, until) if until > now => return,
             Activity::Ended => return,
             Activity::Blocked(..) => true,
             _ => false,
         };
-        thread.resume_at(now);
-        thread.charge(cycles);
+        core.resume_at(now);
+        core.charge(cycles);
         if timed_out {
-            let value = self.processes[thread.process].process.time_out(HART);
-            thread.hart.return_from_call(value);
+            let value = self.processes[core.process].process.time_out(HART);
+            core.hart.return_from_call(value);
         }
     }
 
@@ -523,7 +523,7 @@ impl Os {
             match &mut process.descheduled {
                 Some(descheduled) => descheduled.activity = Activity::Ended,
                 None => {
-                    harts.of_mut(&process.harts).for_each(|thread| thread.activity = Activity::Ended);
+                    harts.of_mut(&process.harts).for_each(|core| core.activity = Activity::Ended);
                     gone = true;
                 }
             }
@@ -536,7 +536,7 @@ impl Os {
     /// Other host threads may run the node from now on, without word from those that did: what they have decoded
     /// is not theirs.
     pub fn unshare_texts(&mut self, harts: &mut Harts) {
-        harts.iter_mut().for_each(|thread| thread.hart.share_text(None));
+        harts.iter_mut().for_each(|core| core.hart.share_text(None));
         self.processes.iter_mut().for_each(|process| process.text = None);
     }
 

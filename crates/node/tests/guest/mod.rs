@@ -263,7 +263,7 @@ impl NetworkInterface for TestNi {
         DRAM..DRAM + PAGE_BYTES
     }
 
-    fn observable(&self, [what, _]: Payload) -> bool {
+    fn is_visible(&self, [what, _]: Payload) -> bool {
         what == ANSWER || !matches!(self.schedule[what as usize].1, Action::Nothing)
     }
 

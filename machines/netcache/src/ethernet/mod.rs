@@ -262,11 +262,11 @@ impl NetworkInterface for Ethernet {
     }
 
     /// The link: no register changes, nothing is asked of the bus.
-    fn observable(&self, payload: Payload) -> bool {
+    fn is_visible(&self, payload: Payload) -> bool {
         !matches!(payload.into(), EthernetEvent::Start)
     }
 
-    fn observable_network(&self, _: &Event) -> bool {
+    fn network_is_visible(&self, _: &Event) -> bool {
         false
     }
 

@@ -16,7 +16,7 @@ const STREAM_HEADER: usize = size_of::<StreamHeader>();
 const WINDOW: u32 = 1 << 17;
 
 /// Source rank and sequence.
-type Name = (u16, u32);
+type MessageKey = (u16, u32);
 
 /// One direction of a connection.
 #[derive(Default)]
@@ -28,9 +28,9 @@ struct Stream {
     /// Bytes of the payload of the latest message that are to come.
     left: u64,
     /// Ends of messages (sequence numbers), in order, and whose they are.
-    ends: VecDeque<(u32, Option<Name>)>,
+    ends: VecDeque<(u32, Option<MessageKey>)>,
     /// The message that has begun.
-    name: Option<Name>,
+    name: Option<MessageKey>,
 }
 
 impl Stream {
@@ -74,7 +74,7 @@ impl Stream {
 
     /// The message that the byte of this sequence number belongs to; one of which the header is not whole has no name
     /// yet.
-    fn owner(&self, sequence: u32) -> Option<Name> {
+    fn owner(&self, sequence: u32) -> Option<MessageKey> {
         match self.ends.iter().find(|(end, _)| distance(sequence, *end) > 0) {
             Some((_, name)) => *name,
             None if self.left > 0 => self.name,
@@ -83,7 +83,7 @@ impl Stream {
     }
 
     /// A segment is sent, perhaps again.
-    fn segment(&mut self, sequence: u32, data: &[u8]) -> Option<Name> {
+    fn segment(&mut self, sequence: u32, data: &[u8]) -> Option<MessageKey> {
         let old = distance(sequence, self.next);
         // What was never sent does not leave anything out.
         if old >= 0 && (old as usize) < data.len() {
@@ -102,7 +102,7 @@ pub(super) struct Streams(BTreeMap<(u32, u16, u16), Stream>);
 
 impl Streams {
     /// The message that a frame on its way out counts for.
-    pub fn name(&mut self, frame: &[u8]) -> Option<Name> {
+    pub fn name(&mut self, frame: &[u8]) -> Option<MessageKey> {
         let segment = Segment::parse(frame)?;
         let Segment { destination, source_port, destination_port, flags, sequence, data, .. } = segment;
         if ![source_port, destination_port].map(u64::from).contains(&MPI_PORT) {

@@ -324,11 +324,11 @@ impl NetworkInterface for Nic {
     }
 
     /// Control and the link: no register changes, nothing is asked of the bus.
-    fn observable(&self, payload: Payload) -> bool {
+    fn is_visible(&self, payload: Payload) -> bool {
         !matches!(payload.into(), NicEvent::Start | NicEvent::Landed)
     }
 
-    fn observable_network(&self, _: &Event) -> bool {
+    fn network_is_visible(&self, _: &Event) -> bool {
         false
     }
 

@@ -30,7 +30,7 @@ use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
 use chasqui_placement::ProcessId;
 
 use crate::PROCESS;
-use crate::link::{Link, Name};
+use crate::link::{Link, MessageKey};
 use crate::parameters::{MpiUnit, NicUnit};
 use complete::{Completer, Completion, Queue};
 use events::{Owner, ViaEvent};
@@ -143,7 +143,7 @@ impl Shared {
         self.clock.after(now, bytes.div_ceil(self.unit.width.bytes()))
     }
 
-    fn packet(&self, destination: u32, bytes: Vec<u8>, message: Name) -> Box<Packet> {
+    fn packet(&self, destination: u32, bytes: Vec<u8>, message: MessageKey) -> Box<Packet> {
         Box::new(Packet {
             source: self.link.node(),
             destination,
@@ -551,11 +551,11 @@ impl NetworkInterface for ViaNic {
     }
 
     /// Control and the link: no register changes, nothing is asked of the bus.
-    fn observable(&self, payload: Payload) -> bool {
+    fn is_visible(&self, payload: Payload) -> bool {
         !matches!(payload.into(), ViaEvent::Start | ViaEvent::Landed | ViaEvent::Crossed | ViaEvent::Retry(_))
     }
 
-    fn observable_network(&self, _: &Event) -> bool {
+    fn network_is_visible(&self, _: &Event) -> bool {
         false
     }
 

@@ -23,7 +23,7 @@ chasqui_config::parameters! {
         transfer: Bytes = "2 KiB", range "64 B" ..= "16 KiB", source "assumption: the specification asks for 32 KiB, in several packets";
         /// Packets of a VI that may be under way without having been acknowledged.
         window: Count = 16, range 1 ..= 256, source "assumption";
-        /// From the news that a packet was refused until it is sent again.
+        /// From the notice that a packet was refused until it is sent again.
         retry: Duration = "10 us", range "100 ns" ..= "1 s", source "assumption";
         /// Times in a row that a packet is refused before the connection ends.
         retries: Count = 100000, range 1 ..= 1000000000, source "assumption: a second";

@@ -11,7 +11,7 @@ use chasqui_engine::Packet;
 
 use super::registers::ViaDescriptor;
 use super::sequence::{Outgoing, Told, before, should_ask};
-use crate::link::Name;
+use crate::link::MessageKey;
 
 /// A descriptor as its doorbell names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(super) struct Posted {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
     pub posted: Posted,
-    pub message: Name,
+    pub message: MessageKey,
     /// What it asks for, once that has been read.
     pub plan: Option<Plan>,
 }
@@ -92,7 +92,7 @@ impl Vi {
     }
 
     /// The descriptor of packet `sequence`, if it has been read and the packet is not acknowledged yet.
-    pub fn plan_of(&self, sequence: u32) -> Option<(Plan, Name)> {
+    pub fn plan_of(&self, sequence: u32) -> Option<(Plan, MessageKey)> {
         self.work
             .iter()
             .filter_map(|work| work.plan.map(|plan| (plan, work.message)))

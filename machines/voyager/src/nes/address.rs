@@ -3,7 +3,7 @@
 use chasqui_memory::PAGE_BYTES;
 use chasqui_placement::ProcessId;
 
-use super::queues::{Name, Names};
+use super::queues::{QueueName, QueueNames};
 use crate::{PROCESSES_MAX, registers};
 
 /// Where the registers are, from [`DEVICE_BASE`]: the pages of pointers first, then the page of Express
@@ -23,13 +23,13 @@ const _: () = assert!((PROCESSES_MAX * registers::TAGS_MAX) << TAG_BITS <= SYSTE
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Register {
     /// A pointer of a Basic queue.
-    Pointer(Name, u64),
+    Pointer(QueueName, u64),
     /// A pointer of a process: DMA, tagged data.
     Process(ProcessId, u64),
     /// Count of messages sent through an Express queue.
-    Sent(Name),
+    Sent(QueueName),
     /// An Express receive queue.
-    Receive(Name),
+    Receive(QueueName),
     /// A phantom queue of OnePoll: those of all processes are counted.
     OnePoll(usize),
     /// The upper half of a message of which the lower was loaded before: where it is kept.
@@ -55,7 +55,7 @@ pub(super) const ORDERS: usize = (registers::ONEPOLLS * registers::ONEPOLL_STRID
 pub(super) const HALVES: usize = QUEUES + ONEPOLLS;
 
 impl Register {
-    pub fn at(names: Names, address: u64) -> Register {
+    pub fn at(names: QueueNames, address: u64) -> Register {
         const SENT_END: u64 = registers::EXPRESS_SENT + 8 * registers::EXPRESS_QUEUES;
         match address {
             0..EXPRESS_RECEIVE => {
@@ -82,7 +82,7 @@ impl Register {
         }
     }
 
-    fn of_receive_page(names: Names, process: ProcessId, offset: u64) -> Register {
+    fn of_receive_page(names: QueueNames, process: ProcessId, offset: u64) -> Register {
         const QUEUES_END: u64 = 8 * registers::EXPRESS_QUEUES;
         const ONEPOLLS_END: u64 = registers::ONEPOLL + 8 * registers::ONEPOLLS;
         const ORDERS_END: u64 = registers::ONEPOLL_ORDER + 8 * ORDERS as u64;

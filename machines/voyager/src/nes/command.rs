@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use chasqui_ni::{BusOperation, BusRequest, Context};
 use chasqui_record::Stage;
 
-use super::queues::Name;
+use super::queues::QueueName;
 use super::receive::basic_slot;
 use super::transmit::HEADER;
 use super::{Nes, NesEvent, Owner, stamp};
@@ -16,7 +16,7 @@ use crate::service_registers::{self as sp, VoyagerPacket};
 /// What the firmware has the hardware do.
 pub(super) struct Command {
     operation: u64,
-    queue: Name,
+    queue: QueueName,
     /// The message, as a packet.
     message: Vec<u8>,
     /// Where the command's data go.
@@ -48,7 +48,7 @@ impl Nes {
     /// The firmware starts a command: control, and the message crosses the I-bus.
     pub(super) fn command(&mut self, c: &mut Context<'_, '_>, value: u64) {
         let (address, line) = (self.service_mut().address, self.shared.line_bytes);
-        let (operation, queue) = (value & 0xff, (value >> 32) as Name);
+        let (operation, queue) = (value & 0xff, (value >> 32) as QueueName);
         let message = self.message(value);
         let length = (HEADER + usize::from(VoyagerPacket::from_bytes(message).bytes)).min(message.len());
         let message = message[..length].to_vec();
@@ -65,7 +65,7 @@ impl Nes {
     }
 
     /// The lines of both rings of a queue.
-    fn ring_lines(&self, queue: Name) -> VecDeque<(u64, u32)> {
+    fn ring_lines(&self, queue: QueueName) -> VecDeque<(u64, u32)> {
         let index = self.shared.homes.names.basic_index(queue).unwrap_or(0);
         let rings = [self.transmit_rings, self.receive_rings].map(|rings| rings.ring(index));
         let lines = rings
@@ -94,7 +94,7 @@ impl Nes {
     }
 
     /// Puts a message that missed its queue into it. False: it is not resident, or there is no room.
-    fn deliver_again(&mut self, c: &mut Context<'_, '_>, queue: Name, message: &[u8]) -> bool {
+    fn deliver_again(&mut self, c: &mut Context<'_, '_>, queue: QueueName, message: &[u8]) -> bool {
         let s = &mut self.shared;
         let name = s.homes.oldest_message(queue);
         let placed =
@@ -106,7 +106,7 @@ impl Nes {
     }
 
     /// The oldest message of `queue` that was with the firmware is in its queue.
-    fn land(&mut self, c: &mut Context<'_, '_>, queue: Name) {
+    fn land(&mut self, c: &mut Context<'_, '_>, queue: QueueName) {
         let name = self.shared.homes.return_message(queue);
         stamp(c, self.shared.homes.names.process(queue), name, Stage::Land, c.now);
     }

@@ -7,7 +7,7 @@ use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
 use chasqui_placement::ProcessId;
 
-use super::queues::Name;
+use super::queues::QueueName;
 use super::table::Destination;
 use super::transmit::{message_of, packet_bytes, push_packet};
 use super::{Mechanism, NesEvent, Owner, Ring, Shared, accept};
@@ -130,7 +130,7 @@ impl DmaEngine {
     }
 
     /// The queue in whose name the request is, where notices are received: the process's first Basic queue.
-    fn requester(&self, s: &Shared) -> Name {
+    fn requester(&self, s: &Shared) -> QueueName {
         s.homes.names.first_basic(self.current)
     }
 

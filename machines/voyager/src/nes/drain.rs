@@ -19,7 +19,7 @@ use chasqui_engine::Time;
 use chasqui_ni::{Context, Leave};
 use chasqui_placement::ProcessId;
 
-use super::queues::Name;
+use super::queues::QueueName;
 use super::table::Destination;
 use super::transmit::{packet_bytes, push_packet};
 use super::{NesEvent, Shared};
@@ -30,7 +30,7 @@ const SECOND: u32 = 1;
 /// Mark flag: the site did nothing but wait.
 const IDLE: u32 = 2;
 /// The queue in whose name marks are, so that they have its priority: all queues have the same.
-const MARKED: Name = 0;
+const MARKED: QueueName = 0;
 /// Bytes of a mark's data: processes that are alive.
 const MARK_BYTES: usize = 8;
 

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use chasqui_ni::{BusOperation, BusRequest, Context};
 use chasqui_placement::ProcessId;
 
-use super::queues::{Name, Names};
+use super::queues::{QueueName, QueueNames};
 use super::transmit::{packet_bytes, push_packet};
 use super::{Mechanism, MessageName, NesEvent, Owner, Ring, Shared, accept};
 use crate::parameters::Express;
@@ -35,7 +35,7 @@ struct Tag {
 /// A message as the queue holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    pub queue: Name,
+    pub queue: QueueName,
     destination: u16,
     /// 37 bits: what was stored, and above it those of the address.
     word: u64,
@@ -100,7 +100,7 @@ fn word(offset: u64, value: u64) -> u64 {
 }
 
 /// The fault of a store that finds no room.
-pub(super) fn full(queue: Name) -> String {
+pub(super) fn full(queue: QueueName) -> String {
     format!("a store into Express transmit queue {queue}, which is full")
 }
 
@@ -115,7 +115,7 @@ struct TransmitSlot {
 /// The unit that empties the Express transmit queues; of several of a priority that have messages the first goes
 /// first.
 pub(super) struct ExpressTransmitter {
-    names: Names,
+    names: QueueNames,
     pub window: Window,
     /// Places of the SRAM for data to be tagged on, by process.
     pub places: Vec<Ring>,
@@ -132,7 +132,7 @@ pub(super) struct ExpressTransmitter {
 
 impl ExpressTransmitter {
     pub fn new(
-        names: Names,
+        names: QueueNames,
         places: Vec<Ring>,
         window: Window,
         express: &Express,
@@ -173,14 +173,14 @@ impl ExpressTransmitter {
 
     /// The message that a store into the Express window is; `name` is the MPI message's, for the records.
     pub fn express(&self, offset: u64, value: u64, name: MessageName) -> Entry {
-        let (queue, destination) = (self.window.above(offset) as Name, self.window.destination(offset));
+        let (queue, destination) = (self.window.above(offset) as QueueName, self.window.destination(offset));
         Entry { queue, destination, word: word(offset, value), data: Data::None, name }
     }
 
     /// The message that a 64-byte store into the Express window is; `name` as above. What an Express message has in
     /// data and address comes in the first word, and says how many of the others are its data.
     pub fn wide(&self, offset: u64, words: &[u64; 8], name: MessageName) -> Entry {
-        let (queue, destination) = (self.window.above(offset) as Name, self.window.destination(offset));
+        let (queue, destination) = (self.window.above(offset) as QueueName, self.window.destination(offset));
         let count = (words[0] >> r::WIDE_COUNT_SHIFT) as usize & WIDE_WORDS;
         let mut data = [0; WIDE_WORDS];
         data[..count].copy_from_slice(&words[1..=count]);
@@ -257,7 +257,7 @@ impl ExpressTransmitter {
     }
 
     /// The first slot of the highest priority whose oldest message is of a queue that `may` go.
-    fn next(&self, s: &Shared, may: impl Fn(Name) -> bool) -> Option<usize> {
+    fn next(&self, s: &Shared, may: impl Fn(QueueName) -> bool) -> Option<usize> {
         let oldest = self.slots.iter().map(|slot| slot.messages.front().map(|entry| entry.queue));
         let ready = oldest.enumerate().filter_map(|(slot, queue)| Some((slot, queue.filter(|&q| may(q))?)));
         ready.min_by_key(|&(_, queue)| Reverse(s.homes.priority(queue))).map(|(slot, _)| slot)

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::address::HALVES;
-use super::queues::Name;
+use super::queues::QueueName;
 use super::{MessageName, Ring};
 use crate::parameters::Express;
 use crate::registers as r;
@@ -20,7 +20,7 @@ pub(super) fn tag_of(wide: bool, bytes: u64) -> u64 {
 }
 
 /// A message of 37 bits `word` as the processor reads it; `tag` is [`tag_of`] what came with it.
-pub(super) fn composed(word: u64, source: u16, queue: Name, tag: u64) -> u64 {
+pub(super) fn composed(word: u64, source: u16, queue: QueueName, tag: u64) -> u64 {
     r::EXPRESS_VALID
         | tag << r::EXPRESS_TAG_SHIFT
         | u64::from(queue) << r::EXPRESS_QUEUE_SHIFT
@@ -59,7 +59,7 @@ pub(super) struct Inbox {
 pub(super) struct Found {
     pub value: u64,
     /// The queue from which it took a message.
-    pub took: Option<Name>,
+    pub took: Option<QueueName>,
     /// Name of the MPI message that it took, for the records.
     pub name: MessageName,
     /// The same load gives the same again.
@@ -121,7 +121,7 @@ impl Inbox {
     }
 
     /// A load takes the oldest message of `queue`, which is in `slot`.
-    pub fn take(&mut self, queue: Name, slot: usize) -> Found {
+    pub fn take(&mut self, queue: QueueName, slot: usize) -> Found {
         match self.pop(slot) {
             Some((value, name)) => Found { value, took: Some(queue), name, repeatable: false },
             None => EMPTY,

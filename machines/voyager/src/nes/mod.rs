@@ -56,7 +56,7 @@ use express::{Entry, ExpressTransmitter, Window};
 use inbox::{EMPTY, Found, Inbox};
 use onepoll::Orders;
 pub(crate) use plan::NesPlan;
-use queues::{Homes, Name, Names};
+use queues::{Homes, QueueName, QueueNames};
 use receive::Receiver;
 use rings::{OwnRings, Ring, Rings};
 use service::Service;
@@ -144,7 +144,7 @@ impl Shared {
     }
 
     /// The TxU has room for a packet of `queue`.
-    fn txu_has_room(&self, queue: Name) -> bool {
+    fn txu_has_room(&self, queue: QueueName) -> bool {
         (self.txu[usize::from(self.homes.priority(queue))].len() as u64) < self.nes.txu_packets
     }
 
@@ -232,7 +232,7 @@ pub(crate) struct Nes {
     receiver: Receiver,
     orders: Orders,
     /// Packets on the link to the receive buffer.
-    coming: usize,
+    in_flight: usize,
     dma: DmaEngine,
     service: Option<Service>,
     /// Turns of processes, if the running process has the queues to itself.
@@ -253,7 +253,7 @@ impl Nes {
     /// The firmware did wrong before it waited for anything.
     pub fn new(plan: NesPlan) -> Result<Nes, String> {
         let names =
-            Names { processes: plan.placement.processes() as usize, basic: plan.queues.basic as usize };
+            QueueNames { processes: plan.placement.processes() as usize, basic: plan.queues.basic as usize };
         let first = Ring { base: plan.memory_base, slots: plan.basic.slots as u32, slot_bytes: plan.stride };
         let transmit = Rings { first, count: names.processes * names.basic };
         let first = Ring { base: first.base + transmit.bytes(), ..first };
@@ -292,7 +292,7 @@ impl Nes {
             load_cycles: if plan.nes.attach.ps() == 0 { plan.address_cycles + 1 } else { 0 },
             receiver: Receiver::new(receive, basic_slots, inbox, page_in_cycles, missed_max),
             orders: Orders::new(names),
-            coming: 0,
+            in_flight: 0,
             dma: DmaEngine::new(&rings(|own| own.requests), &plan.dma),
             transmit_rings: transmit,
             receive_rings: receive,
@@ -316,14 +316,14 @@ impl Nes {
         };
         for name in nes.shared.homes.all() {
             if let Some(slot) = nes.shared.homes.slot(name) {
-                nes.settle(name, slot);
+                nes.assign_slot(name, slot);
             }
         }
         Ok(nes)
     }
 
     /// The hardware of `slot` is the queue's from now on.
-    fn settle(&mut self, name: Name, slot: usize) {
+    fn assign_slot(&mut self, name: QueueName, slot: usize) {
         if let Some(index) = self.shared.homes.names.basic_index(name) {
             self.transmitter.map(slot, Some(name));
             self.receiver.map(slot, index);
@@ -348,7 +348,7 @@ impl Nes {
             Register::OnePoll(phantom) => ProcessId((phantom / ONEPOLLS) as u32),
             Register::Upper(half) => ProcessId((half / HALVES) as u32),
             Register::Order(word) => ProcessId((word / ORDERS) as u32),
-            Register::Express(offset) => names.process(self.express.window.above(offset) as Name),
+            Register::Express(offset) => names.process(self.express.window.above(offset) as QueueName),
             Register::Tag(offset) => self.express.process_of_tag(offset),
         }
     }
@@ -431,7 +431,12 @@ impl Nes {
     }
 
     /// A 64-byte store is a message; the queue that it goes to, if there is no room for it.
-    fn store_wide(&mut self, c: &mut Context<'_, '_>, address: u64, words: &[u64; 8]) -> Result<(), Name> {
+    fn store_wide(
+        &mut self,
+        c: &mut Context<'_, '_>,
+        address: u64,
+        words: &[u64; 8],
+    ) -> Result<(), QueueName> {
         let register = self.register(address);
         let Register::Express(offset) = register else {
             let what = "the NES takes them in the Express window only";
@@ -441,7 +446,7 @@ impl Nes {
             );
             return Ok(());
         };
-        let queue = self.express.window.above(offset) as Name;
+        let queue = self.express.window.above(offset) as QueueName;
         let is_full = self.shared.homes.slot(queue).is_some_and(|slot| !self.express.has_room(slot));
         if is_full || self.is_overrun(register) {
             return Err(queue);
@@ -486,7 +491,7 @@ impl Nes {
         drain.counters.saved += slots;
         let after = self.shared.clock.edge(slots * self.save_cycles);
         drain.counters.drain_ps += (c.now + after - next.since).0;
-        c.wishes.turn = Some(Turn { process: next.to, after, last: next.last });
+        c.outputs.turn = Some(Turn { process: next.to, after, last: next.last });
     }
 }
 
@@ -634,9 +639,9 @@ impl NetworkInterface for Nes {
         match event.payload.into() {
             NodeEvent::Packet { tail, .. } => {
                 let mut packet = packet.expect("a packet event brings a packet");
-                self.coming -= 1;
+                self.in_flight -= 1;
                 if let Err(error) = self.shared.port.arrive(tail, &mut packet) {
-                    c.wishes.broken = Some((error.time, error.to_string()));
+                    c.outputs.broken = Some((error.time, error.to_string()));
                     return;
                 }
                 let process = self.shared.process_of(&packet.bytes);
@@ -690,7 +695,7 @@ impl NetworkInterface for Nes {
     }
 
     /// These move pointers that the processor reads, or ask for the bus.
-    fn observable(&self, payload: Payload) -> bool {
+    fn is_visible(&self, payload: Payload) -> bool {
         match payload.into() {
             NesEvent::Landed => false,
             NesEvent::Start => self.dma.waits_to_notify(),
@@ -698,7 +703,7 @@ impl NetworkInterface for Nes {
         }
     }
 
-    fn observable_network(&self, event: &Event) -> bool {
+    fn network_is_visible(&self, event: &Event) -> bool {
         matches!(event.payload.into(), NodeEvent::Credit { .. }) && self.dma.waits_to_notify()
     }
 
@@ -718,9 +723,9 @@ impl NetworkInterface for Nes {
         }
     }
 
-    fn coming(&mut self, event: &Event) -> bool {
+    fn announce(&mut self, event: &Event) -> bool {
         let had_room = !self.may_be_full();
-        self.coming += usize::from(matches!(event.payload.into(), NodeEvent::Packet { .. }));
+        self.in_flight += usize::from(matches!(event.payload.into(), NodeEvent::Packet { .. }));
         had_room && self.may_be_full()
     }
 

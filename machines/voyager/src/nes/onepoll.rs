@@ -8,7 +8,7 @@ use chasqui_ni::Context;
 use chasqui_placement::ProcessId;
 
 use super::inbox::{EMPTY, Found, composed};
-use super::queues::{Name, Names};
+use super::queues::{QueueName, QueueNames};
 use super::receive::ReceiveSlot;
 use super::{Nes, ONEPOLLS, ORDERS};
 use crate::registers as r;
@@ -16,17 +16,17 @@ use crate::registers as r;
 const QUEUES: usize = r::ONEPOLL_QUEUES as usize;
 /// Names in a word of the registers.
 const WORD: usize = 4;
-const NONE: Name = r::ONEPOLL_NONE as Name;
+const NONE: QueueName = r::ONEPOLL_NONE as QueueName;
 const _: () = assert!(r::ONEPOLL_STRIDE == 2 * r::ONEPOLL_QUEUES && QUEUES.is_multiple_of(WORD));
 const _: () = assert!(r::QUEUES <= r::ONEPOLL_NONE);
 
 /// The orders of all processes' phantom queues, one after the other: the site's names of queues; the first NONE ends an
 /// order.
-pub(super) struct Orders(Vec<Name>);
+pub(super) struct Orders(Vec<QueueName>);
 
 impl Orders {
     /// All are empty.
-    pub fn new(names: Names) -> Orders {
+    pub fn new(names: QueueNames) -> Orders {
         Orders(vec![NONE; names.processes * ONEPOLLS * QUEUES])
     }
 
@@ -35,7 +35,7 @@ impl Orders {
         self.0.len() / WORD
     }
 
-    fn order(&self, phantom: usize) -> impl Iterator<Item = Name> {
+    fn order(&self, phantom: usize) -> impl Iterator<Item = QueueName> {
         self.0[phantom * QUEUES..][..QUEUES].iter().copied().take_while(|&name| name != NONE)
     }
 
@@ -48,8 +48,8 @@ impl Orders {
     ///
     /// # Errors
     /// The process has no such queue: nothing has changed.
-    fn set_word(&mut self, index: usize, value: u64, names: Names) -> Result<(), String> {
-        let own: [Name; WORD] = std::array::from_fn(|i| (value >> (16 * i)) as Name);
+    fn set_word(&mut self, index: usize, value: u64, names: QueueNames) -> Result<(), String> {
+        let own: [QueueName; WORD] = std::array::from_fn(|i| (value >> (16 * i)) as QueueName);
         let queues = names.own_count();
         if let Some(stranger) = own.iter().find(|&&own| own != NONE && usize::from(own) >= queues) {
             return Err(format!(
@@ -68,7 +68,7 @@ impl Orders {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum First {
     /// A queue in a slot of the hardware, which has a message.
-    Resident(Name, usize),
+    Resident(QueueName, usize),
     /// A queue that the firmware serves, before any that has a message.
     Served,
     /// All queues are resident and empty.
@@ -76,9 +76,9 @@ enum First {
 }
 
 /// What OnePoll tells of a Basic queue: its process's name for it, and its pointers. The message stays in its ring.
-fn announced(own: Name, slot: &ReceiveSlot) -> u64 {
+fn announced(own: QueueName, slot: &ReceiveSlot) -> u64 {
     let pointers = u64::from(slot.producer as u16) | u64::from(slot.consumer as u16) << 16;
-    composed(pointers, own, r::EXPRESS_QUEUES as Name, 0)
+    composed(pointers, own, r::EXPRESS_QUEUES as QueueName, 0)
 }
 
 impl Nes {
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn an_order_ends_at_the_first_place_without_a_queue() {
-        let names = Names { processes: 1, basic: 62 };
+        let names = QueueNames { processes: 1, basic: 62 };
         let mut orders = Orders::new(names);
         assert_eq!(orders.order(1).count(), 0);
         for word in 0..16 {
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_queue_that_the_process_has_not_is_refused() {
-        let names = Names { processes: 1, basic: 1 };
+        let names = QueueNames { processes: 1, basic: 1 };
         let mut orders = Orders::new(names);
         let refused = orders.set_word(0, 0xffff_ffff_0003_0001, names).unwrap_err();
         assert_eq!(refused, "protection: OnePoll is to look at queue 3, but the process has queues 0 to 2");
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_process_names_its_own_queues() {
-        let names = Names { processes: 2, basic: 3 };
+        let names = QueueNames { processes: 2, basic: 3 };
         let mut orders = Orders::new(names);
         // The second process's first word: its Basic queue 2, its Express queue 1.
         orders.set_word(ORDERS, 0xffff_ffff_0001_0004, names).unwrap();

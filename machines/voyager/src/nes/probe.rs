@@ -10,7 +10,7 @@ use chasqui_engine::{
 use chasqui_machine::Machine;
 use chasqui_memory::FlatMemory;
 use chasqui_network::{Attachment, FABRIC, Fabric, NODES, NetworkParameters};
-use chasqui_ni::{ACCEPTED, Context, NetworkInterface, Pager, RETRY, Wishes};
+use chasqui_ni::{ACCEPTED, Context, NetworkInterface, Outputs, Pager, RETRY};
 use chasqui_node::NodeConfiguration;
 use chasqui_placement::{Placement, ProcessId};
 use chasqui_record::Recorder;
@@ -60,7 +60,7 @@ const NETWORK: u32 = 2;
 
 impl Site {
     fn dispatch(&mut self, event: Event, out: &mut Outbox<'_>) {
-        let mut wishes = Wishes::default();
+        let mut outputs = Outputs::default();
         let mut context = Context {
             hart: 0,
             now: event.time,
@@ -69,7 +69,7 @@ impl Site {
             pager: &mut NoPages,
             recorders: std::slice::from_mut(&mut self.recorder),
             out,
-            wishes: &mut wishes,
+            outputs: &mut outputs,
         };
         let mut log = self.log.lock().unwrap();
         match event.target {
@@ -87,9 +87,9 @@ impl Site {
                 self.nes.network(&mut context, event, packet);
             }
         }
-        assert!(wishes.bus.is_empty(), "flush: the NES needs no bus");
-        log.extend(wishes.faults.into_iter().map(|(_, text)| Err(text)));
-        for (time, payload) in wishes.events {
+        assert!(outputs.bus.is_empty(), "flush: the NES needs no bus");
+        log.extend(outputs.faults.into_iter().map(|(_, text)| Err(text)));
+        for (time, payload) in outputs.events {
             let order = self.own.next(Class::Internal);
             self.queue.push(Event { time, order, target: OWN, payload });
         }
@@ -112,7 +112,7 @@ impl Partition for Site {
 
     fn receive(&mut self, mut event: Event, packet: Option<Box<Packet>>) {
         event.target = NETWORK;
-        self.nes.coming(&event);
+        self.nes.announce(&event);
         event.payload[1] = event.payload[1] & 0xffff_ffff | (self.packets.len() as u64) << 32;
         self.packets.push(packet);
         self.queue.push(event);

@@ -10,19 +10,19 @@ use crate::parameters::Queues;
 use crate::registers::EXPRESS_QUEUES;
 
 /// What a queue is called at its site, in both directions.
-pub(super) type Name = u16;
+pub(super) type QueueName = u16;
 
 /// Which queues there are. Those of Express come first, two for each process; then those of Basic, process by process. They
 /// have the same names at every site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Names {
+pub(super) struct QueueNames {
     /// Processes of a site.
     pub processes: usize,
     /// Basic queues of a process.
     pub basic: usize,
 }
 
-impl Names {
+impl QueueNames {
     /// Queues of Express.
     pub fn express_count(self) -> usize {
         self.processes * EXPRESS_QUEUES as usize
@@ -34,32 +34,32 @@ impl Names {
     }
 
     /// Express queue `queue` of process `process`.
-    pub fn express(self, process: ProcessId, queue: u64) -> Name {
-        (u64::from(process.0) * EXPRESS_QUEUES + queue) as Name
+    pub fn express(self, process: ProcessId, queue: u64) -> QueueName {
+        (u64::from(process.0) * EXPRESS_QUEUES + queue) as QueueName
     }
 
     /// Basic queue `index`, of all processes.
-    pub fn basic(self, index: usize) -> Name {
-        (self.express_count() + index) as Name
+    pub fn basic(self, index: usize) -> QueueName {
+        (self.express_count() + index) as QueueName
     }
 
     /// The first Basic queue of process `process`.
-    pub fn first_basic(self, process: ProcessId) -> Name {
+    pub fn first_basic(self, process: ProcessId) -> QueueName {
         self.basic(process.index() * self.basic)
     }
 
     /// Index of the Basic queue called `name`; none: it is of Express.
-    pub fn basic_index(self, name: Name) -> Option<usize> {
+    pub fn basic_index(self, name: QueueName) -> Option<usize> {
         usize::from(name).checked_sub(self.express_count())
     }
 
     /// The queue is of Basic; else of Express.
-    pub fn is_basic(self, name: Name) -> bool {
+    pub fn is_basic(self, name: QueueName) -> bool {
         self.basic_index(name).is_some()
     }
 
     /// Whose queue it is.
-    pub fn process(self, name: Name) -> ProcessId {
+    pub fn process(self, name: QueueName) -> ProcessId {
         let process = match self.basic_index(name) {
             Some(index) => index / self.basic,
             None => usize::from(name) / EXPRESS_QUEUES as usize,
@@ -73,25 +73,25 @@ impl Names {
     }
 
     /// The queue that process `process`'s process calls `own`. One that it does not have is nobody's.
-    pub fn of(self, process: ProcessId, own: Name) -> Name {
+    pub fn of(self, process: ProcessId, own: QueueName) -> QueueName {
         let index = usize::from(own);
         if index >= self.own_count() {
-            (self.count() + index - self.own_count()) as Name
+            (self.count() + index - self.own_count()) as QueueName
         } else if u64::from(own) < EXPRESS_QUEUES {
             self.express(process, own.into())
         } else {
-            self.first_basic(process) + own - EXPRESS_QUEUES as Name
+            self.first_basic(process) + own - EXPRESS_QUEUES as QueueName
         }
     }
 
     /// What the process whose queue it is calls it.
-    pub fn own(self, name: Name) -> Name {
+    pub fn own(self, name: QueueName) -> QueueName {
         match self.basic_index(name) {
             Some(index) if index < self.processes * self.basic => {
-                (EXPRESS_QUEUES as usize + index % self.basic) as Name
+                (EXPRESS_QUEUES as usize + index % self.basic) as QueueName
             }
-            Some(index) => (self.own_count() + index - self.processes * self.basic) as Name,
-            None => name % EXPRESS_QUEUES as Name,
+            Some(index) => (self.own_count() + index - self.processes * self.basic) as QueueName,
+            None => name % EXPRESS_QUEUES as QueueName,
         }
     }
 }
@@ -137,7 +137,7 @@ pub(super) enum Stored {
 
 /// Where a site's queues are.
 pub(super) struct Homes {
-    pub names: Names,
+    pub names: QueueNames,
     homes: Vec<Home>,
     /// Processes that are over before their time.
     closed: Vec<bool>,
@@ -148,7 +148,7 @@ pub(super) struct Homes {
 impl Homes {
     /// The first queues have slots, as long as there are some of their kind; of each process the last ones have high
     /// priority.
-    pub fn new(names: Names, queues: &Queues) -> Homes {
+    pub fn new(names: QueueNames, queues: &Queues) -> Homes {
         let high = (queues.high_express, queues.high_basic);
         let low = (EXPRESS_QUEUES - high.0, names.basic as u64 - high.1);
         let home = |index: usize, slots: u64, is_high: bool| Home {
@@ -169,45 +169,45 @@ impl Homes {
     }
 
     /// What comes for the queue is for nobody.
-    pub fn is_closed(&self, name: Name) -> bool {
+    pub fn is_closed(&self, name: QueueName) -> bool {
         self.closed.get(self.names.process(name).index()).is_some_and(|&closed| closed)
     }
 
     /// Names of the queues that there are.
-    pub fn all(&self) -> std::ops::Range<Name> {
-        0..self.homes.len() as Name
+    pub fn all(&self) -> std::ops::Range<QueueName> {
+        0..self.homes.len() as QueueName
     }
 
     /// The hardware slot of the queue, if it is resident: among those of its kind.
-    pub fn slot(&self, name: Name) -> Option<usize> {
+    pub fn slot(&self, name: QueueName) -> Option<usize> {
         self.homes.get(usize::from(name))?.slot.map(usize::from)
     }
 
     /// The logical network of what the queue sends; that of one that does not exist sends nothing.
-    pub fn priority(&self, name: Name) -> u8 {
+    pub fn priority(&self, name: QueueName) -> u8 {
         self.homes.get(usize::from(name)).map_or(0, |home| home.priority)
     }
 
     /// The queue exists and is not resident.
-    pub fn is_served(&self, name: Name) -> bool {
+    pub fn is_served(&self, name: QueueName) -> bool {
         self.homes.get(usize::from(name)).is_some_and(|home| home.slot.is_none())
     }
 
     /// Where packets for the queue go: a slot, if it is resident and they are not diverted.
-    pub fn accepts(&self, name: Name) -> Option<usize> {
+    pub fn accepts(&self, name: QueueName) -> Option<usize> {
         self.homes.get(usize::from(name)).filter(|home| !home.diverted)?.slot.map(usize::from)
     }
 
     /// The queue's home is `slot` from now on, or it has none. Packets for it are diverted: the firmware may
     /// still have earlier ones.
-    pub fn map(&mut self, name: Name, slot: Option<u8>) {
+    pub fn map(&mut self, name: QueueName, slot: Option<u8>) {
         if let Some(home) = self.homes.get_mut(usize::from(name)) {
             (home.slot, home.diverted) = (slot, true);
         }
     }
 
     /// A packet for the queue goes to the miss queue, and later ones follow it.
-    pub fn divert(&mut self, name: Name, message: MessageName) {
+    pub fn divert(&mut self, name: QueueName, message: MessageName) {
         if let Some(home) = self.homes.get_mut(usize::from(name)) {
             home.diverted = true;
             home.messages.names.push_back(message);
@@ -215,14 +215,14 @@ impl Homes {
     }
 
     /// Packets for the queue go to the miss queue no longer.
-    pub fn undivert(&mut self, name: Name) {
+    pub fn undivert(&mut self, name: QueueName) {
         if let Some(home) = self.homes.get_mut(usize::from(name)) {
             home.diverted = false;
         }
     }
 
     /// The firmware takes a message of the queue from the hardware.
-    pub fn withdraw(&mut self, name: Name, message: MessageName) {
+    pub fn withdraw(&mut self, name: QueueName, message: MessageName) {
         if let Some(Home { messages, .. }) = self.homes.get_mut(usize::from(name)) {
             messages.names.insert(messages.older, message);
             messages.older += 1;
@@ -230,25 +230,25 @@ impl Homes {
     }
 
     /// Name of the oldest message of the queue that is with the firmware.
-    pub fn oldest_message(&self, name: Name) -> MessageName {
+    pub fn oldest_message(&self, name: QueueName) -> MessageName {
         self.homes.get(usize::from(name)).and_then(|home| *home.messages.names.front()?)
     }
 
     /// The oldest message of the queue that was with the firmware comes back to the hardware, or to the processor: its
     /// name.
-    pub fn return_message(&mut self, name: Name) -> MessageName {
+    pub fn return_message(&mut self, name: QueueName) -> MessageName {
         self.homes.get_mut(usize::from(name)).and_then(|home| home.messages.take())
     }
 
     /// The firmware wants to know when the queue may have room.
-    pub fn want_room(&mut self, name: Name) {
+    pub fn want_room(&mut self, name: QueueName) {
         if let Some(home) = self.homes.get_mut(usize::from(name)) {
             home.wants_room = true;
         }
     }
 
     /// The process stores `pointer` as the queue's `which` pointer.
-    pub fn store(&mut self, name: Name, which: Stored, pointer: u32, ring: &Ring) -> Result<(), String> {
+    pub fn store(&mut self, name: QueueName, which: Stored, pointer: u32, ring: &Ring) -> Result<(), String> {
         let Some(home) = self.homes.get_mut(usize::from(name)) else { return Ok(()) };
         let stored = &mut home.stored[which as usize];
         let what = match which {
@@ -261,7 +261,7 @@ impl Homes {
     }
 
     /// The queue may have room. True: the firmware wants to know that.
-    pub fn take_want(&mut self, name: Name) -> bool {
+    pub fn take_want(&mut self, name: QueueName) -> bool {
         let home = self.homes.get_mut(usize::from(name));
         home.is_some_and(|home| std::mem::take(&mut home.wants_room))
     }
@@ -274,7 +274,7 @@ mod tests {
     fn homes() -> Homes {
         let queues = Queues { basic: 3, resident_express: 1, resident_basic: 2, ..Queues::default() };
         let queues = Queues { high_express: 1, high_basic: 2, ..queues };
-        Homes::new(Names { processes: 1, basic: 3 }, &queues)
+        Homes::new(QueueNames { processes: 1, basic: 3 }, &queues)
     }
 
     #[test]
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn every_process_has_its_queues() {
         const SECOND: ProcessId = ProcessId(1);
-        let names = Names { processes: 2, basic: 3 };
+        let names = QueueNames { processes: 2, basic: 3 };
         assert_eq!(
             (names.express(SECOND, 1), names.first_basic(ProcessId(0)), names.first_basic(SECOND)),
             (3, 4, 7)

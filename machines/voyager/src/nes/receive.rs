@@ -9,7 +9,7 @@ use chasqui_placement::ProcessId;
 use chasqui_record::Stage;
 
 use super::inbox::{Inbox, composed, tag_of};
-use super::queues::{Homes, Name};
+use super::queues::{Homes, QueueName};
 use super::transmit::HEADER;
 use super::{MessageName, NesEvent, Owner, Ring, Rings, SLOT, Shared, stamp};
 use crate::PRIORITIES;
@@ -221,7 +221,7 @@ impl Receiver {
     /// is no room.
     pub fn deliver(
         &mut self,
-        (queue, slot): (Name, usize),
+        (queue, slot): (QueueName, usize),
         packet: &[u8],
         name: MessageName,
         s: &mut Shared,
@@ -242,7 +242,7 @@ impl Receiver {
 
     fn deliver_express(
         &mut self,
-        (queue, slot): (Name, usize),
+        (queue, slot): (QueueName, usize),
         packet: &[u8],
         name: MessageName,
         s: &mut Shared,
@@ -325,7 +325,7 @@ impl Receiver {
     }
 
     /// The resident queue in `slot` has a message.
-    pub fn has_message(&self, name: Name, slot: usize, homes: &Homes) -> bool {
+    pub fn has_message(&self, name: QueueName, slot: usize, homes: &Homes) -> bool {
         let is_basic = homes.names.is_basic(name);
         if is_basic { self.slots[slot].has_message() } else { self.inbox.has_message(slot) }
     }
@@ -371,7 +371,7 @@ impl Receiver {
     }
 
     /// A packet of `queue` waits in the miss queue.
-    pub fn has_missed(&self, queue: Name) -> bool {
+    pub fn has_missed(&self, queue: QueueName) -> bool {
         let mut missed = self.lanes.iter().flat_map(|lane| &lane.missed);
         missed.any(|packet| VoyagerPacket::from_bytes(&packet.bytes).queue == queue)
     }

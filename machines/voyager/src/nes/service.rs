@@ -13,7 +13,7 @@ use chasqui_ni::{Context, DeviceAccess, FirmwareProcessor, Reply, Uncached};
 use chasqui_placement::ProcessId;
 
 use super::command::Command;
-use super::queues::{Name, Names};
+use super::queues::{QueueName, QueueNames};
 use super::{Loaded, MessageName, Nes, NesEvent, Register, Rings};
 use crate::parameters::{self, RESIDENT_BASIC_MAX};
 use crate::registers as r;
@@ -40,7 +40,7 @@ struct Access {
     /// All of a store of 64 bytes.
     wide: Option<[u64; 8]>,
     /// The queue, if it is to a single one.
-    queue: Option<Name>,
+    queue: Option<QueueName>,
     /// Of a store that is a message: its name.
     name: MessageName,
 }
@@ -66,10 +66,10 @@ pub(super) struct Service {
     accesses: VecDeque<Access>,
     /// Answers to loads that will be tried again.
     answers: Vec<Answer>,
-    room: VecDeque<Name>,
+    room: VecDeque<QueueName>,
     launched: bool,
     /// Queue and hardware slot of which the firmware wants to hear when nothing is under way there.
-    watched: Option<(Name, usize)>,
+    watched: Option<(QueueName, usize)>,
     mask: u64,
     /// Kind of the last event.
     last: u64,
@@ -84,7 +84,7 @@ pub(super) struct Service {
 
 /// What the firmware asks first.
 pub(super) fn settings(
-    names: Names,
+    names: QueueNames,
     queues: &parameters::Queues,
     service: &parameters::Service,
     express: &parameters::Express,
@@ -151,7 +151,7 @@ impl Service {
     }
 
     /// A store to `queue` waits: later ones must not overtake it.
-    fn has_store(&self, queue: Name) -> bool {
+    fn has_store(&self, queue: QueueName) -> bool {
         self.accesses.iter().any(|a| a.value.is_some() && a.queue == Some(queue))
     }
 }
@@ -161,7 +161,7 @@ fn setting(settings: &[u64; SETTINGS], address: u64) -> u64 {
 }
 
 /// What the firmware is told about an access: what it is, and its queue or phantom queue.
-fn description(names: Names, access: &Access) -> (u64, u64) {
+fn description(names: QueueNames, access: &Access) -> (u64, u64) {
     let queue = u64::from(access.queue.unwrap_or(0));
     match (Register::at(names, access.address), access.value.is_some()) {
         (Register::Pointer(_, r::TRANSMIT_PRODUCER), true) => (sp::WHAT_TRANSMIT_PRODUCER, queue),
@@ -189,12 +189,12 @@ impl Nes {
     }
 
     /// The queue that `register` belongs to, if it is one's.
-    fn queue_of(&self, register: Register) -> Option<Name> {
+    fn queue_of(&self, register: Register) -> Option<QueueName> {
         let names = self.shared.homes.names;
         match register {
             // The upper half of a message that was taken is with the hardware, wherever the queue is.
             Register::Pointer(name, _) | Register::Sent(name) | Register::Receive(name) => Some(name),
-            Register::Express(offset) => Some(self.express.window.above(offset) as Name),
+            Register::Express(offset) => Some(self.express.window.above(offset) as QueueName),
             Register::Tag(offset) => Some(names.express(self.express.process_of_tag(offset), 0)),
             _ => None,
         }
@@ -210,7 +210,7 @@ impl Nes {
     }
 
     /// The firmware serves accesses to the queue, or has yet to take a store to it.
-    pub(super) fn serves(&self, name: Name) -> bool {
+    pub(super) fn serves(&self, name: QueueName) -> bool {
         let Some(service) = &self.service else { return false };
         self.shared.homes.is_served(name) || service.has_store(name)
     }
@@ -280,8 +280,8 @@ impl Nes {
         let value = value.map(|value| match register {
             // System software names a queue as its process does.
             Register::System(process, r::SYSTEM_MIGRATE) => {
-                let queue = self.shared.homes.names.of(process, value as Name);
-                value & !u64::from(Name::MAX) | u64::from(queue)
+                let queue = self.shared.homes.names.of(process, value as QueueName);
+                value & !u64::from(QueueName::MAX) | u64::from(queue)
             }
             _ => value,
         });
@@ -292,7 +292,7 @@ impl Nes {
     }
 
     /// There may be room in resident queue `name`.
-    pub(super) fn room(&mut self, name: Name) {
+    pub(super) fn room(&mut self, name: QueueName) {
         if self.shared.homes.take_want(name)
             && let Some(service) = &mut self.service
         {
@@ -395,7 +395,7 @@ impl Nes {
 
     /// There is what the firmware's access to `address` names, with `value` if it is a store.
     fn is_valid(&self, address: u64, value: u64) -> bool {
-        let (low, high) = (value as Name, (value >> 32) as Name);
+        let (low, high) = (value as QueueName, (value >> 32) as QueueName);
         match address {
             sp::MAP | sp::WATCH => self.has_slot(low, (value >> 16) as u8),
             sp::LAUNCH => self.shared.homes.all().contains(&high) && self.shared.homes.names.is_basic(high),
@@ -407,7 +407,7 @@ impl Nes {
     }
 
     /// The queue exists, and the hardware has `slot` for its kind.
-    fn has_slot(&self, name: Name, slot: u8) -> bool {
+    fn has_slot(&self, name: QueueName, slot: u8) -> bool {
         let Some(service) = &self.service else { return false };
         let kind = if self.shared.homes.names.is_basic(name) { BASIC_SLOTS } else { EXPRESS_SLOTS };
         self.shared.homes.all().contains(&name) && u64::from(slot) < service.settings[kind]
@@ -421,7 +421,7 @@ impl Nes {
                 &format!("a posted store of {value:#x} to {address:#x}, which names what there is not"),
             );
         }
-        let name = value as Name;
+        let name = value as QueueName;
         let service = self.service.as_mut().expect("the firmware runs");
         match address {
             sp::MASK => service.mask = value,
@@ -430,7 +430,7 @@ impl Nes {
             sp::ACCESS_FORWARD => self.forward_access(c),
             sp::ACCESS_LAUNCH => self.launch_access(c),
             sp::LAUNCH => {
-                self.transmitter.launch((value >> 32) as Name, value as u32);
+                self.transmitter.launch((value >> 32) as QueueName, value as u32);
                 self.transmitter.go_on(&mut self.shared, c);
             }
             sp::MISS_POP => self.receiver.pop_missed(&mut self.shared, c),
@@ -484,7 +484,7 @@ impl Nes {
     /// What there is to say of a `kind` of event, if there is one.
     fn event_of(&self, kind: u64) -> Option<u64> {
         let service = self.service.as_ref().filter(|service| service.mask >> kind & 1 != 0)?;
-        let queue = |name: Name| u64::from(name) << 32;
+        let queue = |name: QueueName| u64::from(name) << 32;
         match kind {
             sp::KIND_ACCESS => {
                 let access = service.accesses.front()?;
@@ -504,7 +504,7 @@ impl Nes {
     }
 
     /// The hardware has nothing to send for the queue that was in `slot`.
-    fn is_quiet(&self, name: Name, slot: usize) -> bool {
+    fn is_quiet(&self, name: QueueName, slot: usize) -> bool {
         let is_basic = self.shared.homes.names.is_basic(name);
         if is_basic { self.transmitter.is_quiet(slot) } else { self.express.is_quiet(slot) }
     }
@@ -562,11 +562,11 @@ impl Nes {
     }
 
     /// The queue gets the hardware slot, or leaves it.
-    fn map(&mut self, name: Name, slot: u8, resident: bool) {
+    fn map(&mut self, name: QueueName, slot: u8, resident: bool) {
         self.shared.homes.map(name, resident.then_some(slot));
         let slot = usize::from(slot);
         if resident {
-            self.settle(name, slot);
+            self.assign_slot(name, slot);
         } else if self.shared.homes.names.is_basic(name) {
             self.transmitter.map(slot, None);
         }
@@ -615,7 +615,7 @@ impl Nes {
 
     /// The queue of an Express message, as the process reads it whose access, or system software's for it, the firmware
     /// deals with.
-    fn express_queue(&self, message: u64) -> Option<Name> {
+    fn express_queue(&self, message: u64) -> Option<QueueName> {
         let access = self.service.as_ref()?.accesses.front()?;
         let own = message >> r::EXPRESS_QUEUE_SHIFT & 7;
         let process = self.process_of(self.register(access.address));

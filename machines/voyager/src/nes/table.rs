@@ -3,7 +3,7 @@
 
 use chasqui_placement::{NodeId, Place, Placement, ProcessId, Rank};
 
-use super::queues::{Name, Names};
+use super::queues::{QueueName, QueueNames};
 use crate::registers::{QUEUES, TABLE_QUEUE_SHIFT, TABLE_SOURCE_SHIFT, TABLE_VALID};
 
 /// What a logical destination of a queue stands for.
@@ -12,7 +12,7 @@ pub(super) struct Destination {
     /// Site number, for the network.
     pub site: u32,
     /// Name of the receive queue there.
-    pub queue: Name,
+    pub queue: QueueName,
     /// What the receiver sees as source, and can reply to.
     pub source: u16,
 }
@@ -21,7 +21,7 @@ pub(super) struct Destination {
 #[derive(Debug)]
 pub(super) struct DestinationTable {
     rows: Vec<Vec<Option<Destination>>>,
-    names: Names,
+    names: QueueNames,
     /// By process: sites that its job is on.
     sites: Vec<u32>,
 }
@@ -29,7 +29,7 @@ pub(super) struct DestinationTable {
 impl DestinationTable {
     /// What system software writes at site `here`: logical destinations are ranks, and what a queue sends goes to the like
     /// queue of the rank's process.
-    pub fn of_ranks(here: NodeId, placement: &Placement, names: Names) -> DestinationTable {
+    pub fn of_ranks(here: NodeId, placement: &Placement, names: QueueNames) -> DestinationTable {
         let row = |queue| {
             let (process, own) = (names.process(queue), names.own(queue));
             let Some(sender) = placement.occupant(Place { node: here, process }) else { return vec![] };
@@ -42,7 +42,7 @@ impl DestinationTable {
         };
         let sites = |process| placement.nodes_of(placement.job(ProcessId(process)));
         DestinationTable {
-            rows: (0..names.count() as Name).map(row).collect(),
+            rows: (0..names.count() as QueueName).map(row).collect(),
             names,
             sites: (0..placement.processes()).map(sites).collect(),
         }
@@ -52,7 +52,7 @@ impl DestinationTable {
     ///
     /// # Errors
     /// There is no entry: what the process did wrong, in words.
-    pub fn find(&self, queue: Name, logical: u16) -> Result<Destination, String> {
+    pub fn find(&self, queue: QueueName, logical: u16) -> Result<Destination, String> {
         let entry = self.rows.get(usize::from(queue)).and_then(|row| row.get(usize::from(logical)));
         entry.copied().flatten().ok_or_else(|| {
             let own = self.names.own(queue);
@@ -66,7 +66,7 @@ impl DestinationTable {
     /// # Errors
     /// The entry names what does not exist.
     pub fn write(&mut self, process: ProcessId, own: u64, logical: u16, entry: u64) -> Result<(), String> {
-        let (site, to) = (u32::from(entry as u16), (entry >> TABLE_QUEUE_SHIFT) as Name);
+        let (site, to) = (u32::from(entry as u16), (entry >> TABLE_QUEUE_SHIFT) as QueueName);
         let valid = entry & TABLE_VALID != 0;
         let sites = self.sites[process.index()];
         if own >= QUEUES || valid && (site >= sites || u64::from(to) >= QUEUES) {
@@ -75,7 +75,7 @@ impl DestinationTable {
                  {QUEUES} queues"
             ));
         }
-        let (queue, to) = (self.names.of(process, own as Name), self.names.of(process, to));
+        let (queue, to) = (self.names.of(process, own as QueueName), self.names.of(process, to));
         if valid && self.names.is_basic(queue) != self.names.is_basic(to) {
             return Err(format!(
                 "destination table: transmit queue {own} and receive queue {} are of different kinds, \
@@ -108,7 +108,7 @@ mod tests {
         DestinationTable::of_ranks(
             NodeId(2),
             &Placement::one_a_node(vec![4]),
-            Names { processes: 1, basic: 1 },
+            QueueNames { processes: 1, basic: 1 },
         )
     }
 
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_job_reaches_its_own_processes_alone() {
-        let names = Names { processes: 2, basic: 1 };
+        let names = QueueNames { processes: 2, basic: 1 };
         let table = DestinationTable::of_ranks(NodeId(1), &Placement::one_a_node(vec![4, 2]), names);
         let second = names.first_basic(ProcessId(1));
         assert_eq!(table.find(second, 0), Ok(Destination { site: 0, queue: second, source: 1 }));
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn ranks_of_one_site_have_queues_of_their_own() {
-        let names = Names { processes: 2, basic: 1 };
+        let names = QueueNames { processes: 2, basic: 1 };
         let placement = Placement::new(vec![5], 2, MapBy::Slot);
         let table = DestinationTable::of_ranks(NodeId(1), &placement, names);
         // Rank 3 is the second process of site 1, rank 4 the first of site 2.
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_job_writes_its_own_rows_alone() {
-        let names = Names { processes: 2, basic: 1 };
+        let names = QueueNames { processes: 2, basic: 1 };
         let mut table = DestinationTable::of_ranks(NodeId(0), &Placement::one_a_node(vec![4, 2]), names);
         let entry = |site: u64| TABLE_VALID | 9 << TABLE_SOURCE_SHIFT | 2 << TABLE_QUEUE_SHIFT | site;
         let (first, second) = (names.first_basic(ProcessId(0)), names.first_basic(ProcessId(1)));

@@ -7,7 +7,7 @@ use chasqui_abi::header::Bytes;
 use chasqui_engine::Packet;
 use chasqui_ni::{BusOperation, BusRequest, Context};
 
-use super::queues::{Name, Names};
+use super::queues::{QueueName, QueueNames};
 use super::table::Destination;
 use super::{Mechanism, NesEvent, Owner, Ring, Rings, SLOT, Shared, accept};
 use crate::registers::{self, VoyagerSlot};
@@ -31,7 +31,7 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TransmitSlot {
     /// The queue that is resident here.
-    queue: Option<Name>,
+    queue: Option<QueueName>,
     ring: Ring,
     pub producer: u32,
     pub consumer: u32,
@@ -47,25 +47,25 @@ impl TransmitSlot {
 
 /// The unit that empties the transmit rings, in turn.
 pub(super) struct Transmitter {
-    names: Names,
+    names: QueueNames,
     rings: Rings,
     /// The resident queues', and the sP's, through which it sends for others.
     slots: Vec<TransmitSlot>,
     /// The slot that is dealt with, or was last.
     current: usize,
     /// Slots may have changed since it last looked for one that has work.
-    stirred: bool,
+    must_look: bool,
     state: State,
     /// The message that crosses the I-bus, and its queue, which may leave its slot meanwhile.
-    crossing: Option<(Name, VoyagerSlot, Vec<u8>)>,
+    crossing: Option<(QueueName, VoyagerSlot, Vec<u8>)>,
 }
 
 impl Transmitter {
-    pub fn new(names: Names, rings: Rings, slots: usize) -> Transmitter {
+    pub fn new(names: QueueNames, rings: Rings, slots: usize) -> Transmitter {
         let empty =
             TransmitSlot { queue: None, ring: rings.ring(0), producer: 0, consumer: 0, message: None };
         let slots = vec![empty; slots + 1];
-        Transmitter { names, rings, slots, current: 0, stirred: true, state: State::Idle, crossing: None }
+        Transmitter { names, rings, slots, current: 0, must_look: true, state: State::Idle, crossing: None }
     }
 
     /// The sP's slot.
@@ -75,7 +75,7 @@ impl Transmitter {
 
     /// The hardware's side of the resident queue in `slot`.
     pub fn slot_mut(&mut self, slot: usize) -> &mut TransmitSlot {
-        self.stirred = true;
+        self.must_look = true;
         &mut self.slots[slot]
     }
 
@@ -92,8 +92,8 @@ impl Transmitter {
     }
 
     /// `queue` comes to `slot`, or the queue there leaves it. What has not begun to cross does not.
-    pub fn map(&mut self, slot: usize, queue: Option<Name>) {
-        self.stirred = true;
+    pub fn map(&mut self, slot: usize, queue: Option<QueueName>) {
+        self.must_look = true;
         self.slots[slot].queue = queue;
         if let Some(index) = queue.and_then(|queue| self.names.basic_index(queue)) {
             self.slots[slot].ring = self.rings.ring(index);
@@ -114,8 +114,8 @@ impl Transmitter {
     }
 
     /// The sP sends the message in slot `index` of `queue`.
-    pub fn launch(&mut self, queue: Name, index: u32) {
-        self.stirred = true;
+    pub fn launch(&mut self, queue: QueueName, index: u32) {
+        self.must_look = true;
         let served = self.served();
         let basic = self.names.basic_index(queue).unwrap_or(0);
         self.slots[served] = TransmitSlot {
@@ -129,7 +129,7 @@ impl Transmitter {
 
     #[inline]
     pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        if self.stirred || self.state != State::Idle {
+        if self.must_look || self.state != State::Idle {
             self.send(s, c);
         }
     }
@@ -141,7 +141,7 @@ impl Transmitter {
                     self.current = slot;
                     self.begin(s, c);
                 }
-                None => self.stirred = false,
+                None => self.must_look = false,
             }
         }
         // A slot that waits for the TxU lets one of the other priority pass, and begins anew after it.
@@ -287,7 +287,7 @@ pub(super) fn packet_bytes(kind: u64, to: Destination, flags: u32, data: [&[u8];
 /// Puts a packet with `data_bytes` of data, which `queue` sends to `site`, into the TxU.
 pub(super) fn push_packet(
     s: &mut Shared,
-    (queue, site): (Name, u32),
+    (queue, site): (QueueName, u32),
     bytes: Vec<u8>,
     data_bytes: u64,
     message: Option<(u16, u32)>,

@@ -59,7 +59,7 @@ pub(crate) struct Filling {
 }
 
 /// A hart and the thread that is pinned to it.
-pub struct Thread {
+pub struct Core {
     /// The hart.
     pub hart: Hart,
     /// What system software did.
@@ -77,10 +77,10 @@ pub struct Thread {
     pub(crate) watch: Option<Box<Watch>>,
 }
 
-impl Thread {
+impl Core {
     /// A hart without a thread.
-    pub(crate) fn new(hart: Hart, watch: Option<Box<Watch>>) -> Thread {
-        Thread {
+    pub(crate) fn new(hart: Hart, watch: Option<Box<Watch>>) -> Core {
+        Core {
             hart,
             statistics: HartSoftwareStatistics::default(),
             blocked_cycles: 0,
@@ -289,9 +289,9 @@ impl Thread {
     }
 
     /// The scheduler does something at `now`, of which the thread sees nothing but that the hart is another's.
-    pub(crate) fn interrupt(&mut self, bus: Option<&mut Bus>, now: Time) {
+    pub(crate) fn pause_skipping(&mut self, bus: Option<&mut Bus>, now: Time) {
         self.catch_up(bus, now);
-        self.spin.interrupted(&mut self.hart);
+        self.spin.taken_away(&mut self.hart);
     }
 
     fn catch_up(&mut self, bus: Option<&mut Bus>, now: Time) {

@@ -9,38 +9,38 @@ use crate::parts::Parts;
 
 impl Parts {
     /// Does what `device` has asked for in a call at `now`, charging hart `hart`.
-    pub(super) fn grant_wishes(&mut self, device: usize, hart: usize, now: Time) {
-        if self.io.wishes.is_empty() {
+    pub(super) fn apply_outputs(&mut self, device: usize, hart: usize, now: Time) {
+        if self.io.outputs.is_empty() {
             return;
         }
-        let mut events = std::mem::take(&mut self.io.wishes.events);
+        let mut events = std::mem::take(&mut self.io.outputs.events);
         for (time, payload) in events.drain(..) {
             self.events.schedule(time, Class::Internal, Target::Device(device), Urgency::Prompt, payload);
         }
         // The room is used again by the next call.
-        self.io.wishes.events = events;
-        if !self.io.wishes.is_empty() {
-            self.grant_rare_wishes(device, hart, now);
+        self.io.outputs.events = events;
+        if !self.io.outputs.is_empty() {
+            self.apply_rare_outputs(device, hart, now);
         }
     }
 
-    /// Beside events few calls wish anything.
+    /// Beside events few calls output anything.
     #[inline(never)]
-    fn grant_rare_wishes(&mut self, device: usize, hart: usize, now: Time) {
-        for request in std::mem::take(&mut self.io.wishes.bus) {
+    fn apply_rare_outputs(&mut self, device: usize, hart: usize, now: Time) {
+        for request in std::mem::take(&mut self.io.outputs.bus) {
             let client = Client::Device(self.io.name((device, request)));
             let at = now + self.io.devices[device].attach;
             self.events.schedule(at, Class::Request, Target::Request, Urgency::Prompt, client.into());
         }
-        let wishes = &mut self.io.wishes;
-        let charge = std::mem::take(&mut wishes.charge);
-        let (turn, interrupt) = (wishes.turn.take(), wishes.interrupt.take());
-        let (incoherence, broken) = (wishes.incoherence.take(), wishes.broken.take());
-        let faults = std::mem::take(&mut wishes.faults);
+        let outputs = &mut self.io.outputs;
+        let charge = std::mem::take(&mut outputs.charge);
+        let (turn, interrupt) = (outputs.turn.take(), outputs.interrupt.take());
+        let (incoherence, broken) = (outputs.incoherence.take(), outputs.broken.take());
+        let faults = std::mem::take(&mut outputs.faults);
         if charge > Time::ZERO {
-            let thread = &mut self.harts[hart];
-            let start = thread.hart.now().max(now);
-            thread.start_at(start + charge);
+            let core = &mut self.harts[hart];
+            let start = core.hart.now().max(now);
+            core.start_at(start + charge);
         }
         if let Some(turn) = turn {
             self.os.take_turn(&mut self.harts, &mut self.events, turn, now);

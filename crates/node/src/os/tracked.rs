@@ -1,4 +1,4 @@
-//! Messages whose data are followed from their delivery on, to know when the program accesses them.
+//! Messages whose data are tracked from their delivery on, to know when the program accesses them.
 
 use chasqui_engine::Time;
 use chasqui_memory::{PAGE_BYTES, SharedAccesses};
@@ -7,26 +7,26 @@ use chasqui_record::{MessageId, Recorder, Stage};
 use super::NodeProcess;
 use crate::harts::Harts;
 
-/// What is followed of a process.
+/// What is tracked of a process.
 #[derive(Default)]
-pub(crate) struct Followed {
+pub(crate) struct TrackedData {
     accesses: SharedAccesses,
     /// By their numbers in `accesses`.
     messages: Vec<MessageId>,
 }
 
 impl NodeProcess {
-    /// From now on the data of its messages are followed on `harts`, if they are to be.
-    pub(crate) fn follow(&self, harts: &mut Harts) {
-        if let Some(followed) = &self.followed {
-            for thread in harts.of_mut(&self.harts) {
-                thread.hart.note_accesses(followed.accesses.clone());
+    /// From now on the data of its messages are tracked on `harts`, if they are to be.
+    pub(crate) fn track(&self, harts: &mut Harts) {
+        if let Some(tracked) = &self.tracked {
+            for core in harts.of_mut(&self.harts) {
+                core.hart.note_accesses(tracked.accesses.clone());
             }
         }
     }
 
-    /// Hart `index` has executed a `DELIVER` mark with this value: from now on the message's data are followed.
-    pub(crate) fn follow_delivered(&mut self, harts: &mut Harts, index: usize, value: u64) {
+    /// Hart `index` has executed a `DELIVER` mark with this value: from now on the message's data are tracked.
+    pub(crate) fn track_delivered(&mut self, harts: &mut Harts, index: usize, value: u64) {
         let port = &harts[index].hart.port;
         let read = &mut |address, bytes: &mut [u8]| port.peek_virtual(address, bytes);
         let Some((id, address, bytes)) = self.life.data_of(value, read) else { return };
@@ -39,22 +39,22 @@ impl NodeProcess {
             pieces.extend(port.physical(at).map(|physical| physical..physical + length));
             at += length;
         }
-        let Some(followed) = &mut self.followed else { return };
-        let number = followed.accesses.lock().expect("no other host thread").follow(pieces.iter().cloned());
-        assert_eq!(number, followed.messages.len(), "messages are numbered as they come");
-        followed.messages.push(id);
+        let Some(tracked) = &mut self.tracked else { return };
+        let number = tracked.accesses.lock().expect("no other host thread").track(pieces.iter().cloned());
+        assert_eq!(number, tracked.messages.len(), "messages are numbered as they come");
+        tracked.messages.push(id);
         for piece in &pieces {
-            for thread in harts.of_mut(&self.harts) {
-                thread.hart.port.follow(piece.start, piece.end - piece.start);
+            for core in harts.of_mut(&self.harts) {
+                core.hart.port.track(piece.start, piece.end - piece.start);
             }
         }
     }
 
     /// All is over: the accesses become stages of the messages' lives.
     pub(crate) fn stamp_accesses(&mut self, recorder: &mut Recorder) {
-        let Some(followed) = self.followed.take() else { return };
-        let accesses = followed.accesses.lock().expect("no other host thread");
-        for (id, times) in followed.messages.iter().zip(accesses.times()) {
+        let Some(tracked) = self.tracked.take() else { return };
+        let accesses = tracked.accesses.lock().expect("no other host thread");
+        for (id, times) in tracked.messages.iter().zip(accesses.times()) {
             let Some((Time(first), Time(last))) = *times else { continue };
             recorder.stamp(*id, Stage::FirstAccess, first);
             recorder.stamp(*id, Stage::LastAccess, last);

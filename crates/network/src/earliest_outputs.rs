@@ -7,24 +7,24 @@ use crate::topology::{Neighbour, RouterPort};
 use crate::{Fabric, FabricEvent};
 
 impl Fabric {
-    /// Lowers `reach`, by groups of partitions near and in other zones, to the effects of `events`. `least`: the look-aheads.
-    pub(crate) fn lower_reach<'a>(
+    /// Lowers `earliest`, by groups of partitions near and in other zones, to the effects of `events`. `least`: the look-aheads.
+    pub(crate) fn lower_earliest_outputs<'a>(
         &self,
         events: impl Iterator<Item = &'a Event>,
         least: &[Time],
-        reach: &mut [Time],
+        earliest: &mut [Time],
     ) {
         let (latency, waits) = (self.link.latency(), self.waits());
         for event in events {
             // Only what may come before the first found is looked at closely.
-            if event.time + latency < reach[NODES] {
-                reach[NODES] = reach[NODES].min(event.time + self.to_nodes(event, waits));
+            if event.time + latency < earliest[NODES] {
+                earliest[NODES] = earliest[NODES].min(event.time + self.to_nodes(event, waits));
             }
             if self.zones() > 1 {
                 let (to_routers, to_nodes) = self.beyond(event, waits, least[GROUPS + FABRIC]);
-                reach[FABRIC] = reach[FABRIC].min(event.time + to_routers);
+                earliest[FABRIC] = earliest[FABRIC].min(event.time + to_routers);
                 // If zones are on different host threads.
-                if let [_, _, nodes, fabric] = reach {
+                if let [_, _, nodes, fabric] = earliest {
                     *nodes = (*nodes).min(event.time + to_nodes);
                     *fabric = (*fabric).min(event.time + to_routers);
                 }
