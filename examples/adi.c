@@ -44,15 +44,9 @@ struct cube {
 
 /* --- division among ranks ------------------------------------------------------------------ */
 
-static int modulo(int a, int q)
-{
-    return (a % q + q) % q;
-}
+static int modulo(int a, int q) { return (a % q + q) % q; }
 
-static long points_with_halo(const struct cube *cube)
-{
-    return cube->points + 2 * HALO;
-}
+static long points_with_halo(const struct cube *cube) { return cube->points + 2 * HALO; }
 
 /* The element at a place of a cell; -HALO is the halo's first. */
 static long at(const struct cube *cube, int x, int y, int z)
@@ -120,10 +114,7 @@ static long line(const struct cube *cube, int d, int k)
     return at(cube, place[0], place[1], place[2]);
 }
 
-static int lines(const struct cube *cube)
-{
-    return cube->points * cube->points;
-}
+static int lines(const struct cube *cube) { return cube->points * cube->points; }
 
 /* The rows of all lines of a cell from `row` on, HALO of them, between the cell and `buffer`, which then stands
  * behind them. */
@@ -365,8 +356,8 @@ int main(int argc, char **argv)
     double mine = compare(&cube, weight, points, false), worst = 0;
     MPI_Allreduce(&mine, &worst, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     if (rank == 0)
-        printf("%ld^3 points on %d x %d ranks, %ld steps: %.3f ms, error %.2e\n", points, cube.side, cube.side,
-               steps, seconds * 1e3, worst);
+        printf("%ld^3 points on %d x %d ranks, %ld steps: %.3f ms, error %.2e\n", points, cube.side, cube.side, steps,
+               seconds * 1e3, worst);
     release(&cube);
     return verdict("adi", worst < 1e-10);
 }

@@ -274,8 +274,8 @@ static void find_neighbours(struct problem *p, int rank, int ranks)
     }
     p->give_index = room((size_t)p->give_at[ranks], sizeof *p->give_index);
     p->give = room((size_t)p->give_at[ranks], sizeof *p->give);
-    MPI_Alltoallv(take_index, p->take_count, p->take_at, MPI_INT, p->give_index, p->give_count,
-                  p->give_at, MPI_INT, MPI_COMM_WORLD);
+    MPI_Alltoallv(take_index, p->take_count, p->take_at, MPI_INT, p->give_index, p->give_count, p->give_at, MPI_INT,
+                  MPI_COMM_WORLD);
     free(place);
     free(take_index);
 }
@@ -289,14 +289,14 @@ static void multiply(struct problem *p, double *x, double *result)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     for (int other = 0; other < ranks; other++)
         if (p->take_count[other])
-            MPI_Irecv(x + p->a.rows + p->take_at[other], p->take_count[other], MPI_DOUBLE, other, 0,
-                      MPI_COMM_WORLD, &p->request[requests++]);
+            MPI_Irecv(x + p->a.rows + p->take_at[other], p->take_count[other], MPI_DOUBLE, other, 0, MPI_COMM_WORLD,
+                      &p->request[requests++]);
     for (int i = 0; i < p->give_at[ranks]; i++)
         p->give[i] = x[p->give_index[i]];
     for (int other = 0; other < ranks; other++)
         if (p->give_count[other])
-            MPI_Isend(p->give + p->give_at[other], p->give_count[other], MPI_DOUBLE, other, 0,
-                      MPI_COMM_WORLD, &p->request[requests++]);
+            MPI_Isend(p->give + p->give_at[other], p->give_count[other], MPI_DOUBLE, other, 0, MPI_COMM_WORLD,
+                      &p->request[requests++]);
     MPI_Waitall(requests, p->request, MPI_STATUSES_IGNORE);
     for (long row = 0; row < p->a.rows; row++) {
         double sum = 0;
@@ -380,8 +380,8 @@ static double true_residual(struct problem *p, const double *b, double *x)
 
 static void release(struct problem *p)
 {
-    void *parts[] = {p->a.start, p->a.column, p->a.value, p->first, p->give_count, p->give_at,
-                     p->take_count, p->take_at, p->give_index, p->give, p->request};
+    void *parts[] = {p->a.start,    p->a.column, p->a.value,    p->first, p->give_count, p->give_at,
+                     p->take_count, p->take_at,  p->give_index, p->give,  p->request};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         free(parts[i]);
 }
@@ -423,8 +423,8 @@ int main(int argc, char **argv)
     double seconds = MPI_Wtime() - start, fresh = true_residual(&p, b, x);
     bool right = fabs(fresh - kept) <= 1e-6 * fmax(1, kept) && (limit || fresh <= 10 * tolerance);
     if (rank == 0)
-        printf("%ld rows on %d ranks, %ld iterations: %.3f ms, residual %.2e (kept: %.2e)\n", p.a.size,
-               ranks, iterations, seconds * 1e3, fresh, kept);
+        printf("%ld rows on %d ranks, %ld iterations: %.3f ms, residual %.2e (kept: %.2e)\n", p.a.size, ranks,
+               iterations, seconds * 1e3, fresh, kept);
     free(x);
     free(b);
     release(&p);

@@ -65,8 +65,7 @@ static void divide(struct part *part, long points)
     part->next = room(cells, sizeof(double));
     for (long row = 0; row < part->rows; row++)
         for (long column = 0; column < part->columns; column++)
-            *at(part, part->now, row, column) =
-                exact(points, part->first_row + row, part->first_column + column);
+            *at(part, part->now, row, column) = exact(points, part->first_row + row, part->first_column + column);
 }
 
 static void exchange_halo(struct part *part)
@@ -129,8 +128,8 @@ int main(int argc, char **argv)
     double seconds = MPI_Wtime() - start;
     double error = error_of(&part, points, steps);
     if (rank == 0)
-        printf("%ld x %ld points, %ld steps on %d ranks: %.3f ms, largest error %.1e\n", points,
-               points, steps, ranks, seconds * 1e3, error);
+        printf("%ld x %ld points, %ld steps on %d ranks: %.3f ms, largest error %.1e\n", points, points, steps, ranks,
+               seconds * 1e3, error);
     free(part.now);
     free(part.next);
     MPI_Type_free(&part.column);

@@ -50,15 +50,9 @@ static struct link times(struct link x, struct link y)
     }};
 }
 
-static struct link dagger(struct link x)
-{
-    return (struct link){{x.a[0], -x.a[1], -x.a[2], -x.a[3]}};
-}
+static struct link dagger(struct link x) { return (struct link){{x.a[0], -x.a[1], -x.a[2], -x.a[3]}}; }
 
-static double norm2(struct link x)
-{
-    return x.a[0] * x.a[0] + x.a[1] * x.a[1] + x.a[2] * x.a[2] + x.a[3] * x.a[3];
-}
+static double norm2(struct link x) { return x.a[0] * x.a[0] + x.a[1] * x.a[1] + x.a[2] * x.a[2] + x.a[3] * x.a[3]; }
 
 static struct link scaled(struct link x, double by)
 {
@@ -347,8 +341,8 @@ int main(int argc, char **argv)
     bool right = fabs(cold - count) < tolerance && fabs(after - before) < tolerance &&
                  fabs(transformed - after) < tolerance && moved > count / 100;
     if (rank == 0)
-        printf("%ld^4 sites on %d ranks, %ld sweeps: %.3f ms, plaquette %.6f, changed by %.1e and %.1e\n", sites,
-               ranks, sweeps, seconds * 1e3, after / count, (after - before) / count, (transformed - after) / count);
+        printf("%ld^4 sites on %d ranks, %ld sweeps: %.3f ms, plaquette %.6f, changed by %.1e and %.1e\n", sites, ranks,
+               sweeps, seconds * 1e3, after / count, (after - before) / count, (transformed - after) / count);
     release(&part);
     return verdict("lattice", right);
 }

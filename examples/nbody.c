@@ -143,8 +143,8 @@ int main(int argc, char **argv)
     bool alone = count * ranks == 1; /* no forces, no energy */
     right = right && push < 1e-9 * (double)(count * ranks * ranks) && (alone || drift < 1e-3);
     if (rank == 0)
-        printf("%ld bodies, %ld steps on %d ranks: %.3f ms, energy %.6f, drift %.1e, momentum %.1e\n",
-               count * ranks, steps, ranks, seconds * 1e3, after[3], drift, push);
+        printf("%ld bodies, %ld steps on %d ranks: %.3f ms, energy %.6f, drift %.1e, momentum %.1e\n", count * ranks,
+               steps, ranks, seconds * 1e3, after[3], drift, push);
     free(mine);
     free(travelling[0]);
     free(travelling[1]);

@@ -7,10 +7,7 @@ static const char usage[] =
     "  -n TRIPS  round trips of each size, after one to warm up (default 10)\n"
     "  -m BYTES  the longest message (default 65536)\n";
 
-static unsigned char pattern(long i, long trip)
-{
-    return (unsigned char)(i * 7 + trip);
-}
+static unsigned char pattern(long i, long trip) { return (unsigned char)(i * 7 + trip); }
 
 static void fill(unsigned char *buffer, long bytes, long trip)
 {
@@ -69,8 +66,7 @@ int main(int argc, char **argv)
         }
         double one_way = seconds / (double)trips / 2;
         if (rank == 0)
-            printf("%10ld %14.3f %12.2f\n", bytes, one_way * 1e6,
-                   one_way > 0 ? (double)bytes / one_way / 1e6 : 0);
+            printf("%10ld %14.3f %12.2f\n", bytes, one_way * 1e6, one_way > 0 ? (double)bytes / one_way / 1e6 : 0);
     }
     free(buffer);
     return verdict("pingpong", right);

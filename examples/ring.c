@@ -35,8 +35,8 @@ static bool shift(int rank, int ranks, long numbers)
         array[i] = rank * 1000 + (int)i;
     for (int step = 1; step <= ranks; step++) {
         int owner = ((rank - step) % ranks + ranks) % ranks;
-        MPI_Sendrecv(array, (int)numbers, MPI_INT, right, step, next, (int)numbers, MPI_INT, left,
-                     step, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(array, (int)numbers, MPI_INT, right, step, next, (int)numbers, MPI_INT, left, step, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
         for (long i = 0; i < numbers; i++)
             right_answer = right_answer && next[i] == owner * 1000 + (int)i;
         int *swap = array;
@@ -60,8 +60,8 @@ int main(int argc, char **argv)
     long expected = laps * ranks * (ranks - 1L) / 2;
     double seconds = MPI_Wtime() - start;
     if (rank == 0)
-        printf("token %ld (expected %ld) after %ld laps of %d ranks, %.3f us a hop\n", token,
-               expected, laps, ranks, seconds / (double)(laps * ranks) * 1e6);
+        printf("token %ld (expected %ld) after %ld laps of %d ranks, %.3f us a hop\n", token, expected, laps, ranks,
+               seconds / (double)(laps * ranks) * 1e6);
     bool right = shift(rank, ranks, numbers);
     return verdict("ring", right && (rank != 0 || token == expected));
 }

@@ -20,10 +20,7 @@ static uint32_t draw(uint32_t *state)
     return *state & key_max;
 }
 
-static int owner(uint32_t key, int ranks)
-{
-    return (int)((uint64_t)key * (uint64_t)ranks / ((uint64_t)key_max + 1));
-}
+static int owner(uint32_t key, int ranks) { return (int)((uint64_t)key * (uint64_t)ranks / ((uint64_t)key_max + 1)); }
 
 /* What doesn't depend on the order of the keys: their number, sum, and sum of hashes. */
 static void digest(const uint32_t *keys, long count, uint64_t result[3])

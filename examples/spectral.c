@@ -81,15 +81,9 @@ static void waves(const struct part *part)
 }
 
 /* The place of degree l among those of order m. */
-static long place(const struct part *part, long m, long l)
-{
-    return m * (part->order + 1) + l;
-}
+static long place(const struct part *part, long m, long l) { return m * (part->order + 1) + l; }
 
-static long places(const struct part *part)
-{
-    return (part->order + 1) * (part->order + 1);
-}
+static long places(const struct part *part) { return (part->order + 1) * (part->order + 1); }
 
 /* P(m, l) for all orders and degrees at x, normalised: the integral of its square is 1. */
 static void legendre(const struct part *part, double x, double *p)
@@ -112,15 +106,9 @@ static void legendre(const struct part *part, double x, double *p)
 /* --- division among ranks ---------------------------------------------------------------------- */
 
 /* Which rank of a row owns the Fourier coefficients of order m, and which of a column the harmonic of degree l. */
-static int owner_of_order(const struct part *part, long m)
-{
-    return (int)(m % part->row_ranks);
-}
+static int owner_of_order(const struct part *part, long m) { return (int)(m % part->row_ranks); }
 
-static int owner_of_degree(const struct part *part, long l)
-{
-    return (int)(l % part->column_ranks);
-}
+static int owner_of_degree(const struct part *part, long l) { return (int)(l % part->column_ranks); }
 
 static void divide(struct part *part)
 {
@@ -162,7 +150,7 @@ static void release(struct part *part)
 {
     MPI_Comm_free(&part->row);
     MPI_Comm_free(&part->column);
-    void *parts[] = {part->sine_of, part->weight,   part->legendre, part->wave,    part->field,
+    void *parts[] = {part->sine_of, part->weight,   part->legendre, part->wave,   part->field,
                      part->fourier, part->harmonic, part->incoming, part->request};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         free(parts[i]);
@@ -179,10 +167,7 @@ struct shares {
     int (*owner)(const struct part *part, long number);
 };
 
-static int owner_of(const struct part *part, const struct shares *s, long k)
-{
-    return s->owner(part, s->first + k);
-}
+static int owner_of(const struct part *part, const struct shares *s, long k) { return s->owner(part, s->first + k); }
 
 /* The owner of each number gets the sum of all shares, added in the order of ranks. */
 static void add_up(struct part *part, const struct shares *s)
@@ -228,21 +213,24 @@ static int owner_of_fourier(const struct part *part, long number)
 }
 
 /* Numbers of an order's harmonics: by degree, part. */
-static int owner_of_harmonic(const struct part *part, long number)
-{
-    return owner_of_degree(part, number / PARTS);
-}
+static int owner_of_harmonic(const struct part *part, long number) { return owner_of_degree(part, number / PARTS); }
 
 static struct shares fourier_shares(struct part *part)
 {
-    return (struct shares){part->row, part->row_rank, part->row_ranks, part->fourier, 0,
-                           part->latitudes_here * (part->order + 1) * PARTS, owner_of_fourier};
+    return (struct shares){part->row,
+                           part->row_rank,
+                           part->row_ranks,
+                           part->fourier,
+                           0,
+                           part->latitudes_here * (part->order + 1) * PARTS,
+                           owner_of_fourier};
 }
 
 static struct shares harmonic_shares(struct part *part, long m)
 {
-    return (struct shares){part->column, part->column_rank, part->column_ranks,
-                           &part->harmonic[place(part, m, m) * PARTS], m * PARTS, (part->order + 1 - m) * PARTS,
+    return (struct shares){part->column,       part->column_rank,
+                           part->column_ranks, &part->harmonic[place(part, m, m) * PARTS],
+                           m * PARTS,          (part->order + 1 - m) * PARTS,
                            owner_of_harmonic};
 }
 

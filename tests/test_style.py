@@ -92,7 +92,8 @@ def c_functions(text: str) -> Iterator[tuple[str, int]]:
     for begin, line in enumerate(lines):
         if line == "{":
             names = re.findall(r"(\w+)\(", lines[begin - 1])
-            yield names[0] if names else "", lines.index("}", begin) - begin + 1
+            end = next(at for at in range(begin, len(lines)) if lines[at].startswith("}"))
+            yield names[0] if names else "", end - begin + 1
 
 
 def test_functions_are_short_enough_to_read() -> None:

@@ -96,8 +96,8 @@ BY_HAND records(char *to, const struct particle *from, int count)
 }
 
 enum layout { COLUMN, PAIRS, BLOCKS_5, BLOCKS_40, FACE, INDEXED_1, INDEXED, CUBE, STRUCT, LAYOUTS };
-static const char *const names[] = {"vector-8B", "vector-16B", "vector-40B", "vector-320B", "nested-8B", "indexed-8B",
-                                    "indexed-8..24B", "subarray-8x8x8", "struct"};
+static const char *const names[] = {"vector-8B",  "vector-16B",     "vector-40B",     "vector-320B", "nested-8B",
+                                    "indexed-8B", "indexed-8..24B", "subarray-8x8x8", "struct"};
 _Static_assert(sizeof names / sizeof *names == LAYOUTS, "a name each");
 
 static size_t pack_by_hand(enum layout layout)

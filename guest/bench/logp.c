@@ -184,7 +184,7 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 1);
     if (rank < 2) {
         double trip_s = ping(rank, buffer, bytes, warm, WARM, 0);
-        struct stream s = { .buffer = buffer, .bytes = bytes, .tag = WARM, .warm = warm, .count = count };
+        struct stream s = {.buffer = buffer, .bytes = bytes, .tag = WARM, .warm = warm, .count = count};
         double gap_s = streams(rank, s, argc - 5, argv + 5);
         /* A ping must not meet the gap of the one before it, or latency would hold the wait; trip_s perhaps does. */
         double pause_s = trip_s < 1.5 * gap_s ? 1.5 * gap_s : 0;

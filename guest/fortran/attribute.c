@@ -70,24 +70,24 @@ static struct keyval_state *keyval_state(fortran_copy *copy, fortran_delete *del
 void pmpi_comm_create_keyval_(fortran_copy *copy_fn, fortran_delete *delete_fn, MPI_Fint *keyval, MPI_Aint *extra_state,
                               MPI_Fint *ierror)
 {
-    *ierror = PMPI_Comm_create_keyval(copy_of_comm, delete_of_comm, keyval,
-                                      keyval_state(copy_fn, delete_fn, *extra_state));
+    *ierror =
+        PMPI_Comm_create_keyval(copy_of_comm, delete_of_comm, keyval, keyval_state(copy_fn, delete_fn, *extra_state));
 }
 FORTRAN_ALIAS(comm_create_keyval);
 
 void pmpi_keyval_create_(fortran_copy *copy_fn, fortran_delete *delete_fn, MPI_Fint *keyval, MPI_Fint *extra_state,
                          MPI_Fint *ierror)
 {
-    *ierror = PMPI_Comm_create_keyval(copy_of_comm, delete_of_comm, keyval,
-                                      keyval_state(copy_fn, delete_fn, *extra_state));
+    *ierror =
+        PMPI_Comm_create_keyval(copy_of_comm, delete_of_comm, keyval, keyval_state(copy_fn, delete_fn, *extra_state));
 }
 FORTRAN_ALIAS(keyval_create);
 
 void pmpi_type_create_keyval_(fortran_copy *copy_fn, fortran_delete *delete_fn, MPI_Fint *keyval, MPI_Aint *extra_state,
                               MPI_Fint *ierror)
 {
-    *ierror = PMPI_Type_create_keyval(copy_of_type, delete_of_type, keyval,
-                                      keyval_state(copy_fn, delete_fn, *extra_state));
+    *ierror =
+        PMPI_Type_create_keyval(copy_of_type, delete_of_type, keyval, keyval_state(copy_fn, delete_fn, *extra_state));
 }
 FORTRAN_ALIAS(type_create_keyval);
 
@@ -124,7 +124,8 @@ void pmpi_comm_get_attr_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Aint *attribute_v
 }
 FORTRAN_ALIAS(comm_get_attr);
 
-void pmpi_type_get_attr_(MPI_Fint *datatype, MPI_Fint *keyval, MPI_Aint *attribute_val, MPI_Fint *flag, MPI_Fint *ierror)
+void pmpi_type_get_attr_(MPI_Fint *datatype, MPI_Fint *keyval, MPI_Aint *attribute_val, MPI_Fint *flag,
+                         MPI_Fint *ierror)
 {
     void *value = NULL;
     *ierror = PMPI_Type_get_attr(fortran_to_c(*datatype), *keyval, &value, flag);
@@ -161,8 +162,8 @@ void mpi_comm_dup_fn_(MPI_Fint *object, MPI_Fint *keyval, MPI_Aint *extra_state,
 }
 
 /* In and out are default INTEGERs where a program calls it itself. */
-void mpi_dup_fn_(MPI_Fint *object, MPI_Fint *keyval, MPI_Fint *extra_state, MPI_Fint *in, MPI_Fint *out,
-                 MPI_Fint *flag, MPI_Fint *ierror)
+void mpi_dup_fn_(MPI_Fint *object, MPI_Fint *keyval, MPI_Fint *extra_state, MPI_Fint *in, MPI_Fint *out, MPI_Fint *flag,
+                 MPI_Fint *ierror)
 {
     (void)object, (void)keyval, (void)extra_state;
     *out = *in;

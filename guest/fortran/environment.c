@@ -27,8 +27,8 @@ void pmpi_info_get_(MPI_Fint *info, char *key, MPI_Fint *valuelen, char *value, 
 }
 FORTRAN_ALIAS(info_get);
 
-void pmpi_info_get_string_(MPI_Fint *info, char *key, MPI_Fint *buflen, char *value, MPI_Fint *flag,
-                           MPI_Fint *ierror, size_t key_length, size_t value_length)
+void pmpi_info_get_string_(MPI_Fint *info, char *key, MPI_Fint *buflen, char *value, MPI_Fint *flag, MPI_Fint *ierror,
+                           size_t key_length, size_t value_length)
 {
     char c_key[key_length + 1], c_value[MPI_MAX_INFO_VAL];
     chq_fortran_info_to_c(c_key, key, key_length);

@@ -16,8 +16,7 @@
 
 /* pmpi_x_ is the function, mpi_x_ a weak alias that a tool may define instead. Used after the
  * definition. */
-#define FORTRAN_ALIAS(name)                                                                        \
-    __typeof__(pmpi_##name##_) mpi_##name##_ __attribute__((weak, alias("pmpi_" #name "_")))
+#define FORTRAN_ALIAS(name) __typeof__(pmpi_##name##_) mpi_##name##_ __attribute__((weak, alias("pmpi_" #name "_")))
 
 /* The COMMON block /MPI_SENTINELS/ of mpif.h: its variables' addresses stand for C's special
  * values. The generator (python/chasqui/fortran.py) writes the same list into mpif.h. */

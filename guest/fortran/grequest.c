@@ -44,8 +44,8 @@ static int release(void *extra_state)
     return error;
 }
 
-void pmpi_grequest_start_(fortran_query *query_fn, fortran_free *free_fn, fortran_cancel *cancel_fn, MPI_Aint *extra_state,
-                          MPI_Fint *request, MPI_Fint *ierror)
+void pmpi_grequest_start_(fortran_query *query_fn, fortran_free *free_fn, fortran_cancel *cancel_fn,
+                          MPI_Aint *extra_state, MPI_Fint *request, MPI_Fint *ierror)
 {
     MPI_Request made = MPI_REQUEST_NULL;
     struct grequest_state *state = chq_malloc(sizeof *state);

@@ -254,12 +254,7 @@ enum {
 };
 
 /* Thread support, comparisons, topologies, splits, orders, combiners. */
-enum {
-    MPI_THREAD_SINGLE = 0,
-    MPI_THREAD_FUNNELED = 1024,
-    MPI_THREAD_SERIALIZED = 2048,
-    MPI_THREAD_MULTIPLE = 4096
-};
+enum { MPI_THREAD_SINGLE = 0, MPI_THREAD_FUNNELED = 1024, MPI_THREAD_SERIALIZED = 2048, MPI_THREAD_MULTIPLE = 4096 };
 enum { MPI_IDENT = 201, MPI_CONGRUENT = 202, MPI_SIMILAR = 203, MPI_UNEQUAL = 204 };
 enum { MPI_CART = 211, MPI_GRAPH = 212, MPI_DIST_GRAPH = 213 };
 enum {
@@ -269,12 +264,7 @@ enum {
     MPI_COMM_TYPE_RESOURCE_GUIDED = 224
 };
 enum { MPI_ORDER_C = 12, MPI_ORDER_FORTRAN = 15 };
-enum {
-    MPI_DISTRIBUTE_NONE = 16,
-    MPI_DISTRIBUTE_BLOCK = 17,
-    MPI_DISTRIBUTE_CYCLIC = 18,
-    MPI_DISTRIBUTE_DFLT_DARG = 19
-};
+enum { MPI_DISTRIBUTE_NONE = 16, MPI_DISTRIBUTE_BLOCK = 17, MPI_DISTRIBUTE_CYCLIC = 18, MPI_DISTRIBUTE_DFLT_DARG = 19 };
 enum { MPI_TYPECLASS_INTEGER = 192, MPI_TYPECLASS_REAL = 193, MPI_TYPECLASS_COMPLEX = 194 };
 enum {
     MPI_COMBINER_NAMED = 101,
@@ -313,9 +303,11 @@ typedef int MPI_Grequest_query_function(void *extra_state, MPI_Status *status);
 typedef int MPI_Grequest_free_function(void *extra_state);
 typedef int MPI_Grequest_cancel_function(void *extra_state, int complete);
 typedef void MPI_User_function(void *invec, void *inoutvec, int *len, MPI_Datatype *datatype);
-typedef int MPI_Comm_copy_attr_function(MPI_Comm, int keyval, void *extra_state, void *value_in, void *value_out, int *flag);
+typedef int MPI_Comm_copy_attr_function(MPI_Comm, int keyval, void *extra_state, void *value_in, void *value_out,
+                                        int *flag);
 typedef int MPI_Comm_delete_attr_function(MPI_Comm, int keyval, void *value, void *extra_state);
-typedef int MPI_Type_copy_attr_function(MPI_Datatype, int keyval, void *extra_state, void *value_in, void *value_out, int *flag);
+typedef int MPI_Type_copy_attr_function(MPI_Datatype, int keyval, void *extra_state, void *value_in, void *value_out,
+                                        int *flag);
 typedef int MPI_Type_delete_attr_function(MPI_Datatype, int keyval, void *value, void *extra_state);
 typedef void MPI_Comm_errhandler_function(MPI_Comm *, int *error_code, ...);
 typedef MPI_Comm_errhandler_function MPI_Comm_errhandler_fn;
@@ -329,8 +321,8 @@ typedef MPI_Comm_errhandler_function MPI_Comm_errhandler_fn;
 
 /* Every function has two names: MPI_X may be taken over by a tool, PMPI_X is ours (MPI 5.0,
  * section 15.2). */
-#define CHASQUI_MPI(result, name, arguments)                                                       \
-    result MPI_##name arguments;                                                                   \
+#define CHASQUI_MPI(result, name, arguments) \
+    result MPI_##name arguments;             \
     result PMPI_##name arguments
 
 /* Environment. */

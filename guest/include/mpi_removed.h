@@ -9,11 +9,7 @@
 #define MPI_LB ((MPI_Datatype)0x204)
 #define MPI_UB ((MPI_Datatype)0x205)
 
-enum {
-    MPI_COMBINER_HVECTOR_INTEGER = 181,
-    MPI_COMBINER_HINDEXED_INTEGER = 182,
-    MPI_COMBINER_STRUCT_INTEGER = 183
-};
+enum { MPI_COMBINER_HVECTOR_INTEGER = 181, MPI_COMBINER_HINDEXED_INTEGER = 182, MPI_COMBINER_STRUCT_INTEGER = 183 };
 
 typedef int MPI_Copy_function(MPI_Comm, int keyval, void *extra_state, void *value_in, void *value_out, int *flag);
 typedef int MPI_Delete_function(MPI_Comm, int keyval, void *value, void *extra_state);

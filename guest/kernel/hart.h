@@ -34,11 +34,11 @@
 #ifndef __ASSEMBLER__
 #define CSR_NAME(csr) CSR_TEXT(csr)
 #define CSR_TEXT(csr) #csr
-#define csr_read(csr)                                                  \
-    ({                                                                 \
-        uint64_t value_;                                               \
-        __asm__ volatile("csrr %0, " CSR_NAME(csr) : "=r"(value_));    \
-        value_;                                                        \
+#define csr_read(csr)                                               \
+    ({                                                              \
+        uint64_t value_;                                            \
+        __asm__ volatile("csrr %0, " CSR_NAME(csr) : "=r"(value_)); \
+        value_;                                                     \
     })
 #define csr_write(csr, value) __asm__ volatile("csrw " CSR_NAME(csr) ", %0" ::"rK"((uint64_t)(value)) : "memory")
 #define csr_set(csr, bits) __asm__ volatile("csrs " CSR_NAME(csr) ", %0" ::"rK"((uint64_t)(bits)) : "memory")

@@ -38,10 +38,7 @@ void hart_interrupt(struct hart *hart)
     machine_call(CHASQUI_KERNEL_SBI_IPI, CHASQUI_KERNEL_IPI_SEND, (uint64_t[6]){1ull << hart->number});
 }
 
-static struct frame *frame_of(struct hart *hart)
-{
-    return hart->has_begun ? hart->thread_frame : process_thread(hart);
-}
+static struct frame *frame_of(struct hart *hart) { return hart->has_begun ? hart->thread_frame : process_thread(hart); }
 
 /* A thread of process `process` begins on `hart`, where nobody is or its thread has ended, with the registers in `frame`. */
 static void begin(struct hart *hart, uint64_t process)
@@ -135,18 +132,11 @@ int64_t harts_forward(uint64_t number, const uint64_t arguments[6])
     struct answer answer = machine_call(CHASQUI_KERNEL_SBI_LINUX, number, arguments);
     wake(answer.woken);
     switch (answer.error) {
-    case CHASQUI_KERNEL_SLEEP:
-        sleep_until(answer.more, "the end of its system call");
-        return answer.value;
-    case CHASQUI_KERNEL_BLOCK:
-        return block(answer.more);
-    case CHASQUI_KERNEL_THREAD:
-        clone(&harts[answer.more], arguments);
-        return answer.value;
-    case CHASQUI_KERNEL_ENDED:
-        thread_end();
-    default:
-        return answer.value;
+    case CHASQUI_KERNEL_SLEEP: sleep_until(answer.more, "the end of its system call"); return answer.value;
+    case CHASQUI_KERNEL_BLOCK: return block(answer.more);
+    case CHASQUI_KERNEL_THREAD: clone(&harts[answer.more], arguments); return answer.value;
+    case CHASQUI_KERNEL_ENDED: thread_end();
+    default: return answer.value;
     }
 }
 

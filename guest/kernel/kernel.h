@@ -209,10 +209,7 @@ extern const struct driver *driver; /* 0: there is none */
 void drivers_begin(void);
 
 /* Register of the NI. */
-static inline uint64_t ni_load(uint64_t address)
-{
-    return *(volatile uint64_t *)(CHASQUI_KERNEL_DEVICE + address);
-}
+static inline uint64_t ni_load(uint64_t address) { return *(volatile uint64_t *)(CHASQUI_KERNEL_DEVICE + address); }
 
 static inline void ni_store(uint64_t address, uint64_t value)
 {

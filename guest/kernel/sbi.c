@@ -8,16 +8,10 @@ struct answer machine_call(uint64_t extension, uint64_t function, const uint64_t
     register uint64_t a4 __asm__("a4") = arguments[4], a5 __asm__("a5") = arguments[5];
     register uint64_t a6 __asm__("a6") = function, a7 __asm__("a7") = extension;
 #if HARTS > 1
-    __asm__ volatile("ecall"
-                     : "+r"(a0), "+r"(a1), "+r"(a2), "+r"(a3)
-                     : "r"(a4), "r"(a5), "r"(a6), "r"(a7)
-                     : "memory");
+    __asm__ volatile("ecall" : "+r"(a0), "+r"(a1), "+r"(a2), "+r"(a3) : "r"(a4), "r"(a5), "r"(a6), "r"(a7) : "memory");
     return (struct answer){.error = a0, .value = a1, .more = a2, .woken = a3};
 #else
-    __asm__ volatile("ecall"
-                     : "+r"(a0), "+r"(a1), "+r"(a2)
-                     : "r"(a3), "r"(a4), "r"(a5), "r"(a6), "r"(a7)
-                     : "memory");
+    __asm__ volatile("ecall" : "+r"(a0), "+r"(a1), "+r"(a2) : "r"(a3), "r"(a4), "r"(a5), "r"(a6), "r"(a7) : "memory");
     return (struct answer){.error = a0, .value = a1, .more = a2};
 #endif
 }

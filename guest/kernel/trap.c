@@ -49,15 +49,12 @@ static void interrupt(uint64_t number)
     case INTERRUPT_SOFTWARE: /* of another hart: some thread is ready */
         csr_clear(sip, 1u << INTERRUPT_SOFTWARE);
         break;
-    case INTERRUPT_TIMER:
-        timer_interrupt();
-        break;
+    case INTERRUPT_TIMER: timer_interrupt(); break;
     case INTERRUPT_EXTERNAL:
         check(driver, "an interrupt without a driver");
         driver->interrupt();
         break;
-    default:
-        panic("an unknown interrupt");
+    default: panic("an unknown interrupt");
     }
 }
 

@@ -1,6 +1,3 @@
 #include "words.h"
 
-void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
-{
-    return copy_forward(to, from, bytes);
-}
+void *memcpy(void *restrict to, const void *restrict from, size_t bytes) { return copy_forward(to, from, bytes); }

@@ -21,10 +21,7 @@ static struct byte_set set_of(const char *bytes)
     return set;
 }
 
-static int has(const struct byte_set *set, unsigned char byte)
-{
-    return set->bits[byte / 64] >> byte % 64 & 1;
-}
+static int has(const struct byte_set *set, unsigned char byte) { return set->bits[byte / 64] >> byte % 64 & 1; }
 
 char *strchrnul(const char *text, int byte)
 {

@@ -75,10 +75,7 @@ static struct cell *free_cell(struct neighbour *n)
     return cell_of(n->to, n->written);
 }
 
-static void publish(struct neighbour *n)
-{
-    __atomic_store_n(&n->to->written, ++n->written, __ATOMIC_RELEASE);
-}
+static void publish(struct neighbour *n) { __atomic_store_n(&n->to->written, ++n->written, __ATOMIC_RELEASE); }
 
 /* Puts what there is room for of `bytes` at `from` into cells to `n`, *done of which are there already. True: all of it is
  * there. */

@@ -4,11 +4,11 @@
 #include "mpi/device.h"
 
 #ifndef CHQ_DEVICES
-#define CHQ_DEVICES(DEVICE)                                                                        \
-    DEVICE(loggp)                                                                                  \
-    DEVICE(voyager)                                                                                \
-    DEVICE(netcache)                                                                               \
-    DEVICE(via)                                                                                    \
+#define CHQ_DEVICES(DEVICE) \
+    DEVICE(loggp)           \
+    DEVICE(voyager)         \
+    DEVICE(netcache)        \
+    DEVICE(via)             \
     DEVICE(tcp)
 #endif
 

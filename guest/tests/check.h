@@ -9,28 +9,27 @@
 
 static int check_rank, check_size, check_failures;
 
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            check_failures++;                                                                      \
-            fprintf(stderr, "%s:%d: rank %d of %d: %s\n", __FILE__, __LINE__, check_rank,          \
-                    check_size, #condition);                                                       \
-            if (check_failures > 20)                                                               \
-                MPI_Abort(MPI_COMM_WORLD, 3);                                                      \
-        }                                                                                          \
+#define CHECK(condition)                                                                                           \
+    do {                                                                                                           \
+        if (!(condition)) {                                                                                        \
+            check_failures++;                                                                                      \
+            fprintf(stderr, "%s:%d: rank %d of %d: %s\n", __FILE__, __LINE__, check_rank, check_size, #condition); \
+            if (check_failures > 20)                                                                               \
+                MPI_Abort(MPI_COMM_WORLD, 3);                                                                      \
+        }                                                                                                          \
     } while (0)
 
 /* Two integers that must be equal. */
-#define CHECK_EQUAL(a, b)                                                                          \
-    do {                                                                                           \
-        long long check_a = (long long)(a), check_b = (long long)(b);                              \
-        if (check_a != check_b) {                                                                  \
-            check_failures++;                                                                      \
-            fprintf(stderr, "%s:%d: rank %d of %d: %s is %lld, not %lld (%s)\n", __FILE__,         \
-                    __LINE__, check_rank, check_size, #a, check_a, check_b, #b);                   \
-            if (check_failures > 20)                                                               \
-                MPI_Abort(MPI_COMM_WORLD, 3);                                                      \
-        }                                                                                          \
+#define CHECK_EQUAL(a, b)                                                                                        \
+    do {                                                                                                         \
+        long long check_a = (long long)(a), check_b = (long long)(b);                                            \
+        if (check_a != check_b) {                                                                                \
+            check_failures++;                                                                                    \
+            fprintf(stderr, "%s:%d: rank %d of %d: %s is %lld, not %lld (%s)\n", __FILE__, __LINE__, check_rank, \
+                    check_size, #a, check_a, check_b, #b);                                                       \
+            if (check_failures > 20)                                                                             \
+                MPI_Abort(MPI_COMM_WORLD, 3);                                                                    \
+        }                                                                                                        \
     } while (0)
 
 static inline void check_init(int *argc, char ***argv)

@@ -79,7 +79,8 @@ static void gather(int count, int root, int in_place)
         if (in_place)
             recv[(rank * count + i) * step] = value(rank, 0, i);
     }
-    if (done(MPI_Gather(in_place && rank == root ? MPI_IN_PLACE : send, count, type, recv, count, type, root, comm)) && rank == root) {
+    if (done(MPI_Gather(in_place && rank == root ? MPI_IN_PLACE : send, count, type, recv, count, type, root, comm)) &&
+        rank == root) {
         for (int i = 0; i < count * size; i++)
             expect("gather", recv, i, value(i / count, 0, i % count));
         guarded(recv, count * size);
@@ -156,7 +157,8 @@ static void gatherv(int count, int root, int in_place)
         if (in_place)
             recv[(displs[rank] + i) * step] = all[(displs[rank] + i) * step] = value(rank, 0, i);
     }
-    MPI_Gatherv(in_place && rank == root ? MPI_IN_PLACE : send, own, type, recv, rank == root ? recvcounts : NULL, rank == root ? displs : NULL, type, root, comm);
+    MPI_Gatherv(in_place && rank == root ? MPI_IN_PLACE : send, own, type, recv, rank == root ? recvcounts : NULL,
+                rank == root ? displs : NULL, type, root, comm);
     MPI_Allgatherv(in_place ? MPI_IN_PLACE : send, own, type, all, recvcounts, displs, type, comm);
     for (int r = 0; r < size; r++)
         for (int i = 0; i < recvcounts[r]; i++) {
@@ -165,7 +167,8 @@ static void gatherv(int count, int root, int in_place)
             expect("allgatherv", all, displs[r] + i, value(r, 0, i));
         }
     guarded(all, total);
-    MPI_Scatterv(recv, rank == root ? recvcounts : NULL, rank == root ? displs : NULL, type, in_place && rank == root ? MPI_IN_PLACE : send, own, type, root, comm);
+    MPI_Scatterv(recv, rank == root ? recvcounts : NULL, rank == root ? displs : NULL, type,
+                 in_place && rank == root ? MPI_IN_PLACE : send, own, type, root, comm);
     for (int i = 0; i < own; i++)
         expect("scatterv", send, i, value(rank, 0, i));
     guarded(send, own);
@@ -200,7 +203,8 @@ static void alltoallv(int count, int w, int in_place)
             sdispls[i] *= step * (int)sizeof(int);
             rdispls[i] *= step * (int)sizeof(int);
         }
-        MPI_Alltoallw(in_place ? MPI_IN_PLACE : send, sendcounts, sdispls, types, recv, recvcounts, rdispls, types, comm);
+        MPI_Alltoallw(in_place ? MPI_IN_PLACE : send, sendcounts, sdispls, types, recv, recvcounts, rdispls, types,
+                      comm);
         for (int i = 0; i < size; i++)
             rdispls[i] /= step * (int)sizeof(int);
     } else {
@@ -257,21 +261,16 @@ static int sum(int first, int last, int at)
 
 enum reduction { REDUCE, ALLREDUCE, SCAN, EXSCAN, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK };
 
-static int call(enum reduction kind, const void *send, void *recv, int count, const int *parts, MPI_Datatype of, MPI_Op op, int root)
+static int call(enum reduction kind, const void *send, void *recv, int count, const int *parts, MPI_Datatype of,
+                MPI_Op op, int root)
 {
     switch (kind) {
-    case REDUCE:
-        return MPI_Reduce(send, recv, count, of, op, root, comm);
-    case ALLREDUCE:
-        return MPI_Allreduce(send, recv, count, of, op, comm);
-    case SCAN:
-        return MPI_Scan(send, recv, count, of, op, comm);
-    case EXSCAN:
-        return MPI_Exscan(send, recv, count, of, op, comm);
-    case REDUCE_SCATTER:
-        return MPI_Reduce_scatter(send, recv, parts, of, op, comm);
-    default:
-        return MPI_Reduce_scatter_block(send, recv, count / size, of, op, comm);
+    case REDUCE: return MPI_Reduce(send, recv, count, of, op, root, comm);
+    case ALLREDUCE: return MPI_Allreduce(send, recv, count, of, op, comm);
+    case SCAN: return MPI_Scan(send, recv, count, of, op, comm);
+    case EXSCAN: return MPI_Exscan(send, recv, count, of, op, comm);
+    case REDUCE_SCATTER: return MPI_Reduce_scatter(send, recv, parts, of, op, comm);
+    default: return MPI_Reduce_scatter_block(send, recv, count / size, of, op, comm);
     }
 }
 
@@ -318,7 +317,8 @@ static void reduction(enum reduction kind, int count, int root, int in_place)
         for (int i = 0; i < length; i++) {
             int wanted = (last * (last + 1)) / 2 + (last + 1) * (start + i);
             if (to[i].first != 0 || to[i].last != last || to[i].weight != wanted) {
-                fprintf(stderr, "reduction %d, %s, count %d, root %d: ", kind, algorithm ? algorithm : "selected", count, root);
+                fprintf(stderr, "reduction %d, %s, count %d, root %d: ", kind, algorithm ? algorithm : "selected",
+                        count, root);
                 CHECK_EQUAL(to[i].weight, wanted);
                 break;
             }

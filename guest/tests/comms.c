@@ -52,9 +52,9 @@ static void groups(void)
     MPI_Comm_create(MPI_COMM_WORLD, result, &reversed);
     MPI_Comm_rank(reversed, &rank);
     CHECK_EQUAL(rank, check_size - 1 - check_rank);
-    int value = rank, sum = 0;
+    int value = rank, sum = 0, next = (rank + 1) % check_size;
     MPI_Status status;
-    MPI_Sendrecv(&value, 1, MPI_INT, (rank + 1) % check_size, 1, &sum, 1, MPI_INT, MPI_ANY_SOURCE, 1, reversed, &status);
+    MPI_Sendrecv(&value, 1, MPI_INT, next, 1, &sum, 1, MPI_INT, MPI_ANY_SOURCE, 1, reversed, &status);
     CHECK_EQUAL(status.MPI_SOURCE, (rank + check_size - 1) % check_size);
     CHECK_EQUAL(sum, status.MPI_SOURCE);
     MPI_Comm_compare(MPI_COMM_WORLD, reversed, &compare);
@@ -423,7 +423,8 @@ static void cartesian(void)
         MPI_Comm_free(&cart);
     /* Of 7488 the largest factor could be 24 (24 x 24 x 13), of 5040 20 (20 x 18 x 14); these are closer
      * to each other, and as close with a larger smallest one. */
-    static const int cases[][5] = {{12, 2, 4, 3, 0}, {7, 2, 7, 1, 0}, {16, 3, 4, 2, 2}, {60, 3, 5, 4, 3}, {27, 3, 3, 3, 3}, {1, 2, 1, 1, 0},
+    static const int cases[][5] = {{12, 2, 4, 3, 0},      {7, 2, 7, 1, 0},       {16, 3, 4, 2, 2},
+                                   {60, 3, 5, 4, 3},      {27, 3, 3, 3, 3},      {1, 2, 1, 1, 0},
                                    {7488, 3, 26, 18, 16}, {5040, 3, 21, 16, 15}, {2147483647, 2, 2147483647, 1, 0}};
     for (int i = 0; i < 9; i++) {
         int made[3] = {0, 0, 0};

@@ -2,20 +2,20 @@
  * number once and keep it; statuses. */
 #include "check.h"
 
-#define PREDEFINED(kind, handle)                                                                   \
-    do {                                                                                           \
-        CHECK_EQUAL(MPI_##kind##_c2f(handle), (MPI_Fint)(intptr_t)(handle));                       \
-        CHECK(MPI_##kind##_f2c(MPI_##kind##_c2f(handle)) == (handle));                             \
-        CHECK_EQUAL(MPI_##kind##_toint(handle), (int)(intptr_t)(handle));                          \
-        CHECK(MPI_##kind##_fromint(MPI_##kind##_toint(handle)) == (handle));                       \
+#define PREDEFINED(kind, handle)                                             \
+    do {                                                                     \
+        CHECK_EQUAL(MPI_##kind##_c2f(handle), (MPI_Fint)(intptr_t)(handle)); \
+        CHECK(MPI_##kind##_f2c(MPI_##kind##_c2f(handle)) == (handle));       \
+        CHECK_EQUAL(MPI_##kind##_toint(handle), (int)(intptr_t)(handle));    \
+        CHECK(MPI_##kind##_fromint(MPI_##kind##_toint(handle)) == (handle)); \
     } while (0)
 
-#define MADE(kind, handle)                                                                         \
-    do {                                                                                           \
-        CHECK(MPI_##kind##_c2f(handle) >= 0x1000);                                                 \
-        CHECK_EQUAL(MPI_##kind##_c2f(handle), MPI_##kind##_c2f(handle));                           \
-        CHECK(MPI_##kind##_f2c(MPI_##kind##_c2f(handle)) == (handle));                             \
-        CHECK(MPI_##kind##_fromint(MPI_##kind##_toint(handle)) == (handle));                       \
+#define MADE(kind, handle)                                                   \
+    do {                                                                     \
+        CHECK(MPI_##kind##_c2f(handle) >= 0x1000);                           \
+        CHECK_EQUAL(MPI_##kind##_c2f(handle), MPI_##kind##_c2f(handle));     \
+        CHECK(MPI_##kind##_f2c(MPI_##kind##_c2f(handle)) == (handle));       \
+        CHECK(MPI_##kind##_fromint(MPI_##kind##_toint(handle)) == (handle)); \
     } while (0)
 
 static void user_operator(void *in, void *inout, int *length, MPI_Datatype *datatype)

@@ -202,7 +202,8 @@ static void use(struct model *m)
     MPI_Get_count(&status, m->type, &count);
     CHECK_EQUAL(count, m->count ? elements : 0);
     memset(packed, 0, sizeof packed);
-    MPI_Sendrecv(middle, elements, m->type, right, 2, packed, sizeof packed, MPI_BYTE, left, 2, MPI_COMM_WORLD, &status);
+    MPI_Sendrecv(middle, elements, m->type, right, 2, packed, sizeof packed, MPI_BYTE, left, 2, MPI_COMM_WORLD,
+                 &status);
     CHECK(memcmp(packed, model_packed, bytes) == 0);
     MPI_Get_count(&status, MPI_BYTE, &count);
     CHECK_EQUAL(count, bytes);
@@ -290,7 +291,8 @@ static void structures(void)
     MPI_Address(&b, &at[1]);
     MPI_Type_create_struct(2, ones, at, ints, &absolute);
     MPI_Type_commit(&absolute);
-    MPI_Sendrecv(MPI_BOTTOM, 1, absolute, check_rank, 0, c, 2, MPI_INT, check_rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(MPI_BOTTOM, 1, absolute, check_rank, 0, c, 2, MPI_INT, check_rank, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     CHECK(c[0] == check_rank && c[1] == 7);
     MPI_Type_free(&absolute);
 }
@@ -370,7 +372,8 @@ static void shorter(void)
         for (int elements = 0; elements <= 10; elements++) {
             memset(data, 7, sizeof data);
             memset(got, 1, sizeof got);
-            MPI_Sendrecv(data, elements, basics[b], check_rank, 0, got, 1, type, check_rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Sendrecv(data, elements, basics[b], check_rank, 0, got, 1, type, check_rank, 0, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
             for (int i = 0; i < (int)sizeof got; i++)
                 CHECK_EQUAL(got[i], i / bytes[b] % 2 == 0 && i / bytes[b] / 2 < elements ? 7 : 1);
         }

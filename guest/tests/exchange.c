@@ -12,8 +12,10 @@ static void ring(int count)
     MPI_Status statuses[2];
     for (int i = 0; i < count; i++)
         out[i] = both[i] = check_rank * 100000 + i;
-    CHECK_EQUAL(MPI_Isendrecv(out, count, MPI_INT, right, 1, in, count, MPI_INT, left, 1, MPI_COMM_WORLD, &requests[0]), MPI_SUCCESS);
-    CHECK_EQUAL(MPI_Isendrecv_replace(both, count, MPI_INT, right, 2, left, 2, MPI_COMM_WORLD, &requests[1]), MPI_SUCCESS);
+    CHECK_EQUAL(MPI_Isendrecv(out, count, MPI_INT, right, 1, in, count, MPI_INT, left, 1, MPI_COMM_WORLD, &requests[0]),
+                MPI_SUCCESS);
+    CHECK_EQUAL(MPI_Isendrecv_replace(both, count, MPI_INT, right, 2, left, 2, MPI_COMM_WORLD, &requests[1]),
+                MPI_SUCCESS);
     MPI_Waitall(2, requests, statuses);
     CHECK(requests[0] == MPI_REQUEST_NULL && requests[1] == MPI_REQUEST_NULL);
     memset(out, 0, sizeof out);
@@ -43,7 +45,8 @@ static void edges(void)
     MPI_Wait(&request, &status);
     CHECK(same[0] == 7 && status.MPI_SOURCE == MPI_PROC_NULL);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    CHECK_EQUAL(MPI_Isendrecv(same, 1, MPI_INT, check_size, 0, got, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request), MPI_ERR_RANK);
+    CHECK_EQUAL(MPI_Isendrecv(same, 1, MPI_INT, check_size, 0, got, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request),
+                MPI_ERR_RANK);
     CHECK_EQUAL(MPI_Isendrecv(same, 1, MPI_INT, 0, 0, got, -1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request), MPI_ERR_COUNT);
     CHECK_EQUAL(MPI_Isendrecv_replace(same, 1, MPI_INT, 0, -9, 0, 0, MPI_COMM_WORLD, &request), MPI_ERR_TAG);
     CHECK_EQUAL(MPI_Isendrecv_replace(same, 1, MPI_INT, 0, 0, 0, 0, MPI_COMM_NULL, &request), MPI_ERR_COMM);

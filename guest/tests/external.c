@@ -29,7 +29,8 @@ static void darray(int order, const int distributions[3], const int arguments[3]
         MPI_Datatype type;
         MPI_Aint lb, extent;
         int position = 0, taken = 0;
-        MPI_Type_create_darray(grid[0] * grid[1] * grid[2], rank, 3, sizes, distributions, arguments, grid, order, MPI_INT, &type);
+        MPI_Type_create_darray(grid[0] * grid[1] * grid[2], rank, 3, sizes, distributions, arguments, grid, order,
+                               MPI_INT, &type);
         MPI_Type_commit(&type);
         MPI_Type_get_extent(type, &lb, &extent);
         CHECK(lb == 0 && extent == (MPI_Aint)sizeof cube);
@@ -53,7 +54,12 @@ static void darray(int order, const int distributions[3], const int arguments[3]
 
 static void darrays(void)
 {
-    enum { NONE = MPI_DISTRIBUTE_NONE, BLOCK = MPI_DISTRIBUTE_BLOCK, CYCLIC = MPI_DISTRIBUTE_CYCLIC, DEFAULT = MPI_DISTRIBUTE_DFLT_DARG };
+    enum {
+        NONE = MPI_DISTRIBUTE_NONE,
+        BLOCK = MPI_DISTRIBUTE_BLOCK,
+        CYCLIC = MPI_DISTRIBUTE_CYCLIC,
+        DEFAULT = MPI_DISTRIBUTE_DFLT_DARG
+    };
     for (int order = 0; order < 2; order++) {
         int o = order ? MPI_ORDER_C : MPI_ORDER_FORTRAN;
         darray(o, (int[]){BLOCK, BLOCK, BLOCK}, (int[]){DEFAULT, DEFAULT, 5}, (int[]){2, 3, 2});
@@ -65,7 +71,8 @@ static void darrays(void)
 
 static void darray_contents(void)
 {
-    const int sizes[2] = {8, 6}, distributions[2] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC}, arguments[2] = {4, 2}, grid[2] = {2, 3};
+    const int sizes[2] = {8, 6}, distributions[2] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC},
+              arguments[2] = {4, 2}, grid[2] = {2, 3};
     const int expected[] = {6, 4, 2, 8, 6, MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC, 4, 2, 2, 3, MPI_ORDER_C};
     MPI_Datatype type, of;
     int integers, addresses, types, combiner, values[12];
@@ -80,22 +87,26 @@ static void darray_contents(void)
     MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
     CHECK(integers == 8 && addresses == 0 && types == 1 && combiner == MPI_COMBINER_SUBARRAY);
     MPI_Type_get_contents(type, 8, 0, 1, values, &none, &of);
-    CHECK(of == MPI_FLOAT && values[0] == 2 && values[1] == 8 && values[4] == 3 && values[6] == 2 && values[7] == MPI_ORDER_FORTRAN);
+    CHECK(of == MPI_FLOAT && values[0] == 2 && values[1] == 8 && values[4] == 3 && values[6] == 2 &&
+          values[7] == MPI_ORDER_FORTRAN);
     MPI_Type_free(&type);
 }
 
 static void darray_errors(void)
 {
-    const int sizes[1] = {8}, block[1] = {MPI_DISTRIBUTE_BLOCK}, none[1] = {MPI_DISTRIBUTE_NONE}, two[1] = {2}, odd[1] = {99};
+    const int sizes[1] = {8}, block[1] = {MPI_DISTRIBUTE_BLOCK}, none[1] = {MPI_DISTRIBUTE_NONE}, two[1] = {2},
+              odd[1] = {99};
     MPI_Datatype type;
     CHECK_EQUAL(MPI_Type_create_darray(2, 2, 1, sizes, block, two, two, MPI_ORDER_C, MPI_INT, &type), MPI_ERR_ARG);
     CHECK_EQUAL(MPI_Type_create_darray(3, 0, 1, sizes, block, two, two, MPI_ORDER_C, MPI_INT, &type), MPI_ERR_ARG);
-    CHECK_EQUAL(MPI_Type_create_darray(2, 0, 1, sizes, block, two, two, MPI_ORDER_C, MPI_INT, &type), MPI_ERR_ARG); /* 2 * 2 < 8 */
+    CHECK_EQUAL(MPI_Type_create_darray(2, 0, 1, sizes, block, two, two, MPI_ORDER_C, MPI_INT, &type),
+                MPI_ERR_ARG); /* 2 * 2 < 8 */
     CHECK_EQUAL(MPI_Type_create_darray(2, 0, 1, sizes, none, two, two, MPI_ORDER_C, MPI_INT, &type), MPI_ERR_ARG);
     CHECK_EQUAL(MPI_Type_create_darray(2, 0, 1, sizes, odd, two, two, MPI_ORDER_C, MPI_INT, &type), MPI_ERR_ARG);
     CHECK_EQUAL(MPI_Type_create_darray(2, 0, 1, sizes, block, odd, two, 99, MPI_INT, &type), MPI_ERR_ARG);
     CHECK_EQUAL(MPI_Type_create_darray(2, 0, 0, sizes, block, odd, two, MPI_ORDER_C, MPI_INT, &type), MPI_ERR_DIMS);
-    CHECK_EQUAL(MPI_Type_create_darray(2, 0, 1, sizes, block, odd, two, MPI_ORDER_C, MPI_DATATYPE_NULL, &type), MPI_ERR_TYPE);
+    CHECK_EQUAL(MPI_Type_create_darray(2, 0, 1, sizes, block, odd, two, MPI_ORDER_C, MPI_DATATYPE_NULL, &type),
+                MPI_ERR_TYPE);
 }
 
 /* Bytes that follow from the standard's table of sizes and from IEEE 754, written by hand. */
@@ -111,7 +122,8 @@ static void external(void)
     unsigned char packed[64] = {0};
     const MPI_Datatype types[4] = {MPI_SHORT, MPI_LONG, MPI_DOUBLE, MPI_CHAR};
     const int lengths[4] = {1, 1, 1, 1};
-    const MPI_Aint at[4] = {0, (char *)&from.l - (char *)&from, (char *)&from.d - (char *)&from, &from.c - (char *)&from};
+    const MPI_Aint at[4] = {0, (char *)&from.l - (char *)&from, (char *)&from.d - (char *)&from,
+                            &from.c - (char *)&from};
     MPI_Datatype type;
     MPI_Aint size = 0, position = 0;
     MPI_Type_create_struct(4, lengths, at, types, &type);

@@ -29,7 +29,9 @@ static void creation(void)
     /* Leaders are the last of each half: the peer communicator is the world, read by leaders alone. */
     int leader = half_size - 1;
     MPI_Comm peer = half_rank == leader ? MPI_COMM_WORLD : MPI_COMM_NULL;
-    CHECK_EQUAL(MPI_Intercomm_create(half, leader, peer, half_rank == leader ? world_of_other(other_size - 1) : -7, 5, &inter), MPI_SUCCESS);
+    CHECK_EQUAL(
+        MPI_Intercomm_create(half, leader, peer, half_rank == leader ? world_of_other(other_size - 1) : -7, 5, &inter),
+        MPI_SUCCESS);
 }
 
 static void asked(void)

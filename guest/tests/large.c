@@ -6,7 +6,8 @@
 
 static void messages(void)
 {
-    int out[4] = {1, 2, 3, 4}, in[4] = {0}, right = (check_rank + 1) % check_size, left = (check_rank + check_size - 1) % check_size;
+    int out[4] = {1, 2, 3, 4}, in[4] = {0}, right = (check_rank + 1) % check_size,
+        left = (check_rank + check_size - 1) % check_size;
     MPI_Request requests[2];
     MPI_Status status;
     MPI_Count count = 0;
@@ -66,7 +67,8 @@ static void types(void)
     MPI_Type_get_true_extent_c(type, &lb, &extent);
     CHECK(lb == -far && extent == 2 * far + 8);
     MPI_Type_free(&type);
-    MPI_Type_create_struct_c(2, (MPI_Count[]){1, 2}, (MPI_Count[]){0, far}, (MPI_Datatype[]){MPI_INT, MPI_DOUBLE}, &type);
+    MPI_Type_create_struct_c(2, (MPI_Count[]){1, 2}, (MPI_Count[]){0, far}, (MPI_Datatype[]){MPI_INT, MPI_DOUBLE},
+                             &type);
     MPI_Type_get_true_extent_c(type, &lb, &extent);
     CHECK_EQUAL(extent, far + 16);
     MPI_Type_free(&type);
@@ -169,7 +171,8 @@ static void huge_sizes(MPI_Datatype plane, MPI_Count bytes)
 /* Few data, far from each other. */
 static void far_ends(MPI_Datatype plane, MPI_Count bytes)
 {
-    const int ones[2] = {1, 1}, ends[2] = {INT_MIN, INT_MAX}, all[3] = {INT_MAX, INT_MAX, INT_MAX}, one[3] = {1, 1, 1}, first[3] = {0};
+    const int ones[2] = {1, 1}, ends[2] = {INT_MIN, INT_MAX}, all[3] = {INT_MAX, INT_MAX, INT_MAX}, one[3] = {1, 1, 1},
+              first[3] = {0};
     const int last[3] = {INT_MAX - 1, INT_MAX - 1, INT_MAX - 1};
     MPI_Datatype type, resized, marked;
     MPI_Aint place = 0;

@@ -26,17 +26,17 @@ static void finish(MPI_Request *request)
         MPI_Wait(request, MPI_STATUS_IGNORE);
 }
 
-#define CALL(Name, Iname, ...)                                                                     \
-    do {                                                                                           \
-        MPI_Request call_request;                                                                  \
-        if (form == 0)                                                                             \
-            MPI_##Name(__VA_ARGS__);                                                               \
-        else if (form == 1)                                                                        \
-            MPI_##Iname(__VA_ARGS__, &call_request);                                               \
-        else                                                                                       \
-            MPI_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, &call_request);                          \
-        if (form)                                                                                  \
-            finish(&call_request);                                                                 \
+#define CALL(Name, Iname, ...)                                            \
+    do {                                                                  \
+        MPI_Request call_request;                                         \
+        if (form == 0)                                                    \
+            MPI_##Name(__VA_ARGS__);                                      \
+        else if (form == 1)                                               \
+            MPI_##Iname(__VA_ARGS__, &call_request);                      \
+        else                                                              \
+            MPI_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, &call_request); \
+        if (form)                                                         \
+            finish(&call_request);                                        \
     } while (0)
 
 static int value_of(int sender, int number, int i) { return sender * 1000 + number * 10 + i; }
@@ -77,13 +77,15 @@ static void alltoall(const struct around *around, MPI_Comm comm)
     CALL(Neighbor_alltoall, Ineighbor_alltoall, send, COUNT, MPI_INT, recv, COUNT, MPI_INT, comm);
     for (int i = 0; i < around->in; i++)
         for (int j = 0; j < COUNT; j++)
-            CHECK_EQUAL(recv[i * COUNT + j], around->sources[i] < 0 ? -1 : value_of(around->sources[i], around->sent_as[i], j));
+            CHECK_EQUAL(recv[i * COUNT + j],
+                        around->sources[i] < 0 ? -1 : value_of(around->sources[i], around->sent_as[i], j));
 }
 
 /* Block i sent has i + 1 elements; so has the one that arrives as somebody's block i. */
 static void alltoallv(const struct around *around, MPI_Comm comm)
 {
-    int send[200], recv[200], send_counts[NEIGHBORS_MAX], send_places[NEIGHBORS_MAX], recv_counts[NEIGHBORS_MAX], recv_places[NEIGHBORS_MAX];
+    int send[200], recv[200], send_counts[NEIGHBORS_MAX], send_places[NEIGHBORS_MAX], recv_counts[NEIGHBORS_MAX],
+        recv_places[NEIGHBORS_MAX];
     for (int i = 0; i < around->out; i++) {
         send_counts[i] = i + 1;
         send_places[i] = place_of(i);
@@ -96,7 +98,8 @@ static void alltoallv(const struct around *around, MPI_Comm comm)
         at += recv_counts[i] + 1;
     }
     memset(recv, -1, sizeof recv);
-    CALL(Neighbor_alltoallv, Ineighbor_alltoallv, send, send_counts, send_places, MPI_INT, recv, recv_counts, recv_places, MPI_INT, comm);
+    CALL(Neighbor_alltoallv, Ineighbor_alltoallv, send, send_counts, send_places, MPI_INT, recv, recv_counts,
+         recv_places, MPI_INT, comm);
     for (int i = 0; i < around->in; i++) {
         for (int j = 0; j < recv_counts[i]; j++)
             CHECK_EQUAL(recv[recv_places[i] + j], value_of(around->sources[i], around->sent_as[i], j));
@@ -118,7 +121,8 @@ static void alltoallv(const struct around *around, MPI_Comm comm)
         at += 2 * recv_counts[i];
     }
     memset(recv, -1, sizeof recv);
-    CALL(Neighbor_alltoallw, Ineighbor_alltoallw, send, send_counts, send_bytes, send_types, recv, recv_counts, recv_bytes, recv_types, comm);
+    CALL(Neighbor_alltoallw, Ineighbor_alltoallw, send, send_counts, send_bytes, send_types, recv, recv_counts,
+         recv_bytes, recv_types, comm);
     for (int i = 0; i < around->in; i++)
         for (int j = 0; j < recv_counts[i]; j++) {
             const int *pair = recv + recv_bytes[i] / (MPI_Aint)sizeof(int) + 2 * j;
@@ -195,8 +199,11 @@ static void complete_graph(void)
 static void distributed_graph(void)
 {
     int n = check_size, left = (check_rank + n - 1) % n, right = (check_rank + 1) % n;
-    struct around around = {.in = 3, .out = 3, .sources = {left, (check_rank + 2 * n - 2) % n, left},
-                            .destinations = {right, right, (check_rank + 2) % n}, .sent_as = {0, 2, 1}};
+    struct around around = {.in = 3,
+                            .out = 3,
+                            .sources = {left, (check_rank + 2 * n - 2) % n, left},
+                            .destinations = {right, right, (check_rank + 2) % n},
+                            .sent_as = {0, 2, 1}};
     MPI_Comm graph;
     /* Where the two are the same process, its messages come in the order of sending. */
     if (n == 1 || n == 2) {
@@ -205,8 +212,8 @@ static void distributed_graph(void)
         around.sent_as[1] = 1;
         around.sent_as[2] = 2;
     }
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 3, around.sources, MPI_UNWEIGHTED, 3, around.destinations, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-                                   &graph);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 3, around.sources, MPI_UNWEIGHTED, 3, around.destinations,
+                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
     all(&around, graph);
     MPI_Comm_free(&graph);
     /* Only towards rank 0, which sends nothing. */
@@ -214,7 +221,8 @@ static void distributed_graph(void)
     struct around star = {.in = check_rank ? 0 : n - 1, .out = check_rank != 0};
     for (int i = 1; i < n; i++)
         star.sources[i - 1] = i;
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, star.in, star.sources, MPI_UNWEIGHTED, star.out, &zero, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, star.in, star.sources, MPI_UNWEIGHTED, star.out, &zero,
+                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
     all(&star, graph);
     MPI_Comm_free(&graph);
 }

@@ -38,8 +38,10 @@ static void join(void *in, void *inout, int *len, MPI_Datatype *of)
 static const char *name_of(int kind)
 {
     static const char *const names[OPERATIONS] = {
-        "barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv", "alltoall", "alltoallv",
-        "alltoallw", "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan", "bcast again", "allreduce again"};
+        "barrier",   "bcast",     "gather",      "gatherv",        "scatter",
+        "scatterv",  "allgather", "allgatherv",  "alltoall",       "alltoallv",
+        "alltoallw", "reduce",    "allreduce",   "reduce_scatter", "reduce_scatter_block",
+        "scan",      "exscan",    "bcast again", "allreduce again"};
     return names[kind];
 }
 
@@ -68,7 +70,8 @@ static void draw(struct operation *o)
     for (int i = 0; i < BLOCKS_MAX && o->kind >= 9 && o->kind <= 10; i++)
         o->counts[i] = o->count / 2;
     for (int i = 0; i < BLOCKS_MAX && o->kind >= 9 && o->kind <= 10; i++)
-        o->displacements[i] = i * (o->count / 2 + 1), o->byte_displacements[i] = o->displacements[i] * (o->type == strided ? 8 : 4);
+        o->displacements[i] = i * (o->count / 2 + 1),
+        o->byte_displacements[i] = o->displacements[i] * (o->type == strided ? 8 : 4);
 }
 
 static void fill(struct operation *o)
@@ -93,41 +96,25 @@ static int call(struct operation *o, int *recv, MPI_Request *request)
     void *to = o->in_place && rank == root ? MPI_IN_PLACE : recv;
 #define FORMS(Name, name, ...) (request ? MPI_I##name(__VA_ARGS__, request) : MPI_##Name(__VA_ARGS__))
     switch (o->kind) {
-    case 0:
-        return FORMS(Barrier, barrier, comm);
+    case 0: return FORMS(Barrier, barrier, comm);
     case 1:
-    case 17:
-        return FORMS(Bcast, bcast, recv, n, t, root, comm);
-    case 2:
-        return FORMS(Gather, gather, at_root, n, t, recv, n, t, root, comm);
-    case 3:
-        return FORMS(Gatherv, gatherv, at_root, c[rank], t, recv, c, d, t, root, comm);
+    case 17: return FORMS(Bcast, bcast, recv, n, t, root, comm);
+    case 2: return FORMS(Gather, gather, at_root, n, t, recv, n, t, root, comm);
+    case 3: return FORMS(Gatherv, gatherv, at_root, c[rank], t, recv, c, d, t, root, comm);
     case 4: /* In place the root's own block isn't touched, wherever it sends from. */
         return FORMS(Scatter, scatter, o->send, n, t, to, n, t, root, comm);
-    case 5:
-        return FORMS(Scatterv, scatterv, o->send, c, d, t, to, c[rank], t, root, comm);
-    case 6:
-        return FORMS(Allgather, allgather, send, n, t, recv, n, t, comm);
-    case 7:
-        return FORMS(Allgatherv, allgatherv, send, c[rank], t, recv, c, d, t, comm);
-    case 8:
-        return FORMS(Alltoall, alltoall, send, n, t, recv, n, t, comm);
-    case 9:
-        return FORMS(Alltoallv, alltoallv, send, c, d, t, recv, c, d, t, comm);
-    case 10:
-        return FORMS(Alltoallw, alltoallw, send, c, b, o->types, recv, c, b, o->types, comm);
-    case 11:
-        return FORMS(Reduce, reduce, at_root, recv, n, t, o->op, root, comm);
-    case 13:
-        return FORMS(Reduce_scatter, reduce_scatter, send, recv, c, t, o->op, comm);
-    case 14:
-        return FORMS(Reduce_scatter_block, reduce_scatter_block, send, recv, n / 4, t, o->op, comm);
-    case 15:
-        return FORMS(Scan, scan, send, recv, n, t, o->op, comm);
-    case 16:
-        return FORMS(Exscan, exscan, send, recv, n, t, o->op, comm);
-    default:
-        return FORMS(Allreduce, allreduce, send, recv, n, t, o->op, comm);
+    case 5: return FORMS(Scatterv, scatterv, o->send, c, d, t, to, c[rank], t, root, comm);
+    case 6: return FORMS(Allgather, allgather, send, n, t, recv, n, t, comm);
+    case 7: return FORMS(Allgatherv, allgatherv, send, c[rank], t, recv, c, d, t, comm);
+    case 8: return FORMS(Alltoall, alltoall, send, n, t, recv, n, t, comm);
+    case 9: return FORMS(Alltoallv, alltoallv, send, c, d, t, recv, c, d, t, comm);
+    case 10: return FORMS(Alltoallw, alltoallw, send, c, b, o->types, recv, c, b, o->types, comm);
+    case 11: return FORMS(Reduce, reduce, at_root, recv, n, t, o->op, root, comm);
+    case 13: return FORMS(Reduce_scatter, reduce_scatter, send, recv, c, t, o->op, comm);
+    case 14: return FORMS(Reduce_scatter_block, reduce_scatter_block, send, recv, n / 4, t, o->op, comm);
+    case 15: return FORMS(Scan, scan, send, recv, n, t, o->op, comm);
+    case 16: return FORMS(Exscan, exscan, send, recv, n, t, o->op, comm);
+    default: return FORMS(Allreduce, allreduce, send, recv, n, t, o->op, comm);
     }
 }
 
@@ -155,9 +142,7 @@ static void finish(int started, int way)
     int index, flag, done, indices[UNDER_WAY], left = started;
     MPI_Status statuses[UNDER_WAY];
     switch (way) {
-    case 0:
-        MPI_Waitall(started, requests, MPI_STATUSES_IGNORE);
-        break;
+    case 0: MPI_Waitall(started, requests, MPI_STATUSES_IGNORE); break;
     case 1:
         for (int i = 0; i < started; i++)
             MPI_Wait(&requests[check_rank % 2 ? i : started - 1 - i], &statuses[0]);

@@ -5,77 +5,77 @@
 #include <stdint.h>
 
 /* a op b of two elements through the library. */
-#define REDUCE(type, handle, op, a, b)                                                             \
-    ({                                                                                             \
-        type reduce_in[2] = {(a), (b)}, reduce_out[2] = {(b), (a)};                                \
-        CHECK_EQUAL(MPI_Reduce_local(reduce_in, reduce_out, 2, handle, op), MPI_SUCCESS);          \
-        CHECK(reduce_out[0] == reduce_out[1]);                                                     \
-        reduce_out[0];                                                                             \
+#define REDUCE(type, handle, op, a, b)                                                    \
+    ({                                                                                    \
+        type reduce_in[2] = {(a), (b)}, reduce_out[2] = {(b), (a)};                       \
+        CHECK_EQUAL(MPI_Reduce_local(reduce_in, reduce_out, 2, handle, op), MPI_SUCCESS); \
+        CHECK(reduce_out[0] == reduce_out[1]);                                            \
+        reduce_out[0];                                                                    \
     })
 
-#define INTEGER(type, handle)                                                                      \
-    do {                                                                                           \
-        CHECK_EQUAL(REDUCE(type, handle, MPI_SUM, 5, 9), 14);                                      \
-        CHECK_EQUAL(REDUCE(type, handle, MPI_PROD, 5, 9), 45);                                     \
-        CHECK_EQUAL(REDUCE(type, handle, MPI_MIN, 5, 9), 5);                                       \
-        CHECK_EQUAL(REDUCE(type, handle, MPI_MAX, 5, 9), 9);                                       \
-        CHECK_EQUAL(REDUCE(type, handle, MPI_BAND, 12, 10), 8);                                    \
-        CHECK_EQUAL(REDUCE(type, handle, MPI_BOR, 12, 10), 14);                                    \
-        CHECK_EQUAL(REDUCE(type, handle, MPI_BXOR, 12, 10), 6);                                    \
-        CHECK_EQUAL(REDUCE(type, handle, MPI_LAND, 3, 0), 0);                                      \
-        CHECK_EQUAL(REDUCE(type, handle, MPI_LAND, 3, 4), 1);                                      \
-        CHECK_EQUAL(REDUCE(type, handle, MPI_LOR, 3, 0), 1);                                       \
-        CHECK_EQUAL(REDUCE(type, handle, MPI_LXOR, 3, 4), 0);                                      \
-        CHECK_EQUAL(REDUCE(type, handle, MPI_LXOR, 3, 0), 1);                                      \
-        CHECK_EQUAL(MPI_Reduce_local(NULL, NULL, 0, handle, MPI_MINLOC), MPI_ERR_OP);              \
+#define INTEGER(type, handle)                                                         \
+    do {                                                                              \
+        CHECK_EQUAL(REDUCE(type, handle, MPI_SUM, 5, 9), 14);                         \
+        CHECK_EQUAL(REDUCE(type, handle, MPI_PROD, 5, 9), 45);                        \
+        CHECK_EQUAL(REDUCE(type, handle, MPI_MIN, 5, 9), 5);                          \
+        CHECK_EQUAL(REDUCE(type, handle, MPI_MAX, 5, 9), 9);                          \
+        CHECK_EQUAL(REDUCE(type, handle, MPI_BAND, 12, 10), 8);                       \
+        CHECK_EQUAL(REDUCE(type, handle, MPI_BOR, 12, 10), 14);                       \
+        CHECK_EQUAL(REDUCE(type, handle, MPI_BXOR, 12, 10), 6);                       \
+        CHECK_EQUAL(REDUCE(type, handle, MPI_LAND, 3, 0), 0);                         \
+        CHECK_EQUAL(REDUCE(type, handle, MPI_LAND, 3, 4), 1);                         \
+        CHECK_EQUAL(REDUCE(type, handle, MPI_LOR, 3, 0), 1);                          \
+        CHECK_EQUAL(REDUCE(type, handle, MPI_LXOR, 3, 4), 0);                         \
+        CHECK_EQUAL(REDUCE(type, handle, MPI_LXOR, 3, 0), 1);                         \
+        CHECK_EQUAL(MPI_Reduce_local(NULL, NULL, 0, handle, MPI_MINLOC), MPI_ERR_OP); \
     } while (0)
 
-#define SIGNED(type, handle)                                                                       \
-    do {                                                                                           \
-        INTEGER(type, handle);                                                                     \
-        CHECK_EQUAL(REDUCE(type, handle, MPI_MIN, -5, 9), -5);                                     \
+#define SIGNED(type, handle)                                   \
+    do {                                                       \
+        INTEGER(type, handle);                                 \
+        CHECK_EQUAL(REDUCE(type, handle, MPI_MIN, -5, 9), -5); \
     } while (0)
 
-#define REAL(type, handle)                                                                         \
-    do {                                                                                           \
-        CHECK(REDUCE(type, handle, MPI_SUM, (type)1.5, (type)-4) == (type)-2.5);                   \
-        CHECK(REDUCE(type, handle, MPI_PROD, (type)1.5, (type)-4) == (type)-6);                    \
-        CHECK(REDUCE(type, handle, MPI_MIN, (type)1.5, (type)-4) == (type)-4);                     \
-        CHECK(REDUCE(type, handle, MPI_MAX, (type)1.5, (type)-4) == (type)1.5);                    \
-        CHECK_EQUAL(MPI_Reduce_local(NULL, NULL, 0, handle, MPI_BXOR), MPI_ERR_OP);                \
+#define REAL(type, handle)                                                           \
+    do {                                                                             \
+        CHECK(REDUCE(type, handle, MPI_SUM, (type)1.5, (type) - 4) == (type) - 2.5); \
+        CHECK(REDUCE(type, handle, MPI_PROD, (type)1.5, (type) - 4) == (type) - 6);  \
+        CHECK(REDUCE(type, handle, MPI_MIN, (type)1.5, (type) - 4) == (type) - 4);   \
+        CHECK(REDUCE(type, handle, MPI_MAX, (type)1.5, (type) - 4) == (type)1.5);    \
+        CHECK_EQUAL(MPI_Reduce_local(NULL, NULL, 0, handle, MPI_BXOR), MPI_ERR_OP);  \
     } while (0)
 
-#define COMPLEX(type, handle)                                                                      \
-    do {                                                                                           \
-        CHECK(REDUCE(type _Complex, handle, MPI_SUM, 1 + 2i, 3 - 1i) == 4 + 1i);                   \
-        CHECK(REDUCE(type _Complex, handle, MPI_PROD, 1 + 2i, 3 - 1i) == 5 + 5i);                  \
-        CHECK_EQUAL(MPI_Reduce_local(NULL, NULL, 0, handle, MPI_MAX), MPI_ERR_OP);                 \
+#define COMPLEX(type, handle)                                                      \
+    do {                                                                           \
+        CHECK(REDUCE(type _Complex, handle, MPI_SUM, 1 + 2i, 3 - 1i) == 4 + 1i);   \
+        CHECK(REDUCE(type _Complex, handle, MPI_PROD, 1 + 2i, 3 - 1i) == 5 + 5i);  \
+        CHECK_EQUAL(MPI_Reduce_local(NULL, NULL, 0, handle, MPI_MAX), MPI_ERR_OP); \
     } while (0)
 
-#define LOGICAL(type, handle)                                                                      \
-    do {                                                                                           \
-        CHECK_EQUAL(REDUCE(type, handle, MPI_LAND, 1, 0), 0);                                      \
-        CHECK_EQUAL(REDUCE(type, handle, MPI_LOR, 1, 0), 1);                                       \
-        CHECK_EQUAL(REDUCE(type, handle, MPI_LXOR, 1, 1), 0);                                      \
-        CHECK_EQUAL(MPI_Reduce_local(NULL, NULL, 0, handle, MPI_SUM), MPI_ERR_OP);                 \
+#define LOGICAL(type, handle)                                                      \
+    do {                                                                           \
+        CHECK_EQUAL(REDUCE(type, handle, MPI_LAND, 1, 0), 0);                      \
+        CHECK_EQUAL(REDUCE(type, handle, MPI_LOR, 1, 0), 1);                       \
+        CHECK_EQUAL(REDUCE(type, handle, MPI_LXOR, 1, 1), 0);                      \
+        CHECK_EQUAL(MPI_Reduce_local(NULL, NULL, 0, handle, MPI_SUM), MPI_ERR_OP); \
     } while (0)
 
-#define PAIR(value_type, index_type, handle)                                                       \
-    do {                                                                                           \
-        struct {                                                                                   \
-            value_type value;                                                                      \
-            index_type index;                                                                      \
-        } a[3] = {{3, 1}, {4, 2}, {5, 9}}, b[3] = {{2, 7}, {4, 1}, {5, 10}}, c[3];                 \
-        int size;                                                                                  \
-        MPI_Type_size(handle, &size);                                                              \
-        CHECK_EQUAL(size, sizeof(value_type) + sizeof(index_type));                                \
-        memcpy(c, b, sizeof c);                                                                    \
-        CHECK_EQUAL(MPI_Reduce_local(a, c, 3, handle, MPI_MAXLOC), MPI_SUCCESS);                   \
-        CHECK(c[0].value == 3 && c[0].index == 1 && c[1].index == 1 && c[2].index == 9);           \
-        memcpy(c, b, sizeof c);                                                                    \
-        CHECK_EQUAL(MPI_Reduce_local(a, c, 3, handle, MPI_MINLOC), MPI_SUCCESS);                   \
-        CHECK(c[0].value == 2 && c[0].index == 7 && c[1].index == 1 && c[2].index == 9);           \
-        CHECK_EQUAL(MPI_Reduce_local(NULL, NULL, 0, handle, MPI_SUM), MPI_ERR_OP);                 \
+#define PAIR(value_type, index_type, handle)                                             \
+    do {                                                                                 \
+        struct {                                                                         \
+            value_type value;                                                            \
+            index_type index;                                                            \
+        } a[3] = {{3, 1}, {4, 2}, {5, 9}}, b[3] = {{2, 7}, {4, 1}, {5, 10}}, c[3];       \
+        int size;                                                                        \
+        MPI_Type_size(handle, &size);                                                    \
+        CHECK_EQUAL(size, sizeof(value_type) + sizeof(index_type));                      \
+        memcpy(c, b, sizeof c);                                                          \
+        CHECK_EQUAL(MPI_Reduce_local(a, c, 3, handle, MPI_MAXLOC), MPI_SUCCESS);         \
+        CHECK(c[0].value == 3 && c[0].index == 1 && c[1].index == 1 && c[2].index == 9); \
+        memcpy(c, b, sizeof c);                                                          \
+        CHECK_EQUAL(MPI_Reduce_local(a, c, 3, handle, MPI_MINLOC), MPI_SUCCESS);         \
+        CHECK(c[0].value == 2 && c[0].index == 7 && c[1].index == 1 && c[2].index == 9); \
+        CHECK_EQUAL(MPI_Reduce_local(NULL, NULL, 0, handle, MPI_SUM), MPI_ERR_OP);       \
     } while (0)
 
 static void integers(void)

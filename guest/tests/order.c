@@ -20,7 +20,8 @@ static void lengths_in_order(void)
         for (int i = 0; i < 60; i++) {
             MPI_Status status;
             int length = i % 3 == 0 ? 2000 + i : i, count;
-            MPI_Recv(data, sizeof data, MPI_CHAR, i % 2 ? MPI_ANY_SOURCE : 0, i % 5 ? MPI_ANY_TAG : 9, MPI_COMM_WORLD, &status);
+            MPI_Recv(data, sizeof data, MPI_CHAR, i % 2 ? MPI_ANY_SOURCE : 0, i % 5 ? MPI_ANY_TAG : 9, MPI_COMM_WORLD,
+                     &status);
             MPI_Get_count(&status, MPI_CHAR, &count);
             CHECK_EQUAL(count, length);
             if (length)

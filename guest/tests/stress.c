@@ -4,7 +4,10 @@
 
 enum { BATCH = 40, LONGEST = 9000 };
 
-static int length_of(unsigned number) { return (int)((number * 2654435761u >> 7) % 4 == 0 ? number * 40503u % LONGEST : number * 40503u % 150); }
+static int length_of(unsigned number)
+{
+    return (int)((number * 2654435761u >> 7) % 4 == 0 ? number * 40503u % LONGEST : number * 40503u % 150);
+}
 
 static void fill(unsigned char *data, int length, int from, unsigned number)
 {

@@ -80,7 +80,8 @@ static void graphs(void)
  * come out at the processes concerned. */
 static void distributed(void)
 {
-    int n = check_size, left = (check_rank + n - 1) % n, right = (check_rank + 1) % n, one = 1, weight = 100 + check_rank, status;
+    int n = check_size, left = (check_rank + n - 1) % n, right = (check_rank + 1) % n, one = 1,
+        weight = 100 + check_rank, status;
     int in, out, weighted, sources[4], from[4], destinations[4], to[4];
     MPI_Comm graph, copy;
     MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &right, &one, &left, &weight, MPI_INFO_NULL, 0, &graph);
@@ -100,7 +101,8 @@ static void distributed(void)
     int degrees[1] = {n}, all[RANKS_MAX], zero = 0;
     for (int i = 0; i < n; i++)
         all[i] = i;
-    MPI_Dist_graph_create(MPI_COMM_WORLD, check_rank ? 0 : 1, &zero, degrees, all, MPI_UNWEIGHTED, MPI_INFO_NULL, 1, &graph);
+    MPI_Dist_graph_create(MPI_COMM_WORLD, check_rank ? 0 : 1, &zero, degrees, all, MPI_UNWEIGHTED, MPI_INFO_NULL, 1,
+                          &graph);
     MPI_Dist_graph_neighbors_count(graph, &in, &out, &weighted);
     CHECK(in == 1 && out == (check_rank ? 0 : n) && !weighted);
     MPI_Dist_graph_neighbors(graph, 1, sources, MPI_UNWEIGHTED, 0, NULL, MPI_UNWEIGHTED);
@@ -133,7 +135,8 @@ static void adjacent(void)
     MPI_Dist_graph_neighbors(graph, 1, got, MPI_UNWEIGHTED, 0, got_destinations, MPI_UNWEIGHTED);
     CHECK(got[0] == sources[0] && got[1] == -1);
     MPI_Comm_free(&graph);
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 0, NULL, MPI_WEIGHTS_EMPTY, 0, NULL, MPI_WEIGHTS_EMPTY, MPI_INFO_NULL, 0, &graph);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 0, NULL, MPI_WEIGHTS_EMPTY, 0, NULL, MPI_WEIGHTS_EMPTY,
+                                   MPI_INFO_NULL, 0, &graph);
     MPI_Dist_graph_neighbors_count(graph, &in, &out, &weighted);
     CHECK(in == 0 && out == 0 && weighted);
     MPI_Comm_free(&graph);
@@ -188,13 +191,21 @@ static void errors(void)
     FAILS(MPI_Graph_map(MPI_COMM_WORLD, 1, index, edges, &n), MPI_ERR_ARG);
     FAILS(MPI_Graphdims_get(MPI_COMM_WORLD, &n, &n), MPI_ERR_TOPOLOGY);
     FAILS(MPI_Topo_test(MPI_COMM_NULL, &n), MPI_ERR_COMM);
-    FAILS(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &bad, &one, &zero, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm), MPI_ERR_RANK);
-    FAILS(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &zero, &one, &bad, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm), MPI_ERR_RANK);
-    FAILS(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &zero, &minus, &zero, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm), MPI_ERR_ARG);
+    FAILS(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &bad, &one, &zero, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm),
+          MPI_ERR_RANK);
+    FAILS(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &zero, &one, &bad, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm),
+          MPI_ERR_RANK);
+    FAILS(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &zero, &minus, &zero, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm),
+          MPI_ERR_ARG);
     FAILS(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &zero, &one, &zero, &minus, MPI_INFO_NULL, 0, &comm), MPI_ERR_ARG);
-    FAILS(MPI_Dist_graph_create(MPI_COMM_WORLD, -1, &zero, &one, &zero, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm), MPI_ERR_ARG);
-    FAILS(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &zero, MPI_UNWEIGHTED, 1, &zero, &one, MPI_INFO_NULL, 0, &comm), MPI_ERR_ARG);
-    FAILS(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &bad, MPI_UNWEIGHTED, 0, NULL, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm), MPI_ERR_RANK);
+    FAILS(MPI_Dist_graph_create(MPI_COMM_WORLD, -1, &zero, &one, &zero, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm),
+          MPI_ERR_ARG);
+    FAILS(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &zero, MPI_UNWEIGHTED, 1, &zero, &one, MPI_INFO_NULL, 0,
+                                         &comm),
+          MPI_ERR_ARG);
+    FAILS(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &bad, MPI_UNWEIGHTED, 0, NULL, MPI_UNWEIGHTED,
+                                         MPI_INFO_NULL, 0, &comm),
+          MPI_ERR_RANK);
     FAILS(MPI_Dist_graph_neighbors(MPI_COMM_WORLD, 0, NULL, NULL, 0, NULL, NULL), MPI_ERR_TOPOLOGY);
     FAILS(MPI_Cart_create(MPI_COMM_WORLD, -1, &one, &one, 0, &comm), MPI_ERR_DIMS);
     FAILS(MPI_Neighbor_alltoall(&n, 1, MPI_INT, &n, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_TOPOLOGY);

@@ -6,12 +6,9 @@
 static int order(int pattern, int i, int n)
 {
     switch (pattern) {
-    case 0:
-        return i; /* As sent. */
-    case 1:
-        return n - 1 - i; /* Latest first. */
-    default:
-        return (int)((i * 7919LL) % n); /* Scattered (7919 is prime). */
+    case 0: return i; /* As sent. */
+    case 1: return n - 1 - i; /* Latest first. */
+    default: return (int)((i * 7919LL) % n); /* Scattered (7919 is prime). */
     }
 }
 

@@ -42,13 +42,11 @@ static bool loggp_open(const struct chasqui_ni_identification *ni, int ni_fd)
     return true;
 }
 
-static void loggp_close(void)
-{
-}
+static void loggp_close(void) {}
 
 static bool loggp_send(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
-    struct chasqui_loggp_send send = { *envelope, (uint64_t)payload, bytes };
+    struct chasqui_loggp_send send = {*envelope, (uint64_t)payload, bytes};
     touch_for_read(payload, bytes);
     __asm__ volatile("" ::"r"(&send) : "memory"); /* the NI reads it */
     MARK_READY(envelope);

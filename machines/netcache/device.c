@@ -59,16 +59,10 @@ extern struct mpi_device mpi_device_netcache;
 #define REGISTER(name) (*(volatile uint64_t *)(registers + CHASQUI_NETCACHE_##name))
 
 /* Earlier stores, and loads of what is given back, come before the store to the NIC that follows. */
-static inline void fence_before_register(void)
-{
-    __asm__ volatile("fence rw, o" : : : "memory");
-}
+static inline void fence_before_register(void) { __asm__ volatile("fence rw, o" : : : "memory"); }
 
 /* What was seen of the NIC's doings comes before the loads that follow. */
-static inline void fence_after_arrival(void)
-{
-    __asm__ volatile("fence ir, r" : : : "memory");
-}
+static inline void fence_after_arrival(void) { __asm__ volatile("fence ir, r" : : : "memory"); }
 
 static void *map_region(const struct chasqui_ni_identification *ni, int ni_fd, unsigned region)
 {
@@ -93,10 +87,7 @@ static bool netcache_expect(uint64_t key, void *to, size_t bytes)
            chasqui_prebind(key, to, (uint32_t)bytes, arrived) == CHASQUI_PREBIND_RESERVED;
 }
 
-static bool netcache_withdraw(uint64_t key, void *to)
-{
-    return chasqui_withdraw(key, to);
-}
+static bool netcache_withdraw(uint64_t key, void *to) { return chasqui_withdraw(key, to); }
 
 static bool netcache_open(const struct chasqui_ni_identification *ni, int ni_fd)
 {
@@ -130,9 +121,7 @@ static bool netcache_open(const struct chasqui_ni_identification *ni, int ni_fd)
     return true;
 }
 
-static void netcache_close(void)
-{
-}
+static void netcache_close(void) {}
 
 /* --- sending ------------------------------------------------------------------------------------------ */
 
@@ -216,10 +205,7 @@ static inline uint64_t load_cached(size_t word)
     return chasqui_network_load(network + current->buffer / sizeof *network + word);
 }
 
-static inline uint64_t load_uncached(size_t word)
-{
-    return window[current->buffer / sizeof *window + word];
-}
+static inline uint64_t load_uncached(size_t word) { return window[current->buffer / sizeof *window + word]; }
 
 /* The processor copies, a word at a time. */
 static inline __attribute__((always_inline)) void copy_by(uint64_t (*load)(size_t word), void *to, size_t bytes)
@@ -274,10 +260,7 @@ static void netcache_take(void *to, size_t bytes)
         deliver(to, bytes);
 }
 
-static inline size_t held_size(uint32_t bytes)
-{
-    return (bytes + ELEMENT - 1) / ELEMENT * ELEMENT;
-}
+static inline size_t held_size(uint32_t bytes) { return (bytes + ELEMENT - 1) / ELEMENT * ELEMENT; }
 
 static bool netcache_hold(uint64_t held[MPI_HELD_WORDS])
 {

@@ -192,9 +192,7 @@ static bool voyager_open(const struct chasqui_ni_identification *ni, int ni_fd)
            (!(store_64_end | tag_on_end) || open_tag_on(ni, ni_fd));
 }
 
-static void voyager_close(void)
-{
-}
+static void voyager_close(void) {}
 
 /* --- sending by Basic and DMA --------------------------------------------------------------------- */
 
@@ -270,16 +268,16 @@ static inline size_t head_of(const struct chasqui_envelope *envelope)
 }
 
 /* A message of any number of slots; the first takes `head` bytes of the envelope and `first` of the payload. */
-static inline __attribute__((always_inline)) bool send_slots(struct peer *peer,
-                                                             const struct chasqui_envelope *envelope, size_t head,
-                                                             size_t first, const char *payload, size_t bytes)
+static inline __attribute__((always_inline)) bool send_slots(struct peer *peer, const struct chasqui_envelope *envelope,
+                                                             size_t head, size_t first, const char *payload,
+                                                             size_t bytes)
 {
     uint32_t more = (bytes - first + SLOT_DATA - 1) / SLOT_DATA;
     if (!has_room(&transmit, 1 + more, CHASQUI_VOYAGER_TRANSMIT_CONSUMER))
         return false;
     uint32_t index = transmit.produced;
-    uint32_t flags = (head == sizeof *envelope ? CHASQUI_VOYAGER_FLAG_WHOLE : 0) |
-                     (more > 0 ? CHASQUI_VOYAGER_FLAG_BEGINS : 0);
+    uint32_t flags =
+        (head == sizeof *envelope ? CHASQUI_VOYAGER_FLAG_WHOLE : 0) | (more > 0 ? CHASQUI_VOYAGER_FLAG_BEGINS : 0);
     compose_first(slot_of(&transmit, index), flags, peer, envelope, head, payload, first);
     release(++index);
     MARK_READY(envelope);
@@ -396,8 +394,8 @@ static inline void tell_order(const struct peer *peer, const struct chasqui_enve
 }
 
 /* `word` has the payload's `bytes`, at most 8. `behind`: peer->behind, where the compiler knows it. */
-static inline __attribute__((always_inline)) bool send_express(struct peer *peer, const struct chasqui_envelope *envelope,
-                                                               uint64_t word, size_t bytes, bool behind)
+static inline __attribute__((always_inline)) bool
+send_express(struct peer *peer, const struct chasqui_envelope *envelope, uint64_t word, size_t bytes, bool behind)
 {
     if (unlikely(!have_left(posted + CHASQUI_VOYAGER_MPI_EXPRESS_MAX - express_slots)))
         return false;
@@ -795,6 +793,7 @@ struct mpi_device mpi_device_voyager = {
     .interface = CHASQUI_VOYAGER_INTERFACE,
     .open = voyager_open,
     .close = voyager_close,
-    .send = send_basic, .poll = poll_basic,
+    .send = send_basic,
+    .poll = poll_basic,
     .put = voyager_put,
 };

@@ -11,10 +11,7 @@
 enum { EXTRA_MASK = (1 << CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS) - 1 };
 
 /* An Express message's five bits. */
-static inline uint32_t extra_of(uint64_t message)
-{
-    return message >> 32 & EXTRA_MASK;
-}
+static inline uint32_t extra_of(uint64_t message) { return message >> 32 & EXTRA_MASK; }
 
 static inline bool is_express(uint64_t message)
 {

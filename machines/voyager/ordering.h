@@ -10,10 +10,7 @@ static inline void flush_line(const void *line)
 }
 
 /* Stores and flushes before, device stores after. */
-static inline void fence_before_pointer(void)
-{
-    __asm__ volatile("fence rw, o" : : : "memory");
-}
+static inline void fence_before_pointer(void) { __asm__ volatile("fence rw, o" : : : "memory"); }
 
 /* `index`, but only once `pointer` has been read: loads through the result follow that load (RVWMO, address
  * dependency), without the cost of a fence. */

@@ -18,7 +18,8 @@ static uint32_t outgoing[WORDS_MAX], incoming[WORDS_MAX];
 
 static uint32_t word(uint32_t job, int from, int to, int round, int index)
 {
-    uint32_t x = job * 2654435761u ^ (uint32_t)from << 26 ^ (uint32_t)to << 20 ^ (uint32_t)round << 10 ^ (uint32_t)index;
+    uint32_t x =
+        job * 2654435761u ^ (uint32_t)from << 26 ^ (uint32_t)to << 20 ^ (uint32_t)round << 10 ^ (uint32_t)index;
     x ^= x >> 15;
     x *= 2246822519u;
     return x ^ x >> 13;

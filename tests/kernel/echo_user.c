@@ -26,10 +26,7 @@ static uint64_t now_ns(void)
     return time.tv_sec * 1000000000ull + time.tv_nsec;
 }
 
-static unsigned char *pages(void)
-{
-    return mmap(0, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-}
+static unsigned char *pages(void) { return mmap(0, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
 
 static int right(unsigned seed)
 {
@@ -55,10 +52,7 @@ static int right(unsigned seed)
 }
 
 /* The call fails with EFAULT. */
-static int refused(const void *from, void *to)
-{
-    return call(from, to, 100, 0) == -1 && errno == EFAULT;
-}
+static int refused(const void *from, void *to) { return call(from, to, 100, 0) == -1 && errno == EFAULT; }
 
 int main(int count, char **arguments)
 {

@@ -203,8 +203,8 @@ static void race_receiver(int messages)
             count--;
         }
         int at = (first + count++) % WINDOW;
-        posted[at] = (struct posted){.place = places[at] + (random_below(6) == 0 ? 8 : 0), .source = source,
-                                     .tag = RACE_TAG + tag};
+        posted[at] = (struct posted){
+            .place = places[at] + (random_below(6) == 0 ? 8 : 0), .source = source, .tag = RACE_TAG + tag};
         post(posted[at].place, random_below(2) ? 8 : 16, source, RACE_TAG + tag, &posted[at].request);
         do_something(300);
     }

@@ -28,10 +28,7 @@ static int length_of(int message)
 }
 
 /* Every fifth is one byte off, every third eight. */
-static int offset_of(int message)
-{
-    return message % 5 == 4 ? 1 : message % 3 == 2 ? 8 : 0;
-}
+static int offset_of(int message) { return message % 5 == 4 ? 1 : message % 3 == 2 ? 8 : 0; }
 
 static void fill(unsigned char *data, int message)
 {

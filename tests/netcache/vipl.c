@@ -29,12 +29,12 @@ static struct slot *slots = (struct slot *)memory;
 static struct chasqui_via_entry *entries = (struct chasqui_via_entry *)(memory + 8 * PAGE);
 static VIP_MEM_HANDLE handle;
 
-#define check(right)                                                    \
-    do {                                                                \
-        if (!(right)) {                                                 \
+#define check(right)                                                          \
+    do {                                                                      \
+        if (!(right)) {                                                       \
             printf("rank %u, line %d: not " #right "\n", ni->rank, __LINE__); \
-            exit(1);                                                    \
-        }                                                               \
+            exit(1);                                                          \
+        }                                                                     \
     } while (0)
 
 static void delay(uint64_t turns)

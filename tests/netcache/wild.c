@@ -31,10 +31,7 @@ static void connect(void)
         exit(3);
 }
 
-static uint64_t address(void)
-{
-    return is_wild() ? 0ull - below(2 * PAGE) : (uintptr_t)memory + below(BYTES);
-}
+static uint64_t address(void) { return is_wild() ? 0ull - below(2 * PAGE) : (uintptr_t)memory + below(BYTES); }
 
 static VIP_DESCRIPTOR *descriptor(void)
 {
@@ -53,8 +50,8 @@ static void ring(void)
 {
     uint64_t number = is_wild() ? below(2) ? below(8) : ni->settings[CHASQUI_VIA_SETTING_VIS] - 1 : VI;
     uint64_t doorbell = below(2) ? CHASQUI_VIA_DOORBELL_SEND : CHASQUI_VIA_DOORBELL_RECEIVE;
-    uint64_t value = (uint64_t)handle << CHASQUI_VIA_DOORBELL_HANDLE_SHIFT |
-                     (uintptr_t)descriptor() >> CHASQUI_VIA_DESCRIPTOR_SHIFT;
+    uint64_t value =
+        (uint64_t)handle << CHASQUI_VIA_DOORBELL_HANDLE_SHIFT | (uintptr_t)descriptor() >> CHASQUI_VIA_DESCRIPTOR_SHIFT;
     __asm__ volatile("fence rw, o" : : : "memory");
     *(volatile uint64_t *)(nic.doorbells + number * CHASQUI_VIA_DOORBELL_BYTES + doorbell) = is_wild() ? draw() : value;
     if (below(32) == 0) {

@@ -39,16 +39,11 @@ static const struct chasqui_ni_identification *ni;
 static uint64_t address(void)
 {
     switch (below(6)) {
-    case 0:
-        return (uintptr_t)memory + (below(MEMORY) & ~2047ull);
-    case 1:
-        return (uintptr_t)regions[below(count)].at + below(PAGE);
-    case 2:
-        return 0ull - below(256);
-    case 3:
-        return (uintptr_t)below; /* may not be written */
-    default:
-        return (uintptr_t)memory + below(MEMORY);
+    case 0: return (uintptr_t)memory + (below(MEMORY) & ~2047ull);
+    case 1: return (uintptr_t)regions[below(count)].at + below(PAGE);
+    case 2: return 0ull - below(256);
+    case 3: return (uintptr_t)below; /* may not be written */
+    default: return (uintptr_t)memory + below(MEMORY);
     }
 }
 
@@ -57,14 +52,10 @@ static bool is_wild(void) { return below(1024) < wildness; }
 static uint64_t wild_value(void)
 {
     switch (below(5)) {
-    case 0:
-        return draw();
-    case 1:
-        return 1ull << below(64);
-    case 2:
-        return below(ni->ranks + 1) | below(256) << 16 | below(64) << 32;
-    default:
-        return address();
+    case 0: return draw();
+    case 1: return 1ull << below(64);
+    case 2: return below(ni->ranks + 1) | below(256) << 16 | below(64) << 32;
+    default: return address();
     }
 }
 
@@ -72,12 +63,9 @@ static uint64_t wild_value(void)
 static uint64_t tame_value(void)
 {
     switch (below(4)) {
-    case 0:
-        return below(ni->ranks) | below(88) << 16 | below(32) << 32;
-    case 1:
-        return (uintptr_t)memory + (below(MEMORY) & ~7ull);
-    default:
-        return below(3) ? below(80) : 0;
+    case 0: return below(ni->ranks) | below(88) << 16 | below(32) << 32;
+    case 1: return (uintptr_t)memory + (below(MEMORY) & ~7ull);
+    default: return below(3) ? below(80) : 0;
     }
 }
 

@@ -24,16 +24,16 @@ struct cell {
 
 #define STORE(word, value) __asm__ volatile("sd %1, %0" : "=m"(word) : "r"((uint64_t)(value)) : "memory")
 #define LOAD(result, word) __asm__ volatile("ld %0, %1" : "=r"(result) : "m"(word) : "memory")
-#define FENCE(before, after) __asm__ volatile("fence " #before ", " #after ::: "memory")
+#define FENCE(before, after) __asm__ volatile("fence " #before ", " #after::: "memory")
 #define NO_FENCE __asm__ volatile("" ::: "memory")
 
 /* A part that stores to one word and then to another. */
 #define STORE_STORE(name, a, value_a, b, value_b, fence) \
-    static void name(struct cell *c)                      \
-    {                                                     \
-        STORE(c->a, value_a);                             \
-        fence;                                            \
-        STORE(c->b, value_b);                             \
+    static void name(struct cell *c)                     \
+    {                                                    \
+        STORE(c->a, value_a);                            \
+        fence;                                           \
+        STORE(c->b, value_b);                            \
     }
 
 /* One that stores and then loads, into `seen[digit]`. */
@@ -84,14 +84,8 @@ LOAD_STORE(lb_second, y, x, 1, NO_FENCE)
 LOAD_STORE(lb_first_fence, x, y, 0, FENCE(r, w))
 LOAD_STORE(lb_second_fence, y, x, 1, FENCE(r, w))
 /* Independent reads of independent writes: x, y of one reader, y, x of the other. */
-static void write_x(struct cell *c)
-{
-    STORE(c->x, 1);
-}
-static void write_y(struct cell *c)
-{
-    STORE(c->y, 1);
-}
+static void write_x(struct cell *c) { STORE(c->x, 1); }
+static void write_y(struct cell *c) { STORE(c->y, 1); }
 LOAD_LOAD(iriw_xy, x, y, 0, FENCE(r, r))
 LOAD_LOAD(iriw_yx, y, x, 2, FENCE(r, r))
 /* Coherence of reads: x twice. */
@@ -109,16 +103,16 @@ static const struct test {
     int final;
     void (*part[THREADS])(struct cell *);
 } tests[] = {
-    { "MP", 2, 0, { mp_put, mp_get } },
-    { "MP+fences", 2, 0, { mp_put_fence, mp_get_fence } },
-    { "SB", 2, 0, { sb_first, sb_second } },
-    { "SB+fences", 2, 0, { sb_first_fence, sb_second_fence } },
-    { "LB", 2, 0, { lb_first, lb_second } },
-    { "LB+fences", 2, 0, { lb_first_fence, lb_second_fence } },
-    { "IRIW+fences", 4, 0, { write_x, write_y, iriw_xy, iriw_yx } },
-    { "CoRR", 2, 0, { write_x, corr } },
-    { "2+2W", 2, 1, { ww_first, ww_second } },
-    { "2+2W+fences", 2, 1, { ww_first_fence, ww_second_fence } },
+    {"MP", 2, 0, {mp_put, mp_get}},
+    {"MP+fences", 2, 0, {mp_put_fence, mp_get_fence}},
+    {"SB", 2, 0, {sb_first, sb_second}},
+    {"SB+fences", 2, 0, {sb_first_fence, sb_second_fence}},
+    {"LB", 2, 0, {lb_first, lb_second}},
+    {"LB+fences", 2, 0, {lb_first_fence, lb_second_fence}},
+    {"IRIW+fences", 4, 0, {write_x, write_y, iriw_xy, iriw_yx}},
+    {"CoRR", 2, 0, {write_x, corr}},
+    {"2+2W", 2, 1, {ww_first, ww_second}},
+    {"2+2W+fences", 2, 1, {ww_first_fence, ww_second_fence}},
 };
 enum { TESTS = sizeof tests / sizeof tests[0] };
 
@@ -201,11 +195,11 @@ static void report(int t)
     const struct test *test = &tests[t];
     char outcome[DIGITS + 1] = "";
     enum { OUTCOMES = 81 };
-    int count[OUTCOMES] = { 0 };
+    int count[OUTCOMES] = {0};
     for (int round = 0; round < rounds; round++) {
         struct cell *c = &cells[t * rounds + round];
         const uint64_t *digit = c->seen;
-        uint64_t last[2] = { c->x, c->y };
+        uint64_t last[2] = {c->x, c->y};
         if (test->final)
             digit = last;
         int number = 0;

@@ -432,8 +432,8 @@ static const struct {
     const char *name;
     void (*run)(void);
 } cases[] = {
-    {"pingpong", pingpong},   {"random", random_messages}, {"collectives", collectives}, {"blocked", blocked},
-    {"completed", completed}, {"probes", probes},          {"callbacks", callbacks},     {"inquiries", inquiries},
+    {"pingpong", pingpong},     {"random", random_messages}, {"collectives", collectives}, {"blocked", blocked},
+    {"completed", completed},   {"probes", probes},          {"callbacks", callbacks},     {"inquiries", inquiries},
     {"to_oneself", to_oneself}, {"deadlock", deadlock},
 };
 

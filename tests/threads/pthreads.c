@@ -49,8 +49,7 @@ static void *count(void *unused)
         pthread_mutex_unlock(&mutex);
         __atomic_add_fetch(&by_atomic, 1, __ATOMIC_RELAXED);
         long old = __atomic_load_n(&by_reservation, __ATOMIC_RELAXED);
-        while (!__atomic_compare_exchange_n(&by_reservation, &old, old + 1, 1, __ATOMIC_RELAXED,
-                                            __ATOMIC_RELAXED))
+        while (!__atomic_compare_exchange_n(&by_reservation, &old, old + 1, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
             ;
     }
     return NULL;
@@ -177,10 +176,7 @@ static int others(void)
 
 /* --- threads come and go on the same hart --- */
 
-static void *nothing(void *argument)
-{
-    return argument;
-}
+static void *nothing(void *argument) { return argument; }
 
 static int again(void)
 {

@@ -145,10 +145,7 @@ static void send(unsigned queue, uint32_t to, enum what what)
     sent[to][queue]++;
 }
 
-static void migrate(void)
-{
-    nes_system_migrate(&nes, below(queues), below(2));
-}
+static void migrate(void) { nes_system_migrate(&nes, below(queues), below(2)); }
 
 static void open_all(uint64_t seed)
 {

@@ -66,8 +66,8 @@ static void receive(int source)
         received++;
         return;
     }
-    printf("rank %d, seed %d: message %d from %d has length %d and tag %d, not %d and %d\n", rank, seed,
-           turn[source], source, length, status.MPI_TAG, length_of(x), tag_of(x));
+    printf("rank %d, seed %d: message %d from %d has length %d and tag %d, not %d and %d\n", rank, seed, turn[source],
+           source, length, status.MPI_TAG, length_of(x), tag_of(x));
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 

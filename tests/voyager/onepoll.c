@@ -73,8 +73,7 @@ static uint64_t poll(unsigned phantom, bool halves)
 {
     if (!halves)
         return nes_one_poll(&nes, phantom);
-    volatile uint32_t *half =
-        (volatile uint32_t *)(nes.express_receive + CHASQUI_VOYAGER_ONEPOLL + 8 * phantom);
+    volatile uint32_t *half = (volatile uint32_t *)(nes.express_receive + CHASQUI_VOYAGER_ONEPOLL + 8 * phantom);
     uint64_t low = half[0];
     return low | (uint64_t)half[1] << 32;
 }

@@ -29,8 +29,7 @@ static bool try_to_send(uint32_t i)
         return nes_express_send(&nes, 0, 1, i & 31, i);
     for (unsigned k = 0; k < words; k++)
         data[k] = word_of(i, k);
-    return i % 3 ? nes_wide_send(&nes, 0, 1, i & 31, i, data, words)
-                 : nes_wide_try(&nes, 0, 1, i & 31, i, data, words);
+    return i % 3 ? nes_wide_send(&nes, 0, 1, i & 31, i, data, words) : nes_wide_try(&nes, 0, 1, i & 31, i, data, words);
 }
 
 static void take(uint32_t i)

@@ -45,7 +45,7 @@ struct nes {
     uint32_t express_slots;
     uint32_t posted[CHASQUI_VOYAGER_EXPRESS_QUEUES], sent[CHASQUI_VOYAGER_EXPRESS_QUEUES];
     struct nes_ring transmit, receive, dma, tags; /* tags: data that came tagged on */
-    char *places;                                 /* for data to be tagged on */
+    char *places; /* for data to be tagged on */
 };
 
 /* What an empty queue returns. */
@@ -106,9 +106,8 @@ static inline bool nes_map_all(struct nes *nes, const struct chasqui_ni_identifi
         .basic_queues = (unsigned)settings[CHASQUI_VOYAGER_SETTING_BASIC_QUEUES],
         .high_express = (unsigned)settings[CHASQUI_VOYAGER_SETTING_HIGH_EXPRESS],
         .high_basic = (unsigned)settings[CHASQUI_VOYAGER_SETTING_HIGH_BASIC],
-        .system = ni->regions[CHASQUI_VOYAGER_REGION_SYSTEM].bytes
-                      ? nes_map(ni, fd, CHASQUI_VOYAGER_REGION_SYSTEM)
-                      : NULL,
+        .system =
+            ni->regions[CHASQUI_VOYAGER_REGION_SYSTEM].bytes ? nes_map(ni, fd, CHASQUI_VOYAGER_REGION_SYSTEM) : NULL,
     };
     /* The second half of the region is the ring of data that came. */
     nes->tags = (struct nes_ring){.slots = nes->places, .count = tags, .stride = stride};
@@ -158,8 +157,8 @@ static inline uint64_t nes_express_offset(const struct nes *nes, uint64_t above,
     return offset << CHASQUI_VOYAGER_EXPRESS_DESTINATION_SHIFT | extra << CHASQUI_VOYAGER_EXPRESS_EXTRA_SHIFT;
 }
 
-static inline void nes_express_store(const struct nes *nes, volatile char *window, uint64_t above,
-                                     uint32_t destination, unsigned extra, uint32_t value)
+static inline void nes_express_store(const struct nes *nes, volatile char *window, uint64_t above, uint32_t destination,
+                                     unsigned extra, uint32_t value)
 {
     *(volatile uint32_t *)(window + nes_express_offset(nes, above, destination, extra)) = value;
 }
@@ -226,8 +225,8 @@ static inline volatile void *nes_wide_compose(const struct nes *nes, unsigned qu
 }
 
 /* Sends 37 bits and `words` (0 to 7) words. */
-static inline bool nes_wide_send(struct nes *nes, unsigned queue, uint32_t destination, unsigned extra,
-                                 uint32_t value, const uint64_t *data, unsigned words)
+static inline bool nes_wide_send(struct nes *nes, unsigned queue, uint32_t destination, unsigned extra, uint32_t value,
+                                 const uint64_t *data, unsigned words)
 {
     if (!nes_express_room(nes, queue))
         return false;
@@ -239,8 +238,8 @@ static inline bool nes_wide_send(struct nes *nes, unsigned queue, uint32_t desti
 }
 
 /* The same, but the NES is asked with the store whether there is room: no count is needed. */
-static inline bool nes_wide_try(struct nes *nes, unsigned queue, uint32_t destination, unsigned extra,
-                                uint32_t value, const uint64_t *data, unsigned words)
+static inline bool nes_wide_try(struct nes *nes, unsigned queue, uint32_t destination, unsigned extra, uint32_t value,
+                                const uint64_t *data, unsigned words)
 {
     uint64_t store[8];
     volatile void *to = nes_wide_compose(nes, queue, destination, extra, value, data, words, store);
@@ -306,8 +305,8 @@ static inline void nes_tag_store(const struct nes *nes, uint32_t destination, un
 
 /* Sends 37 bits and the `bytes` (48 or 80) at a place. `resident`: they went to another destination
  * before, or came from elsewhere than the cache, and need not be looked for there (multicast). */
-static inline bool nes_tag_send(struct nes *nes, uint32_t destination, unsigned extra, uint32_t value,
-                                unsigned place, size_t bytes, bool resident)
+static inline bool nes_tag_send(struct nes *nes, uint32_t destination, unsigned extra, uint32_t value, unsigned place,
+                                size_t bytes, bool resident)
 {
     if (!nes_express_room(nes, 0))
         return false;
@@ -415,8 +414,8 @@ static inline int nes_basic_receive(struct nes *nes, void *data, uint32_t *sourc
 
 /* Moves `bytes` from `from` to address `to` of the destination; then a Basic message of 40 bytes comes there,
  * which begins with the three words of `notice`. `from` may be reused when nes_dma_is_done. */
-static inline bool nes_dma_send(struct nes *nes, uint32_t destination, const void *from, uint64_t to,
-                                size_t bytes, const uint64_t notice[3])
+static inline bool nes_dma_send(struct nes *nes, uint32_t destination, const void *from, uint64_t to, size_t bytes,
+                                const uint64_t notice[3])
 {
     struct nes_ring *ring = &nes->dma;
     if (!nes_ring_room(nes, ring, CHASQUI_VOYAGER_DMA_CONSUMER))
@@ -456,9 +455,9 @@ static inline volatile uint64_t *nes_table_entry(const struct nes *nes, unsigned
 static inline void nes_system_connect(const struct nes *nes, unsigned queue, uint32_t destination, uint32_t site,
                                       unsigned receive_queue, uint32_t source)
 {
-    *nes_table_entry(nes, queue, destination) =
-        CHASQUI_VOYAGER_TABLE_VALID | site | (uint64_t)receive_queue << CHASQUI_VOYAGER_TABLE_QUEUE_SHIFT |
-        (uint64_t)source << CHASQUI_VOYAGER_TABLE_SOURCE_SHIFT;
+    *nes_table_entry(nes, queue, destination) = CHASQUI_VOYAGER_TABLE_VALID | site |
+                                                (uint64_t)receive_queue << CHASQUI_VOYAGER_TABLE_QUEUE_SHIFT |
+                                                (uint64_t)source << CHASQUI_VOYAGER_TABLE_SOURCE_SHIFT;
 }
 
 /* Transmit queue `queue` has no such destination any more. */

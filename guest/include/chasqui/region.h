@@ -16,14 +16,8 @@ static inline void chasqui_region(long level)
 #endif
 }
 
-static inline void chasqui_region_begin(void)
-{
-    chasqui_region(1);
-}
+static inline void chasqui_region_begin(void) { chasqui_region(1); }
 
-static inline void chasqui_region_end(void)
-{
-    chasqui_region(0);
-}
+static inline void chasqui_region_end(void) { chasqui_region(0); }
 
 #endif

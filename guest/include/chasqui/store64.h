@@ -17,14 +17,14 @@
 #define CHASQUI_STORE_64_RETRY 1
 
 /* Eight words in a0 to a7. */
-#define CHASQUI_EIGHT_WORDS(words)                                                                            \
-    register uint64_t w0 __asm__("a0") = (words)[0];                                                          \
-    register uint64_t w1 __asm__("a1") = (words)[1];                                                          \
-    register uint64_t w2 __asm__("a2") = (words)[2];                                                          \
-    register uint64_t w3 __asm__("a3") = (words)[3];                                                          \
-    register uint64_t w4 __asm__("a4") = (words)[4];                                                          \
-    register uint64_t w5 __asm__("a5") = (words)[5];                                                          \
-    register uint64_t w6 __asm__("a6") = (words)[6];                                                          \
+#define CHASQUI_EIGHT_WORDS(words)                   \
+    register uint64_t w0 __asm__("a0") = (words)[0]; \
+    register uint64_t w1 __asm__("a1") = (words)[1]; \
+    register uint64_t w2 __asm__("a2") = (words)[2]; \
+    register uint64_t w3 __asm__("a3") = (words)[3]; \
+    register uint64_t w4 __asm__("a4") = (words)[4]; \
+    register uint64_t w5 __asm__("a5") = (words)[5]; \
+    register uint64_t w6 __asm__("a6") = (words)[6]; \
     register uint64_t w7 __asm__("a7") = (words)[7]
 
 #define CHASQUI_EIGHT_INPUTS "r"(w0), "r"(w1), "r"(w2), "r"(w3), "r"(w4), "r"(w5), "r"(w6), "r"(w7)

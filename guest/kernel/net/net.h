@@ -101,15 +101,15 @@ static inline uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 struct tcp *tcp_new(void);
 void tcp_close(struct tcp *tcp); /* nobody uses it any more; it lives on until its peer knows */
-void tcp_end_all(void);           /* the process has ended, and closed them: connections live on until their peers know */
+void tcp_end_all(void); /* the process has ended, and closed them: connections live on until their peers know */
 void tcp_listen(struct tcp *tcp);
 void tcp_connect(struct tcp *tcp, uint32_t peer, uint16_t port);
 void tcp_end(struct tcp *tcp); /* no more is written */
 void tcp_receive(struct packet *packet, uint32_t source);
-uint32_t tcp_room(const struct tcp *tcp);     /* to write [bytes] */
-bool tcp_is_writable(const struct tcp *tcp);  /* there is room worth waking a writer for */
+uint32_t tcp_room(const struct tcp *tcp); /* to write [bytes] */
+bool tcp_is_writable(const struct tcp *tcp); /* there is room worth waking a writer for */
 uint32_t tcp_readable(const struct tcp *tcp); /* [bytes] */
-void tcp_consumed(struct tcp *tcp);           /* `read` has moved */
+void tcp_consumed(struct tcp *tcp); /* `read` has moved */
 void tcp_fail(struct tcp *tcp, int error);
 
 /* tcp_send.c */
@@ -124,7 +124,7 @@ struct tcp_header {
 };
 _Static_assert(sizeof(struct tcp_header) == 20, "RFC 9293, section 3.1");
 
-void tcp_begin(struct tcp *tcp);  /* what is sent, from its SYN on */
+void tcp_begin(struct tcp *tcp); /* what is sent, from its SYN on */
 void tcp_output(struct tcp *tcp); /* whatever may be sent now */
 void tcp_acknowledge(struct tcp *tcp);
 void tcp_acknowledged(struct tcp *tcp, uint32_t number);

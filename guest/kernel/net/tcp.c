@@ -315,8 +315,7 @@ static void keep(struct tcp *tcp, struct packet *packet)
     struct packet **link = &tcp->early;
     while (*link && distance((*link)->sequence, packet->sequence) > 0)
         link = &(*link)->next;
-    if (distance(tcp->offered, packet->sequence) >= 0 ||
-        (*link && (*link)->sequence == packet->sequence))
+    if (distance(tcp->offered, packet->sequence) >= 0 || (*link && (*link)->sequence == packet->sequence))
         return packet_free(packet);
     packet->next = *link;
     *link = packet;

@@ -10,7 +10,10 @@
 #define DUPLICATES 3u /* RFC 5681, section 3.2 */
 #define OPTION_SEGMENT 2u /* RFC 9293, section 3.2 */
 
-static uint32_t offered_window(const struct tcp *tcp) { return least(BUFFER_BYTES - 1, BUFFER_BYTES - tcp_readable(tcp)); }
+static uint32_t offered_window(const struct tcp *tcp)
+{
+    return least(BUFFER_BYTES - 1, BUFFER_BYTES - tcp_readable(tcp));
+}
 
 /* Copies from the ring of what was written. */
 static void take(const struct tcp *tcp, uint32_t sequence, uint8_t *to, uint32_t bytes)
@@ -62,10 +65,7 @@ static void expire(struct timer *timer);
 
 /* Each try waits twice as long. An acknowledgement of something new ends that, as in Linux; RFC 6298, section 5.7, waits
  * for a measurement, of which there are none while much is lost. */
-static void arm(struct tcp *tcp)
-{
-    timer_set(&tcp->timer, csr_read(time) + clamp(tcp->timeout << tcp->tries), expire);
-}
+static void arm(struct tcp *tcp) { timer_set(&tcp->timer, csr_read(time) + clamp(tcp->timeout << tcp->tries), expire); }
 
 /* `sequence` has its place behind all that was sent: data up to `written`, then the FIN. */
 static uint32_t end_of(const struct tcp *tcp) { return tcp->written + tcp->ends; }

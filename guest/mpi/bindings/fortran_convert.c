@@ -4,14 +4,14 @@
 #include "mpi/runtime/fortran_handle.h"
 #include "mpi/runtime/platform.h"
 
-#define CONVERT(kind, handle_type)                                                                 \
-    MPI_Fint PMPI_##kind##_c2f(handle_type handle) { return fortran_from_c((void *)handle); }      \
-    MPI_ALIAS(kind##_c2f);                                                                         \
-    handle_type PMPI_##kind##_f2c(MPI_Fint number) { return (handle_type)fortran_to_c(number); }   \
-    MPI_ALIAS(kind##_f2c);                                                                         \
-    int PMPI_##kind##_toint(handle_type handle) { return fortran_from_c((void *)handle); }         \
-    MPI_ALIAS(kind##_toint);                                                                       \
-    handle_type PMPI_##kind##_fromint(int number) { return (handle_type)fortran_to_c(number); }    \
+#define CONVERT(kind, handle_type)                                                               \
+    MPI_Fint PMPI_##kind##_c2f(handle_type handle) { return fortran_from_c((void *)handle); }    \
+    MPI_ALIAS(kind##_c2f);                                                                       \
+    handle_type PMPI_##kind##_f2c(MPI_Fint number) { return (handle_type)fortran_to_c(number); } \
+    MPI_ALIAS(kind##_f2c);                                                                       \
+    int PMPI_##kind##_toint(handle_type handle) { return fortran_from_c((void *)handle); }       \
+    MPI_ALIAS(kind##_toint);                                                                     \
+    handle_type PMPI_##kind##_fromint(int number) { return (handle_type)fortran_to_c(number); }  \
     MPI_ALIAS(kind##_fromint)
 
 CONVERT(Comm, MPI_Comm);

@@ -20,28 +20,29 @@ static int fits(const char *call, MPI_Count count)
 }
 
 /* Does `work` if the count fits. */
-#define IF_FITS(call, count, work)                                                                 \
-    do {                                                                                           \
-        int error = fits(call, count);                                                             \
-        return error ? error : (work);                                                             \
+#define IF_FITS(call, count, work)     \
+    do {                               \
+        int error = fits(call, count); \
+        return error ? error : (work); \
     } while (0)
 
-#define SEND(name)                                                                                 \
+#define SEND(name)                                                                                                 \
     int PMPI_##name##_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) \
-    {                                                                                              \
-        IF_FITS("MPI_" #name "_c", count, PMPI_##name(buf, (int)count, datatype, dest, tag, comm)); \
-    }                                                                                              \
+    {                                                                                                              \
+        IF_FITS("MPI_" #name "_c", count, PMPI_##name(buf, (int)count, datatype, dest, tag, comm));                \
+    }                                                                                                              \
     MPI_ALIAS(name##_c)
 SEND(Send);
 SEND(Bsend);
 SEND(Ssend);
 SEND(Rsend);
 
-#define ISEND(name)                                                                                \
-    int PMPI_##name##_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request) \
-    {                                                                                              \
-        IF_FITS("MPI_" #name "_c", count, PMPI_##name(buf, (int)count, datatype, dest, tag, comm, request)); \
-    }                                                                                              \
+#define ISEND(name)                                                                                                \
+    int PMPI_##name##_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, \
+                        MPI_Request *request)                                                                      \
+    {                                                                                                              \
+        IF_FITS("MPI_" #name "_c", count, PMPI_##name(buf, (int)count, datatype, dest, tag, comm, request));       \
+    }                                                                                                              \
     MPI_ALIAS(name##_c)
 ISEND(Isend);
 ISEND(Ibsend);
@@ -52,28 +53,34 @@ ISEND(Bsend_init);
 ISEND(Ssend_init);
 ISEND(Rsend_init);
 
-int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status)
+int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                MPI_Status *status)
 {
     IF_FITS("MPI_Recv_c", count, PMPI_Recv(buf, (int)count, datatype, source, tag, comm, status));
 }
 MPI_ALIAS(Recv_c);
 
-int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request)
+int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                 MPI_Request *request)
 {
     IF_FITS("MPI_Irecv_c", count, PMPI_Irecv(buf, (int)count, datatype, source, tag, comm, request));
 }
 MPI_ALIAS(Irecv_c);
 
-int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request)
+int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                     MPI_Request *request)
 {
     IF_FITS("MPI_Recv_init_c", count, PMPI_Recv_init(buf, (int)count, datatype, source, tag, comm, request));
 }
 MPI_ALIAS(Recv_init_c);
 
-int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                    void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                    MPI_Status *status)
 {
     IF_FITS("MPI_Sendrecv_c", sendcount > recvcount ? sendcount : recvcount,
-            PMPI_Sendrecv(sendbuf, (int)sendcount, sendtype, dest, sendtag, recvbuf, (int)recvcount, recvtype, source, recvtag, comm, status));
+            PMPI_Sendrecv(sendbuf, (int)sendcount, sendtype, dest, sendtag, recvbuf, (int)recvcount, recvtype, source,
+                          recvtag, comm, status));
 }
 MPI_ALIAS(Sendrecv_c);
 
@@ -148,7 +155,8 @@ int PMPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI_Datatype *
 MPI_ALIAS(Type_contiguous_c);
 
 /* A stride in elements may be longer than an int: in bytes it fits. */
-int PMPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype *newtype)
+int PMPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype,
+                       MPI_Datatype *newtype)
 {
     MPI_Aint lb, extent;
     int error = fits("MPI_Type_vector_c", count > blocklength ? count : blocklength);
@@ -157,11 +165,14 @@ int PMPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
     if (stride >= INT_MIN && stride <= INT_MAX)
         return PMPI_Type_vector((int)count, (int)blocklength, (int)stride, oldtype, newtype);
     error = PMPI_Type_get_extent(oldtype, &lb, &extent);
-    return error ? error : PMPI_Type_create_hvector((int)count, (int)blocklength, type_distance(stride, extent), oldtype, newtype);
+    return error ? error
+                 : PMPI_Type_create_hvector((int)count, (int)blocklength, type_distance(stride, extent), oldtype,
+                                            newtype);
 }
 MPI_ALIAS(Type_vector_c);
 
-int PMPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype *newtype)
+int PMPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype,
+                               MPI_Datatype *newtype)
 {
     IF_FITS("MPI_Type_create_hvector_c", count > blocklength ? count : blocklength,
             PMPI_Type_create_hvector((int)count, (int)blocklength, stride, oldtype, newtype));
@@ -202,7 +213,8 @@ static int *narrow(const char *call, MPI_Count count, const MPI_Count lengths[],
 
 _Static_assert(sizeof(MPI_Count) == sizeof(MPI_Aint), "displacements need no conversion");
 
-int PMPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count blocklengths[], const MPI_Count displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
+int PMPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count blocklengths[], const MPI_Count displacements[],
+                                MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
     int error, *lengths = narrow("MPI_Type_create_hindexed_c", count, blocklengths, &error);
     if (!error)
@@ -212,7 +224,8 @@ int PMPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count blocklengths[],
 }
 MPI_ALIAS(Type_create_hindexed_c);
 
-int PMPI_Type_create_struct_c(MPI_Count count, const MPI_Count blocklengths[], const MPI_Count displacements[], const MPI_Datatype types[], MPI_Datatype *newtype)
+int PMPI_Type_create_struct_c(MPI_Count count, const MPI_Count blocklengths[], const MPI_Count displacements[],
+                              const MPI_Datatype types[], MPI_Datatype *newtype)
 {
     int error, *lengths = narrow("MPI_Type_create_struct_c", count, blocklengths, &error);
     if (!error)
@@ -223,7 +236,8 @@ int PMPI_Type_create_struct_c(MPI_Count count, const MPI_Count blocklengths[], c
 MPI_ALIAS(Type_create_struct_c);
 
 /* Displacements in elements may be longer than an int: in bytes they fit. */
-int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength, const MPI_Count displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
+int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength, const MPI_Count displacements[],
+                                     MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
     MPI_Aint lb, extent;
     int error = fits("MPI_Type_create_indexed_block_c", count > blocklength ? count : blocklength);

@@ -14,8 +14,9 @@ int chq_allgather_bruck(const struct side *send, const struct side *recv, struct
     chq_pack(send->buffer, send->count, send->type, packed, block);
     for (int have = 1; have < n && !error; have <<= 1) {
         size_t more = (size_t)(have < n - have ? have : n - have) * block;
-        error = chq_coll_exchange(packed, more, type_byte(), ring_subtract(rank, have, n), packed + (size_t)have * block, more, type_byte(),
-                                  ring_add(rank, have, n), COLL_ALLGATHER, comm);
+        error =
+            chq_coll_exchange(packed, more, type_byte(), ring_subtract(rank, have, n), packed + (size_t)have * block,
+                              more, type_byte(), ring_add(rank, have, n), COLL_ALLGATHER, comm);
     }
     for (int i = 0; i < n && !error; i++)
         chq_unpack(packed + (size_t)i * block, block, side_block(recv, ring_add(rank, i, n)), recv->count, recv->type);

@@ -22,14 +22,15 @@ int chq_allgatherv_bruck(const struct side *send, const struct side *recv, struc
     for (int have = 1; have < n && !error; have <<= 1) {
         int more = have < n - have ? have : n - have, from = ring_add(rank, have, n);
         size_t got = run_bytes(recv, from, more, n);
-        error = chq_coll_exchange(packed, run_bytes(recv, rank, more, n), type_byte(), ring_subtract(rank, have, n), packed + bytes, got,
-                                  type_byte(), from, COLL_ALLGATHERV, comm);
+        error = chq_coll_exchange(packed, run_bytes(recv, rank, more, n), type_byte(), ring_subtract(rank, have, n),
+                                  packed + bytes, got, type_byte(), from, COLL_ALLGATHERV, comm);
         bytes += got;
     }
     const char *block = packed;
     for (int i = 0; i < n && !error; i++) {
         int owner = ring_add(rank, i, n);
-        block += chq_unpack(block, run_bytes(recv, owner, 1, n), side_block(recv, owner), side_count(recv, owner), recv->type);
+        block += chq_unpack(block, run_bytes(recv, owner, 1, n), side_block(recv, owner), side_count(recv, owner),
+                            recv->type);
     }
     scratch_free(&scratch);
     return error;

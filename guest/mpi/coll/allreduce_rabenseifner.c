@@ -9,8 +9,9 @@ static int allgather(struct halving *h)
         int partner = chq_halving_rank(h, h->number ^ mask);
         int mine = h->number & ~(mask - 1), theirs = mine ^ mask;
         size_t from = chq_halving_start(h, mine), to = chq_halving_start(h, theirs);
-        int error = chq_coll_exchange(element(h->vector, from, h->type), chq_halving_start(h, mine + mask) - from, h->type, partner,
-                                      element(h->vector, to, h->type), chq_halving_start(h, theirs + mask) - to, h->type, partner, h->tag, h->comm);
+        int error = chq_coll_exchange(element(h->vector, from, h->type), chq_halving_start(h, mine + mask) - from,
+                                      h->type, partner, element(h->vector, to, h->type),
+                                      chq_halving_start(h, theirs + mask) - to, h->type, partner, h->tag, h->comm);
         if (error)
             return error;
     }
@@ -28,12 +29,14 @@ static int unfold(struct halving *h)
     return MPI_SUCCESS;
 }
 
-int chq_allreduce_rabenseifner(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, struct communicator *comm)
+int chq_allreduce_rabenseifner(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op,
+                               struct communicator *comm)
 {
     struct scratch other;
     void *incoming = scratch_elements(&other, count, type);
     copy_elements(send, recv, count, type);
-    struct halving h = {.vector = recv, .count = count, .type = type, .op = op, .comm = comm, .tag = COLL_ALLREDUCE, .root = 0};
+    struct halving h = {
+        .vector = recv, .count = count, .type = type, .op = op, .comm = comm, .tag = COLL_ALLREDUCE, .root = 0};
     int error = chq_halving_fold(&h, incoming);
     if (!error && h.number >= 0) {
         error = chq_halving_reduce_scatter(&h, incoming);

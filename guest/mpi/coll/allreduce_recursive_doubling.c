@@ -28,7 +28,8 @@ static void combine(struct sums *s, bool from_lower)
     s->sum = sum;
 }
 
-int chq_allreduce_recursive_doubling(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, struct communicator *comm)
+int chq_allreduce_recursive_doubling(const void *send, void *recv, size_t count, struct datatype *type,
+                                     const struct op *op, struct communicator *comm)
 {
     int n = comm->size, rank = comm->rank, power = 1, error = MPI_SUCCESS;
     struct scratch scratch;

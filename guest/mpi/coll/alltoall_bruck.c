@@ -34,14 +34,15 @@ int chq_alltoall_bruck(const struct blocks *send, const struct blocks *recv, str
                  blocks + (size_t)i * block, block);
     for (int bit = 1; bit < n && !error; bit <<= 1) {
         size_t bytes = pick(blocks, out, n, bit, block, true);
-        error = chq_coll_exchange(out, bytes, type_byte(), ring_add(rank, bit, n), in, bytes, type_byte(), ring_subtract(rank, bit, n),
-                                  COLL_ALLTOALL, comm);
+        error = chq_coll_exchange(out, bytes, type_byte(), ring_add(rank, bit, n), in, bytes, type_byte(),
+                                  ring_subtract(rank, bit, n), COLL_ALLTOALL, comm);
         pick(blocks, in, n, bit, block, false);
     }
     /* Block i has come from rank - i. */
     for (int i = 0; i < n && !error; i++)
-        chq_unpack(blocks + (size_t)i * block, block, element(recv->buffer, (size_t)ring_subtract(rank, i, n) * recv->count, recv->type),
-                   recv->count, recv->type);
+        chq_unpack(blocks + (size_t)i * block, block,
+                   element(recv->buffer, (size_t)ring_subtract(rank, i, n) * recv->count, recv->type), recv->count,
+                   recv->type);
     scratch_free(&scratch);
     return error;
 }

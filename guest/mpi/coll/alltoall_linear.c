@@ -10,11 +10,13 @@ int chq_alltoall_linear(const struct blocks *send, const struct blocks *recv, st
     struct request *receives = chq_malloc(2 * (size_t)n * sizeof *receives), *sends = receives + n;
     for (int step = 1; step < n; step++) {
         int from = ring_subtract(rank, step, n);
-        coll_irecv(&receives[step], blocks_at(recv, from), blocks_count(recv, from), blocks_type(recv, from), from, COLL_ALLTOALL, comm);
+        coll_irecv(&receives[step], blocks_at(recv, from), blocks_count(recv, from), blocks_type(recv, from), from,
+                   COLL_ALLTOALL, comm);
     }
     for (int step = 1; step < n; step++) {
         int to = ring_add(rank, step, n);
-        coll_isend(&sends[step], blocks_at(send, to), blocks_count(send, to), blocks_type(send, to), to, COLL_ALLTOALL, comm);
+        coll_isend(&sends[step], blocks_at(send, to), blocks_count(send, to), blocks_type(send, to), to, COLL_ALLTOALL,
+                   comm);
     }
     blocks_copy_own(send, recv, rank);
     for (int step = 1; step < n; step++) {

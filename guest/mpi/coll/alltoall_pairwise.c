@@ -10,8 +10,9 @@ int chq_alltoall_pairwise(const struct blocks *send, const struct blocks *recv, 
     blocks_copy_own(send, recv, rank);
     for (int step = 1; step < n && !error; step++) {
         int to = ring_add(rank, step, n), from = ring_subtract(rank, step, n);
-        error = chq_coll_exchange(blocks_at(send, to), blocks_count(send, to), blocks_type(send, to), to, blocks_at(recv, from),
-                                  blocks_count(recv, from), blocks_type(recv, from), from, COLL_ALLTOALL, comm);
+        error = chq_coll_exchange(blocks_at(send, to), blocks_count(send, to), blocks_type(send, to), to,
+                                  blocks_at(recv, from), blocks_count(recv, from), blocks_type(recv, from), from,
+                                  COLL_ALLTOALL, comm);
     }
     return error;
 }

@@ -25,7 +25,8 @@ static int scatter(char *data, size_t total, size_t block, int relative, int roo
     if (mask < n) {
         size_t bytes = range_bytes(total, block, relative, least(relative + mask, n));
         if (bytes > 0)
-            error = chq_coll_recv(data + (size_t)relative * block, bytes, type_byte(), ring_add(relative & ~mask, root, n), COLL_BCAST, comm);
+            error = chq_coll_recv(data + (size_t)relative * block, bytes, type_byte(),
+                                  ring_add(relative & ~mask, root, n), COLL_BCAST, comm);
     }
     for (mask >>= 1; mask > 0 && !error; mask >>= 1) {
         int child = relative + mask;
@@ -46,8 +47,9 @@ int chq_bcast_scatter_allgather(void *buffer, size_t count, struct datatype *typ
     int mine = relative; /* The block that goes on to the right next. */
     for (int step = 1; step < n && !error; step++) {
         int next = ring_subtract(mine, 1, n);
-        error = chq_coll_exchange(data + (size_t)mine * block, range_bytes(total, block, mine, mine + 1), type_byte(), right,
-                                  data + (size_t)next * block, range_bytes(total, block, next, next + 1), type_byte(), left, COLL_BCAST, comm);
+        error = chq_coll_exchange(data + (size_t)mine * block, range_bytes(total, block, mine, mine + 1), type_byte(),
+                                  right, data + (size_t)next * block, range_bytes(total, block, next, next + 1),
+                                  type_byte(), left, COLL_BCAST, comm);
         mine = next;
     }
     return error;

@@ -23,13 +23,16 @@ const struct bridge *chq_bridge_of(struct communicator *comm, struct bridge *bri
     return bridge;
 }
 
-static int leaders_exchange(const struct bridge *bridge, const void *own, size_t bytes, void *theirs, size_t their_bytes)
+static int leaders_exchange(const struct bridge *bridge, const void *own, size_t bytes, void *theirs,
+                            size_t their_bytes)
 {
     struct request send, receive;
     request_start(&receive, REQUEST_RECEIVE);
-    chq_receive_start(&receive, theirs, their_bytes, type_byte(), bridge->remote_leader, bridge->tag, bridge->peer, bridge->context);
+    chq_receive_start(&receive, theirs, their_bytes, type_byte(), bridge->remote_leader, bridge->tag, bridge->peer,
+                      bridge->context);
     request_start(&send, REQUEST_SEND);
-    chq_send_start(&send, SEND_HOW(MODE_STANDARD, bridge->context), own, bytes, type_byte(), bridge->remote_leader, bridge->tag, bridge->peer);
+    chq_send_start(&send, SEND_HOW(MODE_STANDARD, bridge->context), own, bytes, type_byte(), bridge->remote_leader,
+                   bridge->tag, bridge->peer);
     int error = chq_coll_received(&receive);
     request_wait(&send);
     return error;
@@ -54,7 +57,8 @@ int chq_bridge_groups(const struct bridge *bridge, struct group *own, struct gro
     for (int i = 0; i < size; i++)
         world[i] = (uint16_t)group_world_rank(own, i);
     struct group *group = chq_group_new(their_size);
-    error = chq_bridge_exchange(bridge, world, (size_t)size * sizeof *world, group->world, (size_t)their_size * sizeof *world);
+    error = chq_bridge_exchange(bridge, world, (size_t)size * sizeof *world, group->world,
+                                (size_t)their_size * sizeof *world);
     scratch_free(&scratch);
     if (error) {
         chq_group_release(group);

@@ -20,7 +20,10 @@ struct bridge {
 /* The bridge of an intercommunicator, in *bridge; null for other communicators. */
 const struct bridge *chq_bridge_of(struct communicator *comm, struct bridge *bridge);
 
-static inline struct communicator *bridge_home(const struct bridge *bridge, struct communicator *comm) { return bridge ? bridge->home : comm; }
+static inline struct communicator *bridge_home(const struct bridge *bridge, struct communicator *comm)
+{
+    return bridge ? bridge->home : comm;
+}
 
 /* Every process of either side gets the other leader's data. Collective over both. Error class. */
 int chq_bridge_exchange(const struct bridge *bridge, const void *own, size_t bytes, void *theirs, size_t their_bytes);

@@ -20,10 +20,12 @@ coll_barrier chq_barrier_dissemination, chq_barrier_tree, chq_barrier_ni;
 typedef int coll_bcast(void *buffer, size_t count, struct datatype *type, int root, struct communicator *comm);
 coll_bcast chq_bcast_binomial, chq_bcast_scatter_allgather, chq_bcast_chain, chq_bcast_ni;
 
-typedef int coll_reduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, int root, struct communicator *comm);
+typedef int coll_reduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op,
+                        int root, struct communicator *comm);
 coll_reduce chq_reduce_binomial, chq_reduce_rabenseifner;
 
-typedef int coll_allreduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, struct communicator *comm);
+typedef int coll_allreduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op,
+                           struct communicator *comm);
 coll_allreduce chq_allreduce_recursive_doubling, chq_allreduce_ring, chq_allreduce_rabenseifner, chq_allreduce_ni;
 coll_allreduce chq_scan_recursive_doubling, chq_scan_linear;
 coll_allreduce chq_exscan_recursive_doubling, chq_exscan_linear;
@@ -53,19 +55,23 @@ struct blocks {
 typedef int coll_alltoall(const struct blocks *send, const struct blocks *recv, struct communicator *comm);
 coll_alltoall chq_alltoall_bruck, chq_alltoall_pairwise, chq_alltoall_linear;
 
-typedef int coll_reduce_scatter(const void *send, void *recv, const int counts[], struct datatype *type, const struct op *op, struct communicator *comm);
+typedef int coll_reduce_scatter(const void *send, void *recv, const int counts[], struct datatype *type,
+                                const struct op *op, struct communicator *comm);
 coll_reduce_scatter chq_reduce_scatter_pairwise, chq_reduce_scatter_halving, chq_reduce_scatter_by_reduce;
 
 /* ni.c: whether the network interface takes a case, the same answer on all processes. */
-bool chq_ni_takes(enum coll_kind kind, size_t count, const struct datatype *type, const struct op *op, const struct communicator *comm);
+bool chq_ni_takes(enum coll_kind kind, size_t count, const struct datatype *type, const struct op *op,
+                  const struct communicator *comm);
 /* select.c: from MPI_Init, when the device can do collectives: it is asked first. */
 void chq_coll_ask_device(void);
 
 /* Selected, for the library itself. */
 int chq_coll_barrier(struct communicator *comm);
 int chq_coll_bcast(void *buffer, size_t count, struct datatype *type, int root, struct communicator *comm);
-int chq_coll_reduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, int root, struct communicator *comm);
-int chq_coll_allreduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, struct communicator *comm);
+int chq_coll_reduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, int root,
+                    struct communicator *comm);
+int chq_coll_allreduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op,
+                       struct communicator *comm);
 int chq_coll_allreduce_max(struct communicator *comm, int32_t *values, size_t count);
 int chq_coll_allgather_bytes(struct communicator *comm, const void *own, void *all, size_t bytes);
 
@@ -89,27 +95,32 @@ struct coll_start {
 /* The end of a public function of the form: `error` is that of its arguments. Starts the operation,
  * or keeps it for MPI_Start; *request is its request, or null when there is an error, which is raised. */
 enum form { FORM_NONBLOCKING, FORM_PERSISTENT };
-int chq_coll_request(const struct coll_start *start, enum form form, int error, struct communicator *comm, MPI_Request *request);
+int chq_coll_request(const struct coll_start *start, enum form form, int error, struct communicator *comm,
+                     MPI_Request *request);
 
 /* Messages within a collective. `tag` is its enum coll_kind. */
-static inline void coll_isend(struct request *request, const void *buffer, size_t count, struct datatype *type, int to, int tag, struct communicator *comm)
+static inline void coll_isend(struct request *request, const void *buffer, size_t count, struct datatype *type, int to,
+                              int tag, struct communicator *comm)
 {
     request_start(request, REQUEST_SEND);
-    chq_send_start(request, SEND_HOW(MODE_STANDARD, CONTEXT_COLLECTIVE), buffer, count, type, to, (int)(comm->collective_tag + (uint32_t)tag), comm);
+    chq_send_start(request, SEND_HOW(MODE_STANDARD, CONTEXT_COLLECTIVE), buffer, count, type, to,
+                   (int)(comm->collective_tag + (uint32_t)tag), comm);
 }
 
-static inline void coll_irecv(struct request *request, void *buffer, size_t count, struct datatype *type, int from, int tag, struct communicator *comm)
+static inline void coll_irecv(struct request *request, void *buffer, size_t count, struct datatype *type, int from,
+                              int tag, struct communicator *comm)
 {
     request_start(request, REQUEST_RECEIVE);
-    chq_receive_start(request, buffer, count, type, from, (int)(comm->collective_tag + (uint32_t)tag), comm, CONTEXT_COLLECTIVE);
+    chq_receive_start(request, buffer, count, type, from, (int)(comm->collective_tag + (uint32_t)tag), comm,
+                      CONTEXT_COLLECTIVE);
 }
 
 /* Waits for a receive; its error. */
 int chq_coll_received(struct request *request);
 void chq_coll_send(const void *buffer, size_t count, struct datatype *type, int to, int tag, struct communicator *comm);
 int chq_coll_recv(void *buffer, size_t count, struct datatype *type, int from, int tag, struct communicator *comm);
-int chq_coll_exchange(const void *send, size_t send_count, struct datatype *send_type, int to, void *recv, size_t recv_count,
-                      struct datatype *recv_type, int from, int tag, struct communicator *comm);
+int chq_coll_exchange(const void *send, size_t send_count, struct datatype *send_type, int to, void *recv,
+                      size_t recv_count, struct datatype *recv_type, int from, int tag, struct communicator *comm);
 
 /* Temporary memory: on the stack when short. */
 struct scratch {
@@ -148,7 +159,8 @@ static inline struct datatype *type_byte(void) { return &chq_types[0x247 - TYPE_
 /* Block of a rank on one side of a gather, scatter or allgather. */
 static inline char *side_block(const struct side *side, int rank)
 {
-    return element(side->buffer, side->counts ? (size_t)(MPI_Aint)side->displacements[rank] : (size_t)rank * side->count, side->type);
+    return element(side->buffer,
+                   side->counts ? (size_t)(MPI_Aint)side->displacements[rank] : (size_t)rank * side->count, side->type);
 }
 static inline size_t side_count(const struct side *side, int rank)
 {
@@ -160,17 +172,21 @@ static inline struct datatype *blocks_type(const struct blocks *side, int rank)
 {
     return side->types ? type_of(side->types[rank]) : side->type;
 }
-static inline size_t blocks_count(const struct blocks *side, int rank) { return side->counts ? (size_t)side->counts[rank] : side->count; }
+static inline size_t blocks_count(const struct blocks *side, int rank)
+{
+    return side->counts ? (size_t)side->counts[rank] : side->count;
+}
 static inline char *blocks_at(const struct blocks *side, int rank)
 {
     if (side->types)
         return side->buffer + side->displacements[rank];
-    return element(side->buffer, side->counts ? (size_t)(MPI_Aint)side->displacements[rank] : (size_t)rank * side->count, side->type);
+    return element(side->buffer,
+                   side->counts ? (size_t)(MPI_Aint)side->displacements[rank] : (size_t)rank * side->count, side->type);
 }
 static inline void blocks_copy_own(const struct blocks *send, const struct blocks *recv, int rank)
 {
-    chq_copy_typed(blocks_at(send, rank), blocks_count(send, rank), blocks_type(send, rank), blocks_at(recv, rank), blocks_count(recv, rank),
-                   blocks_type(recv, rank));
+    chq_copy_typed(blocks_at(send, rank), blocks_count(send, rank), blocks_type(send, rank), blocks_at(recv, rank),
+                   blocks_count(recv, rank), blocks_type(recv, rank));
 }
 
 /* (a + b) mod n for 0 <= a, b < n: no division. */

@@ -32,7 +32,8 @@ int chq_gatherv_binomial(const struct side *send, const struct side *recv, int r
     int mask = coll_subtree(relative, n), parent = ring_add(relative - mask, root, n);
     uint64_t lengths[CHILDREN_MAX], own = send->count * send->type->size, total = own;
     for (int bit = 1; bit < mask && relative + bit < n && !error; bit <<= 1, children++) {
-        error = chq_coll_recv(&lengths[children], sizeof *lengths, type_byte(), ring_add(relative + bit, root, n), COLL_GATHER, comm);
+        error = chq_coll_recv(&lengths[children], sizeof *lengths, type_byte(), ring_add(relative + bit, root, n),
+                              COLL_GATHER, comm);
         total += lengths[children];
     }
     if (error)
@@ -71,13 +72,15 @@ static void send_subtree(const uint64_t lengths[], const char *packed, int block
 }
 
 /* Hands the subtrees' parts on and keeps the first block, of which `recv` has room. */
-static int keep_first(const uint64_t lengths[], const char *packed, int mask, const struct side *recv, int root, struct communicator *comm)
+static int keep_first(const uint64_t lengths[], const char *packed, int mask, const struct side *recv, int root,
+                      struct communicator *comm)
 {
     int n = comm->size, relative = ring_subtract(comm->rank, root, n);
     for (int bit = mask >> 1; bit > 0; bit >>= 1) {
         int child = relative + bit;
         if (child < n)
-            send_subtree(lengths + bit, packed + sum(lengths, bit), coll_least(bit, n - child), ring_add(child, root, n), comm);
+            send_subtree(lengths + bit, packed + sum(lengths, bit), coll_least(bit, n - child),
+                         ring_add(child, root, n), comm);
     }
     if (lengths[0] > recv->count * recv->type->size)
         return chq_reason(MPI_ERR_TRUNCATE, "the block is longer than the receive buffer");
@@ -88,7 +91,8 @@ static int keep_first(const uint64_t lengths[], const char *packed, int mask, co
 int chq_scatterv_binomial(const struct side *send, const struct side *recv, int root, struct communicator *comm)
 {
     int n = comm->size, relative = ring_subtract(comm->rank, root, n), error = MPI_SUCCESS;
-    int mask = coll_subtree(relative, n), blocks = coll_least(mask, n - relative), parent = ring_add(relative - mask, root, n);
+    int mask = coll_subtree(relative, n), blocks = coll_least(mask, n - relative),
+        parent = ring_add(relative - mask, root, n);
     if (blocks == 1 && relative != 0)
         return chq_coll_recv(recv->buffer, recv->count, recv->type, parent, COLL_SCATTER, comm);
     struct scratch for_lengths, scratch;

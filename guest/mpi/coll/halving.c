@@ -43,8 +43,8 @@ int chq_halving_reduce_scatter(struct halving *h, void *incoming)
         size_t keep = upper ? cut : low, keep_count = upper ? high - cut : cut - low;
         size_t give = upper ? low : cut, give_count = upper ? cut - low : high - cut;
         int partner = chq_halving_rank(h, h->number ^ mask);
-        int error = chq_coll_exchange(element(h->vector, give, h->type), give_count, h->type, partner, element(incoming, keep, h->type),
-                                      keep_count, h->type, partner, h->tag, h->comm);
+        int error = chq_coll_exchange(element(h->vector, give, h->type), give_count, h->type, partner,
+                                      element(incoming, keep, h->type), keep_count, h->type, partner, h->tag, h->comm);
         if (error)
             return error;
         chq_op_apply(h->op, element(incoming, keep, h->type), element(h->vector, keep, h->type), keep_count, h->type);

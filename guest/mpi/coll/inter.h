@@ -10,7 +10,10 @@
 #include "mpi/runtime/error.h"
 
 /* In place, the two buffers of a reduction are one. */
-static inline int coll_not_in_place(void) { return chq_reason(MPI_ERR_BUFFER, "MPI_IN_PLACE is not for an intercommunicator"); }
+static inline int coll_not_in_place(void)
+{
+    return chq_reason(MPI_ERR_BUFFER, "MPI_IN_PLACE is not for an intercommunicator");
+}
 
 int chq_inter_barrier(struct communicator *comm);
 coll_bcast chq_inter_bcast;

@@ -11,9 +11,11 @@ int chq_inter_alltoall(const struct blocks *send, const struct blocks *recv, str
         int to = ring_add(comm->rank, step, steps), from = ring_subtract(comm->rank, step, steps);
         struct request out, in;
         if (from < comm->size)
-            coll_irecv(&in, blocks_at(recv, from), blocks_count(recv, from), blocks_type(recv, from), from, COLL_ALLTOALL, comm);
+            coll_irecv(&in, blocks_at(recv, from), blocks_count(recv, from), blocks_type(recv, from), from,
+                       COLL_ALLTOALL, comm);
         if (to < comm->size) {
-            coll_isend(&out, blocks_at(send, to), blocks_count(send, to), blocks_type(send, to), to, COLL_ALLTOALL, comm);
+            coll_isend(&out, blocks_at(send, to), blocks_count(send, to), blocks_type(send, to), to, COLL_ALLTOALL,
+                       comm);
             request_wait(&out);
         }
         if (from < comm->size)

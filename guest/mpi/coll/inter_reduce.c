@@ -2,7 +2,8 @@
  * each side gets the other's. */
 #include "mpi/coll/inter.h"
 
-int chq_inter_reduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, int root, struct communicator *comm)
+int chq_inter_reduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, int root,
+                     struct communicator *comm)
 {
     struct bridge bridge;
     struct scratch scratch;
@@ -20,7 +21,8 @@ int chq_inter_reduce(const void *send, void *recv, size_t count, struct datatype
 }
 
 /* The other side's sum, at rank 0, in `theirs`. */
-static int trade(const void *send, void *theirs, size_t count, struct datatype *type, const struct op *op, struct communicator *home, struct communicator *comm)
+static int trade(const void *send, void *theirs, size_t count, struct datatype *type, const struct op *op,
+                 struct communicator *home, struct communicator *comm)
 {
     struct scratch scratch;
     void *sum = scratch_elements(&scratch, comm->rank == 0 ? count : 0, type);
@@ -31,7 +33,8 @@ static int trade(const void *send, void *theirs, size_t count, struct datatype *
     return error;
 }
 
-int chq_inter_allreduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, struct communicator *comm)
+int chq_inter_allreduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op,
+                        struct communicator *comm)
 {
     struct bridge bridge;
     if (count == 0)
@@ -43,7 +46,8 @@ int chq_inter_allreduce(const void *send, void *recv, size_t count, struct datat
     return error || comm->local_size == 1 ? error : chq_coll_bcast(recv, count, type, 0, bridge.home);
 }
 
-int chq_inter_reduce_scatter(const void *send, void *recv, const int counts[], struct datatype *type, const struct op *op, struct communicator *comm)
+int chq_inter_reduce_scatter(const void *send, void *recv, const int counts[], struct datatype *type,
+                             const struct op *op, struct communicator *comm)
 {
     struct bridge bridge;
     struct scratch scratch;

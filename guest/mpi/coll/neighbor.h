@@ -16,9 +16,15 @@ struct neighbor_side {
     const MPI_Datatype *types;
 };
 
-static inline size_t neighbor_count(const struct neighbor_side *side, int i) { return side->counts ? (size_t)side->counts[i] : side->count; }
+static inline size_t neighbor_count(const struct neighbor_side *side, int i)
+{
+    return side->counts ? (size_t)side->counts[i] : side->count;
+}
 
-static inline struct datatype *neighbor_type(const struct neighbor_side *side, int i) { return side->types ? type_of(side->types[i]) : side->type; }
+static inline struct datatype *neighbor_type(const struct neighbor_side *side, int i)
+{
+    return side->types ? type_of(side->types[i]) : side->type;
+}
 
 static inline char *neighbor_block(const struct neighbor_side *side, int i)
 {
@@ -29,7 +35,8 @@ static inline char *neighbor_block(const struct neighbor_side *side, int i)
     return side->same ? side->buffer : element(side->buffer, (size_t)i * side->count, side->type);
 }
 
-typedef int coll_neighbor(const struct neighbor_side *send, const struct neighbor_side *recv, const struct neighbors *neighbors, struct communicator *comm);
+typedef int coll_neighbor(const struct neighbor_side *send, const struct neighbor_side *recv,
+                          const struct neighbors *neighbors, struct communicator *comm);
 coll_neighbor chq_neighbor_linear;
 
 #endif

@@ -3,11 +3,13 @@
 #include "mpi/runtime/thread.h"
 #include "mpi/transport/progress.h"
 
-static struct mpi_collective describe(enum coll_kind kind, size_t count, const struct datatype *type, const struct op *op,
-                                      const struct communicator *comm)
+static struct mpi_collective describe(enum coll_kind kind, size_t count, const struct datatype *type,
+                                      const struct op *op, const struct communicator *comm)
 {
     return (struct mpi_collective){
-        .kind = kind == COLL_BARRIER ? MPI_COLLECTIVE_BARRIER : kind == COLL_BCAST ? MPI_COLLECTIVE_BCAST : MPI_COLLECTIVE_ALLREDUCE,
+        .kind = kind == COLL_BARRIER ? MPI_COLLECTIVE_BARRIER
+                : kind == COLL_BCAST ? MPI_COLLECTIVE_BCAST
+                                     : MPI_COLLECTIVE_ALLREDUCE,
         .ranks = comm->size,
         .rank = comm->rank,
         .world = comm->world,
@@ -20,7 +22,8 @@ static struct mpi_collective describe(enum coll_kind kind, size_t count, const s
     };
 }
 
-bool chq_ni_takes(enum coll_kind kind, size_t count, const struct datatype *type, const struct op *op, const struct communicator *comm)
+bool chq_ni_takes(enum coll_kind kind, size_t count, const struct datatype *type, const struct op *op,
+                  const struct communicator *comm)
 {
     struct mpi_collective what = describe(kind, count, type, op, comm);
     return chq.device->collective && comm->size > 1 && chq.device->collective(&what, NULL);
@@ -55,7 +58,8 @@ int chq_bcast_ni(void *buffer, size_t count, struct datatype *type, int root, st
     return run(&what);
 }
 
-int chq_allreduce_ni(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, struct communicator *comm)
+int chq_allreduce_ni(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op,
+                     struct communicator *comm)
 {
     struct mpi_collective what = describe(COLL_ALLREDUCE, count, type, op, comm);
     what.send = send;

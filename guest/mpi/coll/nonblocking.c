@@ -141,7 +141,8 @@ static void keep(const struct coll_start *start, struct communicator *comm, MPI_
     *result = (MPI_Request)request;
 }
 
-int chq_coll_request(const struct coll_start *start, enum form form, int error, struct communicator *comm, MPI_Request *request)
+int chq_coll_request(const struct coll_start *start, enum form form, int error, struct communicator *comm,
+                     MPI_Request *request)
 {
     if (!error && form == FORM_NONBLOCKING)
         error = start_now(start, comm, request);

@@ -44,7 +44,8 @@ static inline int coll_check_counts(const int counts[], int blocks)
 /* Of a buffer that must be one: MPI_IN_PLACE would say that the data is in itself. */
 static inline int coll_check_buffer(const void *buffer)
 {
-    return likely(buffer != MPI_IN_PLACE) ? MPI_SUCCESS : chq_reason(MPI_ERR_BUFFER, "MPI_IN_PLACE is not for this buffer");
+    return likely(buffer != MPI_IN_PLACE) ? MPI_SUCCESS
+                                          : chq_reason(MPI_ERR_BUFFER, "MPI_IN_PLACE is not for this buffer");
 }
 
 /* The end of a blocking form. */

@@ -35,8 +35,8 @@ static int exchange_arguments(const struct exchange *e, const struct communicato
     return error;
 }
 
-static int exchange_request(const char *call, enum form form, int error, coll_body *body, const struct exchange *e, struct communicator *comm,
-                            MPI_Request *request)
+static int exchange_request(const char *call, enum form form, int error, coll_body *body, const struct exchange *e,
+                            struct communicator *comm, MPI_Request *request)
 {
     bool in_place = e->send.buffer == MPI_IN_PLACE;
     struct coll_start start = {.name = call, .body = body, .arguments = e, .bytes = sizeof *e};
@@ -63,7 +63,8 @@ static int packed_in_place(coll_alltoall *algorithm, const struct blocks *recv, 
     }
     char *packed = chq_malloc(total);
     for (int i = 0; i < n; i++) {
-        chq_pack(blocks_at(recv, i), (size_t)recv->counts[i], blocks_type(recv, i), packed + displacements[i], (size_t)counts[i]);
+        chq_pack(blocks_at(recv, i), (size_t)recv->counts[i], blocks_type(recv, i), packed + displacements[i],
+                 (size_t)counts[i]);
     }
     struct blocks send = {packed, 0, type_byte(), counts, displacements, NULL};
     int error = algorithm(&send, recv, comm);
@@ -112,17 +113,20 @@ static inline struct blocks equal_blocks(const void *buffer, int count, MPI_Data
     return (struct blocks){(char *)(uintptr_t)buffer, (size_t)count, type_of(type), NULL, NULL, NULL};
 }
 
-static inline struct blocks counted_blocks(const void *buffer, const int counts[], const int displacements[], MPI_Datatype type)
+static inline struct blocks counted_blocks(const void *buffer, const int counts[], const int displacements[],
+                                           MPI_Datatype type)
 {
     return (struct blocks){(char *)(uintptr_t)buffer, 0, type_of(type), counts, displacements, NULL};
 }
 
-static inline struct blocks typed_blocks(const void *buffer, const int counts[], const int displacements[], const MPI_Datatype types[])
+static inline struct blocks typed_blocks(const void *buffer, const int counts[], const int displacements[],
+                                         const MPI_Datatype types[])
 {
     return (struct blocks){(char *)(uintptr_t)buffer, 0, NULL, counts, displacements, types};
 }
 
-int PMPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+int PMPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                  MPI_Datatype recvtype, MPI_Comm comm)
 {
     CALL_ENTER(CALL_ALLTOALL);
     struct communicator *c = comm_of(comm);
@@ -136,7 +140,8 @@ int PMPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, voi
 }
 MPI_ALIAS(Alltoall);
 
-int PMPI_Ialltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+int PMPI_Ialltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                   MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     CALL_ENTER(CALL_IALLTOALL);
     struct communicator *c = comm_of(comm);
@@ -148,7 +153,8 @@ int PMPI_Ialltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, vo
 }
 MPI_ALIAS(Ialltoall);
 
-int PMPI_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int PMPI_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                       MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     LOCAL_CALL();
     (void)info;
@@ -159,11 +165,13 @@ int PMPI_Alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype
 }
 MPI_ALIAS(Alltoall_init);
 
-int PMPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
+int PMPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                   void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
 {
     CALL_ENTER(CALL_ALLTOALLV);
     struct communicator *c = comm_of(comm);
-    struct exchange e = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype), counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
+    struct exchange e = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype),
+                         counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
     int error = exchange_arguments(&e, c);
     if (!error)
         error = alltoallw(&e, c);
@@ -173,11 +181,14 @@ int PMPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispl
 }
 MPI_ALIAS(Alltoallv);
 
-int PMPI_Ialltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+int PMPI_Ialltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                    void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+                    MPI_Request *request)
 {
     CALL_ENTER(CALL_IALLTOALLV);
     struct communicator *c = comm_of(comm);
-    struct exchange e = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype), counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
+    struct exchange e = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype),
+                         counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
     int error = exchange_arguments(&e, c);
     error = exchange_request("MPI_Ialltoallv", FORM_NONBLOCKING, error, alltoallw, &e, c, request);
     CALL_LEAVE(CALL_IALLTOALLV);
@@ -185,22 +196,28 @@ int PMPI_Ialltoallv(const void *sendbuf, const int sendcounts[], const int sdisp
 }
 MPI_ALIAS(Ialltoallv);
 
-int PMPI_Alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int PMPI_Alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                        void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
+                        MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     LOCAL_CALL();
     (void)info;
     struct communicator *c = comm_of(comm);
-    struct exchange e = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype), counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
+    struct exchange e = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype),
+                         counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
     int error = exchange_arguments(&e, c);
     return exchange_request("MPI_Alltoallv_init", FORM_PERSISTENT, error, alltoallw, &e, c, request);
 }
 MPI_ALIAS(Alltoallv_init);
 
-int PMPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
+int PMPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[],
+                   void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[],
+                   MPI_Comm comm)
 {
     CALL_ENTER(CALL_ALLTOALLW);
     struct communicator *c = comm_of(comm);
-    struct exchange e = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes), typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};
+    struct exchange e = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes),
+                         typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};
     int error = exchange_arguments(&e, c);
     if (!error)
         error = alltoallw(&e, c);
@@ -210,11 +227,14 @@ int PMPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispl
 }
 MPI_ALIAS(Alltoallw);
 
-int PMPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
+int PMPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[],
+                    void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[],
+                    MPI_Comm comm, MPI_Request *request)
 {
     CALL_ENTER(CALL_IALLTOALLW);
     struct communicator *c = comm_of(comm);
-    struct exchange e = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes), typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};
+    struct exchange e = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes),
+                         typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};
     int error = exchange_arguments(&e, c);
     error = exchange_request("MPI_Ialltoallw", FORM_NONBLOCKING, error, alltoallw, &e, c, request);
     CALL_LEAVE(CALL_IALLTOALLW);
@@ -222,12 +242,15 @@ int PMPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdisp
 }
 MPI_ALIAS(Ialltoallw);
 
-int PMPI_Alltoallw_init(const void *sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int PMPI_Alltoallw_init(const void *sendbuf, const int sendcounts[], const int sdispls[],
+                        const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const int rdispls[],
+                        const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     LOCAL_CALL();
     (void)info;
     struct communicator *c = comm_of(comm);
-    struct exchange e = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes), typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};
+    struct exchange e = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes),
+                         typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};
     int error = exchange_arguments(&e, c);
     return exchange_request("MPI_Alltoallw_init", FORM_PERSISTENT, error, alltoallw, &e, c, request);
 }

@@ -54,7 +54,8 @@ struct broadcast {
     int root;
 };
 
-COLL_INLINE int bcast_arguments(struct broadcast *b, void *buffer, int count, MPI_Datatype datatype, int root, const struct communicator *comm)
+COLL_INLINE int bcast_arguments(struct broadcast *b, void *buffer, int count, MPI_Datatype datatype, int root,
+                                const struct communicator *comm)
 {
     *b = (struct broadcast){buffer, (size_t)count, type_of(datatype), root};
     int error = coll_check_comm(comm);
@@ -74,7 +75,8 @@ COLL_INLINE int bcast(const void *arguments, struct communicator *comm)
     return b->count > 0 && comm->size > 1 ? chq_coll_bcast(b->buffer, b->count, b->type, b->root, comm) : MPI_SUCCESS;
 }
 
-static int bcast_request(const char *call, enum form form, int error, const struct broadcast *b, struct communicator *comm, MPI_Request *request)
+static int bcast_request(const char *call, enum form form, int error, const struct broadcast *b,
+                         struct communicator *comm, MPI_Request *request)
 {
     struct coll_start start = {.name = call, .body = bcast, .arguments = b, .bytes = sizeof *b, .types = {b->type}};
     return chq_coll_request(&start, form, error, comm, request);
@@ -106,7 +108,8 @@ int PMPI_Ibcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Co
 }
 MPI_ALIAS(Ibcast);
 
-int PMPI_Bcast_init(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int PMPI_Bcast_init(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info,
+                    MPI_Request *request)
 {
     LOCAL_CALL();
     (void)info;

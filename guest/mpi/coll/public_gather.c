@@ -10,7 +10,9 @@ struct gathering {
 
 static int check_side(const struct side *side, const struct communicator *comm)
 {
-    int error = side->counts ? coll_check_counts(side->counts, comm->size) : (int)side->count < 0 ? chq_reason(MPI_ERR_COUNT, "negative count") : MPI_SUCCESS;
+    int error = side->counts           ? coll_check_counts(side->counts, comm->size)
+                : (int)side->count < 0 ? chq_reason(MPI_ERR_COUNT, "negative count")
+                                       : MPI_SUCCESS;
     if (!error)
         error = coll_check_buffer(side->buffer);
     return error ? error : chq_type_check(side->type);
@@ -21,7 +23,8 @@ static inline struct side equal_side(const void *buffer, int count, MPI_Datatype
     return (struct side){(void *)(uintptr_t)buffer, (size_t)count, type_of(type), NULL, NULL};
 }
 
-static inline struct side counted_side(const void *buffer, const int counts[], const int displacements[], MPI_Datatype type)
+static inline struct side counted_side(const void *buffer, const int counts[], const int displacements[],
+                                       MPI_Datatype type)
 {
     return (struct side){(void *)(uintptr_t)buffer, 0, type_of(type), counts, displacements};
 }
@@ -67,8 +70,14 @@ static int rooted_arguments(struct side *all, struct side *own, int root, const 
     return MPI_SUCCESS;
 }
 
-static int gather_arguments(struct gathering *g, const struct communicator *comm) { return rooted_arguments(&g->recv, &g->send, g->root, comm); }
-static int scatter_arguments(struct gathering *g, const struct communicator *comm) { return rooted_arguments(&g->send, &g->recv, g->root, comm); }
+static int gather_arguments(struct gathering *g, const struct communicator *comm)
+{
+    return rooted_arguments(&g->recv, &g->send, g->root, comm);
+}
+static int scatter_arguments(struct gathering *g, const struct communicator *comm)
+{
+    return rooted_arguments(&g->send, &g->recv, g->root, comm);
+}
 
 static int allgather_arguments(struct gathering *g, const struct communicator *comm)
 {
@@ -86,7 +95,8 @@ static int allgather_arguments(struct gathering *g, const struct communicator *c
 static int gathering_request(const char *call, enum form form, int error, coll_body *body, const struct gathering *g,
                              struct communicator *comm, MPI_Request *request)
 {
-    struct coll_start start = {.name = call, .body = body, .arguments = g, .bytes = sizeof *g, .types = {g->send.type, g->recv.type}};
+    struct coll_start start = {
+        .name = call, .body = body, .arguments = g, .bytes = sizeof *g, .types = {g->send.type, g->recv.type}};
     return chq_coll_request(&start, form, error, comm, request);
 }
 
@@ -156,7 +166,8 @@ static int allgatherv(const void *arguments, struct communicator *comm)
     return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](&g->send, &g->recv, comm);
 }
 
-int PMPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+int PMPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     CALL_ENTER(CALL_GATHER);
     struct communicator *c = comm_of(comm);
@@ -170,7 +181,8 @@ int PMPI_Gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void 
 }
 MPI_ALIAS(Gather);
 
-int PMPI_Igather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
+int PMPI_Igather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                 MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
     CALL_ENTER(CALL_IGATHER);
     struct communicator *c = comm_of(comm);
@@ -182,7 +194,8 @@ int PMPI_Igather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void
 }
 MPI_ALIAS(Igather);
 
-int PMPI_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int PMPI_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                     MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     LOCAL_CALL();
     (void)info;
@@ -193,11 +206,13 @@ int PMPI_Gather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, 
 }
 MPI_ALIAS(Gather_init);
 
-int PMPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm)
+int PMPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                 const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     CALL_ENTER(CALL_GATHERV);
     struct communicator *c = comm_of(comm);
-    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype), root};
+    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype),
+                          root};
     int error = gather_arguments(&g, c);
     if (!error)
         error = gatherv(&g, c);
@@ -207,11 +222,13 @@ int PMPI_Gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void
 }
 MPI_ALIAS(Gatherv);
 
-int PMPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
+int PMPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                  const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
     CALL_ENTER(CALL_IGATHERV);
     struct communicator *c = comm_of(comm);
-    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype), root};
+    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype),
+                          root};
     int error = gather_arguments(&g, c);
     error = gathering_request("MPI_Igatherv", FORM_NONBLOCKING, error, gatherv, &g, c, request);
     CALL_LEAVE(CALL_IGATHERV);
@@ -219,18 +236,22 @@ int PMPI_Igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, voi
 }
 MPI_ALIAS(Igatherv);
 
-int PMPI_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int PMPI_Gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                      const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
+                      MPI_Request *request)
 {
     LOCAL_CALL();
     (void)info;
     struct communicator *c = comm_of(comm);
-    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype), root};
+    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype),
+                          root};
     int error = gather_arguments(&g, c);
     return gathering_request("MPI_Gatherv_init", FORM_PERSISTENT, error, gatherv, &g, c, request);
 }
 MPI_ALIAS(Gatherv_init);
 
-int PMPI_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+int PMPI_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                 MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     CALL_ENTER(CALL_SCATTER);
     struct communicator *c = comm_of(comm);
@@ -244,7 +265,8 @@ int PMPI_Scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void
 }
 MPI_ALIAS(Scatter);
 
-int PMPI_Iscatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
+int PMPI_Iscatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                  MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
     CALL_ENTER(CALL_ISCATTER);
     struct communicator *c = comm_of(comm);
@@ -256,7 +278,8 @@ int PMPI_Iscatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, voi
 }
 MPI_ALIAS(Iscatter);
 
-int PMPI_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int PMPI_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                      MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     LOCAL_CALL();
     (void)info;
@@ -267,11 +290,13 @@ int PMPI_Scatter_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
 }
 MPI_ALIAS(Scatter_init);
 
-int PMPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
+int PMPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf,
+                  int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm)
 {
     CALL_ENTER(CALL_SCATTERV);
     struct communicator *c = comm_of(comm);
-    struct gathering g = {counted_side(sendbuf, sendcounts, displs, sendtype), equal_side(recvbuf, recvcount, recvtype), root};
+    struct gathering g = {counted_side(sendbuf, sendcounts, displs, sendtype), equal_side(recvbuf, recvcount, recvtype),
+                          root};
     int error = scatter_arguments(&g, c);
     if (!error)
         error = scatterv(&g, c);
@@ -281,11 +306,13 @@ int PMPI_Scatterv(const void *sendbuf, const int sendcounts[], const int displs[
 }
 MPI_ALIAS(Scatterv);
 
-int PMPI_Iscatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
+int PMPI_Iscatterv(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype,
+                   void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request)
 {
     CALL_ENTER(CALL_ISCATTERV);
     struct communicator *c = comm_of(comm);
-    struct gathering g = {counted_side(sendbuf, sendcounts, displs, sendtype), equal_side(recvbuf, recvcount, recvtype), root};
+    struct gathering g = {counted_side(sendbuf, sendcounts, displs, sendtype), equal_side(recvbuf, recvcount, recvtype),
+                          root};
     int error = scatter_arguments(&g, c);
     error = gathering_request("MPI_Iscatterv", FORM_NONBLOCKING, error, scatterv, &g, c, request);
     CALL_LEAVE(CALL_ISCATTERV);
@@ -293,18 +320,22 @@ int PMPI_Iscatterv(const void *sendbuf, const int sendcounts[], const int displs
 }
 MPI_ALIAS(Iscatterv);
 
-int PMPI_Scatterv_init(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int PMPI_Scatterv_init(const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype,
+                       void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
+                       MPI_Request *request)
 {
     LOCAL_CALL();
     (void)info;
     struct communicator *c = comm_of(comm);
-    struct gathering g = {counted_side(sendbuf, sendcounts, displs, sendtype), equal_side(recvbuf, recvcount, recvtype), root};
+    struct gathering g = {counted_side(sendbuf, sendcounts, displs, sendtype), equal_side(recvbuf, recvcount, recvtype),
+                          root};
     int error = scatter_arguments(&g, c);
     return gathering_request("MPI_Scatterv_init", FORM_PERSISTENT, error, scatterv, &g, c, request);
 }
 MPI_ALIAS(Scatterv_init);
 
-int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                   MPI_Datatype recvtype, MPI_Comm comm)
 {
     CALL_ENTER(CALL_ALLGATHER);
     struct communicator *c = comm_of(comm);
@@ -318,7 +349,8 @@ int PMPI_Allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, vo
 }
 MPI_ALIAS(Allgather);
 
-int PMPI_Iallgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+int PMPI_Iallgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                    MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     CALL_ENTER(CALL_IALLGATHER);
     struct communicator *c = comm_of(comm);
@@ -330,7 +362,8 @@ int PMPI_Iallgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, v
 }
 MPI_ALIAS(Iallgather);
 
-int PMPI_Allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int PMPI_Allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                        MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     LOCAL_CALL();
     (void)info;
@@ -341,11 +374,13 @@ int PMPI_Allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtyp
 }
 MPI_ALIAS(Allgather_init);
 
-int PMPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm)
+int PMPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                    const int displs[], MPI_Datatype recvtype, MPI_Comm comm)
 {
     CALL_ENTER(CALL_ALLGATHERV);
     struct communicator *c = comm_of(comm);
-    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype), 0};
+    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype),
+                          0};
     int error = allgather_arguments(&g, c);
     if (!error)
         error = allgatherv(&g, c);
@@ -355,11 +390,13 @@ int PMPI_Allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, v
 }
 MPI_ALIAS(Allgatherv);
 
-int PMPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+int PMPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                     const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     CALL_ENTER(CALL_IALLGATHERV);
     struct communicator *c = comm_of(comm);
-    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype), 0};
+    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype),
+                          0};
     int error = allgather_arguments(&g, c);
     error = gathering_request("MPI_Iallgatherv", FORM_NONBLOCKING, error, allgatherv, &g, c, request);
     CALL_LEAVE(CALL_IALLGATHERV);
@@ -367,12 +404,15 @@ int PMPI_Iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, 
 }
 MPI_ALIAS(Iallgatherv);
 
-int PMPI_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int PMPI_Allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                         const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
+                         MPI_Info info, MPI_Request *request)
 {
     LOCAL_CALL();
     (void)info;
     struct communicator *c = comm_of(comm);
-    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype), 0};
+    struct gathering g = {equal_side(sendbuf, sendcount, sendtype), counted_side(recvbuf, recvcounts, displs, recvtype),
+                          0};
     int error = allgather_arguments(&g, c);
     return gathering_request("MPI_Allgatherv_init", FORM_PERSISTENT, error, allgatherv, &g, c, request);
 }

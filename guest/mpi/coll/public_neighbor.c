@@ -51,10 +51,12 @@ static int exchange_now(const char *call, const struct neighborhood *n, struct c
     return coll_finish(comm, call, error);
 }
 
-static int exchange_request(const char *call, enum form form, const struct neighborhood *n, struct communicator *comm, MPI_Request *request)
+static int exchange_request(const char *call, enum form form, const struct neighborhood *n, struct communicator *comm,
+                            MPI_Request *request)
 {
     struct neighbors neighbors;
-    struct coll_start start = {.name = call, .body = exchange, .arguments = n, .bytes = sizeof *n, .types = {n->send.type, n->recv.type}};
+    struct coll_start start = {
+        .name = call, .body = exchange, .arguments = n, .bytes = sizeof *n, .types = {n->send.type, n->recv.type}};
     int error = exchange_arguments(n, comm);
     if (!error && n->send.types) {
         chq_topology_neighbors(comm, &neighbors);
@@ -71,14 +73,18 @@ static inline struct neighbor_side equal_blocks(const void *buffer, int count, M
     return (struct neighbor_side){.buffer = (char *)(uintptr_t)buffer, .count = (size_t)count, .type = type_of(type)};
 }
 
-static inline struct neighbor_side counted_blocks(const void *buffer, const int counts[], const int displacements[], MPI_Datatype type)
+static inline struct neighbor_side counted_blocks(const void *buffer, const int counts[], const int displacements[],
+                                                  MPI_Datatype type)
 {
-    return (struct neighbor_side){.buffer = (char *)(uintptr_t)buffer, .type = type_of(type), .counts = counts, .displacements = displacements};
+    return (struct neighbor_side){
+        .buffer = (char *)(uintptr_t)buffer, .type = type_of(type), .counts = counts, .displacements = displacements};
 }
 
-static inline struct neighbor_side typed_blocks(const void *buffer, const int counts[], const MPI_Aint addresses[], const MPI_Datatype types[])
+static inline struct neighbor_side typed_blocks(const void *buffer, const int counts[], const MPI_Aint addresses[],
+                                                const MPI_Datatype types[])
 {
-    return (struct neighbor_side){.buffer = (char *)(uintptr_t)buffer, .counts = counts, .addresses = addresses, .types = types};
+    return (struct neighbor_side){
+        .buffer = (char *)(uintptr_t)buffer, .counts = counts, .addresses = addresses, .types = types};
 }
 
 /* Sends one block to all. */
@@ -89,7 +95,8 @@ static inline struct neighbor_side same_block(const void *buffer, int count, MPI
     return side;
 }
 
-int PMPI_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+int PMPI_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                            MPI_Datatype recvtype, MPI_Comm comm)
 {
     CALL_ENTER(CALL_NEIGHBOR_ALLGATHER);
     struct neighborhood n = {same_block(sendbuf, sendcount, sendtype), equal_blocks(recvbuf, recvcount, recvtype)};
@@ -99,7 +106,8 @@ int PMPI_Neighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sen
 }
 MPI_ALIAS(Neighbor_allgather);
 
-int PMPI_Ineighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+int PMPI_Ineighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                             MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     CALL_ENTER(CALL_INEIGHBOR_ALLGATHER);
     struct neighborhood n = {same_block(sendbuf, sendcount, sendtype), equal_blocks(recvbuf, recvcount, recvtype)};
@@ -109,7 +117,9 @@ int PMPI_Ineighbor_allgather(const void *sendbuf, int sendcount, MPI_Datatype se
 }
 MPI_ALIAS(Ineighbor_allgather);
 
-int PMPI_Neighbor_allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int PMPI_Neighbor_allgather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                                 int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                 MPI_Request *request)
 {
     LOCAL_CALL();
     (void)info;
@@ -118,36 +128,45 @@ int PMPI_Neighbor_allgather_init(const void *sendbuf, int sendcount, MPI_Datatyp
 }
 MPI_ALIAS(Neighbor_allgather_init);
 
-int PMPI_Neighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm)
+int PMPI_Neighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                             const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm)
 {
     CALL_ENTER(CALL_NEIGHBOR_ALLGATHERV);
-    struct neighborhood n = {same_block(sendbuf, sendcount, sendtype), counted_blocks(recvbuf, recvcounts, displs, recvtype)};
+    struct neighborhood n = {same_block(sendbuf, sendcount, sendtype),
+                             counted_blocks(recvbuf, recvcounts, displs, recvtype)};
     int error = exchange_now("MPI_Neighbor_allgatherv", &n, comm_of(comm));
     CALL_LEAVE(CALL_NEIGHBOR_ALLGATHERV);
     return error;
 }
 MPI_ALIAS(Neighbor_allgatherv);
 
-int PMPI_Ineighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+int PMPI_Ineighbor_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                              const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
+                              MPI_Request *request)
 {
     CALL_ENTER(CALL_INEIGHBOR_ALLGATHERV);
-    struct neighborhood n = {same_block(sendbuf, sendcount, sendtype), counted_blocks(recvbuf, recvcounts, displs, recvtype)};
+    struct neighborhood n = {same_block(sendbuf, sendcount, sendtype),
+                             counted_blocks(recvbuf, recvcounts, displs, recvtype)};
     int error = exchange_request("MPI_Ineighbor_allgatherv", FORM_NONBLOCKING, &n, comm_of(comm), request);
     CALL_LEAVE(CALL_INEIGHBOR_ALLGATHERV);
     return error;
 }
 MPI_ALIAS(Ineighbor_allgatherv);
 
-int PMPI_Neighbor_allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int PMPI_Neighbor_allgatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                                  const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
+                                  MPI_Info info, MPI_Request *request)
 {
     LOCAL_CALL();
     (void)info;
-    struct neighborhood n = {same_block(sendbuf, sendcount, sendtype), counted_blocks(recvbuf, recvcounts, displs, recvtype)};
+    struct neighborhood n = {same_block(sendbuf, sendcount, sendtype),
+                             counted_blocks(recvbuf, recvcounts, displs, recvtype)};
     return exchange_request("MPI_Neighbor_allgatherv_init", FORM_PERSISTENT, &n, comm_of(comm), request);
 }
 MPI_ALIAS(Neighbor_allgatherv_init);
 
-int PMPI_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+int PMPI_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                           MPI_Datatype recvtype, MPI_Comm comm)
 {
     CALL_ENTER(CALL_NEIGHBOR_ALLTOALL);
     struct neighborhood n = {equal_blocks(sendbuf, sendcount, sendtype), equal_blocks(recvbuf, recvcount, recvtype)};
@@ -157,7 +176,8 @@ int PMPI_Neighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype send
 }
 MPI_ALIAS(Neighbor_alltoall);
 
-int PMPI_Ineighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+int PMPI_Ineighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                            MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
     CALL_ENTER(CALL_INEIGHBOR_ALLTOALL);
     struct neighborhood n = {equal_blocks(sendbuf, sendcount, sendtype), equal_blocks(recvbuf, recvcount, recvtype)};
@@ -167,7 +187,8 @@ int PMPI_Ineighbor_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sen
 }
 MPI_ALIAS(Ineighbor_alltoall);
 
-int PMPI_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int PMPI_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                                MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     LOCAL_CALL();
     (void)info;
@@ -176,60 +197,80 @@ int PMPI_Neighbor_alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype
 }
 MPI_ALIAS(Neighbor_alltoall_init);
 
-int PMPI_Neighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
+int PMPI_Neighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                            void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
+                            MPI_Comm comm)
 {
     CALL_ENTER(CALL_NEIGHBOR_ALLTOALLV);
-    struct neighborhood n = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype), counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
+    struct neighborhood n = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype),
+                             counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
     int error = exchange_now("MPI_Neighbor_alltoallv", &n, comm_of(comm));
     CALL_LEAVE(CALL_NEIGHBOR_ALLTOALLV);
     return error;
 }
 MPI_ALIAS(Neighbor_alltoallv);
 
-int PMPI_Ineighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
+int PMPI_Ineighbor_alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                             void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
+                             MPI_Comm comm, MPI_Request *request)
 {
     CALL_ENTER(CALL_INEIGHBOR_ALLTOALLV);
-    struct neighborhood n = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype), counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
+    struct neighborhood n = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype),
+                             counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
     int error = exchange_request("MPI_Ineighbor_alltoallv", FORM_NONBLOCKING, &n, comm_of(comm), request);
     CALL_LEAVE(CALL_INEIGHBOR_ALLTOALLV);
     return error;
 }
 MPI_ALIAS(Ineighbor_alltoallv);
 
-int PMPI_Neighbor_alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int PMPI_Neighbor_alltoallv_init(const void *sendbuf, const int sendcounts[], const int sdispls[],
+                                 MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[],
+                                 MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     LOCAL_CALL();
     (void)info;
-    struct neighborhood n = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype), counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
+    struct neighborhood n = {counted_blocks(sendbuf, sendcounts, sdispls, sendtype),
+                             counted_blocks(recvbuf, recvcounts, rdispls, recvtype)};
     return exchange_request("MPI_Neighbor_alltoallv_init", FORM_PERSISTENT, &n, comm_of(comm), request);
 }
 MPI_ALIAS(Neighbor_alltoallv_init);
 
-int PMPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
+int PMPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                            const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
+                            const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)
 {
     CALL_ENTER(CALL_NEIGHBOR_ALLTOALLW);
-    struct neighborhood n = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes), typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};
+    struct neighborhood n = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes),
+                             typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};
     int error = exchange_now("MPI_Neighbor_alltoallw", &n, comm_of(comm));
     CALL_LEAVE(CALL_NEIGHBOR_ALLTOALLW);
     return error;
 }
 MPI_ALIAS(Neighbor_alltoallw);
 
-int PMPI_Ineighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request)
+int PMPI_Ineighbor_alltoallw(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                             const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
+                             const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+                             MPI_Request *request)
 {
     CALL_ENTER(CALL_INEIGHBOR_ALLTOALLW);
-    struct neighborhood n = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes), typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};
+    struct neighborhood n = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes),
+                             typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};
     int error = exchange_request("MPI_Ineighbor_alltoallw", FORM_NONBLOCKING, &n, comm_of(comm), request);
     CALL_LEAVE(CALL_INEIGHBOR_ALLTOALLW);
     return error;
 }
 MPI_ALIAS(Ineighbor_alltoallw);
 
-int PMPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int PMPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                                 const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
+                                 const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
+                                 MPI_Request *request)
 {
     LOCAL_CALL();
     (void)info;
-    struct neighborhood n = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes), typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};
+    struct neighborhood n = {typed_blocks(sendbuf, sendcounts, sdispls, sendtypes),
+                             typed_blocks(recvbuf, recvcounts, rdispls, recvtypes)};
     return exchange_request("MPI_Neighbor_alltoallw_init", FORM_PERSISTENT, &n, comm_of(comm), request);
 }
 MPI_ALIAS(Neighbor_alltoallw_init);

@@ -13,10 +13,11 @@ struct reduction {
     int root;
 };
 
-COLL_INLINE int reduction_arguments(struct reduction *r, const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op,
-                                      const struct communicator *comm)
+COLL_INLINE int reduction_arguments(struct reduction *r, const void *send, void *recv, int count, MPI_Datatype datatype,
+                                    MPI_Op op, const struct communicator *comm)
 {
-    *r = (struct reduction){send == MPI_IN_PLACE ? recv : send, recv, (size_t)count, NULL, type_of(datatype), op_of(op), 0};
+    *r = (struct reduction){
+        send == MPI_IN_PLACE ? recv : send, recv, (size_t)count, NULL, type_of(datatype), op_of(op), 0};
     int error = coll_check_comm(comm);
     if (!error && count < 0)
         error = chq_reason(MPI_ERR_COUNT, "negative count");
@@ -28,12 +29,13 @@ COLL_INLINE int reduction_arguments(struct reduction *r, const void *send, void 
 static int reduction_request(const char *call, enum form form, int error, coll_body *body, const struct reduction *r,
                              struct communicator *comm, MPI_Request *request)
 {
-    struct coll_start start = {.name = call, .body = body, .arguments = r, .bytes = sizeof *r, .types = {r->type}, .op = r->op};
+    struct coll_start start = {
+        .name = call, .body = body, .arguments = r, .bytes = sizeof *r, .types = {r->type}, .op = r->op};
     return chq_coll_request(&start, form, error, comm, request);
 }
 
-COLL_INLINE int reduce_arguments(struct reduction *r, const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op, int root,
-                                   const struct communicator *comm)
+COLL_INLINE int reduce_arguments(struct reduction *r, const void *send, void *recv, int count, MPI_Datatype datatype,
+                                 MPI_Op op, int root, const struct communicator *comm)
 {
     int error = reduction_arguments(r, send, recv, count, datatype, op, comm);
     r->root = root;
@@ -53,7 +55,8 @@ COLL_INLINE int reduce(const void *arguments, struct communicator *comm)
     return r->count > 0 ? chq_coll_reduce(r->send, r->recv, r->count, r->type, r->op, r->root, comm) : MPI_SUCCESS;
 }
 
-int PMPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
+int PMPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root,
+                MPI_Comm comm)
 {
     CALL_ENTER(CALL_REDUCE);
     struct communicator *c = comm_of(comm);
@@ -67,7 +70,8 @@ int PMPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype data
 }
 MPI_ALIAS(Reduce);
 
-int PMPI_Ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request)
+int PMPI_Ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root,
+                 MPI_Comm comm, MPI_Request *request)
 {
     CALL_ENTER(CALL_IREDUCE);
     struct communicator *c = comm_of(comm);
@@ -79,7 +83,8 @@ int PMPI_Ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype dat
 }
 MPI_ALIAS(Ireduce);
 
-int PMPI_Reduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int PMPI_Reduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root,
+                     MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     LOCAL_CALL();
     (void)info;
@@ -112,7 +117,8 @@ int PMPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype d
 }
 MPI_ALIAS(Allreduce);
 
-int PMPI_Iallreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+int PMPI_Iallreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                    MPI_Request *request)
 {
     CALL_ENTER(CALL_IALLREDUCE);
     struct communicator *c = comm_of(comm);
@@ -124,7 +130,8 @@ int PMPI_Iallreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype 
 }
 MPI_ALIAS(Iallreduce);
 
-int PMPI_Allreduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int PMPI_Allreduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                        MPI_Info info, MPI_Request *request)
 {
     LOCAL_CALL();
     (void)info;
@@ -144,7 +151,8 @@ static int scan(const void *arguments, struct communicator *comm)
     if (r->count == 0)
         return MPI_SUCCESS;
     int algorithm = coll_select(COLL_SCAN, r->count * r->type->size, comm, r->count, r->type, r->op);
-    return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](r->send, r->recv, r->count, r->type, r->op, comm);
+    return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION
+                         : algorithms[algorithm](r->send, r->recv, r->count, r->type, r->op, comm);
 }
 
 int PMPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
@@ -161,7 +169,8 @@ int PMPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype dataty
 }
 MPI_ALIAS(Scan);
 
-int PMPI_Iscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+int PMPI_Iscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+               MPI_Request *request)
 {
     CALL_ENTER(CALL_ISCAN);
     struct communicator *c = comm_of(comm);
@@ -173,7 +182,8 @@ int PMPI_Iscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datat
 }
 MPI_ALIAS(Iscan);
 
-int PMPI_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int PMPI_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                   MPI_Info info, MPI_Request *request)
 {
     LOCAL_CALL();
     (void)info;
@@ -193,7 +203,8 @@ static int exscan(const void *arguments, struct communicator *comm)
     if (r->count == 0)
         return MPI_SUCCESS;
     int algorithm = coll_select(COLL_EXSCAN, r->count * r->type->size, comm, r->count, r->type, r->op);
-    return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](r->send, r->recv, r->count, r->type, r->op, comm);
+    return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION
+                         : algorithms[algorithm](r->send, r->recv, r->count, r->type, r->op, comm);
 }
 
 int PMPI_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
@@ -210,7 +221,8 @@ int PMPI_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype data
 }
 MPI_ALIAS(Exscan);
 
-int PMPI_Iexscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+int PMPI_Iexscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                 MPI_Request *request)
 {
     CALL_ENTER(CALL_IEXSCAN);
     struct communicator *c = comm_of(comm);
@@ -222,7 +234,8 @@ int PMPI_Iexscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype dat
 }
 MPI_ALIAS(Iexscan);
 
-int PMPI_Exscan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int PMPI_Exscan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                     MPI_Info info, MPI_Request *request)
 {
     LOCAL_CALL();
     (void)info;
@@ -244,11 +257,12 @@ static int reduce_scatter_counts(const struct reduction *r, const int counts[], 
     if (total == 0)
         return MPI_SUCCESS;
     int algorithm = coll_select(COLL_REDUCE_SCATTER, total * r->type->size, comm, total, r->type, r->op);
-    return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](r->send, r->recv, counts, r->type, r->op, comm);
+    return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION
+                         : algorithms[algorithm](r->send, r->recv, counts, r->type, r->op, comm);
 }
 
-static int reduce_scatter_arguments(struct reduction *r, const void *send, void *recv, const int counts[], MPI_Datatype datatype, MPI_Op op,
-                                    const struct communicator *comm)
+static int reduce_scatter_arguments(struct reduction *r, const void *send, void *recv, const int counts[],
+                                    MPI_Datatype datatype, MPI_Op op, const struct communicator *comm)
 {
     int error = reduction_arguments(r, send, recv, 0, datatype, op, comm);
     r->counts = counts;
@@ -261,7 +275,8 @@ static int reduce_scatter(const void *arguments, struct communicator *comm)
     return reduce_scatter_counts(r, r->counts, comm);
 }
 
-int PMPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+int PMPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op,
+                        MPI_Comm comm)
 {
     CALL_ENTER(CALL_REDUCE_SCATTER);
     struct communicator *c = comm_of(comm);
@@ -275,7 +290,8 @@ int PMPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts
 }
 MPI_ALIAS(Reduce_scatter);
 
-int PMPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+int PMPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op,
+                         MPI_Comm comm, MPI_Request *request)
 {
     CALL_ENTER(CALL_IREDUCE_SCATTER);
     struct communicator *c = comm_of(comm);
@@ -287,7 +303,8 @@ int PMPI_Ireduce_scatter(const void *sendbuf, void *recvbuf, const int recvcount
 }
 MPI_ALIAS(Ireduce_scatter);
 
-int PMPI_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int PMPI_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const int recvcounts[], MPI_Datatype datatype,
+                             MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     LOCAL_CALL();
     (void)info;
@@ -310,7 +327,8 @@ static int reduce_scatter_block(const void *arguments, struct communicator *comm
     return error;
 }
 
-int PMPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+int PMPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op,
+                              MPI_Comm comm)
 {
     CALL_ENTER(CALL_REDUCE_SCATTER_BLOCK);
     struct communicator *c = comm_of(comm);
@@ -324,25 +342,29 @@ int PMPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount,
 }
 MPI_ALIAS(Reduce_scatter_block);
 
-int PMPI_Ireduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+int PMPI_Ireduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op,
+                               MPI_Comm comm, MPI_Request *request)
 {
     CALL_ENTER(CALL_IREDUCE_SCATTER_BLOCK);
     struct communicator *c = comm_of(comm);
     struct reduction r;
     int error = reduction_arguments(&r, sendbuf, recvbuf, recvcount, datatype, op, c);
-    error = reduction_request("MPI_Ireduce_scatter_block", FORM_NONBLOCKING, error, reduce_scatter_block, &r, c, request);
+    error =
+        reduction_request("MPI_Ireduce_scatter_block", FORM_NONBLOCKING, error, reduce_scatter_block, &r, c, request);
     CALL_LEAVE(CALL_IREDUCE_SCATTER_BLOCK);
     return error;
 }
 MPI_ALIAS(Ireduce_scatter_block);
 
-int PMPI_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int PMPI_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op,
+                                   MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     LOCAL_CALL();
     (void)info;
     struct communicator *c = comm_of(comm);
     struct reduction r;
     int error = reduction_arguments(&r, sendbuf, recvbuf, recvcount, datatype, op, c);
-    return reduction_request("MPI_Reduce_scatter_block_init", FORM_PERSISTENT, error, reduce_scatter_block, &r, c, request);
+    return reduction_request("MPI_Reduce_scatter_block_init", FORM_PERSISTENT, error, reduce_scatter_block, &r, c,
+                             request);
 }
 MPI_ALIAS(Reduce_scatter_block_init);

@@ -5,9 +5,11 @@
  * J. of High Performance Computing Applications 19(1), 2005. */
 #include "mpi/coll/coll.h"
 
-int chq_reduce_binomial(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, int root, struct communicator *comm)
+int chq_reduce_binomial(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op,
+                        int root, struct communicator *comm)
 {
-    int n = comm->size, top = op->commutes ? root : 0, relative = ring_subtract(comm->rank, top, n), error = MPI_SUCCESS;
+    int n = comm->size, top = op->commutes ? root : 0, relative = ring_subtract(comm->rank, top, n),
+        error = MPI_SUCCESS;
     struct scratch scratch[2];
     scratch[0].heap = scratch[1].heap = NULL;
     /* What has been combined so far lies at `sum`; the next contribution comes to the buffer that

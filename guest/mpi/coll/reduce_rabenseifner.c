@@ -22,14 +22,16 @@ static int gather(struct halving *h)
     return MPI_SUCCESS;
 }
 
-int chq_reduce_rabenseifner(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, int root, struct communicator *comm)
+int chq_reduce_rabenseifner(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op,
+                            int root, struct communicator *comm)
 {
     struct scratch own, other;
     own.heap = NULL;
     void *vector = comm->rank == root ? recv : scratch_elements(&own, count, type);
     void *incoming = scratch_elements(&other, count, type);
     copy_elements(send, vector, count, type);
-    struct halving h = {.vector = vector, .count = count, .type = type, .op = op, .comm = comm, .tag = COLL_REDUCE, .root = root};
+    struct halving h = {
+        .vector = vector, .count = count, .type = type, .op = op, .comm = comm, .tag = COLL_REDUCE, .root = root};
     int error = chq_halving_fold(&h, incoming);
     if (!error && h.number >= 0) {
         error = chq_halving_reduce_scatter(&h, incoming);

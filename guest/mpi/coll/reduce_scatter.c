@@ -15,7 +15,8 @@ static size_t start_of(const int counts[], int rank)
     return start;
 }
 
-int chq_reduce_scatter_pairwise(const void *send, void *recv, const int counts[], struct datatype *type, const struct op *op, struct communicator *comm)
+int chq_reduce_scatter_pairwise(const void *send, void *recv, const int counts[], struct datatype *type,
+                                const struct op *op, struct communicator *comm)
 {
     int n = comm->size, rank = comm->rank, error = MPI_SUCCESS;
     size_t own = (size_t)counts[rank];
@@ -24,8 +25,8 @@ int chq_reduce_scatter_pairwise(const void *send, void *recv, const int counts[]
     copy_elements(element(send, start_of(counts, rank), type), sum, own, type);
     for (int step = 1; step < n && !error; step++) {
         int to = ring_add(rank, step, n), from = ring_subtract(rank, step, n);
-        error = chq_coll_exchange(element(send, start_of(counts, to), type), (size_t)counts[to], type, to, incoming, own, type, from,
-                                  COLL_REDUCE_SCATTER, comm);
+        error = chq_coll_exchange(element(send, start_of(counts, to), type), (size_t)counts[to], type, to, incoming,
+                                  own, type, from, COLL_REDUCE_SCATTER, comm);
         chq_op_apply(op, incoming, sum, own, type);
     }
     /* Last: in place, `recv` is what the others were sent from. */
@@ -35,7 +36,8 @@ int chq_reduce_scatter_pairwise(const void *send, void *recv, const int counts[]
     return error;
 }
 
-int chq_reduce_scatter_halving(const void *send, void *recv, const int counts[], struct datatype *type, const struct op *op, struct communicator *comm)
+int chq_reduce_scatter_halving(const void *send, void *recv, const int counts[], struct datatype *type,
+                               const struct op *op, struct communicator *comm)
 {
     int n = comm->size, rank = comm->rank, error = MPI_SUCCESS;
     size_t total = start_of(counts, n);
@@ -49,8 +51,8 @@ int chq_reduce_scatter_halving(const void *send, void *recv, const int counts[],
         size_t low = start_of(counts, first), cut = start_of(counts, middle), high = start_of(counts, last);
         size_t keep = upper ? cut : low, keep_count = upper ? high - cut : cut - low;
         size_t give = upper ? low : cut, give_count = upper ? cut - low : high - cut;
-        error = chq_coll_exchange(element(vector, give, type), give_count, type, partner, element(incoming, keep, type), keep_count, type,
-                                  partner, COLL_REDUCE_SCATTER, comm);
+        error = chq_coll_exchange(element(vector, give, type), give_count, type, partner, element(incoming, keep, type),
+                                  keep_count, type, partner, COLL_REDUCE_SCATTER, comm);
         chq_op_apply(op, element(incoming, keep, type), element(vector, keep, type), keep_count, type);
         if (upper)
             first = middle;
@@ -63,7 +65,8 @@ int chq_reduce_scatter_halving(const void *send, void *recv, const int counts[],
     return error;
 }
 
-int chq_reduce_scatter_by_reduce(const void *send, void *recv, const int counts[], struct datatype *type, const struct op *op, struct communicator *comm)
+int chq_reduce_scatter_by_reduce(const void *send, void *recv, const int counts[], struct datatype *type,
+                                 const struct op *op, struct communicator *comm)
 {
     int n = comm->size, rank = comm->rank;
     size_t total = start_of(counts, n);
@@ -72,7 +75,8 @@ int chq_reduce_scatter_by_reduce(const void *send, void *recv, const int counts[
     int error = chq_reduce_binomial(send, vector, total, type, op, 0, comm);
     if (!error && rank == 0) {
         for (int i = 1; i < n; i++)
-            chq_coll_send(element(vector, start_of(counts, i), type), (size_t)counts[i], type, i, COLL_REDUCE_SCATTER, comm);
+            chq_coll_send(element(vector, start_of(counts, i), type), (size_t)counts[i], type, i, COLL_REDUCE_SCATTER,
+                          comm);
         copy_elements(vector, recv, (size_t)counts[0], type);
     } else if (!error) {
         error = chq_coll_recv(recv, (size_t)counts[rank], type, 0, COLL_REDUCE_SCATTER, comm);

@@ -15,14 +15,17 @@ int chq_coll_bcast(void *buffer, size_t count, struct datatype *type, int root, 
     return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](buffer, count, type, root, comm);
 }
 
-int chq_coll_reduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, int root, struct communicator *comm)
+int chq_coll_reduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, int root,
+                    struct communicator *comm)
 {
     static coll_reduce *const algorithms[] = {CHQ_REDUCE(CHQ_ALGORITHM_FUNCTION)};
     int algorithm = coll_select(COLL_REDUCE, count * type->size, comm, count, type, op);
-    return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION : algorithms[algorithm](send, recv, count, type, op, root, comm);
+    return algorithm < 0 ? MPI_ERR_UNSUPPORTED_OPERATION
+                         : algorithms[algorithm](send, recv, count, type, op, root, comm);
 }
 
-int chq_coll_allreduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, struct communicator *comm)
+int chq_coll_allreduce(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op,
+                       struct communicator *comm)
 {
     static coll_allreduce *const algorithms[] = {CHQ_ALLREDUCE(CHQ_ALGORITHM_FUNCTION)};
     int algorithm = coll_select(COLL_ALLREDUCE, count * type->size, comm, count, type, op);
@@ -36,6 +39,7 @@ int chq_coll_allreduce_max(struct communicator *comm, int32_t *values, size_t co
 
 int chq_coll_allgather_bytes(struct communicator *comm, const void *own, void *all, size_t bytes)
 {
-    struct side send = {(void *)(uintptr_t)own, bytes, type_byte(), NULL, NULL}, recv = {all, bytes, type_byte(), NULL, NULL};
+    struct side send = {(void *)(uintptr_t)own, bytes, type_byte(), NULL, NULL},
+                recv = {all, bytes, type_byte(), NULL, NULL};
     return chq_allgather_bruck(&send, &recv, comm);
 }

@@ -5,7 +5,8 @@
 #include "mpi/coll/coll.h"
 
 /* Inclusive: `recv` holds the own contribution already. Exclusive: it holds nothing until `filled`. */
-static int doubling(void *recv, bool filled, void *group, void *incoming, size_t count, struct datatype *type, const struct op *op, int tag, struct communicator *comm)
+static int doubling(void *recv, bool filled, void *group, void *incoming, size_t count, struct datatype *type,
+                    const struct op *op, int tag, struct communicator *comm)
 {
     int n = comm->size, rank = comm->rank;
     for (int mask = 1; mask < n; mask <<= 1) {
@@ -32,7 +33,8 @@ static int doubling(void *recv, bool filled, void *group, void *incoming, size_t
     return MPI_SUCCESS;
 }
 
-static int scan_doubling(const void *send, void *recv, bool inclusive, size_t count, struct datatype *type, const struct op *op, int tag, struct communicator *comm)
+static int scan_doubling(const void *send, void *recv, bool inclusive, size_t count, struct datatype *type,
+                         const struct op *op, int tag, struct communicator *comm)
 {
     struct scratch scratch[2];
     void *group = scratch_elements(&scratch[0], count, type), *incoming = scratch_elements(&scratch[1], count, type);
@@ -45,17 +47,20 @@ static int scan_doubling(const void *send, void *recv, bool inclusive, size_t co
     return error;
 }
 
-int chq_scan_recursive_doubling(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, struct communicator *comm)
+int chq_scan_recursive_doubling(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op,
+                                struct communicator *comm)
 {
     return scan_doubling(send, recv, true, count, type, op, COLL_SCAN, comm);
 }
 
-int chq_exscan_recursive_doubling(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, struct communicator *comm)
+int chq_exscan_recursive_doubling(const void *send, void *recv, size_t count, struct datatype *type,
+                                  const struct op *op, struct communicator *comm)
 {
     return scan_doubling(send, recv, false, count, type, op, COLL_EXSCAN, comm);
 }
 
-int chq_scan_linear(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, struct communicator *comm)
+int chq_scan_linear(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op,
+                    struct communicator *comm)
 {
     struct scratch scratch;
     void *prefix = scratch_elements(&scratch, count, type);
@@ -71,7 +76,8 @@ int chq_scan_linear(const void *send, void *recv, size_t count, struct datatype 
     return error;
 }
 
-int chq_exscan_linear(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op, struct communicator *comm)
+int chq_exscan_linear(const void *send, void *recv, size_t count, struct datatype *type, const struct op *op,
+                      struct communicator *comm)
 {
     struct scratch scratch;
     void *sum = scratch_elements(&scratch, count, type);

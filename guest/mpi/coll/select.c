@@ -12,10 +12,12 @@
 enum { ASK_NI = 0xff };
 uint8_t chq_coll_forced[COLL_KINDS];
 
-static unsigned offers_of(const struct communicator *comm, size_t count, const struct datatype *type, const struct op *op)
+static unsigned offers_of(const struct communicator *comm, size_t count, const struct datatype *type,
+                          const struct op *op)
 {
     return (type_is_dense(type) ? NEED_DENSE : 0u) | (op && op->commutes ? NEED_COMMUTES : 0u) |
-           ((comm->size & (comm->size - 1)) == 0 ? NEED_POWER_OF_TWO : 0u) | (count >= (size_t)comm->size ? NEED_COUNT : 0u);
+           ((comm->size & (comm->size - 1)) == 0 ? NEED_POWER_OF_TWO : 0u) |
+           (count >= (size_t)comm->size ? NEED_COUNT : 0u);
 }
 
 /* The algorithm of the network interface; -1: the collective has none. */
@@ -36,10 +38,11 @@ static int from_table(enum coll_kind kind, size_t bytes, int ranks, unsigned off
     return row->algorithm;
 }
 
-static int forced_or_ni(enum coll_kind kind, size_t bytes, const struct communicator *comm, size_t count, const struct datatype *type,
-                        const struct op *op)
+static int forced_or_ni(enum coll_kind kind, size_t bytes, const struct communicator *comm, size_t count,
+                        const struct datatype *type, const struct op *op)
 {
     int algorithm = chq_coll_forced[kind] == ASK_NI ? ni_algorithm(kind) : chq_coll_forced[kind] - 1;
+    // NOLINTNEXTLINE(clang-analyzer-security.ArrayBound): forced is not 0, and ASK_NI only where the NI has one
     unsigned needs = coll_table[kind].algorithms[algorithm].needs, offers = offers_of(comm, count, type, op);
     if ((needs & NEED_NI) && chq_ni_takes(kind, count, type, op, comm))
         offers |= NEED_NI;
@@ -51,8 +54,8 @@ static int forced_or_ni(enum coll_kind kind, size_t bytes, const struct communic
     return -1;
 }
 
-int chq_coll_select(enum coll_kind kind, size_t bytes, const struct communicator *comm, size_t count, const struct datatype *type,
-                    const struct op *op)
+int chq_coll_select(enum coll_kind kind, size_t bytes, const struct communicator *comm, size_t count,
+                    const struct datatype *type, const struct op *op)
 {
     if (unlikely(chq_coll_forced[kind]))
         return forced_or_ni(kind, bytes, comm, count, type, op);

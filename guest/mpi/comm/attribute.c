@@ -78,8 +78,12 @@ static struct attribute **find(struct attribute **list, int keyval)
 static int call_delete(const struct keyval *key, void *object, const struct attribute *attribute)
 {
     if (key->kind == ATTRIBUTE_COMM)
-        return key->delete.comm ? key->delete.comm((MPI_Comm)object, attribute->keyval, attribute->value, key->extra_state) : MPI_SUCCESS;
-    return key->delete.type ? key->delete.type((MPI_Datatype)object, attribute->keyval, attribute->value, key->extra_state) : MPI_SUCCESS;
+        return key->delete.comm
+                   ? key->delete.comm((MPI_Comm)object, attribute->keyval, attribute->value, key->extra_state)
+                   : MPI_SUCCESS;
+    return key->delete.type
+               ? key->delete.type((MPI_Datatype)object, attribute->keyval, attribute->value, key->extra_state)
+               : MPI_SUCCESS;
 }
 
 static int delete_one(struct attribute **list, void *object, struct attribute *attribute)

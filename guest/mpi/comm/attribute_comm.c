@@ -8,8 +8,8 @@
 #include "mpi/runtime/process.h"
 #include "mpi/runtime/thread.h"
 
-int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy_fn, MPI_Comm_delete_attr_function *delete_fn,
-                            int *keyval, void *extra_state)
+int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy_fn, MPI_Comm_delete_attr_function *delete_fn, int *keyval,
+                            void *extra_state)
 {
     LOCAL_CALL();
     *keyval = chq_keyval_new((struct keyval){
@@ -41,22 +41,13 @@ static int *predefined(int keyval)
 {
     static int tag_max = INT_MAX, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, global = 1, last, universe;
     switch (keyval) {
-    case MPI_TAG_UB:
-        return &tag_max;
-    case MPI_IO:
-        return &io;
-    case MPI_HOST:
-        return &host;
-    case MPI_WTIME_IS_GLOBAL: /* One simulated time for all. */
-        return &global;
-    case MPI_LASTUSEDCODE:
-        last = chq_last_used_code();
-        return &last;
-    case MPI_UNIVERSE_SIZE:
-        universe = (int)chq.size;
-        return &universe;
-    default: /* MPI_APPNUM is not set: there is one program. */
-        return NULL;
+    case MPI_TAG_UB: return &tag_max;
+    case MPI_IO: return &io;
+    case MPI_HOST: return &host;
+    case MPI_WTIME_IS_GLOBAL: /* One simulated time for all. */ return &global;
+    case MPI_LASTUSEDCODE: last = chq_last_used_code(); return &last;
+    case MPI_UNIVERSE_SIZE: universe = (int)chq.size; return &universe;
+    default: /* MPI_APPNUM is not set: there is one program. */ return NULL;
     }
 }
 
@@ -101,7 +92,10 @@ MPI_ALIAS(Keyval_create);
 int PMPI_Keyval_free(int *keyval) { return PMPI_Comm_free_keyval(keyval); }
 MPI_ALIAS(Keyval_free);
 
-int PMPI_Attr_put(MPI_Comm comm, int keyval, void *attribute_val) { return PMPI_Comm_set_attr(comm, keyval, attribute_val); }
+int PMPI_Attr_put(MPI_Comm comm, int keyval, void *attribute_val)
+{
+    return PMPI_Comm_set_attr(comm, keyval, attribute_val);
+}
 MPI_ALIAS(Attr_put);
 
 int PMPI_Attr_get(MPI_Comm comm, int keyval, void *attribute_val, int *flag)

@@ -75,9 +75,7 @@ static inline struct communicator *comm_of(MPI_Comm handle)
 }
 static inline MPI_Comm comm_handle(struct communicator *comm)
 {
-    return comm == &chq_world  ? MPI_COMM_WORLD
-           : comm == &chq_self ? MPI_COMM_SELF
-                               : (MPI_Comm)comm;
+    return comm == &chq_world ? MPI_COMM_WORLD : comm == &chq_self ? MPI_COMM_SELF : (MPI_Comm)comm;
 }
 
 static inline bool comm_is_valid(const struct communicator *comm)
@@ -113,7 +111,8 @@ void chq_comm_init(int rank, int size);
 struct communicator *chq_comm_new(struct communicator *parent, struct group *group, uint16_t context);
 
 /* An intercommunicator between two groups (whose references it takes). */
-struct communicator *chq_comm_new_inter(struct communicator *parent, struct group *group, struct group *remote, uint16_t context);
+struct communicator *chq_comm_new_inter(struct communicator *parent, struct group *group, struct group *remote,
+                                        uint16_t context);
 
 /* A communicator that was made before its context id was agreed on. */
 void chq_comm_set_context(struct communicator *comm, uint16_t context);

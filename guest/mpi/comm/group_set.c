@@ -38,7 +38,8 @@ static int choose(struct group *a, struct group *b, bool in, uint16_t *world)
 
 enum set_operation { UNION, INTERSECTION, DIFFERENCE };
 
-static int combine(const char *call, enum set_operation operation, MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
+static int combine(const char *call, enum set_operation operation, MPI_Group group1, MPI_Group group2,
+                   MPI_Group *newgroup)
 {
     struct group *a = chq_group_of(group1), *b = chq_group_of(group2);
     if (!a || !b)
@@ -81,7 +82,8 @@ MPI_ALIAS(Group_difference);
 
 /* The members that `ranks` names, in that order, or all others in the group's order. Each rank may
  * be named once. */
-static int select_ranks(const char *call, struct group *group, int n, const int *ranks, bool include, MPI_Group *newgroup)
+static int select_ranks(const char *call, struct group *group, int n, const int *ranks, bool include,
+                        MPI_Group *newgroup)
 {
     if (n < 0)
         return chq_fail(NULL, call, MPI_ERR_ARG, "negative number of ranks");
@@ -157,7 +159,8 @@ static int select_ranges(const char *call, MPI_Group handle, int n, int ranges[]
     int *ranks = chq_malloc((size_t)count * sizeof *ranks);
     count = 0;
     for (int i = 0; i < n; i++)
-        for (long rank = ranges[i][0]; ranges[i][2] > 0 ? rank <= ranges[i][1] : rank >= ranges[i][1]; rank += ranges[i][2])
+        for (long rank = ranges[i][0]; ranges[i][2] > 0 ? rank <= ranges[i][1] : rank >= ranges[i][1];
+             rank += ranges[i][2])
             ranks[count++] = (int)rank;
     error = select_ranks(call, group, count, ranks, include, newgroup);
     free(ranks);

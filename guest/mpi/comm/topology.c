@@ -89,8 +89,10 @@ int chq_topology_neighbors(const struct communicator *comm, struct neighbors *ne
             find_cart_neighbors(topology);
         *neighbors = (struct neighbors){count, count, topology->cart.neighbors, topology->cart.neighbors, true};
     } else if (topology->kind == MPI_GRAPH) {
-        int first = comm->rank ? topology->graph.index[comm->rank - 1] : 0, count = topology->graph.index[comm->rank] - first;
-        *neighbors = (struct neighbors){count, count, topology->graph.edges + first, topology->graph.edges + first, false};
+        int first = comm->rank ? topology->graph.index[comm->rank - 1] : 0,
+            count = topology->graph.index[comm->rank] - first;
+        *neighbors =
+            (struct neighbors){count, count, topology->graph.edges + first, topology->graph.edges + first, false};
     } else {
         *neighbors = (struct neighbors){topology->dist.indegree, topology->dist.outdegree, topology->dist.sources,
                                         topology->dist.destinations, false};

@@ -60,6 +60,9 @@ int chq_cart_rank_along(const struct topology *cart, int dimension, int steps);
 
 /* The number that comes `place`-th in the order in which a neighbourhood collective sends: messages
  * between the same two processes are matched in the order of the receives, 0, 1, 2, ... */
-static inline int neighbors_sent(const struct neighbors *neighbors, int place) { return neighbors->crosswise ? place ^ 1 : place; }
+static inline int neighbors_sent(const struct neighbors *neighbors, int place)
+{
+    return neighbors->crosswise ? place ^ 1 : place;
+}
 
 #endif

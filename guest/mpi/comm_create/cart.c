@@ -27,7 +27,10 @@ static void coordinates_of(const struct topology *topology, int rank, int *coord
     }
 }
 
-static struct topology *cart_of(const char *call, MPI_Comm comm, int *error) { return chq_topology_of(call, comm, MPI_CART, error); }
+static struct topology *cart_of(const char *call, MPI_Comm comm, int *error)
+{
+    return chq_topology_of(call, comm, MPI_CART, error);
+}
 
 /* Processes of the grid, or -1: bad arguments, with the reason. */
 static int grid_size(int dimensions, const int dims[], int available)
@@ -47,7 +50,8 @@ static int grid_size(int dimensions, const int dims[], int available)
     return (int)size;
 }
 
-int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *comm_cart)
+int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder,
+                     MPI_Comm *comm_cart)
 {
     (void)reorder;
     CALL_ENTER(CALL_CART_CREATE);
@@ -139,7 +143,8 @@ int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int *rank)
         return error;
     *rank = chq_cart_rank_of(topology, coords);
     if (*rank == MPI_PROC_NULL)
-        return chq_fail(comm_of(comm), "MPI_Cart_rank", MPI_ERR_ARG, "a coordinate is outside a dimension that is not periodic");
+        return chq_fail(comm_of(comm), "MPI_Cart_rank", MPI_ERR_ARG,
+                        "a coordinate is outside a dimension that is not periodic");
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Cart_rank);

@@ -108,10 +108,12 @@ static int agree_for_duplicate(const void *arguments, struct communicator *comm)
     return MPI_SUCCESS;
 }
 
-static int comm_idup(const char *call, struct communicator *comm, const MPI_Info *info, MPI_Comm *newcomm, MPI_Request *request)
+static int comm_idup(const char *call, struct communicator *comm, const MPI_Info *info, MPI_Comm *newcomm,
+                     MPI_Request *request)
 {
     struct duplicate duplicate = {NULL};
-    struct coll_start start = {.name = call, .body = agree_for_duplicate, .arguments = &duplicate, .bytes = sizeof duplicate};
+    struct coll_start start = {
+        .name = call, .body = agree_for_duplicate, .arguments = &duplicate, .bytes = sizeof duplicate};
     struct info *hints = NULL;
     int error = chq_comm_check(comm);
     *newcomm = MPI_COMM_NULL;
@@ -291,7 +293,8 @@ static struct group *members(const struct group *all, const struct entry *entrie
 
 /* With everybody's entries known: the new communicator of one color. Null when the other side of
  * an intercommunicator has nobody of it. */
-static struct communicator *split_new(struct communicator *comm, const struct entry *entries, int color, uint16_t context)
+static struct communicator *split_new(struct communicator *comm, const struct entry *entries, int color,
+                                      uint16_t context)
 {
     struct group *group = members(comm->group, entries, color);
     if (!comm->inter)
@@ -355,7 +358,8 @@ int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, 
     struct info *hints = NULL;
     int node = (int)chq_platform_placement(chq.ni)->node;
     int error = chq_comm_check_intra(c);
-    if (!error && split_type != MPI_UNDEFINED && (split_type < MPI_COMM_TYPE_SHARED || split_type > MPI_COMM_TYPE_RESOURCE_GUIDED))
+    if (!error && split_type != MPI_UNDEFINED &&
+        (split_type < MPI_COMM_TYPE_SHARED || split_type > MPI_COMM_TYPE_RESOURCE_GUIDED))
         error = chq_reason(MPI_ERR_ARG, "not a split type");
     if (!error)
         error = chq_info_copy(info, &hints);
@@ -364,7 +368,8 @@ int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, 
     if (error)
         error = chq_fail(c, "MPI_Comm_split_type", error, NULL);
     else
-        error = split_call("MPI_Comm_split_type", comm, split_type == MPI_COMM_TYPE_SHARED ? node : MPI_UNDEFINED, key, newcomm);
+        error = split_call("MPI_Comm_split_type", comm, split_type == MPI_COMM_TYPE_SHARED ? node : MPI_UNDEFINED, key,
+                           newcomm);
     CALL_LEAVE(CALL_COMM_SPLIT);
     return error;
 }

@@ -68,8 +68,9 @@ int PMPI_Dims_create(int nnodes, int ndims, int dims[])
             search.count++;
     }
     if (search.count == 0)
-        return left == 1 || ndims == 0 ? MPI_SUCCESS
-                                       : chq_fail(NULL, "MPI_Dims_create", MPI_ERR_DIMS, "the dimensions' product is not the nodes");
+        return left == 1 || ndims == 0
+                   ? MPI_SUCCESS
+                   : chq_fail(NULL, "MPI_Dims_create", MPI_ERR_DIMS, "the dimensions' product is not the nodes");
     choose(&search, left, 0);
     for (int i = 0; i < ndims; i++)
         if (dims[i] == 0)

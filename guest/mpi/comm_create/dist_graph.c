@@ -80,7 +80,9 @@ static void copy_ends(int count, const int *ranks, const int *weights, int *to, 
         memcpy(weights_to, weights, (size_t)count * sizeof(int));
 }
 
-int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int *sourceweights, int outdegree, const int destinations[], const int *destweights, MPI_Info info, int reorder, MPI_Comm *comm_dist_graph)
+int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int *sourceweights,
+                                    int outdegree, const int destinations[], const int *destweights, MPI_Info info,
+                                    int reorder, MPI_Comm *comm_dist_graph)
 {
     (void)reorder;
     CALL_ENTER(CALL_DIST_GRAPH_CREATE_ADJACENT);
@@ -98,7 +100,8 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int s
     if (!error) {
         topology = dist_new(indegree, outdegree, sourceweights != MPI_UNWEIGHTED);
         copy_ends(indegree, sources, sourceweights, topology->dist.sources, topology->dist.source_weights);
-        copy_ends(outdegree, destinations, destweights, topology->dist.destinations, topology->dist.destination_weights);
+        copy_ends(outdegree, destinations, destweights, topology->dist.destinations,
+                  topology->dist.destination_weights);
     }
     error = finish(c, topology, error, "MPI_Dist_graph_create_adjacent", comm_dist_graph);
     CALL_LEAVE(CALL_DIST_GRAPH_CREATE_ADJACENT);
@@ -127,7 +130,8 @@ static void deal(const struct edge_list *list, int32_t *counts, const int32_t *s
             int weight = list->weights == MPI_UNWEIGHTED ? 0 : list->weights[at];
             if (edges) {
                 edges[starts[source] + counts[source]] = (struct edge){destination, weight, false};
-                edges[starts[destination] + counts[destination] + (source == destination)] = (struct edge){source, weight, true};
+                edges[starts[destination] + counts[destination] + (source == destination)] =
+                    (struct edge){source, weight, true};
             }
             counts[source]++;
             counts[destination]++;
@@ -165,10 +169,12 @@ static int trade(struct communicator *comm, const struct edge_list *list, struct
     struct request *requests = chq_malloc(2 * (size_t)n * sizeof *requests);
     for (int i = 0; i < n && !error; i++)
         if (in[i])
-            coll_irecv(&requests[i], *incoming + in_start[i], (size_t)in[i] * sizeof **incoming, type_byte(), i, COLL_ALLTOALL, comm);
+            coll_irecv(&requests[i], *incoming + in_start[i], (size_t)in[i] * sizeof **incoming, type_byte(), i,
+                       COLL_ALLTOALL, comm);
     for (int i = 0; i < n && !error; i++)
         if (out[i])
-            coll_isend(&requests[n + i], told + out_start[i], (size_t)out[i] * sizeof *told, type_byte(), i, COLL_ALLTOALL, comm);
+            coll_isend(&requests[n + i], told + out_start[i], (size_t)out[i] * sizeof *told, type_byte(), i,
+                       COLL_ALLTOALL, comm);
     for (int i = 0; i < n && !error; i++) {
         if (in[i])
             chq_coll_received(&requests[i]);
@@ -210,7 +216,8 @@ static int check_list(const struct communicator *comm, const struct edge_list *l
     return error ? error : check_ends(comm, edges, list->destinations, list->weights);
 }
 
-int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int *weights, MPI_Info info, int reorder, MPI_Comm *comm_dist_graph)
+int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[],
+                           const int *weights, MPI_Info info, int reorder, MPI_Comm *comm_dist_graph)
 {
     (void)reorder;
     CALL_ENTER(CALL_DIST_GRAPH_CREATE);
@@ -251,7 +258,8 @@ MPI_ALIAS(Dist_graph_neighbors_count);
 static int least(int a, int b) { return a < b ? a : b; }
 
 /* Too little room is no error here: the first ones are given (section 8.5.5). */
-int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int *sourceweights, int maxoutdegree, int destinations[], int *destweights)
+int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int *sourceweights, int maxoutdegree,
+                              int destinations[], int *destweights)
 {
     int error;
     struct topology *topology = chq_topology_of("MPI_Dist_graph_neighbors", comm, MPI_DIST_GRAPH, &error);
@@ -260,9 +268,10 @@ int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int
     if (maxindegree < 0 || maxoutdegree < 0)
         return chq_fail(comm_of(comm), "MPI_Dist_graph_neighbors", MPI_ERR_ARG, "negative room");
     bool weighted = topology->dist.weighted;
-    copy_ends(least(maxindegree, topology->dist.indegree), topology->dist.sources, topology->dist.source_weights, sources,
-              weighted && sourceweights != MPI_UNWEIGHTED ? sourceweights : NULL);
-    copy_ends(least(maxoutdegree, topology->dist.outdegree), topology->dist.destinations, topology->dist.destination_weights, destinations,
+    copy_ends(least(maxindegree, topology->dist.indegree), topology->dist.sources, topology->dist.source_weights,
+              sources, weighted && sourceweights != MPI_UNWEIGHTED ? sourceweights : NULL);
+    copy_ends(least(maxoutdegree, topology->dist.outdegree), topology->dist.destinations,
+              topology->dist.destination_weights, destinations,
               weighted && destweights != MPI_UNWEIGHTED ? destweights : NULL);
     return MPI_SUCCESS;
 }

@@ -41,7 +41,8 @@ static struct topology *graph_new(int nodes, const int index[], const int edges[
     return topology;
 }
 
-int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm *comm_graph)
+int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder,
+                      MPI_Comm *comm_graph)
 {
     (void)reorder;
     CALL_ENTER(CALL_GRAPH_CREATE);
@@ -59,7 +60,10 @@ int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const in
 }
 MPI_ALIAS(Graph_create);
 
-static struct topology *graph_of(const char *call, MPI_Comm comm, int *error) { return chq_topology_of(call, comm, MPI_GRAPH, error); }
+static struct topology *graph_of(const char *call, MPI_Comm comm, int *error)
+{
+    return chq_topology_of(call, comm, MPI_GRAPH, error);
+}
 
 static int edge_count(const struct topology *topology) { return topology->graph.index[topology->graph.nodes - 1]; }
 

@@ -37,7 +37,8 @@ static int intercomm_create(const struct bridge *bridge, struct communicator **m
 }
 
 /* `peer_comm` and `remote_leader` mean nothing but to the leader. */
-static int check_create(const struct communicator *local, int local_leader, const struct communicator *peer, int remote_leader, int tag)
+static int check_create(const struct communicator *local, int local_leader, const struct communicator *peer,
+                        int remote_leader, int tag)
 {
     int error = chq_comm_check_intra(local);
     if (!error && (local_leader < 0 || local_leader >= local->size))
@@ -54,13 +55,19 @@ static int check_create(const struct communicator *local, int local_leader, cons
     return error;
 }
 
-int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm *newintercomm)
+int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag,
+                          MPI_Comm *newintercomm)
 {
     CALL_ENTER(CALL_INTERCOMM_CREATE);
     struct communicator *c = comm_of(local_comm), *peer = comm_of(peer_comm), *made = NULL;
     int error = check_create(c, local_leader, peer, remote_leader, tag);
     if (!error) {
-        struct bridge bridge = {.home = c, .leader = local_leader, .peer = peer, .remote_leader = remote_leader, .tag = tag, .context = CONTEXT_CREATION};
+        struct bridge bridge = {.home = c,
+                                .leader = local_leader,
+                                .peer = peer,
+                                .remote_leader = remote_leader,
+                                .tag = tag,
+                                .context = CONTEXT_CREATION};
         error = intercomm_create(&bridge, &made);
     }
     *newintercomm = made ? (MPI_Comm)made : MPI_COMM_NULL;
@@ -76,7 +83,8 @@ static struct group *joined(const struct group *first, const struct group *secon
 {
     struct group *group = chq_group_new(first->size + second->size);
     for (int i = 0; i < group->size; i++)
-        group->world[i] = (uint16_t)(i < first->size ? group_world_rank(first, i) : group_world_rank(second, i - first->size));
+        group->world[i] =
+            (uint16_t)(i < first->size ? group_world_rank(first, i) : group_world_rank(second, i - first->size));
     chq_group_seal(group);
     return group;
 }

@@ -10,8 +10,8 @@ static int check(const struct datatype *type)
     return type_is_valid(type) ? MPI_SUCCESS : chq_reason(MPI_ERR_TYPE, "not a datatype");
 }
 
-int PMPI_Type_create_keyval(MPI_Type_copy_attr_function *copy_fn, MPI_Type_delete_attr_function *delete_fn,
-                            int *keyval, void *extra_state)
+int PMPI_Type_create_keyval(MPI_Type_copy_attr_function *copy_fn, MPI_Type_delete_attr_function *delete_fn, int *keyval,
+                            void *extra_state)
 {
     LOCAL_CALL();
     *keyval = chq_keyval_new((struct keyval){

@@ -48,52 +48,52 @@ void chq_move_block(enum direction direction, char *packed, char *at, size_t byt
 }
 
 /* The visits of a grid and of a list: STEP moves the block at `at`. */
-#define OVER_GRID(STEP)                                                                            \
-    do {                                                                                           \
-        for (size_t o = grid->outer; o > 0; o--, user += outer_stride) {                           \
-            char *at = user;                                                                       \
-            for (size_t i = inner; i > 0; i--, at += inner_stride)                                 \
-                STEP;                                                                              \
-        }                                                                                          \
-        return;                                                                                    \
+#define OVER_GRID(STEP)                                                  \
+    do {                                                                 \
+        for (size_t o = grid->outer; o > 0; o--, user += outer_stride) { \
+            char *at = user;                                             \
+            for (size_t i = inner; i > 0; i--, at += inner_stride)       \
+                STEP;                                                    \
+        }                                                                \
+        return;                                                          \
     } while (0)
 
-#define OVER_LIST(STEP)                                                                            \
-    do {                                                                                           \
-        for (size_t i = 0; i < blocks; i++) {                                                      \
-            char *at = user + displacement[i];                                                     \
-            STEP;                                                                                  \
-        }                                                                                          \
-        return;                                                                                    \
+#define OVER_LIST(STEP)                        \
+    do {                                       \
+        for (size_t i = 0; i < blocks; i++) {  \
+            char *at = user + displacement[i]; \
+            STEP;                              \
+        }                                      \
+        return;                                \
     } while (0)
 
 /* The loop for blocks of `bytes` bytes, by their alignment. */
-#define CHOOSE(OVER)                                                                               \
-    do {                                                                                           \
-        if ((low_bits & 7) == 0)                                                                   \
-            switch (bytes) {                                                                       \
-            case 8: OVER(MOVE_WORDS(word64, 1));                                                   \
-            case 16: OVER(MOVE_WORDS(word64, 2));                                                  \
-            case 24: OVER(MOVE_WORDS(word64, 3));                                                  \
-            case 32: OVER(MOVE_WORDS(word64, 4));                                                  \
-            default:                                                                               \
-                if (bytes < CALL_BYTES)                                                            \
-                    OVER(MOVE_WORDS(word64, bytes / 8));                                           \
-            }                                                                                      \
-        else if ((low_bits & 3) == 0)                                                              \
-            switch (bytes) {                                                                       \
-            case 4: OVER(MOVE_WORDS(word32, 1));                                                   \
-            case 8: OVER(MOVE_WORDS(word32, 2));                                                   \
-            case 12: OVER(MOVE_WORDS(word32, 3));                                                  \
-            default:                                                                               \
-                if (bytes < CALL_BYTES)                                                            \
-                    OVER(MOVE_WORDS(word32, bytes / 4));                                           \
-            }                                                                                      \
-        else if (bytes == 2 && (low_bits & 1) == 0)                                                \
-            OVER(MOVE_WORDS(word16, 1));                                                           \
-        else if (bytes == 1)                                                                       \
-            OVER(MOVE_WORDS(word8, 1));                                                            \
-        OVER((move_call(direction, packed, at, bytes), packed += bytes));                          \
+#define CHOOSE(OVER)                                                      \
+    do {                                                                  \
+        if ((low_bits & 7) == 0)                                          \
+            switch (bytes) {                                              \
+            case 8: OVER(MOVE_WORDS(word64, 1));                          \
+            case 16: OVER(MOVE_WORDS(word64, 2));                         \
+            case 24: OVER(MOVE_WORDS(word64, 3));                         \
+            case 32: OVER(MOVE_WORDS(word64, 4));                         \
+            default:                                                      \
+                if (bytes < CALL_BYTES)                                   \
+                    OVER(MOVE_WORDS(word64, bytes / 8));                  \
+            }                                                             \
+        else if ((low_bits & 3) == 0)                                     \
+            switch (bytes) {                                              \
+            case 4: OVER(MOVE_WORDS(word32, 1));                          \
+            case 8: OVER(MOVE_WORDS(word32, 2));                          \
+            case 12: OVER(MOVE_WORDS(word32, 3));                         \
+            default:                                                      \
+                if (bytes < CALL_BYTES)                                   \
+                    OVER(MOVE_WORDS(word32, bytes / 4));                  \
+            }                                                             \
+        else if (bytes == 2 && (low_bits & 1) == 0)                       \
+            OVER(MOVE_WORDS(word16, 1));                                  \
+        else if (bytes == 1)                                              \
+            OVER(MOVE_WORDS(word8, 1));                                   \
+        OVER((move_call(direction, packed, at, bytes), packed += bytes)); \
     } while (0)
 
 static inline __attribute__((always_inline)) void move_grid(enum direction direction, char *packed, char *user,
@@ -101,7 +101,8 @@ static inline __attribute__((always_inline)) void move_grid(enum direction direc
 {
     size_t bytes = grid->bytes, inner = grid->inner;
     MPI_Aint inner_stride = grid->inner_stride, outer_stride = grid->outer_stride;
-    uintptr_t low_bits = (uintptr_t)packed | (uintptr_t)user | bytes | (uintptr_t)inner_stride | (uintptr_t)outer_stride;
+    uintptr_t low_bits =
+        (uintptr_t)packed | (uintptr_t)user | bytes | (uintptr_t)inner_stride | (uintptr_t)outer_stride;
     CHOOSE(OVER_GRID);
 }
 

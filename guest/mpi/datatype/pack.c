@@ -94,8 +94,8 @@ size_t chq_unpack(const void *packed, size_t limit, void *user, size_t count, co
     return limit - cursor.left;
 }
 
-void chq_copy_typed(const void *from, size_t from_count, const struct datatype *from_type, void *to,
-                    size_t to_count, const struct datatype *to_type)
+void chq_copy_typed(const void *from, size_t from_count, const struct datatype *from_type, void *to, size_t to_count,
+                    const struct datatype *to_type)
 {
     size_t bytes = from_count * from_type->size, room = to_count * to_type->size;
     if (bytes > room)
@@ -184,7 +184,8 @@ size_t chq_element_bytes(const struct datatype *type, size_t elements)
     return count_bytes(type, SIZE_MAX, &elements);
 }
 
-int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position, MPI_Comm comm)
+int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position,
+              MPI_Comm comm)
 {
     struct datatype *type = type_of(datatype);
     struct communicator *c = comm_of(comm);
@@ -193,7 +194,8 @@ int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbu
         error = chq_type_check(type);
     if (!error && incount < 0)
         error = chq_reason(MPI_ERR_COUNT, "negative count");
-    if (!error && (*position < 0 || *position > outsize || type_product((size_t)incount, type->size) > (size_t)(outsize - *position)))
+    if (!error && (*position < 0 || *position > outsize ||
+                   type_product((size_t)incount, type->size) > (size_t)(outsize - *position)))
         error = chq_reason(MPI_ERR_TRUNCATE, "the buffer has no room for the data");
     if (error)
         return chq_fail(c, "MPI_Pack", error, NULL);
@@ -202,7 +204,8 @@ int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbu
 }
 MPI_ALIAS(Pack);
 
-int PMPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int outcount, MPI_Datatype datatype, MPI_Comm comm)
+int PMPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int outcount, MPI_Datatype datatype,
+                MPI_Comm comm)
 {
     struct datatype *type = type_of(datatype);
     struct communicator *c = comm_of(comm);
@@ -211,11 +214,13 @@ int PMPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int 
         error = chq_type_check(type);
     if (!error && outcount < 0)
         error = chq_reason(MPI_ERR_COUNT, "negative count");
-    if (!error && (*position < 0 || *position > insize || type_product((size_t)outcount, type->size) > (size_t)(insize - *position)))
+    if (!error && (*position < 0 || *position > insize ||
+                   type_product((size_t)outcount, type->size) > (size_t)(insize - *position)))
         error = chq_reason(MPI_ERR_TRUNCATE, "the buffer has less data than that");
     if (error)
         return chq_fail(c, "MPI_Unpack", error, NULL);
-    *position += (int)chq_unpack((const char *)inbuf + *position, (size_t)(insize - *position), outbuf, (size_t)outcount, type);
+    *position +=
+        (int)chq_unpack((const char *)inbuf + *position, (size_t)(insize - *position), outbuf, (size_t)outcount, type);
     return MPI_SUCCESS;
 }
 MPI_ALIAS(Unpack);

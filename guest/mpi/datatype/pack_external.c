@@ -65,7 +65,7 @@ static void convert(struct conversion *c, const struct datatype *type, size_t co
     if (type->size == 0)
         return;
     struct layout layout = layout_of(type);
-    bool is_signed = type->class != CLASS_UINT64;
+    bool is_signed = type->class != CLASS_UINT64; // NOLINT(clang-analyzer-optin.core.FixedAddressDereference): checked
     for (; count > 0; count--) {
         for (size_t i = 0; i < layout.parts; i++)
             convert_number(c, layout.here, layout.there, is_signed);
@@ -118,7 +118,8 @@ int PMPI_Pack_external_size(const char datarep[], int incount, MPI_Datatype data
 }
 MPI_ALIAS(Pack_external_size);
 
-int PMPI_Pack_external(const char datarep[], const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, MPI_Aint outsize, MPI_Aint *position)
+int PMPI_Pack_external(const char datarep[], const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf,
+                       MPI_Aint outsize, MPI_Aint *position)
 {
     struct datatype *type = type_of(datatype);
     int error = check(datarep, incount, type);
@@ -137,7 +138,8 @@ int PMPI_Pack_external(const char datarep[], const void *inbuf, int incount, MPI
 }
 MPI_ALIAS(Pack_external);
 
-int PMPI_Unpack_external(const char datarep[], const void *inbuf, MPI_Aint insize, MPI_Aint *position, void *outbuf, int outcount, MPI_Datatype datatype)
+int PMPI_Unpack_external(const char datarep[], const void *inbuf, MPI_Aint insize, MPI_Aint *position, void *outbuf,
+                         int outcount, MPI_Datatype datatype)
 {
     struct datatype *type = type_of(datatype);
     int error = check(datarep, outcount, type);

@@ -50,8 +50,8 @@ static bool find_steps(const struct type_shape *shape, size_t *first, size_t *co
         if (*count == 0) {
             *first = i;
         } else {
-            if (shape_type(shape, i) != shape_type(shape, *first) || shape_length(shape, i) != shape_length(shape, *first) ||
-                (*count > 1 && at - last != *step))
+            if (shape_type(shape, i) != shape_type(shape, *first) ||
+                shape_length(shape, i) != shape_length(shape, *first) || (*count > 1 && at - last != *step))
                 return false;
             *step = at - last;
         }
@@ -161,7 +161,8 @@ static bool make_list(struct plan *plan, const struct datatype *type)
         return false;
     }
     struct list *list = &plan->list;
-    *plan = (struct plan){.list = {.blocks = runs.count, .bytes = runs.bytes[0], .at = runs.at}};
+    size_t first = runs.bytes[0]; // NOLINT(clang-analyzer-core.NullDereference): no type without bytes is listed
+    *plan = (struct plan){.list = {.blocks = runs.count, .bytes = first, .at = runs.at}};
     for (size_t i = 0; i < runs.count; i++) {
         list->low_bits |= runs.at[i] | (MPI_Aint)runs.bytes[i];
         if (runs.bytes[i] != list->bytes)

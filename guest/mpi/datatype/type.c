@@ -10,57 +10,74 @@
 #include "mpi/runtime/platform.h"
 
 /* Fortran: default INTEGER, REAL and LOGICAL are 4 bytes, DOUBLE PRECISION 8, as in gfortran. */
-#define DENSE(handle, bytes, type_class, text)                                                     \
-    [(handle)-TYPE_HANDLE_FIRST] = {                                                               \
-        .state = TYPE_DENSE_COMMITTED,                                                             \
-        .references = 1,                                                                           \
-        .size = (bytes),                                                                           \
-        .extent = (bytes),                                                                         \
-        .true_extent = (bytes),                                                                    \
-        .elements = 1,                                                                             \
-        .class = (type_class),                                                                     \
-        .alignment = (bytes) > 16 ? 16 : (bytes),                                                  \
-        .predefined_name = (text),                                                                 \
+#define DENSE(handle, bytes, type_class, text)    \
+    [(handle) - TYPE_HANDLE_FIRST] = {            \
+        .state = TYPE_DENSE_COMMITTED,            \
+        .references = 1,                          \
+        .size = (bytes),                          \
+        .extent = (bytes),                        \
+        .true_extent = (bytes),                   \
+        .elements = 1,                            \
+        .class = (type_class),                    \
+        .alignment = (bytes) > 16 ? 16 : (bytes), \
+        .predefined_name = (text),                \
     }
 /* A complex number is aligned as its parts are. */
-#define COMPLEX(handle, bytes, type_class, text)                                                   \
-    [(handle)-TYPE_HANDLE_FIRST] = {                                                               \
-        .state = TYPE_DENSE_COMMITTED,                                                             \
-        .references = 1,                                                                           \
-        .size = (bytes),                                                                           \
-        .extent = (bytes),                                                                         \
-        .true_extent = (bytes),                                                                    \
-        .elements = 1,                                                                             \
-        .class = (type_class),                                                                     \
-        .alignment = (bytes) / 2,                                                                  \
-        .predefined_name = (text),                                                                 \
+#define COMPLEX(handle, bytes, type_class, text) \
+    [(handle) - TYPE_HANDLE_FIRST] = {           \
+        .state = TYPE_DENSE_COMMITTED,           \
+        .references = 1,                         \
+        .size = (bytes),                         \
+        .extent = (bytes),                       \
+        .true_extent = (bytes),                  \
+        .elements = 1,                           \
+        .class = (type_class),                   \
+        .alignment = (bytes) / 2,                \
+        .predefined_name = (text),               \
     }
 /* Value and index as they lie in a C structure; pack.c knows the gap of the sparse ones. */
-#define PAIR(handle, value_type, index_type, type_class, text)                                     \
-    [(handle)-TYPE_HANDLE_FIRST] = {                                                               \
-        .state = sizeof(struct { value_type v; index_type i; }) == sizeof(value_type) + sizeof(index_type) \
-                     ? TYPE_DENSE_COMMITTED                                                        \
-                 : offsetof(struct { value_type v; index_type i; }, i) == sizeof(value_type)      \
-                     ? (TYPE_VALID | TYPE_COMMITTED | TYPE_RUN)                                    \
-                     : (TYPE_VALID | TYPE_COMMITTED),                                              \
-        .references = 1,                                                                           \
-        .size = sizeof(value_type) + sizeof(index_type),                                           \
-        .extent = sizeof(struct { value_type v; index_type i; }),                                  \
-        .true_extent = offsetof(struct { value_type v; index_type i; }, i) + sizeof(index_type),   \
-        .elements = 2,                                                                             \
-        .class = (type_class),                                                                     \
+#define PAIR(handle, value_type, index_type, type_class, text)                                                  \
+    [(handle) - TYPE_HANDLE_FIRST] = {                                                                          \
+        .state = sizeof(struct {                                                                                \
+                     value_type v;                                                                              \
+                     index_type i;                                                                              \
+                 }) == sizeof(value_type) + sizeof(index_type)                                                  \
+                     ? TYPE_DENSE_COMMITTED                                                                     \
+                 : offsetof(                                                                                    \
+                       struct {                                                                                 \
+                           value_type v;                                                                        \
+                           index_type i;                                                                        \
+                       },                                                                                       \
+                       i) == sizeof(value_type)                                                                 \
+                     ? (TYPE_VALID | TYPE_COMMITTED | TYPE_RUN)                                                 \
+                     : (TYPE_VALID | TYPE_COMMITTED),                                                           \
+        .references = 1,                                                                                        \
+        .size = sizeof(value_type) + sizeof(index_type),                                                        \
+        .extent = sizeof(struct {                                                                               \
+            value_type v;                                                                                       \
+            index_type i;                                                                                       \
+        }),                                                                                                     \
+        .true_extent = offsetof(                                                                                \
+                           struct {                                                                             \
+                               value_type v;                                                                    \
+                               index_type i;                                                                    \
+                           },                                                                                   \
+                           i) +                                                                                 \
+                       sizeof(index_type),                                                                      \
+        .elements = 2,                                                                                          \
+        .class = (type_class),                                                                                  \
         .alignment = _Alignof(value_type) > _Alignof(index_type) ? _Alignof(value_type) : _Alignof(index_type), \
-        .predefined_name = (text),                                                                 \
+        .predefined_name = (text),                                                                              \
     }
 /* Markers of bounds: no data. */
-#define MARKER(handle, lower, upper, text)                                                         \
-    [(handle)-TYPE_HANDLE_FIRST] = {                                                               \
-        .state = TYPE_VALID | TYPE_COMMITTED | TYPE_RUN,                                           \
-        .references = 1,                                                                           \
-        .explicit_lb = (lower),                                                                    \
-        .explicit_ub = (upper),                                                                    \
-        .alignment = 1,                                                                            \
-        .predefined_name = (text),                                                                 \
+#define MARKER(handle, lower, upper, text)               \
+    [(handle) - TYPE_HANDLE_FIRST] = {                   \
+        .state = TYPE_VALID | TYPE_COMMITTED | TYPE_RUN, \
+        .references = 1,                                 \
+        .explicit_lb = (lower),                          \
+        .explicit_ub = (upper),                          \
+        .alignment = 1,                                  \
+        .predefined_name = (text),                       \
     }
 
 #define HANDLE(value) (0x##value)

@@ -138,9 +138,8 @@ static inline struct datatype *type_of(MPI_Datatype handle)
 static inline MPI_Datatype type_handle(struct datatype *type)
 {
     uintptr_t offset = (uintptr_t)type - (uintptr_t)chq_types;
-    return offset < sizeof chq_types
-               ? (MPI_Datatype)(TYPE_HANDLE_FIRST + offset / sizeof(struct datatype))
-               : (MPI_Datatype)type;
+    return offset < sizeof chq_types ? (MPI_Datatype)(TYPE_HANDLE_FIRST + offset / sizeof(struct datatype))
+                                     : (MPI_Datatype)type;
 }
 
 static inline bool type_is_valid(const struct datatype *type)
@@ -188,8 +187,8 @@ size_t chq_pack(const void *user, size_t count, const struct datatype *type, voi
 size_t chq_unpack(const void *packed, size_t limit, void *user, size_t count, const struct datatype *type);
 
 /* Copies typed data within the process, as a message would (truncating silently). */
-void chq_copy_typed(const void *from, size_t from_count, const struct datatype *from_type, void *to,
-                    size_t to_count, const struct datatype *to_type);
+void chq_copy_typed(const void *from, size_t from_count, const struct datatype *from_type, void *to, size_t to_count,
+                    const struct datatype *to_type);
 
 /* Basic elements in the first `bytes` bytes of packed data; -1: not a whole number of them. */
 int64_t chq_elements(const struct datatype *type, size_t bytes);

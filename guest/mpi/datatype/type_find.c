@@ -89,7 +89,8 @@ int PMPI_Type_create_f90_complex(int p, int r, MPI_Datatype *newtype)
 {
     LOCAL_CALL();
     static const MPI_Datatype types[] = {MPI_DATATYPE_NULL, MPI_COMPLEX8, MPI_COMPLEX16, MPI_COMPLEX32};
-    return kind_type("MPI_Type_create_f90_complex", MPI_COMBINER_F90_COMPLEX, p, r, types[1 + real_kind(p, r)], newtype);
+    return kind_type("MPI_Type_create_f90_complex", MPI_COMBINER_F90_COMPLEX, p, r, types[1 + real_kind(p, r)],
+                     newtype);
 }
 MPI_ALIAS(Type_create_f90_complex);
 
@@ -110,10 +111,10 @@ int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type, 
 {
     LOCAL_CALL();
     static const MPI_Datatype pairs[][3] = {
-        {MPI_FLOAT, MPI_INT, MPI_FLOAT_INT},       {MPI_DOUBLE, MPI_INT, MPI_DOUBLE_INT},
-        {MPI_LONG, MPI_INT, MPI_LONG_INT},         {MPI_INT, MPI_INT, MPI_2INT},
-        {MPI_SHORT, MPI_INT, MPI_SHORT_INT},       {MPI_LONG_DOUBLE, MPI_INT, MPI_LONG_DOUBLE_INT},
-        {MPI_REAL, MPI_REAL, MPI_2REAL},           {MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_2DOUBLE_PRECISION},
+        {MPI_FLOAT, MPI_INT, MPI_FLOAT_INT},      {MPI_DOUBLE, MPI_INT, MPI_DOUBLE_INT},
+        {MPI_LONG, MPI_INT, MPI_LONG_INT},        {MPI_INT, MPI_INT, MPI_2INT},
+        {MPI_SHORT, MPI_INT, MPI_SHORT_INT},      {MPI_LONG_DOUBLE, MPI_INT, MPI_LONG_DOUBLE_INT},
+        {MPI_REAL, MPI_REAL, MPI_2REAL},          {MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_2DOUBLE_PRECISION},
         {MPI_INTEGER, MPI_INTEGER, MPI_2INTEGER},
     };
     if (!type_is_valid(type_of(value_type)) || !type_is_valid(type_of(index_type)))

@@ -10,9 +10,9 @@
 
 struct type_shape *chq_shape_new(int combiner, int integers, int addresses, int types, size_t displacements)
 {
-    struct type_shape *shape = chq_malloc(sizeof *shape + (size_t)addresses * sizeof(MPI_Aint) +
-                                          displacements * sizeof(MPI_Aint) +
-                                          (size_t)types * sizeof(MPI_Datatype) + (size_t)integers * sizeof(int));
+    struct type_shape *shape =
+        chq_malloc(sizeof *shape + (size_t)addresses * sizeof(MPI_Aint) + displacements * sizeof(MPI_Aint) +
+                   (size_t)types * sizeof(MPI_Datatype) + (size_t)integers * sizeof(int));
     memset(shape, 0, sizeof *shape);
     shape->combiner = combiner;
     shape->integer_count = integers;
@@ -242,7 +242,8 @@ int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Da
 }
 MPI_ALIAS(Type_create_hvector);
 
-int PMPI_Type_indexed(int count, const int blocklengths[], const int displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
+int PMPI_Type_indexed(int count, const int blocklengths[], const int displacements[], MPI_Datatype oldtype,
+                      MPI_Datatype *newtype)
 {
     LOCAL_CALL();
     int error = check("MPI_Type_indexed", count, oldtype);
@@ -288,14 +289,17 @@ static int hindexed(const char *call, int combiner, int count, const int blockle
     return MPI_SUCCESS;
 }
 
-int PMPI_Type_create_hindexed(int count, const int blocklengths[], const MPI_Aint displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
+int PMPI_Type_create_hindexed(int count, const int blocklengths[], const MPI_Aint displacements[], MPI_Datatype oldtype,
+                              MPI_Datatype *newtype)
 {
     LOCAL_CALL();
-    return hindexed("MPI_Type_create_hindexed", MPI_COMBINER_HINDEXED, count, blocklengths, displacements, oldtype, newtype);
+    return hindexed("MPI_Type_create_hindexed", MPI_COMBINER_HINDEXED, count, blocklengths, displacements, oldtype,
+                    newtype);
 }
 MPI_ALIAS(Type_create_hindexed);
 
-int PMPI_Type_create_indexed_block(int count, int blocklength, const int displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
+int PMPI_Type_create_indexed_block(int count, int blocklength, const int displacements[], MPI_Datatype oldtype,
+                                   MPI_Datatype *newtype)
 {
     LOCAL_CALL();
     int error = check("MPI_Type_create_indexed_block", count < blocklength ? count : blocklength, oldtype);
@@ -317,7 +321,8 @@ int PMPI_Type_create_indexed_block(int count, int blocklength, const int displac
 }
 MPI_ALIAS(Type_create_indexed_block);
 
-int PMPI_Type_create_hindexed_block(int count, int blocklength, const MPI_Aint displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
+int PMPI_Type_create_hindexed_block(int count, int blocklength, const MPI_Aint displacements[], MPI_Datatype oldtype,
+                                    MPI_Datatype *newtype)
 {
     LOCAL_CALL();
     int error = check("MPI_Type_create_hindexed_block", count < blocklength ? count : blocklength, oldtype);
@@ -361,7 +366,8 @@ static int make_struct(const char *call, int count, const int blocklengths[], co
     return MPI_SUCCESS;
 }
 
-int PMPI_Type_create_struct(int count, const int blocklengths[], const MPI_Aint displacements[], const MPI_Datatype types[], MPI_Datatype *newtype)
+int PMPI_Type_create_struct(int count, const int blocklengths[], const MPI_Aint displacements[],
+                            const MPI_Datatype types[], MPI_Datatype *newtype)
 {
     LOCAL_CALL();
     return make_struct("MPI_Type_create_struct", count, blocklengths, displacements, types, newtype);
@@ -428,14 +434,16 @@ int PMPI_Type_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype 
 }
 MPI_ALIAS(Type_hvector);
 
-int PMPI_Type_hindexed(int count, int blocklengths[], MPI_Aint displacements[], MPI_Datatype oldtype, MPI_Datatype *newtype)
+int PMPI_Type_hindexed(int count, int blocklengths[], MPI_Aint displacements[], MPI_Datatype oldtype,
+                       MPI_Datatype *newtype)
 {
     LOCAL_CALL();
     return hindexed("MPI_Type_hindexed", MPI_COMBINER_HINDEXED, count, blocklengths, displacements, oldtype, newtype);
 }
 MPI_ALIAS(Type_hindexed);
 
-int PMPI_Type_struct(int count, int blocklengths[], MPI_Aint displacements[], MPI_Datatype types[], MPI_Datatype *newtype)
+int PMPI_Type_struct(int count, int blocklengths[], MPI_Aint displacements[], MPI_Datatype types[],
+                     MPI_Datatype *newtype)
 {
     LOCAL_CALL();
     return make_struct("MPI_Type_struct", count, blocklengths, displacements, types, newtype);

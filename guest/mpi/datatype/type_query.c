@@ -117,7 +117,8 @@ int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count *true_lb, MPI_C
 }
 MPI_ALIAS(Type_get_true_extent_x);
 
-int PMPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers, int *num_addresses, int *num_datatypes, int *combiner)
+int PMPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers, int *num_addresses, int *num_datatypes,
+                           int *combiner)
 {
     int error;
     struct datatype *type = checked("MPI_Type_get_envelope", datatype, &error);
@@ -132,7 +133,8 @@ int PMPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers, int *num_ad
 }
 MPI_ALIAS(Type_get_envelope);
 
-int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses, int max_datatypes, int integers[], MPI_Aint addresses[], MPI_Datatype datatypes[])
+int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses, int max_datatypes,
+                           int integers[], MPI_Aint addresses[], MPI_Datatype datatypes[])
 {
     LOCAL_CALL();
     int error;
@@ -142,7 +144,8 @@ int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addr
     const struct type_shape *shape = type->shape;
     if (!shape)
         return chq_fail(NULL, "MPI_Type_get_contents", MPI_ERR_TYPE, "a predefined datatype has no contents");
-    if (max_integers < shape->integer_count || max_addresses < shape->address_count || max_datatypes < shape->type_count)
+    if (max_integers < shape->integer_count || max_addresses < shape->address_count ||
+        max_datatypes < shape->type_count)
         return chq_fail(NULL, "MPI_Type_get_contents", MPI_ERR_ARG, "not enough room");
     for (int i = 0; i < shape->integer_count; i++)
         integers[i] = shape->integers[i];

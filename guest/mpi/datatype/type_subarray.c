@@ -32,7 +32,8 @@ static int check_array(int ndims, int order, MPI_Datatype oldtype)
     return type_is_valid(type_of(oldtype)) ? MPI_SUCCESS : chq_reason(MPI_ERR_TYPE, "not a datatype");
 }
 
-static int check_subarray(int ndims, const int sizes[], const int subsizes[], const int starts[], int order, MPI_Datatype oldtype)
+static int check_subarray(int ndims, const int sizes[], const int subsizes[], const int starts[], int order,
+                          MPI_Datatype oldtype)
 {
     int error = check_array(ndims, order, oldtype);
     for (int i = 0; i < ndims && !error; i++)
@@ -41,7 +42,8 @@ static int check_subarray(int ndims, const int sizes[], const int subsizes[], co
     return error;
 }
 
-int PMPI_Type_create_subarray(int ndims, const int sizes[], const int subsizes[], const int starts[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
+int PMPI_Type_create_subarray(int ndims, const int sizes[], const int subsizes[], const int starts[], int order,
+                              MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
     LOCAL_CALL();
     int error = check_subarray(ndims, sizes, subsizes, starts, order, oldtype);
@@ -77,7 +79,8 @@ static int block_elements(int size, int distribution, int argument, int processe
     return (long)argument * processes >= size ? argument : 0;
 }
 
-static int check_darray(int size, int rank, int ndims, const int gsizes[], const int distribs[], const int dargs[], const int psizes[], int order, MPI_Datatype oldtype)
+static int check_darray(int size, int rank, int ndims, const int gsizes[], const int distribs[], const int dargs[],
+                        const int psizes[], int order, MPI_Datatype oldtype)
 {
     int error = check_array(ndims, order, oldtype);
     long processes = 1;
@@ -109,7 +112,8 @@ static void distribute(MPI_Datatype *part, int size, int block, int processes, i
     free(starts);
 }
 
-int PMPI_Type_create_darray(int size, int rank, int ndims, const int gsizes[], const int distribs[], const int dargs[], const int psizes[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
+int PMPI_Type_create_darray(int size, int rank, int ndims, const int gsizes[], const int distribs[], const int dargs[],
+                            const int psizes[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
     LOCAL_CALL();
     int error = check_darray(size, rank, ndims, gsizes, distribs, dargs, psizes, order, oldtype);

@@ -64,7 +64,8 @@ static struct request *take_filed(struct match_node *found)
 }
 
 /* A message that the only posted receive, if there is one, doesn't take. */
-static __attribute__((noinline)) void arrived_other(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
+static __attribute__((noinline)) void arrived_other(const struct chasqui_envelope *envelope, const void *payload,
+                                                    size_t bytes)
 {
     chq_tell();
     struct match_node *found = find_filed(match_envelope_key(envelope));

@@ -27,9 +27,8 @@ void chq_expect(struct request *request, uint64_t key, int pattern)
 {
     /* None at all wraps round, and does not fit. */
     bool fits = request->bytes - 1 < chq.device->expect_bytes_max;
-    request->expected = fits && pattern == PATTERN_EXACT && !request->type &&
-                        key >> 48 != chq.rank && all_expected(key) &&
-                        chq.device->expect(key, request->buffer, request->bytes);
+    request->expected = fits && pattern == PATTERN_EXACT && !request->type && key >> 48 != chq.rank &&
+                        all_expected(key) && chq.device->expect(key, request->buffer, request->bytes);
 }
 
 bool chq_unexpect(struct request *request)

@@ -12,7 +12,7 @@ struct unexpected {
     struct message message;
     size_t stored; /* Bytes of payload. */
     uint8_t size_class;
-    bool held;          /* The device holds the payload; what it finds that by is in its place. */
+    bool held; /* The device holds the payload; what it finds that by is in its place. */
     uint64_t payload[]; /* Aligned for words. */
 };
 

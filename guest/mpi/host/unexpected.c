@@ -16,8 +16,7 @@ static struct unexpected *unexpected_new(size_t bytes)
     uint8_t class = 0;
     while (class < SIZE_CLASSES && bytes > class_bytes[class])
         class++;
-    struct unexpected *message = class < SIZE_CLASSES ? pool_take(&pools[class])
-                                                      : chq_malloc(sizeof *message + bytes);
+    struct unexpected *message = class < SIZE_CLASSES ? pool_take(&pools[class]) : chq_malloc(sizeof *message + bytes);
     message->size_class = class;
     return message;
 }

@@ -10,7 +10,7 @@
 #include "mpi/runtime/platform.h"
 #include "mpi/runtime/thread.h"
 
-#define PREDEFINED(value) [(value)-OP_HANDLE_FIRST] = {OP_VALID, 1, true, (value)-OP_HANDLE_FIRST, false, NULL}
+#define PREDEFINED(value) [(value) - OP_HANDLE_FIRST] = {OP_VALID, 1, true, (value) - OP_HANDLE_FIRST, false, NULL}
 
 struct op chq_ops[OP_HANDLES] = {
     PREDEFINED(0x21), PREDEFINED(0x22), PREDEFINED(0x23), PREDEFINED(0x24), PREDEFINED(0x28), PREDEFINED(0x29),
@@ -49,7 +49,7 @@ void chq_op_release(struct op *op)
     if (!op->function || --op->references > 0)
         return;
     op->valid = 0;
-    free(op);
+    free(op); // NOLINT(clang-analyzer-unix.Malloc): predefined ones have no function
 }
 
 int PMPI_Op_create(MPI_User_function *user_fn, int commute, MPI_Op *op)

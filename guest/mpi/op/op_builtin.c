@@ -17,41 +17,30 @@ enum {
     NUMBER_MAXLOC = 25
 };
 
-#define EACH(expression)                                                                           \
-    do {                                                                                           \
-        for (size_t i = 0; i < count; i++)                                                         \
-            b[i] = (expression);                                                                   \
-        return true;                                                                               \
+#define EACH(expression)                   \
+    do {                                   \
+        for (size_t i = 0; i < count; i++) \
+            b[i] = (expression);           \
+        return true;                       \
     } while (0)
 
 /* Integer sums wrap: computed unsigned. */
-#define INTEGER(name, type, wrapping)                                                              \
-    static bool name(unsigned number, const type *a, type *b, size_t count)                        \
-    {                                                                                              \
-        switch (number) {                                                                          \
-        case NUMBER_SUM:                                                                           \
-            EACH((type)((wrapping)a[i] + (wrapping)b[i]));                                         \
-        case NUMBER_PROD:                                                                          \
-            EACH((type)((wrapping)a[i] * (wrapping)b[i]));                                         \
-        case NUMBER_MIN:                                                                           \
-            EACH(a[i] < b[i] ? a[i] : b[i]);                                                       \
-        case NUMBER_MAX:                                                                           \
-            EACH(a[i] > b[i] ? a[i] : b[i]);                                                       \
-        case NUMBER_BAND:                                                                          \
-            EACH((type)(a[i] & b[i]));                                                             \
-        case NUMBER_BOR:                                                                           \
-            EACH((type)(a[i] | b[i]));                                                             \
-        case NUMBER_BXOR:                                                                          \
-            EACH((type)(a[i] ^ b[i]));                                                             \
-        case NUMBER_LAND:                                                                          \
-            EACH((type)(a[i] && b[i]));                                                            \
-        case NUMBER_LOR:                                                                           \
-            EACH((type)(a[i] || b[i]));                                                            \
-        case NUMBER_LXOR:                                                                          \
-            EACH((type)(!a[i] != !b[i]));                                                          \
-        default:                                                                                   \
-            return false;                                                                          \
-        }                                                                                          \
+#define INTEGER(name, type, wrapping)                                       \
+    static bool name(unsigned number, const type *a, type *b, size_t count) \
+    {                                                                       \
+        switch (number) {                                                   \
+        case NUMBER_SUM: EACH((type)((wrapping)a[i] + (wrapping)b[i]));     \
+        case NUMBER_PROD: EACH((type)((wrapping)a[i] * (wrapping)b[i]));    \
+        case NUMBER_MIN: EACH(a[i] < b[i] ? a[i] : b[i]);                   \
+        case NUMBER_MAX: EACH(a[i] > b[i] ? a[i] : b[i]);                   \
+        case NUMBER_BAND: EACH((type)(a[i] & b[i]));                        \
+        case NUMBER_BOR: EACH((type)(a[i] | b[i]));                         \
+        case NUMBER_BXOR: EACH((type)(a[i] ^ b[i]));                        \
+        case NUMBER_LAND: EACH((type)(a[i] && b[i]));                       \
+        case NUMBER_LOR: EACH((type)(a[i] || b[i]));                        \
+        case NUMBER_LXOR: EACH((type)(!a[i] != !b[i]));                     \
+        default: return false;                                              \
+        }                                                                   \
     }
 
 typedef unsigned __int128 uint128;
@@ -67,48 +56,38 @@ INTEGER(uint64, uint64_t, uint64_t)
 INTEGER(int128s, int128, uint128)
 
 /* MIN and MAX keep b unless a is really less or greater, so a NaN in b stays. */
-#define REAL(name, type)                                                                           \
-    static bool name(unsigned number, const type *a, type *b, size_t count)                        \
-    {                                                                                              \
-        switch (number) {                                                                          \
-        case NUMBER_SUM:                                                                           \
-            EACH(a[i] + b[i]);                                                                     \
-        case NUMBER_PROD:                                                                          \
-            EACH(a[i] * b[i]);                                                                     \
-        case NUMBER_MIN:                                                                           \
-            EACH(a[i] < b[i] ? a[i] : b[i]);                                                       \
-        case NUMBER_MAX:                                                                           \
-            EACH(a[i] > b[i] ? a[i] : b[i]);                                                       \
-        case NUMBER_LAND: /* Not in the standard; old C programs do it. */                         \
-            EACH((type)(a[i] != 0 && b[i] != 0));                                                  \
-        case NUMBER_LOR:                                                                           \
-            EACH((type)(a[i] != 0 || b[i] != 0));                                                  \
-        default:                                                                                   \
-            return false;                                                                          \
-        }                                                                                          \
+#define REAL(name, type)                                                                                         \
+    static bool name(unsigned number, const type *a, type *b, size_t count)                                      \
+    {                                                                                                            \
+        switch (number) {                                                                                        \
+        case NUMBER_SUM: EACH(a[i] + b[i]);                                                                      \
+        case NUMBER_PROD: EACH(a[i] * b[i]);                                                                     \
+        case NUMBER_MIN: EACH(a[i] < b[i] ? a[i] : b[i]);                                                        \
+        case NUMBER_MAX: EACH(a[i] > b[i] ? a[i] : b[i]);                                                        \
+        case NUMBER_LAND: /* Not in the standard; old C programs do it. */ EACH((type)(a[i] != 0 && b[i] != 0)); \
+        case NUMBER_LOR: EACH((type)(a[i] != 0 || b[i] != 0));                                                   \
+        default: return false;                                                                                   \
+        }                                                                                                        \
     }
 
 REAL(real_float, float)
 REAL(real_double, double)
 REAL(real_long_double, long double)
 
-#define COMPLEX(name, type)                                                                        \
-    static bool name(unsigned number, const type *a, type *b, size_t count)                        \
-    {                                                                                              \
-        switch (number) {                                                                          \
-        case NUMBER_SUM:                                                                           \
-            count *= 2;                                                                            \
-            EACH(a[i] + b[i]);                                                                     \
-        case NUMBER_PROD:                                                                          \
-            for (size_t i = 0; i < count; i++, a += 2, b += 2) {                                   \
-                type real = a[0] * b[0] - a[1] * b[1];                                             \
-                b[1] = a[0] * b[1] + a[1] * b[0];                                                  \
-                b[0] = real;                                                                       \
-            }                                                                                      \
-            return true;                                                                           \
-        default:                                                                                   \
-            return false;                                                                          \
-        }                                                                                          \
+#define COMPLEX(name, type)                                                 \
+    static bool name(unsigned number, const type *a, type *b, size_t count) \
+    {                                                                       \
+        switch (number) {                                                   \
+        case NUMBER_SUM: count *= 2; EACH(a[i] + b[i]);                     \
+        case NUMBER_PROD:                                                   \
+            for (size_t i = 0; i < count; i++, a += 2, b += 2) {            \
+                type real = a[0] * b[0] - a[1] * b[1];                      \
+                b[1] = a[0] * b[1] + a[1] * b[0];                           \
+                b[0] = real;                                                \
+            }                                                               \
+            return true;                                                    \
+        default: return false;                                              \
+        }                                                                   \
     }
 
 COMPLEX(complex_float, float)
@@ -116,19 +95,15 @@ COMPLEX(complex_double, double)
 COMPLEX(complex_long_double, long double)
 
 /* C's bool holds 0 or 1, and so does Fortran's LOGICAL as this library sees it. */
-#define LOGICAL(name, type)                                                                        \
-    static bool name(unsigned number, const type *a, type *b, size_t count)                        \
-    {                                                                                              \
-        switch (number) {                                                                          \
-        case NUMBER_LAND:                                                                          \
-            EACH((type)(a[i] && b[i]));                                                            \
-        case NUMBER_LOR:                                                                           \
-            EACH((type)(a[i] || b[i]));                                                            \
-        case NUMBER_LXOR:                                                                          \
-            EACH((type)(!a[i] != !b[i]));                                                          \
-        default:                                                                                   \
-            return false;                                                                          \
-        }                                                                                          \
+#define LOGICAL(name, type)                                                 \
+    static bool name(unsigned number, const type *a, type *b, size_t count) \
+    {                                                                       \
+        switch (number) {                                                   \
+        case NUMBER_LAND: EACH((type)(a[i] && b[i]));                       \
+        case NUMBER_LOR: EACH((type)(a[i] || b[i]));                        \
+        case NUMBER_LXOR: EACH((type)(!a[i] != !b[i]));                     \
+        default: return false;                                              \
+        }                                                                   \
     }
 
 LOGICAL(logical8, uint8_t)
@@ -141,34 +116,32 @@ static bool byte(unsigned number, const uint8_t *a, uint8_t *b, size_t count)
     switch (number) {
     case NUMBER_BAND:
     case NUMBER_BOR:
-    case NUMBER_BXOR:
-        return uint8(number, a, b, count);
-    default:
-        return false;
+    case NUMBER_BXOR: return uint8(number, a, b, count);
+    default: return false;
     }
 }
 
 /* Of equal values the lower index wins. */
-#define PAIR(name, value_type, index_type)                                                         \
-    static bool name(unsigned number, const void *in, void *inout, size_t count)                   \
-    {                                                                                              \
-        struct pair {                                                                              \
-            value_type value;                                                                      \
-            index_type index;                                                                      \
-        };                                                                                         \
-        const struct pair *a = in;                                                                 \
-        struct pair *b = inout;                                                                    \
-        if (number != NUMBER_MINLOC && number != NUMBER_MAXLOC)                                    \
-            return false;                                                                          \
-        for (size_t i = 0; i < count; i++) {                                                       \
-            if (a[i].value == b[i].value) {                                                        \
-                if (a[i].index < b[i].index)                                                       \
-                    b[i].index = a[i].index;                                                       \
-            } else if ((a[i].value < b[i].value) == (number == NUMBER_MINLOC)) {                   \
-                b[i] = a[i];                                                                       \
-            }                                                                                      \
-        }                                                                                          \
-        return true;                                                                               \
+#define PAIR(name, value_type, index_type)                                       \
+    static bool name(unsigned number, const void *in, void *inout, size_t count) \
+    {                                                                            \
+        struct pair {                                                            \
+            value_type value;                                                    \
+            index_type index;                                                    \
+        };                                                                       \
+        const struct pair *a = in;                                               \
+        struct pair *b = inout;                                                  \
+        if (number != NUMBER_MINLOC && number != NUMBER_MAXLOC)                  \
+            return false;                                                        \
+        for (size_t i = 0; i < count; i++) {                                     \
+            if (a[i].value == b[i].value) {                                      \
+                if (a[i].index < b[i].index)                                     \
+                    b[i].index = a[i].index;                                     \
+            } else if ((a[i].value < b[i].value) == (number == NUMBER_MINLOC)) { \
+                b[i] = a[i];                                                     \
+            }                                                                    \
+        }                                                                        \
+        return true;                                                             \
     }
 
 PAIR(pair_float_int, float, int)
@@ -183,10 +156,10 @@ PAIR(pair_double_double, double, double)
 typedef bool class_function(unsigned number, const void *in, void *inout, size_t count);
 
 /* The functions take pointers to their own type; called through one type, they are cast once, here. */
-#define WRAP(function, type)                                                                       \
-    static bool any_##function(unsigned number, const void *in, void *inout, size_t count)         \
-    {                                                                                              \
-        return function(number, (const type *)in, (type *)inout, count);                           \
+#define WRAP(function, type)                                                               \
+    static bool any_##function(unsigned number, const void *in, void *inout, size_t count) \
+    {                                                                                      \
+        return function(number, (const type *)in, (type *)inout, count);                   \
     }
 WRAP(int8, int8_t)
 WRAP(uint8, uint8_t)

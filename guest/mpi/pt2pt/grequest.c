@@ -15,8 +15,8 @@ struct generalized {
 /* At the request's release, where its end has not been seen. */
 static void forget(struct request *request) { chq_grequest_free(request); }
 
-int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn, MPI_Grequest_cancel_function *cancel_fn,
-                        void *extra_state, MPI_Request *request)
+int PMPI_Grequest_start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn,
+                        MPI_Grequest_cancel_function *cancel_fn, void *extra_state, MPI_Request *request)
 {
     LOCAL_CALL();
     if (!chq.initialized)

@@ -34,8 +34,8 @@ int PMPI_Send_init(const void *buf, int count, MPI_Datatype datatype, int dest, 
                    MPI_Request *request)
 {
     LOCAL_CALL();
-    return persistent_new("MPI_Send_init", REQUEST_SEND, MODE_STANDARD, (void *)(uintptr_t)buf, count,
-                          datatype, dest, tag, comm, request);
+    return persistent_new("MPI_Send_init", REQUEST_SEND, MODE_STANDARD, (void *)(uintptr_t)buf, count, datatype, dest,
+                          tag, comm, request);
 }
 MPI_ALIAS(Send_init);
 
@@ -43,8 +43,8 @@ int PMPI_Bsend_init(const void *buf, int count, MPI_Datatype datatype, int dest,
                     MPI_Request *request)
 {
     LOCAL_CALL();
-    return persistent_new("MPI_Bsend_init", REQUEST_SEND, MODE_BUFFERED, (void *)(uintptr_t)buf, count,
-                          datatype, dest, tag, comm, request);
+    return persistent_new("MPI_Bsend_init", REQUEST_SEND, MODE_BUFFERED, (void *)(uintptr_t)buf, count, datatype, dest,
+                          tag, comm, request);
 }
 MPI_ALIAS(Bsend_init);
 
@@ -52,8 +52,8 @@ int PMPI_Ssend_init(const void *buf, int count, MPI_Datatype datatype, int dest,
                     MPI_Request *request)
 {
     LOCAL_CALL();
-    return persistent_new("MPI_Ssend_init", REQUEST_SEND, MODE_SYNCHRONOUS, (void *)(uintptr_t)buf, count,
-                          datatype, dest, tag, comm, request);
+    return persistent_new("MPI_Ssend_init", REQUEST_SEND, MODE_SYNCHRONOUS, (void *)(uintptr_t)buf, count, datatype,
+                          dest, tag, comm, request);
 }
 MPI_ALIAS(Ssend_init);
 
@@ -61,8 +61,8 @@ int PMPI_Rsend_init(const void *buf, int count, MPI_Datatype datatype, int dest,
                     MPI_Request *request)
 {
     LOCAL_CALL();
-    return persistent_new("MPI_Rsend_init", REQUEST_SEND, MODE_READY, (void *)(uintptr_t)buf, count,
-                          datatype, dest, tag, comm, request);
+    return persistent_new("MPI_Rsend_init", REQUEST_SEND, MODE_READY, (void *)(uintptr_t)buf, count, datatype, dest,
+                          tag, comm, request);
 }
 MPI_ALIAS(Rsend_init);
 
@@ -70,8 +70,8 @@ int PMPI_Recv_init(void *buf, int count, MPI_Datatype datatype, int source, int 
                    MPI_Request *request)
 {
     LOCAL_CALL();
-    return persistent_new("MPI_Recv_init", REQUEST_RECEIVE, MODE_STANDARD, buf, count, datatype, source, tag,
-                          comm, request);
+    return persistent_new("MPI_Recv_init", REQUEST_RECEIVE, MODE_STANDARD, buf, count, datatype, source, tag, comm,
+                          request);
 }
 MPI_ALIAS(Recv_init);
 

@@ -24,14 +24,14 @@ static inline int point_check_buffer(const void *buffer, int count, const struct
  * On return the request may be complete already. `how`: SEND_HOW of the mode and the context's
  * place among its communicator's (CONTEXT_*), in one word, so that all arguments are in registers. */
 #define SEND_HOW(mode, context) ((uint32_t)(mode) | (uint32_t)(context) << 16)
-void chq_send_start(struct request *request, uint32_t how, const void *buffer, size_t count,
-                    struct datatype *type, int destination, int tag, struct communicator *comm);
+void chq_send_start(struct request *request, uint32_t how, const void *buffer, size_t count, struct datatype *type,
+                    int destination, int tag, struct communicator *comm);
 int chq_send_check(const void *buffer, int count, const struct datatype *type, int destination, int tag,
                    const struct communicator *comm);
 
 /* recv.c */
-void chq_receive_start(struct request *request, void *buffer, size_t count, struct datatype *type,
-                       int source, int tag, struct communicator *comm, int context);
+void chq_receive_start(struct request *request, void *buffer, size_t count, struct datatype *type, int source, int tag,
+                       struct communicator *comm, int context);
 int chq_receive_check(const void *buffer, int count, const struct datatype *type, int source, int tag,
                       const struct communicator *comm);
 

@@ -110,8 +110,7 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mes
 MPI_ALIAS(Improbe);
 
 /* Receives a probed message into a request that request_start has prepared. */
-static int receive_message(struct request *request, void *buffer, int count, MPI_Datatype datatype,
-                           MPI_Message *handle)
+static int receive_message(struct request *request, void *buffer, int count, MPI_Datatype datatype, MPI_Message *handle)
 {
     struct datatype *type = type_of(datatype);
     if (*handle == MPI_MESSAGE_NULL)

@@ -18,16 +18,15 @@ int chq_receive_check(const void *buffer, int count, const struct datatype *type
     error = source == MPI_PROC_NULL ? MPI_SUCCESS : chq_type_check(type); /* Nobody sends no data of any type. */
     if (error)
         return error;
-    if (source != MPI_PROC_NULL && source != MPI_ANY_SOURCE &&
-        (unsigned)source >= (unsigned)comm->size)
+    if (source != MPI_PROC_NULL && source != MPI_ANY_SOURCE && (unsigned)source >= (unsigned)comm->size)
         return chq_reason(MPI_ERR_RANK, "source is not a rank of the communicator");
     if (tag < 0 && tag != MPI_ANY_TAG)
         return chq_reason(MPI_ERR_TAG, "negative tag");
     return point_check_buffer(buffer, count, type);
 }
 
-void chq_receive_start(struct request *request, void *buffer, size_t count, struct datatype *type,
-                       int source, int tag, struct communicator *comm, int context)
+void chq_receive_start(struct request *request, void *buffer, size_t count, struct datatype *type, int source, int tag,
+                       struct communicator *comm, int context)
 {
     request->comm = comm;
     request->buffer = buffer;
@@ -50,19 +49,21 @@ void chq_receive_start(struct request *request, void *buffer, size_t count, stru
         }
     }
     uint32_t world = source == MPI_ANY_SOURCE ? MATCH_ANY_SOURCE : comm_world_rank(comm, source);
-    transport_post(request, match_key((uint32_t)comm->context + (uint32_t)context, world, tag), match_pattern(source, tag));
+    transport_post(request, match_key((uint32_t)comm->context + (uint32_t)context, world, tag),
+                   match_pattern(source, tag));
 }
 
 /* Arguments of the short path: valid, dense, no wildcard. */
-static inline bool receive_is_short(const void *buffer, int count, const struct datatype *type, int source,
-                                    int tag, const struct communicator *comm)
+static inline bool receive_is_short(const void *buffer, int count, const struct datatype *type, int source, int tag,
+                                    const struct communicator *comm)
 {
     return comm->valid == COMM_VALID && type->state == TYPE_DENSE_COMMITTED &&
            (uint32_t)source < (uint32_t)comm->size && (count | tag) >= 0 && point_is_buffer(buffer);
 }
 
-static inline __attribute__((always_inline)) void start_short(struct request *request, void *buffer, int count, const struct datatype *type,
-                               int source, int tag, struct communicator *comm)
+static inline __attribute__((always_inline)) void start_short(struct request *request, void *buffer, int count,
+                                                              const struct datatype *type, int source, int tag,
+                                                              struct communicator *comm)
 {
     request->comm = comm;
     request->buffer = buffer;
@@ -119,8 +120,8 @@ static inline __attribute__((always_inline)) int finish(struct request *request,
     return error;
 }
 
-static __attribute__((noinline)) int receive_general(void *buffer, int count, struct datatype *type, int source, int tag,
-                                                     struct communicator *comm, MPI_Status *status)
+static __attribute__((noinline)) int receive_general(void *buffer, int count, struct datatype *type, int source,
+                                                     int tag, struct communicator *comm, MPI_Status *status)
 {
     struct request request;
     request_start(&request, REQUEST_RECEIVE);
@@ -130,8 +131,7 @@ static __attribute__((noinline)) int receive_general(void *buffer, int count, st
     return error;
 }
 
-int PMPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-              MPI_Status *status)
+int PMPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     MARK_CALL(CALL_RECV);
     struct communicator *c = comm_of(comm);
@@ -174,8 +174,7 @@ static __attribute__((noinline)) int irecv_general(void *buffer, int count, stru
     return error;
 }
 
-int PMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-               MPI_Request *request)
+int PMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request)
 {
     MARK_CALL(CALL_IRECV);
     struct communicator *c = comm_of(comm);

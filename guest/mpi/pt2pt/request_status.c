@@ -97,7 +97,8 @@ int PMPI_Request_get_status_all(int count, const MPI_Request requests[], int *fl
 }
 MPI_ALIAS(Request_get_status_all);
 
-int PMPI_Request_get_status_some(int incount, const MPI_Request requests[], int *outcount, int indices[], MPI_Status *statuses)
+int PMPI_Request_get_status_some(int incount, const MPI_Request requests[], int *outcount, int indices[],
+                                 MPI_Status *statuses)
 {
     CALL_ENTER(CALL_REQUEST_GET_STATUS);
     int error = look(incount, requests, false);

@@ -28,19 +28,18 @@ int chq_send_check(const void *buffer, int count, const struct datatype *type, i
     return point_check_buffer(buffer, count, type);
 }
 
-static inline void fill_envelope(struct chasqui_envelope *envelope, uint64_t head, uint32_t destination,
-                                 int tag, size_t bytes)
+static inline void fill_envelope(struct chasqui_envelope *envelope, uint64_t head, uint32_t destination, int tag,
+                                 size_t bytes)
 {
-    uint64_t words[2] = {head | (uint64_t)destination << 48,
-                         (uint64_t)++chq.sequence << 32 | (uint32_t)tag};
+    uint64_t words[2] = {head | (uint64_t)destination << 48, (uint64_t)++chq.sequence << 32 | (uint32_t)tag};
     __builtin_memcpy(envelope, words, sizeof words);
     envelope->bytes = bytes;
     envelope->sender = 0;
     envelope->receiver = 0;
 }
 
-void chq_send_start(struct request *request, uint32_t how, const void *buffer, size_t count,
-                    struct datatype *type, int destination, int tag, struct communicator *comm)
+void chq_send_start(struct request *request, uint32_t how, const void *buffer, size_t count, struct datatype *type,
+                    int destination, int tag, struct communicator *comm)
 {
     request->comm = comm;
     if (destination == MPI_PROC_NULL) {
@@ -59,14 +58,15 @@ void chq_send_start(struct request *request, uint32_t how, const void *buffer, s
             data = request->packed;
         }
     }
-    fill_envelope(&request->envelope, comm->head + (how & ~(uint32_t)0xffff), comm_world_rank(comm, destination), tag, bytes);
+    fill_envelope(&request->envelope, comm->head + (how & ~(uint32_t)0xffff), comm_world_rank(comm, destination), tag,
+                  bytes);
     request->buffer = (void *)data;
     request->bytes = bytes;
     transport_send(request, (enum send_mode)(uint8_t)how);
 }
 
-static int send_blocking(const char *call, enum send_mode mode, const void *buffer, int count,
-                         MPI_Datatype datatype, int destination, int tag, MPI_Comm handle)
+static int send_blocking(const char *call, enum send_mode mode, const void *buffer, int count, MPI_Datatype datatype,
+                         int destination, int tag, MPI_Comm handle)
 {
     struct communicator *comm = comm_of(handle);
     struct datatype *type = type_of(datatype);
@@ -98,8 +98,8 @@ static __attribute__((noinline)) void send_marked_and_wait(const struct chasqui_
 }
 
 /* Arguments that the short path takes: valid, dense, not null, not to oneself. */
-static inline bool send_is_short(const void *buffer, int count, const struct datatype *type, int destination,
-                                 int tag, const struct communicator *comm)
+static inline bool send_is_short(const void *buffer, int count, const struct datatype *type, int destination, int tag,
+                                 const struct communicator *comm)
 {
     return comm->valid == COMM_VALID && type->state == TYPE_DENSE_COMMITTED &&
            (uint32_t)destination < (uint32_t)comm->size && (count | tag) >= 0 && point_is_buffer(buffer) &&
@@ -107,8 +107,7 @@ static inline bool send_is_short(const void *buffer, int count, const struct dat
 }
 
 static inline bool send_short(struct chasqui_envelope *envelope, const void *buffer, int count,
-                              const struct datatype *type, int destination, int tag,
-                              const struct communicator *comm)
+                              const struct datatype *type, int destination, int tag, const struct communicator *comm)
 {
     if (unlikely(!send_is_short(buffer, count, type, destination, tag, comm)))
         return false;
@@ -167,9 +166,8 @@ int PMPI_Rsend(const void *buf, int count, MPI_Datatype datatype, int dest, int 
 }
 MPI_ALIAS(Rsend);
 
-static int send_nonblocking(const char *call, enum send_mode mode, const void *buffer, int count,
-                            MPI_Datatype datatype, int destination, int tag, MPI_Comm handle,
-                            MPI_Request *result)
+static int send_nonblocking(const char *call, enum send_mode mode, const void *buffer, int count, MPI_Datatype datatype,
+                            int destination, int tag, MPI_Comm handle, MPI_Request *result)
 {
     struct communicator *comm = comm_of(handle);
     struct datatype *type = type_of(datatype);

@@ -7,8 +7,8 @@
 
 /* The receive is posted first, so that the partner's message meets it. */
 static int exchange(const char *call, const void *send_buffer, int send_count, struct datatype *send_type,
-                    int destination, int send_tag, void *buffer, int count, struct datatype *type, int source,
-                    int tag, struct communicator *comm, MPI_Status *status)
+                    int destination, int send_tag, void *buffer, int count, struct datatype *type, int source, int tag,
+                    struct communicator *comm, MPI_Status *status)
 {
     int error = chq_send_check(send_buffer, send_count, send_type, destination, send_tag, comm);
     if (!error)
@@ -19,8 +19,8 @@ static int exchange(const char *call, const void *send_buffer, int send_count, s
     request_start(&receive, REQUEST_RECEIVE);
     request_start(&send, REQUEST_SEND);
     chq_receive_start(&receive, buffer, (size_t)count, type, source, tag, comm, CONTEXT_POINT);
-    chq_send_start(&send, SEND_HOW(MODE_STANDARD, CONTEXT_POINT), send_buffer, (size_t)send_count, send_type, destination,
-                   send_tag, comm);
+    chq_send_start(&send, SEND_HOW(MODE_STANDARD, CONTEXT_POINT), send_buffer, (size_t)send_count, send_type,
+                   destination, send_tag, comm);
     request_wait(&receive);
     request_wait(&send);
     if (status)
@@ -30,10 +30,10 @@ static int exchange(const char *call, const void *send_buffer, int send_count, s
 }
 
 /* With the lock, where there are threads. */
-static __attribute__((noinline)) int exchange_locked(const void *send_buffer, int send_count, struct datatype *send_type,
-                                                     int destination, int send_tag, void *buffer, int count,
-                                                     struct datatype *type, int source, int tag,
-                                                     struct communicator *comm, MPI_Status *status)
+static __attribute__((noinline)) int exchange_locked(const void *send_buffer, int send_count,
+                                                     struct datatype *send_type, int destination, int send_tag,
+                                                     void *buffer, int count, struct datatype *type, int source,
+                                                     int tag, struct communicator *comm, MPI_Status *status)
 {
     chq_lock();
     int error = exchange("MPI_Sendrecv", send_buffer, send_count, send_type, destination, send_tag, buffer, count, type,
@@ -42,25 +42,23 @@ static __attribute__((noinline)) int exchange_locked(const void *send_buffer, in
     return error;
 }
 
-int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                  void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
-                  MPI_Comm comm, MPI_Status *status)
+int PMPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
+                  int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
 {
     MARK_CALL(CALL_SENDRECV);
     struct communicator *c = comm_of(comm);
     struct datatype *send_type = type_of(sendtype), *type = type_of(recvtype);
-    int error = likely(!chq.threaded)
-                    ? exchange("MPI_Sendrecv", sendbuf, sendcount, send_type, dest, sendtag, recvbuf, recvcount, type,
-                               source, recvtag, c, status)
-                    : exchange_locked(sendbuf, sendcount, send_type, dest, sendtag, recvbuf, recvcount, type, source,
-                                      recvtag, c, status);
+    int error = likely(!chq.threaded) ? exchange("MPI_Sendrecv", sendbuf, sendcount, send_type, dest, sendtag, recvbuf,
+                                                 recvcount, type, source, recvtag, c, status)
+                                      : exchange_locked(sendbuf, sendcount, send_type, dest, sendtag, recvbuf,
+                                                        recvcount, type, source, recvtag, c, status);
     MARK_RETURN(CALL_SENDRECV);
     return error;
 }
 MPI_ALIAS(Sendrecv);
 
-int PMPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag,
-                          int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+int PMPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
+                          MPI_Comm comm, MPI_Status *status)
 {
     CALL_ENTER(CALL_SENDRECV_REPLACE);
     struct communicator *c = comm_of(comm);
@@ -76,8 +74,8 @@ int PMPI_Sendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest,
         /* Packed data is sent as bytes: the receiver unpacks it by its own type. */
         struct datatype *packed = type_of(MPI_PACKED);
         if (bytes <= INT32_MAX)
-            error = exchange("MPI_Sendrecv_replace", copy, (int)bytes, packed, dest, sendtag, buf, count, type,
-                             source, recvtag, c, status);
+            error = exchange("MPI_Sendrecv_replace", copy, (int)bytes, packed, dest, sendtag, buf, count, type, source,
+                             recvtag, c, status);
         else
             error = chq_fail(c, "MPI_Sendrecv_replace", MPI_ERR_COUNT, "more than 2 GiB of data");
         if (copy != small)
@@ -91,8 +89,8 @@ MPI_ALIAS(Sendrecv_replace);
 /* The data leave from a copy, as a buffered send's do, so that the receive alone is the request and
  * the send ends when it can. */
 static int start_exchange(const char *call, const void *send_buffer, int send_count, struct datatype *send_type,
-                          int destination, int send_tag, void *buffer, int count, struct datatype *type,
-                          int source, int tag, struct communicator *comm, MPI_Request *result)
+                          int destination, int send_tag, void *buffer, int count, struct datatype *type, int source,
+                          int tag, struct communicator *comm, MPI_Request *result)
 {
     int error = chq_send_check(send_buffer, send_count, send_type, destination, send_tag, comm);
     if (!error)
@@ -115,9 +113,8 @@ static int start_exchange(const char *call, const void *send_buffer, int send_co
     return MPI_SUCCESS;
 }
 
-int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                   void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
-                   MPI_Comm comm, MPI_Request *request)
+int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
+                   int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request *request)
 {
     CALL_ENTER(CALL_ISENDRECV);
     int error = start_exchange("MPI_Isendrecv", sendbuf, sendcount, type_of(sendtype), dest, sendtag, recvbuf,
@@ -127,8 +124,8 @@ int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, in
 }
 MPI_ALIAS(Isendrecv);
 
-int PMPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source,
-                           int recvtag, MPI_Comm comm, MPI_Request *request)
+int PMPI_Isendrecv_replace(void *buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
+                           MPI_Comm comm, MPI_Request *request)
 {
     CALL_ENTER(CALL_ISENDRECV_REPLACE);
     struct datatype *type = type_of(datatype);

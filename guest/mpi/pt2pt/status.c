@@ -18,10 +18,7 @@ size_t chq_status_bytes(const MPI_Status *status)
     return (size_t)((uint64_t)(uint32_t)status->MPI_internal[1] << 32 | (uint32_t)status->MPI_internal[0]);
 }
 
-void chq_status_empty(MPI_Status *status)
-{
-    chq_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
-}
+void chq_status_empty(MPI_Status *status) { chq_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false); }
 
 void chq_status_of(const struct request *request, MPI_Status *status)
 {
@@ -71,18 +68,18 @@ int PMPI_Get_elements(const MPI_Status *status, MPI_Datatype datatype, int *coun
 }
 MPI_ALIAS(Get_elements);
 
-#define STATUS_FIELD(name, field)                                                                  \
-    int PMPI_Status_get_##name(const MPI_Status *status, int *name)                                \
-    {                                                                                              \
-        *name = status->field;                                                                     \
-        return MPI_SUCCESS;                                                                        \
-    }                                                                                              \
-    MPI_ALIAS(Status_get_##name);                                                                  \
-    int PMPI_Status_set_##name(MPI_Status *status, int name)                                       \
-    {                                                                                              \
-        status->field = name;                                                                      \
-        return MPI_SUCCESS;                                                                        \
-    }                                                                                              \
+#define STATUS_FIELD(name, field)                                   \
+    int PMPI_Status_get_##name(const MPI_Status *status, int *name) \
+    {                                                               \
+        *name = status->field;                                      \
+        return MPI_SUCCESS;                                         \
+    }                                                               \
+    MPI_ALIAS(Status_get_##name);                                   \
+    int PMPI_Status_set_##name(MPI_Status *status, int name)        \
+    {                                                               \
+        status->field = name;                                       \
+        return MPI_SUCCESS;                                         \
+    }                                                               \
     MPI_ALIAS(Status_set_##name)
 
 STATUS_FIELD(source, MPI_SOURCE);

@@ -205,8 +205,8 @@ static int finish_some(int count, MPI_Request requests[], int indices[], MPI_Sta
     return done;
 }
 
-static int wait_some(const char *call, bool blocking, int count, MPI_Request requests[], int *outcount,
-                     int indices[], MPI_Status *statuses)
+static int wait_some(const char *call, bool blocking, int count, MPI_Request requests[], int *outcount, int indices[],
+                     MPI_Status *statuses)
 {
     bool active;
     int error = MPI_SUCCESS;

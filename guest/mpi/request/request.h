@@ -25,7 +25,8 @@ enum request_kind {
 enum send_mode { MODE_STANDARD, MODE_READY, MODE_SYNCHRONOUS, MODE_BUFFERED };
 
 struct request {
-    struct match_node node; /* Of a posted receive: the transport's, with `posted`, `expected`, `stamp`, `mask` (transport.h). */
+    struct match_node
+        node; /* Of a posted receive: the transport's, with `posted`, `expected`, `stamp`, `mask` (transport.h). */
     /* Eight bytes that request_start sets by one store. */
     bool complete;   /* Nothing is outstanding. */
     uint8_t kind;    /* enum request_kind */

@@ -10,15 +10,12 @@
 #if defined(__riscv)
 /* The 12-bit immediate is signed: calls from 64 on come out negative. */
 #define CHQ_MARK_IMMEDIATE(call, code) (((((call) << 5) | (int)(code)) ^ 0x800) - 0x800)
-#define CHQ_MARK(call, code)                                                                       \
-    __asm__ volatile("slti x0, x0, %0" : : "i"(CHQ_MARK_IMMEDIATE(call, code)))
-#define CHQ_MARK_NAME(code, pointer)                                                               \
+#define CHQ_MARK(call, code) __asm__ volatile("slti x0, x0, %0" : : "i"(CHQ_MARK_IMMEDIATE(call, code)))
+#define CHQ_MARK_NAME(code, pointer) \
     __asm__ volatile("slti x0, %0, %1" : : "r"(pointer), "i"(CHQ_MARK_IMMEDIATE(0, code)))
 /* The simulator reads what the pointer names, so it must have been stored by now. */
-#define CHQ_MARK_CONTENT(code, pointer)                                                            \
-    __asm__ volatile("slti x0, %0, %1"                                                             \
-                     :                                                                             \
-                     : "r"(pointer), "i"(CHQ_MARK_IMMEDIATE(0, code)), "m"(*(pointer)))
+#define CHQ_MARK_CONTENT(code, pointer) \
+    __asm__ volatile("slti x0, %0, %1" : : "r"(pointer), "i"(CHQ_MARK_IMMEDIATE(0, code)), "m"(*(pointer)))
 #else
 #define CHQ_MARK(call, code) ((void)0)
 #define CHQ_MARK_NAME(code, pointer) ((void)(pointer))
@@ -28,17 +25,17 @@
 #define MARK_CALL(call) CHQ_MARK(call, CHASQUI_MARK_CALL)
 #define MARK_RETURN(call) CHQ_MARK(call, CHASQUI_MARK_RETURN)
 /* The data are there already: the caller of the public function has stored them, or a function of the library. */
-#define MARK_SEND(envelope, data)                                                                  \
-    do {                                                                                           \
-        CHQ_MARK_NAME(CHASQUI_MARK_DATA, data);                                                    \
-        CHQ_MARK_CONTENT(CHASQUI_MARK_SEND, envelope);                                             \
+#define MARK_SEND(envelope, data)                      \
+    do {                                               \
+        CHQ_MARK_NAME(CHASQUI_MARK_DATA, data);        \
+        CHQ_MARK_CONTENT(CHASQUI_MARK_SEND, envelope); \
     } while (0)
 #define MARK_READY(envelope) CHQ_MARK_CONTENT(CHASQUI_MARK_READY, envelope)
 #define MARK_POST(request) CHQ_MARK_NAME(CHASQUI_MARK_POST, request)
-#define MARK_MATCH(request, envelope)                                                              \
-    do {                                                                                           \
-        CHQ_MARK_NAME(CHASQUI_MARK_MATCH_REQUEST, request);                                        \
-        CHQ_MARK_CONTENT(CHASQUI_MARK_MATCH, envelope);                                            \
+#define MARK_MATCH(request, envelope)                       \
+    do {                                                    \
+        CHQ_MARK_NAME(CHASQUI_MARK_MATCH_REQUEST, request); \
+        CHQ_MARK_CONTENT(CHASQUI_MARK_MATCH, envelope);     \
     } while (0)
 #define MARK_QUEUED(envelope) CHQ_MARK_CONTENT(CHASQUI_MARK_QUEUED, envelope)
 #define MARK_DELIVER(request) CHQ_MARK_CONTENT(CHASQUI_MARK_DELIVER, request)

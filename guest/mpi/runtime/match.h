@@ -53,10 +53,7 @@ static inline uint64_t match_envelope_key(const struct chasqui_envelope *envelop
     return (first >> 16 << 32) | (uint32_t)envelope->tag;
 }
 
-static inline int match_pattern(int source, int tag)
-{
-    return (source == MPI_ANY_SOURCE) << 1 | (tag == MPI_ANY_TAG);
-}
+static inline int match_pattern(int source, int tag) { return (source == MPI_ANY_SOURCE) << 1 | (tag == MPI_ANY_TAG); }
 
 /* The same key with the wildcards of `pattern`. */
 static inline uint64_t match_widen(uint64_t key, int pattern)

@@ -5,7 +5,17 @@
 
 #if defined(__riscv)
 
-enum { CALL_IOCTL = 29, CALL_OPENAT = 56, CALL_WRITE = 64, CALL_EXIT_GROUP = 94, CALL_SCHED_GETAFFINITY = 123, CALL_SCHED_YIELD = 124, CALL_UNAME = 160, CALL_MMAP = 222, CALL_MPROTECT = 226 };
+enum {
+    CALL_IOCTL = 29,
+    CALL_OPENAT = 56,
+    CALL_WRITE = 64,
+    CALL_EXIT_GROUP = 94,
+    CALL_SCHED_GETAFFINITY = 123,
+    CALL_SCHED_YIELD = 124,
+    CALL_UNAME = 160,
+    CALL_MMAP = 222,
+    CALL_MPROTECT = 226
+};
 enum { AT_FDCWD = -100, O_RDWR = 2, O_CLOEXEC = 02000000 };
 enum { PROT_NONE = 0, PROT_READ = 1, PROT_READ_WRITE = 3, MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_ANONYMOUS = 0x20 };
 enum { PAGE_BYTES = 4096 };
@@ -19,10 +29,7 @@ static long system_call(long number, long a, long b, long c, long d, long e, lon
     register long a4 __asm__("a4") = e;
     register long a5 __asm__("a5") = f;
     register long a7 __asm__("a7") = number;
-    __asm__ volatile("ecall"
-                     : "+r"(a0)
-                     : "r"(a1), "r"(a2), "r"(a3), "r"(a4), "r"(a5), "r"(a7)
-                     : "memory");
+    __asm__ volatile("ecall" : "+r"(a0) : "r"(a1), "r"(a2), "r"(a3), "r"(a4), "r"(a5), "r"(a7) : "memory");
     return a0;
 }
 

@@ -32,19 +32,20 @@ struct chq_process {
     uint32_t rank;
     uint32_t size;
     uint32_t sequence;           /* Number of the last message sent. */
-    uint32_t unexpected_count;   /* Messages that have met no receive; and CHQ_EXPECTS, CHQ_POSTS: a receive makes one test. */
+    uint32_t
+        unexpected_count; /* Messages that have met no receive; and CHQ_EXPECTS, CHQ_POSTS: a receive makes one test. */
     uint32_t posted_wild[PATTERNS]; /* Posted receives by pattern of wildcards. */
-    uint32_t posted_any_wild;       /* Of them, with any wildcard. */
-    uint16_t unexpected_patterns;   /* Bit p: unexpected messages are filed under pattern p. */
-    bool threaded;                  /* Several threads may call MPI at a time. */
-    bool has_turn;                  /* `turn` calls `poll` and looks at `events`: there are threads, or yield.c. */
-    uint64_t stamp;                 /* Order of the last receive posted. */
+    uint32_t posted_any_wild; /* Of them, with any wildcard. */
+    uint16_t unexpected_patterns; /* Bit p: unexpected messages are filed under pattern p. */
+    bool threaded; /* Several threads may call MPI at a time. */
+    bool has_turn; /* `turn` calls `poll` and looks at `events`: there are threads, or yield.c. */
+    uint64_t stamp; /* Order of the last receive posted. */
     struct request *lone; /* The only posted receive: it needs no table. Then the table is empty. */
     struct match_table posted;
     struct match_table unexpected;
     struct pool requests;
 
-    struct blocked *blocked;   /* What waits for room in the device (progress.h). */
+    struct blocked *blocked; /* What waits for room in the device (progress.h). */
     struct send_queue *queues; /* Packets that do, by destination; null until one was needed (queue.c). */
 
     struct unexpected *unexpected_first, *unexpected_last; /* In the order of their arrival. */

@@ -5,8 +5,7 @@
 
 #include "mpi.h"
 
-#define MPI_ALIAS(name)                                                                            \
-    __typeof__(PMPI_##name) MPI_##name __attribute__((weak, alias("PMPI_" #name)))
+#define MPI_ALIAS(name) __typeof__(PMPI_##name) MPI_##name __attribute__((weak, alias("PMPI_" #name)))
 
 /* Says what a public function leaves out, to `chasqui check` and the manual, which read the text. */
 #define MPI_PARTIAL(name, left_out) _Static_assert(sizeof(left_out) > 1, left_out)

@@ -41,15 +41,15 @@ static inline void chq_leave(void)
 }
 
 /* First and last of a public function that can communicate or wait. */
-#define CALL_ENTER(call)                                                                           \
-    do {                                                                                           \
-        MARK_CALL(call);                                                                           \
-        chq_enter();                                                                               \
+#define CALL_ENTER(call) \
+    do {                 \
+        MARK_CALL(call); \
+        chq_enter();     \
     } while (0)
-#define CALL_LEAVE(call)                                                                           \
-    do {                                                                                           \
-        chq_leave();                                                                               \
-        MARK_RETURN(call);                                                                         \
+#define CALL_LEAVE(call)   \
+    do {                   \
+        chq_leave();       \
+        MARK_RETURN(call); \
     } while (0)
 
 /* First of a public function that does neither, but reads or changes what other threads may change. It

@@ -9,7 +9,8 @@
 struct blocked {
     struct blocked *next;
     bool (*step)(struct blocked *blocked); /* Gives the device what it has room for. True: nothing is left. */
-    void (*gone)(struct blocked *blocked); /* Nothing is left, and chq_retry does not know it any more; null: nothing to do. */
+    void (*gone)(
+        struct blocked *blocked); /* Nothing is left, and chq_retry does not know it any more; null: nothing to do. */
 };
 
 /* progress.c. From now on chq_retry asks it, after those that wait already. */

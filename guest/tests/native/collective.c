@@ -61,11 +61,13 @@ static struct native_unit *unit_of(const struct started *started)
         struct native_unit *unit = &units->units[i];
         if (unit->number == 0)
             unused = unused ? unused : unit;
-        else if (unit->number == started->number && unit->context == what->context && unit->tag == what->tag && unit->first == first_of(what))
+        else if (unit->number == started->number && unit->context == what->context && unit->tag == what->tag &&
+                 unit->first == first_of(what))
             return unit;
     }
     if (unused)
-        *unused = (struct native_unit){.number = started->number, .context = what->context, .tag = what->tag, .first = first_of(what)};
+        *unused = (struct native_unit){
+            .number = started->number, .context = what->context, .tag = what->tag, .first = first_of(what)};
     return unused;
 }
 
@@ -112,7 +114,8 @@ void native_collective_poll(void)
 
 bool native_collective(const struct mpi_collective *what, struct request *request)
 {
-    bool takes = what->kind == MPI_COLLECTIVE_BARRIER || (what->kind == MPI_COLLECTIVE_BCAST && what->bytes <= NATIVE_UNIT_BYTES);
+    bool takes = what->kind == MPI_COLLECTIVE_BARRIER ||
+                 (what->kind == MPI_COLLECTIVE_BCAST && what->bytes <= NATIVE_UNIT_BYTES);
     if (!takes || !request)
         return takes;
     struct started **link = &all_started;

@@ -175,7 +175,8 @@ static void puts_step(void)
     struct put **link = &puts, *put;
     while ((put = *link)) {
         while (put->left > 0) {
-            size_t piece = put->left < mpi_device_native.eager_bytes_max ? put->left : mpi_device_native.eager_bytes_max;
+            size_t piece =
+                put->left < mpi_device_native.eager_bytes_max ? put->left : mpi_device_native.eager_bytes_max;
             if (!push(&put->fin, put->from, piece, put->to))
                 break;
             put->from += piece;

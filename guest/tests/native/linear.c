@@ -14,12 +14,12 @@
 /* The firmware's packets. */
 enum {
     SHORT = 16, /* A message with its data; `sender` unless 0 wants MATCHED. */
-    LONG,       /* A message whose data wait for CLEAR. */
-    CLEAR,      /* `bytes` bytes of `sender`'s message are wanted for `receiver`. */
-    DATA,       /* The next of them. */
-    MATCHED,    /* `sender`'s message has met its receive. */
-    WITHDRAW,   /* `sender`'s message is not wanted any more. */
-    WITHDRAWN,  /* It is gone. */
+    LONG, /* A message whose data wait for CLEAR. */
+    CLEAR, /* `bytes` bytes of `sender`'s message are wanted for `receiver`. */
+    DATA, /* The next of them. */
+    MATCHED, /* `sender`'s message has met its receive. */
+    WITHDRAW, /* `sender`'s message is not wanted any more. */
+    WITHDRAWN, /* It is gone. */
 };
 
 enum command_kind { SEND, POST, CANCEL };
@@ -27,7 +27,7 @@ enum command_kind { SEND, POST, CANCEL };
 /* A descriptor of the library's. When the firmware takes it the request may be over, so all that it needs is here. */
 struct command {
     enum command_kind kind;
-    bool receives;          /* Of CANCEL: a receive. */
+    bool receives; /* Of CANCEL: a receive. */
     struct request *cookie; /* What a completion names it by. */
     struct chasqui_envelope envelope;
     uint64_t key, mask;
@@ -181,7 +181,8 @@ static void post_command(const struct command *receive)
 static bool withdraw(uint64_t sender, uint32_t source)
 {
     struct waiting **link = &all_waiting, *waiting;
-    while ((waiting = *link) && (waiting->message.envelope.sender != sender || waiting->message.envelope.source != source))
+    while ((waiting = *link) &&
+           (waiting->message.envelope.sender != sender || waiting->message.envelope.source != source))
         link = &waiting->next;
     if (!waiting)
         return false;
@@ -231,7 +232,10 @@ static void clear_packet(const struct chasqui_envelope *clear, const void *data,
         .cookie = cookie,
         .from = cookie->buffer,
         .left = clear->bytes,
-        .envelope = {.kind = DATA, .source = (uint16_t)chq.rank, .destination = clear->source, .receiver = clear->receiver},
+        .envelope = {.kind = DATA,
+                     .source = (uint16_t)chq.rank,
+                     .destination = clear->source,
+                     .receiver = clear->receiver},
     };
     chq_block(&stream->blocked);
 }
@@ -410,20 +414,28 @@ static void send(struct request *request, enum send_mode mode)
     if (envelope->kind == LONG || mode == MODE_SYNCHRONOUS)
         envelope->sender = (uintptr_t)request;
     MARK_SEND(envelope, request->buffer);
-    command(&(struct command){.kind = SEND, .cookie = request, .envelope = *envelope, .data = request->buffer, .bytes = request->bytes});
+    command(&(struct command){
+        .kind = SEND, .cookie = request, .envelope = *envelope, .data = request->buffer, .bytes = request->bytes});
 }
 
 static void send_refused(struct request *request)
 {
     request->envelope.kind = SHORT;
-    command(&(struct command){
-        .kind = SEND, .cookie = request, .envelope = request->envelope, .data = request->buffer, .bytes = request->bytes});
+    command(&(struct command){.kind = SEND,
+                              .cookie = request,
+                              .envelope = request->envelope,
+                              .data = request->buffer,
+                              .bytes = request->bytes});
 }
 
 static struct command receive_command(struct request *request, uint64_t key, int pattern)
 {
-    struct command receive = {
-        .kind = POST, .cookie = request, .key = key, .mask = match_mask(pattern), .data = request->buffer, .bytes = request->bytes};
+    struct command receive = {.kind = POST,
+                              .cookie = request,
+                              .key = key,
+                              .mask = match_mask(pattern),
+                              .data = request->buffer,
+                              .bytes = request->bytes};
     if (request->type && request->bytes > 0)
         receive.data = request->packed = malloc(request->bytes); /* Freed when the request ends. */
     return receive;

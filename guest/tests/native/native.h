@@ -40,7 +40,10 @@ struct native_units {
 
 /* Rings for each pair of processes, then the units. */
 static inline size_t native_rings_bytes(size_t ranks) { return ranks * ranks * sizeof(struct native_ring); }
-static inline size_t native_memory_bytes(size_t ranks) { return native_rings_bytes(ranks) + sizeof(struct native_units); }
+static inline size_t native_memory_bytes(size_t ranks)
+{
+    return native_rings_bytes(ranks) + sizeof(struct native_units);
+}
 
 /* What the processes of a node share: rings of cells that hold less than most messages (local/local.c). */
 enum { NATIVE_LOCAL_RING_BYTES = 2048 };

@@ -10,10 +10,7 @@
 
 enum { LINE_WORDS = 8 };
 
-static double now_ns(void)
-{
-    return MPI_Wtime() * 1e9;
-}
+static double now_ns(void) { return MPI_Wtime() * 1e9; }
 
 static uint64_t sum_of(const uint64_t *from, size_t words, size_t step)
 {

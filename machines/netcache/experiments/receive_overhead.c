@@ -10,10 +10,7 @@ enum { WARM = 16, SETTLE = 30000 };
 
 static int rank;
 
-static void delay(long turns)
-{
-    __asm__ volatile("1: addi %0, %0, -1\n bgtz %0, 1b" : "+r"(turns));
-}
+static void delay(long turns) { __asm__ volatile("1: addi %0, %0, -1\n bgtz %0, 1b" : "+r"(turns)); }
 
 /* Rank 0's side of a trip. Its delays differ, so that messages come at all moments of a loop that polls. */
 static void give(int trip)

@@ -31,10 +31,7 @@ static unsigned long now(void)
     return cycles;
 }
 
-static long value_of(int round, int source, int message)
-{
-    return (long)round * 1000003 + source * 1009 + message;
-}
+static long value_of(int round, int source, int message) { return (long)round * 1000003 + source * 1009 + message; }
 
 /* In which order the messages of all sources are received: source and message in one number. */
 static void make_order(int *order, int count, const char *how)

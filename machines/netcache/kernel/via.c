@@ -277,5 +277,6 @@ static bool start(void)
     return true;
 }
 
-static const struct driver via = {.start = start, .interrupt = via_interrupt, .control = via_control, .unmapped = unmapped};
+static const struct driver via = {
+    .start = start, .interrupt = via_interrupt, .control = via_control, .unmapped = unmapped};
 DRIVER driver_via = &via;

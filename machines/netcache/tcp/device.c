@@ -189,7 +189,8 @@ static struct connection *open_way(uint32_t rank)
 }
 
 /* False: nothing was taken. */
-static bool begin(struct connection *c, const struct chasqui_envelope *envelope, const void *from, size_t bytes, uint64_t to)
+static bool begin(struct connection *c, const struct chasqui_envelope *envelope, const void *from, size_t bytes,
+                  uint64_t to)
 {
     c->out.envelope = *envelope;
     c->out.bytes = bytes;

@@ -169,7 +169,7 @@ static bool via_open(const struct chasqui_ni_identification *ni, int ni_fd)
     peers = malloc(ni->ranks * sizeof *peers);
     char *pages = new_pages(l.bytes);
     if (!vis || !peers || !pages || VipOpenNic(&nic, ni, ni_fd, vis) != VIP_SUCCESS)
-        return false;
+        return false; // NOLINT(clang-analyzer-unix.Malloc): MPI_Init ends the program
     memset(peers, 0, ni->ranks * sizeof *peers);
     if (VipRegisterMem(&nic, pages, l.bytes, false, &registered) != VIP_SUCCESS)
         chq_die("VIA: the library's buffers can't be registered (netcache.via.table)");
@@ -193,9 +193,7 @@ static bool via_open(const struct chasqui_ni_identification *ni, int ni_fd)
     return true;
 }
 
-static void via_close(void)
-{
-}
+static void via_close(void) {}
 
 /* --- sending ------------------------------------------------------------------------------------------ */
 
@@ -255,11 +253,14 @@ static inline void note_busy(struct peer *peer)
     busy = peer;
 }
 
-static inline bool has_room(const struct vip_queue *queue, uint32_t count) { return queue->length + count <= queue->depth; }
+static inline bool has_room(const struct vip_queue *queue, uint32_t count)
+{
+    return queue->length + count <= queue->depth;
+}
 
 /* The bytes from `from` on go out by `descriptor`, which is `back` behind its buffer's beginning. */
-static inline void post_send(struct vip_vi *vi, VIP_DESCRIPTOR *descriptor, uint32_t back, const void *from, size_t bytes,
-                             const struct chasqui_envelope *envelope)
+static inline void post_send(struct vip_vi *vi, VIP_DESCRIPTOR *descriptor, uint32_t back, const void *from,
+                             size_t bytes, const struct chasqui_envelope *envelope)
 {
     descriptor->segments = 1;
     descriptor->control = CHASQUI_VIA_CONTROL_SEND_RECEIVE;
@@ -318,10 +319,7 @@ static uint64_t via_expose(void *landing, size_t bytes)
     return (uint64_t)(uint32_t)(handle + (uint32_t)(address >> PAGE_SHIFT)) << ADDRESS_BITS | address;
 }
 
-static void via_conceal(void *landing, size_t bytes)
-{
-    regcache_release(landing, bytes);
-}
+static void via_conceal(void *landing, size_t bytes) { regcache_release(landing, bytes); }
 
 static bool via_put(const struct chasqui_envelope *fin, const void *from, uint64_t to, size_t bytes)
 {
@@ -341,7 +339,8 @@ static bool via_put(const struct chasqui_envelope *fin, const void *from, uint64
     descriptor->segments = 2;
     descriptor->control = CHASQUI_VIA_CONTROL_RDMA_WRITE;
     descriptor->length = (uint32_t)bytes;
-    segment(&descriptor->segment[0], (void *)address, (uint32_t)(to >> ADDRESS_BITS) - (uint32_t)(address >> PAGE_SHIFT), 0);
+    segment(&descriptor->segment[0], (void *)address,
+            (uint32_t)(to >> ADDRESS_BITS) - (uint32_t)(address >> PAGE_SHIFT), 0);
     segment(&descriptor->segment[1], from, handle, bytes);
     MARK_CARRY(fin);
     VipPostSend(&peer->vi, descriptor, registered);
@@ -363,20 +362,15 @@ static void take_direct(void *to, size_t bytes)
     segment(&direct->segment[0], bytes > 0 ? to : scrap, bytes > 0 ? handle : registered, bytes);
     segment(&direct->segment[1], scrap, registered, current_bytes - bytes);
     VIP_DESCRIPTOR *descriptor;
-    VIP_RETURN done = VipPostRecv(current, direct, registered);
-    while (done == VIP_SUCCESS && (done = VipRecvDone(current, &descriptor)) == VIP_NOT_DONE) {
-        chq_pause();
-        done = VIP_SUCCESS;
-    }
+    if (VipPostRecv(current, direct, registered) == VIP_SUCCESS)
+        while (VipRecvDone(current, &descriptor) == VIP_NOT_DONE)
+            chq_pause();
     taken = true;
     if (bytes > 0)
         regcache_release(to, bytes);
 }
 
-static void via_take(void *to, size_t bytes)
-{
-    take_direct(to, bytes);
-}
+static void via_take(void *to, size_t bytes) { take_direct(to, bytes); }
 
 static void deal_with(struct vip_vi *vi)
 {

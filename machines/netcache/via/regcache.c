@@ -122,7 +122,7 @@ void regcache_release(const void *address, size_t bytes)
         if (*link == entry) {
             *link = entry->next;
             forget(entry);
-            free(entry);
+            free(entry); // NOLINT(clang-analyzer-unix.Malloc): `further` has no entry of the table
             return;
         }
     }

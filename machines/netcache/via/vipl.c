@@ -5,16 +5,10 @@
 #include "mpi/runtime/platform.h"
 
 /* Earlier stores, and loads of what is given back, come before the store to the NIC that follows. */
-static inline void fence_before_doorbell(void)
-{
-    __asm__ volatile("fence rw, o" : : : "memory");
-}
+static inline void fence_before_doorbell(void) { __asm__ volatile("fence rw, o" : : : "memory"); }
 
 /* What was seen of the NIC's doings comes before the loads that follow. */
-static inline void fence_after_completion(void)
-{
-    __asm__ volatile("fence r, r" : : : "memory");
-}
+static inline void fence_after_completion(void) { __asm__ volatile("fence r, r" : : : "memory"); }
 
 static VIP_RETURN control(const struct vip_nic *nic, uint64_t request, uint64_t argument)
 {
@@ -52,7 +46,8 @@ VIP_RETURN VipWatchMem(struct vip_nic *nic, volatile uint64_t *counter)
     return open_nic(nic, (uintptr_t)counter);
 }
 
-VIP_RETURN VipRegisterMem(struct vip_nic *nic, const void *address, size_t bytes, bool rdma_write, VIP_MEM_HANDLE *handle)
+VIP_RETURN VipRegisterMem(struct vip_nic *nic, const void *address, size_t bytes, bool rdma_write,
+                          VIP_MEM_HANDLE *handle)
 {
     struct chasqui_via_memory memory = {
         .address = (uintptr_t)address,
@@ -87,7 +82,8 @@ VIP_RETURN VipCreateCQ(struct vip_nic *nic, struct chasqui_via_entry *memory, ui
 
 VIP_RETURN VipDestroyCQ(struct vip_cq *cq) { return control(cq->nic, CHASQUI_VIA_CONTROL_DESTROY_QUEUE, cq->number); }
 
-VIP_RETURN VipCreateVi(struct vip_nic *nic, uint32_t number, struct vip_cq *send, struct vip_cq *receive, struct vip_vi *vi)
+VIP_RETURN VipCreateVi(struct vip_nic *nic, uint32_t number, struct vip_cq *send, struct vip_cq *receive,
+                       struct vip_vi *vi)
 {
     struct chasqui_via_endpoint endpoint = {
         .number = number,
@@ -141,8 +137,8 @@ static inline VIP_RETURN post(struct vip_queue *queue, VIP_DESCRIPTOR *descripto
     }
     queue->last = descriptor;
     fence_before_doorbell();
-    *queue->doorbell = (uint64_t)handle << CHASQUI_VIA_DOORBELL_HANDLE_SHIFT |
-                       (uintptr_t)descriptor >> CHASQUI_VIA_DESCRIPTOR_SHIFT;
+    *queue->doorbell =
+        (uint64_t)handle << CHASQUI_VIA_DOORBELL_HANDLE_SHIFT | (uintptr_t)descriptor >> CHASQUI_VIA_DESCRIPTOR_SHIFT;
     return VIP_SUCCESS;
 }
 

@@ -63,7 +63,8 @@ struct vip_vi {
 VIP_RETURN VipOpenNic(struct vip_nic *nic, const struct chasqui_ni_identification *ni, int fd, struct vip_vi **vis);
 /* Has the kernel count at `counter`, which is registered, how often it ends registrations since memory is unmapped. */
 VIP_RETURN VipWatchMem(struct vip_nic *nic, volatile uint64_t *counter);
-VIP_RETURN VipRegisterMem(struct vip_nic *nic, const void *address, size_t bytes, bool rdma_write, VIP_MEM_HANDLE *handle);
+VIP_RETURN VipRegisterMem(struct vip_nic *nic, const void *address, size_t bytes, bool rdma_write,
+                          VIP_MEM_HANDLE *handle);
 VIP_RETURN VipDeregisterMem(struct vip_nic *nic, const void *address, VIP_MEM_HANDLE handle);
 
 /* `entries`, registered and a power of two, must hold all that is complete and has not been taken by VipCQDone. */
@@ -71,7 +72,8 @@ VIP_RETURN VipCreateCQ(struct vip_nic *nic, struct chasqui_via_entry *memory, ui
                        struct vip_cq *cq);
 VIP_RETURN VipDestroyCQ(struct vip_cq *cq);
 /* The VI of that number, which is free. Null: the queue has no completion queue. */
-VIP_RETURN VipCreateVi(struct vip_nic *nic, uint32_t number, struct vip_cq *send, struct vip_cq *receive, struct vip_vi *vi);
+VIP_RETURN VipCreateVi(struct vip_nic *nic, uint32_t number, struct vip_cq *send, struct vip_cq *receive,
+                       struct vip_vi *vi);
 VIP_RETURN VipDestroyVi(struct vip_vi *vi);
 /* To VI `remote` of node `node`, whose program connects that one to this. */
 VIP_RETURN VipConnectPeer(struct vip_vi *vi, uint32_t node, uint32_t remote);

@@ -115,10 +115,7 @@ ALWAYS_INLINE void am_send(enum kind kind, enum handler handler, size_t bytes, u
 
 /* --- measurements ------------------------------------------------------------------------------------- */
 
-ALWAYS_INLINE void send(int by, size_t bytes, uint32_t word)
-{
-    am_send((enum kind)by, ADD, bytes, word);
-}
+ALWAYS_INLINE void send(int by, size_t bytes, uint32_t word) { am_send((enum kind)by, ADD, bytes, word); }
 
 /* Until a handler has run. */
 ALWAYS_INLINE void receive(int by, size_t bytes)

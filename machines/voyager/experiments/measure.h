@@ -33,10 +33,7 @@ static inline uint64_t now(void)
 }
 
 /* Two cycles a turn, and no memory access. */
-static inline void delay(uint64_t turns)
-{
-    __asm__ volatile("1: addi %0, %0, -1\n bgtz %0, 1b" : "+r"(turns));
-}
+static inline void delay(uint64_t turns) { __asm__ volatile("1: addi %0, %0, -1\n bgtz %0, 1b" : "+r"(turns)); }
 
 /* Turns of a step: 64 steps must be longer than a turn of the loop that polls. */
 #ifndef STEP

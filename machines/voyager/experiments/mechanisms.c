@@ -108,7 +108,9 @@ static inline void receive_word(uint32_t *word)
 /* The first word goes in the header. */
 static inline void send_tagged(unsigned me, const uint32_t *data, size_t bytes, size_t tag_bytes, bool resident)
 {
-    static struct { _Alignas(64) unsigned next; } of[2];
+    static struct {
+        _Alignas(64) unsigned next;
+    } of[2];
     unsigned places = nes.tags.count / THREADS, place = me * places + of[me].next++ & (places - 1);
     if (THREADS > 1)
         reserve(me);
@@ -173,15 +175,15 @@ static inline bool post_block(const uint32_t *data, size_t bytes)
 }
 
 /* Does `act`, alone, until it succeeds; `idle` between the tries. */
-#define ALONE(name, act, idle)                                                                                \
-    for (bool done = false; !done;) {                                                                         \
-        if (THREADS > 1)                                                                                      \
-            lock(&name);                                                                                      \
-        done = act;                                                                                           \
-        if (THREADS > 1)                                                                                      \
-            unlock(&name);                                                                                    \
-        if (!done)                                                                                            \
-            idle();                                                                                           \
+#define ALONE(name, act, idle)        \
+    for (bool done = false; !done;) { \
+        if (THREADS > 1)              \
+            lock(&name);              \
+        done = act;                   \
+        if (THREADS > 1)              \
+            unlock(&name);            \
+        if (!done)                    \
+            idle();                   \
     }
 
 ALWAYS_INLINE void send_packet(int by, unsigned me, const uint32_t *data, size_t bytes)
@@ -344,10 +346,7 @@ ALWAYS_INLINE void contend(int by, size_t bytes, unsigned me)
 }
 
 /* A packet each, so that threads can't take parts of each other's messages. */
-static bool may_contend(int by, size_t bytes)
-{
-    return THREADS > 1 && by != DMA && bytes <= packet_bytes[by];
-}
+static bool may_contend(int by, size_t bytes) { return THREADS > 1 && by != DMA && bytes <= packet_bytes[by]; }
 
 /* Before anything is timed: the data come as they were sent. Those of RESIDENT stay in SRAM from here on, so
  * all words are the same. All messages of the measurement before have come: their places may be written. */
@@ -399,17 +398,17 @@ ALWAYS_INLINE void together(int by, size_t bytes, unsigned me)
 }
 
 /* A call of `what` whose mechanism the compiler knows. */
-#define WITH_CONSTANT(mechanism, what, ...)                                                                   \
-    switch (mechanism) {                                                                                      \
-    case BASIC: what(BASIC, __VA_ARGS__); break;                                                              \
-    case EXPRESS: what(EXPRESS, __VA_ARGS__); break;                                                          \
-    case TAG_48: what(TAG_48, __VA_ARGS__); break;                                                            \
-    case TAG_80: what(TAG_80, __VA_ARGS__); break;                                                            \
-    case RESIDENT_48: what(RESIDENT_48, __VA_ARGS__); break;                                                  \
-    case RESIDENT_80: what(RESIDENT_80, __VA_ARGS__); break;                                                  \
-    case WIDE: what(WIDE, __VA_ARGS__); break;                                                                \
-    case ANSWERED: what(ANSWERED, __VA_ARGS__); break;                                                        \
-    default: what(DMA, __VA_ARGS__); break;                                                                   \
+#define WITH_CONSTANT(mechanism, what, ...)                  \
+    switch (mechanism) {                                     \
+    case BASIC: what(BASIC, __VA_ARGS__); break;             \
+    case EXPRESS: what(EXPRESS, __VA_ARGS__); break;         \
+    case TAG_48: what(TAG_48, __VA_ARGS__); break;           \
+    case TAG_80: what(TAG_80, __VA_ARGS__); break;           \
+    case RESIDENT_48: what(RESIDENT_48, __VA_ARGS__); break; \
+    case RESIDENT_80: what(RESIDENT_80, __VA_ARGS__); break; \
+    case WIDE: what(WIDE, __VA_ARGS__); break;               \
+    case ANSWERED: what(ANSWERED, __VA_ARGS__); break;       \
+    default: what(DMA, __VA_ARGS__); break;                  \
     }
 
 /* What is to be measured. */

@@ -53,8 +53,7 @@ static void aim(unsigned queue)
 static void send(unsigned queue)
 {
     const uint32_t data[2] = {queue};
-    while (queue >= EXPRESS ? !nes_basic_send(&nes, 1, data, sizeof data)
-                            : !nes_express_send(&nes, queue, 1, 0, queue))
+    while (queue >= EXPRESS ? !nes_basic_send(&nes, 1, data, sizeof data) : !nes_express_send(&nes, queue, 1, 0, queue))
         nes_pause();
 }
 

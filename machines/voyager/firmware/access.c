@@ -71,9 +71,7 @@ static enum outcome serve_queue(unsigned what, unsigned name)
 {
     struct queue *queue = &queues[name];
     switch (what) {
-    case CHASQUI_SP_WHAT_TRANSMIT_PRODUCER:
-        launch_up_to(name, nes_load(CHASQUI_SP_ACCESS_VALUE));
-        break;
+    case CHASQUI_SP_WHAT_TRANSMIT_PRODUCER: launch_up_to(name, nes_load(CHASQUI_SP_ACCESS_VALUE)); break;
     case CHASQUI_SP_WHAT_RECEIVE_CONSUMER:
         queue->receive_consumer = nes_load(CHASQUI_SP_ACCESS_VALUE);
         answer(0);
@@ -84,15 +82,9 @@ static enum outcome serve_queue(unsigned what, unsigned name)
             return LATER;
         launch_access(name);
         return DONE;
-    case CHASQUI_SP_WHAT_TRANSMIT_CONSUMER:
-        answer(queue->transmit_consumer);
-        return DONE;
-    case CHASQUI_SP_WHAT_RECEIVE_PRODUCER:
-        answer(queue->receive_producer);
-        return DONE;
-    case CHASQUI_SP_WHAT_EXPRESS_SENT:
-        answer(queue->sent);
-        return DONE;
+    case CHASQUI_SP_WHAT_TRANSMIT_CONSUMER: answer(queue->transmit_consumer); return DONE;
+    case CHASQUI_SP_WHAT_RECEIVE_PRODUCER: answer(queue->receive_producer); return DONE;
+    case CHASQUI_SP_WHAT_EXPRESS_SENT: answer(queue->sent); return DONE;
     case CHASQUI_SP_WHAT_EXPRESS_TAKE:
         answer(take(name));
         serve_room(name);
@@ -105,20 +97,14 @@ static enum outcome serve_queue(unsigned what, unsigned name)
 enum outcome serve_access(unsigned what, unsigned name)
 {
     switch (what) {
-    case CHASQUI_SP_WHAT_ONEPOLL:
-        one_poll(name);
-        return DONE;
+    case CHASQUI_SP_WHAT_ONEPOLL: one_poll(name); return DONE;
     case CHASQUI_SP_WHAT_MIGRATE:
         if (migrate(nes_load(CHASQUI_SP_ACCESS_VALUE)) == LATER)
             return LATER;
         answer(0);
         return DONE;
-    case CHASQUI_SP_WHAT_MIGRATED:
-        answer(migrations);
-        return DONE;
-    case CHASQUI_SP_WHAT_NOTHING:
-        answer(0);
-        return DONE;
+    case CHASQUI_SP_WHAT_MIGRATED: answer(migrations); return DONE;
+    case CHASQUI_SP_WHAT_NOTHING: answer(0); return DONE;
     }
     /* It got a slot after the access was made. */
     if (queues[name].place == RESIDENT) {

@@ -18,10 +18,7 @@
 #define DEVICE 0x40000000u /* FIRMWARE_DEVICE of crates/ni */
 
 static inline uint64_t nes_load(uint64_t address) { return *(volatile uint64_t *)(DEVICE + address); }
-static inline void nes_store(uint64_t address, uint64_t value)
-{
-    *(volatile uint64_t *)(DEVICE + address) = value;
-}
+static inline void nes_store(uint64_t address, uint64_t value) { *(volatile uint64_t *)(DEVICE + address) = value; }
 
 /* Stops the simulation with a message that names this place. */
 static inline void check(bool right)

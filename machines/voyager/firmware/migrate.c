@@ -111,8 +111,7 @@ static enum outcome enter(unsigned name)
 {
     struct queue *queue = &queues[name];
     uint64_t free = ~slots_in_use(is_basic(name)); /* never all 64 */
-    uint64_t slots =
-        nes_load(is_basic(name) ? CHASQUI_SP_SETTING_BASIC_SLOTS : CHASQUI_SP_SETTING_EXPRESS_SLOTS);
+    uint64_t slots = nes_load(is_basic(name) ? CHASQUI_SP_SETTING_BASIC_SLOTS : CHASQUI_SP_SETTING_EXPRESS_SLOTS);
     unsigned slot = __builtin_ctzll(free);
     if (slot >= slots)
         return DONE;

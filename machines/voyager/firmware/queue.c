@@ -124,12 +124,9 @@ static bool place_resident(unsigned name, struct message *message)
 static bool place(unsigned name, struct message *message)
 {
     switch (queues[name].place) {
-    case RESIDENT:
-        return place_resident(name, message);
-    case SERVED:
-        return is_basic(name) ? place_basic(name, message) : place_express(name, message);
-    default: /* it is between the two */
-        return false;
+    case RESIDENT: return place_resident(name, message);
+    case SERVED: return is_basic(name) ? place_basic(name, message) : place_express(name, message);
+    default: /* it is between the two */ return false;
     }
 }
 
