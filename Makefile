@@ -62,7 +62,7 @@ $(STAMPS)/prerequisites:
 	@mkdir -p $(STAMPS) && touch $@
 
 # dependencies.lock is cargo's lock file without the address of the registry, which cargo knows itself.
-$(STAMPS)/lock: dependencies.lock $(wildcard Cargo.toml crates/*/Cargo.toml machines/*/Cargo.toml) | $(STAMPS)/prerequisites
+$(STAMPS)/lock: dependencies.lock $(wildcard Cargo.toml crates/*/Cargo.toml machines/*/Cargo.toml templates/*/Cargo.toml) | $(STAMPS)/prerequisites
 	@rm -f Cargo.lock && $(CARGO) generate-lockfile --quiet
 	@source=$$(sed -n '/^source = /{p;q;}' Cargo.lock) && sed "s|^source$$|$$source|" $< > $@.new
 	@mv $@.new Cargo.lock

@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # marker -> what it needs, whether that is here
 NEEDS = {
+    "cargo": ("no cargo", shutil.which("cargo") is not None),
     "core": ("no chasqui._core", importlib.util.find_spec("chasqui._core") is not None),
     "gnu": (
         "no riscv64-linux-gnu-gcc or -gfortran",

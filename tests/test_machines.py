@@ -31,14 +31,17 @@ def test_examples(chasqui: Run, examples: Path, machine: str, name: str) -> None
 
 
 def rendezvous() -> list[tuple[str, list[str]]]:
-    """Every machine with an eager limit, and what makes that small."""
-    limits = {"voyager": ["voyager.mpi.eager=48 B"], "tcp": ["netcache.tcp.eager=64 B"]}
-    small = ["netcache.mpi.eager=64 B", "node.network_cache.longest=16 B"]
+    """Every machine, and what makes its eager limit small, if it can be set."""
+    limits = {
+        "voyager": ["voyager.mpi.eager=48 B"],
+        "netcache": ["netcache.mpi.eager=64 B", "node.network_cache.longest=16 B"],
+        "tcp": ["netcache.tcp.eager=64 B"],
+    }
     found = []
     for machine in machines():
         name = "tcp" if machine.endswith("/tcp") else machine.split("/")[0].split("-")[0]
-        sets = [] if name == "loggp" else limits.get(name, small)
-        found.append((machine, [word for each in sets for word in ("--set", each)]))
+        sets = [word for each in limits.get(name, []) for word in ("--set", each)]
+        found.append((machine, sets))
     return found
 
 

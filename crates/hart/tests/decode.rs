@@ -1,9 +1,10 @@
 //! The decoder against objdump: every 16-bit encoding, and boundary and random 32-bit ones. Where the cross
 //! binutils are missing, the hand-checked table in `encodings.rs` still stands.
 
-use chasqui_hart::insn::{ENCODINGS, Op};
+use chasqui_hart::insn::{ENCODINGS, Insn, Op};
+use chasqui_hart::testing::encode::encode;
 use chasqui_hart::{csr, decode};
-use chasqui_random::Random;
+use chasqui_random::{Random, damage};
 use std::collections::HashMap;
 use std::process::Command;
 
@@ -226,4 +227,25 @@ fn words_around_every_encoding() {
     let instructions = compare(&listing, 4, differs_rightly);
     println!("{instructions} instructions among {} words", words.len());
     assert!(instructions > 70_000);
+}
+
+/// Whatever a word is: the decoder says one thing of it, which has a text, and which is that of the word made from it.
+#[test]
+fn damaged_words_decode() {
+    damage::repeat(0xdec0_ded0, 400_000, |random| {
+        let word = match random.below(3) {
+            0 => random.bits() as u32,
+            // What is nearly an instruction.
+            _ => ENCODINGS[random.below(ENCODINGS.len() as u64) as usize].bits ^ 1 << random.below(32),
+        };
+        let word = if random.once_in(2) { word ^ (random.bits() & random.bits()) as u32 } else { word };
+        let insn = decode(word);
+        assert_eq!(insn.length, if word & 3 == 3 { 4 } else { 2 }, "{word:#010x}");
+        assert!(!insn.to_string().is_empty(), "{word:#010x}");
+        // A fence with the sets of `pause` and with fields that are ignored: without these it is `pause`.
+        let is_nearly_pause = insn.op == Op::Fence && insn.imm == 0x10;
+        if insn.op != Op::Illegal && !is_nearly_pause {
+            assert_eq!(decode(encode(&insn)), Insn { length: 4, ..insn }, "{word:#010x}");
+        }
+    });
 }

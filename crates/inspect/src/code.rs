@@ -140,7 +140,7 @@ impl Program {
             }
         }
         if let Some((address, insn)) = function.code.last() {
-            let next = address + u64::from(insn.length);
+            let next = address.wrapping_add(insn.length.into());
             if flow::goes_on(insn) && !flow::is_call(insn) {
                 edges.extend(self.starting(next).map(|to| Edge { at: *address, to }));
             }
@@ -185,7 +185,7 @@ impl Program {
         for section in file.sections().filter(|section| section.address() != 0 && !has_code(section)) {
             let Ok(data) = section.data() else { continue };
             // Words lie at multiples of their length in memory.
-            let skip = section.address().next_multiple_of(8) - section.address();
+            let skip = section.address().wrapping_neg() % 8;
             let words = data.get(skip as usize..).unwrap_or(&[]).as_chunks::<8>().0;
             found.extend(words.iter().filter_map(|word| self.starting(u64::from_le_bytes(*word))));
         }
@@ -209,7 +209,7 @@ fn functions(file: &object::File) -> Vec<Function> {
     let mut functions = Vec::new();
     for section in file.sections().filter(has_code) {
         let Ok(data) = section.data() else { continue };
-        let end = section.address() + data.len() as u64;
+        let end = section.address().saturating_add(data.len() as u64);
         let mut starts: BTreeMap<u64, (u64, Vec<String>)> = BTreeMap::new();
         for symbol in file.symbols().filter(|symbol| symbol.section_index() == Some(section.index())) {
             let Ok(name) = symbol.name() else { continue };
@@ -223,7 +223,7 @@ fn functions(file: &object::File) -> Vec<Function> {
         }
         let limits: Vec<u64> = starts.keys().copied().skip(1).chain([end]).collect();
         for ((start, (bytes, mut names)), next) in starts.into_iter().zip(limits) {
-            let stop = if bytes == 0 { next } else { (start + bytes).min(next) };
+            let stop = if bytes == 0 { next } else { start.saturating_add(bytes).min(next) };
             names.sort_by_key(|name| plainness(name));
             let code = (start.checked_sub(section.address()))
                 .and_then(|from| data.get(from as usize..(stop - section.address()) as usize))

@@ -11,6 +11,8 @@ use object::{Architecture, Object, ObjectKind, ObjectSymbol};
 use serde::Serialize;
 
 mod code;
+#[cfg(test)]
+mod damaged;
 mod flow;
 mod lines;
 mod system_calls;

@@ -24,7 +24,8 @@ impl Layout {
             let mut next = 0x1000;
             for section in file.sections().filter(has_code) {
                 bases.insert(section.index(), next);
-                next += section.size().next_multiple_of(0x1000) + 0x1000;
+                // Sections of a damaged file may be of any size; where they lie then does not matter.
+                next = (section.size() | 0xfff).wrapping_add(next).wrapping_add(0x1001);
             }
         }
         Layout { bases }
@@ -32,7 +33,7 @@ impl Layout {
 
     /// The address of a place in a section of an object.
     pub(crate) fn address(&self, section: SectionIndex, offset: u64) -> u64 {
-        self.bases.get(&section).map_or(u64::MAX, |base| base + offset)
+        self.bases.get(&section).map_or(u64::MAX, |base| base.wrapping_add(offset))
     }
 
     /// The value of a symbol: its address in code, its distance from the section's beginning elsewhere.

@@ -1,6 +1,8 @@
 //! Numbers that stand for chance: SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number
 //! Generators", OOPSLA 2014). The same seed gives the same numbers on any host and in any version.
 
+pub mod damage;
+
 use std::ops::Range;
 
 /// The seed of a test: `CHASQUI_SEED` if that is set, else `default`. It is printed, so that a failure can

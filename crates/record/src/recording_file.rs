@@ -212,10 +212,11 @@ fn write_group(group: &mut Group<'_, '_>, rows: &[FileRow<'_>]) -> io::Result<()
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::time::{Duration, Instant};
 
     use super::*;
     use crate::scratch::Scratch;
-    use chasqui_random::Random;
+    use chasqui_random::{Random, damage};
 
     fn message(random: &mut Random, destination: u16, arrive_ps: u64) -> Recorded {
         let bytes = random.below(100) as usize;
@@ -294,5 +295,32 @@ mod tests {
             fs::write(&file.0, &whole[..length]).expect("a file");
             assert!(Recording::read(&file.0).is_err(), "{length} of {} bytes", whole.len());
         }
+    }
+
+    /// A recording says no more than its file; what is damaged in it may also not be seen, in data.
+    #[test]
+    fn damaged_recordings_are_read_or_refused() {
+        let file = Scratch::new("damaged.parquet");
+        let mut whole = vec![];
+        example(&mut Random::new(2)).write_to(&mut whole).expect("memory can be written");
+        // The table's description is at the end.
+        let places = [0..whole.len(), whole.len() / 2..whole.len(), whole.len() - 8..whole.len()];
+        let (mut read, mut refused) = (0, 0);
+        let all = damage::repeat(1, 2_000, |random| {
+            fs::write(&file.0, damage::bytes(random, &whole, &places)).expect("a file");
+            let begin = Instant::now();
+            match Recording::read(&file.0) {
+                Ok(recording) => {
+                    read += 1;
+                    assert!(recording.check().is_ok());
+                }
+                Err(error) => {
+                    refused += 1;
+                    assert!(error.to_string().contains("damaged.parquet"), "{error}");
+                }
+            }
+            assert!(begin.elapsed() < Duration::from_secs(10), "it took {:?}", begin.elapsed());
+        });
+        assert!(!all || (read > 20 && refused > 500), "{read} read, {refused} refused");
     }
 }

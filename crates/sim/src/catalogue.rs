@@ -8,8 +8,14 @@ use machine_voyager::{VOYAGER, VOYAGER_MODERN};
 use serde::Serialize;
 
 /// All machines.
-pub const CATALOGUE: Catalogue =
-    Catalogue(&[&LoggpMachine, &VOYAGER, &VOYAGER_MODERN, &NETCACHE, &NETCACHE_MODERN]);
+pub const CATALOGUE: Catalogue = Catalogue(&[
+    &LoggpMachine,
+    // Presets of a machine come behind it.
+    &VOYAGER,
+    &VOYAGER_MODERN,
+    &NETCACHE,
+    &NETCACHE_MODERN,
+]);
 
 /// Parts that machines take (`parts` of a machine file): name and text.
 const PARTS: [(&str, &str); 2] = [

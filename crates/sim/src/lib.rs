@@ -7,6 +7,8 @@ mod calls;
 mod catalogue;
 mod collect;
 mod conformance;
+#[cfg(test)]
+mod damaged;
 mod limits;
 mod output;
 mod replay;

@@ -26,6 +26,7 @@ COMMANDS = {
     "machines": ("machines", "List the machines and their variants."),
     "info": ("info", "Explain a machine's parameters: value, unit, range, source."),
     "conformance": ("conformance", "Run the tests of instruction-set conformance suites."),
+    "new-machine": ("new_machine", "Make a machine to begin with, in a clone of the sources."),
     "check": ("check", "Say before a run what of MPI and Linux a program uses that is missing."),
 }
 

@@ -78,7 +78,8 @@ impl Symbols {
                 let next = self.0.get(self.0.partition_point(|s| s.address <= address));
                 next.map_or(symbol.limit, |s| s.address.min(symbol.limit))
             }
-            bytes => symbol.address + bytes,
+            // Of a damaged file it may go beyond all addresses.
+            bytes => symbol.address.saturating_add(bytes),
         };
         Some(symbol.address..end)
     }

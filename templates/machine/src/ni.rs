@@ -1,0 +1,445 @@
+//! The network interface. Each direction deals with one message at a time.
+//!
+//! Out: the processor stores a message to DATA, word by word; SEND puts it into the FIFO. Control takes the oldest and
+//! keeps it until the link takes it. In: when a packet has landed and control is over, the message is written to the next
+//! slot of the ring by coherent bus transactions of a line or less. While the ring is full packets wait in the receive
+//! buffer, and so in the network.
+
+use std::collections::VecDeque;
+use std::mem::offset_of;
+use std::ops::Range;
+
+use chasqui_abi::{Envelope, NiIdentification};
+use chasqui_counters::{Counters, Visitor, counters};
+use chasqui_engine::{Clock, Event, Packet, Payload, Time};
+use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
+use chasqui_network::{Blocked, Effects, NetworkParameters, NodeEvent, NodePort};
+use chasqui_ni::{BusOperation, BusRequest, Cause, Context, NetworkInterface, Region, Reply, line_parts};
+use chasqui_placement::ProcessId;
+use chasqui_record::{MessageId, Stage};
+
+use crate::NiUnit;
+use crate::registers::{self, DATA_BYTES, SLOT_BYTES, TemplateSlot};
+
+/// The process that the network interface serves: there is one on a node.
+const PROCESS: ProcessId = ProcessId(0);
+/// Bytes of an [`Envelope`].
+pub(crate) const ENVELOPE: usize = size_of::<Envelope>();
+/// Bytes of the registers' words.
+const WORD: usize = size_of::<u64>();
+
+/// The network interface's own events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NiEvent {
+    /// The link is free for a packet.
+    Start,
+    /// Control of the oldest message of the FIFO is over.
+    Prepared,
+    /// The oldest packet's tail is here.
+    Landed,
+    /// Control of the oldest packet that has landed is over.
+    Received,
+}
+
+const EVENTS: [NiEvent; 4] = [NiEvent::Start, NiEvent::Prepared, NiEvent::Landed, NiEvent::Received];
+
+impl From<NiEvent> for Payload {
+    fn from(event: NiEvent) -> Payload {
+        [event as u64, 0]
+    }
+}
+
+impl From<Payload> for NiEvent {
+    fn from([a, _]: Payload) -> NiEvent {
+        EVENTS[a as usize]
+    }
+}
+
+counters! {
+    /// Counters of the network interface, beside its link's.
+    struct NiStatistics {
+        /// Messages sent, the library's own among them.
+        sent: "messages";
+        /// Messages written to the ring.
+        received: "messages";
+        /// Packets that had to wait for room in the ring.
+        waited: "packets";
+    }
+}
+
+/// The way out.
+#[derive(Default)]
+struct Sender {
+    /// What has been stored of the next message.
+    composed: Vec<u8>,
+    fifo: VecDeque<Box<Packet>>,
+    /// Messages that have left the FIFO.
+    left: u32,
+    /// Control is busy with the oldest of the FIFO.
+    is_busy: bool,
+    /// It waits for the link.
+    leaving: Option<Box<Packet>>,
+    /// [`NiEvent::Start`] is scheduled for when the link is free.
+    start_scheduled: bool,
+}
+
+/// What the way in does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Idle,
+    /// Control of the oldest packet.
+    Busy,
+    /// It waits for room in the ring.
+    Blocked,
+    /// So many bus transactions of its are not over.
+    Writing(usize),
+}
+
+/// The way in.
+#[derive(Default)]
+struct Receiver {
+    /// Virtual address of the ring; 0: software has not said it.
+    ring: u64,
+    produced: u32,
+    /// Arrivals that the processor is done with.
+    released: u32,
+    /// Packets whose tail has not landed, then those that have.
+    arriving: VecDeque<Box<Packet>>,
+    landed: VecDeque<Box<Packet>>,
+    state: State,
+    /// What is written of the oldest packet: physical address and bytes, in their order.
+    parts: Vec<(u64, Vec<u8>)>,
+}
+
+/// What a network interface is made from.
+pub(crate) struct NiPlan {
+    pub unit: NiUnit,
+    /// The bus clock, which is also its own.
+    pub clock: Clock,
+    /// Length of the outermost cache's lines [bytes], in which it writes.
+    pub line_bytes: u64,
+    /// The network.
+    pub network: NetworkParameters,
+    /// Its end of the link.
+    pub port: NodePort,
+}
+
+/// The network interface of a node.
+pub(crate) struct TemplateNi {
+    unit: NiUnit,
+    clock: Clock,
+    line_bytes: u64,
+    port: NodePort,
+    /// From anything that happens here to its first effects elsewhere.
+    effects: Effects,
+    sender: Sender,
+    receiver: Receiver,
+    counters: NiStatistics,
+}
+
+impl TemplateNi {
+    pub fn new(plan: NiPlan) -> TemplateNi {
+        let NiPlan { unit, clock, line_bytes, network, port } = plan;
+        let (packet, credit) = port.first_effects(&network, unit.packet_bytes().0 as u32);
+        TemplateNi {
+            effects: std::array::from_fn(|to| packet[to].min(credit[to])),
+            unit,
+            clock,
+            line_bytes,
+            port,
+            sender: Sender::default(),
+            receiver: Receiver::default(),
+            counters: NiStatistics::default(),
+        }
+    }
+
+    // --- out ----------------------------------------------------------------------------------------
+
+    /// The composed message, whose data have `bytes`, goes into the FIFO.
+    ///
+    /// # Errors
+    /// It is none: what the process did wrong, in words.
+    fn post(&mut self, bytes: u64, c: &mut Context<'_, '_>) -> Result<(), String> {
+        let mut message = std::mem::take(&mut self.sender.composed);
+        let whole = ENVELOPE as u64 + bytes.min(DATA_BYTES);
+        if bytes > DATA_BYTES || message.len() as u64 != whole.next_multiple_of(WORD as u64) {
+            let stored = message.len();
+            return Err(format!("SEND of {bytes} bytes of data, but {stored} bytes were stored to DATA"));
+        }
+        message.truncate(whole as usize);
+        let envelope = Envelope::from_bytes(&message);
+        if u32::from(envelope.destination) >= self.port.nodes() {
+            return Err(format!("a message to rank {}, which is not there", envelope.destination));
+        }
+        if self.sender.fifo.len() as u64 >= self.unit.fifo {
+            return Err(format!("SEND, but the FIFO holds {} messages already", self.unit.fifo));
+        }
+        stamp(c, envelope.message(), Stage::Accept, c.now);
+        self.sender.fifo.push_back(Box::new(Packet {
+            source: self.port.node(),
+            destination: envelope.destination.into(),
+            wire_bytes: (whole + self.unit.packet_overhead.bytes()) as u32,
+            bytes: message,
+            message: envelope.message(),
+            ..Packet::default()
+        }));
+        self.go_on_sending(c);
+        Ok(())
+    }
+
+    /// What waits for the link leaves if it can; then control takes the next message.
+    fn go_on_sending(&mut self, c: &mut Context<'_, '_>) {
+        if let Some(packet) = self.sender.leaving.take() {
+            self.leave(packet, c);
+        }
+        let sender = &mut self.sender;
+        if sender.leaving.is_none() && !sender.is_busy && !sender.fifo.is_empty() {
+            sender.is_busy = true;
+            c.at(self.clock.after(c.now, self.unit.send.cycles()), NiEvent::Prepared.into());
+        }
+    }
+
+    /// Hands the packet to the link, or keeps it until the link is free or a credit comes.
+    fn leave(&mut self, packet: Box<Packet>, c: &mut Context<'_, '_>) {
+        match self.port.can_send(c.now, packet.priority) {
+            Ok(()) => {
+                let message = packet.message;
+                let sent = self.port.send(c.now, packet, c.out);
+                self.counters.sent += 1;
+                return stamp(c, message, Stage::Inject, sent.head);
+            }
+            Err(Blocked::LinkBusy { until }) if !self.sender.start_scheduled => {
+                self.sender.start_scheduled = true;
+                c.at(until, NiEvent::Start.into());
+            }
+            Err(Blocked::LinkBusy { .. } | Blocked::NoCredit) => {}
+        }
+        self.sender.leaving = Some(packet);
+    }
+
+    /// Control of the oldest message is over.
+    fn prepared(&mut self, c: &mut Context<'_, '_>) {
+        self.sender.is_busy = false;
+        self.sender.leaving = self.sender.fifo.pop_front();
+        self.sender.left = self.sender.left.wrapping_add(1);
+        self.go_on_sending(c);
+    }
+
+    // --- in -----------------------------------------------------------------------------------------
+
+    /// Software says where the ring is, or how far it is in it.
+    ///
+    /// # Errors
+    /// That can't be: what the process did wrong, in words.
+    fn set_ring(&mut self, address: u64) -> Result<(), String> {
+        if !address.is_multiple_of(SLOT_BYTES) {
+            return Err(format!("{address:#x} was stored to RING; multiples of {SLOT_BYTES} are allowed"));
+        }
+        self.receiver.ring = address;
+        Ok(())
+    }
+
+    /// # Errors
+    /// As of [`TemplateNi::set_ring`].
+    fn release(&mut self, number: u32) -> Result<(), String> {
+        let Receiver { released, produced, .. } = self.receiver;
+        if number.wrapping_sub(released) > produced.wrapping_sub(released) {
+            return Err(format!(
+                "{number:#x} was stored to RELEASED; {released:#x} to {produced:#x} are allowed"
+            ));
+        }
+        self.receiver.released = number;
+        Ok(())
+    }
+
+    /// Control takes the oldest packet that has landed.
+    fn go_on_receiving(&mut self, c: &mut Context<'_, '_>) {
+        if self.receiver.state == State::Idle && !self.receiver.landed.is_empty() {
+            self.receiver.state = State::Busy;
+            c.at(self.clock.after(c.now, self.unit.receive.cycles()), NiEvent::Received.into());
+        }
+    }
+
+    /// The oldest packet goes to the next slot, if that is free. Before MPI_Init has said where the ring is packets wait,
+    /// too.
+    fn place(&mut self, c: &mut Context<'_, '_>) {
+        let receiver = &mut self.receiver;
+        let used = receiver.produced.wrapping_sub(receiver.released);
+        if u64::from(used) >= self.unit.slots || receiver.ring == 0 {
+            self.counters.waited += u64::from(receiver.state != State::Blocked);
+            receiver.state = State::Blocked;
+            return;
+        }
+        let place = u64::from(receiver.produced) & (self.unit.slots - 1);
+        let address = receiver.ring.wrapping_add(place * SLOT_BYTES);
+        if let Err(at) = c.bring_in(PROCESS, address, SLOT_BYTES, true) {
+            c.fault(PROCESS, format!("the NI was told to write to {at:#x}, which is not mapped"));
+            return self.finish(c);
+        }
+        // A slot lies within a page.
+        let physical = c.physical(PROCESS, address).expect("its page is there");
+        let (envelope, data) = receiver.landed.front().expect("a packet").bytes.split_at(ENVELOPE);
+        receiver.produced = receiver.produced.wrapping_add(1);
+        let slot = TemplateSlot {
+            envelope: Envelope::from_bytes(envelope),
+            bytes: data.len() as u32,
+            number: receiver.produced,
+            ..TemplateSlot::default()
+        };
+        let head = offset_of!(TemplateSlot, envelope);
+        for (to, bytes) in [(0, data), (head, &slot.to_bytes()[head..])] {
+            let to = physical + to as u64;
+            for (offset, length) in line_parts(to, bytes.len() as u64, self.line_bytes) {
+                let part = bytes[offset as usize..][..length as usize].to_vec();
+                receiver.parts.push((to + offset, part));
+            }
+        }
+        receiver.state = State::Writing(receiver.parts.len());
+        self.counters.received += 1;
+        for (tag, (address, part)) in self.receiver.parts.iter().enumerate() {
+            let (address, bytes, tag) = (*address, part.len() as u32, tag as u64);
+            c.bus(BusRequest { operation: BusOperation::Write, address, bytes, tag });
+        }
+    }
+
+    /// The packet is in memory: its room in the receive buffer goes back.
+    fn finish(&mut self, c: &mut Context<'_, '_>) {
+        let packet = self.receiver.landed.pop_front().expect("a packet is dealt with");
+        stamp(c, packet.message, Stage::Land, c.now);
+        self.port.release(c.now, packet.priority, c.out);
+        self.receiver.parts.clear();
+        self.receiver.state = State::Idle;
+        self.go_on_receiving(c);
+    }
+
+    /// A packet's head is here. Its wrong CRC ends the run: it is not sent again.
+    fn arrive(&mut self, tail: Time, mut packet: Box<Packet>, c: &mut Context<'_, '_>) {
+        stamp(c, packet.message, Stage::Arrive, c.now);
+        if let Err(error) = self.port.arrive(tail, &mut packet) {
+            c.outputs.broken = Some((error.time, error.to_string()));
+            return;
+        }
+        self.receiver.arriving.push_back(packet);
+        c.at(tail, NiEvent::Landed.into());
+    }
+}
+
+/// Stamps a stage of a message, if the packet belongs to one.
+fn stamp(c: &mut Context<'_, '_>, message: Option<(u16, u32)>, stage: Stage, at: Time) {
+    if let Some((source, sequence)) = message {
+        c.recorders[PROCESS.index()].stamp(MessageId { source, sequence }, stage, at.0);
+    }
+}
+
+impl NetworkInterface for TemplateNi {
+    fn identify(&self, page: &mut NiIdentification) {
+        page.device = registers::DEVICE as u32;
+        page.interface = registers::HEADER.interface();
+        page.settings[registers::SETTING_FIFO as usize] = self.unit.fifo;
+        page.settings[registers::SETTING_SLOTS as usize] = self.unit.slots;
+    }
+
+    fn regions(&self, _: ProcessId) -> Vec<Region> {
+        vec![Region { physical: DEVICE_BASE, bytes: PAGE_BYTES }]
+    }
+
+    fn read(&mut self, _: &mut Context<'_, '_>, address: u64, _: u32) -> Reply {
+        let value = if address == registers::LEFT { self.sender.left.into() } else { 0 };
+        Reply { value, latency: self.clock.edge(self.unit.access.cycles()), repeatable: true }
+    }
+
+    fn write(&mut self, c: &mut Context<'_, '_>, address: u64, _: u32, value: u64) {
+        let done = match address {
+            // What is too long SEND refuses.
+            registers::DATA if self.sender.composed.len() > ENVELOPE + DATA_BYTES as usize => Ok(()),
+            registers::DATA => {
+                self.sender.composed.extend(value.to_le_bytes());
+                Ok(())
+            }
+            registers::SEND => self.post(value, c),
+            registers::RING => self.set_ring(value),
+            registers::RELEASED => self.release(value as u32),
+            _ => Ok(()),
+        };
+        if let Err(text) = done {
+            c.fault(PROCESS, text);
+        }
+        if self.receiver.state == State::Blocked {
+            self.place(c);
+        }
+    }
+
+    fn event(&mut self, c: &mut Context<'_, '_>, payload: Payload) {
+        match payload.into() {
+            NiEvent::Start => {
+                self.sender.start_scheduled = false;
+                self.go_on_sending(c);
+            }
+            NiEvent::Prepared => self.prepared(c),
+            NiEvent::Landed => {
+                self.receiver.landed.extend(self.receiver.arriving.pop_front());
+                self.go_on_receiving(c);
+            }
+            NiEvent::Received => self.place(c),
+        }
+    }
+
+    fn network(&mut self, c: &mut Context<'_, '_>, event: Event, packet: Option<Box<Packet>>) {
+        match event.payload.into() {
+            NodeEvent::Packet { tail, .. } => {
+                self.arrive(tail, packet.expect("a packet event brings one"), c)
+            }
+            NodeEvent::Credit { priority } => {
+                self.port.receive_credit(priority);
+                self.go_on_sending(c);
+            }
+        }
+    }
+
+    fn bus_granted(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
+        let (address, bytes) = &self.receiver.parts[request.tag as usize];
+        c.memory.slice_mut(*address, bytes.len()).expect("memory").copy_from_slice(bytes);
+    }
+
+    fn bus_done(&mut self, c: &mut Context<'_, '_>, _: BusRequest) {
+        let State::Writing(left) = self.receiver.state else { unreachable!("a transaction of nothing") };
+        self.receiver.state = State::Writing(left - 1);
+        if left == 1 {
+            self.finish(c);
+        }
+    }
+
+    fn memory_latency(&self, _: u64) -> Option<Time> {
+        None
+    }
+
+    /// The words of a message are all that it is. Of other stores the processor sees to the order (`fence`).
+    fn self_contained_stores(&self) -> Range<u64> {
+        DEVICE_BASE + registers::DATA..DEVICE_BASE + registers::RING
+    }
+
+    /// The link and what comes by it: no register changes, nothing is asked of the bus.
+    fn is_visible(&self, payload: Payload) -> bool {
+        !matches!(payload.into(), NiEvent::Start | NiEvent::Landed)
+    }
+
+    fn network_is_visible(&self, _: &Event) -> bool {
+        false
+    }
+
+    /// The least of all causes; which ones take longer could be said here, and would make runs faster.
+    fn output_latency(&self, _: Cause<'_>) -> &[Time] {
+        &self.effects
+    }
+
+    /// Packets and credits start control, which takes cycles before anything else happens.
+    fn input_latency(&self) -> Time {
+        self.clock.edge(self.unit.send.cycles().min(self.unit.receive.cycles()))
+    }
+
+    fn statistics(&self, visit: &mut Visitor<'_>) {
+        self.counters.visit(visit);
+        self.port.visit(visit);
+    }
+}
