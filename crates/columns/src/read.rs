@@ -34,8 +34,9 @@ impl TableFile {
         let lies_within = |column: &ColumnChunkMetaData| {
             let begins = [Some(column.data_page_offset()), column.dictionary_page_offset()];
             let length = u64::try_from(column.compressed_size()).ok();
-            let ends = begins.into_iter().flatten().map(|at| u64::try_from(at).ok()?.checked_add(length?));
-            ends.map(|end| end.is_some_and(|end| end <= bytes)).all(|is_right| is_right)
+            let mut ends =
+                begins.into_iter().flatten().map(|at| u64::try_from(at).ok()?.checked_add(length?));
+            ends.all(|end| end.is_some_and(|end| end <= bytes))
         };
         for group in self.file.metadata().row_groups() {
             let is_whole = |column: &ColumnChunkMetaData| column.num_values() == group.num_rows();

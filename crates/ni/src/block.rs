@@ -16,7 +16,31 @@ pub fn line_parts(address: u64, bytes: u64, line_bytes: u64) -> impl Iterator<It
     })
 }
 
+/// Physical memory that does not cross the end of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Physical address.
+    pub address: u64,
+    /// Length [bytes].
+    pub bytes: u64,
+}
+
 impl Context<'_, '_> {
+    /// Where `bytes` from virtual address `address` of `process` on are, page by page.
+    ///
+    /// # Errors
+    /// The first address of which the page is not there.
+    pub fn pieces(&self, process: ProcessId, address: u64, bytes: u64) -> Result<Vec<Piece>, u64> {
+        let end = address.checked_add(bytes).ok_or(address)?;
+        let (mut pieces, mut at) = (vec![], address);
+        while at < end {
+            let bytes = (PAGE_BYTES - at % PAGE_BYTES).min(end - at);
+            pieces.push(Piece { address: self.physical(process, at).ok_or(at)?, bytes });
+            at += bytes;
+        }
+        Ok(pieces)
+    }
+
     /// Has the operating system bring in the pages of `bytes` from virtual address `address` on that `process` lacks, and says how many those were.
     ///
     /// # Errors

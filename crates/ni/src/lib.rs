@@ -5,11 +5,17 @@
 //! and when a bus transaction that it asked for takes effect or ends. The NI acts through a
 //! [`Context`]. Machines are built from NIs; the node knows none of them.
 //!
-//! NIs are built from blocks: `firmware.rs` has a processor that runs the firmware of an NI, `block.rs` what moves blocks
-//! of memory.
+//! NIs are built from blocks. `link.rs` is an NI's end of its link. `dma.rs` reads and writes memory, of which `block.rs`
+//! says where it is. `ring.rs` has rings of slots with their doorbells, `descriptors.rs` those of descriptors that are
+//! fetched ahead. `firmware.rs` has a processor that runs the firmware of an NI. `names.rs` declares its events and units.
 
 mod block;
+mod descriptors;
+mod dma;
 mod firmware;
+mod link;
+mod names;
+mod ring;
 
 use std::ops::Range;
 
@@ -20,10 +26,14 @@ use chasqui_memory::{DEVICE_BASE, FlatMemory, Incoherence, Incoming, Port};
 use chasqui_placement::ProcessId;
 use chasqui_record::{Profile, Recorder};
 
-pub use block::line_parts;
+pub use block::{Piece, line_parts};
+pub use descriptors::DescriptorRing;
+pub use dma::{DmaReader, DmaWriter, TagOf, Written};
 pub use firmware::{
     DeviceAccess, FIRMWARE_DEVICE, FIRMWARE_MEMORY, FirmwareMark, FirmwareProcessor, FirmwareSpec,
 };
+pub use link::{LinkEnd, MessageKey};
+pub use ring::{Ring, SlotQueue};
 
 /// A window of the NI that processes map through `/dev/ni0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

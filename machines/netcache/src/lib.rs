@@ -13,7 +13,7 @@
 //! `ethernet/peers/mod.rs`.
 
 pub mod ethernet;
-mod link;
+mod mechanism;
 mod nic;
 pub mod parameters;
 pub mod registers;
@@ -131,7 +131,7 @@ impl Machine for NetcacheMachine {
     }
 
     fn mechanisms(&self) -> &'static [&'static str] {
-        link::MECHANISMS
+        mechanism::MECHANISMS
     }
 
     fn copes_with(&self, resolved: &Resolved) -> &'static [FaultKind] {

@@ -4,10 +4,10 @@ use chasqui_abi::{Envelope, packet};
 use chasqui_engine::Packet;
 use chasqui_machine::replay::Wire;
 
-use crate::link::MessageKey;
 use crate::nic::{self, PACKET_MESSAGE, PACKET_PUT};
 use crate::parameters::{MpiUnit, NicUnit};
 use crate::registers::FLAG_NAMED;
+use chasqui_ni::MessageKey;
 
 /// An envelope begins a message.
 pub(crate) fn is_message(envelope: &Envelope) -> bool {

@@ -11,7 +11,6 @@ pub mod parameters;
 mod peers;
 mod receive;
 pub mod registers;
-mod ring;
 mod stream;
 mod transmit;
 
@@ -22,19 +21,24 @@ use chasqui_counters::{Counters, Visitor, counters};
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::DEVICE_BASE;
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
-use chasqui_ni::{BusOperation, BusRequest, Cause, Context, NetworkInterface, Region, Reply};
+use chasqui_ni::{
+    BusOperation, BusRequest, Cause, Context, DescriptorRing, LinkEnd, NetworkInterface, Region, Reply,
+};
 use chasqui_placement::ProcessId;
 
 use crate::PROCESS;
-use crate::link::Link;
 use events::{EthernetEvent, Purpose};
 use interrupt::Interrupts;
 use parameters::{EthernetUnit, TcpUnit, Waits};
 pub(crate) use peers::TcpPeers;
 use receive::Receiver;
-use ring::Ring;
 use stream::Streams;
 use transmit::Transmitter;
+
+/// Bytes of a descriptor.
+const DESCRIPTOR: usize = 16;
+
+type Ring = DescriptorRing<DESCRIPTOR>;
 
 /// Longest frame [bytes], on the wire.
 pub(crate) fn packet_bytes_max(unit: &EthernetUnit) -> u64 {
@@ -89,7 +93,7 @@ struct Shared {
     unit: EthernetUnit,
     clock: Clock,
     line_bytes: u64,
-    link: Link,
+    link: LinkEnd,
     interrupts: Interrupts,
     streams: Streams,
     /// But for the interrupts, which [`Interrupts`] counts.
@@ -130,13 +134,13 @@ impl Ethernet {
         let EthernetPlan { unit, tcp, clock, line_bytes, network, port } = plan;
         let control = clock.edge(unit.receive.cycles());
         Ethernet {
-            transmitter: Transmitter::new(unit.transmit_slots as u32),
-            receiver: Receiver::new(unit.receive_slots as u32),
+            transmitter: Transmitter::new(unit.transmit_slots as u32, line_bytes),
+            receiver: Receiver::new(unit.receive_slots as u32, line_bytes),
             tcp,
             shared: Shared {
                 clock,
                 line_bytes,
-                link: Link::new(&network, port, unit.shortest(), control),
+                link: LinkEnd::new(&network, port, unit.shortest(), control, EthernetEvent::Start.into()),
                 interrupts: Interrupts::new(Time(unit.interrupt_gap.ps())),
                 streams: Streams::default(),
                 counters: EthernetStatistics::default(),
@@ -225,29 +229,29 @@ impl NetworkInterface for Ethernet {
         };
         match Purpose::of(request.tag) {
             (Purpose::TransmitFetch, _) => self.transmitter.ring.fetched(&descriptors(c)),
-            (Purpose::TransmitData, number) => self.transmitter.granted(number, request, c),
+            (Purpose::TransmitData, number) => self.transmitter.reader.granted(number, request, c),
             (Purpose::TransmitBack, _) => self.transmitter.reported(request, c),
             (Purpose::ReceiveFetch, _) => self.receiver.ring.fetched(&descriptors(c)),
-            (Purpose::ReceiveData, number) => self.receiver.granted(number, request, c),
+            (Purpose::ReceiveData, number) => self.receiver.writer.granted(number, c),
             (Purpose::ReceiveBack, _) => self.receiver.reported(request, c),
         }
     }
 
     fn bus_done(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
         let s = &mut self.shared;
-        match Purpose::of(request.tag).0 {
-            Purpose::TransmitFetch => {
+        match Purpose::of(request.tag) {
+            (Purpose::TransmitFetch, _) => {
                 s.counters.fetches += 1;
                 self.transmitter.fetched();
             }
-            Purpose::TransmitData => self.transmitter.part_read(s, c),
-            Purpose::TransmitBack => self.transmitter.report_done(s, c),
-            Purpose::ReceiveFetch => {
+            (Purpose::TransmitData, _) => self.transmitter.part_read(s, c),
+            (Purpose::TransmitBack, _) => self.transmitter.report_done(s, c),
+            (Purpose::ReceiveFetch, _) => {
                 s.counters.fetches += 1;
                 self.receiver.fetched();
             }
-            Purpose::ReceiveData => self.receiver.part_written(c),
-            Purpose::ReceiveBack => self.receiver.report_done(s, c),
+            (Purpose::ReceiveData, number) => self.receiver.part_written(number, c),
+            (Purpose::ReceiveBack, _) => self.receiver.report_done(s, c),
         }
         self.go_on(c);
     }
@@ -261,9 +265,8 @@ impl NetworkInterface for Ethernet {
         DEVICE_BASE + registers::MASK_SET..DEVICE_BASE + registers::RECEIVE_BASE
     }
 
-    /// The link: no register changes, nothing is asked of the bus.
     fn is_visible(&self, payload: Payload) -> bool {
-        !matches!(payload.into(), EthernetEvent::Start)
+        EthernetEvent::from(payload).is_visible()
     }
 
     fn network_is_visible(&self, _: &Event) -> bool {

@@ -4,24 +4,21 @@
 use std::collections::VecDeque;
 
 use chasqui_engine::{Packet, Time};
-use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
+use chasqui_ni::{BusOperation, BusRequest, Context, DmaWriter, Piece};
 use chasqui_record::Stage;
 
-use super::Shared;
 use super::events::{EthernetEvent, Purpose};
 use super::registers::{
     BUFFER_BYTES, CAUSE_OVERRUN, CAUSE_RECEIVED, EthernetReceive, STATUS_DONE, STATUS_END,
 };
-use super::ring::{DESCRIPTOR, Ring};
-use crate::link::stamp;
+use super::{DESCRIPTOR, PROCESS, Ring, Shared};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Idle,
     /// Descriptors are read.
     Fetching,
-    /// So many parts of the frame are still to be written.
-    Writing(usize),
+    Writing,
     /// The descriptor is written back.
     Reporting,
 }
@@ -36,12 +33,12 @@ pub(super) struct Receiver {
     fifo: VecDeque<Box<Packet>>,
     fifo_bytes: u64,
     descriptor: EthernetReceive,
-    /// Parts of the frame that is written: offset and length.
-    parts: Vec<(u64, u32)>,
+    /// Writes the frame.
+    pub writer: DmaWriter,
 }
 
 impl Receiver {
-    pub fn new(slots: u32) -> Receiver {
+    pub fn new(slots: u32, line_bytes: u64) -> Receiver {
         Receiver {
             ring: Ring::new(slots),
             state: State::Idle,
@@ -49,14 +46,14 @@ impl Receiver {
             fifo: VecDeque::new(),
             fifo_bytes: 0,
             descriptor: EthernetReceive::default(),
-            parts: vec![],
+            writer: DmaWriter::new(|number| Purpose::ReceiveData.tag(number), line_bytes),
         }
     }
 
     /// A frame's head is here; all of it at `tail`.
     pub fn arrives(&mut self, mut packet: Box<Packet>, tail: Time, s: &mut Shared, c: &mut Context<'_, '_>) {
         // A frame with a wrong check is lost like any other that is.
-        let is_whole = s.link.arrive(tail, &mut packet, c).is_ok();
+        let is_whole = s.link.arrive(tail, &mut packet, PROCESS, c).is_ok();
         self.arriving.push_back((packet, is_whole));
         c.at(s.clock.after(tail, s.unit.receive.cycles()), EthernetEvent::Received.into());
     }
@@ -64,7 +61,7 @@ impl Receiver {
     /// Control of the oldest frame that has come is over.
     pub fn received(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let (packet, is_whole) = self.arriving.pop_front().expect("a frame has come");
-        s.link.release(&packet, c);
+        s.link.release(packet.priority, c);
         let bytes = packet.bytes.len() as u64;
         if self.fifo_bytes + bytes > s.unit.receive_fifo.bytes() {
             s.counters.overruns += 1;
@@ -111,30 +108,18 @@ impl Receiver {
             self.ring.finish();
             return;
         }
-        self.parts = line_parts(address, bytes, s.line_bytes).collect();
-        for (number, &(offset, bytes)) in self.parts.iter().enumerate() {
-            let (address, tag) = (address + offset, Purpose::ReceiveData.tag(number));
-            c.bus(BusRequest { operation: BusOperation::Write, address, bytes, tag });
-        }
-        self.state = State::Writing(self.parts.len());
-    }
-
-    /// Part `number` takes its place in memory.
-    pub fn granted(&self, number: usize, request: BusRequest, c: &mut Context<'_, '_>) {
-        let (offset, bytes) = (self.parts[number].0 as usize, request.bytes as usize);
-        let data = &self.fifo[0].bytes[offset..][..bytes];
-        c.memory.slice_mut(request.address, bytes).expect("memory").copy_from_slice(data);
+        self.writer.add_physical(BusOperation::Write, &[Piece { address, bytes }], &self.fifo[0].bytes);
+        self.writer.start(c);
+        self.state = State::Writing;
     }
 
     /// A part is in memory; after the last one the descriptor follows.
-    pub fn part_written(&mut self, c: &mut Context<'_, '_>) {
-        let State::Writing(left) = self.state else { unreachable!("a part of no frame") };
-        self.state = State::Writing(left - 1);
-        if left > 1 {
+    pub fn part_written(&mut self, number: usize, c: &mut Context<'_, '_>) {
+        if !self.writer.done(number).is_all {
             return;
         }
         let packet = self.take();
-        stamp(c, packet.message, Stage::Land, c.now);
+        c.stamp(PROCESS, packet.message, Stage::Land, c.now);
         self.descriptor.bytes = packet.bytes.len() as u16;
         self.descriptor.status = STATUS_DONE | STATUS_END;
         self.state = State::Reporting;

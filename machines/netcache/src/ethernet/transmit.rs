@@ -4,14 +4,13 @@
 use std::collections::VecDeque;
 
 use chasqui_engine::{Packet, Time};
-use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
+use chasqui_ni::{BusOperation, BusRequest, Context, DmaReader, Piece};
 use chasqui_record::Stage;
 
 use super::events::{EthernetEvent, Purpose};
 use super::registers::{CAUSE_TRANSMITTED, COMMAND_REPORT, EthernetTransmit, STATUS_DONE};
-use super::ring::{DESCRIPTOR, Ring};
-use super::{PROCESS, Shared};
-use crate::link::{Mechanism, stamp, travels_by};
+use super::{DESCRIPTOR, PROCESS, Ring, Shared};
+use crate::mechanism::Mechanism;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -20,8 +19,7 @@ enum State {
     Fetching,
     /// Control.
     Preparing,
-    /// So many parts of the frame are still to come.
-    Reading(usize),
+    Reading,
 }
 
 /// The unit that sends.
@@ -31,24 +29,21 @@ pub(super) struct Transmitter {
     descriptor: EthernetTransmit,
     /// When control of the frame began.
     begun: Time,
-    /// The frame that is read.
-    data: Vec<u8>,
-    /// Its parts: offset and length.
-    parts: Vec<(u64, u32)>,
+    /// Reads the frame.
+    pub reader: DmaReader,
     /// Frames that wait for the link, and their bytes.
     fifo: VecDeque<Box<Packet>>,
     fifo_bytes: u64,
 }
 
 impl Transmitter {
-    pub fn new(slots: u32) -> Transmitter {
+    pub fn new(slots: u32, line_bytes: u64) -> Transmitter {
         Transmitter {
             ring: Ring::new(slots),
             state: State::Idle,
             descriptor: EthernetTransmit::default(),
             begun: Time::ZERO,
-            data: vec![],
-            parts: vec![],
+            reader: DmaReader::new(|number| Purpose::TransmitData.tag(number), line_bytes),
             fifo: VecDeque::new(),
             fifo_bytes: 0,
         }
@@ -90,48 +85,33 @@ impl Transmitter {
             self.state = State::Idle;
             return;
         }
-        self.data = vec![0; bytes as usize];
-        self.parts = line_parts(address, bytes, s.line_bytes).collect();
-        for (number, &(offset, bytes)) in self.parts.iter().enumerate() {
-            let (address, tag) = (address + offset, Purpose::TransmitData.tag(number));
-            c.bus(BusRequest { operation: BusOperation::Read, address, bytes, tag });
-        }
-        self.state = State::Reading(self.parts.len());
-    }
-
-    /// Part `number` takes its place in the order of the bus.
-    pub fn granted(&mut self, number: usize, request: BusRequest, c: &Context<'_, '_>) {
-        let (offset, bytes) = (self.parts[number].0 as usize, request.bytes as usize);
-        let source = c.memory.slice(request.address, bytes).expect("memory");
-        self.data[offset..][..bytes].copy_from_slice(source);
+        self.reader.read_physical(&[Piece { address, bytes }], c);
+        self.state = State::Reading;
     }
 
     /// A part is here.
     pub fn part_read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let State::Reading(left) = self.state else { unreachable!("a part of no frame") };
-        self.state = State::Reading(left - 1);
-        if left == 1 {
-            self.queue(s, c);
+        if let Some(frame) = self.reader.done() {
+            self.queue(frame, s, c);
             self.state = State::Idle;
             self.report(c);
         }
     }
 
     /// The frame waits for the link.
-    fn queue(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let mut bytes = std::mem::take(&mut self.data);
-        let Some(destination) = super::node_of(&bytes).filter(|&node| node < s.link.nodes()) else {
+    fn queue(&mut self, mut bytes: Vec<u8>, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let Some(destination) = super::node_of(&bytes).filter(|&node| node < s.link.port().nodes()) else {
             s.counters.strays += 1;
             return;
         };
         let message = s.streams.name(&bytes);
-        stamp(c, message, Stage::Accept, self.begun);
-        travels_by(c, message, Mechanism::Stream);
+        c.stamp(PROCESS, message, Stage::Accept, self.begun);
+        c.travels_by(PROCESS, message, Mechanism::Stream as u32);
         bytes.resize(bytes.len().max(s.unit.frame_min.bytes() as usize), 0);
         s.counters.sent += 1;
         self.fifo_bytes += bytes.len() as u64;
         self.fifo.push_back(Box::new(Packet {
-            source: s.link.node(),
+            source: s.link.port().node(),
             destination,
             wire_bytes: (bytes.len() as u64 + s.unit.overhead.bytes()) as u32,
             bytes,
@@ -163,10 +143,10 @@ impl Transmitter {
 
     /// Hands frames to the link while it takes them.
     pub fn start(&mut self, c: &mut Context<'_, '_>, s: &mut Shared) {
-        while !self.fifo.is_empty() && s.link.takes(EthernetEvent::Start.into(), c) {
+        while !self.fifo.is_empty() && s.link.takes(0, c) {
             let packet = self.fifo.pop_front().expect("a frame waits");
             self.fifo_bytes -= packet.bytes.len() as u64;
-            s.link.send(packet, c);
+            s.link.send(packet, PROCESS, c);
         }
     }
 }

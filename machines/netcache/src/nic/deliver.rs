@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 
-use chasqui_ni::Context;
+use chasqui_ni::{Context, DmaWriter};
 
 use super::events::{NicEvent, Owner};
-use super::writer::Writer;
 use super::{PROCESS, Shared};
 
 #[derive(Clone, Copy, Debug)]
@@ -25,12 +24,13 @@ pub(super) struct Deliverer {
     /// Deliveries that are over.
     pub done: u64,
     queue: VecDeque<Delivery>,
-    pub writer: Writer,
+    pub writer: DmaWriter,
 }
 
 impl Deliverer {
-    pub fn new() -> Deliverer {
-        Deliverer { to: 0, bytes: 0, done: 0, queue: VecDeque::new(), writer: Writer::new(Owner::Deliver) }
+    pub fn new(line_bytes: u64) -> Deliverer {
+        let writer = DmaWriter::new(|number| Owner::Deliver.tag(number), line_bytes);
+        Deliverer { to: 0, bytes: 0, done: 0, queue: VecDeque::new(), writer }
     }
 
     /// The processor wants what is at `from`.
@@ -71,7 +71,7 @@ impl Deliverer {
             }
         }
         let data = c.memory.slice(s.memory.start + from, bytes as usize).expect("network memory").to_vec();
-        self.writer.add(to, &data, s, c);
+        s.write(&mut self.writer, to, &data, c);
         if !self.writer.start(c) {
             self.finish(s, c);
         }

@@ -9,7 +9,6 @@ mod events;
 mod pools;
 mod receive;
 mod transmit;
-mod writer;
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -19,11 +18,12 @@ use chasqui_counters::{Counters, Visitor, counters};
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES, Stored};
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
-use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
+use chasqui_ni::{
+    BusOperation, BusRequest, Cause, Context, DmaWriter, LinkEnd, NetworkInterface, Region, Reply,
+};
 use chasqui_placement::ProcessId;
 
 use crate::PROCESS;
-use crate::link::Link;
 use crate::parameters::{MpiUnit, NicUnit, Policy};
 use crate::registers::{self, NetcacheSlot};
 use deliver::Deliverer;
@@ -101,7 +101,7 @@ struct Shared {
     longest: u64,
     /// The network cache hears of every message, for receives that wait.
     announces: bool,
-    link: Link,
+    link: LinkEnd,
     /// Packets that wait for the link.
     packets: VecDeque<Box<Packet>>,
     /// But for the pools, which [`Pools`] counts.
@@ -121,9 +121,15 @@ impl Shared {
 
     /// Hands packets to the link while it takes them.
     fn start(&mut self, c: &mut Context<'_, '_>) {
-        while !self.packets.is_empty() && self.link.takes(NicEvent::Start.into(), c) {
-            self.link.send(self.packets.pop_front().expect("a packet waits"), c);
+        while !self.packets.is_empty() && self.link.takes(0, c) {
+            self.link.send(self.packets.pop_front().expect("a packet waits"), PROCESS, c);
         }
+    }
+
+    /// `data` are to be written to virtual address `address` of the process, whose pages have been brought in.
+    fn write(&self, writer: &mut DmaWriter, address: u64, data: &[u8], c: &Context<'_, '_>) {
+        let operation = if self.unit.inject { BusOperation::Stash } else { BusOperation::Write };
+        writer.add(operation, (PROCESS, address), data, c).expect("its pages are there");
     }
 
     /// The buffer at `offset` of network memory is free.
@@ -156,9 +162,9 @@ impl Nic {
         let control = clock.edge(unit.receive.cycles());
         let memory_bytes = unit.memory.bytes().next_multiple_of(PAGE_BYTES);
         Nic {
-            transmitter: Transmitter::new(mpi.slots as u32),
-            receiver: Receiver::new(mpi.arrivals as u32),
-            deliverer: Deliverer::new(),
+            transmitter: Transmitter::new(mpi.slots as u32, line_bytes),
+            receiver: Receiver::new(mpi.arrivals as u32, line_bytes),
+            deliverer: Deliverer::new(line_bytes),
             shared: Shared {
                 clock,
                 line_bytes,
@@ -166,7 +172,13 @@ impl Nic {
                 pools: Pools::new(unit.memory.bytes(), unit.pool.bytes()),
                 longest,
                 announces: early && unit.policy == Policy::NetworkCache,
-                link: Link::new(&network, port, unit.packet_overhead.bytes(), control),
+                link: LinkEnd::new(
+                    &network,
+                    port,
+                    unit.packet_overhead.bytes(),
+                    control,
+                    NicEvent::Start.into(),
+                ),
                 packets: VecDeque::new(),
                 counters: NicStatistics::default(),
                 unit,
@@ -191,12 +203,16 @@ impl Nic {
         };
         match address {
             registers::TRANSMIT_BASE => {
-                self.transmitter.base = aligned("TRANSMIT_BASE", registers::SLOT_BYTES)?;
+                self.transmitter.queue.ring.base = aligned("TRANSMIT_BASE", registers::SLOT_BYTES)?;
             }
-            registers::ARRIVAL_BASE => self.receiver.arrivals = aligned("ARRIVAL_BASE", receive::ARRIVAL)?,
+            registers::ARRIVAL_BASE => {
+                self.receiver.arrivals.ring.base = aligned("ARRIVAL_BASE", receive::ARRIVAL)?;
+            }
             registers::BUFFER_BASE => self.receiver.buffers = value,
-            registers::TRANSMIT_PRODUCER => self.transmitter.post(value as u32)?,
-            registers::ARRIVAL_CONSUMER => self.receiver.release(value as u32)?,
+            registers::TRANSMIT_PRODUCER => self.transmitter.queue.post("TRANSMIT_PRODUCER", value as u32)?,
+            registers::ARRIVAL_CONSUMER => {
+                self.receiver.arrivals.release("ARRIVAL_CONSUMER", value as u32)?
+            }
             _ => {}
         }
         Ok(())
@@ -235,7 +251,7 @@ impl NetworkInterface for Nic {
 
     fn read(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32) -> Reply {
         let value = match address {
-            registers::TRANSMIT_CONSUMER => u64::from(self.transmitter.consumer),
+            registers::TRANSMIT_CONSUMER => u64::from(self.transmitter.queue.consumer),
             registers::DELIVERED => self.deliverer.done,
             WINDOW.. => {
                 c.memory.read(self.shared.memory.start + address - WINDOW, bytes as usize).unwrap_or(0)
@@ -277,10 +293,7 @@ impl NetworkInterface for Nic {
         match event.payload.into() {
             NodeEvent::Packet { tail, .. } => {
                 let packet = packet.expect("a packet event brings a packet");
-                if let Some(packet) = self.shared.link.arrive_whole(tail, packet, c) {
-                    self.receiver.arriving.push_back(packet);
-                    c.at(tail, NicEvent::Landed.into());
-                }
+                self.shared.link.arrive_whole(tail, packet, (PROCESS, NicEvent::Landed.into()), c);
             }
             NodeEvent::Credit { priority } => {
                 self.shared.link.credit(priority);
@@ -292,7 +305,7 @@ impl NetworkInterface for Nic {
 
     fn bus_granted(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
         match Owner::of(request.tag) {
-            (Owner::Transmit, _) => {}
+            (Owner::Transmit, number) => self.transmitter.granted(number, request, c),
             (Owner::Receive, number) => self.receiver.granted(number, c),
             (Owner::Deliver, number) => self.deliverer.writer.granted(number, c),
         }
@@ -300,11 +313,15 @@ impl NetworkInterface for Nic {
 
     fn bus_done(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
         let s = &mut self.shared;
-        match Owner::of(request.tag).0 {
-            Owner::Transmit => self.transmitter.line_read(s, c),
-            Owner::Receive if self.receiver.writer.done() => self.receiver.finish(s, c),
-            Owner::Deliver if self.deliverer.writer.done() => self.deliverer.finish(s, c),
-            Owner::Receive | Owner::Deliver => {}
+        match Owner::of(request.tag) {
+            (Owner::Transmit, _) => self.transmitter.line_read(s, c),
+            (Owner::Receive, number) if self.receiver.writer.done(number).is_all => {
+                self.receiver.finish(s, c)
+            }
+            (Owner::Deliver, number) if self.deliverer.writer.done(number).is_all => {
+                self.deliverer.finish(s, c)
+            }
+            (Owner::Receive | Owner::Deliver, _) => {}
         }
         self.go_on(c);
     }
@@ -323,9 +340,8 @@ impl NetworkInterface for Nic {
         self.shared.memory.clone()
     }
 
-    /// Control and the link: no register changes, nothing is asked of the bus.
     fn is_visible(&self, payload: Payload) -> bool {
-        !matches!(payload.into(), NicEvent::Start | NicEvent::Landed)
+        NicEvent::from(payload).is_visible()
     }
 
     fn network_is_visible(&self, _: &Event) -> bool {

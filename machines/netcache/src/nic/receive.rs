@@ -6,13 +6,12 @@ use std::collections::VecDeque;
 use chasqui_abi::Envelope;
 use chasqui_engine::Packet;
 use chasqui_memory::Incoming;
-use chasqui_ni::Context;
+use chasqui_ni::{BusOperation, Context, DmaWriter, Ring, SlotQueue, line_parts};
 use chasqui_record::Stage;
 
 use super::events::{NicEvent, Owner};
-use super::writer::Writer;
 use super::{ENVELOPE, PACKET_PUT, PROCESS, Shared};
-use crate::link::{Mechanism, stamp, travels_by};
+use crate::mechanism::Mechanism;
 use crate::parameters::Policy;
 use crate::registers::{FLAG_BUFFER, FLAG_CACHED, FLAG_EARLY, FLAG_NAMED, NetcacheArrival, SLOT_BYTES};
 
@@ -36,57 +35,34 @@ enum State {
 
 /// The unit that receives.
 pub(super) struct Receiver {
-    /// Virtual addresses of the rings of arrivals and of their buffers.
-    pub arrivals: u64,
+    /// The ring of arrivals, at a virtual address.
+    pub arrivals: SlotQueue,
+    /// Virtual address of the ring of their buffers.
     pub buffers: u64,
-    slots: u32,
-    produced: u32,
-    /// Arrivals that the processor is done with.
-    consumer: u32,
-    /// Packets whose tail has not landed, then those that have.
-    pub arriving: VecDeque<Box<Packet>>,
+    /// Packets that have landed.
     landed: VecDeque<Box<Packet>>,
     state: State,
-    pub writer: Writer,
+    pub writer: DmaWriter,
     /// Of the message that is written: its name, and the flags of its arrival if it lands where its receive has
     /// reserved a line.
     may_land: Option<(u64, u32)>,
 }
 
 impl Receiver {
-    pub fn new(slots: u32) -> Receiver {
+    pub fn new(slots: u32, line_bytes: u64) -> Receiver {
         Receiver {
-            arrivals: 0,
+            arrivals: SlotQueue::new(Ring { base: 0, slots, slot_bytes: ARRIVAL }),
             buffers: 0,
-            slots,
-            produced: 0,
-            consumer: 0,
-            arriving: VecDeque::new(),
             landed: VecDeque::new(),
             state: State::Idle,
-            writer: Writer::new(Owner::Receive),
+            writer: DmaWriter::new(|number| Owner::Receive.tag(number), line_bytes),
             may_land: None,
         }
     }
 
-    /// The processor is done with the arrivals before `consumer`.
-    ///
-    /// # Errors
-    /// They have not come: what is wrong, in words.
-    pub fn release(&mut self, consumer: u32) -> Result<(), String> {
-        if consumer.wrapping_sub(self.consumer) > self.produced.wrapping_sub(self.consumer) {
-            return Err(format!(
-                "{consumer:#x} was stored to ARRIVAL_CONSUMER; {:#x} to {:#x} are allowed",
-                self.consumer, self.produced
-            ));
-        }
-        self.consumer = consumer;
-        Ok(())
-    }
-
     /// The oldest packet's tail is here.
-    pub fn landed(&mut self, s: &Shared, c: &mut Context<'_, '_>) {
-        self.landed.extend(self.arriving.pop_front());
+    pub fn landed(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        self.landed.push_back(s.link.landed());
         self.next(s, c);
     }
 
@@ -117,24 +93,20 @@ impl Receiver {
         }
         let (_, _, data) = message_parts(packet);
         let buffered = if s.unit.policy == Policy::Buffer { data.len() as u64 } else { 0 };
-        let place = u64::from(self.produced & (self.slots - 1));
-        [
-            (self.arrivals.wrapping_add(place * ARRIVAL), ARRIVAL),
-            (self.buffers.wrapping_add(place * SLOT_BYTES), buffered),
-        ]
+        let buffers = Ring { base: self.buffers, slot_bytes: SLOT_BYTES, ..self.arrivals.ring };
+        [(self.arrivals.next(), ARRIVAL), (buffers.slot(self.arrivals.producer), buffered)]
     }
 
     /// Software has said where its rings are.
     fn is_set_up(&self, s: &Shared) -> bool {
-        self.arrivals != 0 && (self.buffers != 0 || s.unit.policy != Policy::Buffer)
+        self.arrivals.ring.base != 0 && (self.buffers != 0 || s.unit.policy != Policy::Buffer)
     }
 
     /// Control of the oldest packet is over, or its pages are there.
     pub fn place(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let packet = self.landed.front().expect("a packet is dealt with").bytes.clone();
         // Before MPI_Init has set the rings up a message waits, and whatever comes behind it.
-        let is_full = self.produced.wrapping_sub(self.consumer) >= self.slots;
-        if !is_put(&packet) && (is_full || !self.is_set_up(s)) {
+        if !is_put(&packet) && (!self.arrivals.has_room() || !self.is_set_up(s)) {
             self.state = State::Blocked;
             return;
         }
@@ -156,7 +128,7 @@ impl Receiver {
         self.may_land = None;
         if is_put(&packet) {
             let (to, data) = put_parts(&packet);
-            self.writer.add(to, data, s, c);
+            s.write(&mut self.writer, to, data, c);
         } else if !self.enter(&packet, s, c) {
             self.state = State::Blocked;
             return;
@@ -174,7 +146,7 @@ impl Receiver {
         let mut arrival = NetcacheArrival {
             envelope,
             bytes: data.len() as u32,
-            number: self.produced.wrapping_add(1),
+            number: self.arrivals.producer.wrapping_add(1),
             ..NetcacheArrival::default()
         };
         let incoming = Incoming {
@@ -186,7 +158,7 @@ impl Receiver {
         };
         match s.unit.policy {
             _ if data.is_empty() => {}
-            Policy::Buffer => self.writer.add(buffer, data, s, c),
+            Policy::Buffer => s.write(&mut self.writer, buffer, data, c),
             policy => {
                 s.collect_bound(c);
                 let Some(offset) = s.pools.take(data.len() as u64) else { return false };
@@ -196,8 +168,8 @@ impl Receiver {
                     arrival.id = incoming.id;
                     arrival.flags |= FLAG_CACHED;
                     self.may_land = Some((arrival.id, arrival.flags | FLAG_EARLY));
-                    self.writer.deposit(incoming, s.memory.start + offset, data, s);
-                    travels_by(c, self.landed[0].message, Mechanism::Deposit);
+                    self.deposit(incoming, s.memory.start + offset, data, s);
+                    c.travels_by(PROCESS, self.landed[0].message, Mechanism::Deposit as u32);
                 } else {
                     let address = s.memory.start + offset;
                     c.memory.slice_mut(address, data.len()).expect("network memory").copy_from_slice(data);
@@ -206,12 +178,21 @@ impl Receiver {
         }
         // Of any message the network cache must hear, for which a line may have been reserved.
         if s.announces && flags & FLAG_NAMED != 0 && arrival.flags & FLAG_CACHED == 0 {
-            self.writer.announce(incoming, s.memory.start);
+            self.writer.add_part(BusOperation::Deposit(incoming), s.memory.start, vec![], None);
         }
-        self.writer.add(entry, &arrival.to_bytes(), s, c);
-        self.produced = self.produced.wrapping_add(1);
+        s.write(&mut self.writer, entry, &arrival.to_bytes(), c);
+        self.arrivals.push();
         s.counters.received += 1;
         true
+    }
+
+    /// The message goes into the buffer at physical address `address`, and into the network cache.
+    fn deposit(&mut self, incoming: Incoming, address: u64, data: &[u8], s: &Shared) {
+        for (offset, bytes) in line_parts(address, data.len() as u64, s.line_bytes) {
+            let operation = BusOperation::Deposit(Incoming { offset: offset as u32, ..incoming });
+            let part = data[offset as usize..][..bytes as usize].to_vec();
+            self.writer.add_part(operation, address + offset, part, None);
+        }
     }
 
     /// Part `number` takes its place in memory. What comes last says whether the message has landed where its receive
@@ -229,8 +210,8 @@ impl Receiver {
     /// The packet is in the node: its room in the receive buffer goes back.
     pub fn finish(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let packet = self.landed.pop_front().expect("a packet is dealt with");
-        stamp(c, packet.message, Stage::Land, c.now);
-        s.link.release(&packet, c);
+        c.stamp(PROCESS, packet.message, Stage::Land, c.now);
+        s.link.release(packet.priority, c);
         self.state = State::Idle;
         self.next(s, c);
     }

@@ -3,12 +3,12 @@
 
 use chasqui_engine::Packet;
 use chasqui_memory::PAGE_BYTES;
-use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
+use chasqui_ni::{BusRequest, Context, DmaReader, MessageKey, Ring, SlotQueue};
 use chasqui_record::Stage;
 
 use super::events::{NicEvent, Owner};
 use super::{HEADER, PACKET_MESSAGE, PACKET_PUT, PROCESS, Shared};
-use crate::link::{Mechanism, stamp, travels_by};
+use crate::mechanism::Mechanism;
 use crate::registers::{FLAG_NAMED, FLAG_PUT, NetcacheSlot, SLOT_BYTES};
 
 /// What is done of a slot.
@@ -31,20 +31,17 @@ enum State {
     Ready(Step),
     /// Control, or a page that is brought in.
     Preparing(Step),
-    /// So many lines are still to come.
-    Reading(Step, usize),
+    Reading(Step),
     /// The packet leaves.
     Crossing(Step),
 }
 
 /// The unit that sends.
 pub(super) struct Transmitter {
-    /// Virtual address of the ring: slots lie within pages.
-    pub base: u64,
-    producer: u32,
-    pub consumer: u32,
-    slots: u32,
+    /// The ring, at a virtual address: slots lie within pages.
+    pub queue: SlotQueue,
     state: State,
+    reader: DmaReader,
     slot: NetcacheSlot,
     /// Bytes of the block that have been sent.
     sent: u64,
@@ -53,42 +50,19 @@ pub(super) struct Transmitter {
 }
 
 impl Transmitter {
-    pub fn new(slots: u32) -> Transmitter {
+    pub fn new(slots: u32, line_bytes: u64) -> Transmitter {
         Transmitter {
-            base: 0,
-            producer: 0,
-            consumer: 0,
-            slots,
+            queue: SlotQueue::new(Ring { base: 0, slots, slot_bytes: SLOT_BYTES }),
             state: State::Idle,
+            reader: DmaReader::new(|number| Owner::Transmit.tag(number), line_bytes),
             slot: NetcacheSlot::default(),
             sent: 0,
             packet: vec![],
         }
     }
 
-    /// Virtual address of the slot that is dealt with.
-    fn address(&self) -> u64 {
-        self.base.wrapping_add(u64::from(self.consumer & (self.slots - 1)) * SLOT_BYTES)
-    }
-
-    /// Software has composed the slots before `producer`.
-    ///
-    /// # Errors
-    /// The ring has not so many: what is wrong, in words.
-    pub fn post(&mut self, producer: u32) -> Result<(), String> {
-        let more = producer.wrapping_sub(self.consumer);
-        if more > self.slots {
-            return Err(format!(
-                "{producer:#x} was stored to TRANSMIT_PRODUCER, but the NIC is at slot {:#x} of a ring of {}",
-                self.consumer, self.slots
-            ));
-        }
-        self.producer = producer;
-        Ok(())
-    }
-
     pub fn go_on(&mut self, s: &Shared, c: &mut Context<'_, '_>) {
-        if self.state == State::Idle && self.consumer != self.producer {
+        if self.state == State::Idle && !self.queue.is_empty() {
             self.state = State::Ready(Step::Header);
         }
         if let State::Ready(step) = self.state
@@ -106,8 +80,8 @@ impl Transmitter {
     /// What `step` reads: its virtual address and length.
     fn source(&self, step: Step, s: &Shared) -> (u64, u64) {
         match step {
-            Step::Header => (self.address(), HEADER),
-            Step::Data => (self.address().wrapping_add(HEADER), self.slot.bytes),
+            Step::Header => (self.queue.oldest(), HEADER),
+            Step::Data => (self.queue.oldest().wrapping_add(HEADER), self.slot.bytes),
             Step::Piece => {
                 // Pieces end at multiples of their length at the destination, so that they write whole lines there.
                 let [from, to] = [self.slot.from, self.slot.to].map(|at| at.wrapping_add(self.sent));
@@ -124,7 +98,7 @@ impl Transmitter {
         let State::Preparing(step) = self.state else { unreachable!("control of nothing") };
         let (from, bytes) = self.source(step, s);
         if bytes == 0 {
-            return self.read(step, s, c);
+            return self.read(step, &[], s, c);
         }
         match c.bring_in(PROCESS, from, bytes, false) {
             Ok(0) => self.ask(step, s, c),
@@ -138,44 +112,37 @@ impl Transmitter {
 
     fn ask(&mut self, step: Step, s: &Shared, c: &mut Context<'_, '_>) {
         let (from, bytes) = self.source(step, s);
-        // A slot or a piece lies within a page.
-        let physical = c.physical(PROCESS, from).expect("its page is there");
-        let mut lines = 0;
-        for (offset, bytes) in line_parts(physical, bytes, s.line_bytes) {
-            let (address, tag) = (physical + offset, Owner::Transmit.tag(0));
-            c.bus(BusRequest { operation: BusOperation::Read, address, bytes, tag });
-            lines += 1;
+        match self.reader.read((PROCESS, from), bytes, c) {
+            Ok(_) => self.state = State::Reading(step),
+            // The process has given the page up.
+            Err(at) => self.refuse(at, c),
         }
-        self.state = State::Reading(step, lines);
+    }
+
+    /// A line takes its place in the order of the bus.
+    pub fn granted(&mut self, number: usize, request: BusRequest, c: &Context<'_, '_>) {
+        self.reader.granted(number, request, c);
     }
 
     /// A line has been read.
     pub fn line_read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let State::Reading(step, left) = self.state else { unreachable!("a line for nobody") };
-        self.state = State::Reading(step, left - 1);
-        if left == 1 {
-            self.read(step, s, c);
+        let State::Reading(step) = self.state else { unreachable!("a line for nobody") };
+        if let Some(data) = self.reader.done() {
+            self.read(step, &data, s, c);
         }
     }
 
     /// All that `step` reads is here.
-    fn read(&mut self, step: Step, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let (from, bytes) = self.source(step, s);
-        let mut data = vec![];
-        if bytes > 0 {
-            // The process may have given the page up since it was asked for.
-            let Some(physical) = c.physical(PROCESS, from) else { return self.refuse(from, c) };
-            data.extend_from_slice(c.memory.slice(physical, bytes as usize).expect("a mapped page"));
-        }
+    fn read(&mut self, step: Step, data: &[u8], s: &mut Shared, c: &mut Context<'_, '_>) {
         match step {
-            Step::Header => self.begin(NetcacheSlot::from_bytes(&data), s, c),
-            Step::Data | Step::Last => self.leave(step, PACKET_MESSAGE, &data, s, c),
-            Step::Piece => self.leave(step, PACKET_PUT, &data, s, c),
+            Step::Header => self.begin(NetcacheSlot::from_bytes(data), s, c),
+            Step::Data | Step::Last => self.leave(step, PACKET_MESSAGE, data, s, c),
+            Step::Piece => self.leave(step, PACKET_PUT, data, s, c),
         }
     }
 
     fn begin(&mut self, slot: NetcacheSlot, s: &mut Shared, c: &mut Context<'_, '_>) {
-        if u32::from(slot.envelope.destination) >= s.link.nodes() {
+        if u32::from(slot.envelope.destination) >= s.link.port().nodes() {
             c.fault(PROCESS, format!("a message to rank {}, which is not there", slot.envelope.destination));
             return self.retire();
         }
@@ -185,10 +152,10 @@ impl Transmitter {
             return self.retire();
         }
         (self.slot, self.sent) = (slot, 0);
-        stamp(c, self.message(), Stage::Accept, c.now);
+        c.stamp(PROCESS, self.message(), Stage::Accept, c.now);
         let mechanism = if is_put { Mechanism::Put } else { Mechanism::Slot };
         s.counters.sent += 1;
-        travels_by(c, self.message(), mechanism);
+        c.travels_by(PROCESS, self.message(), mechanism as u32);
         match (is_put, slot.bytes) {
             (true, 0) => self.state = State::Ready(Step::Last),
             (true, _) => self.state = State::Ready(Step::Piece),
@@ -198,7 +165,7 @@ impl Transmitter {
     }
 
     /// The message's record, if the envelope names it.
-    fn message(&self) -> Option<(u16, u32)> {
+    fn message(&self) -> MessageKey {
         let is_named = self.slot.flags & (FLAG_NAMED | FLAG_PUT) != 0;
         self.slot.envelope.message().filter(|_| is_named)
     }
@@ -225,7 +192,7 @@ impl Transmitter {
         let bytes = std::mem::take(&mut self.packet);
         s.counters.packets += 1;
         s.packets.push_back(Box::new(Packet {
-            source: s.link.node(),
+            source: s.link.port().node(),
             destination: u32::from(self.slot.envelope.destination),
             wire_bytes: (bytes.len() as u64 + s.unit.packet_overhead.bytes()) as u32,
             bytes,
@@ -246,7 +213,7 @@ impl Transmitter {
     }
 
     fn retire(&mut self) {
-        self.consumer = self.consumer.wrapping_add(1);
+        self.queue.pop();
         self.state = State::Idle;
     }
 }

@@ -3,15 +3,18 @@
 
 use std::collections::VecDeque;
 
-use chasqui_ni::Context;
+use chasqui_ni::{BusOperation, Context, DmaWriter, Piece};
 
 use super::Shared;
-use super::dma::Writer;
 use super::events::{Owner, ViaEvent};
 use super::registers::{CAUSE_COMPLETION, ENTRY_RECEIVE, TABLE_WRITE, ViaEntry};
 
 /// Offset of immediate data, length and status in a descriptor.
 const RESULT: u64 = 20;
+
+/// Writes what ends with a completion. An entry of a completion queue, which does not cross the end of a line, has the
+/// queue's number as its label.
+pub(super) type EntryWriter = DmaWriter<u32>;
 
 /// A completion queue, in registered memory.
 #[derive(Clone, Debug, Default)]
@@ -57,10 +60,11 @@ pub(super) struct Completion {
 
 impl Shared {
     /// `completion` is written, behind what `writer` has.
-    pub fn conclude(&mut self, completion: Completion, writer: &mut Writer) {
+    pub fn conclude(&mut self, completion: Completion, writer: &mut EntryWriter) {
         let Completion { vi, is_receive, physical, immediate, length, status } = completion;
         let result = [immediate, length, status].map(u32::to_le_bytes).concat();
-        writer.add(&[(physical + RESULT, result.len() as u64)], &result, self.line_bytes);
+        let place = Piece { address: physical + RESULT, bytes: result.len() as u64 };
+        writer.add_physical(BusOperation::Write, &[place], &result);
         let state = &self.vis[vi as usize];
         let Some(number) = (if is_receive { state.receive_queue } else { state.send_queue }) else { return };
         let Some(queue) = self.queues.get_mut(number as usize).filter(|queue| queue.entries > 0) else {
@@ -75,7 +79,7 @@ impl Shared {
         queue.produced = queue.produced.wrapping_add(1);
         let flag = if is_receive { ENTRY_RECEIVE } else { 0 };
         let entry = ViaEntry { vi: vi | flag, number: queue.produced };
-        writer.add_entry(number, pieces[0].0, entry.to_bytes());
+        writer.add_part(BusOperation::Write, pieces[0].address, entry.to_bytes(), Some(number));
     }
 
     /// Completion queue `number` has an entry more.
@@ -100,12 +104,13 @@ impl Shared {
 pub(super) struct Completer {
     queue: VecDeque<Completion>,
     is_busy: bool,
-    pub writer: Writer,
+    pub writer: EntryWriter,
 }
 
 impl Completer {
-    pub fn new() -> Completer {
-        Completer { queue: VecDeque::new(), is_busy: false, writer: Writer::new(Owner::Complete) }
+    pub fn new(line_bytes: u64) -> Completer {
+        let writer = DmaWriter::new(|number| Owner::Complete.tag(number), line_bytes);
+        Completer { queue: VecDeque::new(), is_busy: false, writer }
     }
 
     pub fn go_on(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
@@ -120,7 +125,8 @@ impl Completer {
     pub fn write(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let completion = self.queue.pop_front().expect("a completion is dealt with");
         s.conclude(completion, &mut self.writer);
-        self.writer.start(c);
+        let is_something = self.writer.start(c);
+        debug_assert!(is_something, "there is always a status to write");
     }
 
     /// It is written.

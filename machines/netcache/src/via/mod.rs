@@ -6,7 +6,6 @@
 //! who sleeps. Of each direction one packet is dealt with at a time.
 
 mod complete;
-mod dma;
 mod events;
 mod packet;
 pub mod parameters;
@@ -26,11 +25,10 @@ use chasqui_counters::{Counters, Visitor, counters};
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
-use chasqui_ni::{BusRequest, Cause, Context, NetworkInterface, Region, Reply};
+use chasqui_ni::{BusRequest, Cause, Context, LinkEnd, MessageKey, NetworkInterface, Region, Reply, Written};
 use chasqui_placement::ProcessId;
 
 use crate::PROCESS;
-use crate::link::{Link, MessageKey};
 use crate::parameters::{MpiUnit, NicUnit};
 use complete::{Completer, Completion, Queue};
 use events::{Owner, ViaEvent};
@@ -109,13 +107,12 @@ struct Shared {
     unit: NicUnit,
     via: ViaUnit,
     clock: Clock,
-    line_bytes: u64,
     retry: Time,
     window: u32,
     table: Table,
     vis: Vec<Vi>,
     queues: Vec<Queue>,
-    link: Link,
+    link: LinkEnd,
     /// Packets that wait for the link, and replies, which go first. Of the latter each connection has one at most.
     packets: VecDeque<Box<Packet>>,
     answers: VecDeque<Answer>,
@@ -145,7 +142,7 @@ impl Shared {
 
     fn packet(&self, destination: u32, bytes: Vec<u8>, message: MessageKey) -> Box<Packet> {
         Box::new(Packet {
-            source: self.link.node(),
+            source: self.link.port().node(),
             destination,
             wire_bytes: (bytes.len() as u64 + self.unit.packet_overhead.bytes()) as u32,
             bytes,
@@ -156,11 +153,9 @@ impl Shared {
 
     /// Hands replies and packets to the link while it takes them.
     fn start(&mut self, c: &mut Context<'_, '_>) {
-        while !(self.answers.is_empty() && self.packets.is_empty())
-            && self.link.takes(ViaEvent::Start.into(), c)
-        {
+        while !(self.answers.is_empty() && self.packets.is_empty()) && self.link.takes(0, c) {
             let packet = self.next_packet();
-            self.link.send(packet, c);
+            self.link.send(packet, PROCESS, c);
         }
     }
 
@@ -271,8 +266,8 @@ impl Shared {
     fn flush(&mut self, vi: u32, posted: Posted, tag: u32, is_receive: bool, status: u32) {
         let Posted { address, handle } = posted;
         let found = self.table.translate(address, handle, transmit::DESCRIPTOR, tag, TABLE_WRITE);
-        let Some([(physical, _), ..]) = found.as_deref() else { return };
-        let (physical, status) = (*physical, STATUS_DONE | status);
+        let Some([piece, ..]) = found.as_deref() else { return };
+        let (physical, status) = (piece.address, STATUS_DONE | status);
         self.ended.push(Completion { vi, is_receive, physical, immediate: 0, length: 0, status });
     }
 
@@ -328,7 +323,7 @@ impl Shared {
 
     /// The driver stores to a VI's register.
     fn set_vi(&mut self, number: usize, register: u64, value: u64) {
-        let nodes = self.link.nodes();
+        let nodes = self.link.port().nodes();
         let Some(vi) = self.vis.get_mut(number) else { return };
         let (low, high) = (value as u32, (value >> 32) as u32);
         let queue = |number: u32| (u64::from(number) != NO_QUEUE).then_some(number);
@@ -361,18 +356,23 @@ impl ViaNic {
         let ViaPlan { unit, via, mpi, clock, line_bytes, network, port } = plan;
         let control = clock.edge(unit.receive.cycles());
         ViaNic {
-            transmitter: Transmitter::new(),
-            receiver: Receiver::new(),
-            completer: Completer::new(),
+            transmitter: Transmitter::new(line_bytes),
+            receiver: Receiver::new(line_bytes),
+            completer: Completer::new(line_bytes),
             shared: Shared {
                 clock,
-                line_bytes,
                 retry: Time(via.retry.ps()),
                 window: via.window as u32,
                 table: Table::new(via.table),
                 vis: (0..via.vis).map(|_| Vi::default()).collect(),
                 queues: vec![Queue::default(); via.queues as usize],
-                link: Link::new(&network, port, unit.packet_overhead.bytes(), control),
+                link: LinkEnd::new(
+                    &network,
+                    port,
+                    unit.packet_overhead.bytes(),
+                    control,
+                    ViaEvent::Start.into(),
+                ),
                 packets: VecDeque::new(),
                 answers: VecDeque::new(),
                 ready: vec![],
@@ -475,14 +475,15 @@ impl NetworkInterface for ViaNic {
 
     fn event(&mut self, c: &mut Context<'_, '_>, payload: Payload) {
         let s = &mut self.shared;
-        match payload.into() {
+        match ViaEvent::from(payload) {
             ViaEvent::Start => s.link.started(),
             ViaEvent::Prepared => self.transmitter.prepared(s, c),
             ViaEvent::Crossed => self.transmitter.crossed(s),
             ViaEvent::Landed => return self.receiver.landed(s, c),
             ViaEvent::Received => self.receiver.received(s, c),
             ViaEvent::Completed => self.completer.write(s, c),
-            ViaEvent::Retry(vi) => {
+            ViaEvent::Retry => {
+                let vi = payload[1] as u32;
                 s.vis[vi as usize].out.waits = false;
                 s.wants_to_send(vi);
             }
@@ -494,10 +495,7 @@ impl NetworkInterface for ViaNic {
         match event.payload.into() {
             NodeEvent::Packet { tail, .. } => {
                 let packet = packet.expect("a packet event brings a packet");
-                if let Some(packet) = self.shared.link.arrive_whole(tail, packet, c) {
-                    self.receiver.arriving.push_back(packet);
-                    c.at(tail, ViaEvent::Landed.into());
-                }
+                self.shared.link.arrive_whole(tail, packet, (PROCESS, ViaEvent::Landed.into()), c);
             }
             NodeEvent::Credit { priority } => {
                 self.shared.link.credit(priority);
@@ -509,7 +507,8 @@ impl NetworkInterface for ViaNic {
 
     fn bus_granted(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
         match Owner::of(request.tag) {
-            (Owner::Transmit | Owner::Fetch, _) => {}
+            (Owner::Transmit, number) => self.transmitter.reader.granted(number, request, c),
+            (Owner::Fetch, number) => self.receiver.reader.granted(number, request, c),
             (Owner::Receive, number) => self.receiver.writer.granted(number, c),
             (Owner::Complete, number) => self.completer.writer.granted(number, c),
         }
@@ -518,25 +517,23 @@ impl NetworkInterface for ViaNic {
     fn bus_done(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
         let s = &mut self.shared;
         let (owner, number) = Owner::of(request.tag);
-        let (queue, is_last) = match owner {
-            Owner::Transmit => {
-                self.transmitter.line_read(s, c);
-                (None, false)
-            }
-            Owner::Fetch => {
-                self.receiver.line_read(s, c);
-                (None, false)
-            }
-            Owner::Receive => self.receiver.writer.done(number),
-            Owner::Complete => self.completer.writer.done(number),
-        };
-        if let Some(queue) = queue {
-            s.entered(queue, c);
-        }
         match owner {
-            Owner::Receive if is_last => self.receiver.written(s, c),
-            Owner::Complete if is_last => self.completer.finish(),
-            _ => {}
+            Owner::Transmit => self.transmitter.line_read(s, c),
+            Owner::Fetch => self.receiver.line_read(s, c),
+            Owner::Receive => {
+                let Written { label, is_all } = self.receiver.writer.done(number);
+                label.into_iter().for_each(|queue| s.entered(queue, c));
+                if is_all {
+                    self.receiver.written(s, c);
+                }
+            }
+            Owner::Complete => {
+                let Written { label, is_all } = self.completer.writer.done(number);
+                label.into_iter().for_each(|queue| s.entered(queue, c));
+                if is_all {
+                    self.completer.finish();
+                }
+            }
         }
         self.go_on(c);
     }
@@ -550,9 +547,8 @@ impl NetworkInterface for ViaNic {
         DEVICE_BASE + registers::CAUSE..DEVICE_BASE + TABLE + self.shared.via.table * TABLE_BYTES
     }
 
-    /// Control and the link: no register changes, nothing is asked of the bus.
     fn is_visible(&self, payload: Payload) -> bool {
-        !matches!(payload.into(), ViaEvent::Start | ViaEvent::Landed | ViaEvent::Crossed | ViaEvent::Retry(_))
+        ViaEvent::from(payload).is_visible()
     }
 
     fn network_is_visible(&self, _: &Event) -> bool {

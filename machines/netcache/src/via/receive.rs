@@ -8,12 +8,11 @@
 use std::collections::VecDeque;
 
 use chasqui_engine::Packet;
-use chasqui_ni::Context;
+use chasqui_ni::{BusOperation, Context, DmaReader, DmaWriter, Piece};
 use chasqui_record::Stage;
 
 use super::Shared;
-use super::complete::Completion;
-use super::dma::{self, Writer};
+use super::complete::{Completion, EntryWriter};
 use super::events::{Owner, ViaEvent};
 use super::packet::{ACCEPTED, ASKS, HAS_IMMEDIATE, HEADER, NOT_READY, REPLY, SEND, ViaHeader};
 use super::registers::{
@@ -22,10 +21,9 @@ use super::registers::{
     ViaDescriptor,
 };
 use super::sequence::{Told, before};
-use super::table::Piece;
 use super::transmit::{DESCRIPTOR, is_write};
 use super::vi::{Held, State as ViState};
-use crate::link::stamp;
+use crate::PROCESS;
 
 /// What is dealt with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,36 +39,36 @@ enum State {
     Idle,
     /// Control.
     Busy(Job),
-    /// So many lines of a receive descriptor are still to come.
-    Fetching(Job, usize),
+    /// A receive descriptor is read.
+    Fetching(Job),
     Writing(Job),
 }
 
 /// The unit that receives.
 pub(super) struct Receiver {
-    /// Packets whose tail has not landed, then those that have.
-    pub arriving: VecDeque<Box<Packet>>,
+    /// Packets that have landed.
     landed: VecDeque<Box<Packet>>,
     state: State,
-    /// Where the receive descriptor is that is read.
-    descriptor: Vec<Piece>,
-    pub writer: Writer,
+    /// Physical address of the receive descriptor that is read.
+    descriptor: u64,
+    pub reader: DmaReader,
+    pub writer: EntryWriter,
 }
 
 impl Receiver {
-    pub fn new() -> Receiver {
+    pub fn new(line_bytes: u64) -> Receiver {
         Receiver {
-            arriving: VecDeque::new(),
             landed: VecDeque::new(),
             state: State::Idle,
-            descriptor: vec![],
-            writer: Writer::new(Owner::Receive),
+            descriptor: 0,
+            reader: DmaReader::new(|number| Owner::Fetch.tag(number), line_bytes),
+            writer: DmaWriter::new(|number| Owner::Receive.tag(number), line_bytes),
         }
     }
 
     /// The oldest packet's tail is here.
     pub fn landed(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        self.landed.extend(self.arriving.pop_front());
+        self.landed.push_back(s.link.landed());
         self.go_on(s, c);
     }
 
@@ -166,7 +164,7 @@ impl Receiver {
             s.break_off(header.to, None, c);
             return self.finish(s, c);
         };
-        self.writer.add(&pieces, data, s.line_bytes);
+        self.writer.add_physical(BusOperation::Write, &pieces, data);
         s.accepted(source, header, c);
         if pieces.is_empty() {
             return self.finish(s, c);
@@ -181,9 +179,9 @@ impl Receiver {
         let posted = state.receives[0];
         match s.table.translate(posted.address, posted.handle, DESCRIPTOR, state.tag, TABLE_WRITE) {
             Some(pieces) => {
-                self.descriptor = pieces;
-                let lines = dma::read(&self.descriptor, Owner::Fetch, s.line_bytes, c);
-                self.state = State::Fetching(job, lines);
+                self.descriptor = pieces[0].address;
+                self.reader.read_physical(&pieces, c);
+                self.state = State::Fetching(job);
             }
             None => {
                 s.vis[vi as usize].receives.pop_front();
@@ -194,22 +192,20 @@ impl Receiver {
 
     /// A line of it is here.
     pub fn line_read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let State::Fetching(job, left) = self.state else { unreachable!("a descriptor for nobody") };
-        self.state = State::Fetching(job, left - 1);
-        if left == 1 {
-            self.fetched(job, s, c);
+        let State::Fetching(job) = self.state else { unreachable!("a descriptor for nobody") };
+        if let Some(descriptor) = self.reader.done() {
+            self.fetched(job, &ViaDescriptor::from_bytes(&descriptor), s, c);
         }
     }
 
     /// All of it is here.
-    fn fetched(&mut self, job: Job, s: &mut Shared, c: &mut Context<'_, '_>) {
+    fn fetched(&mut self, job: Job, descriptor: &ViaDescriptor, s: &mut Shared, c: &mut Context<'_, '_>) {
         s.counters.descriptors += 1;
         if let Job::Held(vi) = job
             && s.vis[vi as usize].held.is_empty()
         {
             return self.rest(s, c); // The connection has ended meanwhile, and the message with it.
         }
-        let descriptor = ViaDescriptor::from_bytes(&dma::contents(&self.descriptor, c));
         let packet = self.packet(job, s);
         let header = ViaHeader::from_bytes(&packet.bytes);
         let (vi, source, data) = (header.to, packet.source, packet.bytes[HEADER..].to_vec());
@@ -217,11 +213,11 @@ impl Receiver {
         if state.state != ViState::Connected || state.receives.pop_front().is_none() {
             return self.end(job, s, c); // The connection has ended meanwhile.
         }
-        let place = place(&descriptor, data.len() as u64, state.tag, s);
+        let place = place(descriptor, data.len() as u64, state.tag, s);
         let mut completion = Completion {
             vi,
             is_receive: true,
-            physical: self.descriptor[0].0,
+            physical: self.descriptor,
             immediate: 0,
             length: data.len() as u32,
             status: STATUS_DONE | STATUS_RECEIVE,
@@ -232,7 +228,7 @@ impl Receiver {
         }
         let is_right = place.is_ok();
         match place {
-            Ok(pieces) => self.writer.add(&pieces, &data, s.line_bytes),
+            Ok(pieces) => self.writer.add_physical(BusOperation::Write, &pieces, &data),
             Err(status) => (completion.length, completion.status) = (0, completion.status | status),
         }
         s.conclude(completion, &mut self.writer);
@@ -275,8 +271,8 @@ impl Receiver {
     /// The packet is dealt with: its room in the receive buffer goes back.
     fn finish(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let packet = self.landed.pop_front().expect("a packet is dealt with");
-        stamp(c, packet.message, Stage::Land, c.now);
-        s.link.release(&packet, c);
+        c.stamp(PROCESS, packet.message, Stage::Land, c.now);
+        s.link.release(packet.priority, c);
         self.rest(s, c);
     }
 
@@ -361,7 +357,7 @@ impl Shared {
                 );
             }
             Told::Refused => {
-                c.at(c.now + self.retry, ViaEvent::Retry(header.to).into());
+                c.at(c.now + self.retry, [ViaEvent::Retry as u64, header.to.into()]);
             }
         }
     }

@@ -5,6 +5,7 @@
 //! sum of a handle and a page's number is its entry, and regions need no other table.
 
 use chasqui_memory::PAGE_BYTES;
+use chasqui_ni::Piece;
 
 use super::registers::{TABLE_PAGE, TABLE_VALID};
 
@@ -15,9 +16,6 @@ struct Entry {
     /// Protection tag; in the high half the number of the virtual page.
     tag: u64,
 }
-
-/// Memory that does not cross the end of a page: physical address and length [bytes].
-pub(super) type Piece = (u64, u64);
 
 pub(super) struct Table {
     entries: Vec<Entry>,
@@ -59,9 +57,9 @@ impl Table {
             if entry.page & needs != needs || entry.tag != u64::from(tag) | u64::from(virtual_page) << 32 {
                 return None;
             }
-            let length = (PAGE_BYTES - at % PAGE_BYTES).min(end - at);
-            pieces.push(((entry.page & !(PAGE_BYTES - 1)) + at % PAGE_BYTES, length));
-            at += length;
+            let bytes = (PAGE_BYTES - at % PAGE_BYTES).min(end - at);
+            pieces.push(Piece { address: (entry.page & !(PAGE_BYTES - 1)) + at % PAGE_BYTES, bytes });
+            at += bytes;
         }
         Some(pieces)
     }
@@ -88,7 +86,7 @@ mod tests {
     fn memory_is_found_page_by_page() {
         let (table, handle) = table();
         let found = table.translate(0x5ff0, handle, 0x20, 1, 0);
-        assert_eq!(found, Some(vec![(0x9ff0, 0x10), (0x3000, 0x10)]));
+        assert_eq!(found, Some([0x9ff0, 0x3000].map(|address| Piece { address, bytes: 0x10 }).to_vec()));
         assert_eq!(table.translate(0x5000, handle, 0, 1, 0), Some(vec![]));
     }
 

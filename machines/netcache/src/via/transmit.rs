@@ -4,20 +4,19 @@
 use std::collections::VecDeque;
 
 use chasqui_engine::Packet;
-use chasqui_ni::Context;
+use chasqui_ni::{Context, DmaReader, Piece};
 use chasqui_record::Stage;
 
 use super::Shared;
-use super::dma;
 use super::events::{Owner, ViaEvent};
 use super::packet::{ASKS, HAS_IMMEDIATE, HEADER, SEND, ViaHeader, WRITE};
 use super::registers::{
     CONTROL_IMMEDIATE, CONTROL_OPERATION, CONTROL_RDMA_WRITE, CONTROL_SEND_RECEIVE, STATUS_FORMAT_ERROR,
     STATUS_LENGTH_ERROR, STATUS_PROTECTION_ERROR, ViaDescriptor, ViaSegment,
 };
-use super::table::Piece;
 use super::vi::{Plan, Vi};
-use crate::link::{Mechanism, stamp, travels_by};
+use crate::PROCESS;
+use crate::mechanism::Mechanism;
 
 /// Bytes of a descriptor.
 pub(super) const DESCRIPTOR: u64 = size_of::<ViaDescriptor>() as u64;
@@ -33,8 +32,7 @@ enum State {
     Idle,
     /// Control.
     Preparing(Step),
-    /// So many lines are still to come.
-    Reading(Step, usize),
+    Reading(Step),
     /// The packet leaves.
     Crossing,
 }
@@ -47,8 +45,9 @@ pub(super) struct Transmitter {
     /// Whose turn it is, and with which packet.
     vi: u32,
     sequence: u32,
-    /// What is read.
-    pieces: Vec<Piece>,
+    /// Physical address of the descriptor that is read.
+    descriptor: u64,
+    pub reader: DmaReader,
     /// The packet that leaves.
     packet: Option<Box<Packet>>,
 }
@@ -121,13 +120,14 @@ fn pieces(descriptor: &ViaDescriptor, (from, bytes): (u64, u64), tag: u32, s: &S
 }
 
 impl Transmitter {
-    pub fn new() -> Transmitter {
+    pub fn new(line_bytes: u64) -> Transmitter {
         Transmitter {
             state: State::Idle,
             ready: VecDeque::new(),
             vi: 0,
             sequence: 0,
-            pieces: vec![],
+            descriptor: 0,
+            reader: DmaReader::new(|number| Owner::Transmit.tag(number), line_bytes),
             packet: None,
         }
     }
@@ -168,11 +168,10 @@ impl Transmitter {
                 self.rest(s);
             }
             Some(Ok(pieces)) => {
-                self.pieces = pieces;
-                let lines = dma::read(&self.pieces, Owner::Transmit, s.line_bytes, c);
-                self.state = State::Reading(step, lines);
-                if lines == 0 {
-                    self.read(step, s, c);
+                self.descriptor = pieces.first().map_or(0, |piece| piece.address);
+                self.state = State::Reading(step);
+                if !self.reader.read_physical(&pieces, c) {
+                    self.read(step, &[], s, c);
                 }
             }
         }
@@ -195,19 +194,17 @@ impl Transmitter {
 
     /// A line has been read.
     pub fn line_read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let State::Reading(step, left) = self.state else { unreachable!("a line for nobody") };
-        self.state = State::Reading(step, left - 1);
-        if left == 1 {
-            self.read(step, s, c);
+        let State::Reading(step) = self.state else { unreachable!("a line for nobody") };
+        if let Some(data) = self.reader.done() {
+            self.read(step, &data, s, c);
         }
     }
 
     /// All that `step` reads is here.
-    fn read(&mut self, step: Step, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let data = dma::contents(&self.pieces, c);
+    fn read(&mut self, step: Step, data: &[u8], s: &mut Shared, c: &mut Context<'_, '_>) {
         match step {
-            Step::Descriptor => self.begin(ViaDescriptor::from_bytes(&data), s, c),
-            Step::Data => self.leave(&data, s, c),
+            Step::Descriptor => self.begin(ViaDescriptor::from_bytes(data), s, c),
+            Step::Data => self.leave(data, s, c),
         }
     }
 
@@ -217,14 +214,14 @@ impl Transmitter {
         let vi = &mut s.vis[self.vi as usize];
         let Some(work) = vi.unread() else { return self.rest(s) };
         let message = work.message;
-        vi.plan(descriptor, self.pieces[0].0, count.unwrap_or(1));
+        vi.plan(descriptor, self.descriptor, count.unwrap_or(1));
         if let Err(status) = count {
             s.break_off(self.vi, Some((self.sequence, status)), c);
             return self.rest(s);
         }
-        stamp(c, message, Stage::Accept, c.now);
+        c.stamp(PROCESS, message, Stage::Accept, c.now);
         let mechanism = if is_write(&descriptor) { Mechanism::RdmaWrite } else { Mechanism::Vi };
-        travels_by(c, message, mechanism);
+        c.travels_by(PROCESS, message, mechanism as u32);
         s.counters.sent += 1;
         // A refusal may have come meanwhile.
         let vi = &s.vis[self.vi as usize];

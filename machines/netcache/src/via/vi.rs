@@ -11,7 +11,7 @@ use chasqui_engine::Packet;
 
 use super::registers::ViaDescriptor;
 use super::sequence::{Outgoing, Told, before, should_ask};
-use crate::link::MessageKey;
+use chasqui_ni::MessageKey;
 
 /// A descriptor as its doorbell names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,13 +3,13 @@
 
 use std::collections::VecDeque;
 
-use chasqui_ni::{BusOperation, BusRequest, Context};
+use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
 use chasqui_record::Stage;
 
 use super::queues::QueueName;
 use super::receive::basic_slot;
 use super::transmit::HEADER;
-use super::{Nes, NesEvent, Owner, stamp};
+use super::{Nes, NesEvent, Owner};
 use crate::registers::{EXPRESS_BYTES, SLOT_DATA_BYTES};
 use crate::service_registers::{self as sp, VoyagerPacket};
 
@@ -108,7 +108,7 @@ impl Nes {
     /// The oldest message of `queue` that was with the firmware is in its queue.
     fn land(&mut self, c: &mut Context<'_, '_>, queue: QueueName) {
         let name = self.shared.homes.return_message(queue);
-        stamp(c, self.shared.homes.names.process(queue), name, Stage::Land, c.now);
+        c.stamp(self.shared.homes.names.process(queue), name, Stage::Land, c.now);
     }
 
     /// The command's next piece goes over the bus.
@@ -129,7 +129,7 @@ impl Nes {
             sp::COMMAND_COPY_IN => BusOperation::ReadInvalidate,
             _ => BusOperation::Write,
         };
-        c.bus(BusRequest { operation, address, bytes, tag: Owner::Command.tag() });
+        c.bus(BusRequest { operation, address, bytes, tag: Owner::Command.tag(0) });
     }
 
     /// A piece takes its place in memory. Rings are copied in time alone: they keep their addresses.
@@ -161,12 +161,5 @@ impl Nes {
 
 /// `bytes` from `address` on, line by line.
 fn pieces(address: u64, bytes: u64, line: u64) -> VecDeque<(u64, u32)> {
-    let mut pieces = VecDeque::new();
-    let mut at = address;
-    while at < address + bytes {
-        let end = (at - at % line + line).min(address + bytes);
-        pieces.push_back((at, (end - at) as u32));
-        at = end;
-    }
-    pieces
+    line_parts(address, bytes, line).map(|(offset, bytes)| (address + offset, bytes)).collect()
 }

@@ -78,6 +78,7 @@ impl Nes {
 
     /// The router may have a packet for which the receive buffer has no room.
     pub(super) fn may_be_full(&self) -> bool {
-        self.shared.port.held_in_all() + self.in_flight >= self.shared.port.receive_buffer_packets()
+        let port = self.shared.link.port();
+        port.held_in_all() + self.in_flight >= port.receive_buffer_packets()
     }
 }

@@ -4,13 +4,13 @@
 use std::collections::VecDeque;
 
 use chasqui_memory::PAGE_BYTES;
-use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
+use chasqui_ni::{BusRequest, Context, DmaReader, MessageKey, Piece, Ring, SlotQueue};
 use chasqui_placement::ProcessId;
 
 use super::queues::QueueName;
 use super::table::Destination;
 use super::transmit::{message_of, packet_bytes, push_packet};
-use super::{Mechanism, NesEvent, Owner, Ring, Shared, accept};
+use super::{Mechanism, NesEvent, Owner, Shared, accept};
 use crate::parameters::Dma;
 use crate::registers::VoyagerDma;
 use crate::service_registers::{PACKET_DMA, PACKET_NOTICE};
@@ -27,14 +27,14 @@ const BLOCK_BYTES_MAX: u64 = 1 << 48;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Idle,
-    /// Lines of the request still to be read from the cache (Reclaim).
-    Fetching(u32),
+    /// The request is read from the cache (Reclaim).
+    Fetching,
     /// Control of a new request, or pages being brought in.
     Preparing,
     /// The next piece can be read when there is a buffer for it.
     Ready,
-    /// So many lines of a piece are still to come.
-    Reading(u32),
+    /// A piece is read.
+    Reading,
     /// All is read.
     Read,
 }
@@ -45,28 +45,21 @@ struct Transfer {
     to: Destination,
     /// Bytes read.
     read: u64,
-    message: Option<(u16, u32)>,
+    message: MessageKey,
 }
 
 /// Pieces that are read ahead: one crosses the I-bus while the next is read.
 const BUFFERS: usize = 2;
 
-/// A process's requests.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RequestQueue {
-    pub ring: Ring,
-    pub producer: u32,
-    pub consumer: u32,
-}
-
 /// The unit that serves DMA requests, of processes in turn, one after the other. It reads pieces of the block over the
 /// bus while earlier ones cross the I-bus, so that bus and link limit it.
 pub(super) struct DmaEngine {
     /// By process.
-    pub queues: Vec<RequestQueue>,
+    pub queues: Vec<SlotQueue>,
     /// The process whose request is dealt with, or was last.
     current: ProcessId,
     state: State,
+    reader: DmaReader,
     transfer: Option<Transfer>,
     /// Pieces that have been read, as packet data; the first may be crossing.
     pieces: VecDeque<Vec<u8>>,
@@ -77,11 +70,12 @@ pub(super) struct DmaEngine {
 }
 
 impl DmaEngine {
-    pub fn new(rings: &[Ring], dma: &Dma) -> DmaEngine {
+    pub fn new(rings: &[Ring], dma: &Dma, line_bytes: u64) -> DmaEngine {
         DmaEngine {
-            queues: rings.iter().map(|&ring| RequestQueue { ring, producer: 0, consumer: 0 }).collect(),
+            queues: rings.iter().map(|&ring| SlotQueue::new(ring)).collect(),
             current: ProcessId(0),
             state: State::Idle,
+            reader: DmaReader::new(|number| Owner::DmaRead.tag(number), line_bytes),
             transfer: None,
             pieces: VecDeque::new(),
             crossing: false,
@@ -96,11 +90,7 @@ impl DmaEngine {
     /// # Errors
     /// Its ring has not so many slots: what is wrong, in words.
     pub fn post(&mut self, process: ProcessId, producer: u32) -> Result<(), String> {
-        let queue = &mut self.queues[process.index()];
-        let most = queue.consumer.wrapping_add(queue.ring.slots);
-        queue.ring.check_pointer("DMA producer", queue.consumer, producer, most)?;
-        queue.producer = producer;
-        Ok(())
+        self.queues[process.index()].post("DMA producer", producer)
     }
 
     #[inline]
@@ -137,7 +127,7 @@ impl DmaEngine {
     /// No request is left.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.state == State::Idle && self.queues.iter().all(|queue| queue.consumer == queue.producer)
+        self.state == State::Idle && self.queues.iter().all(SlotQueue::is_empty)
     }
 
     /// Room in the TxU is all that the request's end waits for.
@@ -150,10 +140,7 @@ impl DmaEngine {
         let count = self.queues.len() as u32;
         while self.state == State::Idle {
             let mut turns = (1..=count).map(|i| ProcessId((self.current.0 + i) % count));
-            let has_requests = |process: &ProcessId| {
-                let queue = &self.queues[process.index()];
-                queue.consumer != queue.producer
-            };
+            let has_requests = |process: &ProcessId| !self.queues[process.index()].is_empty();
             let Some(process) = turns.find(has_requests) else { return };
             self.current = process;
             self.fetch(s, c);
@@ -162,14 +149,12 @@ impl DmaEngine {
 
     /// Address of the request that is dealt with.
     fn request(&self) -> u64 {
-        let queue = &self.queues[self.current.index()];
-        queue.ring.slot(queue.consumer)
+        self.queues[self.current.index()].oldest()
     }
 
     /// The request is dealt with.
     fn retire(&mut self) {
-        let queue = &mut self.queues[self.current.index()];
-        queue.consumer = queue.consumer.wrapping_add(1);
+        self.queues[self.current.index()].pop();
         self.state = State::Idle;
     }
 
@@ -182,38 +167,28 @@ impl DmaEngine {
     }
 
     fn fetch(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        if !s.reclaims() {
-            return self.begin(s, c);
-        }
-        let address = self.request();
-        let lines = (REQUEST / s.line_bytes) as u32;
-        for i in 0..lines {
-            let address = address + u64::from(i) * s.line_bytes;
-            let tag = Owner::DmaRead.tag();
-            c.bus(BusRequest { operation: BusOperation::Read, address, bytes: s.line_bytes as u32, tag });
-        }
-        self.state = State::Fetching(lines);
-    }
-
-    fn begin(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let mut bytes = [0; REQUEST as usize];
         let address = self.request();
         if s.reclaims() {
-            bytes.copy_from_slice(c.memory.slice(address, REQUEST as usize).expect("the ring is in SRAM"));
+            self.reader.read_physical(&[Piece { address, bytes: REQUEST }], c);
+            self.state = State::Fetching;
         } else {
+            let mut bytes = [0; REQUEST as usize];
             c.read_unsnooped(address, &mut bytes);
+            self.begin(&VoyagerDma::from_bytes(&bytes), s, c);
         }
-        let request = VoyagerDma::from_bytes(&bytes);
+    }
+
+    fn begin(&mut self, request: &VoyagerDma, s: &mut Shared, c: &mut Context<'_, '_>) {
         let process = self.current;
-        let found = check_block(&request).and_then(|()| s.table.find(self.requester(s), request.node));
+        let found = check_block(request).and_then(|()| s.table.find(self.requester(s), request.node));
         let to = match found {
             Ok(to) => to,
             Err(text) => return self.refuse(text, c),
         };
-        let message = message_of(request.flags, &notice(&request));
+        let message = message_of(request.flags, &notice(request));
         accept(c, process, message, Mechanism::Dma);
         s.counters.dma_requests += 1;
-        self.transfer = Some(Transfer { request, to, read: 0, message });
+        self.transfer = Some(Transfer { request: *request, to, read: 0, message });
         self.prepare(s, c, self.setup_cycles);
     }
 
@@ -240,14 +215,15 @@ impl DmaEngine {
     /// Reads the lines of the next piece.
     fn read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let (from, bytes) = self.next_piece();
-        let Some(physical) = c.physical(self.current, from) else { return self.bring_in(from, s, c) };
-        let mut lines = 0;
-        for (offset, bytes) in line_parts(physical, bytes, s.line_bytes) {
-            let (address, tag) = (physical + offset, Owner::DmaRead.tag());
-            c.bus(BusRequest { operation: BusOperation::Read, address, bytes, tag });
-            lines += 1;
+        match self.reader.read((self.current, from), bytes, c) {
+            Ok(_) => self.state = State::Reading,
+            Err(at) => self.bring_in(at, s, c),
         }
-        self.state = State::Reading(lines);
+    }
+
+    /// A line takes its place in the order of the bus.
+    pub fn granted(&mut self, number: usize, request: BusRequest, c: &Context<'_, '_>) {
+        self.reader.granted(number, request, c);
     }
 
     fn bring_in(&mut self, from: u64, s: &mut Shared, c: &mut Context<'_, '_>) {
@@ -263,24 +239,19 @@ impl DmaEngine {
     }
 
     pub fn line_read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
+        let Some(block) = self.reader.done() else { return };
         match self.state {
-            State::Fetching(1) => self.begin(s, c),
-            State::Fetching(left) => self.state = State::Fetching(left - 1),
-            State::Reading(1) => self.piece_read(s, c),
-            State::Reading(left) => self.state = State::Reading(left - 1),
-            _ => unreachable!("a line for nobody"),
+            State::Fetching => self.begin(&VoyagerDma::from_bytes(&block), s, c),
+            _ => self.piece_read(&block),
         }
     }
 
-    fn piece_read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let (from, bytes) = self.next_piece();
-        // The process may have given the page up since it was asked for.
-        let Some(physical) = c.physical(self.current, from) else { return self.bring_in(from, s, c) };
+    fn piece_read(&mut self, piece: &[u8]) {
         let t = self.transfer.as_mut().expect("a transfer is under way");
         let mut data = (t.request.to + t.read).to_le_bytes().to_vec();
-        data.extend_from_slice(c.memory.slice(physical, bytes as usize).expect("a mapped page"));
+        data.extend_from_slice(piece);
         self.pieces.push_back(data);
-        t.read += bytes;
+        t.read += piece.len() as u64;
         self.state = if t.read == t.request.bytes { State::Read } else { State::Ready };
     }
 

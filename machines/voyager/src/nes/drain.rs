@@ -154,7 +154,7 @@ impl Drain {
 
     /// Marks with `flags` for all other sites.
     fn send(&mut self, flags: u32, s: &Shared) {
-        let here = s.port.node();
+        let here = s.link.port().node();
         let others = (0..self.sites).filter(|&site| site != here);
         self.outgoing.extend(others.map(|site| (flags, self.live, site)));
     }
@@ -163,7 +163,7 @@ impl Drain {
     pub fn marked(&mut self, s: &mut Shared) {
         let (flags, live, site) = self.outgoing.pop_front().expect("a mark crosses");
         self.crossing = false;
-        let to = Destination { site, queue: MARKED, source: s.port.node() as u16 };
+        let to = Destination { site, queue: MARKED, source: s.link.port().node() as u16 };
         self.counters.marks += 1;
         push_packet(
             s,

@@ -5,12 +5,12 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-use chasqui_ni::{BusOperation, BusRequest, Context};
+use chasqui_ni::{BusRequest, Context, DmaReader, MessageKey, Piece, Ring};
 use chasqui_placement::ProcessId;
 
 use super::queues::{QueueName, QueueNames};
 use super::transmit::{packet_bytes, push_packet};
-use super::{Mechanism, MessageName, NesEvent, Owner, Ring, Shared, accept};
+use super::{Mechanism, NesEvent, Owner, Shared, accept};
 use crate::parameters::Express;
 use crate::registers as r;
 use crate::service_registers::{PACKET_EXPRESS, PACKET_WIDE};
@@ -40,7 +40,7 @@ pub(super) struct Entry {
     /// 37 bits: what was stored, and above it those of the address.
     word: u64,
     data: Data,
-    name: MessageName,
+    name: MessageKey,
 }
 
 /// What goes along with a message.
@@ -56,8 +56,8 @@ enum Data {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Idle,
-    /// Lines of the tagged data still to be read from the cache (Reclaim).
-    Reading(u32),
+    /// The tagged data are read from the cache (Reclaim).
+    Reading,
     /// The message is complete; the TxU must have room.
     Ready,
     /// It crosses the I-bus.
@@ -125,6 +125,7 @@ pub(super) struct ExpressTransmitter {
     /// Messages that have yet to cross the I-bus.
     pending: usize,
     state: State,
+    reader: DmaReader,
     /// The message that is dealt with, with its slot, and its tagged data once they cross.
     current: Option<(usize, Entry)>,
     tagged: Vec<u8>,
@@ -137,6 +138,7 @@ impl ExpressTransmitter {
         window: Window,
         express: &Express,
         slots: usize,
+        line_bytes: u64,
     ) -> ExpressTransmitter {
         ExpressTransmitter {
             names,
@@ -146,6 +148,7 @@ impl ExpressTransmitter {
             messages_max: express.slots as usize,
             pending: 0,
             state: State::Idle,
+            reader: DmaReader::new(|number| Owner::TagOn.tag(number), line_bytes),
             current: None,
             tagged: Vec::new(),
         }
@@ -172,14 +175,14 @@ impl ExpressTransmitter {
     }
 
     /// The message that a store into the Express window is; `name` is the MPI message's, for the records.
-    pub fn express(&self, offset: u64, value: u64, name: MessageName) -> Entry {
+    pub fn express(&self, offset: u64, value: u64, name: MessageKey) -> Entry {
         let (queue, destination) = (self.window.above(offset) as QueueName, self.window.destination(offset));
         Entry { queue, destination, word: word(offset, value), data: Data::None, name }
     }
 
     /// The message that a 64-byte store into the Express window is; `name` as above. What an Express message has in
     /// data and address comes in the first word, and says how many of the others are its data.
-    pub fn wide(&self, offset: u64, words: &[u64; 8], name: MessageName) -> Entry {
+    pub fn wide(&self, offset: u64, words: &[u64; 8], name: MessageKey) -> Entry {
         let (queue, destination) = (self.window.above(offset) as QueueName, self.window.destination(offset));
         let count = (words[0] >> r::WIDE_COUNT_SHIFT) as usize & WIDE_WORDS;
         let mut data = [0; WIDE_WORDS];
@@ -194,7 +197,7 @@ impl ExpressTransmitter {
     }
 
     /// The message that a store into the Tag-On window is; `name` as above.
-    pub fn tag_on(&self, offset: u64, value: u64, name: MessageName) -> Entry {
+    pub fn tag_on(&self, offset: u64, value: u64, name: MessageKey) -> Entry {
         let above = self.window.above(offset);
         let bytes = if above & r::TAG_LONG != 0 { r::TAG_LONG_BYTES } else { r::TAG_SHORT_BYTES };
         let resident = above & r::TAG_RESIDENT != 0;
@@ -271,35 +274,36 @@ impl ExpressTransmitter {
         if tag.resident || !s.reclaims() {
             return;
         }
-        let place = self.place(tag.place);
-        let lines = tag.bytes.div_ceil(s.line_bytes);
-        for i in 0..lines {
-            c.bus(BusRequest {
-                operation: BusOperation::Read,
-                address: place + i * s.line_bytes,
-                bytes: s.line_bytes as u32,
-                tag: Owner::TagOn.tag(),
-            });
-        }
-        self.state = State::Reading(lines as u32);
+        let (address, bytes) = (self.place(tag.place), tag.bytes.next_multiple_of(s.line_bytes));
+        self.reader.read_physical(&[Piece { address, bytes }], c);
+        self.state = State::Reading;
+    }
+
+    /// A line of the tagged data takes its place in the order of the bus.
+    pub fn granted(&mut self, number: usize, request: BusRequest, c: &Context<'_, '_>) {
+        self.reader.granted(number, request, c);
     }
 
     pub fn line_read(&mut self) {
-        let State::Reading(left) = self.state else { unreachable!("a line for nobody") };
-        self.state = if left == 1 { State::Ready } else { State::Reading(left - 1) };
+        if let Some(lines) = self.reader.done() {
+            self.tagged = lines;
+            self.state = State::Ready;
+        }
     }
 
     fn cross(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let (_, entry) = self.current.expect("a message is dealt with");
-        self.tagged.clear();
         let mechanism = match entry.data {
-            Data::None => Mechanism::Express,
+            Data::None => {
+                self.tagged.clear();
+                Mechanism::Express
+            }
             Data::Tag(tag) => {
                 self.fetch_tag(tag, s, c);
                 Mechanism::TagOn
             }
             Data::Wide(count, words) => {
-                self.tagged.extend(words[..count].iter().flat_map(|word| word.to_le_bytes()));
+                self.tagged = words[..count].iter().flat_map(|word| word.to_le_bytes()).collect();
                 Mechanism::Store64
             }
         };
@@ -312,14 +316,10 @@ impl ExpressTransmitter {
 
     /// Reads what is tagged on.
     fn fetch_tag(&mut self, tag: Tag, s: &Shared, c: &mut Context<'_, '_>) {
-        let place = self.place(tag.place);
         self.tagged.resize(tag.bytes as usize, 0);
-        if s.reclaims() && !tag.resident {
-            // The lines came over the bus.
-            let bytes = c.memory.slice(place, tag.bytes as usize).expect("the places are in SRAM");
-            self.tagged.copy_from_slice(bytes);
-        } else {
-            c.read_unsnooped(place, &mut self.tagged);
+        // Else its lines came over the bus.
+        if tag.resident || !s.reclaims() {
+            c.read_unsnooped(self.place(tag.place), &mut self.tagged);
         }
     }
 

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 
 use super::address::HALVES;
 use super::queues::QueueName;
-use super::{MessageName, Ring};
 use crate::parameters::Express;
 use crate::registers as r;
+use chasqui_ni::{MessageKey, Ring, SlotQueue};
 
 /// What the reader of a message learns of the `bytes` that came with it; `wide`: by a 64-byte store, as words.
 pub(super) fn tag_of(wide: bool, bytes: u64) -> u64 {
@@ -28,30 +28,15 @@ pub(super) fn composed(word: u64, source: u16, queue: QueueName, tag: u64) -> u6
         | word
 }
 
-/// The ring of data that came tagged on for a process, in the order of their headers.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TagRing {
-    pub ring: Ring,
-    pub producer: u32,
-    pub consumer: u32,
-}
-
-impl TagRing {
-    /// Room for tagged data.
-    pub fn has_room(&self) -> bool {
-        self.producer.wrapping_sub(self.consumer) < self.ring.slots
-    }
-}
-
 /// The Express receive queues that are resident, and the rings of tagged data.
 pub(super) struct Inbox {
     /// The messages of each slot.
-    slots: Vec<VecDeque<(u64, MessageName)>>,
+    slots: Vec<VecDeque<(u64, MessageKey)>>,
     messages_max: usize,
     /// Upper halves, by where they are taken, for processors that read four bytes at a time.
     upper: Vec<u32>,
-    /// By process.
-    pub tags: Vec<TagRing>,
+    /// The rings of data that came tagged on, in the order of their headers, by process.
+    pub tags: Vec<SlotQueue>,
 }
 
 /// What a load found.
@@ -61,7 +46,7 @@ pub(super) struct Found {
     /// The queue from which it took a message.
     pub took: Option<QueueName>,
     /// Name of the MPI message that it took, for the records.
-    pub name: MessageName,
+    pub name: MessageKey,
     /// The same load gives the same again.
     pub repeatable: bool,
 }
@@ -75,7 +60,7 @@ impl Inbox {
             slots: vec![VecDeque::new(); slots],
             messages_max: express.slots as usize,
             upper: vec![0; tags.len() * HALVES],
-            tags: tags.iter().map(|&ring| TagRing { ring, producer: 0, consumer: 0 }).collect(),
+            tags: tags.iter().map(|&ring| SlotQueue::new(ring)).collect(),
         }
     }
 
@@ -89,13 +74,13 @@ impl Inbox {
         self.slots[slot].len() as u64
     }
 
-    pub fn push(&mut self, slot: usize, message: u64, name: MessageName) {
+    pub fn push(&mut self, slot: usize, message: u64, name: MessageKey) {
         debug_assert!(self.has_room(slot));
         self.slots[slot].push_back((message, name));
     }
 
     /// Takes the oldest message of `slot`.
-    pub fn pop(&mut self, slot: usize) -> Option<(u64, MessageName)> {
+    pub fn pop(&mut self, slot: usize) -> Option<(u64, MessageKey)> {
         self.slots[slot].pop_front()
     }
 

@@ -35,9 +35,10 @@ use chasqui_abi::NiIdentification;
 use chasqui_counters::{Counters, Visitor, below, counters};
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
-use chasqui_network::{Blocked, NodeEvent, NodePort};
+use chasqui_network::NodeEvent;
 use chasqui_ni::{
-    ACCEPTED, BusRequest, Cause, Context, Leave, NetworkInterface, RETRY, Region, Reply, Turn, Uncached,
+    ACCEPTED, BusRequest, Cause, Context, Leave, LinkEnd, MessageKey, NetworkInterface, RETRY, Region, Reply,
+    Ring, Turn, Uncached,
 };
 use chasqui_placement::{NodeId, ProcessId};
 use chasqui_record::{MessageId, Profile, Stage};
@@ -58,7 +59,7 @@ use onepoll::Orders;
 pub(crate) use plan::NesPlan;
 use queues::{Homes, QueueName, QueueNames};
 use receive::Receiver;
-use rings::{OwnRings, Ring, Rings};
+use rings::{OwnRings, Rings};
 use service::Service;
 use table::DestinationTable;
 use transmit::Transmitter;
@@ -109,13 +110,11 @@ struct Shared {
     line_bytes: u64,
     /// The I-bus is free from then on.
     ibus_free: Time,
-    port: NodePort,
+    link: LinkEnd,
     homes: Homes,
     table: DestinationTable,
     /// Packets that wait for the link, by priority.
     txu: [VecDeque<Box<Packet>>; PRIORITIES],
-    /// A `Start` is scheduled for when the link is free.
-    start_scheduled: bool,
     counters: NesStatistics,
 }
 
@@ -152,28 +151,12 @@ impl Shared {
     /// the router has no room does not hold up the other.
     fn start(&mut self, c: &mut Context<'_, '_>) {
         for priority in (0..PRIORITIES).rev() {
-            while !self.txu[priority].is_empty() {
-                match self.port.can_send(c.now, priority as u8) {
-                    Ok(()) => self.inject(priority, c),
-                    Err(Blocked::LinkBusy { until }) => return self.start_at(until, c),
-                    Err(Blocked::NoCredit) => break,
-                }
+            while !self.txu[priority].is_empty() && self.link.takes(priority as u8, c) {
+                let packet = self.txu[priority].pop_front().expect("a packet waits");
+                let process = self.process_of(&packet.bytes);
+                self.link.send(packet, process, c);
             }
         }
-    }
-
-    fn start_at(&mut self, time: Time, c: &mut Context<'_, '_>) {
-        if !std::mem::replace(&mut self.start_scheduled, true) {
-            c.at(time, NesEvent::Start.into());
-        }
-    }
-
-    /// Starts the oldest packet of `priority`.
-    fn inject(&mut self, priority: usize, c: &mut Context<'_, '_>) {
-        let packet = self.txu[priority].pop_front().expect("a packet waits");
-        let (process, message) = (self.process_of(&packet.bytes), packet.message);
-        let sent = self.port.send(c.now, packet, c.out);
-        stamp(c, process, message, Stage::Inject, sent.head);
     }
 }
 
@@ -190,11 +173,8 @@ enum Mechanism {
 /// Names of the [`Mechanism`]s, from 1 on.
 pub(crate) const MECHANISMS: &[&str] = &["basic", "dma", "express", "tag-on", "store-64"];
 
-/// The name of a packet's message, for the records.
-type MessageName = Option<(u16, u32)>;
-
 /// The name of the message that a store of process `process` to `register` is, if it is one.
-fn carried(c: &mut Context<'_, '_>, process: ProcessId, register: Register) -> MessageName {
+fn carried(c: &mut Context<'_, '_>, process: ProcessId, register: Register) -> MessageKey {
     let is_message = matches!(register, Register::Express(_) | Register::Tag(_));
     let id = if is_message { c.recorders[process.index()].carried() } else { None };
     id.map(|id| (id.source, id.sequence))
@@ -203,24 +183,14 @@ fn carried(c: &mut Context<'_, '_>, process: ProcessId, register: Register) -> M
 /// What a load gets, and the name of the message that it took, if it took one.
 struct Loaded {
     reply: Reply,
-    took: Option<MessageName>,
+    took: Option<MessageKey>,
 }
 
 /// The NES turns to the message: it is accepted, and travels so. Of a long message, which Basic announces, the
 /// data's mechanism comes last and counts.
-fn accept(c: &mut Context<'_, '_>, process: ProcessId, message: Option<(u16, u32)>, mechanism: Mechanism) {
-    stamp(c, process, message, Stage::Accept, c.now);
-    if let Some((source, sequence)) = message {
-        c.recorders[process.index()].protocol(MessageId { source, sequence }, mechanism as u32);
-    }
-}
-
-/// Stamps a stage of the message, of process `process`, that a packet belongs to.
-fn stamp(c: &mut Context<'_, '_>, process: ProcessId, message: Option<(u16, u32)>, stage: Stage, at: Time) {
-    // System software may have written a table that leads to a queue that is nobody's.
-    if let (Some((source, sequence)), Some(recorder)) = (message, c.recorders.get_mut(process.index())) {
-        recorder.stamp(MessageId { source, sequence }, stage, at.0);
-    }
+fn accept(c: &mut Context<'_, '_>, process: ProcessId, message: MessageKey, mechanism: Mechanism) {
+    c.stamp(process, message, Stage::Accept, c.now);
+    c.travels_by(process, message, mechanism as u32);
 }
 
 /// The NES of a site.
@@ -275,25 +245,36 @@ impl Nes {
             Service::new(processor, plan.service, settings)
         });
         let homes = Homes::new(names, &plan.queues);
+        let here = NodeId(plan.port.node());
+        // What can happen when, `Delays` say more exactly.
+        let overhead = plan.nes.packet_overhead.bytes();
+        let link = LinkEnd::new(&plan.network, plan.port, overhead, Time::ZERO, NesEvent::Start.into());
         let mut nes = Nes {
             delays,
             memory,
             limits: plan.mpi.limits(),
-            transmitter: Transmitter::new(names, transmit, basic_slots),
+            transmitter: Transmitter::new(names, transmit, basic_slots, plan.line_bytes),
             express: ExpressTransmitter::new(
                 names,
                 rings(|own| own.places),
                 window,
                 &plan.express,
                 express_slots,
+                plan.line_bytes,
             ),
             express_slots: plan.express.slots,
             // Through a link the NES is done with a load before its transaction is.
             load_cycles: if plan.nes.attach.ps() == 0 { plan.address_cycles + 1 } else { 0 },
-            receiver: Receiver::new(receive, basic_slots, inbox, page_in_cycles, missed_max),
+            receiver: Receiver::new(
+                receive,
+                basic_slots,
+                inbox,
+                (page_in_cycles, plan.line_bytes),
+                missed_max,
+            ),
             orders: Orders::new(names),
             in_flight: 0,
-            dma: DmaEngine::new(&rings(|own| own.requests), &plan.dma),
+            dma: DmaEngine::new(&rings(|own| own.requests), &plan.dma, plan.line_bytes),
             transmit_rings: transmit,
             receive_rings: receive,
             service: service.transpose()?,
@@ -302,15 +283,14 @@ impl Nes {
             save_cycles: plan.queues.save.cycles(),
             shared: Shared {
                 clock: plan.clock,
-                table: DestinationTable::of_ranks(NodeId(plan.port.node()), &plan.placement, names),
+                table: DestinationTable::of_ranks(here, &plan.placement, names),
                 homes,
                 basic: plan.basic,
                 nes: plan.nes,
                 line_bytes: plan.line_bytes,
                 ibus_free: Time::ZERO,
-                port: plan.port,
+                link,
                 txu: Default::default(),
-                start_scheduled: false,
                 counters: NesStatistics::default(),
             },
         };
@@ -363,7 +343,7 @@ impl Nes {
         let s = &self.shared;
         let value = match register {
             Register::Pointer(name, offset) => match (s.homes.slot(name), offset) {
-                (Some(slot), registers::TRANSMIT_CONSUMER) => self.transmitter.slot_mut(slot).consumer,
+                (Some(slot), registers::TRANSMIT_CONSUMER) => self.transmitter.slot_mut(slot).ring.consumer,
                 (Some(slot), registers::RECEIVE_PRODUCER) => self.receiver.slot_mut(slot).producer,
                 _ => 0,
             },
@@ -405,7 +385,7 @@ impl Nes {
     }
 
     /// A store that the hardware takes; `name` is that of the message that it is, if it is one.
-    fn store(&mut self, c: &mut Context<'_, '_>, register: Register, value: u64, name: MessageName) {
+    fn store(&mut self, c: &mut Context<'_, '_>, register: Register, value: u64, name: MessageKey) {
         match register {
             Register::Pointer(..)
             | Register::Process(_, registers::DMA_PRODUCER | registers::TAG_CONSUMER) => {
@@ -608,7 +588,7 @@ impl NetworkInterface for Nes {
                 let served = self.transmitter.transmitted(&mut self.shared, c);
                 self.launched(served);
             }
-            NesEvent::Start => self.shared.start_scheduled = false,
+            NesEvent::Start => self.shared.link.started(),
             // This is nothing to those who send.
             NesEvent::Landed => return self.receiver.landed(&mut self.shared, c),
             NesEvent::Service => self.service_access(c),
@@ -638,19 +618,13 @@ impl NetworkInterface for Nes {
     fn network(&mut self, c: &mut Context<'_, '_>, event: Event, packet: Option<Box<Packet>>) {
         match event.payload.into() {
             NodeEvent::Packet { tail, .. } => {
-                let mut packet = packet.expect("a packet event brings a packet");
+                let packet = packet.expect("a packet event brings a packet");
                 self.in_flight -= 1;
-                if let Err(error) = self.shared.port.arrive(tail, &mut packet) {
-                    c.outputs.broken = Some((error.time, error.to_string()));
-                    return;
-                }
                 let process = self.shared.process_of(&packet.bytes);
-                stamp(c, process, packet.message, Stage::Arrive, c.now);
-                self.receiver.arriving.push_back(packet);
-                c.at(tail, NesEvent::Landed.into());
+                self.shared.link.arrive_whole(tail, packet, (process, NesEvent::Landed.into()), c);
             }
             NodeEvent::Credit { priority } => {
-                self.shared.port.receive_credit(priority);
+                self.shared.link.credit(priority);
                 self.go_on(c);
             }
         }
@@ -658,20 +632,23 @@ impl NetworkInterface for Nes {
 
     fn bus_granted(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
         match Owner::of(request.tag) {
-            Owner::DmaWrite => self.receiver.write_granted(request, &self.shared, c),
-            Owner::Command => self.command_granted(request, c),
-            _ => {}
+            (Owner::Transmit, number) => self.transmitter.granted(number, request, c),
+            (Owner::TagOn, number) => self.express.granted(number, request, c),
+            (Owner::DmaRead, number) => self.dma.granted(number, request, c),
+            (Owner::DmaWrite, number) => self.receiver.writer.granted(number, c),
+            (Owner::Command, _) => self.command_granted(request, c),
+            (Owner::Reclaim, _) => {}
         }
     }
 
     fn bus_done(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
         match Owner::of(request.tag) {
-            Owner::Transmit => self.transmitter.line_read(),
-            Owner::Reclaim => {}
-            Owner::TagOn => self.express.line_read(),
-            Owner::DmaRead => self.dma.line_read(&mut self.shared, c),
-            Owner::DmaWrite => self.receiver.line_written(&mut self.shared, c),
-            Owner::Command => self.command_line(c),
+            (Owner::Transmit, _) => self.transmitter.line_read(),
+            (Owner::Reclaim, _) => {}
+            (Owner::TagOn, _) => self.express.line_read(),
+            (Owner::DmaRead, _) => self.dma.line_read(&mut self.shared, c),
+            (Owner::DmaWrite, number) => self.receiver.line_written(number, &mut self.shared, c),
+            (Owner::Command, _) => self.command_line(c),
         }
         self.go_on(c);
         self.wake_service(c);
@@ -697,9 +674,8 @@ impl NetworkInterface for Nes {
     /// These move pointers that the processor reads, or ask for the bus.
     fn is_visible(&self, payload: Payload) -> bool {
         match payload.into() {
-            NesEvent::Landed => false,
             NesEvent::Start => self.dma.waits_to_notify(),
-            _ => true,
+            event => event.is_visible(),
         }
     }
 
@@ -713,7 +689,7 @@ impl NetworkInterface for Nes {
             Cause::Access if self.receiver.is_full() => &delays.any_store,
             Cause::Access => &delays.store,
             Cause::Event(event) => self.event_latency(event.into()),
-            Cause::Bus(request) if Owner::of(request.tag) == Owner::DmaWrite => &delays.finish,
+            Cause::Bus(request) if Owner::of(request.tag).0 == Owner::DmaWrite => &delays.finish,
             Cause::Bus(_) => &delays.other,
             Cause::Network(event) => match event.payload.into() {
                 NodeEvent::Packet { .. } => &delays.arrive,
@@ -741,7 +717,7 @@ impl NetworkInterface for Nes {
 
     fn statistics(&self, visit: &mut Visitor<'_>) {
         self.shared.counters.visit(visit);
-        self.shared.port.visit(visit);
+        self.shared.link.statistics(visit);
         if let Some(drain) = &self.drain {
             drain.counters.visit(visit);
         }

@@ -4,12 +4,11 @@
 //! The hardware knows of resident queues alone. It goes along the order up to the first queue that the firmware
 //! serves; when it has found nothing by then, the load waits for the firmware, which looks at all.
 
-use chasqui_ni::Context;
+use chasqui_ni::{Context, SlotQueue};
 use chasqui_placement::ProcessId;
 
 use super::inbox::{EMPTY, Found, composed};
 use super::queues::{QueueName, QueueNames};
-use super::receive::ReceiveSlot;
 use super::{Nes, ONEPOLLS, ORDERS};
 use crate::registers as r;
 
@@ -76,7 +75,7 @@ enum First {
 }
 
 /// What OnePoll tells of a Basic queue: its process's name for it, and its pointers. The message stays in its ring.
-fn announced(own: QueueName, slot: &ReceiveSlot) -> u64 {
+fn announced(own: QueueName, slot: &SlotQueue) -> u64 {
     let pointers = u64::from(slot.producer as u16) | u64::from(slot.consumer as u16) << 16;
     composed(pointers, own, r::EXPRESS_QUEUES as QueueName, 0)
 }

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 
 use chasqui_placement::ProcessId;
 
-use super::{MessageName, Ring};
 use crate::parameters::Queues;
 use crate::registers::EXPRESS_QUEUES;
+use chasqui_ni::{MessageKey, Ring};
 
 /// What a queue is called at its site, in both directions.
 pub(super) type QueueName = u16;
@@ -99,14 +99,14 @@ impl QueueNames {
 /// Names of the MPI messages of a queue that are with the firmware, for the records: it keeps the order of a queue's
 /// messages, so that what comes back from it is the oldest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct MessageNames {
-    names: VecDeque<MessageName>,
+struct MessageKeys {
+    names: VecDeque<MessageKey>,
     /// So many of them the firmware took from the hardware: they are older than those of diverted packets.
     older: usize,
 }
 
-impl MessageNames {
-    fn take(&mut self) -> MessageName {
+impl MessageKeys {
+    fn take(&mut self) -> MessageKey {
         self.older = self.older.saturating_sub(1);
         self.names.pop_front().flatten()
     }
@@ -125,7 +125,7 @@ struct Home {
     wants_room: bool,
     /// The latest transmit producer and receive consumer that the process has stored.
     stored: [u32; 2],
-    messages: MessageNames,
+    messages: MessageKeys,
 }
 
 /// A pointer of a Basic queue that its process stores.
@@ -207,7 +207,7 @@ impl Homes {
     }
 
     /// A packet for the queue goes to the miss queue, and later ones follow it.
-    pub fn divert(&mut self, name: QueueName, message: MessageName) {
+    pub fn divert(&mut self, name: QueueName, message: MessageKey) {
         if let Some(home) = self.homes.get_mut(usize::from(name)) {
             home.diverted = true;
             home.messages.names.push_back(message);
@@ -222,7 +222,7 @@ impl Homes {
     }
 
     /// The firmware takes a message of the queue from the hardware.
-    pub fn withdraw(&mut self, name: QueueName, message: MessageName) {
+    pub fn withdraw(&mut self, name: QueueName, message: MessageKey) {
         if let Some(Home { messages, .. }) = self.homes.get_mut(usize::from(name)) {
             messages.names.insert(messages.older, message);
             messages.older += 1;
@@ -230,13 +230,13 @@ impl Homes {
     }
 
     /// Name of the oldest message of the queue that is with the firmware.
-    pub fn oldest_message(&self, name: QueueName) -> MessageName {
+    pub fn oldest_message(&self, name: QueueName) -> MessageKey {
         self.homes.get(usize::from(name)).and_then(|home| *home.messages.names.front()?)
     }
 
     /// The oldest message of the queue that was with the firmware comes back to the hardware, or to the processor: its
     /// name.
-    pub fn return_message(&mut self, name: QueueName) -> MessageName {
+    pub fn return_message(&mut self, name: QueueName) -> MessageKey {
         self.homes.get_mut(usize::from(name)).and_then(|home| home.messages.take())
     }
 

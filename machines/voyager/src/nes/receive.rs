@@ -4,14 +4,14 @@
 use std::collections::VecDeque;
 
 use chasqui_engine::{Packet, Time};
-use chasqui_ni::{BusOperation, BusRequest, Context, line_parts};
+use chasqui_ni::{BusOperation, BusRequest, Context, DmaWriter, MessageKey, SlotQueue};
 use chasqui_placement::ProcessId;
 use chasqui_record::Stage;
 
 use super::inbox::{Inbox, composed, tag_of};
 use super::queues::{Homes, QueueName};
 use super::transmit::HEADER;
-use super::{MessageName, NesEvent, Owner, Ring, Rings, SLOT, Shared, stamp};
+use super::{NesEvent, Owner, Rings, SLOT, Shared};
 use crate::PRIORITIES;
 use crate::registers::{EXPRESS_BYTES, VoyagerSlot};
 use crate::service_registers::{PACKET_DMA, PACKET_EXPRESS, PACKET_MARK, PACKET_WIDE, VoyagerPacket};
@@ -23,8 +23,8 @@ enum State {
     Crossing,
     /// Its pages are brought in.
     Paging,
-    /// So many lines of it are still to be written.
-    Writing(u32),
+    /// It is written.
+    Writing,
 }
 
 /// What is known of the oldest packet of a lane.
@@ -55,31 +55,12 @@ impl Lane {
     }
 }
 
-/// The hardware's side of a Basic receive queue.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ReceiveSlot {
-    ring: Ring,
-    pub producer: u32,
-    pub consumer: u32,
-}
-
-impl ReceiveSlot {
-    fn has_message(&self) -> bool {
-        self.producer != self.consumer
-    }
-
-    fn has_room(&self) -> bool {
-        self.producer.wrapping_sub(self.consumer) != self.ring.slots
-    }
-}
-
 /// The unit that takes packets from the network.
 pub(super) struct Receiver {
     rings: Rings,
-    slots: Vec<ReceiveSlot>,
+    /// The hardware's sides of the resident Basic queues.
+    slots: Vec<SlotQueue>,
     pub inbox: Inbox,
-    /// Packets whose tails are to come, oldest first.
-    pub arriving: VecDeque<Box<Packet>>,
     /// By priority.
     lanes: [Lane; PRIORITIES],
     /// Places of the miss queue for each priority.
@@ -87,6 +68,7 @@ pub(super) struct Receiver {
     /// Priority of the packet of the miss queue that the firmware sees.
     shown: usize,
     state: State,
+    pub writer: DmaWriter,
     /// Priority of the packet that is dealt with.
     current: usize,
     page_in_cycles: u64,
@@ -103,23 +85,29 @@ pub(super) fn basic_slot(packet: &[u8]) -> Vec<u8> {
 
 impl Receiver {
     /// `missed_max`: places of the miss queue for each priority; 0: nobody serves it.
-    pub fn new(rings: Rings, slots: usize, inbox: Inbox, page_in_cycles: u64, missed_max: usize) -> Receiver {
+    pub fn new(
+        rings: Rings,
+        slots: usize,
+        inbox: Inbox,
+        (page_in_cycles, line_bytes): (u64, u64),
+        missed_max: usize,
+    ) -> Receiver {
         Receiver {
             rings,
-            slots: vec![ReceiveSlot { ring: rings.ring(0), producer: 0, consumer: 0 }; slots],
+            slots: vec![SlotQueue::new(rings.ring(0)); slots],
             inbox,
-            arriving: VecDeque::new(),
             lanes: Default::default(),
             missed_max,
             shown: 0,
             state: State::Idle,
+            writer: DmaWriter::new(|number| Owner::DmaWrite.tag(number), line_bytes),
             current: 0,
             page_in_cycles,
         }
     }
 
     /// The hardware's side of the resident queue in `slot`.
-    pub fn slot_mut(&mut self, slot: usize) -> &mut ReceiveSlot {
+    pub fn slot_mut(&mut self, slot: usize) -> &mut SlotQueue {
         &mut self.slots[slot]
     }
 
@@ -129,7 +117,7 @@ impl Receiver {
     }
 
     pub fn landed(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let packet = self.arriving.pop_front().expect("a packet has landed");
+        let packet = s.link.landed();
         self.lanes[usize::from(packet.priority)].landed.push_back(packet);
         self.next(s, c);
     }
@@ -198,7 +186,7 @@ impl Receiver {
         if let Some(slot) = s.homes.accepts(queue)
             && self.deliver((queue, slot), &packet.bytes, packet.message, s, c)
         {
-            stamp(c, s.homes.names.process(queue), packet.message, Stage::Land, c.now);
+            c.stamp(s.homes.names.process(queue), packet.message, Stage::Land, c.now);
             return self.finish(s, c);
         }
         let lane = &mut self.lanes[self.current];
@@ -207,7 +195,7 @@ impl Receiver {
             lane.missed.push_back(packet);
             s.homes.divert(queue, message);
             s.counters.missed += 1;
-            stamp(c, s.homes.names.process(queue), message, Stage::Land, c.now);
+            c.stamp(s.homes.names.process(queue), message, Stage::Land, c.now);
             self.finish(s, c);
         } else {
             lane.landed.push_front(packet);
@@ -223,7 +211,7 @@ impl Receiver {
         &mut self,
         (queue, slot): (QueueName, usize),
         packet: &[u8],
-        name: MessageName,
+        name: MessageKey,
         s: &mut Shared,
         c: &mut Context<'_, '_>,
     ) -> bool {
@@ -234,8 +222,8 @@ impl Receiver {
         if !slot.has_room() {
             return false;
         }
-        c.write_unsnooped(slot.ring.slot(slot.producer), &basic_slot(packet));
-        slot.producer = slot.producer.wrapping_add(1);
+        c.write_unsnooped(slot.next(), &basic_slot(packet));
+        slot.push();
         s.counters.received += 1;
         true
     }
@@ -244,7 +232,7 @@ impl Receiver {
         &mut self,
         (queue, slot): (QueueName, usize),
         packet: &[u8],
-        name: MessageName,
+        name: MessageKey,
         s: &mut Shared,
         c: &mut Context<'_, '_>,
     ) -> bool {
@@ -270,14 +258,14 @@ impl Receiver {
         if !tags.has_room() {
             return false;
         }
-        c.write_unsnooped(tags.ring.slot(tags.producer), tagged);
-        tags.producer = tags.producer.wrapping_add(1);
+        c.write_unsnooped(tags.next(), tagged);
+        tags.push();
         true
     }
 
     /// A packet has been dealt with: its place in the receive buffer is free.
     fn finish(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        s.port.release(c.now, self.current as u8, c.out);
+        s.link.release(self.current as u8, c);
         self.state = State::Idle;
         self.next(s, c);
     }
@@ -293,12 +281,7 @@ impl Receiver {
         s: &mut Shared,
         c: &mut Context<'_, '_>,
     ) -> Result<(), String> {
-        let slot = &mut self.slots[slot];
-        slot.ring.check_pointer("receive consumer", slot.consumer, consumer, slot.producer)?;
-        if s.reclaims() {
-            reclaim(&slot.ring, slot.consumer, consumer, s, c);
-        }
-        slot.consumer = consumer;
+        free(&mut self.slots[slot], "receive consumer", consumer, s, c)?;
         self.retry(0, s, c);
         Ok(())
     }
@@ -314,12 +297,7 @@ impl Receiver {
         s: &mut Shared,
         c: &mut Context<'_, '_>,
     ) -> Result<(), String> {
-        let tags = &mut self.inbox.tags[process.index()];
-        tags.ring.check_pointer("consumer of tagged data", tags.consumer, consumer, tags.producer)?;
-        if s.reclaims() {
-            reclaim(&tags.ring, tags.consumer, consumer, s, c);
-        }
-        tags.consumer = consumer;
+        free(&mut self.inbox.tags[process.index()], "consumer of tagged data", consumer, s, c)?;
         self.retry(0, s, c);
         Ok(())
     }
@@ -327,7 +305,7 @@ impl Receiver {
     /// The resident queue in `slot` has a message.
     pub fn has_message(&self, name: QueueName, slot: usize, homes: &Homes) -> bool {
         let is_basic = homes.names.is_basic(name);
-        if is_basic { self.slots[slot].has_message() } else { self.inbox.has_message(slot) }
+        if is_basic { !self.slots[slot].is_empty() } else { self.inbox.has_message(slot) }
     }
 
     /// A load takes an Express message. Its place is free when the load's transaction is over, `cycles` from now.
@@ -431,41 +409,18 @@ impl Receiver {
 
     fn write(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let (process, address, data) = self.piece(s);
-        let bytes = data.len() as u64;
-        let mut lines = 0;
-        for (offset, bytes) in line_parts(address, bytes, s.line_bytes) {
-            if let Some(address) = c.physical(process, address + offset) {
-                c.bus(BusRequest {
-                    operation: BusOperation::Write,
-                    address,
-                    bytes,
-                    tag: Owner::DmaWrite.tag(),
-                });
-                lines += 1;
-            }
-        }
-        self.state = State::Writing(lines);
-        if lines == 0 {
+        let data = data.to_vec();
+        self.state = State::Writing;
+        // Where the process has no such page nothing is written.
+        let _ = self.writer.add(BusOperation::Write, (process, address), &data, c);
+        if !self.writer.start(c) {
             self.placed(s, c);
         }
     }
 
-    /// A line of the packet takes its place in memory.
-    pub fn write_granted(&mut self, request: BusRequest, s: &Shared, c: &mut Context<'_, '_>) {
-        let (process, address, data) = self.piece(s);
-        let line = line_parts(address, data.len() as u64, s.line_bytes)
-            .find(|(offset, _)| c.physical(process, address + offset) == Some(request.address));
-        // None: the page is another's since it was asked for.
-        if let Some((offset, bytes)) = line {
-            let part = &data[offset as usize..][..bytes as usize];
-            c.memory.slice_mut(request.address, part.len()).expect("a mapped page").copy_from_slice(part);
-        }
-    }
-
-    pub fn line_written(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let State::Writing(left) = self.state else { unreachable!("a line for nobody") };
-        self.state = State::Writing(left - 1);
-        if left == 1 {
+    /// A line of the packet is in memory.
+    pub fn line_written(&mut self, number: usize, s: &mut Shared, c: &mut Context<'_, '_>) {
+        if self.writer.done(number).is_all {
             self.placed(s, c);
         }
     }
@@ -473,7 +428,7 @@ impl Receiver {
     /// The packet, a piece of a block, is in memory.
     fn placed(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let packet = self.pop();
-        stamp(c, s.process_of(&packet.bytes), packet.message, Stage::Land, c.now);
+        c.stamp(s.process_of(&packet.bytes), packet.message, Stage::Land, c.now);
         self.finish(s, c);
     }
 }
@@ -489,18 +444,26 @@ fn express_parts(packet: &[u8]) -> (u64, &[u8]) {
     (u64::from_le_bytes(word.try_into().expect("eight bytes")), tagged)
 }
 
-/// Drops the lines of freed slots, from `consumed` to `consumer`, from the processor's cache (Reclaim).
-fn reclaim(ring: &Ring, consumed: u32, consumer: u32, s: &Shared, c: &mut Context<'_, '_>) {
-    let freed = consumer.wrapping_sub(consumed).min(ring.slots);
-    for i in 0..freed {
-        let slot = ring.slot(consumed.wrapping_add(i));
-        for line in (slot..slot + SLOT).step_by(s.line_bytes as usize) {
-            c.bus(BusRequest {
-                operation: BusOperation::Invalidate,
-                address: line,
-                bytes: s.line_bytes as u32,
-                tag: Owner::Reclaim.tag(),
-            });
+/// Software is done with the slots of `queue` before `consumer`. Reclaim: their lines are dropped from its cache.
+///
+/// # Errors
+/// They have not been filled: what is wrong, in words.
+fn free(
+    queue: &mut SlotQueue,
+    what: &str,
+    consumer: u32,
+    s: &Shared,
+    c: &mut Context<'_, '_>,
+) -> Result<(), String> {
+    let before = *queue;
+    queue.release(what, consumer)?;
+    let freed = if s.reclaims() { consumer.wrapping_sub(before.consumer) } else { 0 };
+    for i in 0..freed.min(queue.ring.slots) {
+        let slot = queue.ring.slot(before.consumer.wrapping_add(i));
+        for address in (slot..slot + SLOT).step_by(s.line_bytes as usize) {
+            let (bytes, tag) = (s.line_bytes as u32, Owner::Reclaim.tag(0));
+            c.bus(BusRequest { operation: BusOperation::Invalidate, address, bytes, tag });
         }
     }
+    Ok(())
 }

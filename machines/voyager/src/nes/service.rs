@@ -9,12 +9,12 @@ use std::collections::VecDeque;
 
 use chasqui_engine::Time;
 use chasqui_memory::PAGE_BYTES;
-use chasqui_ni::{Context, DeviceAccess, FirmwareProcessor, Reply, Uncached};
+use chasqui_ni::{Context, DeviceAccess, FirmwareProcessor, MessageKey, Reply, Uncached};
 use chasqui_placement::ProcessId;
 
 use super::command::Command;
 use super::queues::{QueueName, QueueNames};
-use super::{Loaded, MessageName, Nes, NesEvent, Register, Rings};
+use super::{Loaded, Nes, NesEvent, Register, Rings};
 use crate::parameters::{self, RESIDENT_BASIC_MAX};
 use crate::registers as r;
 use crate::service_registers::{self as sp, VoyagerPacket};
@@ -42,7 +42,7 @@ struct Access {
     /// The queue, if it is to a single one.
     queue: Option<QueueName>,
     /// Of a store that is a message: its name.
-    name: MessageName,
+    name: MessageKey,
 }
 
 /// What the firmware has answered to a load.
@@ -51,7 +51,7 @@ struct Answer {
     address: u64,
     value: u64,
     /// Name of the message that the load takes, if it takes one.
-    took: Option<MessageName>,
+    took: Option<MessageKey>,
 }
 
 /// The sP, and what waits for it.
@@ -252,7 +252,7 @@ impl Nes {
     }
 
     /// Keeps a store for the firmware, if it serves that; `name` is that of the message that it is, if it is one.
-    pub(super) fn store_is_served(&mut self, address: u64, value: u64, name: MessageName) -> bool {
+    pub(super) fn store_is_served(&mut self, address: u64, value: u64, name: MessageKey) -> bool {
         let is_served = self.is_served(self.register(address));
         if is_served {
             self.keep(address, Some(value), name);
@@ -261,7 +261,7 @@ impl Nes {
     }
 
     /// The same of a store of 64 bytes.
-    pub(super) fn wide_is_served(&mut self, address: u64, words: &[u64; 8], name: MessageName) -> bool {
+    pub(super) fn wide_is_served(&mut self, address: u64, words: &[u64; 8], name: MessageKey) -> bool {
         let is_served = self.store_is_served(address, words[0], name);
         if let Some(service) = self.service.as_mut().filter(|_| is_served) {
             service.accesses.back_mut().expect("just kept").wide = Some(*words);
@@ -275,7 +275,7 @@ impl Nes {
         self.service.as_ref().is_some_and(full) && self.is_served(register)
     }
 
-    fn keep(&mut self, address: u64, value: Option<u64>, name: MessageName) {
+    fn keep(&mut self, address: u64, value: Option<u64>, name: MessageKey) {
         let register = self.register(address);
         let value = value.map(|value| match register {
             // System software names a queue as its process does.
@@ -580,8 +580,8 @@ impl Nes {
             return None;
         }
         Some(match offset % sp::BASIC_STRIDE + sp::BASIC_TRANSMIT_PRODUCER {
-            sp::BASIC_TRANSMIT_PRODUCER => &mut self.transmitter.slot_mut(slot).producer,
-            sp::BASIC_TRANSMIT_CONSUMER => &mut self.transmitter.slot_mut(slot).consumer,
+            sp::BASIC_TRANSMIT_PRODUCER => &mut self.transmitter.slot_mut(slot).ring.producer,
+            sp::BASIC_TRANSMIT_CONSUMER => &mut self.transmitter.slot_mut(slot).ring.consumer,
             sp::BASIC_RECEIVE_PRODUCER => &mut self.receiver.slot_mut(slot).producer,
             _ => &mut self.receiver.slot_mut(slot).consumer,
         })

@@ -5,11 +5,11 @@ use std::cmp::Reverse;
 use chasqui_abi::Envelope;
 use chasqui_abi::header::Bytes;
 use chasqui_engine::Packet;
-use chasqui_ni::{BusOperation, BusRequest, Context};
+use chasqui_ni::{BusRequest, Context, DmaReader, MessageKey, Piece, SlotQueue};
 
 use super::queues::{QueueName, QueueNames};
 use super::table::Destination;
-use super::{Mechanism, NesEvent, Owner, Ring, Rings, SLOT, Shared, accept};
+use super::{Mechanism, NesEvent, Owner, Rings, SLOT, Shared, accept};
 use crate::registers::{self, VoyagerSlot};
 use crate::service_registers::{PACKET_BASIC, VoyagerPacket};
 
@@ -19,8 +19,8 @@ pub(super) const HEADER: usize = size_of::<VoyagerSlot>();
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Idle,
-    /// Lines of the slot still to be read over the bus.
-    Reading(u32),
+    /// The slot is read over the bus.
+    Reading,
     /// The slot is ready; the TxU must have room.
     Ready,
     /// The message crosses the I-bus.
@@ -32,16 +32,14 @@ enum State {
 pub(super) struct TransmitSlot {
     /// The queue that is resident here.
     queue: Option<QueueName>,
-    ring: Ring,
-    pub producer: u32,
-    pub consumer: u32,
+    pub ring: SlotQueue,
     /// The MPI message that the latest slots belong to, for the records.
-    message: Option<(u16, u32)>,
+    message: MessageKey,
 }
 
 impl TransmitSlot {
     fn has_work(&self) -> bool {
-        self.queue.is_some() && self.consumer != self.producer
+        self.queue.is_some() && !self.ring.is_empty()
     }
 }
 
@@ -56,16 +54,27 @@ pub(super) struct Transmitter {
     /// Slots may have changed since it last looked for one that has work.
     must_look: bool,
     state: State,
+    reader: DmaReader,
+    /// The slot, if it was read over the bus.
+    fetched: Vec<u8>,
     /// The message that crosses the I-bus, and its queue, which may leave its slot meanwhile.
     crossing: Option<(QueueName, VoyagerSlot, Vec<u8>)>,
 }
 
 impl Transmitter {
-    pub fn new(names: QueueNames, rings: Rings, slots: usize) -> Transmitter {
-        let empty =
-            TransmitSlot { queue: None, ring: rings.ring(0), producer: 0, consumer: 0, message: None };
-        let slots = vec![empty; slots + 1];
-        Transmitter { names, rings, slots, current: 0, must_look: true, state: State::Idle, crossing: None }
+    pub fn new(names: QueueNames, rings: Rings, slots: usize, line_bytes: u64) -> Transmitter {
+        let empty = TransmitSlot { queue: None, ring: SlotQueue::new(rings.ring(0)), message: None };
+        Transmitter {
+            names,
+            rings,
+            slots: vec![empty; slots + 1],
+            current: 0,
+            must_look: true,
+            state: State::Idle,
+            reader: DmaReader::new(|number| Owner::Transmit.tag(number), line_bytes),
+            fetched: vec![],
+            crossing: None,
+        }
     }
 
     /// The sP's slot.
@@ -84,11 +93,7 @@ impl Transmitter {
     /// # Errors
     /// Its ring has not so many: what is wrong, in words.
     pub fn post(&mut self, slot: usize, producer: u32) -> Result<(), String> {
-        let slot = self.slot_mut(slot);
-        let most = slot.consumer.wrapping_add(slot.ring.slots);
-        slot.ring.check_pointer("transmit producer", slot.consumer, producer, most)?;
-        slot.producer = producer;
-        Ok(())
+        self.slot_mut(slot).ring.post("transmit producer", producer)
     }
 
     /// `queue` comes to `slot`, or the queue there leaves it. What has not begun to cross does not.
@@ -96,7 +101,7 @@ impl Transmitter {
         self.must_look = true;
         self.slots[slot].queue = queue;
         if let Some(index) = queue.and_then(|queue| self.names.basic_index(queue)) {
-            self.slots[slot].ring = self.rings.ring(index);
+            self.slots[slot].ring.ring = self.rings.ring(index);
         }
         if self.current == slot && self.state == State::Ready {
             self.state = State::Idle;
@@ -120,9 +125,11 @@ impl Transmitter {
         let basic = self.names.basic_index(queue).unwrap_or(0);
         self.slots[served] = TransmitSlot {
             queue: Some(queue),
-            ring: self.rings.ring(basic),
-            producer: index.wrapping_add(1),
-            consumer: index,
+            ring: SlotQueue {
+                ring: self.rings.ring(basic),
+                producer: index.wrapping_add(1),
+                consumer: index,
+            },
             message: None,
         };
     }
@@ -180,38 +187,30 @@ impl Transmitter {
         self.state = State::Ready;
         if self.is_snooped(s) {
             // The length is in the first line, but lines may be fetched before it is read (section 2.2).
-            let at = self.slots[self.current];
-            let slot = at.ring.slot(at.consumer);
-            let lines = SLOT.div_ceil(s.line_bytes) as u32;
-            for i in 0..lines {
-                c.bus(BusRequest {
-                    operation: BusOperation::Read,
-                    address: slot + u64::from(i) * s.line_bytes,
-                    bytes: s.line_bytes as u32,
-                    tag: Owner::Transmit.tag(),
-                });
-            }
-            self.state = State::Reading(lines);
+            let address = self.slots[self.current].ring.oldest();
+            self.reader.read_physical(&[Piece { address, bytes: SLOT.next_multiple_of(s.line_bytes) }], c);
+            self.state = State::Reading;
         }
     }
 
+    /// A line of the slot takes its place in the order of the bus.
+    pub fn granted(&mut self, number: usize, request: BusRequest, c: &Context<'_, '_>) {
+        self.reader.granted(number, request, c);
+    }
+
     pub fn line_read(&mut self) {
-        let State::Reading(left) = self.state else { unreachable!("a line for nobody") };
-        self.state = match left {
-            // The queue has left its slot meanwhile.
-            1 if self.slots[self.current].queue.is_none() => State::Idle,
-            1 => State::Ready,
-            _ => State::Reading(left - 1),
-        };
+        let Some(slot) = self.reader.done() else { return };
+        self.fetched = slot;
+        // The queue may have left its slot meanwhile.
+        let is_there = self.slots[self.current].queue.is_some();
+        self.state = if is_there { State::Ready } else { State::Idle };
     }
 
     fn slot(&self, s: &Shared, c: &mut Context<'_, '_>) -> (VoyagerSlot, Vec<u8>) {
         let mut bytes = [0; SLOT as usize];
-        let at = self.slots[self.current];
-        let address = at.ring.slot(at.consumer);
+        let address = self.slots[self.current].ring.oldest();
         if self.is_snooped(s) {
-            // The lines came over the bus.
-            bytes.copy_from_slice(c.memory.slice(address, SLOT as usize).expect("the ring is in memory"));
+            bytes.copy_from_slice(&self.fetched[..SLOT as usize]);
         } else {
             // Only what the message needs is read from SRAM.
             c.read_unsnooped(address, &mut bytes[..HEADER]);
@@ -243,7 +242,7 @@ impl Transmitter {
         let (queue, header, data) = self.crossing.take().expect("a message crosses");
         let is_served = self.current == self.served();
         let slot = &mut self.slots[self.current];
-        slot.consumer = slot.consumer.wrapping_add(1);
+        slot.ring.pop();
         self.state = State::Idle;
         match s.table.find(queue, header.node) {
             _ if s.homes.is_closed(queue) => {}
@@ -259,7 +258,7 @@ impl Transmitter {
 }
 
 /// The message whose envelope `data` begin with, if it is one's.
-pub(super) fn message_of(flags: u32, data: &[u8]) -> Option<(u16, u32)> {
+pub(super) fn message_of(flags: u32, data: &[u8]) -> MessageKey {
     if u64::from(flags) & registers::FLAG_ENVELOPE == 0 || data.len() < 24 {
         return None;
     }
@@ -290,11 +289,11 @@ pub(super) fn push_packet(
     (queue, site): (QueueName, u32),
     bytes: Vec<u8>,
     data_bytes: u64,
-    message: Option<(u16, u32)>,
+    message: MessageKey,
 ) {
     let priority = s.homes.priority(queue);
     s.txu[usize::from(priority)].push_back(Box::new(Packet {
-        source: s.port.node(),
+        source: s.link.port().node(),
         destination: site,
         priority,
         wire_bytes: (data_bytes + s.nes.packet_overhead.bytes()) as u32,
