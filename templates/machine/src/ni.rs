@@ -13,10 +13,13 @@ use chasqui_abi::{Envelope, NiIdentification};
 use chasqui_counters::{Counters, Visitor, counters};
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
-use chasqui_network::{Blocked, Effects, NetworkParameters, NodeEvent, NodePort};
-use chasqui_ni::{BusOperation, BusRequest, Cause, Context, NetworkInterface, Region, Reply, line_parts};
+use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
+use chasqui_ni::{
+    BusOperation, BusRequest, Cause, Context, DmaWriter, LinkEnd, NetworkInterface, Region, Reply, Ring,
+    SlotQueue,
+};
 use chasqui_placement::ProcessId;
-use chasqui_record::{MessageId, Stage};
+use chasqui_record::Stage;
 
 use crate::NiUnit;
 use crate::registers::{self, DATA_BYTES, SLOT_BYTES, TemplateSlot};
@@ -28,30 +31,25 @@ pub(crate) const ENVELOPE: usize = size_of::<Envelope>();
 /// Bytes of the registers' words.
 const WORD: usize = size_of::<u64>();
 
-/// The network interface's own events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum NiEvent {
-    /// The link is free for a packet.
-    Start,
-    /// Control of the oldest message of the FIFO is over.
-    Prepared,
-    /// The oldest packet's tail is here.
-    Landed,
-    /// Control of the oldest packet that has landed is over.
-    Received,
-}
-
-const EVENTS: [NiEvent; 4] = [NiEvent::Start, NiEvent::Prepared, NiEvent::Landed, NiEvent::Received];
-
-impl From<NiEvent> for Payload {
-    fn from(event: NiEvent) -> Payload {
-        [event as u64, 0]
+chasqui_ni::events! {
+    /// The network interface's own events.
+    enum NiEvent {
+        /// The link is free for a packet.
+        Start: unseen,
+        /// Control of the oldest message of the FIFO is over.
+        Prepared,
+        /// The oldest packet's tail is here.
+        Landed: unseen,
+        /// Control of the oldest packet that has landed is over.
+        Received,
     }
 }
 
-impl From<Payload> for NiEvent {
-    fn from([a, _]: Payload) -> NiEvent {
-        EVENTS[a as usize]
+chasqui_ni::units! {
+    /// Who asks for bus transactions.
+    enum Unit {
+        /// What has come is written.
+        Receive,
     }
 }
 
@@ -79,37 +77,28 @@ struct Sender {
     is_busy: bool,
     /// It waits for the link.
     leaving: Option<Box<Packet>>,
-    /// [`NiEvent::Start`] is scheduled for when the link is free.
-    start_scheduled: bool,
 }
 
 /// What the way in does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    #[default]
     Idle,
     /// Control of the oldest packet.
     Busy,
     /// It waits for room in the ring.
     Blocked,
-    /// So many bus transactions of its are not over.
-    Writing(usize),
+    /// It is written to the ring.
+    Writing,
 }
 
 /// The way in.
-#[derive(Default)]
 struct Receiver {
-    /// Virtual address of the ring; 0: software has not said it.
-    ring: u64,
-    produced: u32,
-    /// Arrivals that the processor is done with.
-    released: u32,
-    /// Packets whose tail has not landed, then those that have.
-    arriving: VecDeque<Box<Packet>>,
+    /// The ring, at a virtual address; 0: software has not said it.
+    ring: SlotQueue,
+    /// Packets that have landed.
     landed: VecDeque<Box<Packet>>,
     state: State,
-    /// What is written of the oldest packet: physical address and bytes, in their order.
-    parts: Vec<(u64, Vec<u8>)>,
+    writer: DmaWriter,
 }
 
 /// What a network interface is made from.
@@ -129,10 +118,7 @@ pub(crate) struct NiPlan {
 pub(crate) struct TemplateNi {
     unit: NiUnit,
     clock: Clock,
-    line_bytes: u64,
-    port: NodePort,
-    /// From anything that happens here to its first effects elsewhere.
-    effects: Effects,
+    link: LinkEnd,
     sender: Sender,
     receiver: Receiver,
     counters: NiStatistics,
@@ -141,15 +127,18 @@ pub(crate) struct TemplateNi {
 impl TemplateNi {
     pub fn new(plan: NiPlan) -> TemplateNi {
         let NiPlan { unit, clock, line_bytes, network, port } = plan;
-        let (packet, credit) = port.first_effects(&network, unit.packet_bytes().0 as u32);
+        let control = clock.edge(unit.receive.cycles());
         TemplateNi {
-            effects: std::array::from_fn(|to| packet[to].min(credit[to])),
-            unit,
+            link: LinkEnd::new(&network, port, unit.packet_bytes().0, control, NiEvent::Start.into()),
             clock,
-            line_bytes,
-            port,
             sender: Sender::default(),
-            receiver: Receiver::default(),
+            receiver: Receiver {
+                ring: SlotQueue::new(Ring { base: 0, slots: unit.slots as u32, slot_bytes: SLOT_BYTES }),
+                landed: VecDeque::new(),
+                state: State::Idle,
+                writer: DmaWriter::new(|number| Unit::Receive.tag(number), line_bytes),
+            },
+            unit,
             counters: NiStatistics::default(),
         }
     }
@@ -169,15 +158,15 @@ impl TemplateNi {
         }
         message.truncate(whole as usize);
         let envelope = Envelope::from_bytes(&message);
-        if u32::from(envelope.destination) >= self.port.nodes() {
+        if u32::from(envelope.destination) >= self.link.port().nodes() {
             return Err(format!("a message to rank {}, which is not there", envelope.destination));
         }
         if self.sender.fifo.len() as u64 >= self.unit.fifo {
             return Err(format!("SEND, but the FIFO holds {} messages already", self.unit.fifo));
         }
-        stamp(c, envelope.message(), Stage::Accept, c.now);
+        c.stamp(PROCESS, envelope.message(), Stage::Accept, c.now);
         self.sender.fifo.push_back(Box::new(Packet {
-            source: self.port.node(),
+            source: self.link.port().node(),
             destination: envelope.destination.into(),
             wire_bytes: (whole + self.unit.packet_overhead.bytes()) as u32,
             bytes: message,
@@ -190,32 +179,15 @@ impl TemplateNi {
 
     /// What waits for the link leaves if it can; then control takes the next message.
     fn go_on_sending(&mut self, c: &mut Context<'_, '_>) {
-        if let Some(packet) = self.sender.leaving.take() {
-            self.leave(packet, c);
+        if let Some(packet) = self.sender.leaving.take_if(|packet| self.link.takes(packet.priority, c)) {
+            self.link.send(packet, PROCESS, c);
+            self.counters.sent += 1;
         }
         let sender = &mut self.sender;
         if sender.leaving.is_none() && !sender.is_busy && !sender.fifo.is_empty() {
             sender.is_busy = true;
             c.at(self.clock.after(c.now, self.unit.send.cycles()), NiEvent::Prepared.into());
         }
-    }
-
-    /// Hands the packet to the link, or keeps it until the link is free or a credit comes.
-    fn leave(&mut self, packet: Box<Packet>, c: &mut Context<'_, '_>) {
-        match self.port.can_send(c.now, packet.priority) {
-            Ok(()) => {
-                let message = packet.message;
-                let sent = self.port.send(c.now, packet, c.out);
-                self.counters.sent += 1;
-                return stamp(c, message, Stage::Inject, sent.head);
-            }
-            Err(Blocked::LinkBusy { until }) if !self.sender.start_scheduled => {
-                self.sender.start_scheduled = true;
-                c.at(until, NiEvent::Start.into());
-            }
-            Err(Blocked::LinkBusy { .. } | Blocked::NoCredit) => {}
-        }
-        self.sender.leaving = Some(packet);
     }
 
     /// Control of the oldest message is over.
@@ -236,20 +208,7 @@ impl TemplateNi {
         if !address.is_multiple_of(SLOT_BYTES) {
             return Err(format!("{address:#x} was stored to RING; multiples of {SLOT_BYTES} are allowed"));
         }
-        self.receiver.ring = address;
-        Ok(())
-    }
-
-    /// # Errors
-    /// As of [`TemplateNi::set_ring`].
-    fn release(&mut self, number: u32) -> Result<(), String> {
-        let Receiver { released, produced, .. } = self.receiver;
-        if number.wrapping_sub(released) > produced.wrapping_sub(released) {
-            return Err(format!(
-                "{number:#x} was stored to RELEASED; {released:#x} to {produced:#x} are allowed"
-            ));
-        }
-        self.receiver.released = number;
+        self.receiver.ring.ring.base = address;
         Ok(())
     }
 
@@ -265,70 +224,41 @@ impl TemplateNi {
     /// too.
     fn place(&mut self, c: &mut Context<'_, '_>) {
         let receiver = &mut self.receiver;
-        let used = receiver.produced.wrapping_sub(receiver.released);
-        if u64::from(used) >= self.unit.slots || receiver.ring == 0 {
+        if !receiver.ring.has_room() || receiver.ring.ring.base == 0 {
             self.counters.waited += u64::from(receiver.state != State::Blocked);
             receiver.state = State::Blocked;
             return;
         }
-        let place = u64::from(receiver.produced) & (self.unit.slots - 1);
-        let address = receiver.ring.wrapping_add(place * SLOT_BYTES);
+        let address = receiver.ring.next();
         if let Err(at) = c.bring_in(PROCESS, address, SLOT_BYTES, true) {
             c.fault(PROCESS, format!("the NI was told to write to {at:#x}, which is not mapped"));
             return self.finish(c);
         }
-        // A slot lies within a page.
-        let physical = c.physical(PROCESS, address).expect("its page is there");
         let (envelope, data) = receiver.landed.front().expect("a packet").bytes.split_at(ENVELOPE);
-        receiver.produced = receiver.produced.wrapping_add(1);
+        receiver.ring.push();
         let slot = TemplateSlot {
             envelope: Envelope::from_bytes(envelope),
             bytes: data.len() as u32,
-            number: receiver.produced,
+            number: receiver.ring.producer,
             ..TemplateSlot::default()
         };
         let head = offset_of!(TemplateSlot, envelope);
         for (to, bytes) in [(0, data), (head, &slot.to_bytes()[head..])] {
-            let to = physical + to as u64;
-            for (offset, length) in line_parts(to, bytes.len() as u64, self.line_bytes) {
-                let part = bytes[offset as usize..][..length as usize].to_vec();
-                receiver.parts.push((to + offset, part));
-            }
+            let place = (PROCESS, address + to as u64);
+            receiver.writer.add(BusOperation::Write, place, bytes, c).expect("its page is there");
         }
-        receiver.state = State::Writing(receiver.parts.len());
+        receiver.state = State::Writing;
+        receiver.writer.start(c);
         self.counters.received += 1;
-        for (tag, (address, part)) in self.receiver.parts.iter().enumerate() {
-            let (address, bytes, tag) = (*address, part.len() as u32, tag as u64);
-            c.bus(BusRequest { operation: BusOperation::Write, address, bytes, tag });
-        }
     }
 
     /// The packet is in memory: its room in the receive buffer goes back.
     fn finish(&mut self, c: &mut Context<'_, '_>) {
         let packet = self.receiver.landed.pop_front().expect("a packet is dealt with");
-        stamp(c, packet.message, Stage::Land, c.now);
-        self.port.release(c.now, packet.priority, c.out);
-        self.receiver.parts.clear();
+        c.stamp(PROCESS, packet.message, Stage::Land, c.now);
+        self.link.release(packet.priority, c);
         self.receiver.state = State::Idle;
         self.go_on_receiving(c);
-    }
-
-    /// A packet's head is here. Its wrong CRC ends the run: it is not sent again.
-    fn arrive(&mut self, tail: Time, mut packet: Box<Packet>, c: &mut Context<'_, '_>) {
-        stamp(c, packet.message, Stage::Arrive, c.now);
-        if let Err(error) = self.port.arrive(tail, &mut packet) {
-            c.outputs.broken = Some((error.time, error.to_string()));
-            return;
-        }
-        self.receiver.arriving.push_back(packet);
-        c.at(tail, NiEvent::Landed.into());
-    }
-}
-
-/// Stamps a stage of a message, if the packet belongs to one.
-fn stamp(c: &mut Context<'_, '_>, message: Option<(u16, u32)>, stage: Stage, at: Time) {
-    if let Some((source, sequence)) = message {
-        c.recorders[PROCESS.index()].stamp(MessageId { source, sequence }, stage, at.0);
     }
 }
 
@@ -359,7 +289,7 @@ impl NetworkInterface for TemplateNi {
             }
             registers::SEND => self.post(value, c),
             registers::RING => self.set_ring(value),
-            registers::RELEASED => self.release(value as u32),
+            registers::RELEASED => self.receiver.ring.release("RELEASED", value as u32),
             _ => Ok(()),
         };
         if let Err(text) = done {
@@ -373,12 +303,12 @@ impl NetworkInterface for TemplateNi {
     fn event(&mut self, c: &mut Context<'_, '_>, payload: Payload) {
         match payload.into() {
             NiEvent::Start => {
-                self.sender.start_scheduled = false;
+                self.link.started();
                 self.go_on_sending(c);
             }
             NiEvent::Prepared => self.prepared(c),
             NiEvent::Landed => {
-                self.receiver.landed.extend(self.receiver.arriving.pop_front());
+                self.receiver.landed.push_back(self.link.landed());
                 self.go_on_receiving(c);
             }
             NiEvent::Received => self.place(c),
@@ -388,24 +318,24 @@ impl NetworkInterface for TemplateNi {
     fn network(&mut self, c: &mut Context<'_, '_>, event: Event, packet: Option<Box<Packet>>) {
         match event.payload.into() {
             NodeEvent::Packet { tail, .. } => {
-                self.arrive(tail, packet.expect("a packet event brings one"), c)
+                let packet = packet.expect("a packet event brings one");
+                self.link.arrive_whole(tail, packet, (PROCESS, NiEvent::Landed.into()), c);
             }
             NodeEvent::Credit { priority } => {
-                self.port.receive_credit(priority);
+                self.link.credit(priority);
                 self.go_on_sending(c);
             }
         }
     }
 
     fn bus_granted(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
-        let (address, bytes) = &self.receiver.parts[request.tag as usize];
-        c.memory.slice_mut(*address, bytes.len()).expect("memory").copy_from_slice(bytes);
+        let (Unit::Receive, number) = Unit::of(request.tag);
+        self.receiver.writer.granted(number, c);
     }
 
-    fn bus_done(&mut self, c: &mut Context<'_, '_>, _: BusRequest) {
-        let State::Writing(left) = self.receiver.state else { unreachable!("a transaction of nothing") };
-        self.receiver.state = State::Writing(left - 1);
-        if left == 1 {
+    fn bus_done(&mut self, c: &mut Context<'_, '_>, request: BusRequest) {
+        let (Unit::Receive, number) = Unit::of(request.tag);
+        if self.receiver.writer.done(number).is_all {
             self.finish(c);
         }
     }
@@ -419,18 +349,17 @@ impl NetworkInterface for TemplateNi {
         DEVICE_BASE + registers::DATA..DEVICE_BASE + registers::RING
     }
 
-    /// The link and what comes by it: no register changes, nothing is asked of the bus.
     fn is_visible(&self, payload: Payload) -> bool {
-        !matches!(payload.into(), NiEvent::Start | NiEvent::Landed)
+        NiEvent::from(payload).is_visible()
     }
 
     fn network_is_visible(&self, _: &Event) -> bool {
         false
     }
 
-    /// The least of all causes; which ones take longer could be said here, and would make runs faster.
-    fn output_latency(&self, _: Cause<'_>) -> &[Time] {
-        &self.effects
+    /// What the link's end knows; which causes take longer could be said here, and would make runs faster.
+    fn output_latency(&self, cause: Cause<'_>) -> &[Time] {
+        self.link.output_latency(cause)
     }
 
     /// Packets and credits start control, which takes cycles before anything else happens.
@@ -440,6 +369,6 @@ impl NetworkInterface for TemplateNi {
 
     fn statistics(&self, visit: &mut Visitor<'_>) {
         self.counters.visit(visit);
-        self.port.visit(visit);
+        self.link.statistics(visit);
     }
 }
