@@ -21,8 +21,8 @@ use chasqui_memory::{FlatMemory, PAGE_BYTES};
 use chasqui_network::FaultKind;
 use chasqui_ni::{NetworkInterface, Region};
 use chasqui_node::{
-    Costs, Kernel, KernelProcess, Node, NodeConfiguration, NodeSpec, OsSpec, Output, ProcessSpec,
-    kernel_memory,
+    Costs, Domain, Kernel, KernelProcess, Member, NodeConfiguration, NodePartition, OsSpec, Output,
+    PartitionSpec, ProcessSpec, kernel_memory,
 };
 use chasqui_placement::{MapBy, NodeId, Occupant, Placement, ProcessId};
 use chasqui_record::Keep;
@@ -351,7 +351,7 @@ fn parts(dram_bytes: u64, cache_bytes: u64, count: u64) -> impl Iterator<Item = 
 ///
 /// # Errors
 /// When the host has no memory for it, or a process does not fit.
-pub fn build_node(plan: NodePlan<'_>, work: &Workload) -> Result<Node, String> {
+pub fn build_node(plan: NodePlan<'_>, work: &Workload) -> Result<NodePartition, String> {
     let c = plan.configuration;
     let dram_bytes = ni_memory_base(c);
     let mut memory = FlatMemory::new(dram_bytes + plan.ni_memory_bytes)
@@ -371,10 +371,10 @@ pub fn build_node(plan: NodePlan<'_>, work: &Workload) -> Result<Node, String> {
         here.into_iter().zip(parts).map(|(who, physical)| process(&plan, work, who, &mut memory, physical));
     let (processes, told): (Vec<_>, Vec<_>) = loaded.collect::<Result<Vec<_>, String>>()?.into_iter().unzip();
     let kernel = c.software.kernel.then(|| kernel(&plan, work, &mut memory, told)).transpose()?;
-    let mut node = Node::new(NodeSpec {
+    let member = Member { number: plan.number, harts: c.harts(), devices: 1 };
+    let mut node = NodePartition::new(PartitionSpec {
         configuration: c,
-        number: plan.number.0,
-        memory,
+        domain: Domain::of_one_node(memory, member),
         os: OsSpec { processes, kernel, costs: costs(&plan) },
         places: work.placement.processes(),
         devices: vec![plan.ni],

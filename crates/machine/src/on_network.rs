@@ -6,7 +6,7 @@ use chasqui_network::{
     Attachment, FABRIC, Fabric, FaultKind, NODES, NetworkParameters, NodePort, VirtualNetworks,
 };
 use chasqui_ni::NetworkInterface;
-use chasqui_node::{Node, NodeConfiguration};
+use chasqui_node::{NodeConfiguration, NodePartition};
 use chasqui_placement::NodeId;
 
 use crate::{Built, NodePlan, Workload, build_node};
@@ -38,7 +38,7 @@ pub fn build_on_network(
     let network: NetworkParameters = resolved.read("network");
     let count = work.placement.nodes();
     let attachments = (0..count).map(|partition| Attachment { partition, target: 0 }).collect();
-    let first_fabric_port = count * Node::PORTS;
+    let first_fabric_port = count * NodePartition::PORTS;
     let mut fabric = Fabric::new(&network, on.networks, attachments, first_fabric_port)?;
     if on.copes_with.contains(&FaultKind::Corrupt) {
         fabric.tolerate_corruption();
@@ -53,7 +53,7 @@ pub fn build_on_network(
     for number in 0..count {
         let zone = fabric.zone_of_node(number);
         let (ni_memory_bytes, ni) = ni(&configuration, fabric.node_port(number, count + zone))?;
-        let first_port = number * Node::PORTS;
+        let first_port = number * NodePartition::PORTS;
         let plan = NodePlan {
             configuration: &configuration,
             number: NodeId(number),

@@ -1,6 +1,8 @@
-//! A node: harts with their processes, memory system, devices and memory, as one partition of the engine.
+//! The nodes of a coherence domain, most often one: harts with their processes, memory system, devices and memory, as one
+//! partition of the engine.
 //!
-//! Reading order: `parameters.rs` (what a node is made of), `node.rs` (its parts, put together), `order.rs` (the order in
+//! Reading order: `parameters.rs` (what a node is made of), `domain.rs` (which nodes
+//! share memory, and what is at each), `node.rs` (the parts, put together), `order.rs` (the order in
 //! which things happen), then the parts:
 //!
 //! - `harts/`: what each hart does at the moment; polling loops, which are skipped;
@@ -11,6 +13,7 @@
 //! Invariants: a hart never runs past the node's next event, the engine's limit, or a hart that is behind;
 //! whatever harts and others share changes only in events and system calls; the node knows no machine.
 
+mod domain;
 mod events;
 mod harts;
 mod io;
@@ -21,11 +24,12 @@ mod os;
 mod parameters;
 mod parts;
 
+pub use domain::{Domain, Member};
 pub use events::Urgency;
 pub use harts::{Core, HartSoftwareStatistics, Harts};
 pub use io::DEVICE_SPAN;
 pub use memory_system::{Client, Effect, MemorySystem, SnoopingBus};
-pub use node::{Node, NodeSpec};
+pub use node::{NodePartition, PartitionSpec};
 pub use os::{
     Costs, Ended, Kernel, KernelProcess, OsSpec, Output, ProcessSpec, ProcessView, Region, kernel_memory,
     load_kernel,

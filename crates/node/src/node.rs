@@ -1,4 +1,5 @@
-//! A node: its parts, how they are put together, and what is left of them when all is over.
+//! The nodes of a domain as one partition: their parts, how they are put together, and what is left of them when all is
+//! over.
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use chasqui_placement::JobId;
 use chasqui_record::{Profile, Recorder};
 use chasqui_watch::{TraceOutput, Watch, WatchPlan};
 
+use crate::domain::Domain;
 use crate::events::Events;
 use crate::harts::{Core, Harts};
 use crate::io::Io;
@@ -19,54 +21,53 @@ use crate::os::{Os, OsSpec, ProcessView, Scheduler};
 use crate::parameters::NodeConfiguration;
 use crate::parts::Parts;
 
-/// Event ports that a node uses: its own, and its devices'.
+/// Event ports that a partition uses: its own, and its devices'.
 const PORTS: u32 = 2;
 
-/// What a node is built from.
-pub struct NodeSpec<'a> {
-    /// Its parameters.
+/// What the partition of a domain is built from.
+pub struct PartitionSpec<'a> {
+    /// Its nodes' parameters.
     pub configuration: &'a NodeConfiguration,
-    /// Its number.
-    pub number: u32,
-    /// Functional memory: DRAM, then what devices add.
-    pub memory: FlatMemory,
+    /// Its nodes, with the memory that they share.
+    pub domain: Domain,
     /// System software, with the processes.
     pub os: OsSpec,
     /// Processes that a node of the machine may have, whether all are here or not.
     pub places: u32,
     /// Its devices; addresses of each begin at a multiple of [`crate::DEVICE_SPAN`].
     pub devices: Vec<Box<dyn NetworkInterface>>,
-    /// Number of the first of the node's [`Node::PORTS`] event ports.
+    /// Number of the first of its [`NodePartition::PORTS`] event ports.
     pub first_port: u32,
 }
 
-/// A node.
-pub struct Node {
-    pub(crate) number: u32,
+/// The nodes of a domain.
+pub struct NodePartition {
     pub(crate) system: Box<dyn MemorySystem>,
     pub(crate) parts: Parts,
     /// Events dealt with, but those of the harts' transactions.
     pub(crate) events: u64,
 }
 
-impl Node {
-    /// Event ports that a node uses.
+impl NodePartition {
+    /// Event ports that it uses.
     pub const PORTS: u32 = PORTS;
 
     /// A node at time 0, with a bus that all caches snoop.
-    pub fn new(spec: NodeSpec<'_>) -> Node {
+    pub fn new(spec: PartitionSpec<'_>) -> NodePartition {
+        assert_eq!(spec.domain.members().len(), 1, "nodes on a bus");
         let system = Box::new(SnoopingBus::new(spec.configuration));
-        Node::with_memory_system(spec, system)
+        NodePartition::with_memory_system(spec, system)
     }
 
-    /// A node at time 0, with this memory system.
-    pub fn with_memory_system(mut spec: NodeSpec<'_>, system: Box<dyn MemorySystem>) -> Node {
+    /// Nodes at time 0, with this memory system.
+    pub fn with_memory_system(mut spec: PartitionSpec<'_>, system: Box<dyn MemorySystem>) -> NodePartition {
         let c = spec.configuration;
         let first = &spec.os.processes[0];
         let untimed = spec.os.costs.free_calls || first.fast_forward;
-        let watches: Vec<_> = (0..c.harts()).map(|hart| Watched::of(&spec.os, hart)).collect();
+        let watches: Vec<_> = (0..spec.domain.harts()).map(|hart| Watched::of(&spec.os, hart)).collect();
         let tenure = c.bus.clock().edge(c.bus.address.cycles() + 1);
-        let ports: Vec<Port> = (0..c.harts()).map(|_| port(c, &mut spec.memory, &spec.devices)).collect();
+        let ports: Vec<Port> =
+            (0..spec.domain.harts()).map(|_| port(c, &mut spec.domain.memory, &spec.devices)).collect();
         let io = Io::new(spec.devices, c.bus.clock(), tenure, untimed);
         let others = spec.os.processes.len() - 1;
         // Processes have harts of their own, or share one.
@@ -74,7 +75,13 @@ impl Node {
         let together = io.exclusive().is_some();
         let scheduler = (together || shared).then(|| {
             let bounds = (io.store_latency, system.transaction_max());
-            Box::new(Scheduler::new(&c.scheduler, spec.number, others, together, bounds))
+            Box::new(Scheduler::new(
+                &c.scheduler,
+                spec.domain.members()[0].number.0,
+                others,
+                together,
+                bounds,
+            ))
         });
         let os = Os::new(spec.os, scheduler);
         let start = os.start();
@@ -94,7 +101,7 @@ impl Node {
             harts,
             os,
             io,
-            memory: spec.memory,
+            domain: spec.domain,
             events: Events::new(spec.first_port),
             recorders,
             ran_to: Time::ZERO,
@@ -102,19 +109,22 @@ impl Node {
         };
         parts.os.begin(&mut parts.harts);
         parts.os.start_scheduler(&mut parts.harts, &mut parts.events);
-        Node { number: spec.number, system, parts, events: 0 }
+        NodePartition { system, parts, events: 0 }
     }
 
-    /// Its number.
-    pub fn number(&self) -> u32 {
-        self.number
+    /// Its domain.
+    pub fn domain(&self) -> &Domain {
+        &self.parts.domain
     }
 
     /// The processes of `job` that are here.
     pub fn processes(&self, job: JobId) -> impl Iterator<Item = ProcessView<'_>> {
-        let Parts { harts, os, .. } = &self.parts;
+        let Parts { harts, os, domain, .. } = &self.parts;
         let of_job = os.processes.iter().filter(move |process| process.job == job);
-        of_job.map(move |process| ProcessView { node: self.number, process, harts, os })
+        of_job.map(move |process| {
+            let node = domain.members()[domain.node_of_hart(process.harts.start)].number;
+            ProcessView { node, process, harts, os }
+        })
     }
 
     /// What is kept of the messages of its processes.
@@ -152,8 +162,8 @@ impl Node {
     /// Memory of the first process from `address` on; nothing where it has none.
     pub fn read_process(&mut self, address: u64, bytes: usize) -> Option<Vec<u8>> {
         let mut contents = vec![0; bytes];
-        let Parts { os, memory, .. } = &mut self.parts;
-        os.processes[0].process.space.read_user(memory, address, &mut contents).ok()?;
+        let Parts { os, domain, .. } = &mut self.parts;
+        os.processes[0].process.space.read_user(&mut domain.memory, address, &mut contents).ok()?;
         Some(contents)
     }
 
@@ -162,11 +172,14 @@ impl Node {
         self.parts.io.broken_machine.as_ref()
     }
 
-    /// Visits every counter of the node, by its path. Harts and devices are numbered where there are several.
-    pub fn visit_statistics(&self, visit: &mut Visitor<'_>) {
-        let harts = &self.parts.harts;
-        for (i, core) in harts.iter().enumerate() {
-            let number = if harts.count() > 1 { format!("{i:02}") } else { String::new() };
+    /// Visits every counter of the node at `place` of the domain, by its path. Harts and devices are numbered where it has
+    /// several. What the domain's nodes share counts as the first's.
+    pub fn visit_statistics(&self, place: usize, visit: &mut Visitor<'_>) {
+        let Parts { harts, io, os, domain, .. } = &self.parts;
+        let number = |i: usize, count: usize| if count > 1 { format!("{i:02}") } else { String::new() };
+        let own = domain.harts_of(place);
+        for (i, core) in harts.of(&own).enumerate() {
+            let number = number(i, own.len());
             let (hart, port) = (&core.hart, &core.hart.port);
             hart.statistics.visit(&mut below(&format!("hart{number}"), visit));
             core.statistics.visit(&mut below(&format!("processor{number}"), visit));
@@ -178,13 +191,15 @@ impl Node {
                 network.visit(&mut below(&format!("network_cache{number}"), visit));
             }
         }
-        self.system.statistics(&mut below("bus", visit));
-        let devices = &self.parts.io.devices;
-        for (i, device) in devices.iter().enumerate() {
-            let number = if devices.len() > 1 { format!("{i:02}") } else { String::new() };
+        if place == 0 {
+            self.system.statistics(&mut below("bus", visit));
+        }
+        let own = domain.devices_of(place);
+        for (i, device) in io.devices[own.clone()].iter().enumerate() {
+            let number = number(i, own.len());
             device.ni.statistics(&mut below(&format!("ni{number}"), visit));
         }
-        if let Some(scheduler) = &self.parts.os.scheduler {
+        if let Some(scheduler) = os.scheduler.as_ref().filter(|_| place == 0) {
             scheduler.statistics.visit(&mut below("scheduler", visit));
         }
     }

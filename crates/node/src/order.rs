@@ -15,7 +15,7 @@ use chasqui_placement::JobId;
 use crate::events::{Target, Urgency};
 use crate::io::IoEvent;
 use crate::memory_system::{Client, Effect};
-use crate::node::Node;
+use crate::node::NodePartition;
 use crate::os::Timer;
 use crate::parts::Parts;
 
@@ -51,7 +51,7 @@ impl Parts {
     }
 }
 
-impl Node {
+impl NodePartition {
     /// `event` may lead to this.
     fn lower_by_event(&self, earliest: &mut [Time], event: &Event) {
         let effect = match Target::from(event.target) {
@@ -95,7 +95,7 @@ impl Node {
     /// Has harts catch up that repeat themselves and may see `event`, which is next. True: there are some.
     #[inline(always)]
     fn announce<const SEVERAL: bool>(&mut self, event: &Event, urgency: Urgency) -> bool {
-        let Node { system, parts, .. } = self;
+        let NodePartition { system, parts, .. } = self;
         let (target, now) = (Target::from(event.target), event.time);
         match target {
             // What a device's transaction does may be seen; a hart's own are part of what it repeats.
@@ -116,7 +116,7 @@ impl Node {
 
     #[inline(always)]
     fn dispatch(&mut self, event: Event, out: &mut Outbox<'_>) {
-        let Node { system, parts, .. } = self;
+        let NodePartition { system, parts, .. } = self;
         let now = event.time;
         // On a bus that is a hart's for a while, transactions have no events: how many have depends on the turns.
         let is_counted = match Target::from(event.target) {
@@ -164,7 +164,7 @@ impl Node {
     }
 
     /// Runs hart `index` until `until`. Until `alone` nothing happens in the node and nothing comes from outside.
-    /// `SEVERAL`: see [`Node::run_to_limit`].
+    /// `SEVERAL`: see [`NodePartition::run_to_limit`].
     #[inline(always)]
     fn run_hart<const SEVERAL: bool>(
         &mut self,
@@ -175,14 +175,14 @@ impl Node {
     ) {
         // Of several harts others may have lines.
         let alone = if SEVERAL { Time::ZERO } else { alone };
-        let Node { system, parts, .. } = self;
+        let NodePartition { system, parts, .. } = self;
         if !parts.harts[index].is_ready() {
             parts.os.rise(&mut parts.harts, index, system.bus_mut());
         }
         let end = parts.harts[index].hart.cycle_at(until);
         let skip = parts.os.costs.spin_skip;
         let halt = loop {
-            let Parts { harts, os, memory, recorders, .. } = parts;
+            let Parts { harts, os, domain, recorders, .. } = parts;
             let timed = !SEVERAL || harts[index].hart.port.is_timed();
             let halt = os.run(harts, index, recorders, system.lend(alone), end);
             let t = &mut harts[index];
@@ -193,7 +193,7 @@ impl Node {
                     break halt;
                 }
             }
-            os.halted(harts, index, halt, memory, recorders);
+            os.halted(harts, index, halt, &mut domain.memory, recorders);
             // Before the next observation begins. At a mark within a call, or when it has run for long, it goes on.
             let goes_on = match halt {
                 Halt::Deadline => true,
@@ -280,7 +280,7 @@ impl Node {
 
     /// Runs hart `index`, which is ready first, until `soft` or until another hart may be next.
     fn run_among_others(&mut self, index: usize, soft: Time, out: &mut Outbox<'_>) {
-        let Node { system, parts, .. } = self;
+        let NodePartition { system, parts, .. } = self;
         let core = &parts.harts[index];
         // What it is about to do may be seen by others, though they have the lines that they need: it wakes by itself, or
         // stores in no time, past the caches. Those that repeat themselves have to catch up first; then it is asked again.
@@ -294,7 +294,7 @@ impl Node {
     }
 }
 
-impl Partition for Node {
+impl Partition for NodePartition {
     fn next(&self) -> Time {
         if self.parts.rests() {
             return Time::NEVER;

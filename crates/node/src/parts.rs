@@ -1,9 +1,10 @@
 //! What a node consists of, beside its memory system: what a transaction may touch.
 
 use chasqui_engine::{Event, Outbox, Time};
-use chasqui_memory::{Bus, FlatMemory};
+use chasqui_memory::Bus;
 use chasqui_record::Recorder;
 
+use crate::domain::Domain;
 use crate::events::{Events, Target};
 use crate::harts::{Core, Harts};
 use crate::io::Io;
@@ -14,8 +15,7 @@ pub struct Parts {
     pub(crate) harts: Harts,
     pub(crate) os: Os,
     pub(crate) io: Io,
-    /// Functional memory: DRAM, then what devices add.
-    pub(crate) memory: FlatMemory,
+    pub(crate) domain: Domain,
     pub(crate) events: Events,
     /// Records of messages, by process.
     pub(crate) recorders: Vec<Recorder>,

@@ -1,6 +1,6 @@
 //! A second memory system behind the interface, as small as one can be: a directory, with a home for each line.
 //!
-//! Each hart is a node of its own. Lines have their homes in turn. A transaction travels to the home of its line, which
+//! A domain of several nodes with a hart each. Lines have their home nodes in turn. A transaction travels to the home of its line, which
 //! knows who has the line and asks nobody else; then data come from memory, or from the cache that has modified them.
 //! Nothing orders transactions for lines of different homes. What the interface promises must hold without a bus: right
 //! values, single writers, exact skipping, progress.
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::guest::register::{FLAG, NOTE};
 use crate::guest::{
-    A0, Action, DATA_REGISTER, NI_REGISTER, Outcome, Program, TestNi, ZERO, frequency, run_on,
+    A0, Action, DATA_REGISTER, NI_REGISTER, Outcome, Program, TestNi, ZERO, frequency, run_on_nodes,
 };
 use crate::harts::{ADDITIONS, LINE, PHASES, additions, end, harts, phases, statistic};
 use chasqui_counters::Visitor;
@@ -46,8 +46,8 @@ struct Counts {
 }
 
 /// The memory system.
+#[derive(Default)]
 struct Directory {
-    nodes: u64,
     lines: HashMap<u64, Entry>,
     counts: Arc<Mutex<Counts>>,
 }
@@ -60,16 +60,13 @@ fn event(kind: u64, client: Client) -> Payload {
     [u64::from(client) << 8 | kind, 0]
 }
 
+/// From hart `index` to the home of the line at `address`.
+fn way(parts: &Parts, index: usize, address: u64) -> Time {
+    let domain = parts.domain();
+    if domain.home(address) == domain.node_of_hart(index) { Time::ZERO } else { HOP }
+}
+
 impl Directory {
-    fn new(nodes: usize) -> Directory {
-        Directory { nodes: nodes as u64, lines: HashMap::new(), counts: Arc::default() }
-    }
-
-    /// From hart `index` to the home of the line at `address`.
-    fn way(&self, index: usize, address: u64) -> Time {
-        if address / LINE as u64 % self.nodes == index as u64 { Time::ZERO } else { HOP }
-    }
-
     /// Takes what hart `index`'s request asks of other caches, and says who gives the line.
     fn ask(
         &mut self,
@@ -124,15 +121,15 @@ impl Directory {
         let (found, giver) = self.ask(parts, index, request, now);
         let request = request.answered(found);
         let address = asks.map_or(0, |(_, address, _)| address);
-        let home = (address / LINE as u64 % self.nodes) as usize;
-        let back = self.way(index, address);
+        let home = parts.domain().home(address);
+        let back = way(parts, index, address);
         let length = match (request, giver) {
             (Request::UncachedLoad { .. } | Request::UncachedStore { .. } | Request::Store64 { .. }, _) => {
                 HOP
             }
             (Request::OwnFromL2 | Request::Own { upgrade: true, .. } | Request::Block { .. }, _) => back,
             (_, Some(other)) => {
-                let there = if other == home { Time::ZERO } else { HOP };
+                let there = if parts.domain().node_of_hart(other) == home { Time::ZERO } else { HOP };
                 there + CACHE + if other == index { Time::ZERO } else { HOP }
             }
             _ => MEMORY + back,
@@ -179,7 +176,7 @@ impl MemorySystem for Directory {
             Client::Hart(index, slot) => {
                 let index = usize::from(index);
                 let asks = parts.port(index).current(slot).and_then(|r| parts.port(index).asks(r));
-                let way = asks.map_or(Time::ZERO, |(_, address, _)| self.way(index, address));
+                let way = asks.map_or(Time::ZERO, |(_, address, _)| way(parts, index, address));
                 parts.schedule(now + way, Urgency::Slow, event(AT_HOME, client));
             }
             Client::Device(name) => self.device(parts, name, now, out),
@@ -227,8 +224,12 @@ impl MemorySystem for Directory {
     fn statistics(&self, _: &mut Visitor<'_>) {}
 }
 
+fn run_on_directory(c: &NodeConfiguration, p: &Program, ni: TestNi, directory: Directory) -> Outcome {
+    run_on_nodes(c, p, ni, (directory, LINE as u64))
+}
+
 fn go(c: &NodeConfiguration, p: &Program) -> Outcome {
-    run_on(c, p, TestNi::new(vec![]), Directory::new(2))
+    run_on_directory(c, p, TestNi::new(vec![]), Directory::default())
 }
 
 /// Loads of lines whose home is the hart's own node, or the other, one after the other.
@@ -252,14 +253,14 @@ fn a_remote_miss_takes_two_hops_more() {
 #[test]
 fn only_those_are_asked_who_may_have_the_line() {
     let c = harts(4);
-    let directory = Directory::new(4);
+    let directory = Directory::default();
     let counts = directory.counts.clone();
-    let outcome = run_on(&c, &additions(2, 40), TestNi::new(vec![]), directory);
+    let outcome = run_on_directory(&c, &additions(2, 40), TestNi::new(vec![]), directory);
     assert_eq!(end(&outcome).1, 0);
     let counts = counts.lock().expect("a lock");
     assert!(counts.asked >= 60, "most operations take the line from the other hart");
     assert!(counts.asked < counts.broadcast, "{} of {}", counts.asked, counts.broadcast);
-    for hart in ["memory00", "memory01"] {
+    for hart in ["node0.memory", "node1.memory"] {
         // A hart may come again before the other has asked.
         assert!(statistic(&outcome, &format!("{hart}.l1d_invalidations")) >= 30);
     }
@@ -295,7 +296,7 @@ fn programs_compute_what_they_do_on_a_bus_and_skipping_changes_nothing() {
         }
         let mut outcome = |skip, checker| {
             (c.checks.spin_skip, c.checks.coherence) = (skip, checker);
-            run_on(&c, &program, TestNi::new(schedule.clone()), Directory::new(count))
+            run_on_directory(&c, &program, TestNi::new(schedule.clone()), Directory::default())
         };
         let reference = outcome(true, false);
         let what = format!("round {round}: {count} threads, {schedule:?}");

@@ -8,7 +8,7 @@ use chasqui_engine::{
     Class, Engine, Event, Lookahead, Outbox, Packet, Partition, Port, Threads, Time, WORK_OF_EVENT,
 };
 use chasqui_hart::Op;
-use chasqui_node::Node;
+use chasqui_node::NodePartition;
 use chasqui_watch::WatchPlan;
 
 /// Between the partitions.
@@ -54,7 +54,7 @@ fn run(action: Action, input_latency: Time) {
     // The schedule's only entry is for what comes from outside.
     let ni = TestNi::new(vec![(Time(1 << 50), action)]).noticed_after(input_latency);
     let c = configuration();
-    let node = Node::new(spec(&c, &p, ni, WatchPlan::default()));
+    let node = NodePartition::new(spec(&c, &p, ni, WatchPlan::default()));
     let mut engine = Engine::new(Lookahead::new(vec![vec![LEAST]]));
     engine.add(0, Box::new(node));
     engine.add(0, Box::new(Outside { at: Some(Time(20_000_000)), port: Port::new(9) }));

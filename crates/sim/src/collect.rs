@@ -5,7 +5,7 @@ use chasqui_engine::{Ended, Partition, Time};
 use chasqui_machine::replay::Peers;
 use chasqui_machine::{Built, Job, Machine};
 use chasqui_network::Fabric;
-use chasqui_node::{Node, ProcessView, Region};
+use chasqui_node::{NodePartition, ProcessView, Region};
 use chasqui_placement::{JobId, Rank};
 use chasqui_record::{
     Busy, CallSummary, LinkLife, MessageId, Messages, Outcome, Profile, RankSummary, Recorder, RunDirectory,
@@ -37,7 +37,7 @@ const SIGTERM: i32 = 15;
 
 /// What is left of a machine that has run.
 pub(crate) struct Remains {
-    nodes: Vec<Box<Node>>,
+    nodes: Vec<Box<NodePartition>>,
     fabric: Option<Fabric>,
     /// What stood for the other ranks of one that was simulated alone.
     peers: Option<Box<Peers>>,
@@ -48,7 +48,7 @@ impl Remains {
         let mut remains = Remains { nodes: vec![], fabric: None, peers: None };
         let mut parts = vec![];
         for partition in built.engine.partitions() {
-            let other = match partition.into_any().downcast::<Node>() {
+            let other = match partition.into_any().downcast::<NodePartition>() {
                 Ok(node) => {
                     remains.nodes.push(node);
                     continue;
@@ -156,7 +156,7 @@ struct JobEnd {
 
 impl JobEnd {
     /// Its nodes and its processes.
-    fn of<'a>(nodes: impl Iterator<Item = &'a Box<Node>>, processes: &[ProcessView<'_>]) -> JobEnd {
+    fn of<'a>(nodes: impl Iterator<Item = &'a Box<NodePartition>>, processes: &[ProcessView<'_>]) -> JobEnd {
         let stop = nodes.filter_map(|node| node.stop()).min();
         let time = |p: &ProcessView<'_>| p.ended().map_or(p.now(), |(at, _)| *at);
         let last = processes.iter().map(time).max().unwrap_or(Time::ZERO);
@@ -197,7 +197,7 @@ fn broken<'a>(processes: &[ProcessView<'a>]) -> Option<(Time, Rank, &'a chasqui_
 }
 
 /// What was found broken in the machine first: when, and what.
-fn broken_machine(nodes: &[Box<Node>], fabric: Option<&Fabric>) -> Option<(Time, String)> {
+fn broken_machine(nodes: &[Box<NodePartition>], fabric: Option<&Fabric>) -> Option<(Time, String)> {
     let in_network = fabric.and_then(Fabric::broken).map(|error| (error.time, error.to_string()));
     let at_nodes = nodes.iter().filter_map(|n| n.broken_machine().cloned());
     in_network.into_iter().chain(at_nodes).min_by_key(|(at, _)| *at)
@@ -362,10 +362,16 @@ fn links(fabric: &Fabric) -> Vec<LinkLife> {
     links
 }
 
-fn statistics(nodes: &[Box<Node>], fabric: Option<&Fabric>, peers: Option<&Peers>) -> StatisticsTree {
+fn statistics(
+    nodes: &[Box<NodePartition>],
+    fabric: Option<&Fabric>,
+    peers: Option<&Peers>,
+) -> StatisticsTree {
     let mut tree = StatisticsTree::new();
-    for node in nodes {
-        tree.group(&format!("node{:05}", node.number()), |visit| node.visit_statistics(visit));
+    for nodes in nodes {
+        for (place, node) in nodes.domain().members().iter().enumerate() {
+            tree.group(&format!("node{:05}", node.number.0), |visit| nodes.visit_statistics(place, visit));
+        }
     }
     if let Some(fabric) = fabric {
         tree.group("network", |visit| fabric.visit(visit));

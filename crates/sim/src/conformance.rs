@@ -14,7 +14,7 @@ use chasqui_engine::Time;
 use chasqui_hart::{State, Text};
 use chasqui_linux::{Elf, Stream};
 use chasqui_machine::{Job, Workload};
-use chasqui_node::{Ended, Node, Output};
+use chasqui_node::{Ended, NodePartition, Output};
 use chasqui_placement::{JobId, Placement, Rank};
 use chasqui_record::Keep;
 use chasqui_watch::{TraceOutput, WatchPlan};
@@ -164,7 +164,8 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
     built.engine.run(chasqui_engine::Threads::Exactly(1), &mut |_| {
         counter.0.load(Ordering::Relaxed) < test.instructions_max
     });
-    let nodes = built.engine.partitions().into_iter().filter_map(|p| p.into_any().downcast::<Node>().ok());
+    let nodes =
+        built.engine.partitions().into_iter().filter_map(|p| p.into_any().downcast::<NodePartition>().ok());
     let mut node = nodes.last().expect("one rank has one node");
     let signature = elf.symbol(BEGIN).zip(elf.symbol(END)).and_then(|(begin, end)| {
         let bytes = usize::try_from(end.checked_sub(begin)?).ok()?;

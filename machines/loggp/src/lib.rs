@@ -12,7 +12,7 @@ pub mod registers;
 use chasqui_config::{Count, Duration, Resolved, Schema};
 use chasqui_engine::{Engine, Lookahead, Time};
 use chasqui_machine::{Built, Job, Machine, NodePlan, Workload, build_node};
-use chasqui_node::{Node, NodeConfiguration};
+use chasqui_node::{NodeConfiguration, NodePartition};
 use chasqui_placement::NodeId;
 
 use ni::LoggpNi;
@@ -90,12 +90,17 @@ impl Machine for LoggpMachine {
         let mut nodes = Vec::new();
         for number in (0..work.placement.nodes()).map(NodeId) {
             // Each node has its own ports and one more, for what it sends.
-            let first_port = number.0 * (Node::PORTS + 1);
+            let first_port = number.0 * (NodePartition::PORTS + 1);
             let node = build_node(
                 NodePlan {
                     configuration: &configuration,
                     number,
-                    ni: Box::new(LoggpNi::new(&loggp, number, &work.placement, first_port + Node::PORTS)),
+                    ni: Box::new(LoggpNi::new(
+                        &loggp,
+                        number,
+                        &work.placement,
+                        first_port + NodePartition::PORTS,
+                    )),
                     ni_memory_bytes: 0,
                     free_calls: true,
                     first_port,

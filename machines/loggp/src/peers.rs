@@ -6,7 +6,7 @@ use chasqui_engine::{Class, Engine, Event, Lookahead, Outbox, Packet, PartitionI
 use chasqui_machine::replay::{Datagrams, Line, Peers, Replay, Wire};
 use chasqui_machine::{Built, NodePlan, Workload, build_node};
 use chasqui_network::FromNode;
-use chasqui_node::{Node, NodeConfiguration};
+use chasqui_node::{NodeConfiguration, NodePartition};
 use chasqui_placement::NodeId;
 
 use crate::Loggp;
@@ -90,14 +90,15 @@ pub(crate) fn build_alone(resolved: &Resolved, work: &Workload, replay: &Replay)
     let plan = NodePlan {
         configuration: &configuration,
         number,
-        ni: Box::new(LoggpNi::new(&loggp, number, &work.placement, Node::PORTS).with_peers(PEERS)),
+        ni: Box::new(LoggpNi::new(&loggp, number, &work.placement, NodePartition::PORTS).with_peers(PEERS)),
         ni_memory_bytes: 0,
         free_calls: true,
         first_port: 0,
     };
     let node = engine.add(0, Box::new(build_node(plan, work)?));
-    let line = LoggpLine { latency, node: NODE, port: Port::new(Node::PORTS + 1) };
-    let peers = Peers::new(replay, Box::new(Datagrams::new(LoggpWire)), Box::new(line), Node::PORTS + 2);
+    let line = LoggpLine { latency, node: NODE, port: Port::new(NodePartition::PORTS + 1) };
+    let peers =
+        Peers::new(replay, Box::new(Datagrams::new(LoggpWire)), Box::new(line), NodePartition::PORTS + 2);
     engine.add(0, Box::new(peers));
     Ok(Built { engine, nodes: vec![node] })
 }

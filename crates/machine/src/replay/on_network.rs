@@ -6,7 +6,7 @@ use chasqui_network::{
     Attachment, Blocked, FABRIC, FarEnd, FromNode, NODES, NetworkParameters, NodePort, VirtualNetworks,
 };
 use chasqui_ni::NetworkInterface;
-use chasqui_node::{Node, NodeConfiguration};
+use chasqui_node::{NodeConfiguration, NodePartition};
 use chasqui_placement::{JobId, NodeId};
 
 use super::{Line, Peers, Replay, Transport};
@@ -69,7 +69,7 @@ pub fn build_alone_on_network(
     let mut engine = Engine::new(Lookahead::new(lookahead));
     let attachment = Attachment { partition: 0, target: 0 };
     let here = (replay.rank, work.placement.ranks(JobId(0)));
-    let (far, near) = FarEnd::new(&network, networks, here, attachment, 1, Node::PORTS);
+    let (far, near) = FarEnd::new(&network, networks, here, attachment, 1, NodePartition::PORTS);
     let (ni_memory_bytes, ni) = ni(&configuration, near)?;
     let plan = NodePlan {
         configuration: &configuration,
@@ -80,7 +80,7 @@ pub fn build_alone_on_network(
         first_port: 0,
     };
     let node = engine.add(NODES, Box::new(build_node(plan, work)?));
-    let peers = Peers::new(replay, between, Box::new(far), Node::PORTS + FarEnd::ports(networks));
+    let peers = Peers::new(replay, between, Box::new(far), NodePartition::PORTS + FarEnd::ports(networks));
     engine.add(FABRIC, Box::new(peers));
     Ok(Built { engine, nodes: vec![node] })
 }

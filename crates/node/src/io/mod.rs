@@ -188,7 +188,7 @@ impl Parts {
         };
         let mut context = Context {
             now,
-            memory: &mut self.memory,
+            memory: &mut self.domain.memory,
             ports,
             hart,
             pager: &mut Pages(&mut self.os.processes),

@@ -19,6 +19,7 @@ use chasqui_ni::BusRequest;
 
 pub use bus::SnoopingBus;
 
+use crate::domain::Domain;
 use crate::events::{Target, Urgency};
 use crate::harts::Core;
 use crate::io::Access;
@@ -141,6 +142,11 @@ impl Parts {
     /// The time of a cycle of hart `index`.
     pub fn time_of(&self, index: usize, cycle: u64) -> Time {
         self.harts[index].hart.time_of(cycle)
+    }
+
+    /// The nodes that share the memory, and which of them is the home of an address.
+    pub fn domain(&self) -> &Domain {
+        &self.domain
     }
 
     /// What memory systems know of hart `index`.

@@ -174,8 +174,7 @@ impl NodeProcess {
 /// A process of a node, to see what became of it. What harts tell is that of the process that is on them.
 #[derive(Clone, Copy)]
 pub struct ProcessView<'a> {
-    /// Number of the node.
-    pub(crate) node: u32,
+    pub(crate) node: NodeId,
     pub(crate) process: &'a NodeProcess,
     pub(crate) harts: &'a Harts,
     pub(crate) os: &'a super::Os,
@@ -189,7 +188,7 @@ impl<'a> ProcessView<'a> {
 
     /// The node that it is on.
     pub fn node(&self) -> NodeId {
-        NodeId(self.node)
+        self.node
     }
 
     /// Its number on the node.

@@ -18,10 +18,10 @@ use chasqui_ni::{
     Uncached,
 };
 use chasqui_node::{
-    Costs, DEVICE_SPAN, Ended, Kernel, KernelProcess, MemorySystem, Node, NodeConfiguration, NodeSpec,
-    OsSpec, Output, ProcessSpec, SoftwareUnit, kernel_memory, schema,
+    Costs, DEVICE_SPAN, Domain, Ended, Kernel, KernelProcess, Member, MemorySystem, NodeConfiguration,
+    NodePartition, OsSpec, Output, PartitionSpec, ProcessSpec, SoftwareUnit, kernel_memory, schema,
 };
-use chasqui_placement::{JobId, ProcessId, Rank};
+use chasqui_placement::{JobId, NodeId, ProcessId, Rank};
 use chasqui_record::Profile;
 use chasqui_watch::{TraceOutput, WatchPlan};
 
@@ -483,16 +483,19 @@ pub struct Outcome {
     pub seen: Vec<Seen>,
 }
 
-/// Runs `program` on a node with this memory system.
-pub fn run_on(
+/// Runs `program` on nodes of one hart each that share their memory by `system`. Lines of `line_bytes` have their homes in
+/// turn; the first node has the NI.
+pub fn run_on_nodes(
     c: &NodeConfiguration,
     program: &Program,
     ni: TestNi,
-    system: impl MemorySystem + 'static,
+    (system, line_bytes): (impl MemorySystem + 'static, u64),
 ) -> Outcome {
     let record = ni.record.clone();
-    let node = Node::with_memory_system(spec(c, program, ni, WatchPlan::default()), Box::new(system));
-    outcome(node, &record).0
+    let mut spec = spec(c, program, ni, WatchPlan::default());
+    let member = |i| Member { number: NodeId(i as u32), harts: 1, devices: usize::from(i == 0) };
+    spec.domain = spec.domain.with_members((0..c.harts()).map(member).collect(), line_bytes);
+    outcome(NodePartition::with_memory_system(spec, Box::new(system)), &record).0
 }
 
 /// Runs `program` on a node; also gives the number of register reads that really happened.
@@ -510,20 +513,25 @@ pub fn run_watched(
     watch: WatchPlan,
 ) -> (Outcome, u64, Option<(Profile, u64)>) {
     let record = ni.record.clone();
-    let (outcome, profile) = outcome(Node::new(spec(c, program, ni, watch)), &record);
+    let (outcome, profile) = outcome(NodePartition::new(spec(c, program, ni, watch)), &record);
     let reads = record.lock().expect("a lock").reads;
     (outcome, reads, profile)
 }
 
 /// Runs `node` to its end.
-fn outcome(node: Node, record: &Mutex<Record>) -> (Outcome, Option<(Profile, u64)>) {
+fn outcome(node: NodePartition, record: &Mutex<Record>) -> (Outcome, Option<(Profile, u64)>) {
     let mut engine = Engine::new(Lookahead::new(vec![vec![Time::NEVER]]));
     engine.add(0, Box::new(node));
     engine.run(chasqui_engine::Threads::Exactly(1), &mut |_| true);
     let mut node =
-        engine.partitions().pop().expect("the node").into_any().downcast::<Node>().expect("a node");
+        engine.partitions().pop().expect("the node").into_any().downcast::<NodePartition>().expect("a node");
     let mut statistics = vec![];
-    node.visit_statistics(&mut |name, _, _, value| statistics.push((name.to_string(), value)));
+    let nodes = node.domain().members().len();
+    for place in 0..nodes {
+        let prefix = if nodes > 1 { format!("node{place}.") } else { String::new() };
+        let mut visit = |name: &str, _: _, _: _, value| statistics.push((format!("{prefix}{name}"), value));
+        node.visit_statistics(place, &mut visit);
+    }
     let process = node.processes(JobId(0)).next().expect("one process");
     let (ended, cycles) = (process.ended().cloned(), process.cycles());
     let profile = node.take_profiles().pop().map(|profile| (profile, cycles));
@@ -544,15 +552,22 @@ pub fn run_with_two(
     let (placement, rights) = (Placement::Fixed(SECOND_REGISTERS), Protection::READ_WRITE);
     let backing = Backing::Device { physical, uncached: true };
     let space = &mut spec.os.processes[0].process.space;
-    space.map(&mut spec.memory, placement, PAGE_BYTES, rights, backing).expect("room");
+    space.map(spec.domain.memory_mut(), placement, PAGE_BYTES, rights, backing).expect("room");
     spec.devices.push(Box::new(second));
-    let (outcome, _) = outcome(Node::new(spec), &record);
+    let node = Member { devices: 2, ..spec.domain.members()[0] };
+    spec.domain = spec.domain.with_members(vec![node], DRAM);
+    let (outcome, _) = outcome(NodePartition::new(spec), &record);
     let seen = other.lock().expect("a lock").seen.clone();
     (outcome, seen)
 }
 
 /// A node with `program` on it.
-pub fn spec<'a>(c: &'a NodeConfiguration, program: &Program, ni: TestNi, watch: WatchPlan) -> NodeSpec<'a> {
+pub fn spec<'a>(
+    c: &'a NodeConfiguration,
+    program: &Program,
+    ni: TestNi,
+    watch: WatchPlan,
+) -> PartitionSpec<'a> {
     let mut memory = FlatMemory::new(DRAM + PAGE_BYTES).expect("address space");
     let kernel_memory = kernel_memory(DRAM, 2 << 20);
     let physical = 0..if program.kernel.is_some() { kernel_memory.start } else { DRAM };
@@ -598,10 +613,10 @@ pub fn spec<'a>(c: &'a NodeConfiguration, program: &Program, ni: TestNi, watch: 
         free_calls: program.free_calls,
         spin_skip: c.checks.spin_skip,
     };
-    NodeSpec {
+    let member = Member { number: NodeId(0), harts: c.harts(), devices: 1 };
+    PartitionSpec {
         configuration: c,
-        number: 0,
-        memory,
+        domain: Domain::of_one_node(memory, member),
         os: OsSpec { processes: vec![process], kernel, costs },
         places: 1,
         devices: vec![Box::new(ni)],
