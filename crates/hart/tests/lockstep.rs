@@ -11,7 +11,7 @@ use chasqui_engine::{Clock, Time};
 use chasqui_hart::testing::program::{
     Kind, MESSAGES, NETWORK, Options, generate, initial_state, initial_window,
 };
-use chasqui_hart::{CLASSES, Class, Halt, HaltAtMarks, Hart, Timing};
+use chasqui_hart::{CLASSES, Class, Halt, HaltAtMarks, Hart, State, Timing};
 use chasqui_memory::{
     Binding, Bus, BusParameters, CacheParameters, DramParameters, Early, Incoming, L2Parameters, LentBus,
     Long, NetworkCacheCosts, NetworkCacheParameters, OrderParameters, PAGE_BYTES, PortKind, PortParameters,
@@ -59,7 +59,18 @@ fn port(random: &mut Random) -> PortParameters {
         let (entries, ways) = random.pick(&[(1, 1), (2, 1), (2, 2), (4, 2), (64, 64)]);
         TlbParameters::new(entries, ways)
     };
-    let kind = if random.once_in(8) { PortKind::Scratchpad } else { PortKind::Caches };
+    let kind = match random.below(8) {
+        0 => PortKind::Scratchpad,
+        1 => PortKind::Cacheless,
+        _ => PortKind::Caches,
+    };
+    let (l1i, l2) = match kind {
+        PortKind::Cacheless => {
+            let line = random.pick(&[4, 8, 64]);
+            (CacheParameters::new(line * random.pick(&[1, 2, 16]), 1, line), L2Parameters::default())
+        }
+        _ => (l1i, l2),
+    };
     PortParameters {
         kind,
         l1i,
@@ -140,13 +151,21 @@ fn brought(random: &mut Random, buffers: u64) -> Vec<(Time, Brought)> {
 }
 
 fn setup(random: &mut Random) -> (Options, Setup) {
+    setup_of(random, false)
+}
+
+/// A program on a hart. `pure`: it depends on no time and on nobody else, and has no atomic operation.
+fn setup_of(random: &mut Random, pure: bool) -> (Options, Setup) {
     let mut options = Options {
         units: 20 + random.below(150) as usize,
         window_bytes: random.pick(&[1024, 2048, 4096]),
         misaligned: random.once_in(2),
         ..Options::default()
     };
-    options.weights.extend([(Kind::Counter, 2), (Kind::CacheBlock, 3)]);
+    options.weights.push((Kind::CacheBlock, 3));
+    if !pure {
+        options.weights.push((Kind::Counter, 2));
+    }
     if random.once_in(2) {
         options.weights.push((Kind::Device, 3));
     }
@@ -154,7 +173,15 @@ fn setup(random: &mut Random) -> (Options, Setup) {
         // Mostly memory.
         options.weights.extend([(Kind::Load, 100), (Kind::Store, 80), (Kind::Loop, 10)]);
     }
-    let port = port(random);
+    let mut port = port(random);
+    if pure {
+        (port.network_cache, port.check_coherence) = (None, false);
+        port.l1i = CacheParameters::new(256, 1, 64);
+    }
+    if pure || port.kind == PortKind::Cacheless && !random.once_in(8) {
+        // They end the program there.
+        options.weights.retain(|(kind, _)| !matches!(kind, Kind::Amo | Kind::LoadReserved));
+    }
     let has_network_cache = port.network_cache.is_some();
     if has_network_cache {
         options.weights.push((Kind::Network, 8));
@@ -178,7 +205,7 @@ fn setup(random: &mut Random) -> (Options, Setup) {
         device_latency: Time(random.below(100_000)),
         marks_switch: random.once_in(4),
         observe: random.once_in(4),
-        foreign: foreign(random, &pages),
+        foreign: if pure { vec![] } else { foreign(random, &pages) },
         brought: if has_network_cache { brought(random, pages[0].1) } else { vec![] },
         pages,
         contents,
@@ -274,6 +301,30 @@ fn a_hart_with_the_bus_agrees_with_one_that_asks() {
     }
     println!("{at_once} fills done at once");
     assert!(at_once > PROGRAMS, "hardly a fill was done at once: {at_once}");
+}
+
+/// What a program computes where nobody else is: registers, counted instructions and memory.
+fn results(setup: &Setup, kind: PortKind) -> (State, [u64; 3], Vec<u8>) {
+    let port = PortParameters { kind, l2: L2Parameters::default(), ..setup.port.clone() };
+    let mut bench = Bench::new(&Setup { port, ..setup.clone() });
+    finish(&mut bench, &mut |hart, _, _, limit| hart.run(limit, limit));
+    bench.hart.port.drain_write_buffer();
+    let s = &bench.hart.statistics;
+    let counts = [s.instructions, s.loads, s.stores];
+    (bench.hart.state.clone(), counts, bench.memory.slice(0, MEMORY as usize).unwrap().to_vec())
+}
+
+#[test]
+fn ports_of_every_kind_compute_the_same() {
+    let mut seeds = Random::for_test(0x9047_51de);
+    for program in 0..PROGRAMS / 4 {
+        let mut random = Random::new(seeds.bits());
+        let (_, setup) = setup_of(&mut random, true);
+        let [caches, scratchpad, cacheless] =
+            [PortKind::Caches, PortKind::Scratchpad, PortKind::Cacheless].map(|kind| results(&setup, kind));
+        assert!(caches == scratchpad, "program {program}: a scratchpad");
+        assert!(caches == cacheless, "program {program}: no caches");
+    }
 }
 
 #[test]

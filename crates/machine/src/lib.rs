@@ -17,7 +17,7 @@ use chasqui_config::{Cycles, Resolved, Schema};
 use chasqui_engine::{Engine, PartitionId};
 use chasqui_hart::Text;
 use chasqui_linux::{Elf, NiDevice, NiMapping, Options, Process};
-use chasqui_memory::{FlatMemory, PAGE_BYTES};
+use chasqui_memory::{FlatMemory, PAGE_BYTES, PortKind};
 use chasqui_network::FaultKind;
 use chasqui_ni::{NetworkInterface, Region};
 use chasqui_node::{
@@ -371,7 +371,7 @@ pub fn build_node(plan: NodePlan<'_>, work: &Workload) -> Result<NodePartition, 
         here.into_iter().zip(parts).map(|(who, physical)| process(&plan, work, who, &mut memory, physical));
     let (processes, told): (Vec<_>, Vec<_>) = loaded.collect::<Result<Vec<_>, String>>()?.into_iter().unzip();
     let kernel = c.software.kernel.then(|| kernel(&plan, work, &mut memory, told)).transpose()?;
-    let member = Member { number: plan.number, harts: c.harts(), devices: 1 };
+    let member = Member { number: plan.number, harts: vec![PortKind::Caches; c.harts()], devices: 1 };
     let mut node = NodePartition::new(PartitionSpec {
         configuration: c,
         domain: Domain::of_one_node(memory, member),

@@ -42,8 +42,8 @@ impl CacheParameters {
     /// A sentence that says what does not fit.
     pub fn check(&self) -> Result<(), String> {
         let (bytes, ways, line_bytes) = (self.size.bytes(), self.ways, self.line.bytes());
-        if !line_bytes.is_power_of_two() || !(8..=4096).contains(&line_bytes) {
-            return Err(format!("a line of {line_bytes} bytes is not a power of two from 8 to 4096"));
+        if !line_bytes.is_power_of_two() || !(4..=4096).contains(&line_bytes) {
+            return Err(format!("a line of {line_bytes} bytes is not a power of two from 4 to 4096"));
         }
         let set = ways * line_bytes;
         if ways == 0 || bytes % set != 0 || !(bytes / set).is_power_of_two() {
@@ -120,6 +120,19 @@ impl Cache {
             set_mask: sets - 1,
             line_shift: parameters.line.bytes().trailing_zeros(),
         }
+    }
+
+    /// An empty cache for instructions alone. It may have one line: of an instruction that crosses the end of a line it
+    /// then never holds both parts, which are fetched one after the other.
+    ///
+    /// # Panics
+    /// When [`CacheParameters::check`] refuses them.
+    pub(crate) fn of_instructions(parameters: &CacheParameters) -> Cache {
+        if parameters.size != parameters.line {
+            return Cache::new(parameters);
+        }
+        let line_shift = parameters.line.bytes().trailing_zeros();
+        Cache { ways: zeroed_vec(1), associativity: 1, set_mask: 0, line_shift }
     }
 
     /// Length of a line [bytes].

@@ -148,6 +148,31 @@ fn a_profile_has_every_cycle() {
     assert_eq!(profile.whose().to_string(), "test processor of node 3");
 }
 
+/// Without caches every two instructions are fetched, each of 4 bytes, and each load goes to memory: address tenure (2
+/// clocks) and first chunk, 64 ns. The first instruction's cycle (1 ns) has the bus wait for its next edge.
+#[test]
+fn without_caches_every_access_is_a_transaction() {
+    let memory = VALUE + 1;
+    let start = [
+        Insn { op: Op::Addi, rd: memory, imm: 1, ..NOTHING },
+        Insn { op: Op::Slli, rd: memory, rs1: memory, imm: 31, ..NOTHING },
+        Insn { op: Op::Addi, ..NOTHING },
+    ];
+    let one = Insn { op: Op::Ld, rd: VALUE, rs1: memory, imm: 512, ..NOTHING };
+    let l1i = CacheParameters::new(8, 1, 8);
+    let cacheless = || PortParameters { kind: PortKind::Cacheless, l1i: l1i.clone(), ..port() };
+    let asked = |loads: usize| {
+        let code = [&start[..], &vec![one; loads], &[load(0)]].concat();
+        processor_with(cacheless(), FIRMWARE_MEMORY, &code).unwrap().run().unwrap()
+    };
+    let pairs = (asked(14) - asked(4)).0;
+    println!("5 pairs of loads: 5 x (3 x 64 ns + 2 x 2 ns)");
+    assert_eq!(pairs, 5 * (3 * 64_000 + 2 * 2_000));
+    let atomic = Insn { op: Op::AmoaddD, rd: VALUE, rs1: memory, rs2: VALUE, ..NOTHING };
+    let refused = processor_with(cacheless(), FIRMWARE_MEMORY, &[&start[..], &[atomic]].concat());
+    assert!(refused.unwrap().run().unwrap_err().contains("atomic operation"));
+}
+
 /// Fetches, loads and stores take what their instructions take, from the first on: five instructions before the store
 /// to the device, which takes the bus from its next edge on for two clocks of address and a beat.
 #[test]

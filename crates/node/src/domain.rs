@@ -5,16 +5,16 @@
 
 use std::ops::Range;
 
-use chasqui_memory::FlatMemory;
+use chasqui_memory::{FlatMemory, PortKind};
 use chasqui_placement::NodeId;
 
 /// What a node adds to its domain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// The node's number in the machine.
     pub number: NodeId,
-    /// Harts, numbered through the domain: those of its first node come first.
-    pub harts: usize,
+    /// Harts, numbered through the domain: those of its first node come first. What each has before memory.
+    pub harts: Vec<PortKind>,
     /// Devices, numbered likewise.
     pub devices: usize,
 }
@@ -66,7 +66,7 @@ impl Domain {
 
     /// The harts of the node at `place`.
     pub fn harts_of(&self, place: usize) -> Range<usize> {
-        self.range(place, |member| member.harts)
+        self.range(place, |member| member.harts.len())
     }
 
     /// The devices of the node at `place`.
@@ -83,9 +83,9 @@ impl Domain {
         places.find(|&place| self.harts_of(place).contains(&hart)).expect("a hart of the domain")
     }
 
-    /// Harts of all nodes.
-    pub fn harts(&self) -> usize {
-        self.harts_of(self.members.len() - 1).end
+    /// The harts of all nodes.
+    pub fn harts(&self) -> impl Iterator<Item = PortKind> + '_ {
+        self.members.iter().flat_map(|member| member.harts.iter().copied())
     }
 
     fn range(&self, place: usize, count: impl Fn(&Member) -> usize) -> Range<usize> {
@@ -100,13 +100,14 @@ mod tests {
 
     #[test]
     fn harts_devices_and_addresses_have_their_nodes() {
-        let member = |number, harts, devices| Member { number: NodeId(number), harts, devices };
+        let harts = |count| vec![PortKind::Caches; count];
+        let member = |number, count, devices| Member { number: NodeId(number), harts: harts(count), devices };
         let members = vec![member(4, 2, 1), member(5, 0, 2), member(6, 1, 0)];
         let domain = Domain::new(FlatMemory::new(1 << 20).unwrap(), members, 4096);
         assert_eq!([0, 1, 2].map(|hart| domain.node_of_hart(hart)), [0, 0, 2]);
         assert_eq!([0, 1, 2].map(|place| domain.devices_of(place)), [0..1, 1..3, 3..3]);
         assert_eq!([0, 4095, 4096, 3 * 4096 - 1, 3 * 4096].map(|at| domain.home(at)), [0, 0, 1, 2, 0]);
-        assert_eq!(domain.harts(), 3);
+        assert_eq!(domain.harts().count(), 3);
         let alone = Domain::of_one_node(FlatMemory::new(1 << 20).unwrap(), member(7, 1, 1));
         assert_eq!(alone.home((1 << 20) - 1), 0);
     }

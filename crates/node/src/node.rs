@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chasqui_counters::{Counters, Visitor, below};
 use chasqui_engine::Time;
 use chasqui_hart::Hart;
-use chasqui_memory::{FlatMemory, Port};
+use chasqui_memory::{FlatMemory, Port, PortParameters};
 use chasqui_ni::NetworkInterface;
 use chasqui_placement::JobId;
 use chasqui_record::{Profile, Recorder};
@@ -64,10 +64,12 @@ impl NodePartition {
         let c = spec.configuration;
         let first = &spec.os.processes[0];
         let untimed = spec.os.costs.free_calls || first.fast_forward;
-        let watches: Vec<_> = (0..spec.domain.harts()).map(|hart| Watched::of(&spec.os, hart)).collect();
+        let watches: Vec<_> =
+            (0..spec.domain.harts().count()).map(|hart| Watched::of(&spec.os, hart)).collect();
         let tenure = c.bus.clock().edge(c.bus.address.cycles() + 1);
-        let ports: Vec<Port> =
-            (0..spec.domain.harts()).map(|_| port(c, &mut spec.domain.memory, &spec.devices)).collect();
+        let kinds: Vec<_> = spec.domain.harts().collect();
+        let ports = kinds.into_iter().map(|kind| port(c.port(kind), &mut spec.domain.memory, &spec.devices));
+        let ports: Vec<Port> = ports.collect();
         let io = Io::new(spec.devices, c.bus.clock(), tenure, untimed);
         let others = spec.os.processes.len() - 1;
         // Processes have harts of their own, or share one.
@@ -231,8 +233,8 @@ impl Watched {
 }
 
 /// The port of a hart onto `memory`.
-fn port(c: &NodeConfiguration, memory: &mut FlatMemory, devices: &[Box<dyn NetworkInterface>]) -> Port {
-    let mut port = Port::new(c.port(), memory);
+fn port(parameters: PortParameters, memory: &mut FlatMemory, devices: &[Box<dyn NetworkInterface>]) -> Port {
+    let mut port = Port::new(parameters, memory);
     for device in devices {
         port.set_self_contained(device.self_contained_stores());
         port.set_network_memory(device.network_memory());

@@ -167,11 +167,11 @@ impl NodeConfiguration {
         self.core.timing()
     }
 
-    /// Sizes and costs of the hart's port.
-    pub fn port(&self) -> PortParameters {
+    /// Sizes and costs of a hart's port of this kind.
+    pub fn port(&self, kind: PortKind) -> PortParameters {
         let network_cache = &self.network_cache;
         PortParameters {
-            kind: PortKind::Caches,
+            kind,
             l1i: self.l1i.clone(),
             l1d: self.l1d.clone(),
             l2: self.l2.clone(),
@@ -208,6 +208,6 @@ mod tests {
         let node = NodeConfiguration::read(&Resolved::defaults(&schema));
         assert_eq!(node.mistakes(), Vec::<String>::new());
         assert_eq!(node.timing().of_class(chasqui_hart::Class::FpFma), 3);
-        assert_eq!(node.port().l1d.size.bytes(), 32 << 10);
+        assert_eq!(node.port(PortKind::Caches).l1d.size.bytes(), 32 << 10);
     }
 }

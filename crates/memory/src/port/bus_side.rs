@@ -63,7 +63,8 @@ impl Port {
             Request::WriteBack { bytes, .. } => (bytes, true),
             Request::UncachedStore { bytes, .. } => (bytes, true),
             Request::Store64 { .. } => (BURST_BYTES, true),
-            Request::UncachedLoad { bytes, .. } => (bytes, false),
+            Request::DirectStore { bytes, .. } => (bytes, true),
+            Request::UncachedLoad { bytes, .. } | Request::DirectLoad { bytes, .. } => (bytes, false),
         }
     }
 
@@ -90,6 +91,8 @@ impl Port {
                 self.apply_owned(way);
             }
             Some(Request::NetworkFill { line }) => self.fill_network(line, cycle),
+            Some(Request::DirectLoad { address, bytes }) => self.grant_direct_load(address, bytes),
+            Some(Request::DirectStore { .. }) => self.grant_direct_store(),
             Some(block @ Request::Block { .. }) => {
                 let answered = block.answered(found);
                 self.under_way[slot as usize] = Some(answered);
@@ -160,6 +163,7 @@ impl Port {
                 Slot::Blocking,
                 Some(Request::UncachedLoad { address, .. } | Request::Store64 { address, .. }),
             ) => self.reply = Some((address, value)),
+            (Slot::Blocking, Some(Request::DirectLoad { address, .. })) => self.complete_direct_load(address),
             (Slot::Blocking, _) => {}
             (Slot::WriteBuffer, Some(Request::OwnFromL2)) => {
                 self.own_from_l2();
@@ -216,6 +220,8 @@ impl Port {
             Request::Fill { line, data, exclusive: true } => (Snoop::Invalidate, line, data),
             Request::Own { line, .. } => (Snoop::Invalidate, line, true),
             Request::Block { line, bytes, snoop } => return Some((snoop, line, bytes)),
+            Request::DirectLoad { address, bytes } => return Some((Snoop::Read, address, bytes)),
+            Request::DirectStore { address, bytes, .. } => return Some((Snoop::Invalidate, address, bytes)),
             _ => return None,
         };
         let bytes = self.bus_line_bytes(data);
@@ -330,6 +336,10 @@ impl Port {
             return None;
         }
         let end = address + bytes;
+        let reads = |(at, length, _)| at < end && address < at + u64::from(length);
+        if self.posted_stores().any(reads) {
+            return Some(Incoherence::DeviceReadsDirty { address });
+        }
         let mut line = self.line(address);
         while line < end {
             let buffered = self.write_buffer.iter().any(|s| {
@@ -378,7 +388,7 @@ impl Port {
         }
     }
 
-    /// Reads the hart's view of physical memory: functional memory under the write buffer. False when
+    /// Reads the hart's view of physical memory: functional memory under the write buffer and posted stores. False when
     /// it is not all memory.
     pub fn peek(&self, address: u64, bytes: &mut [u8]) -> bool {
         if address.checked_add(bytes.len() as u64).is_none_or(|end| end > self.memory_bytes) {
@@ -388,9 +398,11 @@ impl Port {
         unsafe {
             std::ptr::copy_nonoverlapping(self.base.add(address as usize), bytes.as_mut_ptr(), bytes.len());
         }
-        for s in self.write_buffer.iter().filter(|s| !s.applied) {
-            for (i, byte) in s.value.to_le_bytes()[..s.bytes as usize].iter().enumerate() {
-                let at = (s.address + i as u64).wrapping_sub(address) as usize;
+        let buffered = self.write_buffer.iter().filter(|s| !s.applied);
+        let buffered = buffered.map(|s| (s.address, s.bytes, s.value));
+        for (to, length, value) in buffered.chain(self.posted_stores()) {
+            for (i, byte) in value.to_le_bytes()[..length as usize].iter().enumerate() {
+                let at = (to + i as u64).wrapping_sub(address) as usize;
                 if let Some(slot) = bytes.get_mut(at) {
                     *slot = *byte;
                 }
@@ -401,7 +413,7 @@ impl Port {
 
     /// [`Port::peek`] of a value at `pa`, which is memory.
     pub(super) fn peek_word(&self, pa: u64, bytes: u32) -> u64 {
-        if self.write_buffer.is_empty() {
+        if self.write_buffer.is_empty() && self.posted.is_empty() {
             return self.read_memory(pa, bytes);
         }
         let mut value = [0; 8];

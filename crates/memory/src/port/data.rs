@@ -47,7 +47,9 @@ impl Port {
     #[inline]
     pub fn view(&mut self) -> FastView {
         let observe = self.is_watched();
-        let table = if self.is_cached() { &mut self.data } else { &mut self.untimed };
+        // Without caches nothing is in it.
+        let by_lines = self.is_cached() || self.is_cacheless();
+        let table = if by_lines { &mut self.data } else { &mut self.untimed };
         FastView::new(table, &mut self.tick, observe)
     }
 
@@ -148,6 +150,11 @@ impl Port {
         if pa >= DEVICE_BASE {
             return self.load_device(va, pa, bytes, cycles);
         }
+        if self.is_cacheless() {
+            let value = self.load_direct(pa, bytes, cycles)?;
+            self.note_load(pa, bytes, *cycles);
+            return Ok(value);
+        }
         if !self.is_cached() {
             self.make_untimed(va, pa, permissions);
             self.note_load(pa, bytes, *cycles);
@@ -189,15 +196,18 @@ impl Port {
         if low >= DEVICE_BASE || high >= DEVICE_BASE {
             return Err(Stop::Fault(Fault::DeviceAlignment { address: va }));
         }
-        let values = if self.is_cached() {
-            (self.load_cached(low, first, cycles)?.0, self.load_cached(high, bytes - first, cycles)?.0)
+        let value = if self.is_cached() {
+            let low = self.load_cached(low, first, cycles)?.0;
+            low | self.load_cached(high, bytes - first, cycles)?.0 << (8 * first)
+        } else if self.is_cacheless() {
+            self.load_direct_across((low, high), (first, bytes), cycles)?
         } else {
-            (self.read_memory(low, first), self.read_memory(high, bytes - first))
+            self.read_memory(low, first) | self.read_memory(high, bytes - first) << (8 * first)
         };
         self.note_load(low, first, *cycles);
         self.note_load(high, bytes - first, *cycles);
         self.split = None;
-        Ok(values.0 | values.1 << (8 * first))
+        Ok(value)
     }
 
     #[cold]
@@ -217,6 +227,9 @@ impl Port {
             return self.store_device(va, pa, bytes, value, cycles);
         }
         self.observe_store(pa, bytes, value);
+        if self.is_cacheless() {
+            return self.store_direct([(pa, bytes, value)], cycles);
+        }
         if !self.is_cached() {
             self.make_untimed(va, pa, permissions);
             self.write_memory(pa, bytes, value);
@@ -242,7 +255,8 @@ impl Port {
 
     /// Does what the fast path would, were the store not observed; false if it could not.
     fn store_observed(&mut self, va: u64, bytes: u32, value: u64) -> bool {
-        let table = if self.is_cached() { &mut self.data } else { &mut self.untimed };
+        let by_lines = self.is_cached() || self.is_cacheless();
+        let table = if by_lines { &mut self.data } else { &mut self.untimed };
         let tag = va & (table.granule_mask | u64::from(bytes - 1));
         let line = table.entry(va);
         if line.store != tag {
@@ -288,6 +302,11 @@ impl Port {
         let parts = [(low, first, value), (high, bytes - first, value >> (8 * first))];
         for (pa, bytes, value) in parts {
             self.observe_store(pa, bytes, value);
+        }
+        if self.is_cacheless() {
+            self.store_direct(parts, cycles)?;
+            self.split = None;
+            return Ok(());
         }
         // A buffer with a single entry takes both when it is empty.
         if self.is_cached()
@@ -545,7 +564,7 @@ impl Port {
             return Err(Stop::Fault(Fault::Atomic { address: va }));
         }
         let (pa, _) = self.translate(va, Access::Write, cycles)?;
-        if pa >= DEVICE_BASE {
+        if pa >= DEVICE_BASE || self.is_cacheless() {
             return Err(Stop::Fault(Fault::Atomic { address: va }));
         }
         Ok(pa)
@@ -640,7 +659,7 @@ impl Port {
         let awaited = |r: &Request| match r {
             r if r.is_device_store() => predecessor & order::O != 0,
             Request::WriteBack { flush, .. } => *flush && predecessor & order::W != 0,
-            Request::Block { .. } => predecessor & order::W != 0,
+            Request::Block { .. } | Request::DirectStore { .. } => predecessor & order::W != 0,
             _ => false,
         };
         if self.posted.iter().any(awaited) {

@@ -4,8 +4,13 @@
 //! cache in a state that allows it, nothing is in the write buffer for it, no checker watches it.
 //! Everything rare is folded into the tag by not being there.
 
-/// A tag that no access forms: granules are at least 16 bytes, so bit 3 of a tag is never set.
+/// A tag that no access forms: data granules are at least [`DATA_GRANULE_MIN`] bytes, so that bit 3 of a tag is never set,
+/// and the tag of a fetch is a multiple of four.
 pub(crate) const NOTHING: u64 = u64::MAX;
+/// The least granule of data [bytes].
+pub(crate) const DATA_GRANULE_MIN: u64 = 16;
+/// The least unit that is fetched [bytes]: an instruction lies in two at most.
+const FETCH_MIN: u64 = 4;
 
 /// One entry.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +49,7 @@ pub(crate) struct FastTable {
 
 impl FastTable {
     pub fn new(entries: usize, granule_bytes: u64) -> FastTable {
-        assert!(entries.is_power_of_two() && granule_bytes.is_power_of_two() && granule_bytes >= 16);
+        assert!(entries.is_power_of_two() && granule_bytes.is_power_of_two() && granule_bytes >= FETCH_MIN);
         let mut lines = vec![EMPTY; entries];
         FastTable {
             current: lines.as_mut_ptr(),

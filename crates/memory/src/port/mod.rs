@@ -7,6 +7,7 @@
 
 mod accesses;
 mod bus_side;
+mod cacheless;
 mod check;
 mod data;
 mod device;
@@ -26,6 +27,7 @@ use std::ops::Range;
 use chasqui_counters::counters_by;
 
 use accesses::Noting;
+use cacheless::DirectLoad;
 
 use crate::cache::{Cache, FastIndex, State};
 use crate::network_cache::NetworkCache;
@@ -139,7 +141,10 @@ impl fmt::Display for Fault {
         match self {
             Fault::Page { address, .. } => write!(f, "no access to {address:#x}"),
             Fault::Atomic { address } => {
-                write!(f, "atomic operation on {address:#x}, which is not aligned or not memory")
+                write!(
+                    f,
+                    "atomic operation on {address:#x}, which is not aligned, or not memory that can do it"
+                )
             }
             Fault::DeviceAlignment { address } => {
                 write!(f, "access to device register {address:#x} across its alignment")
@@ -246,6 +251,22 @@ pub enum Request {
         /// Length [bytes].
         bytes: u32,
     },
+    /// A load from memory by a port without caches, for an instruction that waits.
+    DirectLoad {
+        /// Physical address.
+        address: u64,
+        /// Length [bytes].
+        bytes: u32,
+    },
+    /// A posted store to memory by a port without caches.
+    DirectStore {
+        /// Physical address.
+        address: u64,
+        /// Length [bytes].
+        bytes: u32,
+        /// Value; none: it is in memory already.
+        value: Option<u64>,
+    },
 }
 
 impl Request {
@@ -267,7 +288,12 @@ impl Request {
 
     /// It changes nothing in the port but what the instruction that waits gets: a loop may poll with it.
     fn leaves_no_trace(&self) -> bool {
-        matches!(self, Request::UncachedLoad { .. } | Request::Store64 { answered: true, .. })
+        matches!(
+            self,
+            Request::UncachedLoad { .. }
+                | Request::DirectLoad { .. }
+                | Request::Store64 { answered: true, .. }
+        )
     }
 }
 
@@ -378,6 +404,7 @@ pub struct Port {
     /// The node's bus, while nobody else can want it.
     lent: Option<Lent>,
     reply: Option<(u64, u64)>,
+    direct: DirectLoad,
     reservation: Option<u64>,
     /// The cycle at which it was made.
     reserved_at: u64,
@@ -410,11 +437,14 @@ impl Port {
         let p = &parameters;
         let has_caches = p.kind == PortKind::Caches;
         assert!(has_caches || p.network_cache.is_none(), "a network cache is beside the L1 data cache");
+        let is_cacheless = p.kind == PortKind::Cacheless;
+        assert!(!is_cacheless || !p.l2.present, "a second level without a first");
+        assert!(p.l1d.line.bytes() >= fast::DATA_GRANULE_MIN, "lines of {}", p.l1d.line);
         Port {
             base: memory.base(),
             memory_bytes: memory.bytes(),
             root: 0,
-            l1i: Cache::new(&p.l1i),
+            l1i: if is_cacheless { Cache::of_instructions(&p.l1i) } else { Cache::new(&p.l1i) },
             l1d: Cache::new(&p.l1d),
             l2: p.l2.cache().as_ref().map(Cache::new),
             network: p.network_cache.clone().map(|(parameters, costs)| NetworkCache::new(parameters, costs)),
@@ -441,6 +471,7 @@ impl Port {
             requests: Vec::with_capacity(4),
             lent: None,
             reply: None,
+            direct: DirectLoad::default(),
             reservation: None,
             reserved_at: 0,
             observation: Observation::default(),
@@ -491,7 +522,7 @@ impl Port {
         self.itlb.flush();
         self.dtlb.flush();
         self.walked.flush();
-        (self.walk, self.split) = (None, None);
+        (self.walk, self.split, self.direct) = (None, None, DirectLoad::default());
         self.drop_fast_lines();
         self.changes += 1;
     }
@@ -518,6 +549,7 @@ impl Port {
         self.timed = timed;
         if !timed {
             self.drain_write_buffer();
+            self.direct = DirectLoad::default();
         }
     }
 
@@ -531,6 +563,7 @@ impl Port {
                 self.write_buffer[i].applied = true;
             }
         }
+        self.apply_posted_stores();
     }
 
     /// The page at `page` was mapped, or mapped anew.

@@ -78,13 +78,15 @@ pub enum PortKind {
     /// Memory of its own instead: a scratchpad. Every access and fetch takes what its instruction takes, and no more; no
     /// cache, TLB or write buffer is used. Devices are reached as by any port.
     Scratchpad,
+    /// No cache for data, no TLB and no write buffer: each load and store is a transaction as long as the access.
+    /// Instructions come through the instruction cache; one with the size of its line is a buffer of one fetch.
+    Cacheless,
 }
 
 /// Sizes and costs of a port. Cycles are the hart's.
 #[derive(Clone, Debug)]
 pub struct PortParameters {
-    /// What it has before memory; with a scratchpad the sizes of caches, TLBs and write buffer count for nothing, but that
-    /// of posted transactions.
+    /// What it has before memory; the sizes of what it lacks count for nothing.
     pub kind: PortKind,
     /// Level-1 instruction cache.
     pub l1i: CacheParameters,

@@ -227,6 +227,8 @@ impl Service {
             Request::Fill { .. }
             | Request::NetworkFill { .. }
             | Request::Own { .. }
+            | Request::DirectLoad { .. }
+            | Request::DirectStore { .. }
             | Request::WriteBack { .. } => Responder::Dram,
             Request::UncachedStore { .. } | Request::Store64 { answered: false, .. } => {
                 Responder::Device(Time::ZERO)

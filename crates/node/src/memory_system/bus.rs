@@ -152,7 +152,8 @@ impl SnoopingBus {
         at: Time,
         limit: Time,
     ) -> bool {
-        let is_settled = slot == Slot::Blocking || matches!(request, Request::UncachedStore { .. });
+        let is_store = matches!(request, Request::UncachedStore { .. } | Request::DirectStore { .. });
+        let is_settled = slot == Slot::Blocking || is_store;
         if !is_settled || self.grant.is_some() || !self.waiting.is_empty() {
             return false;
         }
@@ -255,11 +256,21 @@ impl SnoopingBus {
             | Request::OwnFromL2
             | Request::Block { .. }
             | Request::WriteBack { bytes: 0, .. } => Responder::None,
-            Request::Fill { .. } | Request::Own { .. } if found.dirty => Responder::Cache,
-            Request::Fill { line, .. } | Request::Own { line, .. } | Request::NetworkFill { line } => {
-                memory_responder(parts, line, false)
+            Request::Fill { .. }
+            | Request::Own { .. }
+            | Request::DirectLoad { .. }
+            | Request::DirectStore { .. }
+                if found.dirty =>
+            {
+                Responder::Cache
             }
-            Request::WriteBack { line, .. } => memory_responder(parts, line, true),
+            Request::Fill { line, .. }
+            | Request::Own { line, .. }
+            | Request::NetworkFill { line }
+            | Request::DirectLoad { address: line, .. } => memory_responder(parts, line, false),
+            Request::WriteBack { line, .. } | Request::DirectStore { address: line, .. } => {
+                memory_responder(parts, line, true)
+            }
             Request::UncachedStore { .. } | Request::Store64 { .. } => Responder::Device(Time::ZERO),
             Request::UncachedLoad { bytes, .. } => {
                 let Some((device, Access::Load { address, .. })) = access else { unreachable!("a load") };

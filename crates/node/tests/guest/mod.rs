@@ -12,7 +12,7 @@ use chasqui_hart::{Insn, Op};
 use chasqui_linux::space::{Backing, Placement, Protection};
 use chasqui_linux::testing::executable;
 use chasqui_linux::{Elf, Options, Process, Stream};
-use chasqui_memory::{DEVICE_BASE, FlatMemory, Incoming, PAGE_BYTES};
+use chasqui_memory::{DEVICE_BASE, FlatMemory, Incoming, PAGE_BYTES, PortKind};
 use chasqui_ni::{
     ACCEPTED, BusOperation, BusRequest, Cause, Context, NetworkInterface, RETRY as FULL, Region, Reply,
     Uncached,
@@ -493,9 +493,19 @@ pub fn run_on_nodes(
 ) -> Outcome {
     let record = ni.record.clone();
     let mut spec = spec(c, program, ni, WatchPlan::default());
-    let member = |i| Member { number: NodeId(i as u32), harts: 1, devices: usize::from(i == 0) };
+    let member =
+        |i| Member { number: NodeId(i as u32), harts: vec![PortKind::Caches], devices: usize::from(i == 0) };
     spec.domain = spec.domain.with_members((0..c.harts()).map(member).collect(), line_bytes);
     outcome(NodePartition::with_memory_system(spec, Box::new(system)), &record).0
+}
+
+/// Runs `program` on a node whose harts have this before memory.
+pub fn run_with_ports(c: &NodeConfiguration, program: &Program, ni: TestNi, harts: &[PortKind]) -> Outcome {
+    let record = ni.record.clone();
+    let mut spec = spec(c, program, ni, WatchPlan::default());
+    let node = Member { harts: harts.to_vec(), ..spec.domain.members()[0].clone() };
+    spec.domain = spec.domain.with_members(vec![node], DRAM);
+    outcome(NodePartition::new(spec), &record).0
 }
 
 /// Runs `program` on a node; also gives the number of register reads that really happened.
@@ -554,7 +564,7 @@ pub fn run_with_two(
     let space = &mut spec.os.processes[0].process.space;
     space.map(spec.domain.memory_mut(), placement, PAGE_BYTES, rights, backing).expect("room");
     spec.devices.push(Box::new(second));
-    let node = Member { devices: 2, ..spec.domain.members()[0] };
+    let node = Member { devices: 2, ..spec.domain.members()[0].clone() };
     spec.domain = spec.domain.with_members(vec![node], DRAM);
     let (outcome, _) = outcome(NodePartition::new(spec), &record);
     let seen = other.lock().expect("a lock").seen.clone();
@@ -613,7 +623,7 @@ pub fn spec<'a>(
         free_calls: program.free_calls,
         spin_skip: c.checks.spin_skip,
     };
-    let member = Member { number: NodeId(0), harts: c.harts(), devices: 1 };
+    let member = Member { number: NodeId(0), harts: vec![PortKind::Caches; c.harts()], devices: 1 };
     PartitionSpec {
         configuration: c,
         domain: Domain::of_one_node(memory, member),
