@@ -2,10 +2,28 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::declaration::Schema;
 use crate::error::Problem;
 use crate::layer::{Layer, PARTS};
-use crate::resolve::Catalogue;
 use crate::suggest::did_you_mean;
+
+/// The machines that the simulator knows.
+pub trait Catalogue {
+    /// Text of a machine's file and the path that messages call it by.
+    fn machine_file<'a>(&'a self, name: &str) -> Option<(&'a str, &'a str)>;
+    /// The machines' names, in the order in which they are shown.
+    fn names(&self) -> Vec<&str>;
+    /// Text of the file of a part that machines have in common (a node, a network), and the path that messages call it by.
+    fn part_file<'a>(&'a self, _name: &str) -> Option<(&'a str, &'a str)> {
+        None
+    }
+    /// The parts' names.
+    fn part_names(&self) -> Vec<&str> {
+        Vec::new()
+    }
+    /// The parameters of a machine.
+    fn schema(&self, name: &str) -> Schema;
+}
 
 /// Which of [`PARTS`] a file gives values to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,10 +22,12 @@ mod resolved;
 mod suggest;
 mod units;
 
+pub use chain::Catalogue;
 pub use declaration::{Declaration, Group, Parameters, Schema, join};
 pub use error::{ConfigError, Problem};
+pub use layer::SCHEMA_VERSION;
 pub use quantity::{Alternative, Count, Flag, Quantity, Scalar, Text};
-pub use resolve::{Catalogue, MachineSummary, SCHEMA_VERSION, VariantSummary, machines, resolve};
+pub use resolve::{MachineSummary, VariantSummary, machines, resolve};
 pub use resolved::{Origin, Parameter, Resolved};
 pub use units::{Bandwidth, Bytes, Cycles, Duration, Frequency, Ratio};
 

@@ -4,33 +4,11 @@
 //! to the one asked for, the parts that it takes from others, its values and the chosen variant that it declares; then
 //! every `--set`.
 
-use crate::chain::{Chain, Link};
-use crate::declaration::Schema;
+use crate::chain::{Catalogue, Chain, Link};
 use crate::document;
 use crate::error::{ConfigError, Problem};
 use crate::layer::{Assignment, Layer, Names, Walk};
 use crate::resolved::{Origin, Resolved};
-
-/// Version of the layout of machine files.
-pub const SCHEMA_VERSION: i64 = 1;
-
-/// The machines that the simulator knows.
-pub trait Catalogue {
-    /// Text of a machine's file and the path that messages call it by.
-    fn machine_file<'a>(&'a self, name: &str) -> Option<(&'a str, &'a str)>;
-    /// The machines' names, in the order in which they are shown.
-    fn names(&self) -> Vec<&str>;
-    /// Text of the file of a part that machines have in common (a node, a network), and the path that messages call it by.
-    fn part_file<'a>(&'a self, _name: &str) -> Option<(&'a str, &'a str)> {
-        None
-    }
-    /// The parts' names.
-    fn part_names(&self) -> Vec<&str> {
-        Vec::new()
-    }
-    /// The parameters of a machine.
-    fn schema(&self, name: &str) -> Schema;
-}
 
 /// A machine of the catalogue, for lists.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 use crate::exchange::Exchange;
+use crate::layout::Layout;
 use crate::pace::{Pace, Threads};
 use crate::partition::{Group, Partition, PartitionId};
-use crate::share::{Layout, Member, Place, ROUND_MAX, Share};
+use crate::share::{Member, Place, ROUND_MAX, Share};
 use crate::team::Team;
 use crate::{Lookahead, Time};
 

@@ -11,9 +11,9 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::Time;
+use crate::layout::Layout;
 use crate::lookahead::GROUPS_MAX;
 use crate::partition::Message;
-use crate::share::Layout;
 use crate::team::Bell;
 
 /// Turns of a waiting loop that take about as long as a partition's turn, a microsecond or two.

@@ -8,6 +8,7 @@
 mod engine;
 mod event;
 mod exchange;
+mod layout;
 mod lookahead;
 mod pace;
 mod partition;

@@ -2,19 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::Time;
 use crate::exchange::{Exchange, Outgoing};
+use crate::layout::Layout;
 use crate::partition::{Group, Message, Outbox, Partition, PartitionId};
 use crate::tournament::Tournament;
-use crate::{Lookahead, Time};
-
-/// What all shares know: which group a partition belongs to, and the look-ahead between groups.
-pub(crate) struct Layout {
-    /// By [`PartitionId`].
-    pub groups: Vec<Group>,
-    /// The zone of each.
-    pub zones: Vec<usize>,
-    pub lookahead: Lookahead,
-}
 
 /// Longest round, so that the watcher is called now and then however far nobody can reach anybody. Nobody
 /// has run further past a partition that stops the job: all stop so long after it, whatever the rounds

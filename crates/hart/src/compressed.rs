@@ -1,8 +1,7 @@
 //! The 16-bit instructions of RV64C and RV64DC, each expanded to the 32-bit instruction it stands for
 //! (Unprivileged ISA, chapter "C Extension for Compressed Instructions", "RVC Instruction Set Listings").
 
-use crate::decode::illegal;
-use crate::insn::{Insn, Op};
+use crate::insn::{Insn, Op, illegal};
 
 /// The stack pointer, implied by many forms.
 const SP: u8 = 2;

@@ -1,7 +1,7 @@
 //! From bits to [`Insn`].
 
 use crate::compressed;
-use crate::insn::{ENCODINGS, Format, Insn, Op};
+use crate::insn::{ENCODINGS, Format, Insn, illegal};
 
 /// Decodes the instruction that starts with these bits; a 16-bit one looks at the lower half only.
 /// What is no instruction of this machine becomes [`Op::Illegal`].
@@ -11,11 +11,6 @@ pub fn decode(bits: u32) -> Insn {
     } else {
         decode_word(bits).unwrap_or(illegal(bits, 4))
     }
-}
-
-/// The illegal instruction: keeps its bits for the fault message.
-pub(crate) fn illegal(bits: u32, length: u8) -> Insn {
-    Insn { op: Op::Illegal, rd: 0, rs1: 0, rs2: 0, rs3: 0, rm: 0, length, imm: i64::from(bits) }
 }
 
 fn decode_word(word: u32) -> Option<Insn> {

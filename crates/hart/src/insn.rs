@@ -374,6 +374,11 @@ operations! {
     Withdraw "withdraw" 0x0000_500b R;
 }
 
+/// The illegal instruction: keeps its bits for the fault message.
+pub(crate) fn illegal(bits: u32, length: u8) -> Insn {
+    Insn { op: Op::Illegal, rd: 0, rs1: 0, rs2: 0, rs3: 0, rm: 0, length, imm: i64::from(bits) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

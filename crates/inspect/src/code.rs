@@ -7,7 +7,6 @@ use object::elf::{SHF_EXECINSTR, STT_GNU_IFUNC};
 use object::{Object, ObjectSection, ObjectSymbol, Section, SectionFlags, SymbolFlags, SymbolKind};
 
 use crate::flow::{self, Value};
-use crate::uses::is_label;
 
 /// A program by its functions.
 pub(crate) struct Program {
@@ -197,6 +196,11 @@ impl Program {
 
 fn is_chooser(symbol: &object::Symbol) -> bool {
     matches!(symbol.flags(), SymbolFlags::Elf { st_info, .. } if st_info.st_type() == STT_GNU_IFUNC)
+}
+
+/// `$x` and `$d` are mapping symbols (RISC-V psABI), `.L` local labels; sections have names like `.text`.
+pub(crate) fn is_label(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('$') && !name.starts_with('.')
 }
 
 /// Whether a section holds instructions.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionFlags, SectionIndex};
 
-use crate::code::Program;
+use crate::code::{Program, is_label};
 use crate::lines::{Layout, Lines};
 use crate::{Place, Use, is_mpi};
 
@@ -117,9 +117,4 @@ impl<'a> Labels<'a> {
         let (start, name) = self.0[..after].last()?;
         Some((name, offset - start))
     }
-}
-
-/// `$x` and `$d` are mapping symbols (RISC-V psABI), `.L` local labels; sections have names like `.text`.
-pub(crate) fn is_label(name: &str) -> bool {
-    !name.is_empty() && !name.starts_with('$') && !name.starts_with('.')
 }

@@ -14,6 +14,7 @@ pub mod syscall;
 pub mod testing;
 
 mod descriptors;
+mod limits;
 mod paths;
 mod threads;
 

@@ -11,12 +11,12 @@ use chasqui_random::Random;
 use crate::descriptors::Descriptors;
 use crate::elf::{Elf, Segment};
 use crate::errno::Errno;
+use crate::limits::Limits;
 use crate::paths::Paths;
 use crate::signal::Signals;
 use crate::space::{
     AddressSpace, Backing, Fault, PAGE_BYTES, Placement, Protection, STACK_TOP, page_down, page_up,
 };
-use crate::syscall::limits::Limits;
 use crate::threads::Threads;
 
 /// A region of a network interface that a process may map.

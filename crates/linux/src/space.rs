@@ -15,15 +15,15 @@ use crate::errno::Errno;
 use area::Areas;
 pub use area::{Area, Backing};
 use frames::Frames;
+pub use page::{PAGE_BYTES, Protection};
 use table::{PageTable, bits};
 
 mod access;
 mod area;
 mod frames;
+mod page;
 mod table;
 
-/// Length of a page [bytes].
-pub const PAGE_BYTES: u64 = 4096;
 /// First address that is not the user's: half of Sv39 (Linux `TASK_SIZE_64`,
 /// arch/riscv/include/asm/pgtable.h).
 pub const USER_END: u64 = 1 << 38;
@@ -41,29 +41,6 @@ const TABLE_SPAN: u64 = 512 * PAGE_BYTES;
 const AREAS_MAX: usize = 65530;
 /// More changed pages than this are reported as "all".
 const FLUSH_PAGES_MAX: usize = 64;
-
-/// What may be done with a page: the bits of `PROT_*` (Linux
-/// include/uapi/asm-generic/mman-common.h).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Protection(pub u8);
-
-impl Protection {
-    /// Nothing.
-    pub const NONE: Protection = Protection(0);
-    /// Reading.
-    pub const READ: Protection = Protection(1);
-    /// Writing (and reading).
-    pub const WRITE: Protection = Protection(2);
-    /// Executing.
-    pub const EXECUTE: Protection = Protection(4);
-    /// Reading and writing.
-    pub const READ_WRITE: Protection = Protection(3);
-
-    /// Whether all of `other` is allowed.
-    pub fn allows(self, other: Protection) -> bool {
-        self.0 & other.0 == other.0
-    }
-}
 
 /// What a hart or a system call does with memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

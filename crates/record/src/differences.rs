@@ -105,7 +105,7 @@ differences! {
     use_span = "last_access - first_access", |m| between(m, Stage::FirstAccess, Stage::LastAccess);
 }
 
-pub(crate) fn mechanism_use(messages: &Messages, name: &'static str) -> MechanismUse {
+fn mechanism_use(messages: &Messages, name: &'static str) -> MechanismUse {
     let ours = || {
         let described = messages.rows().iter().filter(|m| m.description.is_some());
         described.filter(|m| messages.mechanism(m) == Some(name))
@@ -119,8 +119,20 @@ pub(crate) fn mechanism_use(messages: &Messages, name: &'static str) -> Mechanis
     }
 }
 
-pub(crate) fn summary(messages: &Messages) -> Vec<Distribution> {
-    let rows = messages.rows();
+impl Messages {
+    /// The mechanisms that messages travelled by, in the order of their numbers.
+    pub fn by_mechanism(&self) -> Vec<MechanismUse> {
+        let uses = self.mechanism_names().map(|name| mechanism_use(self, name));
+        uses.filter(|each| each.messages > 0).collect()
+    }
+
+    /// What the stages' differences were: overhead, latency, gap, queueing, occupancy.
+    pub fn summary(&self) -> Vec<Distribution> {
+        summary(self.rows())
+    }
+}
+
+fn summary(rows: &[Message]) -> Vec<Distribution> {
     let mut all: Vec<Distribution> = DIFFERENCES
         .iter()
         .map(|d| distribution(d.name, d.formula, d.doc, rows.iter().filter_map(d.of).collect()))
@@ -213,7 +225,7 @@ mod tests {
             recorder.describe(id, 1, 0, 0, 8);
             stamps.iter().for_each(|(stage, ps)| recorder.stamp(id, *stage, *ps));
         }
-        let summary = Recorder::merge(vec![recorder]).summary();
+        let summary = Messages::of(vec![recorder]).summary();
         // (name, count, mean rounded down, min, median = the lower, max)
         let expected = [
             ("send_overhead", 2, 23, 21, 21, 25),    // 35-10, 131-110

@@ -2,7 +2,6 @@
 
 use chasqui_abi::mark::PROTOCOL_MEMORY;
 
-use crate::differences::{self, Distribution, MechanismUse};
 use crate::recorder::{Description, NO_PROTOCOL, ReceiveRow, Recorder, SendRow};
 use crate::stage::{MessageId, NEVER, SEND_STAGES, STAGES, Stage, keep};
 
@@ -88,10 +87,9 @@ impl Messages {
         self.mechanisms.get(index as usize).copied()
     }
 
-    /// The mechanisms that messages travelled by, in the order of their numbers.
-    pub fn by_mechanism(&self) -> Vec<MechanismUse> {
-        let of = |name: &&'static str| differences::mechanism_use(self, name);
-        self.mechanisms.iter().chain(&[SHARED_MEMORY]).map(of).filter(|each| each.messages > 0).collect()
+    /// Names of mechanisms by which messages may have travelled, in the order of their numbers.
+    pub(crate) fn mechanism_names(&self) -> impl Iterator<Item = &'static str> {
+        self.mechanisms.iter().copied().chain([SHARED_MEMORY])
     }
 
     /// The messages.
@@ -104,7 +102,8 @@ impl Messages {
         self.rows.binary_search_by_key(&id, |m| m.id).ok().map(|i| &self.rows[i])
     }
 
-    pub(crate) fn join(recorders: Vec<Recorder>) -> Messages {
+    /// Joins the halves of messages from all partitions.
+    pub fn of(recorders: Vec<Recorder>) -> Messages {
         let mut rows = Vec::with_capacity(recorders.iter().map(sends).sum());
         // The destinations' halves; a recorder's other half is freed before the next is copied.
         let mut halves = Vec::with_capacity(recorders.len());
@@ -136,11 +135,6 @@ impl Messages {
             rows = combine(rows);
         }
         Messages { rows, mechanisms: &[] }
-    }
-
-    /// What the stages' differences were: overhead, latency, gap, queueing, occupancy.
-    pub fn summary(&self) -> Vec<Distribution> {
-        differences::summary(self)
     }
 }
 
@@ -211,7 +205,7 @@ mod tests {
 
     #[test]
     fn halves_are_joined_and_sorted() {
-        let messages = Recorder::merge(recorders());
+        let messages = Messages::of(recorders());
         let ids: Vec<MessageId> = messages.rows().iter().map(|m| m.id).collect();
         assert_eq!(
             ids,
@@ -237,7 +231,7 @@ mod tests {
         }
         recorder.stamp(id(0, 2), Stage::Done, 25);
         recorder.protocol(id(0, 0), 3); // a packet of the library
-        let messages = Recorder::merge(vec![recorder]).with_mechanisms(&["rings", "blocks", "stores"]);
+        let messages = Messages::of(vec![recorder]).with_mechanisms(&["rings", "blocks", "stores"]);
         let of = |sequence| messages.mechanism(messages.get(id(0, sequence)).expect("is there"));
         assert_eq!([of(1), of(2), of(4)], [Some("rings"), Some("stores"), None]);
         let found: Vec<_> = messages
@@ -261,7 +255,7 @@ mod tests {
                 recorder.protocol(id(0, 1), 9 - near as u32);
                 assert!(at < 2);
             }
-            Recorder::merge(list)
+            Messages::of(list)
         };
         let (forth, back) = (both(recorders()), both(turned));
         assert_eq!(forth, back);
@@ -282,7 +276,7 @@ mod tests {
             recorder.stamp(id(0, sequence), Stage::Call, 7);
         }
         assert!(sends(&recorder) < 10_000);
-        let messages = Recorder::merge(vec![recorder]);
+        let messages = Messages::of(vec![recorder]);
         assert_eq!(messages.rows().len(), 5_002);
         assert_eq!(
             messages.get(id(0, 5_000)).expect("is there").time(Stage::Call),
@@ -302,7 +296,7 @@ mod tests {
         for (source, sequence) in [(0, 1), (0, 4), (0, 7), (0, 8), (1, 0), (1, 1), (5, 0)] {
             far.stamp(id(source, sequence), Stage::Land, 1_000 + u64::from(sequence));
         }
-        let times: Vec<_> = Recorder::merge(vec![near, far])
+        let times: Vec<_> = Messages::of(vec![near, far])
             .rows()
             .iter()
             .map(|m| (m.id.source, m.id.sequence, m.time(Stage::Call), m.time(Stage::Land)))
@@ -329,7 +323,7 @@ mod tests {
                 recorder.stamp(id((sequence % 7) as u16, sequence), Stage::Land, u64::from(sequence) + round);
             }
         }
-        let messages = Recorder::merge(vec![recorder]);
+        let messages = Messages::of(vec![recorder]);
         assert_eq!(messages.rows().len(), 10_000);
         assert!(messages.rows().iter().all(|m| m.time(Stage::Land) == Some(u64::from(m.id.sequence) + 2)));
     }

@@ -100,7 +100,7 @@ fn split<T>(rows: &[Message], of: impl Fn(&Message) -> Option<T>) -> (Vec<T>, Ve
 
 #[cfg(test)]
 mod tests {
-    use crate::{MessageId, Recorder, Stage};
+    use crate::{MessageId, Messages, Recorder, Stage};
     use chasqui_columns::TableFile;
 
     fn recorders() -> Vec<Recorder> {
@@ -120,7 +120,7 @@ mod tests {
 
     fn bytes(recorders: Vec<Recorder>) -> Vec<u8> {
         let mut out = Vec::new();
-        let messages = Recorder::merge(recorders).with_mechanisms(&["stores", "rings", "blocks"]);
+        let messages = Messages::of(recorders).with_mechanisms(&["stores", "rings", "blocks"]);
         messages.write_parquet_to(&mut out).expect("memory can be written");
         out
     }

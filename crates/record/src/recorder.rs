@@ -1,6 +1,5 @@
 //! Where a partition's models and ranks stamp stages: fast, without allocation per message.
 
-use crate::messages::Messages;
 use crate::stage::{MessageId, NEVER, SEND_STAGES, STAGES, Stage, keep};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -177,10 +176,5 @@ impl Recorder {
             *slot = (key, index);
         }
         &mut self.receives[slot.1 as usize]
-    }
-
-    /// Joins the halves from all partitions.
-    pub fn merge(recorders: Vec<Recorder>) -> Messages {
-        Messages::join(recorders)
     }
 }

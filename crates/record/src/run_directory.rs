@@ -203,7 +203,7 @@ impl Drop for Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Outcome, RankSummary, Recorder};
+    use crate::{Outcome, RankSummary};
 
     /// A directory that is removed at the end of the test.
     struct Scratch(PathBuf);
@@ -253,7 +253,7 @@ mod tests {
             messages: 0,
             limited_by: "waiting".into(),
             ranks: vec![rank],
-            stages: Recorder::merge(vec![]).summary(),
+            stages: Messages::of(vec![]).summary(),
             mechanisms: vec![],
             replay: None,
         }
@@ -266,7 +266,7 @@ mod tests {
         run.write_summary(&summary()).expect("written");
         run.write_host(&Host::default()).expect("written");
         run.write_stats(&StatisticsTree::new()).expect("written");
-        run.write_messages(&Recorder::merge(vec![])).expect("written");
+        run.write_messages(&Messages::of(vec![])).expect("written");
         run.write_resolved("schema_version = 1\n").expect("written");
         run.stdout(0).expect("opened").finish().expect("written");
         run.stderr(12).expect("opened").finish().expect("written");

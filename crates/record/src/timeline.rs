@@ -380,7 +380,7 @@ mod tests {
             LinkLife { name: "node 0 to router 0".into(), busy: vec![busy] },
             LinkLife { name: "node 1 to router 0".into(), busy: vec![] },
         ];
-        let messages = Recorder::merge(vec![recorder]);
+        let messages = Messages::of(vec![recorder]);
         let timeline = Timeline { ranks, name: &|_| "call \"7\"", messages: &messages, links: &links };
         let mut out = Vec::new();
         timeline.write(&mut out).expect("memory can be written");

@@ -8,8 +8,8 @@ use chasqui_network::Fabric;
 use chasqui_node::{NodePartition, ProcessView, Region};
 use chasqui_placement::{JobId, Rank};
 use chasqui_record::{
-    Busy, CallSummary, LinkLife, MessageId, Messages, Outcome, Profile, RankSummary, Recorder, RunDirectory,
-    RunError, SUMMARY_VERSION, StatisticsTree, Summary, Timeline,
+    Busy, CallSummary, LinkLife, MessageId, Messages, Outcome, Profile, RankSummary, RunDirectory, RunError,
+    SUMMARY_VERSION, StatisticsTree, Summary, Timeline,
 };
 
 use crate::calls;
@@ -94,7 +94,7 @@ impl<'a> Results<'a> {
         nodes.iter_mut().for_each(|node| node.show(id));
         let recorders = nodes.iter_mut().flat_map(|node| node.take_recorders(id));
         let recorders = recorders.chain(peers.iter_mut().map(|peers| peers.take_recorder()));
-        let messages = Recorder::merge(recorders.collect()).with_mechanisms(machine.mechanisms());
+        let messages = Messages::of(recorders.collect()).with_mechanisms(machine.mechanisms());
         let mut profiles: Vec<_> = nodes.iter_mut().flat_map(|node| node.take_profiles()).collect();
         // Ranks, then firmware.
         profiles.sort_by_key(Profile::whose);

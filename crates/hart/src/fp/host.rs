@@ -8,7 +8,7 @@
 //! they are exact there.
 
 use super::soft::{Double, Format, Single};
-use super::{Flags, Rounding};
+use super::status::{Flags, Rounding};
 
 /// Whether the short cut may be tried.
 #[inline(always)]

@@ -10,7 +10,7 @@
 //! Every finite operation makes a 64-bit significand with its leading bit at the top, the lowest bit standing
 //! for all that were cut off ("jamming"); [`round`] then rounds once.
 
-use super::{Flags, Rounding};
+use super::status::{Flags, Rounding};
 
 /// A binary interchange format, its bits held in the low end of a `u64`.
 pub trait Format {

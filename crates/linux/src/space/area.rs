@@ -5,7 +5,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::Protection;
+use super::page::Protection;
 
 /// What an area's pages are filled from.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use chasqui_memory::FlatMemory;
 
-use super::PAGE_BYTES;
+use super::page::PAGE_BYTES;
 
 /// Hands out frames of a range of physical memory: those of a program's text from the start up, all
 /// others from the end down, then freed ones, the latest first. So where data lie in caches that are

@@ -4,7 +4,7 @@
 use chasqui_memory::FlatMemory;
 
 use super::frames::Frames;
-use super::{PAGE_BYTES, Protection};
+use super::page::{PAGE_BYTES, Protection};
 
 /// Bits of a page-table entry.
 pub mod bits {

@@ -55,7 +55,7 @@ fn live_on(harts: usize, marks: &[(usize, Mark)]) -> (RankLife, Messages) {
     for &(hart, (code, call, value, ps)) in marks {
         life.mark(&mut recorder, hart, code, call, value, ps, &mut memory);
     }
-    (life, Recorder::merge(vec![recorder]))
+    (life, Messages::of(vec![recorder]))
 }
 
 /// The stages a message has, by time of the stamp.
@@ -167,7 +167,7 @@ fn a_message_that_comes_without_its_name_is_found_by_the_load_that_took_it() {
     mark(&mut recorder, MATCH_REQUEST, 0x90, 41);
     mark(&mut recorder, MATCH, envelope(five), 42);
     assert_eq!(life.stray_marks(), 2);
-    let messages = Recorder::merge(vec![recorder]);
+    let messages = Messages::of(vec![recorder]);
     let matched = names.map(|name| messages.get(name).and_then(|m| m.time(Stage::Match)));
     assert_eq!(matched, [Some(0x80), Some(0x70)]);
 }
