@@ -6,14 +6,18 @@ Use this when the framework, an experiment, or what it measures changes.
 from __future__ import annotations
 
 import csv
+import io
 import itertools
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
+import pages
 import pytest
 from conftest import Run as Command
 from fake_core import FakeCore
@@ -42,7 +46,16 @@ pytestmark = pytest.mark.xdist_group("experiments")
 
 VOYAGER = [
     f"voyager/{name}"
-    for name in ("am", "mechanisms", "modern", "multicast", "multitask", "nonresident", "onepoll")
+    for name in (
+        "am",
+        "mechanisms",
+        "modern",
+        "mpi",
+        "multicast",
+        "multitask",
+        "nonresident",
+        "onepoll",
+    )
 ]
 
 
@@ -83,6 +96,36 @@ def test_labels_keep_their_order_and_distance() -> None:
     crowd = spread([0.0, 1.0, 2.0, 11.0, 100.0], 10.0)
     assert all(b - a >= 10.0 - 1e-9 for a, b in itertools.pairwise(crowd))
     assert crowd[-1] == 100.0
+
+
+def test_a_picture_gets_small_and_stays_the_same() -> None:
+    """Paths are relative and rounded once; what is used again is there once; texts stay."""
+    from chasqui.experiment import drawing, svg
+
+    assert svg.path("M 1.04 2.06 \nL 3.04 2.06 \nL 3.04 1.5 \nz", 1) == "m1 2.1h2v-.6z"
+    # A tenth and a half each time: no rounding adds up.
+    steps = "".join(f"L {n * 1.15} {n * 2.35} " for n in range(1, 41))
+    moves = [float(n) for n in re.findall(r"-?[\d.]+", svg.path(f"M 0 0 {steps}", 1))]
+    assert sum(moves[::2]) == pytest.approx(40 * 1.15, abs=0.051)
+    assert sum(moves[1::2]) == pytest.approx(40 * 2.35, abs=0.051)
+
+    figure = drawing.figure((4.0, 3.0))
+    axes = figure.subplots()
+    for n in range(4):
+        axes.plot(range(20), [n * x for x in range(20)], "o-", label=f"line {n}")
+    axes.legend()
+    raw = io.StringIO()
+    figure.savefig(raw, format="svg", metadata=running.SVG_METADATA)
+    small = svg.compact(raw.getvalue())
+    assert len(small) < len(raw.getvalue()) / 2.5
+    before, after = (ElementTree.fromstring(text) for text in (raw.getvalue(), small))
+    tag = f"{{{svg.SVG}}}"
+    assert [each.text for each in before.iter(f"{tag}text")] == [
+        each.text for each in after.iter(f"{tag}text")
+    ]
+    assert len(list(before.iter(f"{tag}use"))) == len(list(after.iter(f"{tag}use")))
+    names = {each.get("id") for each in after.iter()}
+    assert {each.get("href", "")[1:] for each in after.iter(f"{tag}use")} <= names
 
 
 def squares(outputs: Mapping[str, Output]) -> Report:
@@ -197,6 +240,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         directory = place / name.replace("/", "-")
         running.carry_out(name, directory, quick=True, jobs=2, progress=lambda _done, _of: None)
     return place
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("name", [name for name in VOYAGER if name in pages.stamps()])
+def test_tables_in_docs_have_todays_columns_and_points(results: Path, name: str) -> None:
+    pages.check_shape(name, results / name.replace("/", "-"))
 
 
 @pytest.mark.core
