@@ -6,7 +6,8 @@ A comment before a table of a page says where its cells come from, a column each
 
 A column without a format is a key: the cells of these find the row of docs/voyager/mechanisms.csv.
 Any other is a Python expression of the row's columns, and its format. `of(…)` is the row with these
-further keys, for tables with a column for each: `of(quantum_us=100).slowdown :.2f`.
+further keys, for tables with a column for each: `of(quantum_us=100).slowdown :.2f`. `change(…)` is
+a column's change in percent, in a table of assumptions.
 
 A comment behind a paragraph says where figures in its sentences come from:
 
@@ -120,7 +121,7 @@ class Names(dict[str, Any]):
     """What expressions see: every table by its name, and a few functions."""
 
     def __missing__(self, name: str) -> Any:
-        return rows(name)
+        return rows(name)  # every other name is a table's
 
 
 def value(expression: str, **more: Any) -> Any:
@@ -159,11 +160,16 @@ def _row_claims(
     def of(**more: Cell) -> Row:
         return rows(name)(**{**keys, **more})
 
+    def change(column: str) -> str:
+        """Of a table of assumptions: against what is assumed [%]."""
+        percent = 100 * (of().values[column] / rows(name)("as assumed").values[column] - 1)
+        return "." if abs(percent) < 0.05 else f"{percent:+.1f}"
+
     for form, (cell, begin) in zip(formats, cells, strict=True):
         if form is None:
             continue
         row = {} if "of(" in form[1] else of().values
-        result = value(form[1], of=of, **row)
+        result = value(form[1], **(row | {"of": of, "change": change}))
         shown = format(result, form[2]) if isinstance(result, float) else str(result)
         yield Claim(f"{page.name}: {line.strip()}", cell, shown, (begin, begin + len(cell)))
 
