@@ -5,6 +5,8 @@ Use this when an experiment, a page in docs, or `tests/pages.py` changes.
 
 from __future__ import annotations
 
+import csv
+import importlib
 from pathlib import Path
 
 import pages
@@ -58,6 +60,17 @@ def test_tables_are_of_the_experiment_as_it_is_today(name: str) -> None:
     measured = pages.stamps()[name]
     assert measured.pop("version")
     assert measured == running.fingerprints(name, quick=False)
+
+
+@pytest.mark.parametrize("name", sorted(pages.stamps()))
+def test_tables_have_todays_columns(name: str) -> None:
+    machine, _, short = name.partition("/")
+    module = importlib.import_module(
+        f"chasqui.machines.{machine}.experiments.{short.replace('-', '_')}"
+    )
+    columns = module.COLUMNS if hasattr(module, "COLUMNS") else module.Row._fields
+    with (pages.DOCS / machine / f"{short}.csv").open(newline="") as file:
+        assert next(csv.reader(file)) == list(columns)
 
 
 # --- how pages are read --------------------------------------------------------------------------
