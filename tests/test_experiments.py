@@ -153,6 +153,7 @@ def made_up(fake_core: FakeCore, monkeypatch: pytest.MonkeyPatch) -> FakeCore:
     monkeypatch.setattr(running, "names", lambda: ["loggp/squares"])
     monkeypatch.setattr(running, "load", lambda _: made)
     monkeypatch.setattr(compiler, "compiled", lambda source, _: Path("built") / source.stem)
+    monkeypatch.setattr(running, "fingerprints", lambda *_, **__: {"points": "0"})
     return fake_core
 
 
@@ -182,6 +183,8 @@ def test_results_are_written(made_up: FakeCore, capsys: pytest.CaptureFixture[st
     assert "- A sentence." in shown
     assert f"results in {place}" in shown
     assert "- A sentence." in (place / "report.txt").read_text()
+    stamp = json.loads((place / "measured.json").read_text())
+    assert (stamp["experiment"], stamp["quick"], stamp["points"]) == ("loggp/squares", False, "0")
 
 
 def test_the_same_results_are_the_same_files(made_up: FakeCore) -> None:
