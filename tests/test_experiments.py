@@ -355,7 +355,7 @@ def test_a_queue_that_is_not_resident_costs_time_and_no_store(results: Path) -> 
             assert float(one["latency_ns"]) < float(more["latency_ns"])
             assert float(one["gap_ns"]) < float(more["gap_ns"]) + 20  # a bus clock
         if case[0] != "basic":
-            # Stores are posted, whoever takes them.
+            # Stores are posted, whether hardware or firmware takes them.
             assert len({row["o_send_ns"] for row in (neither, sender, receiver, both)}) == 1
 
 
@@ -444,14 +444,14 @@ def test_two_jobs_take_what_their_parts_take(results: Path) -> None:
             assert value["common"] == 1
             assert abs(value["polling_us"]) < 0.01 * value["last_us"], row
         if "yielding" in row["nodes"]:
-            # Who gives the hart up ends sooner, and polls less.
+            # Jobs that yield end sooner, and poll less.
             polling = ends[row["jobs"], row["quantum_us"], "own queues, clocks apart"]
             assert value["yields"] > 0
             assert value["last_us"] < polling, row
         else:
             assert value["yields"] == 0
         if row["jobs"] == "fine" and row["quantum_us"] == "3000" and not value["yields"]:
-            # Nobody gets on while a switch and what it leaves cold take their time.
+            # Nothing makes progress during a switch and while caches are cold after it.
             lost = (value["software_us"] + value["cold_us"]) / value["switches"] / 3000
             assert value["slowdown"] == pytest.approx(1 / (value["common"] - lost), rel=0.05)
 

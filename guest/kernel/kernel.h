@@ -38,7 +38,7 @@ static inline void check(bool right, const char *text)
 
 /* --- traps (entry.S, trap.c) --- */
 
-/* What is saved of whom a trap interrupts; entry.S knows the layout. */
+/* The registers that a trap saves; entry.S uses the layout. */
 struct frame {
     uint64_t pc;
     uint64_t x[31]; /* x1 to x31 */

@@ -1,4 +1,4 @@
-/* Threads of the kernel, one of which is the process's, and who is on the hart: each until it sleeps or yields. A thread
+/* Threads of the kernel, one of which is the process's, and which is on the hart: each until it sleeps or yields. A thread
  * stays on its hart. */
 #include "kernel.h"
 
@@ -34,7 +34,7 @@ static struct thread *take(struct queue *queue)
     return thread;
 }
 
-/* Interrupts that are pending are taken, and may wake somebody. */
+/* Interrupts that are pending are taken, and may wake a thread. */
 static void idle(void)
 {
     kernel_unlock();
@@ -140,7 +140,7 @@ struct frame *process_thread(struct hart *hart)
     return frame;
 }
 
-/* The hart's present thread, which is nobody's, becomes the process. */
+/* The hart's present thread, which belongs to no process, becomes the process's. */
 void process_begin(const struct chasqui_kernel_boot *boot)
 {
     struct frame *frame = process_thread(here);

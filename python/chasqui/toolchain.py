@@ -73,7 +73,7 @@ def zig_environment() -> dict[str, str]:
     environment["ZIG_GLOBAL_CACHE_DIR"] = str(cache / "global")
     environment["ZIG_LOCAL_CACHE_DIR"] = str(cache / "local")
     # zig names its library relative to the current directory where it lies below that, and would
-    # build musl and libc++ again for the other name. Below this alias nobody works.
+    # build musl and libc++ again for the other name. No user works below this alias.
     environment["ZIG_LIB_DIR"] = f"/proc/self/root{zig().parent / 'lib'}"
     return environment
 
@@ -163,7 +163,7 @@ def _libmpi_key() -> str:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Holds the lock file `path`; whoever else wants it waits."""
+    """Holds the lock file `path`; other processes wait for it."""
     import fcntl
 
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -75,7 +75,7 @@ pub(crate) struct Chain<'a> {
 /// A machine that is referred to.
 struct Reference {
     name: String,
-    /// A variant asked for that nobody on the way has declared.
+    /// A requested variant that no link so far has declared.
     variant: Option<String>,
     scope: Scope,
     /// Directory of the file that refers to it (`None`: a file of the catalogue, which lies in no directory), and its

@@ -2,8 +2,8 @@
 //! have an effect on each other.
 //!
 //! A turn takes about a microsecond, in which a line of the host's caches can go from one processor to another ten
-//! times. So nobody waits for a lock to learn how far the others are: each thread writes its bounds where the others
-//! read them, with a version that tells whether they are of one moment.
+//! times. So no thread waits for a lock to read the progress of others: each writes its bounds where the others
+//! read them, with a version that shows whether they are of one moment.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
@@ -20,7 +20,7 @@ use crate::team::Bell;
 const BRIEFLY: u32 = 50;
 /// How often others may change their bounds while a thread looks at all of them, until it goes on with what it knew.
 const TRIES: usize = 8;
-/// The longest sleep: who changes bounds does not make sure that nobody falls asleep at that moment.
+/// The longest sleep: a thread that changes bounds does not exclude that another falls asleep at that moment.
 const SLEEP: Duration = Duration::from_micros(500);
 
 /// Lower bounds by group, in two neighbouring lines of a cache, which hosts fetch together. One thread writes at a
@@ -66,7 +66,7 @@ impl Bounds {
 struct Desk {
     /// No effect of its partitions comes sooner; it writes them.
     earliest: Bounds,
-    /// Nor one of what lies in the inbox; who has locked that writes them.
+    /// Nor an effect of a message in the inbox; the thread that holds its lock writes them.
     mail: Bounds,
     /// Messages that it has not taken.
     inbox: Mutex<Vec<Message>>,
@@ -80,8 +80,8 @@ impl Desk {
     }
 }
 
-/// No effect of `message`, which nobody has taken, comes sooner on partitions of other threads than the receiver's. `by_zones`:
-/// these have other zones.
+/// Lower bounds on the effects of `message`, which is still in an inbox, on partitions of threads other than the
+/// receiver's. `by_zones`: these have other zones.
 fn effects(message: &Message, by_zones: bool, layout: &Layout) -> [Time; GROUPS_MAX] {
     let mut effects = [Time::NEVER; GROUPS_MAX];
     let groups = layout.lookahead.groups();
@@ -268,8 +268,8 @@ impl Visit<'_> {
         }
     }
 
-    /// The thread has nothing to do until something changes. If nobody has, the round is over. `patient`: it waits as
-    /// long as that takes; else it gives up after a while, and returns false.
+    /// The thread has nothing to do until something changes. If that holds for all, the round is over. `patient`: it
+    /// waits as long as that takes; else it gives up after a while, and returns false.
     pub fn rest(&self, patient: bool) -> bool {
         let state = self.seen.iter().flatten().sum();
         let desks = &self.exchange.desks;

@@ -56,7 +56,7 @@ impl Outbox<'_> {
         self.limit
     }
 
-    /// Nothing may be done at this time or later, even if nobody can interfere: the run may end there.
+    /// Nothing may be done at this time or later, even if nothing can interfere: the run may end there.
     #[inline]
     pub fn horizon(&self) -> Time {
         self.horizon

@@ -16,8 +16,8 @@ pub(crate) struct Layout {
     pub lookahead: Lookahead,
 }
 
-/// Longest round, so that the watcher is called now and then however far nobody can reach anybody. Nobody
-/// has run further past a partition that stops the job: all stop so long after it, whatever the rounds
+/// Longest round, so that the watcher is called now and then even if no partition can affect another. No
+/// partition has run further past one that stops the job: all stop so long after it, whatever the rounds
 /// were.
 pub(crate) const ROUND_MAX: Time = Time(100_000_000);
 
@@ -78,7 +78,7 @@ pub(crate) struct Share {
     outside: Vec<Time>,
     /// Its memory is the thread's own.
     is_local: bool,
-    /// Nobody goes further in this round.
+    /// No partition goes further in this round.
     pub horizon: Time,
     /// When the job must end because of what happened here.
     pub stop: Time,
@@ -241,9 +241,9 @@ impl Share {
         self.deliver(layout);
     }
 
-    /// Whose turn it is, and how far it may go: who holds up the first group most. Its output is the earliest, and the longer
-    /// it waited the further it may go. If it can't do anything, it is the turn of who holds it up. None: nobody here
-    /// can do anything.
+    /// The partition whose turn it is, and how far it may go: the one with the least bound of the first group, since it
+    /// holds up all others, and may go the further the longer it has waited. If it can't do anything, it is the turn of
+    /// the one that holds it up. None: no partition here can do anything.
     fn whose_turn(&self) -> Option<(usize, Time)> {
         if self.ids.is_empty() {
             return None;
@@ -274,7 +274,7 @@ impl Share {
         }
     }
 
-    /// Who can do something, the earliest first, where other threads hold up who should be next; and how far.
+    /// A partition that can do something, the earliest first, if other threads hold up the next one; and how far it may go.
     #[cold]
     fn anybody(&self) -> Option<(usize, Time)> {
         let mut found: Option<(usize, Time)> = None;
@@ -312,8 +312,8 @@ impl Share {
         }
     }
 
-    /// What partition `p` has sent in its turn comes no sooner than it had said before: others may have gone so far. A
-    /// promise that is too long is found even where nobody had.
+    /// Messages that partition `p` has sent in its turn come no sooner than the bounds that it had published: others may
+    /// have gone so far. A promise that is too long is found even if none has.
     fn check_promises(&self, p: usize, groups: &[Group]) {
         for message in &self.sent {
             let group = groups[message.to as usize];

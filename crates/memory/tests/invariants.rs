@@ -239,7 +239,7 @@ impl Model {
         }
     }
 
-    /// Nobody may use the places of receives that wait until their message is there.
+    /// The places of waiting receives may not be used until their message is there.
     fn is_reserved(&self, address: u64, bytes: u64) -> bool {
         self.reserved
             .iter()

@@ -187,7 +187,7 @@ static inline unsigned nes_extra(uint64_t message)
     return (unsigned)(message >> 32) & ((1u << CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS) - 1);
 }
 
-/* Whom a reply goes to. */
+/* The destination of a reply. */
 static inline uint32_t nes_source(uint64_t message)
 {
     return (uint16_t)(message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT);

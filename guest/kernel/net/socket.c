@@ -46,7 +46,7 @@ static int64_t place(struct tcp *tcp, bool nonblocking)
     return -EMFILE;
 }
 
-/* Until something changes. 0, or an error if nobody may wait. */
+/* Until something changes. 0, or an error if waiting is not allowed. */
 static int64_t wait(const struct socket *socket, uint64_t flags, const char *what)
 {
     if (socket->nonblocking || flags & MSG_DONTWAIT)

@@ -94,7 +94,7 @@ static bool nobody_is_left; /* the process has ended */
 
 static bool is_over(const struct tcp *tcp) { return tcp->is_closed && tcp->state == ENDED && tcp->has_ended; }
 
-/* Nobody needs the connection any more, if that is so; for a while it answers its peer (TIME-WAIT). Where no process will
+/* Ends the connection if it is no longer needed; for a while it answers its peer (TIME-WAIT). Where no process will
  * begin another it is not worth the node's time: a peer whose FIN comes again is refused, and has lost nothing. */
 static void release(struct tcp *tcp)
 {
@@ -116,7 +116,7 @@ void tcp_fail(struct tcp *tcp, int error)
     release(tcp);
 }
 
-/* Connections that nobody has accepted go with the socket. */
+/* Connections that have not been accepted end with the socket. */
 static void forget_waiting(struct tcp *listener)
 {
     struct tcp *next;
@@ -182,7 +182,7 @@ void tcp_consumed(struct tcp *tcp)
         tcp_acknowledge(tcp);
 }
 
-/* The connection; else who listens to such. */
+/* The connection; else a socket that listens for such. */
 static struct tcp *find(uint32_t peer, uint16_t peer_port, uint16_t port)
 {
     for (struct tcp *tcp = *bucket_of(peer, peer_port, port); tcp; tcp = tcp->next_in_bucket)
@@ -353,7 +353,7 @@ static void segment(struct tcp *tcp, const struct tcp_header *header, struct pac
             tcp_fail(tcp, ECONNRESET);
         return packet_free(packet);
     }
-    /* Nobody will read that (RFC 9293, section 3.6.1). */
+    /* Those data will not be read (RFC 9293, section 3.6.1). */
     if (tcp->is_closed && bytes > 0 && distance(tcp->expected, sequence + bytes) > 0) {
         tcp_refuse(header, tcp->peer, bytes);
         tcp_fail(tcp, ECONNRESET);

@@ -10,7 +10,7 @@ enum { CHILDREN_MAX = 16 }; /* Ranks are 16-bit numbers. */
 
 static size_t length_of(const struct side *side, int rank) { return side_count(side, rank) * side->type->size; }
 
-/* At the root: unpacks everybody's block, which must be as long as the root says. */
+/* At the root: unpacks the blocks of all, which must be as long as the root says. */
 static int unpack_all(const struct side *recv, const char *packed, size_t bytes, int root, int n)
 {
     size_t expected = 0;

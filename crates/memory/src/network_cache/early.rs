@@ -52,7 +52,7 @@ impl Reservations {
         Reservations { all: vec![], entries, recent: VecDeque::with_capacity(entries), forgotten: 0 }
     }
 
-    /// Whether one of `key` for `sector` may be made by who has dealt with `seen` arrivals.
+    /// Whether one of `key` for `sector` may be made by a program that has dealt with `seen` arrivals.
     pub fn may_add(&self, key: u64, sector: u64, seen: u32) -> Result<(), Refused> {
         let is_unseen = |number: u32| (seen.wrapping_sub(number) as i32) < 0;
         if is_unseen(self.forgotten) || self.recent.iter().any(|&(number, k)| k == key && is_unseen(number)) {

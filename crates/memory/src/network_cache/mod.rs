@@ -121,7 +121,7 @@ pub enum Place {
     Here(Stored),
     /// In network memory, as the LTB knows.
     Memory(Stored),
-    /// Nobody knows.
+    /// Not found.
     Unknown,
 }
 
@@ -379,7 +379,7 @@ impl NetworkCache {
 
     // --- before arrival ----------------------------------------------------------------------------
 
-    /// Whether a receive that waits for a message of `key` may reserve `sector`, by who has dealt with `seen` messages.
+    /// Whether a receive that waits for a message of `key` may reserve `sector`, by a program that has dealt with `seen` messages.
     ///
     /// # Errors
     /// Why not.

@@ -275,7 +275,7 @@ impl Port {
     }
 
     /// Another hart's cache-block operation writes the line at `at`, should it be on its way to memory from
-    /// here, so that who has waited for the operation finds it there. Of a transaction that was asked for the
+    /// here, so that an access that has waited for the operation finds it there. Of a transaction that was asked for the
     /// address tenure is left. True: there is one.
     fn give_up_write_backs(&mut self, at: u64) -> bool {
         let mut given_up = false;

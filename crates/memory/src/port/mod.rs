@@ -375,7 +375,7 @@ pub struct Port {
     arriving: Option<u64>,
     /// Requests not yet taken by the bus, with the cycle at which each was made.
     requests: Vec<(u64, Slot, Request)>,
-    /// The node's bus, while nobody else can want it.
+    /// The node's bus, while there can be no other request.
     lent: Option<Lent>,
     reply: Option<(u64, u64)>,
     reservation: Option<u64>,

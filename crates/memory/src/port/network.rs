@@ -421,7 +421,7 @@ impl Port {
         merged > 0
     }
 
-    /// The line is about to be modified in the L1: nobody else can have a copy on a node with one hart.
+    /// The line is about to be modified in the L1: on a node with one hart there is no other copy.
     fn own_in_l2(&mut self, line: u64) {
         debug_assert!(!self.has_peers, "a network cache of one hart of several");
         if let Some(l2) = &mut self.l2
