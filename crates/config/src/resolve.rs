@@ -14,7 +14,7 @@ use crate::resolved::{Origin, Resolved};
 /// Version of the layout of machine files.
 pub const SCHEMA_VERSION: i64 = 1;
 
-/// The machines that the simulator knows.
+/// The machines of the catalogue.
 pub trait Catalogue {
     /// Text of a machine's file and the path that messages call it by.
     fn machine_file<'a>(&'a self, name: &str) -> Option<(&'a str, &'a str)>;

@@ -70,7 +70,7 @@ impl Engine {
         self.window = window;
     }
 
-    /// After a run that was stopped at `at`: every partition is told what those have to say that stopped it. Then
+    /// After a run that was stopped at `at`: the reasons of the partitions that stopped it are passed to all. Then
     /// the engine can run on. False: it can't, for a partition stops the run for good.
     pub fn spread(&mut self, at: Time) -> bool {
         let mut reasons: Vec<u64> =

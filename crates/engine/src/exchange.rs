@@ -61,7 +61,7 @@ impl Bounds {
     }
 }
 
-/// What the others know of a thread.
+/// What a thread shows to the others.
 #[derive(Default)]
 struct Desk {
     /// No effect of its partitions comes sooner; it writes them.
@@ -100,7 +100,7 @@ pub(crate) type Outgoing = (usize, Message);
 
 /// Desks of the threads that go together. Whatever may have an effect is known to some desk at every moment: a message
 /// bounds the receiver's mail before the sender's earliest output rises, and the receiver's before it leaves the mail. Who
-/// knows all desks of one moment, and then takes its own mail, misses nothing.
+/// has read all desks of one moment, and then takes its own messages, misses nothing.
 pub(crate) struct Exchange {
     desks: Vec<Desk>,
     /// The round is: all leave as soon as they can.
@@ -122,7 +122,7 @@ pub(crate) struct Visit<'a> {
     /// The version of its mail when that was empty.
     empty: u64,
     /// The earliest outputs that the others can see.
-    told: Vec<Time>,
+    published: Vec<Time>,
 }
 
 impl Drop for Visit<'_> {
@@ -168,9 +168,9 @@ impl Exchange {
         layout: &'a Layout,
     ) -> Visit<'a> {
         let versions = vec![[0; 2]; self.desks.len()];
-        let (seen, told) = (versions.clone(), earliest.to_vec());
+        let (seen, published) = (versions.clone(), earliest.to_vec());
         // No version is zero any more: it has seen nothing yet, and others may have left mail before it came.
-        Visit { exchange: self, thread, layout, by_zones, seen, versions, empty: 0, told }
+        Visit { exchange: self, thread, layout, by_zones, seen, versions, empty: 0, published }
     }
 
     fn versions(&self) -> impl Iterator<Item = [u64; 2]> {
@@ -187,7 +187,7 @@ impl Visit<'_> {
     }
 
     /// Leaves what is `outgoing`, and lowers what is known of the others, `outside`, by what they may answer. It comes
-    /// before [`Visit::tell`] of the earliest outputs that they no longer bound.
+    /// before [`Visit::publish`] of the earliest outputs that they no longer bound.
     pub fn send(&mut self, outgoing: &mut Vec<Outgoing>, outside: &mut [Time]) {
         for (to, message) in outgoing.drain(..) {
             let effects = effects(&message, self.by_zones, self.layout);
@@ -199,22 +199,22 @@ impl Visit<'_> {
         }
     }
 
-    /// Tells the others the thread's own earliest outputs, by group.
+    /// Publishes the thread's own earliest outputs, by group.
     #[inline]
-    pub fn tell(&mut self, earliest: &[Time]) {
-        if self.told.iter().ne(earliest) {
-            self.told.copy_from_slice(earliest);
+    pub fn publish(&mut self, earliest: &[Time]) {
+        if self.published.iter().ne(earliest) {
+            self.published.copy_from_slice(earliest);
             self.write_told();
             self.exchange.changed.ring();
         }
     }
 
     fn write_told(&mut self) {
-        self.seen[self.thread][0] = self.exchange.desks[self.thread].earliest.write(&self.told);
+        self.seen[self.thread][0] = self.exchange.desks[self.thread].earliest.write(&self.published);
     }
 
-    /// Learns the earliest output of the others, `outside`, and takes what lies in the `inbox`. False: nothing new can be seen.
-    pub fn learn(&mut self, outside: &mut [Time], inbox: &mut Vec<Message>) -> bool {
+    /// Reads the earliest output of the others into `outside`, and takes the messages from the `inbox`. False: nothing new.
+    pub fn read_others(&mut self, outside: &mut [Time], inbox: &mut Vec<Message>) -> bool {
         if !(0..TRIES).any(|_| self.look(outside)) {
             return false;
         }
@@ -224,7 +224,7 @@ impl Visit<'_> {
             std::mem::swap(&mut *mail, inbox);
             inbox
                 .iter()
-                .for_each(|message| lower(&mut self.told, &effects(message, self.by_zones, self.layout)));
+                .for_each(|message| lower(&mut self.published, &effects(message, self.by_zones, self.layout)));
             self.write_told();
             self.empty = desk.mail.write(&[Time::NEVER; GROUPS_MAX]);
             self.seen[self.thread][1] = self.empty;

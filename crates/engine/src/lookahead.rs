@@ -3,7 +3,7 @@
 
 use crate::Time;
 
-/// Groups of partitions, at most: host threads tell each other a bound for each, in one line of a cache.
+/// Groups of partitions, at most: host threads publish a bound for each, in one line of a cache.
 pub(crate) const GROUPS_MAX: usize = 7;
 
 /// Least time from a cause in one group to its effect in another.

@@ -11,7 +11,7 @@ pub type PartitionId = u32;
 /// A kind of partition with the same look-ahead: the nodes of a machine are one group.
 pub type Group = usize;
 
-/// The bytes of a packet and what the network must know of it. Wires carry bytes.
+/// The bytes of a packet and what the network needs of it. Wires carry bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Packet {
     /// Network address of the source.

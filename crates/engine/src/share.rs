@@ -7,7 +7,7 @@ use crate::partition::{Group, Message, Outbox, Partition, PartitionId};
 use crate::tournament::Tournament;
 use crate::{Lookahead, Time};
 
-/// What all shares know: which group a partition belongs to, and the look-ahead between groups.
+/// What all shares use: the group of each partition, and the look-ahead between groups.
 pub(crate) struct Layout {
     /// By [`PartitionId`].
     pub groups: Vec<Group>,
@@ -198,7 +198,7 @@ impl Share {
         while !(visit.is_over() || leads && turns >= turns_max) {
             let mut who = self.whose_turn();
             if who.is_none_or(|(p, limit)| self.is_bound_outside(p, limit))
-                && visit.learn(&mut self.outside, &mut inbox)
+                && visit.read_others(&mut self.outside, &mut inbox)
             {
                 inbox.drain(..).for_each(|message| self.receive(message, layout));
                 self.note_received(layout);
@@ -218,7 +218,7 @@ impl Share {
                 None => break,
             }
             self.first_effects(&mut earliest);
-            visit.tell(&earliest);
+            visit.publish(&earliest);
         }
         self.outside.fill(Time::NEVER);
     }

@@ -1,6 +1,6 @@
 //! The threads of a process, each on a hart of its own, and the futexes that they wait for.
 
-/// A thread, as Linux knows it.
+/// A thread of the process, as in Linux.
 pub(crate) struct Thread {
     /// Its id (`gettid`).
     pub id: i64,
@@ -39,7 +39,7 @@ pub(crate) struct Threads {
     created: i64,
     /// Oldest first.
     waiters: Vec<Waiter>,
-    /// Harts whose threads were woken and not yet told so.
+    /// Harts whose threads were woken and have not been restarted yet.
     woken: Vec<usize>,
     /// What the first thread exited with, if it did.
     first_status: Option<i32>,

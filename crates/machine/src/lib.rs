@@ -200,8 +200,8 @@ fn identification(
     page
 }
 
-/// What the kernel under `process` is told of it.
-fn told(
+/// What the kernel under `process` gets at its start.
+fn kernel_process(
     plan: &NodePlan<'_>,
     work: &Workload,
     who: (ProcessId, Occupant),
@@ -280,7 +280,7 @@ fn shared_memory(configuration: &NodeConfiguration, work: &Workload) -> Range<u6
     end.saturating_sub(work.shared_bytes)..end
 }
 
-/// A process, loaded into the memory `physical`, and what else belongs to it; and what a kernel under it is told.
+/// A process, loaded into the memory `physical`, and what else belongs to it; and what a kernel under it gets.
 ///
 /// # Errors
 /// The process does not fit.
@@ -311,7 +311,7 @@ fn process(
     options.devices = vec![device];
     let process = Process::new(memory, job.program.clone(), &job.arguments, &job.environment, options)
         .map_err(|e| e.to_string())?;
-    let told = told(plan, work, (id, who), &process);
+    let for_kernel = kernel_process(plan, work, (id, who), &process);
     let spec = ProcessSpec {
         process,
         id,
@@ -324,7 +324,7 @@ fn process(
         watch: job.watch.clone(),
         output: job.output.clone(),
     };
-    Ok((spec, told))
+    Ok((spec, for_kernel))
 }
 
 /// What takes how long on a node beside instructions.
@@ -369,8 +369,8 @@ pub fn build_node(plan: NodePlan<'_>, work: &Workload) -> Result<Node, String> {
     let parts = parts(shared.start, c.l2.cache().map_or(0, |l2| l2.size.bytes()), here.len() as u64);
     let loaded =
         here.into_iter().zip(parts).map(|(who, physical)| process(&plan, work, who, &mut memory, physical));
-    let (processes, told): (Vec<_>, Vec<_>) = loaded.collect::<Result<Vec<_>, String>>()?.into_iter().unzip();
-    let kernel = c.software.kernel.then(|| kernel(&plan, work, &mut memory, told)).transpose()?;
+    let (processes, for_kernel): (Vec<_>, Vec<_>) = loaded.collect::<Result<Vec<_>, String>>()?.into_iter().unzip();
+    let kernel = c.software.kernel.then(|| kernel(&plan, work, &mut memory, for_kernel)).transpose()?;
     let mut node = Node::new(NodeSpec {
         configuration: c,
         number: plan.number.0,

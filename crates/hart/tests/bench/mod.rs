@@ -257,7 +257,7 @@ impl Bench {
                 }
                 return Point::Halt(halt);
             }
-            // A hart that has ended hears of no more interrupts.
+            // A hart that has ended gets no more interrupts.
             if event == Time::NEVER || self.activity == Activity::Ended && event == line {
                 assert_eq!(self.activity, Activity::Ended, "a hart that nobody wakes");
                 return Point::Idle;

@@ -76,7 +76,7 @@ pub enum Evicted {
         /// Physical address of the buffer.
         buffer: u64,
     },
-    /// A bound message, of which memory and the other caches know nothing.
+    /// A bound message, which memory and the other caches do not have.
     Bound(Bound),
 }
 
@@ -119,7 +119,7 @@ struct Waiting {
 pub enum Place {
     /// In the network section, of independent lines perhaps only some.
     Here(Stored),
-    /// In network memory, as the LTB knows.
+    /// In network memory, according to the LTB.
     Memory(Stored),
     /// Not found.
     Unknown,

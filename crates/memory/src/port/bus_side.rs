@@ -9,7 +9,7 @@ use crate::network_cache::LINE_BYTES as NETWORK_LINE_BYTES;
 pub enum Snoop {
     /// It reads: a modified line is given and kept shared.
     Read,
-    /// It writes, or wants the only copy: the line goes.
+    /// It writes, or needs the only copy: the line is dropped.
     Invalidate,
     /// A cache-block operation of another hart: what is modified goes to memory, the line stays.
     Clean,

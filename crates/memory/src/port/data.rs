@@ -57,7 +57,7 @@ impl Port {
         view.set_observe(self.is_watched());
     }
 
-    /// Stores are observed, and none has told enough yet.
+    /// Stores are observed, and none has settled it yet.
     fn is_watched(&self) -> bool {
         self.observation.observed.is_some_and(|o| o.silent)
     }

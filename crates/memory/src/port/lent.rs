@@ -1,6 +1,6 @@
 //! Fills that need no event: the bus is lent to the port.
 //!
-//! While a node knows that nothing but the hart can want the bus before some time, it lends the bus to the
+//! While only the hart can need the bus before some time, the node lends the bus to the
 //! hart's port. A line that the hart waits for and that comes before that time is then fetched on the spot:
 //! the grant and the completion happen as they would have, one after the other, and the access goes on.
 

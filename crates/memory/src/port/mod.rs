@@ -461,7 +461,7 @@ impl Port {
         &self.parameters
     }
 
-    /// Tells the coherence checker at which device addresses stores name nothing in memory, so that they may pass
+    /// Sets, for the coherence checker, the device addresses at which stores name nothing in memory, so that they may pass
     /// older stores and flushes.
     pub fn set_self_contained(&mut self, addresses: Range<u64>) {
         self.self_contained = addresses;

@@ -18,7 +18,7 @@ use crate::network_cache::{
 pub enum Remapped {
     /// The message is where it was asked for.
     Bound = 0,
-    /// Neither the message section nor the LTB knows it: software copies it from network memory.
+    /// Neither the message section nor the LTB has it: software copies it from network memory.
     Unknown = 1,
     /// The address is not a multiple of 16: software copies it.
     Unaligned = 2,
