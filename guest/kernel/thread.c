@@ -61,10 +61,10 @@ void thread_sleep(struct queue *queue, const char *what)
     append(queue, here->current);
     struct thread *self = here->current;
     if (self == here->process_thread)
-        here->told.waits_for = (uint64_t)what;
+        here->shown.waits_for = (uint64_t)what;
     leave();
     if (self == here->process_thread)
-        here->told.waits_for = 0;
+        here->shown.waits_for = 0;
 }
 
 static void make_ready(struct thread *thread)
@@ -125,7 +125,7 @@ void thread_create(void (*function)(void *), void *argument)
 
 void threads_begin(void)
 {
-    machine_call(CHASQUI_KERNEL_SBI_PROCESS, CHASQUI_KERNEL_PROCESS_WATCH, (uint64_t[6]){(uint64_t)&here->told});
+    machine_call(CHASQUI_KERNEL_SBI_PROCESS, CHASQUI_KERNEL_PROCESS_WATCH, (uint64_t[6]){(uint64_t)&here->shown});
 }
 
 struct frame *process_thread(struct hart *hart)

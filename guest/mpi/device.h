@@ -93,7 +93,7 @@ struct mpi_device {
     bool (*expect)(uint64_t key, void *to, size_t bytes);
     /* Such a receive is not wanted any more. False: its message has come, and mpi_arrived will say so. */
     bool (*withdraw)(uint64_t key, void *to);
-    /* It is not told of longer receives, nor of empty ones. */
+    /* It is not called for longer receives, nor for empty ones. */
     size_t expect_bytes_max;
 
     /* Moves `bytes` from `from` to address `to` in the process fin->destination names, then

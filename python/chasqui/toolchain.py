@@ -1,4 +1,4 @@
-"""The guest toolchain: where zig and the GNU cross compilers are, what they are always told, and
+"""The guest toolchain: where zig and the GNU cross compilers are, their options for every call, and
 `libmpi.a`, built from the guest's sources when it is first needed.
 
 Three things are cached, all below `cache_directory()`: zig's own builds of musl and libc++ (about a
@@ -124,7 +124,7 @@ def libmpi_sources() -> list[Path]:
 
 
 def _part(source: Path) -> str:
-    """By which the linker script knows an object."""
+    """The name by which the linker script selects an object."""
     parts = {MACHINES: "device", GUEST / "local": "device", GUEST / "mpi": "mpi"}
     return next((name for place, name in parts.items() if place in source.parents), "other")
 

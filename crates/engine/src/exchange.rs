@@ -204,12 +204,12 @@ impl Visit<'_> {
     pub fn publish(&mut self, earliest: &[Time]) {
         if self.published.iter().ne(earliest) {
             self.published.copy_from_slice(earliest);
-            self.write_told();
+            self.write_published();
             self.exchange.changed.ring();
         }
     }
 
-    fn write_told(&mut self) {
+    fn write_published(&mut self) {
         self.seen[self.thread][0] = self.exchange.desks[self.thread].earliest.write(&self.published);
     }
 
@@ -222,10 +222,10 @@ impl Visit<'_> {
             let desk = &self.exchange.desks[self.thread];
             let mut mail = desk.inbox();
             std::mem::swap(&mut *mail, inbox);
-            inbox
-                .iter()
-                .for_each(|message| lower(&mut self.published, &effects(message, self.by_zones, self.layout)));
-            self.write_told();
+            inbox.iter().for_each(|message| {
+                lower(&mut self.published, &effects(message, self.by_zones, self.layout))
+            });
+            self.write_published();
             self.empty = desk.mail.write(&[Time::NEVER; GROUPS_MAX]);
             self.seen[self.thread][1] = self.empty;
         }

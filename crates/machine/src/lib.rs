@@ -369,7 +369,8 @@ pub fn build_node(plan: NodePlan<'_>, work: &Workload) -> Result<Node, String> {
     let parts = parts(shared.start, c.l2.cache().map_or(0, |l2| l2.size.bytes()), here.len() as u64);
     let loaded =
         here.into_iter().zip(parts).map(|(who, physical)| process(&plan, work, who, &mut memory, physical));
-    let (processes, for_kernel): (Vec<_>, Vec<_>) = loaded.collect::<Result<Vec<_>, String>>()?.into_iter().unzip();
+    let (processes, for_kernel): (Vec<_>, Vec<_>) =
+        loaded.collect::<Result<Vec<_>, String>>()?.into_iter().unzip();
     let kernel = c.software.kernel.then(|| kernel(&plan, work, &mut memory, for_kernel)).transpose()?;
     let mut node = Node::new(NodeSpec {
         configuration: c,

@@ -1,5 +1,5 @@
 /* Binomial gather and scatter of blocks of different lengths: as those of equal ones (gather_binomial.c),
- * but only the root knows all lengths, so they travel ahead of the data: up the tree the length of a
+ * but only the root has all lengths, so they travel ahead of the data: up the tree the length of a
  * subtree's data, down the tree that of each of its blocks.
  * Traeff: On Optimal Trees for Irregular Gather and Scatter Collectives. IEEE Trans. on Parallel and
  * Distributed Systems 30(9), 2019: the binomial tree that its trees are compared with. */
@@ -63,7 +63,7 @@ static size_t sum(const uint64_t lengths[], int blocks)
     return total;
 }
 
-/* A subtree's blocks: first their lengths, unless it is a leaf, which knows its own. */
+/* A subtree's blocks: first their lengths, unless it is a leaf, which has its own. */
 static void send_subtree(const uint64_t lengths[], const char *packed, int blocks, int to, struct communicator *comm)
 {
     if (blocks > 1)

@@ -58,7 +58,7 @@ void chq_cancel(struct request *request)
         cancel_send(request);
 }
 
-/* The other side wants its message back. */
+/* The other side cancels its message. */
 static void asked(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
     (void)payload, (void)bytes;

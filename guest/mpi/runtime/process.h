@@ -18,7 +18,7 @@ struct send_queue;
 struct transport;
 struct unexpected;
 
-/* Beside a count of messages. The device wants to hear of receives that wait (host/expect.c). */
+/* Beside a count of messages. Waiting receives are announced to the device (host/expect.c). */
 #define CHQ_EXPECTS (1u << 31)
 /* The transport takes every receive. */
 #define CHQ_POSTS (1u << 30)

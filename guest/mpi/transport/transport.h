@@ -88,7 +88,7 @@ static inline void transport_send(struct request *request, enum send_mode mode)
 }
 
 /* Posts a receive (`post` above). Of host matching, the shortest case is written out: the first receive posted is often the
- * only one, and needs no table. A transport that wants them all sets CHQ_POSTS. */
+ * only one, and needs no table. A transport that needs them all sets CHQ_POSTS. */
 static inline __attribute__((always_inline)) void transport_post(struct request *request, uint64_t key, int pattern)
 {
     MARK_POST(request);

@@ -150,7 +150,7 @@ def carry_out(name: str, directory: Path, *, quick: bool, jobs: int, progress: P
 def run_all(
     name: str, runs: Sequence[Run], directory: Path, jobs: int, progress: Progress
 ) -> dict[str, Output]:
-    """The outputs by the names of the runs. `progress` is told how many are done."""
+    """The outputs by the names of the runs. `progress` gets the number of those that are done."""
     folder = folder_of(name)
     programs = {
         (program, tuple(run.flags)): executable(folder, program, run.flags)
@@ -240,7 +240,7 @@ def write_csv(path: Path, table: Table) -> None:
 
 
 def write_stamp(path: Path, name: str, *, quick: bool) -> None:
-    """What the results are of, so that old ones can be told from those of today."""
+    """What was measured, so that old results can be recognised."""
     content = {
         "experiment": name,
         "quick": quick,
