@@ -1,5 +1,5 @@
-//! Where host threads that run partitions side by side leave messages for each other, and say how soon they could
-//! have an effect on each other.
+//! Where host threads that run partitions in parallel leave messages for each other, and publish lower bounds on the
+//! time stamps of their effects on each other.
 //!
 //! A turn takes about a microsecond, in which a line of the host's caches can go from one processor to another ten
 //! times. So no thread waits for a lock to read the progress of others: each writes its bounds where the others
@@ -18,7 +18,7 @@ use crate::team::Bell;
 
 /// Turns of a waiting loop that take about as long as a partition's turn, a microsecond or two.
 const BRIEFLY: u32 = 50;
-/// How often others may change their bounds while a thread looks at all of them, until it goes on with what it knew.
+/// How often others may change their bounds while a thread reads all of them, until it goes on with the former ones.
 const TRIES: usize = 8;
 /// The longest sleep: a thread that changes bounds does not exclude that another falls asleep at that moment.
 const SLEEP: Duration = Duration::from_micros(500);
@@ -70,7 +70,7 @@ struct Desk {
     mail: Bounds,
     /// Messages that it has not taken.
     inbox: Mutex<Vec<Message>>,
-    /// It had nothing to do when it knew this state of the exchange.
+    /// It had nothing to do when it had read this state of the exchange.
     resting_at: AtomicU64,
 }
 
@@ -98,9 +98,9 @@ fn lower(bounds: &mut [Time], others: &[Time; GROUPS_MAX]) {
 /// A message, and the number of the thread that has the receiving partition.
 pub(crate) type Outgoing = (usize, Message);
 
-/// Desks of the threads that go together. Whatever may have an effect is known to some desk at every moment: a message
-/// bounds the receiver's mail before the sender's earliest output rises, and the receiver's before it leaves the mail. Who
-/// has read all desks of one moment, and then takes its own messages, misses nothing.
+/// Desks of the threads that run together. At every moment some desk's bound covers every possible effect: a message
+/// lowers the bound of the receiver's mail before the sender's earliest output rises, and the receiver's own bound before
+/// it leaves the mail. A thread that has read all desks of one moment, and then takes its messages, misses nothing.
 pub(crate) struct Exchange {
     desks: Vec<Desk>,
     /// The round is: all leave as soon as they can.
@@ -186,8 +186,8 @@ impl Visit<'_> {
         self.exchange.over.load(Ordering::Relaxed)
     }
 
-    /// Leaves what is `outgoing`, and lowers what is known of the others, `outside`, by what they may answer. It comes
-    /// before [`Visit::publish`] of the earliest outputs that they no longer bound.
+    /// Leaves the `outgoing` messages, and lowers the bounds of the others, `outside`, by their possible answers. It comes
+    /// before [`Visit::publish`] of the earliest outputs that these messages no longer bound.
     pub fn send(&mut self, outgoing: &mut Vec<Outgoing>, outside: &mut [Time]) {
         for (to, message) in outgoing.drain(..) {
             let effects = effects(&message, self.by_zones, self.layout);
@@ -232,7 +232,7 @@ impl Visit<'_> {
         true
     }
 
-    /// Looks at all bounds as they are at one moment. False: they are as before, or not to be seen.
+    /// Reads all bounds as they are at one moment. False: they are as before, or keep changing.
     fn look(&mut self, outside: &mut [Time]) -> bool {
         let Visit { exchange, versions, seen, .. } = self;
         versions.iter_mut().zip(exchange.versions()).for_each(|(known, version)| *known = version);

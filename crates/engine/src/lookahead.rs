@@ -15,7 +15,7 @@ pub struct Lookahead {
 
 impl Lookahead {
     /// From `direct[a][b]`, the least delay of a message from group `a` to group `b` ([`Time::NEVER`]:
-    /// they do not talk). Effects through third groups are found by shortest paths.
+    /// there are none). Effects through third groups are found by shortest paths.
     ///
     /// # Panics
     /// When a delay is zero: two partitions could then not be ordered. When there are more than seven groups.

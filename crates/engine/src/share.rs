@@ -47,7 +47,7 @@ impl Member {
     }
 }
 
-/// The partitions of one host thread. No line of the host's caches is another's, too.
+/// The partitions of one host thread. It shares no line of the host's caches with another.
 #[repr(align(128))]
 pub(crate) struct Share {
     /// Number of the host thread.
@@ -66,7 +66,7 @@ pub(crate) struct Share {
     outputs: Vec<Time>,
     /// How far each has run.
     limits: Vec<Time>,
-    /// Who has just received something.
+    /// Partitions that have just received something.
     received: Vec<usize>,
     /// What was sent in a turn.
     sent: Vec<Message>,
@@ -223,13 +223,13 @@ impl Share {
         self.outside.fill(Time::NEVER);
     }
 
-    /// Others set the limit of partition `p`.
+    /// Whether partitions of other threads set the limit of partition `p`.
     fn is_bound_outside(&self, p: usize, limit: Time) -> bool {
         limit == self.outside[self.groups[p]]
     }
 
-    /// Partition `p`, whose limit others set, could do little more than nothing: less than the time in which its kind
-    /// may notice each other. They are likely to be at what will let it go further.
+    /// Whether partition `p`, whose limit others set, could advance by less than the time in which its kind may affect
+    /// each other. The others are likely to be about to raise that limit.
     fn is_held_up(&self, p: usize, limit: Time, layout: &Layout) -> bool {
         let group = self.groups[p];
         self.is_bound_outside(p, limit) && limit < self.next[p] + layout.lookahead.least[group][group]
@@ -291,7 +291,7 @@ impl Share {
         found
     }
 
-    /// Who acts first of all.
+    /// The partition that acts first of all.
     #[cold]
     fn earliest(&self) -> usize {
         (0..self.next.len()).min_by_key(|&p| self.next[p]).unwrap_or(0)
@@ -331,7 +331,7 @@ impl Share {
         }
     }
 
-    /// Remembers the earliest outputs of partition `p`, by group.
+    /// Stores the earliest outputs of partition `p`, by group.
     fn note_earliest_outputs(&mut self, p: usize, layout: &Layout) {
         let least = &layout.lookahead.least[self.groups[p]];
         self.partitions[p].earliest_outputs(least, &mut self.outputs);
@@ -340,7 +340,7 @@ impl Share {
         }
     }
 
-    /// What was sent in a turn comes to its partitions, or goes out to other threads.
+    /// Delivers what was sent in a turn to partitions here, or hands it to other threads.
     fn deliver(&mut self, layout: &Layout) {
         if self.sent.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! What a machine is to the simulator, and how its nodes are put together.
+//! The interface of machines to the simulator, and the construction of their nodes.
 //!
 //! A machine is a folder under `machines/`: a machine file with values and sources, hardware (a network
 //! interface), software (its MPI device) and a [`Machine`] that builds it. A machine never imports
@@ -110,7 +110,7 @@ pub trait Machine: Sync {
     fn file(&self) -> &'static str;
     /// All its parameters.
     fn schema(&self) -> Schema;
-    /// What in a configuration does not fit together, beyond what each parameter's declaration checks.
+    /// Contradictions in a configuration, beyond what each parameter's declaration checks.
     fn mistakes(&self, resolved: &Resolved) -> Vec<String>;
     /// Nodes that it may have.
     fn nodes_max(&self, resolved: &Resolved) -> u32;
@@ -122,12 +122,12 @@ pub trait Machine: Sync {
     /// Messages of `bytes` in each direction between two ranks after which every ring and buffer that such messages use has
     /// been used at least once: a measurement of what they take begins behind them.
     fn warm_up(&self, resolved: &Resolved, bytes: u64) -> u64;
-    /// By what its messages travel: names of the numbers that its NIs record, from 1 on.
+    /// Mechanisms that carry its messages: names of the numbers that its NIs record, from 1 on.
     fn mechanisms(&self) -> &'static [&'static str] {
         &[]
     }
-    /// What may happen to packets on its links (`network.fault.kind`) so that its protocol sees to it that programs notice
-    /// nothing but the time.
+    /// The faults of its links (`network.fault.kind`) that its protocol copes with, so that programs notice only their
+    /// time.
     fn copes_with(&self, _resolved: &Resolved) -> &'static [FaultKind] {
         &[]
     }
@@ -145,8 +145,8 @@ pub trait Machine: Sync {
             resolved.name()
         ))
     }
-    /// Builds it with `work` on it, or, where the first job has a [`Replay`], the node of its rank alone. So many host
-    /// threads may run it, which changes nothing that it does.
+    /// Builds it with `work` on it, or, where the first job has a [`Replay`], the node of its rank alone. The number of
+    /// host threads that may run it changes no result.
     ///
     /// # Errors
     /// What does not fit, in words for the user.

@@ -2,7 +2,7 @@
 //!
 //! Most accesses are answered from the [`fast`] table. The rest come here and either end with a
 //! value (perhaps some cycles later), or with a [`Stop`]: the hart must wait for the bus, and then
-//! executes the same instruction again. Retrying keeps the hart without hidden state; what must
+//! executes the same instruction again. With retries the hart has no hidden state; what must
 //! survive a retry (the walker's place, the reply of an uncached load) is kept in the port.
 
 mod accesses;
@@ -51,7 +51,7 @@ pub const DEVICE_BASE: u64 = 1 << 40;
 /// Why an instruction did not complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The hart waits for something of its port to finish, then tries again.
+    /// The hart waits for an operation of its port to finish, then tries again.
     Wait(Stall),
     /// The instruction can't complete.
     Fault(Fault),
@@ -112,7 +112,7 @@ pub enum Fault {
 }
 
 /// What the coherence checker reports. Functional memory is always up to date, so without this a
-/// forgotten flush or fence would do no harm here, and only here.
+/// forgotten flush or fence would do no harm here, while on hardware it would.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Incoherence {
     /// A device reads a line that is dirty in a cache which it does not snoop.
