@@ -71,7 +71,7 @@ struct tcp {
     uint32_t una, nxt, top; /* acknowledged; next to be sent; first that never was */
     uint32_t written;       /* end of what the process has written */
     uint32_t window;        /* that the peer offers */
-    uint32_t segment;       /* data of a segment, at most */
+    uint32_t mss;           /* maximum segment size: data of a segment */
     bool ends;              /* the process writes no more */
     bool wants_room;        /* a thread waits until it is writable */
     bool is_closed;         /* nor does it read */
@@ -81,11 +81,11 @@ struct tcp {
     struct packet *early;             /* out of order, by sequence */
     bool has_ended;                   /* the peer sends no more */
     /* Congestion (RFC 5681). */
-    uint32_t congestion, threshold;
+    uint32_t cwnd, ssthresh;
     unsigned duplicates;
     /* Retransmission (RFC 6298) [ticks]. */
     struct timer timer;
-    uint64_t smoothed, variation, timeout, timed_at;
+    uint64_t srtt, rttvar, timeout, timed_at;
     uint32_t timed;
     bool is_timed;
     unsigned tries;

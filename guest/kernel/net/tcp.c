@@ -1,7 +1,7 @@
 /* TCP's connections and receiving side (RFC 9293). Every segment with data is acknowledged at once. */
 #include "net.h"
 
-#define SEGMENT_DEFAULT 536u /* RFC 9293, section 3.7.1 */
+#define MSS_DEFAULT 536u /* RFC 9293, section 3.7.1 */
 #define TIMEOUT_FIRST_NS 1000000000ull /* RFC 6298, section 2 */
 #define TIME_WAIT_NS 60000000000ull /* as Linux (TCP_TIMEWAIT_LEN); RFC 9293, section 3.4.2, has four minutes */
 
@@ -21,11 +21,11 @@ struct tcp *tcp_new(void)
     static uint32_t start = -1u;
     struct tcp *tcp = memory_take(sizeof *tcp);
     memory_clear(tcp, (sizeof *tcp + 7) & ~7ull);
-    tcp->segment = SEGMENT_DEFAULT;
+    tcp->mss = MSS_DEFAULT;
     tcp->una = tcp->nxt = tcp->top = start;
     start += 64000; /* no two connections of a pair of ports meet within a run (section 3.4.1) */
     tcp->written = tcp->una + 1;
-    tcp->threshold = BUFFER_BYTES;
+    tcp->ssthresh = BUFFER_BYTES;
     tcp->timeout = ticks_of_ns(TIMEOUT_FIRST_NS);
     tcp->next = tcp_connections;
     tcp_connections = tcp;
@@ -178,7 +178,7 @@ uint32_t tcp_readable(const struct tcp *tcp) { return tcp->expected - tcp->has_e
 void tcp_consumed(struct tcp *tcp)
 {
     uint32_t window = BUFFER_BYTES - tcp_readable(tcp), shown = tcp->offered - tcp->expected;
-    if (!tcp->has_ended && window > shown && window - shown >= least(2 * tcp->segment, BUFFER_BYTES / 2))
+    if (!tcp->has_ended && window > shown && window - shown >= least(2 * tcp->mss, BUFFER_BYTES / 2))
         tcp_acknowledge(tcp);
 }
 
@@ -195,10 +195,10 @@ static struct tcp *find(uint32_t peer, uint16_t peer_port, uint16_t port)
 }
 
 /* The peer's segments have at most what its SYN's option says, and at most what a packet holds. */
-static void learn_segment(struct tcp *tcp, const struct tcp_header *header)
+static void negotiate_mss(struct tcp *tcp, const struct tcp_header *header)
 {
     const uint8_t *option = (const uint8_t *)(header + 1), *end = (const uint8_t *)header + (header->offset >> 4) * 4;
-    uint32_t most = ip_mtu() - IP_BYTES - sizeof *header, asked = SEGMENT_DEFAULT;
+    uint32_t most = ip_mtu() - IP_BYTES - sizeof *header, asked = MSS_DEFAULT;
     while (option < end && *option != 0) {
         if (*option == 1) {
             option++;
@@ -210,14 +210,14 @@ static void learn_segment(struct tcp *tcp, const struct tcp_header *header)
             asked = option[2] << 8 | option[3];
         option += option[1];
     }
-    tcp->segment = least(asked, most);
-    tcp->congestion = 4 * tcp->segment; /* RFC 5681, section 3.1: about 4 Kbytes */
+    tcp->mss = least(asked, most);
+    tcp->cwnd = 4 * tcp->mss; /* RFC 5681, section 3.1: about 4 Kbytes */
 }
 
 /* The peer's SYN: its sequence numbers begin. */
 static void learn(struct tcp *tcp, const struct tcp_header *header)
 {
-    learn_segment(tcp, header);
+    negotiate_mss(tcp, header);
     tcp->expected = tcp->read = tcp->offered = be32(header->sequence) + 1;
     tcp->window = be16(header->window);
 }
