@@ -10,6 +10,7 @@ import csv
 import hashlib
 import importlib
 import json
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,6 +32,7 @@ PICTURE_DPI = 150
 SVG_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 STAMP = "measured.json"
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)  # of C; it makes no program another one
 
 Progress = Callable[[int, int], None]
 
@@ -252,7 +254,7 @@ def write_stamp(path: Path, name: str, *, quick: bool) -> None:
 
 def fingerprints(name: str, *, quick: bool) -> dict[str, str]:
     """Of what an experiment asks: its points (runs with their arguments), the parameters of their
-    machines, the text of their programs. What the models and the MPI library do is in none of them,
+    machines, their programs. What the models and the MPI library do is in none of them,
     nor are programs from elsewhere, as NPB's."""
     folder = folder_of(name)
     every = load(name).runs(quick)
@@ -265,7 +267,7 @@ def fingerprints(name: str, *, quick: bool) -> dict[str, str]:
     return {
         "points": digest(point(run) for run in runs),
         "parameters": digest(values(machine, sets) for machine, sets in machines),
-        "programs": digest(path.read_text() for path in sources | headers),
+        "programs": digest(COMMENT.sub("", path.read_text()) for path in sources | headers),
     }
 
 
