@@ -6,14 +6,18 @@ Use this when the framework, an experiment, or what it measures changes.
 from __future__ import annotations
 
 import csv
+import io
 import itertools
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
+import pages
 import pytest
 from conftest import Run as Command
 from fake_core import FakeCore
@@ -42,7 +46,16 @@ pytestmark = pytest.mark.xdist_group("experiments")
 
 VOYAGER = [
     f"voyager/{name}"
-    for name in ("am", "mechanisms", "modern", "multicast", "multitask", "nonresident", "onepoll")
+    for name in (
+        "am",
+        "mechanisms",
+        "modern",
+        "mpi",
+        "multicast",
+        "multitask",
+        "nonresident",
+        "onepoll",
+    )
 ]
 
 
@@ -85,6 +98,36 @@ def test_labels_keep_their_order_and_distance() -> None:
     assert crowd[-1] == 100.0
 
 
+def test_a_picture_gets_small_and_stays_the_same() -> None:
+    """Paths are relative and rounded once; what is used again is there once; texts stay."""
+    from chasqui.experiment import drawing, svg
+
+    assert svg.path("M 1.04 2.06 \nL 3.04 2.06 \nL 3.04 1.5 \nz", 1) == "m1 2.1h2v-.6z"
+    # A tenth and a half each time: no rounding adds up.
+    steps = "".join(f"L {n * 1.15} {n * 2.35} " for n in range(1, 41))
+    moves = [float(n) for n in re.findall(r"-?[\d.]+", svg.path(f"M 0 0 {steps}", 1))]
+    assert sum(moves[::2]) == pytest.approx(40 * 1.15, abs=0.051)
+    assert sum(moves[1::2]) == pytest.approx(40 * 2.35, abs=0.051)
+
+    figure = drawing.figure((4.0, 3.0))
+    axes = figure.subplots()
+    for n in range(4):
+        axes.plot(range(20), [n * x for x in range(20)], "o-", label=f"line {n}")
+    axes.legend()
+    raw = io.StringIO()
+    figure.savefig(raw, format="svg", metadata=running.SVG_METADATA)
+    small = svg.compact(raw.getvalue())
+    assert len(small) < len(raw.getvalue()) / 2.5
+    before, after = (ElementTree.fromstring(text) for text in (raw.getvalue(), small))
+    tag = f"{{{svg.SVG}}}"
+    assert [each.text for each in before.iter(f"{tag}text")] == [
+        each.text for each in after.iter(f"{tag}text")
+    ]
+    assert len(list(before.iter(f"{tag}use"))) == len(list(after.iter(f"{tag}use")))
+    names = {each.get("id") for each in after.iter()}
+    assert {each.get("href", "")[1:] for each in after.iter(f"{tag}use")} <= names
+
+
 def squares(outputs: Mapping[str, Output]) -> Report:
     """A report on nothing, with every kind of value."""
 
@@ -110,6 +153,7 @@ def made_up(fake_core: FakeCore, monkeypatch: pytest.MonkeyPatch) -> FakeCore:
     monkeypatch.setattr(running, "names", lambda: ["loggp/squares"])
     monkeypatch.setattr(running, "load", lambda _: made)
     monkeypatch.setattr(compiler, "compiled", lambda source, _: Path("built") / source.stem)
+    monkeypatch.setattr(running, "fingerprints", lambda *_, **__: {"points": "0"})
     return fake_core
 
 
@@ -139,6 +183,8 @@ def test_results_are_written(made_up: FakeCore, capsys: pytest.CaptureFixture[st
     assert "- A sentence." in shown
     assert f"results in {place}" in shown
     assert "- A sentence." in (place / "report.txt").read_text()
+    stamp = json.loads((place / "measured.json").read_text())
+    assert (stamp["experiment"], stamp["quick"], stamp["points"]) == ("loggp/squares", False, "0")
 
 
 def test_the_same_results_are_the_same_files(made_up: FakeCore) -> None:
@@ -197,6 +243,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         directory = place / name.replace("/", "-")
         running.carry_out(name, directory, quick=True, jobs=2, progress=lambda _done, _of: None)
     return place
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("name", [name for name in VOYAGER if name in pages.stamps()])
+def test_tables_in_docs_have_todays_columns_and_points(results: Path, name: str) -> None:
+    pages.check_shape(name, results / name.replace("/", "-"))
 
 
 @pytest.mark.core
@@ -303,7 +355,7 @@ def test_a_queue_that_is_not_resident_costs_time_and_no_store(results: Path) -> 
             assert float(one["latency_ns"]) < float(more["latency_ns"])
             assert float(one["gap_ns"]) < float(more["gap_ns"]) + 20  # a bus clock
         if case[0] != "basic":
-            # Stores are posted, whoever takes them.
+            # Stores are posted, whether hardware or firmware takes them.
             assert len({row["o_send_ns"] for row in (neither, sender, receiver, both)}) == 1
 
 
@@ -392,14 +444,14 @@ def test_two_jobs_take_what_their_parts_take(results: Path) -> None:
             assert value["common"] == 1
             assert abs(value["polling_us"]) < 0.01 * value["last_us"], row
         if "yielding" in row["nodes"]:
-            # Who gives the hart up ends sooner, and polls less.
+            # Jobs that yield end sooner, and poll less.
             polling = ends[row["jobs"], row["quantum_us"], "own queues, clocks apart"]
             assert value["yields"] > 0
             assert value["last_us"] < polling, row
         else:
             assert value["yields"] == 0
         if row["jobs"] == "fine" and row["quantum_us"] == "3000" and not value["yields"]:
-            # Nobody gets on while a switch and what it leaves cold take their time.
+            # Nothing makes progress during a switch and while caches are cold after it.
             lost = (value["software_us"] + value["cold_us"]) / value["switches"] / 3000
             assert value["slowdown"] == pytest.approx(1 / (value["common"] - lost), rel=0.05)
 

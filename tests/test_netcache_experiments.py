@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pages
 import pytest
 from conftest import Run
 from simulated import WORKLOADS, command, machines, organisations
@@ -85,6 +86,11 @@ def test_an_experiment_leaves_its_files(results: Path, name: str) -> None:
     files = {path.name for path in (results / f"netcache-{name}").iterdir()}
     assert {"results.csv", "sensitivity.csv", "picture.svg", "picture.png", "report.txt"} <= files
     assert rows(results, name, "sensitivity")[0]["parameter"] == "as assumed"
+
+
+@pytest.mark.parametrize("name", [n for n in EXPERIMENTS if f"netcache/{n}" in pages.stamps()])
+def test_tables_in_docs_have_todays_columns_and_points(results: Path, name: str) -> None:
+    pages.check_shape(f"netcache/{name}", results / f"netcache-{name}")
 
 
 def test_policies_receive_the_same_messages(results: Path) -> None:

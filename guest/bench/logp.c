@@ -2,7 +2,7 @@
  * latency), and a stream (gap), with as many requests under way as make it fastest; that stream again with more for the
  * sender to do, and with more for the receiver (which of them limits it, if either does).
  *
- * It measures nothing itself: the figures come from the messages' records, which are told apart by their tag, the phase.
+ * It measures nothing itself: the figures come from the messages' records, which their tag assigns to a phase.
  * Before what is measured come so many messages in each direction that every ring and buffer has been used: slots,
  * pages and cache lines that are touched for the first time are not what a program meets later.
  *

@@ -2,7 +2,7 @@
  * mpi.h includes this file; it is of no use alone.
  *
  * Programs often hold more than they use, so types and constants are here, and every function is
- * declared: whoever calls one is warned where it is called, and told its name again when the program
+ * declared: the compiler warns where one is called, and the linker names it again when the program
  * is linked and can't be. Not even declared: MPI_T, sessions, partitioned communication.
  */
 #ifndef CHASQUI_MPI_MISSING_H

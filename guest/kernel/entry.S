@@ -14,7 +14,7 @@
 
     .section .text.first, "ax"
     .globl _start
-_start: /* a1: what the simulator tells; a2, a3: processes of the node, harts of each */
+_start: /* a1: struct chasqui_kernel_boot; a2, a3: processes of the node, harts of each */
     la sp, boot_stack + BOOT_STACK_BYTES
 #if HARTS > 1
     la tp, harts

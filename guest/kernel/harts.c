@@ -40,7 +40,7 @@ void hart_interrupt(struct hart *hart)
 
 static struct frame *frame_of(struct hart *hart) { return hart->has_begun ? hart->thread_frame : process_thread(hart); }
 
-/* A thread of process `process` begins on `hart`, where nobody is or its thread has ended, with the registers in `frame`. */
+/* A thread of process `process` begins on `hart`, which is idle or whose thread has ended, with the registers in `frame`. */
 static void begin(struct hart *hart, uint64_t process)
 {
     hart->process = process;

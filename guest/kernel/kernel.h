@@ -38,7 +38,7 @@ static inline void check(bool right, const char *text)
 
 /* --- traps (entry.S, trap.c) --- */
 
-/* What is saved of whom a trap interrupts; entry.S knows the layout. */
+/* The registers that a trap saves; entry.S uses the layout. */
 struct frame {
     uint64_t pc;
     uint64_t x[31]; /* x1 to x31 */
@@ -103,7 +103,7 @@ struct timer;
 /* A hart of the node, with a thread of a process. */
 struct hart {
 #if HARTS > 1
-    uint64_t stack; /* where it begins; entry.S knows the place */
+    uint64_t stack; /* where it begins; entry.S uses this place */
     uint64_t number, process;
     struct queue blocked, vacant; /* its process's thread, while it waits for another, or has ended */
     bool is_woken;                /* by another thread, not by time */
@@ -114,7 +114,7 @@ struct hart {
     struct thread *process_thread;
     struct queue ready;
     struct timer *timers; /* in the order of their times */
-    struct chasqui_kernel_process told;
+    struct chasqui_kernel_process shown; /* to the simulator */
 };
 
 extern struct hart harts[HARTS];
@@ -186,7 +186,7 @@ extern struct chasqui_kernel_boot boot;
 
 struct packet; /* net/net.h */
 
-/* A network interface's driver, in machines/<name>/kernel. The first that knows the device is the node's. */
+/* A network interface's driver, in machines/<name>/kernel. The first that supports the device is the node's. */
 struct driver {
     /* Whether the NI is one of its: its number, boot.ni.device, and settings say. Starts it if it is. */
     bool (*start)(void);

@@ -3,12 +3,12 @@
 
 struct chasqui_kernel_boot boot;
 
-/* On the node's first hart: `told` is what there is to know of the first process. Of several harts each process has
+/* On the node's first hart: `first` describes the first process. Of several harts each process has
  * `harts_each`, and the next process's follows. */
-_Noreturn void kernel_main(const struct chasqui_kernel_boot *told, uint64_t processes, uint64_t harts_each)
+_Noreturn void kernel_main(const struct chasqui_kernel_boot *first, uint64_t processes, uint64_t harts_each)
 {
     kernel_lock();
-    memory_copy(&boot, told, sizeof boot);
+    memory_copy(&boot, first, sizeof boot);
     check(boot.ni.version == CHASQUI_ABI_VERSION, "it is for another simulator");
     memory_begin(boot.memory, boot.memory_bytes);
     threads_begin();
@@ -16,7 +16,7 @@ _Noreturn void kernel_main(const struct chasqui_kernel_boot *told, uint64_t proc
     drivers_begin();
     csr_write(sie, INTERRUPTS | (driver ? 1u << INTERRUPT_EXTERNAL : 0));
 #if HARTS > 1
-    harts_begin(told, processes, harts_each);
+    harts_begin(first, processes, harts_each);
 #else
     (void)processes, (void)harts_each;
 #endif

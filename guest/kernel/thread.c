@@ -1,4 +1,4 @@
-/* Threads of the kernel, one of which is the process's, and who is on the hart: each until it sleeps or yields. A thread
+/* Threads of the kernel, one of which is the process's, and which is on the hart: each until it sleeps or yields. A thread
  * stays on its hart. */
 #include "kernel.h"
 
@@ -34,7 +34,7 @@ static struct thread *take(struct queue *queue)
     return thread;
 }
 
-/* Interrupts that are pending are taken, and may wake somebody. */
+/* Interrupts that are pending are taken, and may wake a thread. */
 static void idle(void)
 {
     kernel_unlock();
@@ -61,10 +61,10 @@ void thread_sleep(struct queue *queue, const char *what)
     append(queue, here->current);
     struct thread *self = here->current;
     if (self == here->process_thread)
-        here->told.waits_for = (uint64_t)what;
+        here->shown.waits_for = (uint64_t)what;
     leave();
     if (self == here->process_thread)
-        here->told.waits_for = 0;
+        here->shown.waits_for = 0;
 }
 
 static void make_ready(struct thread *thread)
@@ -125,7 +125,7 @@ void thread_create(void (*function)(void *), void *argument)
 
 void threads_begin(void)
 {
-    machine_call(CHASQUI_KERNEL_SBI_PROCESS, CHASQUI_KERNEL_PROCESS_WATCH, (uint64_t[6]){(uint64_t)&here->told});
+    machine_call(CHASQUI_KERNEL_SBI_PROCESS, CHASQUI_KERNEL_PROCESS_WATCH, (uint64_t[6]){(uint64_t)&here->shown});
 }
 
 struct frame *process_thread(struct hart *hart)
@@ -140,7 +140,7 @@ struct frame *process_thread(struct hart *hart)
     return frame;
 }
 
-/* The hart's present thread, which is nobody's, becomes the process. */
+/* The hart's present thread, which belongs to no process, becomes the process's. */
 void process_begin(const struct chasqui_kernel_boot *boot)
 {
     struct frame *frame = process_thread(here);

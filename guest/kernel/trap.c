@@ -64,7 +64,7 @@ void trap(struct frame *frame)
     bool from_process = !(frame->status & STATUS_SPP);
     if (from_process) {
         kernel_lock();
-        here->told.pc = frame->pc;
+        here->shown.pc = frame->pc;
     }
     if (cause & CAUSE_INTERRUPT)
         interrupt(cause & ~CAUSE_INTERRUPT);

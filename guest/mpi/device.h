@@ -70,7 +70,7 @@ struct mpi_device {
      * a device need not know of those that it refused before, for a `poll` may have found their room. Null: there is
      * nothing to sleep in, and processes that wait poll. Makes no upcalls.
      * Invariant: between a `poll` and a `wait` all that waits for room is given to `send` and `put` again, and nothing
-     * has happened since whoever waits last looked at what it waits for (yield.c, the only caller). */
+     * has happened since the waiting thread last looked at what it waits for (yield.c, the only caller). */
     void (*wait)(void);
     /* Set by `open`: processes that wait poll nevertheless, and sleep only where they would yield (yield.c). */
     bool polls;
@@ -93,7 +93,7 @@ struct mpi_device {
     bool (*expect)(uint64_t key, void *to, size_t bytes);
     /* Such a receive is not wanted any more. False: its message has come, and mpi_arrived will say so. */
     bool (*withdraw)(uint64_t key, void *to);
-    /* It is not told of longer receives, nor of empty ones. */
+    /* It is not called for longer receives, nor for empty ones. */
     size_t expect_bytes_max;
 
     /* Moves `bytes` from `from` to address `to` in the process fin->destination names, then

@@ -181,7 +181,7 @@ static void handles(void)
     MPI_Type_free(&type);
     FAILS(MPI_Type_commit(&freed), MPI_ERR_TYPE);
     FAILS(MPI_Send(&value, 1, freed, 0, 0, MPI_COMM_WORLD), MPI_ERR_TYPE);
-    /* Nobody asks about the type of no data. */
+    /* The type of no data is not checked. */
     CHECK_EQUAL(MPI_Recv(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_SUCCESS);
     CHECK_EQUAL(MPI_Send(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, 0, MPI_COMM_WORLD), MPI_SUCCESS);
 }

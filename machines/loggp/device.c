@@ -1,4 +1,4 @@
-/* The MPI device of the reference machine: the NI does what it is told at once, so this is as short as a
+/* The MPI device of the reference machine: the NI executes commands at once, so this is as short as a
  * device can be. Its instructions take no simulated time. */
 #include "mpi/device.h"
 #include "mpi/runtime/mark.h"

@@ -47,9 +47,9 @@ static char *transmit, *buffers;
 static struct chasqui_netcache_arrival *arrivals;
 static uint32_t slots, slots_mask, arrivals_mask;
 static uint32_t produced, consumed;    /* Slots: composed, and known to be done with. */
-static uint64_t *put_sender;           /* By slot: whom to tell when it is done with; 0: nobody. */
+static uint64_t *put_sender;           /* By slot: the request to notify when it is done with; 0: none. */
 static uint32_t puts;                  /* Slots among those composed that are puts. */
-static uint32_t arrived, freed;        /* Arrivals: dealt with, and of which the NIC knows that. */
+static uint32_t arrived, freed;        /* Arrivals: dealt with, and released to the NIC. */
 static uint64_t deliveries;
 static size_t held_bytes, held_max;    /* Of network memory, by messages that wait for their receive. */
 static struct payload incoming, resumed;

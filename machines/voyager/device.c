@@ -70,12 +70,12 @@ struct partial {
 
 static volatile char *pointers;
 static struct ring transmit, receive, dma;
-static uint32_t receive_freed; /* Slots that the NES knows to be free. */
+static uint32_t receive_freed; /* Slots that have been given back to the NES. */
 static uint32_t line_bytes;
 static size_t stride_words; /* from one slot, or place of tagged data, to the next */
 static bool reclaim;
 static struct partial *partials; /* by source */
-static uint64_t *dma_sender;     /* by request: whom to tell */
+static uint64_t *dma_sender;     /* by request: the request to notify */
 static struct peer *peers;       /* by rank */
 static volatile char *express, *tag_on;       /* windows of stores */
 static volatile uint64_t *express_or_basic;   /* OnePoll: Express queue 0, then Basic queue 0 */
@@ -393,7 +393,7 @@ static inline void tell_order(const struct peer *peer, const struct chasqui_enve
     MARK_READY(envelope);
 }
 
-/* `word` has the payload's `bytes`, at most 8. `behind`: peer->behind, where the compiler knows it. */
+/* `word` has the payload's `bytes`, at most 8. `behind`: peer->behind, where it is a constant. */
 static inline __attribute__((always_inline)) bool
 send_express(struct peer *peer, const struct chasqui_envelope *envelope, uint64_t word, size_t bytes, bool behind)
 {

@@ -83,7 +83,7 @@ def run_all(
     tests: Sequence[tuple[str, Path]], settings: Settings, progress: Callable[[int, int], None]
 ) -> list[Result]:
     """The verdicts, in the order of `tests`; as many at a time as the host has processors.
-    `progress` is told how many of them are done."""
+    `progress` gets the number of those that are done."""
 
     def one(test: tuple[str, Path]) -> Result:
         folder, path = test

@@ -19,7 +19,7 @@ from chasqui.text import table
 
 FILE = "histogram.csv"
 CONTEXTS = 4  # of a communicator (CONTEXTS in comm.h); the first is of point-to-point messages
-# The classes that the network-cache study tells apart, by their upper ends [bytes].
+# The classes of the network-cache study, by their upper ends [bytes].
 SHORT, MEDIUM = 16, 64 * 1024
 STUDY = (f"up to {SHORT} B", "to 64 KiB", "above")
 

@@ -6,7 +6,7 @@ for one that has all of them. In a static program that is not so: a weak referen
 from an archive. Whatever starts threads draws in that one, and `pthread_mutex_destroy` stays 0, to
 which libgfortran jumps when it closes its units.
 
-The linker tells which are referred to and which are there (`-y`). What is missing is drawn in by a
+The linker lists which are referred to and which are there (`-y`). What is missing is drawn in by a
 second link (`-u`), of those programs alone that need it; others stay as they were, to the byte.
 """
 
@@ -17,7 +17,7 @@ import struct
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-# By this gthreads knows that a program has threads.
+# By this gthreads recognises that a program has threads.
 ACTIVE = "__pthread_key_create"
 # What it refers to: libgcc/gthr-posix.h of GCC, but for Objective-C's.
 GTHREADS = tuple(

@@ -1,5 +1,5 @@
 """A machine to begin with: a copy of templates/machine under another name, and the lines by which
-the rest of the project knows it.
+the rest of the project lists it.
 
 All that will be written is worked out first; a mistake leaves the sources as they were.
 """

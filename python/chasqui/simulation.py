@@ -260,7 +260,7 @@ def host_processors() -> int:
 
 
 def _request(job: Job, directory: Path, *, clear_line: bool) -> dict[str, Any]:
-    """What the core is told."""
+    """The request for the core."""
     return {
         "machine": job.machine,
         "sets": list(job.sets),

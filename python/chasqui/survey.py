@@ -103,7 +103,7 @@ class _Gathered:
 
 
 def survey(paths: Iterable[str], progress: Callable[[int], None] = lambda _: None) -> Survey:
-    """Reads files and folders. `progress` hears the number of files now and then."""
+    """Reads files and folders. `progress` gets the number of files now and then."""
     gathered = _Gathered()
     for path in paths:
         for file in _files(Path(path)):

@@ -98,7 +98,7 @@ def say(line: str = "") -> None:
     """A line for the person at the terminal; stdout belongs to the program that runs."""
     try:
         print(line, file=sys.stderr, flush=True)
-    except OSError:  # a pipe or terminal that is closed, a full disk: there is no one to say it to
+    except OSError:  # a pipe or terminal that is closed, a full disk: there is nowhere to say it
         abandon(sys.stderr)
 
 

@@ -1,4 +1,4 @@
-"""The guest toolchain: where zig and the GNU cross compilers are, what they are always told, and
+"""The guest toolchain: where zig and the GNU cross compilers are, their options for every call, and
 `libmpi.a`, built from the guest's sources when it is first needed.
 
 Three things are cached, all below `cache_directory()`: zig's own builds of musl and libc++ (about a
@@ -73,7 +73,7 @@ def zig_environment() -> dict[str, str]:
     environment["ZIG_GLOBAL_CACHE_DIR"] = str(cache / "global")
     environment["ZIG_LOCAL_CACHE_DIR"] = str(cache / "local")
     # zig names its library relative to the current directory where it lies below that, and would
-    # build musl and libc++ again for the other name. Below this alias nobody works.
+    # build musl and libc++ again for the other name. No user works below this alias.
     environment["ZIG_LIB_DIR"] = f"/proc/self/root{zig().parent / 'lib'}"
     return environment
 
@@ -124,7 +124,7 @@ def libmpi_sources() -> list[Path]:
 
 
 def _part(source: Path) -> str:
-    """By which the linker script knows an object."""
+    """The name by which the linker script selects an object."""
     parts = {MACHINES: "device", GUEST / "local": "device", GUEST / "mpi": "mpi"}
     return next((name for place, name in parts.items() if place in source.parents), "other")
 
@@ -163,7 +163,7 @@ def _libmpi_key() -> str:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Holds the lock file `path`; whoever else wants it waits."""
+    """Holds the lock file `path`; other processes wait for it."""
     import fcntl
 
     path.parent.mkdir(parents=True, exist_ok=True)

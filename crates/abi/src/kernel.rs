@@ -37,7 +37,7 @@ crate::guest_constants! {
     pub const PROCESS_PAGE_FAULT: u64 = 0;
     /// Function: ends the process by the signal that its exception is: `scause` a0, `sepc` a1, `stval` a2. Does not return.
     pub const PROCESS_EXCEPTION: u64 = 1;
-    /// Function: tells where the `KernelProcess` is, for messages of the simulator's.
+    /// Function: gives the address of the `KernelProcess`, for messages of the simulator's.
     pub const PROCESS_WATCH: u64 = 2;
     /// Function: the kernel is broken: a0 and a1 are address and length of a text. Does not return.
     pub const PROCESS_PANIC: u64 = 3;
@@ -68,8 +68,8 @@ crate::guest_constants! {
 }
 
 crate::guest_struct! {
-    /// What a kernel is told at its start: its address is in a1. Of several processes each has one, one behind the other;
-    /// their number is in a2, that of the harts that each has in a3. Memory is told in the first.
+    /// What a kernel gets at its start: its address is in a1. Of several processes each has one, one behind the other;
+    /// their number is in a2, that of the harts that each has in a3. Memory is described in the first.
     pub struct KernelBoot {
         /// The process's first instruction.
         pub entry: u64,
@@ -87,7 +87,7 @@ crate::guest_struct! {
 }
 
 crate::guest_struct! {
-    /// What a kernel tells of its process, where the simulator finds it when it has something to say.
+    /// What a kernel publishes about its process, for the simulator's reports.
     pub struct KernelProcess {
         /// Where the process is that has trapped.
         pub pc: u64,

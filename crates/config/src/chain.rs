@@ -7,7 +7,7 @@ use crate::error::Problem;
 use crate::layer::{Layer, PARTS};
 use crate::suggest::did_you_mean;
 
-/// The machines that the simulator knows.
+/// The machines of the catalogue.
 pub trait Catalogue {
     /// Text of a machine's file and the path that messages call it by.
     fn machine_file<'a>(&'a self, name: &str) -> Option<(&'a str, &'a str)>;
@@ -93,7 +93,7 @@ pub(crate) struct Chain<'a> {
 /// A machine that is referred to.
 struct Reference {
     name: String,
-    /// A variant asked for that nobody on the way has declared.
+    /// A requested variant that no link so far has declared.
     variant: Option<String>,
     scope: Scope,
     /// Directory of the file that refers to it (`None`: a file of the catalogue, which lies in no directory), and its

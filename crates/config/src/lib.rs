@@ -5,7 +5,7 @@
 //! [`Schema`]. [`resolve`] reads a machine file, the files it extends, a variant and the `--set`s of
 //! the command line, and gives a [`Resolved`] machine or every problem at once.
 //!
-//! Reading order: `quantity.rs` (what a value may be), `declaration.rs` (what a parameter is),
+//! Reading order: `quantity.rs` (values), `declaration.rs` (parameters),
 //! `document.rs` (TOML with lines), `layer.rs` (one machine file), `chain.rs` (the files of a machine), `resolve.rs` (their order),
 //! `resolved.rs` (the result and its file).
 //!

@@ -91,7 +91,7 @@ fn apply_link(link: &Link, names: &Names<'_>, resolved: &mut Resolved, problems:
     walk.entries("", &link.layer.values);
     let mut assignments: Vec<(Assignment, String)> = Vec::new();
     assignments.extend(std::mem::take(&mut walk.found).into_iter().map(|a| (a, link.origin.clone())));
-    // Variants that nobody chose are checked all the same.
+    // Variants that were not chosen are checked as well.
     for variant in &link.layer.variants {
         walk.entries("", &variant.values);
         let found = std::mem::take(&mut walk.found);

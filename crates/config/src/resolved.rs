@@ -44,7 +44,7 @@ pub struct Parameter {
     pub value: Scalar,
     /// Where the value is set.
     pub origin: Origin,
-    /// Why it is this value: a document and section, or an assumption; empty when nobody said.
+    /// Why it is this value: a document and section, or an assumption; empty if none is given.
     pub source: String,
     /// Its declaration.
     pub declaration: Declaration,

@@ -14,7 +14,7 @@ const fn unit(word: &'static str, numerator: u128) -> Unit {
     Unit { word, numerator, denominator: 1 }
 }
 
-/// What messages need to know of a quantity.
+/// What messages need of a quantity.
 struct Kind {
     /// `duration`.
     name: &'static str,

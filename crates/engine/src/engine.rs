@@ -1,7 +1,7 @@
 //! The rounds in which partitions advance.
 //!
-//! How far each round goes has no effect on results, only on speed: the order of events is fixed by
-//! the events. Nor has it which host thread runs a partition.
+//! How far each round goes, and which host thread runs a partition, affects only the speed, not the
+//! results: the order of events is fixed by the events.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
@@ -23,7 +23,7 @@ pub enum Ended {
     Stopped(Time),
     /// The watcher asked to stop.
     Interrupted,
-    /// What is left to do comes when simulated time has ended.
+    /// All that is left to do lies behind the end of simulated time.
     OutOfTime,
 }
 
@@ -56,13 +56,13 @@ impl Engine {
         self.layout.groups.len() as PartitionId - 1
     }
 
-    /// Rounds in which all host threads ran partitions: what the host did, nothing of the simulation.
+    /// Rounds in which all host threads ran partitions: about the host, not the simulation.
     pub fn steps_together(&self) -> u64 {
         self.steps_together
     }
 
-    /// In a round no partition runs further than `window` past the first of all. It is as long as can be
-    /// by itself; a shorter one changes no result, for tests of that.
+    /// In a round no partition runs further than `window` past the earliest action of all. By default it is as long as
+    /// possible; a shorter one changes no result, which tests check.
     ///
     /// # Panics
     /// When it is zero, or longer than a round may be.
@@ -71,7 +71,7 @@ impl Engine {
         self.window = window;
     }
 
-    /// After a run that was stopped at `at`: every partition is told what those have to say that stopped it. Then
+    /// After a run that was stopped at `at`: the reasons of the partitions that stopped it are passed to all. Then
     /// the engine can run on. False: it can't, for a partition stops the run for good.
     pub fn spread(&mut self, at: Time) -> bool {
         let mut reasons: Vec<u64> =
@@ -148,7 +148,7 @@ fn follow(share: &Mutex<Share>, exchange: &Exchange, layout: &Layout) {
     lock(share).take_turns_beside(exchange, usize::MAX, layout);
 }
 
-/// The host thread that leads: it does all that is not the running of partitions, and its share of that.
+/// The host thread that leads: it runs its share of the partitions, and does everything else alone.
 struct Leader<'a> {
     layout: &'a Layout,
     window: Time,

@@ -5,11 +5,11 @@ use std::collections::BinaryHeap;
 
 use crate::Time;
 
-/// What comes first among events of one instant.
+/// The order among events of one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Class {
-    /// Credits and other returns of resources, so that what needs them finds them.
+    /// Credits and other returns of resources, before events that need them.
     Credit = 0,
     /// Packets that arrive.
     Packet = 1,
@@ -21,8 +21,8 @@ pub enum Class {
     Request = 4,
 }
 
-/// A sender of events: one output of one component. Its number is part of the order of events, so it
-/// is given by the machine's builder and depends on the machine alone.
+/// A sender of events: one output of one component. Its number is part of the order of events, so the
+/// machine's builder assigns it, and it depends on the machine alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Port {
     id: u32,

@@ -1,9 +1,9 @@
-//! Where host threads that run partitions side by side leave messages for each other, and say how soon they could
-//! have an effect on each other.
+//! Where host threads that run partitions in parallel leave messages for each other, and publish lower bounds on the
+//! time stamps of their effects on each other.
 //!
 //! A turn takes about a microsecond, in which a line of the host's caches can go from one processor to another ten
-//! times. So nobody waits for a lock to learn how far the others are: each thread writes its bounds where the others
-//! read them, with a version that tells whether they are of one moment.
+//! times. So no thread waits for a lock to read the progress of others: each writes its bounds where the others
+//! read them, with a version that shows whether they are of one moment.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
@@ -18,9 +18,9 @@ use crate::team::Bell;
 
 /// Turns of a waiting loop that take about as long as a partition's turn, a microsecond or two.
 const BRIEFLY: u32 = 50;
-/// How often others may change their bounds while a thread looks at all of them, until it goes on with what it knew.
+/// How often others may change their bounds while a thread reads all of them, until it goes on with the former ones.
 const TRIES: usize = 8;
-/// The longest sleep: who changes bounds does not make sure that nobody falls asleep at that moment.
+/// The longest sleep: a thread that changes bounds does not exclude that another falls asleep at that moment.
 const SLEEP: Duration = Duration::from_micros(500);
 
 /// Lower bounds by group, in two neighbouring lines of a cache, which hosts fetch together. One thread writes at a
@@ -61,16 +61,16 @@ impl Bounds {
     }
 }
 
-/// What the others know of a thread.
+/// What a thread shows to the others.
 #[derive(Default)]
 struct Desk {
     /// No effect of its partitions comes sooner; it writes them.
     earliest: Bounds,
-    /// Nor one of what lies in the inbox; who has locked that writes them.
+    /// Nor an effect of a message in the inbox; the thread that holds its lock writes them.
     mail: Bounds,
     /// Messages that it has not taken.
     inbox: Mutex<Vec<Message>>,
-    /// It had nothing to do when it knew this state of the exchange.
+    /// It had nothing to do when it had read this state of the exchange.
     resting_at: AtomicU64,
 }
 
@@ -80,8 +80,8 @@ impl Desk {
     }
 }
 
-/// No effect of `message`, which nobody has taken, comes sooner on partitions of other threads than the receiver's. `by_zones`:
-/// these have other zones.
+/// Lower bounds on the effects of `message`, which is still in an inbox, on partitions of threads other than the
+/// receiver's. `by_zones`: these have other zones.
 fn effects(message: &Message, by_zones: bool, layout: &Layout) -> [Time; GROUPS_MAX] {
     let mut effects = [Time::NEVER; GROUPS_MAX];
     let groups = layout.lookahead.groups();
@@ -98,9 +98,9 @@ fn lower(bounds: &mut [Time], others: &[Time; GROUPS_MAX]) {
 /// A message, and the number of the thread that has the receiving partition.
 pub(crate) type Outgoing = (usize, Message);
 
-/// Desks of the threads that go together. Whatever may have an effect is known to some desk at every moment: a message
-/// bounds the receiver's mail before the sender's earliest output rises, and the receiver's before it leaves the mail. Who
-/// knows all desks of one moment, and then takes its own mail, misses nothing.
+/// Desks of the threads that run together. At every moment some desk's bound covers every possible effect: a message
+/// lowers the bound of the receiver's mail before the sender's earliest output rises, and the receiver's own bound before
+/// it leaves the mail. A thread that has read all desks of one moment, and then takes its messages, misses nothing.
 pub(crate) struct Exchange {
     desks: Vec<Desk>,
     /// The round is: all leave as soon as they can.
@@ -122,7 +122,7 @@ pub(crate) struct Visit<'a> {
     /// The version of its mail when that was empty.
     empty: u64,
     /// The earliest outputs that the others can see.
-    told: Vec<Time>,
+    published: Vec<Time>,
 }
 
 impl Drop for Visit<'_> {
@@ -168,9 +168,9 @@ impl Exchange {
         layout: &'a Layout,
     ) -> Visit<'a> {
         let versions = vec![[0; 2]; self.desks.len()];
-        let (seen, told) = (versions.clone(), earliest.to_vec());
+        let (seen, published) = (versions.clone(), earliest.to_vec());
         // No version is zero any more: it has seen nothing yet, and others may have left mail before it came.
-        Visit { exchange: self, thread, layout, by_zones, seen, versions, empty: 0, told }
+        Visit { exchange: self, thread, layout, by_zones, seen, versions, empty: 0, published }
     }
 
     fn versions(&self) -> impl Iterator<Item = [u64; 2]> {
@@ -186,8 +186,8 @@ impl Visit<'_> {
         self.exchange.over.load(Ordering::Relaxed)
     }
 
-    /// Leaves what is `outgoing`, and lowers what is known of the others, `outside`, by what they may answer. It comes
-    /// before [`Visit::tell`] of the earliest outputs that they no longer bound.
+    /// Leaves the `outgoing` messages, and lowers the bounds of the others, `outside`, by their possible answers. It comes
+    /// before [`Visit::publish`] of the earliest outputs that these messages no longer bound.
     pub fn send(&mut self, outgoing: &mut Vec<Outgoing>, outside: &mut [Time]) {
         for (to, message) in outgoing.drain(..) {
             let effects = effects(&message, self.by_zones, self.layout);
@@ -199,22 +199,22 @@ impl Visit<'_> {
         }
     }
 
-    /// Tells the others the thread's own earliest outputs, by group.
+    /// Publishes the thread's own earliest outputs, by group.
     #[inline]
-    pub fn tell(&mut self, earliest: &[Time]) {
-        if self.told.iter().ne(earliest) {
-            self.told.copy_from_slice(earliest);
-            self.write_told();
+    pub fn publish(&mut self, earliest: &[Time]) {
+        if self.published.iter().ne(earliest) {
+            self.published.copy_from_slice(earliest);
+            self.write_published();
             self.exchange.changed.ring();
         }
     }
 
-    fn write_told(&mut self) {
-        self.seen[self.thread][0] = self.exchange.desks[self.thread].earliest.write(&self.told);
+    fn write_published(&mut self) {
+        self.seen[self.thread][0] = self.exchange.desks[self.thread].earliest.write(&self.published);
     }
 
-    /// Learns the earliest output of the others, `outside`, and takes what lies in the `inbox`. False: nothing new can be seen.
-    pub fn learn(&mut self, outside: &mut [Time], inbox: &mut Vec<Message>) -> bool {
+    /// Reads the earliest output of the others into `outside`, and takes the messages from the `inbox`. False: nothing new.
+    pub fn read_others(&mut self, outside: &mut [Time], inbox: &mut Vec<Message>) -> bool {
         if !(0..TRIES).any(|_| self.look(outside)) {
             return false;
         }
@@ -222,17 +222,17 @@ impl Visit<'_> {
             let desk = &self.exchange.desks[self.thread];
             let mut mail = desk.inbox();
             std::mem::swap(&mut *mail, inbox);
-            inbox
-                .iter()
-                .for_each(|message| lower(&mut self.told, &effects(message, self.by_zones, self.layout)));
-            self.write_told();
+            inbox.iter().for_each(|message| {
+                lower(&mut self.published, &effects(message, self.by_zones, self.layout))
+            });
+            self.write_published();
             self.empty = desk.mail.write(&[Time::NEVER; GROUPS_MAX]);
             self.seen[self.thread][1] = self.empty;
         }
         true
     }
 
-    /// Looks at all bounds as they are at one moment. False: they are as before, or not to be seen.
+    /// Reads all bounds as they are at one moment. False: they are as before, or keep changing.
     fn look(&mut self, outside: &mut [Time]) -> bool {
         let Visit { exchange, versions, seen, .. } = self;
         versions.iter_mut().zip(exchange.versions()).for_each(|(known, version)| *known = version);
@@ -268,8 +268,8 @@ impl Visit<'_> {
         }
     }
 
-    /// The thread has nothing to do until something changes. If nobody has, the round is over. `patient`: it waits as
-    /// long as that takes; else it gives up after a while, and returns false.
+    /// The thread has nothing to do until something changes. If that holds for all, the round is over. `patient`: it
+    /// waits as long as that takes; else it gives up after a while, and returns false.
     pub fn rest(&self, patient: bool) -> bool {
         let state = self.seen.iter().flatten().sum();
         let desks = &self.exchange.desks;

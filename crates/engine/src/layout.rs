@@ -1,9 +1,9 @@
-//! Where partitions are: what all host threads know.
+//! Where partitions are.
 
 use crate::Lookahead;
 use crate::partition::Group;
 
-/// What all shares know: which group a partition belongs to, and the look-ahead between groups.
+/// What all shares use: the group of each partition, and the look-ahead between groups.
 pub(crate) struct Layout {
     /// By [`PartitionId`].
     pub groups: Vec<Group>,

@@ -1,8 +1,8 @@
 //! The discrete-event engine: integer-picosecond [`Time`] and [`Clock`]s, [`Event`]s in an order
 //! that does not depend on where they are run, [`Partition`]s and the [`Engine`] that advances them
-//! in conservative windows.
+//! as a conservative parallel discrete-event simulation does (README, *Sources*).
 //!
-//! Invariants: the engine knows no machine; time is an integer; the order of events depends on
+//! Invariants: the engine depends on no machine; time is an integer; the order of events depends on
 //! nothing but the model (never on a global counter, the host, or how partitions are scheduled).
 
 mod engine;

@@ -3,7 +3,7 @@
 
 use crate::Time;
 
-/// Groups of partitions, at most: host threads tell each other a bound for each, in one line of a cache.
+/// Groups of partitions, at most: host threads publish a bound for each, in one line of a cache.
 pub(crate) const GROUPS_MAX: usize = 7;
 
 /// Least time from a cause in one group to its effect in another.
@@ -15,7 +15,7 @@ pub struct Lookahead {
 
 impl Lookahead {
     /// From `direct[a][b]`, the least delay of a message from group `a` to group `b` ([`Time::NEVER`]:
-    /// they do not talk). Effects through third groups are found by shortest paths.
+    /// there are none). Effects through third groups are found by shortest paths.
     ///
     /// # Panics
     /// When a delay is zero: two partitions could then not be ordered. When there are more than seven groups.

@@ -15,50 +15,50 @@ const MEASURED: u32 = 8;
 const WARM_UP: u32 = 4;
 /// Rounds between looks at the host's clock.
 const LOOK: u32 = 8;
-/// Before the first trial: short runs have none. It costs more than others and tells nothing of them, for the other threads
-/// have everything to decode.
+/// Before the first trial: short runs have none. It costs more than later ones and says nothing about them, since the
+/// other threads have everything to decode.
 const FIRST: Duration = Duration::from_millis(100);
-/// How long to go on between trials, in times that the last one took: at first, and at most while what they tell is not
+/// How long to go on between trials, in multiples of the last one's time: at first, at most while their result is not
 /// clear, and when it is.
 const BETWEEN_MIN: u32 = 16;
 const BETWEEN_UNCLEAR: u32 = 64;
 const BETWEEN_MAX: u32 = 256;
 /// All threads together are worth it when a unit of work takes less than so much of the time that it takes one alone.
 const WORTH: f64 = 0.95;
-/// So many standard errors from that are enough for a change, and so many are clear. Who changes for less is mistaken more
-/// often, but then there is little between the ways.
+/// So many standard errors from that are enough for a change, and so many are clear. A lower threshold would be wrong
+/// more often, but only where the difference is small.
 const ERRORS: f64 = 0.7;
 const ERRORS_CLEAR: f64 = 1.5;
-/// What one trial may tell.
+/// Largest ratio that one trial may contribute.
 const RATIO_MAX: f64 = 4.0;
 /// A trial that has taken so much longer than the other way would have, and this, is over.
 const PATIENCE: f64 = 1.5;
 const PATIENCE_MIN: Duration = Duration::from_micros(500);
 
-/// What the last trials have told of the logarithm of a ratio of costs. Some tell nothing but that the host had other
-/// work, or the program came to a dearer phase; so they are taken together by medians.
+/// Estimates of the logarithm of a ratio of costs by the last trials. Some only show that the host had other work, or
+/// that the program came to a more expensive phase; so they are combined by medians.
 #[derive(Clone, Debug, Default)]
 struct Evidence {
-    told: VecDeque<f64>,
+    estimates: VecDeque<f64>,
 }
 
 impl Evidence {
     /// Earlier trials are forgotten: programs change.
     const MEMORY: usize = 9;
-    /// Fewer tell nothing.
+    /// Fewer are not enough.
     const LEAST: usize = 3;
     /// Trials differ by no less than this, even if the first few happen to.
     const SPREAD_MIN: f64 = 0.06;
 
-    /// A trial has told this.
-    fn add(&mut self, told: f64) {
-        self.told.truncate(Evidence::MEMORY - 1);
-        self.told.push_front(told);
+    /// The result of a trial.
+    fn add(&mut self, estimate: f64) {
+        self.estimates.truncate(Evidence::MEMORY - 1);
+        self.estimates.push_front(estimate);
     }
 
     /// The median, and its standard error. None: too little is known.
     fn median(&self) -> Option<(f64, f64)> {
-        let count = self.told.len();
+        let count = self.estimates.len();
         let middle = |mut values: Vec<f64>| {
             values.sort_by(f64::total_cmp);
             (values[(count - 1) / 2] + values[count / 2]) / 2.0
@@ -66,10 +66,10 @@ impl Evidence {
         if count < Evidence::LEAST {
             return None;
         }
-        let median = middle(self.told.iter().copied().collect());
+        let median = middle(self.estimates.iter().copied().collect());
         // Of a normal distribution: the standard deviation is 1.48 times the median difference, and the standard error of
         // the median 1.25 times that of the mean.
-        let spread = 1.48 * middle(self.told.iter().map(|told| (told - median).abs()).collect());
+        let spread = 1.48 * middle(self.estimates.iter().map(|estimate| (estimate - median).abs()).collect());
         Some((median, 1.25 * spread.max(Evidence::SPREAD_MIN) / (count as f64).sqrt()))
     }
 }
@@ -235,7 +235,7 @@ impl Pace {
         self.left = rounds;
     }
 
-    /// What a trial tells, if a unit of work took `before` [s] the chosen way, and then `after`.
+    /// The result of a trial, if a unit of work took `before` [s] the chosen way, and then `after`.
     fn note(&mut self, before: f64, after: f64) {
         let ratio = (self.other_cost / (before * after).sqrt()).min(RATIO_MAX);
         self.evidence.add(if self.together { -ratio.ln() } else { ratio.ln() });
@@ -296,7 +296,7 @@ mod tests {
         assert!(together < rounds / 2 / 10, "{together} of {rounds} went together, the slower way");
     }
 
-    /// A trial in a phase that is cheaper than the one before it tells nothing of the ways.
+    /// A trial in a phase that is cheaper than the one before it says nothing about the ways.
     #[test]
     fn phases_of_a_program_are_not_taken_for_a_gain() {
         let (rounds, programs) = (400_000, 10);

@@ -1,5 +1,5 @@
-//! A partition is what one host thread runs at a time: a node with its NI, or the network. It runs
-//! all that is earlier than a *limit* before which nothing from outside can reach it.
+//! A partition (a logical process in the literature) is a node with its NI, or a part of the network; one host
+//! thread runs it at a time. It runs up to its *limit*, a lower bound on the time stamps of events from outside.
 
 use std::any::Any;
 
@@ -11,7 +11,7 @@ pub type PartitionId = u32;
 /// A kind of partition with the same look-ahead: the nodes of a machine are one group.
 pub type Group = usize;
 
-/// The bytes of a packet and what the network must know of it. Wires carry bytes.
+/// The bytes of a packet and what the network needs of it. Wires carry bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Packet {
     /// Network address of the source.
@@ -24,7 +24,7 @@ pub struct Packet {
     pub wire_bytes: u32,
     /// Header and payload as the NI wrote them.
     pub bytes: Vec<u8>,
-    /// The message whose life this packet is part of, for the records: source rank and sequence.
+    /// The message that this packet belongs to, for the records: source rank and sequence.
     pub message: Option<(u16, u32)>,
 }
 
@@ -38,7 +38,7 @@ pub struct Message {
     pub packet: Option<Box<Packet>>,
 }
 
-/// Where a running partition puts what it sends, and how far it may run.
+/// The output of a running partition, and how far it may run.
 pub struct Outbox<'a> {
     pub(crate) limit: Time,
     pub(crate) horizon: Time,
@@ -49,14 +49,14 @@ pub struct Outbox<'a> {
 }
 
 impl Outbox<'_> {
-    /// The partition may do all that is earlier than this. Sending lowers it to the first moment at
+    /// The partition may do everything before this time. Sending lowers it to the first moment at
     /// which an answer could come.
     #[inline]
     pub fn limit(&self) -> Time {
         self.limit
     }
 
-    /// Nothing may be done at this time or later, even if nobody can interfere: the run may end there.
+    /// Nothing may be done at this time or later, even if nothing can interfere: the run may end there.
     #[inline]
     pub fn horizon(&self) -> Time {
         self.horizon
@@ -65,7 +65,7 @@ impl Outbox<'_> {
     /// Sends `event`, which happens in partition `to`.
     ///
     /// # Panics
-    /// When the event comes sooner than the look-ahead promised: a bug of the model.
+    /// When the event comes sooner than the look-ahead allows: a bug of the model.
     #[inline]
     pub fn send(&mut self, now: Time, to: PartitionId, event: Event, packet: Option<Box<Packet>>) {
         let group = self.groups[to as usize];
@@ -80,20 +80,20 @@ impl Outbox<'_> {
 /// differed least between neighbouring milliseconds of a run (of `benches/mix.c` on voyager).
 pub const WORK_OF_EVENT: u64 = 25;
 
-/// What the engine advances.
+/// A part of the model that the engine advances.
 pub trait Partition: Send {
-    /// A lower bound on the time of the next thing it does, [`Time::NEVER`] when it waits for others.
+    /// A lower bound on the time of its next action, [`Time::NEVER`] when it waits for others.
     fn next(&self) -> Time;
     /// Lower bounds on the times of its first effects on other partitions, by their group, directly or
-    /// through others, if nothing reaches it from outside; then, if `earliest` has room for them, on those in other zones.
+    /// through others, if it receives nothing from outside; then, if `earliest` has room for them, on those in other zones.
     /// `least`: the look-aheads from here, of both.
     fn earliest_outputs(&self, least: &[Time], earliest: &mut [Time]) {
         let next = self.next();
         earliest.iter_mut().zip(least).for_each(|(earliest, &least)| *earliest = next + least);
     }
     /// Does everything that is earlier than `out.limit()`, which shrinks as it sends. Returns how much work that was: an
-    /// instruction is one, an event [`WORK_OF_EVENT`]; nothing counts that depends on how far each turn goes. Host time is
-    /// compared by it.
+    /// instruction is one, an event [`WORK_OF_EVENT`]; nothing counts that depends on how far each turn goes. Host times
+    /// are compared by the unit of work.
     fn run(&mut self, out: &mut Outbox<'_>) -> u64;
     /// Takes a message. Its time is at or after every limit that the partition has run to.
     fn receive(&mut self, event: Event, packet: Option<Box<Packet>>);
@@ -114,11 +114,11 @@ pub trait Partition: Send {
     fn stop(&self) -> Option<Time> {
         None
     }
-    /// Why the run had to end, for [`Engine::spread`](crate::Engine::spread): what it means is between partitions.
+    /// Why the run had to end, for [`Engine::spread`](crate::Engine::spread): a number that partitions interpret.
     fn take_stop_reasons(&mut self) -> Vec<u64> {
         vec![]
     }
-    /// What stopped the run, at `at`, up to which all have run; it goes on.
+    /// The reasons that stopped the run at `at`, up to which all have run; it goes on.
     fn go_on(&mut self, reasons: &[u64], at: Time) {
         let _ = (reasons, at);
     }

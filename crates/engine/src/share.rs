@@ -8,8 +8,8 @@ use crate::layout::Layout;
 use crate::partition::{Group, Message, Outbox, Partition, PartitionId};
 use crate::tournament::Tournament;
 
-/// Longest round, so that the watcher is called now and then however far nobody can reach anybody. Nobody
-/// has run further past a partition that stops the job: all stop so long after it, whatever the rounds
+/// Longest round, so that the watcher is called now and then even if no partition can affect another. No
+/// partition has run further past one that stops the job: all stop so long after it, whatever the rounds
 /// were.
 pub(crate) const ROUND_MAX: Time = Time(100_000_000);
 
@@ -39,7 +39,7 @@ impl Member {
     }
 }
 
-/// The partitions of one host thread. No line of the host's caches is another's, too.
+/// The partitions of one host thread. It shares no line of the host's caches with another.
 #[repr(align(128))]
 pub(crate) struct Share {
     /// Number of the host thread.
@@ -58,7 +58,7 @@ pub(crate) struct Share {
     outputs: Vec<Time>,
     /// How far each has run.
     limits: Vec<Time>,
-    /// Who has just received something.
+    /// Partitions that have just received something.
     received: Vec<usize>,
     /// What was sent in a turn.
     sent: Vec<Message>,
@@ -70,7 +70,7 @@ pub(crate) struct Share {
     outside: Vec<Time>,
     /// Its memory is the thread's own.
     is_local: bool,
-    /// Nobody goes further in this round.
+    /// No partition goes further in this round.
     pub horizon: Time,
     /// When the job must end because of what happened here.
     pub stop: Time,
@@ -190,7 +190,7 @@ impl Share {
         while !(visit.is_over() || leads && turns >= turns_max) {
             let mut who = self.whose_turn();
             if who.is_none_or(|(p, limit)| self.is_bound_outside(p, limit))
-                && visit.learn(&mut self.outside, &mut inbox)
+                && visit.read_others(&mut self.outside, &mut inbox)
             {
                 inbox.drain(..).for_each(|message| self.receive(message, layout));
                 self.note_received(layout);
@@ -210,18 +210,18 @@ impl Share {
                 None => break,
             }
             self.first_effects(&mut earliest);
-            visit.tell(&earliest);
+            visit.publish(&earliest);
         }
         self.outside.fill(Time::NEVER);
     }
 
-    /// Others set the limit of partition `p`.
+    /// Whether partitions of other threads set the limit of partition `p`.
     fn is_bound_outside(&self, p: usize, limit: Time) -> bool {
         limit == self.outside[self.groups[p]]
     }
 
-    /// Partition `p`, whose limit others set, could do little more than nothing: less than the time in which its kind
-    /// may notice each other. They are likely to be at what will let it go further.
+    /// Whether partition `p`, whose limit others set, could advance by less than the time in which its kind may affect
+    /// each other. The others are likely to be about to raise that limit.
     fn is_held_up(&self, p: usize, limit: Time, layout: &Layout) -> bool {
         let group = self.groups[p];
         self.is_bound_outside(p, limit) && limit < self.next[p] + layout.lookahead.least[group][group]
@@ -233,9 +233,9 @@ impl Share {
         self.deliver(layout);
     }
 
-    /// Whose turn it is, and how far it may go: who holds up the first group most. Its output is the earliest, and the longer
-    /// it waited the further it may go. If it can't do anything, it is the turn of who holds it up. None: nobody here
-    /// can do anything.
+    /// The partition whose turn it is, and how far it may go: the one with the least bound of the first group, since it
+    /// holds up all others, and may go the further the longer it has waited. If it can't do anything, it is the turn of
+    /// the one that holds it up. None: no partition here can do anything.
     fn whose_turn(&self) -> Option<(usize, Time)> {
         if self.ids.is_empty() {
             return None;
@@ -266,7 +266,7 @@ impl Share {
         }
     }
 
-    /// Who can do something, the earliest first, where other threads hold up who should be next; and how far.
+    /// A partition that can do something, the earliest first, if other threads hold up the next one; and how far it may go.
     #[cold]
     fn anybody(&self) -> Option<(usize, Time)> {
         let mut found: Option<(usize, Time)> = None;
@@ -283,7 +283,7 @@ impl Share {
         found
     }
 
-    /// Who acts first of all.
+    /// The partition that acts first of all.
     #[cold]
     fn earliest(&self) -> usize {
         (0..self.next.len()).min_by_key(|&p| self.next[p]).unwrap_or(0)
@@ -304,8 +304,8 @@ impl Share {
         }
     }
 
-    /// What partition `p` has sent in its turn comes no sooner than it had said before: others may have gone so far. A
-    /// promise that is too long is found even where nobody had.
+    /// Messages that partition `p` has sent in its turn come no sooner than the bounds that it had published: others may
+    /// have gone so far. A promise that is too long is found even if none has.
     fn check_promises(&self, p: usize, groups: &[Group]) {
         for message in &self.sent {
             let group = groups[message.to as usize];
@@ -323,7 +323,7 @@ impl Share {
         }
     }
 
-    /// Remembers the earliest outputs of partition `p`, by group.
+    /// Stores the earliest outputs of partition `p`, by group.
     fn note_earliest_outputs(&mut self, p: usize, layout: &Layout) {
         let least = &layout.lookahead.least[self.groups[p]];
         self.partitions[p].earliest_outputs(least, &mut self.outputs);
@@ -332,7 +332,7 @@ impl Share {
         }
     }
 
-    /// What was sent in a turn comes to its partitions, or goes out to other threads.
+    /// Delivers what was sent in a turn to partitions here, or hands it to other threads.
     fn deliver(&mut self, layout: &Layout) {
         if self.sent.is_empty() {
             return;

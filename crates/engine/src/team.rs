@@ -11,7 +11,7 @@ use std::time::Duration;
 const SPIN_MAX: u32 = 2_000;
 const YIELD_MAX: u32 = 100;
 
-/// The longest sleep of who is woken for certain.
+/// The longest sleep of a thread that is certainly woken.
 const SLEEP: Duration = Duration::from_secs(1);
 
 /// Where threads wait for a value that others change.
@@ -48,7 +48,7 @@ impl Bell {
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// The value has changed. By a store that is sequentially consistent: either this finds who fell asleep before, or
+    /// The value has changed. By a store that is sequentially consistent: either this finds a thread that fell asleep before, or
     /// they find the value.
     pub fn ring(&self) {
         if self.sleepers.load(Ordering::SeqCst) > 0 {
@@ -120,7 +120,7 @@ impl Drop for Ended<'_> {
 mod tests {
     use super::*;
 
-    /// Long enough for who waits to fall asleep.
+    /// Long enough for a waiting thread to fall asleep.
     fn pause(step: u32) {
         if step.is_multiple_of(500) {
             std::thread::sleep(std::time::Duration::from_millis(5));

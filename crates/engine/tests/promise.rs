@@ -38,7 +38,7 @@ impl Partition for Sender {
     }
 }
 
-/// The other partition does nothing: nobody is harmed by a promise that is too long.
+/// The other partition does nothing: a promise that is too long does no harm.
 fn run(delay: Time, promised: Time) {
     let sender = |at, id| Sender { at, delay, promised, port: Port::new(id) };
     let mut engine = Engine::new(Lookahead::new(vec![vec![LEAST]]));

@@ -29,7 +29,7 @@ struct Chatter {
     heard: Vec<(u64, u64)>,
 }
 
-/// Numbers that depend on `seed` alone, not on who asks first.
+/// Numbers that depend on `seed` alone, not on the order of calls.
 fn mixed(seed: u64) -> u64 {
     let mixed = (seed ^ seed >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed ^ mixed >> 29

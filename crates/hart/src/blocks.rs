@@ -61,7 +61,7 @@ struct SharedText {
 #[derive(Default)]
 struct Decoded {
     store: UnsafeCell<Store>,
-    /// The host thread whose it is; 0: nobody's yet.
+    /// The host thread that owns it; 0: none yet.
     owner: AtomicUsize,
 }
 

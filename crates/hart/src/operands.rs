@@ -1,4 +1,4 @@
-//! Which register an instruction writes and which memory it touches: for those who watch.
+//! Which register an instruction writes and which memory it touches: for observers.
 
 use crate::insn::{Format, Insn};
 use crate::{Class, State, class};

@@ -19,7 +19,7 @@ pub(crate) const UNTIMED_RUN: u64 = 1 << 16;
 /// The block that follows; null: none does, and [`Hart::exit`] says what does.
 pub(crate) type Next = *const Block;
 
-/// Who hears of marks.
+/// A receiver of marks.
 pub trait Marks {
     /// `hart` has executed a mark with this code, call and value of its register. True: that is all, and the hart goes on.
     /// False: it halts ([`Halt::Mark`]), for the caller to deal with it.

@@ -308,8 +308,8 @@ impl Hart {
         true
     }
 
-    /// What has halted the hart goes to the kernel if it is for it: `None`. A trap vector that can't be fetched is
-    /// nobody's.
+    /// A halt that the kernel handles is delivered to it: `None`. A trap vector that can't be fetched is not
+    /// delivered.
     pub(crate) fn delivered(&mut self, halt: Halt) -> Option<Halt> {
         let Some((is_current, vector)) = self.supervisor.as_ref().map(|s| (s.is_current, s.vector)) else {
             return Some(halt);

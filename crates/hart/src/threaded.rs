@@ -22,7 +22,7 @@ use crate::step::extend;
 pub(crate) struct Frame<'a> {
     pub block: &'a Block,
     pub view: FastView,
-    /// Who hears of marks.
+    /// The receiver of marks.
     pub marks: &'a mut dyn Marks,
     /// No block need be begun at this cycle or later.
     pub soft: u64,

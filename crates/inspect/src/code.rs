@@ -13,7 +13,7 @@ pub(crate) struct Program {
     /// By address; they do not overlap.
     pub functions: Vec<Function>,
     edges: Vec<Vec<Edge>>,
-    /// For each function who was found to lead to it first; none for what nothing leads to.
+    /// For each function the first caller that was found; none if there is no caller.
     parents: Vec<Option<Parent>>,
     /// Whether a function is reached from where the program begins without `main`.
     start_up: Vec<bool>,
@@ -126,7 +126,7 @@ impl Program {
                 _ => None,
             };
             flow::apply(&mut state, *address, insn);
-            // A register that now holds a function's address: somebody may call it.
+            // A register that now holds a function's address: it may be called.
             let taken = match (insn.op, flow::get(&state, insn.rd)) {
                 (Op::Addi | Op::Addiw | Op::Auipc, Value::Constant(value)) => Some(value as u64),
                 _ => None,

@@ -49,7 +49,7 @@ pub struct Part {
 pub struct Use {
     /// As the linker sees it: `MPI_Send`, `mpi_send_`.
     pub name: String,
-    /// Where; nothing where the file does not tell.
+    /// Where; empty if the file does not say.
     pub places: Vec<Place>,
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn of_object(file: &object::File) -> Vec<Use> {
     in_order(places)
 }
 
-/// The names that a dynamically linked file wants from others; it does not tell where.
+/// The names that a dynamically linked file needs from others; it does not say where.
 pub(crate) fn of_dynamic(file: &object::File) -> Vec<Use> {
     let names: BTreeSet<&str> = file
         .dynamic_symbols()

@@ -1,6 +1,6 @@
-//! What Linux is to a simulated process: the file it starts from ([`Elf`]), its memory
+//! Linux for a simulated process: the file it starts from ([`Elf`]), its memory
 //! ([`AddressSpace`]: real Sv39 page tables that lie in the simulated memory) and the system calls
-//! ([`Process`]), served functionally. How long any of it takes is the hart's business.
+//! ([`Process`]), served functionally. Their time is charged elsewhere.
 //!
 //! Invariant: what a process can see depends only on its program, arguments, options and the files
 //! it opens, never on the host's clock, process ids, environment, inode numbers or file times.

@@ -8,7 +8,7 @@ pub const SIGBUS: i32 = 7;
 pub const SIGKILL: i32 = 9;
 /// A bad address.
 pub const SIGSEGV: i32 = 11;
-/// Output that nobody reads.
+/// Output to a pipe without a reader.
 pub const SIGPIPE: i32 = 13;
 /// A child changed.
 pub const SIGCHLD: i32 = 17;

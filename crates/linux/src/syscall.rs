@@ -33,10 +33,10 @@ pub trait Host {
     /// Takes what the process writes to its standard output or error.
     fn write(&mut self, stream: Stream, bytes: &[u8]);
 
-    /// Hears, once a number and process, of a system call that is not served.
+    /// Called for a system call that is not served, once for each number and process.
     fn report_unknown(&mut self, number: u64);
 
-    /// Hears, once a process, that a thread found no hart of the node's `harts` for itself.
+    /// Called, once for each process, when a thread finds none of the node's `harts` free.
     fn report_no_hart(&mut self, harts: u32);
 
     /// Whether the process may open (for `write`: change) the host's `path`; EACCES if not.
@@ -51,7 +51,7 @@ pub trait Host {
 pub enum Outcome {
     /// The process goes on with this in `a0`.
     Return(i64),
-    /// The thread gives its hart up for as long as others want it; the call returns 0.
+    /// The thread gives its hart up while others need it; the call returns 0.
     Yield,
     /// The process ends.
     Exit {

@@ -1,10 +1,10 @@
 //! The threads of a process, each on a hart of its own, and the futexes that they wait for.
 
-/// A thread, as Linux knows it.
+/// A thread of the process, as in Linux.
 pub(crate) struct Thread {
     /// Its id (`gettid`).
     pub id: i64,
-    /// Zeroed when it ends, and who waits there is woken (`CLONE_CHILD_CLEARTID`); 0: nothing.
+    /// Zeroed when it ends, and threads that wait there are woken (`CLONE_CHILD_CLEARTID`); 0: nothing.
     pub clear_id: u64,
     /// Head of the list of robust mutexes that it holds (`set_robust_list`); 0: none.
     pub robust_list: u64,
@@ -28,7 +28,7 @@ impl Thread {
 struct Waiter {
     hart: usize,
     address: u64,
-    /// It is woken by those who name one of these bits (`FUTEX_WAIT_BITSET`).
+    /// It is woken by calls that name one of these bits (`FUTEX_WAIT_BITSET`).
     bits: u32,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Threads {
     created: i64,
     /// Oldest first.
     waiters: Vec<Waiter>,
-    /// Harts whose threads were woken and not yet told so.
+    /// Harts whose threads were woken and have not been restarted yet.
     woken: Vec<usize>,
     /// What the first thread exited with, if it did.
     first_status: Option<i32>,

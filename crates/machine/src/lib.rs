@@ -1,4 +1,4 @@
-//! What a machine is to the simulator, and how its nodes are put together.
+//! The interface of machines to the simulator, and the construction of their nodes.
 //!
 //! A machine is a folder under `machines/`: a machine file with values and sources, hardware (a network
 //! interface), software (its MPI device) and a [`Machine`] that builds it. A machine never imports
@@ -110,7 +110,7 @@ pub trait Machine: Sync {
     fn file(&self) -> &'static str;
     /// All its parameters.
     fn schema(&self) -> Schema;
-    /// What in a configuration does not fit together, beyond what each parameter's declaration checks.
+    /// Contradictions in a configuration, beyond what each parameter's declaration checks.
     fn mistakes(&self, resolved: &Resolved) -> Vec<String>;
     /// Nodes that it may have.
     fn nodes_max(&self, resolved: &Resolved) -> u32;
@@ -122,12 +122,12 @@ pub trait Machine: Sync {
     /// Messages of `bytes` in each direction between two ranks after which every ring and buffer that such messages use has
     /// been used at least once: a measurement of what they take begins behind them.
     fn warm_up(&self, resolved: &Resolved, bytes: u64) -> u64;
-    /// By what its messages travel: names of the numbers that its NIs record, from 1 on.
+    /// Mechanisms that carry its messages: names of the numbers that its NIs record, from 1 on.
     fn mechanisms(&self) -> &'static [&'static str] {
         &[]
     }
-    /// What may happen to packets on its links (`network.fault.kind`) so that its protocol sees to it that programs notice
-    /// nothing but the time.
+    /// The faults of its links (`network.fault.kind`) that its protocol copes with, so that programs notice only their
+    /// time.
     fn copes_with(&self, _resolved: &Resolved) -> &'static [FaultKind] {
         &[]
     }
@@ -145,8 +145,8 @@ pub trait Machine: Sync {
             resolved.name()
         ))
     }
-    /// Builds it with `work` on it, or, where the first job has a [`Replay`], the node of its rank alone. So many host
-    /// threads may run it, which changes nothing that it does.
+    /// Builds it with `work` on it, or, where the first job has a [`Replay`], the node of its rank alone. The number of
+    /// host threads that may run it changes no result.
     ///
     /// # Errors
     /// What does not fit, in words for the user.
@@ -200,8 +200,8 @@ fn identification(
     page
 }
 
-/// What the kernel under `process` is told of it.
-fn told(
+/// What the kernel under `process` gets at its start.
+fn kernel_process(
     plan: &NodePlan<'_>,
     work: &Workload,
     who: (ProcessId, Occupant),
@@ -280,7 +280,7 @@ fn shared_memory(configuration: &NodeConfiguration, work: &Workload) -> Range<u6
     end.saturating_sub(work.shared_bytes)..end
 }
 
-/// A process, loaded into the memory `physical`, and what else belongs to it; and what a kernel under it is told.
+/// A process, loaded into the memory `physical`, and what else belongs to it; and what a kernel under it gets.
 ///
 /// # Errors
 /// The process does not fit.
@@ -311,7 +311,7 @@ fn process(
     options.devices = vec![device];
     let process = Process::new(memory, job.program.clone(), &job.arguments, &job.environment, options)
         .map_err(|e| e.to_string())?;
-    let told = told(plan, work, (id, who), &process);
+    let for_kernel = kernel_process(plan, work, (id, who), &process);
     let spec = ProcessSpec {
         process,
         id,
@@ -324,7 +324,7 @@ fn process(
         watch: job.watch.clone(),
         output: job.output.clone(),
     };
-    Ok((spec, told))
+    Ok((spec, for_kernel))
 }
 
 /// What takes how long on a node beside instructions.
@@ -369,8 +369,9 @@ pub fn build_node(plan: NodePlan<'_>, work: &Workload) -> Result<NodePartition, 
     let parts = parts(shared.start, c.l2.cache().map_or(0, |l2| l2.size.bytes()), here.len() as u64);
     let loaded =
         here.into_iter().zip(parts).map(|(who, physical)| process(&plan, work, who, &mut memory, physical));
-    let (processes, told): (Vec<_>, Vec<_>) = loaded.collect::<Result<Vec<_>, String>>()?.into_iter().unzip();
-    let kernel = c.software.kernel.then(|| kernel(&plan, work, &mut memory, told)).transpose()?;
+    let (processes, for_kernel): (Vec<_>, Vec<_>) =
+        loaded.collect::<Result<Vec<_>, String>>()?.into_iter().unzip();
+    let kernel = c.software.kernel.then(|| kernel(&plan, work, &mut memory, for_kernel)).transpose()?;
     let member = Member { number: plan.number, harts: vec![PortKind::Caches; c.harts()], devices: 1 };
     let mut node = NodePartition::new(PartitionSpec {
         configuration: c,

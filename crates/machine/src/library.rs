@@ -1,4 +1,4 @@
-//! What the guest's MPI library may be told, as parameters of every machine (`--mpi`).
+//! Settings of the guest's MPI library, as parameters of every machine (`--mpi`).
 
 use chasqui_config::{Bytes, Count, Resolved, Schema};
 
@@ -64,7 +64,7 @@ pub fn shared_bytes(resolved: &Resolved, processes: u32) -> u64 {
     }
 }
 
-/// What the library is told, as it reads it behind its identification page: pairs of texts, name and value, each
+/// The settings, as the library reads them behind its identification page: pairs of texts, name and value, each
 /// ended by a zero byte, then an empty text; empty when nothing differs from the defaults.
 pub fn library_settings(resolved: &Resolved) -> Vec<u8> {
     let mut pairs = collectives::forced(resolved);

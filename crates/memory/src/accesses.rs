@@ -17,14 +17,14 @@ use chasqui_engine::Time;
 use crate::PAGE_BYTES;
 
 /// No message's.
-const NOBODY: u32 = 0;
+const NO_MESSAGE: u32 = 0;
 
 /// What harts that share memory note together; one host thread at a time runs them.
 pub type SharedAccesses = Arc<Mutex<Accesses>>;
 
 /// Whose the bytes of a page are.
 struct Page {
-    /// By byte: number of the message, from 1 on, or [`NOBODY`].
+    /// By byte: number of the message, from 1 on, or [`NO_MESSAGE`].
     owners: [u32; PAGE_BYTES as usize],
     /// Bytes that are a message's.
     live: u32,
@@ -57,7 +57,7 @@ impl Accesses {
             let Some(page) = self.pages.get(&page) else { continue };
             let owners = &page.owners[within];
             for (i, &owner) in owners.iter().enumerate() {
-                if owner != NOBODY && (i == 0 || owners[i - 1] != owner) {
+                if owner != NO_MESSAGE && (i == 0 || owners[i - 1] != owner) {
                     let time = &mut self.times[owner as usize - 1];
                     let (first, last) = time.unwrap_or((at, at));
                     *time = Some((first.min(at), last.max(at)));
@@ -72,7 +72,7 @@ impl Accesses {
     pub fn replace(&mut self, address: u64, bytes: u64) -> bool {
         let is_tracked = self.is_tracked(address, bytes);
         if is_tracked {
-            self.set(address..address + bytes, NOBODY);
+            self.set(address..address + bytes, NO_MESSAGE);
         }
         is_tracked
     }
@@ -82,7 +82,7 @@ impl Accesses {
         pages(address..address + bytes).any(|(page, within)| {
             let page = self.pages.get(&page);
             page.is_some_and(|page| {
-                within.len() == page.owners.len() || page.owners[within].iter().any(|&o| o != NOBODY)
+                within.len() == page.owners.len() || page.owners[within].iter().any(|&o| o != NO_MESSAGE)
             })
         })
     }
@@ -94,11 +94,11 @@ impl Accesses {
 
     fn set(&mut self, addresses: Range<u64>, owner: u32) {
         for (number, within) in pages(addresses) {
-            let empty = || Box::new(Page { owners: [NOBODY; PAGE_BYTES as usize], live: 0 });
+            let empty = || Box::new(Page { owners: [NO_MESSAGE; PAGE_BYTES as usize], live: 0 });
             let page = self.pages.entry(number).or_insert_with(empty);
             for byte in &mut page.owners[within] {
-                page.live -= u32::from(*byte != NOBODY);
-                page.live += u32::from(owner != NOBODY);
+                page.live -= u32::from(*byte != NO_MESSAGE);
+                page.live += u32::from(owner != NO_MESSAGE);
                 *byte = owner;
             }
             if page.live == 0 {

@@ -61,7 +61,7 @@ pub enum Responder {
     Cache,
     /// A device, with the time that it takes from the end of the address tenure to its first beat.
     Device(Time),
-    /// Nobody: an address-only transaction.
+    /// An address-only transaction.
     None,
 }
 
@@ -126,7 +126,7 @@ impl Bus {
         self.clock
     }
 
-    /// When a request made at `at` is granted if nobody else asks.
+    /// When a request made at `at` is granted if there is no other.
     #[inline]
     pub fn grant_at(&self, at: Time) -> Time {
         self.clock.align(at.max(self.address_free))

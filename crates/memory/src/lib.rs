@@ -1,7 +1,7 @@
-//! Memory: what is stored ([`FlatMemory`]) and, beside it, how long access takes.
+//! Memory: functional contents ([`FlatMemory`]) and, beside them, the time of accesses.
 //!
 //! Invariant: data lives in [`FlatMemory`] alone. Caches, TLBs and the write buffer hold tags and
-//! times; only the write buffer also holds the values of stores that nobody else may see yet.
+//! times; only the write buffer also holds the values of stores that are not yet visible to others.
 
 mod accesses;
 mod bus;

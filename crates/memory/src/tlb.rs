@@ -55,7 +55,7 @@ impl TlbParameters {
     }
 }
 
-/// What an access wants to do.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Load.
@@ -228,7 +228,7 @@ impl Tlb {
         self.place(page).map(|place| self.entries[place].translation)
     }
 
-    /// Marks the chunk of `va`: when its page goes, the owner hears of it.
+    /// Marks the chunk of `va`: when its page goes, the owner is notified.
     #[inline]
     pub(crate) fn mark(&mut self, va: u64) {
         if let Some(place) = self.place(va & !(PAGE_BYTES - 1)) {

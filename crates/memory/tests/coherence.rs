@@ -106,7 +106,7 @@ impl Harts {
         self.check_block(index, asked, found);
         let request = asked.answered(found);
         let is_upgrade = matches!(request, Request::Own { upgrade: true, .. });
-        assert!(!(is_upgrade && found.dirty), "who has a line shared has it up to date");
+        assert!(!(is_upgrade && found.dirty), "a shared line is up to date");
         self.upgrades += u64::from(is_upgrade);
         self.interventions += u64::from(found.dirty);
         let responder = match request {

@@ -40,7 +40,7 @@ struct Model {
     /// Receives that wait, the oldest first: key, sector, room.
     reserved: Vec<(u64, u64, u32)>,
     landed: u32,
-    /// Buffers of which the NI has heard that they are free, and the model not yet.
+    /// Buffers that are free for the NI, and not yet in the model.
     freed: Vec<u64>,
     /// Buffers of bound messages of which some is still there.
     held: Vec<u64>,
@@ -96,14 +96,14 @@ impl Model {
         self.seen = self.rig.service.log.len();
     }
 
-    /// The NI hears that the buffer is free, once.
-    fn is_freed(&mut self, buffer: u64) {
+    /// The NI takes note that the buffer is free, once.
+    fn free(&mut self, buffer: u64) {
         self.collect();
         let at = self.freed.iter().position(|&freed| freed == buffer);
-        self.freed.remove(at.expect("the NI has heard of it"));
+        self.freed.remove(at.expect("the NI has been given it"));
     }
 
-    /// What the NI hears: of `held` buffers, or of one whose message has just been bound.
+    /// What the NI is given: `held` buffers, or of one whose message has just been bound.
     fn collect(&mut self) {
         for buffer in self.rig.port.take_bound_buffers() {
             match self.held.iter().position(|&held| held == buffer) {
@@ -133,7 +133,7 @@ impl Model {
         }
         if landed {
             self.landed += 1;
-            self.is_freed(part.buffer);
+            self.free(part.buffer);
         } else {
             self.messages.insert(part.buffer, Message { id: incoming.id, bytes });
         }
@@ -239,7 +239,7 @@ impl Model {
         }
     }
 
-    /// Nobody may use the places of receives that wait until their message is there.
+    /// The places of waiting receives may not be used until their message is there.
     fn is_reserved(&self, address: u64, bytes: u64) -> bool {
         self.reserved
             .iter()

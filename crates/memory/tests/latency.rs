@@ -565,10 +565,10 @@ fn a_reservation_outlives_its_line() {
     let mut rig = Rig::new(direct_mapped(), bus());
     rig.perform(|port, at| port.load_reserved(A, 8, at));
     rig.load(A2);
-    assert!(conditional(&mut rig), "another line took its place, but nobody wrote");
+    assert!(conditional(&mut rig), "another line took its place, but there was no write");
     rig.perform(|port, at| port.load_reserved(A, 8, at));
     rig.load(A2);
-    assert!(rig.port.snoop(Snoop::Read, A, 64).present, "who reads must ask before it writes");
+    assert!(rig.port.snoop(Snoop::Read, A, 64).present, "a reader needs a transaction before it writes");
     assert!(rig.port.holds(A, 64));
     snoop(&mut rig, Snoop::Invalidate, A);
     assert!(!conditional(&mut rig));

@@ -6,7 +6,7 @@
 //! message routing in multiprocessor interconnection networks", IEEE Trans. Computers C-36(5), 1987; W. Dally and
 //! B. Towles, "Principles and Practices of Interconnection Networks", sections 13.3 and 14.2).
 
-/// Which virtual network goes first on a link that several want.
+/// Which virtual network goes first on a link that several need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arbitration {
     /// The one of the highest number that has room at the far end. It may keep lower ones from the link for ever.

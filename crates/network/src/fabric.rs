@@ -62,7 +62,7 @@ pub(crate) struct Transit {
 
 /// All routers of a network, or those of a part of it.
 ///
-/// Events name their router as target. Routers know of each other through events and through [`Router::credit_at`]
+/// Events name their router as target. Routers affect each other through events and through [`Router::credit_at`]
 /// only, which is a message where the other one is in another part, as it is for nodes.
 pub struct Fabric {
     pub(crate) wiring: Arc<Wiring>,
@@ -320,7 +320,7 @@ impl Fabric {
     fn handle(&mut self, event: Event, out: &mut Outbox<'_>) {
         let (now, number) = (event.time, event.target);
         if self.faults.are_on() {
-            if self.is_lost(&event, out) {
+            if self.drop_if_lost(&event, out) {
                 return;
             }
             self.check(&event);

@@ -87,7 +87,7 @@ chasqui_config::parameters! {
         rate: Ratio = "0 %", range "0 %" ..= "100 %", source "ours: links are sound";
         /// Bits from the first that is flipped to the last; of those between, half are.
         burst: Count = 1, range 1 ..= 65536, source "ours";
-        /// Seed of what is left to chance: who is hit, and where.
+        /// Seed of what is left to chance: which packets are hit, and where.
         seed: Count = 1, range 0 ..= 1000000000000_i64, source "ours";
     }
 }

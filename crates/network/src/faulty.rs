@@ -97,8 +97,9 @@ impl Fabric {
         then - time
     }
 
-    /// Whether `event` brings a packet to a router that its node's link has lost: it goes, and its room with it.
-    pub(crate) fn is_lost(&mut self, event: &Event, out: &mut Outbox<'_>) -> bool {
+    /// Drops the packet that `event` brings to a router if the link from its node has lost it, and returns its
+    /// credit. True: it was lost.
+    pub(crate) fn drop_if_lost(&mut self, event: &Event, out: &mut Outbox<'_>) -> bool {
         let FabricEvent::Packet { input, channel, slot } = event.payload.into() else { return false };
         let &Transit { fate, serialization, .. } = &self.transits[slot as usize];
         if fate != Some(FaultKind::Drop) {

@@ -5,7 +5,7 @@
 //! Invariants: a packet starts on a link only when the link is free and the buffer at its far end has
 //! room for the whole packet, so no packet is lost or overwritten; packets of one source, destination
 //! and virtual network arrive in the order in which they were sent; a link is never held by a packet that
-//! cannot move; nothing here looks into the bytes of a packet, but to check them and, on a faulty link, to flip some.
+//! cannot move; the bytes of a packet are only checked and, on a faulty link, flipped, but never interpreted.
 
 mod channels;
 mod crc;

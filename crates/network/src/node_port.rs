@@ -60,7 +60,7 @@ counters! {
 struct OfNetwork {
     port: Port,
     credits: u32,
-    /// Since when the network interface wants to send and lacks a credit; [`Time::NEVER`] otherwise.
+    /// Since when the network interface has a packet and lacks a credit; [`Time::NEVER`] otherwise.
     blocked_since: Time,
     /// Tails of the packets in the receive buffer, oldest first.
     held: VecDeque<Time>,
@@ -168,7 +168,7 @@ impl NodePort {
         self.statistics.count(wire_bytes, serialization);
         if self.faults.are_on() {
             crc::append(&mut packet.bytes);
-            // What else becomes of it the router knows, which counts as this does.
+            // The router, which counts likewise, decides its further fate.
             let _ = self.faults.pass(Neighbour::Node(node), self.statistics.packets, &mut packet.bytes);
         }
         let event = Event {

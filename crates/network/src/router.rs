@@ -75,7 +75,7 @@ struct Output {
 
 /// One channel of an output's link.
 struct Outgoing {
-    /// Lanes whose heads want this channel and could not start at once, oldest first, and since when.
+    /// Lanes whose heads need this channel and could not start at once, oldest first, and since when.
     candidates: VecDeque<(Time, usize)>,
     credits: Credits,
     port: Port,

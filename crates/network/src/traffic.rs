@@ -1,4 +1,4 @@
-//! Which packets passed each link, for those who want to see it.
+//! Which packets passed each link, recorded on request.
 
 use chasqui_engine::Time;
 

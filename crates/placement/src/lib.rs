@@ -1,4 +1,4 @@
-//! Who is who, and which rank is where.
+//! Identities of nodes, jobs, ranks and processes, and which rank is where.
 //!
 //! A rank is a process's number in its job, a node is a place of the machine, and a process has a number among those of
 //! its node. None follows from another but by a [`Placement`]. Invariant: each rank of each job has a place of its own.
@@ -173,7 +173,7 @@ impl Placement {
         is_there.then_some(Occupant { job, rank: Rank(rank as u32) })
     }
 
-    /// The places of `node` that have a process, in their order, and who is there.
+    /// The places of `node` that have a process, in their order, and the rank that is there.
     pub fn on(&self, node: NodeId) -> impl Iterator<Item = (ProcessId, Occupant)> {
         let places = (0..self.processes()).map(ProcessId);
         places.filter_map(move |process| Some((process, self.occupant(Place { node, process })?)))

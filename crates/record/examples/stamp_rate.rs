@@ -3,7 +3,7 @@
 //! Ranks of one partition each exchange messages with the next, all 15 stages, in the order in which a
 //! simulation stamps them with a few hundred messages in flight; then with one partition a rank.
 
-use chasqui_record::{MessageId, Recorder, Stage};
+use chasqui_record::{MessageId, Messages, Recorder, Stage};
 use std::time::Instant;
 
 const RANKS: u16 = 16;
@@ -32,7 +32,7 @@ fn run(partitions: usize, sequences: u32) -> (f64, f64) {
         }
     }
     let stamped = started.elapsed();
-    let messages = Recorder::merge(recorders);
+    let messages = Messages::of(recorders);
     assert_eq!(messages.rows().len(), usize::from(RANKS) * sequences as usize);
     let count = messages.rows().len() as f64;
     (stamped.as_nanos() as f64 / count, started.elapsed().as_nanos() as f64 / count)

@@ -90,7 +90,7 @@ differences! {
         |m| Some(m.time(Stage::Match)?.wrapping_sub(met(m)?) as i64);
     /// From the match until the data is where the program asked.
     delivery = "deliver - match", |m| between(m, Stage::Match, Stage::Deliver);
-    /// From the data's delivery until the program knows.
+    /// From the data's delivery until the call returns that reports it.
     completion = "done - deliver", |m| between(m, Stage::Deliver, Stage::Done);
     /// Receive overhead, o_recv: in the call that completes the receive, without the wait for the message.
     receive_overhead = "done - max(land, wait_call or receive_call)", |m| {

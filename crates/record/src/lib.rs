@@ -1,4 +1,4 @@
-//! The records of a run: the life of every message, statistics, and the files they end up in.
+//! The records of a run: the stages of every message, statistics, and the files that hold them.
 //!
 //! Models and guest marks stamp *stages* into one [`Recorder`] per partition; [`Recorder::merge`]
 //! joins them to [`Messages`] when the run ends. [`RankLife`] turns a rank's marks

@@ -45,7 +45,7 @@ impl Message {
         }
     }
 
-    /// Enters what another partition knows of the same message. The result doesn't depend on the order.
+    /// Enters another partition's record of the same message. The result doesn't depend on the order.
     fn absorb(&mut self, other: &Message) {
         self.description = least(self.description, other.description);
         self.protocol = least(self.protocol, other.protocol);
@@ -246,7 +246,7 @@ mod tests {
     fn the_order_of_the_partitions_does_not_matter() {
         let mut turned = recorders();
         turned.reverse();
-        // Both partitions know the same message: a far retransmission stamped later, another protocol.
+        // Both partitions have a record of the message: a far retransmission stamped later, another protocol.
         let both = |mut list: Vec<Recorder>| {
             for (at, recorder) in list.iter_mut().enumerate() {
                 let near = u64::from(recorder.first_rank() == 0);

@@ -405,7 +405,7 @@ impl RankLife {
         self.threads[hart].current.map(|c| (u32::from(c.number), c.enter_ps))
     }
 
-    /// Marks with a code that this version doesn't know.
+    /// Marks with an unknown code.
     pub fn unknown_marks(&self) -> u64 {
         self.unknown
     }

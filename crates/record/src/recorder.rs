@@ -50,8 +50,8 @@ pub(crate) struct ReceiveRow {
     pub times: [u64; STAGES - SEND_STAGES],
 }
 
-/// Rows by which a sender's sequence numbers may run ahead of what was seen of them. Beyond that (a
-/// faulty guest names its messages) they go to the table of strangers, so that host memory stays
+/// Rows by which a sender's sequence numbers may run ahead of those seen so far. Beyond that (a
+/// faulty guest numbers its messages) they go to the table of strangers, so that host memory stays
 /// proportional to the number of stamps.
 const GAP_MAX: usize = 4096;
 
@@ -110,7 +110,7 @@ impl Recorder {
         keep(slot, stage, ps);
     }
 
-    /// Says what the message is.
+    /// Enters the message's envelope.
     #[inline]
     pub fn describe(&mut self, id: MessageId, destination: u16, tag: i32, context: u16, bytes: u64) {
         let row = self.send(id);
@@ -118,7 +118,7 @@ impl Recorder {
         row.described = true;
     }
 
-    /// Says how the message travels, a number that the machine names (`Machine::mechanisms`); the last one counts.
+    /// Enters the mechanism that carries the message, a number that the machine names (`Machine::mechanisms`); the last counts.
     #[inline]
     pub fn protocol(&mut self, id: MessageId, code: u32) {
         self.send(id).protocol = code;

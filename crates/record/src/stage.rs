@@ -84,7 +84,7 @@ stages! {
     Match = "match_ps", keeps first;
     /// The data is where the program asked. Last segment.
     Deliver = "deliver_ps", keeps last;
-    /// The call by which the program learns of the completion returns. First.
+    /// The call that reports the completion to the program returns. First.
     Done = "done_ps", keeps first;
     /// The program first touches the data.
     FirstAccess = "first_access_ps", keeps first;

@@ -39,7 +39,7 @@ pub struct LinkLife {
 
 /// What a timeline is drawn from.
 pub struct Timeline<'a> {
-    /// The ranks, with the calls that they were told to keep.
+    /// The ranks, with the calls that are kept of each.
     pub ranks: &'a [&'a RankLife],
     /// Name of a call.
     pub name: &'a dyn Fn(u32) -> &'static str,

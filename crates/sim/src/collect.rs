@@ -146,9 +146,9 @@ impl<'a> Results<'a> {
     }
 }
 
-/// How a job ended, as far as its nodes tell.
+/// How a job ended, according to its nodes.
 struct JobEnd {
-    /// The last thing that a process did, or what ended the job: others had not heard of it yet.
+    /// The last thing that a process did, or what ended the job before that affected others.
     time: Time,
     /// What happened on one of the nodes ended it.
     stopped: bool,

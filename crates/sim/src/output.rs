@@ -97,7 +97,7 @@ impl Streams {
         self.is_pending.store(true, Ordering::Relaxed);
     }
 
-    /// Shows what was written before `time`: nobody will write anything earlier.
+    /// Shows what was written before `time`: nothing earlier will be written.
     #[inline]
     pub fn show_until(&self, time: Time) {
         if self.is_pending.load(Ordering::Relaxed) {

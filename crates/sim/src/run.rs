@@ -25,7 +25,7 @@ use crate::output::{JobOutput, Streams};
 use crate::replay::{self, OnlyRank};
 use crate::trace_window;
 
-/// What a run is asked for.
+/// The request for a run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
@@ -133,7 +133,7 @@ impl Default for Options {
     }
 }
 
-/// What the user gave can't be run; the text says what, where, and what is allowed.
+/// The input can't be run; the text says what is wrong, where, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputError(pub String);
 
@@ -193,7 +193,7 @@ const INSTRUCTIONS_BETWEEN_LOOKS: u64 = 1_000_000;
 /// returns the signal for which to stop.
 ///
 /// # Errors
-/// What the user must mend; nothing is written then.
+/// What is wrong with the input; nothing is written then.
 pub fn run(
     request: &Request,
     progress: &mut dyn FnMut(Progress) -> Option<i32>,
@@ -324,7 +324,7 @@ fn programs(
     std::iter::once(own).chain(others).map(load).collect()
 }
 
-/// What several jobs need of the machine, and what can't be told of them apart.
+/// Requirements of several jobs on the machine, and results that cannot be separated by job.
 fn check_jobs(request: &Request, machine: &dyn Machine, resolved: &Resolved) -> Result<(), InputError> {
     let jobs = 1 + request.others.len();
     if jobs == 1 {

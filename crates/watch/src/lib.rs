@@ -1,8 +1,8 @@
-//! What is watched of a hart while it runs: a profile of its cycles, a trace of its instructions.
+//! Observing a hart while it runs: a profile of its cycles, a trace of its instructions.
 //!
-//! A watched hart executes one instruction at a time and does what it would have done unwatched. Every
-//! change of its clock is accounted for: by [`Watch::after`] for what instructions take, by [`Watch::pass`]
-//! for whatever else moves it.
+//! A watched hart executes one instruction at a time, with the same effects as unwatched. Every change of its
+//! clock is accounted for: by [`Watch::after`] for the time of instructions, by [`Watch::pass`] for everything
+//! else that moves it.
 //!
 //! `stack.rs` follows calls; `profiler.rs` counts; `trace.rs` writes; `symbols.rs` has the names of addresses.
 
@@ -122,7 +122,7 @@ impl Watch {
         }
     }
 
-    /// The hart's clock was moved between two instructions, which is `cause`'s doing.
+    /// The hart's clock was moved between two instructions, because of `cause`.
     pub fn pass(&mut self, hart: &Hart, cause: Cause) {
         self.account(hart, cause);
         if let Some(trace) = &mut self.trace {
@@ -143,7 +143,7 @@ impl Watch {
         self.account(hart, cause(stall));
     }
 
-    /// The hart has executed a `pause`: what it did since the last may have been waiting.
+    /// The hart has executed a `pause`: the time since the last one may have been waiting.
     pub fn paused(&mut self, hart: &Hart) {
         if let Some(profiler) = &mut self.profiler {
             profiler.paused(hart);

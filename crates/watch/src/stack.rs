@@ -58,7 +58,7 @@ impl Stack {
         stack
     }
 
-    /// A thread begins at `pc`, called by nobody.
+    /// A thread begins at `pc`, without a caller.
     pub fn begin(&mut self, pc: u64, profile: &mut Profile) {
         self.frames.clear();
         self.enter(Profile::ROOT, pc, profile);

@@ -187,7 +187,7 @@ static inline unsigned nes_extra(uint64_t message)
     return (unsigned)(message >> 32) & ((1u << CHASQUI_VOYAGER_EXPRESS_EXTRA_BITS) - 1);
 }
 
-/* Whom a reply goes to. */
+/* The destination of a reply. */
 static inline uint32_t nes_source(uint64_t message)
 {
     return (uint16_t)(message >> CHASQUI_VOYAGER_EXPRESS_SOURCE_SHIFT);
@@ -266,7 +266,7 @@ static inline void nes_one_poll_order(const struct nes *nes, unsigned phantom, c
     }
 }
 
-/* Takes the oldest message of the first queue that has one. Of a Basic queue it only tells that there is one:
+/* Takes the oldest message of the first queue that has one. Of a Basic queue it only returns that there is one:
  * nes_is_basic, nes_queue names the queue, and nes_basic_receive takes it. NES_EMPTY: all are empty. */
 static inline uint64_t nes_one_poll(const struct nes *nes, unsigned phantom)
 {
@@ -385,7 +385,7 @@ static inline bool nes_basic_send(struct nes *nes, uint32_t destination, const v
     return true;
 }
 
-/* What OnePoll told of the queue's pointer, which nes_basic_receive then need not load. */
+/* The queue's pointer from OnePoll, which nes_basic_receive then need not load. */
 static inline void nes_basic_told(struct nes *nes, uint64_t message)
 {
     struct nes_ring *ring = &nes->receive;

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Outcomes of remap: it is bound; nobody knows the message any more, software copies it from network memory; the
+/* Outcomes of remap: it is bound; the message is in no section any more, software copies it from network memory; the
  * address is no multiple of 16, likewise. */
 #define CHASQUI_REMAP_BOUND 0
 #define CHASQUI_REMAP_UNKNOWN 1

@@ -8,13 +8,13 @@ struct ip_header {
     uint8_t version; /* 4, and the header's length in words of 4 bytes */
     uint8_t service;
     uint16_t bytes, identification, fragment;
-    uint8_t lives, protocol;
+    uint8_t ttl, protocol;
     uint16_t checksum;
     uint32_t source, destination;
 };
 _Static_assert(sizeof(struct ip_header) == IP_BYTES, "RFC 791, section 3.1");
 
-enum { VERSION = 0x45, DO_NOT_FRAGMENT = 0x4000, LIVES = 64 };
+enum { VERSION = 0x45, DO_NOT_FRAGMENT = 0x4000, TTL = 64 };
 
 uint32_t ip_of_rank(uint32_t rank) { return NETWORK + rank; }
 
@@ -37,7 +37,7 @@ void ip_send(struct packet *packet, uint32_t destination, uint8_t protocol)
         .bytes = be16(packet->bytes),
         .identification = be16(identification++),
         .fragment = be16(DO_NOT_FRAGMENT),
-        .lives = LIVES,
+        .ttl = TTL,
         .protocol = protocol,
         .source = be32(ip_of_rank(boot.ni.rank)),
         .destination = be32(destination),

@@ -71,9 +71,9 @@ struct tcp {
     uint32_t una, nxt, top; /* acknowledged; next to be sent; first that never was */
     uint32_t written;       /* end of what the process has written */
     uint32_t window;        /* that the peer offers */
-    uint32_t segment;       /* data of a segment, at most */
+    uint32_t mss;           /* maximum segment size: data of a segment */
     bool ends;              /* the process writes no more */
-    bool wants_room;        /* somebody waits until it is writable */
+    bool wants_room;        /* a thread waits until it is writable */
     bool is_closed;         /* nor does it read */
     /* What is received. */
     uint8_t *in;
@@ -81,26 +81,26 @@ struct tcp {
     struct packet *early;             /* out of order, by sequence */
     bool has_ended;                   /* the peer sends no more */
     /* Congestion (RFC 5681). */
-    uint32_t congestion, threshold;
+    uint32_t cwnd, ssthresh;
     unsigned duplicates;
     /* Retransmission (RFC 6298) [ticks]. */
     struct timer timer;
-    uint64_t smoothed, variation, timeout, timed_at;
+    uint64_t srtt, rttvar, timeout, timed_at;
     uint32_t timed;
     bool is_timed;
     unsigned tries;
-    /* Of one that listens: connections that nobody has accepted yet; of those, the next. */
+    /* Of one that listens: connections that have not been accepted yet; of those, the next. */
     struct tcp *waiting, *next_waiting, *listener;
 };
 
-extern struct queue tcp_changes; /* who waits for any change of a connection */
+extern struct queue tcp_changes; /* threads that wait for any change of a connection */
 extern struct tcp *tcp_connections;
 
 static inline int32_t distance(uint32_t from, uint32_t to) { return (int32_t)(to - from); }
 static inline uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 struct tcp *tcp_new(void);
-void tcp_close(struct tcp *tcp); /* nobody uses it any more; it lives on until its peer knows */
+void tcp_close(struct tcp *tcp); /* no process uses it any more; it remains until its peer has acknowledged the end */
 void tcp_end_all(void); /* the process has ended, and closed them: connections live on until their peers know */
 void tcp_listen(struct tcp *tcp);
 void tcp_connect(struct tcp *tcp, uint32_t peer, uint16_t port);

@@ -46,7 +46,7 @@ static int64_t place(struct tcp *tcp, bool nonblocking)
     return -EMFILE;
 }
 
-/* Until something changes. 0, or an error if nobody may wait. */
+/* Until something changes. 0, or an error if waiting is not allowed. */
 static int64_t wait(const struct socket *socket, uint64_t flags, const char *what)
 {
     if (socket->nonblocking || flags & MSG_DONTWAIT)
@@ -194,7 +194,7 @@ static int64_t refusal(const struct tcp *tcp)
 static int64_t fill(struct tcp *tcp, uint64_t from, uint64_t bytes)
 {
     uint32_t at = tcp->written % BUFFER_BYTES, waiting = tcp->written - tcp->nxt;
-    uint32_t segment = waiting < tcp->segment ? tcp->segment - waiting : tcp->segment;
+    uint32_t segment = waiting < tcp->mss ? tcp->mss - waiting : tcp->mss;
     uint32_t room = least(least(tcp_room(tcp), BUFFER_BYTES - at), segment);
     uint32_t part = bytes < room ? bytes : room;
     if (copy_from_user(tcp->out + at, from, part))
@@ -223,7 +223,7 @@ static int64_t send_part(struct socket *socket, struct part part, uint64_t flags
             result = fill(tcp, part.from + done, part.bytes - done);
         if (result > 0)
             done += result;
-        if (!has_room || tcp->written - tcp->nxt >= tcp->segment)
+        if (!has_room || tcp->written - tcp->nxt >= tcp->mss)
             tcp_output(tcp);
         if (!has_room) {
             tcp->wants_room = true;

@@ -1,7 +1,7 @@
 /* TCP's connections and receiving side (RFC 9293). Every segment with data is acknowledged at once. */
 #include "net.h"
 
-#define SEGMENT_DEFAULT 536u /* RFC 9293, section 3.7.1 */
+#define MSS_DEFAULT 536u /* RFC 9293, section 3.7.1 */
 #define TIMEOUT_FIRST_NS 1000000000ull /* RFC 6298, section 2 */
 #define TIME_WAIT_NS 60000000000ull /* as Linux (TCP_TIMEWAIT_LEN); RFC 9293, section 3.4.2, has four minutes */
 
@@ -21,11 +21,11 @@ struct tcp *tcp_new(void)
     static uint32_t start = -1u;
     struct tcp *tcp = memory_take(sizeof *tcp);
     memory_clear(tcp, (sizeof *tcp + 7) & ~7ull);
-    tcp->segment = SEGMENT_DEFAULT;
+    tcp->mss = MSS_DEFAULT;
     tcp->una = tcp->nxt = tcp->top = start;
     start += 64000; /* no two connections of a pair of ports meet within a run (section 3.4.1) */
     tcp->written = tcp->una + 1;
-    tcp->threshold = BUFFER_BYTES;
+    tcp->ssthresh = BUFFER_BYTES;
     tcp->timeout = ticks_of_ns(TIMEOUT_FIRST_NS);
     tcp->next = tcp_connections;
     tcp_connections = tcp;
@@ -94,7 +94,7 @@ static bool nobody_is_left; /* the process has ended */
 
 static bool is_over(const struct tcp *tcp) { return tcp->is_closed && tcp->state == ENDED && tcp->has_ended; }
 
-/* Nobody needs the connection any more, if that is so; for a while it answers its peer (TIME-WAIT). Where no process will
+/* Ends the connection if it is no longer needed; for a while it answers its peer (TIME-WAIT). Where no process will
  * begin another it is not worth the node's time: a peer whose FIN comes again is refused, and has lost nothing. */
 static void release(struct tcp *tcp)
 {
@@ -116,7 +116,7 @@ void tcp_fail(struct tcp *tcp, int error)
     release(tcp);
 }
 
-/* Connections that nobody has accepted go with the socket. */
+/* Connections that have not been accepted end with the socket. */
 static void forget_waiting(struct tcp *listener)
 {
     struct tcp *next;
@@ -178,11 +178,11 @@ uint32_t tcp_readable(const struct tcp *tcp) { return tcp->expected - tcp->has_e
 void tcp_consumed(struct tcp *tcp)
 {
     uint32_t window = BUFFER_BYTES - tcp_readable(tcp), shown = tcp->offered - tcp->expected;
-    if (!tcp->has_ended && window > shown && window - shown >= least(2 * tcp->segment, BUFFER_BYTES / 2))
+    if (!tcp->has_ended && window > shown && window - shown >= least(2 * tcp->mss, BUFFER_BYTES / 2))
         tcp_acknowledge(tcp);
 }
 
-/* The connection; else who listens to such. */
+/* The connection; else a socket that listens for such. */
 static struct tcp *find(uint32_t peer, uint16_t peer_port, uint16_t port)
 {
     for (struct tcp *tcp = *bucket_of(peer, peer_port, port); tcp; tcp = tcp->next_in_bucket)
@@ -195,10 +195,10 @@ static struct tcp *find(uint32_t peer, uint16_t peer_port, uint16_t port)
 }
 
 /* The peer's segments have at most what its SYN's option says, and at most what a packet holds. */
-static void learn_segment(struct tcp *tcp, const struct tcp_header *header)
+static void negotiate_mss(struct tcp *tcp, const struct tcp_header *header)
 {
     const uint8_t *option = (const uint8_t *)(header + 1), *end = (const uint8_t *)header + (header->offset >> 4) * 4;
-    uint32_t most = ip_mtu() - IP_BYTES - sizeof *header, asked = SEGMENT_DEFAULT;
+    uint32_t most = ip_mtu() - IP_BYTES - sizeof *header, asked = MSS_DEFAULT;
     while (option < end && *option != 0) {
         if (*option == 1) {
             option++;
@@ -210,14 +210,14 @@ static void learn_segment(struct tcp *tcp, const struct tcp_header *header)
             asked = option[2] << 8 | option[3];
         option += option[1];
     }
-    tcp->segment = least(asked, most);
-    tcp->congestion = 4 * tcp->segment; /* RFC 5681, section 3.1: about 4 Kbytes */
+    tcp->mss = least(asked, most);
+    tcp->cwnd = 4 * tcp->mss; /* RFC 5681, section 3.1: about 4 Kbytes */
 }
 
 /* The peer's SYN: its sequence numbers begin. */
 static void learn(struct tcp *tcp, const struct tcp_header *header)
 {
-    learn_segment(tcp, header);
+    negotiate_mss(tcp, header);
     tcp->expected = tcp->read = tcp->offered = be32(header->sequence) + 1;
     tcp->window = be16(header->window);
 }
@@ -353,7 +353,7 @@ static void segment(struct tcp *tcp, const struct tcp_header *header, struct pac
             tcp_fail(tcp, ECONNRESET);
         return packet_free(packet);
     }
-    /* Nobody will read that (RFC 9293, section 3.6.1). */
+    /* Those data will not be read (RFC 9293, section 3.6.1). */
     if (tcp->is_closed && bytes > 0 && distance(tcp->expected, sequence + bytes) > 0) {
         tcp_refuse(header, tcp->peer, bytes);
         tcp_fail(tcp, ECONNRESET);

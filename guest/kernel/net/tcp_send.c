@@ -8,7 +8,7 @@
 #define TIMEOUT_MAX_NS 60000000000ull
 #define TRIES_MAX 15u
 #define DUPLICATES 3u /* RFC 5681, section 3.2 */
-#define OPTION_SEGMENT 2u /* RFC 9293, section 3.2 */
+#define OPTION_MSS 2u /* RFC 9293, section 3.2 */
 
 static uint32_t offered_window(const struct tcp *tcp)
 {
@@ -36,7 +36,7 @@ static void transmit_segment(struct tcp *tcp, uint32_t sequence, uint32_t bytes,
     take(tcp, sequence, packet->data, bytes);
     unsigned words = sizeof(struct tcp_header) / 4;
     if (flags & SYN) {
-        uint32_t option = OPTION_SEGMENT << 24 | 4 << 16 | (ip_mtu() - IP_BYTES - sizeof(struct tcp_header));
+        uint32_t option = OPTION_MSS << 24 | 4 << 16 | (ip_mtu() - IP_BYTES - sizeof(struct tcp_header));
         *(uint32_t *)packet_push(packet, 4) = be32(option);
         words++;
     }
@@ -88,7 +88,7 @@ static void sent(struct tcp *tcp, uint32_t from, uint32_t to)
 static uint32_t send_segment(struct tcp *tcp, uint32_t room)
 {
     uint32_t from = tcp->nxt, left = distance(from, tcp->written) > 0 ? tcp->written - from : 0;
-    uint32_t bytes = least(least(left, tcp->segment), room);
+    uint32_t bytes = least(least(left, tcp->mss), room);
     bool last = tcp->ends && bytes == left;
     if (bytes == 0 && !(last && distance(from, end_of(tcp)) > 0))
         return 0;
@@ -103,11 +103,11 @@ void tcp_output(struct tcp *tcp)
     if (tcp->state < ESTABLISHED)
         return;
     for (;;) {
-        uint32_t window = least(tcp->window, tcp->congestion), flight = tcp->nxt - tcp->una;
+        uint32_t window = least(tcp->window, tcp->cwnd), flight = tcp->nxt - tcp->una;
         uint32_t room = flight < window ? window - flight : 0;
         uint32_t left = distance(tcp->nxt, tcp->written) > 0 ? tcp->written - tcp->nxt : 0;
         /* A segment that the window cuts short waits for an acknowledgement (RFC 9293, section 3.8.6.2.1). */
-        if (left > room && room < tcp->segment && flight > 0)
+        if (left > room && room < tcp->mss && flight > 0)
             break;
         if (!send_segment(tcp, room))
             break;
@@ -132,7 +132,7 @@ static void go_back(struct tcp *tcp)
 {
     tcp->is_timed = false; /* Karn: which of the two would be acknowledged? (RFC 6298, section 3) */
     uint32_t flight = tcp->top - tcp->una;
-    tcp->threshold = flight / 2 > 2 * tcp->segment ? flight / 2 : 2 * tcp->segment;
+    tcp->ssthresh = flight / 2 > 2 * tcp->mss ? flight / 2 : 2 * tcp->mss;
     tcp->nxt = tcp->una;
 }
 
@@ -144,7 +144,7 @@ static void expire(struct timer *timer)
     go_back(tcp);
     if (tcp->state < ESTABLISHED)
         return tcp_begin(tcp);
-    tcp->congestion = tcp->segment;
+    tcp->cwnd = tcp->mss;
     /* Against a closed window one byte. */
     if (tcp->window == 0)
         send_segment(tcp, 1);
@@ -154,15 +154,15 @@ static void expire(struct timer *timer)
 /* RFC 6298, section 2. */
 static void measure(struct tcp *tcp, uint64_t trip)
 {
-    if (!tcp->smoothed) {
-        tcp->smoothed = trip;
-        tcp->variation = trip / 2;
+    if (!tcp->srtt) {
+        tcp->srtt = trip;
+        tcp->rttvar = trip / 2;
     } else {
-        uint64_t off = trip > tcp->smoothed ? trip - tcp->smoothed : tcp->smoothed - trip;
-        tcp->variation = (3 * tcp->variation + off) / 4;
-        tcp->smoothed = (7 * tcp->smoothed + trip) / 8;
+        uint64_t off = trip > tcp->srtt ? trip - tcp->srtt : tcp->srtt - trip;
+        tcp->rttvar = (3 * tcp->rttvar + off) / 4;
+        tcp->srtt = (7 * tcp->srtt + trip) / 8;
     }
-    tcp->timeout = clamp(tcp->smoothed + 4 * tcp->variation);
+    tcp->timeout = clamp(tcp->srtt + 4 * tcp->rttvar);
 }
 
 void tcp_acknowledged(struct tcp *tcp, uint32_t number)
@@ -173,10 +173,10 @@ void tcp_acknowledged(struct tcp *tcp, uint32_t number)
         measure(tcp, csr_read(time) - tcp->timed_at);
     }
     /* Slow start, then about a segment for each round trip (RFC 5681, section 3.1). */
-    uint32_t more = least(bytes, tcp->segment);
-    if (tcp->congestion >= tcp->threshold)
-        more = more * tcp->segment / tcp->congestion + 1;
-    tcp->congestion = least(tcp->congestion + more, BUFFER_BYTES);
+    uint32_t more = least(bytes, tcp->mss);
+    if (tcp->cwnd >= tcp->ssthresh)
+        more = more * tcp->mss / tcp->cwnd + 1;
+    tcp->cwnd = least(tcp->cwnd + more, BUFFER_BYTES);
     tcp->una = number;
     if (distance(tcp->nxt, number) > 0)
         tcp->nxt = number;
@@ -191,9 +191,9 @@ void tcp_duplicate(struct tcp *tcp)
     if (tcp->una == tcp->top || ++tcp->duplicates != DUPLICATES)
         return;
     go_back(tcp);
-    tcp->congestion = tcp->threshold;
+    tcp->cwnd = tcp->ssthresh;
     uint32_t top = tcp->top;
-    send_segment(tcp, tcp->segment);
+    send_segment(tcp, tcp->mss);
     /* What came after the one that is missing has probably arrived. */
     tcp->nxt = top;
 }

@@ -18,7 +18,7 @@ static int allgather(struct halving *h)
     return MPI_SUCCESS;
 }
 
-/* Those who dropped out get the result from those who took their part. */
+/* Processes that dropped out get the result from those that took their part. */
 static int unfold(struct halving *h)
 {
     int n = h->comm->size;

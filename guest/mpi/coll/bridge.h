@@ -28,7 +28,7 @@ static inline struct communicator *bridge_home(const struct bridge *bridge, stru
 /* Every process of either side gets the other leader's data. Collective over both. Error class. */
 int chq_bridge_exchange(const struct bridge *bridge, const void *own, size_t bytes, void *theirs, size_t their_bytes);
 
-/* Tells the other side a group, the same on all processes of this one, and makes the one it tells. */
+/* Sends the other side a group, the same on all processes of this one, and makes the one it gets. */
 int chq_bridge_groups(const struct bridge *bridge, struct group *own, struct group **theirs);
 
 #endif

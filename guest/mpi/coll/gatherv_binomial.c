@@ -1,5 +1,5 @@
 /* Binomial gather and scatter of blocks of different lengths: as those of equal ones (gather_binomial.c),
- * but only the root knows all lengths, so they travel ahead of the data: up the tree the length of a
+ * but only the root has all lengths, so they travel ahead of the data: up the tree the length of a
  * subtree's data, down the tree that of each of its blocks.
  * Traeff: On Optimal Trees for Irregular Gather and Scatter Collectives. IEEE Trans. on Parallel and
  * Distributed Systems 30(9), 2019: the binomial tree that its trees are compared with. */
@@ -10,7 +10,7 @@ enum { CHILDREN_MAX = 16 }; /* Ranks are 16-bit numbers. */
 
 static size_t length_of(const struct side *side, int rank) { return side_count(side, rank) * side->type->size; }
 
-/* At the root: unpacks everybody's block, which must be as long as the root says. */
+/* At the root: unpacks the blocks of all, which must be as long as the root says. */
 static int unpack_all(const struct side *recv, const char *packed, size_t bytes, int root, int n)
 {
     size_t expected = 0;
@@ -63,7 +63,7 @@ static size_t sum(const uint64_t lengths[], int blocks)
     return total;
 }
 
-/* A subtree's blocks: first their lengths, unless it is a leaf, which knows its own. */
+/* A subtree's blocks: first their lengths, unless it is a leaf, which has its own. */
 static void send_subtree(const uint64_t lengths[], const char *packed, int blocks, int to, struct communicator *comm)
 {
     if (blocks > 1)

@@ -1,5 +1,5 @@
-/* Barrier and broadcast between two groups. Barrier: each side meets, the leaders tell each other,
- * and each leader tells its side. Broadcast: the root sends to the other side's rank 0, which
+/* Barrier and broadcast between two groups. Barrier: each side meets, the leaders exchange a message,
+ * and each leader releases its side. Broadcast: the root sends to the other side's rank 0, which
  * broadcasts to its own. */
 #include "mpi/coll/inter.h"
 

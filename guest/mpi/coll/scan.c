@@ -1,5 +1,5 @@
 /* Scans. Recursive doubling: in round k partners at distance 2^k exchange the sums of their groups
- * of 2^k ranks; who is above adds what it got to its prefix. Linear: the prefix goes from rank to
+ * of 2^k ranks; the upper one adds what it got to its prefix. Linear: the prefix goes from rank to
  * rank; fewer additions, n - 1 steps in a row. In both, lower ranks are on the left.
  * Hillis, Steele: Data Parallel Algorithms. Comm. of the ACM 29(12), 1986. */
 #include "mpi/coll/coll.h"

@@ -65,7 +65,7 @@ extern struct communicator chq_comms[3];
 #define chq_self (chq_comms[2])
 enum { COMM_HANDLE_FIRST = 0x100 };
 
-/* Whatever the handle is, the result may be read; its `valid` tells. */
+/* Whatever the handle is, the result may be read; its `valid` says so. */
 static inline struct communicator *comm_of(MPI_Comm handle)
 {
     uintptr_t value = (uintptr_t)handle;

@@ -1,5 +1,5 @@
 /* Groups from groups (MPI 5.0, section 7.3.2). Every constructor first marks, in a list of world
- * ranks, who is in. */
+ * ranks, which are in. */
 #include "mpi/comm/comm.h"
 #include "mpi/comm/raise.h"
 #include "mpi/runtime/error.h"
@@ -141,7 +141,7 @@ static int check_ranges(const struct group *group, int n, int ranges[][3], int *
         if (stride == 0)
             return chq_reason(MPI_ERR_ARG, "a range has stride 0");
         if (stride > 0 ? last < first : last > first)
-            continue; /* It names nobody. */
+            continue; /* It is empty. */
         long steps = ((long)last - first) / stride, reached = first + steps * stride;
         if (first < 0 || first >= group->size || reached < 0 || reached >= group->size)
             return chq_reason(MPI_ERR_RANK, "a range leaves the group");

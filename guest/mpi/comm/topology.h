@@ -43,7 +43,7 @@ void chq_topology_release(struct topology *topology);
 /* The communicator's topology of that kind; null: none, with the error of `call` raised in *error. */
 struct topology *chq_topology_of(const char *call, MPI_Comm comm, int kind, int *error);
 
-/* Whom a process exchanges data with in a neighbourhood collective (section 8.6). MPI_PROC_NULL: nobody. */
+/* The neighbours of a process in a neighbourhood collective (section 8.6). MPI_PROC_NULL: none. */
 struct neighbors {
     int in, out;
     const int *sources, *destinations;

@@ -44,7 +44,7 @@ static void end(struct agreement *own)
 }
 
 /* One round: proposes the lowest id from *id on that is free, which it takes while it is under
- * discussion. *id is then the highest proposal; *agreed: it is everybody's. */
+ * discussion. *id is then the highest proposal; *agreed: all have proposed it. */
 static int propose(struct communicator *comm, const struct bridge *bridge, bool abstains, int32_t *id, bool *agreed)
 {
     int32_t own = abstains ? CONTEXT_IDS : chq_context_lowest_free(*id);

@@ -160,7 +160,7 @@ static int check_part(struct communicator *comm, const struct group *group)
 }
 
 /* A communicator over a group that is part of `comm`'s, between two when there is a bridge;
- * collective over `comm`. Null for those outside, and when one side has nobody. */
+ * collective over `comm`. Null for processes outside, and when one side is empty. */
 static int comm_create(struct communicator *comm, struct group *group, struct communicator **made)
 {
     struct bridge across;
@@ -291,8 +291,8 @@ static struct group *members(const struct group *all, const struct entry *entrie
     return group;
 }
 
-/* With everybody's entries known: the new communicator of one color. Null when the other side of
- * an intercommunicator has nobody of it. */
+/* From the entries of all: the new communicator of one color. Null when the other side of
+ * an intercommunicator has no process of it. */
 static struct communicator *split_new(struct communicator *comm, const struct entry *entries, int color,
                                       uint16_t context)
 {

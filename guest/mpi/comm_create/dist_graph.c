@@ -1,4 +1,4 @@
-/* Distributed graph topologies (MPI 5.0, section 8.5.4): each process knows its own edges. Nothing
+/* Distributed graph topologies (MPI 5.0, section 8.5.4): each process has its own edges. Nothing
  * is reordered: where a rank runs is the machine file's choice. */
 #include "mpi/coll/coll.h"
 #include "mpi/comm/info.h"
@@ -109,7 +109,7 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int s
 }
 MPI_ALIAS(Dist_graph_create_adjacent);
 
-/* What one process tells another about an edge: it is the other's edge to or from `rank`. */
+/* What one process sends another about an edge: it is the other's edge to or from `rank`. */
 struct edge {
     int32_t rank, weight;
     int32_t incoming;
@@ -150,7 +150,7 @@ static int32_t sum_up(const int32_t *counts, int32_t *starts, int n)
 }
 
 /* Sends each process the edges that end at it; only those with any talk. *got edges come, in the
- * order of the ranks that told of them. */
+ * order of the ranks that sent them. */
 static int trade(struct communicator *comm, const struct edge_list *list, struct edge **incoming, int *got)
 {
     int n = comm->size, error;

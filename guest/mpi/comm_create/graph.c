@@ -1,4 +1,4 @@
-/* Graph topologies (MPI 5.0, section 8.5.3): every process knows the whole graph. Nothing is
+/* Graph topologies (MPI 5.0, section 8.5.3): every process has the whole graph. Nothing is
  * reordered: where a rank runs is the machine file's choice. */
 #include "mpi/comm/comm.h"
 #include "mpi/comm/raise.h"

@@ -126,7 +126,7 @@ static inline MPI_Aint type_distance(MPI_Aint elements, MPI_Aint extent)
 enum { TYPE_HANDLE_FIRST = 0x200, TYPE_HANDLES = 256 };
 extern struct datatype chq_types[TYPE_HANDLES];
 
-/* Whatever the handle is, the result may be read; its `state` tells. */
+/* Whatever the handle is, the result may be read; its `state` says so. */
 static inline struct datatype *type_of(MPI_Datatype handle)
 {
     uintptr_t value = (uintptr_t)handle;

@@ -28,7 +28,7 @@ int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)
 }
 MPI_ALIAS(Type_match_size);
 
-/* A type made for precision and range, once for all who ask again: nobody frees it. */
+/* A type made for precision and range, once for all requests; it is never freed. */
 struct kind {
     struct kind *next;
     int combiner, precision, range;

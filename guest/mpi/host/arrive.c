@@ -75,7 +75,7 @@ static __attribute__((noinline)) void arrived_other(const struct chasqui_envelop
         chq_unexpected_add(envelope, payload, bytes);
 }
 
-/* The sender of a synchronous message hears that it has met its receive. */
+/* Notifies the sender of a synchronous message that it has met its receive. */
 static void sender_matched(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
     (void)payload, (void)bytes;
@@ -130,7 +130,7 @@ void mpi_arrived(const struct chasqui_envelope *envelope, const void *payload, s
 struct request *mpi_begins(const struct chasqui_envelope *envelope, void **to)
 {
     if (envelope->kind != CHASQUI_PACKET_EAGER)
-        return NULL; /* its sender must hear when it is matched */
+        return NULL; /* its sender must be notified when it is matched */
     struct request *lone = chq.lone;
     struct match_node *found = is_lones(lone, envelope) ? &lone->node : find_filed(match_envelope_key(envelope));
     struct request *request = (struct request *)found;

@@ -43,7 +43,7 @@ static void cancel_send(struct request *request)
 {
     uint64_t sender = request->envelope.sender;
     if (!sender)
-        return; /* Nobody answers: it ends when its data have left. */
+        return; /* There is no answer: it ends when its data have left. */
     if (request->envelope.destination != chq.rank)
         send_about(CHASQUI_PACKET_CANCEL, request->envelope.destination, sender);
     else if (withdraw(sender, chq.rank))
@@ -58,7 +58,7 @@ void chq_cancel(struct request *request)
         cancel_send(request);
 }
 
-/* The other side wants its message back. */
+/* The other side cancels its message. */
 static void asked(const struct chasqui_envelope *envelope, const void *payload, size_t bytes)
 {
     (void)payload, (void)bytes;

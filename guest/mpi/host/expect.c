@@ -1,11 +1,11 @@
-/* Receives that the device is told of before their message comes, so that it can place it (device.h, `expect`).
+/* Receives that are announced to the device before their message comes, so that it can place it (device.h, `expect`).
  *
- * The device gives the next message of a key to the oldest receive that it was told of with that key. The library must
- * match likewise, so it tells of a receive only where nothing else that waits could take that message:
+ * The device gives the next message of a key to the oldest announced receive with that key. The library must
+ * match likewise, so it announces a receive only if nothing else that waits could take that message:
  *
  * - no wildcard: what it takes is known from context, source and tag alone;
  * - no receive with a wildcard waits that was posted before;
- * - of the same key either none waits, or the device was told of the last one, and so of all of them;
+ * - of the same key either none waits, or the last one was announced, and so all of them;
  * - the source is another process: messages to oneself come past the device.
  *
  * That holds until the receive has its message, since what is posted later comes later. */

@@ -44,7 +44,7 @@ void chq_rendezvous_init(void);
 void chq_cancel(struct request *request);
 void chq_cancel_init(void);
 
-/* expect.c. Tells the device of a receive that is about to join the posted ones; takes that back, unless the message has
+/* expect.c. Announces a receive that is about to join the posted ones to the device; takes that back, unless the message has
  * come (false). */
 void chq_expect(struct request *request, uint64_t key, int pattern);
 bool chq_unexpect(struct request *request);

@@ -2,7 +2,7 @@
 #include "mpi/host/host.h"
 
 /* Stands where the only posted receive would, where there are threads: a receive of a context that no communicator has. */
-static struct request nobody;
+static struct request no_receive;
 
 void chq_post_init(void)
 {
@@ -12,12 +12,12 @@ void chq_post_init(void)
         chq.unexpected_count = CHQ_EXPECTS;
     if (!chq.threaded)
         return;
-    nobody.node.key = match_key(UINT16_MAX, MATCH_ANY_SOURCE, MPI_ANY_TAG);
-    nobody.mask = match_mask(PATTERN_EXACT);
-    chq.lone = &nobody;
+    no_receive.node.key = match_key(UINT16_MAX, MATCH_ANY_SOURCE, MPI_ANY_TAG);
+    no_receive.mask = match_mask(PATTERN_EXACT);
+    chq.lone = &no_receive;
 }
 
-/* The message is there already; else a device that places messages is told of the receive. */
+/* The message is there already; else the receive is announced to a device that places messages. */
 static bool take_unexpected(struct request *request, uint64_t key, int pattern)
 {
     bool waits = chq.unexpected_count & ~CHQ_EXPECTS;

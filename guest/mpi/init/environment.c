@@ -41,7 +41,7 @@ int PMPI_Get_library_version(char *version, int *resultlen)
 }
 MPI_ALIAS(Get_library_version);
 
-/* Nobody is ever spawned here. */
+/* No process is ever spawned here. */
 int PMPI_Comm_get_parent(MPI_Comm *parent)
 {
     *parent = MPI_COMM_NULL;

@@ -124,7 +124,7 @@ int PMPI_Finalize(void)
         while (chq.outstanding || chq_is_blocked())
             chq_progress();
         MARK_WAITED();
-        /* Nobody stops listening while another still needs an answer. */
+        /* No process stops polling while another still needs an answer. */
         MARK_WAITING("MPI_Finalize: the other processes");
         chq_barrier_dissemination(&chq_world);
         MARK_WAITED();

@@ -20,7 +20,7 @@ struct op {
 enum { OP_HANDLE_FIRST = 0x20, OP_HANDLES = 32 };
 extern struct op chq_ops[OP_HANDLES];
 
-/* Whatever the handle is, the result may be read; its `valid` tells. */
+/* Whatever the handle is, the result may be read; its `valid` says so. */
 static inline struct op *op_of(MPI_Op handle)
 {
     uintptr_t value = (uintptr_t)handle;

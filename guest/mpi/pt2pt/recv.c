@@ -15,7 +15,7 @@ int chq_receive_check(const void *buffer, int count, const struct datatype *type
         return error;
     if (count < 0)
         return chq_reason(MPI_ERR_COUNT, "negative count");
-    error = source == MPI_PROC_NULL ? MPI_SUCCESS : chq_type_check(type); /* Nobody sends no data of any type. */
+    error = source == MPI_PROC_NULL ? MPI_SUCCESS : chq_type_check(type); /* No data: any type will do. */
     if (error)
         return error;
     if (source != MPI_PROC_NULL && source != MPI_ANY_SOURCE && (unsigned)source >= (unsigned)comm->size)

@@ -18,7 +18,7 @@ int chq_send_check(const void *buffer, int count, const struct datatype *type, i
         return error;
     if (count < 0)
         return chq_reason(MPI_ERR_COUNT, "negative count");
-    error = destination == MPI_PROC_NULL ? MPI_SUCCESS : chq_type_check(type); /* Nobody takes data of any type. */
+    error = destination == MPI_PROC_NULL ? MPI_SUCCESS : chq_type_check(type); /* No data: any type will do. */
     if (error)
         return error;
     if (destination != MPI_PROC_NULL && (unsigned)destination >= (unsigned)comm->size)

@@ -7,7 +7,7 @@
 
 static struct coroutine *waiting; /* Resumed by `poll`. */
 static struct coroutine *unused;  /* With their stacks. */
-static void *process_stack;       /* The stack pointer of whoever resumed. */
+static void *process_stack;       /* The stack pointer of the resumer. */
 
 #if defined(__SANITIZE_ADDRESS__)
 /* The sanitizer must know which stack is in use. */

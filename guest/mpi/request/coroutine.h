@@ -1,5 +1,5 @@
 /* Coroutines: functions of the library that wait without holding up the process. Each has a stack of
- * its own. Where it would spin for a request (chq_request_spin) it yields; whoever looks at the
+ * its own. Where it would spin for a request (chq_request_spin) it yields; the thread that looks at the
  * network next resumes it once the request is complete. So one text of an algorithm serves the
  * blocking and the nonblocking collective.
  *

@@ -18,7 +18,7 @@ struct send_queue;
 struct transport;
 struct unexpected;
 
-/* Beside a count of messages. The device wants to hear of receives that wait (host/expect.c). */
+/* Beside a count of messages. Waiting receives are announced to the device (host/expect.c). */
 #define CHQ_EXPECTS (1u << 31)
 /* The transport takes every receive. */
 #define CHQ_POSTS (1u << 30)
@@ -58,7 +58,7 @@ struct chq_process {
     int thread_level;
     double seconds_per_tick;
     const char *reason; /* chq_reason. */
-    uint32_t outstanding; /* Sends that nobody waits for but MPI_Finalize must. */
+    uint32_t outstanding; /* Sends that only MPI_Finalize waits for. */
     struct coroutine *running; /* Null: the program itself (coroutine.h). */
     void (*network)(void); /* Looks at the network: the transport's. */
     void (*poll)(void); /* The same, unless coroutines wait. */

@@ -2,7 +2,7 @@
  *
  * A process that was given less pays nothing on the short paths: those take communicators only whose
  * `valid` says that there are no threads (comm.h), and `chq.lone` is never free (host/post.c), so
- * that messages go where waiting threads are told of them. Everything else asks `chq.threaded` once.
+ * that messages go where waiting threads are notified. Everything else asks `chq.threaded` once.
  *
  * A thread that waits gives the lock up. The first that waits looks at the network for all and is the
  * poller until it leaves the library: it hands the lock on whenever another thread asks for it. Others

@@ -5,7 +5,7 @@
  * device brings along: an interface that matches by itself takes sends and receives as descriptors and gives back
  * completions. Which one is known at MPI_Init (struct mpi_device, `transport`): one program runs on all machines.
  *
- * Requests belong to whoever started them, and stay where they are until they are complete. A transport may use `node`,
+ * Requests belong to the caller that started them, and stay where they are until they are complete. A transport may use `node`,
  * `mask`, `stamp`, `posted`, `expected`, `envelope`, `from` and `left` of one under way as it likes. It completes a request
  * by transport_matched and chq_deliver (a receive), request_complete (a send) or chq_cancelled; but for what a function
  * completes before it returns, with chq_tell, since a waiting loop may look for that.
@@ -20,7 +20,7 @@
 /* A message that has met no receive, as probing shows it. */
 struct message {
     struct chasqui_envelope envelope;
-    struct communicator *comm; /* Of whoever claimed it. */
+    struct communicator *comm; /* Of the call that claimed it. */
 };
 
 struct transport {
@@ -88,7 +88,7 @@ static inline void transport_send(struct request *request, enum send_mode mode)
 }
 
 /* Posts a receive (`post` above). Of host matching, the shortest case is written out: the first receive posted is often the
- * only one, and needs no table. A transport that wants them all sets CHQ_POSTS. */
+ * only one, and needs no table. A transport that needs them all sets CHQ_POSTS. */
 static inline __attribute__((always_inline)) void transport_post(struct request *request, uint64_t key, int pattern)
 {
     MARK_POST(request);

@@ -15,7 +15,7 @@
 static uint32_t polls_max;
 static uint32_t in_vain; /* Polls since something was found, or since the hart was given up. */
 
-/* Whether `work` changes nothing that a wait may be for. All that completes is told of (chq_tell), but for what the only
+/* Whether `work` changes nothing that a wait may be for. All that completes is announced (chq_tell), but for what the only
  * posted receive takes. */
 static inline bool is_in_vain(void (*work)(void))
 {
@@ -57,7 +57,7 @@ static void turn(void)
 }
 
 /* A turn that sleeps. Whoever waits has looked whether it still must; but coroutines go on in `poll`, for what became
- * complete without the device (coroutine.h): then nobody sleeps before a look in vain. */
+ * complete without the device (coroutine.h): then no process sleeps before a look in vain. */
 static void sleeping_turn(void)
 {
     if (unlikely(chq.poll != chq.network) && !is_in_vain(chq.poll))

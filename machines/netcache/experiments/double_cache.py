@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = """\
-Is a network cache better than as much again of data cache? VIA with the data cache of the paper's \
-studies and with twice as many sets, against messages in the network cache (dtct, ldtct) beside \
-the data cache as it is. What a program that only starts and ends takes is subtracted."""
+Is a network cache better than a data cache of twice the size? VIA with the data cache of the \
+paper's studies and with twice as many sets, against messages in the network cache (dtct, ldtct) \
+beside the unchanged data cache. The time of a program that only starts and ends is subtracted."""
 
 # Data caches twice as large, by study [KiB].
 TWICE = {"C": 64, "A": 32, "B": 64}

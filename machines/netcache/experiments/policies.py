@@ -31,10 +31,10 @@ QUESTION = """\
 Which way to receive a short message makes programs fastest, and what does each do to the data \
 cache? Conjugate gradients, penta-diagonal systems by alternating directions, a spectral transform \
 and a lattice gauge field run under every policy of netcache, with the caches of the paper's \
-studies A, B and C. Counters are of all ranks together. What a program that only starts and ends \
-takes under the same policy is subtracted. A message's first and last access are \
-counted from the entry of the call that receives it to the first and the last load of its data, \
-before something else is there."""
+studies A, B and C. Counters are of all ranks together. The counts of a program that only starts \
+and ends under the same policy are subtracted. A message's first and last access are \
+measured from the entry of the call that receives it to the first and the last load of its data, \
+before they are overwritten."""
 
 RANKS = {"C": (4, 16, 64), "A": (4, 16), "B": (4, 16)}
 QUICK = 4

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = """\
-How well is it predicted which message is consumed next, and what does a network cache save that \
-keeps those? Predictors of message consumption after Afsahi and Dimopoulos, single-cycle and \
+How well can the message that is consumed next be predicted, and what does a network cache save \
+that keeps it? Predictors of message consumption after Afsahi and Dimopoulos, single-cycle and \
 tagging, choose which unbound message makes room, instead of the least recently used: hit rates, \
 messages that migrate to network memory and lines that come back. Programs that receive 96 waiting \
 messages in the order of their arrival, in reverse, or shuffled, the same each round, and \

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = """\
-How large must the network section be, that messages which wait for their receives stay in it? \
-Lines that it replaces, by its sets and ways, and by the length of a pool of network memory, whose \
-addresses index it; the message section is large, that it doesn't disturb. Two programs: one that \
-keeps 96 messages of a word waiting and receives them in another order, and conjugate gradients, \
-whose messages are received about as they come. Then by r, the pace of arrivals: rank 0 of a \
-spectral transform alone, driven by a recording, whose messages of 8 bytes come r times as late as \
-they did."""
+How large must the network section be for messages that wait for their receives to stay in it? \
+Lines that it replaces, by its sets and ways, and by the length of a pool of network memory, \
+whose addresses index it; the message section is so large that it has no influence. Two \
+programs: one that keeps 96 messages of a word waiting and receives them in another order, and \
+conjugate gradients, whose messages are received about as they come. Then by r, the pace of \
+arrivals: rank 0 of a spectral transform alone, driven by a recording, whose messages of 8 bytes \
+come r times as late as they did."""
 
 MACHINE = "netcache/ldtct"
 SETS = (2, 4, 8, 16, 32, 64, 128)

@@ -36,7 +36,7 @@ static uint32_t queued;
 /* Earlier stores come before the store to the controller that follows. */
 static void fence_before_register(void) { __asm__ volatile("fence rw, o" : : : "memory"); }
 
-/* What a descriptor says comes before loads of what it tells of. */
+/* A descriptor is read before the data that it announces. */
 static void fence_after_descriptor(void) { __asm__ volatile("fence r, r" : : : "memory"); }
 
 static void *new_ring(uint64_t slots, size_t descriptor_bytes)
@@ -91,7 +91,7 @@ static void reclaim(void)
 
 static bool has_room(void) { return produced - reclaimed < transmit_mask; }
 
-/* The next descriptor tells of the packet. */
+/* The next descriptor announces the packet. */
 static void post(struct packet *packet)
 {
     uint32_t slot = produced++ & transmit_mask;
@@ -105,7 +105,7 @@ static void post(struct packet *packet)
     ni_store(CHASQUI_ETHERNET_TRANSMIT_TAIL, produced & transmit_mask);
 }
 
-/* Until there are descriptors, of which the controller tells then. */
+/* Until there are descriptors, which the controller then announces. */
 static void enqueue(struct packet *packet)
 {
     if (queued == QUEUE_MAX)

@@ -18,7 +18,7 @@ struct run {
 
 static struct run *runs;
 static uint32_t run_end;        /* entries below have been used */
-static uint64_t invalidations;  /* physical address of the word that counts them; 0: nobody asks */
+static uint64_t invalidations;  /* physical address of the word that counts them; 0: not in use */
 static struct queue waiters;
 
 static uint64_t setting(unsigned number) { return boot.ni.settings[number]; }

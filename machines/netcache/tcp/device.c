@@ -45,7 +45,7 @@ struct connection {
     size_t out_header, out_left;
     const char *from;
     char *copy;      /* room for an eager message; null: was never needed */
-    uint64_t sender; /* of a put: whom to tell */
+    uint64_t sender; /* of a put: the request to notify */
     /* What is being received: so much of a header, or, once `in_left` is not 0, its payload. */
     header in;
     size_t in_header, in_left;

@@ -37,7 +37,7 @@ struct put {
     struct put *next_free;
     const void *from;
     size_t bytes;
-    uint64_t sender; /* whom to tell when it is done */
+    uint64_t sender; /* the request to notify when it is done */
 } ALIGNED;
 
 struct peer {
@@ -57,7 +57,7 @@ static struct put *free_puts;
 static struct peer *busy;
 static unsigned puts; /* under way */
 static VIP_DESCRIPTOR *direct; /* for data that go to the program's buffer */
-static char *scrap;            /* for what nobody wants of them */
+static char *scrap;            /* for data that are not wanted */
 static struct vip_vi *current; /* over which the data of the message come that is dealt with */
 static size_t current_bytes;
 static bool taken;

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 QUESTION = """\
 What does it cost to send the same data to 1 to 32 destinations? By Tag-On the data cross the \
 sender's bus once, and each further destination is one uncached store; by Basic they are composed \
-for each. The time that the sender's processor spends, and until the last receiver has the data \
-in memory of its own."""
+for each. Measured are the time that the sender's processor spends, and the time until the last \
+receiver has the data in its own memory."""
 
 MACHINES = ("flush", "reclaim")
 DESTINATIONS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)

@@ -19,8 +19,8 @@ running receives, so nothing is drained at a switch and each node may switch by 
 With one set of queues the network must be drained first, and all nodes switch together. Two like \
 jobs on four nodes compute and exchange words with their neighbours, some 20 us or 2 ms apart: \
 when both are over, against one after the other, for turns of 100 us to 10 ms; with queues of \
-their own and clocks that are far apart, near each other, or in step. And what does it help with \
-clocks apart if a process that has polled in vain for some time gives the hart up?"""
+their own and clocks that are far apart, near each other, or in step. And how much does it help \
+with clocks apart if a process that has polled in vain for some time yields its hart?"""
 
 RANKS = 4
 # Rounds, steps of computation between them.

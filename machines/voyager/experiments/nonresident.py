@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = """\
-What does a queue cost that is not resident? The service processor's firmware serves it, and no \
-program can tell, but by the time: overheads, latency and gap by each mechanism, with the queues \
+What does a queue cost that is not resident? The service processor's firmware serves it; programs \
+are the same, and only times differ: overheads, latency and gap by each mechanism, with the queues \
 of neither rank, of the sender, of the receiver or of both served; the time in which a queue is \
 moved out of the hardware and back, with messages in it; and after how many messages moving it in \
 has paid for itself."""

@@ -18,7 +18,7 @@ QUESTION = """\
 What does OnePoll save a process that waits for messages in several queues? It looks at the first \
 1 to 64 of its queues, two of Express, then Basic's, by a loop over a load each in turn, or by one \
 load of a phantom queue: when all are empty, when one of them has a message (each as often), and \
-from the sender's call until the receiver knows of the message. The hardware has slots for eight \
+from the sender's call until the receiver has found the message. The hardware has slots for eight \
 Basic queues, the firmware serves the others; beside it, hardware that had slots for all."""
 
 METHODS = ("in-turn", "onepoll")

@@ -33,7 +33,7 @@ static unsigned own_name(unsigned name)
     return CHASQUI_VOYAGER_EXPRESS_QUEUES + (name - express_count) % each;
 }
 
-/* What OnePoll tells of a Basic queue (registers.h): its process's name for it, and its pointers. EMPTY: it has no
+/* What OnePoll returns for a Basic queue (registers.h): its process's name for it, and its pointers. EMPTY: it has no
  * message. */
 static uint64_t announced(unsigned name)
 {

@@ -1,16 +1,16 @@
 /* Sending for queues that are not resident: one message at a time, Basic queues in turn. */
 #include "firmware.h"
 
-#define NOBODY CHASQUI_VOYAGER_QUEUES
+#define NONE CHASQUI_VOYAGER_QUEUES
 
 /* The queue whose message is on its way to the TxU. */
-static unsigned launching = NOBODY;
+static unsigned launching = NONE;
 
 /* Basic queues with slots to send, a ring of names; each is there once. */
 static uint16_t active[CHASQUI_VOYAGER_QUEUES];
 static unsigned active_first, active_count;
 
-bool launcher_is_free(void) { return launching == NOBODY; }
+bool launcher_is_free(void) { return launching == NONE; }
 
 bool is_launching(unsigned name) { return launching == name; }
 
@@ -41,7 +41,7 @@ void launched(void)
         queue->transmit_consumer++;
     else
         queue->sent++;
-    launching = NOBODY;
+    launching = NONE;
 }
 
 /* The next queue in turn sends a message, if nothing is on its way. A queue that became resident meanwhile, and

@@ -140,7 +140,7 @@ void hand_over(unsigned name)
 /* The oldest packet of the miss queue is for `name`. */
 void serve_miss(unsigned name)
 {
-    /* A queue that nobody has: the table's author was wrong, and the message is for nobody. */
+    /* A queue that no process has: an error in the table, so the message is dropped. */
     if (name < queue_count && !(is_empty(&queues[name].waiting) && place(name, NULL))) {
         struct message *message = message_new();
         message->words[0] = nes_load(CHASQUI_SP_MISSED);

@@ -16,13 +16,13 @@ from chasqui.text import draw
 if TYPE_CHECKING:
     from chasqui.survey import Name, Place, Survey, SystemCall
 
-HELP = """Says before any run which MPI functions and system calls a program uses, and which of them
-are missing here or only partly there, with places. Nothing is run, built or preprocessed.
+HELP = """Lists, before any run, the MPI functions and system calls that a program uses, and which
+of them are missing here or partial, with places. Nothing is run, built or preprocessed.
 
 FILE is a C, C++ or Fortran source; a folder, with every source below it; an object, archive,
 executable or shared library, of RISC-V or of another processor (a program that you have already).
-System calls are said of static RISC-V executables (`chasqui cc`): those that code reachable from
-the program's beginning may make. Of sources, what #ifdef leaves out is seen too.
+System calls are listed for static RISC-V executables (`chasqui cc`): those that code reachable from
+the entry point may make. In sources, code that #ifdef leaves out counts, too.
 
 Exit status: 0 if nothing is missing, 1 if something is, 2 for bad input.
 

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from chasqui.comparison import Row
 
 HELP = """Runs PROGRAM on each MACHINE and prints one table: simulated time, speed-up against the
-first machine, share of the time in MPI calls, messages, their mean latency [ns]; then where the
-messages' lives went, stage by stage [mean ns], by which mechanism they travelled where a machine
-has several, and where the run directories lie.
+first machine, share of the time in MPI calls, messages, their mean latency [ns]. Further tables
+have the mean time of messages in each stage [ns], the mechanisms that carried them (on machines
+with several), and the run directories.
 
 A machine on which the program fails is a row with the reason. The exit status is the largest of
-all runs; 2 if one of them could not start, and then none does.
+all runs. If one of them cannot start, none does, and the status is 2.
 
 \b
 Examples:

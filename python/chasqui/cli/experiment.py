@@ -22,9 +22,10 @@ A NAME may also be a Python file of yours, or a folder of such: a module that de
 those of the machines do (python -m pydoc chasqui.experiment); its C programs and machine files lie
 beside it.
 
-Each prints its tables and what they say, and writes into its directory: results.csv and further
-tables, picture.svg and picture.png, report.txt, and the run directories of its simulations below
-runs/. Same machine, same results, to the bit.
+Each prints its tables and its findings, and writes into its directory: results.csv and further
+tables, picture.svg and picture.png, report.txt, measured.json (what was measured: the version, and
+fingerprints of the points, parameters and programs), and the run directories of its simulations
+below runs/. The same machine gives the same results, to the bit.
 
 \b
 Exit status: 0; 1 if a simulation did not end well; 2 for bad input, before anything runs; 130 after

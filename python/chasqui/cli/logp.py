@@ -25,7 +25,7 @@ They come from the records of simulated messages, after a warm-up that uses ever
 once: nothing is fitted, and measuring the machine `loggp` returns its parameters exactly. Each
 size has a run of its own (repeated with more messages if it was not steady: SIZE-2, SIZE-3 in
 --out). The gap is that of the fastest stream, of those with different numbers of requests under
-way; who limits it is the end at which more work makes it slower, or the network interface. The
+way; its limit is the end at which more work makes it slower, or the network interface. The
 second table is the spread behind the means, least .. greatest. What the data don't show is a bound
 (<=) or is left out, with the reason.
 

@@ -6,8 +6,8 @@ import click
 
 from chasqui.cli import options
 
-HELP = """Lists the simulated machines and their variants; how many nodes each may have, and how
-many ranks a node.
+HELP = """Lists the simulated machines and their variants, and the most nodes, and ranks on a node,
+that each may have.
 
 \b
 Examples:

@@ -8,12 +8,12 @@ import click
 
 from chasqui.cli import options
 
-HELP = """Makes a machine to begin with, in the sources of chasqui: inside a clone of the
-repository. It is small, but builds, runs MPI programs, and is one of the machines that the tests
-take in: a network interface with registers and a ring in memory, on a network, with its MPI device.
+HELP = """Makes a small machine to begin with, inside a clone of chasqui's repository. It builds,
+runs MPI programs, and the tests include it: a network interface with registers and a ring in
+memory, on a network, with its MPI device.
 
-It writes machines/NAME and names it where the project lists its machines; CONTRIBUTING, "A
-machine", says what each file is. NAME is small letters and digits, and is in C, Rust and machine
+It writes machines/NAME and adds NAME to the project's lists of machines; CONTRIBUTING, "A machine",
+describes each file. NAME consists of small letters and digits, and is used in C, Rust and machine
 files.
 
 \b

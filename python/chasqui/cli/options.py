@@ -43,7 +43,7 @@ def _ranks() -> Decorator:
 def _ranks_per_node() -> Decorator:
     return click.option(
         "--ranks-per-node", type=int, default=1, show_default=True, metavar="RANKS",
-        help="Ranks that share a node; each has node.harts / RANKS harts of it: "
+        help="Ranks that share a node. Each has node.harts / RANKS of its harts: "
         "--ranks-per-node 2 --set node.harts=2.",
     )  # fmt: skip
 
@@ -82,8 +82,8 @@ def _mpi() -> Decorator:
 def _environment() -> Decorator:
     return click.option(
         "--env", "environment", multiple=True, metavar="NAME[=VALUE]",
-        help="An environment variable of every rank (they have none otherwise; without =VALUE: as "
-        "it is here). Repeatable.",
+        help="An environment variable of every rank (they have none otherwise). Without =VALUE: "
+        "its value here. Repeatable.",
     )  # fmt: skip
 
 
@@ -91,7 +91,7 @@ def _timeline() -> Decorator:
     return click.option(
         "--timeline", type=click.IntRange(min=0), default=TIMELINE_CALLS, show_default=True,
         metavar="CALLS",
-        help="MPI calls of each rank to keep for timeline.json; 0: no such file.",
+        help="MPI calls of each rank that timeline.json holds; 0: no such file.",
     )  # fmt: skip
 
 

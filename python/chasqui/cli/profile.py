@@ -10,8 +10,8 @@ from chasqui.cli import options
 
 HELP = """Prints where the simulated cycles of a run went, function by function.
 
-RUNDIR is the run directory of `chasqui run --profile`. Every instruction was counted: the cycles
-add up to the ranks' own. Beside profile.json lie profile.folded, for flame graphs, and
+RUNDIR is the run directory of `chasqui run --profile`. Every instruction is counted: the cycles add
+up to the ranks' own. Beside profile.json are profile.folded, for flame graphs, and
 profile.speedscope.json.
 
 \b

@@ -10,13 +10,13 @@ import click
 
 from chasqui.cli import options
 
-HELP = """Runs PROGRAM on RANKS simulated nodes of MACHINE, as `chasqui run`, and keeps what every
-rank received: envelope and data of each message, when it arrived, which receive took it; and what
-every rank printed, and its exit status. `chasqui run --only-rank RANK --arrivals FILE` then
-simulates one rank, on any machine that can, and the recording stands for the others.
+HELP = """Runs PROGRAM on RANKS simulated nodes of MACHINE, as `chasqui run`, and records for every
+rank the messages that it received (envelope, data, time of arrival, the receive that took it), its
+output and its exit status. `chasqui run --only-rank RANK --arrivals FILE` then simulates one rank,
+on any machine that supports it, and the recording stands for the others.
 
-FILE is Parquet, a row a message; docs/replay.md has the columns. Messages are kept as the program
-sent them, so that one recording serves every machine: a cheap machine (loggp) makes it quickly.
+FILE is Parquet, one row for each message; docs/replay.md has the columns. Messages are kept as the
+program sent them, so that one recording serves every machine, and a fast one (loggp) can make it.
 
 \b
 Exit status: as of `chasqui run`. A run that does not finish is not recorded.

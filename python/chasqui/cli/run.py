@@ -14,25 +14,26 @@ if TYPE_CHECKING:
     from chasqui.simulation import Result
 
 HELP = """Runs PROGRAM on simulated nodes of MACHINE, instruction by instruction: RANKS processes,
-one a node or --ranks-per-node.
+one on each node or --ranks-per-node.
 
-PROGRAM is a static RV64GC Linux executable: what `chasqui cc` and `mpicc` make. The ranks' output
+PROGRAM is a static RV64GC Linux executable, as `chasqui cc` and `mpicc` make it. The ranks' output
 goes to the terminal and to the run directory, beside summary.json, stats.json, messages.parquet
-(every message's life, in ps), timeline.json (Perfetto) and resolved.toml (the whole machine).
+(the stages of every message, in ps), timeline.json (Perfetto) and resolved.toml (the machine).
 
 \b
-Exit status: 2 when the run couldn't start (arguments, executable, machine); else the largest
-status of the ranks; 128 + signal after a fault, 125 after a deadlock, 124 when simulated time
-would pass its end (212 days), 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP (all three keep
-what there is); 1 if output could not be written.
+Exit status: 2 if the run could not start (arguments, executable, machine); else the largest status
+of the ranks; 128 + signal after a fault, 125 after a deadlock, 124 if simulated time would pass its
+end (212 days), 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP (all three keep the results so
+far); 1 if output could not be written.
 
 \b
 With --only-rank one rank is simulated, and a recording (`chasqui record`) stands for the others.
-Its output and exit status must be the recorded ones, but for measured times: else exit status 1.
+If its output (except measured times) or exit status differs from the recorded ones, the exit status
+is 1.
 
 \b
-With several jobs each has its run directory, job0, job1 and so on, below the run's; stats.json
-counts what the nodes did for all. A job that breaks ends alone; the exit status is the largest.
+With several jobs each has a run directory, job0, job1 and so on, below the run's; stats.json has
+the nodes' counters, for all jobs. A job that fails ends alone; the exit status is the largest.
 
 \b
 Examples:
@@ -66,8 +67,8 @@ def commands() -> dict[str, click.Command]:
 @options.quiet("Only the program's own output.")
 @click.option(
     "--profile", is_flag=True,
-    help="Count where the cycles go, function by function: profile.json, flame graphs, a table. "
-    "Simulated times stay the same, the simulation is several times slower.",
+    help="Count the cycles of each function by cause: profile.json, flame graphs, a table. "
+    "Simulated times stay the same; the simulation is several times slower.",
 )  # fmt: skip
 @click.option(
     "--access-times", is_flag=True,

@@ -10,11 +10,11 @@ import click
 from chasqui.cli import options
 from chasqui.errors import InputError
 
-HELP = """Draws the timeline of a run as SVG: a track a rank, what NIs and links did, messages as
-arrows.
+HELP = """Draws the timeline of a run as SVG: a track for each rank, the activity of NIs and links,
+messages as arrows.
 
-RUNDIR is a run directory. The same file, timeline.json, opens in Perfetto (ui.perfetto.dev), where
-one can look closer; `chasqui run --timeline CALLS` says how much of the run it holds.
+RUNDIR is a run directory. Its timeline.json also opens in Perfetto (ui.perfetto.dev), for a closer
+look; `chasqui run --timeline CALLS` sets how much of the run it holds.
 
 \b
 Examples:

@@ -1,4 +1,4 @@
-"""How pictures look. Only who draws imports this: matplotlib takes a while to load."""
+"""How pictures look. Imported only for drawing: matplotlib takes a while to load."""
 
 from __future__ import annotations
 

@@ -10,16 +10,19 @@ import csv
 import hashlib
 import importlib
 import json
+import re
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from io import StringIO
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from chasqui import cache, compiler, simulation, stopping
+import chasqui
+from chasqui import cache, compiler, core, simulation, stopping, toolchain
 from chasqui.errors import InputError
 from chasqui.experiment import Experiment, Output, Replay, Report, Run, Table, cell
 
@@ -27,6 +30,9 @@ FLAGS = ("-O2", "-std=gnu11", "-pthread")
 PICTURE_DPI = 150
 # Neither the date nor what matplotlib says of itself.
 SVG_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+
+STAMP = "measured.json"
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)  # of C; it makes no program another one
 
 Progress = Callable[[int, int], None]
 
@@ -139,13 +145,14 @@ def carry_out(name: str, directory: Path, *, quick: bool, jobs: int, progress: P
         write_csv(directory / f"{table.name}.csv", table)
     (directory / "report.txt").write_text(text(Done(name, experiment, directory, report)) + "\n")
     draw(report, directory)
+    write_stamp(directory / STAMP, name, quick=quick)
     return Done(name, experiment, directory, report)
 
 
 def run_all(
     name: str, runs: Sequence[Run], directory: Path, jobs: int, progress: Progress
 ) -> dict[str, Output]:
-    """The outputs by the names of the runs. `progress` is told how many are done."""
+    """The outputs by the names of the runs. `progress` gets the number of those that are done."""
     folder = folder_of(name)
     programs = {
         (program, tuple(run.flags)): executable(folder, program, run.flags)
@@ -210,13 +217,18 @@ def only_rank(directory: Path, replay: Replay) -> simulation.OnlyRank:
 
 
 def executable(folder: Path, program: str, flags: Sequence[str]) -> Path:
-    """What to run for `program`: examples/NAME is one of the examples, an absolute path an
-    executable that is there already, anything else a C file in `folder`, without its ending."""
+    """What to run for `program`: examples/NAME is one of the examples, bench/NAME one of
+    guest/bench, an absolute path an executable that is there already, anything else a C file in
+    `folder`, without its ending."""
     if Path(program).is_absolute():
         return Path(program)
+    return compiler.compiled(source_of(folder, program), [*FLAGS, *flags])
+
+
+def source_of(folder: Path, program: str) -> Path:
     kind, _, name = program.rpartition("/")
-    source = (cache.EXAMPLES if kind == "examples" else folder) / f"{name}.c"
-    return compiler.compiled(source, [*FLAGS, *flags])
+    folders = {"examples": cache.EXAMPLES, "bench": toolchain.GUEST / "bench"}
+    return folders.get(kind, folder) / f"{name}.c"
 
 
 # --- results -------------------------------------------------------------------------------------
@@ -229,13 +241,62 @@ def write_csv(path: Path, table: Table) -> None:
         writer.writerows([cell(value) for value in row] for row in table.rows)
 
 
+def write_stamp(path: Path, name: str, *, quick: bool) -> None:
+    """What was measured, so that old results can be recognised."""
+    content = {
+        "experiment": name,
+        "quick": quick,
+        "version": chasqui.__version__,
+        **fingerprints(name, quick=quick),
+    }
+    path.write_text(json.dumps(content, indent=2) + "\n")
+
+
+def fingerprints(name: str, *, quick: bool) -> dict[str, str]:
+    """Of what an experiment asks: its points (runs with their arguments), the parameters of their
+    machines, their programs. What the models and the MPI library do is in none of them,
+    nor are programs from elsewhere, as NPB's."""
+    folder = folder_of(name)
+    every = load(name).runs(quick)
+    runs = [
+        run for run in every if not any(Path(program).is_absolute() for program in run.programs)
+    ]
+    machines = {(machine_of(folder, run), tuple(run.sets)) for run in runs}
+    sources = {source_of(folder, program) for run in runs for program in run.programs}
+    headers = {header for source in sources for header in source.parent.glob("*.h")}
+    return {
+        "points": digest(point(run) for run in runs),
+        "parameters": digest(values(machine, sets) for machine, sets in machines),
+        "programs": digest(COMMENT.sub("", path.read_text()) for path in sources | headers),
+    }
+
+
+def point(run: Run) -> str:
+    """A run without what is as always, so that a new field of `Run` changes no fingerprint."""
+    said = {each.name: getattr(run, each.name) for each in fields(run)}
+    usual = {each.name: each.default for each in fields(run)} | {"sets": run.sets}
+    return repr({name: value for name, value in said.items() if value != usual[name]})
+
+
+def values(machine: str, sets: Sequence[str]) -> str:
+    """Of all parameters of a machine."""
+    return repr([(each["name"], each["value"]) for each in core.parameters(machine, sets)])
+
+
+def digest(texts: Iterable[str]) -> str:
+    """Of texts whose order doesn't matter."""
+    return hashlib.sha256("\0".join(sorted(texts)).encode()).hexdigest()[:16]
+
+
 def draw(report: Report, directory: Path) -> None:
     """The picture as SVG and PNG: the same bytes from the same results."""
-    from chasqui.experiment import drawing
+    from chasqui.experiment import drawing, svg
 
     figure = drawing.figure(report.size_inches)
     report.draw(figure)
-    figure.savefig(directory / "picture.svg", metadata=SVG_METADATA)
+    picture = StringIO()
+    figure.savefig(picture, format="svg", metadata=SVG_METADATA)
+    (directory / "picture.svg").write_text(svg.compact(picture.getvalue()))
     figure.savefig(directory / "picture.png", dpi=PICTURE_DPI)
 
 

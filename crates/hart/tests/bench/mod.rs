@@ -75,7 +75,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Cycles of 1 ns, a bus of 500 MHz, every instruction one cycle; nobody else is there. The caches hold all
+    /// Cycles of 1 ns, a bus of 500 MHz, every instruction one cycle; no other master. The caches hold all
     /// that a test touches: no line that is replaced takes a reservation with it.
     pub fn ordinary(state: State, pages: Vec<(u64, u64)>, contents: Vec<(u64, Vec<u8>)>) -> Setup {
         let cache = CacheParameters::new(65536, 8, 64);
@@ -156,7 +156,7 @@ pub struct Bench {
     pub hart: Hart,
     pub service: Service,
     pub activity: Activity,
-    /// While nobody else wants the bus, it is lent to the hart.
+    /// While there is no other request, the bus is lent to the hart.
     pub lends: bool,
     /// When the external interrupt line is asserted, and when not: the next first.
     pub line: VecDeque<(Time, bool)>,
@@ -257,7 +257,7 @@ impl Bench {
                 }
                 return Point::Halt(halt);
             }
-            // A hart that has ended hears of no more interrupts.
+            // A hart that has ended gets no more interrupts.
             if event == Time::NEVER || self.activity == Activity::Ended && event == line {
                 assert_eq!(self.activity, Activity::Ended, "a hart that nobody wakes");
                 return Point::Idle;

@@ -17,7 +17,7 @@ impl AddressSpace {
     }
 
     /// Physical address of `address` for `access`; makes the page appear if need be.
-    fn reach(&mut self, memory: &mut FlatMemory, address: u64, access: Access) -> Result<u64, Fault> {
+    fn make_present(&mut self, memory: &mut FlatMemory, address: u64, access: Access) -> Result<u64, Fault> {
         let refuse = |cause| Err(Fault { address, access, cause });
         if address >= USER_END {
             return refuse(FaultCause::Unmapped);
@@ -56,7 +56,7 @@ impl AddressSpace {
         while done < buffer.len() {
             let at = address.wrapping_add(done as u64);
             let length = in_page(at, buffer.len() - done);
-            let physical = self.reach(memory, at, Access::Read)?;
+            let physical = self.make_present(memory, at, Access::Read)?;
             let from = memory.slice(physical, length).expect("reached pages lie inside memory");
             buffer[done..done + length].copy_from_slice(from);
             done += length;
@@ -73,7 +73,7 @@ impl AddressSpace {
         while done < bytes.len() {
             let at = address.wrapping_add(done as u64);
             let length = in_page(at, bytes.len() - done);
-            let physical = self.reach(memory, at, Access::Write)?;
+            let physical = self.make_present(memory, at, Access::Write)?;
             let to = memory.slice_mut(physical, length).expect("reached pages lie inside memory");
             to.copy_from_slice(&bytes[done..done + length]);
             done += length;

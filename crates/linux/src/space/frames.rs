@@ -10,7 +10,7 @@ use super::page::PAGE_BYTES;
 /// others from the end down, then freed ones, the latest first. So where data lie in caches that are
 /// indexed by physical address does not depend on how long the text is. All frames it gives are zero.
 ///
-/// Invariant: nobody else writes to the range, so what was never handed out is still zero.
+/// Invariant: nothing else writes to the range, so frames that were never handed out are still zero.
 pub struct Frames {
     range: Range<u64>,
     /// What was never handed out.

@@ -37,7 +37,7 @@ served! {
     17 => call.getcwd(a, b);
     23 => call.dup(a);
     24 => call.dup3(a, b, c);
-    25 => call.fcntl(a, b, c), but "locks always succeed and keep nobody out";
+    25 => call.fcntl(a, b, c), but "locks always succeed and exclude nothing";
     29 => call.ioctl(a);
     34 => call.mkdirat(a, b, c);
     35 => call.unlinkat(a, b, c);

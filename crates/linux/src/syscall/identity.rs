@@ -1,4 +1,4 @@
-//! What a process can learn about itself and its node.
+//! Information about the process and its node.
 
 use super::{Call, Result};
 use crate::errno::Errno;

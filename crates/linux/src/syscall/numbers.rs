@@ -11,7 +11,7 @@ pub enum Service {
     Partial(&'static str),
     /// It returns ENOSYS in silence: C libraries have another way.
     Refused,
-    /// It returns ENOSYS, and the user is told.
+    /// It returns ENOSYS, and the run reports it.
     Missing,
 }
 

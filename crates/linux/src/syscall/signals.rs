@@ -41,7 +41,7 @@ impl Call<'_> {
         self.tkill(id, signal)
     }
 
-    /// Sends `signal` to who blocks `blocked`; `None`: there is nobody.
+    /// Sends `signal` to a thread that blocks `blocked`; `None`: there is no such thread.
     fn send(&mut self, blocked: Option<u64>, signal: u64) -> Result<i64> {
         let signal = signal as i32;
         if !(0..=SIGNALS).contains(&signal) {

@@ -1,4 +1,4 @@
-//! What a program is told about a file.
+//! The status of a file, as a program sees it.
 
 use std::fs::Metadata;
 use std::os::unix::fs::PermissionsExt;
@@ -36,7 +36,7 @@ impl Status {
         Status { inode, mode, bytes: 0 }
     }
 
-    /// Permissions are told as far as they mean something: owner and umask differ between hosts.
+    /// Permissions, as far as they mean something: owner and umask differ between hosts.
     fn of(metadata: &Metadata, inode: u64) -> Status {
         let kind = metadata.file_type();
         if kind.is_dir() {

@@ -7,7 +7,7 @@ use chasqui_engine::Time;
 use chasqui_linux::{Elf, Host, Options, Outcome, Process, Stream};
 use chasqui_memory::FlatMemory;
 
-/// What the process wrote, and what the host heard.
+/// What the process wrote, and what was reported to the host.
 #[derive(Default)]
 pub struct Recorder {
     pub output: Vec<u8>,

@@ -17,7 +17,7 @@ enum PeerEvent {
     Due,
     /// The line is free.
     Free,
-    /// The transport wants to be asked again.
+    /// The transport must be called again.
     Wake,
     /// What the node has sent is here; it waits in this slot.
     FromNode(usize),
@@ -204,7 +204,7 @@ impl Peers {
         }
         self.start(now, out);
         let wake = self.transport.wakes().unwrap_or(Time::NEVER);
-        // What could be sent now waits for the line, of which other events tell.
+        // What could be sent now waits for the line, whose events come separately.
         if now < wake && wake < self.wake {
             self.wake = wake;
             self.at(wake, PeerEvent::Wake);
@@ -300,7 +300,7 @@ impl Peers {
         self.transport.trouble()
     }
 
-    /// What they know of the messages' lives.
+    /// Their records of messages.
     pub fn take_recorder(&mut self) -> Recorder {
         std::mem::replace(&mut self.recorder, Recorder::new(0, 0))
     }

@@ -104,7 +104,7 @@ impl Protocol {
         match envelope.kind {
             SYNCHRONOUS => transport.send(now, &Envelope { kind: MATCHED, ..reply }, &[]),
             READY_TO_SEND => {
-                // Wherever the data go, nobody is there.
+                // The peer has no memory: the address does not matter.
                 let (bytes, receiver) = (envelope.bytes, envelope.sender);
                 let clear = Envelope { kind: CLEAR_TO_SEND, bytes, receiver, ..reply };
                 let address = 0_u64.to_le_bytes();

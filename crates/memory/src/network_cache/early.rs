@@ -8,7 +8,7 @@
 //!   arrives, and the hart says with each reservation how many it has dealt with: one of the key that has come since
 //!   makes it [`Refused::Late`], and so does one whose key is not remembered any more. Messages and reservations meet here and nowhere else, at the grant of the message's bus
 //!   transaction or when the instruction is executed, so one is before the other.
-//! - An older receive without a reservation takes messages of the key, too. That is software's to know: it reserves
+//! - An older receive without a reservation takes messages of the key, too. Software must take care of that: it reserves
 //!   nothing then.
 //! - A reservation is lost. So none is ever replaced; there is a limit to them, and one that does not fit is refused.
 
@@ -52,7 +52,7 @@ impl Reservations {
         Reservations { all: vec![], entries, recent: VecDeque::with_capacity(entries), forgotten: 0 }
     }
 
-    /// Whether one of `key` for `sector` may be made by who has dealt with `seen` arrivals.
+    /// Whether one of `key` for `sector` may be made by a program that has dealt with `seen` arrivals.
     pub fn may_add(&self, key: u64, sector: u64, seen: u32) -> Result<(), Refused> {
         let is_unseen = |number: u32| (seen.wrapping_sub(number) as i32) < 0;
         if is_unseen(self.forgotten) || self.recent.iter().any(|&(number, k)| k == key && is_unseen(number)) {

@@ -76,7 +76,7 @@ pub enum Evicted {
         /// Physical address of the buffer.
         buffer: u64,
     },
-    /// A bound message, of which memory and the other caches know nothing.
+    /// A bound message, which memory and the other caches do not have.
     Bound(Bound),
 }
 
@@ -119,9 +119,9 @@ struct Waiting {
 pub enum Place {
     /// In the network section, of independent lines perhaps only some.
     Here(Stored),
-    /// In network memory, as the LTB knows.
+    /// In network memory, according to the LTB.
     Memory(Stored),
-    /// Nobody knows.
+    /// Not found.
     Unknown,
 }
 
@@ -379,7 +379,7 @@ impl NetworkCache {
 
     // --- before arrival ----------------------------------------------------------------------------
 
-    /// Whether a receive that waits for a message of `key` may reserve `sector`, by who has dealt with `seen` messages.
+    /// Whether a receive that waits for a message of `key` may reserve `sector`, by a program that has dealt with `seen` messages.
     ///
     /// # Errors
     /// Why not.

@@ -10,7 +10,7 @@
 //! that it binds to: `remap` is executed in a library, so that its own address says nothing (ours). To look further
 //! ahead than one call, each tag also keeps which came after it (ours).
 //!
-//! Replacement wants to know which of several waiting messages is consumed last: [`Predictor::distance`].
+//! Replacement asks which of several waiting messages is consumed last: [`Predictor::distance`].
 
 use super::Replacement;
 

@@ -377,7 +377,7 @@ impl Model {
         self.collect(c);
     }
 
-    /// The NI hears which buffers are free.
+    /// The NI gets the buffers that are free.
     fn collect(&mut self, c: &mut NetworkCache) {
         for buffer in c.take_free_buffers() {
             let at = self.held.iter().position(|held| held.buffer == buffer);

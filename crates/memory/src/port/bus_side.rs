@@ -9,7 +9,7 @@ use crate::network_cache::LINE_BYTES as NETWORK_LINE_BYTES;
 pub enum Snoop {
     /// It reads: a modified line is given and kept shared.
     Read,
-    /// It writes, or wants the only copy: the line goes.
+    /// It writes, or needs the only copy: the line is dropped.
     Invalidate,
     /// A cache-block operation of another hart: what is modified goes to memory, the line stays.
     Clean,
@@ -281,7 +281,7 @@ impl Port {
     }
 
     /// Another hart's cache-block operation writes the line at `at`, should it be on its way to memory from
-    /// here, so that who has waited for the operation finds it there. Of a transaction that was asked for the
+    /// here, so that an access that has waited for the operation finds it there. Of a transaction that was asked for the
     /// address tenure is left. True: there is one.
     fn give_up_write_backs(&mut self, at: u64) -> bool {
         let mut given_up = false;

@@ -59,7 +59,7 @@ impl Port {
         view.set_observe(self.is_watched());
     }
 
-    /// Stores are observed, and none has told enough yet.
+    /// Stores are observed, and none has settled it yet.
     fn is_watched(&self) -> bool {
         self.observation.observed.is_some_and(|o| o.silent)
     }
@@ -723,8 +723,8 @@ impl Port {
     }
 
     /// What `operation` on `line` asks of the caches of other harts, if they can hold what concerns it: the
-    /// operations act on all caches of the harts that share memory (RISC-V CMO 1.0, 2.2). Who holds a line
-    /// exclusively knows that nobody else does; who shares it, that nobody else has it modified.
+    /// operations act on all caches of the harts that share memory (RISC-V CMO 1.0, 2.2). If this one has
+    /// the line exclusively, no other has it; if it shares the line, no other has it modified.
     fn asks_peers(&self, operation: BlockOperation, line: u64) -> Option<Snoop> {
         let state = self.l2.as_ref().unwrap_or(&self.l1d).state(line);
         let (snoop, suffices) = match operation {

@@ -1,6 +1,6 @@
 //! Fills that need no event: the bus is lent to the port.
 //!
-//! While a node knows that nothing but the hart can want the bus before some time, it lends the bus to the
+//! While only the hart can need the bus before some time, the node lends the bus to the
 //! hart's port. A line that the hart waits for and that comes before that time is then fetched on the spot:
 //! the grant and the completion happen as they would have, one after the other, and the access goes on.
 
@@ -16,7 +16,7 @@ use crate::{Bus, Responder};
 pub struct LentBus<'a> {
     /// The bus.
     pub bus: &'a mut Bus,
-    /// Nobody else may ask for it before a transaction is over that is granted before this time, when the bus is free.
+    /// No other request comes before the end of a transaction that is granted before this time, when the bus is free.
     pub before: Time,
     /// Physical addresses below are main memory's.
     pub dram_bytes: u64,
@@ -51,7 +51,7 @@ impl Port {
     /// the line is here. False: it must be asked for.
     pub(super) fn fill_now(&mut self, fill: Request, stall: Stall, cycles: &mut u64) -> bool {
         let (Some(lent), Request::Fill { line, data, .. }) = (&mut self.lent, fill) else { return false };
-        // SAFETY: `lend_bus` promises that the bus is there and that nobody else uses it.
+        // SAFETY: `lend_bus` promises that the bus is there and that nothing else uses it.
         let bus = unsafe { lent.bus.as_mut() };
         let grant = bus.grant_at(lent.cycles.time_of(*cycles));
         // A request that was made before comes first.

@@ -2,7 +2,7 @@
 //!
 //! Most accesses are answered from the [`fast`] table. The rest come here and either end with a
 //! value (perhaps some cycles later), or with a [`Stop`]: the hart must wait for the bus, and then
-//! executes the same instruction again. Retrying keeps the hart without hidden state; what must
+//! executes the same instruction again. With retries the hart has no hidden state; what must
 //! survive a retry (the walker's place, the reply of an uncached load) is kept in the port.
 
 mod accesses;
@@ -53,7 +53,7 @@ pub const DEVICE_BASE: u64 = 1 << 40;
 /// Why an instruction did not complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The hart waits for something of its port to finish, then tries again.
+    /// The hart waits for an operation of its port to finish, then tries again.
     Wait(Stall),
     /// The instruction can't complete.
     Fault(Fault),
@@ -114,7 +114,7 @@ pub enum Fault {
 }
 
 /// What the coherence checker reports. Functional memory is always up to date, so without this a
-/// forgotten flush or fence would do no harm here, and only here.
+/// forgotten flush or fence would do no harm here, while on hardware it would.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Incoherence {
     /// A device reads a line that is dirty in a cache which it does not snoop.
@@ -401,7 +401,7 @@ pub struct Port {
     arriving: Option<u64>,
     /// Requests not yet taken by the bus, with the cycle at which each was made.
     requests: Vec<(u64, Slot, Request)>,
-    /// The node's bus, while nobody else can want it.
+    /// The node's bus, while there can be no other request.
     lent: Option<Lent>,
     reply: Option<(u64, u64)>,
     direct: DirectLoad,
@@ -492,7 +492,7 @@ impl Port {
         &self.parameters
     }
 
-    /// Tells the coherence checker at which device addresses stores name nothing in memory, so that they may pass
+    /// Sets, for the coherence checker, the device addresses at which stores name nothing in memory, so that they may pass
     /// older stores and flushes.
     pub fn set_self_contained(&mut self, addresses: Range<u64>) {
         self.self_contained = addresses;

@@ -18,7 +18,7 @@ use crate::network_cache::{
 pub enum Remapped {
     /// The message is where it was asked for.
     Bound = 0,
-    /// Neither the message section nor the LTB knows it: software copies it from network memory.
+    /// Neither the message section nor the LTB has it: software copies it from network memory.
     Unknown = 1,
     /// The address is not a multiple of 16: software copies it.
     Unaligned = 2,
@@ -421,7 +421,7 @@ impl Port {
         merged > 0
     }
 
-    /// The line is about to be modified in the L1: nobody else can have a copy on a node with one hart.
+    /// The line is about to be modified in the L1: on a node with one hart there is no other copy.
     fn own_in_l2(&mut self, line: u64) {
         debug_assert!(!self.has_peers, "a network cache of one hart of several");
         if let Some(l2) = &mut self.l2

@@ -47,7 +47,7 @@ pub struct FatTree {
     places: Vec<Place>,
 }
 
-/// What the routing needs to know of a router.
+/// What the routing needs of a router.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     level: u32,

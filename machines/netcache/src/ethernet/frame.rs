@@ -13,7 +13,7 @@ const TYPE_IP: u16 = 0x0800;
 /// Version 4, and a header of five words.
 const VERSION: u8 = 0x45;
 const DO_NOT_FRAGMENT: u16 = 0x4000;
-const LIVES: u8 = 64;
+const TTL: u8 = 64;
 const TCP: u8 = 6;
 /// Rank 0's IP address, which the others' follow.
 const NETWORK: u32 = 0x0a00_0001;
@@ -108,7 +108,7 @@ impl<'a> Segment<'a> {
         ip.extend(((IP_BYTES + head + self.data.len()) as u16).to_be_bytes());
         ip.extend(identification.to_be_bytes());
         ip.extend(DO_NOT_FRAGMENT.to_be_bytes());
-        ip.extend([LIVES, TCP, 0, 0]);
+        ip.extend([TTL, TCP, 0, 0]);
         ip.extend([source, destination].concat());
         let check = !sum(&[&ip]);
         ip[10..12].copy_from_slice(&check.to_be_bytes());

@@ -9,8 +9,8 @@ use crate::ethernet::frame::{ACK, FIN, PSH, RST, SYN, Segment, distance};
 
 /// The window that is offered, and the most data under way [bytes].
 const WINDOW: u32 = 65_535;
-/// The longest data of a segment where nobody says (RFC 9293, section 3.7.1) [bytes].
-const SEGMENT_DEFAULT: u16 = 536;
+/// The maximum segment size without an option (RFC 9293, section 3.7.1) [bytes].
+const MSS_DEFAULT: u16 = 536;
 /// A SYN without an answer is sent again after this: the rank's node may not have begun to listen, which a peer that had
 /// begun with it would not find so. Then after twice the time, and so on.
 const SYN_TIMEOUT: Time = Time(100_000_000);
@@ -94,7 +94,7 @@ impl Endpoint {
             data: VecDeque::new(),
             window: 0,
             longest: longest.into(),
-            segment: SEGMENT_DEFAULT.into(),
+            segment: MSS_DEFAULT.into(),
             ends: false,
             expected: 0,
             early: vec![],
@@ -130,7 +130,7 @@ impl Endpoint {
 
     /// The other's SYN.
     fn learn(&mut self, syn: &Segment<'_>) {
-        self.segment = u32::from(syn.longest.unwrap_or(SEGMENT_DEFAULT)).min(self.longest);
+        self.segment = u32::from(syn.longest.unwrap_or(MSS_DEFAULT)).min(self.longest);
         self.congestion = 4 * self.segment;
         self.expected = syn.sequence.wrapping_add(1);
         self.window = syn.window.into();

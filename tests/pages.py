@@ -1,0 +1,322 @@
+"""Pages of results (docs/*.md) and the tables that experiments wrote (docs/MACHINE/*.csv).
+
+A comment before a table of a page says where its cells come from, a column each:
+
+    <!-- table mechanisms(threads=1): mechanism | variant | size_bytes | o_send_ns/1000 :.2f -->
+
+A column without a format is a key: the cells of these find the row of docs/voyager/mechanisms.csv.
+Any other is a Python expression of the row's columns, and its format. `of(…)` is the row with these
+further keys, for tables with a column for each: `of(quantum_us=100).slowdown :.2f`. `change(…)` is
+a column's change in percent, in a table of assumptions.
+
+A comment behind a paragraph says where figures in its sentences come from:
+
+    <!-- 0.07 = overrun("express", 4).gap_ns / 1000; 2.9 = … -->
+
+`python tests/pages.py RESULTS` copies what `chasqui experiment … --out RESULTS` has measured into
+docs, fills the tables in anew, and lists the figures in sentences that are others now.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+STAMPS = DOCS / "measured.json"
+PROGRAMS = DOCS / "programs.md"  # what it says was found with programs from elsewhere
+
+TABLE = re.compile(r"<!-- table (\w+)\(([^)]*)\): (.*?) -->\n((?:\|[^\n]*\n)+)", re.DOTALL)
+SENTENCES = re.compile(r"([^\n]+)\n<!-- (?!table)(\S.*?=.*?) -->", re.DOTALL)
+FORMAT = re.compile(r"(.*\S)\s+:([^\s:]+)", re.DOTALL)
+# A figure in a sentence; not a part of a word, a version, a path or code.
+FIGURE = re.compile(r"(?<![\w./-])\d[\d,]*(?:\.\d+)?(?![\w/])")
+
+Cell = float | str
+
+
+class Row:
+    """A row of a table; its columns are attributes."""
+
+    def __init__(self, values: dict[str, Cell], table: Rows) -> None:
+        self.values = values
+        self.table = table
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.values[name]
+        except KeyError:
+            raise AttributeError(f"{self.table.name} has no column {name}") from None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What an experiment wrote into a file."""
+
+    name: str
+    path: Path
+    rows: Sequence[dict[str, Cell]]
+
+    def all(self, *keys: Cell, **more: Cell) -> list[Row]:
+        """The rows whose first columns are `keys`, and these others `more`."""
+        return [
+            Row(row, self)
+            for row in self.rows
+            if all(_like(a, b) for a, b in zip(keys, row.values(), strict=False))
+            and all(_like(value, row[name]) for name, value in more.items())
+        ]
+
+    def __call__(self, *keys: Cell, **more: Cell) -> Row:
+        found = self.all(*keys, **more)
+        if len(found) != 1:
+            raise LookupError(f"{self.path.name}: {len(found)} rows for {keys} {more}")
+        return found[0]
+
+
+def _like(a: Cell, b: Cell) -> bool:
+    return a == b or str(a) == str(b)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A figure of a page, and what it must be."""
+
+    place: str
+    said: str
+    found: str
+    span: tuple[int, int]  # of `said` in the page
+
+
+def number(text: str) -> Cell:
+    """`1,024` as 1024; what is no number as it is."""
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        return text.replace("\\|", "|").strip("`")
+
+
+@cache
+def rows(name: str) -> Rows:
+    """`mechanisms` of any machine, or a further table: `mechanisms_overrun`."""
+    for path in DOCS.glob("*/*.csv"):
+        if path.stem.replace("-", "_") == name:
+            with path.open(newline="") as file:
+                found = [
+                    {column: number(value) for column, value in row.items()}
+                    for row in csv.DictReader(file)
+                ]
+            return Rows(name, path, found)
+    raise LookupError(f"no table {name} in docs/*/*.csv")
+
+
+class Names(dict[str, Any]):
+    """What expressions see: every table by its name, and a few functions."""
+
+    def __missing__(self, name: str) -> Any:
+        return rows(name)  # every other name is a table's
+
+
+def value(expression: str, **more: Any) -> Any:
+    names = Names(min=min, max=max, sum=sum, len=len, abs=abs, __builtins__={}, **more)
+    return eval(f"({expression})", names)
+
+
+# --- tables --------------------------------------------------------------------------------------
+
+
+def table_claims(page: Path) -> Iterator[Claim]:
+    text = page.read_text()
+    for found in TABLE.finditer(text):
+        columns = [column.strip() for column in found[3].split(" | ")]
+        common = value(f"dict({found[2]})", dict=dict)
+        at = found.start(4)
+        for count, line in enumerate(found[4].splitlines(keepends=True)):
+            if count >= 2:  # behind the header and the line below it
+                yield from _row_claims(page, found[1], columns, common, line, at)
+            at += len(line)
+
+
+def _row_claims(
+    page: Path, name: str, columns: list[str], common: dict[str, Cell], line: str, at: int
+) -> Iterator[Claim]:
+    spans = [match.span(1) for match in re.finditer(r"\| *(.*?) *(?=\|)", line)]
+    assert len(spans) == len(columns), f"{page.name}: {line}: {len(columns)} columns are described"
+    cells = [(line[begin:end], begin + at) for begin, end in spans]
+    formats = [FORMAT.fullmatch(column) for column in columns]
+    keys = {
+        column: number(cell)
+        for column, form, (cell, _) in zip(columns, formats, cells, strict=True)
+        if form is None and column
+    } | common
+
+    def of(**more: Cell) -> Row:
+        return rows(name)(**{**keys, **more})
+
+    def change(column: str) -> str:
+        """Of a table of assumptions: against what is assumed [%]."""
+        percent = 100 * (of().values[column] / rows(name)("as assumed").values[column] - 1)
+        return "." if abs(percent) < 0.05 else f"{percent:+.1f}"
+
+    for form, (cell, begin) in zip(formats, cells, strict=True):
+        if form is None:
+            continue
+        row = {} if "of(" in form[1] else of().values
+        result = value(form[1], **(row | {"of": of, "change": change}))
+        shown = format(result, form[2]) if isinstance(result, float) else str(result)
+        yield Claim(f"{page.name}: {line.strip()}", cell, shown, (begin, begin + len(cell)))
+
+
+# --- sentences -----------------------------------------------------------------------------------
+
+
+def sentence_claims(page: Path) -> Iterator[Claim]:
+    text = page.read_text()
+    for found in SENTENCES.finditer(text):
+        said_at = [
+            (figure[0], figure.start() + found.start(1)) for figure in FIGURE.finditer(found[1])
+        ]
+        for claim in re.split(r";\s+", found[2].strip().rstrip(";")):
+            said, expression = (part.strip() for part in claim.split("=", 1))
+            at = [begin for figure, begin in said_at if figure == said]
+            assert at, f"{page.name}: {said} is not in: {found[1]}"
+            decimals = len(said.partition(".")[2])
+            shown = f"{float(value(expression)):,.{decimals}f}"
+            for begin in at:
+                yield Claim(f"{page.name}: {claim}", said, shown, (begin, begin + len(said)))
+
+
+def claims(page: Path) -> list[Claim]:
+    return [*table_claims(page), *sentence_claims(page)]
+
+
+def unchecked(page: Path) -> int:
+    """How many figures of a page nothing is said about: in sentences and in tables."""
+    text = page.read_text()
+    checked = {claim.span[0] for claim in claims(page)}
+    keys = [found.span(4) for found in TABLE.finditer(text)]
+    # What stands in code, comments, links and headings is no figure.
+    for pattern in (r"```.*?```", r"<!--.*?-->", r"`[^`\n]*`", r"\]\([^)]*\)", r"^#[^\n]*"):
+        text = re.sub(
+            pattern, lambda part: re.sub(r"\S", " ", part[0]), text, flags=re.DOTALL | re.MULTILINE
+        )
+    return sum(
+        1
+        for figure in FIGURE.finditer(text)
+        if figure.start() not in checked
+        and not any(begin <= figure.start() < end for begin, end in keys)
+    )
+
+
+def pages() -> list[Path]:
+    """Those that speak of what experiments have found."""
+    found = sorted(DOCS.glob("**/*.md"))
+    return [page for page in found if "chasqui experiment" in page.read_text() and page != PROGRAMS]
+
+
+# --- bringing them up to date --------------------------------------------------------------------
+
+
+def stamps() -> dict[str, dict[str, Any]]:
+    """By experiment: what its tables were measured of (`running.write_stamp`)."""
+    found: dict[str, dict[str, Any]] = json.loads(STAMPS.read_text())
+    return found
+
+
+def tables_of(name: str) -> list[Path]:
+    """The files in docs of an experiment."""
+    machine, _, short = name.partition("/")
+    return [path for path in sorted((DOCS / machine).glob(f"{short}*.csv")) if owner(path) == name]
+
+
+def owner(path: Path) -> str:
+    """The experiment whose table a file in docs is: the longest name that its own begins with."""
+    names = [name for name in known() if f"{path.parent.name}/{path.stem}".startswith(name)]
+    return max(names, key=len, default="")
+
+
+@cache
+def known() -> list[str]:
+    from chasqui.experiment import running
+
+    return running.names()
+
+
+def check_shape(name: str, quick: Path) -> None:
+    """The tables of an experiment in docs have the columns of today's, as `--quick` wrote them; its
+    results have today's points, by the columns before the first with a fraction."""
+    for path in tables_of(name):
+        table = path.stem.removeprefix(name.partition("/")[2]).removeprefix("-") or "results"
+        with path.open(newline="") as old, (quick / f"{table}.csv").open(newline="") as new:
+            (columns, *before), (columns_now, *now) = csv.reader(old), csv.reader(new)
+        assert columns == columns_now, f"{path.name}: columns are not today's"
+        measured = [at for at in range(len(columns)) if any("." in row[at] for row in before)]
+        keys = slice(measured[0] if measured else None)
+        missing = {tuple(row[keys]) for row in now} - {tuple(row[keys]) for row in before}
+        assert table != "results" or not missing, (
+            f"{path.name}: points of today's experiment are missing"
+        )
+
+
+def wanted(name: str) -> set[str]:
+    """The tables of an experiment that pages speak of, beside its results."""
+    text = "\n".join(page.read_text() for page in pages())
+    short = name.partition("/")[2].replace("-", "_")
+    return {
+        table.removeprefix(f"{short}_") for table in re.findall(rf"\b{short}_\w+(?=\(|\.all)", text)
+    }
+
+
+def take(results: Path) -> None:
+    """Copies the tables of the experiments in a folder that `--out` named, and the pictures that
+    pages have."""
+    known_stamps = stamps()
+    for stamp in sorted(results.glob("*/measured.json")):
+        measured = json.loads(stamp.read_text())
+        name = measured.pop("experiment")
+        if measured.pop("quick"):
+            print(f"{name}: left out, for it is a quick one")
+            continue
+        machine, _, short = name.partition("/")
+        (DOCS / machine).mkdir(exist_ok=True)
+        shutil.copyfile(stamp.with_name("results.csv"), DOCS / machine / f"{short}.csv")
+        for table in sorted(wanted(name)):
+            source = stamp.with_name(f"{table}.csv")
+            shutil.copyfile(source, DOCS / machine / f"{short}-{table}.csv")
+        picture = DOCS / machine / f"{short}.svg"
+        if picture.exists():
+            shutil.copyfile(stamp.with_name("picture.svg"), picture)
+        known_stamps[name] = measured
+        print(f"{name}: taken")
+    STAMPS.write_text(json.dumps(dict(sorted(known_stamps.items())), indent=2) + "\n")
+
+
+def fill(page: Path) -> None:
+    """Writes the cells of tables anew. Figures in sentences are for people: prints what changed."""
+    text = page.read_text()
+    for claim in sorted(table_claims(page), key=lambda each: each.span, reverse=True):
+        begin, end = claim.span
+        text = text[:begin] + claim.found + text[end:]
+    page.write_text(text)
+    for claim in sentence_claims(page):
+        if claim.said != claim.found:
+            print(f"{claim.place}: said {claim.said}, is {claim.found}")
+
+
+def main(results: Sequence[str], out: Callable[[str], object] = print) -> None:
+    for folder in results:
+        take(Path(folder))
+    for page in pages():
+        fill(page)
+        out(f"{page.name}: {unchecked(page)} figures that nothing is said about")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
