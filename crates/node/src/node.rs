@@ -7,7 +7,7 @@ use chasqui_engine::Time;
 use chasqui_hart::Hart;
 use chasqui_memory::{FlatMemory, Port};
 use chasqui_ni::NetworkInterface;
-use chasqui_placement::JobId;
+use chasqui_placement::{JobId, ProcessId};
 use chasqui_record::{Profile, Recorder};
 use chasqui_watch::{TraceOutput, Watch, WatchPlan};
 
@@ -66,7 +66,9 @@ impl Node {
         let untimed = spec.os.costs.free_calls || first.fast_forward;
         let watches: Vec<_> = (0..c.harts()).map(|hart| Watched::of(&spec.os, hart)).collect();
         let tenure = c.bus.clock().edge(c.bus.address.cycles() + 1);
-        let ports: Vec<Port> = (0..c.harts()).map(|_| port(c, &mut spec.memory, &spec.devices)).collect();
+        let ids: Vec<_> = watches.iter().map(|watched| spec.os.processes[watched.process].id).collect();
+        let ports: Vec<Port> =
+            ids.into_iter().map(|process| port(c, &mut spec.memory, &spec.devices, process)).collect();
         let io = Io::new(spec.devices, c.bus.clock(), tenure, untimed);
         let others = spec.os.processes.len() - 1;
         // Processes have harts of their own, or share one.
@@ -215,11 +217,16 @@ impl Watched {
     }
 }
 
-/// The port of a hart onto `memory`.
-fn port(c: &NodeConfiguration, memory: &mut FlatMemory, devices: &[Box<dyn NetworkInterface>]) -> Port {
+/// The port onto `memory` of a hart of `process`.
+fn port(
+    c: &NodeConfiguration,
+    memory: &mut FlatMemory,
+    devices: &[Box<dyn NetworkInterface>],
+    process: ProcessId,
+) -> Port {
     let mut port = Port::new(c.port(), memory);
     for device in devices {
-        port.set_self_contained(device.self_contained_stores());
+        port.set_self_contained(device.self_contained_stores(process));
         port.set_network_memory(device.network_memory());
     }
     port
