@@ -232,7 +232,9 @@ fn kernel(
     let image = work.jobs[0].kernel.clone().ok_or("node.software.kernel: the kernel image is missing")?;
     let harts = plan.configuration.harts();
     let each = harts / work.placement.per_node() as usize;
-    Kernel::new(image, memory, kernel_range(plan.configuration), processes, (harts, each))
+    let first = work.placement.on(plan.number).next().expect("a process of this node");
+    let told = (processes, whereabouts(work, first, plan.number));
+    Kernel::new(image, memory, kernel_range(plan.configuration), told, (harts, each))
 }
 
 /// What of main memory the kernel has.

@@ -27,7 +27,7 @@ use chasqui_memory::Early;
 use chasqui_network::{FAULTS, FaultKind, NetworkParameters, VirtualNetworks};
 use chasqui_ni::NetworkInterface;
 use chasqui_node::NodeConfiguration;
-use chasqui_placement::{JobId, ProcessId};
+use chasqui_placement::JobId;
 
 use ethernet::parameters::{EthernetUnit, TcpUnit};
 use ethernet::{Ethernet, EthernetPlan, TcpPeers};
@@ -37,8 +37,6 @@ use via::parameters::ViaUnit;
 use via::{ViaNic, ViaPeers, ViaPlan};
 use wire::NicWire;
 
-/// The process that the NIs serve: there is one on a node.
-const PROCESS: ProcessId = ProcessId(0);
 /// Processes of a node, at most: each pair of them takes a virtual network, of which links number 255 channels.
 const PROCESSES_MAX: u32 = 8;
 
@@ -145,8 +143,7 @@ impl Machine for NetcacheMachine {
     fn nodes_max(&self, resolved: &Resolved) -> u32 {
         let nic: NicUnit = resolved.read("netcache.nic");
         let via: ViaUnit = resolved.read("netcache.via");
-        let vis = via.vis / via.vis_per_rank();
-        (if nic.policy == Policy::Via { nic.nodes.min(vis) } else { nic.nodes }) as u32
+        (if nic.policy == Policy::Via { nic.nodes.min(via.ranks_max()) } else { nic.nodes }) as u32
     }
 
     /// Each message takes an element at least of the rings of its policy; by `tcp` also its bytes of the socket's buffers.
@@ -171,10 +168,16 @@ impl Machine for NetcacheMachine {
     }
 
     fn build(&self, resolved: &Resolved, work: &Workload, threads: usize) -> Result<Built, String> {
+        let unit: NicUnit = resolved.read("netcache.nic");
+        let ranks = work.placement.ranks(JobId(0));
+        if unit.policy == Policy::Via {
+            resolved.read::<ViaUnit>("netcache.via").check_ranks(ranks)?;
+        }
         let ni = |configuration: &NodeConfiguration, port| {
             let unit: NicUnit = resolved.read("netcache.nic");
             if unit.policy == Policy::Tcp {
                 let ethernet = Ethernet::new(EthernetPlan {
+                    placement: work.placement.clone(),
                     unit: resolved.read("netcache.ethernet"),
                     tcp: resolved.read("netcache.tcp"),
                     clock: configuration.bus.clock(),
@@ -212,11 +215,9 @@ impl Machine for NetcacheMachine {
             Ok((nic.memory_bytes(), Box::new(nic) as Box<dyn NetworkInterface>))
         };
         if let Some(Job { replay: Some(replay), .. }) = work.alone() {
-            let ranks = work.placement.ranks(JobId(0));
             let peers = between_peers_and_line(resolved, (replay.rank, ranks));
             return build_alone_on_network(resolved, work, replay, VirtualNetworks::ONE, peers, ni);
         }
-        let unit: NicUnit = resolved.read("netcache.nic");
         let shortest = match unit.policy {
             Policy::Tcp => resolved.read::<EthernetUnit>("netcache.ethernet").shortest(),
             _ => unit.packet_overhead.bytes(),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use chasqui_abi::kernel::{self, KernelBoot};
-use chasqui_abi::{NiIdentification, mark};
+use chasqui_abi::{NiIdentification, NiPlacement, mark};
 use chasqui_config::{Cycles, Frequency, Quantity, Resolved, Scalar};
 use chasqui_counters::Visitor;
 use chasqui_engine::{Engine, Event, Lookahead, Packet, Payload, Time};
@@ -572,7 +572,7 @@ pub fn spec<'a>(c: &'a NodeConfiguration, program: &Program, ni: TestNi, watch: 
         let boot = KernelBoot { entry, stack_pointer, ..Default::default() };
         let image = Arc::new(kernel.image());
         let told = vec![KernelProcess { root: process.space.root(), boot }];
-        Kernel::new(image, &mut memory, kernel_memory, told, (1, 1)).expect("it fits")
+        Kernel::new(image, &mut memory, kernel_memory, (told, NiPlacement::default()), (1, 1)).expect("it fits")
     });
     let process = ProcessSpec {
         process,

@@ -77,4 +77,25 @@ impl ViaUnit {
     pub fn vis_per_rank(&self) -> u64 {
         1 + u64::from(self.zero_copy)
     }
+
+    /// Ranks that a process has VIs for.
+    pub fn ranks_max(&self) -> u64 {
+        self.vis / self.vis_per_rank()
+    }
+
+    /// A job of `ranks` has VIs enough.
+    ///
+    /// # Errors
+    /// It does not: why, in words.
+    pub fn check_ranks(&self, ranks: u32) -> Result<(), String> {
+        if u64::from(ranks) <= self.ranks_max() {
+            return Ok(());
+        }
+        Err(format!(
+            "{ranks} ranks with netcache.via.vis = {}: {} are allowed, for a process has a VI for each other or, with \
+             netcache.via.zero_copy, two",
+            self.vis,
+            self.ranks_max()
+        ))
+    }
 }

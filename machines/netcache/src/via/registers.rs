@@ -270,9 +270,9 @@ chasqui_abi::guest_struct! {
     pub struct ViaConnection {
         /// The one here.
         pub number: u32,
-        /// The other's node.
-        pub node: u32,
-        /// Its number there.
+        /// The other's rank.
+        pub rank: u32,
+        /// Its number there, among that process's.
         pub remote: u32,
         /// Zero.
         pub reserved: u32,
