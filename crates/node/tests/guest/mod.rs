@@ -572,7 +572,8 @@ pub fn spec<'a>(c: &'a NodeConfiguration, program: &Program, ni: TestNi, watch: 
         let boot = KernelBoot { entry, stack_pointer, ..Default::default() };
         let image = Arc::new(kernel.image());
         let told = vec![KernelProcess { root: process.space.root(), boot }];
-        Kernel::new(image, &mut memory, kernel_memory, (told, NiPlacement::default()), (1, 1)).expect("it fits")
+        Kernel::new(image, &mut memory, kernel_memory, (told, NiPlacement::default()), (1, 1))
+            .expect("it fits")
     });
     let process = ProcessSpec {
         process,

@@ -123,7 +123,8 @@ impl Shared {
     /// alone depend on this.
     fn processes_of(&self, frame: &[u8]) -> [ProcessId; 2] {
         let ranks = Segment::parse(frame).map_or([0; 2], |segment| [segment.source, segment.destination]);
-        let place = |rank: u32| (rank < self.placement.ranks(JOB)).then(|| self.placement.place(JOB, Rank(rank)));
+        let place =
+            |rank: u32| (rank < self.placement.ranks(JOB)).then(|| self.placement.place(JOB, Rank(rank)));
         ranks.map(|rank| place(rank).map_or(FIRST, |place| place.process))
     }
 

@@ -104,7 +104,8 @@ impl Streams {
     /// The message that a frame on its way out counts for.
     pub fn name(&mut self, frame: &[u8]) -> Option<MessageKey> {
         let segment = Segment::parse(frame)?;
-        let Segment { source, destination, source_port, destination_port, flags, sequence, data, .. } = segment;
+        let Segment { source, destination, source_port, destination_port, flags, sequence, data, .. } =
+            segment;
         if ![source_port, destination_port].map(u64::from).contains(&MPI_PORT) {
             return None;
         }

@@ -50,10 +50,8 @@ impl Deliverer {
         let Requester { to, bytes, queue, .. } = &mut self.requesters[process.index()];
         let memory = s.memory_bytes;
         if from.checked_add(*bytes).is_none_or(|end| end > memory) {
-            return c.fault(
-                process,
-                format!("a delivery of {bytes} bytes from offset {from:#x} of {memory:#x}"),
-            );
+            return c
+                .fault(process, format!("a delivery of {bytes} bytes from offset {from:#x} of {memory:#x}"));
         }
         queue.push_back(Delivery { from, to: *to, bytes: *bytes });
         self.begin(s, c);

@@ -180,13 +180,7 @@ impl Receiver {
     }
 
     /// A message goes where the policy wants it and among the arrivals. False: network memory has no room.
-    fn enter(
-        &mut self,
-        process: ProcessId,
-        packet: &[u8],
-        s: &mut Shared,
-        c: &mut Context<'_, '_>,
-    ) -> bool {
+    fn enter(&mut self, process: ProcessId, packet: &[u8], s: &mut Shared, c: &mut Context<'_, '_>) -> bool {
         let (flags, envelope, data) = message_parts(packet);
         let [(entry, _), (buffer, _)] = self.destinations(process, packet, s);
         let mut arrival = NetcacheArrival {
@@ -234,13 +228,7 @@ impl Receiver {
     }
 
     /// The message goes into the buffer at physical address `address`, and into the network cache.
-    fn deposit(
-        &mut self,
-        (process, incoming): (ProcessId, Incoming),
-        address: u64,
-        data: &[u8],
-        s: &Shared,
-    ) {
+    fn deposit(&mut self, (process, incoming): (ProcessId, Incoming), address: u64, data: &[u8], s: &Shared) {
         for (offset, bytes) in line_parts(address, data.len() as u64, s.line_bytes) {
             let operation = BusOperation::Deposit(process, Incoming { offset: offset as u32, ..incoming });
             let part = data[offset as usize..][..bytes as usize].to_vec();

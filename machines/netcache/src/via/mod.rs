@@ -382,7 +382,9 @@ impl ViaNic {
         let of_all = u64::from(processes);
         // There is room for all registers.
         assert!(of_all * (via.vis * DOORBELL_BYTES).next_multiple_of(PAGE_BYTES) <= registers::CAUSE);
-        assert!(of_all * via.queues * QUEUE_BYTES <= VIS - QUEUES && of_all * via.vis * VI_BYTES <= TABLE - VIS);
+        assert!(
+            of_all * via.queues * QUEUE_BYTES <= VIS - QUEUES && of_all * via.vis * VI_BYTES <= TABLE - VIS
+        );
         assert!(TABLE + of_all * via.table * TABLE_BYTES <= chasqui_abi::kernel::DEVICE_BYTES);
         let control = clock.edge(unit.receive.cycles());
         ViaNic {
