@@ -242,8 +242,7 @@ static int64_t connect_vi(uint64_t argument)
     struct chasqui_via_connection connection;
     if (copy_from_user(&connection, argument, sizeof connection))
         return -EFAULT;
-    if (!is_vi(connection.number) || connection.rank >= boot.ni.ranks ||
-        (HARTS > 1 && !is_vi(connection.remote)))
+    if (!is_vi(connection.number) || connection.rank >= boot.ni.ranks || (HARTS > 1 && !is_vi(connection.remote)))
         return -EINVAL;
     uint64_t vi = process_of_rank(connection.rank) * setting(CHASQUI_VIA_SETTING_VIS) + connection.remote;
     uint64_t remote = node_of_rank(connection.rank) | vi << 32;

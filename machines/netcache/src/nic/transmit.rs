@@ -234,7 +234,6 @@ impl Transmitter {
             wire_bytes: (bytes.len() as u64 + s.unit.packet_overhead.bytes()) as u32,
             bytes,
             message,
-            ..Packet::default()
         });
         s.packets[process.index()].push_back(packet);
         match step {
