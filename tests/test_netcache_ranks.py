@@ -179,7 +179,7 @@ def test_a_process_that_does_wrong_harms_none_beside_it(
 
     def one(seed: int) -> tuple[str, int]:
         words = ["-np", "4", "--machine", machine, *together(2), "--set", "check.coherence=true"]
-        run = ["run", "-q", *words, "--", program, str(seed), str(60 << seed % 6)]
+        run = ["run", "-q", *words, "--", str(program), str(seed), str(60 << seed % 6)]
         done = command(*run, directory=tmp_path)
         said = f"SEED={seed} on {machine}: status {done.returncode}\n{done.stdout}{done.stderr}"
         is_fault = done.returncode in (128 + 7, 128 + 11)
@@ -216,7 +216,7 @@ def test_ranks_of_a_node_are_fast_forwarded(
     compile_c: Compiler, tmp_path: Path, machine: str
 ) -> None:
     program = compile_c("region", REGION)
-    common = ["-np", "4", "--machine", machine, *together(2), "--", program]
+    common = ["-np", "4", "--machine", machine, *together(2), "--", str(program)]
     for out, words in (("slow", []), ("fast", ["--fast-forward"])):
         done = command("run", "--out", out, *words, *common, directory=tmp_path)
         assert done.returncode == 0, done.stderr
@@ -252,9 +252,19 @@ def test_what_does_not_fit_is_refused_in_one_line(
 ) -> None:
     machine = "netcache/via" if what == "vis" else "netcache"
     if what == "alone":
-        words = ["-np", "4", "-o", "recording", "--", examples / "ring"]
+        words = ["-np", "4", "-o", "recording", "--", str(examples / "ring")]
         assert command("record", *words, directory=tmp_path).returncode == 0
-    words = ["-np", "4", "-m", machine, *REFUSED[what], "--out", "out", "--", examples / "ring"]
+    words = [
+        "-np",
+        "4",
+        "-m",
+        machine,
+        *REFUSED[what],
+        "--out",
+        "out",
+        "--",
+        str(examples / "ring"),
+    ]
     done = command("run", *words, directory=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert SAID[what] in done.stderr
