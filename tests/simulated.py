@@ -70,12 +70,14 @@ def organisations() -> list[str]:
 
 
 def shared_nodes() -> list[str]:
-    """Machines on whose nodes several ranks of a job can be."""
+    """Machines on whose nodes several ranks of a job can be, but for netcache: its policies have
+    tests of their own (test_netcache_ranks.py)."""
     if not NEEDS["core"][1]:
         return ["loggp"]
     from chasqui import core
 
-    return [each["name"] for each in core.machines() if each["ranks_per_node_max"] > 1]
+    several = [each["name"] for each in core.machines() if each["ranks_per_node_max"] > 1]
+    return [name for name in several if not name.startswith("netcache")]
 
 
 def example(examples: Path, name: str, machine: str) -> list[str]:

@@ -276,7 +276,7 @@ def test_lines_leave_together_or_one_by_one(compile_c: Compiler, tmp_path: Path,
     [
         (
             ["node.harts=2"],
-            "node.network_cache.present: the node has 2 harts (node.harts), not one",
+            "node.network_cache.present: each process has 2 harts (node.harts)",
         ),
         (
             ["node.network_cache.present=false"],

@@ -248,7 +248,7 @@ def test_ranks_of_a_node_are_fast_forwarded(
 
 
 REFUSED = {
-    "too many": ["-m", "netcache", "--ranks-per-node", "2"],
+    "too many": ["-m", "netcache", "--ranks-per-node", "9"],
     "none": ["--ranks-per-node", "0"],
     "no harts": ["--ranks-per-node", "2"],
     "uneven": ["--ranks-per-node", "3", "--set", "node.harts=4"],
@@ -260,7 +260,7 @@ REFUSED = {
     "memory": [*together(8, "slot", "memory"), "--mpi", "local.ring=16 MiB"],
 }
 SAID = {
-    "too many": "--ranks-per-node 2 on netcache: 1 is allowed",
+    "too many": "--ranks-per-node 9 on netcache: 1 to 8 are allowed",
     "none": "--ranks-per-node 0 on loggp: 1 to 1024 are allowed",
     "no harts": "each rank has harts of its own, and node.harts = 1; multiples of 2 are allowed",
     "uneven": "node.harts = 4; multiples of 3 are allowed (--set node.harts=3)",

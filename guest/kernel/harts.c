@@ -69,7 +69,7 @@ _Noreturn void hart_main(void)
     trap_return(here->thread_frame);
 }
 
-void harts_begin(const struct chasqui_kernel_boot *boots, uint64_t processes, uint64_t harts_each)
+void harts_begin(uint64_t processes, uint64_t harts_each)
 {
     here->has_begun = true;
     for (uint64_t process = 1; process < processes; process++) {
@@ -79,6 +79,21 @@ void harts_begin(const struct chasqui_kernel_boot *boots, uint64_t processes, ui
         frame->x[SP] = boots[process].stack_pointer;
         begin(hart, process);
     }
+}
+
+/* --- processes of the job --- */
+
+const struct chasqui_kernel_boot *boots;
+struct chasqui_ni_placement placement;
+
+uint32_t node_of_rank(uint32_t rank)
+{
+    return placement.by_node ? rank % placement.nodes : rank / placement.ranks_per_node;
+}
+
+uint32_t process_of_rank(uint32_t rank)
+{
+    return placement.by_node ? rank / placement.nodes : rank % placement.ranks_per_node;
 }
 
 /* --- threads of processes --- */

@@ -128,12 +128,27 @@ register struct hart *here __asm__("tp");
 #define process_here 0
 #endif
 
+/* Where the processes of the job are: with one hart each has a node of its own. */
+#if HARTS > 1
+extern struct chasqui_ni_placement placement; /* of the node's first process */
+uint32_t node_of_rank(uint32_t rank);
+uint32_t process_of_rank(uint32_t rank); /* its number there */
+extern const struct chasqui_kernel_boot *boots; /* of the node's processes */
+#define rank_here (boots[process_here].ni.rank)
+#define node_here (placement.node)
+#else
+#define node_of_rank(rank) (rank)
+#define process_of_rank(rank) 0
+#define rank_here (boot.ni.rank)
+#define node_here (boot.ni.rank)
+#endif
+
 /* Of several harts one at a time is in the kernel (harts.c). */
 #if HARTS > 1
 void kernel_lock(void);
 void kernel_unlock(void);
 void hart_interrupt(struct hart *hart);
-void harts_begin(const struct chasqui_kernel_boot *boots, uint64_t processes, uint64_t harts_each);
+void harts_begin(uint64_t processes, uint64_t harts_each);
 int64_t harts_forward(uint64_t number, const uint64_t arguments[6]); /* a system call, to the simulator */
 _Noreturn void thread_end(void);                                     /* of the process, or all of it */
 #else
@@ -201,6 +216,14 @@ struct driver {
     void (*transmit)(struct packet *packet, uint32_t rank);
     uint32_t mtu; /* longest packet that it takes [bytes] */
 };
+
+/* Packets from one process of the node to another, which go past the driver: they wait until the kernel has nothing else
+ * to do for its caller (net/ip.c). */
+#if HARTS > 1
+void loopback_run(void);
+#else
+static inline void loopback_run(void) {}
+#endif
 
 #define DRIVER __attribute__((used, retain, section("drivers"))) static const struct driver *const
 

@@ -10,13 +10,17 @@ _Noreturn void kernel_main(const struct chasqui_kernel_boot *first, uint64_t pro
     kernel_lock();
     memory_copy(&boot, first, sizeof boot);
     check(boot.ni.version == CHASQUI_ABI_VERSION, "it is for another simulator");
+#if HARTS > 1
+    boots = first;
+    memory_copy(&placement, first + processes, sizeof placement);
+#endif
     memory_begin(boot.memory, boot.memory_bytes);
     threads_begin();
     csr_write(STIMECMP, ~0ull);
     drivers_begin();
     csr_write(sie, INTERRUPTS | (driver ? 1u << INTERRUPT_EXTERNAL : 0));
 #if HARTS > 1
-    harts_begin(first, processes, harts_each);
+    harts_begin(processes, harts_each);
 #else
     (void)processes, (void)harts_each;
 #endif

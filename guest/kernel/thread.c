@@ -48,8 +48,11 @@ static void idle(void)
 static void leave(void)
 {
     struct thread *before = here->current, *next;
-    while (!(next = take(&here->ready)))
+    loopback_run();
+    while (!(next = take(&here->ready))) {
         idle();
+        loopback_run();
+    }
     if (next == before)
         return;
     here->current = next;

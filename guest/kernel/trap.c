@@ -72,6 +72,8 @@ void trap(struct frame *frame)
         process_trap(frame, cause);
     else
         kernel_trap(frame, cause);
+    if (from_process)
+        loopback_run();
     if (from_process && threads_wait())
         thread_yield();
     if (from_process)

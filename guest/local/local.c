@@ -4,7 +4,8 @@
  * job on the node. A message is copied twice, into cells and out of them; one longer than a cell takes several, in order,
  * as there is room. What a `put` moves goes by cells that say where it belongs, so it needs no landing place. The sender
  * publishes a cell by its count of cells written, the receiver gives it back by its count of cells read; each is on a line
- * of its own, so that neither takes the other's line but when it changes.
+ * of its own, so that neither takes the other's line but when it changes. Where the machine's own device has a name for
+ * what a put may write (`expose`), the receiver looks the name up.
  * (D. Buntinas, G. Mercier and W. Gropp, "Implementation and evaluation of shared-memory communication and
  * synchronization operations in MPICH2 using the Nemesis communication subsystem", Parallel Computing 33(9), 2007.)
  *
@@ -40,6 +41,14 @@ struct ring {
     _Alignas(SEPARATE) uint8_t cells[];
 };
 
+/* Memory that the machine's own device has been asked to expose, and by which name. */
+struct exposure {
+    struct exposure *next;
+    uint64_t name;
+    uint8_t *landing;
+    size_t bytes;
+};
+
 /* Another process of the node. */
 struct neighbour {
     struct ring *to, *from;
@@ -53,6 +62,7 @@ struct neighbour {
     struct request *request;
     uint8_t *landing, *kept;
     size_t have, kept_bytes;
+    struct exposure *exposures; /* Of the first: those of all. */
 };
 
 static struct mpi_device mpi_device_local; /* What the library sees. */
@@ -184,10 +194,44 @@ static void append(struct neighbour *n, const struct cell *cell)
     }
 }
 
+static uint64_t local_expose(void *landing, size_t bytes)
+{
+    struct exposure *exposure = chq_malloc(sizeof *exposure);
+    uint64_t name = ni->expose(landing, bytes);
+    *exposure = (struct exposure){neighbours->exposures, name, landing, bytes};
+    neighbours->exposures = exposure;
+    return name;
+}
+
+static void local_conceal(void *landing, size_t bytes)
+{
+    struct exposure **link = &neighbours->exposures, *exposure;
+    while ((exposure = *link) && (exposure->landing != landing || exposure->bytes != bytes))
+        link = &exposure->next;
+    if (exposure) {
+        *link = exposure->next;
+        free(exposure);
+    }
+    ni->conceal(landing, bytes);
+}
+
+/* Where a put goes. */
+static void *landing_of(uint64_t to)
+{
+    if (!ni->expose)
+        return (void *)(uintptr_t)to;
+    const struct exposure *exposure = neighbours->exposures;
+    while (exposure && to - exposure->name >= exposure->bytes)
+        exposure = exposure->next;
+    if (!exposure)
+        chq_die("a put of a process of this node goes to memory that this one has not exposed");
+    return exposure->landing + (to - exposure->name);
+}
+
 static void deal_with(struct neighbour *n, const struct cell *cell)
 {
     if (cell->kind == PUTS) {
-        memcpy((void *)(uintptr_t)cell->to, cell->data, cell->bytes);
+        memcpy(landing_of(cell->to), cell->data, cell->bytes);
         if (cell->left == 0)
             mpi_arrived(&cell->envelope, cell->data, 0);
     } else if (cell->kind == BEGINS && cell->left == 0) {
@@ -237,8 +281,6 @@ void chq_local_open(void)
     uint32_t each = place->ranks_per_node;
     if (!place->shared_bytes)
         return;
-    if (chq.device->expose)
-        chq_die("this device's puts do not go to addresses: --mpi local.channel=ni is allowed");
     if (chq.device->transport)
         chq_die("this device matches messages by itself: --mpi local.channel=ni is allowed");
     uint8_t *memory =
@@ -262,9 +304,12 @@ void chq_local_open(void)
     mpi_device_local.send = local_send;
     mpi_device_local.poll = local_poll;
     mpi_device_local.put = ni->put ? local_put : NULL;
+    mpi_device_local.expose = ni->expose ? local_expose : NULL;
+    mpi_device_local.conceal = ni->conceal ? local_conceal : NULL;
     mpi_device_local.wait = NULL;
     mpi_device_local.expect = ni->expect ? local_expect : NULL;
     chq.device = &mpi_device_local;
+    chq_poll_in_waits();
     chq.send = local_send;
     chq_set_network(local_poll);
 }

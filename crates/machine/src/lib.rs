@@ -232,7 +232,9 @@ fn kernel(
     let image = work.jobs[0].kernel.clone().ok_or("node.software.kernel: the kernel image is missing")?;
     let harts = plan.configuration.harts();
     let each = harts / work.placement.per_node() as usize;
-    Kernel::new(image, memory, kernel_range(plan.configuration), processes, (harts, each))
+    let first = work.placement.on(plan.number).next().expect("a process of this node");
+    let told = (processes, whereabouts(work, first, plan.number));
+    Kernel::new(image, memory, kernel_range(plan.configuration), told, (harts, each))
 }
 
 /// What of main memory the kernel has.
@@ -353,6 +355,13 @@ fn parts(dram_bytes: u64, cache_bytes: u64, count: u64) -> impl Iterator<Item = 
 /// When the host has no memory for it, or a process does not fit.
 pub fn build_node(plan: NodePlan<'_>, work: &Workload) -> Result<NodePartition, String> {
     let c = plan.configuration;
+    let harts_each = c.harts() / work.placement.per_node() as usize;
+    if c.network_cache.present && harts_each > 1 {
+        return Err(format!(
+            "node.network_cache.present: each process has {harts_each} harts (node.harts), and messages come into the \
+             network cache of one"
+        ));
+    }
     let dram_bytes = ni_memory_base(c);
     let mut memory = FlatMemory::new(dram_bytes + plan.ni_memory_bytes)
         .map_err(|e| format!("no address space for a node of {}: {e}", c.dram.size))?;

@@ -248,6 +248,58 @@ fn other_masters_take_what_is_bound() {
     }
 }
 
+/// A transaction of another hart's, which reads the line at `address`.
+fn read_by_another(rig: &mut Rig, address: u64) {
+    let foreign = Foreign { snoop: Snoop::Read, address, bytes: 32, value: None };
+    rig.service.ask_foreign(chasqui_engine::Time(rig.cycle * 1000), foreign);
+    rig.run_to_idle();
+    rig.service.log.clear();
+}
+
+#[test]
+fn of_several_harts_one_owns_a_line_before_a_message_is_bound_to_it() {
+    let fill = Request::Fill { line: A, data: true, exclusive: true };
+    for is_shared in [false, true] {
+        let mut rig = rig(Binding::NetworkCache, 32);
+        rig.port.join_peers();
+        if is_shared {
+            rig.load(A);
+            read_by_another(&mut rig, A);
+        }
+        deposit(&mut rig, 1, 16);
+        deposit(&mut rig, 2, 16);
+        remap(&mut rig, 1, A);
+        assert_eq!(rig.granted(), [fill], "shared: {is_shared}");
+        remap(&mut rig, 2, A + 16);
+        assert_eq!(rig.granted(), [fill], "the line is owned");
+        assert_eq!((rig.load(A), rig.load(A + 16), rig.port.statistics.bound_hits), (101, 102, 2));
+    }
+}
+
+#[test]
+fn a_reservation_that_another_hart_asks_for_misses_its_message() {
+    for early in [Early::DataCache, Early::NetworkCache] {
+        let parameters = NetworkCacheParameters { early, ..network(Binding::NetworkCache) };
+        for asks in [false, true] {
+            let mut rig = rig_of(parameters.clone(), 32);
+            rig.port.join_peers();
+            assert_eq!(prebind(&mut rig, 1, A, 16), Prebound::Reserved);
+            if asks {
+                read_by_another(&mut rig, A);
+            }
+            deposit(&mut rig, 1, 16);
+            assert_eq!(
+                (statistics(&rig).early, statistics(&rig).early_missed),
+                (u64::from(!asks), asks.into())
+            );
+            if asks {
+                assert_eq!(remap(&mut rig, 1, A), Remapped::Bound, "it waits as any other");
+            }
+            assert_eq!(rig.load(A), 101);
+        }
+    }
+}
+
 #[test]
 fn the_coherence_checker_sees_that_a_device_reads_what_is_bound() {
     let network_cache = with_costs(network(Binding::NetworkCache));

@@ -1,5 +1,6 @@
-/* IP (RFC 791): as much as nodes of one network need. Rank r has the address 10.0.0.1 + r; nothing is fragmented, and the
- * driver brings packets to any node. */
+/* IP (RFC 791): as much as nodes of one network need. Rank r has the address 10.0.0.1 + r, one of several that its node may
+ * have; nothing is fragmented, and the driver brings packets to any node. Those between processes of a node never leave the
+ * kernel. */
 #include "net.h"
 
 #define NETWORK 0x0a000001u
@@ -28,7 +29,30 @@ uint32_t ip_pseudo_sum(uint32_t source, uint32_t destination, uint8_t protocol, 
     return sum_of(words, sizeof words, 0);
 }
 
-void ip_send(struct packet *packet, uint32_t destination, uint8_t protocol)
+#if HARTS > 1
+static struct packet *looping, **looping_end = &looping;
+
+/* Not at once: TCP is in the middle of sending. */
+static void loop(struct packet *packet)
+{
+    packet->next = 0;
+    *looping_end = packet;
+    looping_end = &packet->next;
+}
+
+void loopback_run(void)
+{
+    while (looping) {
+        struct packet *packet = looping;
+        looping = packet->next;
+        if (!looping)
+            looping_end = &looping;
+        ip_receive(packet);
+    }
+}
+#endif
+
+void ip_send(struct packet *packet, uint32_t destination, uint8_t protocol OWN_PARAMETER)
 {
     static uint16_t identification;
     struct ip_header *header = packet_push(packet, sizeof *header);
@@ -39,11 +63,25 @@ void ip_send(struct packet *packet, uint32_t destination, uint8_t protocol)
         .fragment = be16(DO_NOT_FRAGMENT),
         .ttl = TTL,
         .protocol = protocol,
-        .source = be32(ip_of_rank(boot.ni.rank)),
+        .source = be32(ip_of_rank(own_rank)),
         .destination = be32(destination),
     };
     header->checksum = checksum_of(sum_of(header, sizeof *header, 0));
+#if HARTS > 1
+    if (node_of_rank(rank_of_ip(destination)) == node_here)
+        return loop(packet);
+#endif
     driver->transmit(packet, rank_of_ip(destination));
+}
+
+static bool is_own(uint32_t address)
+{
+#if HARTS > 1
+    uint32_t rank = rank_of_ip(address);
+    return rank < boot.ni.ranks && node_of_rank(rank) == node_here;
+#else
+    return address == ip_of_rank(boot.ni.rank);
+#endif
 }
 
 /* It is whole, and for this node. */
@@ -52,7 +90,7 @@ static bool is_right(const struct packet *packet)
     const struct ip_header *header = (const struct ip_header *)packet->data;
     return packet->bytes >= sizeof *header && header->version == VERSION && be16(header->bytes) <= packet->bytes &&
            be16(header->bytes) >= sizeof *header && checksum_of(sum_of(header, sizeof *header, 0)) == 0 &&
-           be32(header->destination) == ip_of_rank(boot.ni.rank);
+           is_own(be32(header->destination));
 }
 
 void ip_receive(struct packet *packet)
@@ -62,5 +100,5 @@ void ip_receive(struct packet *packet)
         return packet_free(packet);
     packet->bytes = be16(header->bytes);
     packet_pull(packet, sizeof *header);
-    tcp_receive(packet, be32(header->source));
+    tcp_receive(packet, be32(header->source) OWN_ARGUMENT(rank_of_ip(be32(header->destination))));
 }

@@ -4,6 +4,16 @@
 
 #include "kernel.h"
 
+/* Which of the node's ranks something is from or for: a parameter where there are several. */
+#if HARTS > 1
+#define OWN_PARAMETER , uint32_t own_rank
+#define OWN_ARGUMENT(rank) , rank
+#else
+#define OWN_PARAMETER
+#define OWN_ARGUMENT(rank)
+#define own_rank (boot.ni.rank)
+#endif
+
 /* --- packets (packet.c) --- */
 
 /* What travels, in a block of the kernel's memory: headers are put in front of the data. */
@@ -37,7 +47,7 @@ enum { PROTOCOL_TCP = 6 };
 uint32_t ip_of_rank(uint32_t rank);
 uint32_t rank_of_ip(uint32_t address);
 uint32_t ip_mtu(void);
-void ip_send(struct packet *packet, uint32_t destination, uint8_t protocol);
+void ip_send(struct packet *packet, uint32_t destination, uint8_t protocol OWN_PARAMETER);
 void ip_receive(struct packet *packet); /* the driver's; takes it */
 /* Sum of the pseudo header of a packet's checksum. */
 uint32_t ip_pseudo_sum(uint32_t source, uint32_t destination, uint8_t protocol, uint32_t bytes);
@@ -91,7 +101,17 @@ struct tcp {
     unsigned tries;
     /* Of one that listens: connections that have not been accepted yet; of those, the next. */
     struct tcp *waiting, *next_waiting, *listener;
+#if HARTS > 1
+    uint32_t own; /* the rank whose it is */
+#endif
 };
+
+/* The rank of this node that a connection is of. */
+#if HARTS > 1
+#define own_of(tcp) ((tcp)->own)
+#else
+#define own_of(tcp) (boot.ni.rank)
+#endif
 
 extern struct queue tcp_changes; /* threads that wait for any change of a connection */
 extern struct tcp *tcp_connections;
@@ -105,7 +125,7 @@ void tcp_end_all(void); /* the process has ended, and closed them: connections l
 void tcp_listen(struct tcp *tcp);
 void tcp_connect(struct tcp *tcp, uint32_t peer, uint16_t port);
 void tcp_end(struct tcp *tcp); /* no more is written */
-void tcp_receive(struct packet *packet, uint32_t source);
+void tcp_receive(struct packet *packet, uint32_t source OWN_PARAMETER);
 uint32_t tcp_room(const struct tcp *tcp); /* to write [bytes] */
 bool tcp_is_writable(const struct tcp *tcp); /* there is room worth waking a writer for */
 uint32_t tcp_readable(const struct tcp *tcp); /* [bytes] */
@@ -129,7 +149,7 @@ void tcp_output(struct tcp *tcp); /* whatever may be sent now */
 void tcp_acknowledge(struct tcp *tcp);
 void tcp_acknowledged(struct tcp *tcp, uint32_t number);
 void tcp_duplicate(struct tcp *tcp); /* an acknowledgement of nothing new */
-void tcp_refuse(const struct tcp_header *header, uint32_t peer, uint32_t bytes);
+void tcp_refuse(const struct tcp_header *header, uint32_t peer, uint32_t bytes OWN_PARAMETER);
 
 /* --- sockets (socket.c; their system calls in socket.h) --- */
 

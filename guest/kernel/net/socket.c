@@ -25,7 +25,8 @@ struct socket {
     bool nonblocking;
 };
 
-static struct socket sockets[SOCKETS_MAX];
+static struct socket sockets_of[HARTS][SOCKETS_MAX]; /* by process */
+#define sockets (sockets_of[process_here])
 
 bool socket_is(uint64_t descriptor) { return descriptor - DESCRIPTOR_FIRST < SOCKETS_MAX; }
 
@@ -96,7 +97,7 @@ static int64_t write_address(uint32_t address, uint16_t port, uint64_t to, uint6
 static bool is_taken(uint16_t port)
 {
     for (const struct tcp *tcp = tcp_connections; tcp; tcp = tcp->next)
-        if (tcp->port == port && (tcp->state == LISTEN || tcp->state == CLOSED))
+        if (tcp->port == port && (tcp->state == LISTEN || tcp->state == CLOSED) && own_of(tcp) == rank_here)
             return true;
     return false;
 }
@@ -334,7 +335,7 @@ int64_t socket_control(const uint64_t arguments[6])
 int64_t socket_name(const uint64_t arguments[6])
 {
     struct socket *socket = socket_of(arguments[0]);
-    return socket ? write_address(ip_of_rank(boot.ni.rank), socket->tcp->port, arguments[1], arguments[2]) : -EBADF;
+    return socket ? write_address(ip_of_rank(rank_here), socket->tcp->port, arguments[1], arguments[2]) : -EBADF;
 }
 
 struct polled {
@@ -400,5 +401,12 @@ bool sockets_end(void)
         if (sockets[i].tcp)
             socket_close(DESCRIPTOR_FIRST + i);
     tcp_end_all();
+#if HARTS > 1
+    for (const struct tcp *tcp = tcp_connections; tcp; tcp = tcp->next)
+        if (own_of(tcp) == rank_here)
+            return true;
+    return false;
+#else
     return tcp_connections;
+#endif
 }

@@ -29,6 +29,9 @@ struct tcp *tcp_new(void)
     tcp->timeout = ticks_of_ns(TIMEOUT_FIRST_NS);
     tcp->next = tcp_connections;
     tcp_connections = tcp;
+#if HARTS > 1
+    tcp->own = rank_here;
+#endif
     return tcp;
 }
 
@@ -90,7 +93,8 @@ static void forget(struct tcp *tcp)
 
 static void waited(struct timer *timer) { forget((struct tcp *)((uint8_t *)timer - offsetof(struct tcp, timer))); }
 
-static bool nobody_is_left; /* the process has ended */
+static bool nobody_is_left_of[HARTS]; /* the process has ended */
+#define nobody_is_left(tcp) (nobody_is_left_of[process_of_rank(own_of(tcp))])
 
 static bool is_over(const struct tcp *tcp) { return tcp->is_closed && tcp->state == ENDED && tcp->has_ended; }
 
@@ -100,7 +104,7 @@ static void release(struct tcp *tcp)
 {
     if (!is_over(tcp))
         return;
-    if (tcp->error || nobody_is_left)
+    if (tcp->error || nobody_is_left(tcp))
         return forget(tcp);
     give_buffers(tcp);
     timer_set(&tcp->timer, csr_read(time) + ticks_of_ns(TIME_WAIT_NS), waited);
@@ -141,7 +145,7 @@ void tcp_close(struct tcp *tcp)
 void tcp_end_all(void)
 {
     struct tcp *next;
-    nobody_is_left = true;
+    nobody_is_left_of[process_here] = true;
     for (struct tcp *tcp = tcp_connections; tcp; tcp = next) {
         next = tcp->next;
         release(tcp);
@@ -182,14 +186,22 @@ void tcp_consumed(struct tcp *tcp)
         tcp_acknowledge(tcp);
 }
 
+/* The connection belongs to the rank that a packet is for. */
+static bool is_of(const struct tcp *tcp OWN_PARAMETER)
+{
+    (void)tcp;
+    return own_of(tcp) == own_rank;
+}
+
 /* The connection; else a socket that listens for such. */
-static struct tcp *find(uint32_t peer, uint16_t peer_port, uint16_t port)
+static struct tcp *find(uint32_t peer, uint16_t peer_port, uint16_t port OWN_PARAMETER)
 {
     for (struct tcp *tcp = *bucket_of(peer, peer_port, port); tcp; tcp = tcp->next_in_bucket)
-        if (tcp->port == port && tcp->peer == peer && tcp->peer_port == peer_port && !tcp->error)
+        if (tcp->port == port && tcp->peer == peer && tcp->peer_port == peer_port && !tcp->error &&
+            is_of(tcp OWN_ARGUMENT(own_rank)))
             return tcp;
     struct tcp *listener = tcp_connections;
-    while (listener && (listener->port != port || listener->state != LISTEN))
+    while (listener && (listener->port != port || listener->state != LISTEN || !is_of(listener OWN_ARGUMENT(own_rank))))
         listener = listener->next;
     return listener;
 }
@@ -227,12 +239,15 @@ static void called(struct tcp *listener, const struct tcp_header *header, uint32
     if (header->flags & RST)
         return;
     if (header->flags & ACK || !(header->flags & SYN))
-        return tcp_refuse(header, peer, 1);
+        return tcp_refuse(header, peer, 1 OWN_ARGUMENT(own_of(listener)));
     struct tcp *tcp = tcp_new();
     buffers(tcp);
     tcp->port = listener->port;
     join(tcp, peer, be16(header->source));
     tcp->listener = listener;
+#if HARTS > 1
+    tcp->own = listener->own;
+#endif
     tcp->state = SYN_RECEIVED;
     learn(tcp, header);
     tcp_begin(tcp);
@@ -355,7 +370,7 @@ static void segment(struct tcp *tcp, const struct tcp_header *header, struct pac
     }
     /* Those data will not be read (RFC 9293, section 3.6.1). */
     if (tcp->is_closed && bytes > 0 && distance(tcp->expected, sequence + bytes) > 0) {
-        tcp_refuse(header, tcp->peer, bytes);
+        tcp_refuse(header, tcp->peer, bytes OWN_ARGUMENT(own_of(tcp)));
         tcp_fail(tcp, ECONNRESET);
         return packet_free(packet);
     }
@@ -373,22 +388,22 @@ static void segment(struct tcp *tcp, const struct tcp_header *header, struct pac
     release(tcp);
 }
 
-static bool is_right(const struct packet *packet, uint32_t source)
+static bool is_right(const struct packet *packet, uint32_t source OWN_PARAMETER)
 {
     const struct tcp_header *header = (const struct tcp_header *)packet->data;
     uint32_t head = (header->offset >> 4) * 4;
     if (packet->bytes < sizeof *header || head < sizeof *header || head > packet->bytes)
         return false;
-    uint32_t sum = ip_pseudo_sum(source, ip_of_rank(boot.ni.rank), PROTOCOL_TCP, packet->bytes);
+    uint32_t sum = ip_pseudo_sum(source, ip_of_rank(own_rank), PROTOCOL_TCP, packet->bytes);
     return checksum_of(sum_of(packet->data, packet->bytes, sum)) == 0;
 }
 
-void tcp_receive(struct packet *packet, uint32_t source)
+void tcp_receive(struct packet *packet, uint32_t source OWN_PARAMETER)
 {
     const struct tcp_header *header = (const struct tcp_header *)packet->data;
-    if (!is_right(packet, source))
+    if (!is_right(packet, source OWN_ARGUMENT(own_rank)))
         return packet_free(packet);
-    struct tcp *tcp = find(source, be16(header->source), be16(header->destination));
+    struct tcp *tcp = find(source, be16(header->source), be16(header->destination) OWN_ARGUMENT(own_rank));
     packet_pull(packet, (header->offset >> 4) * 4);
     if (tcp && tcp->state > SYN_SENT)
         return segment(tcp, header, packet);
@@ -397,6 +412,7 @@ void tcp_receive(struct packet *packet, uint32_t source)
     else if (tcp)
         answered(tcp, header);
     else if (!(header->flags & RST))
-        tcp_refuse(header, source, packet->bytes + !!(header->flags & SYN) + !!(header->flags & FIN));
+        tcp_refuse(header, source,
+                   packet->bytes + !!(header->flags & SYN) + !!(header->flags & FIN) OWN_ARGUMENT(own_rank));
     packet_free(packet);
 }

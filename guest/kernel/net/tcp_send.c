@@ -23,11 +23,11 @@ static void take(const struct tcp *tcp, uint32_t sequence, uint8_t *to, uint32_t
     memory_copy(to + first, tcp->out, bytes - first);
 }
 
-static void finish(struct packet *packet, struct tcp_header *header, uint32_t peer)
+static void finish(struct packet *packet, struct tcp_header *header, uint32_t peer OWN_PARAMETER)
 {
-    uint32_t sum = ip_pseudo_sum(ip_of_rank(boot.ni.rank), peer, PROTOCOL_TCP, packet->bytes);
+    uint32_t sum = ip_pseudo_sum(ip_of_rank(own_rank), peer, PROTOCOL_TCP, packet->bytes);
     header->checksum = checksum_of(sum_of(packet->data, packet->bytes, sum));
-    ip_send(packet, peer, PROTOCOL_TCP);
+    ip_send(packet, peer, PROTOCOL_TCP OWN_ARGUMENT(own_rank));
 }
 
 static void transmit_segment(struct tcp *tcp, uint32_t sequence, uint32_t bytes, uint8_t flags)
@@ -52,7 +52,7 @@ static void transmit_segment(struct tcp *tcp, uint32_t sequence, uint32_t bytes,
         .window = be16(window),
     };
     tcp->offered = tcp->expected + window;
-    finish(packet, header, tcp->peer);
+    finish(packet, header, tcp->peer OWN_ARGUMENT(own_of(tcp)));
 }
 
 static uint64_t clamp(uint64_t ticks)
@@ -198,7 +198,7 @@ void tcp_duplicate(struct tcp *tcp)
     tcp->nxt = top;
 }
 
-void tcp_refuse(const struct tcp_header *header, uint32_t peer, uint32_t bytes)
+void tcp_refuse(const struct tcp_header *header, uint32_t peer, uint32_t bytes OWN_PARAMETER)
 {
     struct packet *packet = packet_new(0);
     struct tcp_header *answer = packet_push(packet, sizeof *answer);
@@ -211,5 +211,5 @@ void tcp_refuse(const struct tcp_header *header, uint32_t peer, uint32_t bytes)
         .offset = sizeof *answer / 4 << 4,
         .flags = has_ack ? RST : RST | ACK,
     };
-    finish(packet, answer, peer);
+    finish(packet, answer, peer OWN_ARGUMENT(own_rank));
 }

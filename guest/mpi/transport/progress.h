@@ -49,5 +49,7 @@ static inline void request_wait(struct request *request)
 void chq_yield_after(uint32_t polls);
 /* From now on waits sleep, if the device has something to sleep in. */
 void chq_sleep_in_waits(void);
+/* From now on waits that slept poll: there is something else to look at. */
+void chq_poll_in_waits(void);
 
 #endif

@@ -72,6 +72,14 @@ void chq_sleep_in_waits(void)
         chq_set_turn(sleeping_turn);
 }
 
+void chq_poll_in_waits(void)
+{
+    if (chq.turn != sleeping_turn)
+        return;
+    chq.has_turn = false;
+    chq_set_poll(chq.poll);
+}
+
 void chq_yield_after(uint32_t polls)
 {
     polls_max = polls;

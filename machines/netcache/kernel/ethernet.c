@@ -36,6 +36,14 @@ static uint32_t queued;
 /* Earlier stores come before the store to the controller that follows. */
 static void fence_before_register(void) { __asm__ volatile("fence rw, o" : : : "memory"); }
 
+/* Another hart's stores to the controller come after those here (Linux: mmiowb). */
+static void end_of_registers(void)
+{
+#if HARTS > 1
+    __asm__ volatile("fence o, w" : : : "memory");
+#endif
+}
+
 /* A descriptor is read before the data that it announces. */
 static void fence_after_descriptor(void) { __asm__ volatile("fence r, r" : : : "memory"); }
 
@@ -131,26 +139,27 @@ static void send_queued(void)
     }
 }
 
-/* The controller's address of a rank: one that is administered locally (IEEE 802, 8.4). */
-static void set_address(uint8_t address[6], uint32_t rank)
+/* The controller's address of a node: one that is administered locally (IEEE 802, 8.4). */
+static void set_address(uint8_t address[6], uint32_t node)
 {
     address[0] = 2;
     address[1] = address[2] = address[3] = 0;
-    address[4] = rank >> 8;
-    address[5] = rank;
+    address[4] = node >> 8;
+    address[5] = node;
 }
 
 static void ethernet_transmit(struct packet *packet, uint32_t rank)
 {
     struct header *header = packet_push(packet, sizeof *header);
-    set_address(header->destination, rank);
-    set_address(header->source, boot.ni.rank);
+    set_address(header->destination, node_of_rank(rank));
+    set_address(header->source, node_here);
     header->type = be16(TYPE_IP);
     reclaim();
     if (!queue && has_room())
         post(packet);
     else
         enqueue(packet);
+    end_of_registers();
 }
 
 /* --- receiving --- */
@@ -190,6 +199,7 @@ static void ethernet_interrupt(void)
         reclaim();
         send_queued();
     }
+    end_of_registers();
 }
 
 static struct driver ethernet = {

@@ -1,13 +1,16 @@
 /* The kernel agent of the VIA NIC (Virtual Interface Architecture Specification 1.0, 2.1 and 2.4): registers memory,
  * makes queues and VIs, connects them, and lets the process sleep until a completion queue has an entry. Data go past it.
  *
+ * Each process has a part of the NIC's table, of its queues and VIs, and numbers them from 0 on; the NIC numbers those of
+ * all processes, one process after the other. A process has a protection tag of its own.
+ *
  * Connecting exchanges nothing: both sides name each other's VI, and what comes before one of them has done so is
  * refused by the NIC and sent again. */
 #include "kernel.h"
 #include "via/registers.h"
 
-/* The process's protection tag: there is one process. */
-#define TAG 1u
+/* The process's protection tag. */
+#define TAG ((uint32_t)process_here + 1u)
 
 /* Entries of the translation table in a row that belong together; kept for the first of them. */
 struct run {
@@ -16,18 +19,26 @@ struct run {
     bool is_used;
 };
 
-static struct run *runs;
-static uint32_t run_end;        /* entries below have been used */
-static uint64_t invalidations;  /* physical address of the word that counts them; 0: not in use */
-static struct queue waiters;
+/* Of the process. */
+static struct run *runs_of[HARTS];
+static uint32_t run_end_of[HARTS];        /* entries below have been used */
+static uint64_t count_at_of[HARTS];       /* physical address of the word that counts them; 0: not in use */
+#define runs (runs_of[process_here])
+#define run_end (run_end_of[process_here])
+#define count_at (count_at_of[process_here])
+
+static struct queue waiters; /* of all processes: each looks whether the event was its own */
 
 static uint64_t setting(unsigned number) { return boot.ni.settings[number]; }
+
+/* The NIC's number of what is number `own` of the process's; each has as many as the setting says. */
+static uint64_t of_all(uint64_t own, unsigned each) { return process_here * setting(each) + own; }
 
 /* --- the translation and protection table --------------------------------------------------------------- */
 
 static void store_entry(uint32_t entry, uint64_t page, uint64_t tag)
 {
-    uint64_t at = CHASQUI_VIA_TABLE + entry * CHASQUI_VIA_TABLE_BYTES;
+    uint64_t at = CHASQUI_VIA_TABLE + of_all(entry, CHASQUI_VIA_SETTING_PAGES) * CHASQUI_VIA_TABLE_BYTES;
     ni_store(at + CHASQUI_VIA_TABLE_TAG, tag);
     ni_store(at + CHASQUI_VIA_TABLE_PAGE, page);
 }
@@ -100,7 +111,7 @@ static int64_t register_memory(uint64_t argument)
         }
         store_entry(entry + (uint32_t)(page - first), word, TAG | page << 32);
     }
-    memory.handle = entry - (uint32_t)first;
+    memory.handle = (uint32_t)of_all(entry, CHASQUI_VIA_SETTING_PAGES) - (uint32_t)first;
     return copy_to_user(argument, &memory, sizeof memory) ? -EFAULT : 0;
 }
 
@@ -109,7 +120,8 @@ static int64_t deregister_memory(uint64_t argument)
     struct chasqui_via_memory memory;
     if (copy_from_user(&memory, argument, sizeof memory))
         return -EFAULT;
-    uint32_t first = (uint32_t)(memory.address / PAGE_BYTES), wanted = memory.handle + first, entry = 0;
+    uint32_t first = (uint32_t)(memory.address / PAGE_BYTES), entry = 0;
+    uint32_t wanted = memory.handle + first - (uint32_t)of_all(0, CHASQUI_VIA_SETTING_PAGES);
     while (entry < run_end && entry != wanted)
         entry += runs[entry].pages;
     if (entry >= run_end || !runs[entry].is_used || runs[entry].address / PAGE_BYTES != memory.address / PAGE_BYTES)
@@ -126,8 +138,8 @@ static void unmapped(uint64_t address, uint64_t bytes)
         if (!run->is_used || address + bytes <= run->address || run->address + run->pages * PAGE_BYTES <= address)
             continue;
         free_run(entry);
-        if (invalidations)
-            ++*(volatile uint64_t *)of_physical(invalidations);
+        if (count_at)
+            ++*(volatile uint64_t *)of_physical(count_at);
     }
 }
 
@@ -139,21 +151,22 @@ static int64_t open_nic(uint64_t argument)
     if (copy_from_user(&open, argument, sizeof open))
         return -EFAULT;
     open.tag = TAG;
-    invalidations = open.invalidations ? user_physical(open.invalidations, true) : 0;
-    if ((open.invalidations && !invalidations) || open.invalidations % sizeof(uint64_t))
+    count_at = open.invalidations ? user_physical(open.invalidations, true) : 0;
+    if ((open.invalidations && !count_at) || open.invalidations % sizeof(uint64_t))
         return -EFAULT;
     return copy_to_user(argument, &open, sizeof open) ? -EFAULT : 0;
 }
 
 /* In use, by number. */
 enum { QUEUES_MAX = 16 };
-static bool queue_is_used[QUEUES_MAX];
+static bool queue_is_used_of[HARTS][QUEUES_MAX];
+#define queue_is_used (queue_is_used_of[process_here])
 
 static bool is_queue(uint64_t number) { return number < QUEUES_MAX && queue_is_used[number]; }
 
 static uint64_t queue_register(uint64_t number, uint64_t offset)
 {
-    return CHASQUI_VIA_QUEUES + number * CHASQUI_VIA_QUEUE_BYTES + offset;
+    return CHASQUI_VIA_QUEUES + of_all(number, CHASQUI_VIA_SETTING_QUEUES) * CHASQUI_VIA_QUEUE_BYTES + offset;
 }
 
 static int64_t create_queue(uint64_t argument)
@@ -189,12 +202,18 @@ static int64_t destroy_queue(uint64_t number)
 
 static uint64_t vi_register(uint64_t number, uint64_t offset)
 {
-    return CHASQUI_VIA_VIS + number * CHASQUI_VIA_VI_BYTES + offset;
+    return CHASQUI_VIA_VIS + of_all(number, CHASQUI_VIA_SETTING_VIS) * CHASQUI_VIA_VI_BYTES + offset;
 }
 
 static bool is_vi(uint64_t number) { return number < setting(CHASQUI_VIA_SETTING_VIS); }
 
 static bool is_queue_or_none(uint64_t number) { return number == CHASQUI_VIA_NO_QUEUE || is_queue(number); }
+
+/* As the VI's register has it. */
+static uint64_t completed_by(uint32_t number)
+{
+    return number == CHASQUI_VIA_NO_QUEUE ? number : of_all(number, CHASQUI_VIA_SETTING_QUEUES);
+}
 
 static int64_t create_vi(uint64_t argument)
 {
@@ -205,7 +224,8 @@ static int64_t create_vi(uint64_t argument)
         return -EINVAL;
     ni_store(vi_register(vi.number, CHASQUI_VIA_VI_STATE), CHASQUI_VIA_VI_IDLE);
     ni_store(vi_register(vi.number, CHASQUI_VIA_VI_TAG), TAG);
-    ni_store(vi_register(vi.number, CHASQUI_VIA_VI_QUEUES), vi.send_queue | (uint64_t)vi.receive_queue << 32);
+    uint64_t queues = completed_by(vi.send_queue) | completed_by(vi.receive_queue) << 32;
+    ni_store(vi_register(vi.number, CHASQUI_VIA_VI_QUEUES), queues);
     return 0;
 }
 
@@ -222,9 +242,10 @@ static int64_t connect_vi(uint64_t argument)
     struct chasqui_via_connection connection;
     if (copy_from_user(&connection, argument, sizeof connection))
         return -EFAULT;
-    if (!is_vi(connection.number) || connection.node >= boot.ni.ranks)
+    if (!is_vi(connection.number) || connection.rank >= boot.ni.ranks || (HARTS > 1 && !is_vi(connection.remote)))
         return -EINVAL;
-    uint64_t remote = connection.node | (uint64_t)connection.remote << 32;
+    uint64_t vi = process_of_rank(connection.rank) * setting(CHASQUI_VIA_SETTING_VIS) + connection.remote;
+    uint64_t remote = node_of_rank(connection.rank) | vi << 32;
     ni_store(vi_register(connection.number, CHASQUI_VIA_VI_REMOTE), remote);
     ni_store(vi_register(connection.number, CHASQUI_VIA_VI_STATE), CHASQUI_VIA_VI_CONNECTED);
     return 0;
@@ -255,6 +276,8 @@ static void via_interrupt(void)
 
 static int64_t via_control(uint64_t request, uint64_t argument)
 {
+    if (HARTS > 1 && !runs)
+        runs = memory_take(setting(CHASQUI_VIA_SETTING_PAGES) * sizeof *runs);
     switch (request) {
     case CHASQUI_VIA_CONTROL_OPEN: return open_nic(argument);
     case CHASQUI_VIA_CONTROL_REGISTER: return register_memory(argument);

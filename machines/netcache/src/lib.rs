@@ -27,7 +27,7 @@ use chasqui_memory::Early;
 use chasqui_network::{FAULTS, FaultKind, NetworkParameters, VirtualNetworks};
 use chasqui_ni::NetworkInterface;
 use chasqui_node::NodeConfiguration;
-use chasqui_placement::{JobId, ProcessId};
+use chasqui_placement::JobId;
 
 use ethernet::parameters::{EthernetUnit, TcpUnit};
 use ethernet::{Ethernet, EthernetPlan, TcpPeers};
@@ -37,10 +37,8 @@ use via::parameters::ViaUnit;
 use via::{ViaNic, ViaPeers, ViaPlan};
 use wire::NicWire;
 
-/// The process that the NIs serve: there is one on a node.
-const PROCESS: ProcessId = ProcessId(0);
-/// Its NICs know no priorities.
-const NETWORKS: VirtualNetworks = VirtualNetworks::ONE;
+/// Processes of a node, at most: each pair of them takes a virtual network, of which links number 255 channels.
+const PROCESSES_MAX: u32 = 8;
 
 /// A machine with such a NIC at each node.
 pub struct NetcacheMachine {
@@ -145,8 +143,7 @@ impl Machine for NetcacheMachine {
     fn nodes_max(&self, resolved: &Resolved) -> u32 {
         let nic: NicUnit = resolved.read("netcache.nic");
         let via: ViaUnit = resolved.read("netcache.via");
-        let vis = via.vis / via.vis_per_rank();
-        (if nic.policy == Policy::Via { nic.nodes.min(vis) } else { nic.nodes }) as u32
+        (if nic.policy == Policy::Via { nic.nodes.min(via.ranks_max()) } else { nic.nodes }) as u32
     }
 
     /// Each message takes an element at least of the rings of its policy; by `tcp` also its bytes of the socket's buffers.
@@ -162,15 +159,25 @@ impl Machine for NetcacheMachine {
         }
     }
 
+    fn ranks_per_node_max(&self, _: &Resolved) -> u32 {
+        PROCESSES_MAX
+    }
+
     fn replays(&self, resolved: &Resolved) -> Result<(), String> {
         check_alone_on_network(resolved)
     }
 
     fn build(&self, resolved: &Resolved, work: &Workload, threads: usize) -> Result<Built, String> {
+        let unit: NicUnit = resolved.read("netcache.nic");
+        let ranks = work.placement.ranks(JobId(0));
+        if unit.policy == Policy::Via {
+            resolved.read::<ViaUnit>("netcache.via").check_ranks(ranks)?;
+        }
         let ni = |configuration: &NodeConfiguration, port| {
             let unit: NicUnit = resolved.read("netcache.nic");
             if unit.policy == Policy::Tcp {
                 let ethernet = Ethernet::new(EthernetPlan {
+                    placement: work.placement.clone(),
                     unit: resolved.read("netcache.ethernet"),
                     tcp: resolved.read("netcache.tcp"),
                     clock: configuration.bus.clock(),
@@ -182,6 +189,7 @@ impl Machine for NetcacheMachine {
             }
             if unit.policy == Policy::Via {
                 let nic = ViaNic::new(ViaPlan {
+                    processes: work.placement.processes(),
                     unit,
                     via: resolved.read("netcache.via"),
                     mpi: resolved.read("netcache.mpi"),
@@ -198,6 +206,7 @@ impl Machine for NetcacheMachine {
                 clock: configuration.bus.clock(),
                 line_bytes: configuration.longest_line().bytes(),
                 memory_base: ni_memory_base(configuration),
+                placement: work.placement.clone(),
                 longest: configuration.network_cache.longest.bytes(),
                 early: configuration.network_cache.early != Early::Off,
                 network: resolved.read("network"),
@@ -206,17 +215,15 @@ impl Machine for NetcacheMachine {
             Ok((nic.memory_bytes(), Box::new(nic) as Box<dyn NetworkInterface>))
         };
         if let Some(Job { replay: Some(replay), .. }) = work.alone() {
-            let ranks = work.placement.ranks(JobId(0));
             let peers = between_peers_and_line(resolved, (replay.rank, ranks));
-            return build_alone_on_network(resolved, work, replay, NETWORKS, peers, ni);
+            return build_alone_on_network(resolved, work, replay, VirtualNetworks::ONE, peers, ni);
         }
-        let unit: NicUnit = resolved.read("netcache.nic");
         let shortest = match unit.policy {
             Policy::Tcp => resolved.read::<EthernetUnit>("netcache.ethernet").shortest(),
             _ => unit.packet_overhead.bytes(),
         };
         let on = OnNetwork {
-            networks: NETWORKS,
+            networks: nic::networks(work.placement.processes()),
             packet_bytes_min: shortest as u32,
             copes_with: self.copes_with(resolved),
         };

@@ -9,7 +9,7 @@
 #define _Static_assert static_assert
 #endif
 
-#define CHASQUI_VIA_INTERFACE 0x2b13e916u /* Names all that is defined here and in chasqui/abi.h. */
+#define CHASQUI_VIA_INTERFACE 0xf5b7723au /* Names all that is defined here and in chasqui/abi.h. */
 
 #define CHASQUI_VIA_DEVICE 0x4ull /* Number by which MPI_Init picks this device. */
 #define CHASQUI_VIA_REGION_DOORBELLS 0x0ull /* Region: doorbells, uncached, all that a process sees of the NIC. */
@@ -21,7 +21,7 @@
 #define CHASQUI_VIA_CAUSE 0x100000ull /* Register of the driver's, loaded: why the interrupt line is asserted, `CAUSE_*`; stored: these are no more. */
 #define CHASQUI_VIA_CAUSE_COMPLETION 0x1ull /* Cause: a completion queue that waited for an entry has one. */
 #define CHASQUI_VIA_CAUSE_ERROR 0x2ull /* Cause: a VI is in error. */
-#define CHASQUI_VIA_QUEUES 0x110000ull /* Registers of completion queues, of the driver's. */
+#define CHASQUI_VIA_QUEUES 0x110000ull /* Registers of completion queues, of the driver's: those of all processes, as are VIs and entries of the table below. */
 #define CHASQUI_VIA_QUEUE_BYTES 0x20ull /* Bytes from one queue's registers to the next one's. */
 #define CHASQUI_VIA_QUEUE_ADDRESS 0x0ull /* Stored: virtual address of its first entry. */
 #define CHASQUI_VIA_QUEUE_MEMORY 0x8ull /* Stored: its memory handle; in the high half its entries, a power of two; 0: no queue. */
@@ -177,13 +177,13 @@ _Static_assert(offsetof(struct chasqui_via_endpoint, receive_queue) == 12, "chas
 
 struct chasqui_via_connection {
     uint32_t number; /* The one here. */
-    uint32_t node; /* The other's node. */
-    uint32_t remote; /* Its number there. */
+    uint32_t rank; /* The other's rank. */
+    uint32_t remote; /* Its number there, among that process's. */
     uint32_t reserved; /* Zero. */
 };
 _Static_assert(sizeof(struct chasqui_via_connection) == 16, "chasqui_via_connection");
 _Static_assert(offsetof(struct chasqui_via_connection, number) == 0, "chasqui_via_connection.number");
-_Static_assert(offsetof(struct chasqui_via_connection, node) == 4, "chasqui_via_connection.node");
+_Static_assert(offsetof(struct chasqui_via_connection, rank) == 4, "chasqui_via_connection.rank");
 _Static_assert(offsetof(struct chasqui_via_connection, remote) == 8, "chasqui_via_connection.remote");
 _Static_assert(offsetof(struct chasqui_via_connection, reserved) == 12, "chasqui_via_connection.reserved");
 

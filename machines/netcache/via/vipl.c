@@ -109,9 +109,9 @@ VIP_RETURN VipDestroyVi(struct vip_vi *vi)
     return control(vi->nic, CHASQUI_VIA_CONTROL_DESTROY_VI, vi->number);
 }
 
-VIP_RETURN VipConnectPeer(struct vip_vi *vi, uint32_t node, uint32_t remote)
+VIP_RETURN VipConnectPeer(struct vip_vi *vi, uint32_t rank, uint32_t remote)
 {
-    struct chasqui_via_connection connection = {.number = vi->number, .node = node, .remote = remote};
+    struct chasqui_via_connection connection = {.number = vi->number, .rank = rank, .remote = remote};
     return control(vi->nic, CHASQUI_VIA_CONTROL_CONNECT, (uintptr_t)&connection);
 }
 

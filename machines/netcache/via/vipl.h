@@ -75,8 +75,8 @@ VIP_RETURN VipDestroyCQ(struct vip_cq *cq);
 VIP_RETURN VipCreateVi(struct vip_nic *nic, uint32_t number, struct vip_cq *send, struct vip_cq *receive,
                        struct vip_vi *vi);
 VIP_RETURN VipDestroyVi(struct vip_vi *vi);
-/* To VI `remote` of node `node`, whose program connects that one to this. */
-VIP_RETURN VipConnectPeer(struct vip_vi *vi, uint32_t node, uint32_t remote);
+/* To VI `remote` of rank `rank`, whose program connects that one to this. */
+VIP_RETURN VipConnectPeer(struct vip_vi *vi, uint32_t rank, uint32_t remote);
 
 VIP_RETURN VipPostSend(struct vip_vi *vi, VIP_DESCRIPTOR *descriptor, VIP_MEM_HANDLE handle);
 VIP_RETURN VipPostRecv(struct vip_vi *vi, VIP_DESCRIPTOR *descriptor, VIP_MEM_HANDLE handle);

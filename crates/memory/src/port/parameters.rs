@@ -102,7 +102,7 @@ pub struct PortParameters {
     pub write_buffer: WriteBufferParameters,
     /// Instructions that order, and page-table walks.
     pub order: OrderParameters,
-    /// Beside the L1 data cache; of a node with one hart.
+    /// Beside the L1 data cache.
     pub network_cache: Option<(NetworkCacheParameters, NetworkCacheCosts)>,
     /// Report accesses that a coherent machine would get wrong.
     pub check_coherence: bool,

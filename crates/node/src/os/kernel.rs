@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use chasqui_abi::NiPlacement;
 use chasqui_abi::kernel::{self, KernelBoot};
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::supervisor::halt_of;
@@ -31,7 +32,7 @@ const RIGHTS: u64 = pte::V | pte::R | pte::W | pte::X | pte::G | pte::A | pte::D
 pub struct Kernel {
     /// The image.
     image: Arc<Elf>,
-    /// Address of the processes' [`KernelBoot`]s.
+    /// Address of the processes' [`KernelBoot`]s, which the placement follows.
     boot: u64,
     /// How many processes there are, and harts of each.
     processes: (usize, usize),
@@ -63,7 +64,8 @@ pub fn kernel_memory(dram_bytes: u64, bytes: u64) -> Range<u64> {
 
 impl Kernel {
     /// Puts `image` into `physical` of `memory`, and into the address spaces of `processes`. The node has `harts`, each
-    /// process `harts_each` of them. What is told of the kernel's own memory is filled in.
+    /// process `harts_each` of them; `placement` says where the first is. What is told of the kernel's own memory is filled
+    /// in.
     ///
     /// # Errors
     /// It does not lie in its memory.
@@ -71,13 +73,13 @@ impl Kernel {
         image: Arc<Elf>,
         memory: &mut FlatMemory,
         physical: Range<u64>,
-        mut processes: Vec<KernelProcess>,
+        (mut processes, placement): (Vec<KernelProcess>, NiPlacement),
         (harts, harts_each): (usize, usize),
     ) -> Result<Kernel, String> {
         assert!(harts as u64 <= kernel::HARTS_MAX, "node.harts allows as many as kernels");
         // The table that maps the image, and what the kernel is told, are at the end.
         let table = physical.end - PAGE_BYTES;
-        let told_bytes = processes.len() * size_of::<KernelBoot>();
+        let told_bytes = processes.len() * size_of::<KernelBoot>() + size_of::<NiPlacement>();
         let told = table - (told_bytes as u64).next_multiple_of(PAGE_BYTES);
         image.place(memory, kernel::IMAGE, physical.start..told)?;
         let first = &mut processes[0].boot;
@@ -86,7 +88,8 @@ impl Kernel {
         for process in &processes {
             map(memory, process.root, table, &physical);
         }
-        let bytes: Vec<u8> = processes.iter().flat_map(|process| process.boot.to_bytes()).collect();
+        let boots = processes.iter().flat_map(|process| process.boot.to_bytes());
+        let bytes: Vec<u8> = boots.chain(placement.to_bytes()).collect();
         memory.slice_mut(told, bytes.len()).expect("the kernel's memory").copy_from_slice(&bytes);
         let count = processes.len();
         Ok(Kernel {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use chasqui_abi::kernel::{self, KernelBoot};
-use chasqui_abi::{NiIdentification, mark};
+use chasqui_abi::{NiIdentification, NiPlacement, mark};
 use chasqui_config::{Cycles, Frequency, Quantity, Resolved, Scalar};
 use chasqui_counters::Visitor;
 use chasqui_engine::{Engine, Event, Lookahead, Packet, Payload, Time};
@@ -228,7 +228,7 @@ impl NetworkInterface for TestNi {
             Action::Read(at) => c.bus(request(BusOperation::Read, self.data + at as u64, 64)),
             Action::Deposit(incoming, bytes, _) => {
                 let address = DRAM + BUFFERS + what * 64 + u64::from(incoming.offset);
-                c.bus(request(BusOperation::Deposit(incoming), address, bytes));
+                c.bus(request(BusOperation::Deposit(ProcessId(0), incoming), address, bytes));
             }
             Action::Nothing => {}
         }
@@ -597,7 +597,8 @@ pub fn spec<'a>(
         let boot = KernelBoot { entry, stack_pointer, ..Default::default() };
         let image = Arc::new(kernel.image());
         let told = vec![KernelProcess { root: process.space.root(), boot }];
-        Kernel::new(image, &mut memory, kernel_memory, told, (1, 1)).expect("it fits")
+        Kernel::new(image, &mut memory, kernel_memory, (told, NiPlacement::default()), (1, 1))
+            .expect("it fits")
     });
     let process = ProcessSpec {
         process,

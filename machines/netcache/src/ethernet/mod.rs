@@ -24,16 +24,21 @@ use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
 use chasqui_ni::{
     BusOperation, BusRequest, Cause, Context, DescriptorRing, LinkEnd, NetworkInterface, Region, Reply,
 };
-use chasqui_placement::ProcessId;
+use chasqui_placement::{JobId, Placement, ProcessId, Rank};
 
-use crate::PROCESS;
 use events::{EthernetEvent, Purpose};
+use frame::Segment;
 use interrupt::Interrupts;
 use parameters::{EthernetUnit, TcpUnit, Waits};
 pub(crate) use peers::TcpPeers;
 use receive::Receiver;
 use stream::Streams;
 use transmit::Transmitter;
+
+/// The job whose processes have sockets.
+const JOB: JobId = JobId(0);
+/// The process that ends with what the driver does wrong.
+const FIRST: ProcessId = ProcessId(0);
 
 /// Bytes of a descriptor.
 const DESCRIPTOR: usize = 16;
@@ -45,7 +50,7 @@ pub(crate) fn packet_bytes_max(unit: &EthernetUnit) -> u64 {
     unit.frame_max() + unit.overhead.bytes()
 }
 
-/// The node that a frame goes to. Rank r's address is 02:00:00:00 and r, high byte first: one that is administered
+/// The node that a frame goes to. Node n's address is 02:00:00:00 and n, high byte first: one that is administered
 /// locally (IEEE 802, 8.4).
 fn node_of(frame: &[u8]) -> Option<u32> {
     match *frame {
@@ -62,6 +67,8 @@ pub(crate) struct EthernetPlan {
     pub clock: Clock,
     /// Length of the outermost cache's lines [bytes], in which the controller reads and writes.
     pub line_bytes: u64,
+    /// Where ranks are.
+    pub placement: Placement,
     /// The network.
     pub network: NetworkParameters,
     /// The controller's end of its link.
@@ -96,6 +103,7 @@ struct Shared {
     link: LinkEnd,
     interrupts: Interrupts,
     streams: Streams,
+    placement: Placement,
     /// But for the interrupts, which [`Interrupts`] counts.
     counters: EthernetStatistics,
 }
@@ -111,11 +119,20 @@ impl Shared {
         true
     }
 
-    /// These are physical addresses of memory; if not, whoever gave them is told.
+    /// The processes of whose sockets' connection a frame is, each a number on its node: who sends, and who gets it. Records
+    /// alone depend on this.
+    fn processes_of(&self, frame: &[u8]) -> [ProcessId; 2] {
+        let ranks = Segment::parse(frame).map_or([0; 2], |segment| [segment.source, segment.destination]);
+        let place =
+            |rank: u32| (rank < self.placement.ranks(JOB)).then(|| self.placement.place(JOB, Rank(rank)));
+        ranks.map(|rank| place(rank).map_or(FIRST, |place| place.process))
+    }
+
+    /// These are physical addresses of memory; if not, the driver was wrong.
     fn is_memory(&self, address: u64, bytes: u64, c: &mut Context<'_, '_>) -> bool {
         let is_there = c.memory.slice(address, bytes as usize).is_ok();
         if !is_there {
-            c.fault(PROCESS, format!("the controller was told of {bytes} bytes at {address:#x}: no memory"));
+            c.fault(FIRST, format!("the controller was told of {bytes} bytes at {address:#x}: no memory"));
         }
         is_there
     }
@@ -131,7 +148,7 @@ pub(crate) struct Ethernet {
 
 impl Ethernet {
     pub fn new(plan: EthernetPlan) -> Ethernet {
-        let EthernetPlan { unit, tcp, clock, line_bytes, network, port } = plan;
+        let EthernetPlan { unit, tcp, clock, line_bytes, placement, network, port } = plan;
         let control = clock.edge(unit.receive.cycles());
         Ethernet {
             transmitter: Transmitter::new(unit.transmit_slots as u32, line_bytes),
@@ -143,6 +160,7 @@ impl Ethernet {
                 link: LinkEnd::new(&network, port, unit.shortest(), control, EthernetEvent::Start.into()),
                 interrupts: Interrupts::new(Time(unit.interrupt_gap.ps())),
                 streams: Streams::default(),
+                placement,
                 counters: EthernetStatistics::default(),
                 unit,
             },
@@ -250,7 +268,7 @@ impl NetworkInterface for Ethernet {
                 s.counters.fetches += 1;
                 self.receiver.fetched();
             }
-            (Purpose::ReceiveData, number) => self.receiver.part_written(number, c),
+            (Purpose::ReceiveData, number) => self.receiver.part_written(number, &self.shared, c),
             (Purpose::ReceiveBack, _) => self.receiver.report_done(s, c),
         }
         self.go_on(c);
@@ -260,7 +278,7 @@ impl NetworkInterface for Ethernet {
         None
     }
 
-    fn self_contained_stores(&self) -> Range<u64> {
+    fn self_contained_stores(&self, _: ProcessId) -> Range<u64> {
         // The masks: their values are all that they say.
         DEVICE_BASE + registers::MASK_SET..DEVICE_BASE + registers::RECEIVE_BASE
     }

@@ -11,7 +11,7 @@ use super::events::{EthernetEvent, Purpose};
 use super::registers::{
     BUFFER_BYTES, CAUSE_OVERRUN, CAUSE_RECEIVED, EthernetReceive, STATUS_DONE, STATUS_END,
 };
-use super::{DESCRIPTOR, PROCESS, Ring, Shared};
+use super::{DESCRIPTOR, Ring, Shared};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -53,7 +53,8 @@ impl Receiver {
     /// A frame's head is here; all of it at `tail`.
     pub fn arrives(&mut self, mut packet: Box<Packet>, tail: Time, s: &mut Shared, c: &mut Context<'_, '_>) {
         // A frame with a wrong check is lost like any other that is.
-        let is_whole = s.link.arrive(tail, &mut packet, PROCESS, c).is_ok();
+        let [_, process] = s.processes_of(&packet.bytes);
+        let is_whole = s.link.arrive(tail, &mut packet, process, c).is_ok();
         self.arriving.push_back((packet, is_whole));
         c.at(s.clock.after(tail, s.unit.receive.cycles()), EthernetEvent::Received.into());
     }
@@ -114,12 +115,13 @@ impl Receiver {
     }
 
     /// A part is in memory; after the last one the descriptor follows.
-    pub fn part_written(&mut self, number: usize, c: &mut Context<'_, '_>) {
+    pub fn part_written(&mut self, number: usize, s: &Shared, c: &mut Context<'_, '_>) {
         if !self.writer.done(number).is_all {
             return;
         }
         let packet = self.take();
-        c.stamp(PROCESS, packet.message, Stage::Land, c.now);
+        let [_, process] = s.processes_of(&packet.bytes);
+        c.stamp(process, packet.message, Stage::Land, c.now);
         self.descriptor.bytes = packet.bytes.len() as u16;
         self.descriptor.status = STATUS_DONE | STATUS_END;
         self.state = State::Reporting;

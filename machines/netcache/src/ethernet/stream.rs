@@ -96,19 +96,20 @@ impl Stream {
     }
 }
 
-/// The streams of a node, by destination and ports.
+/// The streams of a node, by source, destination and ports.
 #[derive(Default)]
-pub(super) struct Streams(BTreeMap<(u32, u16, u16), Stream>);
+pub(super) struct Streams(BTreeMap<(u32, u32, u16, u16), Stream>);
 
 impl Streams {
     /// The message that a frame on its way out counts for.
     pub fn name(&mut self, frame: &[u8]) -> Option<MessageKey> {
         let segment = Segment::parse(frame)?;
-        let Segment { destination, source_port, destination_port, flags, sequence, data, .. } = segment;
+        let Segment { source, destination, source_port, destination_port, flags, sequence, data, .. } =
+            segment;
         if ![source_port, destination_port].map(u64::from).contains(&MPI_PORT) {
             return None;
         }
-        let key = (destination, source_port, destination_port);
+        let key = (source, destination, source_port, destination_port);
         if flags & SYN != 0 {
             self.0.insert(key, Stream::begin(sequence));
         }

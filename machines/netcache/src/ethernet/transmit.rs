@@ -9,7 +9,7 @@ use chasqui_record::Stage;
 
 use super::events::{EthernetEvent, Purpose};
 use super::registers::{CAUSE_TRANSMITTED, COMMAND_REPORT, EthernetTransmit, STATUS_DONE};
-use super::{DESCRIPTOR, PROCESS, Ring, Shared};
+use super::{DESCRIPTOR, FIRST, Ring, Shared};
 use crate::mechanism::Mechanism;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Transmitter {
         let (address, bytes) = (self.descriptor.address, u64::from(self.descriptor.bytes));
         let allowed = super::registers::HEADER_BYTES..=s.unit.frame_max();
         if !allowed.contains(&bytes) {
-            c.fault(PROCESS, format!("a transmit descriptor of {bytes} bytes; allowed: {allowed:?}"));
+            c.fault(FIRST, format!("a transmit descriptor of {bytes} bytes; allowed: {allowed:?}"));
         }
         if !allowed.contains(&bytes) || !s.is_memory(address, bytes, c) {
             self.ring.finish();
@@ -105,8 +105,9 @@ impl Transmitter {
             return;
         };
         let message = s.streams.name(&bytes);
-        c.stamp(PROCESS, message, Stage::Accept, self.begun);
-        c.travels_by(PROCESS, message, Mechanism::Stream as u32);
+        let [process, _] = s.processes_of(&bytes);
+        c.stamp(process, message, Stage::Accept, self.begun);
+        c.travels_by(process, message, Mechanism::Stream as u32);
         bytes.resize(bytes.len().max(s.unit.frame_min.bytes() as usize), 0);
         s.counters.sent += 1;
         self.fifo_bytes += bytes.len() as u64;
@@ -146,7 +147,8 @@ impl Transmitter {
         while !self.fifo.is_empty() && s.link.takes(0, c) {
             let packet = self.fifo.pop_front().expect("a frame waits");
             self.fifo_bytes -= packet.bytes.len() as u64;
-            s.link.send(packet, PROCESS, c);
+            let [process, _] = s.processes_of(&packet.bytes);
+            s.link.send(packet, process, c);
         }
     }
 }
