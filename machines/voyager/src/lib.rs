@@ -176,7 +176,7 @@ fn service_processor(
     if !service.present {
         return Ok(None);
     }
-    let image = job.firmware.clone().ok_or("voyager: the firmware of its service processor is missing")?;
+    let image = job.firmware.only().ok_or("voyager: the firmware of its service processor is missing")?;
     let port = PortParameters { l2: L2Parameters::default(), check_coherence: false, ..node.port() };
     let spec = FirmwareSpec {
         name: "service processor",
