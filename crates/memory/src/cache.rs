@@ -42,8 +42,8 @@ impl CacheParameters {
     /// A sentence that says what does not fit.
     pub fn check(&self) -> Result<(), String> {
         let (bytes, ways, line_bytes) = (self.size.bytes(), self.ways, self.line.bytes());
-        if !line_bytes.is_power_of_two() || !(8..=4096).contains(&line_bytes) {
-            return Err(format!("a line of {line_bytes} bytes is not a power of two from 8 to 4096"));
+        if !line_bytes.is_power_of_two() || !(4..=4096).contains(&line_bytes) {
+            return Err(format!("a line of {line_bytes} bytes is not a power of two from 4 to 4096"));
         }
         let set = ways * line_bytes;
         if ways == 0 || bytes % set != 0 || !(bytes / set).is_power_of_two() {

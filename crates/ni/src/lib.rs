@@ -14,8 +14,10 @@ mod descriptors;
 mod dma;
 mod firmware;
 mod link;
+mod mailbox;
 mod names;
 mod ring;
+mod sram;
 
 use std::ops::Range;
 
@@ -31,9 +33,12 @@ pub use descriptors::DescriptorRing;
 pub use dma::{DmaReader, DmaWriter, TagOf, Written};
 pub use firmware::{
     DeviceAccess, FIRMWARE_DEVICE, FIRMWARE_MEMORY, FirmwareMark, FirmwareProcessor, FirmwareSpec,
+    LocalMemory, PrivateMemory, SharedSram,
 };
 pub use link::{LinkEnd, MessageKey};
+pub use mailbox::{Mailbox, MailboxStatistics, Turns};
 pub use ring::{Ring, SlotQueue};
+pub use sram::{Sram, SramBlock, SramData, SramDone, SramSpec, SramStatistics};
 
 /// A window of the NI that processes map through `/dev/ni0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

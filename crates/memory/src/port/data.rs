@@ -145,7 +145,7 @@ impl Port {
             return self.load_across(va, first, bytes, cycles);
         }
         let (pa, permissions) = self.translate(va, Access::Read, cycles)?;
-        if pa >= DEVICE_BASE {
+        if self.is_uncached(pa) {
             return self.load_device(va, pa, bytes, cycles);
         }
         if !self.is_cached() {
@@ -186,7 +186,7 @@ impl Port {
     /// A load of which the `first` bytes are on one line and the rest on the next.
     fn load_across(&mut self, va: u64, first: u32, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
         let (low, high) = self.translate_both(va, first, Access::Read, cycles)?;
-        if low >= DEVICE_BASE || high >= DEVICE_BASE {
+        if self.is_uncached(low) || self.is_uncached(high) {
             return Err(Stop::Fault(Fault::DeviceAlignment { address: va }));
         }
         let values = if self.is_cached() {
@@ -212,7 +212,7 @@ impl Port {
             return self.store_across(va, first, bytes, value, cycles);
         }
         let (pa, permissions) = self.translate(va, Access::Write, cycles)?;
-        if pa >= DEVICE_BASE {
+        if self.is_uncached(pa) {
             self.disturb();
             return self.store_device(va, pa, bytes, value, cycles);
         }
@@ -282,7 +282,7 @@ impl Port {
         cycles: &mut u64,
     ) -> Result<(), Stop> {
         let (low, high) = self.translate_both(va, first, Access::Write, cycles)?;
-        if low >= DEVICE_BASE || high >= DEVICE_BASE {
+        if self.is_uncached(low) || self.is_uncached(high) {
             return Err(Stop::Fault(Fault::DeviceAlignment { address: va }));
         }
         let parts = [(low, first, value), (high, bytes - first, value >> (8 * first))];
@@ -545,7 +545,7 @@ impl Port {
             return Err(Stop::Fault(Fault::Atomic { address: va }));
         }
         let (pa, _) = self.translate(va, Access::Write, cycles)?;
-        if pa >= DEVICE_BASE {
+        if self.is_uncached(pa) {
             return Err(Stop::Fault(Fault::Atomic { address: va }));
         }
         Ok(pa)

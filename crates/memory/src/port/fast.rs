@@ -4,7 +4,8 @@
 //! cache in a state that allows it, nothing is in the write buffer for it, no checker watches it.
 //! Everything rare is folded into the tag by not being there.
 
-/// A tag that no access forms: granules are at least 16 bytes, so bit 3 of a tag is never set.
+/// A tag that no access forms: granules of data are at least 16 bytes, so bit 3 of a tag is never set, and those of
+/// instructions, of which the tag is the whole granule, at least 4.
 pub(crate) const NOTHING: u64 = u64::MAX;
 
 /// One entry.
@@ -44,7 +45,7 @@ pub(crate) struct FastTable {
 
 impl FastTable {
     pub fn new(entries: usize, granule_bytes: u64) -> FastTable {
-        assert!(entries.is_power_of_two() && granule_bytes.is_power_of_two() && granule_bytes >= 16);
+        assert!(entries.is_power_of_two() && granule_bytes.is_power_of_two() && granule_bytes >= 4);
         let mut lines = vec![EMPTY; entries];
         FastTable {
             current: lines.as_mut_ptr(),

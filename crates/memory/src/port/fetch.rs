@@ -1,6 +1,6 @@
 //! The instruction side.
 
-use super::{Access, Fault, Port, Request, Slot, Stall, Stop, fast};
+use super::{Access, Fault, Port, PortKind, Request, Slot, Stall, Stop, fast};
 use crate::cache::{FastIndex, State};
 use crate::tlb::PAGE_BYTES;
 
@@ -36,11 +36,13 @@ impl Port {
     #[cold]
     #[inline(never)]
     fn fetch_slow(&mut self, line_va: u64, cycles: &mut u64) -> Result<(), Stop> {
-        let (pa, _) = match self.is_cached() {
-            true => self.translate(line_va, Access::Execute, cycles)?,
-            false if self.timed => return self.fetch_scratchpad(line_va, cycles),
-            false => return Ok(()),
-        };
+        if !self.timed {
+            return Ok(());
+        }
+        if self.parameters.kind == PortKind::Scratchpad {
+            return self.fetch_scratchpad(line_va, cycles);
+        }
+        let (pa, _) = self.translate(line_va, Access::Execute, cycles)?;
         // Lines take their places at the grant; their data come later.
         if self.is_awaited(pa) {
             return Err(Stop::Wait(Stall::Instruction));

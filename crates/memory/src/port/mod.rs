@@ -410,6 +410,7 @@ impl Port {
         let p = &parameters;
         let has_caches = p.kind == PortKind::Caches;
         assert!(has_caches || p.network_cache.is_none(), "a network cache is beside the L1 data cache");
+        assert!(p.l1d.line.bytes() >= 16, "{} in a data line", p.l1d.line.bytes());
         Port {
             base: memory.base(),
             memory_bytes: memory.bytes(),
@@ -557,6 +558,12 @@ impl Port {
     #[inline]
     fn is_cached(&self) -> bool {
         self.timed && self.parameters.kind == PortKind::Caches
+    }
+
+    /// The physical address `pa` is reached by uncached transactions.
+    #[inline]
+    fn is_uncached(&self, pa: u64) -> bool {
+        pa >= DEVICE_BASE || self.timed && self.parameters.kind == PortKind::Uncached
     }
 
     /// Some request waits to be taken by the bus: the hart must let the node go on.

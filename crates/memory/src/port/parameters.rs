@@ -78,13 +78,16 @@ pub enum PortKind {
     /// Memory of its own instead: a scratchpad. Every access and fetch takes what its instruction takes, and no more; no
     /// cache, TLB or write buffer is used. Devices are reached as by any port.
     Scratchpad,
+    /// No data cache: each load and store is a transaction, as if memory were a device, and each fetch of a line that the
+    /// instruction cache does not hold. Of that two lines of a word are the least: an instruction buffer. Whoever serves
+    /// the transactions reads and writes memory. There is no TLB and no write buffer, and atomic operations are faults.
+    Uncached,
 }
 
 /// Sizes and costs of a port. Cycles are the hart's.
 #[derive(Clone, Debug)]
 pub struct PortParameters {
-    /// What it has before memory; with a scratchpad the sizes of caches, TLBs and write buffer count for nothing, but that
-    /// of posted transactions.
+    /// What it has before memory; what it has not, its sizes count for nothing. Posted transactions each kind has.
     pub kind: PortKind,
     /// Level-1 instruction cache.
     pub l1i: CacheParameters,
