@@ -16,6 +16,7 @@ mod firmware;
 mod link;
 mod mailbox;
 mod names;
+mod pipeline;
 mod ring;
 mod sram;
 
@@ -37,6 +38,7 @@ pub use firmware::{
 };
 pub use link::{LinkEnd, MessageKey};
 pub use mailbox::{Mailbox, MailboxStatistics, Turns};
+pub use pipeline::{Flow, Outlet, Pipeline, Promises, Step};
 pub use ring::{Ring, SlotQueue};
 pub use sram::{Sram, SramBlock, SramData, SramDone, SramSpec, SramStatistics};
 
@@ -348,22 +350,27 @@ pub trait NetworkInterface: Send {
     fn network_memory(&self) -> Range<u64> {
         0..0
     }
+    /// What follows from its declaration ([`Pipeline`]), if there is one. Without one, and where an NI can say something more
+    /// exactly, it has methods of its own in the place of those that ask this.
+    fn promises(&self) -> Option<&dyn Promises> {
+        None
+    }
     /// Whether the event `payload` can change what a read of the NI returns, or its interrupt line, or move data in memory.
     /// An event for which this is false does not end the skipping of a polling loop.
     fn is_visible(&self, payload: Payload) -> bool {
-        let _ = payload;
-        true
+        self.promises().is_none_or(|promises| promises.is_visible(payload))
     }
     /// The same for what comes from another partition.
     fn network_is_visible(&self, event: &Event) -> bool {
-        let _ = event;
-        true
+        self.promises().is_none_or(|promises| promises.network_is_visible(event))
     }
     /// From `cause`: the least times to the first effects of the NI on other partitions, by their group,
     /// directly or through others, if nothing comes from outside before. What the processor may do when it
     /// sees what the cause has changed counts too. The longer, the faster the simulation; too long is a
     /// bug that the engine finds in every run: it holds each message against what was said before it.
-    fn output_latency(&self, cause: Cause<'_>) -> &[Time];
+    fn output_latency(&self, cause: Cause<'_>) -> &[Time] {
+        self.promises().expect("an NI without a pipeline has a method of its own").output_latency(cause)
+    }
     /// An event from another partition is on its way, for [`NetworkInterface::network`]. True: output latencies of
     /// others may be different from now on.
     fn announce(&mut self, event: &Event) -> bool {
@@ -373,7 +380,9 @@ pub trait NetworkInterface: Send {
     /// From an event that another partition sends: the least time to anything that the processor can
     /// notice of it: another value in a register, a bus transaction, an interrupt. Too long is a bug that the node finds,
     /// where a hart has run so far.
-    fn input_latency(&self) -> Time;
+    fn input_latency(&self) -> Time {
+        self.promises().expect("an NI without a pipeline has a method of its own").input_latency()
+    }
     /// Takes where the cycles of its firmware processors went, if that was counted, when all is over.
     fn take_profiles(&mut self) -> Vec<Profile> {
         vec![]

@@ -50,8 +50,7 @@ impl Deliverer {
 
     fn begin(&self, s: &Shared, c: &mut Context<'_, '_>) {
         if let Some(next) = self.queue.front() {
-            let control = s.clock.after(c.now, s.unit.deliver.cycles());
-            c.at(s.crossed_after(control, next.bytes), NicEvent::Delivering.into());
+            s.pipeline.begin_with(NicEvent::Delivering, s.unit.deliver.cycles() + s.crossing(next.bytes), c);
         }
     }
 
@@ -62,8 +61,7 @@ impl Deliverer {
             Ok(0) => {}
             Ok(missing) => {
                 s.counters.pages_in += missing;
-                let end = s.clock.after(c.now, missing * s.unit.page_in.cycles());
-                return c.at(end, NicEvent::Delivering.into());
+                return s.pipeline.begin_with(NicEvent::Delivering, missing * s.unit.page_in.cycles(), c);
             }
             Err(at) => {
                 c.fault(PROCESS, format!("the NIC was told to deliver to {at:#x}, which is not mapped"));

@@ -72,8 +72,7 @@ impl Receiver {
         }
         if let Some(packet) = self.landed.front() {
             self.state = State::Busy;
-            let control = s.clock.after(c.now, s.unit.receive.cycles());
-            c.at(s.crossed_after(control, packet.bytes.len() as u64), NicEvent::Received.into());
+            s.pipeline.begin_with(NicEvent::Received, s.crossing(packet.bytes.len() as u64), c);
         }
     }
 
@@ -123,7 +122,7 @@ impl Receiver {
         if missing > 0 {
             s.counters.pages_in += missing;
             self.state = State::Busy;
-            return c.at(s.clock.after(c.now, missing * s.unit.page_in.cycles()), NicEvent::PagesIn.into());
+            return s.pipeline.begin_with(NicEvent::PagesIn, missing * s.unit.page_in.cycles(), c);
         }
         self.may_land = None;
         if is_put(&packet) {

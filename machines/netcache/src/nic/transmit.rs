@@ -68,13 +68,9 @@ impl Transmitter {
         if let State::Ready(step) = self.state
             && s.has_room()
         {
-            self.prepare(step, s.unit.transmit.cycles(), s, c);
+            self.state = State::Preparing(step);
+            s.pipeline.begin(NicEvent::Prepared, c);
         }
-    }
-
-    fn prepare(&mut self, step: Step, cycles: u64, s: &Shared, c: &mut Context<'_, '_>) {
-        self.state = State::Preparing(step);
-        c.at(s.clock.after(c.now, cycles), NicEvent::Prepared.into());
     }
 
     /// What `step` reads: its virtual address and length.
@@ -104,7 +100,7 @@ impl Transmitter {
             Ok(0) => self.ask(step, s, c),
             Ok(missing) => {
                 s.counters.pages_in += missing;
-                self.prepare(step, missing * s.unit.page_in.cycles(), s, c);
+                s.pipeline.begin_with(NicEvent::SourceIn, missing * s.unit.page_in.cycles(), c);
             }
             Err(at) => self.refuse(at, c),
         }
@@ -183,7 +179,7 @@ impl Transmitter {
             self.sent += data.len() as u64;
         }
         self.state = State::Crossing(step);
-        c.at(s.crossed_after(c.now, self.packet.len() as u64), NicEvent::Crossed.into());
+        s.pipeline.begin_with(NicEvent::Crossed, s.crossing(self.packet.len() as u64), c);
     }
 
     /// It waits for the link.

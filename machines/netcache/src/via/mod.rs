@@ -25,7 +25,9 @@ use chasqui_counters::{Counters, Visitor, counters};
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
-use chasqui_ni::{BusRequest, Cause, Context, LinkEnd, MessageKey, NetworkInterface, Region, Reply, Written};
+use chasqui_ni::{
+    BusRequest, Context, LinkEnd, MessageKey, NetworkInterface, Pipeline, Promises, Region, Reply, Written,
+};
 use chasqui_placement::ProcessId;
 
 use crate::PROCESS;
@@ -113,6 +115,7 @@ struct Shared {
     vis: Vec<Vi>,
     queues: Vec<Queue>,
     link: LinkEnd,
+    pipeline: Pipeline<ViaEvent>,
     /// Packets that wait for the link, and replies, which go first. Of the latter each connection has one at most.
     packets: VecDeque<Box<Packet>>,
     answers: VecDeque<Answer>,
@@ -135,9 +138,9 @@ impl Shared {
         (self.packets.len() as u64) < self.unit.packets
     }
 
-    /// When `bytes` have crossed the NIC's memory, if they begin at `now`.
-    fn crossed_after(&self, now: Time, bytes: u64) -> Time {
-        self.clock.after(now, bytes.div_ceil(self.unit.width.bytes()))
+    /// What `bytes` take to cross the NIC's memory [clocks].
+    fn crossing(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(self.unit.width.bytes())
     }
 
     fn packet(&self, destination: u32, bytes: Vec<u8>, message: MessageKey) -> Box<Packet> {
@@ -354,7 +357,12 @@ pub(crate) struct ViaNic {
 impl ViaNic {
     pub fn new(plan: ViaPlan) -> ViaNic {
         let ViaPlan { unit, via, mpi, clock, line_bytes, network, port } = plan;
-        let control = clock.edge(unit.receive.cycles());
+        let link = LinkEnd::new(&network, port, unit.packet_overhead.bytes(), ViaEvent::Start.into());
+        let takes = [
+            (ViaEvent::Prepared, unit.transmit.cycles() + via.lookup.cycles()),
+            (ViaEvent::Looked, via.lookup.cycles()),
+            (ViaEvent::Completed, via.complete.cycles()),
+        ];
         ViaNic {
             transmitter: Transmitter::new(line_bytes),
             receiver: Receiver::new(line_bytes),
@@ -366,13 +374,8 @@ impl ViaNic {
                 table: Table::new(via.table),
                 vis: (0..via.vis).map(|_| Vi::default()).collect(),
                 queues: vec![Queue::default(); via.queues as usize],
-                link: LinkEnd::new(
-                    &network,
-                    port,
-                    unit.packet_overhead.bytes(),
-                    control,
-                    ViaEvent::Start.into(),
-                ),
+                pipeline: Pipeline::new(&link, clock, &takes, Some(ViaEvent::Landed)),
+                link,
                 packets: VecDeque::new(),
                 answers: VecDeque::new(),
                 ready: vec![],
@@ -477,7 +480,7 @@ impl NetworkInterface for ViaNic {
         let s = &mut self.shared;
         match ViaEvent::from(payload) {
             ViaEvent::Start => s.link.started(),
-            ViaEvent::Prepared => self.transmitter.prepared(s, c),
+            ViaEvent::Prepared | ViaEvent::Looked => self.transmitter.prepared(s, c),
             ViaEvent::Crossed => self.transmitter.crossed(s),
             ViaEvent::Landed => return self.receiver.landed(s, c),
             ViaEvent::Received => self.receiver.received(s, c),
@@ -547,23 +550,8 @@ impl NetworkInterface for ViaNic {
         DEVICE_BASE + registers::CAUSE..DEVICE_BASE + TABLE + self.shared.via.table * TABLE_BYTES
     }
 
-    fn is_visible(&self, payload: Payload) -> bool {
-        ViaEvent::from(payload).is_visible()
-    }
-
-    fn network_is_visible(&self, _: &Event) -> bool {
-        false
-    }
-
-    fn output_latency(&self, cause: Cause<'_>) -> &[Time] {
-        self.shared.link.output_latency(cause)
-    }
-
-    /// Packets and credits start control that takes cycles before anything else happens.
-    fn input_latency(&self) -> Time {
-        let (unit, via) = (&self.shared.unit, &self.shared.via);
-        let control = unit.transmit.cycles().min(unit.receive.cycles());
-        self.shared.clock.edge(control.min(via.complete.cycles()))
+    fn promises(&self) -> Option<&dyn Promises> {
+        Some(&self.shared.pipeline)
     }
 
     fn statistics(&self, visit: &mut Visitor<'_>) {

@@ -248,7 +248,7 @@ impl Nes {
         let here = NodeId(plan.port.node());
         // What can happen when, `Delays` say more exactly.
         let overhead = plan.nes.packet_overhead.bytes();
-        let link = LinkEnd::new(&plan.network, plan.port, overhead, Time::ZERO, NesEvent::Start.into());
+        let link = LinkEnd::new(&plan.network, plan.port, overhead, NesEvent::Start.into());
         let mut nes = Nes {
             delays,
             memory,
