@@ -5,9 +5,15 @@
 //! and when a bus transaction that it asked for takes effect or ends. The NI acts through a
 //! [`Context`]. Machines are built from NIs; the node knows none of them.
 //!
-//! NIs are built from blocks. `link.rs` is an NI's end of its link. `dma.rs` reads and writes memory, of which `block.rs`
+//! NIs are built from parts, one a file: `pipeline.rs` has what an NI promises, by what its events lead to; `names.rs`
+//! declares events and units. `link.rs` is an NI's end of its link. `dma.rs` reads and writes memory, of which `block.rs`
 //! says where it is. `ring.rs` has rings of slots with their doorbells, `descriptors.rs` those of descriptors that are
-//! fetched ahead. `firmware.rs` has a processor that runs the firmware of an NI. `names.rs` declares its events and units.
+//! fetched ahead, `mailbox.rs` mailboxes. `firmware/` has a processor that runs the firmware of an NI, with memory of its
+//! own or on an SRAM that several masters share, `sram.rs`.
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod block;
 mod descriptors;
@@ -138,8 +144,8 @@ pub struct BusRequest {
 /// The operating system's part in DMA: it knows the processes' pages, and brings them in, whether a hart executes the
 /// process at the moment or not.
 pub trait Pager {
-    /// Physical address of `address` of `process`, if its page is there.
-    fn physical(&self, memory: &FlatMemory, process: ProcessId, address: u64) -> Option<u64>;
+    /// Physical address of `address` of `process`, if its page is there and may be read, or written if `write`.
+    fn physical(&self, memory: &FlatMemory, process: ProcessId, address: u64, write: bool) -> Option<u64>;
     /// Makes the page at virtual address `address` of `process` present, for writing if `write`. False: the process
     /// has no such page.
     fn page_in(&mut self, memory: &mut FlatMemory, process: ProcessId, address: u64, write: bool) -> bool;
@@ -226,15 +232,18 @@ impl Context<'_, '_> {
         self.ports[self.hart]
     }
 
-    /// Physical address of the virtual address `address` of `process`, if its page is there.
-    pub fn physical(&self, process: ProcessId, address: u64) -> Option<u64> {
-        self.pager.physical(self.memory, process, address).filter(|&physical| physical < DEVICE_BASE)
+    /// Physical address of the virtual address `address` of `process`, if its page is there, is memory, and may be read, or
+    /// written if `write`.
+    pub fn physical(&self, process: ProcessId, address: u64, write: bool) -> Option<u64> {
+        let physical = self.pager.physical(self.memory, process, address, write);
+        physical.filter(|&physical| physical < DEVICE_BASE)
     }
 
     /// Has the operating system bring in the page at virtual address `address` of `process`. False: it has no such page in memory;
     /// registers are none.
     pub fn page_in(&mut self, process: ProcessId, address: u64, write: bool) -> bool {
-        self.pager.page_in(self.memory, process, address, write) && self.physical(process, address).is_some()
+        self.pager.page_in(self.memory, process, address, write)
+            && self.physical(process, address, write).is_some()
     }
 
     /// `process` has violated protection.

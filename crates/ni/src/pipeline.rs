@@ -79,31 +79,40 @@ impl<E: Flow> Pipeline<E> {
     /// The pipeline of an NI with `clock` at `link`. `takes`: the least time of an event from its beginning [clocks]; those
     /// that are not named take none, but for a packet's `landing`, which comes after its head as its length says.
     pub fn new(link: &LinkEnd, clock: Clock, takes: &[(E, u64)], landing: Option<E>) -> Pipeline<E> {
+        let landing = landing.map(|event| (event, link.landing()));
+        Pipeline::with_effects(link.effects(), clock, takes, landing)
+    }
+
+    /// The same with the effects of a packet that is sent and of room that goes back, and the least time from head to tail.
+    fn with_effects(
+        (sent, released): &(Effects, Effects),
+        clock: Clock,
+        takes: &[(E, u64)],
+        landing: Option<(E, Time)>,
+    ) -> Pipeline<E> {
         let mut cycles = vec![0; E::COUNT];
         for &(event, clocks) in takes {
             cycles[number(event)] = clocks;
         }
         let mut times: Vec<Time> = cycles.iter().map(|&clocks| clock.edge(clocks)).collect();
-        if let Some(event) = landing {
-            times[number(event)] += link.landing();
+        if let Some((event, landing)) = landing {
+            times[number(event)] += landing;
         }
         let leads = E::leads();
         let after = |step: Step| step.0.checked_sub(Step::EVENTS).map_or(Time::ZERO, |event| times[event]);
         let steps = Step::EVENTS + E::COUNT;
         let visible = visible(steps, &leads);
         let mut effects = vec![[Time::NEVER; size_of::<Effects>() / size_of::<Time>()]; steps];
-        effects[Step::from(Outlet::Send).0] = link.effects().0;
-        effects[Step::from(Outlet::Release).0] = link.effects().1;
+        effects[Step::from(Outlet::Send).0] = *sent;
+        effects[Step::from(Outlet::Release).0] = *released;
         // What the processor sees it may answer at once; what the bus moves it may see.
         let answers = [
             (Outlet::Seen.into(), vec![Step::ACCESS]),
             (Outlet::Bus.into(), vec![Step::BUS]),
             (Step::BUS, vec![Step::ACCESS]),
         ];
-        let mut noticed = vec![Time::NEVER; steps];
-        for (step, is_seen) in visible.iter().enumerate() {
-            noticed[step] = if *is_seen { Time::ZERO } else { Time::NEVER };
-        }
+        let mut noticed: Vec<Time> =
+            visible.iter().map(|&is_seen| if is_seen { Time::ZERO } else { Time::NEVER }).collect();
         // Each round finds paths that are a step longer.
         for _ in 0..steps {
             for (from, to) in leads.iter().chain(&answers) {
@@ -263,4 +272,71 @@ macro_rules! pipeline {
             }
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    crate::pipeline! {
+        /// An NI that sends what is stored to it, and writes what comes.
+        enum NiEvent {
+            /// The link is free.
+            Start => [Send, Prepared],
+            /// Control of a message is over.
+            Prepared => [Send, Prepared, Seen],
+            /// A packet's tail is here.
+            Landed => [Received],
+            /// Control of a packet is over.
+            Received => [Bus],
+            /// Nothing comes of it.
+            Idle => [],
+        }
+        access => [Prepared];
+        bus => [Release, Received];
+        packet => [Landed];
+        credit => [Send, Prepared];
+    }
+
+    /// At 1 GHz a message takes 5 clocks, a packet 7 behind a tail that comes 30 ns after its head at the soonest. A packet is
+    /// noticed elsewhere after 100 ns, room after 40.
+    fn pipeline() -> Pipeline<NiEvent> {
+        let effects = ([Time(100_000); 4], [Time(40_000); 4]);
+        let takes = [(NiEvent::Prepared, 5), (NiEvent::Received, 7)];
+        let landing = Some((NiEvent::Landed, Time(30_000)));
+        Pipeline::with_effects(&effects, Clock::new(1_000_000_000), &takes, landing)
+    }
+
+    #[test]
+    fn promises_are_the_shortest_paths() {
+        let p = pipeline();
+        let after = |step: Step| p.effects[step.0][0];
+        let event = |event: NiEvent| after(event.into());
+        // A store has a packet sent after control. What the processor sees it may answer by one.
+        assert_eq!(after(Step::ACCESS), Time(105_000));
+        assert_eq!((event(NiEvent::Start), event(NiEvent::Prepared)), (Time(100_000), Time(100_000)));
+        // Room goes back when a packet is written, which its transaction's grant may be.
+        assert_eq!((after(Step::BUS), event(NiEvent::Received)), (Time(40_000), Time(40_000)));
+        assert_eq!(event(NiEvent::Landed), Time(47_000));
+        assert_eq!(after(Step::PACKET), Time(77_000));
+        assert_eq!((after(Step::CREDIT), event(NiEvent::Idle)), (Time(100_000), Time::NEVER));
+    }
+
+    #[test]
+    fn the_processor_notices_the_first_register_or_transaction() {
+        let p = pipeline();
+        // A credit by the register of what it lets leave, after 5 ns; a packet not before 37.
+        assert_eq!(p.input_latency(), Time(5_000));
+        let visible = |event: NiEvent| p.is_visible(event.into());
+        assert!(visible(NiEvent::Prepared) && visible(NiEvent::Received));
+        assert!(!visible(NiEvent::Start) && !visible(NiEvent::Landed) && !visible(NiEvent::Idle));
+        assert!(!p.visible[Step::PACKET.0] && !p.visible[Step::CREDIT.0]);
+    }
+
+    #[test]
+    fn events_convert_as_payloads() {
+        for event in [NiEvent::Start, NiEvent::Prepared, NiEvent::Landed, NiEvent::Received, NiEvent::Idle] {
+            assert_eq!(NiEvent::from(Payload::from(event)), event);
+        }
+    }
 }

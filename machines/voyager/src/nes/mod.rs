@@ -239,7 +239,7 @@ impl Nes {
         let rings = |of: fn(&OwnRings) -> Ring| own.iter().map(of).collect::<Vec<_>>();
         let inbox = Inbox::new(&rings(|own| own.tags), &plan.express, express_slots);
         let missed_max = if plan.processor.is_some() { plan.service.miss_slots as usize } else { 0 };
-        let page_in_cycles = plan.dma.page_in.cycles();
+        let pages = (plan.dma.page_in.cycles(), plan.line_bytes);
         let service = plan.processor.map(|processor| {
             let settings = service::settings(names, &plan.queues, &plan.service, &plan.express, receive);
             Service::new(processor, plan.service, settings)
@@ -265,13 +265,7 @@ impl Nes {
             express_slots: plan.express.slots,
             // Through a link the NES is done with a load before its transaction is.
             load_cycles: if plan.nes.attach.ps() == 0 { plan.address_cycles + 1 } else { 0 },
-            receiver: Receiver::new(
-                receive,
-                basic_slots,
-                inbox,
-                (page_in_cycles, plan.line_bytes),
-                missed_max,
-            ),
+            receiver: Receiver::new(receive, basic_slots, inbox, pages, missed_max),
             orders: Orders::new(names),
             in_flight: 0,
             dma: DmaEngine::new(&rings(|own| own.requests), &plan.dma, plan.line_bytes),
@@ -294,12 +288,17 @@ impl Nes {
                 counters: NesStatistics::default(),
             },
         };
-        for name in nes.shared.homes.all() {
-            if let Some(slot) = nes.shared.homes.slot(name) {
-                nes.assign_slot(name, slot);
+        nes.assign_slots();
+        Ok(nes)
+    }
+
+    /// Resident queues get their hardware.
+    fn assign_slots(&mut self) {
+        for name in self.shared.homes.all() {
+            if let Some(slot) = self.shared.homes.slot(name) {
+                self.assign_slot(name, slot);
             }
         }
-        Ok(nes)
     }
 
     /// The hardware of `slot` is the queue's from now on.

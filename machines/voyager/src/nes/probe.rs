@@ -33,7 +33,7 @@ type Log = Arc<Mutex<Vec<Result<u64, String>>>>;
 struct NoPages;
 
 impl Pager for NoPages {
-    fn physical(&self, _: &FlatMemory, _: ProcessId, _: u64) -> Option<u64> {
+    fn physical(&self, _: &FlatMemory, _: ProcessId, _: u64, _: bool) -> Option<u64> {
         None
     }
 
