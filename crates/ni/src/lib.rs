@@ -7,7 +7,7 @@
 //!
 //! NIs are built from parts, one a file: `pipeline.rs` has what an NI promises, by what its events lead to; `names.rs`
 //! declares events and units. `link.rs` is an NI's end of its link. `dma.rs` reads and writes memory, of which `block.rs`
-//! says where it is. `ring.rs` has rings of slots with their doorbells, `descriptors.rs` those of descriptors that are
+//! says where it is. `doorbell.rs` finds and answers doorbells, `ring.rs` has rings of slots, `descriptors.rs` those of descriptors that are
 //! fetched ahead, `mailbox.rs` mailboxes. `firmware/` has a processor that runs the firmware of an NI, with memory of its
 //! own or on an SRAM that several masters share, `sram.rs`.
 
@@ -18,6 +18,7 @@ struct Readme;
 mod block;
 mod descriptors;
 mod dma;
+mod doorbell;
 mod firmware;
 mod link;
 mod mailbox;
@@ -38,6 +39,7 @@ use chasqui_record::{Profile, Recorder};
 pub use block::{Piece, line_parts};
 pub use descriptors::DescriptorRing;
 pub use dma::{DmaReader, DmaWriter, TagOf, Written};
+pub use doorbell::Doorbells;
 pub use firmware::{
     DeviceAccess, FIRMWARE_DEVICE, FIRMWARE_MEMORY, FirmwareMark, FirmwareProcessor, FirmwareSpec,
     LocalMemory, PrivateMemory, SharedSram,

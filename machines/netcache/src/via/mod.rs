@@ -23,10 +23,11 @@ use std::ops::Range;
 use chasqui_abi::NiIdentification;
 use chasqui_counters::{Counters, Visitor, counters};
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
-use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
+use chasqui_memory::DEVICE_BASE;
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
 use chasqui_ni::{
-    BusRequest, Context, LinkEnd, MessageKey, NetworkInterface, Pipeline, Promises, Region, Reply, Written,
+    BusRequest, Context, Doorbells, LinkEnd, MessageKey, NetworkInterface, Pipeline, Promises, Region, Reply,
+    Written,
 };
 use chasqui_placement::ProcessId;
 
@@ -116,6 +117,8 @@ struct Shared {
     queues: Vec<Queue>,
     link: LinkEnd,
     pipeline: Pipeline<ViaEvent>,
+    /// Those of the VIs.
+    doorbells: Doorbells,
     /// Packets that wait for the link, and replies, which go first. Of the latter each connection has one at most.
     packets: VecDeque<Box<Packet>>,
     answers: VecDeque<Answer>,
@@ -276,16 +279,16 @@ impl Shared {
 
     /// A doorbell: a descriptor is posted.
     fn post(&mut self, address: u64, value: u64, c: &mut Context<'_, '_>) {
-        let (number, is_receive) =
-            ((address / DOORBELL_BYTES) as u32, address % DOORBELL_BYTES == DOORBELL_RECEIVE);
+        let (number, is_receive) = match self.doorbells.find(address) {
+            Ok((number, door)) => (number as u32, door == DOORBELL_RECEIVE),
+            Err(text) => return c.fault(PROCESS, text),
+        };
         let posted = Posted {
             address: (value & u64::from(u32::MAX)) << DESCRIPTOR_SHIFT,
             handle: (value >> DOORBELL_HANDLE_SHIFT) as u32,
         };
         let message = if is_receive { None } else { c.recorders[PROCESS.index()].carried() };
-        let Some(vi) = self.vis.get_mut(number as usize) else {
-            return c.fault(PROCESS, format!("the doorbell of VI {number}, which is not there"));
-        };
+        let vi = &mut self.vis[number as usize];
         self.counters.doorbells += 1;
         let length = if is_receive { vi.receives.len() } else { vi.work.len() };
         if length as u64 >= self.via.depth {
@@ -374,6 +377,7 @@ impl ViaNic {
                 table: Table::new(via.table),
                 vis: (0..via.vis).map(|_| Vi::default()).collect(),
                 queues: vec![Queue::default(); via.queues as usize],
+                doorbells: Doorbells { stride: DOORBELL_BYTES, queues: via.vis },
                 pipeline: Pipeline::new(&link, clock, &takes, Some(ViaEvent::Landed)),
                 link,
                 packets: VecDeque::new(),
@@ -389,11 +393,6 @@ impl ViaNic {
             },
             mpi,
         }
-    }
-
-    /// Bytes of the doorbells' pages.
-    fn doorbells(&self) -> u64 {
-        (self.shared.via.vis * DOORBELL_BYTES).next_multiple_of(PAGE_BYTES)
     }
 
     /// Units look for work.
@@ -428,7 +427,7 @@ impl NetworkInterface for ViaNic {
     }
 
     fn regions(&self, _: ProcessId) -> Vec<Region> {
-        vec![Region { physical: DEVICE_BASE, bytes: self.doorbells() }]
+        vec![Region { physical: DEVICE_BASE, bytes: self.shared.doorbells.bytes() }]
     }
 
     fn read(&mut self, _: &mut Context<'_, '_>, address: u64, _: u32) -> Reply {

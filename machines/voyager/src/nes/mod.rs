@@ -37,8 +37,8 @@ use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_network::NodeEvent;
 use chasqui_ni::{
-    ACCEPTED, BusRequest, Cause, Context, Leave, LinkEnd, MessageKey, NetworkInterface, RETRY, Region, Reply,
-    Ring, Turn, Uncached,
+    BusRequest, Cause, Context, Leave, LinkEnd, MessageKey, NetworkInterface, Region, Reply, Ring, Turn,
+    Uncached,
 };
 use chasqui_placement::{NodeId, ProcessId};
 use chasqui_record::{MessageId, Profile, Stage};
@@ -570,15 +570,12 @@ impl NetworkInterface for Nes {
     }
 
     fn store_64(&mut self, c: &mut Context<'_, '_>, address: u64, words: &[u64; 8], answered: bool) -> Reply {
+        let (names, latency) = (self.shared.homes.names, self.shared.nes.pointer_access.cycles());
         let refused = self.store_wide(c, address, words).err();
-        if let Some(queue) = refused.filter(|_| !answered) {
-            let names = self.shared.homes.names;
-            c.fault(names.process(queue), express::full(names.own(queue)));
-        }
+        let full = refused.map(|queue| move || (names.process(queue), express::full(names.own(queue))));
+        let reply = c.answer_64(full, answered, self.shared.clock.edge(latency));
         self.wake_service(c);
-        let value = if refused.is_some() { RETRY } else { ACCEPTED };
-        let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
-        Reply { value, latency, repeatable: refused.is_some() }
+        reply
     }
 
     fn event(&mut self, c: &mut Context<'_, '_>, payload: Payload) {
