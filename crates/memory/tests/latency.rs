@@ -7,8 +7,8 @@ use chasqui_config::{Cycles, Duration};
 use chasqui_engine::Time;
 use chasqui_memory::{
     BlockOperation, Bus, BusParameters, CacheParameters, DramParameters, Fault, L2Parameters,
-    OrderParameters, PAGE_BYTES, Port, PortParameters, Request, Responder, Snoop, Stall, State, Stop,
-    TlbParameters, WriteBufferParameters, order,
+    OrderParameters, PAGE_BYTES, Port, PortKind, PortParameters, Request, Responder, Snoop, Snooped, Stall,
+    State, Stop, TlbParameters, WriteBufferParameters, order,
 };
 
 /// A bus clock.
@@ -636,4 +636,38 @@ fn streams_of_other_sorts() {
     // Nothing but addresses.
     let (_, time) = stream(bus(), 0, false, Responder::None);
     assert_eq!(ns(time), 1000 * ADDRESS);
+}
+
+/// Without a data cache each access is a transaction of its own length, and each fetch of a word that is not in the
+/// instruction buffer.
+#[test]
+fn an_uncached_port_asks_for_every_word() {
+    let buffer = CacheParameters::new(8, 2, 4);
+    let uncached = PortParameters { kind: PortKind::Uncached, l1i: buffer, ..parameters() };
+    let mut rig = Rig::new(uncached, bus());
+    let port = &mut rig.port;
+    // What was asked for, which is answered by `value`.
+    let answer = |port: &mut Port, value| {
+        let (_, slot, request) = port.take_request()?;
+        port.granted(slot, Snooped::default(), 0);
+        port.completed(slot, value, 0);
+        Some(request)
+    };
+    assert_eq!(port.load(LOW + 4, 4, &mut 0), Err(Stop::Wait(Stall::Uncached)));
+    assert_eq!(answer(port, 17), Some(Request::UncachedLoad { address: LOW + 4, bytes: 4 }));
+    assert_eq!(port.load(LOW + 4, 4, &mut 0), Ok(17), "what was answered");
+    for at in [4, 8, 12, 4] {
+        assert_eq!(port.fetch_line(LOW + at, &mut 0), Err(Stop::Wait(Stall::Instruction)));
+        let fill = Request::Fill { line: LOW + at, data: false, exclusive: false };
+        assert_eq!(answer(port, 0), Some(fill), "the buffer holds two words");
+        assert_eq!(port.fetch_line(LOW + at, &mut 0), Ok(()));
+    }
+    assert_eq!(port.fetch_line(LOW + 12, &mut 0), Ok(()));
+    assert_eq!(port.store(LOW + 8, 8, 5, &mut 0), Ok(()));
+    assert_eq!(answer(port, 0), Some(Request::UncachedStore { address: LOW + 8, bytes: 8, value: 5 }));
+    assert_eq!(rig.memory.read(LOW + 8, 8), Ok(0), "whoever serves the transaction writes memory");
+    let port = &mut rig.port;
+    assert_eq!(port.load(LOW + 2, 4, &mut 0), Err(Stop::Fault(Fault::DeviceAlignment { address: LOW + 2 })));
+    let atomic = port.atomic(LOW, 8, &mut 0, |old| old);
+    assert_eq!(atomic, Err(Stop::Fault(Fault::Atomic { address: LOW })));
 }
