@@ -65,6 +65,4 @@ def test_images_are_linked(machines: Path, monkeypatch: pytest.MonkeyPatch) -> N
     images = firmware.directory()
     found = sorted(str(path.relative_to(images)) for path in images.glob("**/*.elf"))
     assert found == ["plain.elf", "several/thin.elf", "several/whole.elf"]
-    assert (images / "several/thin.elf").read_bytes() != (
-        images / "several/whole.elf"
-    ).read_bytes()
+    assert (images / "several/thin.elf").read_bytes() != (images / "several/whole.elf").read_bytes()

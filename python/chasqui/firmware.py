@@ -1,6 +1,7 @@
 """Firmware of the machines that have processors in their network interfaces, `machines/*/firmware`
-(one image, or one for each folder in it, of that folder's files and those beside the folders), and the kernel image, `guest/kernel`, once without drivers and once with those of each machine that
-has some, `machines/*/kernel`; and each of these for one hart and for several.
+(one image, or one for each folder in it, of that folder's files and those beside the folders), and
+the kernel image, `guest/kernel`, once without drivers and once with those of each machine that has
+some, `machines/*/kernel`; and each of these for one hart and for several.
 
 They are built once for every state of their sources and of the toolchain, into the cache. `chasqui
 run` asks for them each time; the toolchain is loaded only to build.
