@@ -1,6 +1,7 @@
-"""Firmware of the machines that have processors in their network interfaces, `machines/*/firmware`,
-and the kernel image, `guest/kernel`, once without drivers and once with those of each machine that
-has some, `machines/*/kernel`; and each of these for one hart and for several.
+"""Firmware of the machines that have processors in their network interfaces, `machines/*/firmware`
+(one image, or one for each folder in it, of that folder's files and those beside the folders), and
+the kernel image, `guest/kernel`, once without drivers and once with those of each machine that has
+some, `machines/*/kernel`; and each of these for one hart and for several.
 
 They are built once for every state of their sources and of the toolchain, into the cache. `chasqui
 run` asks for them each time; the toolchain is loaded only to build.
@@ -44,14 +45,27 @@ def _sources(folder: str) -> dict[str, list[Path]]:
     return found
 
 
+def _images() -> dict[str, list[Path]]:
+    """The C files of each firmware image: `<machine>`, or `<machine>/<image>` of a machine that has
+    a folder for each."""
+    shared = _sources("firmware")
+    own: dict[str, list[Path]] = {}
+    for path in sorted(MACHINES.glob("*/firmware/*/*.c")):
+        machine = path.parents[2].name
+        sources = own.setdefault(f"{machine}/{path.parent.name}", [*shared.get(machine, [])])
+        sources.append(path)
+    several = {name.split("/")[0] for name in own}
+    return {name: files for name, files in shared.items() if name not in several} | own
+
+
 def directory() -> Path:
-    """Where `<machine>.elf` is for every machine with firmware, and `kernel.elf`, and
-    `<machine>.kernel.elf` for every machine with drivers, and the same with `kernel-smp` for nodes
-    of several harts; they are built where they are not."""
+    """Where `<machine>.elf` is for every machine with firmware, or `<machine>/<image>.elf` for each
+    of its images, and `kernel.elf`, and `<machine>.kernel.elf` for every machine with drivers, and
+    the same with `kernel-smp` for nodes of several harts; they are built where they are not."""
     import hashlib
 
     digest = hashlib.sha256()
-    parts = ["**/*.h", "*/firmware/*.c", "*/kernel/*.c"]
+    parts = ["**/*.h", "*/firmware/**/*.c", "*/kernel/*.c"]
     inputs = [path for part in parts for path in MACHINES.glob(part)]
     inputs += [*KERNEL.glob("**/*.[chS]"), INCLUDE / "chasqui" / "abi.h"]
     for path in [*sorted(inputs), PACKAGE / "firmware.py", PACKAGE / "toolchain.py"]:
@@ -70,8 +84,10 @@ def _build(place: Path) -> None:
         if place.is_dir():
             return
         with toolchain.appearing(place) as building:
-            for machine, sources in _sources("firmware").items():
-                link(sources, MACHINES / machine, building / f"{machine}.elf")
+            for name, sources in _images().items():
+                image = building / f"{name}.elf"
+                image.parent.mkdir(exist_ok=True)
+                link(sources, MACHINES / name.split("/")[0], image)
             kernels = {f"{machine}.": drivers for machine, drivers in _sources("kernel").items()}
             for prefix, drivers in {"": [], **kernels}.items():
                 include = [MACHINES / prefix[:-1]] if drivers else []
@@ -81,10 +97,10 @@ def _build(place: Path) -> None:
 
 
 def link(sources: list[Path], include: Path, image: Path) -> None:
-    """Compiles firmware to an image."""
+    """Compiles firmware of the machine in folder `include` to an image."""
     from chasqui.toolchain import ZIG_TARGET
 
-    _link([*ZIG_TARGET, *FIRMWARE_FLAGS], sources, [include], image)
+    _link([*ZIG_TARGET, *FIRMWARE_FLAGS], sources, [include / "firmware", include], image)
 
 
 def link_kernel(drivers: list[Path], include: list[Path], image: Path, harts: int = 1) -> None:

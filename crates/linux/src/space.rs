@@ -304,11 +304,16 @@ impl AddressSpace {
         self.areas.covers(range) && self.areas.within(range).all(|(_, a)| is_code(a)) && pages.all(is_there)
     }
 
-    /// Physical address of the process's `address`, if its page is there and may be read.
-    pub fn physical(&self, memory: &FlatMemory, address: u64) -> Option<u64> {
+    /// Physical address of the process's `address`, if its page is there and allows `access`.
+    pub fn physical(&self, memory: &FlatMemory, address: u64, access: Access) -> Option<u64> {
         let entry = table::load(memory, self.table.find(memory, page_down(address))?);
-        let is_readable = address < USER_END && entry & bits::V != 0 && entry & bits::R != 0;
-        is_readable.then(|| table::physical(entry) | (address & (PAGE_BYTES - 1)))
+        let right = match access {
+            Access::Read => bits::R,
+            Access::Write => bits::W,
+            Access::Execute => bits::X,
+        };
+        let is_allowed = address < USER_END && entry & bits::V != 0 && entry & right != 0;
+        is_allowed.then(|| table::physical(entry) | (address & (PAGE_BYTES - 1)))
     }
 
     /// Serves a page fault: makes the page at `address` usable for `access`. It may be so already

@@ -43,6 +43,28 @@ fn pages_appear_when_they_are_used_and_allow_what_their_area_allows() {
     assert_eq!(space.take_flush(), Flush::None, "nothing that was valid has changed");
 }
 
+/// What mprotect, munmap and a page that has not been used leave a device of it.
+#[test]
+fn a_device_finds_what_the_process_may_do() {
+    let (mut memory, mut space) = space(1 << 20);
+    let at = space.map(&mut memory, Placement::Anywhere(0), 2 * PAGE, RW, Backing::Anonymous).unwrap();
+    let found = |memory: &FlatMemory, space: &AddressSpace| {
+        [Access::Read, Access::Write, Access::Execute]
+            .map(|access| space.physical(memory, at + 8, access).is_some())
+    };
+    assert_eq!(found(&memory, &space), [false; 3], "it has not been used");
+    space.fault(&mut memory, at, Access::Write).unwrap();
+    assert_eq!(found(&memory, &space), [true, true, false]);
+    for (protection, expected) in
+        [(1, [true, false, false]), (0, [false; 3]), (5, [true, false, true]), (3, [true, true, false])]
+    {
+        space.protect(&mut memory, at, PAGE, Protection(protection)).unwrap();
+        assert_eq!(found(&memory, &space), expected, "protection {protection}");
+    }
+    space.unmap(&mut memory, at, PAGE).unwrap();
+    assert_eq!(found(&memory, &space), [false; 3]);
+}
+
 #[test]
 fn faults_say_why() {
     let (mut memory, mut space) = space(1 << 20);

@@ -31,10 +31,12 @@ use chasqui_watch::WatchPlan;
 use replay::Replay;
 
 mod collectives;
+mod firmware;
 mod library;
 mod on_network;
 pub mod replay;
 
+pub use firmware::Firmware;
 pub use library::{LocalUnit, WaitUnit, library_settings, shared_bytes, wait_polls, with_library};
 pub use on_network::{OnNetwork, build_on_network};
 
@@ -42,7 +44,7 @@ pub use on_network::{OnNetwork, build_on_network};
 #[derive(Clone)]
 pub struct Job {
     /// What runs on the machine's firmware processors, if it has such.
-    pub firmware: Option<Arc<Elf>>,
+    pub firmware: Firmware,
     /// The kernel under its processes, where `node.software.kernel` asks for one.
     pub kernel: Option<Arc<Elf>>,
     /// The program.

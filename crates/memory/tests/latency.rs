@@ -7,8 +7,8 @@ use chasqui_config::{Cycles, Duration};
 use chasqui_engine::Time;
 use chasqui_memory::{
     BlockOperation, Bus, BusParameters, CacheParameters, DramParameters, Fault, L2Parameters,
-    OrderParameters, PAGE_BYTES, Port, PortParameters, Request, Responder, Snoop, Stall, State, Stop,
-    TlbParameters, WriteBufferParameters, order,
+    OrderParameters, PAGE_BYTES, Port, PortKind, PortParameters, Request, Responder, Snoop, Snooped, Stall,
+    State, Stop, TlbParameters, WriteBufferParameters, order,
 };
 
 /// A bus clock.
@@ -636,4 +636,48 @@ fn streams_of_other_sorts() {
     // Nothing but addresses.
     let (_, time) = stream(bus(), 0, false, Responder::None);
     assert_eq!(ns(time), 1000 * ADDRESS);
+}
+
+/// Without a data cache each access is a transaction of its own length, and each fetch of a word that is not in the
+/// instruction buffer. Data move at the grant, or whoever serves the transaction moves them.
+#[test]
+fn a_cacheless_port_asks_for_every_word() {
+    let buffer = CacheParameters::new(8, 2, 4);
+    let cacheless = PortParameters { kind: PortKind::Cacheless, l1i: buffer, ..parameters() };
+    let mut rig = Rig::new(cacheless, bus());
+    rig.memory.write(LOW + 4, 4, 17).unwrap();
+    let port = &mut rig.port;
+    // What was asked for, and served.
+    let serve = |port: &mut Port, value: Option<u64>| {
+        let (_, slot, request) = port.take_request()?;
+        match value {
+            Some(value) => port.served(slot, value, 0),
+            None => port.granted(slot, Snooped::default(), 0),
+        }
+        port.completed(slot, 0, 0);
+        Some(request)
+    };
+    let load = Request::DirectLoad { address: LOW + 4, bytes: 4 };
+    for (value, got) in [(None, 17), (Some(23), 23)] {
+        assert_eq!(port.load(LOW + 4, 4, &mut 0), Err(Stop::Wait(Stall::Data)));
+        assert_eq!(serve(port, value), Some(load));
+        assert_eq!(port.load(LOW + 4, 4, &mut 0), Ok(got));
+    }
+    for at in [4, 8, 12, 4] {
+        assert_eq!(port.fetch_line(LOW + at, &mut 0), Err(Stop::Wait(Stall::Instruction)));
+        let fill = Request::Fill { line: LOW + at, data: false, exclusive: false };
+        assert_eq!(serve(port, None), Some(fill), "the buffer holds two words");
+        assert_eq!(port.fetch_line(LOW + at, &mut 0), Ok(()));
+    }
+    assert_eq!(port.fetch_line(LOW + 12, &mut 0), Ok(()));
+    let store = |value| Request::DirectStore { address: LOW + 8, bytes: 8, value: Some(value) };
+    for (value, served, held) in [(5, None, 5), (6, Some(0), 5)] {
+        let port = &mut rig.port;
+        assert_eq!(port.store(LOW + 8, 8, value, &mut 0), Ok(()));
+        assert_eq!(port.load(LOW + 8, 8, &mut 0), Err(Stop::Wait(Stall::Posted)), "it overlaps the store");
+        assert_eq!(serve(port, served), Some(store(value)));
+        assert_eq!(rig.memory.read(LOW + 8, 8), Ok(held), "whoever serves the transaction moves the data");
+    }
+    let atomic = rig.port.atomic(LOW, 8, &mut 0, |old| old);
+    assert_eq!(atomic, Err(Stop::Fault(Fault::Atomic { address: LOW })));
 }

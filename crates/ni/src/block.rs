@@ -26,16 +26,22 @@ pub struct Piece {
 }
 
 impl Context<'_, '_> {
-    /// Where `bytes` from virtual address `address` of `process` on are, page by page.
+    /// Where `bytes` from virtual address `address` of `process` on are, page by page, to be read, or written if `write`.
     ///
     /// # Errors
-    /// The first address of which the page is not there.
-    pub fn pieces(&self, process: ProcessId, address: u64, bytes: u64) -> Result<Vec<Piece>, u64> {
+    /// The first address of which the page is not there, or may not be read or written.
+    pub fn pieces(
+        &self,
+        process: ProcessId,
+        address: u64,
+        bytes: u64,
+        write: bool,
+    ) -> Result<Vec<Piece>, u64> {
         let end = address.checked_add(bytes).ok_or(address)?;
         let (mut pieces, mut at) = (vec![], address);
         while at < end {
             let bytes = (PAGE_BYTES - at % PAGE_BYTES).min(end - at);
-            pieces.push(Piece { address: self.physical(process, at).ok_or(at)?, bytes });
+            pieces.push(Piece { address: self.physical(process, at, write).ok_or(at)?, bytes });
             at += bytes;
         }
         Ok(pieces)
@@ -44,8 +50,8 @@ impl Context<'_, '_> {
     /// Has the operating system bring in the pages of `bytes` from virtual address `address` on that `process` lacks, and says how many those were.
     ///
     /// # Errors
-    /// The first address at which the process has no such page, or may not write; the rest is not looked at. So is a
-    /// block that goes beyond the end of all addresses.
+    /// The first address at which the process has no such page, or may not read or write it; the rest is not looked at. So
+    /// is a block that goes beyond the end of all addresses.
     pub fn bring_in(
         &mut self,
         process: ProcessId,
@@ -57,10 +63,8 @@ impl Context<'_, '_> {
         let mut at = address;
         let end = address.checked_add(bytes).ok_or(address)?;
         while at < end {
-            let is_missing = self.physical(process, at).is_none();
-            missing += u64::from(is_missing);
-            // One that is there may be for reading alone.
-            if (is_missing || write) && !self.page_in(process, at, write) {
+            missing += u64::from(self.physical(process, at, false).is_none());
+            if self.physical(process, at, write).is_none() && !self.page_in(process, at, write) {
                 return Err(at);
             }
             at = (at & !(PAGE_BYTES - 1)) + PAGE_BYTES;

@@ -5,7 +5,8 @@
 //! memory; the block is there when the last is over.
 //!
 //! Of a process's block each part is looked up again at its grant: a page that the process has given up since may be
-//! another's. A part of such a page is read as zeros, as a new page would be, and is not written.
+//! another's, or it may have given up its right to read or write it. A part of such a page is read as zeros, as a new page
+//! would be, and is not written.
 
 use chasqui_placement::ProcessId;
 
@@ -39,14 +40,14 @@ impl DmaReader {
     /// Reads `bytes` at virtual address `address` of `process`. False: there is nothing to read.
     ///
     /// # Errors
-    /// The first address of which the page is not there ([`Context::bring_in`] has it brought in).
+    /// The first address of which the page is not there, or may not be read ([`Context::bring_in`] has it brought in).
     pub fn read(
         &mut self,
         (process, address): (ProcessId, u64),
         bytes: u64,
         c: &mut Context<'_, '_>,
     ) -> Result<bool, u64> {
-        let pieces = c.pieces(process, address, bytes)?;
+        let pieces = c.pieces(process, address, bytes, false)?;
         let is_something = self.read_physical(&pieces, c);
         self.place = Some((process, address));
         Ok(is_something)
@@ -74,7 +75,7 @@ impl DmaReader {
     /// The transaction of part `number` is granted.
     pub fn granted(&mut self, number: usize, request: BusRequest, c: &Context<'_, '_>) {
         let (offset, bytes) = (self.offsets[number], request.bytes as usize);
-        if c.is_still(self.place, offset, request.address) {
+        if c.is_still(self.place, offset, request.address, false) {
             let source = c.memory.slice(request.address, bytes).expect("whoever asked has checked that");
             self.data[offset..][..bytes].copy_from_slice(source);
         }
@@ -114,7 +115,8 @@ impl<L: Copy> DmaWriter<L> {
     /// `data` go to virtual address `address` of `process`, by `operation`.
     ///
     /// # Errors
-    /// The first address of which the page is not there ([`Context::bring_in`] has it brought in): nothing is added.
+    /// The first address of which the page is not there, or may not be written ([`Context::bring_in`] has it brought in):
+    /// nothing is added.
     pub fn add(
         &mut self,
         operation: BusOperation,
@@ -122,7 +124,7 @@ impl<L: Copy> DmaWriter<L> {
         data: &[u8],
         c: &Context<'_, '_>,
     ) -> Result<(), u64> {
-        let pieces = c.pieces(process, address, data.len() as u64)?;
+        let pieces = c.pieces(process, address, data.len() as u64, true)?;
         let first = self.parts.len();
         self.add_physical(operation, &pieces, data);
         let mut at = address;
@@ -177,7 +179,7 @@ impl<L: Copy> DmaWriter<L> {
     /// The transaction of part `number` is granted.
     pub fn granted(&self, number: usize, c: &mut Context<'_, '_>) {
         let Part { address, place, data, .. } = &self.parts[number];
-        if c.is_still(*place, 0, *address) {
+        if c.is_still(*place, 0, *address, true) {
             let target = c.memory.slice_mut(*address, data.len()).expect("whoever asked has checked that");
             target.copy_from_slice(data);
         }
@@ -204,8 +206,9 @@ pub struct Written<L> {
 }
 
 impl Context<'_, '_> {
-    /// What is `offset` bytes behind `place`, if that is a process's, is at physical address `address` still.
-    fn is_still(&self, place: Option<Place>, offset: usize, address: u64) -> bool {
-        place.is_none_or(|(process, at)| self.physical(process, at + offset as u64) == Some(address))
+    /// What is `offset` bytes behind `place`, if that is a process's, is at physical address `address` still, and it still
+    /// may read it, or write if `write`.
+    fn is_still(&self, place: Option<Place>, offset: usize, address: u64, write: bool) -> bool {
+        place.is_none_or(|(process, at)| self.physical(process, at + offset as u64, write) == Some(address))
     }
 }

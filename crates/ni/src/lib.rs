@@ -5,17 +5,27 @@
 //! and when a bus transaction that it asked for takes effect or ends. The NI acts through a
 //! [`Context`]. Machines are built from NIs; the node knows none of them.
 //!
-//! NIs are built from blocks. `link.rs` is an NI's end of its link. `dma.rs` reads and writes memory, of which `block.rs`
-//! says where it is. `ring.rs` has rings of slots with their doorbells, `descriptors.rs` those of descriptors that are
-//! fetched ahead. `firmware.rs` has a processor that runs the firmware of an NI. `names.rs` declares its events and units.
+//! NIs are built from parts, one a file: `pipeline.rs` has what an NI promises, by what its events lead to; `names.rs`
+//! declares events and units. `link.rs` is an NI's end of its link. `dma.rs` reads and writes memory, of which `block.rs`
+//! says where it is. `doorbell.rs` finds and answers doorbells, `ring.rs` has rings of slots, `descriptors.rs` those of descriptors that are
+//! fetched ahead, `mailbox.rs` mailboxes. `firmware/` has a processor that runs the firmware of an NI, with memory of its
+//! own or on an SRAM that several masters share, `sram.rs`.
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod block;
 mod descriptors;
 mod dma;
+mod doorbell;
 mod firmware;
 mod link;
+mod mailbox;
 mod names;
+mod pipeline;
 mod ring;
+mod sram;
 
 use std::ops::Range;
 
@@ -29,11 +39,16 @@ use chasqui_record::{Profile, Recorder};
 pub use block::{Piece, line_parts};
 pub use descriptors::DescriptorRing;
 pub use dma::{DmaReader, DmaWriter, TagOf, Written};
+pub use doorbell::Doorbells;
 pub use firmware::{
     DeviceAccess, FIRMWARE_DEVICE, FIRMWARE_MEMORY, FirmwareMark, FirmwareProcessor, FirmwareSpec,
+    LocalMemory, PrivateMemory, SharedSram,
 };
 pub use link::{LinkEnd, MessageKey};
+pub use mailbox::{Mailbox, MailboxStatistics, Turns};
+pub use pipeline::{Flow, Outlet, Pipeline, Promises, Step};
 pub use ring::{Ring, SlotQueue};
+pub use sram::{Sram, SramBlock, SramData, SramDone, SramSpec, SramStatistics};
 
 /// A window of the NI that processes map through `/dev/ni0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,8 +149,8 @@ pub struct BusRequest {
 pub trait Pager {
     /// The first hart of `process`, if that is here.
     fn hart(&self, process: ProcessId) -> Option<usize>;
-    /// Physical address of `address` of `process`, if its page is there.
-    fn physical(&self, memory: &FlatMemory, process: ProcessId, address: u64) -> Option<u64>;
+    /// Physical address of `address` of `process`, if its page is there and may be read, or written if `write`.
+    fn physical(&self, memory: &FlatMemory, process: ProcessId, address: u64, write: bool) -> Option<u64>;
     /// Makes the page at virtual address `address` of `process` present, for writing if `write`. False: the process
     /// has no such page.
     fn page_in(&mut self, memory: &mut FlatMemory, process: ProcessId, address: u64, write: bool) -> bool;
@@ -231,15 +246,18 @@ impl Context<'_, '_> {
         self.ports[hart]
     }
 
-    /// Physical address of the virtual address `address` of `process`, if its page is there.
-    pub fn physical(&self, process: ProcessId, address: u64) -> Option<u64> {
-        self.pager.physical(self.memory, process, address).filter(|&physical| physical < DEVICE_BASE)
+    /// Physical address of the virtual address `address` of `process`, if its page is there, is memory, and may be read, or
+    /// written if `write`.
+    pub fn physical(&self, process: ProcessId, address: u64, write: bool) -> Option<u64> {
+        let physical = self.pager.physical(self.memory, process, address, write);
+        physical.filter(|&physical| physical < DEVICE_BASE)
     }
 
     /// Has the operating system bring in the page at virtual address `address` of `process`. False: it has no such page in memory;
     /// registers are none.
     pub fn page_in(&mut self, process: ProcessId, address: u64, write: bool) -> bool {
-        self.pager.page_in(self.memory, process, address, write) && self.physical(process, address).is_some()
+        self.pager.page_in(self.memory, process, address, write)
+            && self.physical(process, address, write).is_some()
     }
 
     /// `process` has violated protection.
@@ -356,22 +374,27 @@ pub trait NetworkInterface: Send {
     fn network_memory(&self) -> Range<u64> {
         0..0
     }
+    /// What follows from its declaration ([`Pipeline`]), if there is one. Without one, and where an NI can say something more
+    /// exactly, it has methods of its own in the place of those that ask this.
+    fn promises(&self) -> Option<&dyn Promises> {
+        None
+    }
     /// Whether the event `payload` can change what a read of the NI returns, or its interrupt line, or move data in memory.
     /// An event for which this is false does not end the skipping of a polling loop.
     fn is_visible(&self, payload: Payload) -> bool {
-        let _ = payload;
-        true
+        self.promises().is_none_or(|promises| promises.is_visible(payload))
     }
     /// The same for what comes from another partition.
     fn network_is_visible(&self, event: &Event) -> bool {
-        let _ = event;
-        true
+        self.promises().is_none_or(|promises| promises.network_is_visible(event))
     }
     /// From `cause`: the least times to the first effects of the NI on other partitions, by their group,
     /// directly or through others, if nothing comes from outside before. What the processor may do when it
     /// sees what the cause has changed counts too. The longer, the faster the simulation; too long is a
     /// bug that the engine finds in every run: it holds each message against what was said before it.
-    fn output_latency(&self, cause: Cause<'_>) -> &[Time];
+    fn output_latency(&self, cause: Cause<'_>) -> &[Time] {
+        self.promises().expect("an NI without a pipeline has a method of its own").output_latency(cause)
+    }
     /// An event from another partition is on its way, for [`NetworkInterface::network`]. True: output latencies of
     /// others may be different from now on.
     fn announce(&mut self, event: &Event) -> bool {
@@ -381,7 +404,9 @@ pub trait NetworkInterface: Send {
     /// From an event that another partition sends: the least time to anything that the processor can
     /// notice of it: another value in a register, a bus transaction, an interrupt. Too long is a bug that the node finds,
     /// where a hart has run so far.
-    fn input_latency(&self) -> Time;
+    fn input_latency(&self) -> Time {
+        self.promises().expect("an NI without a pipeline has a method of its own").input_latency()
+    }
     /// Takes where the cycles of its firmware processors went, if that was counted, when all is over.
     fn take_profiles(&mut self) -> Vec<Profile> {
         vec![]

@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 
 use chasqui_counters::Visitor;
 use chasqui_engine::{Packet, Payload, Time};
-use chasqui_network::{Blocked, CrcError, Effects, NetworkParameters, NodeEvent, NodePort};
+use chasqui_network::{Blocked, CrcError, Effects, NetworkParameters, NodePort};
 use chasqui_placement::ProcessId;
 use chasqui_record::{MessageId, Stage};
 
-use crate::{Cause, Context};
+use crate::Context;
 
 /// Source and number of the message that a packet belongs to, if it belongs to one.
 pub type MessageKey = Option<(u16, u32)>;
@@ -22,30 +22,22 @@ pub struct LinkEnd {
     start_scheduled: bool,
     /// Packets whose tail has not landed, oldest first.
     arriving: VecDeque<Box<Packet>>,
-    /// From anything that happens in the NI to its first effects elsewhere, and from a packet's head.
-    effects: Effects,
-    effects_of_packet: Effects,
+    /// From the start of a packet to its first effects elsewhere, and from room in the receive buffer.
+    effects: (Effects, Effects),
+    /// From a packet's head to its tail.
+    landing: Time,
 }
 
 impl LinkEnd {
-    /// That of an NI that sends packets of at least `shortest` bytes on the wire, and does nothing about one that
-    /// comes for `control`. Its event `start` says that the link is free; then it calls [`LinkEnd::started`].
-    pub fn new(
-        network: &NetworkParameters,
-        port: NodePort,
-        shortest: u64,
-        control: Time,
-        start: Payload,
-    ) -> LinkEnd {
-        let (packet, credit) = port.first_effects(network, shortest as u32);
-        let effects: Effects = std::array::from_fn(|to| packet[to].min(credit[to]));
+    /// That of an NI that sends packets of at least `shortest` bytes on the wire. Its event `start` says that the link is free; then it calls [`LinkEnd::started`].
+    pub fn new(network: &NetworkParameters, port: NodePort, shortest: u64, start: Payload) -> LinkEnd {
         LinkEnd {
+            effects: port.first_effects(network, shortest as u32),
+            landing: port.link().serialization(shortest as u32),
             port,
             start,
             start_scheduled: false,
             arriving: VecDeque::new(),
-            effects,
-            effects_of_packet: effects.map(|time| control + time),
         }
     }
 
@@ -145,14 +137,14 @@ impl LinkEnd {
 
     // --- what others ask --------------------------------------------------------------------------------
 
-    /// The first effects elsewhere of what `cause` is.
-    pub fn output_latency(&self, cause: Cause<'_>) -> &[Time] {
-        match cause {
-            Cause::Network(event) if matches!(event.payload.into(), NodeEvent::Packet { .. }) => {
-                &self.effects_of_packet
-            }
-            _ => &self.effects,
-        }
+    /// The least times to the first effects elsewhere: from a packet that is sent, and from room that goes back.
+    pub fn effects(&self) -> &(Effects, Effects) {
+        &self.effects
+    }
+
+    /// The least time from a packet's head to its tail.
+    pub fn landing(&self) -> Time {
+        self.landing
     }
 
     /// Visits the counters of the link's end.

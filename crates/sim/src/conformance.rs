@@ -20,7 +20,8 @@ use chasqui_record::Keep;
 use chasqui_watch::{TraceOutput, WatchPlan};
 use serde::{Deserialize, Serialize};
 
-use crate::run::{InputError, build, firmware, input, kernel, resolve};
+use crate::images::{firmware, kernel};
+use crate::run::{InputError, build, input, resolve};
 
 /// What is asked of one test.
 #[derive(Clone, Debug, Deserialize)]
@@ -33,7 +34,7 @@ pub struct Test {
     /// Parameters set on the command line, `a.b=c`.
     #[serde(default)]
     pub sets: Vec<String>,
-    /// Folder with the firmware of machines, `<machine>.elf` each, and kernel images.
+    /// Folder with the firmware of machines, `<machine>.elf`, or `<machine>/<image>.elf` each, and kernel images.
     #[serde(default)]
     pub firmware: Option<PathBuf>,
     /// Path of the expected signature.

@@ -103,7 +103,7 @@ fn work(resolved: &Resolved) -> Workload {
     let job = Job {
         text: None,
         program: Arc::new(program()),
-        firmware: Some(Arc::new(firmware())),
+        firmware: [(String::new(), Arc::new(firmware()))].into_iter().collect(),
         kernel: None,
         arguments: vec!["program".into()],
         environment: vec![],

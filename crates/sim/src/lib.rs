@@ -9,6 +9,7 @@ mod collect;
 mod conformance;
 #[cfg(test)]
 mod damaged;
+mod images;
 mod limits;
 mod output;
 mod replay;

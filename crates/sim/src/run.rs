@@ -12,8 +12,8 @@ use chasqui_engine::{Ended, Threads, Time};
 use chasqui_hart::Text;
 use chasqui_linux::Elf;
 use chasqui_machine::replay::Replay;
-use chasqui_machine::{Built, Job, Machine, Workload, library_settings, shared_bytes};
-use chasqui_node::{Checks, NodeConfiguration, Output, load_kernel};
+use chasqui_machine::{Built, Firmware, Job, Machine, Workload, library_settings, shared_bytes};
+use chasqui_node::{Checks, NodeConfiguration, Output};
 use chasqui_placement::{JobId, MapBy, Placement};
 use chasqui_record::{Host, RunDirectory, Summary};
 use chasqui_watch::WatchPlan;
@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::CATALOGUE;
 use crate::collect::{End, Remains, Results};
+use crate::images::{firmware, kernel};
 use crate::output::{JobOutput, Streams};
 use crate::replay::{self, OnlyRank};
 use crate::trace_window;
@@ -55,7 +56,7 @@ pub struct Request {
     pub env: BTreeMap<String, String>,
     /// Where the results go; it is made.
     pub directory: PathBuf,
-    /// Folder with the firmware of machines, `<machine>.elf` each, and kernel images.
+    /// Folder with the firmware of machines, `<machine>.elf`, or `<machine>/<image>.elf` each, and kernel images.
     #[serde(default)]
     pub firmware: Option<PathBuf>,
     /// Copy the processes' output to the terminal.
@@ -254,7 +255,7 @@ struct Plan {
     programs: Vec<Program>,
     placement: Placement,
     watch: WatchPlan,
-    firmware: Option<Arc<Elf>>,
+    firmware: Firmware,
     kernel: Option<Arc<Elf>>,
     threads: Threads,
 }
@@ -464,7 +465,7 @@ fn job(
     Ok(Job {
         text: elf.text().map(|range| Text::new(range, threads)),
         program: elf,
-        firmware: None,
+        firmware: Firmware::default(),
         kernel: None,
         arguments: program.arguments.clone(),
         environment: request.env.iter().map(|(k, v)| format!("{k}={v}")).collect(),
@@ -491,31 +492,6 @@ pub(crate) fn build(
     let checks: Checks = resolved.read("check");
     built.engine.set_window(Time(checks.window.ps()));
     Ok(built)
-}
-
-/// What runs on the firmware processors of `machine`: its file in `folder`, if there is one.
-pub(crate) fn firmware(folder: Option<&Path>, machine: &dyn Machine) -> Result<Option<Arc<Elf>>, InputError> {
-    let file = folder.map(|folder| folder.join(format!("{}.elf", machine.folder()))).filter(|f| f.exists());
-    file.map(|file| Elf::load(&file).map(Arc::new).map_err(input)).transpose()
-}
-
-/// The kernel under the processes, if the machine asks for one: with drivers of its own its file in `folder` is
-/// `<machine>.kernel.elf`, else `kernel.elf`; for several harts, `kernel-smp` stands in the place of `kernel`.
-pub(crate) fn kernel(
-    folder: Option<&Path>,
-    machine: &dyn Machine,
-    resolved: &Resolved,
-) -> Result<Option<Arc<Elf>>, InputError> {
-    let node = NodeConfiguration::read(resolved);
-    if !node.software.kernel {
-        return Ok(None);
-    }
-    let image = if node.harts() > 1 { "kernel-smp.elf" } else { "kernel.elf" };
-    let missing = || InputError("node.software.kernel: the kernel image is missing".into());
-    let folder = folder.ok_or_else(missing)?;
-    let own = folder.join(format!("{}.{image}", machine.folder()));
-    let file = if own.exists() { own } else { folder.join(image) };
-    load_kernel(&file).map(|image| Some(Arc::new(image))).map_err(input)
 }
 
 /// Nothing half-written stays.

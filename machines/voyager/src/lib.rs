@@ -20,7 +20,7 @@ use chasqui_machine::{
 };
 use chasqui_memory::{L2Parameters, PortKind, PortParameters};
 use chasqui_network::{NetworkParameters, VirtualNetworks};
-use chasqui_ni::{FirmwareProcessor, FirmwareSpec, NetworkInterface};
+use chasqui_ni::{FirmwareProcessor, FirmwareSpec, NetworkInterface, PrivateMemory};
 use chasqui_node::NodeConfiguration;
 
 use nes::{Nes, NesPlan};
@@ -176,22 +176,21 @@ fn service_processor(
     if !service.present {
         return Ok(None);
     }
-    let image = job.firmware.clone().ok_or("voyager: the firmware of its service processor is missing")?;
+    let image = job.firmware.only().ok_or("voyager: the firmware of its service processor is missing")?;
     let port =
         PortParameters { l2: L2Parameters::default(), check_coherence: false, ..node.port(PortKind::Caches) };
     let spec = FirmwareSpec {
         name: "service processor",
         image,
-        memory_bytes: service.dram.bytes(),
         port,
-        bus: (node.bus.clone(), node.dram.clone()),
         timing: node.timing(),
         clock: node.clock(),
         timebase_hz: node.core.timebase.hz(),
         by_steps: node.checks.reference,
         profiled: job.watch.profile.then_some(number),
     };
-    FirmwareProcessor::new(spec).map(Some)
+    let memory = PrivateMemory::new(service.dram.bytes(), node.bus.clone(), node.dram.clone())?;
+    FirmwareProcessor::new(spec, memory).map(Some)
 }
 
 #[cfg(test)]

@@ -15,8 +15,8 @@ use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
 use chasqui_ni::{
-    BusOperation, BusRequest, Cause, Context, DmaWriter, LinkEnd, NetworkInterface, Region, Reply, Ring,
-    SlotQueue,
+    BusOperation, BusRequest, Context, DmaWriter, LinkEnd, NetworkInterface, Pipeline, Promises, Region,
+    Reply, Ring, SlotQueue,
 };
 use chasqui_placement::ProcessId;
 use chasqui_record::Stage;
@@ -31,18 +31,22 @@ pub(crate) const ENVELOPE: usize = size_of::<Envelope>();
 /// Bytes of the registers' words.
 const WORD: usize = size_of::<u64>();
 
-chasqui_ni::events! {
-    /// The network interface's own events.
+chasqui_ni::pipeline! {
+    /// The network interface's own events, and what each may lead to.
     enum NiEvent {
         /// The link is free for a packet.
-        Start: unseen,
+        Start => [Send, Prepared],
         /// Control of the oldest message of the FIFO is over.
-        Prepared,
+        Prepared => [Send, Prepared, Seen],
         /// The oldest packet's tail is here.
-        Landed: unseen,
+        Landed => [Received],
         /// Control of the oldest packet that has landed is over.
-        Received,
+        Received => [Bus, Release, Received],
     }
+    access => [Prepared, Bus, Release, Received];
+    bus => [Release, Received];
+    packet => [Landed];
+    credit => [Send, Prepared];
 }
 
 chasqui_ni::units! {
@@ -119,6 +123,7 @@ pub(crate) struct TemplateNi {
     unit: NiUnit,
     clock: Clock,
     link: LinkEnd,
+    pipeline: Pipeline<NiEvent>,
     sender: Sender,
     receiver: Receiver,
     counters: NiStatistics,
@@ -127,9 +132,11 @@ pub(crate) struct TemplateNi {
 impl TemplateNi {
     pub fn new(plan: NiPlan) -> TemplateNi {
         let NiPlan { unit, clock, line_bytes, network, port } = plan;
-        let control = clock.edge(unit.receive.cycles());
+        let link = LinkEnd::new(&network, port, unit.packet_bytes().0, NiEvent::Start.into());
+        let takes = [(NiEvent::Prepared, unit.send.cycles()), (NiEvent::Received, unit.receive.cycles())];
         TemplateNi {
-            link: LinkEnd::new(&network, port, unit.packet_bytes().0, control, NiEvent::Start.into()),
+            pipeline: Pipeline::new(&link, clock, &takes, Some(NiEvent::Landed)),
+            link,
             clock,
             sender: Sender::default(),
             receiver: Receiver {
@@ -173,20 +180,25 @@ impl TemplateNi {
             message: envelope.message(),
             ..Packet::default()
         }));
-        self.go_on_sending(c);
+        self.prepare(c);
         Ok(())
     }
 
-    /// What waits for the link leaves if it can; then control takes the next message.
+    /// What waits for the link leaves if it can.
     fn go_on_sending(&mut self, c: &mut Context<'_, '_>) {
         if let Some(packet) = self.sender.leaving.take_if(|packet| self.link.takes(packet.priority, c)) {
             self.link.send(packet, PROCESS, c);
             self.counters.sent += 1;
         }
+        self.prepare(c);
+    }
+
+    /// Control takes the next message, if it is free.
+    fn prepare(&mut self, c: &mut Context<'_, '_>) {
         let sender = &mut self.sender;
         if sender.leaving.is_none() && !sender.is_busy && !sender.fifo.is_empty() {
             sender.is_busy = true;
-            c.at(self.clock.after(c.now, self.unit.send.cycles()), NiEvent::Prepared.into());
+            self.pipeline.begin(NiEvent::Prepared, c);
         }
     }
 
@@ -216,7 +228,7 @@ impl TemplateNi {
     fn go_on_receiving(&mut self, c: &mut Context<'_, '_>) {
         if self.receiver.state == State::Idle && !self.receiver.landed.is_empty() {
             self.receiver.state = State::Busy;
-            c.at(self.clock.after(c.now, self.unit.receive.cycles()), NiEvent::Received.into());
+            self.pipeline.begin(NiEvent::Received, c);
         }
     }
 
@@ -349,22 +361,8 @@ impl NetworkInterface for TemplateNi {
         DEVICE_BASE + registers::DATA..DEVICE_BASE + registers::RING
     }
 
-    fn is_visible(&self, payload: Payload) -> bool {
-        NiEvent::from(payload).is_visible()
-    }
-
-    fn network_is_visible(&self, _: &Event) -> bool {
-        false
-    }
-
-    /// What the link's end knows; which causes take longer could be said here, and would make runs faster.
-    fn output_latency(&self, cause: Cause<'_>) -> &[Time] {
-        self.link.output_latency(cause)
-    }
-
-    /// Packets and credits start control, which takes cycles before anything else happens.
-    fn input_latency(&self) -> Time {
-        self.clock.edge(self.unit.send.cycles().min(self.unit.receive.cycles()))
+    fn promises(&self) -> Option<&dyn Promises> {
+        Some(&self.pipeline)
     }
 
     fn statistics(&self, visit: &mut Visitor<'_>) {

@@ -5,7 +5,7 @@
 //! (RVWMO lets it). Atomic operations are faults: the memory has no support for them (privileged ISA, physical memory
 //! attributes).
 
-use super::{Port, PortKind, Request, Slot, Stall, Stop};
+use super::{Port, PortKind, Request, Slot, Snooped, Stall, Stop};
 
 /// What a load without caches keeps over retries.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,6 +92,15 @@ impl Port {
         self.direct.reply = self.timed.then_some((address, self.direct.granted));
     }
 
+    /// As [`Port::granted`], of a transaction whose data the memory itself has moved: `value` is what a load got.
+    pub fn served(&mut self, slot: Slot, value: u64, cycle: u64) {
+        if slot == Slot::Posted {
+            self.take_value();
+        }
+        self.granted(slot, Snooped::default(), cycle);
+        self.direct.granted = value;
+    }
+
     /// Stores to memory that are posted and have no effect yet, oldest first: address, length, value.
     pub(super) fn posted_stores(&self) -> impl Iterator<Item = (u64, u32, u64)> + '_ {
         self.posted.iter().filter_map(|request| match *request {
@@ -116,14 +125,18 @@ impl Port {
 
     /// The posted store that was granted has its effect.
     pub(super) fn grant_direct_store(&mut self) {
-        let Some(Request::DirectStore { address, bytes, value: Some(value) }) = self.posted.front().copied()
-        else {
-            return;
-        };
-        self.write_memory(address, bytes, value);
-        for request in self.posted.front_mut().into_iter().chain(&mut self.under_way[Slot::Posted as usize]) {
-            *request = Request::DirectStore { address, bytes, value: None };
+        if let Some((address, bytes, value)) = self.take_value() {
+            self.write_memory(address, bytes, value);
         }
+    }
+
+    /// The oldest posted transaction, if it is a store to memory that has no effect yet: it has, from now on.
+    fn take_value(&mut self) -> Option<(u64, u32, u64)> {
+        let Some(&Request::DirectStore { address, bytes, value }) = self.posted.front() else { return None };
+        let done = Request::DirectStore { address, bytes, value: None };
+        self.posted[0] = done;
+        self.under_way[Slot::Posted as usize] = Some(done);
+        Some((address, bytes, value?))
     }
 
     fn overlaps_posted(&self, pa: u64, bytes: u32) -> bool {

@@ -25,12 +25,16 @@ impl Pager for Pages<'_> {
         self.0.iter().find(|process| process.id == id).map(|found| found.harts.start)
     }
 
-    fn physical(&self, memory: &FlatMemory, id: ProcessId, address: u64) -> Option<u64> {
-        self.process(id)?.space.physical(memory, address)
+    fn physical(&self, memory: &FlatMemory, id: ProcessId, address: u64, write: bool) -> Option<u64> {
+        self.process(id)?.space.physical(memory, address, access(write))
     }
 
     fn page_in(&mut self, memory: &mut FlatMemory, id: ProcessId, address: u64, write: bool) -> bool {
-        let access = if write { Access::Write } else { Access::Read };
+        let access = access(write);
         self.process_mut(id).is_some_and(|process| process.space.fault(memory, address, access).is_ok())
     }
+}
+
+fn access(write: bool) -> Access {
+    if write { Access::Write } else { Access::Read }
 }

@@ -191,7 +191,7 @@ impl NetworkInterface for TestNi {
         self.saw(Seen::Store(c.now, address, value));
         match address as i64 {
             register::START => {
-                self.data = c.physical(ProcessId(0), DATA).expect("the data page is there");
+                self.data = c.physical(ProcessId(0), DATA, false).expect("the data page is there");
                 for (i, &(after, _)) in self.schedule.iter().enumerate() {
                     c.at(c.now + after, [i as u64, 0]);
                 }

@@ -1,17 +1,22 @@
 //! What the controller waits for: events of its own, and bus transactions by what they are for.
 
-chasqui_ni::events! {
-    /// The controller's own events.
+chasqui_ni::pipeline! {
+    /// The controller's own events, and what each may lead to. Where units look for work, what waits for the link may leave,
+    /// and memory is read and written.
     pub(super) enum EthernetEvent {
         /// The link is free for a frame.
-        Start: unseen,
+        Start => [Send, Prepared],
         /// Control of a frame on its way out is over.
-        Prepared,
+        Prepared => [Bus, Seen, Send, Prepared],
         /// Control of a frame that has come is over.
-        Received,
+        Received => [Bus, Seen, Send, Release, Prepared, Moderated],
         /// Since the latest interrupt the least time has passed.
-        Moderated,
+        Moderated => [Bus, Seen, Send, Prepared],
     }
+    access => [Bus, Send, Prepared, Moderated];
+    bus => [Bus, Send, Prepared, Moderated];
+    packet => [Received];
+    credit => [Send, Prepared];
 }
 
 chasqui_ni::units! {

@@ -22,7 +22,8 @@ use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::DEVICE_BASE;
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
 use chasqui_ni::{
-    BusOperation, BusRequest, Cause, Context, DescriptorRing, LinkEnd, NetworkInterface, Region, Reply,
+    BusOperation, BusRequest, Context, DescriptorRing, LinkEnd, NetworkInterface, Pipeline, Promises, Region,
+    Reply,
 };
 use chasqui_placement::{JobId, Placement, ProcessId, Rank};
 
@@ -101,6 +102,7 @@ struct Shared {
     clock: Clock,
     line_bytes: u64,
     link: LinkEnd,
+    pipeline: Pipeline<EthernetEvent>,
     interrupts: Interrupts,
     streams: Streams,
     placement: Placement,
@@ -149,7 +151,11 @@ pub(crate) struct Ethernet {
 impl Ethernet {
     pub fn new(plan: EthernetPlan) -> Ethernet {
         let EthernetPlan { unit, tcp, clock, line_bytes, placement, network, port } = plan;
-        let control = clock.edge(unit.receive.cycles());
+        let link = LinkEnd::new(&network, port, unit.shortest(), EthernetEvent::Start.into());
+        let takes = [
+            (EthernetEvent::Prepared, unit.transmit.cycles()),
+            (EthernetEvent::Received, unit.receive.cycles()),
+        ];
         Ethernet {
             transmitter: Transmitter::new(unit.transmit_slots as u32, line_bytes),
             receiver: Receiver::new(unit.receive_slots as u32, line_bytes),
@@ -157,7 +163,8 @@ impl Ethernet {
             shared: Shared {
                 clock,
                 line_bytes,
-                link: LinkEnd::new(&network, port, unit.shortest(), control, EthernetEvent::Start.into()),
+                pipeline: Pipeline::new(&link, clock, &takes, Some(EthernetEvent::Received)),
+                link,
                 interrupts: Interrupts::new(Time(unit.interrupt_gap.ps())),
                 streams: Streams::default(),
                 placement,
@@ -283,22 +290,8 @@ impl NetworkInterface for Ethernet {
         DEVICE_BASE + registers::MASK_SET..DEVICE_BASE + registers::RECEIVE_BASE
     }
 
-    fn is_visible(&self, payload: Payload) -> bool {
-        EthernetEvent::from(payload).is_visible()
-    }
-
-    fn network_is_visible(&self, _: &Event) -> bool {
-        false
-    }
-
-    fn output_latency(&self, cause: Cause<'_>) -> &[Time] {
-        self.shared.link.output_latency(cause)
-    }
-
-    /// Frames and credits start control that takes cycles before anything else happens.
-    fn input_latency(&self) -> Time {
-        let unit = &self.shared.unit;
-        self.shared.clock.edge(unit.transmit.cycles().min(unit.receive.cycles()))
+    fn promises(&self) -> Option<&dyn Promises> {
+        Some(&self.shared.pipeline)
     }
 
     fn statistics(&self, visit: &mut Visitor<'_>) {

@@ -62,7 +62,7 @@ impl Transmitter {
             }
             Some(next) if self.fifo_bytes + u64::from(next.bytes) <= s.unit.transmit_fifo.bytes() => {
                 (self.descriptor, self.state, self.begun) = (next, State::Preparing, c.now);
-                c.at(s.clock.after(c.now, s.unit.transmit.cycles()), EthernetEvent::Prepared.into());
+                s.pipeline.begin(EthernetEvent::Prepared, c);
             }
             Some(_) => {}
         }

@@ -64,9 +64,8 @@ impl Deliverer {
         let waits = |process: &ProcessId| !self.requesters[process.index()].queue.is_empty();
         if let Some(process) = turns(self.turn, self.requesters.len()).find(waits) {
             (self.turn, self.is_busy) = (process, true);
-            let control = s.clock.after(c.now, s.unit.deliver.cycles());
             let next = self.requesters[process.index()].queue[0];
-            c.at(s.crossed_after(control, next.bytes), NicEvent::Delivering.into());
+            s.pipeline.begin_with(NicEvent::Delivering, s.unit.deliver.cycles() + s.crossing(next.bytes), c);
         }
     }
 
@@ -78,8 +77,7 @@ impl Deliverer {
             Ok(0) => {}
             Ok(missing) => {
                 s.counters.pages_in += missing;
-                let end = s.clock.after(c.now, missing * s.unit.page_in.cycles());
-                return c.at(end, NicEvent::Delivering.into());
+                return s.pipeline.begin_with(NicEvent::Delivering, missing * s.unit.page_in.cycles(), c);
             }
             Err(at) => {
                 c.fault(process, format!("the NIC was told to deliver to {at:#x}, which is not mapped"));

@@ -1,23 +1,30 @@
 //! What the NIC waits for: events of its own, and bus transactions by who asked for them.
 
-chasqui_ni::events! {
-    /// The NIC's own events.
+chasqui_ni::pipeline! {
+    /// The NIC's own events, and what each may lead to. Where units look for work, what waits for the link may leave, the
+    /// next message's control begins, and what was received goes on.
     pub(super) enum NicEvent {
         /// The link is free for a packet.
-        Start: unseen,
+        Start => [Send, Release, Prepared, Received],
         /// Control of the next step of a message on its way out is over.
-        Prepared,
+        Prepared => [Bus, Seen, Send, Release, Prepared, SourceIn, Crossed, Received],
+        /// The pages that it is read from are there.
+        SourceIn => [Bus, Seen, Send, Release, Prepared, Crossed, Received],
         /// A packet has left the NIC's memory for the link.
-        Crossed,
+        Crossed => [Seen, Bus, Send, Release, Prepared, Received],
         /// A packet's tail has landed.
-        Landed: unseen,
+        Landed => [Received],
         /// Control of a packet that has come is over.
-        Received,
+        Received => [Bus, Send, Release, Prepared, Received, PagesIn],
         /// The pages that it goes to are there.
-        PagesIn,
+        PagesIn => [Bus, Send, Release, Prepared, Received, PagesIn],
         /// Control of a delivery is over, or its pages are there.
-        Delivering,
+        Delivering => [Bus, Seen, Send, Release, Prepared, Received, Delivering],
     }
+    access => [Bus, Send, Release, Prepared, Received, PagesIn, Delivering];
+    bus => [Bus, Send, Release, Prepared, Crossed, Received, PagesIn, Delivering];
+    packet => [Landed];
+    credit => [Send, Prepared];
 }
 
 chasqui_ni::units! {

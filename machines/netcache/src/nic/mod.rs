@@ -23,7 +23,8 @@ use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES, Stored};
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort, VirtualNetworks};
 use chasqui_ni::{
-    BusOperation, BusRequest, Cause, Context, DmaWriter, LinkEnd, NetworkInterface, Region, Reply,
+    BusOperation, BusRequest, Context, DmaWriter, LinkEnd, NetworkInterface, Pipeline, Promises, Region,
+    Reply,
 };
 use chasqui_placement::{Place, Placement, ProcessId, Rank};
 
@@ -131,6 +132,7 @@ struct Shared {
     /// The network cache hears of every message, for receives that wait.
     announces: bool,
     link: LinkEnd,
+    pipeline: Pipeline<NicEvent>,
     /// Packets that wait for the link, by the process that sends them.
     packets: Vec<VecDeque<Box<Packet>>>,
     /// Whose packet went last.
@@ -162,9 +164,9 @@ impl Shared {
         self.memory.start + u64::from(process.0) * self.memory_bytes
     }
 
-    /// When `bytes` have crossed the NIC's memory, if they begin at `now`.
-    fn crossed_after(&self, now: Time, bytes: u64) -> Time {
-        self.clock.after(now, bytes.div_ceil(self.unit.width.bytes()))
+    /// What `bytes` take to cross the NIC's memory [clocks].
+    fn crossing(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(self.unit.width.bytes())
     }
 
     /// Hands packets to the link while it takes them. One that waits for room in its virtual network holds up those of its
@@ -233,7 +235,7 @@ impl Nic {
         let NicPlan { unit, mpi, clock, line_bytes, memory_base, placement, longest, early, network, port } =
             plan;
         let processes = placement.processes();
-        let control = clock.edge(unit.receive.cycles());
+        let link = LinkEnd::new(&network, port, unit.packet_overhead.bytes(), NicEvent::Start.into());
         let memory_bytes = unit.memory.bytes().next_multiple_of(PAGE_BYTES);
         Nic {
             transmitter: Transmitter::new(processes, mpi.slots as u32, line_bytes),
@@ -247,13 +249,16 @@ impl Nic {
                 pools: (0..processes).map(|_| Pools::new(unit.memory.bytes(), unit.pool.bytes())).collect(),
                 longest,
                 announces: early && unit.policy == Policy::NetworkCache,
-                link: LinkEnd::new(
-                    &network,
-                    port,
-                    unit.packet_overhead.bytes(),
-                    control,
-                    NicEvent::Start.into(),
+                pipeline: Pipeline::new(
+                    &link,
+                    clock,
+                    &[
+                        (NicEvent::Prepared, unit.transmit.cycles()),
+                        (NicEvent::Received, unit.receive.cycles()),
+                    ],
+                    Some(NicEvent::Landed),
                 ),
+                link,
                 packets: (0..processes).map(|_| VecDeque::new()).collect(),
                 turn: ProcessId(0),
                 placement,
@@ -361,7 +366,7 @@ impl NetworkInterface for Nic {
         let s = &mut self.shared;
         match payload.into() {
             NicEvent::Start => s.link.started(),
-            NicEvent::Prepared => self.transmitter.prepared(s, c),
+            NicEvent::Prepared | NicEvent::SourceIn => self.transmitter.prepared(s, c),
             NicEvent::Crossed => self.transmitter.crossed(s),
             NicEvent::Landed => return self.receiver.landed(s, c),
             NicEvent::Received | NicEvent::PagesIn => self.receiver.place(s, c),
@@ -423,22 +428,8 @@ impl NetworkInterface for Nic {
         self.shared.memory.clone()
     }
 
-    fn is_visible(&self, payload: Payload) -> bool {
-        NicEvent::from(payload).is_visible()
-    }
-
-    fn network_is_visible(&self, _: &Event) -> bool {
-        false
-    }
-
-    fn output_latency(&self, cause: Cause<'_>) -> &[Time] {
-        self.shared.link.output_latency(cause)
-    }
-
-    /// Packets and credits start control that takes cycles before anything else happens.
-    fn input_latency(&self) -> Time {
-        let unit = &self.shared.unit;
-        self.shared.clock.edge(unit.transmit.cycles().min(unit.receive.cycles()))
+    fn promises(&self) -> Option<&dyn Promises> {
+        Some(&self.shared.pipeline)
     }
 
     fn statistics(&self, visit: &mut Visitor<'_>) {

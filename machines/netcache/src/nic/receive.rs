@@ -101,9 +101,8 @@ impl Receiver {
         };
         if let Some(network) = self.turns().find(is_new) {
             (self.turn, self.state) = (network, State::Busy);
-            let control = s.clock.after(c.now, s.unit.receive.cycles());
             let bytes = self.packet().bytes.len() as u64;
-            c.at(s.crossed_after(control, bytes), NicEvent::Received.into());
+            s.pipeline.begin_with(NicEvent::Received, s.crossing(bytes), c);
         }
     }
 
@@ -164,7 +163,7 @@ impl Receiver {
         if missing > 0 {
             s.counters.pages_in += missing;
             self.state = State::Busy;
-            return c.at(s.clock.after(c.now, missing * s.unit.page_in.cycles()), NicEvent::PagesIn.into());
+            return s.pipeline.begin_with(NicEvent::PagesIn, missing * s.unit.page_in.cycles(), c);
         }
         self.may_land = None;
         if is_put(&packet) {

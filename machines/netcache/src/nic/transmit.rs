@@ -90,17 +90,13 @@ impl Transmitter {
         if let Some(process) = turns(self.turn, self.senders.len()).find(has_work) {
             self.turn = process;
             let step = self.sender().next.take().unwrap_or(Step::Header);
-            self.prepare(step, s.unit.transmit.cycles(), s, c);
+            self.state = Some(State::Preparing(step));
+            s.pipeline.begin(NicEvent::Prepared, c);
         }
     }
 
     fn sender(&mut self) -> &mut Sender {
         &mut self.senders[self.turn.index()]
-    }
-
-    fn prepare(&mut self, step: Step, cycles: u64, s: &Shared, c: &mut Context<'_, '_>) {
-        self.state = Some(State::Preparing(step));
-        c.at(s.clock.after(c.now, cycles), NicEvent::Prepared.into());
     }
 
     /// What `step` reads: its virtual address and length.
@@ -131,7 +127,7 @@ impl Transmitter {
             Ok(0) => self.ask(step, s, c),
             Ok(missing) => {
                 s.counters.pages_in += missing;
-                self.prepare(step, missing * s.unit.page_in.cycles(), s, c);
+                s.pipeline.begin_with(NicEvent::SourceIn, missing * s.unit.page_in.cycles(), c);
             }
             Err(at) => self.refuse(at, c),
         }
@@ -215,7 +211,7 @@ impl Transmitter {
             sender.sent += data.len() as u64;
         }
         self.state = Some(State::Crossing(step));
-        c.at(s.crossed_after(c.now, self.packet.len() as u64), NicEvent::Crossed.into());
+        s.pipeline.begin_with(NicEvent::Crossed, s.crossing(self.packet.len() as u64), c);
     }
 
     /// It waits for the link.

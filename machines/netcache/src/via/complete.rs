@@ -118,7 +118,7 @@ impl Completer {
         self.queue.extend(s.ended.drain(..));
         if !self.is_busy && !self.queue.is_empty() {
             self.is_busy = true;
-            c.at(s.clock.after(c.now, s.via.complete.cycles()), ViaEvent::Completed.into());
+            s.pipeline.begin(ViaEvent::Completed, c);
         }
     }
 

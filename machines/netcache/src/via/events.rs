@@ -1,23 +1,30 @@
 //! What the NIC waits for: events of its own, and bus transactions by who asked for them.
 
-chasqui_ni::events! {
-    /// The NIC's own events.
+chasqui_ni::pipeline! {
+    /// The NIC's own events, and what each may lead to. Where units look for work, what waits for the link may leave, and
+    /// each unit's next step begins.
     pub(super) enum ViaEvent {
         /// The link is free for a packet.
-        Start: unseen,
+        Start => [Send, Release, Prepared, Received, Completed],
         /// Control of a descriptor, or of a packet on its way out, is over.
-        Prepared,
+        Prepared => [Bus, Seen, Send, Release, Prepared, Looked, Crossed, Received, Completed],
+        /// The addresses of a packet's data have been looked up.
+        Looked => [Bus, Seen, Send, Release, Prepared, Looked, Crossed, Received, Completed],
         /// A packet has left the NIC's memory for the link.
-        Crossed: unseen,
+        Crossed => [Send, Release, Prepared, Received, Completed],
         /// A packet's tail has landed.
-        Landed: unseen,
+        Landed => [Received],
         /// Control of a packet that has come, or that has waited, is over.
-        Received,
+        Received => [Bus, Seen, Send, Release, Prepared, Received, Completed, Retry],
         /// Control of a completion is over.
-        Completed,
+        Completed => [Bus, Seen, Send, Release, Prepared, Received, Completed],
         /// The VI may send again what was refused.
-        Retry: unseen,
+        Retry => [Send, Release, Prepared, Received, Completed],
     }
+    access => [Bus, Send, Release, Prepared, Received, Completed];
+    bus => [Bus, Send, Release, Prepared, Looked, Crossed, Received, Completed, Retry];
+    packet => [Landed];
+    credit => [Send, Prepared];
 }
 
 chasqui_ni::units! {

@@ -27,9 +27,12 @@ use std::ops::Range;
 use chasqui_abi::NiIdentification;
 use chasqui_counters::{Counters, Visitor, counters};
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
-use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
+use chasqui_memory::DEVICE_BASE;
 use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
-use chasqui_ni::{BusRequest, Cause, Context, LinkEnd, MessageKey, NetworkInterface, Region, Reply, Written};
+use chasqui_ni::{
+    BusRequest, Context, Doorbells, LinkEnd, MessageKey, NetworkInterface, Pipeline, Promises, Region, Reply,
+    Written,
+};
 use chasqui_placement::ProcessId;
 
 use crate::parameters::{MpiUnit, NicUnit};
@@ -118,6 +121,9 @@ struct Shared {
     vis: Vec<Vi>,
     queues: Vec<Queue>,
     link: LinkEnd,
+    pipeline: Pipeline<ViaEvent>,
+    /// Those of the VIs.
+    doorbells: Doorbells,
     /// Packets that wait for the link, and replies, which go first. Of the latter each connection has one at most.
     packets: VecDeque<Box<Packet>>,
     answers: VecDeque<Answer>,
@@ -140,9 +146,9 @@ impl Shared {
         (self.packets.len() as u64) < self.unit.packets
     }
 
-    /// When `bytes` have crossed the NIC's memory, if they begin at `now`.
-    fn crossed_after(&self, now: Time, bytes: u64) -> Time {
-        self.clock.after(now, bytes.div_ceil(self.unit.width.bytes()))
+    /// What `bytes` take to cross the NIC's memory [clocks].
+    fn crossing(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(self.unit.width.bytes())
     }
 
     fn packet(&self, destination: u32, bytes: Vec<u8>, message: MessageKey) -> Box<Packet> {
@@ -288,24 +294,18 @@ impl Shared {
         self.ended.push(Completion { vi, is_receive, physical, immediate: 0, length: 0, status });
     }
 
-    /// Bytes of the pages of a process's doorbells.
-    fn doorbell_bytes(&self) -> u64 {
-        (self.via.vis * DOORBELL_BYTES).next_multiple_of(PAGE_BYTES)
-    }
-
     /// A doorbell: a descriptor is posted.
     fn post(&mut self, address: u64, value: u64, c: &mut Context<'_, '_>) {
-        let process = ProcessId((address / self.doorbell_bytes()) as u32);
-        let own = (address % self.doorbell_bytes() / DOORBELL_BYTES) as u32;
-        let is_receive = address % DOORBELL_BYTES == DOORBELL_RECEIVE;
+        let process = ProcessId((address / self.doorbells.bytes()) as u32);
+        let (own, is_receive) = match self.doorbells.find(address % self.doorbells.bytes()) {
+            Ok((own, door)) => (own as u32, door == DOORBELL_RECEIVE),
+            Err(text) => return c.fault(process, text),
+        };
         let posted = Posted {
             address: (value & u64::from(u32::MAX)) << DESCRIPTOR_SHIFT,
             handle: (value >> DOORBELL_HANDLE_SHIFT) as u32,
         };
         let message = if is_receive { None } else { c.recorders[process.index()].carried() };
-        if u64::from(own) >= self.via.vis {
-            return c.fault(process, format!("the doorbell of VI {own}, which is not there"));
-        }
         let number = process.0 * self.via.vis as u32 + own;
         let vi = &mut self.vis[number as usize];
         self.counters.doorbells += 1;
@@ -379,14 +379,20 @@ pub(crate) struct ViaNic {
 impl ViaNic {
     pub fn new(plan: ViaPlan) -> ViaNic {
         let ViaPlan { unit, via, mpi, clock, line_bytes, processes, network, port } = plan;
+        let doorbells = Doorbells { stride: DOORBELL_BYTES, queues: via.vis };
         let of_all = u64::from(processes);
         // There is room for all registers.
-        assert!(of_all * (via.vis * DOORBELL_BYTES).next_multiple_of(PAGE_BYTES) <= registers::CAUSE);
+        assert!(of_all * doorbells.bytes() <= registers::CAUSE);
         assert!(
             of_all * via.queues * QUEUE_BYTES <= VIS - QUEUES && of_all * via.vis * VI_BYTES <= TABLE - VIS
         );
         assert!(TABLE + of_all * via.table * TABLE_BYTES <= chasqui_abi::kernel::DEVICE_BYTES);
-        let control = clock.edge(unit.receive.cycles());
+        let link = LinkEnd::new(&network, port, unit.packet_overhead.bytes(), ViaEvent::Start.into());
+        let takes = [
+            (ViaEvent::Prepared, unit.transmit.cycles() + via.lookup.cycles()),
+            (ViaEvent::Looked, via.lookup.cycles()),
+            (ViaEvent::Completed, via.complete.cycles()),
+        ];
         ViaNic {
             transmitter: Transmitter::new(line_bytes),
             receiver: Receiver::new(line_bytes),
@@ -398,13 +404,9 @@ impl ViaNic {
                 table: Table::new(of_all * via.table),
                 vis: (0..of_all * via.vis).map(|_| Vi::default()).collect(),
                 queues: vec![Queue::default(); (of_all * via.queues) as usize],
-                link: LinkEnd::new(
-                    &network,
-                    port,
-                    unit.packet_overhead.bytes(),
-                    control,
-                    ViaEvent::Start.into(),
-                ),
+                doorbells,
+                pipeline: Pipeline::new(&link, clock, &takes, Some(ViaEvent::Landed)),
+                link,
                 packets: VecDeque::new(),
                 answers: VecDeque::new(),
                 ready: vec![],
@@ -452,7 +454,7 @@ impl NetworkInterface for ViaNic {
     }
 
     fn regions(&self, process: ProcessId) -> Vec<Region> {
-        let bytes = self.shared.doorbell_bytes();
+        let bytes = self.shared.doorbells.bytes();
         vec![Region { physical: DEVICE_BASE + u64::from(process.0) * bytes, bytes }]
     }
 
@@ -507,7 +509,7 @@ impl NetworkInterface for ViaNic {
         let s = &mut self.shared;
         match ViaEvent::from(payload) {
             ViaEvent::Start => s.link.started(),
-            ViaEvent::Prepared => self.transmitter.prepared(s, c),
+            ViaEvent::Prepared | ViaEvent::Looked => self.transmitter.prepared(s, c),
             ViaEvent::Crossed => self.transmitter.crossed(s),
             ViaEvent::Landed => return self.receiver.landed(s, c),
             ViaEvent::Received => self.receiver.received(s, c),
@@ -579,23 +581,8 @@ impl NetworkInterface for ViaNic {
         DEVICE_BASE + registers::CAUSE..DEVICE_BASE + TABLE + entries * TABLE_BYTES
     }
 
-    fn is_visible(&self, payload: Payload) -> bool {
-        ViaEvent::from(payload).is_visible()
-    }
-
-    fn network_is_visible(&self, _: &Event) -> bool {
-        false
-    }
-
-    fn output_latency(&self, cause: Cause<'_>) -> &[Time] {
-        self.shared.link.output_latency(cause)
-    }
-
-    /// Packets and credits start control that takes cycles before anything else happens.
-    fn input_latency(&self) -> Time {
-        let (unit, via) = (&self.shared.unit, &self.shared.via);
-        let control = unit.transmit.cycles().min(unit.receive.cycles());
-        self.shared.clock.edge(control.min(via.complete.cycles()))
+    fn promises(&self) -> Option<&dyn Promises> {
+        Some(&self.shared.pipeline)
     }
 
     fn statistics(&self, visit: &mut Visitor<'_>) {

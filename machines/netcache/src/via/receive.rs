@@ -85,8 +85,7 @@ impl Receiver {
             return;
         };
         self.state = State::Busy(job);
-        let control = s.clock.after(c.now, cycles);
-        c.at(s.crossed_after(control, bytes as u64), ViaEvent::Received.into());
+        s.pipeline.begin_with(ViaEvent::Received, cycles + s.crossing(bytes as u64), c);
     }
 
     fn packet<'a>(&'a self, job: Job, s: &'a Shared) -> &'a Packet {

@@ -142,14 +142,9 @@ impl Transmitter {
             }
             (self.vi, self.sequence) = (number, vi.out.next);
             let step = if vi.plan_of(vi.out.next).is_some() { Step::Data } else { Step::Descriptor };
-            self.prepare(step, s.unit.transmit.cycles(), s, c);
+            self.state = State::Preparing(step);
+            s.pipeline.begin(ViaEvent::Prepared, c);
         }
-    }
-
-    fn prepare(&mut self, step: Step, cycles: u64, s: &Shared, c: &mut Context<'_, '_>) {
-        self.state = State::Preparing(step);
-        let cycles = cycles + s.via.lookup.cycles();
-        c.at(s.clock.after(c.now, cycles), ViaEvent::Prepared.into());
     }
 
     /// Control is over: the step's data are read.
@@ -227,7 +222,8 @@ impl Transmitter {
         let vi = &s.vis[self.vi as usize];
         if vi.may_send(s.window) && vi.plan_of(vi.out.next).is_some() {
             self.sequence = vi.out.next;
-            self.prepare(Step::Data, 0, s, c);
+            self.state = State::Preparing(Step::Data);
+            s.pipeline.begin(ViaEvent::Looked, c);
         } else {
             self.rest(s);
         }
@@ -242,7 +238,7 @@ impl Transmitter {
         let header = self.header(&plan, s);
         let mut bytes = header.to_bytes();
         bytes.extend_from_slice(data);
-        c.at(s.crossed_after(c.now, bytes.len() as u64), ViaEvent::Crossed.into());
+        s.pipeline.begin_with(ViaEvent::Crossed, s.crossing(bytes.len() as u64), c);
         let remote = s.vis[self.vi as usize].remote;
         self.packet = Some(s.packet(remote.0, bytes, message));
         self.state = State::Crossing;

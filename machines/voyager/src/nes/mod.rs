@@ -37,8 +37,8 @@ use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES};
 use chasqui_network::NodeEvent;
 use chasqui_ni::{
-    ACCEPTED, BusRequest, Cause, Context, Leave, LinkEnd, MessageKey, NetworkInterface, RETRY, Region, Reply,
-    Ring, Turn, Uncached,
+    BusRequest, Cause, Context, Leave, LinkEnd, MessageKey, NetworkInterface, Region, Reply, Ring, Turn,
+    Uncached,
 };
 use chasqui_placement::{NodeId, ProcessId};
 use chasqui_record::{MessageId, Profile, Stage};
@@ -239,7 +239,7 @@ impl Nes {
         let rings = |of: fn(&OwnRings) -> Ring| own.iter().map(of).collect::<Vec<_>>();
         let inbox = Inbox::new(&rings(|own| own.tags), &plan.express, express_slots);
         let missed_max = if plan.processor.is_some() { plan.service.miss_slots as usize } else { 0 };
-        let page_in_cycles = plan.dma.page_in.cycles();
+        let pages = (plan.dma.page_in.cycles(), plan.line_bytes);
         let service = plan.processor.map(|processor| {
             let settings = service::settings(names, &plan.queues, &plan.service, &plan.express, receive);
             Service::new(processor, plan.service, settings)
@@ -248,7 +248,7 @@ impl Nes {
         let here = NodeId(plan.port.node());
         // What can happen when, `Delays` say more exactly.
         let overhead = plan.nes.packet_overhead.bytes();
-        let link = LinkEnd::new(&plan.network, plan.port, overhead, Time::ZERO, NesEvent::Start.into());
+        let link = LinkEnd::new(&plan.network, plan.port, overhead, NesEvent::Start.into());
         let mut nes = Nes {
             delays,
             memory,
@@ -265,13 +265,7 @@ impl Nes {
             express_slots: plan.express.slots,
             // Through a link the NES is done with a load before its transaction is.
             load_cycles: if plan.nes.attach.ps() == 0 { plan.address_cycles + 1 } else { 0 },
-            receiver: Receiver::new(
-                receive,
-                basic_slots,
-                inbox,
-                (page_in_cycles, plan.line_bytes),
-                missed_max,
-            ),
+            receiver: Receiver::new(receive, basic_slots, inbox, pages, missed_max),
             orders: Orders::new(names),
             in_flight: 0,
             dma: DmaEngine::new(&rings(|own| own.requests), &plan.dma, plan.line_bytes),
@@ -294,12 +288,17 @@ impl Nes {
                 counters: NesStatistics::default(),
             },
         };
-        for name in nes.shared.homes.all() {
-            if let Some(slot) = nes.shared.homes.slot(name) {
-                nes.assign_slot(name, slot);
+        nes.assign_slots();
+        Ok(nes)
+    }
+
+    /// Resident queues get their hardware.
+    fn assign_slots(&mut self) {
+        for name in self.shared.homes.all() {
+            if let Some(slot) = self.shared.homes.slot(name) {
+                self.assign_slot(name, slot);
             }
         }
-        Ok(nes)
     }
 
     /// The hardware of `slot` is the queue's from now on.
@@ -571,15 +570,12 @@ impl NetworkInterface for Nes {
     }
 
     fn store_64(&mut self, c: &mut Context<'_, '_>, address: u64, words: &[u64; 8], answered: bool) -> Reply {
+        let (names, latency) = (self.shared.homes.names, self.shared.nes.pointer_access.cycles());
         let refused = self.store_wide(c, address, words).err();
-        if let Some(queue) = refused.filter(|_| !answered) {
-            let names = self.shared.homes.names;
-            c.fault(names.process(queue), express::full(names.own(queue)));
-        }
+        let full = refused.map(|queue| move || (names.process(queue), express::full(names.own(queue))));
+        let reply = c.answer_64(full, answered, self.shared.clock.edge(latency));
         self.wake_service(c);
-        let value = if refused.is_some() { RETRY } else { ACCEPTED };
-        let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
-        Reply { value, latency, repeatable: refused.is_some() }
+        reply
     }
 
     fn event(&mut self, c: &mut Context<'_, '_>, payload: Payload) {

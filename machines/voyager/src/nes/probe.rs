@@ -37,7 +37,7 @@ impl Pager for NoPages {
         None
     }
 
-    fn physical(&self, _: &FlatMemory, _: ProcessId, _: u64) -> Option<u64> {
+    fn physical(&self, _: &FlatMemory, _: ProcessId, _: u64, _: bool) -> Option<u64> {
         None
     }
 

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use chasqui_engine::Time;
 use chasqui_memory::PAGE_BYTES;
-use chasqui_ni::{Context, DeviceAccess, FirmwareProcessor, MessageKey, Reply, Uncached};
+use chasqui_ni::{Context, DeviceAccess, FirmwareProcessor, Mailbox, MessageKey, Reply, Turns, Uncached};
 use chasqui_placement::ProcessId;
 
 use super::command::Command;
@@ -59,11 +59,7 @@ pub(super) struct Service {
     pub processor: FirmwareProcessor,
     pub parameters: parameters::Service,
     settings: [u64; SETTINGS],
-    /// It waits for the answer to a load.
-    holds: bool,
-    /// It has done what it may not.
-    halted: bool,
-    accesses: VecDeque<Access>,
+    accesses: Mailbox<Access>,
     /// Answers to loads that will be tried again.
     answers: Vec<Answer>,
     room: VecDeque<QueueName>,
@@ -71,8 +67,8 @@ pub(super) struct Service {
     /// Queue and hardware slot of which the firmware wants to hear when nothing is under way there.
     watched: Option<(QueueName, usize)>,
     mask: u64,
-    /// Kind of the last event.
-    last: u64,
+    /// Whose turn it is among the kinds of events.
+    turns: Turns,
     /// Where the next command's data go.
     pub address: u64,
     pub command: Option<Command>,
@@ -114,11 +110,13 @@ impl Service {
         parameters: parameters::Service,
         settings: [u64; SETTINGS],
     ) -> Result<Service, String> {
-        loop {
-            let at = processor.run()?;
-            match processor.due() {
-                DeviceAccess::Load { address: sp::EVENT, .. } => break,
-                DeviceAccess::Load { address: address @ sp::SETTING_BASIC_QUEUES..SETTINGS_END, .. } => {
+        while let Some(at) = processor.run(Time::ZERO)? {
+            match processor.takes_place(at) {
+                Some(DeviceAccess::Load { address: sp::EVENT, .. }) => break,
+                Some(DeviceAccess::Load {
+                    address: address @ sp::SETTING_BASIC_QUEUES..SETTINGS_END,
+                    ..
+                }) => {
                     processor.loaded(at, setting(&settings, address), Time::ZERO);
                 }
                 other => return Err(processor.describe(&format!("{other:x?} before the first event"))),
@@ -126,21 +124,19 @@ impl Service {
         }
         Ok(Service {
             processor,
-            parameters,
             settings,
-            holds: true,
-            halted: false,
-            accesses: VecDeque::new(),
+            accesses: Mailbox::new(parameters.access_slots as usize),
             answers: Vec::new(),
             room: VecDeque::new(),
             launched: false,
             watched: None,
             mask: u64::MAX,
-            last: 0,
+            turns: Turns::new(1..=sp::KIND_QUIET),
             address: 0,
             command: None,
             result: None,
             staging: [0; SSRAM],
+            parameters,
         })
     }
 
@@ -230,7 +226,7 @@ impl Nes {
         access: Uncached,
     ) -> Option<Time> {
         let service = self.service.as_ref()?;
-        let has_room = (service.accesses.len() as u64) < service.parameters.access_slots;
+        let has_room = !service.accesses.is_full();
         let after = self.shared.clock.edge(service.parameters.retry.cycles());
         match access {
             Uncached::Store if has_room || !self.is_served(self.register(address)) => return None,
@@ -271,8 +267,7 @@ impl Nes {
 
     /// The firmware serves stores to `register` and has no room for one.
     pub(super) fn is_overrun(&self, register: Register) -> bool {
-        let full = |s: &Service| s.accesses.len() as u64 >= s.parameters.access_slots;
-        self.service.as_ref().is_some_and(full) && self.is_served(register)
+        self.service.as_ref().is_some_and(|s| s.accesses.is_full()) && self.is_served(register)
     }
 
     fn keep(&mut self, address: u64, value: Option<u64>, name: MessageKey) {
@@ -288,7 +283,8 @@ impl Nes {
         let access = Access { address, value, wide: None, queue: self.queue_of(register), name };
         self.shared.counters.served += 1;
         let service = self.service.as_mut().expect("somebody serves the access");
-        service.accesses.push_back(access);
+        // A store that takes no time was not asked to wait.
+        service.accesses.put_beyond(access);
     }
 
     /// There may be room in resident queue `name`.
@@ -317,42 +313,29 @@ impl Nes {
 
     /// The access that the sP has been run to takes place.
     pub(super) fn service_access(&mut self, c: &mut Context<'_, '_>) {
-        match self.service_mut().processor.due() {
-            DeviceAccess::Load { .. } => {
-                self.service_mut().holds = true;
-                self.wake_service(c);
-            }
-            DeviceAccess::Store { address, bytes, value } => {
+        match self.service_mut().processor.takes_place(c.now) {
+            Some(DeviceAccess::Store { address, bytes, value }) => {
                 self.service_store(c, address, bytes, value);
-                self.service_mut().processor.stored();
+                self.service_mut().processor.stored(c.now);
                 self.run_service(c);
             }
+            _ => self.wake_service(c),
         }
     }
 
     /// Answers the load that the sP waits for, if that can be answered now.
     pub(super) fn wake_service(&mut self, c: &mut Context<'_, '_>) {
-        let Some(service) = self.service.as_ref().filter(|service| service.holds) else { return };
-        let DeviceAccess::Load { address, .. } = service.processor.due() else { return };
+        let held = self.service.as_ref().and_then(|service| service.processor.held());
+        let Some(DeviceAccess::Load { address, .. }) = held else { return };
         let Some(value) = self.service_load(c, address) else { return };
         let latency = self.shared.clock.edge(self.shared.nes.pointer_access.cycles());
-        let service = self.service_mut();
-        service.holds = false;
-        service.processor.loaded(c.now, value, latency);
+        self.service_mut().processor.loaded(c.now, value, latency);
         self.run_service(c);
     }
 
     fn run_service(&mut self, c: &mut Context<'_, '_>) {
-        let service = self.service_mut();
-        if service.halted {
-            return;
-        }
-        match service.processor.run() {
-            Ok(at) => c.at(at.max(c.now), NesEvent::Service.into()),
-            Err(text) => {
-                service.halted = true;
-                self.fault_all(c, &text);
-            }
+        if let Err(text) = self.service_mut().processor.go_on(NesEvent::Service.into(), c) {
+            self.fault_all(c, &text);
         }
     }
 
@@ -380,9 +363,7 @@ impl Nes {
 
     /// The firmware has done what it may not: it stops.
     pub(super) fn wrong(&mut self, c: &mut Context<'_, '_>, what: &str) {
-        let service = self.service_mut();
-        service.halted = true;
-        let text = service.processor.describe(what);
+        let text = self.service_mut().processor.halt(what);
         self.fault_all(c, &text);
     }
 
@@ -459,11 +440,10 @@ impl Nes {
         if !self.may_have_event() {
             return None;
         }
-        let last = self.service_mut().last;
-        let kinds = (1..=sp::KIND_QUIET).map(|i| (last + i - 1) % sp::KIND_QUIET + 1);
-        let (kind, event) = kinds.into_iter().find_map(|kind| Some((kind, self.event_of(kind)?)))?;
+        let mut turns = self.service_mut().turns.clone();
+        let (kind, event) = turns.next(|kind| self.event_of(kind))?;
         let service = self.service_mut();
-        service.last = kind;
+        service.turns = turns;
         match kind {
             sp::KIND_MISS => self.receiver.show_missed(),
             sp::KIND_ROOM => drop(service.room.pop_front()),
@@ -511,7 +491,7 @@ impl Nes {
 
     fn answer_access(&mut self, value: u64) {
         let message_queue = self.express_queue(value);
-        let Some(access) = self.service_mut().accesses.pop_front() else { return };
+        let Some(access) = self.service_mut().accesses.take() else { return };
         if access.value.is_some() {
             return;
         }
@@ -532,7 +512,7 @@ impl Nes {
     }
 
     fn forward_access(&mut self, c: &mut Context<'_, '_>) {
-        let Some(access) = self.service_mut().accesses.pop_front() else { return };
+        let Some(access) = self.service_mut().accesses.take() else { return };
         let register = self.register(access.address);
         match (access.value, access.wide, register) {
             (_, Some(words), Register::Express(offset)) => {
@@ -549,7 +529,7 @@ impl Nes {
     }
 
     fn launch_access(&mut self, c: &mut Context<'_, '_>) {
-        let Some(access) = self.service_mut().accesses.pop_front() else { return };
+        let Some(access) = self.service_mut().accesses.take() else { return };
         let value = access.value.unwrap_or(0);
         let entry = match (self.register(access.address), access.wide) {
             (Register::Tag(offset), _) => self.express.tag_on(offset, value, access.name),

@@ -1,23 +1,28 @@
-//! A firmware processor: a hart inside an NI, with memory and a bus of its own, that runs a program in C.
+//! A firmware processor: a hart inside an NI that runs a program in C.
 //!
-//! Nobody else uses its memory and its bus. So it meets the rest of the machine only where it accesses its
-//! device, the NI's hardware: between two such accesses it can be run at once, however long they take. The NI
-//! runs it to its next access ([`FirmwareProcessor::run`]), has an event when that takes place, and then says
-//! what came of it ([`FirmwareProcessor::stored`], [`FirmwareProcessor::loaded`]). A load may be held for as long
-//! as the device likes: a processor that waits for something to do costs nothing.
+//! It meets the rest of the machine where it accesses its device, the NI's hardware, and in its memory, if others use that
+//! too. `private.rs` is memory that nobody else uses, `shared.rs` an SRAM behind an arbiter. The NI has the processor go on
+//! ([`FirmwareProcessor::go_on`]), and an event when its next access to the device takes place, or when it is to be run
+//! again. Then it asks what takes place ([`FirmwareProcessor::takes_place`]) and says what came of it
+//! ([`FirmwareProcessor::stored`], [`FirmwareProcessor::loaded`]). An access may be held for as long as the device likes: a
+//! processor that waits for something to do, or for room, costs nothing ([`Mailbox`](crate::Mailbox)).
+
+mod private;
+mod shared;
 
 use std::sync::Arc;
 
 use chasqui_counters::{Counters, Visitor, below, counters};
-use chasqui_engine::{Clock, Time};
+use chasqui_engine::{Clock, Payload, Time};
 use chasqui_hart::{Halt, HaltAtMarks, Hart, State, Timing};
 use chasqui_linux::Elf;
-use chasqui_memory::{
-    Bus, BusParameters, DEVICE_BASE, DramParameters, FlatMemory, PAGE_BYTES, Port, PortParameters, Request,
-    Responder, Slot, Snooped, Stall, pte,
-};
+use chasqui_memory::{DEVICE_BASE, FlatMemory, Port, PortKind, PortParameters, Request, Slot, Stall, pte};
 use chasqui_record::{Profile, Profiled};
 use chasqui_watch::{Symbols, Watch};
+
+use crate::Context;
+pub use private::PrivateMemory;
+pub use shared::SharedSram;
 
 /// Virtual address of the processor's memory: firmware is linked here. Below, a null pointer faults.
 pub const FIRMWARE_MEMORY: u64 = 0x8000_0000;
@@ -36,12 +41,8 @@ pub struct FirmwareSpec {
     pub name: &'static str,
     /// Its program.
     pub image: Arc<Elf>,
-    /// Size of its memory [bytes], at most 1 GiB.
-    pub memory_bytes: u64,
     /// Caches and buffers; without a second level.
     pub port: PortParameters,
-    /// Its bus and memory's timing.
-    pub bus: (BusParameters, DramParameters),
     /// Costs of instructions.
     pub timing: Timing,
     /// Its clock.
@@ -86,6 +87,43 @@ pub enum DeviceAccess {
     },
 }
 
+/// The access to the device that a request of the hart is, and when it takes place; none: one to memory.
+pub type Taken = Option<(Time, DeviceAccess)>;
+
+/// An access to memory that is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    slot: Slot,
+    /// What an uncached load got.
+    value: u64,
+    end: Time,
+}
+
+/// A firmware processor's memory, and its way there.
+pub trait LocalMemory {
+    /// What the processor may have before it.
+    const KINDS: &[PortKind] = &[PortKind::Caches, PortKind::Scratchpad, PortKind::Cacheless];
+    /// What it holds.
+    fn memory(&mut self) -> &mut FlatMemory;
+    /// Address of the page for the page table, which the stack begins below.
+    fn table(&self) -> u64;
+    /// Until then, seen from `now`, nobody can ask for what is not known yet.
+    fn horizon(&self, now: Time) -> Time;
+    /// Takes what the hart's port has asked for at `cycle`.
+    ///
+    /// # Errors
+    /// There is no such memory: what is wrong, in words.
+    fn take(&mut self, cycle: u64, slot: Slot, request: Request, hart: &mut Hart) -> Result<Taken, String>;
+    /// The next access to end, as far as that depends on what happens before `until`.
+    fn next_end(&mut self, until: Time, hart: &mut Hart) -> Option<Ended>;
+    /// The cycle before which the hart can go on before it must be asked what has ended.
+    fn run_until(&self, hart: &Hart) -> u64;
+    /// The answer to a load of `bytes` from the device, given at `at`, is with the hart `latency` and perhaps more later.
+    fn answer(&mut self, at: Time, bytes: u32, latency: Time, hart: &mut Hart) -> Time;
+    /// Something is under way.
+    fn is_busy(&self) -> bool;
+}
+
 counters! {
     /// Counters of a firmware processor, beside its hart's and its port's.
     struct FirmwareStatistics {
@@ -93,25 +131,28 @@ counters! {
         cycles: "cycles";
         /// Accesses to the device.
         device_accesses: "count";
-        /// Time in which loads from the device were held: nothing to do.
+        /// Time in which accesses to the device were held: nothing to do, or no room.
         held_ps: "ps";
     }
 }
 
 /// A firmware processor.
-pub struct FirmwareProcessor {
+pub struct FirmwareProcessor<M = PrivateMemory> {
     name: &'static str,
     image: Arc<Elf>,
     hart: Hart,
-    /// The hart's port looks into it.
-    _memory: FlatMemory,
-    bus: Bus,
+    /// Its memory, into which the hart's port looks.
+    pub memory: M,
     /// The hart waits for its port: since which cycle, and what for.
     waiting: Option<(u64, Stall)>,
-    /// When the transactions with memory that are under way end, by slot.
-    ends: [Option<Time>; SLOTS.len()],
     /// The access to the device that comes next, and when.
     device: Option<(Time, DeviceAccess)>,
+    /// Its time has come.
+    holds: bool,
+    /// It has done what it may not.
+    halted: bool,
+    /// The earliest of the NI's events to come in which it goes on.
+    scheduled: Option<Time>,
     /// But for the cycles, which the hart counts.
     statistics: FirmwareStatistics,
     watch: Option<Box<Watch>>,
@@ -119,23 +160,21 @@ pub struct FirmwareProcessor {
     marks: Vec<FirmwareMark>,
 }
 
-const SLOTS: [Slot; 3] = [Slot::Blocking, Slot::WriteBuffer, Slot::Posted];
-
-impl FirmwareProcessor {
-    /// A processor about to execute the first instruction of its program at time 0.
+impl<M: LocalMemory> FirmwareProcessor<M> {
+    /// A processor with `memory` about to execute the first instruction of its program at time 0.
     ///
     /// # Errors
-    /// The program does not lie in its memory, or the host has no address space for that.
-    pub fn new(spec: FirmwareSpec) -> Result<FirmwareProcessor, String> {
+    /// The program does not lie in its memory.
+    pub fn new(spec: FirmwareSpec, mut memory: M) -> Result<FirmwareProcessor<M>, String> {
         assert!(!spec.port.l2.present, "transactions with a second level are not dealt with");
-        let mut memory = FlatMemory::new(spec.memory_bytes).map_err(|e| format!("{}: {e}", spec.name))?;
-        let root = spec.memory_bytes - PAGE_BYTES;
-        let placed = spec.image.place(&mut memory, FIRMWARE_MEMORY, 0..root);
+        assert!(M::KINDS.contains(&spec.port.kind), "{:?} before such memory", spec.port.kind);
+        let root = memory.table();
+        let placed = spec.image.place(memory.memory(), FIRMWARE_MEMORY, 0..root);
         placed.map_err(|e| format!("{}: {e}", spec.name))?;
-        map(&mut memory, root);
+        map(memory.memory(), root);
         let mut state = State::new(spec.image.entry());
         state.x[2] = FIRMWARE_MEMORY + root;
-        let mut port = Port::new(spec.port, &mut memory);
+        let mut port = Port::new(spec.port, memory.memory());
         port.set_root(root);
         let mut hart = Hart::new(state, port, spec.timing, spec.clock, spec.timebase_hz);
         hart.run_by_steps(spec.by_steps);
@@ -147,44 +186,64 @@ impl FirmwareProcessor {
             name: spec.name,
             image: spec.image,
             hart,
-            _memory: memory,
-            bus: Bus::new(spec.bus.0, spec.bus.1),
+            memory,
             waiting: None,
-            ends: [None; SLOTS.len()],
             device: None,
+            holds: false,
+            halted: false,
+            scheduled: None,
             statistics: FirmwareStatistics::default(),
             watch,
             marks: vec![],
         })
     }
 
-    /// Executes until the next access to the device and says when that takes place.
+    /// Goes on from now, and has the NI's `event` when its next access to the device takes place or it is to go on again.
     ///
     /// # Errors
-    /// What the firmware did wrong, with pc and symbol.
-    pub fn run(&mut self) -> Result<Time, String> {
+    /// What the firmware did wrong, with pc and symbol: it stops for good.
+    pub fn go_on(&mut self, event: Payload, c: &mut Context<'_, '_>) -> Result<(), String> {
+        if let Some(at) = self.run(c.now)?.map(|at| at.max(c.now))
+            && self.scheduled.is_none_or(|scheduled| at < scheduled)
+        {
+            self.scheduled = Some(at);
+            c.at(at, event);
+        }
+        Ok(())
+    }
+
+    /// Executes until the next access to the device that is not before `now`, or as far as it can be run from there, and says
+    /// when that is. None: there is nothing to do until the load that is held is answered, or another master asks for memory.
+    ///
+    /// # Errors
+    /// What the firmware did wrong, with pc and symbol: it stops for good.
+    pub fn run(&mut self, now: Time) -> Result<Option<Time>, String> {
+        if self.halted {
+            return Ok(None);
+        }
+        let limit = self.memory.horizon(now);
         let last = self.hart.statistics.instructions + INSTRUCTIONS_MAX;
         loop {
             self.take_requests()?;
-            let ends = self.ends.iter().flatten().copied();
-            let next = ends.chain(self.device.map(|(at, _)| at)).min();
-            let until = next.map_or(u64::MAX, |at| self.hart.cycle_at(at));
+            let device = self.device.filter(|_| !self.holds).map_or(Time::NEVER, |(at, _)| at);
+            let bound = device.min(limit);
+            let decided = if self.waiting.is_some() { bound } else { bound.min(self.hart.now()) };
+            if let Some(Ended { slot, value, end }) = self.memory.next_end(decided, &mut self.hart) {
+                self.complete(slot, value, end);
+                continue;
+            }
+            let until = if bound == Time::NEVER { u64::MAX } else { self.hart.cycle_at(bound) };
             if self.waiting.is_none() && self.hart.cycle < until {
+                let until = until.min(self.memory.run_until(&self.hart));
                 self.execute(until.min(self.hart.cycle + SLICE_CYCLES))?;
                 if self.hart.statistics.instructions > last {
                     let what = format!("{INSTRUCTIONS_MAX} instructions without an access to the device");
-                    return Err(self.describe(&what));
+                    return Err(self.halt(&what));
                 }
                 continue;
             }
-            let next = next.expect("a hart that waits, waits for a transaction");
-            match SLOTS.into_iter().find(|&slot| self.ends[slot as usize] == Some(next)) {
-                Some(slot) => {
-                    self.ends[slot as usize] = None;
-                    self.complete(slot, 0, next);
-                }
-                None => return Ok(next),
-            }
+            let goes_on = device < Time::NEVER || self.waiting.is_none() || self.memory.is_busy();
+            return Ok(goes_on.then_some(bound));
         }
     }
 
@@ -199,41 +258,25 @@ impl FirmwareProcessor {
                 self.marks.push(FirmwareMark { time: self.hart.now(), code, value });
             }
             Halt::Wait(stall) => self.waiting = Some((self.hart.cycle, stall)),
-            Halt::Call => return Err(self.describe("a system call")),
-            Halt::Fault(fault) => return Err(self.describe(&fault.to_string())),
-            Halt::Illegal(bits) => return Err(self.describe(&format!("illegal instruction {bits:#010x}"))),
-            Halt::Breakpoint => return Err(self.describe("a failed check (ebreak)")),
+            Halt::Call => return Err(self.halt("a system call")),
+            Halt::Fault(fault) => return Err(self.halt(&fault.to_string())),
+            Halt::Illegal(bits) => return Err(self.halt(&format!("illegal instruction {bits:#010x}"))),
+            Halt::Breakpoint => return Err(self.halt("a failed check (ebreak)")),
             Halt::Idle => unreachable!("there is no supervisor level"),
         }
         Ok(())
     }
 
-    /// Takes what the port asks of the bus. A transaction takes effect when it is asked for: nobody else is
-    /// there who could see that.
+    /// Takes what the port asks for.
     fn take_requests(&mut self) -> Result<(), String> {
         while let Some((cycle, slot, request)) = self.hart.port.take_request() {
-            let grant = self.bus.grant_at(self.hart.time_of(cycle));
-            if let Request::UncachedLoad { address, bytes } = request {
-                self.access(grant, DeviceAccess::Load { address: address - DEVICE_BASE, bytes });
-                continue;
-            }
             if let Request::Store64 { .. } = request {
-                return Err(self.describe("a 64-byte store, which its device does not take"));
+                return Err(self.halt("a 64-byte store, which its device does not take"));
             }
-            let device = matches!(request, Request::UncachedStore { .. });
-            let (length, write) = self.hart.port.transfer(request);
-            let responder = match request {
-                Request::Own { upgrade: true, .. } => Responder::None,
-                _ if device => Responder::Device(Time::ZERO),
-                _ => Responder::Dram,
-            };
-            let end = self.bus.place(grant, length, write, responder).end;
-            self.hart.port.granted(slot, Snooped::default(), self.hart.cycle_at(grant));
-            match request {
-                Request::UncachedStore { address, bytes, value } => {
-                    self.access(end, DeviceAccess::Store { address: address - DEVICE_BASE, bytes, value });
-                }
-                _ => self.ends[slot as usize] = Some(end),
+            match self.memory.take(cycle, slot, request, &mut self.hart) {
+                Ok(Some((at, access))) => self.access(at, access),
+                Ok(None) => {}
+                Err(what) => return Err(self.halt(&what)),
             }
         }
         Ok(())
@@ -251,21 +294,41 @@ impl FirmwareProcessor {
         self.device.expect("the processor has been run to an access").1
     }
 
-    /// The store that was due has taken place.
-    pub fn stored(&mut self) {
-        let (end, _) = self.device.take().expect("a store is due");
-        self.complete(Slot::Posted, 0, end);
+    /// The event has come: the access to the device that takes place now, if there is one. It is held until the NI says that
+    /// it has been done.
+    pub fn takes_place(&mut self, now: Time) -> Option<DeviceAccess> {
+        self.scheduled.take_if(|scheduled| *scheduled <= now);
+        let (_, access) = self.device.filter(|&(at, _)| at <= now && !self.holds)?;
+        self.holds = true;
+        Some(access)
+    }
+
+    /// The access that is held: a load that waits for its answer, a store for room.
+    #[inline]
+    pub fn held(&self) -> Option<DeviceAccess> {
+        self.device.filter(|_| self.holds).map(|(_, access)| access)
+    }
+
+    /// The store that was due, or has been held until now, has taken place.
+    pub fn stored(&mut self, now: Time) {
+        let asked = self.end_access(now);
+        self.complete(Slot::Posted, 0, now.max(asked));
     }
 
     /// The load that was due, or has been held until now, gets `value`, `latency` after its address.
     pub fn loaded(&mut self, now: Time, value: u64, latency: Time) {
-        let (asked, access) = self.device.take().expect("a load is due");
-        let DeviceAccess::Load { bytes, .. } = access else { panic!("{access:?} is no load") };
-        self.statistics.held_ps += now.0.saturating_sub(asked.0);
-        let grant = self.bus.grant_at(now.max(asked));
-        let end = self.bus.place(grant, bytes, false, Responder::Device(latency)).end;
-        self.hart.port.granted(Slot::Blocking, Snooped::default(), self.hart.cycle_at(grant));
+        let DeviceAccess::Load { bytes, .. } = self.due() else { panic!("{:?} is no load", self.due()) };
+        let asked = self.end_access(now);
+        let end = self.memory.answer(now.max(asked), bytes, latency, &mut self.hart);
         self.complete(Slot::Blocking, value, end);
+    }
+
+    /// The access that was due, or has been held until `now`, is done; when it was asked for.
+    fn end_access(&mut self, now: Time) -> Time {
+        let (asked, _) = self.device.take().expect("an access is due");
+        self.holds = false;
+        self.statistics.held_ps += now.0.saturating_sub(asked.0);
+        asked
     }
 
     fn complete(&mut self, slot: Slot, value: u64, end: Time) {
@@ -288,6 +351,12 @@ impl FirmwareProcessor {
     /// Takes where its cycles went, if that was counted, when all is over.
     pub fn take_profile(&mut self) -> Option<Profile> {
         self.watch.take()?.profile()
+    }
+
+    /// The firmware has done what it may not: it stops for good. What, and where.
+    pub fn halt(&mut self, what: &str) -> String {
+        self.halted = true;
+        self.describe(what)
     }
 
     /// What went wrong in the firmware, and where.
