@@ -162,7 +162,8 @@ def _row_claims(
 
     def change(column: str) -> str:
         """Of a table of assumptions: against what is assumed [%]."""
-        percent = 100 * (of().values[column] / rows(name)("as assumed").values[column] - 1)
+        assumed = float(rows(name)("as assumed").values[column])
+        percent = 100 * (float(of().values[column]) / assumed - 1)
         return "." if abs(percent) < 0.05 else f"{percent:+.1f}"
 
     for form, (cell, begin) in zip(formats, cells, strict=True):

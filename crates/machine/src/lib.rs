@@ -342,13 +342,14 @@ fn costs(plan: &NodePlan<'_>) -> Costs {
     }
 }
 
-/// Parts of the memory for `count` processes. They begin at unlike places of a cache of `cache_bytes`, as they do where
-/// an operating system deals out pages: else the lines of equal programs would all meet there.
+/// Parts of the memory for `count` processes. They begin and end at unlike places of a cache of `cache_bytes`, as they do
+/// where an operating system deals out pages: else the lines of equal programs would all meet there. (A process has its
+/// text at the beginning and its data at the end.)
 fn parts(dram_bytes: u64, cache_bytes: u64, count: u64) -> impl Iterator<Item = Range<u64>> {
     let pages = |bytes: u64| bytes & !(PAGE_BYTES - 1);
     let part = pages(dram_bytes / count);
     let apart = pages((cache_bytes / count).min(part / count));
-    (0..count).map(move |i| i * (part + apart)..(i + 1) * part)
+    (0..count).map(move |i| i * (part + apart)..(i + 1) * part - (count - 1 - i) * apart)
 }
 
 /// Puts a node together, with the processes that are there loaded, each in its part of the memory.
@@ -408,8 +409,25 @@ mod tests {
         let kib =
             |parts: Vec<Range<u64>>| parts.iter().map(|p| (p.start >> 10, p.end >> 10)).collect::<Vec<_>>();
         assert_eq!(kib(parts(1 << 20, 512 << 10, 1).collect()), [(0, 1024)]);
-        assert_eq!(kib(parts(4 << 20, 512 << 10, 2).collect()), [(0, 2048), (2304, 4096)]);
+        assert_eq!(kib(parts(4 << 20, 512 << 10, 2).collect()), [(0, 1792), (2304, 4096)]);
         // A small memory is shared out first of all.
-        assert_eq!(kib(parts(128 << 10, 512 << 10, 2).collect()), [(0, 64), (96, 128)]);
+        assert_eq!(kib(parts(128 << 10, 512 << 10, 2).collect()), [(0, 32), (96, 128)]);
+    }
+
+    /// Of two equal programs neither text nor data meet in a direct-mapped cache.
+    #[test]
+    fn parts_begin_and_end_at_unlike_places_of_a_cache() {
+        let (dram, cache) = (256 << 20, 512 << 10);
+        for count in [1, 2, 3, 8] {
+            let found: Vec<_> = parts(dram, cache, count).collect();
+            assert!(found.windows(2).all(|pair| pair[0].end <= pair[1].start));
+            assert!(found.last().expect("one at least").end <= dram);
+            for place in [|part: &Range<u64>| part.start, |part: &Range<u64>| part.end] {
+                let mut places: Vec<_> = found.iter().map(|part| place(part) % cache).collect();
+                places.sort_unstable();
+                places.dedup();
+                assert_eq!(places.len() as u64, count, "{found:x?}");
+            }
+        }
     }
 }
