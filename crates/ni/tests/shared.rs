@@ -296,7 +296,6 @@ fn what_is_not_there_stops_it() {
     for (code, expected) in [
         (&[amo][..], "atomic operation on"),
         (&beyond[..], "processor asks for 4 bytes at 0x10000 of an SRAM of 0x10000"),
-        (&[load(Op::Lw, MEMORY, 1)][..], "across its alignment"),
     ] {
         let mut p = processor(RIG, code);
         let mut now = Time::ZERO;
