@@ -14,22 +14,16 @@
 static volatile char *registers;
 static struct chasqui_template_slot *ring;
 static uint32_t fifo, slots;
-static uint32_t sent, left;     /* Messages: all, and those known to have left the FIFO. */
-static uint32_t received;       /* Arrivals that were dealt with. */
+static uint32_t sent, left; /* Messages: all, and those known to have left the FIFO. */
+static uint32_t received; /* Arrivals that were dealt with. */
 
 #define REGISTER(name) (*(volatile uint64_t *)(registers + CHASQUI_TEMPLATE_##name))
 
 /* Earlier accesses to memory come before the store to the NI that follows. */
-static inline void fence_before_register(void)
-{
-    __asm__ volatile("fence rw, o" : : : "memory");
-}
+static inline void fence_before_register(void) { __asm__ volatile("fence rw, o" : : : "memory"); }
 
 /* What the NI has written last comes before the loads that follow. */
-static inline void fence_after_arrival(void)
-{
-    __asm__ volatile("fence r, r" : : : "memory");
-}
+static inline void fence_after_arrival(void) { __asm__ volatile("fence r, r" : : : "memory"); }
 
 /* Memory that begins with a page, in which no slot crosses the end of one. */
 static void *new_pages(size_t bytes)
@@ -55,9 +49,7 @@ static bool template_open(const struct chasqui_ni_identification *ni, int ni_fd)
     return true;
 }
 
-static void template_close(void)
-{
-}
+static void template_close(void) {}
 
 /* The next words of the message. */
 static void store(const void *from, size_t bytes)
