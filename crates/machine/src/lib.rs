@@ -353,6 +353,13 @@ fn parts(dram_bytes: u64, cache_bytes: u64, count: u64) -> impl Iterator<Item = 
 /// When the host has no memory for it, or a process does not fit.
 pub fn build_node(plan: NodePlan<'_>, work: &Workload) -> Result<NodePartition, String> {
     let c = plan.configuration;
+    let harts_each = c.harts() / work.placement.per_node() as usize;
+    if c.network_cache.present && harts_each > 1 {
+        return Err(format!(
+            "node.network_cache.present: each process has {harts_each} harts (node.harts), and messages come into the \
+             network cache of one"
+        ));
+    }
     let dram_bytes = ni_memory_base(c);
     let mut memory = FlatMemory::new(dram_bytes + plan.ni_memory_bytes)
         .map_err(|e| format!("no address space for a node of {}: {e}", c.dram.size))?;

@@ -108,11 +108,12 @@ pub enum BusOperation {
     ReadInvalidate,
     /// No data: caches drop their copies; a modified one is written back first.
     Invalidate,
-    /// Writes a line or less, into the first hart's L2 if it can take it (`Port::stash`); else as `Write`.
-    Stash,
-    /// Writes a message, or a line or less of it, to its buffer in network memory: the processor's network cache takes
-    /// it, if there is one. Without bytes the message is only announced, for the receive that has reserved a line.
-    Deposit(Incoming),
+    /// Writes a line or less, into the L2 of the process's first hart if it can take it (`Port::stash`); else as `Write`.
+    Stash(ProcessId),
+    /// Writes a message to the process, or a line or less of it, to its buffer in network memory: the network cache of the
+    /// process's hart takes it, if there is one. Without bytes the message is only announced, for the receive that has
+    /// reserved a line.
+    Deposit(ProcessId, Incoming),
 }
 
 /// A bus transaction that an NI asks for.
@@ -131,6 +132,8 @@ pub struct BusRequest {
 /// The operating system's part in DMA: it knows the processes' pages, and brings them in, whether a hart executes the
 /// process at the moment or not.
 pub trait Pager {
+    /// The first hart of `process`, if that is here.
+    fn hart(&self, process: ProcessId) -> Option<usize>;
     /// Physical address of `address` of `process`, if its page is there.
     fn physical(&self, memory: &FlatMemory, process: ProcessId, address: u64) -> Option<u64>;
     /// Makes the page at virtual address `address` of `process` present, for writing if `write`. False: the process
@@ -217,6 +220,15 @@ impl Context<'_, '_> {
     /// The port of the hart whose access this is about.
     pub fn port(&mut self) -> &mut Port {
         self.ports[self.hart]
+    }
+
+    /// The port of the first hart of `process`.
+    ///
+    /// # Panics
+    /// The node has no such process.
+    pub fn port_of(&mut self, process: ProcessId) -> &mut Port {
+        let hart = self.pager.hart(process).expect("a process of this node");
+        self.ports[hart]
     }
 
     /// Physical address of the virtual address `address` of `process`, if its page is there.
@@ -333,9 +345,10 @@ pub trait NetworkInterface: Send {
     /// Latency of the NI's memory when the processor fetches a line of it, from the end of the address
     /// tenure to the first beat; `None`: `address` is not the NI's.
     fn memory_latency(&self, address: u64) -> Option<Time>;
-    /// Physical addresses at which a store is all that the NI needs: it refers to nothing in memory, so that the
-    /// coherence checker asks for no fence before it.
-    fn self_contained_stores(&self) -> Range<u64> {
+    /// Physical addresses at which a store of `process` is all that the NI needs: it refers to nothing in memory, so that
+    /// the coherence checker asks for no fence before it.
+    fn self_contained_stores(&self, process: ProcessId) -> Range<u64> {
+        let _ = process;
         0..0
     }
     /// Physical addresses of network memory: where messages wait that `remap` binds, and what `nload` and `nstore`

@@ -8,7 +8,7 @@ use chasqui_engine::Time;
 use chasqui_hart::Hart;
 use chasqui_memory::{FlatMemory, Port, PortParameters};
 use chasqui_ni::NetworkInterface;
-use chasqui_placement::JobId;
+use chasqui_placement::{JobId, ProcessId};
 use chasqui_record::{Profile, Recorder};
 use chasqui_watch::{TraceOutput, Watch, WatchPlan};
 
@@ -67,9 +67,10 @@ impl NodePartition {
         let watches: Vec<_> =
             (0..spec.domain.harts().count()).map(|hart| Watched::of(&spec.os, hart)).collect();
         let tenure = c.bus.clock().edge(c.bus.address.cycles() + 1);
+        let ids: Vec<_> = watches.iter().map(|watched| spec.os.processes[watched.process].id).collect();
         let kinds: Vec<_> = spec.domain.harts().collect();
-        let ports = kinds.into_iter().map(|kind| port(c.port(kind), &mut spec.domain.memory, &spec.devices));
-        let ports: Vec<Port> = ports.collect();
+        let port = |(kind, process)| port(c.port(kind), &mut spec.domain.memory, &spec.devices, process);
+        let ports: Vec<Port> = kinds.into_iter().zip(ids).map(port).collect();
         let io = Io::new(spec.devices, c.bus.clock(), tenure, untimed);
         let others = spec.os.processes.len() - 1;
         // Processes have harts of their own, or share one.
@@ -232,11 +233,16 @@ impl Watched {
     }
 }
 
-/// The port of a hart onto `memory`.
-fn port(parameters: PortParameters, memory: &mut FlatMemory, devices: &[Box<dyn NetworkInterface>]) -> Port {
+/// The port onto `memory` of a hart of `process`.
+fn port(
+    parameters: PortParameters,
+    memory: &mut FlatMemory,
+    devices: &[Box<dyn NetworkInterface>],
+    process: ProcessId,
+) -> Port {
     let mut port = Port::new(parameters, memory);
     for device in devices {
-        port.set_self_contained(device.self_contained_stores());
+        port.set_self_contained(device.self_contained_stores(process));
         port.set_network_memory(device.network_memory());
     }
     port

@@ -126,7 +126,7 @@ impl NodeConfiguration {
                 }
             }
         }
-        found.extend(self.network_cache.mistakes(self.node.harts));
+        found.extend(self.network_cache.mistakes());
         for (name, tlb) in [("node.itlb", &self.itlb), ("node.dtlb", &self.dtlb)] {
             found.extend(tlb.mistake().map(|mistake| format!("{name}: {mistake}")));
         }

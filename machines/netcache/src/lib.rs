@@ -39,8 +39,8 @@ use wire::NicWire;
 
 /// The process that the NIs serve: there is one on a node.
 const PROCESS: ProcessId = ProcessId(0);
-/// Its NICs know no priorities.
-const NETWORKS: VirtualNetworks = VirtualNetworks::ONE;
+/// Processes of a node, at most: each pair of them takes a virtual network, of which links number 255 channels.
+const PROCESSES_MAX: u32 = 8;
 
 /// A machine with such a NIC at each node.
 pub struct NetcacheMachine {
@@ -162,6 +162,10 @@ impl Machine for NetcacheMachine {
         }
     }
 
+    fn ranks_per_node_max(&self, _: &Resolved) -> u32 {
+        PROCESSES_MAX
+    }
+
     fn replays(&self, resolved: &Resolved) -> Result<(), String> {
         check_alone_on_network(resolved)
     }
@@ -182,6 +186,7 @@ impl Machine for NetcacheMachine {
             }
             if unit.policy == Policy::Via {
                 let nic = ViaNic::new(ViaPlan {
+                    processes: work.placement.processes(),
                     unit,
                     via: resolved.read("netcache.via"),
                     mpi: resolved.read("netcache.mpi"),
@@ -198,6 +203,7 @@ impl Machine for NetcacheMachine {
                 clock: configuration.bus.clock(),
                 line_bytes: configuration.longest_line().bytes(),
                 memory_base: ni_memory_base(configuration),
+                placement: work.placement.clone(),
                 longest: configuration.network_cache.longest.bytes(),
                 early: configuration.network_cache.early != Early::Off,
                 network: resolved.read("network"),
@@ -208,7 +214,7 @@ impl Machine for NetcacheMachine {
         if let Some(Job { replay: Some(replay), .. }) = work.alone() {
             let ranks = work.placement.ranks(JobId(0));
             let peers = between_peers_and_line(resolved, (replay.rank, ranks));
-            return build_alone_on_network(resolved, work, replay, NETWORKS, peers, ni);
+            return build_alone_on_network(resolved, work, replay, VirtualNetworks::ONE, peers, ni);
         }
         let unit: NicUnit = resolved.read("netcache.nic");
         let shortest = match unit.policy {
@@ -216,7 +222,7 @@ impl Machine for NetcacheMachine {
             _ => unit.packet_overhead.bytes(),
         };
         let on = OnNetwork {
-            networks: NETWORKS,
+            networks: nic::networks(work.placement.processes()),
             packet_bytes_min: shortest as u32,
             copes_with: self.copes_with(resolved),
         };

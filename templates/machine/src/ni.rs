@@ -345,7 +345,7 @@ impl NetworkInterface for TemplateNi {
     }
 
     /// The words of a message are all that it is. Of other stores the processor sees to the order (`fence`).
-    fn self_contained_stores(&self) -> Range<u64> {
+    fn self_contained_stores(&self, _: ProcessId) -> Range<u64> {
         DEVICE_BASE + registers::DATA..DEVICE_BASE + registers::RING
     }
 

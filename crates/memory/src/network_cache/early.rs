@@ -84,6 +84,12 @@ impl Reservations {
         Some(self.all.remove(at))
     }
 
+    /// Nothing fits any more what is reserved from `address` to `end`.
+    pub fn lose(&mut self, address: u64, end: u64) {
+        let lost = self.all.iter_mut().filter(|reservation| (address..end).contains(&reservation.sector));
+        lost.for_each(|reservation| reservation.bytes = 0);
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &Reservation> {
         self.all.iter()
     }

@@ -410,6 +410,12 @@ impl NetworkCache {
         true
     }
 
+    /// What has been reserved from `address` to `end` is no place for a message any more: the one that is waited for waits
+    /// as any other.
+    pub fn lose_reserved(&mut self, address: u64, end: u64) {
+        self.reservations.lose(address, end);
+    }
+
     fn free_reserved(&mut self, reservation: Reservation) {
         if let Some(index) = reservation.line {
             self.lines.at_mut(index).used = Use::Free;

@@ -153,7 +153,7 @@ impl NetworkCacheParameters {
     }
 
     /// What does not fit, in words.
-    pub fn mistakes(&self, harts: u64) -> Vec<String> {
+    pub fn mistakes(&self) -> Vec<String> {
         let sets =
             |entries: u64, ways: u64| entries.is_multiple_of(ways) && (entries / ways).is_power_of_two();
         let uneven = self.declared_sections().into_iter().filter(|&(_, entries, ways)| !sets(entries, ways));
@@ -165,11 +165,6 @@ impl NetworkCacheParameters {
         if !self.longest.bytes().is_multiple_of(LINE_BYTES) {
             found
                 .push(format!("node.network_cache.longest: {} are no whole lines of 16 bytes", self.longest));
-        }
-        if self.present && harts > 1 {
-            found.push(format!(
-                "node.network_cache.present: the node has {harts} harts (node.harts), not one"
-            ));
         }
         found
     }

@@ -250,6 +250,7 @@ impl Port {
         if self.take_bound(address, u64::from(bytes)) {
             (found.present, found.dirty) = (true, true);
         }
+        self.lose_reserved(line, end);
         if self.reserves(line, end) {
             // So that the other master must ask before it writes, even if the line has been replaced here.
             found.present = true;

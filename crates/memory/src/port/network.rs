@@ -4,6 +4,10 @@
 //! A bound message is a sector of 16 bytes, of which its first bytes are valid, that memory and the data caches know
 //! nothing of, as if it were modified. It is in no line of the L1 data cache: binding drops the line; a fetch of the
 //! line merges the message into it. The L2 does not include the network cache; it may hold the line, out of date.
+//!
+//! Of several harts none has a copy of a line with a sector that another's message is bound to: it is owned when the
+//! message is bound (`claim`), and what another hart asks of it takes the message. A line that is reserved is owned when it
+//! is; another hart that asks for it has the reservation miss its message, which then waits as any other.
 
 use super::{Access, DEVICE_BASE, Fault, Port, Request, Slot, Stall, Stop};
 use crate::cache::State;
@@ -213,6 +217,7 @@ impl Port {
         cycles: &mut u64,
     ) -> Result<(), Stop> {
         self.awaits_line(self.line(sector))?;
+        self.claim(self.line(sector), cycles)?;
         let is_here = self.network().is_waiting(id, message.buffer);
         if !is_here && !self.network().has_line(message.buffer) {
             if !self.network().may_stay(id) {
@@ -230,6 +235,17 @@ impl Port {
         let costs = self.network().costs();
         let cost = if is_first { costs.remap } else { costs.line };
         self.charge(cost, cycles);
+        Ok(())
+    }
+
+    /// Nobody else has a copy of `line`: of several harts, this one fetches it with the right to write unless it has it.
+    fn claim(&mut self, line: u64, cycles: &mut u64) -> Result<(), Stop> {
+        let in_l2 = self.l2.as_ref().map_or(State::Invalid, |l2| l2.state(l2.line_of(line)));
+        let is_owned = self.l1d.state(line).max(in_l2) >= State::Exclusive
+            || self.has_bound(line, self.l1d.line_bytes());
+        if self.has_peers && !is_owned {
+            self.obtain(line, true, Stall::Data, cycles)?;
+        }
         Ok(())
     }
 
@@ -313,6 +329,8 @@ impl Port {
         if early == Early::DataCache {
             let way = self.obtain(line, true, Stall::Data, cycles)?;
             self.touch(way);
+        } else {
+            self.claim(line, cycles)?;
         }
         let evicted = self.network().reserve(key, sector, bytes.min(LINE_BYTES as u32));
         self.evict_all(evicted, *cycles);
@@ -421,9 +439,8 @@ impl Port {
         merged > 0
     }
 
-    /// The line is about to be modified in the L1: nobody else can have a copy on a node with one hart.
+    /// The line is about to be modified in the L1: nobody else has a copy.
     fn own_in_l2(&mut self, line: u64) {
-        debug_assert!(!self.has_peers, "a network cache of one hart of several");
         if let Some(l2) = &mut self.l2
             && let Some(way) = l2.find(l2.line_of(line))
         {
@@ -506,6 +523,16 @@ impl Port {
     }
 
     // --- other masters ------------------------------------------------------------------------------
+
+    /// Another master asks for the lines from `line` to `end`: of several harts, this one does not own them any more for
+    /// what is to land there.
+    pub(super) fn lose_reserved(&mut self, line: u64, end: u64) {
+        if self.has_peers
+            && let Some(network) = &mut self.network
+        {
+            network.lose_reserved(line, end);
+        }
+    }
 
     /// Something is bound in the `bytes` from `address` on.
     pub(super) fn has_bound(&self, address: u64, bytes: u64) -> bool {

@@ -11,6 +11,7 @@ use chasqui_memory::{
     Bus, Incoming, LentBus, Request, Responder, Slot, Snoop, Snooped, Stashed, Stored, Tenure,
 };
 use chasqui_ni::{BusOperation, BusRequest};
+use chasqui_placement::ProcessId;
 
 use super::{Client, Effect, MemorySystem};
 use crate::events::Urgency;
@@ -290,12 +291,12 @@ impl SnoopingBus {
         Granted::For(tenure, value)
     }
 
-    /// A message comes into the network cache of the node's first hart, or is announced to it: an address tenure.
+    /// A message comes into the network cache of a hart, that of `process`, or is announced to it: an address tenure.
     fn grant_deposit(
         &mut self,
         parts: &mut Parts,
         (name, request): (u32, BusRequest),
-        incoming: Incoming,
+        (process, incoming): (ProcessId, Incoming),
         now: Time,
         out: &mut Outbox<'_>,
     ) -> Tenure {
@@ -305,30 +306,32 @@ impl SnoopingBus {
         };
         let tenure = self.bus.place(now, request.bytes, true, responder);
         parts.device_granted(name, now, out);
-        let hart = &mut parts.harts[0].hart;
+        let index = parts.os.hart_of(process);
+        let hart = &mut parts.harts[index].hart;
         let cycle = hart.cycle_at(now);
         hart.port.deposit(incoming, Stored { buffer: request.address, bytes: request.bytes }, cycle);
-        self.collect(parts, 0, out);
+        self.collect(parts, index, out);
         tenure
     }
 
-    /// A write that the L2 of the first hart is to take. `None`: it goes to memory.
+    /// A write that the L2 of hart `index` is to take. `None`: it goes to memory.
     fn grant_stash(
         &mut self,
         parts: &mut Parts,
+        index: usize,
         (name, request): (u32, BusRequest),
         now: Time,
         out: &mut Outbox<'_>,
     ) -> Option<Tenure> {
         let (address, bytes) = (request.address, request.bytes);
         let mut found = Snooped::default();
-        for core in parts.harts.others(0) {
+        for core in parts.harts.others(index) {
             found = found.or(core.hart.port.snoop(Snoop::Invalidate, address, bytes));
         }
         if found.dirty {
             return None;
         }
-        let hart = &mut parts.harts[0].hart;
+        let hart = &mut parts.harts[index].hart;
         let (line_bytes, cycle) = (hart.port.bus_line_bytes(true), hart.cycle_at(now));
         let tenure = match hart.port.stash(address, bytes, cycle) {
             Stashed::Refused => return None,
@@ -340,19 +343,20 @@ impl SnoopingBus {
             }
         };
         parts.device_granted(name, now, out);
-        self.collect(parts, 0, out);
+        self.collect(parts, index, out);
         Some(tenure)
     }
 
     fn grant_device(&mut self, parts: &mut Parts, name: u32, now: Time, out: &mut Outbox<'_>) -> Tenure {
         let (_, request) = parts.device_request(name);
-        if request.operation == BusOperation::Stash
-            && let Some(tenure) = self.grant_stash(parts, (name, request), now, out)
-        {
-            return tenure;
+        if let BusOperation::Stash(process) = request.operation {
+            let index = parts.os.hart_of(process);
+            if let Some(tenure) = self.grant_stash(parts, index, (name, request), now, out) {
+                return tenure;
+            }
         }
-        if let BusOperation::Deposit(incoming) = request.operation {
-            return self.grant_deposit(parts, (name, request), incoming, now, out);
+        if let BusOperation::Deposit(process, incoming) = request.operation {
+            return self.grant_deposit(parts, (name, request), (process, incoming), now, out);
         }
         let snoop = match request.operation {
             BusOperation::Read => Snoop::Read,
@@ -362,7 +366,7 @@ impl SnoopingBus {
         for core in parts.harts.iter_mut() {
             found = found.or(core.hart.port.snoop(snoop, request.address, request.bytes));
         }
-        let write = matches!(request.operation, BusOperation::Write | BusOperation::Stash);
+        let write = matches!(request.operation, BusOperation::Write | BusOperation::Stash(_));
         let responder = match request.operation {
             BusOperation::Invalidate if !found.dirty => Responder::None,
             _ if found.dirty => Responder::Cache,

@@ -19,7 +19,7 @@ use chasqui_config::Cycles;
 use chasqui_engine::Time;
 use chasqui_hart::{Halt, State};
 use chasqui_memory::{Bus, Fault, FlatMemory, LentBus};
-use chasqui_placement::JobId;
+use chasqui_placement::{JobId, ProcessId};
 use chasqui_record::{Profile, Recorder};
 use chasqui_watch::Symbols;
 
@@ -79,6 +79,15 @@ pub(crate) struct Os {
 }
 
 impl Os {
+    /// The first hart of `process`.
+    ///
+    /// # Panics
+    /// There is no such process here.
+    pub fn hart_of(&self, process: ProcessId) -> usize {
+        let found = self.processes.iter().find(|here| here.id == process);
+        found.expect("a process of this node").harts.start
+    }
+
     pub fn new(spec: OsSpec, scheduler: Option<Box<Scheduler>>) -> Os {
         let image = spec.kernel.as_ref().map(Kernel::image);
         let process = |spec: ProcessSpec| {

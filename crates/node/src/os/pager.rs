@@ -21,6 +21,10 @@ impl Pages<'_> {
 }
 
 impl Pager for Pages<'_> {
+    fn hart(&self, id: ProcessId) -> Option<usize> {
+        self.0.iter().find(|process| process.id == id).map(|found| found.harts.start)
+    }
+
     fn physical(&self, memory: &FlatMemory, id: ProcessId, address: u64) -> Option<u64> {
         self.process(id)?.space.physical(memory, address)
     }

@@ -228,7 +228,7 @@ impl NetworkInterface for TestNi {
             Action::Read(at) => c.bus(request(BusOperation::Read, self.data + at as u64, 64)),
             Action::Deposit(incoming, bytes, _) => {
                 let address = DRAM + BUFFERS + what * 64 + u64::from(incoming.offset);
-                c.bus(request(BusOperation::Deposit(incoming), address, bytes));
+                c.bus(request(BusOperation::Deposit(ProcessId(0), incoming), address, bytes));
             }
             Action::Nothing => {}
         }

@@ -260,7 +260,7 @@ impl NetworkInterface for Ethernet {
         None
     }
 
-    fn self_contained_stores(&self) -> Range<u64> {
+    fn self_contained_stores(&self, _: ProcessId) -> Range<u64> {
         // The masks: their values are all that they say.
         DEVICE_BASE + registers::MASK_SET..DEVICE_BASE + registers::RECEIVE_BASE
     }

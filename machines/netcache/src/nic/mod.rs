@@ -3,6 +3,10 @@
 //! It reads and writes the process's memory by coherent bus transactions, of a line of the outermost cache or less each, at
 //! virtual addresses; it has the operating system bring in pages that are not there. Of each direction one message is dealt
 //! with at a time.
+//!
+//! Processes of a node each have a page of registers, rings, and a part of network memory, of which they map no other's.
+//! Units take them in turn, and packets from a process of one number to one of another have a virtual network of their
+//! own: what a process does not take holds up its senders, and nobody else on its node or theirs.
 
 mod deliver;
 mod events;
@@ -17,13 +21,13 @@ use chasqui_abi::{Envelope, NiIdentification};
 use chasqui_counters::{Counters, Visitor, counters};
 use chasqui_engine::{Clock, Event, Packet, Payload, Time};
 use chasqui_memory::{DEVICE_BASE, PAGE_BYTES, Stored};
-use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
+use chasqui_network::{NetworkParameters, NodeEvent, NodePort, VirtualNetworks};
 use chasqui_ni::{
     BusOperation, BusRequest, Cause, Context, DmaWriter, LinkEnd, NetworkInterface, Region, Reply,
 };
-use chasqui_placement::ProcessId;
+use chasqui_placement::{Place, Placement, ProcessId, Rank};
 
-use crate::PROCESS;
+use crate::PROCESSES_MAX;
 use crate::parameters::{MpiUnit, NicUnit, Policy};
 use crate::registers::{self, NetcacheSlot};
 use deliver::Deliverer;
@@ -37,12 +41,31 @@ use transmit::Transmitter;
 const HEADER: u64 = size_of::<NetcacheSlot>() as u64;
 /// Bytes of an envelope.
 const ENVELOPE: usize = size_of::<Envelope>();
-/// First word of a packet, the low half: a message, its envelope first. The high half is the slot's flags.
+/// First word of a packet, the lowest byte: a message, its envelope first. The next byte is the number of the process that
+/// it is for, the high half the slot's flags.
 pub(crate) const PACKET_MESSAGE: u64 = 1;
 /// First word of a packet: a piece of a block, its address first.
 pub(crate) const PACKET_PUT: u64 = 2;
-/// Device address of the window onto network memory.
+/// Where the process is in a packet's first word.
+const PACKET_PROCESS_SHIFT: u32 = 8;
+/// Device address of the window onto network memory; pages of registers, one a process, are below.
 const WINDOW: u64 = 1 << 32;
+const _: () = assert!(PROCESSES_MAX as u64 * PAGE_BYTES <= WINDOW);
+
+/// Virtual networks for nodes of so many processes: one for each pair of a sender's number and a receiver's.
+pub(crate) fn networks(processes: u32) -> VirtualNetworks {
+    match processes {
+        1 => VirtualNetworks::ONE,
+        _ => VirtualNetworks::round_robin((processes * processes) as u8),
+    }
+}
+const _: () = assert!(PROCESSES_MAX * PROCESSES_MAX < u8::MAX as u32);
+
+/// All of `count` processes, from the one after `last` on.
+fn turns(last: ProcessId, count: usize) -> impl Iterator<Item = ProcessId> {
+    let count = count as u32;
+    (last.0 + 1..=last.0 + count).map(move |number| ProcessId(number % count))
+}
 
 /// Longest packet [bytes], on the wire.
 pub(crate) fn packet_bytes_max(nic: &NicUnit, mpi: &MpiUnit) -> u64 {
@@ -61,6 +84,8 @@ pub(crate) struct NicPlan {
     pub line_bytes: u64,
     /// Physical address of network memory.
     pub memory_base: u64,
+    /// Where ranks are.
+    pub placement: Placement,
     /// Longest message that goes through the network cache [bytes].
     pub longest: u64,
     /// Receives may have reserved lines in it.
@@ -96,22 +121,45 @@ struct Shared {
     line_bytes: u64,
     /// Physical addresses of network memory.
     memory: Range<u64>,
-    pools: Pools,
+    /// Bytes of it that each process has, one after the other.
+    memory_bytes: u64,
+    /// By process.
+    pools: Vec<Pools>,
+    placement: Placement,
     /// Longest message that goes through the network cache [bytes].
     longest: u64,
     /// The network cache hears of every message, for receives that wait.
     announces: bool,
     link: LinkEnd,
-    /// Packets that wait for the link.
-    packets: VecDeque<Box<Packet>>,
+    /// Packets that wait for the link, by the process that sends them.
+    packets: Vec<VecDeque<Box<Packet>>>,
+    /// Whose packet went last.
+    turn: ProcessId,
     /// But for the pools, which [`Pools`] counts.
     counters: NicStatistics,
 }
 
 impl Shared {
-    /// There is room for a packet.
-    fn has_room(&self) -> bool {
-        (self.packets.len() as u64) < self.unit.packets
+    /// There is room for a packet of `process`.
+    fn has_room(&self, process: ProcessId) -> bool {
+        (self.packets[process.index()].len() as u64) < self.unit.packets
+    }
+
+    /// Where `rank` of the job of `process` is.
+    fn place(&self, process: ProcessId, rank: u16) -> Option<Place> {
+        let job = self.placement.job(process);
+        let is_there = u32::from(rank) < self.placement.ranks(job);
+        is_there.then(|| self.placement.place(job, Rank(rank.into())))
+    }
+
+    /// The virtual network from process `from` of one node to process `to` of another.
+    fn network(&self, from: ProcessId, to: ProcessId) -> u8 {
+        (from.0 * self.placement.processes() + to.0) as u8
+    }
+
+    /// Physical address of the network memory of `process`.
+    fn memory_of(&self, process: ProcessId) -> u64 {
+        self.memory.start + u64::from(process.0) * self.memory_bytes
     }
 
     /// When `bytes` have crossed the NIC's memory, if they begin at `now`.
@@ -119,32 +167,56 @@ impl Shared {
         self.clock.after(now, bytes.div_ceil(self.unit.width.bytes()))
     }
 
-    /// Hands packets to the link while it takes them.
+    /// Hands packets to the link while it takes them. One that waits for room in its virtual network holds up those of its
+    /// process alone.
     fn start(&mut self, c: &mut Context<'_, '_>) {
-        while !self.packets.is_empty() && self.link.takes(0, c) {
-            self.link.send(self.packets.pop_front().expect("a packet waits"), PROCESS, c);
+        while let Some(process) = self.next_sender(c) {
+            self.turn = process;
+            let packet = self.packets[process.index()].pop_front().expect("a packet waits");
+            self.link.send(packet, process, c);
         }
     }
 
-    /// `data` are to be written to virtual address `address` of the process, whose pages have been brought in.
-    fn write(&self, writer: &mut DmaWriter, address: u64, data: &[u8], c: &Context<'_, '_>) {
-        let operation = if self.unit.inject { BusOperation::Stash } else { BusOperation::Write };
-        writer.add(operation, (PROCESS, address), data, c).expect("its pages are there");
+    /// The next process with a packet that the link takes.
+    fn next_sender(&mut self, c: &mut Context<'_, '_>) -> Option<ProcessId> {
+        let Shared { packets, link, turn, .. } = self;
+        turns(*turn, packets.len()).find(|process| {
+            packets[process.index()].front().is_some_and(|packet| link.takes(packet.priority, c))
+        })
     }
 
-    /// The buffer at `offset` of network memory is free.
-    fn release(&mut self, offset: u64, c: &mut Context<'_, '_>) {
-        if let Some(bytes) = self.pools.give(offset) {
-            c.ports[0].release_buffer(Stored { buffer: self.memory.start + offset, bytes: bytes as u32 });
+    /// `data` are to be written to a virtual address of a process, whose pages have been brought in.
+    fn write(
+        &self,
+        writer: &mut DmaWriter,
+        (process, address): (ProcessId, u64),
+        data: &[u8],
+        c: &Context<'_, '_>,
+    ) {
+        let operation = if self.unit.inject { BusOperation::Stash(process) } else { BusOperation::Write };
+        writer.add(operation, (process, address), data, c).expect("its pages are there");
+    }
+
+    /// The buffer at `offset` of the network memory of `process` is free.
+    fn release(&mut self, process: ProcessId, offset: u64, c: &mut Context<'_, '_>) {
+        if let Some(bytes) = self.pools[process.index()].give(offset) {
+            let stored = Stored { buffer: self.memory_of(process) + offset, bytes: bytes as u32 };
+            c.port_of(process).release_buffer(stored);
         }
     }
 
     /// Buffers of messages that `remap` has bound are free, which the network cache tells the NIC.
-    fn collect_bound(&mut self, c: &mut Context<'_, '_>) {
-        for address in c.ports[0].take_bound_buffers() {
-            self.pools.give(address - self.memory.start);
+    fn collect_bound(&mut self, process: ProcessId, c: &mut Context<'_, '_>) {
+        let first = self.memory_of(process);
+        for address in c.port_of(process).take_bound_buffers() {
+            self.pools[process.index()].give(address - first);
         }
     }
+}
+
+/// The process that the register at `address` is of, and which it is. `None`: it is in the window onto network memory.
+fn register(address: u64) -> Option<(ProcessId, u64)> {
+    (address < WINDOW).then_some((ProcessId((address / PAGE_BYTES) as u32), address % PAGE_BYTES))
 }
 
 /// The NIC of a node.
@@ -158,18 +230,21 @@ pub(crate) struct Nic {
 
 impl Nic {
     pub fn new(plan: NicPlan) -> Nic {
-        let NicPlan { unit, mpi, clock, line_bytes, memory_base, longest, early, network, port } = plan;
+        let NicPlan { unit, mpi, clock, line_bytes, memory_base, placement, longest, early, network, port } =
+            plan;
+        let processes = placement.processes();
         let control = clock.edge(unit.receive.cycles());
         let memory_bytes = unit.memory.bytes().next_multiple_of(PAGE_BYTES);
         Nic {
-            transmitter: Transmitter::new(mpi.slots as u32, line_bytes),
-            receiver: Receiver::new(mpi.arrivals as u32, line_bytes),
-            deliverer: Deliverer::new(line_bytes),
+            transmitter: Transmitter::new(processes, mpi.slots as u32, line_bytes),
+            receiver: Receiver::new(processes, mpi.arrivals as u32, line_bytes),
+            deliverer: Deliverer::new(processes, line_bytes),
             shared: Shared {
                 clock,
                 line_bytes,
-                memory: memory_base..memory_base + memory_bytes,
-                pools: Pools::new(unit.memory.bytes(), unit.pool.bytes()),
+                memory: memory_base..memory_base + u64::from(processes) * memory_bytes,
+                memory_bytes,
+                pools: (0..processes).map(|_| Pools::new(unit.memory.bytes(), unit.pool.bytes())).collect(),
                 longest,
                 announces: early && unit.policy == Policy::NetworkCache,
                 link: LinkEnd::new(
@@ -179,7 +254,9 @@ impl Nic {
                     control,
                     NicEvent::Start.into(),
                 ),
-                packets: VecDeque::new(),
+                packets: (0..processes).map(|_| VecDeque::new()).collect(),
+                turn: ProcessId(0),
+                placement,
                 counters: NicStatistics::default(),
                 unit,
             },
@@ -187,7 +264,7 @@ impl Nic {
         }
     }
 
-    /// Bytes of network memory.
+    /// Bytes of network memory, of all processes.
     pub fn memory_bytes(&self) -> u64 {
         self.shared.memory.end - self.shared.memory.start
     }
@@ -196,26 +273,37 @@ impl Nic {
     ///
     /// # Errors
     /// That can't be: what the process did wrong, in words.
-    fn set_up(&mut self, address: u64, value: u64) -> Result<(), String> {
+    fn set_up(&mut self, process: ProcessId, address: u64, value: u64) -> Result<(), String> {
         let aligned = |name: &str, bytes: u64| {
             let wrong = format!("{value:#x} was stored to {name}; multiples of {bytes} are allowed");
             value.is_multiple_of(bytes).then_some(value).ok_or(wrong)
         };
+        let transmit = &mut self.transmitter.senders[process.index()].queue;
+        let arrivals = &mut self.receiver.arrivals[process.index()];
         match address {
-            registers::TRANSMIT_BASE => {
-                self.transmitter.queue.ring.base = aligned("TRANSMIT_BASE", registers::SLOT_BYTES)?;
-            }
-            registers::ARRIVAL_BASE => {
-                self.receiver.arrivals.ring.base = aligned("ARRIVAL_BASE", receive::ARRIVAL)?;
-            }
-            registers::BUFFER_BASE => self.receiver.buffers = value,
-            registers::TRANSMIT_PRODUCER => self.transmitter.queue.post("TRANSMIT_PRODUCER", value as u32)?,
-            registers::ARRIVAL_CONSUMER => {
-                self.receiver.arrivals.release("ARRIVAL_CONSUMER", value as u32)?
-            }
+            registers::TRANSMIT_BASE => transmit.ring.base = aligned("TRANSMIT_BASE", registers::SLOT_BYTES)?,
+            registers::ARRIVAL_BASE => arrivals.ring.ring.base = aligned("ARRIVAL_BASE", receive::ARRIVAL)?,
+            registers::BUFFER_BASE => arrivals.buffers = value,
+            registers::TRANSMIT_PRODUCER => transmit.post("TRANSMIT_PRODUCER", value as u32)?,
+            registers::ARRIVAL_CONSUMER => arrivals.ring.release("ARRIVAL_CONSUMER", value as u32)?,
             _ => {}
         }
         Ok(())
+    }
+
+    /// A store of `process` to one of its registers.
+    fn store(&mut self, process: ProcessId, register: u64, value: u64, c: &mut Context<'_, '_>) {
+        if let Err(text) = self.set_up(process, register, value) {
+            c.fault(process, text);
+        }
+        let delivery = &mut self.deliverer.requesters[process.index()];
+        match register {
+            registers::RELEASE => self.shared.release(process, value, c),
+            registers::DELIVER_TO => delivery.to = value,
+            registers::DELIVER_BYTES => delivery.bytes = value,
+            registers::DELIVER_FROM => self.deliverer.ask(process, value, &self.shared, c),
+            _ => {}
+        }
     }
 
     /// Units look for work.
@@ -240,38 +328,31 @@ impl NetworkInterface for Nic {
         page.settings[registers::SETTING_EARLY as usize] = u64::from(self.shared.announces);
     }
 
-    fn regions(&self, _: ProcessId) -> Vec<Region> {
-        let bytes = self.memory_bytes();
+    fn regions(&self, process: ProcessId) -> Vec<Region> {
+        let (number, bytes) = (u64::from(process.0), self.shared.memory_bytes);
         vec![
-            Region { physical: DEVICE_BASE, bytes: PAGE_BYTES },
-            Region { physical: self.shared.memory.start, bytes },
-            Region { physical: DEVICE_BASE + WINDOW, bytes },
+            Region { physical: DEVICE_BASE + number * PAGE_BYTES, bytes: PAGE_BYTES },
+            Region { physical: self.shared.memory_of(process), bytes },
+            Region { physical: DEVICE_BASE + WINDOW + number * bytes, bytes },
         ]
     }
 
     fn read(&mut self, c: &mut Context<'_, '_>, address: u64, bytes: u32) -> Reply {
-        let value = match address {
-            registers::TRANSMIT_CONSUMER => u64::from(self.transmitter.queue.consumer),
-            registers::DELIVERED => self.deliverer.done,
-            WINDOW.. => {
-                c.memory.read(self.shared.memory.start + address - WINDOW, bytes as usize).unwrap_or(0)
+        let value = match register(address) {
+            None => c.memory.read(self.shared.memory.start + address - WINDOW, bytes as usize).unwrap_or(0),
+            Some((process, registers::TRANSMIT_CONSUMER)) => {
+                u64::from(self.transmitter.senders[process.index()].queue.consumer)
             }
-            _ => 0,
+            Some((process, registers::DELIVERED)) => self.deliverer.requesters[process.index()].done,
+            Some(_) => 0,
         };
         let latency = self.shared.clock.edge(self.shared.unit.access.cycles());
         Reply { value, latency, repeatable: true }
     }
 
     fn write(&mut self, c: &mut Context<'_, '_>, address: u64, _: u32, value: u64) {
-        if let Err(text) = self.set_up(address, value) {
-            c.fault(PROCESS, text);
-        }
-        match address {
-            registers::RELEASE => self.shared.release(value, c),
-            registers::DELIVER_TO => self.deliverer.to = value,
-            registers::DELIVER_BYTES => self.deliverer.bytes = value,
-            registers::DELIVER_FROM => self.deliverer.ask(value, &self.shared, c),
-            _ => {}
+        if let Some((process, register)) = register(address) {
+            self.store(process, register, value, c);
         }
         self.go_on(c);
     }
@@ -293,7 +374,8 @@ impl NetworkInterface for Nic {
         match event.payload.into() {
             NodeEvent::Packet { tail, .. } => {
                 let packet = packet.expect("a packet event brings a packet");
-                self.shared.link.arrive_whole(tail, packet, (PROCESS, NicEvent::Landed.into()), c);
+                let process = receive::process_of(&packet.bytes);
+                self.shared.link.arrive_whole(tail, packet, (process, NicEvent::Landed.into()), c);
             }
             NodeEvent::Credit { priority } => {
                 self.shared.link.credit(priority);
@@ -331,9 +413,10 @@ impl NetworkInterface for Nic {
         self.shared.memory.contains(&address).then_some(latency)
     }
 
-    fn self_contained_stores(&self) -> Range<u64> {
+    fn self_contained_stores(&self, process: ProcessId) -> Range<u64> {
         // Their values are all that they say.
-        DEVICE_BASE + registers::RELEASE..DEVICE_BASE + registers::DELIVER_FROM
+        let page = DEVICE_BASE + u64::from(process.0) * PAGE_BYTES;
+        page + registers::RELEASE..page + registers::DELIVER_FROM
     }
 
     fn network_memory(&self) -> Range<u64> {
@@ -359,7 +442,8 @@ impl NetworkInterface for Nic {
     }
 
     fn statistics(&self, visit: &mut Visitor<'_>) {
-        NicStatistics { pools: self.shared.pools.allotted, ..self.shared.counters }.visit(visit);
+        let pools = self.shared.pools.iter().map(|pools| pools.allotted).sum();
+        NicStatistics { pools, ..self.shared.counters }.visit(visit);
         self.shared.link.statistics(visit);
     }
 }

@@ -1,13 +1,15 @@
 //! Sending: the NIC reads slots of the transmit ring, and blocks, from the process's memory over the bus, and makes
-//! packets of them.
+//! packets of them. Processes take turns, packet by packet, so that a long block, or packets that wait for room in the
+//! network, hold up their own process alone.
 
 use chasqui_engine::Packet;
 use chasqui_memory::PAGE_BYTES;
 use chasqui_ni::{BusRequest, Context, DmaReader, MessageKey, Ring, SlotQueue};
+use chasqui_placement::{NodeId, Place, ProcessId};
 use chasqui_record::Stage;
 
 use super::events::{NicEvent, Owner};
-use super::{HEADER, PACKET_MESSAGE, PACKET_PUT, PROCESS, Shared};
+use super::{HEADER, PACKET_MESSAGE, PACKET_PROCESS_SHIFT, PACKET_PUT, Shared, turns};
 use crate::mechanism::Mechanism;
 use crate::registers::{FLAG_NAMED, FLAG_PUT, NetcacheSlot, SLOT_BYTES};
 
@@ -24,11 +26,9 @@ enum Step {
     Last,
 }
 
+/// What the unit is at, for one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    Idle,
-    /// It waits for a place among the packets.
-    Ready(Step),
     /// Control, or a page that is brought in.
     Preparing(Step),
     Reading(Step),
@@ -36,58 +36,85 @@ enum State {
     Crossing(Step),
 }
 
-/// The unit that sends.
-pub(super) struct Transmitter {
+/// What a process sends.
+pub(super) struct Sender {
     /// The ring, at a virtual address: slots lie within pages.
     pub queue: SlotQueue,
-    state: State,
-    reader: DmaReader,
+    /// The oldest slot is not done with: this comes next.
+    next: Option<Step>,
     slot: NetcacheSlot,
-    /// Bytes of the block that have been sent.
+    /// Bytes of its block that have been sent.
     sent: u64,
+    /// Where its message goes.
+    place: Place,
+}
+
+/// The unit that sends. It deals with one packet at a time; processes take turns.
+pub(super) struct Transmitter {
+    /// By process.
+    pub senders: Vec<Sender>,
+    /// Whose packet it is at, or was last.
+    turn: ProcessId,
+    state: Option<State>,
+    reader: DmaReader,
     /// The packet that leaves.
     packet: Vec<u8>,
 }
 
 impl Transmitter {
-    pub fn new(slots: u32, line_bytes: u64) -> Transmitter {
-        Transmitter {
+    pub fn new(processes: u32, slots: u32, line_bytes: u64) -> Transmitter {
+        let sender = |_| Sender {
             queue: SlotQueue::new(Ring { base: 0, slots, slot_bytes: SLOT_BYTES }),
-            state: State::Idle,
-            reader: DmaReader::new(|number| Owner::Transmit.tag(number), line_bytes),
+            next: None,
             slot: NetcacheSlot::default(),
             sent: 0,
+            place: Place { node: NodeId(0), process: ProcessId(0) },
+        };
+        Transmitter {
+            senders: (0..processes).map(sender).collect(),
+            turn: ProcessId(0),
+            state: None,
+            reader: DmaReader::new(|number| Owner::Transmit.tag(number), line_bytes),
             packet: vec![],
         }
     }
 
     pub fn go_on(&mut self, s: &Shared, c: &mut Context<'_, '_>) {
-        if self.state == State::Idle && !self.queue.is_empty() {
-            self.state = State::Ready(Step::Header);
+        if self.state.is_some() {
+            return;
         }
-        if let State::Ready(step) = self.state
-            && s.has_room()
-        {
+        let has_work = |process: &ProcessId| {
+            let sender = &self.senders[process.index()];
+            (sender.next.is_some() || !sender.queue.is_empty()) && s.has_room(*process)
+        };
+        if let Some(process) = turns(self.turn, self.senders.len()).find(has_work) {
+            self.turn = process;
+            let step = self.sender().next.take().unwrap_or(Step::Header);
             self.prepare(step, s.unit.transmit.cycles(), s, c);
         }
     }
 
+    fn sender(&mut self) -> &mut Sender {
+        &mut self.senders[self.turn.index()]
+    }
+
     fn prepare(&mut self, step: Step, cycles: u64, s: &Shared, c: &mut Context<'_, '_>) {
-        self.state = State::Preparing(step);
+        self.state = Some(State::Preparing(step));
         c.at(s.clock.after(c.now, cycles), NicEvent::Prepared.into());
     }
 
     /// What `step` reads: its virtual address and length.
     fn source(&self, step: Step, s: &Shared) -> (u64, u64) {
+        let Sender { queue, slot, sent, .. } = &self.senders[self.turn.index()];
         match step {
-            Step::Header => (self.queue.oldest(), HEADER),
-            Step::Data => (self.queue.oldest().wrapping_add(HEADER), self.slot.bytes),
+            Step::Header => (queue.oldest(), HEADER),
+            Step::Data => (queue.oldest().wrapping_add(HEADER), slot.bytes),
             Step::Piece => {
                 // Pieces end at multiples of their length at the destination, so that they write whole lines there.
-                let [from, to] = [self.slot.from, self.slot.to].map(|at| at.wrapping_add(self.sent));
+                let [from, to] = [slot.from, slot.to].map(|at| at.wrapping_add(*sent));
                 let piece = s.unit.packet_data.bytes();
                 let room = (piece - to % piece).min(PAGE_BYTES - from % PAGE_BYTES);
-                (from, room.min(self.slot.bytes - self.sent))
+                (from, room.min(slot.bytes - sent))
             }
             Step::Last => (0, 0),
         }
@@ -95,12 +122,12 @@ impl Transmitter {
 
     /// Control is over: the step's data are read.
     pub fn prepared(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let State::Preparing(step) = self.state else { unreachable!("control of nothing") };
+        let Some(State::Preparing(step)) = self.state else { unreachable!("control of nothing") };
         let (from, bytes) = self.source(step, s);
         if bytes == 0 {
             return self.read(step, &[], s, c);
         }
-        match c.bring_in(PROCESS, from, bytes, false) {
+        match c.bring_in(self.turn, from, bytes, false) {
             Ok(0) => self.ask(step, s, c),
             Ok(missing) => {
                 s.counters.pages_in += missing;
@@ -112,8 +139,8 @@ impl Transmitter {
 
     fn ask(&mut self, step: Step, s: &Shared, c: &mut Context<'_, '_>) {
         let (from, bytes) = self.source(step, s);
-        match self.reader.read((PROCESS, from), bytes, c) {
-            Ok(_) => self.state = State::Reading(step),
+        match self.reader.read((self.turn, from), bytes, c) {
+            Ok(_) => self.state = Some(State::Reading(step)),
             // The process has given the page up.
             Err(at) => self.refuse(at, c),
         }
@@ -126,7 +153,7 @@ impl Transmitter {
 
     /// A line has been read.
     pub fn line_read(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
-        let State::Reading(step) = self.state else { unreachable!("a line for nobody") };
+        let Some(State::Reading(step)) = self.state else { unreachable!("a line for nobody") };
         if let Some(data) = self.reader.done() {
             self.read(step, &data, s, c);
         }
@@ -142,78 +169,97 @@ impl Transmitter {
     }
 
     fn begin(&mut self, slot: NetcacheSlot, s: &mut Shared, c: &mut Context<'_, '_>) {
-        if u32::from(slot.envelope.destination) >= s.link.port().nodes() {
-            c.fault(PROCESS, format!("a message to rank {}, which is not there", slot.envelope.destination));
+        let process = self.turn;
+        let Some(place) = s.place(process, slot.envelope.destination) else {
+            c.fault(process, format!("a message to rank {}, which is not there", slot.envelope.destination));
             return self.retire();
-        }
+        };
         let is_put = slot.flags & FLAG_PUT != 0;
         if !is_put && slot.bytes > SLOT_BYTES - HEADER {
-            c.fault(PROCESS, format!("a slot with {} bytes of data", slot.bytes));
+            c.fault(process, format!("a slot with {} bytes of data", slot.bytes));
             return self.retire();
         }
-        (self.slot, self.sent) = (slot, 0);
-        c.stamp(PROCESS, self.message(), Stage::Accept, c.now);
+        let sender = self.sender();
+        (sender.slot, sender.sent, sender.place) = (slot, 0, place);
+        let message = sender.message();
+        c.stamp(process, message, Stage::Accept, c.now);
         let mechanism = if is_put { Mechanism::Put } else { Mechanism::Slot };
         s.counters.sent += 1;
-        c.travels_by(PROCESS, self.message(), mechanism as u32);
+        c.travels_by(process, message, mechanism as u32);
         match (is_put, slot.bytes) {
-            (true, 0) => self.state = State::Ready(Step::Last),
-            (true, _) => self.state = State::Ready(Step::Piece),
+            (true, 0) => self.pause(Step::Last),
+            (true, _) => self.pause(Step::Piece),
             (false, 0) => self.leave(Step::Data, PACKET_MESSAGE, &[], s, c),
             (false, _) => self.ask(Step::Data, s, c),
         }
     }
 
-    /// The message's record, if the envelope names it.
-    fn message(&self) -> MessageKey {
-        let is_named = self.slot.flags & (FLAG_NAMED | FLAG_PUT) != 0;
-        self.slot.envelope.message().filter(|_| is_named)
+    /// A packet of another process may come before the next of this slot.
+    fn pause(&mut self, step: Step) {
+        self.state = None;
+        self.sender().next = Some(step);
     }
 
     /// A packet leaves the NIC's memory for the link.
     fn leave(&mut self, step: Step, kind: u64, data: &[u8], s: &Shared, c: &mut Context<'_, '_>) {
-        let flags = u64::from(self.slot.flags & FLAG_NAMED);
-        self.packet = (kind | flags << 32).to_le_bytes().to_vec();
+        let sender = &mut self.senders[self.turn.index()];
+        let flags = u64::from(sender.slot.flags & FLAG_NAMED);
+        let process = u64::from(sender.place.process.0);
+        self.packet = (kind | process << PACKET_PROCESS_SHIFT | flags << 32).to_le_bytes().to_vec();
         match step {
-            Step::Piece => self.packet.extend(self.slot.to.wrapping_add(self.sent).to_le_bytes()),
-            _ => self.packet.extend(self.slot.envelope.to_bytes()),
+            Step::Piece => self.packet.extend(sender.slot.to.wrapping_add(sender.sent).to_le_bytes()),
+            _ => self.packet.extend(sender.slot.envelope.to_bytes()),
         }
         self.packet.extend_from_slice(data);
         if step == Step::Piece {
-            self.sent += data.len() as u64;
+            sender.sent += data.len() as u64;
         }
-        self.state = State::Crossing(step);
+        self.state = Some(State::Crossing(step));
         c.at(s.crossed_after(c.now, self.packet.len() as u64), NicEvent::Crossed.into());
     }
 
     /// It waits for the link.
     pub fn crossed(&mut self, s: &mut Shared) {
-        let State::Crossing(step) = self.state else { unreachable!("a packet of nothing") };
+        let Some(State::Crossing(step)) = self.state else { unreachable!("a packet of nothing") };
         let bytes = std::mem::take(&mut self.packet);
+        let process = self.turn;
+        let sender = self.sender();
+        let (place, message) = (sender.place, sender.message());
+        let is_left = sender.sent < sender.slot.bytes;
         s.counters.packets += 1;
-        s.packets.push_back(Box::new(Packet {
+        let packet = Box::new(Packet {
             source: s.link.port().node(),
-            destination: u32::from(self.slot.envelope.destination),
+            destination: place.node.0,
+            priority: s.network(process, place.process),
             wire_bytes: (bytes.len() as u64 + s.unit.packet_overhead.bytes()) as u32,
             bytes,
-            message: self.message(),
+            message,
             ..Packet::default()
-        }));
+        });
+        s.packets[process.index()].push_back(packet);
         match step {
-            Step::Piece if self.sent < self.slot.bytes => self.state = State::Ready(Step::Piece),
-            Step::Piece => self.state = State::Ready(Step::Last),
+            Step::Piece if is_left => self.pause(Step::Piece),
+            Step::Piece => self.pause(Step::Last),
             _ => self.retire(),
         }
     }
 
     /// What the slot names is not the process's.
     fn refuse(&mut self, address: u64, c: &mut Context<'_, '_>) {
-        c.fault(PROCESS, format!("the NIC was told to read {address:#x}, which is not mapped"));
+        c.fault(self.turn, format!("the NIC was told to read {address:#x}, which is not mapped"));
         self.retire();
     }
 
     fn retire(&mut self) {
-        self.queue.pop();
-        self.state = State::Idle;
+        self.sender().queue.pop();
+        self.state = None;
+    }
+}
+
+impl Sender {
+    /// The message's record, if the envelope names it.
+    fn message(&self) -> MessageKey {
+        let is_named = self.slot.flags & (FLAG_NAMED | FLAG_PUT) != 0;
+        self.slot.envelope.message().filter(|_| is_named)
     }
 }

@@ -78,7 +78,8 @@ impl Shared {
         };
         queue.produced = queue.produced.wrapping_add(1);
         let flag = if is_receive { ENTRY_RECEIVE } else { 0 };
-        let entry = ViaEntry { vi: vi | flag, number: queue.produced };
+        let own = vi % self.via.vis as u32;
+        let entry = ViaEntry { vi: own | flag, number: queue.produced };
         writer.add_part(BusOperation::Write, pieces[0].address, entry.to_bytes(), Some(number));
     }
 

@@ -4,6 +4,10 @@
 //! the rest: it fills the table by which the NIC finds memory (`table.rs`), and makes and connects VIs. The NIC moves data
 //! from and to registered memory by coherent bus transactions, writes status and completion queues, and interrupts for
 //! who sleeps. Of each direction one packet is dealt with at a time.
+//!
+//! Each process of a node has a part of all that there is: VIs, completion queues, entries of the table, memory in which
+//! messages wait, pages of doorbells. The NIC and the driver number VIs and queues of all processes, one process after the
+//! other; a process knows its own, from 0 on.
 
 mod complete;
 mod events;
@@ -28,7 +32,6 @@ use chasqui_network::{NetworkParameters, NodeEvent, NodePort};
 use chasqui_ni::{BusRequest, Cause, Context, LinkEnd, MessageKey, NetworkInterface, Region, Reply, Written};
 use chasqui_placement::ProcessId;
 
-use crate::PROCESS;
 use crate::parameters::{MpiUnit, NicUnit};
 use complete::{Completer, Completion, Queue};
 use events::{Owner, ViaEvent};
@@ -60,6 +63,8 @@ pub(crate) struct ViaPlan {
     pub clock: Clock,
     /// Length of the outermost cache's lines [bytes], in which the NIC reads and writes.
     pub line_bytes: u64,
+    /// Processes of a node.
+    pub processes: u32,
     /// The network.
     pub network: NetworkParameters,
     /// The NIC's end of its link.
@@ -122,8 +127,8 @@ struct Shared {
     ended: Vec<Completion>,
     /// VIs with messages that wait and with descriptors for them.
     fed: VecDeque<u32>,
-    /// Bytes of messages that wait for descriptors.
-    staged: u64,
+    /// Bytes of messages that wait for descriptors, by process.
+    staged: Vec<u64>,
     /// Why the interrupt line is asserted.
     cause: u64,
     counters: ViaStatistics,
@@ -151,11 +156,17 @@ impl Shared {
         })
     }
 
+    /// Whose VI `number` is.
+    fn process_of(&self, number: u32) -> ProcessId {
+        ProcessId(number / self.via.vis as u32)
+    }
+
     /// Hands replies and packets to the link while it takes them.
     fn start(&mut self, c: &mut Context<'_, '_>) {
         while !(self.answers.is_empty() && self.packets.is_empty()) && self.link.takes(0, c) {
             let packet = self.next_packet();
-            self.link.send(packet, PROCESS, c);
+            let process = self.process_of(ViaHeader::from_bytes(&packet.bytes).from);
+            self.link.send(packet, process, c);
         }
     }
 
@@ -244,7 +255,7 @@ impl Shared {
         let tag = vi.tag;
         let (work, receives) = (std::mem::take(&mut vi.work), std::mem::take(&mut vi.receives));
         let held = std::mem::take(&mut vi.held);
-        self.staged -= held.iter().map(|held| (held.packet.bytes.len() - HEADER) as u64).sum::<u64>();
+        self.unstage(number, held.iter().map(|held| (held.packet.bytes.len() - HEADER) as u64).sum());
         self.counters.errors += 1;
         let mut failed = failed;
         for Work { posted, plan, .. } in work {
@@ -262,6 +273,12 @@ impl Shared {
         self.interrupt(registers::CAUSE_ERROR, c);
     }
 
+    /// So many bytes of messages for VI `number` wait no longer.
+    fn unstage(&mut self, number: u32, bytes: u64) {
+        let process = self.process_of(number);
+        self.staged[process.index()] -= bytes;
+    }
+
     /// A descriptor ends with `status`, if there is one.
     fn flush(&mut self, vi: u32, posted: Posted, tag: u32, is_receive: bool, status: u32) {
         let Posted { address, handle } = posted;
@@ -271,25 +288,33 @@ impl Shared {
         self.ended.push(Completion { vi, is_receive, physical, immediate: 0, length: 0, status });
     }
 
+    /// Bytes of the pages of a process's doorbells.
+    fn doorbell_bytes(&self) -> u64 {
+        (self.via.vis * DOORBELL_BYTES).next_multiple_of(PAGE_BYTES)
+    }
+
     /// A doorbell: a descriptor is posted.
     fn post(&mut self, address: u64, value: u64, c: &mut Context<'_, '_>) {
-        let (number, is_receive) =
-            ((address / DOORBELL_BYTES) as u32, address % DOORBELL_BYTES == DOORBELL_RECEIVE);
+        let process = ProcessId((address / self.doorbell_bytes()) as u32);
+        let own = (address % self.doorbell_bytes() / DOORBELL_BYTES) as u32;
+        let is_receive = address % DOORBELL_BYTES == DOORBELL_RECEIVE;
         let posted = Posted {
             address: (value & u64::from(u32::MAX)) << DESCRIPTOR_SHIFT,
             handle: (value >> DOORBELL_HANDLE_SHIFT) as u32,
         };
-        let message = if is_receive { None } else { c.recorders[PROCESS.index()].carried() };
-        let Some(vi) = self.vis.get_mut(number as usize) else {
-            return c.fault(PROCESS, format!("the doorbell of VI {number}, which is not there"));
-        };
+        let message = if is_receive { None } else { c.recorders[process.index()].carried() };
+        if u64::from(own) >= self.via.vis {
+            return c.fault(process, format!("the doorbell of VI {own}, which is not there"));
+        }
+        let number = process.0 * self.via.vis as u32 + own;
+        let vi = &mut self.vis[number as usize];
         self.counters.doorbells += 1;
         let length = if is_receive { vi.receives.len() } else { vi.work.len() };
         if length as u64 >= self.via.depth {
             let which = if is_receive { "receive" } else { "send" };
             return c.fault(
-                PROCESS,
-                format!("a descriptor more on the {which} queue of VI {number}, which has {length}"),
+                process,
+                format!("a descriptor more on the {which} queue of VI {own}, which has {length}"),
             );
         }
         match (is_receive, vi.state) {
@@ -322,16 +347,16 @@ impl Shared {
     }
 
     /// The driver stores to a VI's register.
-    fn set_vi(&mut self, number: usize, register: u64, value: u64) {
+    fn set_vi(&mut self, number: u32, register: u64, value: u64) {
         let nodes = self.link.port().nodes();
-        let Some(vi) = self.vis.get_mut(number) else { return };
+        let Some(vi) = self.vis.get_mut(number as usize) else { return };
         let (low, high) = (value as u32, (value >> 32) as u32);
         let queue = |number: u32| (u64::from(number) != NO_QUEUE).then_some(number);
         match register {
             VI_STATE if value == VI_IDLE => {
-                let held: u64 = vi.held.iter().map(|held| (held.packet.bytes.len() - HEADER) as u64).sum();
-                self.staged -= held;
+                let held = vi.held.iter().map(|held| (held.packet.bytes.len() - HEADER) as u64).sum();
                 *vi = Vi::idle(vi.queued);
+                self.unstage(number, held);
             }
             VI_STATE if vi.remote.0 < nodes => vi.state = State::Connected,
             VI_TAG => vi.tag = low,
@@ -353,7 +378,14 @@ pub(crate) struct ViaNic {
 
 impl ViaNic {
     pub fn new(plan: ViaPlan) -> ViaNic {
-        let ViaPlan { unit, via, mpi, clock, line_bytes, network, port } = plan;
+        let ViaPlan { unit, via, mpi, clock, line_bytes, processes, network, port } = plan;
+        let of_all = u64::from(processes);
+        // There is room for all registers.
+        assert!(of_all * (via.vis * DOORBELL_BYTES).next_multiple_of(PAGE_BYTES) <= registers::CAUSE);
+        assert!(
+            of_all * via.queues * QUEUE_BYTES <= VIS - QUEUES && of_all * via.vis * VI_BYTES <= TABLE - VIS
+        );
+        assert!(TABLE + of_all * via.table * TABLE_BYTES <= chasqui_abi::kernel::DEVICE_BYTES);
         let control = clock.edge(unit.receive.cycles());
         ViaNic {
             transmitter: Transmitter::new(line_bytes),
@@ -363,9 +395,9 @@ impl ViaNic {
                 clock,
                 retry: Time(via.retry.ps()),
                 window: via.window as u32,
-                table: Table::new(via.table),
-                vis: (0..via.vis).map(|_| Vi::default()).collect(),
-                queues: vec![Queue::default(); via.queues as usize],
+                table: Table::new(of_all * via.table),
+                vis: (0..of_all * via.vis).map(|_| Vi::default()).collect(),
+                queues: vec![Queue::default(); (of_all * via.queues) as usize],
                 link: LinkEnd::new(
                     &network,
                     port,
@@ -378,7 +410,7 @@ impl ViaNic {
                 ready: vec![],
                 ended: vec![],
                 fed: VecDeque::new(),
-                staged: 0,
+                staged: vec![0; processes as usize],
                 cause: 0,
                 counters: ViaStatistics::default(),
                 unit,
@@ -386,11 +418,6 @@ impl ViaNic {
             },
             mpi,
         }
-    }
-
-    /// Bytes of the doorbells' pages.
-    fn doorbells(&self) -> u64 {
-        (self.shared.via.vis * DOORBELL_BYTES).next_multiple_of(PAGE_BYTES)
     }
 
     /// Units look for work.
@@ -424,8 +451,9 @@ impl NetworkInterface for ViaNic {
         }
     }
 
-    fn regions(&self, _: ProcessId) -> Vec<Region> {
-        vec![Region { physical: DEVICE_BASE, bytes: self.doorbells() }]
+    fn regions(&self, process: ProcessId) -> Vec<Region> {
+        let bytes = self.shared.doorbell_bytes();
+        vec![Region { physical: DEVICE_BASE + u64::from(process.0) * bytes, bytes }]
     }
 
     fn read(&mut self, _: &mut Context<'_, '_>, address: u64, _: u32) -> Reply {
@@ -458,12 +486,14 @@ impl NetworkInterface for ViaNic {
                 let at = address - QUEUES;
                 s.set_queue((at / QUEUE_BYTES) as usize, at % QUEUE_BYTES, value, c);
             }
-            VIS..TABLE => s.set_vi(((address - VIS) / VI_BYTES) as usize, (address - VIS) % VI_BYTES, value),
+            VIS..TABLE => s.set_vi(((address - VIS) / VI_BYTES) as u32, (address - VIS) % VI_BYTES, value),
             TABLE.. => {
                 let at = address - TABLE;
                 if !s.table.store(at / TABLE_BYTES, at % TABLE_BYTES, value) {
+                    let entries = s.via.table * TABLE_BYTES;
+                    let process = ProcessId((at / entries) as u32 % s.staged.len() as u32);
                     c.fault(
-                        PROCESS,
+                        process,
                         format!("an entry at {at:#x} of the translation table, which has none there"),
                     );
                 }
@@ -495,7 +525,8 @@ impl NetworkInterface for ViaNic {
         match event.payload.into() {
             NodeEvent::Packet { tail, .. } => {
                 let packet = packet.expect("a packet event brings a packet");
-                self.shared.link.arrive_whole(tail, packet, (PROCESS, ViaEvent::Landed.into()), c);
+                let process = self.shared.process_of(ViaHeader::from_bytes(&packet.bytes).to);
+                self.shared.link.arrive_whole(tail, packet, (process, ViaEvent::Landed.into()), c);
             }
             NodeEvent::Credit { priority } => {
                 self.shared.link.credit(priority);
@@ -542,9 +573,10 @@ impl NetworkInterface for ViaNic {
         None
     }
 
-    fn self_contained_stores(&self) -> Range<u64> {
+    fn self_contained_stores(&self, _: ProcessId) -> Range<u64> {
         // The driver's registers: their values are all that they say. Doorbells name descriptors.
-        DEVICE_BASE + registers::CAUSE..DEVICE_BASE + TABLE + self.shared.via.table * TABLE_BYTES
+        let entries = self.shared.staged.len() as u64 * self.shared.via.table;
+        DEVICE_BASE + registers::CAUSE..DEVICE_BASE + TABLE + entries * TABLE_BYTES
     }
 
     fn is_visible(&self, payload: Payload) -> bool {

@@ -7,11 +7,11 @@ use crate::parameters::{MpiUnit, NicUnit};
 chasqui_config::parameters! {
     /// The NIC of policy "via". Cycles are bus clocks.
     pub struct ViaUnit {
-        /// VIs.
+        /// VIs of each process.
         vis: Count = 256, range 1 ..= 4096, source "assumption: Giganet's cLAN has 1024";
-        /// Completion queues.
+        /// Completion queues of each process.
         queues: Count = 16, range 1 ..= 16, source "assumption";
-        /// Entries of the translation and protection table, one a page, in the NIC's memory.
+        /// Entries of the translation and protection table that each process has, one a page, in the NIC's memory.
         table: Count = 16384, range 16 ..= 65536, source "assumption: 64 MiB of registered memory";
         /// Descriptors that a work queue takes: doorbells that the NIC remembers.
         depth: Count = 64, range 2 ..= 1024, source "assumption";
@@ -27,7 +27,8 @@ chasqui_config::parameters! {
         retry: Duration = "10 us", range "100 ns" ..= "1 s", source "assumption";
         /// Times in a row that a packet is refused before the connection ends.
         retries: Count = 100000, range 1 ..= 1000000000, source "assumption: a second";
-        /// Messages without a receive descriptor wait in the NIC, in so much memory; what finds no room is dropped.
+        /// Messages without a receive descriptor wait in the NIC, those of each process in so much memory; what finds no room
+        /// is dropped.
         staging: Bytes = "0 B", range "0 B" ..= "16 MiB", source "Khunjush, 7.1.2: dropped and sent again";
         /// The MPI device has payloads written to the program's buffer, from that memory.
         zero_copy: Flag = false, source "Khunjush, 7.3: one copy by the processor";

@@ -23,7 +23,6 @@ use super::registers::{
 use super::sequence::{Told, before};
 use super::transmit::{DESCRIPTOR, is_write};
 use super::vi::{Held, State as ViState};
-use crate::PROCESS;
 
 /// What is dealt with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +137,8 @@ impl Receiver {
         if vi.held.is_empty() && !vi.receives.is_empty() {
             return self.fetch(header.to, Job::Packet, s, c);
         }
-        if s.staged + bytes - HEADER as u64 > s.via.staging.bytes() {
+        let process = s.process_of(header.to);
+        if s.staged[process.index()] + bytes - HEADER as u64 > s.via.staging.bytes() {
             s.counters.dropped += 1;
             s.counters.refused += 1;
             s.reply(source, header, NOT_READY, c);
@@ -146,7 +146,7 @@ impl Receiver {
         }
         let vi = &mut s.vis[header.to as usize];
         vi.held.push_back(Held { packet: packet.clone() });
-        s.staged += bytes - HEADER as u64;
+        s.staged[process.index()] += bytes - HEADER as u64;
         s.counters.held += 1;
         s.accepted(source, header, c);
         s.note_held(header.to);
@@ -262,7 +262,7 @@ impl Receiver {
         let Job::Held(vi) = job else { return self.finish(s, c) };
         let held = s.vis[vi as usize].held.pop_front();
         if let Some(Held { packet }) = held {
-            s.staged -= (packet.bytes.len() - HEADER) as u64;
+            s.unstage(vi, (packet.bytes.len() - HEADER) as u64);
         }
         s.note_held(vi);
         self.rest(s, c);
@@ -271,7 +271,8 @@ impl Receiver {
     /// The packet is dealt with: its room in the receive buffer goes back.
     fn finish(&mut self, s: &mut Shared, c: &mut Context<'_, '_>) {
         let packet = self.landed.pop_front().expect("a packet is dealt with");
-        c.stamp(PROCESS, packet.message, Stage::Land, c.now);
+        let process = s.process_of(ViaHeader::from_bytes(&packet.bytes).to);
+        c.stamp(process, packet.message, Stage::Land, c.now);
         s.link.release(packet.priority, c);
         self.rest(s, c);
     }

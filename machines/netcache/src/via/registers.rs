@@ -28,7 +28,7 @@ chasqui_abi::guest_constants! {
     /// Cause: a VI is in error.
     pub const CAUSE_ERROR: u64 = 2;
 
-    /// Registers of completion queues, of the driver's.
+    /// Registers of completion queues, of the driver's: those of all processes, as are VIs and entries of the table below.
     pub const QUEUES: u64 = 0x110000;
     /// Bytes from one queue's registers to the next one's.
     pub const QUEUE_BYTES: u64 = 32;

@@ -15,7 +15,6 @@ use super::registers::{
     STATUS_LENGTH_ERROR, STATUS_PROTECTION_ERROR, ViaDescriptor, ViaSegment,
 };
 use super::vi::{Plan, Vi};
-use crate::PROCESS;
 use crate::mechanism::Mechanism;
 
 /// Bytes of a descriptor.
@@ -219,9 +218,10 @@ impl Transmitter {
             s.break_off(self.vi, Some((self.sequence, status)), c);
             return self.rest(s);
         }
-        c.stamp(PROCESS, message, Stage::Accept, c.now);
+        let process = s.process_of(self.vi);
+        c.stamp(process, message, Stage::Accept, c.now);
         let mechanism = if is_write(&descriptor) { Mechanism::RdmaWrite } else { Mechanism::Vi };
-        c.travels_by(PROCESS, message, mechanism as u32);
+        c.travels_by(process, message, mechanism as u32);
         s.counters.sent += 1;
         // A refusal may have come meanwhile.
         let vi = &s.vis[self.vi as usize];

@@ -666,7 +666,7 @@ impl NetworkInterface for Nes {
         (self.memory.contains(&address) && !in_dram).then_some(latency)
     }
 
-    fn self_contained_stores(&self) -> Range<u64> {
+    fn self_contained_stores(&self, _: ProcessId) -> Range<u64> {
         // Messages, and the orders of OnePoll.
         DEVICE_BASE + EXPRESS_RECEIVE..DEVICE_BASE + TAG_WINDOW
     }

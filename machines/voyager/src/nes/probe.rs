@@ -33,6 +33,10 @@ type Log = Arc<Mutex<Vec<Result<u64, String>>>>;
 struct NoPages;
 
 impl Pager for NoPages {
+    fn hart(&self, _: ProcessId) -> Option<usize> {
+        None
+    }
+
     fn physical(&self, _: &FlatMemory, _: ProcessId, _: u64) -> Option<u64> {
         None
     }
