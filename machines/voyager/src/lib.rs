@@ -18,7 +18,7 @@ use chasqui_config::{Resolved, Schema};
 use chasqui_machine::{
     Built, Job, Machine, OnNetwork, Workload, build_on_network, ni_memory_base, wait_polls,
 };
-use chasqui_memory::{L2Parameters, PortParameters};
+use chasqui_memory::{L2Parameters, PortKind, PortParameters};
 use chasqui_network::{NetworkParameters, VirtualNetworks};
 use chasqui_ni::{FirmwareProcessor, FirmwareSpec, NetworkInterface};
 use chasqui_node::NodeConfiguration;
@@ -177,7 +177,8 @@ fn service_processor(
         return Ok(None);
     }
     let image = job.firmware.clone().ok_or("voyager: the firmware of its service processor is missing")?;
-    let port = PortParameters { l2: L2Parameters::default(), check_coherence: false, ..node.port() };
+    let port =
+        PortParameters { l2: L2Parameters::default(), check_coherence: false, ..node.port(PortKind::Caches) };
     let spec = FirmwareSpec {
         name: "service processor",
         image,
