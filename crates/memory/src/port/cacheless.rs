@@ -5,10 +5,6 @@
 //! (RVWMO lets it). Atomic operations are faults: the memory has no support for them (privileged ISA, physical memory
 //! attributes).
 
-use super::request::{Request, Slot};
-use super::stop::{Stall, Stop};
-use super::transactions::Transactions;
-
 /// What a load without caches keeps over retries.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DirectLoad {
@@ -24,15 +20,6 @@ impl DirectLoad {
     /// The value of the load at `pa`, if it is over.
     pub fn take(&mut self, pa: u64) -> Option<u64> {
         self.reply.take().filter(|&(address, _)| address == pa).map(|(_, value)| value)
-    }
-
-    /// Loads `bytes` at `pa` by a transaction, unless one is under way. True: it has been asked for now.
-    pub fn ask(&self, transactions: &mut Transactions, (address, bytes): (u64, u32), cycle: u64) -> bool {
-        let asks = !transactions.is_under_way(Slot::Blocking);
-        if asks {
-            transactions.ask(cycle, Slot::Blocking, Request::DirectLoad { address, bytes });
-        }
-        asks
     }
 
     /// The load has its place in the order: memory holds `value`.
@@ -58,19 +45,4 @@ impl DirectLoad {
     pub fn set_first_part(&mut self, part: Option<(u64, u64)>) {
         self.first_part = part;
     }
-}
-
-/// Posts stores to memory, all or none: physical address, length, value of each.
-pub(super) fn post_stores<const N: usize>(
-    transactions: &mut Transactions,
-    stores: [(u64, u32, u64); N],
-    cycle: u64,
-) -> Result<(), Stop> {
-    if !transactions.has_room(N) {
-        return Err(Stop::Wait(Stall::Posted));
-    }
-    for (address, bytes, value) in stores {
-        transactions.post_at(Request::DirectStore { address, bytes, value: Some(value) }, cycle);
-    }
-    Ok(())
 }

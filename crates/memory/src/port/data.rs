@@ -2,9 +2,8 @@
 
 use super::fast::FastView;
 use super::request::{Request, Slot, Snoop};
-use super::transactions::Transactions;
 use super::write_buffer::Buffered;
-use super::{Access, BURST_BYTES, DEVICE_BASE, Fault, Port, Stall, Stop, cacheless, device};
+use super::{Access, BURST_BYTES, DEVICE_BASE, Fault, Port, Stall, Stop, device};
 use crate::cache::{Cache, State};
 use crate::tlb::PAGE_BYTES;
 
@@ -172,7 +171,7 @@ impl Port {
                 self.make_fast(way, va, pa, permissions);
             }
             None if self.stores_bound(pa, bytes, value, cycles) => {}
-            None if self.write_buffer.len() >= self.write_buffer.room() => {
+            None if !self.write_buffer.has_room(1) => {
                 return Err(Stop::Wait(Stall::WriteBuffer));
             }
             None => self.buffer_store(pa, bytes, value, *cycles),
@@ -221,8 +220,7 @@ impl Port {
             self.mmu.end_split();
             return Ok(());
         }
-        // A buffer with a single entry takes both when it is empty.
-        if self.is_cached() && self.write_buffer.len() + 2 > self.write_buffer.room().max(2) {
+        if self.is_cached() && !self.write_buffer.has_room(2) {
             return Err(Stop::Wait(Stall::WriteBuffer));
         }
         if self.is_cached() {
@@ -289,8 +287,10 @@ impl Port {
             // Others may store to what a loop polls, and no snoop shows it here.
             self.observation.disturb();
         }
-        let asks = self.direct.ask(&mut self.transactions, (pa, bytes), *cycles);
-        self.statistics.uncached_loads += u64::from(asks);
+        if !self.transactions.is_under_way(Slot::Blocking) {
+            self.statistics.uncached_loads += 1;
+            self.transactions.ask(*cycles, Slot::Blocking, Request::DirectLoad { address: pa, bytes });
+        }
         Err(Stop::Wait(Stall::Data))
     }
 
@@ -320,9 +320,13 @@ impl Port {
         stores: [(u64, u32, u64); N],
         cycles: &mut u64,
     ) -> Result<(), Stop> {
-        cacheless::post_stores(&mut self.transactions, stores, *cycles)?;
-        self.statistics.uncached_stores += N as u64;
-        for (address, bytes, _) in stores {
+        if !self.transactions.has_room(N) {
+            return Err(Stop::Wait(Stall::Posted));
+        }
+        for (address, bytes, value) in stores {
+            self.statistics.uncached_stores += 1;
+            let store = Request::DirectStore { address, bytes, value: Some(value) };
+            self.transactions.post_at(store, *cycles);
             self.notes.store(address, bytes);
         }
         Ok(())
@@ -335,10 +339,21 @@ impl Port {
         if let Some(value) = self.devices.take_reply(pa) {
             return Ok(value);
         }
-        let load = Request::UncachedLoad { address: pa, bytes };
-        let asks = self.devices.ask(&mut self.transactions, *cycles, load, |_| Ok(()))?;
-        self.statistics.uncached_loads += u64::from(asks);
+        self.follow_device_stores()?;
+        if !self.transactions.is_under_way(Slot::Blocking) {
+            self.statistics.uncached_loads += 1;
+            self.transactions.ask(*cycles, Slot::Blocking, Request::UncachedLoad { address: pa, bytes });
+        }
         Err(Stop::Wait(Stall::Uncached))
+    }
+
+    /// An access that waits for the device follows posted stores: accesses to a device stay in order (strongly
+    /// ordered I/O, unprivileged ISA 17.1).
+    fn follow_device_stores(&self) -> Result<(), Stop> {
+        if self.transactions.posted().any(Request::is_device_store) {
+            return Err(Stop::Wait(Stall::Posted));
+        }
+        Ok(())
     }
 
     fn store_device(
@@ -366,10 +381,14 @@ impl Port {
         if !self.transactions.has_room(1) {
             return Err(Stop::Wait(Stall::Posted));
         }
-        let buffered = self.write_buffer.oldest().map(|store| store.address);
-        self.checker.check_passing(pa, buffered, &self.transactions)?;
+        self.check_passing(pa)?;
         self.transactions.post_at(store, cycle);
         Ok(())
+    }
+
+    fn check_passing(&self, pa: u64) -> Result<(), Stop> {
+        let buffered = self.write_buffer.oldest().map(|store| store.address);
+        self.checker.check_passing(pa, buffered, &self.transactions)
     }
 
     /// Stores `words` at `va`, posted: in order with other stores to devices.
@@ -394,12 +413,13 @@ impl Port {
         if let Some(answer) = self.devices.take_reply(pa) {
             return Ok(answer);
         }
-        let store = Request::Store64 { address: pa, answered: true };
-        let (checker, buffered) = (&self.checker, self.write_buffer.oldest().map(|store| store.address));
-        let check = |transactions: &Transactions| checker.check_passing(pa, buffered, transactions);
-        if self.devices.ask(&mut self.transactions, *cycles, store, check)? {
+        self.follow_device_stores()?;
+        if !self.transactions.is_under_way(Slot::Blocking) {
+            self.check_passing(pa)?;
             self.statistics.uncached_stores += 1;
             self.devices.set_awaited(words);
+            let store = Request::Store64 { address: pa, answered: true };
+            self.transactions.ask(*cycles, Slot::Blocking, store);
         }
         Err(Stop::Wait(Stall::Uncached))
     }

@@ -3,9 +3,8 @@
 
 use std::collections::VecDeque;
 
-use super::request::{Request, Slot};
-use super::stop::{Fault, Stall, Stop};
-use super::transactions::Transactions;
+use super::request::Slot;
+use super::stop::{Fault, Stop};
 
 /// Bytes of the longest store, to which its address is aligned.
 pub const BURST_BYTES: u32 = 64;
@@ -39,27 +38,6 @@ impl Devices {
     /// What the device answered to the access at `pa`, if it has been made.
     pub fn take_reply(&mut self, pa: u64) -> Option<u64> {
         self.reply.take().filter(|&(address, _)| address == pa).map(|(_, value)| value)
-    }
-
-    /// Asks the bus at `cycle` for the access for which the instruction waits, unless that has been done, and if `check`
-    /// does not object. True: it has been now. The access follows posted stores: accesses to a device stay in order
-    /// (strongly ordered I/O, unprivileged ISA 17.1).
-    pub fn ask(
-        &mut self,
-        transactions: &mut Transactions,
-        cycle: u64,
-        request: Request,
-        check: impl FnOnce(&Transactions) -> Result<(), Stop>,
-    ) -> Result<bool, Stop> {
-        if transactions.posted().any(Request::is_device_store) {
-            return Err(Stop::Wait(Stall::Posted));
-        }
-        if transactions.is_under_way(Slot::Blocking) {
-            return Ok(false);
-        }
-        check(transactions)?;
-        transactions.ask(cycle, Slot::Blocking, request);
-        Ok(true)
     }
 
     /// The access at `pa` is over.

@@ -1,6 +1,8 @@
 //! How lines come into the caches and leave them: misses, inclusion, the bus on loan, the walk's loads.
 
-use super::lent::Lent;
+use chasqui_engine::Cycles;
+
+use super::lent::{Lent, LentBus};
 use super::mmu::Step;
 use super::request::{Request, Slot, Snooped};
 use super::second_level::Replaced;
@@ -329,8 +331,7 @@ impl Port {
         // the hart, which goes on after the access.
         let (transactions, l2, l1i) = (&self.transactions, &self.l2, &self.l1i);
         let may = || {
-            !transactions.wants_bus()
-                && !l2.victim(line).is_some_and(|(line, bytes)| l1i.has_any(line, bytes))
+            !transactions.wants_bus() && l2.victim(line).is_none_or(|(line, bytes)| !l1i.has_any(line, bytes))
         };
         let Some((grant, end)) = lent.fetch(line, bytes, *cycles, may) else { return false };
         self.transactions.begin(Slot::Blocking, fill);
@@ -346,7 +347,7 @@ impl Port {
     ///
     /// # Safety
     /// Until then nothing but the port may touch the bus, which must stay where it is.
-    pub unsafe fn lend_bus(&mut self, lent: super::LentBus<'_>, cycles: chasqui_engine::Cycles) {
+    pub unsafe fn lend_bus(&mut self, lent: LentBus<'_>, cycles: Cycles) {
         // SAFETY: the caller promises the same.
         self.lent = Some(unsafe { Lent::new(lent, cycles) });
     }

@@ -70,16 +70,10 @@ impl WriteBuffer {
         self.stores.is_empty()
     }
 
-    /// Stores that it holds.
+    /// There is room for `count` stores. A buffer with a single place takes two when it is empty.
     #[inline]
-    pub fn len(&self) -> usize {
-        self.stores.len()
-    }
-
-    /// Stores that it has room for, all in all.
-    #[inline]
-    pub fn room(&self) -> usize {
-        self.room
+    pub fn has_room(&self, count: usize) -> bool {
+        self.stores.len() + count <= self.room.max(count)
     }
 
     /// The oldest store.
@@ -186,6 +180,7 @@ mod tests {
         let view = MemoryView::new(&mut memory);
         assert_eq!(buffer.find(64, 4, &view), Buffered::None);
         buffer.push(64, 8, 0x1111_2222_3333_4444);
+        assert!(buffer.has_room(3) && !buffer.has_room(4));
         buffer.push(66, 2, 0xabcd);
         assert_eq!(buffer.find(66, 2, &view), Buffered::Forward(0xabcd));
         assert_eq!(buffer.find(68, 4, &view), Buffered::Forward(0x1111_2222));
@@ -219,6 +214,8 @@ mod tests {
         view.write(64, 8, 2);
         assert!(buffer.own(64, &mut view));
         assert_eq!(view.read(64, 8), 2);
-        assert_eq!(buffer.len(), 1, "its transaction is not over");
+        assert!(!buffer.is_empty(), "its transaction is not over");
+        buffer.pop();
+        assert!(buffer.is_empty());
     }
 }
