@@ -28,10 +28,9 @@ LONG_FUNCTIONS = {
     "guest/tests/comms.c groups": 76,
     "guest/tests/datatypes.c wrap": 98,
 }
-MANY_FIELDS = {"crates/memory Port": 42, "machines/netcache Endpoint": 27}
+MANY_FIELDS = {"machines/netcache Endpoint": 27}
 MANY_IMPL_FILES = {
     "crates/linux Call": 11,
-    "crates/memory Port": 11,
     "crates/node Os": 6,
     "crates/node Parts": 7,
     "machines/voyager Nes": 6,

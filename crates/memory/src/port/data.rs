@@ -1,10 +1,9 @@
-//! The data side: loads, stores, atomics, fences, cache-block operations.
+//! What instructions do to data: loads, stores, atomics, fences, cache-block operations.
 
 use super::fast::FastView;
-use super::{
-    Access, BufferedStore, DEVICE_BASE, Fault, Incoherence, Observation, Observed, Overwritten, Port,
-    Request, Slot, Snoop, Stall, Stop, fast,
-};
+use super::request::{Request, Slot, Snoop};
+use super::write_buffer::Buffered;
+use super::{Access, BURST_BYTES, DEVICE_BASE, Fault, Port, Stall, Stop, device};
 use crate::cache::{Cache, State};
 use crate::tlb::PAGE_BYTES;
 
@@ -27,43 +26,7 @@ pub mod order {
     pub const W: u32 = 1;
 }
 
-/// Changes of memory that one observation follows; a polling loop makes a few, on its stack.
-const OVERWRITTEN_MAX: usize = 64;
-
-enum Buffered {
-    /// The newest store to these bytes gives the whole value.
-    Forward(u64),
-    /// Some buffered store has part of it.
-    Overlap,
-    /// A buffered store has other bytes of the line.
-    SameLine,
-    /// Nothing.
-    None,
-}
-
 impl Port {
-    /// The table for the fast path, as things stand: call again after [`Port::set_timed`] or
-    /// [`Port::observe`].
-    #[inline]
-    pub fn view(&mut self) -> FastView {
-        let observe = self.is_watched();
-        // Without caches nothing is in it.
-        let by_lines = self.is_cached() || self.is_cacheless();
-        let table = if by_lines { &mut self.data } else { &mut self.untimed };
-        FastView::new(table, &mut self.tick, observe)
-    }
-
-    /// A store may have ended the observation: `view` is then one for which stores are fast again.
-    #[inline]
-    pub fn refresh(&self, view: &mut FastView) {
-        view.set_observe(self.is_watched());
-    }
-
-    /// Stores are observed, and none has settled it yet.
-    fn is_watched(&self) -> bool {
-        self.observation.observed.is_some_and(|o| o.silent)
-    }
-
     /// Loads `bytes` at `va`, zero-extended.
     pub fn load(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
         self.load_slow(va, bytes, cycles)
@@ -74,67 +37,28 @@ impl Port {
         self.store_slow(va, bytes, value, cycles)
     }
 
-    /// From now on remembers what stores change and whether loads from devices may be repeated (`true`),
-    /// or stops remembering.
-    pub fn observe(&mut self, on: bool) {
-        self.observation.overwritten.clear();
-        self.observation.observed = on.then_some(Observed { silent: true });
+    /// The table for the fast path, as things stand: call again after [`Port::set_timed`] or
+    /// [`Port::observe`].
+    #[inline]
+    pub fn view(&mut self) -> FastView {
+        // Without caches nothing is in the table by lines.
+        self.l1d.view(self.is_timed_by_line(), self.observation.is_watched())
     }
 
-    /// Goes on with what was remembered in `other`, which gets what was remembered here: another process comes to
-    /// the hart.
-    pub fn exchange_observation(&mut self, other: &mut Observation) {
-        std::mem::swap(&mut self.observation, other);
+    /// Accesses to data take time: none is fast by its page.
+    fn is_timed_by_line(&self) -> bool {
+        self.is_cached() || self.is_cacheless()
     }
 
-    /// Since [`Port::observe`] nothing happened that a repetition would have as its effect again, and the
-    /// hart's memory holds what it held then: a place on the stack may have had several values meanwhile.
-    pub fn is_silent(&self) -> bool {
-        if !self.is_watched() {
-            return false;
-        }
-        let mut checked: Vec<u64> = vec![];
-        for o in &self.observation.overwritten {
-            for (address, &old) in (o.address..).zip(&o.old[..o.bytes as usize]) {
-                // Of a byte that was overwritten twice, what it held first counts.
-                if checked.contains(&address) {
-                    continue;
-                }
-                checked.push(address);
-                let mut now = [0];
-                if !self.peek(address, &mut now) || now[0] != old {
-                    return false;
-                }
-            }
-        }
-        true
-    }
-
-    /// What is observed is not silent: an effect outside that a repetition would have again.
-    pub fn disturb(&mut self) {
-        if let Some(o) = &mut self.observation.observed {
-            o.silent = false;
-        }
+    /// A store may have ended the observation: `view` is then one for which stores are fast again.
+    #[inline]
+    pub fn refresh(&self, view: &mut FastView) {
+        view.set_observe(self.observation.is_watched());
     }
 
     fn observe_store(&mut self, pa: u64, bytes: u32, value: u64) {
-        if !self.is_watched() {
-            return;
-        }
-        let old = self.peek_word(pa, bytes);
-        let unused = 64 - 8 * bytes;
-        if (old ^ value) << unused == 0 {
-            return;
-        }
-        let overwritten = &mut self.observation.overwritten;
-        // A counter changes often: what it held first counts.
-        if overwritten.iter().any(|o| (o.address, o.bytes) == (pa, bytes)) {
-            return;
-        }
-        if overwritten.len() < OVERWRITTEN_MAX {
-            overwritten.push(Overwritten { address: pa, bytes, old: old.to_le_bytes() });
-        } else {
-            self.disturb();
+        if self.observation.is_watched() {
+            self.observation.store(pa, bytes, self.peek_word(pa, bytes), value);
         }
     }
 
@@ -152,16 +76,16 @@ impl Port {
         }
         if self.is_cacheless() {
             let value = self.load_direct(pa, bytes, cycles)?;
-            self.note_load(pa, bytes, *cycles);
+            self.notes.load(pa, bytes, *cycles);
             return Ok(value);
         }
         if !self.is_cached() {
             self.make_untimed(va, pa, permissions);
-            self.note_load(pa, bytes, *cycles);
-            return Ok(self.read_memory(pa, bytes));
+            self.notes.load(pa, bytes, *cycles);
+            return Ok(self.memory.read(pa, bytes));
         }
         let (value, way) = self.load_cached(pa, bytes, cycles)?;
-        self.note_load(pa, bytes, *cycles);
+        self.notes.load(pa, bytes, *cycles);
         if let Some(way) = way {
             self.make_fast(way, va, pa, permissions);
         }
@@ -172,22 +96,24 @@ impl Port {
     /// way of the fast path.
     fn load_cached(&mut self, pa: u64, bytes: u32, cycles: &mut u64) -> Result<(u64, Option<usize>), Stop> {
         let line = self.line(pa);
-        let buffered = self.buffered(pa, bytes);
+        let buffered = self.write_buffer.find(pa, bytes, &self.memory);
         match buffered {
             Buffered::Forward(value) => return Ok((value, None)),
             Buffered::Overlap => return Err(Stop::Wait(Stall::WriteBuffer)),
-            Buffered::SameLine if self.l1d.find(line).is_none() || self.arriving == Some(line) => {
+            Buffered::SameLine
+                if self.l1d.find(line).is_none() || self.write_buffer.arriving() == Some(line) =>
+            {
                 return Err(Stop::Wait(Stall::WriteBuffer));
             }
             Buffered::SameLine | Buffered::None => {}
         }
         if self.hits_bound(pa, bytes, cycles) {
-            return Ok((self.read_memory(pa, bytes), None));
+            return Ok((self.memory.read(pa, bytes), None));
         }
         let way = self.obtain(line, false, Stall::Data, cycles)?;
-        self.check_fresh(way, pa)?;
-        self.touch(way);
-        Ok((self.read_memory(pa, bytes), matches!(buffered, Buffered::None).then_some(way)))
+        self.l1d.check_fresh(way, pa)?;
+        self.l1d.touch(way);
+        Ok((self.memory.read(pa, bytes), matches!(buffered, Buffered::None).then_some(way)))
     }
 
     /// A load of which the `first` bytes are on one line and the rest on the next.
@@ -202,18 +128,18 @@ impl Port {
         } else if self.is_cacheless() {
             self.load_direct_across((low, high), (first, bytes), cycles)?
         } else {
-            self.read_memory(low, first) | self.read_memory(high, bytes - first) << (8 * first)
+            self.memory.read(low, first) | self.memory.read(high, bytes - first) << (8 * first)
         };
-        self.note_load(low, first, *cycles);
-        self.note_load(high, bytes - first, *cycles);
-        self.split = None;
+        self.notes.load(low, first, *cycles);
+        self.notes.load(high, bytes - first, *cycles);
+        self.mmu.end_split();
         Ok(value)
     }
 
     #[cold]
     #[inline(never)]
     fn store_slow(&mut self, va: u64, bytes: u32, value: u64, cycles: &mut u64) -> Result<(), Stop> {
-        if self.is_watched() && self.store_observed(va, bytes, value) {
+        if self.observation.is_watched() && self.store_observed(va, bytes, value) {
             return Ok(());
         }
         let granule = if self.is_cached() { self.l1d.line_bytes() } else { PAGE_BYTES };
@@ -223,7 +149,7 @@ impl Port {
         }
         let (pa, permissions) = self.translate(va, Access::Write, cycles)?;
         if pa >= DEVICE_BASE {
-            self.disturb();
+            self.observation.disturb();
             return self.store_device(va, pa, bytes, value, cycles);
         }
         self.observe_store(pa, bytes, value);
@@ -232,57 +158,43 @@ impl Port {
         }
         if !self.is_cached() {
             self.make_untimed(va, pa, permissions);
-            self.write_memory(pa, bytes, value);
-            self.note_store(pa, bytes);
+            self.memory.write(pa, bytes, value);
+            self.notes.store(pa, bytes);
             return Ok(());
         }
         self.bring(self.line(pa), Stall::WriteBuffer, cycles)?;
         match self.owned_way(pa) {
             Some(way) => {
-                self.check_fresh(way, pa)?;
-                self.store_owned(way, pa, bytes, value);
+                self.l1d.check_fresh(way, pa)?;
+                self.l1d.modify(way);
+                self.memory.write(pa, bytes, value);
                 self.make_fast(way, va, pa, permissions);
             }
             None if self.stores_bound(pa, bytes, value, cycles) => {}
-            None if self.write_buffer.len() >= self.parameters.write_buffer.entries as usize => {
+            None if !self.write_buffer.has_room(1) => {
                 return Err(Stop::Wait(Stall::WriteBuffer));
             }
             None => self.buffer_store(pa, bytes, value, *cycles),
         }
-        self.note_store(pa, bytes);
+        self.notes.store(pa, bytes);
         Ok(())
     }
 
     /// Does what the fast path would, were the store not observed; false if it could not.
     fn store_observed(&mut self, va: u64, bytes: u32, value: u64) -> bool {
-        let by_lines = self.is_cached() || self.is_cacheless();
-        let table = if by_lines { &mut self.data } else { &mut self.untimed };
-        let tag = va & (table.granule_mask | u64::from(bytes - 1));
-        let line = table.entry(va);
-        if line.store != tag {
-            return false;
-        }
-        self.tick += 1;
-        line.stamp = self.tick;
-        let pa = va.wrapping_add(line.delta).wrapping_sub(self.base as u64);
+        let by_lines = self.is_timed_by_line();
+        let Some(delta) = self.l1d.fast_store(by_lines, va, bytes) else { return false };
+        let pa = self.memory.physical(va.wrapping_add(delta));
         self.observe_store(pa, bytes, value);
-        self.write_memory(pa, bytes, value);
+        self.memory.write(pa, bytes, value);
         true
     }
 
     /// The way with the line of `pa`, if it may be written at once.
     fn owned_way(&self, pa: u64) -> Option<usize> {
         let line = self.line(pa);
-        let way = self.l1d.find(line).filter(|&w| self.l1d.way(w).state >= State::Exclusive)?;
-        (!self.is_buffered(line)).then_some(way)
-    }
-
-    fn store_owned(&mut self, way: usize, pa: u64, bytes: u32, value: u64) {
-        if self.l1d.way(way).state != State::Modified {
-            self.l1d.way_mut(way).state = State::Modified;
-            self.changes += 1;
-        }
-        self.write_memory(pa, bytes, value);
+        let way = self.l1d.find_with(line, State::Exclusive)?;
+        (!self.write_buffer.has_line(line)).then_some(way)
     }
 
     /// A store of which the `first` bytes are on one line and the rest on the next: both are done, or
@@ -305,255 +217,227 @@ impl Port {
         }
         if self.is_cacheless() {
             self.store_direct(parts, cycles)?;
-            self.split = None;
+            self.mmu.end_split();
             return Ok(());
         }
-        // A buffer with a single entry takes both when it is empty.
-        if self.is_cached()
-            && self.write_buffer.len() + 2 > (self.parameters.write_buffer.entries as usize).max(2)
-        {
+        if self.is_cached() && !self.write_buffer.has_room(2) {
             return Err(Stop::Wait(Stall::WriteBuffer));
         }
         if self.is_cached() {
             for (pa, ..) in parts {
                 self.bring(self.line(pa), Stall::WriteBuffer, cycles)?;
-                self.owned_way(pa).map_or(Ok(()), |way| self.check_fresh(way, pa))?;
+                self.owned_way(pa).map_or(Ok(()), |way| self.l1d.check_fresh(way, pa))?;
             }
         }
         for (pa, bytes, value) in parts {
             match self.owned_way(pa) {
-                _ if !self.is_cached() => self.write_memory(pa, bytes, value),
+                _ if !self.is_cached() => self.memory.write(pa, bytes, value),
                 Some(way) => {
-                    self.store_owned(way, pa, bytes, value);
-                    self.touch(way);
+                    self.l1d.modify(way);
+                    self.memory.write(pa, bytes, value);
+                    self.l1d.touch(way);
                 }
                 None if self.stores_bound(pa, bytes, value, cycles) => {}
                 None => self.buffer_store(pa, bytes, value, *cycles),
             }
-            self.note_store(pa, bytes);
+            self.notes.store(pa, bytes);
         }
-        self.split = None;
+        self.mmu.end_split();
         Ok(())
+    }
+
+    /// Lets accesses to the line of `va`, in way `way` of the data cache, take the fast path.
+    fn make_fast(&mut self, way: usize, va: u64, pa: u64, permissions: u64) {
+        if self.notes.is_tracked(self.line(pa), self.l1d.line_bytes()) {
+            // It is used as it would be by the fast path.
+            return self.l1d.touch(way);
+        }
+        self.l1d.make_fast(way, va, self.memory.host(pa), permissions & Access::Write.bit() != 0);
+        self.mmu.mark(va);
     }
 
     fn make_untimed(&mut self, va: u64, pa: u64, permissions: u64) {
-        if self.is_tracked(pa & self.untimed.granule_mask, PAGE_BYTES) {
-            return;
+        if !self.notes.is_tracked(pa & !(PAGE_BYTES - 1), PAGE_BYTES) {
+            let may = |access: Access| permissions & access.bit() != 0;
+            self.l1d.make_page_fast(va, self.memory.host(pa), (may(Access::Read), may(Access::Write)));
         }
-        let granule = va & self.untimed.granule_mask;
-        let index = self.untimed.index(va) as u32;
-        let writable = permissions & Access::Write.bit() != 0;
-        let line = fast::FastLine {
-            load: if permissions & Access::Read.bit() != 0 { granule } else { fast::NOTHING },
-            store: if writable { granule } else { fast::NOTHING },
-            delta: (self.base as u64).wrapping_add(pa).wrapping_sub(va),
-            stamp: 0,
-        };
-        self.untimed.set(index, line, 0);
-    }
-
-    fn check_fresh(&self, way: usize, pa: u64) -> Result<(), Stop> {
-        if self.l1d.way(way).stale {
-            return Err(Stop::Fault(Fault::Incoherent(Incoherence::StaleHit { address: pa })));
-        }
-        Ok(())
-    }
-
-    // --- the write buffer -----------------------------------------------------------------------
-
-    fn is_buffered(&self, line: u64) -> bool {
-        self.write_buffer.iter().any(|s| self.line(s.address) == line)
-    }
-
-    fn buffered(&self, pa: u64, bytes: u32) -> Buffered {
-        if self.write_buffer.is_empty() {
-            return Buffered::None;
-        }
-        let end = pa + u64::from(bytes);
-        // What was written ahead of its time is in memory, or newer data are.
-        for store in self.write_buffer.iter().rev().filter(|s| !s.applied || s.owned) {
-            let store_end = store.address + u64::from(store.bytes);
-            if store.address <= pa && end <= store_end {
-                if store.owned {
-                    return Buffered::Forward(self.read_memory(pa, bytes));
-                }
-                let value = store.value >> (8 * (pa - store.address));
-                let mask = if bytes == 8 { u64::MAX } else { (1 << (8 * bytes)) - 1 };
-                return Buffered::Forward(value & mask);
-            }
-            if store.address < end && pa < store_end {
-                return Buffered::Overlap;
-            }
-        }
-        if self.is_buffered(self.line(pa)) { Buffered::SameLine } else { Buffered::None }
     }
 
     fn buffer_store(&mut self, pa: u64, bytes: u32, value: u64, cycle: u64) {
         self.statistics.l1d_store_misses += 1;
         // Later accesses to the line must look into the buffer.
-        if let Some(way) = self.l1d.find(self.line(pa))
-            && let Some(index) = self.l1d.way(way).fast.get()
-        {
-            self.drop_fast_data(index);
-        }
-        let store = BufferedStore { address: pa, bytes, value, applied: false, owned: false };
-        self.write_buffer.push_back(store);
-        self.changes += 1;
-        if self.under_way[Slot::WriteBuffer as usize].is_none() {
+        self.l1d.drop_fast(self.line(pa));
+        self.write_buffer.push(pa, bytes, value);
+        if !self.transactions.is_under_way(Slot::WriteBuffer) {
             self.drain(cycle);
         }
     }
 
-    /// Writes what may be written and asks for what the oldest store lacks.
-    pub(super) fn drain(&mut self, cycle: u64) {
-        while let Some(&store) = self.write_buffer.front() {
-            if store.owned {
-                self.write_buffer.pop_front();
-                self.changes += 1;
-                continue;
-            }
-            let line = self.line(store.address);
-            let state = self.l1d.state(line);
-            if state >= State::Exclusive {
-                let way = self.l1d.find(line).expect("a line in some state");
-                self.l1d.way_mut(way).state = State::Modified;
-                if !store.applied {
-                    self.write_memory(store.address, store.bytes, store.value);
-                }
-                self.touch(way);
-                self.write_buffer.pop_front();
-                self.changes += 1;
-                continue;
-            }
-            let l2_state = self.l2.as_ref().map_or(State::Invalid, |l2| l2.state(l2.line_of(line)));
-            let request = if l2_state >= State::Exclusive {
-                Request::OwnFromL2
-            } else {
-                Request::Own { line, upgrade: state == State::Shared }
-            };
-            self.request(cycle, Slot::WriteBuffer, request);
-            return;
+    // --- without caches ---------------------------------------------------------------------------
+
+    /// Loads `bytes` at physical address `pa`, which is memory.
+    fn load_direct(&mut self, pa: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
+        if let Some(value) = self.direct.take(pa) {
+            return Ok(value);
         }
+        if self.transactions.stores_to(pa, u64::from(bytes)) {
+            return Err(Stop::Wait(Stall::Posted));
+        }
+        if self.has_peers {
+            // Others may store to what a loop polls, and no snoop shows it here.
+            self.observation.disturb();
+        }
+        if !self.transactions.is_under_way(Slot::Blocking) {
+            self.statistics.uncached_loads += 1;
+            self.transactions.ask(*cycles, Slot::Blocking, Request::DirectLoad { address: pa, bytes });
+        }
+        Err(Stop::Wait(Stall::Data))
     }
 
-    /// The oldest stores have their line at way `way`: they take effect now, in the order of the bus.
-    /// (Were they to wait for the data, another fetch could take the line away again, for ever.)
-    pub(super) fn apply_owned(&mut self, way: usize) {
-        let line = self.l1d.way(way).line;
-        for i in 0..self.write_buffer.len() {
-            let store = self.write_buffer[i];
-            if self.line(store.address) != line {
-                break;
-            }
-            self.l1d.way_mut(way).state = State::Modified;
-            if !store.applied {
-                self.write_memory(store.address, store.bytes, store.value);
-            }
-            (self.write_buffer[i].applied, self.write_buffer[i].owned) = (true, true);
-        }
-    }
-
-    // --- lines ----------------------------------------------------------------------------------
-
-    /// The way of the data cache with `line`, fetched from the L2 if it is there; else a request.
-    pub(super) fn obtain(
+    /// Loads the `first` bytes at `low` and the rest of `bytes` at `high`, on another page.
+    fn load_direct_across(
         &mut self,
-        line: u64,
-        exclusive: bool,
-        stall: Stall,
+        (low, high): (u64, u64),
+        (first, bytes): (u32, u32),
         cycles: &mut u64,
-    ) -> Result<usize, Stop> {
-        let least = if exclusive { State::Exclusive } else { State::Shared };
-        // Lines take their places at the grant; their data come later.
-        if self.is_awaited(line) || self.arriving == Some(line) {
-            return Err(Stop::Wait(stall));
-        }
-        if let Some(way) = self.l1d.find(line).filter(|&w| self.l1d.way(w).state >= least) {
-            return Ok(way);
-        }
-        if self.under_way[Slot::Blocking as usize].is_some() || self.is_arriving(line) {
-            return Err(Stop::Wait(stall));
-        }
-        if self.bring(line, stall, cycles)?
-            && let Some(way) = self.l1d.find(line)
-        {
-            return Ok(way);
-        }
-        let l2_way = self.l2.as_ref().and_then(|l2| l2.find(l2.line_of(line)));
-        if let Some(l2_way) = l2_way {
-            let l2 = self.l2.as_mut().expect("just found");
-            let (state, stale) = (l2.way(l2_way).state, l2.way(l2_way).stale);
-            if state >= least {
-                self.tick += 1;
-                l2.way_mut(l2_way).stamp = self.tick;
-                self.use_stashed(l2_way);
-                self.statistics.l1d_load_misses += 1;
-                self.statistics.l2_hits += 1;
-                *cycles += self.parameters.l2.latency.cycles();
-                self.waits.add(stall, self.parameters.l2.latency.cycles());
-                let state = if state == State::Shared { State::Shared } else { State::Exclusive };
-                let way = self.place_data_line(line, state);
-                self.l1d.way_mut(way).stale |= stale;
-                return Ok(way);
+    ) -> Result<u64, Stop> {
+        let value = match self.direct.first_part(low) {
+            Some(value) => value,
+            None => {
+                let value = self.load_direct(low, first, cycles)?;
+                self.direct.set_first_part(Some((low, value)));
+                value
             }
-        }
-        let fill = Request::Fill { line, data: true, exclusive };
-        if self.fill_now(fill, stall, cycles) {
-            return Ok(self.l1d.find(line).expect("the line is here"));
-        }
-        self.request(*cycles, Slot::Blocking, fill);
-        Err(Stop::Wait(stall))
+        };
+        let rest = self.load_direct(high, bytes - first, cycles)?;
+        self.direct.set_first_part(None);
+        Ok(value | rest << (8 * first))
     }
 
-    pub(super) fn place_data_line(&mut self, line: u64, state: State) -> usize {
-        let state = if self.merge_bound(line) { State::Modified } else { state };
-        self.tick += 1;
-        self.changes += 1;
-        let stamp = self.tick;
-        if let Some(way) = self.l1d.find(line) {
-            let way_state = self.l1d.way_mut(way);
-            // What was evicted from the network cache may have come before the fetched line did.
-            way_state.state = way_state.state.max(state);
-            way_state.stamp = stamp;
-            return way;
+    /// Posts stores to memory, all or none: physical address, length, value of each.
+    fn store_direct<const N: usize>(
+        &mut self,
+        stores: [(u64, u32, u64); N],
+        cycles: &mut u64,
+    ) -> Result<(), Stop> {
+        if !self.transactions.has_room(N) {
+            return Err(Stop::Wait(Stall::Posted));
         }
-        let table = &self.data;
-        let way = self
-            .l1d
-            .victim(line, |w| w.fast.get().map_or(w.stamp, |index| w.stamp.max(table.at(index).stamp)));
-        if self.l1d.way(way).state != State::Invalid {
-            self.statistics.l1d_replacements += 1;
-            let victim = self.l1d.way(way).line;
-            self.evict_data(victim);
+        for (address, bytes, value) in stores {
+            self.statistics.uncached_stores += 1;
+            let store = Request::DirectStore { address, bytes, value: Some(value) };
+            self.transactions.post_at(store, *cycles);
+            self.notes.store(address, bytes);
         }
-        self.l1d.place(way, line, state, stamp);
-        way
+        Ok(())
     }
 
-    /// Drops `line` from the data cache; dirty, it goes to the L2 or is posted for the bus.
-    pub(super) fn evict_data(&mut self, line: u64) {
-        let Some(old) = self.remove_data(line) else { return };
-        if old != State::Modified {
-            return;
+    // --- devices ----------------------------------------------------------------------------------
+
+    fn load_device(&mut self, va: u64, pa: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
+        device::check_alignment(va, bytes)?;
+        if let Some(value) = self.devices.take_reply(pa) {
+            return Ok(value);
         }
-        self.statistics.l1d_writebacks += 1;
-        if let Some(l2) = &mut self.l2 {
-            let way = l2.find(l2.line_of(line)).expect("the L2 is inclusive");
-            l2.way_mut(way).state = State::Modified;
+        self.follow_device_stores()?;
+        if !self.transactions.is_under_way(Slot::Blocking) {
+            self.statistics.uncached_loads += 1;
+            self.transactions.ask(*cycles, Slot::Blocking, Request::UncachedLoad { address: pa, bytes });
+        }
+        Err(Stop::Wait(Stall::Uncached))
+    }
+
+    /// An access that waits for the device follows posted stores: accesses to a device stay in order (strongly
+    /// ordered I/O, unprivileged ISA 17.1).
+    fn follow_device_stores(&self) -> Result<(), Stop> {
+        if self.transactions.posted().any(Request::is_device_store) {
+            return Err(Stop::Wait(Stall::Posted));
+        }
+        Ok(())
+    }
+
+    fn store_device(
+        &mut self,
+        va: u64,
+        pa: u64,
+        bytes: u32,
+        value: u64,
+        cycles: &mut u64,
+    ) -> Result<(), Stop> {
+        device::check_alignment(va, bytes)?;
+        let value = if bytes == 8 { value } else { value & ((1 << (8 * bytes)) - 1) };
+        let store = Request::UncachedStore { address: pa, bytes, value };
+        if self.timed {
+            self.post_device(store, pa, *cycles)?;
         } else {
-            let bytes = self.l1d.line_bytes() as u32;
-            self.post(Request::WriteBack { line, bytes, flush: false });
+            self.transactions.ask_untimed(*cycles, store);
         }
+        self.statistics.uncached_stores += 1;
+        Ok(())
     }
 
-    /// Drops `line` from the data cache and says in which state it was.
-    pub(super) fn remove_data(&mut self, line: u64) -> Option<State> {
-        let way = self.l1d.find(line)?;
-        if let Some(index) = self.l1d.way(way).fast.get() {
-            self.drop_fast_data(index);
+    /// Posts a store to a device at `pa`, if there is room.
+    fn post_device(&mut self, store: Request, pa: u64, cycle: u64) -> Result<(), Stop> {
+        if !self.transactions.has_room(1) {
+            return Err(Stop::Wait(Stall::Posted));
         }
-        self.changes += 1;
-        Some(self.l1d.clear(way).state)
+        self.check_passing(pa)?;
+        self.transactions.post_at(store, cycle);
+        Ok(())
+    }
+
+    fn check_passing(&self, pa: u64) -> Result<(), Stop> {
+        let buffered = self.write_buffer.oldest().map(|store| store.address);
+        self.checker.check_passing(pa, buffered, &self.transactions)
+    }
+
+    /// Stores `words` at `va`, posted: in order with other stores to devices.
+    pub fn store_64(&mut self, va: u64, words: [u64; 8], cycles: &mut u64) -> Result<(), Stop> {
+        let pa = self.burst_address(va, cycles)?;
+        self.observation.disturb();
+        let store = Request::Store64 { address: pa, answered: false };
+        if self.timed {
+            self.post_device(store, pa, *cycles)?;
+            self.devices.push_burst(words);
+        } else {
+            self.devices.set_awaited(words);
+            self.transactions.ask_untimed(*cycles, store);
+        }
+        self.statistics.uncached_stores += 1;
+        Ok(())
+    }
+
+    /// Stores `words` at `va` and waits for the device's answer, in order with other accesses to devices.
+    pub fn store_64_answered(&mut self, va: u64, words: [u64; 8], cycles: &mut u64) -> Result<u64, Stop> {
+        let pa = self.burst_address(va, cycles)?;
+        if let Some(answer) = self.devices.take_reply(pa) {
+            return Ok(answer);
+        }
+        self.follow_device_stores()?;
+        if !self.transactions.is_under_way(Slot::Blocking) {
+            self.check_passing(pa)?;
+            self.statistics.uncached_stores += 1;
+            self.devices.set_awaited(words);
+            let store = Request::Store64 { address: pa, answered: true };
+            self.transactions.ask(*cycles, Slot::Blocking, store);
+        }
+        Err(Stop::Wait(Stall::Uncached))
+    }
+
+    /// Data of the 64-byte store in `slot`. Where accesses take no time, those of the latest are in
+    /// [`Slot::Blocking`].
+    pub fn burst(&self, slot: Slot) -> [u64; 8] {
+        self.devices.burst(slot)
+    }
+
+    /// Physical address of a 64-byte store.
+    fn burst_address(&mut self, va: u64, cycles: &mut u64) -> Result<u64, Stop> {
+        device::check_alignment(va, BURST_BYTES)?;
+        let (pa, _) = self.translate(va, Access::Write, cycles)?;
+        if pa < DEVICE_BASE {
+            return Err(Stop::Fault(Fault::NotDevice { address: va }));
+        }
+        Ok(pa)
     }
 
     // --- atomics --------------------------------------------------------------------------------
@@ -582,8 +466,8 @@ impl Port {
             return Err(Stop::Wait(Stall::WriteBuffer));
         }
         let way = self.obtain(self.line(pa), true, Stall::Data, cycles)?;
-        self.check_fresh(way, pa)?;
-        self.touch(way);
+        self.l1d.check_fresh(way, pa)?;
+        self.l1d.touch(way);
         *cycles += self.parameters.order.atomic.cycles();
         Ok(pa)
     }
@@ -597,30 +481,26 @@ impl Port {
         f: impl FnOnce(u64) -> u64,
     ) -> Result<u64, Stop> {
         let pa = self.own(va, bytes, cycles)?;
-        let old = self.read_memory(pa, bytes);
-        self.note_load(pa, bytes, *cycles);
+        let old = self.memory.read(pa, bytes);
+        self.notes.load(pa, bytes, *cycles);
         self.write_owned(pa, bytes, f(old));
         Ok(old)
     }
 
     fn write_owned(&mut self, pa: u64, bytes: u32, value: u64) {
-        if let Some(way) = self.l1d.find(self.line(pa)).filter(|_| self.is_cached()) {
-            self.l1d.way_mut(way).state = State::Modified;
-        }
-        self.changes += 1;
+        let way = if self.is_cached() { self.l1d.find(self.line(pa)) } else { None };
+        self.l1d.modify_atomically(way);
         self.observe_store(pa, bytes, value);
-        self.write_memory(pa, bytes, value);
-        self.note_store(pa, bytes);
+        self.memory.write(pa, bytes, value);
+        self.notes.store(pa, bytes);
     }
 
-    /// `lr`: loads and reserves the line. The reservation outlives the line in the cache: a loop whose code and data
-    /// replace each other must succeed, too (unprivileged ISA, "Eventual Success of Store-Conditional Instructions").
+    /// `lr`: loads and reserves the line.
     pub fn load_reserved(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
         let pa = self.own(va, bytes, cycles)?;
-        self.reservation = Some(self.line(pa));
-        self.reserved_at = *cycles;
-        self.note_load(pa, bytes, *cycles);
-        Ok(self.read_memory(pa, bytes))
+        self.reserved.set(self.line(pa), *cycles);
+        self.notes.load(pa, bytes, *cycles);
+        Ok(self.memory.read(pa, bytes))
     }
 
     /// `sc`: stores if the reservation still holds; true if it did.
@@ -633,13 +513,14 @@ impl Port {
     ) -> Result<bool, Stop> {
         let pa = self.atomic_address(va, bytes, cycles)?;
         // Without its reservation it fails at once: to take the line would cost another hart its own.
-        if self.reservation != Some(self.line(pa)) {
-            self.reservation = None;
+        if !self.reserved.holds(self.line(pa)) {
+            self.reserved.drop_line();
             *cycles += if self.timed { self.parameters.order.atomic.cycles() } else { 0 };
             return Ok(false);
         }
         let pa = self.own(va, bytes, cycles)?;
-        let holds = self.reservation.take() == Some(self.line(pa));
+        let holds = self.reserved.holds(self.line(pa));
+        self.reserved.drop_line();
         if holds {
             self.write_owned(pa, bytes, value);
         }
@@ -662,7 +543,7 @@ impl Port {
             Request::Block { .. } | Request::DirectStore { .. } => predecessor & order::W != 0,
             _ => false,
         };
-        if self.posted.iter().any(awaited) {
+        if self.transactions.posted().any(awaited) {
             return Err(Stop::Wait(Stall::Posted));
         }
         self.statistics.fences += 1;
@@ -677,10 +558,10 @@ impl Port {
             return Ok(());
         }
         let line = self.line(pa);
-        if self.is_buffered(line) || self.is_arriving(line) {
+        if self.write_buffer.has_line(line) || self.is_arriving(line) {
             return Err(Stop::Wait(Stall::WriteBuffer));
         }
-        let l2_line = self.l2.as_ref().map(|l2| (l2.line_of(line), l2.line_bytes()));
+        let l2_line = self.l2.cache().map(|l2| (l2.line_of(line), l2.line_bytes()));
         let (flush_line, bytes) = l2_line.unwrap_or((line, self.l1d.line_bytes()));
         let request = if self.has_modified(flush_line, bytes) {
             Some(Request::WriteBack { line: flush_line, bytes: bytes as u32, flush: true })
@@ -688,17 +569,11 @@ impl Port {
             let snoop = self.asks_peers(operation, flush_line);
             snoop.map(|snoop| Request::Block { line: flush_line, bytes: bytes as u32, snoop })
         };
-        if request.is_some() && self.posted.len() >= self.parameters.write_buffer.posted as usize {
+        if request.is_some() && !self.transactions.has_room(1) {
             return Err(Stop::Wait(Stall::Posted));
         }
         // A write-back that was an eviction's is now the program's: a fence waits for it.
-        for request in &mut self.posted {
-            if let Request::WriteBack { line, flush, .. } = request
-                && *line == flush_line
-            {
-                *flush = true;
-            }
-        }
+        self.transactions.make_flush(flush_line);
         if operation == BlockOperation::Clean {
             self.clean_block(flush_line, bytes);
         } else {
@@ -706,7 +581,7 @@ impl Port {
         }
         if let Some(request) = request {
             self.statistics.l1d_writebacks += u64::from(matches!(request, Request::WriteBack { .. }));
-            self.post_at(request, *cycles);
+            self.transactions.post_at(request, *cycles);
         }
         self.statistics.flushes += 1;
         *cycles += self.parameters.order.flush.cycles();
@@ -719,14 +594,14 @@ impl Port {
             let mut lines = (line..line + bytes).step_by(cache.line_bytes() as usize);
             lines.any(|l| cache.state(l) == State::Modified)
         };
-        self.has_bound(line, bytes) || is_dirty(&self.l1d) || self.l2.as_ref().is_some_and(is_dirty)
+        self.has_bound(line, bytes) || is_dirty(self.l1d.cache()) || self.l2.cache().is_some_and(is_dirty)
     }
 
     /// What `operation` on `line` asks of the caches of other harts, if they can hold what concerns it: the
     /// operations act on all caches of the harts that share memory (RISC-V CMO 1.0, 2.2). If this one has
     /// the line exclusively, no other has it; if it shares the line, no other has it modified.
     fn asks_peers(&self, operation: BlockOperation, line: u64) -> Option<Snoop> {
-        let state = self.l2.as_ref().unwrap_or(&self.l1d).state(line);
+        let state = self.outermost().state(line);
         let (snoop, suffices) = match operation {
             BlockOperation::Clean => (Snoop::Clean, State::Shared),
             BlockOperation::Flush | BlockOperation::Invalidate => (Snoop::Flush, State::Exclusive),
@@ -740,57 +615,32 @@ impl Port {
     pub(super) fn clean_block(&mut self, line: u64, bytes: u64) {
         self.drop_bound(line, bytes);
         for l1 in (line..line + bytes).step_by(self.l1d.line_bytes() as usize) {
-            if let Some(way) = self.l1d.find(l1).filter(|&w| self.l1d.way(w).state == State::Modified) {
-                let way = self.l1d.way_mut(way);
-                way.state = State::Exclusive;
-                if let Some(index) = way.fast.get() {
-                    self.data.at_mut(index).store = fast::NOTHING;
-                }
-                self.changes += 1;
-            }
+            self.l1d.clean(l1);
         }
-        if let Some(l2) = &mut self.l2
-            && let Some(way) = l2.find(line).filter(|&w| l2.way(w).state == State::Modified)
-        {
-            l2.way_mut(way).state = State::Exclusive;
-            self.changes += 1;
-        }
+        self.l2.clean(line);
     }
 
     /// Drops `bytes` from `line` on from every cache of this hart.
     pub(super) fn drop_block(&mut self, line: u64, bytes: u64) {
         self.drop_bound(line, bytes);
         for l1 in (line..line + bytes).step_by(self.l1d.line_bytes() as usize) {
-            self.remove_data(l1);
+            self.l1d.remove(l1);
         }
-        if let Some(l2) = &mut self.l2
-            && let Some(way) = l2.find(line)
-        {
-            l2.clear(way);
-            self.changes += 1;
-            self.remove_instruction_lines(line, bytes);
+        if self.l2.remove(line) {
+            self.l1i.remove(line, bytes);
         }
     }
 
-    // --- posted transactions ---------------------------------------------------------------------
-
-    fn post(&mut self, request: Request) {
-        // An eviction happens as its line's successor is placed: the request follows at that time.
-        self.posted.push_back(request);
-        self.changes += 1;
-    }
-
-    pub(super) fn post_at(&mut self, request: Request, cycle: u64) {
-        self.post(request);
-        self.issue_posted(cycle);
-    }
-
-    /// Asks the bus for the oldest posted transaction, if none is under way.
-    pub(super) fn issue_posted(&mut self, cycle: u64) {
-        if self.under_way[Slot::Posted as usize].is_none()
-            && let Some(&request) = self.posted.front()
-        {
-            self.request(cycle, Slot::Posted, request);
+    /// `fence.i`: later fetches see earlier stores. Stores are visible once they leave the write
+    /// buffer, so it drains.
+    pub fn fence_instructions(&mut self, cycles: &mut u64) -> Result<(), Stop> {
+        if !self.write_buffer.is_empty() {
+            return Err(Stop::Wait(Stall::WriteBuffer));
         }
+        if self.transactions.stores().next().is_some() {
+            return Err(Stop::Wait(Stall::Posted));
+        }
+        *cycles += if self.timed { self.parameters.order.fence.cycles() } else { 0 };
+        Ok(())
     }
 }

@@ -4,6 +4,9 @@
 //! cache in a state that allows it, nothing is in the write buffer for it, no checker watches it.
 //! Everything rare is folded into the tag by not being there.
 
+use crate::cache::{Cache, FastIndex, State};
+use crate::tlb::Privilege;
+
 /// A tag that no access forms: data granules are at least [`DATA_GRANULE_MIN`] bytes, so that bit 3 of a tag is never set,
 /// and the tag of a fetch is a multiple of four.
 pub(crate) const NOTHING: u64 = u64::MAX;
@@ -47,6 +50,9 @@ pub(crate) struct FastTable {
     pub granule_mask: u64,
 }
 
+// SAFETY: `current` points into the table's own `lines`.
+unsafe impl Send for FastTable {}
+
 impl FastTable {
     pub fn new(entries: usize, granule_bytes: u64) -> FastTable {
         assert!(entries.is_power_of_two() && granule_bytes.is_power_of_two() && granule_bytes >= FETCH_MIN);
@@ -62,8 +68,13 @@ impl FastTable {
         }
     }
 
-    /// From now on accesses look at bank `bank`.
-    pub fn select(&mut self, bank: usize) {
+    /// From now on accesses look at the bank of `privilege`. The user's is the first.
+    pub fn select(&mut self, privilege: Privilege) {
+        let bank = match privilege {
+            Privilege::User => 0,
+            Privilege::Supervisor { sum: false } => 1,
+            Privilege::Supervisor { sum: true } => 2,
+        };
         self.first = bank * self.entries;
         let room = self.first + self.entries;
         if self.lines.len() < room {
@@ -126,6 +137,23 @@ impl FastTable {
 
     pub fn clear(&mut self) {
         self.lines.fill(EMPTY);
+    }
+
+    /// Entries and ways of `cache` name each other. `name`: the table's.
+    pub fn check_owners(&self, name: &str, cache: &Cache) -> Result<(), String> {
+        for index in self.entries() {
+            let Some(way) = self.owner(index).map(|way| cache.way(way as usize)) else { continue };
+            if way.state == State::Invalid || way.fast != FastIndex::of(index) {
+                return Err(format!("entry {index} of {name} is of way {way:?}"));
+            }
+        }
+        let owned = self.entries().filter(|&index| self.owner(index).is_some()).count();
+        let fast = cache.ways().filter(|way| way.fast != FastIndex::NONE).count();
+        if owned == fast {
+            Ok(())
+        } else {
+            Err(format!("{owned} entries of {name}, {fast} ways that have one"))
+        }
     }
 }
 

@@ -8,8 +8,6 @@ use std::ptr::NonNull;
 
 use chasqui_engine::{Cycles, Time};
 
-use super::{Port, Request, Slot, Snooped, Stall};
-use crate::cache::{Cache, State};
 use crate::{Bus, Responder};
 
 /// A bus that a hart's port has to itself for a while.
@@ -25,6 +23,7 @@ pub struct LentBus<'a> {
 /// A bus on loan.
 pub(super) struct Lent {
     bus: NonNull<Bus>,
+    /// The hart's clock.
     cycles: Cycles,
     /// A transaction of a free bus that is granted before this time is over before anything else happens.
     before: Time,
@@ -32,66 +31,34 @@ pub(super) struct Lent {
     dram_bytes: u64,
 }
 
-impl Port {
-    /// Lends a bus until [`Port::take_back_bus`]. `cycles`: the hart's.
-    ///
+// SAFETY: the bus is the node's whose hart borrows it, and one host thread at a time runs a node.
+unsafe impl Send for Lent {}
+
+impl Lent {
     /// # Safety
-    /// Until then nothing but the port may touch the bus, which must stay where it is.
-    pub unsafe fn lend_bus(&mut self, lent: LentBus<'_>, cycles: Cycles) {
+    /// As long as this lives nothing else may touch the bus, which must stay where it is.
+    pub unsafe fn new(lent: LentBus<'_>, cycles: Cycles) -> Lent {
         let LentBus { bus, before, dram_bytes } = lent;
-        self.lent = Some(Lent { bus: NonNull::from(bus), cycles, before, dram_bytes });
+        Lent { bus: NonNull::from(bus), cycles, before, dram_bytes }
     }
 
-    /// The bus is the node's again.
-    pub fn take_back_bus(&mut self) {
-        self.lent = None;
-    }
-
-    /// Fetches the line of `fill` at once, if the bus is here for it; `cycles` is then the cycle at which
-    /// the line is here. False: it must be asked for.
-    pub(super) fn fill_now(&mut self, fill: Request, stall: Stall, cycles: &mut u64) -> bool {
-        let (Some(lent), Request::Fill { line, data, .. }) = (&mut self.lent, fill) else { return false };
-        // SAFETY: `lend_bus` promises that the bus is there and that nothing else uses it.
-        let bus = unsafe { lent.bus.as_mut() };
-        let grant = bus.grant_at(lent.cycles.time_of(*cycles));
-        // A request that was made before comes first.
-        let first = self.requests.is_empty() && bus.is_free(grant);
-        if grant >= lent.before
-            || line >= lent.dram_bytes
-            || !first
-            || replaces_code(&self.l2, &self.l1i, line)
-        {
-            return false;
+    /// Fetches the `bytes` of `line`, asked for at `cycle`, if that is over before anybody else wants the bus and if
+    /// `may` says so: the cycles of the grant and of the end.
+    #[inline]
+    pub fn fetch(
+        &mut self,
+        line: u64,
+        bytes: u32,
+        cycle: u64,
+        may: impl FnOnce() -> bool,
+    ) -> Option<(u64, u64)> {
+        // SAFETY: `new` promises that the bus is there and that nobody else uses it.
+        let bus = unsafe { self.bus.as_mut() };
+        let grant = bus.grant_at(self.cycles.time_of(cycle));
+        if grant >= self.before || line >= self.dram_bytes || !bus.is_free(grant) || !may() {
+            return None;
         }
-        let (hart, bytes) = (lent.cycles, self.bus_line_bytes(data));
         let end = bus.place(grant, bytes, false, Responder::Dram).end;
-        self.changes += 1;
-        self.asked += 1;
-        self.under_way[Slot::Blocking as usize] = Some(fill);
-        self.granted(Slot::Blocking, Snooped::default(), hart.cycle_at(grant));
-        let end = hart.cycle_at(end).max(*cycles);
-        self.completed(Slot::Blocking, 0, end);
-        self.waited(stall, end - *cycles);
-        *cycles = end;
-        true
+        Some((self.cycles.cycle_at(grant), self.cycles.cycle_at(end)))
     }
-
-    /// The hart has waited for `cycles` cycles.
-    pub fn waited(&mut self, stall: Stall, cycles: u64) {
-        self.statistics.stalls[stall] += cycles;
-        self.waits.add(stall, cycles);
-    }
-}
-
-/// The inclusive L2 drops lines of instructions to make room for `line`: the hart, which goes on after the
-/// access, may have to fetch its code again.
-fn replaces_code(l2: &Option<Cache>, l1i: &Cache, line: u64) -> bool {
-    let Some(l2) = l2 else { return false };
-    let line = l2.line_of(line);
-    if l2.find(line).is_some() {
-        return false;
-    }
-    let old = l2.way(l2.victim(line, |w| w.stamp));
-    let mut lines = (old.line..old.line + l2.line_bytes()).step_by(l1i.line_bytes() as usize);
-    old.state != State::Invalid && lines.any(|line| l1i.find(line).is_some())
 }

@@ -9,6 +9,8 @@
 //! message is bound (`claim`), and what another hart asks of it takes the message. A line that is reserved is owned when it
 //! is; another hart that asks for it has the reservation miss its message, which then waits as any other.
 
+use std::ops::Range;
+
 use super::{Access, DEVICE_BASE, Fault, Port, Request, Slot, Stall, Stop};
 use crate::cache::State;
 use crate::network_cache::{
@@ -53,37 +55,61 @@ pub(super) struct Remapping {
     done: u64,
 }
 
+/// What a port has for the network cache.
+pub(super) struct NetworkSide {
+    /// Its tags, if there is one.
+    pub cache: Option<NetworkCache>,
+    /// Physical addresses of the NI's network memory.
+    memory: Range<u64>,
+    /// The `remap` that waits.
+    remapping: Option<Remapping>,
+    /// The last message that landed where its receive had reserved a place.
+    landed: Option<u64>,
+    changes: u64,
+}
+
+impl NetworkSide {
+    pub fn new(cache: Option<NetworkCache>) -> NetworkSide {
+        NetworkSide { cache, memory: 0..0, remapping: None, landed: None, changes: 0 }
+    }
+
+    /// Moves with every message that comes, is bound or leaves.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+}
+
 impl Port {
     /// The hart has a network cache.
     pub fn has_network_cache(&self) -> bool {
-        self.network.is_some()
+        self.network.cache.is_some()
     }
 
     /// Physical addresses of the NI's network memory, which `nload` and `nstore` reach.
-    pub fn set_network_memory(&mut self, addresses: std::ops::Range<u64>) {
-        self.network_memory = addresses;
+    pub fn set_network_memory(&mut self, addresses: Range<u64>) {
+        self.network.memory = addresses;
     }
 
     /// Counters of the network cache.
     pub fn network_statistics(&self) -> Option<&NetworkCacheStatistics> {
-        self.network.as_ref().map(|network| &network.statistics)
+        self.network.cache.as_ref().map(|network| &network.statistics)
     }
 
     /// Buffers of messages that have been bound since this was last asked: the NI may use them again.
     pub fn take_bound_buffers(&mut self) -> Vec<u64> {
-        self.network.as_mut().map(NetworkCache::take_free_buffers).unwrap_or_default()
+        self.network.cache.as_mut().map(NetworkCache::take_free_buffers).unwrap_or_default()
     }
 
     /// Length [bytes] of the message `id`, if `remap` would bind it.
     pub fn message_bytes(&self, id: u64) -> Option<u32> {
-        match self.network.as_ref()?.place(id) {
+        match self.network.cache.as_ref()?.place(id) {
             Place::Here(message) | Place::Memory(message) => Some(message.bytes),
             Place::Unknown => None,
         }
     }
 
     fn network(&mut self) -> &mut NetworkCache {
-        self.network.as_mut().expect("a hart with a network cache")
+        self.network.cache.as_mut().expect("a hart with a network cache")
     }
 
     // --- the instructions --------------------------------------------------------------------------
@@ -91,28 +117,28 @@ impl Port {
     /// `nload`: the doubleword at `va` in network memory, by its network tag.
     pub fn network_load(&mut self, va: u64, cycles: &mut u64) -> Result<u64, Stop> {
         let pa = self.network_line(va, Access::Read, cycles)?;
-        Ok(self.read_memory(pa, 8))
+        Ok(self.memory.read(pa, 8))
     }
 
     /// `nstore`: stores a doubleword at `va` in network memory.
     pub fn network_store(&mut self, va: u64, value: u64, cycles: &mut u64) -> Result<(), Stop> {
         let pa = self.network_line(va, Access::Write, cycles)?;
         self.disturb();
-        self.write_memory(pa, 8, value);
+        self.memory.write(pa, 8, value);
         Ok(())
     }
 
     /// Physical address of a doubleword of network memory, its line in the network section.
     fn network_line(&mut self, va: u64, access: Access, cycles: &mut u64) -> Result<u64, Stop> {
         let (pa, _) = self.translate(va, access, cycles)?;
-        if !va.is_multiple_of(8) || !self.network_memory.contains(&pa) {
+        if !va.is_multiple_of(8) || !self.network.memory.contains(&pa) {
             return Err(Stop::Fault(Fault::NotNetwork { address: va }));
         }
         if !self.timed {
             return Ok(pa);
         }
         // A line takes its place at the grant; its data come later.
-        if self.under_way[Slot::Blocking as usize].is_some() {
+        if self.transactions.is_under_way(Slot::Blocking) {
             return Err(Stop::Wait(Stall::Data));
         }
         let line = pa & !(LINE_BYTES - 1);
@@ -131,7 +157,7 @@ impl Port {
 
     /// Asks for a line of network memory.
     fn fetch_network(&mut self, line: u64, cycle: u64) -> Stop {
-        self.request(cycle, Slot::Blocking, Request::NetworkFill { line });
+        self.transactions.ask(cycle, Slot::Blocking, Request::NetworkFill { line });
         Stop::Wait(Stall::Data)
     }
 
@@ -143,7 +169,7 @@ impl Port {
             self.network().statistics.unaligned += 1;
             return Ok(Remapped::Unaligned);
         }
-        let begun = self.remapping.filter(|r| (r.id, r.va) == (id, va));
+        let begun = self.network.remapping.filter(|r| (r.id, r.va) == (id, va));
         let mut sector = self.destination(va + begun.map_or(0, |r| r.done), cycles)?;
         let mut r = match (begun, self.network().place(id)) {
             (Some(begun), _) => begun,
@@ -154,7 +180,7 @@ impl Port {
             }
         };
         loop {
-            self.remapping = Some(r);
+            self.network.remapping = Some(r);
             let bytes = (u64::from(r.message.bytes) - r.done).min(LINE_BYTES);
             let line = Stored { buffer: r.message.buffer + r.done, bytes: bytes as u32 };
             if self.timed {
@@ -165,13 +191,13 @@ impl Port {
             if r.done == u64::from(r.message.bytes) {
                 break;
             }
-            self.remapping = Some(r);
+            self.network.remapping = Some(r);
             sector = self.destination(va + r.done, cycles)?;
         }
-        self.remapping = None;
+        self.network.remapping = None;
         self.network().consume(id, r.message.buffer, va);
         self.network().statistics.bound += 1;
-        self.changes += 1;
+        self.network.changes += 1;
         Ok(Remapped::Bound)
     }
 
@@ -186,21 +212,21 @@ impl Port {
 
     /// The message's data are at its destination from now on.
     fn copy_message(&mut self, message: Stored, sector: u64) {
-        if self.reservation == Some(self.line(sector)) {
-            self.reservation = None;
+        if self.reserved.holds(self.line(sector)) {
+            self.reserved.drop_line();
         }
         for at in 0..u64::from(message.bytes) {
-            let byte = self.read_memory(message.buffer + at, 1);
-            self.write_memory(sector + at, 1, byte);
+            let byte = self.memory.read(message.buffer + at, 1);
+            self.memory.write(sector + at, 1, byte);
         }
     }
 
     /// Nothing stands in the way of changes to `line` by the instruction that is executed.
     fn awaits_line(&self, line: u64) -> Result<(), Stop> {
-        if self.under_way[Slot::Blocking as usize].is_some() {
+        if self.transactions.is_under_way(Slot::Blocking) {
             return Err(Stop::Wait(Stall::Data));
         }
-        if self.write_buffer.iter().any(|s| self.line(s.address) == line) || self.arriving == Some(line) {
+        if self.write_buffer.has_line(line) || self.write_buffer.arriving() == Some(line) {
             return Err(Stop::Wait(Stall::WriteBuffer));
         }
         Ok(())
@@ -225,7 +251,7 @@ impl Port {
             }
             self.make_way(message.bytes, sector, *cycles);
             self.network().stay(id, message, sector);
-            self.issue_posted(*cycles);
+            self.transactions.issue(*cycles);
         } else if is_here && self.network().parameters().binding == Binding::NetworkCache {
             self.bind_in_place(id, message, sector, *cycles);
         } else {
@@ -240,8 +266,7 @@ impl Port {
 
     /// Nobody else has a copy of `line`: of several harts, this one fetches it with the right to write unless it has it.
     fn claim(&mut self, line: u64, cycles: &mut u64) -> Result<(), Stop> {
-        let in_l2 = self.l2.as_ref().map_or(State::Invalid, |l2| l2.state(l2.line_of(line)));
-        let is_owned = self.l1d.state(line).max(in_l2) >= State::Exclusive
+        let is_owned = self.l1d.state(line).max(self.l2.state(line)) >= State::Exclusive
             || self.has_bound(line, self.l1d.line_bytes());
         if self.has_peers && !is_owned {
             self.obtain(line, true, Stall::Data, cycles)?;
@@ -255,7 +280,7 @@ impl Port {
         if let Some(replaced) = self.network().bind(id, message.buffer, sector) {
             self.evict_bound(replaced, cycle);
         }
-        self.issue_posted(cycle);
+        self.transactions.issue(cycle);
     }
 
     /// Nothing else is bound to `sector`, and its line is not in the data cache: `bytes` are about to be bound there.
@@ -280,13 +305,15 @@ impl Port {
         }
         if is_whole && !is_held && self.may_place(line) {
             self.place_modified(line);
-            self.issue_posted(*cycles);
+            self.transactions.issue(*cycles);
             return Ok(());
         }
         let way = self.obtain(line, true, Stall::Data, cycles)?;
-        self.l1d.way_mut(way).state = State::Modified;
-        self.l1d.way_mut(way).stale &= !is_whole;
-        self.touch(way);
+        self.l1d.modify(way);
+        if is_whole {
+            self.l1d.set_stale(way, false);
+        }
+        self.l1d.touch(way);
         Ok(())
     }
 
@@ -328,7 +355,7 @@ impl Port {
         self.awaits_line(line)?;
         if early == Early::DataCache {
             let way = self.obtain(line, true, Stall::Data, cycles)?;
-            self.touch(way);
+            self.l1d.touch(way);
         } else {
             self.claim(line, cycles)?;
         }
@@ -347,7 +374,7 @@ impl Port {
         if self.timed {
             self.charge(cost, cycles);
         }
-        self.changes += 1;
+        self.network.changes += 1;
         Ok(self.network().withdraw(key, sector))
     }
 
@@ -371,13 +398,13 @@ impl Port {
         }
         self.copy_message(message, sector);
         self.network().landed(message.buffer);
-        self.issue_posted(cycle);
-        self.changes += 1;
+        self.transactions.issue(cycle);
+        self.network.changes += 1;
     }
 
     /// The message `id` came where its receive had reserved a place, as the last that did.
     pub fn has_landed(&self, id: u64) -> bool {
-        self.landed == Some(id)
+        self.network.landed == Some(id)
     }
 
     // --- ordinary accesses --------------------------------------------------------------------------
@@ -387,8 +414,8 @@ impl Port {
     pub(super) fn bring(&mut self, line: u64, stall: Stall, cycles: &mut u64) -> Result<bool, Stop> {
         let bytes = self.l1d.line_bytes();
         let mut has_come = false;
-        while let Some((sector, message)) = self.network.as_ref().and_then(|n| n.away_in(line, bytes)) {
-            if self.under_way[Slot::Blocking as usize].is_some() {
+        while let Some((sector, message)) = self.network.cache.as_ref().and_then(|n| n.away_in(line, bytes)) {
+            if self.transactions.is_under_way(Slot::Blocking) {
                 return Err(Stop::Wait(stall));
             }
             if !self.network().has_line(message.buffer) {
@@ -405,7 +432,7 @@ impl Port {
 
     /// A load of `bytes` at `pa` finds them in a bound message.
     pub(super) fn hits_bound(&mut self, pa: u64, bytes: u32, cycles: &mut u64) -> bool {
-        let Some(network) = &mut self.network else { return false };
+        let Some(network) = &mut self.network.cache else { return false };
         if !network.hit(pa, bytes) {
             return false;
         }
@@ -419,12 +446,10 @@ impl Port {
     /// waits.
     pub(super) fn stores_bound(&mut self, pa: u64, bytes: u32, value: u64, cycles: &mut u64) -> bool {
         let line = self.line(pa);
-        if self.write_buffer.iter().any(|s| self.line(s.address) == line)
-            || !self.hits_bound(pa, bytes, cycles)
-        {
+        if self.write_buffer.has_line(line) || !self.hits_bound(pa, bytes, cycles) {
             return false;
         }
-        self.write_memory(pa, bytes, value);
+        self.memory.write(pa, bytes, value);
         true
     }
 
@@ -434,33 +459,24 @@ impl Port {
         let merged = self.drop_bound(line, bytes);
         if merged > 0 {
             self.network().statistics.merged += merged;
-            self.own_in_l2(line);
+            self.l2.own(line);
         }
         merged > 0
-    }
-
-    /// The line is about to be modified in the L1: no other cache has a copy.
-    fn own_in_l2(&mut self, line: u64) {
-        if let Some(l2) = &mut self.l2
-            && let Some(way) = l2.find(l2.line_of(line))
-        {
-            let way = l2.way_mut(way);
-            way.state = way.state.max(State::Exclusive);
-        }
     }
 
     // --- what leaves --------------------------------------------------------------------------------
 
     /// The line may come into the data cache without being fetched.
     fn may_place(&self, line: u64) -> bool {
-        let is_away = self.network.as_ref().is_some_and(|n| n.away_in(line, self.l1d.line_bytes()).is_some());
-        !is_away && self.l2.as_ref().is_none_or(|l2| l2.find(l2.line_of(line)).is_some())
+        let is_away =
+            self.network.cache.as_ref().is_some_and(|n| n.away_in(line, self.l1d.line_bytes()).is_some());
+        !is_away && (!self.l2.is_present() || self.l2.find(line).is_some())
     }
 
     fn place_modified(&mut self, line: u64) {
-        self.own_in_l2(line);
+        self.l2.own(line);
         let way = self.place_data_line(line, State::Modified);
-        self.l1d.way_mut(way).stale = false;
+        self.l1d.set_stale(way, false);
     }
 
     /// A bound message leaves the network cache for the data cache (3.3.2), or for memory where its line would have to
@@ -468,15 +484,16 @@ impl Port {
     fn evict_bound(&mut self, bound: Bound, cycle: u64) {
         let line = self.line(bound.sector);
         let is_whole = u64::from(bound.bytes) == self.l1d.line_bytes();
-        if self.may_place(line) && (self.l2.is_some() || is_whole) {
+        if self.may_place(line) && (self.l2.is_present() || is_whole) {
             self.network().statistics.moved += 1;
             self.place_modified(line);
-            self.issue_posted(cycle);
+            self.transactions.issue(cycle);
         } else {
             self.network().statistics.written += 1;
-            self.post_at(Request::WriteBack { line: bound.sector, bytes: bound.bytes, flush: false }, cycle);
+            self.transactions
+                .post_at(Request::WriteBack { line: bound.sector, bytes: bound.bytes, flush: false }, cycle);
         }
-        self.changes += 1;
+        self.network.changes += 1;
     }
 
     fn evict_all(&mut self, evicted: Vec<Evicted>, cycle: u64) {
@@ -484,12 +501,13 @@ impl Port {
             match one {
                 Evicted::Unbound { buffer } => {
                     let bytes = LINE_BYTES as u32;
-                    self.post_at(Request::WriteBack { line: buffer, bytes, flush: false }, cycle);
+                    self.transactions
+                        .post_at(Request::WriteBack { line: buffer, bytes, flush: false }, cycle);
                 }
                 Evicted::Bound(bound) => self.evict_bound(bound, cycle),
             }
         }
-        self.changes += 1;
+        self.network.changes += 1;
     }
 
     /// A line of network memory is here, for the instruction that waits.
@@ -501,11 +519,11 @@ impl Port {
     /// A message, or a part of one, has come into its buffer: `part`. The network cache takes it, if there is one. Of
     /// a message that it is not to take `part` has no bytes; but the receive that has reserved a line for it is met.
     pub fn deposit(&mut self, incoming: Incoming, part: Stored, cycle: u64) {
-        let Some(network) = &mut self.network else { return };
+        let Some(network) = &mut self.network.cache else { return };
         if incoming.offset == 0
             && let Some(reservation) = network.arrive(incoming, part.bytes == incoming.length)
         {
-            self.landed = Some(incoming.id);
+            self.network.landed = Some(incoming.id);
             return self.land(reservation, part, cycle);
         }
         if part.bytes > 0 {
@@ -516,9 +534,9 @@ impl Port {
 
     /// The NI uses the buffer for something else from now on.
     pub fn release_buffer(&mut self, buffer: Stored) {
-        if let Some(network) = &mut self.network {
+        if let Some(network) = &mut self.network.cache {
             network.release(buffer);
-            self.changes += 1;
+            self.network.changes += 1;
         }
     }
 
@@ -528,7 +546,7 @@ impl Port {
     /// what is to land there.
     pub(super) fn lose_reserved(&mut self, line: u64, end: u64) {
         if self.has_peers
-            && let Some(network) = &mut self.network
+            && let Some(network) = &mut self.network.cache
         {
             network.lose_reserved(line, end);
         }
@@ -536,17 +554,17 @@ impl Port {
 
     /// Something is bound in the `bytes` from `address` on.
     pub(super) fn has_bound(&self, address: u64, bytes: u64) -> bool {
-        self.network.as_ref().is_some_and(|network| network.bound_in(address, bytes).next().is_some())
+        self.network.cache.as_ref().is_some_and(|network| network.bound_in(address, bytes).next().is_some())
     }
 
     /// What is bound in the `bytes` from `address` on leaves; how many messages that were.
     pub(super) fn drop_bound(&mut self, address: u64, bytes: u64) -> u64 {
-        let Some(network) = &mut self.network else { return 0 };
+        let Some(network) = &mut self.network.cache else { return 0 };
         let sectors: Vec<u64> = network.bound_in(address, bytes).collect();
         for &sector in &sectors {
             network.unbind(sector);
         }
-        self.changes += sectors.len() as u64;
+        self.network.changes += sectors.len() as u64;
         sectors.len() as u64
     }
 

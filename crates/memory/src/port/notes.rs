@@ -2,18 +2,25 @@
 //! stores are.
 //!
 //! A load is noted when it has its value, a store when it is in memory or in the write buffer. What is noted counts as
-//! a change ([`Port::changes`]): a polling loop that loads a message's data is executed, never skipped.
+//! a change ([`Port::changes`](crate::Port::changes)): a polling loop that loads a message's data is executed, never
+//! skipped.
 
 use std::sync::MutexGuard;
 
 use chasqui_engine::{Cycles, Time};
 
-use super::Port;
 use crate::{Accesses, PAGE_BYTES, SharedAccesses};
 
-/// Where a port notes accesses, and its hart's clock.
-pub(super) struct Noting {
+/// Where a port notes accesses, if it does.
+#[derive(Default)]
+pub(super) struct Notes {
+    noting: Option<Noting>,
+    changes: u64,
+}
+
+struct Noting {
     accesses: SharedAccesses,
+    /// The hart's clock.
     cycles: Cycles,
 }
 
@@ -23,9 +30,9 @@ impl Noting {
     }
 }
 
-impl Port {
-    /// From now on accesses to messages' data are noted in `accesses`. `cycles`: the hart's.
-    pub fn note_accesses(&mut self, accesses: SharedAccesses, cycles: Cycles) {
+impl Notes {
+    /// From now on accesses to messages' data are noted in `accesses`. `cycles`: the hart's clock.
+    pub fn start(&mut self, accesses: SharedAccesses, cycles: Cycles) {
         self.noting = Some(Noting { accesses, cycles });
     }
 
@@ -36,20 +43,13 @@ impl Port {
         }
     }
 
-    /// The `bytes` from physical address `address` on are tracked from now on: accesses to them take the slow path.
-    pub fn track(&mut self, address: u64, bytes: u64) {
-        let (first, end) = (self.line(address), address + bytes);
-        for line in (first..end).step_by(self.l1d.line_bytes() as usize) {
-            if let Some(index) = self.l1d.find(line).and_then(|way| self.l1d.way(way).fast.get()) {
-                self.drop_fast_data(index);
-            }
-        }
-        self.untimed.clear();
-        self.changes += 1;
+    /// Moves with every access that was noted.
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// A page is another's from now on: what was in it is no message's.
-    pub fn forget_messages(&mut self, page: u64) {
+    pub fn forget_page(&mut self, page: u64) {
         if let Some(noting) = &self.noting {
             noting.accesses().replace(page, PAGE_BYTES);
         }
@@ -57,13 +57,13 @@ impl Port {
 
     /// Some of the `bytes` from `address` on are tracked.
     #[inline]
-    pub(super) fn is_tracked(&self, address: u64, bytes: u64) -> bool {
+    pub fn is_tracked(&self, address: u64, bytes: u64) -> bool {
         self.noting.as_ref().is_some_and(|noting| noting.accesses().is_tracked(address, bytes))
     }
 
     /// The `bytes` at `address` have been loaded; `cycle`: when they were there.
     #[inline]
-    pub(super) fn note_load(&mut self, address: u64, bytes: u32, cycle: u64) {
+    pub fn load(&mut self, address: u64, bytes: u32, cycle: u64) {
         if let Some(noting) = &self.noting {
             let at: Time = noting.cycles.time_of(cycle);
             let found = noting.accesses().load(address, bytes, at);
@@ -73,7 +73,7 @@ impl Port {
 
     /// The `bytes` at `address` have been stored.
     #[inline]
-    pub(super) fn note_store(&mut self, address: u64, bytes: u32) {
+    pub fn store(&mut self, address: u64, bytes: u32) {
         if let Some(noting) = &self.noting {
             let found = noting.accesses().replace(address, u64::from(bytes));
             self.changes += u64::from(found);

@@ -1,0 +1,386 @@
+//! The level-1 data cache with the fast tables of data.
+//!
+//! Invariant: an entry of the table exists only for a line that the cache holds in a state that permits the access. What
+//! else must hold of it ([`super::fast`]) is its owner's to see to.
+
+use super::fast::{FastLine, FastTable, FastView, NOTHING};
+use super::request::Snooped;
+use super::stop::{Fault, Incoherence, Stop};
+use crate::cache::{Cache, CacheParameters, FastIndex, State, Way};
+use crate::tlb::{CHUNK_BYTES, PAGE_BYTES, Privilege};
+
+/// Tags, states and recency of the lines of data.
+pub(super) struct DataCache {
+    /// By virtual line.
+    fast: FastTable,
+    /// By virtual page, for when accesses take no time.
+    pages: FastTable,
+    /// Uses so far: what the recency of lines is told by.
+    tick: u64,
+    cache: Cache,
+    changes: u64,
+}
+
+impl DataCache {
+    pub fn new(parameters: &CacheParameters) -> DataCache {
+        DataCache {
+            fast: FastTable::new(1024, parameters.line.bytes()),
+            pages: FastTable::new(256, PAGE_BYTES),
+            tick: 0,
+            cache: Cache::new(parameters),
+            changes: 0,
+        }
+    }
+
+    /// Moves with every line that comes, leaves or changes its state.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    // --- what is here ---------------------------------------------------------------------------
+
+    /// The tags.
+    pub fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    #[inline]
+    pub fn line_bytes(&self) -> u64 {
+        self.cache.line_bytes()
+    }
+
+    #[inline]
+    pub fn line_of(&self, address: u64) -> u64 {
+        self.cache.line_of(address)
+    }
+
+    #[inline]
+    pub fn find(&self, line: u64) -> Option<usize> {
+        self.cache.find(line)
+    }
+
+    #[inline]
+    pub fn way(&self, way: usize) -> &Way {
+        self.cache.way(way)
+    }
+
+    #[inline]
+    pub fn state(&self, line: u64) -> State {
+        self.cache.state(line)
+    }
+
+    /// The way with `line`, if it is here in the state `least` or one with more rights.
+    #[inline]
+    pub fn find_with(&self, line: u64, least: State) -> Option<usize> {
+        self.find(line).filter(|&way| self.way(way).state >= least)
+    }
+
+    /// Coherence checker: no device has overwritten the line in way `way`, where the hart accesses `pa`.
+    #[inline]
+    pub fn check_fresh(&self, way: usize, pa: u64) -> Result<(), Stop> {
+        if self.way(way).stale {
+            return Err(Stop::Fault(Fault::Incoherent(Incoherence::StaleHit { address: pa })));
+        }
+        Ok(())
+    }
+
+    // --- what is fast ---------------------------------------------------------------------------
+
+    /// The table for the fast path, by lines or by pages; `observe`: of stores none takes it.
+    #[inline]
+    pub fn view(&mut self, by_lines: bool, observe: bool) -> FastView {
+        let table = if by_lines { &mut self.fast } else { &mut self.pages };
+        FastView::new(table, &mut self.tick, observe)
+    }
+
+    /// Accesses are made with `privilege` from now on.
+    pub fn select(&mut self, privilege: Privilege) {
+        self.fast.select(privilege);
+        self.pages.select(privilege);
+    }
+
+    /// Makes the fast store of `bytes` at `va`, but for its value: host minus virtual address. None: it is not fast.
+    pub fn fast_store(&mut self, by_lines: bool, va: u64, bytes: u32) -> Option<u64> {
+        let table = if by_lines { &mut self.fast } else { &mut self.pages };
+        let tag = va & (table.granule_mask | u64::from(bytes - 1));
+        let line = table.entry(va);
+        if line.store != tag {
+            return None;
+        }
+        self.tick += 1;
+        line.stamp = self.tick;
+        Some(line.delta)
+    }
+
+    /// Lets accesses to the page of `va` take the fast path while they take no time. `host`: the host address of `va`.
+    pub fn make_page_fast(&mut self, va: u64, host: u64, (may_read, may_write): (bool, bool)) {
+        let granule = va & self.pages.granule_mask;
+        let index = self.pages.index(va) as u32;
+        let line = FastLine {
+            load: if may_read { granule } else { NOTHING },
+            store: if may_write { granule } else { NOTHING },
+            delta: host.wrapping_sub(va),
+            stamp: 0,
+        };
+        self.pages.set(index, line, 0);
+    }
+
+    /// Lets accesses to the line of `va`, in way `way`, take the fast path. `host`: the host address of `va`.
+    #[inline]
+    pub fn make_fast(&mut self, way: usize, va: u64, host: u64, may_write: bool) {
+        let index = self.fast.index(va) as u32;
+        if self.fast.owner(index).is_some() {
+            self.drop_entry(index);
+        }
+        if let Some(old) = self.cache.way(way).fast.get() {
+            self.drop_entry(old);
+        }
+        self.tick += 1;
+        let granule = va & self.fast.granule_mask;
+        let writable = self.cache.way(way).state == State::Modified && may_write;
+        let line = FastLine {
+            load: granule,
+            store: if writable { granule } else { NOTHING },
+            delta: host.wrapping_sub(va),
+            stamp: self.tick,
+        };
+        self.fast.set(index, line, way as u32);
+        let way = self.cache.way_mut(way);
+        way.fast = FastIndex::of(index);
+        way.stamp = self.tick;
+    }
+
+    fn drop_entry(&mut self, index: u32) {
+        let way = self.fast.owner(index).expect("an entry in use") as usize;
+        let stamp = self.fast.at(index).stamp;
+        let way = self.cache.way_mut(way);
+        way.stamp = way.stamp.max(stamp);
+        way.fast = FastIndex::NONE;
+        self.fast.remove(index);
+    }
+
+    /// Accesses to `line` take the slow path.
+    #[inline]
+    pub fn drop_fast(&mut self, line: u64) {
+        if let Some(index) = self.find(line).and_then(|way| self.way(way).fast.get()) {
+            self.drop_entry(index);
+        }
+    }
+
+    /// Accesses to the `bytes` from `address` on take the slow path from now on, for what is to be seen of them.
+    pub fn watch(&mut self, address: u64, bytes: u64) {
+        for line in (self.line_of(address)..address + bytes).step_by(self.line_bytes() as usize) {
+            self.drop_fast(line);
+        }
+        self.pages.clear();
+        self.changes += 1;
+    }
+
+    /// All accesses take the slow path. Recency is kept.
+    pub fn drop_all_fast(&mut self) {
+        for index in self.fast.entries() {
+            if self.fast.owner(index).is_some() {
+                self.drop_entry(index);
+            }
+        }
+        self.pages.clear();
+    }
+
+    /// The virtual page at `page` is mapped anew: accesses to it take the slow path.
+    pub fn forget_page(&mut self, page: u64) {
+        self.drop_fast_page(page, u64::MAX);
+        for index in self.pages.indices(page) {
+            self.pages.remove(index);
+        }
+    }
+
+    /// The TLB has lost the virtual page at `page`: accesses to it take the slow path. Only `chunks` of it may be fast.
+    pub fn drop_fast_page(&mut self, page: u64, mut chunks: u64) {
+        while chunks != 0 {
+            let chunk = page + u64::from(chunks.trailing_zeros()) * CHUNK_BYTES;
+            // A chunk may have several lines, or be part of one.
+            let mut line = chunk & self.fast.granule_mask;
+            while line < chunk + CHUNK_BYTES {
+                for index in self.fast.indices(line) {
+                    if self.fast.at(index).load == line {
+                        self.drop_entry(index);
+                    }
+                }
+                line += self.line_bytes();
+            }
+            chunks &= chunks - 1;
+        }
+    }
+
+    // --- lines come, change and leave -----------------------------------------------------------
+
+    /// The line in way `way` is used.
+    #[inline]
+    pub fn touch(&mut self, way: usize) {
+        self.tick += 1;
+        self.cache.way_mut(way).stamp = self.tick;
+    }
+
+    /// The line in way `way` is used and has at least `state`.
+    #[inline]
+    pub fn raise(&mut self, way: usize, state: State) {
+        self.touch(way);
+        self.changes += 1;
+        let way = self.cache.way_mut(way);
+        way.state = way.state.max(state);
+    }
+
+    /// The way that `line` is to take, and the line that is there.
+    #[inline]
+    pub fn victim(&self, line: u64) -> (usize, Option<u64>) {
+        let stamp = |w: &Way| w.fast.get().map_or(w.stamp, |index| w.stamp.max(self.fast.at(index).stamp));
+        let way = self.cache.victim(line, stamp);
+        let old = self.way(way);
+        (way, (old.state != State::Invalid).then_some(old.line))
+    }
+
+    /// Puts `line` in way `way`, which is empty.
+    #[inline]
+    pub fn place(&mut self, way: usize, line: u64, state: State) {
+        self.tick += 1;
+        self.changes += 1;
+        self.cache.place(way, line, state, self.tick);
+    }
+
+    /// The line in way `way` is written.
+    #[inline]
+    pub fn modify(&mut self, way: usize) {
+        let way = self.cache.way_mut(way);
+        self.changes += u64::from(way.state != State::Modified);
+        way.state = State::Modified;
+    }
+
+    /// An atomic operation writes the line in way `way`; memory, if it is in none. That counts always: a loop with such an
+    /// operation is executed.
+    pub fn modify_atomically(&mut self, way: Option<usize>) {
+        self.changes += 1;
+        if let Some(way) = way {
+            self.cache.way_mut(way).state = State::Modified;
+        }
+    }
+
+    /// Coherence checker: whether a device has overwritten the line in way `way` since it was fetched.
+    #[inline]
+    pub fn set_stale(&mut self, way: usize, stale: bool) {
+        self.cache.way_mut(way).stale = stale;
+    }
+
+    /// Coherence checker: a device overwrites `line`.
+    pub fn mark_stale(&mut self, line: u64) {
+        self.drop_fast(line);
+        if let Some(way) = self.find(line) {
+            self.set_stale(way, true);
+        }
+    }
+
+    /// Drops `line` and says in which state it was.
+    #[inline]
+    pub fn remove(&mut self, line: u64) -> Option<State> {
+        let way = self.find(line)?;
+        if let Some(index) = self.way(way).fast.get() {
+            self.drop_entry(index);
+        }
+        self.changes += 1;
+        Some(self.cache.clear(way).state)
+    }
+
+    /// Stores to the line in way `way` take the slow path, and it is in `state`, in which it is not modified.
+    fn lower(&mut self, way: usize, state: State) {
+        let way = self.cache.way_mut(way);
+        way.state = state;
+        if let Some(index) = way.fast.get() {
+            self.fast.at_mut(index).store = NOTHING;
+        }
+        self.changes += 1;
+    }
+
+    /// Another master reads `line`.
+    pub fn share(&mut self, line: u64) -> Snooped {
+        let Some(way) = self.find(line) else { return Snooped::default() };
+        let dirty = self.way(way).state == State::Modified;
+        self.lower(way, State::Shared);
+        Snooped { present: true, dirty }
+    }
+
+    /// What is modified in `line` is on its way to memory.
+    pub fn clean(&mut self, line: u64) {
+        if let Some(way) = self.find_with(line, State::Modified) {
+            self.lower(way, State::Exclusive);
+        }
+    }
+
+    // --- invariants -----------------------------------------------------------------------------
+
+    /// The fast table and the ways name each other.
+    ///
+    /// # Errors
+    /// What does not hold, in words.
+    pub fn check_owners(&self) -> Result<(), String> {
+        self.fast.check_owners("data", &self.cache)
+    }
+
+    /// Entries of the fast table, with their lines.
+    pub fn fast_lines(&self) -> impl Iterator<Item = (&FastLine, &Way)> {
+        let line = |index| Some((self.fast.at(index), self.way(self.fast.owner(index)? as usize)));
+        self.fast.entries().filter_map(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: u64 = 32;
+    const SETS: u64 = 4;
+
+    fn cache() -> DataCache {
+        DataCache::new(&CacheParameters::new(SETS * 2 * LINE, 2, LINE))
+    }
+
+    fn place(cache: &mut DataCache, line: u64, state: State) -> usize {
+        let (way, victim) = cache.victim(line);
+        assert_eq!(victim, None);
+        cache.place(way, line, state);
+        way
+    }
+
+    #[test]
+    fn a_line_that_the_fast_path_used_last_is_not_the_victim() {
+        let mut cache = cache();
+        let first = place(&mut cache, 0, State::Exclusive);
+        cache.make_fast(first, PAGE_BYTES, 0, true);
+        let second = place(&mut cache, SETS * LINE, State::Exclusive);
+        cache.touch(second);
+        assert_eq!(cache.victim(2 * SETS * LINE).1, Some(0));
+        let mut memory = [7u64; 4];
+        cache.make_fast(first, PAGE_BYTES, memory.as_mut_ptr() as u64, true);
+        cache.touch(second);
+        let view = cache.view(true, false);
+        // SAFETY: the cache is alive and not borrowed.
+        assert_eq!(unsafe { view.load::<8>(PAGE_BYTES + 8) }, Some(7));
+        assert_eq!(cache.victim(2 * SETS * LINE).1, Some(SETS * LINE));
+    }
+
+    #[test]
+    fn stores_are_fast_to_modified_lines_only() {
+        let mut cache = cache();
+        let way = place(&mut cache, 64, State::Exclusive);
+        cache.make_fast(way, PAGE_BYTES + 64, 0, true);
+        assert_eq!(cache.fast_store(true, PAGE_BYTES + 64, 8), None);
+        cache.modify(way);
+        cache.make_fast(way, PAGE_BYTES + 64, 0, true);
+        assert!(cache.fast_store(true, PAGE_BYTES + 64, 8).is_some());
+        cache.check_owners().unwrap();
+        assert_eq!(cache.share(64), Snooped { present: true, dirty: true });
+        assert_eq!(cache.fast_store(true, PAGE_BYTES + 64, 8), None);
+        assert_eq!(cache.share(64), Snooped { present: true, dirty: false });
+        assert_eq!(cache.remove(64), Some(State::Shared));
+        assert_eq!(cache.share(64), Snooped::default());
+        cache.check_owners().unwrap();
+    }
+}

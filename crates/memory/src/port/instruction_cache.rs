@@ -1,0 +1,187 @@
+//! The level-1 instruction cache with its fast table.
+
+use super::fast::{FastLine, FastTable, NOTHING};
+use crate::cache::{Cache, FastIndex, State, Way};
+use crate::tlb::{PAGE_BYTES, Privilege};
+
+/// Tags and recency of the lines of instructions.
+pub(super) struct InstructionCache {
+    /// By virtual line.
+    fast: FastTable,
+    /// Uses so far: what the recency of lines is told by.
+    tick: u64,
+    cache: Cache,
+    changes: u64,
+}
+
+impl InstructionCache {
+    pub fn new(cache: Cache) -> InstructionCache {
+        InstructionCache { fast: FastTable::new(1024, cache.line_bytes()), tick: 0, cache, changes: 0 }
+    }
+
+    /// Moves with every line that comes or leaves.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// The tags.
+    pub fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    #[inline]
+    pub fn line_bytes(&self) -> u64 {
+        self.cache.line_bytes()
+    }
+
+    #[inline]
+    pub fn find(&self, line: u64) -> Option<usize> {
+        self.cache.find(line)
+    }
+
+    /// Something of the `bytes` from `line` on is here.
+    pub fn has_any(&self, line: u64, bytes: u64) -> bool {
+        let mut lines = (line..line + bytes).step_by(self.line_bytes() as usize);
+        lines.any(|line| self.find(line).is_some())
+    }
+
+    /// Fetches the line at virtual address `line_va`, if that takes no time; false if it may.
+    #[inline(always)]
+    pub fn fetches(&mut self, line_va: u64) -> bool {
+        let entry = self.fast.entry(line_va);
+        if entry.load != line_va {
+            return false;
+        }
+        self.tick += 1;
+        entry.stamp = self.tick;
+        true
+    }
+
+    /// The line at virtual address `line_va` can be fetched in no time.
+    #[inline]
+    pub fn is_fast(&mut self, line_va: u64) -> bool {
+        self.fast.entry(line_va).load == line_va
+    }
+
+    /// Accesses are made with `privilege` from now on.
+    pub fn select(&mut self, privilege: Privilege) {
+        self.fast.select(privilege);
+    }
+
+    /// The line in way `way` is fetched at `line_va`, and takes no time from now on.
+    #[inline]
+    pub fn make_fast(&mut self, way: usize, line_va: u64) {
+        self.tick += 1;
+        let index = self.fast.index(line_va) as u32;
+        self.save_stamp(index);
+        if let Some(alias) = self.cache.way(way).fast.get().filter(|&alias| alias != index) {
+            self.save_stamp(alias);
+            self.fast.remove(alias);
+        }
+        let line = FastLine { load: line_va, store: NOTHING, delta: 0, stamp: self.tick };
+        self.fast.set(index, line, way as u32);
+        let way = self.cache.way_mut(way);
+        way.stamp = self.tick;
+        way.fast = FastIndex::of(index);
+    }
+
+    /// The line at `line_va`, which is in no way, is fetched in no time from now on.
+    pub fn make_free(&mut self, line_va: u64) {
+        let line = FastLine { load: line_va, store: NOTHING, delta: 0, stamp: 0 };
+        let index = self.fast.index(line_va) as u32;
+        self.fast.set(index, line, 0);
+    }
+
+    /// Entry `index` of the table is about to go: its recency goes to the cache.
+    fn save_stamp(&mut self, index: u32) {
+        if let Some(owner) = self.fast.owner(index) {
+            let stamp = self.fast.at(index).stamp;
+            let way = self.cache.way_mut(owner as usize);
+            if way.fast == FastIndex::of(index) {
+                way.stamp = way.stamp.max(stamp);
+                way.fast = FastIndex::NONE;
+            }
+        }
+    }
+
+    /// All fetches may take time. Recency is kept.
+    pub fn drop_all_fast(&mut self) {
+        for index in self.fast.entries() {
+            self.save_stamp(index);
+        }
+        self.fast.clear();
+    }
+
+    /// Fetches from the virtual page at `page` may take time.
+    pub fn drop_fast_page(&mut self, page: u64) {
+        for line in (page..page + PAGE_BYTES).step_by(self.line_bytes() as usize) {
+            for index in self.fast.indices(line) {
+                if self.fast.at(index).load == line {
+                    self.save_stamp(index);
+                    self.fast.remove(index);
+                }
+            }
+        }
+    }
+
+    /// `line` comes, in place of the least recently used one; its way.
+    pub fn place(&mut self, line: u64) -> usize {
+        let stamp = |w: &Way| w.fast.get().map_or(w.stamp, |index| w.stamp.max(self.fast.at(index).stamp));
+        let way = self.cache.victim(line, stamp);
+        if let Some(index) = self.cache.clear(way).fast.get() {
+            self.fast.remove(index);
+        }
+        self.tick += 1;
+        self.changes += 1;
+        self.cache.place(way, line, State::Shared, self.tick);
+        way
+    }
+
+    /// Drops the lines of the `bytes` from `line` on.
+    pub fn remove(&mut self, line: u64, bytes: u64) {
+        for line in (line..line + bytes).step_by(self.line_bytes() as usize) {
+            if let Some(way) = self.find(line) {
+                if let Some(index) = self.cache.clear(way).fast.get() {
+                    self.fast.remove(index);
+                }
+                self.changes += 1;
+            }
+        }
+    }
+
+    /// The fast table and the ways name each other.
+    ///
+    /// # Errors
+    /// What does not hold, in words.
+    pub fn check_owners(&self) -> Result<(), String> {
+        self.fast.check_owners("instructions", &self.cache)
+    }
+
+    /// Virtual and physical addresses of the lines that are fetched in no time.
+    pub fn fast_lines(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let line =
+            |index| Some((self.fast.at(index).load, self.cache.way(self.fast.owner(index)? as usize).line));
+        self.fast.entries().filter_map(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CacheParameters;
+
+    #[test]
+    fn a_line_is_fast_under_one_virtual_address_and_not_when_it_is_gone() {
+        let mut cache = InstructionCache::new(Cache::new(&CacheParameters::new(256, 2, 32)));
+        let way = cache.place(64);
+        cache.make_fast(way, PAGE_BYTES + 64);
+        cache.make_fast(way, 2 * PAGE_BYTES + 64);
+        assert!(!cache.fetches(PAGE_BYTES + 64) && cache.fetches(2 * PAGE_BYTES + 64));
+        cache.check_owners().unwrap();
+        assert!(cache.fast_lines().eq([(2 * PAGE_BYTES + 64, 64)]));
+        assert!(cache.has_any(0, 128) && !cache.has_any(96, 128));
+        cache.remove(64, 32);
+        assert!(!cache.is_fast(2 * PAGE_BYTES + 64) && !cache.has_any(0, 128));
+        cache.check_owners().unwrap();
+    }
+}

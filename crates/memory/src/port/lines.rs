@@ -1,0 +1,365 @@
+//! How lines come into the caches and leave them: misses, inclusion, the bus on loan, the walk's loads.
+
+use chasqui_engine::Cycles;
+
+use super::lent::{Lent, LentBus};
+use super::mmu::Step;
+use super::request::{Request, Slot, Snooped};
+use super::second_level::Replaced;
+use super::{Access, Fault, Port, PortKind, Stall, Stop};
+use crate::cache::State;
+use crate::tlb::{PAGE_BYTES, Translation};
+
+impl Port {
+    // --- translations -----------------------------------------------------------------------------
+
+    /// Physical address of `va`, and the page's permissions.
+    #[inline]
+    pub(super) fn translate(
+        &mut self,
+        va: u64,
+        access: Access,
+        cycles: &mut u64,
+    ) -> Result<(u64, u64), Stop> {
+        let page = va & !(PAGE_BYTES - 1);
+        let t = if self.is_cached() {
+            self.mmu.find(page, access).map_or_else(|| self.walk(page, access, cycles), Ok)
+        } else {
+            self.mmu.untimed(page, access, &self.memory)
+        };
+        // A fault names the address, not only its page.
+        let t = t.map_err(|stop| match stop {
+            Stop::Fault(Fault::Page { .. }) => Stop::Fault(Fault::Page { address: va, access }),
+            other => other,
+        })?;
+        if !self.mmu.allows(t.permissions, access) {
+            return Err(Stop::Fault(Fault::Page { address: va, access }));
+        }
+        Ok((t.physical_page | (va & (PAGE_BYTES - 1)), t.permissions))
+    }
+
+    /// Physical addresses of the `first` bytes at `va` and of those after them, which are on another line.
+    pub(super) fn translate_both(
+        &mut self,
+        va: u64,
+        first: u32,
+        access: Access,
+        cycles: &mut u64,
+    ) -> Result<(u64, u64), Stop> {
+        let second = va.wrapping_add(u64::from(first));
+        if !second.is_multiple_of(PAGE_BYTES) {
+            let (low, _) = self.translate(va, access, cycles)?;
+            return Ok((low, low + u64::from(first)));
+        }
+        if let Some(both) = self.mmu.split(va, access) {
+            return Ok(both);
+        }
+        let (low, _) = self.translate(va, access, cycles)?;
+        let (high, _) = self.translate(second, access, cycles)?;
+        self.mmu.set_split(va, access, (low, high));
+        Ok((low, high))
+    }
+
+    fn walk(&mut self, page: u64, access: Access, cycles: &mut u64) -> Result<Translation, Stop> {
+        let mut walk = self.mmu.begin(page, access)?;
+        loop {
+            self.walker_load(walk.entry(), cycles)?;
+            *cycles += self.parameters.order.walk.cycles();
+            self.waits.add(Stall::Walk, self.parameters.order.walk.cycles());
+            match self.mmu.follow(walk, access, &self.memory)? {
+                Step::Next(next) => walk = next,
+                Step::Leaf(translation) => {
+                    self.keep(translation, access);
+                    return Ok(translation);
+                }
+            }
+        }
+    }
+
+    /// The walker's loads go through the data cache.
+    fn walker_load(&mut self, pa: u64, cycles: &mut u64) -> Result<(), Stop> {
+        if !self.memory.contains(pa, 8) {
+            return Err(Stop::Fault(Fault::Page { address: pa, access: Access::Read }));
+        }
+        let way = self.obtain(self.line(pa), false, Stall::Walk, cycles)?;
+        self.l1d.touch(way);
+        Ok(())
+    }
+
+    /// A TLB takes a translation: what it loses is fast no more.
+    fn keep(&mut self, translation: Translation, access: Access) {
+        let old = self.mmu.keep(translation, access);
+        if access == Access::Execute {
+            self.statistics.itlb_misses += 1;
+            if let Some((old, _)) = old {
+                self.l1i.drop_fast_page(old.virtual_page);
+            }
+        } else {
+            self.statistics.dtlb_misses += 1;
+            if let Some((old, chunks)) = old {
+                self.l1d.drop_fast_page(old.virtual_page, chunks);
+            }
+        }
+    }
+
+    // --- data -------------------------------------------------------------------------------------
+
+    /// The way of the data cache with `line`, fetched from the L2 if it is there; else a request.
+    pub(super) fn obtain(
+        &mut self,
+        line: u64,
+        exclusive: bool,
+        stall: Stall,
+        cycles: &mut u64,
+    ) -> Result<usize, Stop> {
+        let least = if exclusive { State::Exclusive } else { State::Shared };
+        // Lines take their places at the grant; their data come later.
+        if self.transactions.awaits(line) || self.write_buffer.arriving() == Some(line) {
+            return Err(Stop::Wait(stall));
+        }
+        if let Some(way) = self.l1d.find_with(line, least) {
+            return Ok(way);
+        }
+        if self.transactions.is_under_way(Slot::Blocking) || self.is_arriving(line) {
+            return Err(Stop::Wait(stall));
+        }
+        if self.bring(line, stall, cycles)?
+            && let Some(way) = self.l1d.find(line)
+        {
+            return Ok(way);
+        }
+        if let Some((state, stale)) = self.l2.give(line, least) {
+            self.statistics.l1d_load_misses += 1;
+            self.statistics.l2_hits += 1;
+            *cycles += self.parameters.l2.latency.cycles();
+            self.waits.add(stall, self.parameters.l2.latency.cycles());
+            return Ok(self.place_from_l2(line, state.min(State::Exclusive), stale));
+        }
+        let fill = Request::Fill { line, data: true, exclusive };
+        if self.fill_now(fill, stall, cycles) {
+            return Ok(self.l1d.find(line).expect("the line is here"));
+        }
+        self.transactions.ask(*cycles, Slot::Blocking, fill);
+        Err(Stop::Wait(stall))
+    }
+
+    /// The L2 has given `line`.
+    pub(super) fn place_from_l2(&mut self, line: u64, state: State, stale: bool) -> usize {
+        let way = self.place_data_line(line, state);
+        if stale {
+            self.l1d.set_stale(way, true);
+        }
+        way
+    }
+
+    /// `line` is in the data cache from now on; its way.
+    pub(super) fn place_data_line(&mut self, line: u64, state: State) -> usize {
+        let state = if self.merge_bound(line) { State::Modified } else { state };
+        if let Some(way) = self.l1d.find(line) {
+            // What was evicted from the network cache may have come before the fetched line did.
+            self.l1d.raise(way, state);
+            return way;
+        }
+        let (way, victim) = self.l1d.victim(line);
+        if let Some(victim) = victim {
+            self.statistics.l1d_replacements += 1;
+            self.evict_data(victim);
+        }
+        self.l1d.place(way, line, state);
+        way
+    }
+
+    /// Drops `line` from the data cache; dirty, it goes to the L2 or is posted for the bus.
+    pub(super) fn evict_data(&mut self, line: u64) {
+        if self.l1d.remove(line) != Some(State::Modified) {
+            return;
+        }
+        self.statistics.l1d_writebacks += 1;
+        if self.l2.is_present() {
+            self.l2.modify(line);
+        } else {
+            // An eviction happens as its line's successor is placed: the request follows at that time.
+            let bytes = self.l1d.line_bytes() as u32;
+            self.transactions.post(Request::WriteBack { line, bytes, flush: false });
+        }
+    }
+
+    /// Writes what may be written of the write buffer and asks for what the oldest store lacks.
+    pub(super) fn drain(&mut self, cycle: u64) {
+        while let Some(store) = self.write_buffer.oldest() {
+            if store.owned {
+                self.write_buffer.pop();
+                continue;
+            }
+            let line = self.line(store.address);
+            if let Some(way) = self.l1d.find_with(line, State::Exclusive) {
+                self.l1d.modify(way);
+                if !store.applied {
+                    self.memory.write(store.address, store.bytes, store.value);
+                }
+                self.l1d.touch(way);
+                self.write_buffer.pop();
+                continue;
+            }
+            let request = if self.l2.state(line) >= State::Exclusive {
+                Request::OwnFromL2
+            } else {
+                Request::Own { line, upgrade: self.l1d.state(line) == State::Shared }
+            };
+            self.transactions.ask(cycle, Slot::WriteBuffer, request);
+            return;
+        }
+    }
+
+    /// The line at `line` has its place in a cache, but its data are still on their way.
+    pub(super) fn is_arriving(&self, line: u64) -> bool {
+        self.write_buffer.arriving().is_some_and(|arriving| match self.l2.cache() {
+            Some(l2) => l2.line_of(arriving) == l2.line_of(line),
+            None => arriving == line,
+        })
+    }
+
+    // --- instructions -----------------------------------------------------------------------------
+
+    /// Fetches the line at virtual address `line_va`, if that takes no time; false if it may.
+    #[inline(always)]
+    pub fn fetches(&mut self, line_va: u64) -> bool {
+        self.l1i.fetches(line_va)
+    }
+
+    /// Times the fetch of the line at virtual address `line_va`.
+    #[inline(always)]
+    pub fn fetch_line(&mut self, line_va: u64, cycles: &mut u64) -> Result<(), Stop> {
+        if self.fetches(line_va) { Ok(()) } else { self.fetch_slow(line_va, cycles) }
+    }
+
+    /// The line at virtual address `line_va` can be fetched in no time.
+    pub fn holds_code(&mut self, line_va: u64) -> bool {
+        self.l1i.is_fast(line_va)
+    }
+
+    /// Line length [bytes] of the instruction cache.
+    pub fn fetch_line_bytes(&self) -> u64 {
+        self.l1i.line_bytes()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fetch_slow(&mut self, line_va: u64, cycles: &mut u64) -> Result<(), Stop> {
+        if !self.timed {
+            return Ok(());
+        }
+        let (pa, _) = self.translate(line_va, Access::Execute, cycles)?;
+        if self.parameters.kind == PortKind::Scratchpad {
+            self.l1i.make_free(line_va);
+            return Ok(());
+        }
+        // Lines take their places at the grant; their data come later.
+        if self.transactions.awaits(pa) {
+            return Err(Stop::Wait(Stall::Instruction));
+        }
+        let way = match self.l1i.find(pa) {
+            Some(way) => way,
+            None if self.transactions.is_under_way(Slot::Blocking) => {
+                return Err(Stop::Wait(Stall::Instruction));
+            }
+            None => self.fetch_miss(pa, cycles)?,
+        };
+        self.l1i.make_fast(way, line_va);
+        Ok(())
+    }
+
+    fn fetch_miss(&mut self, pa: u64, cycles: &mut u64) -> Result<usize, Stop> {
+        if self.l2.is_present() && self.is_arriving(pa) {
+            return Err(Stop::Wait(Stall::Instruction));
+        }
+        if self.l2.give_code(pa) {
+            self.statistics.l1i_misses += 1;
+            self.statistics.l2_hits += 1;
+            *cycles += self.parameters.l2.latency.cycles();
+            self.waits.add(Stall::Instruction, self.parameters.l2.latency.cycles());
+            return Ok(self.l1i.place(pa));
+        }
+        let fill = Request::Fill { line: pa, data: false, exclusive: false };
+        if self.fill_now(fill, Stall::Instruction, cycles) {
+            return Ok(self.l1i.find(pa).expect("the line is here"));
+        }
+        self.transactions.ask(*cycles, Slot::Blocking, fill);
+        Err(Stop::Wait(Stall::Instruction))
+    }
+
+    // --- the second level and the bus -------------------------------------------------------------
+
+    /// `line` comes into the L2, if there is one; its data too (`fetched`), or only a right.
+    pub(super) fn place_in_l2(&mut self, line: u64, state: State, fetched: bool) {
+        if !self.l2.is_present() {
+            return;
+        }
+        self.statistics.l2_misses += u64::from(fetched);
+        if let Some(replaced) = self.l2.place(line, state, fetched) {
+            self.evict_from_l2(replaced);
+        }
+    }
+
+    /// The L2 is inclusive: what it loses, the L1s lose.
+    pub(super) fn evict_from_l2(&mut self, Replaced { line, bytes, mut dirty }: Replaced) {
+        for l1 in (line..line + bytes).step_by(self.l1d.line_bytes() as usize) {
+            dirty |= self.l1d.remove(l1) == Some(State::Modified);
+        }
+        self.l1i.remove(line, bytes);
+        if dirty {
+            self.transactions.post(Request::WriteBack { line, bytes: bytes as u32, flush: false });
+        }
+    }
+
+    /// Bytes of the lines that this port moves over the bus for data (`data`) or instructions.
+    pub fn bus_line_bytes(&self, data: bool) -> u32 {
+        match (self.l2.cache(), data) {
+            (Some(l2), _) => l2.line_bytes() as u32,
+            (None, true) => self.l1d.line_bytes() as u32,
+            (None, false) => self.l1i.line_bytes() as u32,
+        }
+    }
+
+    /// Fetches the line of `fill` at once, if the bus is here for it; `cycles` is then the cycle at which
+    /// the line is here. False: it must be asked for.
+    fn fill_now(&mut self, fill: Request, stall: Stall, cycles: &mut u64) -> bool {
+        let Request::Fill { line, data, .. } = fill else { return false };
+        let bytes = self.bus_line_bytes(data);
+        let Some(lent) = &mut self.lent else { return false };
+        // A request that was made before comes first. Code that is replaced to make room may have to be fetched again by
+        // the hart, which goes on after the access.
+        let (transactions, l2, l1i) = (&self.transactions, &self.l2, &self.l1i);
+        let may = || {
+            !transactions.wants_bus() && l2.victim(line).is_none_or(|(line, bytes)| !l1i.has_any(line, bytes))
+        };
+        let Some((grant, end)) = lent.fetch(line, bytes, *cycles, may) else { return false };
+        self.transactions.begin(Slot::Blocking, fill);
+        self.granted(Slot::Blocking, Snooped::default(), grant);
+        let end = end.max(*cycles);
+        self.completed(Slot::Blocking, 0, end);
+        self.waited(stall, end - *cycles);
+        *cycles = end;
+        true
+    }
+
+    /// Lends a bus until [`Port::take_back_bus`]. `cycles`: the hart's.
+    ///
+    /// # Safety
+    /// Until then nothing but the port may touch the bus, which must stay where it is.
+    pub unsafe fn lend_bus(&mut self, lent: LentBus<'_>, cycles: Cycles) {
+        // SAFETY: the caller promises the same.
+        self.lent = Some(unsafe { Lent::new(lent, cycles) });
+    }
+
+    /// The bus is the node's again.
+    pub fn take_back_bus(&mut self) {
+        self.lent = None;
+    }
+
+    /// The hart has waited for `cycles` cycles.
+    pub fn waited(&mut self, stall: Stall, cycles: u64) {
+        self.statistics.stalls[stall] += cycles;
+        self.waits.add(stall, cycles);
+    }
+}

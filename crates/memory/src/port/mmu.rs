@@ -1,0 +1,313 @@
+//! Virtual to physical: TLBs and the Sv39 walk (privileged ISA, section 12.4).
+//!
+//! A timed walk loads its entries through the data cache, which is not here: [`Mmu::begin`] and [`Step::Next`] name the
+//! entry to be loaded, [`Mmu::follow`] goes on with it.
+
+use super::DEVICE_BASE;
+use super::memory_view::MemoryView;
+use super::stop::{Fault, Stop};
+use crate::tlb::{Access, Evicted, PAGE_BYTES, Privilege, Tlb, TlbParameters, Translation, Walked, pte};
+
+/// A walk in progress. It is kept over retries, so that lines of page-table entries and of data that
+/// fall into one set can't evict each other for ever.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Walk {
+    page: u64,
+    level: u32,
+    table: u64,
+}
+
+impl Walk {
+    /// Physical address of the entry that comes next.
+    #[inline]
+    pub fn entry(&self) -> u64 {
+        self.table + (self.page >> (12 + 9 * self.level) & 511) * 8
+    }
+}
+
+/// What an entry of a page table says.
+pub(super) enum Step {
+    /// Another entry is to be loaded.
+    Next(Walk),
+    /// The walk is over.
+    Leaf(Translation),
+}
+
+/// The translations of an access that crosses a page. They are kept over retries too: a small TLB may not
+/// hold both at once.
+#[derive(Clone, Copy, Debug)]
+struct Split {
+    va: u64,
+    access: Access,
+    low: u64,
+    high: u64,
+}
+
+/// The memory management unit.
+pub(super) struct Mmu {
+    /// Physical address of the root page table.
+    root: u64,
+    privilege: Privilege,
+    itlb: Tlb,
+    dtlb: Tlb,
+    /// What was walked lately without time.
+    walked: Walked,
+    walk: Option<Walk>,
+    split: Option<Split>,
+    changes: u64,
+}
+
+impl Mmu {
+    /// Empty TLBs. Accesses are the user's at first.
+    pub fn new(itlb: &TlbParameters, dtlb: &TlbParameters) -> Mmu {
+        Mmu {
+            root: 0,
+            privilege: Privilege::User,
+            itlb: Tlb::new(itlb.entries as u32, itlb.ways as u32),
+            dtlb: Tlb::new(dtlb.entries as u32, dtlb.ways as u32),
+            walked: Walked::new(),
+            walk: None,
+            split: None,
+            changes: 0,
+        }
+    }
+
+    /// Moves with every translation that comes or is forgotten.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Sets the root page table. Translations stay until [`Mmu::flush`].
+    pub fn set_root(&mut self, root: u64) {
+        self.root = root;
+    }
+
+    pub fn set_privilege(&mut self, privilege: Privilege) {
+        self.privilege = privilege;
+    }
+
+    /// Forgets all translations.
+    pub fn flush(&mut self) {
+        self.itlb.flush();
+        self.dtlb.flush();
+        self.walked.flush();
+        (self.walk, self.split) = (None, None);
+        self.changes += 1;
+    }
+
+    /// Forgets the translation of the page at `page`.
+    pub fn forget(&mut self, page: u64) {
+        self.itlb.forget(page);
+        self.dtlb.forget(page);
+        self.walked.flush();
+        (self.walk, self.split) = (None, None);
+        self.changes += 1;
+    }
+
+    /// Accesses as they are now made may use a page with these permission bits.
+    #[inline]
+    pub fn allows(&self, permissions: u64, access: Access) -> bool {
+        self.privilege.allows(permissions, access)
+    }
+
+    // --- without time ---------------------------------------------------------------------------
+
+    /// The translation of the page at `page`, without TLBs and time.
+    #[inline]
+    pub fn untimed(&self, page: u64, access: Access, memory: &MemoryView) -> Result<Translation, Stop> {
+        if let Some(t) = self.walked.find(page) {
+            return Ok(t);
+        }
+        let t = self.read_tables(page, access, memory)?;
+        self.walked.insert(t);
+        Ok(t)
+    }
+
+    fn read_tables(&self, page: u64, access: Access, memory: &MemoryView) -> Result<Translation, Stop> {
+        let mut walk = self.start(page, access)?;
+        loop {
+            match step(walk, memory.read(walk.entry(), 8), access, memory)? {
+                Step::Next(next) => walk = next,
+                Step::Leaf(translation) => return Ok(translation),
+            }
+        }
+    }
+
+    fn start(&self, page: u64, access: Access) -> Result<Walk, Stop> {
+        let canonical = (page as i64) << 25 >> 25 == page as i64;
+        if canonical { Ok(Walk { page, level: 2, table: self.root }) } else { Err(fault(page, access)) }
+    }
+
+    // --- TLBs and the timed walk ----------------------------------------------------------------
+
+    /// The translation of the page at `page`, if the TLB for `access` has it.
+    #[inline]
+    pub fn find(&mut self, page: u64, access: Access) -> Option<Translation> {
+        let tlb = if access == Access::Execute { &mut self.itlb } else { &mut self.dtlb };
+        tlb.find(page)
+    }
+
+    /// The same, leaving no trace.
+    pub fn peek(&self, page: u64, access: Access) -> Option<Translation> {
+        let tlb = if access == Access::Execute { &self.itlb } else { &self.dtlb };
+        tlb.peek(page)
+    }
+
+    /// Begins the walk for the page at `page`, or goes on with the one that waited.
+    #[inline]
+    pub fn begin(&mut self, page: u64, access: Access) -> Result<Walk, Stop> {
+        let start = self.start(page, access)?;
+        let walk = self.walk.filter(|w| w.page == page).unwrap_or(start);
+        self.walk = Some(walk);
+        Ok(walk)
+    }
+
+    /// The entry that `walk` needs has been loaded: what comes next.
+    #[inline]
+    pub fn follow(&mut self, walk: Walk, access: Access, memory: &MemoryView) -> Result<Step, Stop> {
+        let step = step(walk, memory.read(walk.entry(), 8), access, memory);
+        self.walk = match step {
+            Ok(Step::Next(next)) => Some(next),
+            _ => None,
+        };
+        step
+    }
+
+    /// The TLB for `access` takes `translation`; what had to go.
+    #[inline]
+    pub fn keep(&mut self, translation: Translation, access: Access) -> Option<Evicted> {
+        self.changes += 1;
+        let tlb = if access == Access::Execute { &mut self.itlb } else { &mut self.dtlb };
+        tlb.insert(translation)
+    }
+
+    /// A line at `va` is fast: when its page leaves the data TLB, the owner hears of it.
+    #[inline]
+    pub fn mark(&mut self, va: u64) {
+        self.dtlb.mark(va);
+    }
+
+    // --- accesses that cross a page -------------------------------------------------------------
+
+    /// Physical addresses of the two parts of the access at `va`, if they are known.
+    pub fn split(&self, va: u64, access: Access) -> Option<(u64, u64)> {
+        self.split.filter(|s| s.va == va && s.access == access).map(|s| (s.low, s.high))
+    }
+
+    /// The parts of the access at `va` are at `low` and `high`.
+    pub fn set_split(&mut self, va: u64, access: Access, (low, high): (u64, u64)) {
+        self.split = Some(Split { va, access, low, high });
+    }
+
+    /// The access that crosses a page has been made.
+    pub fn end_split(&mut self) {
+        self.split = None;
+    }
+}
+
+fn fault(page: u64, access: Access) -> Stop {
+    Stop::Fault(Fault::Page { address: page, access })
+}
+
+/// What `entry` says, which `walk` needed.
+#[inline]
+fn step(walk: Walk, entry: u64, access: Access, memory: &MemoryView) -> Result<Step, Stop> {
+    let Walk { page, level, .. } = walk;
+    if entry & pte::V == 0 {
+        return Err(fault(page, access));
+    }
+    if entry & (pte::R | pte::X) == 0 {
+        let down = |level| Step::Next(Walk { page, level, table: pte::address(entry) });
+        return level.checked_sub(1).map(down).ok_or(fault(page, access));
+    }
+    let span = (PAGE_BYTES << (9 * level)) - 1;
+    let physical_page = pte::address(entry) & !span | page & span;
+    // Its memory must exist.
+    if !memory.contains(physical_page, PAGE_BYTES) && physical_page < DEVICE_BASE {
+        return Err(fault(page, access));
+    }
+    let permissions = entry & (pte::R | pte::W | pte::X | pte::U);
+    Ok(Step::Leaf(Translation { virtual_page: page, physical_page, permissions }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FlatMemory;
+
+    const ROOT: u64 = 0x1000;
+    const MIDDLE: u64 = 0x2000;
+    const LAST: u64 = 0x3000;
+    const DATA: u64 = 0x5000;
+
+    /// Page 0 of the address space is [`DATA`].
+    fn tables() -> FlatMemory {
+        let mut memory = FlatMemory::new(1 << 16).unwrap();
+        let leaf = pte::V | pte::R | pte::U;
+        for (at, to, bits) in [(ROOT, MIDDLE, pte::V), (MIDDLE, LAST, pte::V), (LAST, DATA, leaf)] {
+            memory.write(at, 8, to >> 2 | bits).unwrap();
+        }
+        memory
+    }
+
+    fn mmu() -> Mmu {
+        let tlb = TlbParameters::new(4, 4);
+        let mut mmu = Mmu::new(&tlb, &tlb);
+        mmu.set_root(ROOT);
+        mmu
+    }
+
+    #[test]
+    fn a_walk_that_waits_goes_on_where_it_was() {
+        let (mut memory, mut mmu) = (tables(), mmu());
+        let view = MemoryView::new(&mut memory);
+        let walk = mmu.begin(0, Access::Read).unwrap();
+        assert_eq!(walk.entry(), ROOT);
+        assert!(matches!(mmu.follow(walk, Access::Read, &view), Ok(Step::Next(_))));
+        // Another page has a walk of its own, in its place.
+        let walk = mmu.begin(0, Access::Read).unwrap();
+        assert_eq!(walk.entry(), MIDDLE);
+        assert_eq!(mmu.begin(PAGE_BYTES, Access::Read).unwrap().entry(), ROOT);
+        assert_eq!(mmu.begin(0, Access::Read).unwrap().entry(), ROOT);
+        mmu.follow(walk, Access::Read, &view).unwrap();
+        let walk = mmu.begin(0, Access::Read).unwrap();
+        let Ok(Step::Leaf(found)) = mmu.follow(walk, Access::Read, &view) else { panic!("no leaf") };
+        assert_eq!((found.physical_page, found.permissions), (DATA, pte::R | pte::U));
+        assert_eq!(mmu.begin(0, Access::Read).unwrap().entry(), ROOT, "it was over");
+    }
+
+    #[test]
+    fn both_walks_find_the_same() {
+        let (mut memory, mut mmu) = (tables(), mmu());
+        // Beyond memory; and no level below the last.
+        memory.write(LAST + 8, 8, (1 << 20) >> 2 | pte::V | pte::R).unwrap();
+        memory.write(LAST + 16, 8, LAST >> 2 | pte::V).unwrap();
+        let view = MemoryView::new(&mut memory);
+        for page in [0, PAGE_BYTES, 2 * PAGE_BYTES, 3 * PAGE_BYTES, 1 << 38, 1 << 39] {
+            let untimed = mmu.untimed(page, Access::Read, &view).map(|t| t.physical_page);
+            let mut walk = mmu.begin(page, Access::Read);
+            let timed = loop {
+                match walk.and_then(|walk| mmu.follow(walk, Access::Read, &view)) {
+                    Ok(Step::Next(next)) => walk = Ok(next),
+                    Ok(Step::Leaf(t)) => break Ok(t.physical_page),
+                    Err(stop) => break Err(stop),
+                }
+            };
+            assert_eq!(timed, untimed, "page {page:#x}");
+            let expected = if page == 0 { Ok(DATA) } else { Err(fault(page, Access::Read)) };
+            assert_eq!(timed, expected, "page {page:#x}");
+        }
+    }
+
+    #[test]
+    fn a_tlb_forgets_what_is_mapped_anew() {
+        let mut mmu = mmu();
+        let t = Translation { virtual_page: 0, physical_page: DATA, permissions: pte::R | pte::U };
+        assert!(mmu.keep(t, Access::Read).is_none());
+        assert!(mmu.find(0, Access::Write).is_some() && mmu.find(0, Access::Execute).is_none());
+        mmu.set_split(PAGE_BYTES - 4, Access::Read, (DATA, DATA + 4));
+        assert!(mmu.split(PAGE_BYTES - 4, Access::Write).is_none());
+        mmu.forget(0);
+        assert!(mmu.find(0, Access::Read).is_none() && mmu.split(PAGE_BYTES - 4, Access::Read).is_none());
+    }
+}
