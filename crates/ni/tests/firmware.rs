@@ -76,7 +76,7 @@ fn processor_with(port: PortParameters, address: u64, code: &[Insn]) -> Result<F
         memory_bytes: 1 << 20,
         port,
         bus: bus(),
-        timing: Timing { class: [1; CLASSES], branch_taken: 0, branch_mispredicted: 0, trap: 1 },
+        timing: Timing { class: [1; CLASSES], branch_taken: 0, branch_mispredicted: 0, trap: 1, handler_entry: 1 },
         clock: Clock::new(1_000_000_000),
         timebase_hz: 1_000_000,
         by_steps: false,
