@@ -15,6 +15,7 @@
 #define CHASQUI_KERNEL_DIRECT 0xffffffc000000000ull /* Where the kernel sees physical memory, from physical address 0 on. */
 #define CHASQUI_KERNEL_DEVICE 0xffffffe000000000ull /* Where it sees the NI's registers, uncached. */
 #define CHASQUI_KERNEL_DEVICE_BYTES 0x40000000ull /* What is mapped of them [bytes]. */
+#define CHASQUI_KERNEL_CONTROLLER 0xffffffe040000000ull /* Where it sees the registers of the interrupt controller, uncached. */
 #define CHASQUI_KERNEL_SBI_LINUX 0xa000000ull /* Extension: Linux's system call whose number is the function, with its arguments, of the process. Costs no time but */
 #define CHASQUI_KERNEL_SLEEP 0x1ull /* Error of `SBI_LINUX`: the caller must sleep until the time in a2 [ticks of `time`], ~0: for ever; then its call */
 #define CHASQUI_KERNEL_BLOCK 0x2ull /* Error of `SBI_LINUX` to a kernel of several harts: the caller waits for another thread of its process, no longer than */

@@ -15,6 +15,8 @@ crate::guest_constants! {
     pub const DEVICE: u64 = 0xffff_ffe0_0000_0000;
     /// What is mapped of them [bytes].
     pub const DEVICE_BYTES: u64 = 0x4000_0000;
+    /// Where it sees the registers of the interrupt controller, uncached.
+    pub const CONTROLLER: u64 = 0xffff_ffe0_4000_0000;
 
     /// Extension: Linux's system call whose number is the function, with its arguments, of the process. Costs no time but
     /// the ecall's. The error is 0, or `SLEEP`. A kernel of several harts finds in a3 the mask of those whose processes'

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use chasqui_abi::kernel::KernelBoot;
 use chasqui_abi::{
     ABI_VERSION, NI_MAGIC, NI_PLACEMENT, NI_REGION_UNCACHED, NI_REGIONS, NiIdentification, NiPlacement,
-    NiRegion,
+    NiRegion, interrupts,
 };
 use chasqui_config::{Cycles, Resolved, Schema};
 use chasqui_engine::{Engine, PartitionId};
@@ -22,7 +22,7 @@ use chasqui_network::FaultKind;
 use chasqui_ni::{NetworkInterface, Region};
 use chasqui_node::{
     Costs, Kernel, KernelProcess, Node, NodeConfiguration, NodeSpec, OsSpec, Output, ProcessSpec,
-    kernel_memory,
+    controller_address, kernel_memory,
 };
 use chasqui_placement::{MapBy, NodeId, Occupant, Placement, ProcessId};
 use chasqui_record::Keep;
@@ -232,7 +232,7 @@ fn kernel(
     let image = work.jobs[0].kernel.clone().ok_or("node.software.kernel: the kernel image is missing")?;
     let harts = plan.configuration.harts();
     let each = harts / work.placement.per_node() as usize;
-    Kernel::new(image, memory, kernel_range(plan.configuration), processes, (harts, each))
+    Kernel::new(image, memory, kernel_range(plan.configuration), processes, (harts, each), DEVICES)
 }
 
 /// What of main memory the kernel has.
@@ -280,6 +280,17 @@ fn shared_memory(configuration: &NodeConfiguration, work: &Workload) -> Range<u6
     end.saturating_sub(work.shared_bytes)..end
 }
 
+/// Devices of a node: its NI.
+const DEVICES: usize = 1;
+
+/// The interrupt controller, as a process with handlers sees it: its registers are the region of the device behind the
+/// NIs.
+fn controller() -> NiDevice {
+    let registers =
+        NiMapping { physical: controller_address(DEVICES), bytes: interrupts::BYTES, uncached: true };
+    NiDevice { identification: vec![], regions: vec![registers] }
+}
+
 /// A process, loaded into the memory `physical`, and what else belongs to it; and what a kernel under it is told.
 ///
 /// # Errors
@@ -309,6 +320,9 @@ fn process(
     options.stack_bytes = c.software.stack.bytes();
     options.node_name = format!("node{}", plan.number.0);
     options.devices = vec![device];
+    if c.core.handler_contexts > 0 {
+        options.devices.push(controller());
+    }
     let process = Process::new(memory, job.program.clone(), &job.arguments, &job.environment, options)
         .map_err(|e| e.to_string())?;
     let told = told(plan, work, (id, who), &process);

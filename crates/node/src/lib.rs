@@ -23,7 +23,7 @@ mod parts;
 
 pub use events::Urgency;
 pub use harts::{Core, HartSoftwareStatistics, Harts};
-pub use io::DEVICE_SPAN;
+pub use io::{DEVICE_SPAN, controller_address};
 pub use memory_system::{Client, Effect, MemorySystem, SnoopingBus};
 pub use node::{Node, NodeSpec};
 pub use os::{

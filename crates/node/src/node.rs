@@ -67,7 +67,8 @@ impl Node {
         let watches: Vec<_> = (0..c.harts()).map(|hart| Watched::of(&spec.os, hart)).collect();
         let tenure = c.bus.clock().edge(c.bus.address.cycles() + 1);
         let ports: Vec<Port> = (0..c.harts()).map(|_| port(c, &mut spec.memory, &spec.devices)).collect();
-        let io = Io::new(spec.devices, c.bus.clock(), tenure, untimed);
+        let controller = (c.harts(), Time(c.interrupts.access.ps()));
+        let io = Io::new(spec.devices, (c.bus.clock(), tenure, untimed), controller);
         let others = spec.os.processes.len() - 1;
         // Processes have harts of their own, or share one.
         let shared = others > 0 && spec.os.processes.iter().all(|process| process.harts == first.harts);
@@ -81,6 +82,9 @@ impl Node {
         let make = |(port, watched): (Port, Watched)| {
             let mut hart = Hart::new(start.clone(), port, c.timing(), c.clock(), c.core.timebase.hz());
             hart.run_by_steps(c.checks.reference);
+            if c.core.handler_contexts > 0 {
+                hart.begin_handlers(c.core.handler_contexts as usize);
+            }
             Core::new(hart, watched.watch(&os))
         };
         let mut threads = ports.into_iter().zip(watches).map(make);

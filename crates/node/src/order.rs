@@ -67,7 +67,9 @@ impl Node {
             Target::Scheduler => Effect::Access(Time::ZERO),
             Target::Io => match event.payload.into() {
                 IoEvent::Arrive(_) => Effect::Access(Time::ZERO),
-                IoEvent::Answer { .. } => Effect::Access(self.parts.io.store_latency),
+                IoEvent::Answer { .. } | IoEvent::Register { .. } => {
+                    Effect::Access(self.parts.io.store_latency)
+                }
             },
             Target::Request => match event.payload.into() {
                 Client::Device(name) => Effect::Device(name),
@@ -147,6 +149,10 @@ impl Node {
                     IoEvent::Answer { hart, slot, value } => {
                         parts.completed(hart, slot, value, now);
                         self.collect(hart, out);
+                    }
+                    IoEvent::Register { address, value } => {
+                        parts.io.controller.write(address, value);
+                        parts.show_interrupts(now);
                     }
                 }
                 false

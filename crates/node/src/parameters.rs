@@ -40,6 +40,14 @@ chasqui_config::parameters! {
 }
 
 chasqui_config::parameters! {
+    /// The interrupt controller, which lies on the memory bus.
+    pub struct InterruptsUnit {
+        /// From an access's arrival to the value of a register.
+        access: Duration = "20 ns", range "0 ns" ..= "10 us", source "assumption: as a register of a device on the bus";
+    }
+}
+
+chasqui_config::parameters! {
     /// Time sharing, where a node has processes of several jobs. Each node goes by its own clock: there is no gang
     /// scheduling.
     pub struct SchedulerUnit {
@@ -107,6 +115,7 @@ configuration! {
     "node.bus" bus: BusParameters,
     "node.dram" dram: DramParameters,
     "node.software" software: SoftwareUnit,
+    "node.interrupts" interrupts: InterruptsUnit,
     "node.scheduler" scheduler: SchedulerUnit,
     "check" checks: Checks,
 }

@@ -20,7 +20,7 @@
 use chasqui_counters::Counters as _;
 use chasqui_engine::Time;
 use chasqui_hart::supervisor::Supervisor;
-use chasqui_hart::{Hart, HartStatistics, State};
+use chasqui_hart::{Handlers, Hart, HartStatistics, State};
 use chasqui_memory::{Bus, BusStatistics, PortStatistics};
 
 /// What a repetition repeats.
@@ -36,6 +36,8 @@ struct Snapshot {
     state: State,
     /// Of a hart with a kernel: a loop may go through it.
     supervisor: Option<Supervisor>,
+    /// Of a hart with interrupts at user level.
+    handlers: Option<Handlers>,
     cycle: u64,
     changes: u64,
     reservation: Option<u64>,
@@ -160,11 +162,11 @@ impl Spin {
     fn observe(&mut self, hart: &mut Hart, sole: bool, counters: Counters) {
         let (cycle, changes, returns) = (hart.cycle, hart.port.changes(), self.returns);
         let (reservation, asked) = (hart.port.reservation(), hart.port.asked());
-        let supervisor = hart.supervisor().cloned();
+        let (supervisor, handlers) = (hart.supervisor().cloned(), hart.handlers().cloned());
         match &mut self.last {
             Some(last) => {
                 last.state.clone_from(&hart.state);
-                last.supervisor = supervisor;
+                (last.supervisor, last.handlers) = (supervisor, handlers);
                 (last.cycle, last.changes, last.returns) = (cycle, changes, returns);
                 (last.reservation, last.counters) = (reservation, counters);
                 (last.asked, last.sole) = (asked, sole);
@@ -174,6 +176,7 @@ impl Spin {
                 self.last = Some(Snapshot {
                     state,
                     supervisor,
+                    handlers,
                     cycle,
                     changes,
                     reservation,
@@ -274,6 +277,7 @@ impl Snapshot {
         let same = (quiet || !timed)
             && self.state == hart.state
             && self.supervisor.as_ref() == hart.supervisor()
+            && self.handlers.as_ref() == hart.handlers()
             && self.reservation == hart.port.reservation()
             && hart.port.is_silent();
         if !same {

@@ -18,6 +18,7 @@ use chasqui_memory::{DEVICE_BASE, Fault, FlatMemory, PAGE_BYTES, pte};
 
 use super::{Ended, NodeProcess, Os, SIGABRT};
 use crate::harts::{Activity, Harts};
+use crate::io::controller_address;
 
 /// What an entry of a root page table maps, and one of a table below it (Sv39) [bytes].
 const GIGAPAGE: u64 = 1 << 30;
@@ -63,7 +64,7 @@ pub fn kernel_memory(dram_bytes: u64, bytes: u64) -> Range<u64> {
 
 impl Kernel {
     /// Puts `image` into `physical` of `memory`, and into the address spaces of `processes`. The node has `harts`, each
-    /// process `harts_each` of them. What is told of the kernel's own memory is filled in.
+    /// process `harts_each` of them; it has so many `devices`. What is told of the kernel's own memory is filled in.
     ///
     /// # Errors
     /// It does not lie in its memory.
@@ -73,6 +74,7 @@ impl Kernel {
         physical: Range<u64>,
         mut processes: Vec<KernelProcess>,
         (harts, harts_each): (usize, usize),
+        devices: usize,
     ) -> Result<Kernel, String> {
         assert!(harts as u64 <= kernel::HARTS_MAX, "node.harts allows as many as kernels");
         // The table that maps the image, and what the kernel is told, are at the end.
@@ -84,7 +86,7 @@ impl Kernel {
         first.memory = physical.start + (image.end() - kernel::IMAGE).next_multiple_of(PAGE_BYTES);
         first.memory_bytes = told - first.memory;
         for process in &processes {
-            map(memory, process.root, table, &physical);
+            map(memory, process.root, table, &physical, controller_address(devices));
         }
         let bytes: Vec<u8> = processes.iter().flat_map(|process| process.boot.to_bytes()).collect();
         memory.slice_mut(told, bytes.len()).expect("the kernel's memory").copy_from_slice(&bytes);
@@ -116,8 +118,9 @@ impl Kernel {
     }
 }
 
-/// Maps the image, which begins at `physical`, by the table at `table`; all memory; and the device.
-fn map(memory: &mut FlatMemory, root: u64, table: u64, physical: &Range<u64>) {
+/// Maps the image, which begins at `physical`, by the table at `table`; all memory; the device; and the interrupt
+/// controller.
+fn map(memory: &mut FlatMemory, root: u64, table: u64, physical: &Range<u64>, controller: u64) {
     let page = |address: u64| address >> 12 << 10;
     let slot = |address: u64| root + address / GIGAPAGE % 512 * 8;
     let mut entries = vec![(slot(kernel::IMAGE), page(table) | pte::V)];
@@ -127,6 +130,7 @@ fn map(memory: &mut FlatMemory, root: u64, table: u64, physical: &Range<u64>) {
         entries.push((slot(kernel::DIRECT + address), page(address) | RIGHTS));
     }
     entries.push((slot(kernel::DEVICE), page(DEVICE_BASE) | RIGHTS & !pte::X));
+    entries.push((slot(kernel::CONTROLLER), page(controller) | RIGHTS & !pte::X));
     for (at, entry) in entries {
         memory.write(at, 8, entry).expect("page tables lie in memory");
     }
