@@ -21,7 +21,7 @@ use chasqui_memory::{FlatMemory, PAGE_BYTES};
 use chasqui_network::FaultKind;
 use chasqui_ni::{NetworkInterface, Region};
 use chasqui_node::{
-    Costs, Kernel, KernelProcess, Node, NodeConfiguration, NodeSpec, OsSpec, Output, ProcessSpec,
+    Costs, Kernel, KernelNode, KernelProcess, Node, NodeConfiguration, NodeSpec, OsSpec, Output, ProcessSpec,
     controller_address, kernel_memory,
 };
 use chasqui_placement::{MapBy, NodeId, Occupant, Placement, ProcessId};
@@ -230,9 +230,10 @@ fn kernel(
     processes: Vec<KernelProcess>,
 ) -> Result<Kernel, String> {
     let image = work.jobs[0].kernel.clone().ok_or("node.software.kernel: the kernel image is missing")?;
-    let harts = plan.configuration.harts();
-    let each = harts / work.placement.per_node() as usize;
-    Kernel::new(image, memory, kernel_range(plan.configuration), processes, (harts, each), DEVICES)
+    let each = harts_each(plan.configuration, &work.placement);
+    let places = work.placement.processes() as usize;
+    let node = KernelNode::of(plan.configuration, plan.number.0, (places, each), DEVICES);
+    Kernel::new(image, memory, kernel_range(plan.configuration), processes, node)
 }
 
 /// What of main memory the kernel has.
@@ -240,10 +241,15 @@ fn kernel_range(configuration: &NodeConfiguration) -> Range<u64> {
     kernel_memory(configuration.dram.size.bytes(), configuration.software.kernel_memory.bytes())
 }
 
-/// The node's harts that process `id` has. Jobs share one hart; ranks of a job have as many each.
-fn harts_of(configuration: &NodeConfiguration, placement: &Placement, id: ProcessId) -> Range<usize> {
-    let each = configuration.harts() / placement.per_node() as usize;
-    let first = id.index() % placement.per_node() as usize * each;
+/// Harts of each process: as many each, or one that others share.
+fn harts_each(configuration: &NodeConfiguration, placement: &Placement) -> usize {
+    (configuration.harts() / placement.processes() as usize).max(1)
+}
+
+/// The node's harts that its process number `index` has, of those that are there.
+fn harts_of(configuration: &NodeConfiguration, placement: &Placement, index: usize) -> Range<usize> {
+    let each = harts_each(configuration, placement);
+    let first = index * each % configuration.harts();
     first..first + each
 }
 
@@ -291,7 +297,7 @@ fn controller() -> NiDevice {
     NiDevice { identification: vec![], regions: vec![registers] }
 }
 
-/// A process, loaded into the memory `physical`, and what else belongs to it; and what a kernel under it is told.
+/// The process number `index` of its node, loaded into the memory `physical`, and what else belongs to it; and what a kernel under it is told.
 ///
 /// # Errors
 /// The process does not fit.
@@ -300,7 +306,7 @@ fn process(
     work: &Workload,
     (id, who): (ProcessId, Occupant),
     memory: &mut FlatMemory,
-    physical: Range<u64>,
+    (index, physical): (usize, Range<u64>),
 ) -> Result<(ProcessSpec, KernelProcess), String> {
     let (c, job) = (plan.configuration, &work.jobs[who.job.index()]);
     let regions = plan.ni.regions(id);
@@ -311,7 +317,7 @@ fn process(
         let physical = shared_memory(plan.configuration, work).start;
         mappings.push(NiMapping { physical, bytes: work.shared_bytes, uncached: false });
     }
-    let harts = harts_of(c, &work.placement, id);
+    let harts = harts_of(c, &work.placement, index);
     let device = NiDevice { identification: first_page(plan, work, (id, who)), regions: mappings };
     let mut options = Options::new(physical, job.directory.clone());
     options.rank = who.rank.0;
@@ -381,8 +387,10 @@ pub fn build_node(plan: NodePlan<'_>, work: &Workload) -> Result<Node, String> {
         ));
     }
     let parts = parts(shared.start, c.l2.cache().map_or(0, |l2| l2.size.bytes()), here.len() as u64);
-    let loaded =
-        here.into_iter().zip(parts).map(|(who, physical)| process(&plan, work, who, &mut memory, physical));
+    let loaded = here
+        .into_iter()
+        .zip(parts.enumerate())
+        .map(|(who, place)| process(&plan, work, who, &mut memory, place));
     let (processes, told): (Vec<_>, Vec<_>) = loaded.collect::<Result<Vec<_>, String>>()?.into_iter().unzip();
     let kernel = c.software.kernel.then(|| kernel(&plan, work, &mut memory, told)).transpose()?;
     let mut node = Node::new(NodeSpec {

@@ -242,6 +242,9 @@ impl Node {
     fn run_to_limit<const SEVERAL: bool>(&mut self, out: &mut Outbox<'_>) -> u64 {
         let mut executed = 0;
         loop {
+            if self.parts.rests() {
+                return executed;
+            }
             let limit = out.limit();
             let event = self.parts.events.next_time();
             let (ready, index) = self.parts.harts.first_ready::<SEVERAL>();
@@ -269,9 +272,6 @@ impl Node {
                 continue;
             }
             if event >= limit {
-                return executed;
-            }
-            if self.parts.rests() {
                 return executed;
             }
             let (&next, urgency) = self.parts.events.earliest().expect("an event is due");

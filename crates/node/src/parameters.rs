@@ -20,7 +20,7 @@ chasqui_config::parameters! {
     /// System software: the simulator stands in for it, or a kernel image runs.
     pub struct SoftwareUnit {
         /// A kernel image runs under the process (guest/kernel): what traps and interrupts cost is its code's.
-        /// `syscall` and `page_fault` count for nothing then. It has one hart, and one job.
+        /// `syscall` and `page_fault` count for nothing then.
         kernel: Flag = false, source "system calls are rare where the NI is mapped into processes";
         /// The end of main memory, which the kernel has for itself: image, stacks, heap; whole 2 MiB.
         kernel_memory: Bytes = "4 MiB", range "2 MiB" ..= "1 GiB", source "assumption: the image has some ten KiB; the rest is for buffers";

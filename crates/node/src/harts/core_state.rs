@@ -252,7 +252,10 @@ impl Core {
     /// Nothing but an event that it can see changes what the hart does.
     pub(crate) fn is_stuck(&self) -> bool {
         match self.activity {
-            Activity::Ready | Activity::Yielded | Activity::Waiting(..) => self.spin.repeats(),
+            // An interrupt may bring another thread.
+            Activity::Ready | Activity::Yielded | Activity::Waiting(..) => {
+                self.spin.repeats() && self.hart.trap_cycle() == u64::MAX
+            }
             // Those that wake by themselves do so at a time.
             _ => self.wakes_at() == Time::NEVER,
         }

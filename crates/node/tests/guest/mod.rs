@@ -18,8 +18,8 @@ use chasqui_ni::{
     Uncached,
 };
 use chasqui_node::{
-    Costs, DEVICE_SPAN, Ended, Kernel, KernelProcess, MemorySystem, Node, NodeConfiguration, NodeSpec,
-    OsSpec, Output, ProcessSpec, SoftwareUnit, controller_address, kernel_memory, schema,
+    Costs, DEVICE_SPAN, Ended, Kernel, KernelNode, KernelProcess, MemorySystem, Node, NodeConfiguration,
+    NodeSpec, OsSpec, Output, ProcessSpec, SoftwareUnit, controller_address, kernel_memory, schema,
 };
 use chasqui_placement::{JobId, ProcessId, Rank};
 use chasqui_record::Profile;
@@ -535,7 +535,7 @@ fn outcome(node: Node, record: &Mutex<Record>) -> (Outcome, Option<(Profile, u64
     node.visit_statistics(&mut |name, _, _, value| statistics.push((name.to_string(), value)));
     let process = node.processes(JobId(0)).next().expect("one process");
     let (ended, cycles) = (process.ended().cloned(), process.cycles());
-    let profile = node.take_profiles().pop().map(|profile| (profile, cycles));
+    let profile = node.take_profiles(JobId(0)).pop().map(|profile| (profile, cycles));
     let seen = record.lock().expect("a lock").seen.clone();
     (Outcome { ended, statistics, seen }, profile)
 }
@@ -583,7 +583,8 @@ pub fn spec<'a>(c: &'a NodeConfiguration, program: &Program, ni: TestNi, watch: 
         let boot = KernelBoot { entry, stack_pointer, ..Default::default() };
         let image = Arc::new(kernel.image());
         let told = vec![KernelProcess { root: process.space.root(), boot }];
-        Kernel::new(image, &mut memory, kernel_memory, told, (1, 1), 1).expect("it fits")
+        Kernel::new(image, &mut memory, kernel_memory, told, KernelNode::of(c, 0, (1, 1), 1))
+            .expect("it fits")
     });
     let process = ProcessSpec {
         process,
