@@ -103,6 +103,8 @@ pub struct Hart {
     /// Interrupts at user level, if it has them.
     pub(crate) handlers: Option<Box<Handlers>>,
     pub(crate) lines: Lines,
+    /// Interrupts taken.
+    pub(crate) interrupts: u64,
     /// Which interrupts trap, and when, may be different from now on: [`Hart::run`] looks again.
     pub(crate) recheck: bool,
     timebase: Clock,
@@ -128,6 +130,7 @@ impl Hart {
             supervisor: None,
             handlers: None,
             lines: Lines::default(),
+            interrupts: 0,
             recheck: false,
             timebase: Clock::new(timebase_hz),
             cycles: Cycles::new(clock, 0, Time::ZERO),
@@ -139,6 +142,11 @@ impl Hart {
     #[inline]
     pub(crate) fn has_levels(&self) -> bool {
         self.supervisor.is_some() || self.handlers.is_some()
+    }
+
+    /// Interrupts that it has taken so far.
+    pub fn interrupts(&self) -> u64 {
+        self.interrupts
     }
 
     /// The hart's clock.

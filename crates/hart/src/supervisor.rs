@@ -296,7 +296,9 @@ impl Hart {
     /// Takes an interrupt, if one traps or enters a handler now; the higher level's first.
     #[inline]
     pub(crate) fn take_interrupt(&mut self) -> bool {
-        self.has_levels() && (self.trap_by_interrupt() || self.enter_handler())
+        let taken = self.has_levels() && (self.trap_by_interrupt() || self.enter_handler());
+        self.interrupts += u64::from(taken);
+        taken
     }
 
     /// Traps, if an interrupt does so now. An instruction that has begun, because it waits, is finished first.

@@ -252,9 +252,9 @@ impl Core {
     /// Nothing but an event that it can see changes what the hart does.
     pub(crate) fn is_stuck(&self) -> bool {
         match self.activity {
-            // An interrupt may bring another thread.
+            // An interrupt that is to come may bring another thread.
             Activity::Ready | Activity::Yielded | Activity::Waiting(..) => {
-                self.spin.repeats() && self.hart.trap_cycle() == u64::MAX
+                self.spin.repeats_on(&self.hart) && self.hart.trap_cycle() == u64::MAX
             }
             // Those that wake by themselves do so at a time.
             _ => self.wakes_at() == Time::NEVER,

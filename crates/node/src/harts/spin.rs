@@ -96,6 +96,8 @@ pub(crate) struct Spin {
     heard: u64,
     /// It was found to repeat itself, and no event has happened since that it could see.
     repeats: bool,
+    /// Interrupts that the hart had taken then.
+    interrupts: u64,
 }
 
 /// An observation that reaches this many instructions without a pause or yield was not of a polling loop.
@@ -143,6 +145,7 @@ impl Spin {
         if let Some(last) = self.last.as_ref().filter(|_| self.observed && self.from_yield == at_yield) {
             let found = last.repetition(hart, bus, &counters, self.returns, quiet);
             self.repeats = found.is_some();
+            self.interrupts = hart.interrupts();
             match found {
                 None | Some(Repetition::AmongOthers) => {}
                 Some(found) => return Some(if at_yield { found.of_values(hart) } else { found }),
@@ -195,6 +198,11 @@ impl Spin {
     /// It was found to repeat itself, and no event has happened since that it could see.
     pub fn repeats(&self) -> bool {
         self.repeats
+    }
+
+    /// The same, and no interrupt of `hart` has ended the loop.
+    pub fn repeats_on(&self, hart: &Hart) -> bool {
+        self.repeats && self.interrupts == hart.interrupts()
     }
 
     /// Its process has left the hart, and comes to it again; `since`: up to then what happened may still be on its
