@@ -10,7 +10,6 @@
 //! bit, or returns. If it does set it, a further interrupt takes a further context, and waits where there is none.
 
 use crate::csr::NoAccess;
-use crate::hart::{FETCHED, Hart};
 use crate::state::State;
 
 /// User status.
@@ -52,7 +51,7 @@ pub struct Handlers {
 }
 
 impl Handlers {
-    fn new(contexts: usize) -> Handlers {
+    pub(crate) fn new(contexts: usize) -> Handlers {
         let contexts = vec![State::new(0); contexts];
         Handlers { contexts, depth: 0, status: 0, enabled: 0, vector: 0, cause: 0 }
     }
@@ -63,11 +62,32 @@ impl Handlers {
     }
 
     /// An external interrupt would enter a handler.
-    fn may_enter(&self) -> bool {
+    pub(crate) fn may_enter(&self) -> bool {
         self.status & ustatus::UIE != 0 && self.enabled & EXTERNAL != 0 && self.depth < self.contexts.len()
     }
 
-    fn read(&self, number: u16, asserted: bool) -> Result<u64, NoAccess> {
+    /// An interrupt has `state`, its hart's, be that of the next context, at the beginning of a handler.
+    pub(crate) fn enter(&mut self, state: &mut State) {
+        std::mem::swap(state, &mut self.contexts[self.depth]);
+        self.depth += 1;
+        // UIE was set, or it would not be taken.
+        self.status = ustatus::UPIE;
+        self.cause = EXTERNAL_CAUSE;
+        state.pc = self.vector;
+    }
+
+    /// `uret` has `state` be that of the context that was interrupted. False: none was.
+    pub(crate) fn leave(&mut self, state: &mut State) -> bool {
+        let Some(depth) = self.depth.checked_sub(1) else { return false };
+        self.depth = depth;
+        std::mem::swap(state, &mut self.contexts[depth]);
+        let enable = if self.status & ustatus::UPIE != 0 { ustatus::UIE } else { 0 };
+        self.status = ustatus::UPIE | enable;
+        true
+    }
+
+    /// Value of a CSR while the line is `asserted` or not.
+    pub(crate) fn read(&self, number: u16, asserted: bool) -> Result<u64, NoAccess> {
         Ok(match number {
             USTATUS => self.status,
             UIE => self.enabled,
@@ -80,7 +100,7 @@ impl Handlers {
     }
 
     /// Sets a CSR. What a register can't hold is dropped (WARL); the line alone says what is pending.
-    fn write(&mut self, number: u16, value: u64) {
+    pub(crate) fn write(&mut self, number: u16, value: u64) {
         match number {
             USTATUS => self.status = value & (ustatus::UIE | ustatus::UPIE),
             UIE => self.enabled = value & EXTERNAL,
@@ -99,80 +119,4 @@ impl Handlers {
 /// The number is one of user-level interrupts'.
 pub(crate) fn is_handlers(number: u16) -> bool {
     matches!(number, USTATUS | UIE | UTVEC | UEPC | UCAUSE | UIP)
-}
-
-impl Hart {
-    /// From now on the hart has user-level interrupts, with so many contexts for handlers.
-    pub fn begin_handlers(&mut self, contexts: usize) {
-        self.handlers = Some(Box::new(Handlers::new(contexts)));
-        self.recheck = true;
-    }
-
-    /// The state of user-level interrupts, if the hart has them.
-    pub fn handlers(&self) -> Option<&Handlers> {
-        self.handlers.as_deref()
-    }
-
-    /// The external interrupt line of user level is asserted from now on, or not.
-    pub fn set_user_external(&mut self, asserted: bool) {
-        self.lines.user = asserted;
-    }
-
-    /// An external interrupt of user level enters a handler at the next instruction. A supervisor is not interrupted by it.
-    pub(crate) fn enters_handler(&self) -> bool {
-        self.lines.user && !self.is_supervisor() && self.handlers.as_ref().is_some_and(|h| h.may_enter())
-    }
-
-    /// Enters a handler, if an interrupt does so now. An instruction that has begun, because it waits, is finished first.
-    pub(crate) fn enter_handler(&mut self) -> bool {
-        if self.fetched == FETCHED || !self.enters_handler() {
-            return false;
-        }
-        let h = self.handlers.as_mut().expect("there are handlers");
-        std::mem::swap(&mut self.state, &mut h.contexts[h.depth]);
-        h.depth += 1;
-        // UIE was set, or it would not be taken.
-        h.status = ustatus::UPIE;
-        h.cause = EXTERNAL_CAUSE;
-        self.state.pc = h.vector;
-        self.context_changed();
-        if self.port.is_timed() {
-            self.cycle += u64::from(self.timing.handler_entry);
-        }
-        true
-    }
-
-    /// `uret`. False: no handler returns by it.
-    pub(crate) fn return_from_handler(&mut self) -> bool {
-        let Some(h) = self.handlers.as_mut().filter(|h| h.depth > 0) else { return false };
-        h.depth -= 1;
-        std::mem::swap(&mut self.state, &mut h.contexts[h.depth]);
-        let enable = if h.status & ustatus::UPIE != 0 { ustatus::UIE } else { 0 };
-        h.status = ustatus::UPIE | enable;
-        self.context_changed();
-        true
-    }
-
-    /// Other registers are selected: what was fetched and reserved was the others'.
-    fn context_changed(&mut self) {
-        self.fetched = 0;
-        self.port.drop_reservation();
-        self.recheck = true;
-    }
-
-    /// Executes a CSR instruction on `number`, one of user-level interrupts': what it held, and gets `written` from that.
-    pub(crate) fn handler_csr(
-        &mut self,
-        number: u16,
-        written: impl FnOnce(u64) -> Option<u64>,
-    ) -> Result<u64, NoAccess> {
-        let asserted = self.lines.user;
-        let handlers = self.handlers.as_mut().ok_or(NoAccess)?;
-        let old = handlers.read(number, asserted)?;
-        if let Some(value) = written(old) {
-            handlers.write(number, value);
-            self.recheck = true;
-        }
-        Ok(old)
-    }
 }

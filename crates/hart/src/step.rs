@@ -182,8 +182,7 @@ impl Hart {
             Op::Pause => halt = Some(Halt::Pause),
             Op::Ecall => return Err(Halt::Call),
             Op::Ebreak => return Err(Halt::Breakpoint),
-            Op::Sret if self.is_supervisor() => target = self.return_from_trap(),
-            Op::Uret if self.return_from_handler() => target = self.state.pc,
+            Op::Sret | Op::Uret => target = self.return_by(i.op)?,
             Op::Wfi if self.is_supervisor() && !self.has_interrupt() => return Err(Halt::Idle),
             Op::Wfi if self.is_supervisor() => {}
             Op::SfenceVma if self.is_supervisor() => {

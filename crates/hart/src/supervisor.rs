@@ -10,7 +10,9 @@ use chasqui_memory::{Access, Fault, Privilege};
 
 use crate::class::{Class, class};
 use crate::csr::NoAccess;
+use crate::handlers::Handlers;
 use crate::hart::{FETCHED, Halt, Hart};
+use crate::insn::Op;
 
 /// Supervisor status.
 pub const SSTATUS: u16 = 0x100;
@@ -352,8 +354,8 @@ impl Hart {
         self.privilege_changed();
     }
 
-    /// `sret`: where it goes.
-    pub(crate) fn return_from_trap(&mut self) -> u64 {
+    /// `sret` of the supervisor: where it goes.
+    fn return_from_trap(&mut self) -> u64 {
         let s = self.supervisor.as_mut().expect("a hart with a supervisor level");
         let enable = if s.status & sstatus::SPIE != 0 { sstatus::SIE } else { 0 };
         s.is_current = s.status & sstatus::SPP != 0;
@@ -395,5 +397,78 @@ impl Hart {
             self.forget_code();
         }
         self.privilege_changed();
+    }
+}
+
+/// Interrupts at user level (`handlers.rs`).
+impl Hart {
+    /// From now on the hart has user-level interrupts, with so many contexts for handlers.
+    pub fn begin_handlers(&mut self, contexts: usize) {
+        self.handlers = Some(Box::new(Handlers::new(contexts)));
+        self.recheck = true;
+    }
+
+    /// The state of user-level interrupts, if the hart has them.
+    pub fn handlers(&self) -> Option<&Handlers> {
+        self.handlers.as_deref()
+    }
+
+    /// The external interrupt line of user level is asserted from now on, or not.
+    pub fn set_user_external(&mut self, asserted: bool) {
+        self.lines.user = asserted;
+    }
+
+    /// An external interrupt of user level enters a handler at the next instruction. A supervisor is not interrupted by it.
+    fn enters_handler(&self) -> bool {
+        self.lines.user && !self.is_supervisor() && self.handlers.as_ref().is_some_and(|h| h.may_enter())
+    }
+
+    /// Enters a handler, if an interrupt does so now. An instruction that has begun, because it waits, is finished first.
+    fn enter_handler(&mut self) -> bool {
+        if self.fetched == FETCHED || !self.enters_handler() {
+            return false;
+        }
+        self.handlers.as_mut().expect("looked at above").enter(&mut self.state);
+        self.context_changed();
+        if self.port.is_timed() {
+            self.cycle += u64::from(self.timing.handler_entry);
+        }
+        true
+    }
+
+    /// Other registers are selected: what was fetched and reserved was the others'.
+    fn context_changed(&mut self) {
+        self.fetched = 0;
+        self.port.drop_reservation();
+        self.recheck = true;
+    }
+
+    /// `sret` or `uret`: where it goes.
+    pub(crate) fn return_by(&mut self, op: Op) -> Result<u64, Halt> {
+        if op == Op::Sret && self.is_supervisor() {
+            return Ok(self.return_from_trap());
+        }
+        let returns = op == Op::Uret && self.handlers.as_mut().is_some_and(|h| h.leave(&mut self.state));
+        if !returns {
+            return Err(Halt::Illegal(0));
+        }
+        self.context_changed();
+        Ok(self.state.pc)
+    }
+
+    /// Executes a CSR instruction on `number`, one of user-level interrupts': what it held, and gets `written` from that.
+    pub(crate) fn handler_csr(
+        &mut self,
+        number: u16,
+        written: impl FnOnce(u64) -> Option<u64>,
+    ) -> Result<u64, NoAccess> {
+        let asserted = self.lines.user;
+        let handlers = self.handlers.as_mut().ok_or(NoAccess)?;
+        let old = handlers.read(number, asserted)?;
+        if let Some(value) = written(old) {
+            handlers.write(number, value);
+            self.recheck = true;
+        }
+        Ok(old)
     }
 }

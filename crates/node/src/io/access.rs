@@ -175,7 +175,11 @@ impl Parts {
                 // The line of who has claimed falls.
                 self.show_interrupts(now);
             }
-            Access::Store { address, value, .. } => self.store_to_controller(address, value as u32, now),
+            // It takes effect in an event of its own, since harts may notice it.
+            Access::Store { address, value, .. } => {
+                let payload = IoEvent::Register { address, value: value as u32 }.into();
+                self.events.schedule(now, Class::Bus, Target::Io, Urgency::Prompt, payload);
+            }
             // No register has 64 bytes.
             Access::Store64 { .. } => {}
         }

@@ -12,12 +12,10 @@
 //! is enabled at supervisor level of the first hart alone: a kernel of a node with one line needs no controller.
 
 use chasqui_abi::interrupts as register;
-use chasqui_engine::{Class, Time};
+use chasqui_engine::Time;
 use chasqui_memory::DEVICE_BASE;
 
-use super::{DEVICE_SPAN, IoEvent};
-use crate::events::{Target, Urgency};
-use crate::parts::Parts;
+use super::DEVICE_SPAN;
 
 /// Sources of a controller, at most: bits of an enable register.
 pub const SOURCES_MAX: u32 = 63;
@@ -207,21 +205,6 @@ impl InterruptController {
             }
         }
         changes
-    }
-}
-
-impl Parts {
-    /// The controller's interrupts go to the harts as they are from `now` on.
-    pub(crate) fn show_interrupts(&mut self, now: Time) {
-        for (hart, level, asserted) in self.io.controller.changes() {
-            self.harts[hart].set_interrupt(level, asserted, now);
-        }
-    }
-
-    /// A store of a hart reaches the controller: it takes effect in an event of its own, since harts may notice it.
-    pub(crate) fn store_to_controller(&mut self, address: u64, value: u32, now: Time) {
-        let payload = IoEvent::Register { address, value }.into();
-        self.events.schedule(now, Class::Bus, Target::Io, Urgency::Prompt, payload);
     }
 }
 

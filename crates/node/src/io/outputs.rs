@@ -24,6 +24,13 @@ impl Parts {
         }
     }
 
+    /// The interrupt controller's interrupts go to the harts as they are from `now` on.
+    pub(crate) fn show_interrupts(&mut self, now: Time) {
+        for (hart, level, asserted) in self.io.controller.changes() {
+            self.harts[hart].set_interrupt(level, asserted, now);
+        }
+    }
+
     /// Beside events few calls output anything.
     #[inline(never)]
     fn apply_rare_outputs(&mut self, device: usize, hart: usize, now: Time) {
