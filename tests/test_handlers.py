@@ -17,7 +17,6 @@ pytestmark = pytest.mark.core
 SOURCE = """\
 #include <chasqui/handlers.h>
 #include <stdio.h>
-static char stack[4096] __attribute__((aligned(16)));
 static struct handlers controller;
 static volatile int entered;
 static void __attribute__((used)) work(void)
@@ -28,7 +27,7 @@ static void __attribute__((used)) work(void)
     handlers_unnest(&controller, 0);
     handlers_complete(&controller, source);
 }
-CHASQUI_HANDLER(entry, work, stack)
+CHASQUI_HANDLER(entry, work, 4096)
 int main(void)
 {
     uint64_t vector, status;

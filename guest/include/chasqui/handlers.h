@@ -5,15 +5,13 @@
  * higher priority interrupt it: handlers_nest(). Lines of devices go to handlers by the node's interrupt controller
  * (chasqui/interrupts.h): the device's line n is source n + 1. With one process a node:
  *
- *     static char stack[4096];
+ *     static struct handlers controller;
  *     static void work(void) { ... handlers_claim(&controller) ... handlers_complete(&controller, source) ... }
- *     CHASQUI_HANDLER(entry, work, stack)
+ *     CHASQUI_HANDLER(entry, work, 4096)
  *
- *     struct handlers controller;
  *     if (handlers_open(&controller))
  *         handlers_begin(&controller, entry), handlers_enable(&controller, source, priority);
- *
- * Handlers that may be interrupted by others need a stack each: CHASQUI_HANDLER gives all one. */
+ */
 #ifndef CHASQUI_HANDLERS_H
 #define CHASQUI_HANDLERS_H
 
@@ -39,21 +37,36 @@ struct handlers {
     uint64_t context; /* user level of the first hart */
 };
 
-/* `name` is where handlers begin: it calls `function`, without arguments, on `stack`, an array. */
-#define CHASQUI_HANDLER(name, function, stack)              \
-    void name(void);                                        \
-    __attribute__((naked, aligned(4))) void name(void)      \
-    {                                                       \
-        __asm__ volatile(".option push\n"                   \
-                         ".option norelax\n"                \
-                         "la gp, __global_pointer$\n"       \
-                         ".option pop\n"                    \
-                         "la sp, " #stack "\n"              \
-                         "li t0, %0\n"                      \
-                         "add sp, sp, t0\n"                 \
-                         "call " #function "\n"             \
-                         ".4byte 0x00200073" /* uret */     \
-                         ::"i"((sizeof(stack)) & ~(15ull))); \
+/* Contexts of a hart, at most. */
+#define CHASQUI_HANDLER_CONTEXTS_MAX 7
+
+/* `name` is where handlers begin: it calls `function`, which has no arguments, on a stack of so many `bytes`, a multiple of
+ * 16, which each context takes when it is first used and keeps. */
+#define CHASQUI_HANDLER(name, function, bytes)                                                            \
+    static char name##_stacks[CHASQUI_HANDLER_CONTEXTS_MAX * (bytes)] __attribute__((used, aligned(16))); \
+    static uint64_t name##_taken __attribute__((used));                                                   \
+    void name(void);                                                                                      \
+    __attribute__((naked, aligned(4))) void name(void)                                                    \
+    {                                                                                                     \
+        __asm__ volatile(                                                                                 \
+            "bnez sp, 1f\n"                                                                               \
+            ".option push\n"                                                                              \
+            ".option norelax\n"                                                                           \
+            "la gp, __global_pointer$\n"                                                                  \
+            ".option pop\n"                                                                               \
+            "la t0, " #name                                                                               \
+            "_taken\n"                                                                                    \
+            "li t1, %0\n"                                                                                 \
+            "ld t2, (t0)\n"                                                                               \
+            "add t2, t2, t1\n"                                                                            \
+            "sd t2, (t0)\n"                                                                               \
+            "la sp, " #name                                                                               \
+            "_stacks\n"                                                                                   \
+            "add sp, sp, t2\n"                                                                            \
+            "1: call " #function                                                                          \
+            "\n"                                                                                          \
+            ".4byte 0x00200073" /* uret */                                                                \
+            ::"i"(bytes));                                                                                \
     }
 
 /* False: there is no controller to be had. */
