@@ -44,7 +44,7 @@ def test_jobs_get_their_own_messages(traffic: Path, tmp_path: Path, name: str) -
     """In turns of 50 us, as each of them alone; with as many ranks and with fewer."""
     count, each, jobs = SHARED[name]
     calls = [(4, [traffic, 1, 12, 2000]), (3, [traffic, 2, 9, 5000]), (2, [traffic, 3, 9, 3000])]
-    alone = []
+    alone: list[str] = []
     for ranks, words in calls[:jobs]:
         done = run(tmp_path, f"alone{len(alone)}", "-np", ranks, *ON, "--", *words)
         assert done.returncode == 0, done.stderr
@@ -190,7 +190,7 @@ def test_a_job_that_aborts_leaves_its_nodes_to_the_other(
     assert texts[1:] == texts[:1] * 2
 
 
-VARIED = ([], ["--set", "check.spin_skip=false"], ["--threads", "2"])
+VARIED: tuple[list[str], ...] = ([], ["--set", "check.spin_skip=false"], ["--threads", "2"])
 
 
 @pytest.mark.parametrize("name", ["1 hart", "own"])
@@ -227,7 +227,7 @@ def test_two_jobs_that_are_stuck_are_found(compile_c: Compiler, tmp_path: Path, 
 
 
 def test_what_is_watched_of_jobs_with_harts_of_their_own(traffic: Path, tmp_path: Path) -> None:
-    """Each job has its profile, its accesses and its part of interest; without a kernel likewise."""
+    """Each job has its profile and its accesses; without a kernel likewise."""
     for kernel in ([], KERNEL):
         out = f"run{len(kernel)}"
         options = ["--machine", "voyager", *kernel, *harts(2), "--profile", "--access-times"]
