@@ -231,6 +231,7 @@ def test_what_is_watched_of_jobs_with_harts_of_their_own(traffic: Path, tmp_path
     for kernel in ([], KERNEL):
         out = f"run{len(kernel)}"
         options = ["--machine", "voyager", *kernel, *harts(2), "--profile", "--access-times"]
+        options += ["--trace-instructions", "300us..310us"]
         job = f"--job=-np 2 {traffic} 2 3 1000"
         done = run(tmp_path, out, *options, "-np", 3, job, "--", traffic, 1, 3, 1000)
         assert done.returncode == 0, done.stderr
@@ -239,6 +240,41 @@ def test_what_is_watched_of_jobs_with_harts_of_their_own(traffic: Path, tmp_path
             assert {f"rank {rank}" for rank in range(ranks)} <= {
                 line.split(";")[0] for line in folded.splitlines()
             }
+            traces = [tmp_path / out / f"job{i}" / f"instructions.{rank}" for rank in range(ranks)]
+            assert any(trace.stat().st_size for trace in traces)
+
+
+def test_each_job_has_its_part_of_interest(compile_c: Compiler, tmp_path: Path) -> None:
+    """What is outside takes no time, whatever the other does on harts of its own."""
+    text = """\
+#include <chasqui/region.h>
+int main(int count, char **arguments)
+{
+    for (volatile int i = 0; i < 200000; i++) { }
+    chasqui_region_begin();
+    for (volatile int i = 0; i < 1000 * count; i++) { }
+    chasqui_region_end();
+    return 0;
+}
+"""
+    program = compile_c("kernel_jobs_region", text)
+    for kernel in ([], KERNEL):
+        times = []
+        for options in ([], ["--fast-forward"]):
+            out = f"run{len(kernel)}{len(options)}"
+            words = [
+                "--machine",
+                "voyager",
+                *kernel,
+                *harts(2),
+                *options,
+                "--job",
+                f"{program} more",
+            ]
+            assert run(tmp_path, out, *words, "--", program).returncode == 0
+            jobs = (summary(tmp_path / out / f"job{i}") for i in range(2))
+            times.append([int(str(job["time_ps"])) for job in jobs])
+        assert all(fast * 20 < slow for slow, fast in zip(*times, strict=True))
 
 
 REFUSED = {
