@@ -28,7 +28,7 @@
 #define CHASQUI_KERNEL_PROCESS_PANIC 0x3ull /* Function: the kernel is broken: a0 and a1 are address and length of a text. Does not return. */
 #define CHASQUI_KERNEL_PROCESS_EXIT 0x4ull /* Function: the process has ended, with status a0, as by `exit_group`; the kernel lives on. */
 #define CHASQUI_KERNEL_PROCESS_TIME_OUT 0x5ull /* Function: the time is over until which the caller waited for another thread. The value is what its call returns. */
-#define CHASQUI_KERNEL_PROCESS_SWITCH 0x6ull /* Function, of several harts or processes of one: process a0 is on this hart from now on. The value is the physical */
+#define CHASQUI_KERNEL_PROCESS_SWITCH 0x6ull /* Function, of several harts or processes of one: process a0 is on this hart from now on; its `KernelProcess` is at a1, */
 #define CHASQUI_KERNEL_PROCESS_HAS_ENDED 0x7ull /* Function, likewise: 1 if process a0 has ended, whoever ended it, else 0. A hart gets a software interrupt when a */
 #define CHASQUI_KERNEL_SBI_IPI 0x735049ull /* Extension: software interrupts of other harts (SBI, chapter 7). */
 #define CHASQUI_KERNEL_IPI_SEND 0x0ull /* Function: interrupts the harts in the mask a0. */
