@@ -201,11 +201,11 @@ def test_several_harts_note_the_same(compile_c: Compiler, tmp_path: Path, machin
     assert any(each.first_access_ps for each in read(tmp_path / "reference"))
 
 
-def test_access_times_are_for_one_job(examples: Path, tmp_path: Path) -> None:
+def test_access_times_are_for_one_process_of_a_hart(examples: Path, tmp_path: Path) -> None:
     ring = str(examples / "ring")
     done = command(
         "run", "-np", "2", "--machine", "voyager", "--access-times", "--job", f"-np 2 {ring}",
         "--", ring, directory=tmp_path,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "--access-times with 2 jobs: it is for runs of 1 job" in done.stderr
+    assert "--access-times with 2 processes on node.harts = 1" in done.stderr

@@ -570,10 +570,18 @@ def test_each_job_has_its_timeline(traffic: Path, tmp_path: Path) -> None:
 
 REFUSED = {
     "loggp": ([], "./a", "2 jobs on loggp: 1 can share its nodes"),
-    "harts": (["--set", "node.harts=2"], "./a", "node.harts = 2 with 2 jobs"),
-    "profile": (["--profile"], "./a", "--profile with 2 jobs"),
-    "trace": (["--trace-instructions", "0us..1us"], "./a", "--trace-instructions with 2 jobs"),
-    "fast-forward": (["--fast-forward"], "./a", "--fast-forward with 2 jobs"),
+    "harts": (
+        ["--set", "node.harts=3"],
+        "./a",
+        "with 2 jobs: each rank has harts of its own, and node.harts = 3",
+    ),
+    "profile": (["--profile"], "./a", "--profile with 2 processes on node.harts = 1"),
+    "trace": (
+        ["--trace-instructions", "0us..1us"],
+        "./a",
+        "--trace-instructions with 2 processes on node.harts = 1",
+    ),
+    "fast-forward": (["--fast-forward"], "./a", "--fast-forward with 2 processes"),
     "program": ([], "-np 2", "--job '-np 2': '[-np RANKS] PROGRAM [ARGS]...' is expected"),
     "ranks": ([], "-np x ./a", "RANKS a number"),
     "quotes": ([], "./a 'b", "No closing quotation"),

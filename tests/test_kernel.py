@@ -245,7 +245,10 @@ int main(int argc, char **argv)
     [
         (["--machine", "loggp", *KERNEL], "node.software.kernel: on loggp MPI calls take no time"),
         ([*ON, "--set", "node.software.kernel_memory=1 GiB"], "at most half of node.dram.size"),
-        ([*ON, "--job", "-np 1 PROGRAM"], "node.software.kernel with 2 jobs"),
+        (
+            ["--machine", "voyager/onequeue", *KERNEL, "--job", "-np 1 PROGRAM"],
+            "node.software.kernel with 2 jobs and voyager.queues.sharing = drained",
+        ),
     ],
 )
 def test_what_a_kernel_does_not_go_with(

@@ -264,7 +264,7 @@ SAID = {
     "none": "--ranks-per-node 0 on loggp: 1 to 1024 are allowed",
     "no harts": "each rank has harts of its own, and node.harts = 1; multiples of 2 are allowed",
     "uneven": "node.harts = 4; multiples of 3 are allowed (--set node.harts=3)",
-    "jobs": "--ranks-per-node 2 with 2 jobs: they share 1 hart a node",
+    "jobs": "--ranks-per-node 2 with 2 jobs: each rank has harts of its own, and node.harts = 1",
     "drained": "each process having its own (own) is allowed",
     "ranks": "70000 ranks on voyager: 1 to 8192 are allowed (2 a node)",
     "memory": "more than half of node.dram.size",

@@ -14,20 +14,21 @@
 
     .section .text.first, "ax"
     .globl _start
-_start: /* a1: struct chasqui_kernel_boot; a2, a3: processes of the node, harts of each */
+_start: /* a1: struct chasqui_kernel_boot, which describes a2 to a6 */
     la sp, boot_stack + BOOT_STACK_BYTES
 #if HARTS > 1
     la tp, harts
-    mv t1, a2
-    mv a2, a3
-    mv a3, t1
 #endif
     csrw sscratch, zero
     la t0, trap_entry
     csrw stvec, t0
     mv a0, a1
 #if HARTS > 1
-    mv a1, a3
+    mv a1, a2
+    mv a2, a3
+    mv a3, a4
+    mv a4, a5
+    mv a5, a6
 #endif
     tail kernel_main
 
@@ -124,6 +125,35 @@ thread_switch:
     addi sp, sp, 112
     ret
     .size thread_switch, . - thread_switch
+
+#if HARTS > 1
+/* Floating-point registers of the process that leaves the hart, and of the one that comes, of whose reservation nothing
+ * is left either: a store-conditional ends it (RISC-V Unprivileged ISA 20240411, 13.2). The kernel uses none itself. */
+    .option push
+    .option arch, +f, +d
+    .globl floating_save, floating_restore
+    .type floating_save, @function
+floating_save:
+    .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+    fsd f\n, 8 * \n(a0)
+    .endr
+    frcsr t0
+    sd t0, 8 * 32(a0)
+    ld t0, 0(a0)
+    sc.d zero, t0, (a0)
+    ret
+    .size floating_save, . - floating_save
+    .type floating_restore, @function
+floating_restore:
+    .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+    fld f\n, 8 * \n(a0)
+    .endr
+    ld t0, 8 * 32(a0)
+    fscsr t0
+    ret
+    .size floating_restore, . - floating_restore
+    .option pop
+#endif
 
 /* Where a thread begins: s0 is its function, s1 the argument. */
     .globl thread_start

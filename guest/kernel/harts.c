@@ -1,5 +1,6 @@
-/* Several harts: one at a time is in the kernel, and each has one thread of a process. Whose it is, placement and the
- * process's own calls (clone, futex) say, which the simulator serves; to sleep and to wake is done here. */
+/* Several harts, or several processes of one: one hart at a time is in the kernel. Each has one thread of a process, or
+ * threads of processes that take turns. Which, placement and the process's own calls (clone, futex) say, which the simulator
+ * serves; to sleep, to wake and to take turns is done here. */
 #include "kernel.h"
 
 #if HARTS > 1
@@ -38,16 +39,9 @@ void hart_interrupt(struct hart *hart)
     machine_call(CHASQUI_KERNEL_SBI_IPI, CHASQUI_KERNEL_IPI_SEND, (uint64_t[6]){1ull << hart->number});
 }
 
-static struct frame *frame_of(struct hart *hart) { return hart->has_begun ? hart->thread_frame : process_thread(hart); }
-
-/* A thread of process `process` begins on `hart`, which is idle or whose thread has ended, with the registers in `frame`. */
-static void begin(struct hart *hart, uint64_t process)
+/* A hart begins that has not run before; it has a thread of a process. */
+static void start(struct hart *hart)
 {
-    hart->process = process;
-    if (hart->has_begun) {
-        thread_wake(&hart->vacant);
-        return;
-    }
     hart->has_begun = true;
     hart->number = (uint64_t)(hart - harts);
     hart->stack = (uint64_t)memory_take(HART_STACK_BYTES) + HART_STACK_BYTES;
@@ -61,23 +55,79 @@ static void begin(struct hart *hart, uint64_t process)
 _Noreturn void hart_main(void)
 {
     kernel_lock();
-    threads_begin();
     csr_write(STIMECMP, ~0ull);
-    csr_write(sie, INTERRUPTS);
-    here->current = here->process_thread;
-    kernel_unlock();
-    trap_return(here->thread_frame);
+    csr_write(sie, INTERRUPTS | (driver ? 1u << INTERRUPT_EXTERNAL : 0));
+    users_begin();
 }
 
-void harts_begin(uint64_t processes, uint64_t harts_each)
+static uint64_t quantum, phase; /* ticks */
+
+/* Process p is on hart p times harts_each, modulo harts: several have harts of their own, or share one. */
+void harts_begin(const struct machine *machine)
 {
+    quantum = machine->quantum;
+    phase = machine->phase;
     here->has_begun = true;
-    for (uint64_t process = 1; process < processes; process++) {
-        struct hart *hart = &harts[process * harts_each];
-        struct frame *frame = frame_of(hart);
-        frame->pc = boots[process].entry;
-        frame->x[SP] = boots[process].stack_pointer;
-        begin(hart, process);
+    for (uint64_t process = 0; process < machine->processes; process++) {
+        struct user *user = user_create(&harts[process * machine->harts_each % machine->harts], process);
+        user->frame->pc = boots[process].entry;
+        user->frame->x[SP] = boots[process].stack_pointer;
+        user_ready(user);
+    }
+    for (uint64_t number = 1; number < machine->harts; number++)
+        if (harts[number].users.first)
+            start(&harts[number]);
+    users_begin();
+}
+
+/* --- turns of processes that share a hart --- */
+
+extern void floating_save(uint64_t floating[33]), floating_restore(const uint64_t floating[33]);
+
+#define SATP_SV39 (8ull << 60)
+
+/* The simulator knows the root of its page tables. */
+void user_comes(struct user *user)
+{
+    if (user == here->user)
+        return;
+    if (here->user)
+        floating_save(here->user->floating);
+    here->user = user;
+    uint64_t arguments[6] = {user->process, (uint64_t)&user->shown, (uint64_t)&here->only_turns};
+    struct answer answer = machine_call(CHASQUI_KERNEL_SBI_PROCESS, CHASQUI_KERNEL_PROCESS_SWITCH, arguments);
+    csr_write(satp, SATP_SV39 | answer.value / PAGE_BYTES);
+    floating_restore(user->floating);
+}
+
+static void end_turn(struct timer *timer)
+{
+    (void)timer;
+    here->is_over = true;
+}
+
+/* Turns end at multiples of the quantum of the node's own clock: who comes within one has the rest. Nothing is set for who
+ * is alone. */
+void turn_continue(void)
+{
+    if (!here->users.first || here->is_over)
+        return;
+    if (!here->quantum) {
+        here->quantum = memory_take(sizeof *here->quantum);
+        here->quantum->is_set = false;
+    }
+    if (here->quantum->is_set)
+        return;
+    uint64_t now = csr_read(time);
+    timer_set(here->quantum, now + quantum - (now + quantum - phase) % quantum, end_turn);
+}
+
+void processes_end(void)
+{
+    for (struct user *user = here->threads; user; user = user->next) {
+        uint64_t arguments[6] = {user->process};
+        if (machine_call(CHASQUI_KERNEL_SBI_PROCESS, CHASQUI_KERNEL_PROCESS_HAS_ENDED, arguments).value)
+            user->has_ended = true;
     }
 }
 
@@ -98,12 +148,13 @@ uint32_t process_of_rank(uint32_t rank)
 
 /* --- threads of processes --- */
 
-/* Its hart is free for another. */
+/* Its place on the hart is free for another of the process. */
 void thread_end(void)
 {
-    thread_sleep(&here->vacant, "nothing");
+    struct user *user = here->user;
+    thread_sleep(&user->vacant, "nothing");
     kernel_unlock();
-    trap_return(here->thread_frame);
+    trap_return(user->frame);
 }
 
 enum { TP = 4 - 1 };
@@ -112,33 +163,39 @@ enum { TP = 4 - 1 };
 static void clone(struct hart *hart, const uint64_t arguments[6])
 {
     enum { CLONE_SETTLS = 0x80000 };
-    struct frame *frame = frame_of(hart);
-    memory_copy(frame, here->thread_frame, sizeof *frame);
+    struct user *user = hart->has_begun ? hart->user : user_create(hart, process_here);
+    struct frame *frame = user->frame;
+    memory_copy(frame, here->user->frame, sizeof *frame);
     frame->x[A0] = 0;
     if (arguments[1])
         frame->x[SP] = arguments[1];
     if (arguments[0] & CLONE_SETTLS)
         frame->x[TP] = arguments[3];
-    begin(hart, here->process);
+    if (hart->has_begun)
+        return thread_wake(&user->vacant);
+    user_ready(user);
+    start(hart);
 }
 
 /* Until another thread wakes it, or the time: what the call returns. */
 static int64_t block(uint64_t until)
 {
-    here->is_woken = false;
-    thread_sleep_until(&here->blocked, until, "another thread");
-    if (here->is_woken)
+    struct user *user = here->user;
+    user->is_woken = false;
+    thread_sleep_until(&user->blocked, until, "another thread");
+    if (user->is_woken)
         return 0;
     return machine_call(CHASQUI_KERNEL_SBI_PROCESS, CHASQUI_KERNEL_PROCESS_TIME_OUT, (uint64_t[6]){0}).value;
 }
 
+/* Harts of processes that have several are theirs alone. */
 static void wake(uint64_t woken)
 {
     for (uint64_t number = 0; woken; number++, woken >>= 1) {
         if (!(woken & 1))
             continue;
-        harts[number].is_woken = true;
-        thread_wake(&harts[number].blocked);
+        harts[number].user->is_woken = true;
+        thread_wake(&harts[number].user->blocked);
     }
 }
 

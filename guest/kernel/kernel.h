@@ -86,9 +86,19 @@ struct queue {
     struct thread *first, *last;
 };
 
+#if HARTS == 1
 void threads_begin(void);
+#endif
+#if HARTS > 1
+struct user;
+struct user *user_create(struct hart *hart, uint64_t process); /* its registers are 0; it is in no queue */
+void user_ready(struct user *user);
+_Noreturn void users_begin(void); /* the hart's present thread, which is nobody's, becomes the first of them */
+void thread_give_way(void);       /* to the kernel's threads, or to another process */
+#else
 struct frame *process_thread(struct hart *hart); /* a new one, on `hart`: its registers are 0 */
 _Noreturn void process_begin(const struct chasqui_kernel_boot *boot);
+#endif
 void thread_create(void (*function)(void *), void *argument); /* it never returns */
 void thread_sleep(struct queue *queue, const char *what);      /* `what` it sleeps for, in words */
 void thread_wake(struct queue *queue);                         /* the oldest, if there is one */
@@ -100,32 +110,56 @@ bool threads_wait(void); /* for the hart */
 
 struct timer;
 
-/* A hart of the node, with a thread of a process. */
+/* A hart of the node. */
 struct hart {
 #if HARTS > 1
     uint64_t stack; /* where it begins; entry.S uses this place */
-    uint64_t number, process;
-    struct queue blocked, vacant; /* its process's thread, while it waits for another, or has ended */
-    bool is_woken;                /* by another thread, not by time */
-    struct frame *thread_frame;   /* where its registers are while it is in the kernel */
+    uint64_t number;
+    struct user *user;    /* whose memory and floating-point registers it has */
+    struct user *threads; /* of processes, all that it has */
+    struct queue users;   /* of these, those that can go on */
+    struct timer *quantum;
+    bool is_over;        /* the present turn */
+    uint64_t only_turns; /* its timer is set for the end of a turn and nothing else; the simulator reads it */
     bool has_begun;
 #endif
     struct thread *current;
+#if HARTS == 1
     struct thread *process_thread;
+#endif
     struct queue ready;
     struct timer *timers; /* in the order of their times */
+#if HARTS == 1
+    struct chasqui_kernel_process shown; /* to the simulator */
+#endif
+};
+
+#if HARTS > 1
+/* A thread of a process, on its hart; others that share the hart are of other processes. */
+struct user {
+    uint64_t floating[33]; /* f0 to f31, fcsr, while another's are in the hart; entry.S uses this place */
+    uint64_t process;
+    struct thread *thread;
+    struct frame *frame;          /* where its registers are while it is in the kernel */
+    struct queue blocked, vacant; /* its thread, while it waits for another, or has ended */
+    bool is_woken;                /* by another thread, not by time */
+    bool has_ended;               /* the process, for whatever reason */
+    struct user *next;            /* of the hart's */
     struct chasqui_kernel_process shown; /* to the simulator */
 };
+#endif
 
 extern struct hart harts[HARTS];
 
 /* This hart, and the number of its process. */
 #if HARTS > 1
 register struct hart *here __asm__("tp");
-#define process_here (here->process)
+#define process_here (here->user->process)
+#define shown_here (here->user->shown)
 #else
 #define here (&harts[0])
 #define process_here 0
+#define shown_here (here->shown)
 #endif
 
 /* Where the processes of the job are: with one hart each has a node of its own. */
@@ -148,7 +182,14 @@ extern const struct chasqui_kernel_boot *boots; /* of the node's processes */
 void kernel_lock(void);
 void kernel_unlock(void);
 void hart_interrupt(struct hart *hart);
-void harts_begin(uint64_t processes, uint64_t harts_each);
+/* What the simulator gives in registers. */
+struct machine {
+    uint64_t processes, harts_each, harts, quantum, phase;
+};
+_Noreturn void harts_begin(const struct machine *machine);
+void user_comes(struct user *user);
+void turn_continue(void); /* until its end, if others wait for it */
+void processes_end(void); /* those of the hart's that the simulator has ended */
 int64_t harts_forward(uint64_t number, const uint64_t arguments[6]); /* a system call, to the simulator */
 _Noreturn void thread_end(void);                                     /* of the process, or all of it */
 #else

@@ -15,6 +15,7 @@
 #define CHASQUI_KERNEL_DIRECT 0xffffffc000000000ull /* Where the kernel sees physical memory, from physical address 0 on. */
 #define CHASQUI_KERNEL_DEVICE 0xffffffe000000000ull /* Where it sees the NI's registers, uncached. */
 #define CHASQUI_KERNEL_DEVICE_BYTES 0x40000000ull /* What is mapped of them [bytes]. */
+#define CHASQUI_KERNEL_CONTROLLER 0xffffffe040000000ull /* Where it sees the registers of the interrupt controller, uncached. */
 #define CHASQUI_KERNEL_SBI_LINUX 0xa000000ull /* Extension: Linux's system call whose number is the function, with its arguments, of the process. Costs no time but */
 #define CHASQUI_KERNEL_SLEEP 0x1ull /* Error of `SBI_LINUX`: the caller must sleep until the time in a2 [ticks of `time`], ~0: for ever; then its call */
 #define CHASQUI_KERNEL_BLOCK 0x2ull /* Error of `SBI_LINUX` to a kernel of several harts: the caller waits for another thread of its process, no longer than */
@@ -27,6 +28,8 @@
 #define CHASQUI_KERNEL_PROCESS_PANIC 0x3ull /* Function: the kernel is broken: a0 and a1 are address and length of a text. Does not return. */
 #define CHASQUI_KERNEL_PROCESS_EXIT 0x4ull /* Function: the process has ended, with status a0, as by `exit_group`; the kernel lives on. */
 #define CHASQUI_KERNEL_PROCESS_TIME_OUT 0x5ull /* Function: the time is over until which the caller waited for another thread. The value is what its call returns. */
+#define CHASQUI_KERNEL_PROCESS_SWITCH 0x6ull /* Function, of several harts or processes of one: process a0 is on this hart from now on; its `KernelProcess` is at a1, */
+#define CHASQUI_KERNEL_PROCESS_HAS_ENDED 0x7ull /* Function, likewise: 1 if process a0 has ended, whoever ended it, else 0. A hart gets a software interrupt when a */
 #define CHASQUI_KERNEL_SBI_IPI 0x735049ull /* Extension: software interrupts of other harts (SBI, chapter 7). */
 #define CHASQUI_KERNEL_IPI_SEND 0x0ull /* Function: interrupts the harts in the mask a0. */
 #define CHASQUI_KERNEL_SBI_HSM 0x48534dull /* Extension: harts (SBI, chapter 9). */

@@ -8,7 +8,13 @@
 #define hart_of(timer) here
 #endif
 
-static void arm(void) { csr_write(STIMECMP, here->timers ? here->timers->at : ~0ull); }
+static void arm(void)
+{
+#if HARTS > 1
+    here->only_turns = here->timers && here->timers == here->quantum && !here->timers->next;
+#endif
+    csr_write(STIMECMP, here->timers ? here->timers->at : ~0ull);
+}
 
 void timer_set(struct timer *timer, uint64_t at, void (*expire)(struct timer *))
 {

@@ -46,8 +46,11 @@ static void kernel_trap(struct frame *frame, uint64_t cause)
 static void interrupt(uint64_t number)
 {
     switch (number) {
-    case INTERRUPT_SOFTWARE: /* of another hart: some thread is ready */
+    case INTERRUPT_SOFTWARE: /* of another hart: some thread is ready; or of the simulator: a process has ended */
         csr_clear(sip, 1u << INTERRUPT_SOFTWARE);
+#if HARTS > 1
+        processes_end();
+#endif
         break;
     case INTERRUPT_TIMER: timer_interrupt(); break;
     case INTERRUPT_EXTERNAL:
@@ -64,7 +67,7 @@ void trap(struct frame *frame)
     bool from_process = !(frame->status & STATUS_SPP);
     if (from_process) {
         kernel_lock();
-        here->shown.pc = frame->pc;
+        shown_here.pc = frame->pc;
     }
     if (cause & CAUSE_INTERRUPT)
         interrupt(cause & ~CAUSE_INTERRUPT);
@@ -74,8 +77,17 @@ void trap(struct frame *frame)
         kernel_trap(frame, cause);
     if (from_process)
         loopback_run();
+#if HARTS > 1
+    if (from_process && here->user->has_ended)
+        thread_end();
+    if (from_process)
+        thread_give_way();
+    if (from_process && here->user->has_ended)
+        thread_end();
+#else
     if (from_process && threads_wait())
         thread_yield();
+#endif
     if (from_process)
         kernel_unlock();
 }

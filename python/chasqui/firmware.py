@@ -67,7 +67,8 @@ def directory() -> Path:
     digest = hashlib.sha256()
     parts = ["**/*.h", "*/firmware/**/*.c", "*/kernel/*.c"]
     inputs = [path for part in parts for path in MACHINES.glob(part)]
-    inputs += [*KERNEL.glob("**/*.[chS]"), INCLUDE / "chasqui" / "abi.h"]
+    inputs += KERNEL.glob("**/*.[chS]")
+    inputs += [INCLUDE / "chasqui" / name for name in ("abi.h", "interrupts.h")]
     for path in [*sorted(inputs), PACKAGE / "firmware.py", PACKAGE / "toolchain.py"]:
         digest.update(f"{path.parent.name}/{path.name}\0".encode())
         digest.update(path.read_bytes())

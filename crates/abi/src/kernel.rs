@@ -15,6 +15,8 @@ crate::guest_constants! {
     pub const DEVICE: u64 = 0xffff_ffe0_0000_0000;
     /// What is mapped of them [bytes].
     pub const DEVICE_BYTES: u64 = 0x4000_0000;
+    /// Where it sees the registers of the interrupt controller, uncached.
+    pub const CONTROLLER: u64 = 0xffff_ffe0_4000_0000;
 
     /// Extension: Linux's system call whose number is the function, with its arguments, of the process. Costs no time but
     /// the ecall's. The error is 0, or `SLEEP`. A kernel of several harts finds in a3 the mask of those whose processes'
@@ -45,6 +47,13 @@ crate::guest_constants! {
     pub const PROCESS_EXIT: u64 = 4;
     /// Function: the time is over until which the caller waited for another thread. The value is what its call returns.
     pub const PROCESS_TIME_OUT: u64 = 5;
+    /// Function, of several harts or processes of one: process a0 is on this hart from now on; its `KernelProcess` is at a1,
+    /// and at a2 a word that is 1 while this hart's timer is set for the end of a turn and nothing else, else 0. The value is
+    /// the physical address of the process's root page table.
+    pub const PROCESS_SWITCH: u64 = 6;
+    /// Function, likewise: 1 if process a0 has ended, whoever ended it, else 0. A hart gets a software interrupt when a
+    /// process that it has ends, unless it is in the kernel for it.
+    pub const PROCESS_HAS_ENDED: u64 = 7;
     /// Extension: software interrupts of other harts (SBI, chapter 7).
     pub const SBI_IPI: u64 = 0x0073_5049;
     /// Function: interrupts the harts in the mask a0.
@@ -69,7 +78,9 @@ crate::guest_constants! {
 
 crate::guest_struct! {
     /// What a kernel gets at its start: its address is in a1. Of several processes each has one, one behind the other;
-    /// their number is in a2, that of the harts that each has in a3. Memory is described in the first.
+    /// their number is in a2, that of the harts that each has in a3, that of the node's in a4: process p begins on hart
+    /// p times a3, modulo a4. In a5 and a6 are the quantum of processes that share a hart and when the first begins, in
+    /// ticks of `time`. Memory is described in the first.
     pub struct KernelBoot {
         /// The process's first instruction.
         pub entry: u64,

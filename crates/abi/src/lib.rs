@@ -9,6 +9,7 @@
 
 pub mod collectives;
 pub mod header;
+pub mod interrupts;
 pub mod kernel;
 
 crate::guest_constants! {

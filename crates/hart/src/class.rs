@@ -54,6 +54,8 @@ pub enum Class {
     System,
     /// Trap returns.
     TrapReturn,
+    /// Returns of handlers at user level.
+    HandlerReturn,
     /// `pause` and marks.
     Hint,
 }
@@ -98,6 +100,7 @@ pub const fn class(op: Op) -> Class {
         | Withdraw => Class::Fence,
         Ecall | Ebreak | Wfi | Illegal => Class::System,
         Sret | Mret => Class::TrapReturn,
+        Uret => Class::HandlerReturn,
         Mark | Pause => Class::Hint,
     }
 }

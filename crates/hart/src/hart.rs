@@ -7,6 +7,7 @@ use chasqui_engine::{Clock, Cycles, Time};
 use chasqui_memory::{Fault, Port, SharedAccesses, Stall, Stop};
 
 use crate::blocks::{Blocks, Text};
+use crate::handlers::Handlers;
 use crate::run::Exit;
 use crate::supervisor::Supervisor;
 use crate::{State, Timing};
@@ -69,6 +70,13 @@ counters! {
     }
 }
 
+/// External interrupt lines of a hart, one for each level that takes interrupts: they are asserted or not.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lines {
+    pub supervisor: bool,
+    pub user: bool,
+}
+
 /// One RV64GC hart, at user level unless a supervisor level has begun.
 pub struct Hart {
     /// Architectural state.
@@ -92,6 +100,11 @@ pub struct Hart {
     pub(crate) untimed_last: u64,
     /// Supervisor level, once it has begun.
     pub(crate) supervisor: Option<Box<Supervisor>>,
+    /// Interrupts at user level, if it has them.
+    pub(crate) handlers: Option<Box<Handlers>>,
+    pub(crate) lines: Lines,
+    /// Interrupts taken.
+    pub(crate) interrupts: u64,
     /// Which interrupts trap, and when, may be different from now on: [`Hart::run`] looks again.
     pub(crate) recheck: bool,
     timebase: Clock,
@@ -115,11 +128,25 @@ impl Hart {
             exit: Exit::Lookup,
             untimed_last: 0,
             supervisor: None,
+            handlers: None,
+            lines: Lines::default(),
+            interrupts: 0,
             recheck: false,
             timebase: Clock::new(timebase_hz),
             cycles: Cycles::new(clock, 0, Time::ZERO),
             latest: Cell::new((0, Time::ZERO)),
         }
+    }
+
+    /// It has levels that interrupts go to.
+    #[inline]
+    pub(crate) fn has_levels(&self) -> bool {
+        self.supervisor.is_some() || self.handlers.is_some()
+    }
+
+    /// Interrupts that it has taken so far.
+    pub fn interrupts(&self) -> u64 {
+        self.interrupts
     }
 
     /// The hart's clock.

@@ -246,6 +246,7 @@ operations! {
     FenceI  "fence.i"   0x0000_100f FenceInstructions; // Zifencei
     Ecall   "ecall"     0x0000_0073 Fixed;
     Ebreak  "ebreak"    0x0010_0073 Fixed;
+    Uret    "uret"      0x0020_0073 Fixed; // N
     // Privileged
     Sret    "sret"      0x1020_0073 Fixed;
     Mret    "mret"      0x3020_0073 Fixed;

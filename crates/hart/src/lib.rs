@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`insn`] (every operation and its encoding in one table), [`decode()`], [`alu`] and [`fp`]
 //! (what the operations compute), [`for_each_op!`] (which function is which operation's; dispatchers are
-//! generated from it), [`csr`], [`supervisor`], [`class`] (how long they take), [`Hart`], `step.rs` (the reference), `block.rs` and
+//! generated from it), [`csr`], [`supervisor`], [`handlers`], [`class`] (how long they take), [`Hart`], `step.rs` (the reference), `block.rs` and
 //! `run.rs` (the fast loop).
 
 pub mod alu;
@@ -14,6 +14,7 @@ pub mod csr;
 pub mod decode;
 pub mod disasm;
 pub mod fp;
+pub mod handlers;
 mod hart;
 pub mod insn;
 mod observe;
@@ -33,6 +34,7 @@ pub mod testing;
 pub use blocks::Text;
 pub use class::{CLASSES, Class, class};
 pub use decode::decode;
+pub use handlers::Handlers;
 pub use hart::{Halt, Hart, HartStatistics};
 pub use insn::{Insn, Op};
 pub use observe::{Decoder, Observer};

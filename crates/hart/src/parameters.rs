@@ -1,6 +1,6 @@
 //! What a core is made of.
 
-use chasqui_config::{Cycles, Frequency};
+use chasqui_config::{Count, Cycles, Frequency};
 use chasqui_engine::Clock;
 
 use crate::{CLASSES, Class, Timing};
@@ -61,6 +61,13 @@ chasqui_config::parameters! {
         trap: Cycles = 5, range 0 ..= 1000, source "assumption: what is in a pipeline of five stages is thrown away, as in Rocket, which takes traps at its last";
         /// Return from a trap.
         trap_return: Cycles = 5, range 1 ..= 1000, source "assumption: as a trap: Rocket executes it alone and refills its pipeline";
+        /// Register contexts for handlers of interrupts at user level; 0: there are no such interrupts. With more than
+        /// one a handler may let others interrupt it.
+        handler_contexts: Count = 0, range 0 ..= 7, source "ours: a mechanism of machines that need it; MIPS32 has up to 15 shadow register sets";
+        /// From an interrupt to the first instruction of its handler at user level.
+        handler_entry: Cycles = 5, range 0 ..= 1000, source "assumption: as a trap; another register context is selected meanwhile, as by Arm's FIQ";
+        /// Return of a handler at user level.
+        handler_return: Cycles = 5, range 1 ..= 1000, source "assumption: as from a trap";
         /// `pause`.
         pause: Cycles = 1, range 1 ..= 1000, source "assumption: no deliberate delay";
     }
@@ -98,6 +105,7 @@ impl CoreParameters {
             (Class::FpCompare, &c.fp_compare),
             (Class::Csr, &c.csr),
             (Class::TrapReturn, &c.trap_return),
+            (Class::HandlerReturn, &c.handler_return),
             (Class::Hint, &c.pause),
         ];
         for (of, cycles) in table {
@@ -108,6 +116,7 @@ impl CoreParameters {
             branch_taken: c.branch_taken.cycles() as u8,
             branch_mispredicted: c.branch_mispredicted.cycles() as u8,
             trap: c.trap.cycles() as u16,
+            handler_entry: c.handler_entry.cycles() as u16,
         }
     }
 }

@@ -60,14 +60,14 @@ impl Hart {
         self.untimed_last = self.statistics.instructions + UNTIMED_RUN;
         if self.by_steps {
             self.repeat_step(soft)
-        } else if self.supervisor.is_none() {
+        } else if !self.has_levels() {
             self.run_level(marks, soft, deadline)
         } else {
             self.run_levels(marks, soft, deadline)
         }
     }
 
-    /// [`Hart::run`] of a hart with a supervisor level: it runs to the next interrupt that traps, or to an instruction
+    /// [`Hart::run`] of a hart with levels that interrupts go to: it runs to the next that is taken, or to an instruction
     /// that may change which does.
     fn run_levels(&mut self, marks: &mut dyn Marks, soft: u64, deadline: u64) -> Halt {
         while self.cycle < soft && !self.is_untimed_too_long() {
@@ -90,7 +90,7 @@ impl Hart {
         Halt::Deadline
     }
 
-    /// [`Hart::run`] while the level stays and no interrupt traps.
+    /// [`Hart::run`] while the level stays and no interrupt is taken.
     fn run_level(&mut self, marks: &mut dyn Marks, soft: u64, deadline: u64) -> Halt {
         self.blocks.begin();
         while self.fetched > 0 && self.cycle < soft {

@@ -8,7 +8,7 @@ use crate::fp::{self, Rounding};
 use crate::hart::{FETCHED, Halt, Hart};
 use crate::insn::{Insn, Op};
 use crate::supervisor::SIP;
-use crate::{decode, for_each_op};
+use crate::{decode, for_each_op, handlers};
 
 /// Sign- or zero-extends a loaded value from the width of its type.
 macro_rules! extend {
@@ -182,7 +182,7 @@ impl Hart {
             Op::Pause => halt = Some(Halt::Pause),
             Op::Ecall => return Err(Halt::Call),
             Op::Ebreak => return Err(Halt::Breakpoint),
-            Op::Sret if self.is_supervisor() => target = self.return_from_trap(),
+            Op::Sret | Op::Uret => target = self.return_by(i.op)?,
             Op::Wfi if self.is_supervisor() && !self.has_interrupt() => return Err(Halt::Idle),
             Op::Wfi if self.is_supervisor() => {}
             Op::SfenceVma if self.is_supervisor() => {
@@ -244,6 +244,8 @@ impl Hart {
         let number = i.imm as u16;
         let old = if csr::is_supervisors(number) {
             self.supervisor_csr(i, number, source)
+        } else if handlers::is_handlers(number) {
+            self.handler_csr(number, |old| csr::written(i.op, i.rs1, old, source))
         } else {
             csr::execute(&mut self.state, &counters, i.op, number, i.rs1, source)
         };

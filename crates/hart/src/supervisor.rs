@@ -10,7 +10,9 @@ use chasqui_memory::{Access, Fault, Privilege};
 
 use crate::class::{Class, class};
 use crate::csr::NoAccess;
+use crate::handlers::Handlers;
 use crate::hart::{FETCHED, Halt, Hart};
+use crate::insn::Op;
 
 /// Supervisor status.
 pub const SSTATUS: u16 = 0x100;
@@ -101,8 +103,6 @@ pub struct Supervisor {
     enabled: u64,
     /// `sip.SSIP`.
     software: u64,
-    /// The external line: `sip.SEIP`.
-    external: bool,
     vector: u64,
     scratch: u64,
     epc: u64,
@@ -120,7 +120,6 @@ impl Supervisor {
             status: 0,
             enabled: 0,
             software: 0,
-            external: false,
             vector: 0,
             scratch: 0,
             epc: 0,
@@ -141,9 +140,9 @@ impl Supervisor {
         if self.is_current { Privilege::Supervisor { sum } } else { Privilege::User }
     }
 
-    /// Pending interrupts at platform time `time`.
-    fn pending(&self, time: u64) -> u64 {
-        let external = if self.external { interrupt::EXTERNAL } else { 0 };
+    /// Pending interrupts at platform time `time`, while the external line is `asserted` or not.
+    fn pending(&self, time: u64, asserted: bool) -> u64 {
+        let external = if asserted { interrupt::EXTERNAL } else { 0 };
         let timer = if time >= self.timer { interrupt::TIMER } else { 0 };
         self.software | timer | external
     }
@@ -153,8 +152,8 @@ impl Supervisor {
         !self.is_current || self.status & sstatus::SIE != 0
     }
 
-    /// Value of a CSR at platform time `time`.
-    fn read(&self, number: u16, time: u64) -> Result<u64, NoAccess> {
+    /// Value of a CSR at platform time `time`, while the external line is `asserted` or not.
+    fn read(&self, number: u16, time: u64, asserted: bool) -> Result<u64, NoAccess> {
         Ok(match number {
             SSTATUS => self.status | sstatus::FS | sstatus::SD,
             SIE => self.enabled,
@@ -163,7 +162,7 @@ impl Supervisor {
             SEPC => self.epc,
             SCAUSE => self.cause,
             STVAL => self.value,
-            SIP => self.pending(time),
+            SIP => self.pending(time, asserted),
             STIMECMP => self.timer,
             SATP => self.satp,
             _ => return Err(NoAccess),
@@ -239,12 +238,9 @@ impl Hart {
         self.supervisor.as_deref()
     }
 
-    /// The external interrupt line is asserted from now on, or not.
-    ///
-    /// # Panics
-    /// When the hart has no supervisor level.
+    /// The external interrupt line of supervisor level is asserted from now on, or not.
     pub fn set_external(&mut self, asserted: bool) {
-        self.supervisor.as_mut().expect("a hart with a supervisor level").external = asserted;
+        self.lines.supervisor = asserted;
     }
 
     /// A software interrupt is pending from now on.
@@ -278,7 +274,7 @@ impl Hart {
     /// The first cycle, from the present on, at which an enabled interrupt is pending if nothing else happens.
     pub fn interrupt_cycle(&self) -> u64 {
         let Some(supervisor) = &self.supervisor else { return u64::MAX };
-        if supervisor.enabled & supervisor.pending(0) != 0 {
+        if supervisor.enabled & supervisor.pending(0, self.lines.supervisor) != 0 {
             return self.cycle;
         }
         match supervisor.enabled & interrupt::TIMER {
@@ -287,22 +283,34 @@ impl Hart {
         }
     }
 
-    /// The first cycle, from the present on, at which an interrupt traps if nothing else happens.
+    /// The first cycle, from the present on, at which an interrupt traps, or enters a handler, if nothing else happens.
     pub fn trap_cycle(&self) -> u64 {
+        if self.enters_handler() { self.cycle } else { self.supervisor_trap_cycle() }
+    }
+
+    fn supervisor_trap_cycle(&self) -> u64 {
         match &self.supervisor {
             Some(supervisor) if supervisor.may_trap() => self.interrupt_cycle(),
             _ => u64::MAX,
         }
     }
 
-    /// Takes an interrupt, if one traps now. An instruction that has begun, because it waits, is finished first.
+    /// Takes an interrupt, if one traps or enters a handler now; the higher level's first.
+    #[inline]
     pub(crate) fn take_interrupt(&mut self) -> bool {
-        if self.supervisor.is_none() || self.fetched == FETCHED || self.trap_cycle() > self.cycle {
+        let taken = self.has_levels() && (self.trap_by_interrupt() || self.enter_handler());
+        self.interrupts += u64::from(taken);
+        taken
+    }
+
+    /// Traps, if an interrupt does so now. An instruction that has begun, because it waits, is finished first.
+    fn trap_by_interrupt(&mut self) -> bool {
+        if self.fetched == FETCHED || self.supervisor_trap_cycle() > self.cycle {
             return false;
         }
         let time = self.time_csr();
         let supervisor = self.supervisor.as_ref().expect("looked at above");
-        let taken = supervisor.enabled & supervisor.pending(time);
+        let taken = supervisor.enabled & supervisor.pending(time, self.lines.supervisor);
         let bit = interrupt::ORDER.into_iter().find(|bit| taken & bit != 0).expect("one traps");
         self.trap(cause::INTERRUPT | u64::from(bit.trailing_zeros()), 0);
         true
@@ -346,8 +354,8 @@ impl Hart {
         self.privilege_changed();
     }
 
-    /// `sret`: where it goes.
-    pub(crate) fn return_from_trap(&mut self) -> u64 {
+    /// `sret` of the supervisor: where it goes.
+    fn return_from_trap(&mut self) -> u64 {
         let s = self.supervisor.as_mut().expect("a hart with a supervisor level");
         let enable = if s.status & sstatus::SPIE != 0 { sstatus::SIE } else { 0 };
         s.is_current = s.status & sstatus::SPP != 0;
@@ -375,7 +383,7 @@ impl Hart {
     /// Value of a CSR of supervisor level.
     pub(crate) fn read_supervisor(&self, number: u16) -> Result<u64, NoAccess> {
         let supervisor = self.supervisor.as_ref().filter(|s| s.is_current).ok_or(NoAccess)?;
-        supervisor.read(number, self.time_csr())
+        supervisor.read(number, self.time_csr(), self.lines.supervisor)
     }
 
     /// Sets a CSR of supervisor level, which can be read.
@@ -389,5 +397,78 @@ impl Hart {
             self.forget_code();
         }
         self.privilege_changed();
+    }
+}
+
+/// Interrupts at user level (`handlers.rs`).
+impl Hart {
+    /// From now on the hart has user-level interrupts, with so many contexts for handlers.
+    pub fn begin_handlers(&mut self, contexts: usize) {
+        self.handlers = Some(Box::new(Handlers::new(contexts)));
+        self.recheck = true;
+    }
+
+    /// The state of user-level interrupts, if the hart has them.
+    pub fn handlers(&self) -> Option<&Handlers> {
+        self.handlers.as_deref()
+    }
+
+    /// The external interrupt line of user level is asserted from now on, or not.
+    pub fn set_user_external(&mut self, asserted: bool) {
+        self.lines.user = asserted;
+    }
+
+    /// An external interrupt of user level enters a handler at the next instruction. A supervisor is not interrupted by it.
+    fn enters_handler(&self) -> bool {
+        self.lines.user && !self.is_supervisor() && self.handlers.as_ref().is_some_and(|h| h.may_enter())
+    }
+
+    /// Enters a handler, if an interrupt does so now. An instruction that has begun, because it waits, is finished first.
+    fn enter_handler(&mut self) -> bool {
+        if self.fetched == FETCHED || !self.enters_handler() {
+            return false;
+        }
+        self.handlers.as_mut().expect("looked at above").enter(&mut self.state);
+        self.context_changed();
+        if self.port.is_timed() {
+            self.cycle += u64::from(self.timing.handler_entry);
+        }
+        true
+    }
+
+    /// Other registers are selected: what was fetched and reserved was the others'.
+    fn context_changed(&mut self) {
+        self.fetched = 0;
+        self.port.drop_reservation();
+        self.recheck = true;
+    }
+
+    /// `sret` or `uret`: where it goes.
+    pub(crate) fn return_by(&mut self, op: Op) -> Result<u64, Halt> {
+        if op == Op::Sret && self.is_supervisor() {
+            return Ok(self.return_from_trap());
+        }
+        let returns = op == Op::Uret && self.handlers.as_mut().is_some_and(|h| h.leave(&mut self.state));
+        if !returns {
+            return Err(Halt::Illegal(0));
+        }
+        self.context_changed();
+        Ok(self.state.pc)
+    }
+
+    /// Executes a CSR instruction on `number`, one of user-level interrupts': what it held, and gets `written` from that.
+    pub(crate) fn handler_csr(
+        &mut self,
+        number: u16,
+        written: impl FnOnce(u64) -> Option<u64>,
+    ) -> Result<u64, NoAccess> {
+        let asserted = self.lines.user;
+        let handlers = self.handlers.as_mut().ok_or(NoAccess)?;
+        let old = handlers.read(number, asserted)?;
+        if let Some(value) = written(old) {
+            handlers.write(number, value);
+            self.recheck = true;
+        }
+        Ok(old)
     }
 }

@@ -14,11 +14,14 @@ pub struct Timing {
     pub branch_mispredicted: u8,
     /// From an instruction that traps, or an interrupt, to the first instruction of the trap's handler.
     pub trap: u16,
+    /// From an interrupt to the first instruction of its handler at user level.
+    pub handler_entry: u16,
 }
 
 impl Timing {
     /// Every instruction takes one cycle.
-    pub const UNIT: Timing = Timing { class: [1; CLASSES], branch_taken: 0, branch_mispredicted: 0, trap: 1 };
+    pub const UNIT: Timing =
+        Timing { class: [1; CLASSES], branch_taken: 0, branch_mispredicted: 0, trap: 1, handler_entry: 1 };
 
     /// Cycles of `op` without branch costs and waiting. A mark takes none.
     #[inline]

@@ -48,8 +48,13 @@ fn setup(at: u64, code: Vec<u8>) -> Setup {
     (state.x[usize::from(COUNTER)], state.x[usize::from(POINTER)]) = (ROUNDS, DATA);
     let pages = [0, PAGE_BYTES].map(|offset| (CODE + offset, 0x4_0000 + offset));
     let pages = pages.into_iter().chain([(DATA, 0x8_0000)]).collect();
-    let timing =
-        Timing { class, branch_taken: TAKEN as u8, branch_mispredicted: MISPREDICTED as u8, trap: 1 };
+    let timing = Timing {
+        class,
+        branch_taken: TAKEN as u8,
+        branch_mispredicted: MISPREDICTED as u8,
+        trap: 1,
+        handler_entry: 1,
+    };
     Setup { timing, ..Setup::ordinary(state, pages, vec![(at, code)]) }
 }
 

@@ -98,7 +98,13 @@ fn timing(random: &mut Random) -> Timing {
         class[Class::Hint as usize] = 1 + random.below(30) as u16;
     }
     let mut branch = || random.pick(&[0, 1, 3, 200]);
-    Timing { class, branch_taken: branch(), branch_mispredicted: branch(), trap: branch().into() }
+    Timing {
+        class,
+        branch_taken: branch(),
+        branch_mispredicted: branch(),
+        trap: branch().into(),
+        handler_entry: 0,
+    }
 }
 
 fn bus(random: &mut Random) -> (BusParameters, DramParameters) {

@@ -8,6 +8,7 @@ mod emulators;
 mod encodings;
 mod fp_short_cut;
 mod fp_tables;
+mod handlers;
 mod host_modes;
 mod lockstep;
 mod machine;

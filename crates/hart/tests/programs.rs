@@ -34,7 +34,7 @@ fn programs_end_and_use_everything() {
         executed += machine.executed;
     }
     println!("{executed} instructions executed, {short} of them compressed");
-    let privileged = [Op::Ebreak, Op::Sret, Op::Mret, Op::Wfi, Op::SfenceVma, Op::CboZero];
+    let privileged = [Op::Ebreak, Op::Uret, Op::Sret, Op::Mret, Op::Wfi, Op::SfenceVma, Op::CboZero];
     let custom = [Op::St64b, Op::St64bv, Op::Nload, Op::Nstore, Op::Remap, Op::Prebind, Op::Withdraw];
     let absent = [&privileged[..], &custom].concat();
     for row in &ENCODINGS {

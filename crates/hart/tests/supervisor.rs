@@ -184,7 +184,13 @@ fn setup(random: &mut Random) -> (Setup, [u64; 3], VecDeque<(Time, bool)>) {
     setup.port.check_coherence = false;
     let mut class = [1; CLASSES];
     class.fill_with(|| random.pick(&[1, 1, 2, 10]));
-    setup.timing = Timing { class, branch_taken: 1, branch_mispredicted: 3, trap: random.pick(&[0, 1, 7]) };
+    setup.timing = Timing {
+        class,
+        branch_taken: 1,
+        branch_mispredicted: 3,
+        trap: random.pick(&[0, 1, 7]),
+        handler_entry: random.pick(&[0, 2]),
+    };
     setup.clock = Clock::new(random.pick(&[133_000_000, 1_000_000_000, 3_000_000_000]));
     setup.timebase_hz = random.pick(&[10_000_000, 100_000_000]);
     setup.device_latency = Time(random.below(100_000));

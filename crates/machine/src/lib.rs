@@ -11,7 +11,7 @@ use std::sync::Arc;
 use chasqui_abi::kernel::KernelBoot;
 use chasqui_abi::{
     ABI_VERSION, NI_MAGIC, NI_PLACEMENT, NI_REGION_UNCACHED, NI_REGIONS, NiIdentification, NiPlacement,
-    NiRegion,
+    NiRegion, interrupts,
 };
 use chasqui_config::{Cycles, Resolved, Schema};
 use chasqui_engine::{Engine, PartitionId};
@@ -21,8 +21,8 @@ use chasqui_memory::{FlatMemory, PAGE_BYTES, PortKind};
 use chasqui_network::FaultKind;
 use chasqui_ni::{NetworkInterface, Region};
 use chasqui_node::{
-    Costs, Domain, Kernel, KernelProcess, Member, NodeConfiguration, NodePartition, OsSpec, Output,
-    PartitionSpec, ProcessSpec, kernel_memory,
+    Costs, Domain, Kernel, KernelNode, KernelProcess, Member, NodeConfiguration, NodePartition, OsSpec,
+    Output, PartitionSpec, ProcessSpec, controller_address, kernel_memory,
 };
 use chasqui_placement::{MapBy, NodeId, Occupant, Placement, ProcessId};
 use chasqui_record::Keep;
@@ -232,11 +232,12 @@ fn kernel(
     processes: Vec<KernelProcess>,
 ) -> Result<Kernel, String> {
     let image = work.jobs[0].kernel.clone().ok_or("node.software.kernel: the kernel image is missing")?;
-    let harts = plan.configuration.harts();
-    let each = harts / work.placement.per_node() as usize;
     let first = work.placement.on(plan.number).next().expect("a process of this node");
-    let told = (processes, whereabouts(work, first, plan.number));
-    Kernel::new(image, memory, kernel_range(plan.configuration), told, (harts, each))
+    let for_kernel = (processes, whereabouts(work, first, plan.number));
+    let each = harts_each(plan.configuration, &work.placement);
+    let places = work.placement.processes() as usize;
+    let node = KernelNode::of(plan.configuration, plan.number.0, (places, each), DEVICES);
+    Kernel::new(image, memory, kernel_range(plan.configuration), for_kernel, node)
 }
 
 /// What of main memory the kernel has.
@@ -244,10 +245,15 @@ fn kernel_range(configuration: &NodeConfiguration) -> Range<u64> {
     kernel_memory(configuration.dram.size.bytes(), configuration.software.kernel_memory.bytes())
 }
 
-/// The node's harts that process `id` has. Jobs share one hart; ranks of a job have as many each.
-fn harts_of(configuration: &NodeConfiguration, placement: &Placement, id: ProcessId) -> Range<usize> {
-    let each = configuration.harts() / placement.per_node() as usize;
-    let first = id.index() % placement.per_node() as usize * each;
+/// Harts of each process: as many each, or one that others share.
+fn harts_each(configuration: &NodeConfiguration, placement: &Placement) -> usize {
+    (configuration.harts() / placement.processes() as usize).max(1)
+}
+
+/// The node's harts that its process number `index` has, of those that are there.
+fn harts_of(configuration: &NodeConfiguration, placement: &Placement, index: usize) -> Range<usize> {
+    let each = harts_each(configuration, placement);
+    let first = index * each % configuration.harts();
     first..first + each
 }
 
@@ -284,7 +290,19 @@ fn shared_memory(configuration: &NodeConfiguration, work: &Workload) -> Range<u6
     end.saturating_sub(work.shared_bytes)..end
 }
 
-/// A process, loaded into the memory `physical`, and what else belongs to it; and what a kernel under it gets.
+/// Devices of a node: its NI.
+const DEVICES: usize = 1;
+
+/// The interrupt controller, as a process with handlers sees it: its registers are the region of the device behind the
+/// NIs.
+fn controller() -> NiDevice {
+    let registers =
+        NiMapping { physical: controller_address(DEVICES), bytes: interrupts::BYTES, uncached: true };
+    NiDevice { identification: vec![], regions: vec![registers] }
+}
+
+/// The process number `index` of its node, loaded into the memory `physical`, and what else belongs to it; and what a
+/// kernel under it gets.
 ///
 /// # Errors
 /// The process does not fit.
@@ -293,7 +311,7 @@ fn process(
     work: &Workload,
     (id, who): (ProcessId, Occupant),
     memory: &mut FlatMemory,
-    physical: Range<u64>,
+    (index, physical): (usize, Range<u64>),
 ) -> Result<(ProcessSpec, KernelProcess), String> {
     let (c, job) = (plan.configuration, &work.jobs[who.job.index()]);
     let regions = plan.ni.regions(id);
@@ -304,7 +322,7 @@ fn process(
         let physical = shared_memory(plan.configuration, work).start;
         mappings.push(NiMapping { physical, bytes: work.shared_bytes, uncached: false });
     }
-    let harts = harts_of(c, &work.placement, id);
+    let harts = harts_of(c, &work.placement, index);
     let device = NiDevice { identification: first_page(plan, work, (id, who)), regions: mappings };
     let mut options = Options::new(physical, job.directory.clone());
     options.rank = who.rank.0;
@@ -313,6 +331,9 @@ fn process(
     options.stack_bytes = c.software.stack.bytes();
     options.node_name = format!("node{}", plan.number.0);
     options.devices = vec![device];
+    if c.core.handler_contexts > 0 {
+        options.devices.push(controller());
+    }
     let process = Process::new(memory, job.program.clone(), &job.arguments, &job.environment, options)
         .map_err(|e| e.to_string())?;
     let for_kernel = kernel_process(plan, work, (id, who), &process);
@@ -379,12 +400,12 @@ pub fn build_node(plan: NodePlan<'_>, work: &Workload) -> Result<NodePartition, 
         ));
     }
     let parts = parts(shared.start, c.l2.cache().map_or(0, |l2| l2.size.bytes()), here.len() as u64);
-    let loaded =
-        here.into_iter().zip(parts).map(|(who, physical)| process(&plan, work, who, &mut memory, physical));
+    let places = here.into_iter().zip(parts.enumerate());
+    let loaded = places.map(|(who, place)| process(&plan, work, who, &mut memory, place));
     let (processes, for_kernel): (Vec<_>, Vec<_>) =
         loaded.collect::<Result<Vec<_>, String>>()?.into_iter().unzip();
     let kernel = c.software.kernel.then(|| kernel(&plan, work, &mut memory, for_kernel)).transpose()?;
-    let member = Member { number: plan.number, harts: vec![PortKind::Caches; c.harts()], devices: 1 };
+    let member = Member { number: plan.number, harts: vec![PortKind::Caches; c.harts()], devices: DEVICES };
     let mut node = NodePartition::new(PartitionSpec {
         configuration: c,
         domain: Domain::of_one_node(memory, member),

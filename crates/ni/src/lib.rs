@@ -189,8 +189,8 @@ pub struct Outputs {
     pub incoherence: Option<Incoherence>,
     /// Whose turn is next.
     pub turn: Option<Turn>,
-    /// The interrupt line: asserted from now on, or not.
-    pub interrupt: Option<bool>,
+    /// Interrupt lines that are asserted from now on, or not.
+    pub interrupts: Vec<(u32, bool)>,
     /// Violations of protection: who did it, and what it was.
     pub faults: Vec<(ProcessId, String)>,
     /// The machine is broken, which ends all jobs: when that is found, and what it is.
@@ -200,13 +200,13 @@ pub struct Outputs {
 impl Outputs {
     /// Nothing is asked for.
     pub fn is_empty(&self) -> bool {
-        let Outputs { events, bus, charge, incoherence, turn, interrupt, faults, broken } = self;
+        let Outputs { events, bus, charge, incoherence, turn, interrupts, faults, broken } = self;
         events.is_empty()
             && bus.is_empty()
             && *charge == Time::ZERO
             && incoherence.is_none()
             && turn.is_none()
-            && interrupt.is_none()
+            && interrupts.is_empty()
             && faults.is_empty()
             && broken.is_none()
     }
@@ -225,11 +225,11 @@ impl Context<'_, '_> {
         self.outputs.bus.push(request);
     }
 
-    /// The NI's interrupt line is asserted from now on, or not: level-triggered, to the node's first hart, where a kernel
-    /// may listen. Like a register's value it is something that the processor notices: an event that changes it is
+    /// Interrupt line `line` of the NI is asserted from now on, or not: level-triggered, to the node's interrupt controller,
+    /// and, unless software says otherwise there, to its first hart, where a kernel may listen. Like a register's value it is something that the processor notices: an event that changes it is
     /// visible, and comes no sooner than [`NetworkInterface::input_latency`] after what causes it.
-    pub fn interrupt(&mut self, asserted: bool) {
-        self.outputs.interrupt = Some(asserted);
+    pub fn interrupt(&mut self, line: u32, asserted: bool) {
+        self.outputs.interrupts.push((line, asserted));
     }
 
     /// The port of the hart whose access this is about.
@@ -394,6 +394,10 @@ pub trait NetworkInterface: Send {
     /// bug that the engine finds in every run: it holds each message against what was said before it.
     fn output_latency(&self, cause: Cause<'_>) -> &[Time] {
         self.promises().expect("an NI without a pipeline has a method of its own").output_latency(cause)
+    }
+    /// Interrupt lines that it has, numbered from 0.
+    fn interrupt_lines(&self) -> u32 {
+        1
     }
     /// An event from another partition is on its way, for [`NetworkInterface::network`]. True: output latencies of
     /// others may be different from now on.

@@ -27,12 +27,12 @@ mod parts;
 pub use domain::{Domain, Member};
 pub use events::Urgency;
 pub use harts::{Core, HartSoftwareStatistics, Harts};
-pub use io::DEVICE_SPAN;
+pub use io::{DEVICE_SPAN, controller_address};
 pub use memory_system::{Client, Effect, MemorySystem, SnoopingBus};
 pub use node::{NodePartition, PartitionSpec};
 pub use os::{
-    Costs, Ended, Kernel, KernelProcess, OsSpec, Output, ProcessSpec, ProcessView, Region, kernel_memory,
-    load_kernel,
+    Costs, Ended, Kernel, KernelNode, KernelProcess, OsSpec, Output, ProcessSpec, ProcessView, Region,
+    kernel_memory, load_kernel,
 };
 pub use parameters::{Checks, NodeConfiguration, NodeUnit, SchedulerUnit, SoftwareUnit, schema};
 pub use parts::Parts;

@@ -71,12 +71,14 @@ impl NodePartition {
         let kinds: Vec<_> = spec.domain.harts().collect();
         let port = |(kind, process)| port(c.port(kind), &mut spec.domain.memory, &spec.devices, process);
         let ports: Vec<Port> = kinds.into_iter().zip(ids).map(port).collect();
-        let io = Io::new(spec.devices, c.bus.clock(), tenure, untimed);
+        let controller = (spec.domain.harts().count(), Time(c.interrupts.access.ps()));
+        let io = Io::new(spec.devices, (c.bus.clock(), tenure, untimed), controller);
         let others = spec.os.processes.len() - 1;
         // Processes have harts of their own, or share one.
-        let shared = others > 0 && spec.os.processes.iter().all(|process| process.harts == first.harts);
+        let is_shared = || others > 0 && spec.os.processes.iter().all(|process| process.harts == first.harts);
         let together = io.exclusive().is_some();
-        let scheduler = (together || shared).then(|| {
+        // A kernel has a scheduler of its own.
+        let scheduler = (together || spec.os.kernel.is_none() && is_shared()).then(|| {
             let bounds = (io.store_latency, system.transaction_max());
             Box::new(Scheduler::new(
                 &c.scheduler,
@@ -91,6 +93,9 @@ impl NodePartition {
         let make = |(port, watched): (Port, Watched)| {
             let mut hart = Hart::new(start.clone(), port, c.timing(), c.clock(), c.core.timebase.hz());
             hart.run_by_steps(c.checks.reference);
+            if c.core.handler_contexts > 0 {
+                hart.begin_handlers(c.core.handler_contexts as usize);
+            }
             Core::new(hart, watched.watch(&os))
         };
         let mut threads = ports.into_iter().zip(watches).map(make);
@@ -154,10 +159,13 @@ impl NodePartition {
             .collect()
     }
 
-    /// Takes where the cycles of its harts and of its devices' firmware processors went, if that was counted, when all is
-    /// over.
-    pub fn take_profiles(&mut self) -> Vec<Profile> {
-        let harts = self.parts.os.take_profiles(&mut self.parts.harts);
+    /// Takes where the cycles of the harts of `job`'s processes went, if that was counted, when all is over; and for the first
+    /// job those of its devices' firmware processors, which work for all.
+    pub fn take_profiles(&mut self, job: JobId) -> Vec<Profile> {
+        let harts = self.parts.os.take_profiles(&mut self.parts.harts, job);
+        if job != JobId(0) {
+            return harts;
+        }
         let firmware = self.parts.io.devices.iter_mut().flat_map(|device| device.ni.take_profiles());
         harts.into_iter().chain(firmware).collect()
     }
@@ -204,6 +212,9 @@ impl NodePartition {
         }
         if let Some(scheduler) = os.scheduler.as_ref().filter(|_| place == 0) {
             scheduler.statistics.visit(&mut below("scheduler", visit));
+        }
+        if let Some(statistics) = self.parts.os.kernel.as_ref().and_then(|kernel| kernel.statistics()) {
+            statistics.visit(&mut below("kernel", visit));
         }
     }
 }

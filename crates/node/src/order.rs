@@ -67,7 +67,9 @@ impl NodePartition {
             Target::Scheduler => Effect::Access(Time::ZERO),
             Target::Io => match event.payload.into() {
                 IoEvent::Arrive(_) => Effect::Access(Time::ZERO),
-                IoEvent::Answer { .. } => Effect::Access(self.parts.io.store_latency),
+                IoEvent::Answer { .. } | IoEvent::Register { .. } => {
+                    Effect::Access(self.parts.io.store_latency)
+                }
             },
             Target::Request => match event.payload.into() {
                 Client::Device(name) => Effect::Device(name),
@@ -147,6 +149,10 @@ impl NodePartition {
                     IoEvent::Answer { hart, slot, value } => {
                         parts.completed(hart, slot, value, now);
                         self.collect(hart, out);
+                    }
+                    IoEvent::Register { address, value } => {
+                        parts.io.controller.write(address, value);
+                        parts.show_interrupts(now);
                     }
                 }
                 false
@@ -236,6 +242,9 @@ impl NodePartition {
     fn run_to_limit<const SEVERAL: bool>(&mut self, out: &mut Outbox<'_>) -> u64 {
         let mut executed = 0;
         loop {
+            if self.parts.rests() {
+                return executed;
+            }
             let limit = out.limit();
             let event = self.parts.events.next_time();
             let (ready, index) = self.parts.harts.first_ready::<SEVERAL>();
@@ -263,9 +272,6 @@ impl NodePartition {
                 continue;
             }
             if event >= limit {
-                return executed;
-            }
-            if self.parts.rests() {
                 return executed;
             }
             let (&next, urgency) = self.parts.events.earliest().expect("an event is due");

@@ -20,7 +20,7 @@ chasqui_config::parameters! {
     /// System software: the simulator stands in for it, or a kernel image runs.
     pub struct SoftwareUnit {
         /// A kernel image runs under the process (guest/kernel): what traps and interrupts cost is its code's.
-        /// `syscall` and `page_fault` count for nothing then. It has one hart, and one job.
+        /// `syscall` and `page_fault` count for nothing then.
         kernel: Flag = false, source "system calls are rare where the NI is mapped into processes";
         /// The end of main memory, which the kernel has for itself: image, stacks, heap; whole 2 MiB.
         kernel_memory: Bytes = "4 MiB", range "2 MiB" ..= "1 GiB", source "assumption: the image has some ten KiB; the rest is for buffers";
@@ -36,6 +36,14 @@ chasqui_config::parameters! {
         fault_ends_job: Flag = true, source "as launchers of MPI programs have it";
         /// Length that a process's stack may reach.
         stack: Bytes = "8 MiB", range "64 KiB" ..= "1 GiB", source "Linux's default limit";
+    }
+}
+
+chasqui_config::parameters! {
+    /// The interrupt controller, which lies on the memory bus.
+    pub struct InterruptsUnit {
+        /// From an access's arrival to the value of a register.
+        access: Duration = "20 ns", range "0 ns" ..= "10 us", source "assumption: as a register of a device on the bus";
     }
 }
 
@@ -107,6 +115,7 @@ configuration! {
     "node.bus" bus: BusParameters,
     "node.dram" dram: DramParameters,
     "node.software" software: SoftwareUnit,
+    "node.interrupts" interrupts: InterruptsUnit,
     "node.scheduler" scheduler: SchedulerUnit,
     "check" checks: Checks,
 }

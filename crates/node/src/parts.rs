@@ -51,19 +51,17 @@ impl Parts {
             idle |= core.is_idle();
             core.event(bus.as_deref_mut(), now, until);
         }
-        if let Some(scheduler) = &mut self.os.scheduler {
-            scheduler.observed();
-        }
+        self.os.observed();
         idle
     }
 
     /// The scheduler is about to do something at `now`. True: the hart has to catch up first.
     pub(crate) fn before_timer(&mut self, mut bus: Option<&mut Bus>, timer: Timer, now: Time) -> bool {
-        let Some(scheduler) = &mut self.os.scheduler else { return false };
         // What a job leaves behind, others may see.
         if let Timer::Close(_) = timer {
             return self.before_visible_event(bus, now, now);
         }
+        let Some(scheduler) = &mut self.os.scheduler else { return false };
         let mut idle = false;
         for core in self.harts.iter_mut() {
             idle |= core.is_idle();

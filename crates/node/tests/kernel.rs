@@ -196,7 +196,7 @@ fn schedule(random: &mut Random) -> Vec<(Time, Action)> {
     for i in 0..INTERRUPTS {
         times.insert(Time(i * APART_PS + random.below(APART_PS / 2 / step) * step));
     }
-    let mut schedule: Vec<_> = times.into_iter().map(|at| (at, Action::Interrupt)).collect();
+    let mut schedule: Vec<_> = times.into_iter().map(|at| (at, Action::Interrupt(0))).collect();
     for _ in 0..random.below(12) {
         let at = Time(random.below(INTERRUPTS * APART_PS));
         let action =

@@ -7,6 +7,7 @@ mod devices;
 mod directory;
 mod guest;
 mod harts;
+mod interrupts;
 mod kernel;
 mod network_cache;
 mod promise;

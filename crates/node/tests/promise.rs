@@ -76,5 +76,5 @@ fn a_transaction_that_comes_sooner_than_promised_is_found() {
 #[test]
 #[should_panic(expected = "its input latency is too long")]
 fn an_interrupt_that_comes_sooner_than_promised_is_found() {
-    run(Action::Interrupt, Time(5_000_000));
+    run(Action::Interrupt(0), Time(5_000_000));
 }

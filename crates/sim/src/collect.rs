@@ -95,7 +95,7 @@ impl<'a> Results<'a> {
         let recorders = nodes.iter_mut().flat_map(|node| node.take_recorders(id));
         let recorders = recorders.chain(peers.iter_mut().map(|peers| peers.take_recorder()));
         let messages = Messages::of(recorders.collect()).with_mechanisms(machine.mechanisms());
-        let mut profiles: Vec<_> = nodes.iter_mut().flat_map(|node| node.take_profiles()).collect();
+        let mut profiles: Vec<_> = nodes.iter_mut().flat_map(|node| node.take_profiles(id)).collect();
         // Ranks, then firmware.
         profiles.sort_by_key(Profile::whose);
         let peers = peers.as_deref();

@@ -147,7 +147,7 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
         text: elf.text().map(|range| Text::new(range, 1)),
         program: elf.clone(),
         firmware: firmware(test.firmware.as_deref(), machine)?,
-        kernel: kernel(test.firmware.as_deref(), machine, &resolved)?,
+        kernel: kernel(test.firmware.as_deref(), machine, &resolved, 1)?,
         arguments: vec![elf.name().to_string()],
         environment: vec![],
         directory: std::env::current_dir().map_err(input)?,

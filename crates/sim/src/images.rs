@@ -26,17 +26,18 @@ pub(crate) fn firmware(folder: Option<&Path>, machine: &dyn Machine) -> Result<F
 }
 
 /// The kernel under the processes, if the machine asks for one: with drivers of its own its file in `folder` is
-/// `<machine>.kernel.elf`, else `kernel.elf`; for several harts, `kernel-smp` stands in the place of `kernel`.
+/// `<machine>.kernel.elf`, else `kernel.elf`; for several harts, or several of a node's `processes`, `kernel-smp` stands in the place of `kernel`.
 pub(crate) fn kernel(
     folder: Option<&Path>,
     machine: &dyn Machine,
     resolved: &Resolved,
+    processes: u32,
 ) -> Result<Option<Arc<Elf>>, InputError> {
     let node = NodeConfiguration::read(resolved);
     if !node.software.kernel {
         return Ok(None);
     }
-    let image = if node.harts() > 1 { "kernel-smp.elf" } else { "kernel.elf" };
+    let image = if node.harts() > 1 || processes > 1 { "kernel-smp.elf" } else { "kernel.elf" };
     let missing = || InputError("node.software.kernel: the kernel image is missing".into());
     let folder = folder.ok_or_else(missing)?;
     let own = folder.join(format!("{}.{image}", machine.folder()));

@@ -270,7 +270,7 @@ impl Plan {
         let ranks = programs.iter().map(|p| p.ranks).max().expect("there is a job");
         let watch = watch(&request.options, ranks)?;
         let firmware = firmware(request.firmware.as_deref(), machine)?;
-        let kernel = kernel(request.firmware.as_deref(), machine, &resolved)?;
+        let kernel = kernel(request.firmware.as_deref(), machine, &resolved, placement.processes())?;
         let threads = threads(request.options.threads, placement.nodes());
         Ok(Plan { machine, resolved, replay, programs, placement, watch, firmware, kernel, threads })
     }
@@ -325,37 +325,48 @@ fn programs(
     std::iter::once(own).chain(others).map(load).collect()
 }
 
-/// Requirements of several jobs on the machine, and results that cannot be separated by job.
+/// Requirements of several jobs on the machine.
 fn check_jobs(request: &Request, machine: &dyn Machine, resolved: &Resolved) -> Result<(), InputError> {
-    let jobs = 1 + request.others.len();
-    if jobs == 1 {
-        return Ok(());
-    }
-    let (max, options) = (machine.jobs_max(), &request.options);
-    if jobs > max {
+    let (jobs, max) = (1 + request.others.len(), machine.jobs_max());
+    if jobs > max.max(1) {
         return Err(InputError(format!(
             "{jobs} jobs on {}: {max} can share its nodes (voyager takes several)",
             resolved.name()
         )));
     }
-    let node = NodeConfiguration::read(resolved);
-    if node.software.kernel {
+    Ok(())
+}
+
+/// Processes of a node have harts of their own, as many each; or they share harts, which a kernel image deals out to any
+/// number of them, and the simulator one to the jobs of a node.
+fn check_harts(request: &Request, resolved: &Resolved) -> Result<(), InputError> {
+    let (node, jobs) = (NodeConfiguration::read(resolved), 1 + request.others.len());
+    let (harts, each) = (node.harts(), request.ranks_per_node as usize);
+    let processes = jobs * each;
+    if harts.is_multiple_of(processes) {
+        return Ok(());
+    }
+    let may_share = if node.software.kernel { processes > harts } else { harts == 1 && each == 1 };
+    if !may_share {
+        let of = if jobs > 1 { format!(" with {jobs} jobs") } else { String::new() };
         return Err(InputError(format!(
-            "node.software.kernel with {jobs} jobs: the kernel image is for 1 job"
+            "--ranks-per-node {each}{of}: each rank has harts of its own, and node.harts = {harts}; multiples of \
+             {processes} are allowed (--set node.harts={processes}), and fewer with node.software.kernel=true"
         )));
     }
-    let harts = node.harts();
-    if harts > 1 {
-        return Err(InputError(format!("node.harts = {harts} with {jobs} jobs: they share 1 hart a node")));
-    }
+    let options = &request.options;
     let watched = [
         ("--profile", options.profile),
         ("--trace-instructions", options.trace_instructions.is_some()),
         ("--fast-forward", options.fast_forward),
         ("--access-times", options.access_times),
+        ("node.core.handler_contexts", node.core.handler_contexts > 0),
     ];
     match watched.iter().find(|(_, asked)| *asked) {
-        Some((option, _)) => Err(InputError(format!("{option} with {jobs} jobs: it is for runs of 1 job"))),
+        Some((option, _)) => Err(InputError(format!(
+            "{option} with {processes} processes on node.harts = {harts}: it is a hart's, which one process has to \
+             itself; --set node.harts={processes} gives each its own"
+        ))),
         None => Ok(()),
     }
 }
@@ -398,7 +409,7 @@ fn check_ranks(
     }
 }
 
-/// Ranks that share a node have harts of their own.
+/// Ranks that share a node.
 fn check_ranks_per_node(
     request: &Request,
     machine: &dyn Machine,
@@ -411,23 +422,12 @@ fn check_ranks_per_node(
         let name = resolved.name();
         return Err(InputError(format!("--ranks-per-node {asked} on {name}: {allowed} allowed")));
     }
-    let node = NodeConfiguration::read(resolved);
-    let harts = node.harts();
-    let why = if asked == 1 {
-        return Ok(());
-    } else if !request.others.is_empty() {
-        format!(" with {} jobs: they share 1 hart a node", 1 + request.others.len())
-    } else if request.only_rank.is_some() {
-        " with --only-rank: the node of the rank has no other".to_string()
-    } else if harts as i64 % asked != 0 {
-        format!(
-            ": each rank has harts of its own, and node.harts = {harts}; multiples of {asked} are allowed (--set \
-             node.harts={asked})"
-        )
-    } else {
-        return Ok(());
-    };
-    Err(InputError(format!("--ranks-per-node {asked}{why}")))
+    if asked > 1 && request.only_rank.is_some() {
+        return Err(InputError(format!(
+            "--ranks-per-node {asked} with --only-rank: the node of the rank has no other"
+        )));
+    }
+    check_harts(request, resolved)
 }
 
 /// Where the ranks are.

@@ -74,7 +74,7 @@ impl Stack {
     pub fn follow(&mut self, hart: &Hart, insn: &Insn, profile: &mut Profile) {
         let pc = hart.state.pc;
         let jump = matches!(insn.op, Op::Jal | Op::Jalr);
-        if insn.op == Op::Sret {
+        if matches!(insn.op, Op::Sret | Op::Uret) {
             self.resumed(hart, profile);
         }
         if jump || !self.function.contains(&pc) {
@@ -109,12 +109,13 @@ impl Stack {
         self.enter(path, hart.state.pc, profile);
     }
 
-    /// Back from a trap, at supervisor level from the latest; at user level from all. What no trap has interrupted
-    /// begins.
+    /// Back from a trap or a handler, at supervisor level from the latest; at user level from all but the handlers that
+    /// have not returned. What no trap has interrupted begins.
     fn resumed(&mut self, hart: &Hart, profile: &mut Profile) {
         let at_level = hart.supervisor().is_some_and(|s| s.is_current);
-        let at = if at_level { self.interrupted.len().saturating_sub(1) } else { 0 };
-        let before = self.interrupted.drain(at..).next();
+        let handlers = hart.handlers().map_or(0, |handlers| handlers.depth());
+        let at = if at_level { self.interrupted.len().saturating_sub(1) } else { handlers };
+        let before = self.interrupted.drain(at.min(self.interrupted.len())..).next();
         match before {
             Some(before) => {
                 (self.frames, self.path, self.function) = (before.frames, before.path, before.function)

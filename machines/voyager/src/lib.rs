@@ -21,7 +21,7 @@ use chasqui_machine::{
 use chasqui_memory::{L2Parameters, PortKind, PortParameters};
 use chasqui_network::{NetworkParameters, VirtualNetworks};
 use chasqui_ni::{FirmwareProcessor, FirmwareSpec, NetworkInterface, PrivateMemory};
-use chasqui_node::NodeConfiguration;
+use chasqui_node::{NodeConfiguration, SoftwareUnit};
 
 use nes::{Nes, NesPlan};
 use parameters::{Basic, Dma, Express, Mpi, Queues, Service, Sharing};
@@ -132,6 +132,14 @@ impl Machine for VoyagerMachine {
                 "--ranks-per-node {} with voyager.queues.sharing = drained: the queues are one process's at a time; each \
                  process having its own (own) is allowed",
                 placement.per_node()
+            ));
+        }
+        let node: SoftwareUnit = resolved.read("node.software");
+        if queues.sharing == Sharing::Drained && jobs.len() > 1 && node.kernel {
+            return Err(format!(
+                "node.software.kernel with {} jobs and voyager.queues.sharing = drained: turns are the same on all nodes, \
+                 and a kernel knows its own alone; each process having queues of its own (own) is allowed",
+                jobs.len()
             ));
         }
         if queues.sharing == Sharing::Drained && jobs.len() > 1 && wait_polls(resolved) > 0 {

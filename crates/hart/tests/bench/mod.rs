@@ -158,7 +158,7 @@ pub struct Bench {
     pub activity: Activity,
     /// While there is no other request, the bus is lent to the hart.
     pub lends: bool,
-    /// When the external interrupt line is asserted, and when not: the next first.
+    /// When the external interrupt lines are asserted, and when not: the next first.
     pub line: VecDeque<(Time, bool)>,
     marks_switch: bool,
     /// No transaction of a free bus takes longer.
@@ -265,6 +265,7 @@ impl Bench {
             if event == line {
                 let (_, asserted) = self.line.pop_front().expect("it is due");
                 self.hart.set_external(asserted);
+                self.hart.set_user_external(asserted);
             } else {
                 self.happen();
             }

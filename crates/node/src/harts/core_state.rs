@@ -9,6 +9,7 @@ use chasqui_record::Cause;
 use chasqui_watch::Watch;
 
 use super::spin::{Parked, Repetition, Spin};
+use crate::io::Level;
 
 /// What a hart does at the moment.
 #[derive(Clone, Debug)]
@@ -148,9 +149,12 @@ impl Core {
         if cycle == u64::MAX { Time::NEVER } else { self.hart.time_of(cycle) }
     }
 
-    /// The external interrupt line is asserted from `now` on, or not.
-    pub(crate) fn set_interrupt(&mut self, asserted: bool, now: Time) {
-        self.hart.set_external(asserted);
+    /// The external interrupt line of `level` is asserted from `now` on, or not.
+    pub(crate) fn set_interrupt(&mut self, level: Level, asserted: bool, now: Time) {
+        match level {
+            Level::Supervisor => self.hart.set_external(asserted),
+            Level::User => self.hart.set_user_external(asserted),
+        }
         assert!(
             !self.is_idle() || self.hart.trap_cycle() > self.hart.cycle,
             "an interrupt that nobody may see"
@@ -248,7 +252,10 @@ impl Core {
     /// Nothing but an event that it can see changes what the hart does.
     pub(crate) fn is_stuck(&self) -> bool {
         match self.activity {
-            Activity::Ready | Activity::Yielded | Activity::Waiting(..) => self.spin.repeats(),
+            // An interrupt that is to come may bring another thread.
+            Activity::Ready | Activity::Yielded | Activity::Waiting(..) => {
+                self.spin.repeats_on(&self.hart) && self.hart.trap_cycle() == u64::MAX
+            }
             // Those that wake by themselves do so at a time.
             _ => self.wakes_at() == Time::NEVER,
         }

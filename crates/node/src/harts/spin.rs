@@ -20,7 +20,7 @@
 use chasqui_counters::Counters as _;
 use chasqui_engine::Time;
 use chasqui_hart::supervisor::Supervisor;
-use chasqui_hart::{Hart, HartStatistics, State};
+use chasqui_hart::{Handlers, Hart, HartStatistics, State};
 use chasqui_memory::{Bus, BusStatistics, PortStatistics};
 
 /// What a repetition repeats.
@@ -36,6 +36,8 @@ struct Snapshot {
     state: State,
     /// Of a hart with a kernel: a loop may go through it.
     supervisor: Option<Supervisor>,
+    /// Of a hart with interrupts at user level.
+    handlers: Option<Handlers>,
     cycle: u64,
     changes: u64,
     reservation: Option<u64>,
@@ -94,6 +96,8 @@ pub(crate) struct Spin {
     heard: u64,
     /// It was found to repeat itself, and no event has happened since that it could see.
     repeats: bool,
+    /// Interrupts that the hart had taken then.
+    interrupts: u64,
 }
 
 /// An observation that reaches this many instructions without a pause or yield was not of a polling loop.
@@ -141,6 +145,7 @@ impl Spin {
         if let Some(last) = self.last.as_ref().filter(|_| self.observed && self.from_yield == at_yield) {
             let found = last.repetition(hart, bus, &counters, self.returns, quiet);
             self.repeats = found.is_some();
+            self.interrupts = hart.interrupts();
             match found {
                 None | Some(Repetition::AmongOthers) => {}
                 Some(found) => return Some(if at_yield { found.of_values(hart) } else { found }),
@@ -160,11 +165,11 @@ impl Spin {
     fn observe(&mut self, hart: &mut Hart, sole: bool, counters: Counters) {
         let (cycle, changes, returns) = (hart.cycle, hart.port.changes(), self.returns);
         let (reservation, asked) = (hart.port.reservation(), hart.port.asked());
-        let supervisor = hart.supervisor().cloned();
+        let (supervisor, handlers) = (hart.supervisor().cloned(), hart.handlers().cloned());
         match &mut self.last {
             Some(last) => {
                 last.state.clone_from(&hart.state);
-                last.supervisor = supervisor;
+                (last.supervisor, last.handlers) = (supervisor, handlers);
                 (last.cycle, last.changes, last.returns) = (cycle, changes, returns);
                 (last.reservation, last.counters) = (reservation, counters);
                 (last.asked, last.sole) = (asked, sole);
@@ -174,6 +179,7 @@ impl Spin {
                 self.last = Some(Snapshot {
                     state,
                     supervisor,
+                    handlers,
                     cycle,
                     changes,
                     reservation,
@@ -192,6 +198,11 @@ impl Spin {
     /// It was found to repeat itself, and no event has happened since that it could see.
     pub fn repeats(&self) -> bool {
         self.repeats
+    }
+
+    /// The same, and no interrupt of `hart` has ended the loop.
+    pub fn repeats_on(&self, hart: &Hart) -> bool {
+        self.repeats && self.interrupts == hart.interrupts()
     }
 
     /// Its process has left the hart, and comes to it again; `since`: up to then what happened may still be on its
@@ -274,6 +285,7 @@ impl Snapshot {
         let same = (quiet || !timed)
             && self.state == hart.state
             && self.supervisor.as_ref() == hart.supervisor()
+            && self.handlers.as_ref() == hart.handlers()
             && self.reservation == hart.port.reservation()
             && hart.port.is_silent();
         if !same {

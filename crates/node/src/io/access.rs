@@ -95,7 +95,7 @@ impl Parts {
         out: &mut Outbox<'_>,
     ) -> Option<Time> {
         let (address, uncached) = access.uncached()?;
-        if !self.io.devices[device].ni.may_retry(address) {
+        if !self.io.devices.get(device)?.ni.may_retry(address) {
             return None;
         }
         self.with_device((device, index), now, out, |ni, c| ni.retry(c, address, uncached))
@@ -110,7 +110,7 @@ impl Parts {
         now: Time,
         out: &mut Outbox<'_>,
     ) {
-        let attach = self.io.devices[device].attach;
+        let attach = self.io.way(device);
         let crossing = Crossing { hart, slot, access, at: now + attach };
         if attach == Time::ZERO {
             return self.reach_device(device, crossing, now, out);
@@ -149,6 +149,9 @@ impl Parts {
         now: Time,
         out: &mut Outbox<'_>,
     ) -> Option<Reply> {
+        if here.0 == self.io.devices.len() {
+            return Some(self.access_controller(access, now));
+        }
         match access {
             Access::Load { address, bytes } => {
                 Some(self.with_device(here, now, out, |ni, c| ni.read(c, address, bytes)))
@@ -163,6 +166,26 @@ impl Parts {
         }
     }
 
+    /// The same of the interrupt controller.
+    fn access_controller(&mut self, access: Access, now: Time) -> Reply {
+        let (mut value, mut repeatable) = (0, true);
+        match access {
+            Access::Load { address, .. } => {
+                (value, repeatable) = self.io.controller.read(address);
+                // The line of who has claimed falls.
+                self.show_interrupts(now);
+            }
+            // It takes effect in an event of its own, since harts may notice it.
+            Access::Store { address, value, .. } => {
+                let payload = IoEvent::Register { address, value: value as u32 }.into();
+                self.events.schedule(now, Class::Bus, Target::Io, Urgency::Prompt, payload);
+            }
+            // No register has 64 bytes.
+            Access::Store64 { .. } => {}
+        }
+        Reply { value: value.into(), latency: self.io.controller.latency, repeatable }
+    }
+
     /// `device` gets the access; its answer, if the hart waits for one, takes a clock of the memory system at the end.
     fn reach_device(&mut self, device: usize, crossing: Crossing, now: Time, out: &mut Outbox<'_>) {
         let Crossing { hart, slot, access, .. } = crossing;
@@ -172,7 +195,7 @@ impl Parts {
             self.harts[hart].hart.port.disturb();
         }
         let clock = self.io.clock;
-        let back = now + reply.latency + self.io.devices[device].attach;
+        let back = now + reply.latency + self.io.way(device);
         let answer = IoEvent::Answer { hart, slot, value: reply.value };
         let at = clock.after(clock.align(back), 1);
         self.events.schedule(at, Class::Bus, Target::Io, Urgency::Slow, answer.into());

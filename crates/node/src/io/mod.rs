@@ -2,9 +2,11 @@
 //!
 //! A device is on the memory system itself, or behind a link that takes its time
 //! ([`NetworkInterface::attach`]): `access.rs` has the harts' accesses on their way. What devices ask for in return is in
-//! `outputs.rs`; packets that events bring wait in `packets.rs`.
+//! `outputs.rs`; packets that events bring wait in `packets.rs`. Their interrupt lines go to the harts by way of the
+//! interrupt controller (`controller.rs`), whose registers lie behind the devices'.
 
 mod access;
+mod controller;
 mod outputs;
 mod packets;
 
@@ -16,6 +18,8 @@ use chasqui_ni::{BusRequest, Context, NetworkInterface, Outputs};
 
 pub(crate) use access::Access;
 use access::Crossing;
+pub use controller::controller_address;
+pub(crate) use controller::{InterruptController, Level};
 use packets::Packets;
 
 use crate::events::Target;
@@ -32,6 +36,8 @@ pub(crate) enum IoEvent {
     Answer { hart: usize, slot: Slot, value: u64 },
     /// The oldest access on the way to this device is there.
     Arrive(usize),
+    /// A store to a register of the interrupt controller takes effect.
+    Register { address: u64, value: u32 },
 }
 
 const SLOTS: [Slot; 3] = [Slot::Blocking, Slot::WriteBuffer, Slot::Posted];
@@ -41,6 +47,7 @@ impl From<IoEvent> for Payload {
         match event {
             IoEvent::Answer { hart, slot, value } => [(slot as u64) << 8 | (hart as u64) << 16, value],
             IoEvent::Arrive(device) => [1 | (device as u64) << 16, 0],
+            IoEvent::Register { address, value } => [2 | address << 16, u64::from(value)],
         }
     }
 }
@@ -50,7 +57,8 @@ impl From<Payload> for IoEvent {
         let number = (a >> 16) as usize;
         match a & 0xff {
             0 => IoEvent::Answer { hart: number, slot: SLOTS[(a >> 8 & 3) as usize], value },
-            _ => IoEvent::Arrive(number),
+            1 => IoEvent::Arrive(number),
+            _ => IoEvent::Register { address: a >> 16, value: value as u32 },
         }
     }
 }
@@ -71,6 +79,7 @@ pub(crate) struct Io {
     pub requests: Vec<(usize, BusRequest)>,
     free_requests: Vec<u32>,
     outputs: Outputs,
+    pub controller: InterruptController,
     pub packets: Packets,
     /// The clock of the memory system, at which answers come back.
     clock: Clock,
@@ -85,8 +94,13 @@ pub(crate) struct Io {
 }
 
 impl Io {
-    /// `clock`: of the memory system, where a transaction's address takes `tenure`; `untimed`: accesses take no time.
-    pub fn new(devices: Vec<Box<dyn NetworkInterface>>, clock: Clock, tenure: Time, untimed: bool) -> Io {
+    /// `clock`: of the memory system, where a transaction's address takes `tenure`; `untimed`: accesses take no time. The
+    /// interrupt controller has so many `harts`, and this latency.
+    pub fn new(
+        devices: Vec<Box<dyn NetworkInterface>>,
+        (clock, tenure, untimed): (Clock, Time, bool),
+        (harts, controller_latency): (usize, Time),
+    ) -> Io {
         let input_latency = devices.iter().map(|ni| ni.input_latency()).min();
         let attach = devices.iter().map(|ni| ni.attach()).min().unwrap_or(Time::ZERO);
         let device =
@@ -95,6 +109,11 @@ impl Io {
             requests: vec![],
             free_requests: vec![],
             outputs: Outputs::default(),
+            controller: InterruptController::new(
+                devices.iter().map(|ni| ni.interrupt_lines()),
+                harts,
+                controller_latency,
+            ),
             packets: Packets::default(),
             clock,
             input_latency: input_latency.unwrap_or(Time::NEVER),
@@ -106,11 +125,18 @@ impl Io {
         }
     }
 
-    /// The device that the physical `address` belongs to, and the address there.
+    /// The device that the physical `address` belongs to, and the address there. Behind the last is the interrupt
+    /// controller.
     #[inline]
     pub fn place(&self, address: u64) -> (usize, u64) {
         let at = address - DEVICE_BASE;
         ((at / DEVICE_SPAN) as usize, at % DEVICE_SPAN)
+    }
+
+    /// How far `device`, or the interrupt controller behind the last, is from the memory system, one way.
+    #[inline]
+    pub fn way(&self, device: usize) -> Time {
+        self.devices.get(device).map_or(Time::ZERO, |device| device.attach)
     }
 
     /// The device that a running process has to itself, if there is one.
@@ -137,6 +163,7 @@ impl Io {
                 IoEvent::Arrive(device) => self.stores_arrive(device),
                 // The hart's own transactions are part of what it repeats.
                 IoEvent::Answer { .. } => false,
+                IoEvent::Register { .. } => true,
             },
             _ => false,
         }
@@ -210,7 +237,8 @@ mod tests {
     fn events_survive_the_round_trip() {
         let answers = [(0, Slot::Blocking, 0), (1, Slot::WriteBuffer, 1), (63, Slot::Posted, u64::MAX)];
         let answers = answers.map(|(hart, slot, value)| IoEvent::Answer { hart, slot, value });
-        for event in answers.into_iter().chain([IoEvent::Arrive(0), IoEvent::Arrive(7)]) {
+        let register = IoEvent::Register { address: chasqui_abi::interrupts::BYTES - 4, value: u32::MAX };
+        for event in answers.into_iter().chain([IoEvent::Arrive(0), IoEvent::Arrive(7), register]) {
             assert_eq!(IoEvent::from(Payload::from(event)), event);
         }
     }

@@ -24,6 +24,13 @@ impl Parts {
         }
     }
 
+    /// The interrupt controller's interrupts go to the harts as they are from `now` on.
+    pub(crate) fn show_interrupts(&mut self, now: Time) {
+        for (hart, level, asserted) in self.io.controller.changes() {
+            self.harts[hart].set_interrupt(level, asserted, now);
+        }
+    }
+
     /// Beside events few calls output anything.
     #[inline(never)]
     fn apply_rare_outputs(&mut self, device: usize, hart: usize, now: Time) {
@@ -34,7 +41,7 @@ impl Parts {
         }
         let outputs = &mut self.io.outputs;
         let charge = std::mem::take(&mut outputs.charge);
-        let (turn, interrupt) = (outputs.turn.take(), outputs.interrupt.take());
+        let (turn, interrupts) = (outputs.turn.take(), std::mem::take(&mut outputs.interrupts));
         let (incoherence, broken) = (outputs.incoherence.take(), outputs.broken.take());
         let faults = std::mem::take(&mut outputs.faults);
         if charge > Time::ZERO {
@@ -45,11 +52,12 @@ impl Parts {
         if let Some(turn) = turn {
             self.os.take_turn(&mut self.harts, &mut self.events, turn, now);
         }
-        if let Some(asserted) = interrupt {
+        if !interrupts.is_empty() {
             self.check_noticed(now);
-            if self.os.kernel.is_some() {
-                self.harts[0].set_interrupt(asserted, now);
+            for (line, asserted) in interrupts {
+                self.io.controller.set_line(device, line, asserted);
             }
+            self.show_interrupts(now);
         }
         if let Some(incoherence) = incoherence {
             self.os.fault_alive(&mut self.harts, hart, SIGBUS, &incoherence.to_string());

@@ -219,7 +219,7 @@ impl SnoopingBus {
         now: Time,
         out: &mut Outbox<'_>,
     ) -> Option<Granted> {
-        if parts.io.devices[device].attach > Time::ZERO {
+        if parts.io.way(device) > Time::ZERO {
             if matches!(access, Access::Load { .. }) {
                 self.grant_remote_load(parts, (index, slot), (device, access), now, out);
                 return Some(Granted::Sent);
@@ -273,9 +273,9 @@ impl SnoopingBus {
                 memory_responder(parts, line, true)
             }
             Request::UncachedStore { .. } | Request::Store64 { .. } => Responder::Device(Time::ZERO),
-            Request::UncachedLoad { bytes, .. } => {
-                let Some((device, Access::Load { address, .. })) = access else { unreachable!("a load") };
-                let reply = parts.with_device((device, index), now, out, |ni, c| ni.read(c, address, bytes));
+            Request::UncachedLoad { .. } => {
+                let (device, load) = access.expect("a load");
+                let reply = parts.make_access((device, index), load, now, out).expect("a load has a reply");
                 value = reply.value;
                 if !reply.repeatable {
                     parts.harts[index].hart.port.disturb();

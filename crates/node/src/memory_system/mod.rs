@@ -167,7 +167,7 @@ impl Parts {
     /// How far the device of the transaction called `name` is from the memory system, one way.
     pub fn way_to_device(&self, name: u32) -> Time {
         let (device, _) = self.io.request(name);
-        self.io.devices[device].attach
+        self.io.way(device)
     }
 
     /// From a store's start to its arrival at a device, at least.

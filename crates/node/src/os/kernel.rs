@@ -4,12 +4,14 @@
 //! begins in it. What traps goes to it, and what it does not do itself it forwards by an `ecall`, which is
 //! served functionally, in no time but the ecall's: see `chasqui_abi::kernel`.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use chasqui_abi::NiPlacement;
 use chasqui_abi::kernel::{self, KernelBoot};
+use chasqui_counters::counters;
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::supervisor::halt_of;
 use chasqui_hart::{Halt, State};
@@ -17,8 +19,12 @@ use chasqui_linux::space::Backing;
 use chasqui_linux::{Elf, ElfError, Outcome};
 use chasqui_memory::{DEVICE_BASE, Fault, FlatMemory, PAGE_BYTES, pte};
 
+use super::scheduler::{HART, phase};
 use super::{Ended, NodeProcess, Os, SIGABRT};
-use crate::harts::{Activity, Harts};
+use crate::events::Events;
+use crate::harts::{Core, Harts};
+use crate::io::controller_address;
+use crate::parameters::NodeConfiguration;
 
 /// What an entry of a root page table maps, and one of a table below it (Sv39) [bytes].
 const GIGAPAGE: u64 = 1 << 30;
@@ -27,6 +33,14 @@ pub(crate) const MEGAPAGE: u64 = 1 << 21;
 /// What the kernel may do with its pages: everything, since they are large.
 const RIGHTS: u64 = pte::V | pte::R | pte::W | pte::X | pte::G | pte::A | pte::D;
 
+counters! {
+    /// Counters of a kernel that has several harts or processes.
+    pub(crate) struct KernelStatistics {
+        /// Processes that came to a hart in the place of another.
+        switches: "count";
+    }
+}
+
 /// A kernel image in a node's memory.
 #[derive(Clone)]
 pub struct Kernel {
@@ -34,10 +48,58 @@ pub struct Kernel {
     image: Arc<Elf>,
     /// Address of the processes' [`KernelBoot`]s, which the placement follows.
     boot: u64,
-    /// How many processes there are, and harts of each.
-    processes: (usize, usize),
-    /// Address of the [`kernel::KernelProcess`] of each hart, once it has told.
-    told: Vec<Option<u64>>,
+    /// How many processes there are.
+    processes: usize,
+    node: KernelNode,
+    /// Addresses of [`kernel::KernelProcess`]es, by hart and place of the process in the node's table, once it has told.
+    told: BTreeMap<(usize, usize), u64>,
+    /// Of each hart the address of a word that is 1 while its timer is set for the end of a turn alone.
+    only_turns: BTreeMap<usize, u64>,
+    /// Events so far that a process could see, whoever was on its hart.
+    pub(super) events: u64,
+    /// Whose registers are in a hart where another process is shown, when all is over.
+    registers_of: BTreeMap<usize, usize>,
+    statistics: KernelStatistics,
+}
+
+/// What a kernel is told of its node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelNode {
+    /// Harts of the node.
+    pub harts: usize,
+    /// Harts of each process. The first process has those from 0 on, the others those that follow; where there are no more,
+    /// from 0 on again.
+    pub harts_each: usize,
+    /// Processes of a node, at most: here there may be fewer.
+    pub places: usize,
+    /// Devices of the node.
+    pub devices: usize,
+    /// Turn of a process whose hart others share [ticks of `time`].
+    pub quantum: u64,
+    /// When the first turn begins [ticks of `time`].
+    pub phase: u64,
+}
+
+impl KernelNode {
+    /// Of node `number` with so many `places` for processes, which have `harts_each` of its harts; it has so many `devices`.
+    pub fn of(
+        c: &NodeConfiguration,
+        number: u32,
+        (places, harts_each): (usize, usize),
+        devices: usize,
+    ) -> KernelNode {
+        let timebase = Clock::new(c.core.timebase.hz());
+        let ticks = |time: Time| timebase.edge_at_or_after(time);
+        let quantum = Time(c.scheduler.quantum.ps());
+        KernelNode {
+            harts: c.harts(),
+            harts_each,
+            places,
+            devices,
+            quantum: ticks(quantum),
+            phase: ticks(phase(quantum.0, c.scheduler.skew, number)),
+        }
+    }
 }
 
 /// A process, as its kernel gets to know it.
@@ -63,9 +125,8 @@ pub fn kernel_memory(dram_bytes: u64, bytes: u64) -> Range<u64> {
 }
 
 impl Kernel {
-    /// Puts `image` into `physical` of `memory`, and into the address spaces of `processes`. The node has `harts`, each
-    /// process `harts_each` of them; `placement` says where the first is. What is told of the kernel's own memory is filled
-    /// in.
+    /// Puts `image` into `physical` of `memory`, and into the address spaces of `processes`; `placement` says where the first
+    /// is. What is said of the kernel's own memory is filled in.
     ///
     /// # Errors
     /// It does not lie in its memory.
@@ -74,9 +135,9 @@ impl Kernel {
         memory: &mut FlatMemory,
         physical: Range<u64>,
         (mut processes, placement): (Vec<KernelProcess>, NiPlacement),
-        (harts, harts_each): (usize, usize),
+        node: KernelNode,
     ) -> Result<Kernel, String> {
-        assert!(harts as u64 <= kernel::HARTS_MAX, "node.harts allows as many as kernels");
+        assert!(node.harts as u64 <= kernel::HARTS_MAX, "node.harts allows as many as kernels");
         // The table that maps the image, and what the kernel is told, are at the end.
         let table = physical.end - PAGE_BYTES;
         let told_bytes = processes.len() * size_of::<KernelBoot>() + size_of::<NiPlacement>();
@@ -86,7 +147,7 @@ impl Kernel {
         first.memory = physical.start + (image.end() - kernel::IMAGE).next_multiple_of(PAGE_BYTES);
         first.memory_bytes = told - first.memory;
         for process in &processes {
-            map(memory, process.root, table, &physical);
+            map(memory, process.root, table, &physical, controller_address(node.devices));
         }
         let boots = processes.iter().flat_map(|process| process.boot.to_bytes());
         let bytes: Vec<u8> = boots.chain(placement.to_bytes()).collect();
@@ -95,14 +156,29 @@ impl Kernel {
         Ok(Kernel {
             image,
             boot: kernel::DIRECT + told,
-            processes: (count, harts_each),
-            told: vec![None; harts],
+            processes: count,
+            node,
+            told: BTreeMap::new(),
+            only_turns: BTreeMap::new(),
+            events: 0,
+            registers_of: BTreeMap::new(),
+            statistics: KernelStatistics::default(),
         })
     }
 
-    /// Its node has several harts: it outlives its processes.
-    fn is_of_several_harts(&self) -> bool {
-        self.told.len() > 1
+    /// It is the image for several harts, or for several processes of one hart: it outlives its processes.
+    pub(super) fn is_for_several(&self) -> bool {
+        self.node.harts > 1 || self.node.places > 1
+    }
+
+    /// Its counters, if it has several harts or processes.
+    pub(crate) fn statistics(&self) -> Option<&KernelStatistics> {
+        self.is_for_several().then_some(&self.statistics)
+    }
+
+    /// The registers in hart `index` are those of `process`, which is on it.
+    fn has_registers(&self, index: usize, process: usize) -> bool {
+        self.registers_of.get(&index).is_none_or(|&owner| owner == process)
     }
 
     /// The image.
@@ -110,17 +186,19 @@ impl Kernel {
         &self.image
     }
 
-    /// How the first hart begins: its number, 0, in a0.
+    /// How the first hart begins: its number, 0, in a0; the others as [`KernelBoot`] says.
     pub(crate) fn start(&self) -> State {
         let mut state = State::new(self.image.entry());
-        let (processes, harts_each) = self.processes;
-        (state.x[11], state.x[12], state.x[13]) = (self.boot, processes as u64, harts_each as u64);
+        let KernelNode { harts, harts_each, quantum, phase, .. } = self.node;
+        let told = [self.boot, self.processes as u64, harts_each as u64, harts as u64, quantum, phase];
+        state.x[11..17].copy_from_slice(&told);
         state
     }
 }
 
-/// Maps the image, which begins at `physical`, by the table at `table`; all memory; and the device.
-fn map(memory: &mut FlatMemory, root: u64, table: u64, physical: &Range<u64>) {
+/// Maps the image, which begins at `physical`, by the table at `table`; all memory; the device; and the interrupt
+/// controller.
+fn map(memory: &mut FlatMemory, root: u64, table: u64, physical: &Range<u64>, controller: u64) {
     let page = |address: u64| address >> 12 << 10;
     let slot = |address: u64| root + address / GIGAPAGE % 512 * 8;
     let mut entries = vec![(slot(kernel::IMAGE), page(table) | pte::V)];
@@ -130,6 +208,7 @@ fn map(memory: &mut FlatMemory, root: u64, table: u64, physical: &Range<u64>) {
         entries.push((slot(kernel::DIRECT + address), page(address) | RIGHTS));
     }
     entries.push((slot(kernel::DEVICE), page(DEVICE_BASE) | RIGHTS & !pte::X));
+    entries.push((slot(kernel::CONTROLLER), page(controller) | RIGHTS & !pte::X));
     for (at, entry) in entries {
         memory.write(at, 8, entry).expect("page tables lie in memory");
     }
@@ -167,7 +246,12 @@ impl Os {
             (kernel::SBI_LINUX, number) => self.forwarded(harts, index, number, args, memory),
             (kernel::SBI_PROCESS, kernel::PROCESS_PAGE_FAULT) => self.page_in(harts, index, args, memory),
             (kernel::SBI_PROCESS, kernel::PROCESS_EXCEPTION) => self.exception(harts, index, args, memory),
-            (kernel::SBI_PROCESS, kernel::PROCESS_WATCH) => self.watch_process(index, args[0]),
+            (kernel::SBI_PROCESS, kernel::PROCESS_WATCH) => self.watch_process(harts, index, args[0]),
+            (kernel::SBI_PROCESS, kernel::PROCESS_SWITCH) => self.switch_process(harts, index, args),
+            (kernel::SBI_PROCESS, kernel::PROCESS_HAS_ENDED) => {
+                let process = self.processes.get(args[0] as usize);
+                Some([0, process.is_some_and(NodeProcess::is_over).into(), 0])
+            }
             (kernel::SBI_PROCESS, kernel::PROCESS_TIME_OUT) => {
                 Some([0, self.time_out(harts, index) as u64, 0])
             }
@@ -179,10 +263,11 @@ impl Os {
         };
         // There is none if the process has ended. A kernel that others need lives on, unless it is broken.
         let is_broken = (extension, function) == (kernel::SBI_PROCESS, kernel::PROCESS_PANIC);
-        let lives_on = !is_broken && self.kernel.as_ref().is_some_and(Kernel::is_of_several_harts);
+        let lives_on = !is_broken && self.kernel.as_ref().is_some_and(Kernel::is_for_several);
         let Some(answer) = answer.or(lives_on.then_some([kernel::ENDED, 0, 0])) else { return };
-        if lives_on {
-            self.on_several(harts, index, extension);
+        if lives_on && extension == kernel::SBI_LINUX {
+            let woken = self.share_memory(harts, index);
+            harts[index].hart.state.x[13] = woken.into_iter().fold(0, |mask, hart| mask | 1 << hart);
         }
         let cycles = self.costs.machine_call.cycles();
         let core = &mut harts[index];
@@ -200,9 +285,12 @@ impl Os {
         args: [u64; 6],
         memory: &mut FlatMemory,
     ) -> Option<Answer> {
+        if self.on(harts, index).is_over() {
+            return None;
+        }
         let outcome = self.serve(harts, index, number, args, memory);
         self.flush_translations(harts, index, memory);
-        let is_sole = !self.kernel.as_ref().is_some_and(Kernel::is_of_several_harts);
+        let is_sole = !self.kernel.as_ref().is_some_and(Kernel::is_for_several);
         let first = self.on(harts, index).harts.start;
         let hart = &harts[index].hart;
         let sleep = |until, value: i64| Some([kernel::SLEEP, value as u64, tick(hart.timebase(), until)]);
@@ -258,16 +346,63 @@ impl Os {
         Some(OK)
     }
 
-    /// What the kernel of several harts finds beside the answer to its call on hart `index`.
-    fn on_several(&mut self, harts: &mut Harts, index: usize, extension: u64) {
-        // It was the process that ended there.
-        if matches!(harts[index].activity, Activity::Ended) {
-            harts[index].activity = Activity::Ready;
+    /// The kernel on hart `index` has process a0 there from now on.
+    fn switch_process(
+        &mut self,
+        harts: &mut Harts,
+        index: usize,
+        [process, told, only_turns, ..]: [u64; 6],
+    ) -> Option<Answer> {
+        let process = process as usize;
+        if !self.processes.get(process).is_some_and(|process| process.harts.contains(&index)) {
+            return Some([kernel::INVALID_PARAMETER as u64, 0, 0]);
         }
-        if extension == kernel::SBI_LINUX {
-            let woken = self.share_memory(harts, index);
-            harts[index].hart.state.x[13] = woken.into_iter().fold(0, |mask, hart| mask | 1 << hart);
+        if harts[index].process != process {
+            self.comes(harts, index, process);
+            self.set_timed(harts, index);
+            self.kernel.as_mut().expect("a kernel calls").statistics.switches += 1;
         }
+        let kernel = self.kernel.as_mut().expect("a kernel calls");
+        kernel.told.insert((index, process), told);
+        kernel.only_turns.insert(index, only_turns);
+        Some([0, self.processes[process].process.space.root(), 0])
+    }
+
+    /// A process of `own` harts has ended at `now`, unless it is their kernel's to say so: that is told by an interrupt.
+    /// False: there is no kernel that outlives it.
+    pub(super) fn tell_kernel(&self, harts: &mut Harts, own: &Range<usize>, now: Time) -> bool {
+        let outlives = self.kernel.as_ref().is_some_and(Kernel::is_for_several);
+        let with_kernel = |core: &&mut Core| outlives && core.hart.supervisor().is_some();
+        for core in harts.of_mut(own).filter(with_kernel) {
+            core.interrupt_software(now);
+        }
+        outlives
+    }
+
+    /// The timer of hart `index` is set for the end of a turn, and nothing else.
+    pub(super) fn only_turns(&self, harts: &Harts, index: usize) -> bool {
+        let address = self.kernel.as_ref().and_then(|kernel| kernel.only_turns.get(&index));
+        address.is_some_and(|&address| self.word(harts, index, address) == Some(1))
+    }
+
+    /// Every process repeats itself, or sleeps for what does not come by itself, and they have turns under a kernel: see
+    /// [`Os::rests`]. Of several harts others might store what they look at.
+    pub(super) fn rests_under_kernel(&self, harts: &Harts, events: &Events) -> bool {
+        let Some(kernel) = self.kernel.as_ref().filter(|kernel| kernel.node.harts == 1) else { return false };
+        let stuck = |(number, process): (usize, &NodeProcess)| match &process.descheduled {
+            None => true,
+            Some(_)
+                if process.is_over() || self.word_told(harts, HART, number, 1).is_some_and(|at| at != 0) =>
+            {
+                true
+            }
+            Some(left) => left.spin.repeats() && left.events == kernel.events,
+        };
+        kernel.processes > 1
+            && harts[HART].is_idle()
+            && events.len() == 0
+            && self.only_turns(harts, HART)
+            && self.processes.iter().enumerate().all(stuck)
     }
 
     /// The process has ended, but not its kernel.
@@ -320,8 +455,9 @@ impl Os {
         None
     }
 
-    fn watch_process(&mut self, index: usize, address: u64) -> Option<Answer> {
-        self.kernel.as_mut().expect("a kernel calls").told[index] = Some(address);
+    fn watch_process(&mut self, harts: &Harts, index: usize, address: u64) -> Option<Answer> {
+        let process = harts[index].process;
+        self.kernel.as_mut().expect("a kernel calls").told.insert((index, process), address);
         Some(OK)
     }
 
@@ -335,17 +471,42 @@ impl Os {
         None
     }
 
-    /// A word of what the kernel on hart `index` tells of its process.
+    /// A word of what the kernel on hart `index` tells of the process that is there.
     fn told(&self, harts: &Harts, index: usize, word: u64) -> Option<u64> {
-        let at = self.kernel.as_ref()?.told[index]? + 8 * word;
+        self.word_told(harts, index, harts[index].process, word)
+    }
+
+    /// A word of what the kernel on hart `index` tells of `process`.
+    fn word_told(&self, harts: &Harts, index: usize, process: usize, word: u64) -> Option<u64> {
+        let at = self.kernel.as_ref()?.told.get(&(index, process))? + 8 * word;
+        self.word(harts, index, at)
+    }
+
+    /// The word at `address` of the kernel on hart `index`.
+    fn word(&self, harts: &Harts, index: usize, address: u64) -> Option<u64> {
         let mut value = [0; 8];
-        harts[index].hart.port.peek_virtual(at, &mut value).then(|| u64::from_le_bytes(value))
+        harts[index].hart.port.peek_virtual(address, &mut value).then(|| u64::from_le_bytes(value))
+    }
+
+    /// The process on hart `index` is shown, when all is over, while another's registers are in the hart.
+    pub(super) fn is_elsewhere(&self, harts: &Harts, index: usize) -> bool {
+        let kernel = self.kernel.as_ref();
+        kernel.is_some_and(|kernel| !kernel.has_registers(index, harts[index].process))
+    }
+
+    /// Process `incoming` is shown on hart `index`, when all is over.
+    pub(super) fn show_under_kernel(&mut self, harts: &mut Harts, index: usize, incoming: usize) {
+        let owner = harts[index].process;
+        self.comes(harts, index, incoming);
+        harts[index].hart.port.set_root(self.processes[incoming].process.space.root());
+        let kernel = self.kernel.as_mut().expect("processes under a kernel");
+        kernel.registers_of.entry(index).or_insert(owner);
     }
 
     /// Where the process is whose trap the kernel on hart `index` deals with, if it does.
     pub(super) fn trapped_at(&self, harts: &Harts, index: usize) -> Option<u64> {
         let in_kernel = harts[index].hart.supervisor().is_some_and(|s| s.is_current);
-        if in_kernel { self.told(harts, index, 0) } else { None }
+        if in_kernel || self.is_elsewhere(harts, index) { self.told(harts, index, 0) } else { None }
     }
 
     /// What the kernel on hart `index` says that its process sleeps for.

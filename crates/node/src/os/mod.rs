@@ -25,7 +25,7 @@ use chasqui_watch::Symbols;
 
 use crate::harts::{Activity, Core, Harts};
 use crate::parameters::SoftwareUnit;
-pub use kernel::{Kernel, KernelProcess, kernel_memory, load_kernel};
+pub use kernel::{Kernel, KernelNode, KernelProcess, kernel_memory, load_kernel};
 use marking::Marking;
 pub(crate) use pager::Pages;
 pub(crate) use process::NodeProcess;
@@ -132,6 +132,7 @@ impl Os {
         if self.kernel.is_some() {
             let root = self.processes[0].process.space.root();
             harts[0].hart.begin_supervisor(root);
+            self.deschedule();
         }
     }
 
@@ -297,11 +298,14 @@ impl Os {
 
     /// Hart `index` is about to run: it wakes, if it slept or has waited long enough, or its timer interrupts it.
     pub fn rise(&mut self, harts: &mut Harts, index: usize, bus: Option<&mut Bus>) {
+        let only_turns = self.only_turns(harts, index);
         let core = &mut harts[index];
         let at = core.ready_at();
         match core.activity {
             Activity::Sleeping(until) => core.rise(until),
             Activity::Idle => core.rise(at),
+            // The process sees nothing of the end of a turn.
+            Activity::Parked(_) | Activity::Suspended(_) if only_turns => core.pause_skipping(bus, at),
             Activity::Parked(_) | Activity::Suspended(_) => core.event(bus, at, at),
             Activity::Blocked(_, until) => {
                 core.resume_at(until);
@@ -332,6 +336,10 @@ impl Os {
     fn end(&mut self, harts: &mut Harts, index: usize, how: Ended) {
         self.note_end(harts, index, how);
         let own = self.on(harts, index).harts.clone();
+        let now = harts[index].hart.now();
+        if self.tell_kernel(harts, &own, now) {
+            return;
+        }
         harts.of_mut(&own).for_each(|core| core.activity = Activity::Ended);
     }
 
@@ -359,8 +367,9 @@ impl Os {
         }
     }
 
-    /// Where the cycles of its harts went, if that was counted: once, when all is over.
-    pub fn take_profiles(&self, harts: &mut Harts) -> Vec<Profile> {
-        self.processes.iter().filter_map(|p| process::take_profile(harts, &p.harts)).collect()
+    /// Where the cycles of the harts of `job`'s processes went, if that was counted: once, when all is over.
+    pub fn take_profiles(&self, harts: &mut Harts, job: JobId) -> Vec<Profile> {
+        let of_job = self.processes.iter().filter(|process| process.job == job);
+        of_job.filter_map(|process| process::take_profile(harts, &process.harts)).collect()
     }
 }

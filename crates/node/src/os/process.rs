@@ -109,6 +109,8 @@ pub(crate) struct NodeProcess {
     pub life: RankLife,
     /// How and when it ended.
     pub ended: Option<(Time, Ended)>,
+    /// Its job has ended, because of what happened elsewhere.
+    pub is_closed: bool,
     /// How far its part of interest has come, if the rest is fast-forwarded.
     pub region: Option<Region>,
     /// The program's text, if harts share it decoded.
@@ -137,6 +139,7 @@ impl NodeProcess {
             job: spec.job,
             harts: spec.harts,
             ended: None,
+            is_closed: false,
             region: spec.fast_forward.then_some(Region::Ahead),
             text: spec.text,
             tracked: spec.watch.accesses.then(TrackedData::default),
@@ -162,6 +165,11 @@ impl NodeProcess {
         let mut state = State::new(self.process.entry());
         state.x[2] = self.process.stack_pointer();
         state
+    }
+
+    /// It has ended, alone or with its job.
+    pub fn is_over(&self) -> bool {
+        self.ended.is_some() || self.is_closed
     }
 
     /// It ends at `now`.

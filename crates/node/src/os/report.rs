@@ -44,6 +44,7 @@ impl ProcessView<'_> {
         let pc = self.harts[index].hart.state.pc;
         let symbols = &self.process.symbols;
         match self.os.trapped_at(self.harts, index) {
+            Some(user) if self.os.is_elsewhere(self.harts, index) => symbols.place(user),
             Some(user) => format!("{}, in the kernel at {}", symbols.place(user), symbols.place(pc)),
             None => symbols.place(pc),
         }
@@ -62,7 +63,7 @@ impl ProcessView<'_> {
 
     /// What the process waits for, if it can't go on by itself; nothing, once it has ended, alone or with its job.
     pub fn waiting_for(&self) -> Option<String> {
-        if self.process.ended.is_some() {
+        if self.process.is_over() {
             return None;
         }
         let alive = self.alive();
@@ -75,27 +76,35 @@ impl ProcessView<'_> {
 
     /// Some thread would go on by itself, but simulated time ends before.
     pub fn waits_beyond_time(&self) -> bool {
-        self.process.ended.is_none() && self.harts().any(|core| core.waits_beyond_time())
+        !self.process.is_over() && self.harts().any(|core| core.waits_beyond_time())
     }
 
     fn thread_waits_for(&self, index: usize) -> String {
         let place = self.place(index);
         let core = &self.harts[index];
-        if matches!(core.activity, Activity::Sleeping(until) if until >= Time::END) {
+        let is_elsewhere = self.os.is_elsewhere(self.harts, index);
+        if !is_elsewhere && matches!(core.activity, Activity::Sleeping(until) if until >= Time::END) {
             return format!("a time after the end of simulated time, asleep, pc {place}");
         }
+        let sleeps = if self.os.trapped_at(self.harts, index).is_some() {
+            self.os.sleeps_for(self.harts, index)
+        } else {
+            None
+        };
         let read = &mut |address, bytes: &mut [u8]| core.hart.port.peek_virtual(address, bytes);
         match (&core.activity, self.process.life.waiting_for(self.process.thread(index), read)) {
             (Activity::Blocked(Wait::Futex { address }, _), _) => {
                 format!("another thread at the futex {address:#x}, pc {place}")
             }
-            (Activity::Idle, text) => {
-                let for_what = self.os.sleeps_for(self.harts, index).unwrap_or("an interrupt".into());
+            (activity, text) if sleeps.is_some() || matches!(activity, Activity::Idle) && !is_elsewhere => {
+                let for_what = sleeps.unwrap_or("an interrupt".into());
                 let text = text.map_or(format!("pc {place}"), |text| format!("{text}, pc {place}"));
                 format!("{for_what}, asleep: {text}")
             }
             (_, Some(text)) => text,
-            (Activity::Suspended(_) | Activity::Parked(_), None) => {
+            (activity, None)
+                if is_elsewhere || matches!(activity, Activity::Suspended(_) | Activity::Parked(_)) =>
+            {
                 format!("what never comes: it repeats itself at pc {place}")
             }
             _ => format!("something, at pc {place}"),

@@ -25,7 +25,7 @@ use crate::harts::{Activity, Core, Harts, Spin};
 use crate::parameters::SchedulerUnit;
 
 /// The hart that processes share: the scheduler's nodes have no other.
-const HART: usize = 0;
+pub(super) const HART: usize = 0;
 
 /// What the scheduler waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl From<Payload> for Timer {
 }
 
 /// When the first quantum of node `number` begins [ps].
-fn phase(quantum: u64, skew: Ratio, number: u32) -> Time {
+pub(super) fn phase(quantum: u64, skew: Ratio, number: u32) -> Time {
     let turn = u128::from(Ratio::ONE);
     let part = u128::from(skew.parts()) * u128::from(number) % turn;
     Time((part * u128::from(quantum) / turn) as u64)
@@ -160,11 +160,6 @@ impl Scheduler {
         self.was_idle |= idle;
     }
 
-    /// An event is about to happen that any process may see.
-    pub fn observed(&mut self) {
-        self.events += 1;
-    }
-
     /// Nothing but an event can help any of the processes that are not on the hart.
     fn others_are_stuck(&self, processes: &[NodeProcess]) -> bool {
         self.waiting.iter().all(|&process| waiting(processes, process).is_stuck(self.events))
@@ -221,30 +216,71 @@ fn schedule(events: &mut Events, at: Time, timer: Timer) {
 }
 
 impl Os {
-    /// Process `incoming` comes to the hart, and the one there leaves it. What is in caches and on the bus stays; the
-    /// address space is another, and translations have no names of address spaces.
-    fn exchange(&mut self, harts: &mut Harts, incoming: usize) {
-        let core = &mut harts[HART];
+    /// Process `incoming` comes to hart `index`, and the one there leaves it, but for what is in the hart: that is for
+    /// system software. Returns what the process that has left keeps.
+    fn take_place(&mut self, core: &mut Core, incoming: usize) -> (usize, Descheduled) {
         let used = Usage { instructions: core.hart.statistics.instructions, cycles: core.hart.cycle };
         let coming = &mut self.processes[incoming];
         let mut other = coming.descheduled.take().expect("it is not on the hart");
         coming.elsewhere.instructions += used.instructions - other.left.instructions;
         coming.elsewhere.cycles += used.cycles - other.left.cycles;
         other.left = used;
-        std::mem::swap(&mut core.activity, &mut other.activity);
         core.spin.taken_away(&mut core.hart);
         std::mem::swap(&mut core.spin, &mut other.spin);
+        core.hart.port.exchange_observation(&mut other.observation);
+        core.spin.comes(&core.hart, &other.spin);
+        core.hart.share_text(coming.text.clone());
+        (std::mem::replace(&mut core.process, incoming), other)
+    }
+
+    /// Process `incoming` comes to the hart, and the one there leaves it. What is in caches and on the bus stays; the
+    /// address space is another, and translations have no names of address spaces.
+    fn exchange(&mut self, harts: &mut Harts, incoming: usize) {
+        let core = &mut harts[HART];
+        let (outgoing, mut other) = self.take_place(core, incoming);
+        std::mem::swap(&mut core.activity, &mut other.activity);
         let hart = &mut core.hart;
-        hart.port.exchange_observation(&mut other.observation);
-        core.spin.comes(hart, &other.spin);
         hart.exchange_state(&mut other.state);
         // The kernel's path has a fence: what the process has stored is in memory.
         hart.port.drain_write_buffer();
         hart.port.drop_reservation();
-        hart.port.set_root(coming.process.space.root());
-        hart.share_text(coming.text.clone());
-        let outgoing = std::mem::replace(&mut core.process, incoming);
+        hart.port.set_root(self.processes[incoming].process.space.root());
         self.processes[outgoing].descheduled = Some(other);
+    }
+
+    /// Process `incoming` comes to hart `index` by its kernel's doing, which sees to registers and address space.
+    pub(super) fn comes(&mut self, harts: &mut Harts, index: usize, incoming: usize) {
+        let core = &mut harts[index];
+        let (outgoing, mut other) = self.take_place(core, incoming);
+        let seen = self.kernel.as_ref().map_or(0, |kernel| kernel.events);
+        // What happened meanwhile it has yet to see.
+        if std::mem::replace(&mut other.events, seen) != seen {
+            core.spin.event(&mut core.hart, Time::ZERO);
+        }
+        self.processes[outgoing].descheduled = Some(other);
+    }
+
+    /// Of processes under a kernel that share a hart the first begins on it.
+    pub(super) fn deschedule(&mut self) {
+        let first = |number: usize, processes: &[NodeProcess]| {
+            processes[..number].iter().all(|other| other.harts.start != processes[number].harts.start)
+        };
+        for number in 0..self.processes.len() {
+            if !first(number, &self.processes) {
+                let process = &mut self.processes[number];
+                process.descheduled = Some(Descheduled::new(process));
+            }
+        }
+    }
+
+    /// An event is about to happen that any process may see.
+    pub fn observed(&mut self) {
+        if let Some(scheduler) = &mut self.scheduler {
+            scheduler.events += 1;
+        }
+        if let Some(kernel) = &mut self.kernel {
+            kernel.events += 1;
+        }
     }
 
     /// Starts the scheduler, if there is one.
@@ -479,6 +515,9 @@ impl Os {
     /// the hart, nothing happens before something comes from outside. Then what the timer does is made up for.
     #[inline]
     pub fn rests(&self, harts: &Harts, events: &Events) -> bool {
+        if self.kernel.is_some() {
+            return self.rests_under_kernel(harts, events);
+        }
         self.scheduler.as_ref().is_some_and(|s| {
             !s.together
                 && s.end.is_some()
@@ -508,6 +547,8 @@ impl Os {
             let job = process.job;
             process.end(now, Ended::Fault { signal: SIGSEGV, text });
             process.descheduled.as_mut().expect("it is not on the hart").activity = Activity::Ended;
+            let own = process.harts.clone();
+            self.tell_kernel(harts, &own, now);
             if ends_job {
                 self.stop_at(now, job);
             }
@@ -516,10 +557,18 @@ impl Os {
 
     /// `job` is over at `now`, because of what happened on another node, or to another of its processes here.
     pub fn end_job(&mut self, harts: &mut Harts, events: &mut Events, job: JobId, now: Time) {
-        let is_alive = |process: &&mut NodeProcess| process.job == job && process.ended.is_none();
+        let is_alive = |process: &NodeProcess| process.job == job && process.ended.is_none();
         let mut gone = false;
-        for process in self.processes.iter_mut().filter(is_alive) {
+        for number in (0..self.processes.len()).filter(|&n| is_alive(&self.processes[n])).collect::<Vec<_>>()
+        {
+            let process = &mut self.processes[number];
             process.life.finish(now.0);
+            process.is_closed = true;
+            let own = process.harts.clone();
+            if self.tell_kernel(harts, &own, now) {
+                continue;
+            }
+            let process = &mut self.processes[number];
             match &mut process.descheduled {
                 Some(descheduled) => descheduled.activity = Activity::Ended,
                 None => {
@@ -552,7 +601,13 @@ impl Os {
     /// The process of `job` comes to the hart that it shares with others, when all is over: to see what it did there.
     pub fn show(&mut self, harts: &mut Harts, job: JobId) {
         let is_off = |process: &NodeProcess| process.job == job && process.descheduled.is_some();
-        if let Some(process) = self.processes.iter().position(is_off) {
+        if self.kernel.is_some() {
+            for process in
+                (0..self.processes.len()).filter(|&n| is_off(&self.processes[n])).collect::<Vec<_>>()
+            {
+                self.show_under_kernel(harts, self.processes[process].harts.start, process);
+            }
+        } else if let Some(process) = self.processes.iter().position(is_off) {
             self.exchange(harts, process);
         }
     }

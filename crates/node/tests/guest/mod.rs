@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use chasqui_abi::kernel::{self, KernelBoot};
-use chasqui_abi::{NiIdentification, NiPlacement, mark};
+use chasqui_abi::{NiIdentification, NiPlacement, interrupts, mark};
 use chasqui_config::{Cycles, Frequency, Quantity, Resolved, Scalar};
 use chasqui_counters::Visitor;
 use chasqui_engine::{Engine, Event, Lookahead, Packet, Payload, Time};
@@ -18,8 +18,9 @@ use chasqui_ni::{
     Uncached,
 };
 use chasqui_node::{
-    Costs, DEVICE_SPAN, Domain, Ended, Kernel, KernelProcess, Member, MemorySystem, NodeConfiguration,
-    NodePartition, OsSpec, Output, PartitionSpec, ProcessSpec, SoftwareUnit, kernel_memory, schema,
+    Costs, DEVICE_SPAN, Domain, Ended, Kernel, KernelNode, KernelProcess, Member, MemorySystem,
+    NodeConfiguration, NodePartition, OsSpec, Output, PartitionSpec, ProcessSpec, SoftwareUnit,
+    controller_address, kernel_memory, schema,
 };
 use chasqui_placement::{JobId, NodeId, ProcessId, Rank};
 use chasqui_record::Profile;
@@ -35,6 +36,8 @@ pub const REGISTERS: u64 = 0x3000_0000;
 pub const SHARED: u64 = 0x4000_0000;
 /// The registers of a second device, where there is one.
 pub const SECOND_REGISTERS: u64 = 0x5000_0000;
+/// The interrupt controller.
+pub const CONTROLLER: u64 = 0x6000_0000;
 /// Cycles of a system call, and of a page fault.
 pub const SOFTWARE: Cycles = Cycles::new(100);
 /// Bytes of DRAM; the NI's memory is behind it.
@@ -50,7 +53,7 @@ pub mod register {
     pub const NOTE: i64 = 16;
     /// A write makes the NI read the first line of its memory and answer.
     pub const DOORBELL: i64 = 24;
-    /// A write ends the interrupt.
+    /// A write of a line's number ends its interrupt.
     pub const QUIET: i64 = 32;
 }
 
@@ -72,8 +75,8 @@ pub enum Action {
     /// Brings a message of these words, or a part of one, into its memory and the network cache, in a bus transaction;
     /// of no bytes: announces it.
     Deposit(Incoming, u32, [u64; 2]),
-    /// Asserts the interrupt line.
-    Interrupt,
+    /// Asserts this interrupt line.
+    Interrupt(u32),
     /// Nothing that the processor could notice.
     Nothing,
 }
@@ -109,6 +112,9 @@ pub struct TestNi {
 
 /// From the end of a retried access's address tenure to its next try.
 pub const RETRY: Time = Time(10_000);
+
+/// Interrupt lines of the NI.
+pub const LINES: u32 = 4;
 
 /// The NI's own part of an answer.
 pub const LATENCY: Time = Time(30_000);
@@ -198,7 +204,7 @@ impl NetworkInterface for TestNi {
             }
             register::DOORBELL => c.at(c.now + Time(200_000), [ANSWER, 0]),
             register::NOTE => {}
-            register::QUIET => c.interrupt(false),
+            register::QUIET => c.interrupt(value as u32, false),
             other => panic!("register {other:#x}"),
         }
     }
@@ -223,7 +229,7 @@ impl NetworkInterface for TestNi {
         let request = |operation, address, bytes| BusRequest { operation, address, bytes, tag: what };
         match self.schedule[what as usize].1 {
             Action::Flag(value) => self.flag = value,
-            Action::Interrupt => c.interrupt(true),
+            Action::Interrupt(line) => c.interrupt(line, true),
             Action::Write(at, _) => c.bus(request(BusOperation::Write, self.data + at as u64, 8)),
             Action::Read(at) => c.bus(request(BusOperation::Read, self.data + at as u64, 64)),
             Action::Deposit(incoming, bytes, _) => {
@@ -273,6 +279,10 @@ impl NetworkInterface for TestNi {
 
     fn input_latency(&self) -> Time {
         self.input_latency
+    }
+
+    fn interrupt_lines(&self) -> u32 {
+        LINES
     }
 
     fn statistics(&self, _: &mut Visitor<'_>) {}
@@ -544,7 +554,7 @@ fn outcome(node: NodePartition, record: &Mutex<Record>) -> (Outcome, Option<(Pro
     }
     let process = node.processes(JobId(0)).next().expect("one process");
     let (ended, cycles) = (process.ended().cloned(), process.cycles());
-    let profile = node.take_profiles().pop().map(|profile| (profile, cycles));
+    let profile = node.take_profiles(JobId(0)).pop().map(|profile| (profile, cycles));
     let seen = record.lock().expect("a lock").seen.clone();
     (Outcome { ended, statistics, seen }, profile)
 }
@@ -585,19 +595,22 @@ pub fn spec<'a>(
     options.harts = c.harts() as u32;
     let mut process = Process::new(&mut memory, Arc::new(program.elf()), &["guest".into()], &[], options)
         .expect("a process");
-    let mut map = |address, backing| {
+    let mut map = |address, bytes, backing| {
         let (placement, rights) = (Placement::Fixed(address), Protection::READ_WRITE);
-        process.space.map(&mut memory, placement, PAGE_BYTES, rights, backing).expect("room");
+        process.space.map(&mut memory, placement, bytes, rights, backing).expect("room");
     };
-    map(DATA, Backing::Anonymous);
-    map(REGISTERS, Backing::Device { physical: DEVICE_BASE, uncached: true });
-    map(SHARED, Backing::Device { physical: DRAM, uncached: false });
+    map(DATA, PAGE_BYTES, Backing::Anonymous);
+    map(REGISTERS, PAGE_BYTES, Backing::Device { physical: DEVICE_BASE, uncached: true });
+    map(SHARED, PAGE_BYTES, Backing::Device { physical: DRAM, uncached: false });
+    let controller = controller_address(1);
+    map(CONTROLLER, interrupts::BYTES, Backing::Device { physical: controller, uncached: true });
     let kernel = program.kernel.as_ref().map(|kernel| {
         let (entry, stack_pointer) = (process.entry(), process.stack_pointer());
         let boot = KernelBoot { entry, stack_pointer, ..Default::default() };
         let image = Arc::new(kernel.image());
         let told = vec![KernelProcess { root: process.space.root(), boot }];
-        Kernel::new(image, &mut memory, kernel_memory, (told, NiPlacement::default()), (1, 1))
+        let for_kernel = (told, NiPlacement::default());
+        Kernel::new(image, &mut memory, kernel_memory, for_kernel, KernelNode::of(c, 0, (1, 1), 1))
             .expect("it fits")
     });
     let process = ProcessSpec {

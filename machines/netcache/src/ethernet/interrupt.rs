@@ -74,7 +74,7 @@ impl Interrupts {
             return;
         }
         self.is_asserted = wanted;
-        c.interrupt(wanted);
+        c.interrupt(0, wanted);
         if wanted {
             self.count += 1;
             self.not_before = c.now + self.gap;

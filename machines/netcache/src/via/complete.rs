@@ -97,7 +97,7 @@ impl Shared {
     pub fn interrupt(&mut self, cause: u64, c: &mut Context<'_, '_>) {
         self.counters.interrupts += u64::from(self.cause == 0);
         self.cause |= cause;
-        c.interrupt(true);
+        c.interrupt(0, true);
     }
 }
 

@@ -482,7 +482,7 @@ impl NetworkInterface for ViaNic {
             ..registers::CAUSE => s.post(address, value, c),
             registers::CAUSE => {
                 s.cause &= !value;
-                c.interrupt(s.cause != 0);
+                c.interrupt(0, s.cause != 0);
             }
             QUEUES..VIS => {
                 let at = address - QUEUES;
