@@ -252,10 +252,11 @@ def write_stamp(path: Path, name: str, *, quick: bool) -> None:
     path.write_text(json.dumps(content, indent=2) + "\n")
 
 
-def fingerprints(name: str, *, quick: bool) -> dict[str, str]:
+def fingerprints(name: str, *, quick: bool, later: Sequence[str] = ()) -> dict[str, str]:
     """Of what an experiment asks: its points (runs with their arguments), the parameters of their
     machines, their programs. What the models and the MPI library do is in none of them,
-    nor are programs from elsewhere, as NPB's."""
+    nor are programs from elsewhere, as NPB's. `later`: names of parameters that have come since;
+    while they have their defaults they are left out."""
     folder = folder_of(name)
     every = load(name).runs(quick)
     runs = [
@@ -266,7 +267,7 @@ def fingerprints(name: str, *, quick: bool) -> dict[str, str]:
     headers = {header for source in sources for header in source.parent.glob("*.h")}
     return {
         "points": digest(point(run) for run in runs),
-        "parameters": digest(values(machine, sets) for machine, sets in machines),
+        "parameters": digest(values(machine, sets, later) for machine, sets in machines),
         "programs": digest(COMMENT.sub("", path.read_text()) for path in sources | headers),
     }
 
@@ -278,9 +279,16 @@ def point(run: Run) -> str:
     return repr({name: value for name, value in said.items() if value != usual[name]})
 
 
-def values(machine: str, sets: Sequence[str]) -> str:
-    """Of all parameters of a machine."""
-    return repr([(each["name"], each["value"]) for each in core.parameters(machine, sets)])
+def values(machine: str, sets: Sequence[str], later: Sequence[str]) -> str:
+    """Of a machine's parameters, but those of `later` that have their defaults."""
+
+    def is_usual(each: dict[str, Any]) -> bool:
+        # A value is shown with its unit, which a default may lack.
+        return f"{each['value']} ".startswith(f"{each['default']} ")
+
+    every = core.parameters(machine, sets)
+    counted = [each for each in every if each["name"] not in later or not is_usual(each)]
+    return repr([(each["name"], each["value"]) for each in counted])
 
 
 def digest(texts: Iterable[str]) -> str:
