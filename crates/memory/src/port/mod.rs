@@ -48,6 +48,7 @@ use data_cache::DataCache;
 use device::Devices;
 use instruction_cache::InstructionCache;
 use lent::Lent;
+pub use memory_view::DEVICE_BASE;
 use memory_view::MemoryView;
 use mmu::Mmu;
 use network::NetworkSide;
@@ -68,9 +69,6 @@ pub use request::{Request, Slot, Snoop, Snooped};
 pub use second_level::{StashStatistics, Stashed};
 pub use statistics::PortStatistics;
 pub use stop::{Fault, Incoherence, Stall, Stalls, Stop, Waits};
-
-/// Physical addresses from here on are devices: uncached.
-pub const DEVICE_BASE: u64 = 1 << 40;
 
 /// A hart's port.
 pub struct Port {
