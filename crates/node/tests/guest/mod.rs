@@ -1,5 +1,6 @@
 //! One node with a guest program in machine code and a network interface that does what a test tells it.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use chasqui_abi::kernel::{self, KernelBoot};
@@ -109,6 +110,8 @@ pub struct TestNi {
     attach: Time,
     input_latency: Time,
     serves: ProcessId,
+    memory: Range<u64>,
+    self_contained: Range<u64>,
 }
 
 /// From the end of a retried access's address tenure to its next try.
@@ -136,6 +139,8 @@ impl TestNi {
             attach: zero,
             input_latency: Time(1_000),
             serves: ProcessId(0),
+            memory: DRAM..DRAM + PAGE_BYTES,
+            self_contained: 0..0,
         }
     }
 
@@ -162,6 +167,16 @@ impl TestNi {
     /// The same, whose doorbell is this process's.
     pub fn serving(self, serves: ProcessId) -> TestNi {
         TestNi { serves, ..self }
+    }
+
+    /// The same, without network memory.
+    pub fn without_memory(self) -> TestNi {
+        TestNi { memory: 0..0, ..self }
+    }
+
+    /// The same; stores to its registers refer to nothing in memory.
+    pub fn self_contained(self) -> TestNi {
+        TestNi { self_contained: DEVICE_BASE..DEVICE_BASE + PAGE_BYTES, ..self }
     }
 
     fn saw(&self, seen: Seen) {
@@ -272,8 +287,12 @@ impl NetworkInterface for TestNi {
         (address >= DRAM).then_some(MEMORY_LATENCY)
     }
 
-    fn network_memory(&self) -> std::ops::Range<u64> {
-        DRAM..DRAM + PAGE_BYTES
+    fn self_contained_stores(&self, _: ProcessId) -> Range<u64> {
+        self.self_contained.clone()
+    }
+
+    fn network_memory(&self) -> Range<u64> {
+        self.memory.clone()
     }
 
     fn is_visible(&self, [what, _]: Payload) -> bool {
