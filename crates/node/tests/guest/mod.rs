@@ -109,6 +109,7 @@ pub struct TestNi {
     full: bool,
     attach: Time,
     input_latency: Time,
+    hides_all: bool,
     serves: ProcessId,
     memory: Range<u64>,
     self_contained: Range<u64>,
@@ -138,6 +139,7 @@ impl TestNi {
             full: false,
             attach: zero,
             input_latency: Time(1_000),
+            hides_all: false,
             serves: ProcessId(0),
             memory: DRAM..DRAM + PAGE_BYTES,
             self_contained: 0..0,
@@ -162,6 +164,11 @@ impl TestNi {
     /// The same, which promises that the processor notices what comes from outside only so long after.
     pub fn noticed_after(self, input_latency: Time) -> TestNi {
         TestNi { input_latency, ..self }
+    }
+
+    /// The same, which says that the processor can't notice anything that happens in it.
+    pub fn hiding_all(self) -> TestNi {
+        TestNi { hides_all: true, ..self }
     }
 
     /// The same, whose doorbell is this process's.
@@ -203,7 +210,7 @@ impl NetworkInterface for TestNi {
     }
 
     fn may_retry(&self, _: u64) -> bool {
-        true
+        self.closed_until > Time::ZERO
     }
     fn retry(&mut self, c: &mut Context<'_, '_>, _: u64, _: Uncached) -> Option<Time> {
         (c.now < self.closed_until).then_some(RETRY)
@@ -296,7 +303,12 @@ impl NetworkInterface for TestNi {
     }
 
     fn is_visible(&self, [what, _]: Payload) -> bool {
-        what == ANSWER || !matches!(self.schedule[what as usize].1, Action::Nothing)
+        let is_seen = what == ANSWER || !matches!(self.schedule[what as usize].1, Action::Nothing);
+        is_seen && !self.hides_all
+    }
+
+    fn network_is_visible(&self, _: &Event) -> bool {
+        !self.hides_all
     }
 
     fn output_latency(&self, _: Cause<'_>) -> &[Time] {
