@@ -9,6 +9,7 @@
 //! `lines.rs`, how lines come and leave; `bus_side.rs`, what the bus does to it; `network.rs`, the network cache's rules.
 //! A part has a file and a type of its own and knows nothing of the port: it is lent what it needs.
 
+mod addresses;
 mod bus_side;
 mod cacheless;
 mod check;
@@ -140,10 +141,10 @@ impl Port {
         &self.parameters
     }
 
-    /// Sets, for the coherence checker, the device addresses at which stores name nothing in memory, so that they may pass
-    /// older stores and flushes.
-    pub fn set_self_contained(&mut self, addresses: Range<u64>) {
-        self.checker.set_self_contained(addresses);
+    /// Tells the coherence checker of device addresses at which stores name nothing in memory, so that they may pass older
+    /// stores and flushes.
+    pub fn add_self_contained(&mut self, addresses: Range<u64>) {
+        self.checker.self_contained.add(addresses);
     }
 
     /// From now on other harts may have lines in their caches: cache-block operations ask them.
