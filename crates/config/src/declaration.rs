@@ -5,6 +5,9 @@ use crate::resolved::Resolved;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// Keys of a machine file that are not parameters.
+pub(crate) const RESERVED: [&str; 5] = ["schema_version", "extends", "parts", "about", "variant"];
+
 /// Reads a value and checks it against the range; gives its canonical form.
 pub type Check = fn(&Scalar, Option<&(Scalar, Scalar)>) -> Result<Scalar, String>;
 
@@ -174,7 +177,7 @@ impl Schema {
                 mistakes.push(format!("{path} is both a parameter and a group"));
             }
             let first = path.split('.').next().unwrap_or_default();
-            if crate::layer::RESERVED.contains(&first) {
+            if RESERVED.contains(&first) {
                 mistakes.push(format!("{path}: {first} has another meaning in machine files"));
             }
         }

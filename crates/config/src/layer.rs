@@ -7,9 +7,6 @@ use crate::quantity::Scalar;
 use crate::suggest::did_you_mean;
 use std::collections::HashMap;
 
-/// Keys of a machine file that are not parameters.
-pub(crate) const RESERVED: [&str; 5] = ["schema_version", "extends", "parts", "about", "variant"];
-
 /// Version of the layout of machine files.
 pub const SCHEMA_VERSION: i64 = 1;
 /// The parts that a machine is put together from, in a file's table `parts`; the first is all that the others leave.

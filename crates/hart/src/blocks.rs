@@ -130,11 +130,6 @@ impl Blocks {
         self.text = text;
     }
 
-    /// The text that the hart shares.
-    pub fn text(&self) -> Option<&Text> {
-        self.text.as_ref()
-    }
-
     /// From now on host thread number `thread` runs the hart.
     pub fn hosted_by(&mut self, thread: usize) {
         // Own blocks remember what follows them in the text that the thread before has decoded.

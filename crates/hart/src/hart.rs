@@ -222,11 +222,6 @@ impl Hart {
         self.blocks.share(text);
     }
 
-    /// The text that the hart shares.
-    pub fn shared_text(&self) -> Option<&Text> {
-        self.blocks.text()
-    }
-
     /// From now on host thread number `thread` runs the hart, 0 at first: one of those that its text is for
     /// ([`Text::new`]).
     pub fn hosted_by(&mut self, thread: usize) {

@@ -90,9 +90,9 @@ impl Descriptors {
     pub fn new(input: Arc<[u8]>) -> Descriptors {
         let mut descriptors = Descriptors { slots: Vec::new(), open: Vec::new() };
         let standard = [
-            (Object::Input(input), super::paths::O_RDONLY),
-            (Object::Output(Stream::Output), super::paths::O_WRONLY),
-            (Object::Output(Stream::Error), super::paths::O_WRONLY),
+            (Object::Input(input), crate::open_flags::O_RDONLY),
+            (Object::Output(Stream::Output), crate::open_flags::O_WRONLY),
+            (Object::Output(Stream::Error), crate::open_flags::O_WRONLY),
         ];
         for (object, flags) in standard {
             descriptors.add(object, flags, false, 3).expect("there is room for three");

@@ -15,6 +15,7 @@ pub mod testing;
 
 mod descriptors;
 mod limits;
+mod open_flags;
 mod paths;
 mod threads;
 

@@ -45,11 +45,6 @@ impl BusParameters {
     pub fn clock(&self) -> Clock {
         Clock::new(self.clock.hz())
     }
-
-    /// An address tenure.
-    pub fn address_tenure(&self) -> Time {
-        self.clock().edge(self.address.cycles())
-    }
 }
 
 /// Who answers on the bus.

@@ -430,7 +430,7 @@ fn invariants_hold_and_loads_see_what_was_stored() {
             stayed: 0,
             last_asked: 0,
         };
-        model.rig.port.set_network_memory(BUFFERS..MEMORY);
+        model.rig.port.add_network_memory(BUFFERS..MEMORY);
         model.rig.service.sharing = random.below(4);
         for action in 0..500 {
             model.act(&mut random);

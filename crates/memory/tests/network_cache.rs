@@ -44,7 +44,7 @@ fn rig_of(network: NetworkCacheParameters, line_bytes: u32) -> Rig {
     let l1d = CacheParameters::new(4096, 2, line_bytes.into());
     let network_cache = with_costs(network);
     let mut rig = Rig::new(PortParameters { l1d, network_cache, ..parameters() }, crate::rig::bus());
-    rig.port.set_network_memory(BUFFERS..MEMORY);
+    rig.port.add_network_memory(BUFFERS..MEMORY);
     rig.warm(A);
     rig.perform(|port, at| port.network_load(BUFFERS + 0xff0, at));
     rig.port.release_buffer(Stored { buffer: BUFFERS + 0xff0, bytes: 16 });
@@ -179,7 +179,7 @@ fn what_the_process_section_replaces_goes_to_memory_or_to_the_line_that_the_l2_h
             PortParameters { l1d, l2: l2.clone(), network_cache, ..parameters() },
             crate::rig::bus(),
         );
-        rig.port.set_network_memory(BUFFERS..MEMORY);
+        rig.port.add_network_memory(BUFFERS..MEMORY);
         rig.load(A);
         rig.run_to_idle();
         rig.service.log.clear();
@@ -305,7 +305,7 @@ fn the_coherence_checker_sees_that_a_device_reads_what_is_bound() {
     let network_cache = with_costs(network(Binding::NetworkCache));
     let mut rig =
         Rig::new(PortParameters { network_cache, check_coherence: true, ..parameters() }, crate::rig::bus());
-    rig.port.set_network_memory(BUFFERS..MEMORY);
+    rig.port.add_network_memory(BUFFERS..MEMORY);
     deposit(&mut rig, 1, 16);
     remap(&mut rig, 1, A);
     assert!(rig.port.check_device_read(A + 16, 16).is_none());

@@ -185,8 +185,8 @@ pub struct Outputs {
     pub bus: Vec<BusRequest>,
     /// Time to be charged to the processor [ps] (an idealised NI's overhead).
     pub charge: Time,
-    /// A violation that the coherence checker saw.
-    pub incoherence: Option<Incoherence>,
+    /// A violation that the coherence checker saw, and in whose work.
+    pub incoherence: Option<(ProcessId, Incoherence)>,
     /// Whose turn is next.
     pub turn: Option<Turn>,
     /// Interrupt lines that are asserted from now on, or not.
@@ -265,11 +265,11 @@ impl Context<'_, '_> {
         self.outputs.faults.push((process, what));
     }
 
-    /// The NI reads `bytes` at `address` through its own port, past the caches.
-    pub fn read_unsnooped(&mut self, address: u64, bytes: &mut [u8]) {
+    /// The NI reads `bytes` at `address` for `process` through its own port, past the caches.
+    pub fn read_unsnooped(&mut self, process: ProcessId, address: u64, bytes: &mut [u8]) {
         for port in self.ports.iter() {
             let seen = port.check_device_read(address, bytes.len() as u64);
-            self.outputs.incoherence = self.outputs.incoherence.or(seen);
+            self.outputs.incoherence = self.outputs.incoherence.or(seen.map(|seen| (process, seen)));
         }
         let source = self.memory.slice(address, bytes.len()).expect("the NI's own memory");
         bytes.copy_from_slice(source);

@@ -58,7 +58,8 @@ impl<T> Mailbox<T> {
         Ok(())
     }
 
-    /// Puts an entry into it; if there is no room it takes the place of the newest, which is lost.
+    /// Puts an entry into it; if there is no room it takes the place of the newest, which is lost: as Cell's inbound mailbox does
+    /// with what comes from outside.
     pub fn put_over(&mut self, entry: T) {
         if let Err(entry) = self.put(entry) {
             *self.entries.back_mut().expect("a full mailbox is not empty") = entry;

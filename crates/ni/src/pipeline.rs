@@ -3,7 +3,9 @@
 //! processor can notice what comes from outside, and which events it can't notice at all.
 //!
 //! The times are declared once: [`Pipeline::begin`] schedules an event by them. A step that is missing in the declaration
-//! makes a promise that is too long, which the engine or the node finds in the run in which it is broken.
+//! makes a promise that is too long, which the engine or the node finds in the run in which it is broken. A missing `Seen` or
+//! `Bus` also has the node believe that an event can't be noticed. In builds with debug assertions it finds the register that
+//! changed if a hart that repeats itself loaded that last; see the crate's README.
 
 use std::marker::PhantomData;
 

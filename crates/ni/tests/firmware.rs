@@ -53,7 +53,8 @@ fn an_answer_comes_back_as_the_formula_says() {
 fn marks_are_kept_with_their_times() {
     const CODE: i64 = 5;
     let mark = Insn { op: Op::Mark, rs1: DEVICE, imm: CODE, ..NOTHING };
-    let mut p = processor(FIRMWARE_MEMORY, &[mark, load(0), mark, store(0), load(0)]).unwrap();
+    let code = [mark, load(0), mark, store(0), load(0)];
+    let mut p = processor_with(port(), FIRMWARE_MEMORY, &code, true).unwrap();
     let asked = run(&mut p);
     let [first] = p.take_marks()[..] else { panic!("one mark before the load") };
     assert!(first.time < asked && first.value == FIRMWARE_DEVICE);
@@ -63,6 +64,9 @@ fn marks_are_kept_with_their_times() {
     assert!(asked < second.time && second.time < stored);
     assert_eq!((second.code, second.value), (first.code, first.value));
     assert!(p.take_marks().is_empty());
+    let mut unmarked = processor(FIRMWARE_MEMORY, &code).unwrap();
+    assert_eq!(run(&mut unmarked), asked, "a mark takes as long");
+    assert!(unmarked.take_marks().is_empty(), "none is kept, since none will be taken");
 }
 
 #[test]
@@ -93,13 +97,13 @@ fn without_caches_every_access_is_a_transaction() {
     let cacheless = || PortParameters { kind: PortKind::Cacheless, l1i: l1i.clone(), ..port() };
     let asked = |loads: usize| {
         let code = [&start[..], &vec![one; loads], &[load(0)]].concat();
-        run(&mut processor_with(cacheless(), FIRMWARE_MEMORY, &code).unwrap())
+        run(&mut processor_with(cacheless(), FIRMWARE_MEMORY, &code, false).unwrap())
     };
     let pairs = (asked(14) - asked(4)).0;
     println!("5 pairs of loads: 5 x (3 x 64 ns + 2 x 2 ns)");
     assert_eq!(pairs, 5 * (3 * 64_000 + 2 * 2_000));
     let atomic = Insn { op: Op::AmoaddD, rd: VALUE, rs1: memory, rs2: VALUE, ..NOTHING };
-    let refused = processor_with(cacheless(), FIRMWARE_MEMORY, &[&start[..], &[atomic]].concat());
+    let refused = processor_with(cacheless(), FIRMWARE_MEMORY, &[&start[..], &[atomic]].concat(), false);
     assert!(refused.unwrap().run(Time::ZERO).unwrap_err().contains("atomic operation"));
 }
 
@@ -117,7 +121,7 @@ fn a_scratchpad_has_no_misses() {
         load(0),
     ];
     let scratchpad = PortParameters { kind: PortKind::Scratchpad, ..port() };
-    let stored = |port| run(&mut processor_with(port, FIRMWARE_MEMORY, &code).unwrap());
+    let stored = |port| run(&mut processor_with(port, FIRMWARE_MEMORY, &code, false).unwrap());
     assert_eq!(stored(scratchpad), Time(6_000 + 3 * 2_000));
     assert!(stored(port()) > Time(100_000), "through caches the first accesses miss");
 }

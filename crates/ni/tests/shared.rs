@@ -91,6 +91,7 @@ fn processor(rig: Rig, code: &[Insn]) -> FirmwareProcessor<SharedSram> {
         timebase_hz: 1_000_000,
         by_steps: rig.by_steps,
         profiled: None,
+        keeps_marks: false,
     };
     FirmwareProcessor::new(spec, SharedSram::new(sram(rig.lead_clocks), PROCESSOR)).unwrap()
 }

@@ -253,8 +253,8 @@ fn port(
 ) -> Port {
     let mut port = Port::new(parameters, memory);
     for device in devices {
-        port.set_self_contained(device.self_contained_stores(process));
-        port.set_network_memory(device.network_memory());
+        port.add_self_contained(device.self_contained_stores(process));
+        port.add_network_memory(device.network_memory());
     }
     port
 }

@@ -119,9 +119,11 @@ impl NodePartition {
     #[inline(always)]
     fn dispatch(&mut self, event: Event, out: &mut Outbox<'_>) {
         let NodePartition { system, parts, .. } = self;
-        let now = event.time;
+        let (target, now) = (Target::from(event.target), event.time);
+        let of_device = matches!(target, Target::Network(_) | Target::Device(_));
+        let is_unnoticed = cfg!(debug_assertions) && of_device && !parts.io.is_observable(target, &event);
         // On a bus that is a hart's for a while, transactions have no events: how many have depends on the turns.
-        let is_counted = match Target::from(event.target) {
+        let is_counted = match target {
             Target::Network(device) => {
                 let packet = parts.io.packets.take(&event);
                 parts.with_device((device, HART), now, out, |ni, c| ni.network(c, event, packet));
@@ -158,6 +160,9 @@ impl NodePartition {
                 false
             }
         };
+        if is_unnoticed {
+            self.parts.check_unnoticed(now, out);
+        }
         self.events += u64::from(is_counted);
     }
 

@@ -4,10 +4,12 @@
 
 use crate::guest::register::{DOORBELL, FLAG};
 use crate::guest::{
-    A0, DATA_REGISTER, NI_REGISTER, Program, RECEIVE, SEND, SHARED_REGISTER, TestNi, ZERO, configuration, run,
+    A0, DATA_REGISTER, NI_REGISTER, Program, RECEIVE, SEND, SHARED_REGISTER, TestNi, ZERO, configuration,
+    run, run_two_processes,
 };
 use chasqui_hart::Op;
 use chasqui_node::{Ended, NodeConfiguration};
+use chasqui_placement::ProcessId;
 
 /// Rounds that the program makes: from the second on an old answer is in the cache.
 const ROUNDS: i64 = 4;
@@ -139,6 +141,31 @@ fn every_missing_flush_and_fence_is_caught() {
         for c in machines(false) {
             assert_eq!(ended(&c, &program.without(place)), Ended::Exit(0), "without the checker");
         }
+    }
+}
+
+/// What the NI reads in an event of its own is of the process whose work it does, whoever is on the first hart, or was.
+#[test]
+fn a_process_answers_for_its_own_flushes_alone() {
+    let program = program();
+    let flush = program.code.iter().position(|i| i.op == Op::CboFlush).unwrap();
+    let mut c = configuration();
+    c.node.harts = 2;
+    c.software.fault_ends_job = false;
+    let mut works_on = Program::new();
+    works_on.add(A0 + 1, ZERO, 2_000);
+    for _ in 0..4 {
+        works_on.add(A0 + 1, A0 + 1, 2_000);
+    }
+    let again = works_on.here();
+    works_on.add(A0 + 1, A0 + 1, -1).branch(Op::Bne, A0 + 1, ZERO, again).exit();
+    for other in [Program::new().exit(), &works_on] {
+        let ni = TestNi::new(vec![]).serving(ProcessId(1));
+        let ended = run_two_processes(&c, [other, &program.without(flush)], ni);
+        let [Some(Ended::Exit(0)), Some(Ended::Fault { signal: 7, text })] = &ended[..] else {
+            panic!("{ended:?}")
+        };
+        assert!(text.contains("rank 1") && text.contains("the NI reads 0x800000"), "{text}");
     }
 }
 

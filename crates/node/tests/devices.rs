@@ -2,7 +2,8 @@
 
 use crate::guest::register::{FLAG, NOTE, START};
 use crate::guest::{
-    A0, Action, NI_REGISTER, Program, SECOND_REGISTERS, Seen, TestNi, ZERO, configuration, run_with_two,
+    A0, Action, DATA_REGISTER, NI_REGISTER, Program, SECOND_REGISTERS, SHARED_REGISTER, Seen, TestNi, ZERO,
+    configuration, run_with_two,
 };
 use chasqui_engine::Time;
 use chasqui_hart::{Insn, Op, decode};
@@ -57,4 +58,24 @@ fn each_device_has_its_own_events_and_transactions() {
     let granted = seen.iter().filter(|seen| matches!(seen, Seen::Granted(..))).count();
     let done = seen.iter().filter(|seen| matches!(seen, Seen::Done(..))).count();
     assert_eq!((granted, done), (1, 1));
+}
+
+/// The first has network memory, and stores to it need no fence; the second says nothing of either, or as much.
+#[test]
+fn what_one_device_says_of_addresses_holds_beside_another() {
+    let mut c = configuration();
+    c.network_cache.present = true;
+    let mut p = Program::new();
+    p.push(Insn { op: Op::Nload, rd: A0, rs1: SHARED_REGISTER, ..decode(0x13) });
+    p.add(A0, ZERO, 3);
+    // In later turns code and translations are there, so that nothing lets the flush come first.
+    let again = p.here();
+    p.store(A0, DATA_REGISTER, 0).flush(DATA_REGISTER).store(A0, NI_REGISTER, NOTE);
+    p.add(A0, A0, -1).branch(Op::Bne, A0, ZERO, again).exit();
+    for second in [TestNi::new(vec![]).without_memory(), TestNi::new(vec![])] {
+        let (outcome, _) = run_with_two(&c, &p, TestNi::new(vec![]).self_contained(), second);
+        assert!(matches!(outcome.ended, Some((_, Ended::Exit(0)))), "{:?}", outcome.ended);
+    }
+    let (outcome, _) = run_with_two(&c, &p, TestNi::new(vec![]), TestNi::new(vec![]));
+    assert!(matches!(outcome.ended, Some((_, Ended::Fault { signal: 7, .. }))), "{:?}", outcome.ended);
 }

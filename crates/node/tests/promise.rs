@@ -1,8 +1,9 @@
-//! What a device promises of its input latency is held against what it does, in every run.
+//! What a device promises of its input latency is held against what it does, in every run; what it says of events that can't be
+//! noticed, in builds with debug assertions.
 
 use std::any::Any;
 
-use crate::guest::register::START;
+use crate::guest::register::{FLAG, START};
 use crate::guest::{A0, Action, DATA_REGISTER, NI_REGISTER, Program, TestNi, ZERO, configuration, spec};
 use chasqui_engine::{
     Class, Engine, Event, Lookahead, Outbox, Packet, Partition, Port, Threads, Time, WORK_OF_EVENT,
@@ -52,9 +53,13 @@ fn run(action: Action, input_latency: Time) {
     let again = p.here();
     p.load(loaded, DATA_REGISTER, 0).add(turns, turns, -1).branch(Op::Bne, turns, ZERO, again).exit();
     // The schedule's only entry is for what comes from outside.
-    let ni = TestNi::new(vec![(Time(1 << 50), action)]).noticed_after(input_latency);
+    run_with(&p, TestNi::new(vec![(Time(1 << 50), action)]).noticed_after(input_latency));
+}
+
+/// Runs `program`; something comes to `ni` from outside.
+fn run_with(program: &Program, ni: TestNi) {
     let c = configuration();
-    let node = NodePartition::new(spec(&c, &p, ni, WatchPlan::default()));
+    let node = NodePartition::new(spec(&c, program, ni, WatchPlan::default()));
     let mut engine = Engine::new(Lookahead::new(vec![vec![LEAST]]));
     engine.add(0, Box::new(node));
     engine.add(0, Box::new(Outside { at: Some(Time(20_000_000)), port: Port::new(9) }));
@@ -77,4 +82,31 @@ fn a_transaction_that_comes_sooner_than_promised_is_found() {
 #[should_panic(expected = "its input latency is too long")]
 fn an_interrupt_that_comes_sooner_than_promised_is_found() {
     run(Action::Interrupt(0), Time(5_000_000));
+}
+
+/// A program that polls the flag, which an event of the NI's own and what comes from outside leave as it is, or change. The NI says
+/// that neither can be noticed.
+fn poll(own: Action, outside: Action) {
+    let mut p = Program::new();
+    p.store(ZERO, NI_REGISTER, START);
+    let again = p.here();
+    p.pause().load(A0, NI_REGISTER, FLAG).branch(Op::Beq, A0, ZERO, again).exit();
+    run_with(&p, TestNi::new(vec![(Time(1 << 50), outside), (Time(10_000_000), own)]).hiding_all());
+}
+
+#[test]
+fn events_that_change_nothing_may_go_unnoticed() {
+    poll(Action::Nothing, Action::Nothing);
+}
+
+#[test]
+#[should_panic(expected = "changes what hart 0 polls at device address 0x0, and is not visible")]
+fn an_event_that_is_wrongly_said_to_go_unnoticed_is_found() {
+    poll(Action::Flag(1), Action::Nothing);
+}
+
+#[test]
+#[should_panic(expected = "changes what hart 0 polls at device address 0x0, and is not visible")]
+fn something_from_outside_that_is_wrongly_said_to_go_unnoticed_is_found() {
+    poll(Action::Nothing, Action::Flag(1));
 }

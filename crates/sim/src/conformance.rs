@@ -21,7 +21,8 @@ use chasqui_watch::{TraceOutput, WatchPlan};
 use serde::{Deserialize, Serialize};
 
 use crate::images::{firmware, kernel};
-use crate::run::{InputError, build, input, resolve};
+use crate::input_error::{InputError, input};
+use crate::run::{build, resolve};
 
 /// What is asked of one test.
 #[derive(Clone, Debug, Deserialize)]

@@ -9,7 +9,7 @@ use chasqui_linux::Elf;
 use chasqui_machine::{Firmware, Machine};
 use chasqui_node::{NodeConfiguration, load_kernel};
 
-use crate::run::{InputError, input};
+use crate::input_error::{InputError, input};
 
 /// What runs on the firmware processors of `machine`: its files in `folder`, `<machine>.elf` and `<machine>/<image>.elf`.
 pub(crate) fn firmware(folder: Option<&Path>, machine: &dyn Machine) -> Result<Firmware, InputError> {

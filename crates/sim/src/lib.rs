@@ -10,13 +10,16 @@ mod conformance;
 #[cfg(test)]
 mod damaged;
 mod images;
+mod input_error;
 mod limits;
 mod output;
 mod replay;
+mod request;
 mod run;
 mod trace_window;
 
 pub use catalogue::{CATALOGUE, Catalogue, describe, faults, machines, warm_up};
 pub use conformance::{Test, Verdict, conformance};
-pub use replay::OnlyRank;
-pub use run::{InputError, Options, Progress, Request, check, run};
+pub use input_error::InputError;
+pub use request::{OnlyRank, Options, Request};
+pub use run::{Progress, check, run};

@@ -1,6 +1,6 @@
 //! Recording a run, and driving one rank by a recording.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use chasqui_config::Resolved;
@@ -8,28 +8,13 @@ use chasqui_machine::replay::{Peers, Replay};
 use chasqui_machine::{Job, Machine};
 use chasqui_node::NodeConfiguration;
 use chasqui_record::{Keep, Outcome, RankEnd, Recorded, Recording, ReplaySummary, RunDirectory, Summary};
-use serde::Deserialize;
 
 use crate::collect::Results;
-use crate::run::{InputError, Request, input};
+use crate::input_error::{InputError, input};
+use crate::request::{OnlyRank, Request};
 
 /// Exit status of a replay whose result is not the recorded one.
 const DIFFERENT: i32 = 1;
-
-/// A rank to simulate alone.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OnlyRank {
-    /// World rank.
-    pub rank: i64,
-    /// The recording.
-    pub arrivals: PathBuf,
-    /// Simulated time of a unit of recorded time.
-    pub ratio: String,
-    /// Lines of the output that contain one of these texts may differ.
-    #[serde(default)]
-    pub ignored_lines: Vec<String>,
-}
 
 /// What a run that is recorded can't have.
 pub(crate) fn check_record(request: &Request) -> Result<(), InputError> {

@@ -1,7 +1,5 @@
 //! A run, from request to results.
 
-use std::collections::BTreeMap;
-use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,138 +15,16 @@ use chasqui_node::{Checks, NodeConfiguration, Output};
 use chasqui_placement::{JobId, MapBy, Placement};
 use chasqui_record::{Host, RunDirectory, Summary};
 use chasqui_watch::WatchPlan;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::CATALOGUE;
 use crate::collect::{End, Remains, Results};
 use crate::images::{firmware, kernel};
+use crate::input_error::{InputError, input};
 use crate::output::{JobOutput, Streams};
-use crate::replay::{self, OnlyRank};
+use crate::replay;
+use crate::request::{Options, Request};
 use crate::trace_window;
-
-/// The request for a run.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Request {
-    /// Machine: `name`, `name/variant` or the path of a machine file.
-    pub machine: String,
-    /// Parameters set on the command line, `a.b=c`.
-    #[serde(default)]
-    pub sets: Vec<String>,
-    /// Ranks; with `only_rank` 0: as many as were recorded.
-    pub ranks: i64,
-    /// Ranks of a node.
-    #[serde(default = "one")]
-    pub ranks_per_node: i64,
-    /// How ranks come to nodes: `slot` or `node` ([`MapBy`]).
-    #[serde(default = "slot")]
-    pub map_by: String,
-    /// Path of the program.
-    pub program: PathBuf,
-    /// Its arguments, without its name.
-    #[serde(default)]
-    pub args: Vec<String>,
-    /// Further jobs, which share the nodes.
-    #[serde(default)]
-    pub others: Vec<OtherJob>,
-    /// The environment of all.
-    #[serde(default)]
-    pub env: BTreeMap<String, String>,
-    /// Where the results go; it is made.
-    pub directory: PathBuf,
-    /// Folder with the firmware of machines, `<machine>.elf`, or `<machine>/<image>.elf` each, and kernel images.
-    #[serde(default)]
-    pub firmware: Option<PathBuf>,
-    /// Copy the processes' output to the terminal.
-    #[serde(default)]
-    pub echo: bool,
-    /// Where a recording of the run goes.
-    #[serde(default)]
-    pub record: Option<PathBuf>,
-    /// The only rank to simulate, and what drives it.
-    #[serde(default)]
-    pub only_rank: Option<OnlyRank>,
-    /// The command as the user gave it, for `host.json`.
-    #[serde(default)]
-    pub command: Vec<String>,
-    /// Further options, by name.
-    #[serde(default)]
-    pub options: Options,
-}
-
-fn one() -> i64 {
-    1
-}
-
-fn slot() -> String {
-    MapBy::Slot.name().into()
-}
-
-/// A job that shares the nodes.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OtherJob {
-    /// Ranks.
-    pub ranks: i64,
-    /// Path of the program.
-    pub program: PathBuf,
-    /// Its arguments, without its name.
-    #[serde(default)]
-    pub args: Vec<String>,
-}
-
-/// Further options of a run.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Options {
-    /// Seed of the processes' random numbers.
-    pub seed: u64,
-    /// MPI calls of each rank kept for `timeline.json`; 0: no timeline.
-    pub timeline: usize,
-    /// Until its part of interest the program takes no time.
-    pub fast_forward: bool,
-    /// Count where the ranks' cycles go.
-    pub profile: bool,
-    /// Note when the ranks first and last access the data of messages.
-    pub access_times: bool,
-    /// Instructions to write: `FROM..TO[:RANKS]`, as in `1.2ms..1.25ms:0,4-7`.
-    pub trace_instructions: Option<String>,
-    /// Host threads; 0: as many as the host has, or one where that is faster.
-    pub threads: usize,
-    /// A progress line stands on the terminal: clear it before output is shown.
-    pub clear_line: bool,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            seed: 1,
-            timeline: 0,
-            fast_forward: false,
-            profile: false,
-            access_times: false,
-            trace_instructions: None,
-            threads: 0,
-            clear_line: false,
-        }
-    }
-}
-
-/// The input can't be run; the text says what is wrong, where, and what is allowed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InputError(pub String);
-
-impl fmt::Display for InputError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for InputError {}
-
-pub(crate) fn input(e: impl fmt::Display) -> InputError {
-    InputError(e.to_string())
-}
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, Serialize)]

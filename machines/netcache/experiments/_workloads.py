@@ -102,7 +102,7 @@ def figures(output: Output) -> Figures:
     return Figures(
         run_time_ns=Fraction(output.summary["time_ps"], 1000),
         counters={
-            name: sum(sum(output.counters(path)) for path in paths)
+            name: sum(sum(output.counters(path, optional=True)) for path in paths)
             for name, paths in COUNTERS.items()
         },
         messages=len(every),

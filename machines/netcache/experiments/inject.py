@@ -118,7 +118,7 @@ def row(place: str, size: int, kib: int, output: Output) -> Row:
     return Row._make([
         place, size, kib, train / TRAIN, _train_ns(output, "compute") / lines,
         _first_access_ns(output),
-        *(output.counters(f"stash.{name}")[1] for name in STASH),
+        *(output.counters(f"stash.{name}", optional=True)[1] for name in STASH),
         output.counters("memory.l2_misses")[1],
     ])  # fmt: skip
 

@@ -125,7 +125,7 @@ def row(program: str, policy: str, output: Output) -> Row:
         Fraction(sum(waits), 1000 * len(waits)),
         Fraction(sum(waited_for), 1000 * len(waited_for)),
         output.counter("peers.delayed"),
-        sum(output.counters("network_cache.network_replacements")),
+        sum(output.counters("network_cache.network_replacements", optional=True)),
     )
 
 

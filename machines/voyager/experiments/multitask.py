@@ -131,7 +131,7 @@ def ends_us(output: Output) -> list[Fraction]:
 
 def mean(output: Output, *names: str) -> Fraction:
     """Sum of these counters, mean of the nodes."""
-    return Fraction(sum(sum(output.counters(name)) for name in names), RANKS)
+    return Fraction(sum(sum(output.counters(name, optional=True)) for name in names), RANKS)
 
 
 def row(grain: str, name: str, quantum: int, shared: Output, alone: Output) -> Row:

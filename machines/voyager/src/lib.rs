@@ -196,6 +196,7 @@ fn service_processor(
         timebase_hz: node.core.timebase.hz(),
         by_steps: node.checks.reference,
         profiled: job.watch.profile.then_some(number),
+        keeps_marks: false,
     };
     let memory = PrivateMemory::new(service.dram.bytes(), node.bus.clone(), node.dram.clone())?;
     FirmwareProcessor::new(spec, memory).map(Some)

@@ -77,16 +77,19 @@ class Output:
         """Those of all jobs."""
         return [self.summary, *self.summary.get("others", [])]
 
-    def counters(self, name: str) -> list[int]:
-        """A counter of every node, as `scheduler.switches`; zero where a node has no such."""
+    def counters(self, name: str, *, optional: bool = False) -> list[int]:
+        """A counter of every node, as `scheduler.switches`; zero where a node has no such. Some
+        node has it, unless it is `optional`: a counter of a part that runs may do without."""
         statistics = json.loads((self.directory / "stats.json").read_text())
-        found = []
+        leaves = []
         for node in (key for key in sorted(statistics) if key.startswith("node")):
             leaf = statistics[node]
             for part in name.split("."):
                 leaf = leaf.get(part, {})
-            found.append(int(leaf.get("value", 0)))
-        return found
+            leaves.append(leaf)
+        if not optional and not any(leaves):
+            raise KeyError(f"{name}: no node in {self.directory / 'stats.json'} has such a counter")
+        return [int(leaf.get("value", 0)) for leaf in leaves]
 
     def counter(self, name: str) -> int:
         """A counter that is no node's, as `peers.delayed`."""

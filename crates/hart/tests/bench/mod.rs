@@ -190,7 +190,7 @@ impl Bench {
         // Messages that have arrived before the program begins.
         let buffers = setup.pages.iter().find(|(v, _)| port.has_network_cache() && *v == NETWORK);
         if let Some(&(_, buffers)) = buffers {
-            port.set_network_memory(buffers..buffers + PAGE_BYTES);
+            port.add_network_memory(buffers..buffers + PAGE_BYTES);
             for id in 0..MESSAGES {
                 let message = Stored { buffer: buffers + id * 16, bytes: 1 + (id % 16) as u32 };
                 memory.write(message.buffer, 8, id.wrapping_mul(0x0101_0101_0101_0101)).unwrap();

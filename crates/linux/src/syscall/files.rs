@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use super::{Call, Result, Stop};
 use crate::descriptors::Object;
 use crate::errno::Errno;
-use crate::paths::{O_ACCMODE, O_APPEND, O_CLOEXEC, O_NONBLOCK, O_RDONLY, O_WRONLY};
+use crate::open_flags::{O_ACCMODE, O_APPEND, O_CLOEXEC, O_NONBLOCK, O_RDONLY, O_WRONLY};
 use crate::space::{Fault, USER_END};
 
 /// Most that one call moves (Linux `MAX_RW_COUNT`).

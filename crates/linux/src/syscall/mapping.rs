@@ -3,7 +3,7 @@
 use super::{Call, Result};
 use crate::descriptors::Object;
 use crate::errno::Errno;
-use crate::paths::{O_ACCMODE, O_WRONLY};
+use crate::open_flags::{O_ACCMODE, O_WRONLY};
 use crate::space::{Backing, PAGE_BYTES, Placement, Protection, page_up};
 
 /// Distance of a network interface's regions in its file (`NI_REGION_STRIDE` of the guest's

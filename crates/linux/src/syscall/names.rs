@@ -8,10 +8,11 @@ use std::sync::Arc;
 use super::{Call, Result};
 use crate::descriptors::{Entry, Object};
 use crate::errno::Errno;
-use crate::paths::{
+use crate::open_flags::{
     O_ACCMODE, O_APPEND, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NONBLOCK, O_RDONLY, O_RDWR, O_TRUNC,
-    O_WRONLY, Place, WORKING_DIRECTORY,
+    O_WRONLY,
 };
+use crate::paths::{Place, WORKING_DIRECTORY};
 
 // Linux include/uapi/linux/fcntl.h, include/linux/fs_types.h, include/uapi/linux/fs.h.
 const AT_FDCWD: i32 = -100;

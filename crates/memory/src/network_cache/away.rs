@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Stored;
+use super::message::Stored;
 
 /// A line of the message `id`, in network memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

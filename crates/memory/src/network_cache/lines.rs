@@ -1,6 +1,6 @@
 //! The network section: lines of payload, by the address of their buffer in network memory.
 
-use super::{LINE_BYTES, SectionGeometry};
+use super::message::{LINE_BYTES, SectionGeometry};
 
 /// What a line holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use chasqui_config::{Bytes, Count, Cycles, Flag};
 
-use super::{LINE_BYTES, SectionGeometry};
+use super::message::{LINE_BYTES, SectionGeometry};
 
 chasqui_config::choice! {
     /// Where a message is once it has been bound.

@@ -12,7 +12,7 @@
 //!
 //! Replacement asks which of several waiting messages is consumed last: [`Predictor::distance`].
 
-use super::Replacement;
+use super::parameters::Replacement;
 
 /// What a call consumed, and which call came next.
 #[derive(Clone, Copy, Debug)]

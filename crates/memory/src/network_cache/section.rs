@@ -1,6 +1,6 @@
 //! A set-associative section: keys that name something, least recently used replaced first.
 
-use super::SectionGeometry;
+use super::message::SectionGeometry;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry<V> {

@@ -1,7 +1,6 @@
 //! The coherence checker's own state: see the crate's README.
 
-use std::ops::Range;
-
+use super::addresses::Addresses;
 use super::request::Request;
 use super::stop::{Fault, Incoherence, Stop};
 use super::transactions::Transactions;
@@ -11,21 +10,16 @@ use super::transactions::Transactions;
 pub(super) struct Checker {
     is_on: bool,
     /// Device addresses at which a store needs no fence before it.
-    self_contained: Range<u64>,
+    pub self_contained: Addresses,
 }
 
 impl Checker {
     pub fn new(is_on: bool) -> Checker {
-        Checker { is_on, self_contained: 0..0 }
+        Checker { is_on, self_contained: Addresses::default() }
     }
 
     pub fn is_on(&self) -> bool {
         self.is_on
-    }
-
-    /// Stores to devices at `addresses` name nothing in memory, so that they may pass older stores and flushes.
-    pub fn set_self_contained(&mut self, addresses: Range<u64>) {
-        self.self_contained = addresses;
     }
 
     /// A store to a device at `pa` must not pass an older buffered store, the oldest of which is at `buffered`, or a
@@ -36,7 +30,7 @@ impl Checker {
         buffered: Option<u64>,
         transactions: &Transactions,
     ) -> Result<(), Stop> {
-        if !self.is_on || self.self_contained.contains(&pa) {
+        if !self.is_on || self.self_contained.contains(pa) {
             return Ok(());
         }
         let flush = || {

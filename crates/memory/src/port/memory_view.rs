@@ -2,6 +2,9 @@
 
 use crate::FlatMemory;
 
+/// Physical addresses from here on are devices: uncached.
+pub const DEVICE_BASE: u64 = 1 << 40;
+
 /// The [`FlatMemory`] of a port's coherence domain. It outlives the port and never moves its mapping.
 pub(super) struct MemoryView {
     /// Host address of physical address 0.

@@ -3,8 +3,7 @@
 //! A timed walk loads its entries through the data cache, which is not here: [`Mmu::begin`] and [`Step::Next`] name the
 //! entry to be loaded, [`Mmu::follow`] goes on with it.
 
-use super::DEVICE_BASE;
-use super::memory_view::MemoryView;
+use super::memory_view::{DEVICE_BASE, MemoryView};
 use super::stop::{Fault, Stop};
 use crate::tlb::{Access, Evicted, PAGE_BYTES, Privilege, Tlb, TlbParameters, Translation, Walked, pte};
 

@@ -9,6 +9,7 @@
 //! `lines.rs`, how lines come and leave; `bus_side.rs`, what the bus does to it; `network.rs`, the network cache's rules.
 //! A part has a file and a type of its own and knows nothing of the port: it is lent what it needs.
 
+mod addresses;
 mod bus_side;
 mod cacheless;
 mod check;
@@ -48,6 +49,7 @@ use data_cache::DataCache;
 use device::Devices;
 use instruction_cache::InstructionCache;
 use lent::Lent;
+pub use memory_view::DEVICE_BASE;
 use memory_view::MemoryView;
 use mmu::Mmu;
 use network::NetworkSide;
@@ -68,9 +70,6 @@ pub use request::{Request, Slot, Snoop, Snooped};
 pub use second_level::{StashStatistics, Stashed};
 pub use statistics::PortStatistics;
 pub use stop::{Fault, Incoherence, Stall, Stalls, Stop, Waits};
-
-/// Physical addresses from here on are devices: uncached.
-pub const DEVICE_BASE: u64 = 1 << 40;
 
 /// A hart's port.
 pub struct Port {
@@ -142,10 +141,10 @@ impl Port {
         &self.parameters
     }
 
-    /// Sets, for the coherence checker, the device addresses at which stores name nothing in memory, so that they may pass
-    /// older stores and flushes.
-    pub fn set_self_contained(&mut self, addresses: Range<u64>) {
-        self.checker.set_self_contained(addresses);
+    /// Tells the coherence checker of device addresses at which stores name nothing in memory, so that they may pass older
+    /// stores and flushes.
+    pub fn add_self_contained(&mut self, addresses: Range<u64>) {
+        self.checker.self_contained.add(addresses);
     }
 
     /// From now on other harts may have lines in their caches: cache-block operations ask them.

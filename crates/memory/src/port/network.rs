@@ -11,6 +11,7 @@
 
 use std::ops::Range;
 
+use super::addresses::Addresses;
 use super::{Access, DEVICE_BASE, Fault, Port, Request, Slot, Stall, Stop};
 use crate::cache::State;
 use crate::network_cache::{
@@ -60,7 +61,7 @@ pub(super) struct NetworkSide {
     /// Its tags, if there is one.
     pub cache: Option<NetworkCache>,
     /// Physical addresses of the NI's network memory.
-    memory: Range<u64>,
+    memory: Addresses,
     /// The `remap` that waits.
     remapping: Option<Remapping>,
     /// The last message that landed where its receive had reserved a place.
@@ -70,7 +71,7 @@ pub(super) struct NetworkSide {
 
 impl NetworkSide {
     pub fn new(cache: Option<NetworkCache>) -> NetworkSide {
-        NetworkSide { cache, memory: 0..0, remapping: None, landed: None, changes: 0 }
+        NetworkSide { cache, memory: Addresses::default(), remapping: None, landed: None, changes: 0 }
     }
 
     /// Moves with every message that comes, is bound or leaves.
@@ -85,9 +86,9 @@ impl Port {
         self.network.cache.is_some()
     }
 
-    /// Physical addresses of the NI's network memory, which `nload` and `nstore` reach.
-    pub fn set_network_memory(&mut self, addresses: Range<u64>) {
-        self.network.memory = addresses;
+    /// Tells of physical addresses of an NI's network memory, which `nload` and `nstore` reach.
+    pub fn add_network_memory(&mut self, addresses: Range<u64>) {
+        self.network.memory.add(addresses);
     }
 
     /// Counters of the network cache.
@@ -131,7 +132,7 @@ impl Port {
     /// Physical address of a doubleword of network memory, its line in the network section.
     fn network_line(&mut self, va: u64, access: Access, cycles: &mut u64) -> Result<u64, Stop> {
         let (pa, _) = self.translate(va, access, cycles)?;
-        if !va.is_multiple_of(8) || !self.network.memory.contains(&pa) {
+        if !va.is_multiple_of(8) || !self.network.memory.contains(pa) {
             return Err(Stop::Fault(Fault::NotNetwork { address: va }));
         }
         if !self.timed {

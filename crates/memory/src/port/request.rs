@@ -153,3 +153,10 @@ pub enum Slot {
     /// The oldest posted transaction.
     Posted,
 }
+
+impl Slot {
+    /// All, by their numbers.
+    pub const ALL: [Slot; 3] = [Slot::Blocking, Slot::WriteBuffer, Slot::Posted];
+}
+const _: () =
+    assert!(Slot::ALL[Slot::WriteBuffer as usize] as u8 == 1 && Slot::ALL[Slot::Posted as usize] as u8 == 2);

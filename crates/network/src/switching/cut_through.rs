@@ -4,7 +4,7 @@
 
 use chasqui_engine::Time;
 
-use super::Technique;
+use super::technique::Technique;
 
 pub(super) struct CutThrough;
 

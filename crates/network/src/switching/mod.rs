@@ -6,18 +6,13 @@
 
 mod cut_through;
 mod store_and_forward;
+mod technique;
 
 use chasqui_engine::Time;
 
 use cut_through::CutThrough;
 use store_and_forward::StoreAndForward;
-
-/// A switching technique.
-trait Technique {
-    /// From the arrival of a packet's head at a router to when the packet may leave, nothing being in its way.
-    /// `routing_delay`: what the router needs to find the way. `serialization`: time for which the packet occupies a link.
-    fn forward_after(routing_delay: Time, serialization: Time) -> Time;
-}
+use technique::Technique;
 
 chasqui_config::choice! {
     /// What a router does with a packet that arrives.

@@ -53,6 +53,8 @@ pub struct FirmwareSpec {
     pub by_steps: bool,
     /// Number of its node, if its cycles are to be counted ([`FirmwareProcessor::take_profile`]).
     pub profiled: Option<u32>,
+    /// Marks that it executes are kept until the NI takes them ([`FirmwareProcessor::take_marks`]); else they say nothing.
+    pub keeps_marks: bool,
 }
 
 /// A mark that firmware has executed.
@@ -156,8 +158,8 @@ pub struct FirmwareProcessor<M = PrivateMemory> {
     /// But for the cycles, which the hart counts.
     statistics: FirmwareStatistics,
     watch: Option<Box<Watch>>,
-    /// Marks that it has executed, until they are taken.
-    marks: Vec<FirmwareMark>,
+    /// Marks that it has executed, until they are taken, if any are kept.
+    marks: Option<Vec<FirmwareMark>>,
 }
 
 impl<M: LocalMemory> FirmwareProcessor<M> {
@@ -194,7 +196,7 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
             scheduled: None,
             statistics: FirmwareStatistics::default(),
             watch,
-            marks: vec![],
+            marks: spec.keeps_marks.then(Vec::new),
         })
     }
 
@@ -255,7 +257,8 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
         match halt {
             Halt::Deadline | Halt::Bus | Halt::Pause => {}
             Halt::Mark { code, value, .. } => {
-                self.marks.push(FirmwareMark { time: self.hart.now(), code, value });
+                let mark = FirmwareMark { time: self.hart.now(), code, value };
+                self.marks.iter_mut().for_each(|marks| marks.push(mark));
             }
             Halt::Wait(stall) => self.waiting = Some((self.hart.cycle, stall)),
             Halt::Call => return Err(self.halt("a system call")),
@@ -345,7 +348,7 @@ impl<M: LocalMemory> FirmwareProcessor<M> {
 
     /// Takes the marks that it has executed since it was asked last, in their order: stages of messages' lives.
     pub fn take_marks(&mut self) -> Vec<FirmwareMark> {
-        std::mem::take(&mut self.marks)
+        self.marks.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Takes where its cycles went, if that was counted, when all is over.

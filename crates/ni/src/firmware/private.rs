@@ -10,14 +10,12 @@ use chasqui_memory::{
 
 use super::{DeviceAccess, Ended, LocalMemory, Taken};
 
-const SLOTS: [Slot; 3] = [Slot::Blocking, Slot::WriteBuffer, Slot::Posted];
-
 /// Private memory and its bus.
 pub struct PrivateMemory {
     memory: FlatMemory,
     bus: Bus,
     /// When the transactions with memory that are under way end, by slot.
-    ends: [Option<Time>; SLOTS.len()],
+    ends: [Option<Time>; Slot::ALL.len()],
 }
 
 impl PrivateMemory {
@@ -27,7 +25,7 @@ impl PrivateMemory {
     /// The host has no address space for it.
     pub fn new(bytes: u64, bus: BusParameters, dram: DramParameters) -> Result<PrivateMemory, String> {
         let memory = FlatMemory::new(bytes).map_err(|e| e.to_string())?;
-        Ok(PrivateMemory { memory, bus: Bus::new(bus, dram), ends: [None; SLOTS.len()] })
+        Ok(PrivateMemory { memory, bus: Bus::new(bus, dram), ends: [None; Slot::ALL.len()] })
     }
 }
 
@@ -67,7 +65,7 @@ impl LocalMemory for PrivateMemory {
 
     fn next_end(&mut self, until: Time, _: &mut Hart) -> Option<Ended> {
         let next = self.ends.iter().flatten().copied().min().filter(|&end| end <= until)?;
-        let slot = SLOTS.into_iter().find(|&slot| self.ends[slot as usize] == Some(next))?;
+        let slot = Slot::ALL.into_iter().find(|&slot| self.ends[slot as usize] == Some(next))?;
         self.ends[slot as usize] = None;
         Some(Ended { slot, value: 0, end: next })
     }

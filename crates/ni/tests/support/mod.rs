@@ -63,13 +63,14 @@ pub fn bus() -> (BusParameters, DramParameters) {
 
 /// A processor at 1 GHz whose instructions take a cycle; the first loads the device's address.
 pub fn processor(address: u64, code: &[Insn]) -> Result<FirmwareProcessor, String> {
-    processor_with(port(), address, code)
+    processor_with(port(), address, code, false)
 }
 
 pub fn processor_with(
     port: PortParameters,
     address: u64,
     code: &[Insn],
+    keeps_marks: bool,
 ) -> Result<FirmwareProcessor, String> {
     let start = Insn { op: Op::Lui, rd: DEVICE, imm: FIRMWARE_DEVICE as i64, ..NOTHING };
     let code = [&[start], code].concat();
@@ -90,6 +91,7 @@ pub fn processor_with(
         timebase_hz: 1_000_000,
         by_steps: false,
         profiled: Some(3),
+        keeps_marks,
     };
     FirmwareProcessor::new(spec, PrivateMemory::new(1 << 20, bus, dram).unwrap())
 }

@@ -12,7 +12,7 @@ use chasqui_memory::Bus;
 
 pub(crate) use core_state::{Activity, Filling};
 pub use core_state::{Core, HartSoftwareStatistics};
-pub(crate) use spin::Spin;
+pub(crate) use spin::{Poll, Spin};
 
 /// The harts of a node, by number. The first is at hand: most nodes have no other.
 pub struct Harts {

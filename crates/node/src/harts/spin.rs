@@ -74,6 +74,17 @@ pub(crate) enum Repetition {
     AmongOthers,
 }
 
+/// A load from a device that may be repeated, of a loop that polls.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Poll {
+    pub device: usize,
+    /// Relative to the device's.
+    pub address: u64,
+    pub bytes: u32,
+    /// What it gave.
+    pub value: u64,
+}
+
 /// Observation of one hart.
 #[derive(Default)]
 pub(crate) struct Spin {
@@ -98,6 +109,8 @@ pub(crate) struct Spin {
     repeats: bool,
     /// Interrupts that the hart had taken then.
     interrupts: u64,
+    /// The latest load of what is observed that may be repeated. Only builds with debug assertions keep it.
+    pub latest_poll: Option<Poll>,
 }
 
 /// An observation that reaches this many instructions without a pause or yield was not of a polling loop.
@@ -191,6 +204,7 @@ impl Spin {
             }
         }
         self.observed = true;
+        self.latest_poll = None;
         self.heard = hart.statistics.instructions;
         hart.port.observe(true);
     }

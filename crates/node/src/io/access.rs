@@ -10,7 +10,7 @@ use chasqui_ni::{Reply, Uncached};
 
 use super::{Io, IoEvent};
 use crate::events::{Target, Urgency};
-use crate::harts::{Core, Harts};
+use crate::harts::{Core, Harts, Poll};
 use crate::parts::Parts;
 
 /// What a hart asks of a device. Addresses are relative to the device's.
@@ -154,7 +154,11 @@ impl Parts {
         }
         match access {
             Access::Load { address, bytes } => {
-                Some(self.with_device(here, now, out, |ni, c| ni.read(c, address, bytes)))
+                let reply = self.with_device(here, now, out, |ni, c| ni.read(c, address, bytes));
+                if cfg!(debug_assertions) {
+                    self.note_poll(here, (address, bytes), reply);
+                }
+                Some(reply)
             }
             Access::Store { address, bytes, value } => {
                 self.with_device(here, now, out, |ni, c| ni.write(c, address, bytes, value));
@@ -163,6 +167,31 @@ impl Parts {
             Access::Store64 { address, words, answered } => {
                 Some(self.with_device(here, now, out, |ni, c| ni.store_64(c, address, &words, answered)))
             }
+        }
+    }
+
+    /// Keeps what hart `hart` has loaded from `device`, if it may load it again at any time.
+    fn note_poll(&mut self, (device, hart): (usize, usize), (address, bytes): (u64, u32), reply: Reply) {
+        let may_repeat = reply.repeatable && !self.io.devices[device].ni.may_retry(address);
+        let poll = Poll { device, address, bytes, value: reply.value };
+        self.harts[hart].spin.latest_poll = may_repeat.then_some(poll);
+    }
+
+    /// A device's event has happened at `now` that no hart could notice, as its device says.
+    ///
+    /// # Panics
+    /// When what a hart that repeats itself has loaded last from a device would be another value now.
+    pub(crate) fn check_unnoticed(&mut self, now: Time, out: &mut Outbox<'_>) {
+        for hart in 0..self.harts.started() {
+            let core = &self.harts[hart];
+            let Some(poll) = core.spin.latest_poll.filter(|_| core.is_idle()) else { continue };
+            let here = (poll.device, hart);
+            let reply = self.with_device(here, now, out, |ni, c| ni.read(c, poll.address, poll.bytes));
+            assert!(
+                reply.repeatable && reply.value == poll.value,
+                "an event at {now} changes what hart {hart} polls at device address {:#x}, and is not visible",
+                poll.address
+            );
         }
     }
 

@@ -92,9 +92,15 @@ impl InterruptController {
             sources.resize(sources.len() + count as usize, reset);
         }
         assert!(sources.len() <= SOURCES_MAX as usize, "{} interrupt lines of a node", sources.len());
-        let mut contexts = vec![Context { enabled: 0, threshold: 0, shown: false }; harts * LEVELS.len()];
-        contexts[0].enabled = (2 << sources.len()) - 2;
-        InterruptController { sources, first, contexts, latency }
+        let contexts = vec![Context { enabled: 0, threshold: 0, shown: false }; harts * LEVELS.len()];
+        let mut controller = InterruptController { sources, first, contexts, latency };
+        controller.contexts[0].enabled = controller.existing();
+        controller
+    }
+
+    /// Bits of the sources that there are, by id.
+    fn existing(&self) -> u64 {
+        u64::MAX >> (SOURCES_MAX as usize - self.sources.len()) & !1
     }
 
     /// `line` of `device` is asserted from now on, or not.
@@ -179,14 +185,14 @@ impl InterruptController {
             None | Some(Register::Pending(_)) => {}
             Some(Register::Priority(source)) => self.sources[source].priority = value % PRIORITIES,
             Some(Register::Enable(context, first)) => {
-                let existing = (2u64 << self.sources.len()) - 2;
+                let existing = self.existing();
                 let enabled = &mut self.contexts[context].enabled;
                 let others = *enabled & !(u64::from(u32::MAX) << first);
                 *enabled = (others | u64::from(value) << first) & existing;
             }
             Some(Register::Threshold(context)) => self.contexts[context].threshold = value % PRIORITIES,
             Some(Register::Claim(context)) => {
-                if self.contexts[context].enabled >> value.min(u64::BITS - 1) & 1 != 0 {
+                if value <= SOURCES_MAX && self.contexts[context].enabled >> value & 1 != 0 {
                     self.sources[value as usize - 1].claimed = false;
                 }
             }
@@ -247,6 +253,25 @@ mod tests {
         for id in [0, 5, 64, u32::MAX] {
             c.write(CLAIM, id);
         }
+    }
+
+    #[test]
+    fn all_bits_of_an_enable_register_may_be_sources() {
+        let mut c = InterruptController::new([SOURCES_MAX].into_iter(), 1, Time::ZERO);
+        let all = u64::MAX - 1;
+        assert_eq!((c.read(ENABLE).0, c.read(ENABLE + 4).0), (all as u32, u32::MAX));
+        for at in [0, 4] {
+            c.write(ENABLE + ENABLE_STRIDE + at, u32::MAX);
+        }
+        assert_eq!(c.contexts[1].enabled, all);
+        c.set_line(0, SOURCES_MAX - 1, true);
+        assert_eq!(c.read(CLAIM), (SOURCES_MAX, false));
+        for id in [0, 64, 77, u32::MAX] {
+            c.write(CLAIM, id);
+            assert!(c.sources[SOURCES_MAX as usize - 1].claimed, "{id} is no source");
+        }
+        c.write(CLAIM, SOURCES_MAX);
+        assert_eq!(c.read(CLAIM), (SOURCES_MAX, false));
     }
 
     /// A context by the specification's words: lists instead of bits.

@@ -40,8 +40,6 @@ pub(crate) enum IoEvent {
     Register { address: u64, value: u32 },
 }
 
-const SLOTS: [Slot; 3] = [Slot::Blocking, Slot::WriteBuffer, Slot::Posted];
-
 impl From<IoEvent> for Payload {
     fn from(event: IoEvent) -> Payload {
         match event {
@@ -56,7 +54,7 @@ impl From<Payload> for IoEvent {
     fn from([a, value]: Payload) -> IoEvent {
         let number = (a >> 16) as usize;
         match a & 0xff {
-            0 => IoEvent::Answer { hart: number, slot: SLOTS[(a >> 8 & 3) as usize], value },
+            0 => IoEvent::Answer { hart: number, slot: Slot::ALL[(a >> 8 & 3) as usize], value },
             1 => IoEvent::Arrive(number),
             _ => IoEvent::Register { address: a >> 16, value: value as u32 },
         }

@@ -4,7 +4,7 @@ use chasqui_engine::{Class, Time};
 
 use crate::events::{Target, Urgency};
 use crate::memory_system::Client;
-use crate::os::SIGBUS;
+use crate::os::{SIGBUS, SIGSEGV};
 use crate::parts::Parts;
 
 impl Parts {
@@ -59,11 +59,10 @@ impl Parts {
             }
             self.show_interrupts(now);
         }
-        if let Some(incoherence) = incoherence {
-            self.os.fault_alive(&mut self.harts, hart, SIGBUS, &incoherence.to_string());
-        }
-        for (process, text) in faults {
-            self.os.fault_of(&mut self.harts, &mut self.events, (process, hart), now, &text);
+        let incoherence = incoherence.map(|(process, seen)| (process, SIGBUS, seen.to_string()));
+        let faults = faults.into_iter().map(|(process, text)| (process, SIGSEGV, text));
+        for (process, signal, text) in incoherence.into_iter().chain(faults) {
+            self.os.fault_of(&mut self.harts, &mut self.events, (process, hart), now, (signal, &text));
         }
         if let Some(broken) = broken {
             self.io.broken_machine.get_or_insert(broken);

@@ -34,8 +34,6 @@ pub enum Client {
     Device(u32),
 }
 
-const SLOTS: [Slot; 3] = [Slot::Blocking, Slot::WriteBuffer, Slot::Posted];
-
 impl From<Client> for Payload {
     fn from(client: Client) -> Payload {
         [client.into(), 0]
@@ -62,7 +60,7 @@ impl From<u64> for Client {
     fn from(word: u64) -> Client {
         let number = word >> 16;
         match word >> 8 & 1 {
-            0 => Client::Hart(number as u8, SLOTS[(word & 3) as usize]),
+            0 => Client::Hart(number as u8, Slot::ALL[(word & 3) as usize]),
             _ => Client::Device(number as u32),
         }
     }

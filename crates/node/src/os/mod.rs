@@ -350,7 +350,7 @@ impl Os {
     }
 
     /// Ends the process on hart `index` by `signal`, because of what is said in `what`, if it has not ended.
-    pub fn fault_alive(&mut self, harts: &mut Harts, index: usize, signal: i32, what: &str) {
+    fn fault_alive(&mut self, harts: &mut Harts, index: usize, signal: i32, what: &str) {
         if self.on(harts, index).ended.is_none() {
             self.fault(harts, index, signal, what);
         }

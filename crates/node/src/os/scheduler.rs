@@ -19,7 +19,7 @@ use chasqui_ni::{Leave, Turn};
 use chasqui_placement::{JobId, ProcessId};
 
 use super::process::{Descheduled, NodeProcess, Usage};
-use super::{Ended, Os, SIGSEGV};
+use super::{Ended, Os};
 use crate::events::{Events, Target, Urgency};
 use crate::harts::{Activity, Core, Harts, Spin};
 use crate::parameters::SchedulerUnit;
@@ -527,25 +527,25 @@ impl Os {
         })
     }
 
-    /// Process `id` violates protection at `now`; `hart` is the one that is to be named, if the process is on it.
+    /// A device finds a fault of process `id` at `now`; `hart` is the one that is to be named, if the process is on it.
     pub fn fault_of(
         &mut self,
         harts: &mut Harts,
         events: &mut Events,
         (id, hart): (ProcessId, usize),
         now: Time,
-        what: &str,
+        (signal, what): (i32, &str),
     ) {
         let ends_job = self.costs.software.fault_ends_job;
         let Some(process) = self.processes.iter_mut().find(|process| process.id == id) else { return };
         if process.descheduled.is_none() {
             let hart = if process.harts.contains(&hart) { hart } else { process.harts.start };
-            self.fault_alive(harts, hart, SIGSEGV, what);
+            self.fault_alive(harts, hart, signal, what);
             self.gone(events, now);
         } else if process.ended.is_none() {
             let text = format!("{} at {now}: {what}", process.rank);
             let job = process.job;
-            process.end(now, Ended::Fault { signal: SIGSEGV, text });
+            process.end(now, Ended::Fault { signal, text });
             process.descheduled.as_mut().expect("it is not on the hart").activity = Activity::Ended;
             let own = process.harts.clone();
             self.tell_kernel(harts, &own, now);

@@ -1,5 +1,6 @@
 //! One node with a guest program in machine code and a network interface that does what a test tells it.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use chasqui_abi::kernel::{self, KernelBoot};
@@ -108,6 +109,10 @@ pub struct TestNi {
     full: bool,
     attach: Time,
     input_latency: Time,
+    hides_all: bool,
+    serves: ProcessId,
+    memory: Range<u64>,
+    self_contained: Range<u64>,
 }
 
 /// From the end of a retried access's address tenure to its next try.
@@ -134,6 +139,10 @@ impl TestNi {
             full: false,
             attach: zero,
             input_latency: Time(1_000),
+            hides_all: false,
+            serves: ProcessId(0),
+            memory: DRAM..DRAM + PAGE_BYTES,
+            self_contained: 0..0,
         }
     }
 
@@ -157,13 +166,33 @@ impl TestNi {
         TestNi { input_latency, ..self }
     }
 
+    /// The same, which says that the processor can't notice anything that happens in it.
+    pub fn hiding_all(self) -> TestNi {
+        TestNi { hides_all: true, ..self }
+    }
+
+    /// The same, whose doorbell is this process's.
+    pub fn serving(self, serves: ProcessId) -> TestNi {
+        TestNi { serves, ..self }
+    }
+
+    /// The same, without network memory.
+    pub fn without_memory(self) -> TestNi {
+        TestNi { memory: 0..0, ..self }
+    }
+
+    /// The same; stores to its registers refer to nothing in memory.
+    pub fn self_contained(self) -> TestNi {
+        TestNi { self_contained: DEVICE_BASE..DEVICE_BASE + PAGE_BYTES, ..self }
+    }
+
     fn saw(&self, seen: Seen) {
         self.record.lock().expect("a lock").seen.push(seen);
     }
 
     fn answer(&mut self, c: &mut Context<'_, '_>) {
         let mut line = [0; 8];
-        c.read_unsnooped(DRAM + SEND as u64, &mut line);
+        c.read_unsnooped(self.serves, DRAM + SEND as u64, &mut line);
         let answer = u64::from_le_bytes(line) + 1;
         c.write_unsnooped(DRAM + RECEIVE as u64, &answer.to_le_bytes());
         self.flag += 1;
@@ -181,7 +210,7 @@ impl NetworkInterface for TestNi {
     }
 
     fn may_retry(&self, _: u64) -> bool {
-        true
+        self.closed_until > Time::ZERO
     }
     fn retry(&mut self, c: &mut Context<'_, '_>, _: u64, _: Uncached) -> Option<Time> {
         (c.now < self.closed_until).then_some(RETRY)
@@ -265,12 +294,21 @@ impl NetworkInterface for TestNi {
         (address >= DRAM).then_some(MEMORY_LATENCY)
     }
 
-    fn network_memory(&self) -> std::ops::Range<u64> {
-        DRAM..DRAM + PAGE_BYTES
+    fn self_contained_stores(&self, _: ProcessId) -> Range<u64> {
+        self.self_contained.clone()
+    }
+
+    fn network_memory(&self) -> Range<u64> {
+        self.memory.clone()
     }
 
     fn is_visible(&self, [what, _]: Payload) -> bool {
-        what == ANSWER || !matches!(self.schedule[what as usize].1, Action::Nothing)
+        let is_seen = what == ANSWER || !matches!(self.schedule[what as usize].1, Action::Nothing);
+        is_seen && !self.hides_all
+    }
+
+    fn network_is_visible(&self, _: &Event) -> bool {
+        !self.hides_all
     }
 
     fn output_latency(&self, _: Cause<'_>) -> &[Time] {
@@ -539,12 +577,16 @@ pub fn run_watched(
 }
 
 /// Runs `node` to its end.
-fn outcome(node: NodePartition, record: &Mutex<Record>) -> (Outcome, Option<(Profile, u64)>) {
+fn over(node: NodePartition) -> Box<NodePartition> {
     let mut engine = Engine::new(Lookahead::new(vec![vec![Time::NEVER]]));
     engine.add(0, Box::new(node));
     engine.run(chasqui_engine::Threads::Exactly(1), &mut |_| true);
-    let mut node =
-        engine.partitions().pop().expect("the node").into_any().downcast::<NodePartition>().expect("a node");
+    engine.partitions().pop().expect("the node").into_any().downcast::<NodePartition>().expect("a node")
+}
+
+/// What has happened on `node` at its end.
+fn outcome(node: NodePartition, record: &Mutex<Record>) -> (Outcome, Option<(Profile, u64)>) {
+    let mut node = over(node);
     let mut statistics = vec![];
     let nodes = node.domain().members().len();
     for place in 0..nodes {
@@ -581,6 +623,53 @@ pub fn run_with_two(
     (outcome, seen)
 }
 
+/// Runs two processes on a node, each with a hart of its own; how each ended.
+pub fn run_two_processes(c: &NodeConfiguration, programs: [&Program; 2], ni: TestNi) -> Vec<Option<Ended>> {
+    let mut spec = spec(c, programs[0], ni, WatchPlan::default());
+    assert_eq!(c.harts(), 2);
+    spec.os.processes[0].harts = 0..1;
+    let options = Options::new(DRAM / 2..DRAM, ".".into());
+    let mut second = process(c, programs[1], spec.domain.memory_mut(), options);
+    (second.id, second.rank, second.harts) = (ProcessId(1), Rank(1), 1..2);
+    spec.os.processes.push(second);
+    spec.places = 2;
+    let node = over(NodePartition::new(spec));
+    node.processes(JobId(0)).map(|process| process.ended().map(|(_, ended)| ended.clone())).collect()
+}
+
+/// A process that executes `program` on all harts of the node.
+fn process(
+    c: &NodeConfiguration,
+    program: &Program,
+    memory: &mut FlatMemory,
+    mut options: Options,
+) -> ProcessSpec {
+    options.harts = c.harts() as u32;
+    let mut process =
+        Process::new(memory, Arc::new(program.elf()), &["guest".into()], &[], options).expect("a process");
+    let mut map = |address, bytes, backing| {
+        let (placement, rights) = (Placement::Fixed(address), Protection::READ_WRITE);
+        process.space.map(memory, placement, bytes, rights, backing).expect("room");
+    };
+    map(DATA, PAGE_BYTES, Backing::Anonymous);
+    map(REGISTERS, PAGE_BYTES, Backing::Device { physical: DEVICE_BASE, uncached: true });
+    map(SHARED, PAGE_BYTES, Backing::Device { physical: DRAM, uncached: false });
+    let controller = controller_address(1);
+    map(CONTROLLER, interrupts::BYTES, Backing::Device { physical: controller, uncached: true });
+    ProcessSpec {
+        process,
+        id: ProcessId(0),
+        rank: Rank(0),
+        job: JobId(0),
+        harts: 0..c.harts(),
+        text: None,
+        fast_forward: false,
+        timeline_max: 0,
+        watch: WatchPlan::default(),
+        output: Arc::new(Silent),
+    }
+}
+
 /// A node with `program` on it.
 pub fn spec<'a>(
     c: &'a NodeConfiguration,
@@ -590,41 +679,19 @@ pub fn spec<'a>(
 ) -> PartitionSpec<'a> {
     let mut memory = FlatMemory::new(DRAM + PAGE_BYTES).expect("address space");
     let kernel_memory = kernel_memory(DRAM, 2 << 20);
-    let physical = 0..if program.kernel.is_some() { kernel_memory.start } else { DRAM };
-    let mut options = Options::new(physical, ".".into());
-    options.harts = c.harts() as u32;
-    let mut process = Process::new(&mut memory, Arc::new(program.elf()), &["guest".into()], &[], options)
-        .expect("a process");
-    let mut map = |address, bytes, backing| {
-        let (placement, rights) = (Placement::Fixed(address), Protection::READ_WRITE);
-        process.space.map(&mut memory, placement, bytes, rights, backing).expect("room");
-    };
-    map(DATA, PAGE_BYTES, Backing::Anonymous);
-    map(REGISTERS, PAGE_BYTES, Backing::Device { physical: DEVICE_BASE, uncached: true });
-    map(SHARED, PAGE_BYTES, Backing::Device { physical: DRAM, uncached: false });
-    let controller = controller_address(1);
-    map(CONTROLLER, interrupts::BYTES, Backing::Device { physical: controller, uncached: true });
+    // Without a kernel the upper half is for a second process.
+    let physical = 0..if program.kernel.is_some() { kernel_memory.start } else { DRAM / 2 };
+    let process = process(c, program, &mut memory, Options::new(physical, ".".into()));
     let kernel = program.kernel.as_ref().map(|kernel| {
-        let (entry, stack_pointer) = (process.entry(), process.stack_pointer());
+        let (entry, stack_pointer) = (process.process.entry(), process.process.stack_pointer());
         let boot = KernelBoot { entry, stack_pointer, ..Default::default() };
         let image = Arc::new(kernel.image());
-        let told = vec![KernelProcess { root: process.space.root(), boot }];
+        let told = vec![KernelProcess { root: process.process.space.root(), boot }];
         let for_kernel = (told, NiPlacement::default());
         Kernel::new(image, &mut memory, kernel_memory, for_kernel, KernelNode::of(c, 0, (1, 1), 1))
             .expect("it fits")
     });
-    let process = ProcessSpec {
-        process,
-        id: ProcessId(0),
-        rank: Rank(0),
-        job: JobId(0),
-        harts: 0..c.harts(),
-        text: None,
-        fast_forward: false,
-        timeline_max: 0,
-        watch,
-        output: Arc::new(Silent),
-    };
+    let process = ProcessSpec { watch, ..process };
     let software = SoftwareUnit {
         syscall: SOFTWARE,
         page_fault: SOFTWARE,

@@ -173,7 +173,7 @@ impl DmaEngine {
             self.state = State::Fetching;
         } else {
             let mut bytes = [0; REQUEST as usize];
-            c.read_unsnooped(address, &mut bytes);
+            c.read_unsnooped(self.current, address, &mut bytes);
             self.begin(&VoyagerDma::from_bytes(&bytes), s, c);
         }
     }

@@ -319,7 +319,7 @@ impl ExpressTransmitter {
         self.tagged.resize(tag.bytes as usize, 0);
         // Else its lines came over the bus.
         if tag.resident || !s.reclaims() {
-            c.read_unsnooped(self.place(tag.place), &mut self.tagged);
+            c.read_unsnooped(self.process_of_place(tag.place), self.place(tag.place), &mut self.tagged);
         }
     }
 

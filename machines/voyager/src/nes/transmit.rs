@@ -213,9 +213,11 @@ impl Transmitter {
             bytes.copy_from_slice(&self.fetched[..SLOT as usize]);
         } else {
             // Only what the message needs is read from SRAM.
-            c.read_unsnooped(address, &mut bytes[..HEADER]);
+            let queue = self.slots[self.current].queue.expect("a message has a queue");
+            let process = self.names.process(queue);
+            c.read_unsnooped(process, address, &mut bytes[..HEADER]);
             let length = usize::from(VoyagerSlot::from_bytes(&bytes).bytes).min(SLOT as usize - HEADER);
-            c.read_unsnooped(address + HEADER as u64, &mut bytes[HEADER..HEADER + length]);
+            c.read_unsnooped(process, address + HEADER as u64, &mut bytes[HEADER..HEADER + length]);
         }
         let header = VoyagerSlot::from_bytes(&bytes);
         let length = usize::from(header.bytes).min(SLOT as usize - HEADER);
