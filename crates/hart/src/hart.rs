@@ -94,6 +94,8 @@ pub struct Hart {
     /// So many lines of the instruction at `pc` were fetched while it waited: they are not fetched again,
     /// or its data and its code could take each other's places for ever. [`FETCHED`]: all.
     pub(crate) fetched: u8,
+    /// The instruction at `pc` has begun: its fetch or an access of its has taken time. No interrupt comes before it.
+    pub(crate) begun: bool,
     /// What follows the block that was executed last, if no block does.
     pub(crate) exit: Exit,
     /// A run through instructions that take no time ends after so many instructions in all.
@@ -125,6 +127,7 @@ impl Hart {
             blocks: Blocks::default(),
             by_steps: false,
             fetched: 0,
+            begun: false,
             exit: Exit::Lookup,
             untimed_last: 0,
             supervisor: None,
@@ -232,7 +235,7 @@ impl Hart {
     /// yet executed is fetched again when its turn comes.
     pub fn exchange_state(&mut self, state: &mut State) {
         std::mem::swap(&mut self.state, state);
-        self.fetched = 0;
+        (self.fetched, self.begun) = (0, false);
         self.forget_code();
     }
 

@@ -108,6 +108,8 @@ impl Hart {
             let Some((block, index)) = self.resume().or_else(|| Some((self.block()?, 0))) else {
                 return self.step().unwrap_or(Halt::Deadline);
             };
+            // It goes on, or waits again.
+            self.begun = false;
             let exit = if timed {
                 self.run_blocks::<true>(block, index, marks, soft, deadline)
             } else {

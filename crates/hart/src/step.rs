@@ -49,8 +49,12 @@ impl Hart {
     /// [`Hart::step`] of `insn`, which is the instruction at `pc`.
     pub(crate) fn try_step(&mut self, insn: &Insn) -> Result<Option<Halt>, Halt> {
         let timed = self.port.is_timed();
-        if timed && insn.op != Op::Mark && !self.fetch(insn.length)? {
-            return Ok(None);
+        if timed && insn.op != Op::Mark {
+            let fetch = self.fetch(insn.length);
+            self.begun = matches!(fetch, Ok(false) | Err(Stop::Wait(_)));
+            if !fetch? {
+                return Ok(None);
+            }
         }
         let mut at = self.cycle;
         let next = self.state.pc.wrapping_add(u64::from(insn.length));
@@ -59,7 +63,8 @@ impl Hart {
             // What a hit in the L2 took has passed even if the next access must wait.
             self.cycle = at + if done.is_ok() { self.timing.of(insn.op) } else { 0 };
         }
-        self.fetched = if timed && matches!(done, Err(Halt::Wait(_) | Halt::Idle)) { FETCHED } else { 0 };
+        self.begun = timed && matches!(done, Err(Halt::Wait(_) | Halt::Idle));
+        self.fetched = if self.begun { FETCHED } else { 0 };
         let halt = done?;
         self.statistics.instructions += u64::from(insn.op != Op::Mark);
         Ok(halt.or(self.port.wants_bus().then_some(Halt::Bus)))

@@ -11,7 +11,7 @@ use chasqui_memory::{Access, Fault, Privilege};
 use crate::class::{Class, class};
 use crate::csr::NoAccess;
 use crate::handlers::Handlers;
-use crate::hart::{FETCHED, Halt, Hart};
+use crate::hart::{Halt, Hart};
 use crate::insn::Op;
 
 /// Supervisor status.
@@ -305,7 +305,7 @@ impl Hart {
 
     /// Traps, if an interrupt does so now. An instruction that has begun, because it waits, is finished first.
     fn trap_by_interrupt(&mut self) -> bool {
-        if self.fetched == FETCHED || self.supervisor_trap_cycle() > self.cycle {
+        if self.begun || self.supervisor_trap_cycle() > self.cycle {
             return false;
         }
         let time = self.time_csr();
@@ -347,7 +347,7 @@ impl Hart {
         (s.epc, s.cause, s.value) = (self.state.pc, cause, value);
         s.is_current = true;
         self.state.pc = s.vector;
-        self.fetched = 0;
+        (self.fetched, self.begun) = (0, false);
         if self.port.is_timed() {
             self.cycle += u64::from(self.timing.trap);
         }
@@ -425,7 +425,7 @@ impl Hart {
 
     /// Enters a handler, if an interrupt does so now. An instruction that has begun, because it waits, is finished first.
     fn enter_handler(&mut self) -> bool {
-        if self.fetched == FETCHED || !self.enters_handler() {
+        if self.begun || !self.enters_handler() {
             return false;
         }
         self.handlers.as_mut().expect("looked at above").enter(&mut self.state);
@@ -438,7 +438,7 @@ impl Hart {
 
     /// Other registers are selected: what was fetched and reserved was the others'.
     fn context_changed(&mut self) {
-        self.fetched = 0;
+        (self.fetched, self.begun) = (0, false);
         self.port.drop_reservation();
         self.recheck = true;
     }

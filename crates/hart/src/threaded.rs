@@ -119,7 +119,8 @@ fn stop<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place, halt: Halt
 
 /// Leaves at this entry, whose access did not succeed until cycle `at`.
 fn wait<const TIMED: bool>(h: &mut Hart, f: &Frame<'_>, p: Place, at: u64, stop: Stop) -> Next {
-    h.fetched = if TIMED && matches!(stop, Stop::Wait(_)) { FETCHED } else { 0 };
+    h.begun = TIMED && matches!(stop, Stop::Wait(_));
+    h.fetched = if h.begun { FETCHED } else { 0 };
     h.leave(f.block, p.index(f.block), at, stop.into())
 }
 
@@ -256,14 +257,14 @@ mod own {
         let mut done = p.at::<true>();
         if let Err(stop) = h.port.fetch_line(line, &mut done) {
             let next = h.leave(b, p.index(b), done, stop.into());
-            h.fetched = h.lines_before(line);
+            (h.fetched, h.begun) = (h.lines_before(line), matches!(stop, Stop::Wait(_)));
             return next;
         }
         let p = p.moved::<true>(done);
         if h.must_leave(f, p.begun) {
             let more = p.after().micro().code == Code::Fetch;
             let next = h.leave(b, p.index(b), done, Halt::Bus);
-            h.fetched = if more { 1 } else { FETCHED };
+            (h.fetched, h.begun) = (if more { 1 } else { FETCHED }, true);
             return next;
         }
         next::<true>(h, f, p)

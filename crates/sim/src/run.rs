@@ -219,6 +219,12 @@ fn check_harts(request: &Request, resolved: &Resolved) -> Result<(), InputError>
     let (node, jobs) = (NodeConfiguration::read(resolved), 1 + request.others.len());
     let (harts, each) = (node.harts(), request.ranks_per_node as usize);
     let processes = jobs * each;
+    if node.core.handler_contexts > 0 && processes > 1 {
+        return Err(InputError(format!(
+            "node.core.handler_contexts with {processes} processes a node: handlers and the interrupt controller are \
+             those of 1 process"
+        )));
+    }
     if harts.is_multiple_of(processes) {
         return Ok(());
     }
@@ -236,7 +242,6 @@ fn check_harts(request: &Request, resolved: &Resolved) -> Result<(), InputError>
         ("--trace-instructions", options.trace_instructions.is_some()),
         ("--fast-forward", options.fast_forward),
         ("--access-times", options.access_times),
-        ("node.core.handler_contexts", node.core.handler_contexts > 0),
     ];
     match watched.iter().find(|(_, asked)| *asked) {
         Some((option, _)) => Err(InputError(format!(

@@ -296,7 +296,9 @@ static bool start(void)
 {
     if (boot.ni.device != CHASQUI_VIA_DEVICE)
         return false;
-    runs = memory_take(setting(CHASQUI_VIA_SETTING_PAGES) * sizeof *runs);
+    /* Of several processes each gets its own with its first request: none is on the hart yet. */
+    if (HARTS == 1)
+        runs = memory_take(setting(CHASQUI_VIA_SETTING_PAGES) * sizeof *runs);
     return true;
 }
 

@@ -22,7 +22,7 @@ use chasqui_memory::{DEVICE_BASE, Fault, FlatMemory, PAGE_BYTES, pte};
 use super::scheduler::{HART, phase};
 use super::{Ended, NodeProcess, Os, SIGABRT};
 use crate::events::Events;
-use crate::harts::{Core, Harts};
+use crate::harts::{Activity, Core, Harts};
 use crate::io::controller_address;
 use crate::parameters::NodeConfiguration;
 
@@ -466,8 +466,17 @@ impl Os {
         let mut text = vec![0; bytes.min(TEXT_MAX) as usize];
         harts[index].hart.port.peek_virtual(address, &mut text);
         let text = format!("the kernel gives up: {}", String::from_utf8_lossy(&text));
-        let pc = harts[index].hart.state.pc;
+        let (now, pc) = (harts[index].hart.now(), harts[index].hart.state.pc);
         self.fault_at(harts, index, SIGABRT, &text, pc);
+        // Without their kernel no process of the node goes on.
+        for number in 0..self.processes.len() {
+            let process = &self.processes[number];
+            if process.ended.is_none() {
+                let text = format!("{} at {now}: {text}", process.rank);
+                self.note_end_of(number, now, Ended::Fault { signal: SIGABRT, text });
+            }
+        }
+        harts.iter_mut().for_each(|core| core.activity = Activity::Ended);
         None
     }
 

@@ -319,13 +319,17 @@ impl Os {
 
     /// The process on hart `index` has ended now.
     fn note_end(&mut self, harts: &Harts, index: usize, how: Ended) {
-        let now = harts[index].hart.now();
+        self.note_end_of(harts[index].process, harts[index].hart.now(), how);
+    }
+
+    /// Process `number` has ended at `now`.
+    fn note_end_of(&mut self, number: usize, now: Time, how: Ended) {
         let ends_job = match how {
             Ended::Exit(_) => false,
             Ended::Abort(_) => true,
             Ended::Fault { .. } => self.costs.software.fault_ends_job,
         };
-        let process = self.on_mut(harts, index);
+        let process = &mut self.processes[number];
         process.end(now, how);
         let job = process.job;
         if ends_job {
