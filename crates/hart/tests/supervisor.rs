@@ -12,8 +12,8 @@ use chasqui_hart::supervisor::{
 };
 use chasqui_hart::testing::encode::encode;
 use chasqui_hart::testing::program::{Kind, Options, generate, initial_state, initial_window};
-use chasqui_hart::{CLASSES, Halt, Insn, Op, State, Timing};
-use chasqui_memory::{CacheParameters, L2Parameters, PAGE_BYTES, TlbParameters, pte};
+use chasqui_hart::{CLASSES, Halt, HaltAtMarks, Insn, Op, State, Timing};
+use chasqui_memory::{CacheParameters, L2Parameters, LentBus, PAGE_BYTES, TlbParameters, pte};
 use chasqui_random::Random;
 
 /// Programs of the random test.
@@ -292,6 +292,51 @@ fn lockstep(random: &mut Random) -> [u64; 4] {
         }
     }
     panic!("no end after {POINTS_MAX} points at pc {:#x}", fast.hart.state.pc);
+}
+
+/// Runs a program under the kernel to its end, with the bus lent to the hart or asked for each line; how many lines were
+/// fetched at once.
+fn lend(random: &mut Random) -> u64 {
+    let (setup, numbers, line) = setup(random);
+    let run = |lends: bool| {
+        let mut bench = Bench::new(&setup);
+        (bench.line, bench.lends) = (line.clone(), lends);
+        install(&mut bench, &setup, numbers);
+        for _ in 1..POINTS_MAX {
+            let point = bench.advance(&mut |hart, bus, before, limit| match lends {
+                true => {
+                    let lent = LentBus { bus, before, dram_bytes: MEMORY };
+                    hart.run_with_bus(&mut HaltAtMarks, Some(lent), limit)
+                }
+                false => hart.run(limit, limit),
+            });
+            let is_over = bench.activity == Activity::Ended && bench.service.next_time() == Time::NEVER;
+            if point == Point::Idle || is_over {
+                return bench;
+            }
+        }
+        panic!("no end after {POINTS_MAX} points at pc {:#x}", bench.hart.state.pc);
+    };
+    let (mut lending, mut asking) = (run(true), run(false));
+    let fewer = (asking.service.log.len() - lending.service.log.len()) as u64;
+    // What was lent is not in the log of what happened.
+    lending.service.log.clear();
+    asking.service.log.clear();
+    compare(&mut lending, &mut asking, true);
+    fewer
+}
+
+/// An interrupt that comes while an instruction is fetched finds it begun, whoever fetches.
+#[test]
+fn a_bus_that_is_lent_moves_no_interrupt() {
+    let mut seeds = Random::for_test(0x1e4d_5e9c);
+    let mut fewer = 0;
+    for program in 0..PROGRAMS / 2 {
+        let seed = seeds.bits();
+        fewer += std::panic::catch_unwind(|| lend(&mut Random::new(seed)))
+            .unwrap_or_else(|_| panic!("that was program {program}, seed {seed:#x}"));
+    }
+    assert!(fewer > PROGRAMS, "hardly a line was fetched at once: {fewer}");
 }
 
 #[test]
