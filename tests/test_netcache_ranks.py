@@ -135,11 +135,11 @@ def test_records_say_how_messages_went(
 FLOODS = {
     "to another node": [
         *("-np", "6", *together(2)),
-        *("--", "flood", "2", "1", "4", "5", "3"),
+        *("--", "ignored", "2", "1", "4", "5", "3"),
     ],
     "within the node": [
         *("-np", "8", *together(4)),
-        *("--", "flood", "1", "2", "3", "6", "7", "5", "4"),
+        *("--", "ignored", "1", "2", "3", "6", "7", "5", "4"),
     ],
 }
 
@@ -149,10 +149,10 @@ def test_a_flood_stops_nobody_else(compile_c: Compiler, tmp_path: Path, machine:
     """What a process does not take holds up who sends it, and no others of the nodes of both: their
     messages take the time that they take without, but for what the bus and the NIC are busy, long
     before the flooded process looks."""
-    program = compile_c("flood", (ROOT / "tests" / "netcache" / "flood.c").read_text())
+    program = compile_c("ignored", (ROOT / "tests" / "netcache" / "ignored.c").read_text())
 
     def turns(flood: str, messages: int) -> tuple[list[int], int]:
-        words = [str(program) if word == "flood" else word for word in FLOODS[flood]]
+        words = [str(program) if word == "ignored" else word for word in FLOODS[flood]]
         words.insert(words.index(str(program)) + 1, str(messages))
         done = command("run", "-q", "--machine", machine, *words, directory=tmp_path)
         assert done.returncode == 0, done.stderr
