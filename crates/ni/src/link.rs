@@ -162,11 +162,12 @@ impl Context<'_, '_> {
         }
     }
 
-    /// Notes by what a message of `process` travels, in the NI's own numbers. What both nodes say is joined by the least.
-    pub fn travels_by(&mut self, process: ProcessId, message: MessageKey, mechanism: u32) {
+    /// Notes by what a message of `process` travels ([`mechanisms!`](crate::mechanisms)). What both nodes say is joined by
+    /// the least.
+    pub fn travels_by(&mut self, process: ProcessId, message: MessageKey, mechanism: impl Into<u32>) {
         if let (Some((source, sequence)), Some(recorder)) = (message, self.recorders.get_mut(process.index()))
         {
-            recorder.protocol(MessageId { source, sequence }, mechanism);
+            recorder.protocol(MessageId { source, sequence }, mechanism.into());
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Names that pass through the engine and the memory system as numbers: an NI's own events, and its units, which ask for
-//! bus transactions.
+//! Names that pass through the engine, the memory system and records as numbers: an NI's own events, its units, which ask
+//! for bus transactions, and the mechanisms by which messages travel.
 
 /// Declares an NI's own events, one after the other, as an enum that converts into an engine's
 /// [`Payload`](chasqui_engine::Payload) and back. Its method `is_visible` is what
@@ -90,6 +90,45 @@ macro_rules! units {
             /// Unit and number of a tag.
             $visibility fn of(tag: u64) -> (Self, usize) {
                 ($Name::ALL[(tag & 0xff) as usize], (tag >> 8) as usize)
+            }
+        }
+    };
+}
+
+/// Declares the mechanisms by which a machine's messages travel, as an enum, with the word that a record has for each.
+/// They are numbered from 1 on ([`Context::travels_by`](crate::Context::travels_by)).
+///
+/// ```
+/// chasqui_ni::mechanisms! {
+///     /// By what a message travels.
+///     enum Mechanism {
+///         /// In a packet of its own.
+///         Basic = "basic",
+///         /// In pieces that DMA engines move.
+///         Dma = "dma",
+///     }
+/// }
+/// assert_eq!(Mechanism::NAMES[u32::from(Mechanism::Dma) as usize - 1], "dma");
+/// ```
+#[macro_export]
+macro_rules! mechanisms {
+    ($(#[$outer:meta])* $visibility:vis enum $Name:ident {
+        $($(#[$inner:meta])* $Variant:ident = $word:literal,)+
+    }) => {
+        $(#[$outer])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $visibility enum $Name {
+            $($(#[$inner])* $Variant,)+
+        }
+
+        impl $Name {
+            /// Their words, in the order of their numbers.
+            $visibility const NAMES: &[&str] = &[$($word),+];
+        }
+
+        impl From<$Name> for u32 {
+            fn from(mechanism: $Name) -> u32 {
+                mechanism as u32 + 1
             }
         }
     };

@@ -129,7 +129,7 @@ impl Machine for NetcacheMachine {
     }
 
     fn mechanisms(&self) -> &'static [&'static str] {
-        mechanism::MECHANISMS
+        mechanism::Mechanism::NAMES
     }
 
     fn copes_with(&self, resolved: &Resolved) -> &'static [FaultKind] {

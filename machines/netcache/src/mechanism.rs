@@ -1,16 +1,13 @@
 //! By what messages travel.
 
-/// By what a message travels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mechanism {
-    Deposit = 1,
-    Put,
-    Slot,
-    RdmaWrite,
-    Vi,
-    Stream,
+chasqui_ni::mechanisms! {
+    /// By what a message travels.
+    pub(crate) enum Mechanism {
+        Deposit = "network-cache",
+        Put = "put",
+        Slot = "slot",
+        RdmaWrite = "rdma-write",
+        Vi = "vi",
+        Stream = "stream",
+    }
 }
-
-/// Names of the [`Mechanism`]s, in their order.
-pub(crate) const MECHANISMS: &[&str] = &["network-cache", "put", "slot", "rdma-write", "vi", "stream"];
-const _: () = assert!(MECHANISMS.len() == Mechanism::Stream as usize, "a name for each");

@@ -97,7 +97,7 @@ impl Machine for VoyagerMachine {
     }
 
     fn mechanisms(&self) -> &'static [&'static str] {
-        nes::MECHANISMS
+        nes::Mechanism::NAMES
     }
 
     fn nodes_max(&self, resolved: &Resolved) -> u32 {

@@ -107,7 +107,7 @@ impl Transmitter {
         let message = s.streams.name(&bytes);
         let [process, _] = s.processes_of(&bytes);
         c.stamp(process, message, Stage::Accept, self.begun);
-        c.travels_by(process, message, Mechanism::Stream as u32);
+        c.travels_by(process, message, Mechanism::Stream);
         bytes.resize(bytes.len().max(s.unit.frame_min.bytes() as usize), 0);
         s.counters.sent += 1;
         self.fifo_bytes += bytes.len() as u64;

@@ -209,7 +209,7 @@ impl Receiver {
                     arrival.flags |= FLAG_CACHED;
                     self.may_land = Some((arrival.id, arrival.flags | FLAG_EARLY));
                     self.deposit((process, incoming), address, data, s);
-                    c.travels_by(process, self.packet().message, Mechanism::Deposit as u32);
+                    c.travels_by(process, self.packet().message, Mechanism::Deposit);
                 } else {
                     c.memory.slice_mut(address, data.len()).expect("network memory").copy_from_slice(data);
                 }

@@ -181,7 +181,7 @@ impl Transmitter {
         c.stamp(process, message, Stage::Accept, c.now);
         let mechanism = if is_put { Mechanism::Put } else { Mechanism::Slot };
         s.counters.sent += 1;
-        c.travels_by(process, message, mechanism as u32);
+        c.travels_by(process, message, mechanism);
         match (is_put, slot.bytes) {
             (true, 0) => self.pause(Step::Last),
             (true, _) => self.pause(Step::Piece),

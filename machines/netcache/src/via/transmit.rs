@@ -216,7 +216,7 @@ impl Transmitter {
         let process = s.process_of(self.vi);
         c.stamp(process, message, Stage::Accept, c.now);
         let mechanism = if is_write(&descriptor) { Mechanism::RdmaWrite } else { Mechanism::Vi };
-        c.travels_by(process, message, mechanism as u32);
+        c.travels_by(process, message, mechanism);
         s.counters.sent += 1;
         // A refusal may have come meanwhile.
         let vi = &s.vis[self.vi as usize];

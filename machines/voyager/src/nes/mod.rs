@@ -160,18 +160,16 @@ impl Shared {
     }
 }
 
-/// By what a message travels, as its record says under `protocol`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mechanism {
-    Basic = 1,
-    Dma = 2,
-    Express = 3,
-    TagOn = 4,
-    Store64 = 5,
+chasqui_ni::mechanisms! {
+    /// By what a message travels, as its record says under `protocol`.
+    pub(crate) enum Mechanism {
+        Basic = "basic",
+        Dma = "dma",
+        Express = "express",
+        TagOn = "tag-on",
+        Store64 = "store-64",
+    }
 }
-
-/// Names of the [`Mechanism`]s, from 1 on.
-pub(crate) const MECHANISMS: &[&str] = &["basic", "dma", "express", "tag-on", "store-64"];
 
 /// The name of the message that a store of process `process` to `register` is, if it is one.
 fn carried(c: &mut Context<'_, '_>, process: ProcessId, register: Register) -> MessageKey {
@@ -190,7 +188,7 @@ struct Loaded {
 /// data's mechanism comes last and counts.
 fn accept(c: &mut Context<'_, '_>, process: ProcessId, message: MessageKey, mechanism: Mechanism) {
     c.stamp(process, message, Stage::Accept, c.now);
-    c.travels_by(process, message, mechanism as u32);
+    c.travels_by(process, message, mechanism);
 }
 
 /// The NES of a site.
