@@ -96,6 +96,7 @@ def test_the_exit_status_is_the_summarys(
     ("arguments", "message"),
     [
         (["run", "-np", "0", "./x"], "-np 0: at least 1 rank is needed"),
+        (["run", "-np", f"{10**20}", "./x"], f"'-np' / '-n': {10**20} is not in the range"),
         (["run", "-np", "-3", "./x"], "-np -3: at least 1 rank is needed"),
         (["run", "-np", "many", "./x"], "'many' is not a valid integer"),
         (["run", "-np", "2"], "no program was named"),

@@ -53,6 +53,13 @@ impl Scope {
         PARTS.iter().position(|part| key == *part).unwrap_or(NI)
     }
 
+    /// The parts' names.
+    fn names(self) -> String {
+        let names: Vec<&str> =
+            PARTS.into_iter().zip(self.0).filter_map(|(name, has)| has.then_some(name)).collect();
+        names.join(", ")
+    }
+
     /// Of the machine itself, not of a part that another gives.
     pub(crate) fn is_machine(self) -> bool {
         self.0[NI]
@@ -137,7 +144,7 @@ impl<'a> Chain<'a> {
         }
         // The same machine twice is a cycle whatever variant is chosen of it.
         if path.places.contains(&place) {
-            return Err(problem(format!("extends {name:?} comes back to itself")));
+            return Err(problem(format!("{name:?} comes back to itself")));
         }
         let mut link = self.load(&place, &name, &said, scope)?;
         if let (Place::Catalogue(name), None, true) = (&place, &self.base, scope.is_machine()) {
@@ -146,6 +153,7 @@ impl<'a> Chain<'a> {
         path.variants.extend(link.layer.variants.iter().map(|v| v.name.clone()));
         let [ni, parts @ ..] = link.layer.parts.clone();
         let extends = link.layer.extends.clone().or(ni);
+        let first_part = link.layer.first_part();
         let declared = |v: &String| link.layer.variants.iter().any(|table| table.name == *v);
         let inherited = match wanted.or(own) {
             Some(variant) if declared(&variant) => {
@@ -154,7 +162,7 @@ impl<'a> Chain<'a> {
             }
             Some(variant) if extends.is_none() => {
                 self.links.push(link);
-                return Err(Some(no_variant(&variant, &path.variants)));
+                return Err(Some(no_variant(&said, &variant, &path.variants)));
             }
             inherited => inherited,
         };
@@ -178,13 +186,25 @@ impl<'a> Chain<'a> {
                 self.follow(Reference { name, variant: inherited, scope: rest, from: from(line) }, path)
             }
             None if scope.is_machine() && self.base.is_none() => {
-                let names = self.catalogue.names().join(", ");
-                let message =
-                    format!("extends is missing; write extends = \"…\" with one of {names}, or a path");
-                Err(Some(Problem::new(label, message)))
+                Err(Some(self.no_machine(label, first_part)))
             }
             _ => Ok(()),
         }
+    }
+
+    /// The chain ends at file `label`, which is no machine of the catalogue; `part`: the first that it takes from another.
+    fn no_machine(&self, label: String, part: Option<(&str, usize)>) -> Problem {
+        let Some((part, line)) = part else {
+            let names = self.catalogue.names().join(", ");
+            return Problem::new(
+                label,
+                format!("extends is missing; write extends = \"…\" with one of {names}, or a path"),
+            );
+        };
+        let place = format!("{label}:{line}");
+        let message =
+            format!("parts.{part} without parts.ni: write the NI's machine, or extends for a whole machine");
+        Problem::new(place, message)
     }
 
     fn load(&mut self, place: &Place, name: &str, said: &str, scope: Scope) -> Result<Link, Option<Problem>> {
@@ -206,6 +226,10 @@ impl<'a> Chain<'a> {
         let whole =
             matches!(place, Place::Catalogue(_)) || layer.extends.is_some() || layer.parts[NI].is_some();
         self.restrict(&mut layer, scope, whole);
+        if !whole && !scope.is_machine() && layer.is_empty() {
+            let message = format!("{name:?} has no {}", scope.names());
+            return Err(Some(Problem::new(said, message)));
+        }
         Ok(Link { layer, origin, variant: None, scope })
     }
 
@@ -225,10 +249,10 @@ impl<'a> Chain<'a> {
     }
 }
 
-fn no_variant(variant: &str, names: &[String]) -> Problem {
+fn no_variant(said: &str, variant: &str, names: &[String]) -> Problem {
     let allowed = if names.is_empty() { "none".to_string() } else { names.join(", ") };
     let hint = did_you_mean(variant, names.iter().map(String::as_str));
-    Problem::new("", format!("there is no variant {variant:?}; there are {allowed}{hint}"))
+    Problem::new(said, format!("there is no variant {variant:?}; there are {allowed}{hint}"))
 }
 
 fn file_name(path: &Path) -> String {

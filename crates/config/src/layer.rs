@@ -95,6 +95,16 @@ impl Layer {
         Some(layer)
     }
 
+    /// It gives no value to anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.values.is_empty() && self.variants.iter().all(|variant| variant.values.is_empty())
+    }
+
+    /// The first part that it takes from another, with the line that says so.
+    pub(crate) fn first_part(&self) -> Option<(&'static str, usize)> {
+        PARTS.into_iter().zip(&self.parts).find_map(|(part, given)| Some((part, given.as_ref()?.1)))
+    }
+
     fn place(&self, line: usize) -> String {
         format!("{}:{line}", self.label)
     }

@@ -169,7 +169,7 @@ fn mistakes_in_parts() {
             "mine.toml:4: parts.ni beside extends",
         ),
         ("[parts]\nni = \"voyager\"", "mine.toml:3: parts.ni without parts.node"),
-        ("[parts]\nnode = \"xeon\"", "extends is missing"),
+        ("[parts]\nnode = \"xeon\"", "mine.toml:3: parts.node without parts.ni"),
         (
             "extends = \"voyager\"\n[parts]\ncore = \"xeon\"",
             "parts.core is not known; allowed: parts.ni, parts.node, parts.network",
@@ -180,6 +180,8 @@ fn mistakes_in_parts() {
             "extends = \"voyager\"\n[parts]\nnode = \"xenon\"",
             "there is no machine or part \"xenon\"; there are voyager, modern, ping, pong, xeon,",
         ),
+        ("extends = \"voyager\"\n[parts]\nnetwork = \"xeon\"", "mine.toml:4: \"xeon\" has no network"),
+        ("extends = \"voyager/zip\"", "mine.toml:2: there is no variant \"zip\"; there are"),
         ("extends = \"xeon\"", "\"xeon\" is a part of machines (parts.node, parts.network), no machine"),
         (
             "extends = \"voyager\"\n[parts]\nnode = \"part.toml\"",
@@ -187,7 +189,7 @@ fn mistakes_in_parts() {
         ),
         (
             "extends = \"voyager\"\n[parts]\nnode = \"round.toml\"",
-            "round.toml:4: extends \"mine.toml\" comes back to itself",
+            "round.toml:4: \"mine.toml\" comes back to itself",
         ),
     ];
     for (text, expected) in cases {
@@ -384,7 +386,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             "schema_version = 1\nextends = \"./mine.toml\"".into(),
-            "mine.toml:2: extends \"./mine.toml\" comes back to itself",
+            "mine.toml:2: \"./mine.toml\" comes back to itself",
         ),
         (
             "schema_version = 1\nextends = \"voyager/reclame\"".into(),
@@ -409,7 +411,7 @@ fn wrong_names_and_settings() {
             &[],
             "variant \"flush\" is not declared here, and \"voyager/reclaim\" already chooses \"reclaim\"",
         ),
-        ("ping", &[], "pong.toml:2: extends \"ping\" comes back to itself"),
+        ("ping", &[], "pong.toml:2: \"ping\" comes back to itself"),
         ("none.toml", &[], "machine file \"none.toml\" can't be read"),
         ("voyager", &["node.clock"], "--set node.clock: write --set key=value"),
         ("voyager", &["node.clock=fast"], "--set node.clock=fast: node.clock: \"fast\" is not a frequency"),

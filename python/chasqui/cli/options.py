@@ -25,6 +25,8 @@ SETTINGS_AFTER = {**SETTINGS, "allow_interspersed_args": True}
 DEFAULT_MACHINE = "loggp"
 TIMELINE_CALLS = 1000
 THREADS_MAX = 256
+# What the simulator can be asked; what it allows, it says itself.
+COUNT = click.IntRange(max=(1 << 63) - 1)
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -35,14 +37,14 @@ def default_machine() -> str:
 
 def _ranks() -> Decorator:
     return click.option(
-        "-np", "-n", "ranks", type=int, default=1, show_default=True, metavar="RANKS",
+        "-np", "-n", "ranks", type=COUNT, default=1, show_default=True, metavar="RANKS",
         help="Number of MPI ranks (processes).",
     )  # fmt: skip
 
 
 def _ranks_per_node() -> Decorator:
     return click.option(
-        "--ranks-per-node", type=int, default=1, show_default=True, metavar="RANKS",
+        "--ranks-per-node", type=COUNT, default=1, show_default=True, metavar="RANKS",
         help="Ranks that share a node. Each has node.harts / RANKS of its harts: "
         "--ranks-per-node 2 --set node.harts=2.",
     )  # fmt: skip
@@ -196,7 +198,7 @@ def only(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _only_rank() -> Decorator:
     return click.option(
-        "--only-rank", type=int, metavar="RANK",
+        "--only-rank", type=COUNT, metavar="RANK",
         help="Simulate this rank alone, driven by --arrivals, on loggp or any netcache. -np may be "
         "left out.",
     )  # fmt: skip
