@@ -410,7 +410,7 @@ fn snoop_others(parts: &mut Parts, index: usize, request: Request, now: Time) ->
 impl MemorySystem for SnoopingBus {
     fn take_requests(&mut self, parts: &mut Parts, index: usize, out: &mut Outbox<'_>) {
         while let Some((cycle, slot, request)) = parts.take_request(index) {
-            let client = Client::Hart(index as u8, slot);
+            let client = Client::hart(index, slot);
             let hart = &parts.harts[index].hart;
             let at = hart.time_of(cycle);
             if !hart.port.is_timed() {

@@ -34,6 +34,14 @@ pub enum Client {
     Device(u32),
 }
 
+impl Client {
+    /// A slot of the port of hart `index`.
+    pub fn hart(index: usize, slot: Slot) -> Client {
+        debug_assert!(index <= usize::from(u8::MAX), "`node.harts` allows fewer");
+        Client::Hart(index as u8, slot)
+    }
+}
+
 impl From<Client> for Payload {
     fn from(client: Client) -> Payload {
         [client.into(), 0]
@@ -230,7 +238,7 @@ impl Parts {
     /// The access of hart `index` to a device, in a call that takes no time, is made at once.
     pub fn serve_untimed(&mut self, index: usize, slot: Slot, request: Request, out: &mut Outbox<'_>) {
         let now = self.harts[index].hart.now();
-        let client = Client::Hart(index as u8, slot);
+        let client = Client::hart(index, slot);
         let Some((device, access)) = self.io.access_of(&self.harts[index], Slot::Blocking, request) else {
             // Made before the call began: it takes its time.
             debug_assert!(!matches!(request, Request::Fill { .. }));
