@@ -106,9 +106,21 @@ struct mpi_device mpi_device_dummy = {
 """
 
 
+# At the end of each file of the library.
+MORE = """
+extern const int chq_more_{n}[9];
+const int chq_more_{n}[9] = {{ {n} }};
+const char *chq_more_text_{n}(void);
+const char *chq_more_text_{n}(void)
+{{
+    return "a text that {file} did not have";
+}}
+"""
+
+
 def enlarge(place: Path) -> None:
-    """Copies the guest's sources, adds a device, and 4 KiB to a function that no program here
-    executes."""
+    """Copies the guest's sources, adds a device, 4 KiB to a function that no program here executes,
+    and to each file of the library a text and constants that no program here reads."""
     for name, source in (("guest", toolchain.GUEST), ("machines", MACHINES)):
         shutil.copytree(source, place / name)
     (place / "machines" / "dummy").mkdir()
@@ -123,6 +135,9 @@ def enlarge(place: Path) -> None:
     assert head in text
     more = '__asm__ volatile(".zero 4096" ::"r"("a text that was not there before"));'
     cold.write_text(text.replace(head, f"{head}    if (code == -1)\n        {more}\n"))
+    for n, file in enumerate(sorted((place / "guest" / "mpi").glob("*/*.c"))):
+        with file.open("a") as end:
+            end.write(MORE.format(n=n, file=file.name))
 
 
 def build(place: Path, kind: str) -> dict[str, Path]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+LINE_BYTES = 64
 PAGE_BYTES = 4096
 # The largest way of an instruction cache of the machines here (netcache: 16 KiB, direct-mapped).
 WAY_BYTES = 16384
@@ -61,10 +62,14 @@ def script(template: Path, order: Path, devices: Iterable[str]) -> str:
     parts += sorted(set(devices) - set(parts))
     put = {
         "@PAGE@": str(PAGE_BYTES),
+        "@LINE@": str(LINE_BYTES),
         "@WAY@": str(WAY_BYTES),
         "@SLOT@": str(SLOT_BYTES),
         "@REGION@": str(REGION_BYTES),
         "@MPI_TEXT@": "\n".join(f"        {CORE}(.text.{name})" for name in functions[""]),
+        "@MPI_CONSTANTS@": "\n".join(
+            f"        {CORE}(.rodata.{name} .rodata.{name}.*)" for name in functions[""]
+        ),
         "@DEVICE_TEXT@": "\n".join(_text(name, functions.get(name, [])) for name in parts),
         "@DEVICE_CONSTANTS@": "\n".join(map(_constants, parts)),
         "@DEVICES@": "\n".join(f"        {_of(name)}(.data.mpi_device_{name})" for name in parts),
