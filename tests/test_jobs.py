@@ -548,7 +548,7 @@ def test_a_job_among_others_has_one_thread(compile_c: Compiler, tmp_path: Path) 
     done = run(tmp_path, "both", "--machine", "voyager", "--job", str(threaded), "--", threaded)
     assert done.returncode == 0, done.stderr
     assert done.stdout == alone.stdout * 2
-    assert done.stderr.count("every hart of its node has a thread (1, node.harts)") == 2
+    assert done.stderr.count("no hart is left for a thread: it has 1 (node.harts, ") == 2
 
 
 def test_each_job_has_its_timeline(traffic: Path, tmp_path: Path) -> None:

@@ -166,7 +166,10 @@ def test_pthreads(chasqui: Run, program: Compiled, machine: str, harts: int) -> 
     """Counters, barriers, thread-local storage, queues, time-outs, a thread too many."""
     said = run_threads(chasqui, program("pthreads"), machine, harts, str(harts))
     assert f"{harts} threads: all is right" in said
-    refusal = f"every hart of its node has a thread ({harts}, node.harts): clone returns EAGAIN"
+    refusal = (
+        f"no hart is left for a thread: it has {harts} (node.harts, shared out among a node's "
+        "ranks); clone returns EAGAIN"
+    )
     assert said.count(refusal) == 1
 
 

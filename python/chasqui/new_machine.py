@@ -34,7 +34,9 @@ KEYWORDS = frozenset(
 
     abstract as async await become box crate dyn final fn gen impl in let loop macro match mod move
     mut override priv pub ref self static super trait try type unsafe unsized use virtual where
-    yield core std alloc proc test
+    yield core std alloc proc test main lib src
+
+    class def del from import is lambda pass raise with yield
 
     inf nan
     """.split()
@@ -100,7 +102,7 @@ def _check_name(root: Path, name: str) -> None:
             "are allowed, a letter first"
         )
     if name in KEYWORDS:
-        raise InputError(f"{name!r} can't be a machine's name: it is a word of C, Rust or TOML")
+        raise InputError(f"{name!r} can't be a machine's name: a word of C, Rust, Python or TOML")
     is_crate = (root / "crates" / name).exists()
     devices = re.findall(r"\bDEVICE\((\w+)\)", _read(root, DEVICES))
     if name in TAKEN or is_crate or name in devices or (root / "machines" / name).exists():

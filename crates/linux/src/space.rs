@@ -134,7 +134,12 @@ impl fmt::Display for Fault {
             FaultCause::BeyondFile => write!(f, "beyond the end of the mapped file"),
             FaultCause::Device => write!(f, "a system call cannot use device registers"),
             FaultCause::OutOfMemory { limit_bytes } => {
-                write!(f, "out of memory: all {} MiB of the rank are in use", limit_bytes >> 20)
+                let (amount, unit) = match limit_bytes {
+                    0..1024 => (limit_bytes, "bytes"),
+                    1024..0x10_0000 => (limit_bytes >> 10, "KiB"),
+                    _ => (limit_bytes >> 20, "MiB"),
+                };
+                write!(f, "out of memory: all {amount} {unit} of the rank are in use")
             }
         }
     }

@@ -253,7 +253,9 @@ impl Output for JobOutput {
     }
 
     fn no_hart(&self, rank: Rank, now: Time, harts: u32) {
-        let what = format!("every hart of its node has a thread ({harts}, node.harts): clone returns EAGAIN");
+        let what = format!(
+            "no hart is left for a thread: it has {harts} (node.harts, shared out among a node's ranks); clone returns EAGAIN"
+        );
         self.say(rank, now, &what);
     }
 
