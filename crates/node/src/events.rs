@@ -88,6 +88,7 @@ impl Events {
     }
 
     /// An event of the node's own is to come.
+    #[inline]
     pub fn schedule(&mut self, time: Time, class: Class, target: Target, urgency: Urgency, payload: Payload) {
         let port =
             if matches!(target, Target::Device(_)) { &mut self.device_port } else { &mut self.node_port };

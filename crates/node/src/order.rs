@@ -198,7 +198,7 @@ impl NodePartition {
             let halt = os.run(harts, index, recorders, system.lend(alone), end);
             let t = &mut harts[index];
             t.spin.check(&mut t.hart);
-            if SEVERAL && halt == Halt::Call {
+            if SEVERAL && matches!(halt, Halt::Call) {
                 let now = t.ready_at();
                 if harts.announce(index, system.bus_mut(), now) {
                     break halt;
@@ -212,7 +212,7 @@ impl NodePartition {
                 _ => false,
             };
             let told = !timed && !goes_on && harts.tell_untimed(index);
-            if halt == Halt::Pause {
+            if matches!(halt, Halt::Pause) {
                 harts.pause(index, system.bus(), skip);
                 // Where others meet its transactions it goes on, if they do not repeat themselves, too.
                 if SEVERAL && harts[index].is_ready() && harts[index].spin.repeats() {
@@ -228,14 +228,14 @@ impl NodePartition {
             }
         };
         // When the last instruction started is known only where nothing but the time has stopped the hart.
-        if !SEVERAL && halt == Halt::Deadline && !parts.harts[index].hart.port.wants_bus() {
+        if !SEVERAL && matches!(halt, Halt::Deadline) && !parts.harts[index].hart.port.wants_bus() {
             parts.ran_to = parts.ran_to.max(until.min(parts.harts[index].hart.now()));
         }
         // At a deadline in a call that takes no time it is this hart's turn still.
-        if SEVERAL && halt != Halt::Deadline {
+        if SEVERAL && !matches!(halt, Halt::Deadline) {
             parts.harts.leave_untimed(index);
         }
-        if halt == Halt::Call {
+        if matches!(halt, Halt::Call) {
             parts.os.after_call(&mut parts.harts, index, system.bus());
         }
         self.collect(index, out);

@@ -9,6 +9,7 @@ use crate::network_cache::LINE_BYTES as NETWORK_LINE_BYTES;
 
 impl Port {
     /// The request in `slot`, as it stands now: an upgrade whose line is gone must fetch it.
+    #[inline]
     pub fn current(&self, slot: Slot) -> Option<Request> {
         match self.transactions.in_slot(slot) {
             Some(Request::Own { line, .. }) => {

@@ -74,15 +74,15 @@ impl Port {
         if pa >= DEVICE_BASE {
             return self.load_device(va, pa, bytes, cycles);
         }
-        if self.is_cacheless() {
-            let value = self.load_direct(pa, bytes, cycles)?;
+        if !self.is_cached() {
+            let value = if self.is_cacheless() {
+                self.load_direct(pa, bytes, cycles)?
+            } else {
+                self.make_untimed(va, pa, permissions);
+                self.memory.read(pa, bytes)
+            };
             self.notes.load(pa, bytes, *cycles);
             return Ok(value);
-        }
-        if !self.is_cached() {
-            self.make_untimed(va, pa, permissions);
-            self.notes.load(pa, bytes, *cycles);
-            return Ok(self.memory.read(pa, bytes));
         }
         let (value, way) = self.load_cached(pa, bytes, cycles)?;
         self.notes.load(pa, bytes, *cycles);
@@ -153,10 +153,10 @@ impl Port {
             return self.store_device(va, pa, bytes, value, cycles);
         }
         self.observe_store(pa, bytes, value);
-        if self.is_cacheless() {
-            return self.store_direct([(pa, bytes, value)], cycles);
-        }
         if !self.is_cached() {
+            if self.is_cacheless() {
+                return self.store_direct([(pa, bytes, value)], cycles);
+            }
             self.make_untimed(va, pa, permissions);
             self.memory.write(pa, bytes, value);
             self.notes.store(pa, bytes);

@@ -300,6 +300,7 @@ impl DataCache {
     }
 
     /// Another master reads `line`.
+    #[inline]
     pub fn share(&mut self, line: u64) -> Snooped {
         let Some(way) = self.find(line) else { return Snooped::default() };
         let dirty = self.way(way).state == State::Modified;

@@ -192,7 +192,9 @@ impl Port {
                 continue;
             }
             let line = self.line(store.address);
-            if let Some(way) = self.l1d.find_with(line, State::Exclusive) {
+            let way = self.l1d.find(line);
+            let state = way.map_or(State::Invalid, |way| self.l1d.way(way).state);
+            if let Some(way) = way.filter(|_| state >= State::Exclusive) {
                 self.l1d.modify(way);
                 if !store.applied {
                     self.memory.write(store.address, store.bytes, store.value);
@@ -204,7 +206,7 @@ impl Port {
             let request = if self.l2.state(line) >= State::Exclusive {
                 Request::OwnFromL2
             } else {
-                Request::Own { line, upgrade: self.l1d.state(line) == State::Shared }
+                Request::Own { line, upgrade: state == State::Shared }
             };
             self.transactions.ask(cycle, Slot::WriteBuffer, request);
             return;

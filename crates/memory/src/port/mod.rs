@@ -76,6 +76,8 @@ pub struct Port {
     l1i: InstructionCache,
     l1d: DataCache,
     timed: bool,
+    /// Timed, and with caches.
+    cached: bool,
     l2: SecondLevel,
     mmu: Mmu,
     memory: MemoryView,
@@ -114,6 +116,7 @@ impl Port {
             l1i: InstructionCache::new(l1i),
             l1d: DataCache::new(&p.l1d),
             timed: true,
+            cached: has_caches,
             l2: SecondLevel::new(&p.l2),
             mmu: Mmu::new(&p.itlb, &p.dtlb),
             memory: MemoryView::new(memory),
@@ -187,6 +190,7 @@ impl Port {
             return;
         }
         self.timed = timed;
+        self.cached = timed && self.parameters.kind == PortKind::Caches;
         if !timed {
             self.drain_write_buffer();
             self.direct = DirectLoad::default();
@@ -216,7 +220,7 @@ impl Port {
     /// Accesses to memory go through caches, TLBs and write buffer.
     #[inline]
     fn is_cached(&self) -> bool {
-        self.timed && self.parameters.kind == PortKind::Caches
+        self.cached
     }
 
     /// Accesses to memory are transactions of their own.
