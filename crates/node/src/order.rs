@@ -96,9 +96,9 @@ impl NodePartition {
 
     /// Has harts catch up that repeat themselves and may see `event`, which is next. True: there are some.
     #[inline(always)]
-    fn announce<const SEVERAL: bool>(&mut self, event: &Event, urgency: Urgency) -> bool {
+    fn announce<const SEVERAL: bool>(&mut self, event: &Event, target: Target, urgency: Urgency) -> bool {
         let NodePartition { system, parts, .. } = self;
-        let (target, now) = (Target::from(event.target), event.time);
+        let now = event.time;
         match target {
             // What a device's transaction does may be seen; a hart's own are part of what it repeats.
             Target::MemorySystem | Target::Request if urgency == Urgency::Prompt => {
@@ -117,9 +117,9 @@ impl NodePartition {
     }
 
     #[inline(always)]
-    fn dispatch(&mut self, event: Event, out: &mut Outbox<'_>) {
+    fn dispatch(&mut self, event: Event, target: Target, out: &mut Outbox<'_>) {
         let NodePartition { system, parts, .. } = self;
-        let (target, now) = (Target::from(event.target), event.time);
+        let now = event.time;
         let of_device = matches!(target, Target::Network(_) | Target::Device(_));
         let is_unnoticed = cfg!(debug_assertions) && of_device && !parts.io.is_observable(target, &event);
         // On a bus that is a hart's for a while, transactions have no events: how many have depends on the turns.
@@ -280,12 +280,13 @@ impl NodePartition {
                 return executed;
             }
             let (&next, urgency) = self.parts.events.earliest().expect("an event is due");
-            if self.announce::<SEVERAL>(&next, urgency) {
+            let target = Target::from(next.target);
+            if self.announce::<SEVERAL>(&next, target, urgency) {
                 // Harts catch up before the event happens.
                 continue;
             }
             let event = self.parts.events.take(urgency, limit);
-            self.dispatch(event, out);
+            self.dispatch(event, target, out);
         }
     }
 

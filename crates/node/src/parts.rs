@@ -47,10 +47,10 @@ impl Parts {
     pub fn before_visible_event(&mut self, mut bus: Option<&mut Bus>, now: Time, until: Time) -> bool {
         self.check_noticed(until);
         let mut idle = false;
-        for core in self.harts.iter_mut() {
+        self.harts.iter_mut().for_each(|core| {
             idle |= core.is_idle();
             core.event(bus.as_deref_mut(), now, until);
-        }
+        });
         self.os.observed();
         idle
     }
