@@ -15,6 +15,8 @@ from test_determinism import differences
 from test_jobs import ENDS, FAULTS, STRANGER, TRAFFIC, counter, run, summary
 from test_kernel import KERNEL
 
+from chasqui import core
+
 pytestmark = pytest.mark.core
 
 # Many turns, at different times on different nodes.
@@ -294,3 +296,23 @@ def test_what_is_a_harts_is_refused_where_processes_share_one(
         assert done.returncode == 2
         assert REFUSED[option] in done.stderr
         assert done.stderr.count("\n") == 1
+
+
+def test_a_node_has_as_many_processes_as_the_machine_says(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    """More than the kernel may have harts. The last of them have their heaps grow, too."""
+    text = (
+        "#include <mpi.h>\n#include <stdlib.h>\n#include <string.h>\n"
+        "int main(int count, char **arguments) { MPI_Init(&count, &arguments);\n"
+        "for (int i = 0; i < 3; i++) { char *p = malloc(100000); memset(p, 1, 100000); free(p); }\n"
+        "MPI_Barrier(MPI_COMM_WORLD); MPI_Finalize(); return 0; }\n"
+    )
+    begin_and_end = compile_c("kernel_jobs_many", text)
+    (voyager,) = (each for each in core.machines() if each["name"] == "voyager")
+    most = int(voyager["ranks_per_node_max"])
+    assert most > 64
+    options = ["-np", most, "--ranks-per-node", most, *ON, "--mpi", "wait.polls=50"]
+    done = run(tmp_path, "out", *options, "--", begin_and_end)
+    assert done.returncode == 0, done.stderr
+    assert counter(tmp_path / "out", "node00000.kernel.switches") > 2 * most
