@@ -280,9 +280,9 @@ int main(int count, char **arguments)
 
 
 REFUSED = {
-    "--profile": "--profile with 2 processes on node.harts = 1",
-    "--access-times": "--access-times with 2 processes on node.harts = 1",
-    "--fast-forward": "--fast-forward with 2 processes on node.harts = 1",
+    "--profile": "--profile needs a hart for each process: 2 processes share 1 hart",
+    "--access-times": "--access-times needs a hart for each process: 2 processes share 1 hart",
+    "--fast-forward": "--fast-forward needs a hart for each process: 2 processes share 1 hart",
 }
 
 

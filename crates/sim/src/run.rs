@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use chasqui_config::Resolved;
+use chasqui_config::{Resolved, Scalar};
 use chasqui_engine::{Ended, Threads, Time};
 use chasqui_hart::Text;
 use chasqui_linux::Elf;
@@ -18,6 +18,7 @@ use chasqui_watch::WatchPlan;
 use serde::Serialize;
 
 use crate::CATALOGUE;
+use crate::catalogue::machines_with_several_jobs;
 use crate::collect::{End, Remains, Results};
 use crate::images::{firmware, kernel};
 use crate::input_error::{InputError, input};
@@ -204,37 +205,57 @@ fn programs(
 /// Requirements of several jobs on the machine.
 fn check_jobs(request: &Request, machine: &dyn Machine, resolved: &Resolved) -> Result<(), InputError> {
     let (jobs, max) = (1 + request.others.len(), machine.jobs_max());
-    if jobs > max.max(1) {
-        return Err(InputError(format!(
-            "{jobs} jobs on {}: {max} can share its nodes (voyager takes several)",
-            resolved.name()
-        )));
+    if jobs <= max {
+        return Ok(());
     }
-    Ok(())
+    let name = resolved.name();
+    if max > 1 {
+        return Err(InputError(format!("{name} runs {max} jobs at a time, {jobs} were given")));
+    }
+    let several = machines_with_several_jobs().join(" and ");
+    Err(InputError(format!("{name} runs one job at a time, {jobs} were given; {several} run several")))
+}
+
+/// How many processes of the node's are on how many harts.
+#[derive(Clone, Copy)]
+struct OnHarts {
+    processes: usize,
+    harts: usize,
+}
+
+impl OnHarts {
+    fn of(request: &Request, node: &NodeConfiguration) -> OnHarts {
+        OnHarts {
+            processes: (1 + request.others.len()) * request.ranks_per_node as usize,
+            harts: node.harts(),
+        }
+    }
+
+    /// Some hart has more than one process.
+    fn are_shared(self) -> bool {
+        !self.harts.is_multiple_of(self.processes)
+    }
 }
 
 /// Processes of a node have harts of their own, as many each; or they share harts, which a kernel image deals out to any
 /// number of them, and the simulator one to the jobs of a node.
 fn check_harts(request: &Request, resolved: &Resolved) -> Result<(), InputError> {
-    let (node, jobs) = (NodeConfiguration::read(resolved), 1 + request.others.len());
-    let (harts, each) = (node.harts(), request.ranks_per_node as usize);
-    let processes = jobs * each;
+    let node = NodeConfiguration::read(resolved);
+    let on = OnHarts::of(request, &node);
+    let OnHarts { processes, harts } = on;
     if node.core.handler_contexts > 0 && processes > 1 {
         return Err(InputError(format!(
             "node.core.handler_contexts with {processes} processes a node: handlers and the interrupt controller are \
              those of 1 process"
         )));
     }
-    if harts.is_multiple_of(processes) {
+    if !on.are_shared() {
         return Ok(());
     }
-    let may_share = if node.software.kernel { processes > harts } else { harts == 1 && each == 1 };
+    let is_one_each = harts == 1 && request.ranks_per_node == 1;
+    let may_share = if node.software.kernel { processes > harts } else { is_one_each };
     if !may_share {
-        let of = if jobs > 1 { format!(" with {jobs} jobs") } else { String::new() };
-        return Err(InputError(format!(
-            "--ranks-per-node {each}{of}: each rank has harts of its own, and node.harts = {harts}; multiples of \
-             {processes} are allowed (--set node.harts={processes}), and fewer with node.software.kernel=true"
-        )));
+        return Err(no_harts(request, resolved, on));
     }
     let options = &request.options;
     let watched = [
@@ -243,13 +264,52 @@ fn check_harts(request: &Request, resolved: &Resolved) -> Result<(), InputError>
         ("--fast-forward", options.fast_forward),
         ("--access-times", options.access_times),
     ];
-    match watched.iter().find(|(_, asked)| *asked) {
-        Some((option, _)) => Err(InputError(format!(
-            "{option} with {processes} processes on node.harts = {harts}: it is a hart's, which one process has to \
-             itself; --set node.harts={processes} gives each its own"
-        ))),
-        None => Ok(()),
-    }
+    let Some((option, _)) = watched.iter().find(|(_, asked)| *asked) else { return Ok(()) };
+    let several = if harts == 1 { "hart" } else { "harts" };
+    let own =
+        own_harts(resolved, processes).map_or(String::new(), |set| format!("; {set} gives each its own"));
+    Err(InputError(format!(
+        "{option} needs a hart for each process: {processes} processes share {harts} {several}{own}"
+    )))
+}
+
+/// Harts that a node can have.
+fn harts_max(resolved: &Resolved) -> i64 {
+    let harts = resolved.parameter("node.harts").expect("every machine has nodes");
+    let range = harts.declaration.range.as_ref();
+    let Some((_, Scalar::Integer(most))) = range else { panic!("node.harts has a range") };
+    *most
+}
+
+/// What gives so many `processes` harts of their own, if a node can have so many.
+fn own_harts(resolved: &Resolved, processes: usize) -> Option<String> {
+    (processes as i64 <= harts_max(resolved)).then(|| format!("--set node.harts={processes}"))
+}
+
+/// The processes have no harts, in words: with what they would have.
+fn no_harts(request: &Request, resolved: &Resolved, on: OnHarts) -> InputError {
+    const KERNEL: &str = "node.software.kernel=true";
+    let OnHarts { processes, harts } = on;
+    let each = request.ranks_per_node;
+    let jobs = 1 + request.others.len();
+    let of = if jobs > 1 { format!(" with {jobs} jobs") } else { String::new() };
+    let own =
+        own_harts(resolved, processes).map(|set| format!("multiples of {processes} are allowed ({set})"));
+    let with_kernel = [&request.sets[..], &[KERNEL.to_string()]].concat();
+    let shared = resolve(&request.machine, &with_kernel)
+        .is_ok()
+        .then(|| format!("fewer than {processes} with {KERNEL}, where ranks share harts"));
+    let allowed: Vec<_> = own.into_iter().chain(shared).collect();
+    let allowed = match &allowed[..] {
+        [] => {
+            let most = harts_max(resolved);
+            format!("a node has {most} at most, so at most {} ranks are allowed", most / jobs as i64)
+        }
+        some => some.join(", and "),
+    };
+    InputError(format!(
+        "--ranks-per-node {each}{of}: each rank has harts of its own, and node.harts = {harts}; {allowed}"
+    ))
 }
 
 /// The run directory; with several jobs each has its own below it, job0, job1 and so on.
