@@ -327,7 +327,11 @@ pub(crate) fn resolve(name: &str, sets: &[String]) -> Result<(&'static dyn Machi
     let resolved = chasqui_config::resolve(&CATALOGUE, name, sets).map_err(input)?;
     let machine = CATALOGUE.find(resolved.base()).expect("a resolved machine is of the catalogue");
     let mistakes = machine.mistakes(&resolved);
-    if mistakes.is_empty() { Ok((machine, resolved)) } else { Err(InputError(mistakes.join("\n"))) }
+    if mistakes.is_empty() {
+        Ok((machine, resolved))
+    } else {
+        Err(input(resolved.contradictions(name, &mistakes)))
+    }
 }
 
 /// Ranks of the largest job: the width of a rank in an envelope.

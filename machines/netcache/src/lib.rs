@@ -97,10 +97,13 @@ impl Machine for NetcacheMachine {
             _ => {}
         }
         if nic.policy.needs_kernel() && !node.software.kernel {
-            found.push(format!("netcache.nic.policy: {} needs a kernel (node.software.kernel)", nic.policy));
+            found.push(format!(
+                "netcache.nic.policy: {} needs a kernel, node.software.kernel = true",
+                nic.policy
+            ));
         }
         if network.packet_max.bytes() < longest {
-            found.push(format!("network.packet_max: a packet of {longest} bytes must fit"));
+            found.push(format!("network.packet_max: at least {longest} B are needed"));
         }
         if nic.inject && !node.l2.present {
             found.push("netcache.nic.inject: the node has no L2 (node.l2.present)".into());

@@ -85,7 +85,7 @@ impl Machine for VoyagerMachine {
         let data = registers::SLOT_DATA_BYTES.max(dma.packet_data.bytes() + size_of::<u64>() as u64);
         let longest = data + nes.packet_overhead.bytes();
         if network.packet_max.bytes() < longest {
-            found.push(format!("network.packet_max: a packet of {longest} bytes must fit"));
+            found.push(format!("network.packet_max: at least {longest} B are needed"));
         }
         if node.longest_line().bytes() > size_of::<registers::VoyagerDma>() as u64 {
             found.push(

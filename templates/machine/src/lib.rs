@@ -70,7 +70,7 @@ impl Machine for TemplateMachine {
         }
         let (_, longest) = unit.packet_bytes();
         if network.packet_max.bytes() < longest {
-            found.push(format!("network.packet_max: a packet of {longest} bytes must fit"));
+            found.push(format!("network.packet_max: at least {longest} B are needed"));
         }
         found
     }
