@@ -85,7 +85,7 @@ impl Machine for NetcacheMachine {
         let network: NetworkParameters = resolved.read("network");
         let mut found = node.mistakes();
         found.extend(nic.mistakes(&mpi));
-        found.extend(network.mistakes(self.copes_with(resolved)));
+        found.extend(network.mistakes(resolved, self.copes_with(resolved)));
         let longest = match nic.policy {
             Policy::Via => via::packet_bytes_max(&nic, &resolved.read("netcache.via")),
             Policy::Tcp => ethernet::packet_bytes_max(&resolved.read("netcache.ethernet")),

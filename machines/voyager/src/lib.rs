@@ -80,7 +80,7 @@ impl Machine for VoyagerMachine {
         found.extend(resolved.read::<Basic>("voyager.basic").mistakes(&resolved.read("voyager.mpi")));
         found.extend(resolved.read::<Express>("voyager.express").mistakes(&resolved.read("voyager.mpi")));
         found.extend(resolved.read::<Queues>("voyager.queues").mistakes(&resolved.read("voyager.sp"), 1));
-        found.extend(network.mistakes(self.copes_with(resolved)));
+        found.extend(network.mistakes(resolved, self.copes_with(resolved)));
         let dma: Dma = resolved.read("voyager.dma");
         let data = registers::SLOT_DATA_BYTES.max(dma.packet_data.bytes() + size_of::<u64>() as u64);
         let longest = data + nes.packet_overhead.bytes();
