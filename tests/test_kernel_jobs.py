@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Compiler
+from simulated import command
 from test_determinism import differences
 from test_jobs import ENDS, FAULTS, STRANGER, TRAFFIC, counter, run, summary
 from test_kernel import KERNEL
@@ -316,3 +317,25 @@ def test_a_node_has_as_many_processes_as_the_machine_says(
     done = run(tmp_path, "out", *options, "--", begin_and_end)
     assert done.returncode == 0, done.stderr
     assert counter(tmp_path / "out", "node00000.kernel.switches") > 2 * most
+
+
+YIELD = "ranks share harts and poll for messages: --mpi wait.polls=50 has them yield"
+ADVISED = {
+    "ranks": (["--ranks-per-node", "2"], [], True),
+    "jobs": ([], ["--job", "-np 2 {ring}"], True),
+    "they yield": (["--ranks-per-node", "2", "--mpi", "wait.polls=50"], [], False),
+    "own harts": (["--ranks-per-node", "2", "--set", "node.harts=2"], [], False),
+    "alone": (["-np", "1", "--ranks-per-node", "2"], [], False),
+    "quiet": (["--ranks-per-node", "2", "-q"], [], False),
+}
+
+
+@pytest.mark.parametrize("name", ADVISED)
+def test_who_polls_on_a_shared_hart_is_advised(examples: Path, tmp_path: Path, name: str) -> None:
+    words, job, is_advised = ADVISED[name]
+    ring = examples / "ring"
+    others = [word.format(ring=ring) for word in job]
+    every = ["-np", "2", *ON, *words, *others, "--", str(ring)]
+    done = command("run", "--out", "out", *every, directory=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count(YIELD) == int(is_advised)

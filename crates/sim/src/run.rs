@@ -10,9 +10,9 @@ use chasqui_engine::{Ended, Threads, Time};
 use chasqui_hart::Text;
 use chasqui_linux::Elf;
 use chasqui_machine::replay::Replay;
-use chasqui_machine::{Built, Firmware, Job, Machine, Workload, library_settings, shared_bytes};
+use chasqui_machine::{Built, Firmware, Job, Machine, Workload, library_settings, shared_bytes, wait_polls};
 use chasqui_node::{Checks, NodeConfiguration, Output};
-use chasqui_placement::{JobId, MapBy, Placement};
+use chasqui_placement::{JobId, MapBy, NodeId, Placement};
 use chasqui_record::{Host, RunDirectory, Summary};
 use chasqui_watch::WatchPlan;
 use serde::Serialize;
@@ -58,6 +58,9 @@ pub struct Report {
     /// What of the output could not be written, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<String>,
+    /// What might make the run faster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
 }
 
 /// Host time between calls of `progress`.
@@ -103,13 +106,14 @@ pub fn run(
         summaries.push(results.summary);
     }
     let host = host(request, &summaries, together, started, (simulation_s, begin.elapsed().as_secs_f64()));
+    let advice = advice(request, &plan, &summaries);
     let mut reports = summaries.into_iter().zip(&directories).map(|(summary, directory)| {
         directory.write_host(&host).map_err(input)?;
         let directory = directory.path().to_path_buf();
-        Ok(Report { summary, host: host.clone(), directory, others: vec![], lost: vec![] })
+        Ok(Report { summary, host: host.clone(), directory, others: vec![], lost: vec![], advice: None })
     });
     let first = reports.next().expect("there is a job")?;
-    Ok(Report { others: reports.collect::<Result<_, InputError>>()?, lost, ..first })
+    Ok(Report { others: reports.collect::<Result<_, InputError>>()?, lost, advice, ..first })
 }
 
 /// Whether [`run`] could begin. Nothing is written.
@@ -437,6 +441,17 @@ pub(crate) fn build(
     let checks: Checks = resolved.read("check");
     built.engine.set_window(Time(checks.window.ps()));
     Ok(built)
+}
+
+/// What might make such a run faster, if anything, in words.
+fn advice(request: &Request, plan: &Plan, summaries: &[Summary]) -> Option<String> {
+    let harts = NodeConfiguration::read(&plan.resolved).harts();
+    let is_shared = plan.placement.on(NodeId(0)).count() > harts;
+    let polls = plan.machine.waits_by_polling(&plan.resolved, 1 + request.others.len())
+        && wait_polls(&plan.resolved) == 0
+        && summaries.iter().any(|summary| summary.messages > 0);
+    (is_shared && polls)
+        .then(|| "ranks share harts and poll for messages: --mpi wait.polls=50 has them yield".into())
 }
 
 /// Nothing half-written stays.

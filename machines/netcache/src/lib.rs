@@ -162,6 +162,11 @@ impl Machine for NetcacheMachine {
         }
     }
 
+    /// Who waits for a socket sleeps.
+    fn waits_by_polling(&self, resolved: &Resolved, _: usize) -> bool {
+        resolved.read::<NicUnit>("netcache.nic").policy != Policy::Tcp
+    }
+
     fn ranks_per_node_max(&self, _: &Resolved) -> u32 {
         PROCESSES_MAX
     }

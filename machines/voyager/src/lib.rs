@@ -121,6 +121,11 @@ impl Machine for VoyagerMachine {
         PROCESSES_MAX as usize
     }
 
+    /// A turn is one job's on all nodes where queues are drained: nobody can use a hart that is given up.
+    fn waits_by_polling(&self, resolved: &Resolved, jobs: usize) -> bool {
+        jobs == 1 || resolved.read::<Queues>("voyager.queues").sharing != Sharing::Drained
+    }
+
     fn build(&self, resolved: &Resolved, work: &Workload, threads: usize) -> Result<Built, String> {
         let queues: Queues = resolved.read("voyager.queues");
         let (jobs, placement) = (&work.jobs, &work.placement);
@@ -142,7 +147,7 @@ impl Machine for VoyagerMachine {
                 jobs.len()
             ));
         }
-        if queues.sharing == Sharing::Drained && jobs.len() > 1 && wait_polls(resolved) > 0 {
+        if !self.waits_by_polling(resolved, jobs.len()) && wait_polls(resolved) > 0 {
             return Err(format!(
                 "mpi.wait.polls = {} with {} jobs and voyager.queues.sharing = drained: a turn is one job's on all \
                  nodes, so that nobody can use a hart that is given up; 0 (never) is allowed",
