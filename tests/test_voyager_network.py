@@ -7,6 +7,9 @@ change.
 from __future__ import annotations
 
 import json
+import re
+import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -119,6 +122,15 @@ def test_a_corrupted_packet_ends_the_run(
     assert stats["network"]["crc_errors"]["value"] == (1 if link == "node 1" else 0)
     assert nodes == [0, 0, 1, 0]
     assert "PASSED" not in done.stdout
+
+
+def test_the_readme_shows_what_a_corrupted_packet_prints(
+    examples: Path, chasqui: Run, tmp_path: Path
+) -> None:
+    readme = (ROOT / "machines" / "voyager" / "README.md").read_text()
+    (shown,) = re.findall(r"(?m)^\$ chasqui (run .* \./ring)\n(chasqui: fault: .*\n)", readme)
+    shutil.copy(examples / "ring", tmp_path)
+    assert shown[1] in chasqui(*shlex.split(shown[0])).stderr
 
 
 def test_a_corrupted_packet_ends_all_jobs(examples: Path, chasqui: Run, tmp_path: Path) -> None:
