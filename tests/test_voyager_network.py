@@ -176,7 +176,7 @@ def test_sound_links_that_are_checked_take_the_same_times(
         ),
         (
             "link=node 7",
-            "network.fault.link: no link begins at node 7: there are 2 nodes and 1 routers",
+            "network.fault.link: no link begins at node 7: there are 2 nodes and 1 router,",
         ),
         ("rate=2", "network.fault.rate"),
     ],
