@@ -297,22 +297,15 @@ fn no_harts(request: &Request, resolved: &Resolved, on: OnHarts) -> InputError {
     let each = request.ranks_per_node;
     let jobs = 1 + request.others.len();
     let of = if jobs > 1 { format!(" with {jobs} jobs") } else { String::new() };
-    let own =
-        own_harts(resolved, processes).map(|set| format!("multiples of {processes} are allowed ({set})"));
+    let own = match own_harts(resolved, processes) {
+        Some(set) => format!("multiples of {processes} are allowed ({set})"),
+        None => format!("a node has {} at most", harts_max(resolved)),
+    };
     let with_kernel = [&request.sets[..], &[KERNEL.to_string()]].concat();
     let shared = resolve(&request.machine, &with_kernel)
-        .is_ok()
-        .then(|| format!("fewer than {processes} with {KERNEL}, where ranks share harts"));
-    let allowed: Vec<_> = own.into_iter().chain(shared).collect();
-    let allowed = match &allowed[..] {
-        [] => {
-            let most = harts_max(resolved);
-            format!("a node has {most} at most, so at most {} ranks are allowed", most / jobs as i64)
-        }
-        some => some.join(", and "),
-    };
+        .map_or(String::new(), |_| format!(", and ranks may share harts with --set {KERNEL}"));
     InputError(format!(
-        "--ranks-per-node {each}{of}: each rank has harts of its own, and node.harts = {harts}; {allowed}"
+        "--ranks-per-node {each}{of}: each rank has harts of its own, and node.harts = {harts}; {own}{shared}"
     ))
 }
 
