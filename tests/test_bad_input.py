@@ -303,7 +303,8 @@ def test_a_program_linked_with_another_library(
     old = changed(good, code.index(words) + 4, other, tmp_path / "old")
     done = chasqui("run", "-np", "2", "--machine", machine, "--", old)
     assert done.returncode not in (0, 2)
-    assert "linked with the MPI library of another version: link the program again" in done.stderr
+    said = "linked with the MPI library of another version: link the program again"
+    assert done.stderr.count(said) == 1
 
 
 ENDLESS = INIT + "    for (volatile long i = 0;; i++) { }\n}\n"
@@ -366,3 +367,26 @@ def test_ctrl_c_stops_cleanly_and_keeps_what_there_is(
 def test_the_second_ctrl_c_kills(compile_c: Compiler, tmp_path: Path) -> None:
     status, message = interrupt(compile_c("endless", ENDLESS), tmp_path, 2)
     assert status == 130, message
+
+
+def test_contradictions_of_a_machine_are_one_message(
+    good: Path, chasqui: Run, tmp_path: Path
+) -> None:
+    """Each with the parameters that it names, their values, and where these are set."""
+    machine = tmp_path / "x.toml"
+    machine.write_text(
+        "schema_version = 1\n[parts]\n"
+        'ni = "netcache/tcp"\nnode = "voyager"\nnetwork = "voyager"\n'
+        '[node.l1d]\nsize = "48 KiB"\n'
+    )
+    said = refused(chasqui, tmp_path, "-np", "2", "--machine", machine, "--", good)
+    head, *problems = said.splitlines()
+    assert head == f'chasqui: machine "{machine}" has 3 problems:'
+    size, policy, packet = problems
+    assert all(problem.startswith("  ") for problem in problems)
+    assert size.startswith("  node.l1d.size, node.l1d.ways, node.l1d.line: ")
+    assert f'(node.l1d.size = "48 KiB": {machine}:7; node.l1d.ways = ' in size
+    assert re.search(r'netcache.nic.policy = "tcp": netcache:\d+;', policy)
+    assert "node.software.kernel = false: default" in policy
+    assert packet.startswith("  network.packet_max: at least 1538 B are needed (")
+    assert re.search(r'\(network.packet_max = "\d+ B": \S+:\d+\)$', packet)

@@ -98,7 +98,10 @@ def test_the_exit_status_is_the_summarys(
         (["run", "-np", "0", "./x"], "-np 0: at least 1 rank is needed"),
         (["run", "-np", f"{10**20}", "./x"], f"'-np' / '-n': {10**20} is not in the range"),
         (["run", "-np", "-3", "./x"], "-np -3: at least 1 rank is needed"),
-        (["run", "-np", "many", "./x"], "'many' is not a valid integer"),
+        (["run", "-np", "many", "./x"], "'many' is not a valid integer (see"),
+        (["run", "--ranks-per-node", "x", "./x"], "'x' is not a valid integer (see"),
+        (["run", "--ranks-per-node", f"{10**20}", "./x"], f"{10**20} is not in the range"),
+        (["run", "--job", "-np 0 ./y", "./x"], "--job '-np 0 ./y': -np 0: at least 1 rank is"),
         (["run", "-np", "2"], "no program was named"),
         (["run", "--set", "clock", "./x"], "--set 'clock': KEY=VALUE is expected"),
         (["run", "--mpi", "coll.bcast", "./x"], "--mpi 'coll.bcast': KEY=VALUE is expected"),
@@ -125,6 +128,15 @@ def test_bad_arguments_are_one_line_and_status_2(
     assert message in shown.err
     assert shown.err.count("\n") == 1
     assert not list(Path().iterdir())
+
+
+def test_help_shows_no_range_that_only_the_simulator_knows(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert invoke(["run", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "9223372036854775807" not in shown
+    assert shown.count("wait.polls=50") == 2  # --ranks-per-node, --job
 
 
 def test_compare_shows_machines_side_by_side(

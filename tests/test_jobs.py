@@ -590,19 +590,31 @@ def test_each_job_has_its_timeline(traffic: Path, tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "loggp": ([], "./a", "2 jobs on loggp: 1 can share its nodes"),
+    "loggp": (
+        [],
+        "./a",
+        "loggp runs one job at a time, 2 were given; voyager and voyager-modern run several\n",
+    ),
     "harts": (
         ["--set", "node.harts=3"],
         "./a",
         "with 2 jobs: each rank has harts of its own, and node.harts = 3",
     ),
-    "profile": (["--profile"], "./a", "--profile with 2 processes on node.harts = 1"),
+    "profile": (
+        ["--profile"],
+        "./a",
+        "--profile needs a hart for each process: 2 processes share 1 hart; --set node.harts=2",
+    ),
     "trace": (
         ["--trace-instructions", "0us..1us"],
         "./a",
-        "--trace-instructions with 2 processes on node.harts = 1",
+        "--trace-instructions needs a hart for each process: 2 processes share 1 hart",
     ),
-    "fast-forward": (["--fast-forward"], "./a", "--fast-forward with 2 processes"),
+    "fast-forward": (
+        ["--fast-forward"],
+        "./a",
+        "--fast-forward needs a hart for each process: 2 processes share 1 hart",
+    ),
     "program": ([], "-np 2", "--job '-np 2': '[-np RANKS] PROGRAM [ARGS]...' is expected"),
     "ranks": ([], "-np x ./a", "RANKS a number"),
     "quotes": ([], "./a 'b", "No closing quotation"),

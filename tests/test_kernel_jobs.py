@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pytest
 from conftest import Compiler
+from simulated import command
 from test_determinism import differences
 from test_jobs import ENDS, FAULTS, STRANGER, TRAFFIC, counter, run, summary
 from test_kernel import KERNEL
+
+from chasqui import core
 
 pytestmark = pytest.mark.core
 
@@ -314,9 +317,9 @@ int main(int count, char **arguments)
 
 
 REFUSED = {
-    "--profile": "--profile with 2 processes on node.harts = 1",
-    "--access-times": "--access-times with 2 processes on node.harts = 1",
-    "--fast-forward": "--fast-forward with 2 processes on node.harts = 1",
+    "--profile": "--profile needs a hart for each process: 2 processes share 1 hart",
+    "--access-times": "--access-times needs a hart for each process: 2 processes share 1 hart",
+    "--fast-forward": "--fast-forward needs a hart for each process: 2 processes share 1 hart",
 }
 
 
@@ -330,3 +333,45 @@ def test_what_is_a_harts_is_refused_where_processes_share_one(
         assert done.returncode == 2
         assert REFUSED[option] in done.stderr
         assert done.stderr.count("\n") == 1
+
+
+def test_a_node_has_as_many_processes_as_the_machine_says(
+    compile_c: Compiler, tmp_path: Path
+) -> None:
+    """More than the kernel may have harts. The last of them have their heaps grow, too."""
+    text = (
+        "#include <mpi.h>\n#include <stdlib.h>\n#include <string.h>\n"
+        "int main(int count, char **arguments) { MPI_Init(&count, &arguments);\n"
+        "for (int i = 0; i < 3; i++) { char *p = malloc(100000); memset(p, 1, 100000); free(p); }\n"
+        "MPI_Barrier(MPI_COMM_WORLD); MPI_Finalize(); return 0; }\n"
+    )
+    begin_and_end = compile_c("kernel_jobs_many", text)
+    (voyager,) = (each for each in core.machines() if each["name"] == "voyager")
+    most = int(voyager["ranks_per_node_max"])
+    assert most > 64
+    options = ["-np", most, "--ranks-per-node", most, *ON, "--mpi", "wait.polls=50"]
+    done = run(tmp_path, "out", *options, "--", begin_and_end)
+    assert done.returncode == 0, done.stderr
+    assert counter(tmp_path / "out", "node00000.kernel.switches") > 2 * most
+
+
+YIELD = "ranks share harts and poll for messages: --mpi wait.polls=50 has them yield"
+ADVISED = {
+    "ranks": (["--ranks-per-node", "2"], [], True),
+    "jobs": ([], ["--job", "-np 2 {ring}"], True),
+    "they yield": (["--ranks-per-node", "2", "--mpi", "wait.polls=50"], [], False),
+    "own harts": (["--ranks-per-node", "2", "--set", "node.harts=2"], [], False),
+    "alone": (["-np", "1", "--ranks-per-node", "2"], [], False),
+    "quiet": (["--ranks-per-node", "2", "-q"], [], False),
+}
+
+
+@pytest.mark.parametrize("name", ADVISED)
+def test_who_polls_on_a_shared_hart_is_advised(examples: Path, tmp_path: Path, name: str) -> None:
+    words, job, is_advised = ADVISED[name]
+    ring = examples / "ring"
+    others = [word.format(ring=ring) for word in job]
+    every = ["-np", "2", *ON, *words, *others, "--", str(ring)]
+    done = command("run", "--out", "out", *every, directory=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count(YIELD) == int(is_advised)

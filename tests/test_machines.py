@@ -6,6 +6,7 @@ Use this when a machine, the MPI library or an example changes.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -250,6 +251,14 @@ def test_an_ni_on_another_machine_s_node(chasqui: Run, examples: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("ring: PASSED\n")
+
+
+def test_the_machine_file_of_the_readme_works_as_it_stands(chasqui: Run, tmp_path: Path) -> None:
+    (shown,) = re.findall(r"(?s)```toml\n(.*?)```", (ROOT / "README.md").read_text())
+    assert shown == (OWN / "express.toml").read_text()
+    (tmp_path / "express.toml").write_text(shown)
+    done = chasqui("info", "express.toml")
+    assert done.returncode == 0, done.stderr
 
 
 def test_experiments_of_a_user_s_own(chasqui: Run, tmp_path: Path) -> None:

@@ -110,8 +110,10 @@ def test_what_a_machine_copes_with_is_known_before_the_run(chasqui: Run, example
     done = chasqui("run", "--machine", "netcache/via", *sets, "--", examples / "ring")
     assert (done.returncode, done.stderr) == (
         2,
-        "chasqui: network.fault.kind: the machine's protocol does not cope with drop; allowed: "
-        "corrupt (which ends the run)\n",
+        'chasqui: machine "netcache/via": '
+        "network.fault.kind: the machine's protocol does not cope with drop; allowed: "
+        "corrupt (which ends the run) "
+        '(network.fault.kind = "drop": --set network.fault.kind=drop)\n',
     )
 
 

@@ -7,6 +7,9 @@ change.
 from __future__ import annotations
 
 import json
+import re
+import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -121,6 +124,15 @@ def test_a_corrupted_packet_ends_the_run(
     assert "PASSED" not in done.stdout
 
 
+def test_the_readme_shows_what_a_corrupted_packet_prints(
+    examples: Path, chasqui: Run, tmp_path: Path
+) -> None:
+    readme = (ROOT / "machines" / "voyager" / "README.md").read_text()
+    (shown,) = re.findall(r"(?m)^\$ chasqui (run .* \./ring)\n(chasqui: fault: .*\n)", readme)
+    shutil.copy(examples / "ring", tmp_path)
+    assert shown[1] in chasqui(*shlex.split(shown[0])).stderr
+
+
 def test_a_corrupted_packet_ends_all_jobs(examples: Path, chasqui: Run, tmp_path: Path) -> None:
     ring = str(examples / "ring")
     sets = ["--set", "network.fault.link=node 1", "--set", "network.fault.packet=3"]
@@ -164,7 +176,7 @@ def test_sound_links_that_are_checked_take_the_same_times(
         ),
         (
             "link=node 7",
-            "network.fault.link: no link begins at node 7: there are 2 nodes and 1 routers",
+            "network.fault.link: no link begins at node 7: there are 2 nodes and 1 router,",
         ),
         ("rate=2", "network.fault.rate"),
     ],
@@ -172,7 +184,28 @@ def test_sound_links_that_are_checked_take_the_same_times(
 def test_a_fault_that_can_not_be_is_refused(
     examples: Path, chasqui: Run, value: str, text: str
 ) -> None:
-    sets = ["--set", f"network.fault.{value}"]
+    sets = ["--set", f"network.fault.{value}", "--set", "network.fault.packet=1"]
     done = chasqui("run", "-np", "2", "--machine", "voyager", *sets, "--", examples / "ring")
     assert done.returncode == 2
     assert text in done.stderr
+
+
+IN_VAIN = "network.fault.rate and network.fault.packet are both 0: nothing is hit"
+
+
+@pytest.mark.parametrize("value", ["kind=drop", "kind=corrupt", "link=node 1", "burst=9"])
+def test_a_fault_that_hits_nothing_is_refused(
+    examples: Path, chasqui: Run, tmp_path: Path, value: str
+) -> None:
+    """On the command line and in a machine file; who says that none is hit may say so."""
+    key, _, word = value.partition("=")
+    text = word if word.isdecimal() else f'"{word}"'
+    machine = tmp_path / "faulty.toml"
+    machine.write_text(f'schema_version = 1\nextends = "voyager"\nnetwork.fault.{key} = {text}\n')
+    program = ["--", examples / "ring", "--help"]
+    for words in (["-m", "voyager", "--set", f"network.fault.{value}"], ["-m", machine]):
+        done = chasqui("run", "-np", "2", *words, *program)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert f"network.fault.{key}: {IN_VAIN} (network.fault." in done.stderr
+    none = ["-m", "voyager", "--set", "network.fault.link=node 1", "--set", "network.fault.rate=0"]
+    assert chasqui("run", "-np", "2", *none, *program).returncode == 0

@@ -151,12 +151,14 @@ struct user {
 
 extern struct hart harts[HARTS];
 
-/* This hart, and the number of its process. */
+/* This hart, and the number of its process, which is below PROCESSES. */
 #if HARTS > 1
+#define PROCESSES CHASQUI_KERNEL_PROCESSES_MAX
 register struct hart *here __asm__("tp");
 #define process_here (here->user->process)
 #define shown_here (here->user->shown)
 #else
+#define PROCESSES 1
 #define here (&harts[0])
 #define process_here 0
 #define shown_here (here->shown)

@@ -35,6 +35,7 @@
 #define CHASQUI_KERNEL_SBI_HSM 0x48534dull /* Extension: harts (SBI, chapter 9). */
 #define CHASQUI_KERNEL_HSM_START 0x0ull /* Function: hart a0 begins at a1, with its number in a0 and a2 in a1, and the page tables of its process. */
 #define CHASQUI_KERNEL_HARTS_MAX 0x40ull /* Harts of a node, at most, with a kernel. */
+#define CHASQUI_KERNEL_PROCESSES_MAX 0x100ull /* Processes of a node, at most, with a kernel: of all jobs. */
 #define CHASQUI_KERNEL_CONTROL_TYPE 0x71ull /* Type of the `ioctl` requests that are a driver's in the kernel (`_IOC_TYPE`): 'q'. */
 #define CHASQUI_KERNEL_SOCKET_BUFFER_BYTES 0x10000ull /* Data that a socket holds in each direction [bytes], a power of two. */
 #define CHASQUI_KERNEL_NOT_SUPPORTED 0xfffffffffffffffeull /* Error of a function that there is not (`SBI_ERR_NOT_SUPPORTED`). */

@@ -85,7 +85,7 @@ static int64_t mmap(const uint64_t arguments[6])
 
 static int64_t brk(const uint64_t arguments[6])
 {
-    static uint64_t tops[HARTS]; /* by process */
+    static uint64_t tops[PROCESSES]; /* by process */
     uint64_t *top = &tops[process_here];
     if (arguments[0] && arguments[0] < *top)
         give_up(arguments[0], *top - arguments[0]);

@@ -338,6 +338,8 @@ def report(result: Result) -> list[str]:
         lines.append(f"replay          {replayed(summary['replay'])}")
     if summary.get("limited_by"):
         lines.append(f"limited by      {summary['limited_by']}")
+    if summary.get("advice"):
+        lines.append(f"advice          {summary['advice']}")
     lines.append(f"run directory   {result.directory}")
     return lines
 

@@ -64,6 +64,8 @@ crate::guest_constants! {
     pub const HSM_START: u64 = 0;
     /// Harts of a node, at most, with a kernel.
     pub const HARTS_MAX: u64 = 64;
+    /// Processes of a node, at most, with a kernel: of all jobs.
+    pub const PROCESSES_MAX: u64 = 256;
     /// Type of the `ioctl` requests that are a driver's in the kernel (`_IOC_TYPE`): 'q'.
     pub const CONTROL_TYPE: u64 = 0x71;
     /// Data that a socket holds in each direction [bytes], a power of two.

@@ -45,6 +45,8 @@ pub(crate) struct Assignment {
     pub path: String,
     /// In canonical form.
     pub value: Scalar,
+    /// `file:line`, or `--set …`.
+    pub place: String,
     pub source: String,
     /// The `from` of a resolved machine's file.
     pub from: Option<String>,
@@ -309,6 +311,7 @@ impl Walk<'_> {
         let mut assignment = Assignment {
             path: path.to_string(),
             value: Scalar::Flag(false),
+            place: (self.place)(line),
             source: String::new(),
             from: None,
         };

@@ -1,6 +1,7 @@
 //! A machine with every parameter decided.
 
 use crate::declaration::{Declaration, Parameters, Schema, join};
+use crate::error::{ConfigError, Problem};
 use crate::quantity::{Quantity, Scalar, quote};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -44,6 +45,8 @@ pub struct Parameter {
     pub value: Scalar,
     /// Where the value is set.
     pub origin: Origin,
+    /// The same for messages: `file:line`, `--set …`, or `default`.
+    pub place: String,
     /// Why it is this value: a document and section, or an assumption; empty if none is given.
     pub source: String,
     /// Its declaration.
@@ -108,12 +111,14 @@ impl Resolved {
                 let value = declaration.check(&declaration.default);
                 let value = value.unwrap_or_else(|message| panic!("the default of {path}: {message}"));
                 let (origin, source) = (Origin::Default, declaration.source.to_string());
+                let place = origin.text().to_string();
                 resolved.groups[at].2.push(resolved.parameters.len());
                 resolved.index.insert(path.clone(), resolved.parameters.len());
                 resolved.parameters.push(Parameter {
                     path,
                     value,
                     origin,
+                    place,
                     source,
                     declaration: declaration.clone(),
                 });
@@ -166,6 +171,18 @@ impl Resolved {
             .unwrap_or_else(|message| panic!("{path} is declared with another type: {message}"))
     }
 
+    /// What does not fit together, for the user, who asked for `machine`: `mistakes` are sentences. The parameters that one
+    /// names are shown with their values and where these are set.
+    pub fn contradictions(&self, machine: &str, mistakes: &[String]) -> ConfigError {
+        let problems = mistakes.iter().map(|mistake| {
+            let named = self.parameters.iter().filter(|p| is_named(mistake, &p.path));
+            let values: Vec<_> = named.map(|p| format!("{} = {}: {}", p.path, p.value, p.place)).collect();
+            let shown = if values.is_empty() { String::new() } else { format!(" ({})", values.join("; ")) };
+            Problem::new("", format!("{mistake}{shown}"))
+        });
+        ConfigError { machine: machine.to_string(), problems: problems.collect() }
+    }
+
     /// The group `P` at `prefix`; panics as [`Resolved::get`] does.
     pub fn read<P: Parameters>(&self, prefix: &str) -> P {
         P::read(self, prefix)
@@ -212,6 +229,17 @@ impl Resolved {
             .unwrap();
         }
     }
+}
+
+/// The text has the path as a word of its own.
+fn is_named(text: &str, path: &str) -> bool {
+    let is_inside = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices(path).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + path.len()..]);
+        // A full stop ends a sentence; a path goes on behind it.
+        let goes_on = after.strip_prefix('.').unwrap_or(after).starts_with(is_inside);
+        !goes_on && !before.ends_with(|c: char| is_inside(c) || c == '.')
+    })
 }
 
 fn write_comment(text: &mut String, comment: &str) {

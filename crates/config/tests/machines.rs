@@ -439,6 +439,22 @@ fn every_problem_is_reported_at_once() {
 }
 
 #[test]
+fn contradictions_show_the_parameters_that_they_name_and_no_others() {
+    let machine = run("voyager", &["ni.slot=64 B"]).expect("resolves");
+    let mistakes = [
+        "ni.slot: too short for node.dram.first_chunk.".to_string(),
+        "node.dram.first_chunks and old.ni.slot.bytes are no parameters".to_string(),
+    ];
+    assert_eq!(
+        machine.contradictions("voyager", &mistakes).to_string(),
+        "machine \"voyager\" has 2 problems:\n  \
+         ni.slot: too short for node.dram.first_chunk. (node.dram.first_chunk = \"180 ns\": \
+         machines/voyager/machine.toml:10; ni.slot = \"64 B\": --set ni.slot=64 B)\n  \
+         node.dram.first_chunks and old.ni.slot.bytes are no parameters"
+    );
+}
+
+#[test]
 fn a_resolved_machine_reads_back_as_the_same() {
     let scratch = Scratch::new("round-trip");
     let label = "ni.label=tricky \" \\ \t \u{1} ünï # = { }";

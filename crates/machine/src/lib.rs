@@ -137,6 +137,11 @@ pub trait Machine: Sync {
     fn jobs_max(&self) -> usize {
         1
     }
+    /// Of so many jobs, processes that wait poll unless `mpi.wait.polls` has them give their hart up to those that share it.
+    fn waits_by_polling(&self, resolved: &Resolved, jobs: usize) -> bool {
+        let _ = (resolved, jobs);
+        true
+    }
     /// Whether one rank can be simulated alone on it, driven by a recording.
     ///
     /// # Errors

@@ -81,11 +81,11 @@ chasqui_config::parameters! {
         late: Duration = "20 us", range "1 ps" ..= "1 s", source "ours: some packets' time";
         /// Which links, by where they begin: "all", "node 3", "router 0 port 2".
         link: Text = "all", source "ours";
-        /// Number of the packet on a faulty link, from 1 on, that is hit; 0: none is by its number.
+        /// Number of the packet on a faulty link, from 1 on, that is hit; 0: off.
         packet: Count = 0, range 0 ..= 1000000000000_i64, source "ours: links are sound";
         /// Share of the packets on a faulty link that are hit by chance.
         rate: Ratio = "0 %", range "0 %" ..= "100 %", source "ours: links are sound";
-        /// Bits from the first that is flipped to the last; of those between, half are.
+        /// Length [bits] of a corrupted burst; its first and last bit are flipped, and half of those between.
         burst: Count = 1, range 1 ..= 65536, source "ours";
         /// Seed of what is left to chance: which packets are hit, and where.
         seed: Count = 1, range 0 ..= 1000000000000_i64, source "ours";
@@ -139,8 +139,9 @@ impl Faults {
         };
         let problem = || {
             format!(
-                "network.fault.link: no link begins at {from}: there are {nodes} nodes and {routers} routers, \
-                 whose ports may lead nowhere"
+                "network.fault.link: no link begins at {from}: there are {} and {}, whose ports may lead nowhere",
+                counted(nodes, "node"),
+                counted(routers, "router")
             )
         };
         if is_there { Ok(()) } else { Err(problem()) }
@@ -209,6 +210,12 @@ impl Faults {
             }
         }
     }
+}
+
+/// `1 router`, `2 routers`.
+fn counted(count: u32, what: &str) -> String {
+    let several = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{several}")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The parameters of a network.
 
-use chasqui_config::{Bandwidth, Bytes, Count, Duration};
+use chasqui_config::{Bandwidth, Bytes, Count, Duration, Origin, Parameter, Resolved};
 use chasqui_engine::Time;
 
 use crate::switching::Forwarding;
@@ -54,8 +54,9 @@ chasqui_config::parameters! {
 }
 
 impl NetworkParameters {
-    /// What does not fit, in words, where the protocol above copes with the faults `copes_with`.
-    pub fn mistakes(&self, copes_with: &[FaultKind]) -> Vec<String> {
+    /// What does not fit of the network of `resolved`, which these parameters are, in words, where the protocol above copes
+    /// with the faults `copes_with`.
+    pub fn mistakes(&self, resolved: &Resolved, copes_with: &[FaultKind]) -> Vec<String> {
         let link = FaultyLinks::parse(&self.fault.link).err();
         let link = link.map(|text| format!("network.fault.link: {text}"));
         let kind = self.fault.kind;
@@ -72,7 +73,8 @@ impl NetworkParameters {
             )
         };
         let kind = (self.fault.is_on() && !is_borne).then(refused);
-        link.into_iter().chain(kind).collect()
+        let in_vain = (!self.fault.is_on()).then(|| set_in_vain(resolved)).flatten();
+        link.into_iter().chain(kind).chain(in_vain).collect()
     }
 
     /// The topology for `nodes` nodes.
@@ -138,15 +140,33 @@ impl NetworkParameters {
     }
 }
 
+/// A fault is described of which nothing says which packets it hits.
+fn set_in_vain(resolved: &Resolved) -> Option<String> {
+    let is_set = |p: &&Parameter| p.origin != Origin::Default;
+    let of_faults = |p: &&Parameter| p.path.starts_with("network.fault.");
+    let set: Vec<_> = resolved.parameters().iter().filter(of_faults).filter(is_set).collect();
+    // Who sets one of them to 0 wants no faults.
+    let chooses = |p: &&Parameter| ["network.fault.rate", "network.fault.packet"].contains(&p.path.as_str());
+    if set.iter().any(chooses) {
+        return None;
+    }
+    let first = &set.first()?.path;
+    Some(format!("{first}: network.fault.rate and network.fault.packet are both 0: nothing is hit"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use chasqui_config::Schema;
 
+    fn defaults() -> Resolved {
+        Resolved::defaults(&Schema::new().with::<NetworkParameters>("network"))
+    }
+
     #[test]
     fn the_declarations_are_sound() {
         assert_eq!(Schema::new().with::<NetworkParameters>("network").mistakes(), Vec::<String>::new());
-        assert_eq!(NetworkParameters::default().mistakes(&[]), Vec::<String>::new());
+        assert_eq!(NetworkParameters::default().mistakes(&defaults(), &[]), Vec::<String>::new());
     }
 
     #[test]
@@ -155,9 +175,9 @@ mod tests {
             fault: FaultParameters { kind, packet: 1, ..Default::default() },
             ..Default::default()
         };
-        assert_eq!(hit(FaultKind::Corrupt).mistakes(&[]), Vec::<String>::new());
-        assert_eq!(hit(FaultKind::Drop).mistakes(&[FaultKind::Drop]), Vec::<String>::new());
-        let [refused] = &hit(FaultKind::Delay).mistakes(&[FaultKind::Drop])[..] else {
+        assert_eq!(hit(FaultKind::Corrupt).mistakes(&defaults(), &[]), Vec::<String>::new());
+        assert_eq!(hit(FaultKind::Drop).mistakes(&defaults(), &[FaultKind::Drop]), Vec::<String>::new());
+        let [refused] = &hit(FaultKind::Delay).mistakes(&defaults(), &[FaultKind::Drop])[..] else {
             panic!("one mistake")
         };
         assert!(
@@ -168,7 +188,7 @@ mod tests {
             fault: FaultParameters { kind: FaultKind::Delay, ..Default::default() },
             ..Default::default()
         };
-        assert_eq!(off.mistakes(&[]), Vec::<String>::new(), "nothing is hit");
+        assert_eq!(off.mistakes(&defaults(), &[]), Vec::<String>::new(), "nothing is hit");
     }
 
     #[test]

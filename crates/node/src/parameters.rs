@@ -125,10 +125,10 @@ impl NodeConfiguration {
     pub fn mistakes(&self) -> Vec<String> {
         let mut found = Vec::new();
         for (name, cache) in [("node.l1i", &self.l1i), ("node.l1d", &self.l1d)] {
-            found.extend(cache.check().err().map(|e| format!("{name}: {e}")));
+            found.extend(cache.check().err().map(|e| format!("{name}.size, {name}.ways, {name}.line: {e}")));
         }
         if let Some(l2) = self.l2.cache() {
-            found.extend(l2.check().err().map(|e| format!("node.l2: {e}")));
+            found.extend(l2.check().err().map(|e| format!("node.l2.size, node.l2.ways, node.l2.line: {e}")));
             for (name, cache) in [("node.l1i", &self.l1i), ("node.l1d", &self.l1d)] {
                 if l2.line < cache.line {
                     found.push(format!("node.l2.line is shorter than {name}.line"));
@@ -137,7 +137,7 @@ impl NodeConfiguration {
         }
         found.extend(self.network_cache.mistakes());
         for (name, tlb) in [("node.itlb", &self.itlb), ("node.dtlb", &self.dtlb)] {
-            found.extend(tlb.mistake().map(|mistake| format!("{name}: {mistake}")));
+            found.extend(tlb.mistake().map(|mistake| format!("{name}.entries, {name}.ways: {mistake}")));
         }
         if self.software.kernel {
             found.extend(self.kernel_mistakes());

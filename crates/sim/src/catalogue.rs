@@ -94,6 +94,11 @@ pub fn machines() -> Result<Vec<MachineText>, ConfigError> {
         .collect()
 }
 
+/// Names of the machines whose nodes several jobs may share.
+pub(crate) fn machines_with_several_jobs() -> Vec<&'static str> {
+    CATALOGUE.0.iter().filter(|machine| machine.jobs_max() > 1).map(|machine| machine.name()).collect()
+}
+
 /// For each of `sizes` [bytes]: after how many such messages a measurement of `machine` may begin ([`Machine::warm_up`]).
 ///
 /// # Errors

@@ -5,19 +5,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use chasqui_config::Resolved;
+use chasqui_config::{Resolved, Scalar};
 use chasqui_engine::{Ended, Threads, Time};
 use chasqui_hart::Text;
 use chasqui_linux::Elf;
 use chasqui_machine::replay::Replay;
-use chasqui_machine::{Built, Firmware, Job, Machine, Workload, library_settings, shared_bytes};
+use chasqui_machine::{Built, Firmware, Job, Machine, Workload, library_settings, shared_bytes, wait_polls};
 use chasqui_node::{Checks, NodeConfiguration, Output};
-use chasqui_placement::{JobId, MapBy, Placement};
+use chasqui_placement::{JobId, MapBy, NodeId, Placement};
 use chasqui_record::{Host, RunDirectory, Summary};
 use chasqui_watch::WatchPlan;
 use serde::Serialize;
 
 use crate::CATALOGUE;
+use crate::catalogue::machines_with_several_jobs;
 use crate::collect::{End, Remains, Results};
 use crate::images::{firmware, kernel};
 use crate::input_error::{InputError, input};
@@ -57,6 +58,9 @@ pub struct Report {
     /// What of the output could not be written, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<String>,
+    /// What might make the run faster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
 }
 
 /// Host time between calls of `progress`.
@@ -102,13 +106,14 @@ pub fn run(
         summaries.push(results.summary);
     }
     let host = host(request, &summaries, together, started, (simulation_s, begin.elapsed().as_secs_f64()));
+    let advice = advice(request, &plan, &summaries);
     let mut reports = summaries.into_iter().zip(&directories).map(|(summary, directory)| {
         directory.write_host(&host).map_err(input)?;
         let directory = directory.path().to_path_buf();
-        Ok(Report { summary, host: host.clone(), directory, others: vec![], lost: vec![] })
+        Ok(Report { summary, host: host.clone(), directory, others: vec![], lost: vec![], advice: None })
     });
     let first = reports.next().expect("there is a job")?;
-    Ok(Report { others: reports.collect::<Result<_, InputError>>()?, lost, ..first })
+    Ok(Report { others: reports.collect::<Result<_, InputError>>()?, lost, advice, ..first })
 }
 
 /// Whether [`run`] could begin. Nothing is written.
@@ -204,37 +209,57 @@ fn programs(
 /// Requirements of several jobs on the machine.
 fn check_jobs(request: &Request, machine: &dyn Machine, resolved: &Resolved) -> Result<(), InputError> {
     let (jobs, max) = (1 + request.others.len(), machine.jobs_max());
-    if jobs > max.max(1) {
-        return Err(InputError(format!(
-            "{jobs} jobs on {}: {max} can share its nodes (voyager takes several)",
-            resolved.name()
-        )));
+    if jobs <= max {
+        return Ok(());
     }
-    Ok(())
+    let name = resolved.name();
+    if max > 1 {
+        return Err(InputError(format!("{name} runs {max} jobs at a time, {jobs} were given")));
+    }
+    let several = machines_with_several_jobs().join(" and ");
+    Err(InputError(format!("{name} runs one job at a time, {jobs} were given; {several} run several")))
+}
+
+/// How many processes of the node's are on how many harts.
+#[derive(Clone, Copy)]
+struct OnHarts {
+    processes: usize,
+    harts: usize,
+}
+
+impl OnHarts {
+    fn of(request: &Request, node: &NodeConfiguration) -> OnHarts {
+        OnHarts {
+            processes: (1 + request.others.len()) * request.ranks_per_node as usize,
+            harts: node.harts(),
+        }
+    }
+
+    /// Some hart has more than one process.
+    fn are_shared(self) -> bool {
+        !self.harts.is_multiple_of(self.processes)
+    }
 }
 
 /// Processes of a node have harts of their own, as many each; or they share harts, which a kernel image deals out to any
 /// number of them, and the simulator one to the jobs of a node.
 fn check_harts(request: &Request, resolved: &Resolved) -> Result<(), InputError> {
-    let (node, jobs) = (NodeConfiguration::read(resolved), 1 + request.others.len());
-    let (harts, each) = (node.harts(), request.ranks_per_node as usize);
-    let processes = jobs * each;
+    let node = NodeConfiguration::read(resolved);
+    let on = OnHarts::of(request, &node);
+    let OnHarts { processes, harts } = on;
     if node.core.handler_contexts > 0 && processes > 1 {
         return Err(InputError(format!(
             "node.core.handler_contexts with {processes} processes a node: handlers and the interrupt controller are \
              those of 1 process"
         )));
     }
-    if harts.is_multiple_of(processes) {
+    if !on.are_shared() {
         return Ok(());
     }
-    let may_share = if node.software.kernel { processes > harts } else { harts == 1 && each == 1 };
+    let is_one_each = harts == 1 && request.ranks_per_node == 1;
+    let may_share = if node.software.kernel { processes > harts } else { is_one_each };
     if !may_share {
-        let of = if jobs > 1 { format!(" with {jobs} jobs") } else { String::new() };
-        return Err(InputError(format!(
-            "--ranks-per-node {each}{of}: each rank has harts of its own, and node.harts = {harts}; multiples of \
-             {processes} are allowed (--set node.harts={processes}), and fewer with node.software.kernel=true"
-        )));
+        return Err(no_harts(request, resolved, on));
     }
     let options = &request.options;
     let watched = [
@@ -243,13 +268,45 @@ fn check_harts(request: &Request, resolved: &Resolved) -> Result<(), InputError>
         ("--fast-forward", options.fast_forward),
         ("--access-times", options.access_times),
     ];
-    match watched.iter().find(|(_, asked)| *asked) {
-        Some((option, _)) => Err(InputError(format!(
-            "{option} with {processes} processes on node.harts = {harts}: it is a hart's, which one process has to \
-             itself; --set node.harts={processes} gives each its own"
-        ))),
-        None => Ok(()),
-    }
+    let Some((option, _)) = watched.iter().find(|(_, asked)| *asked) else { return Ok(()) };
+    let several = if harts == 1 { "hart" } else { "harts" };
+    let own =
+        own_harts(resolved, processes).map_or(String::new(), |set| format!("; {set} gives each its own"));
+    Err(InputError(format!(
+        "{option} needs a hart for each process: {processes} processes share {harts} {several}{own}"
+    )))
+}
+
+/// Harts that a node can have.
+fn harts_max(resolved: &Resolved) -> i64 {
+    let harts = resolved.parameter("node.harts").expect("every machine has nodes");
+    let range = harts.declaration.range.as_ref();
+    let Some((_, Scalar::Integer(most))) = range else { panic!("node.harts has a range") };
+    *most
+}
+
+/// What gives so many `processes` harts of their own, if a node can have so many.
+fn own_harts(resolved: &Resolved, processes: usize) -> Option<String> {
+    (processes as i64 <= harts_max(resolved)).then(|| format!("--set node.harts={processes}"))
+}
+
+/// The processes have no harts, in words: with what they would have.
+fn no_harts(request: &Request, resolved: &Resolved, on: OnHarts) -> InputError {
+    const KERNEL: &str = "node.software.kernel=true";
+    let OnHarts { processes, harts } = on;
+    let each = request.ranks_per_node;
+    let jobs = 1 + request.others.len();
+    let of = if jobs > 1 { format!(" with {jobs} jobs") } else { String::new() };
+    let own = match own_harts(resolved, processes) {
+        Some(set) => format!("multiples of {processes} are allowed ({set})"),
+        None => format!("a node has {} at most", harts_max(resolved)),
+    };
+    let with_kernel = [&request.sets[..], &[KERNEL.to_string()]].concat();
+    let shared = resolve(&request.machine, &with_kernel)
+        .map_or(String::new(), |_| format!(", and ranks may share harts with --set {KERNEL}"));
+    InputError(format!(
+        "--ranks-per-node {each}{of}: each rank has harts of its own, and node.harts = {harts}; {own}{shared}"
+    ))
 }
 
 /// The run directory; with several jobs each has its own below it, job0, job1 and so on.
@@ -267,7 +324,11 @@ pub(crate) fn resolve(name: &str, sets: &[String]) -> Result<(&'static dyn Machi
     let resolved = chasqui_config::resolve(&CATALOGUE, name, sets).map_err(input)?;
     let machine = CATALOGUE.find(resolved.base()).expect("a resolved machine is of the catalogue");
     let mistakes = machine.mistakes(&resolved);
-    if mistakes.is_empty() { Ok((machine, resolved)) } else { Err(InputError(mistakes.join("\n"))) }
+    if mistakes.is_empty() {
+        Ok((machine, resolved))
+    } else {
+        Err(input(resolved.contradictions(name, &mistakes)))
+    }
 }
 
 /// Ranks of the largest job: the width of a rank in an envelope.
@@ -373,6 +434,17 @@ pub(crate) fn build(
     let checks: Checks = resolved.read("check");
     built.engine.set_window(Time(checks.window.ps()));
     Ok(built)
+}
+
+/// What might make such a run faster, if anything, in words.
+fn advice(request: &Request, plan: &Plan, summaries: &[Summary]) -> Option<String> {
+    let harts = NodeConfiguration::read(&plan.resolved).harts();
+    let is_shared = plan.placement.on(NodeId(0)).count() > harts;
+    let polls = plan.machine.waits_by_polling(&plan.resolved, 1 + request.others.len())
+        && wait_polls(&plan.resolved) == 0
+        && summaries.iter().any(|summary| summary.messages > 0);
+    (is_shared && polls)
+        .then(|| "ranks share harts and poll for messages: --mpi wait.polls=50 has them yield".into())
 }
 
 /// Nothing half-written stays.

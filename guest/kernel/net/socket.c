@@ -25,19 +25,35 @@ struct socket {
     bool nonblocking;
 };
 
-static struct socket sockets_of[HARTS][SOCKETS_MAX]; /* by process */
+#if HARTS > 1
+static struct socket *sockets_of[PROCESSES]; /* by process; 0: it has never had one */
 #define sockets (sockets_of[process_here])
+static bool sockets_are_there(void) { return sockets; }
+static void provide_sockets(void)
+{
+    if (sockets)
+        return;
+    sockets = memory_take(SOCKETS_MAX * sizeof *sockets);
+    memory_clear(sockets, SOCKETS_MAX * sizeof *sockets);
+}
+#else
+static struct socket sockets[SOCKETS_MAX];
+static bool sockets_are_there(void) { return true; }
+static void provide_sockets(void) {}
+#endif
 
 bool socket_is(uint64_t descriptor) { return descriptor - DESCRIPTOR_FIRST < SOCKETS_MAX; }
 
 static struct socket *socket_of(uint64_t descriptor)
 {
-    struct socket *socket = socket_is(descriptor) ? &sockets[descriptor - DESCRIPTOR_FIRST] : 0;
+    bool may_be = sockets_are_there() && socket_is(descriptor);
+    struct socket *socket = may_be ? &sockets[descriptor - DESCRIPTOR_FIRST] : 0;
     return socket && socket->tcp ? socket : 0;
 }
 
 static int64_t place(struct tcp *tcp, bool nonblocking)
 {
+    provide_sockets();
     for (unsigned i = 0; i < SOCKETS_MAX; i++) {
         if (!sockets[i].tcp) {
             sockets[i] = (struct socket){.tcp = tcp, .nonblocking = nonblocking};
@@ -397,7 +413,7 @@ int64_t socket_poll(const uint64_t arguments[6])
 
 bool sockets_end(void)
 {
-    for (unsigned i = 0; i < SOCKETS_MAX; i++)
+    for (unsigned i = 0; sockets_are_there() && i < SOCKETS_MAX; i++)
         if (sockets[i].tcp)
             socket_close(DESCRIPTOR_FIRST + i);
     tcp_end_all();

@@ -93,7 +93,7 @@ static void forget(struct tcp *tcp)
 
 static void waited(struct timer *timer) { forget((struct tcp *)((uint8_t *)timer - offsetof(struct tcp, timer))); }
 
-static bool nobody_is_left_of[HARTS]; /* the process has ended */
+static bool nobody_is_left_of[PROCESSES]; /* the process has ended */
 #define nobody_is_left(tcp) (nobody_is_left_of[process_of_rank(own_of(tcp))])
 
 static bool is_over(const struct tcp *tcp) { return tcp->is_closed && tcp->state == ENDED && tcp->has_ended; }

@@ -13,8 +13,11 @@
 #include "mpi/runtime/thread.h"
 #include "mpi/transport/transport.h"
 
+/* Every rank finds the same: rank 0 says it. */
 static _Noreturn void refuse_version(void)
 {
+    if (chq.ni->rank > 0)
+        chq_platform_exit(1);
     chq_die("this program was linked with the MPI library of another version: link the program again");
 }
 

@@ -20,9 +20,9 @@ struct run {
 };
 
 /* Of the process. */
-static struct run *runs_of[HARTS];
-static uint32_t run_end_of[HARTS];        /* entries below have been used */
-static uint64_t count_at_of[HARTS];       /* physical address of the word that counts them; 0: not in use */
+static struct run *runs_of[PROCESSES];
+static uint32_t run_end_of[PROCESSES];        /* entries below have been used */
+static uint64_t count_at_of[PROCESSES];       /* physical address of the word that counts them; 0: not in use */
 #define runs (runs_of[process_here])
 #define run_end (run_end_of[process_here])
 #define count_at (count_at_of[process_here])
@@ -159,7 +159,7 @@ static int64_t open_nic(uint64_t argument)
 
 /* In use, by number. */
 enum { QUEUES_MAX = 16 };
-static bool queue_is_used_of[HARTS][QUEUES_MAX];
+static bool queue_is_used_of[PROCESSES][QUEUES_MAX];
 #define queue_is_used (queue_is_used_of[process_here])
 
 static bool is_queue(uint64_t number) { return number < QUEUES_MAX && queue_is_used[number]; }

@@ -85,7 +85,7 @@ impl Machine for NetcacheMachine {
         let network: NetworkParameters = resolved.read("network");
         let mut found = node.mistakes();
         found.extend(nic.mistakes(&mpi));
-        found.extend(network.mistakes(self.copes_with(resolved)));
+        found.extend(network.mistakes(resolved, self.copes_with(resolved)));
         let longest = match nic.policy {
             Policy::Via => via::packet_bytes_max(&nic, &resolved.read("netcache.via")),
             Policy::Tcp => ethernet::packet_bytes_max(&resolved.read("netcache.ethernet")),
@@ -97,10 +97,13 @@ impl Machine for NetcacheMachine {
             _ => {}
         }
         if nic.policy.needs_kernel() && !node.software.kernel {
-            found.push(format!("netcache.nic.policy: {} needs a kernel (node.software.kernel)", nic.policy));
+            found.push(format!(
+                "netcache.nic.policy: {} needs a kernel, node.software.kernel = true",
+                nic.policy
+            ));
         }
         if network.packet_max.bytes() < longest {
-            found.push(format!("network.packet_max: a packet of {longest} bytes must fit"));
+            found.push(format!("network.packet_max: at least {longest} B are needed"));
         }
         if nic.inject && !node.l2.present {
             found.push("netcache.nic.inject: the node has no L2 (node.l2.present)".into());
@@ -157,6 +160,11 @@ impl Machine for NetcacheMachine {
             Policy::NetworkCache => rings.max(NodeConfiguration::read(resolved).network_cache.warm_up()),
             Policy::Processor | Policy::Buffer | Policy::Direct => rings,
         }
+    }
+
+    /// Who waits for a socket sleeps.
+    fn waits_by_polling(&self, resolved: &Resolved, _: usize) -> bool {
+        resolved.read::<NicUnit>("netcache.nic").policy != Policy::Tcp
     }
 
     fn ranks_per_node_max(&self, _: &Resolved) -> u32 {

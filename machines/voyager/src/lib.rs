@@ -80,12 +80,12 @@ impl Machine for VoyagerMachine {
         found.extend(resolved.read::<Basic>("voyager.basic").mistakes(&resolved.read("voyager.mpi")));
         found.extend(resolved.read::<Express>("voyager.express").mistakes(&resolved.read("voyager.mpi")));
         found.extend(resolved.read::<Queues>("voyager.queues").mistakes(&resolved.read("voyager.sp"), 1));
-        found.extend(network.mistakes(self.copes_with(resolved)));
+        found.extend(network.mistakes(resolved, self.copes_with(resolved)));
         let dma: Dma = resolved.read("voyager.dma");
         let data = registers::SLOT_DATA_BYTES.max(dma.packet_data.bytes() + size_of::<u64>() as u64);
         let longest = data + nes.packet_overhead.bytes();
         if network.packet_max.bytes() < longest {
-            found.push(format!("network.packet_max: a packet of {longest} bytes must fit"));
+            found.push(format!("network.packet_max: at least {longest} B are needed"));
         }
         if node.longest_line().bytes() > size_of::<registers::VoyagerDma>() as u64 {
             found.push(
@@ -121,6 +121,11 @@ impl Machine for VoyagerMachine {
         PROCESSES_MAX as usize
     }
 
+    /// A turn is one job's on all nodes where queues are drained: nobody can use a hart that is given up.
+    fn waits_by_polling(&self, resolved: &Resolved, jobs: usize) -> bool {
+        jobs == 1 || resolved.read::<Queues>("voyager.queues").sharing != Sharing::Drained
+    }
+
     fn build(&self, resolved: &Resolved, work: &Workload, threads: usize) -> Result<Built, String> {
         let queues: Queues = resolved.read("voyager.queues");
         let (jobs, placement) = (&work.jobs, &work.placement);
@@ -142,7 +147,7 @@ impl Machine for VoyagerMachine {
                 jobs.len()
             ));
         }
-        if queues.sharing == Sharing::Drained && jobs.len() > 1 && wait_polls(resolved) > 0 {
+        if !self.waits_by_polling(resolved, jobs.len()) && wait_polls(resolved) > 0 {
             return Err(format!(
                 "mpi.wait.polls = {} with {} jobs and voyager.queues.sharing = drained: a turn is one job's on all \
                  nodes, so that nobody can use a hart that is given up; 0 (never) is allowed",

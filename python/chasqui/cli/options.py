@@ -25,10 +25,22 @@ SETTINGS_AFTER = {**SETTINGS, "allow_interspersed_args": True}
 DEFAULT_MACHINE = "loggp"
 TIMELINE_CALLS = 1000
 THREADS_MAX = 256
-# What the simulator can be asked; what it allows, it says itself.
-COUNT = click.IntRange(max=(1 << 63) - 1)
+COUNT_MAX = (1 << 63) - 1
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class Count(click.types.IntParamType):
+    """A number that the simulator can be asked; what it allows, it says itself."""
+
+    def convert(self, value: Any, parameter: Any, context: Any) -> int:
+        count: int = super().convert(value, parameter, context)
+        if count > COUNT_MAX:
+            self.fail(f"{count} is not in the range x<={COUNT_MAX}.", parameter, context)
+        return count
+
+
+COUNT = Count()
 
 
 def default_machine() -> str:
@@ -45,8 +57,10 @@ def _ranks() -> Decorator:
 def _ranks_per_node() -> Decorator:
     return click.option(
         "--ranks-per-node", type=COUNT, default=1, show_default=True, metavar="RANKS",
-        help="Ranks that share a node. Each has node.harts / RANKS of its harts: "
-        "--ranks-per-node 2 --set node.harts=2.",
+        help="Ranks on each node. Its harts (--set node.harts=N) must be a multiple of RANKS: each "
+        "rank gets an equal share. With node.software.kernel=true ranks may share harts, which "
+        "--mpi wait.polls=50 has them yield. Messages within a node go through the NI and the "
+        "network's nearest router unless --mpi local.channel=memory.",
     )  # fmt: skip
 
 
@@ -232,9 +246,10 @@ def program() -> Decorator:
     )
 
 
-def check_ranks(count: int) -> int:
+def check_ranks(count: int, job: str = "") -> int:
+    """`job` is what comes before in messages."""
     if count < 1:
-        raise InputError(f"-np {count}: at least 1 rank is needed")
+        raise InputError(f"{job}-np {count}: at least 1 rank is needed")
     return count
 
 
@@ -269,7 +284,7 @@ def check_job(text: str) -> tuple[int, str, list[str]]:
     if words[:1] in (["-np"], ["-n"]):
         if len(words) < 2 or not words[1].isdecimal():
             raise InputError(f"{form}, RANKS a number")
-        ranks = check_ranks(int(words[1]))
+        ranks = check_ranks(int(words[1]), f"--job {text!r}: ")
         words = words[2:]
     if words[:1] == ["--"]:
         words = words[1:]

@@ -62,7 +62,8 @@ def commands() -> dict[str, click.Command]:
 @click.option(
     "--job", "jobs", multiple=True, metavar="'[-np RANKS] PROGRAM [ARGS]...'",
     help="A further job on the same nodes, time-shared, each node by its "
-    "own clock (node.scheduler). Repeatable.",
+    "own clock (node.scheduler). With --mpi wait.polls=50 ranks that wait yield their hart, where "
+    "the machine can. Repeatable.",
 )  # fmt: skip
 @options.quiet("Only the program's own output.")
 @click.option(

@@ -64,13 +64,13 @@ impl Machine for TemplateMachine {
         let unit: NiUnit = resolved.read("template");
         let network: NetworkParameters = resolved.read("network");
         let mut found = NodeConfiguration::read(resolved).mistakes();
-        found.extend(network.mistakes(self.copes_with(resolved)));
+        found.extend(network.mistakes(resolved, self.copes_with(resolved)));
         if !unit.slots.is_power_of_two() {
             found.push(format!("template.slots: {} is not a power of two", unit.slots));
         }
         let (_, longest) = unit.packet_bytes();
         if network.packet_max.bytes() < longest {
-            found.push(format!("network.packet_max: a packet of {longest} bytes must fit"));
+            found.push(format!("network.packet_max: at least {longest} B are needed"));
         }
         found
     }

@@ -89,7 +89,9 @@ impl Port {
                 Some(Request::UncachedLoad { address, .. } | Request::Store64 { address, .. }),
             ) => self.devices.answer(address, value),
             // Where accesses take no time the instruction has been executed meanwhile.
-            (Slot::Blocking, Some(Request::DirectLoad { .. })) if !self.timed => self.direct.forget_reply(),
+            (Slot::Blocking, Some(Request::DirectLoad { .. })) if !self.is_timed() => {
+                self.direct.forget_reply()
+            }
             (Slot::Blocking, Some(Request::DirectLoad { address, .. })) => self.direct.complete(address),
             (Slot::Blocking, _) => {}
             (Slot::WriteBuffer, request) => {

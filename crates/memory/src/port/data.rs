@@ -367,7 +367,7 @@ impl Port {
         device::check_alignment(va, bytes)?;
         let value = if bytes == 8 { value } else { value & ((1 << (8 * bytes)) - 1) };
         let store = Request::UncachedStore { address: pa, bytes, value };
-        if self.timed {
+        if self.is_timed() {
             self.post_device(store, pa, *cycles)?;
         } else {
             self.transactions.ask_untimed(*cycles, store);
@@ -396,7 +396,7 @@ impl Port {
         let pa = self.burst_address(va, cycles)?;
         self.observation.disturb();
         let store = Request::Store64 { address: pa, answered: false };
-        if self.timed {
+        if self.is_timed() {
             self.post_device(store, pa, *cycles)?;
             self.devices.push_burst(words);
         } else {
@@ -459,7 +459,7 @@ impl Port {
     fn own(&mut self, va: u64, bytes: u32, cycles: &mut u64) -> Result<u64, Stop> {
         let pa = self.atomic_address(va, bytes, cycles)?;
         if !self.is_cached() {
-            *cycles += if self.timed { self.parameters.order.atomic.cycles() } else { 0 };
+            *cycles += if self.is_timed() { self.parameters.order.atomic.cycles() } else { 0 };
             return Ok(pa);
         }
         if !self.write_buffer.is_empty() {
@@ -515,7 +515,7 @@ impl Port {
         // Without its reservation it fails at once: to take the line would cost another hart its own.
         if !self.reserved.holds(self.line(pa)) {
             self.reserved.drop_line();
-            *cycles += if self.timed { self.parameters.order.atomic.cycles() } else { 0 };
+            *cycles += if self.is_timed() { self.parameters.order.atomic.cycles() } else { 0 };
             return Ok(false);
         }
         let pa = self.own(va, bytes, cycles)?;
@@ -531,7 +531,7 @@ impl Port {
 
     /// `fence predecessor, successor`.
     pub fn fence(&mut self, predecessor: u32, cycles: &mut u64) -> Result<(), Stop> {
-        if !self.timed {
+        if !self.is_timed() {
             return Ok(());
         }
         if predecessor & order::W != 0 && !self.write_buffer.is_empty() {
@@ -640,7 +640,7 @@ impl Port {
         if self.transactions.stores().next().is_some() {
             return Err(Stop::Wait(Stall::Posted));
         }
-        *cycles += if self.timed { self.parameters.order.fence.cycles() } else { 0 };
+        *cycles += if self.is_timed() { self.parameters.order.fence.cycles() } else { 0 };
         Ok(())
     }
 }

@@ -248,7 +248,7 @@ impl Port {
     #[cold]
     #[inline(never)]
     fn fetch_slow(&mut self, line_va: u64, cycles: &mut u64) -> Result<(), Stop> {
-        if !self.timed {
+        if !self.is_timed() {
             return Ok(());
         }
         let (pa, _) = self.translate(line_va, Access::Execute, cycles)?;

@@ -71,13 +71,35 @@ pub use second_level::{StashStatistics, Stashed};
 pub use statistics::PortStatistics;
 pub use stop::{Fault, Incoherence, Stall, Stalls, Stop, Waits};
 
+/// How accesses to memory are served at present.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Serves {
+    /// In no time: timing is off.
+    Untimed,
+    /// In the time of the instruction, by a scratchpad.
+    AtOnce,
+    /// Through caches, TLBs and write buffer.
+    ByCaches,
+    /// By a transaction each.
+    ByTransactions,
+}
+
+impl Serves {
+    /// With timing, by a port of this kind.
+    fn timed(kind: PortKind) -> Serves {
+        match kind {
+            PortKind::Caches => Serves::ByCaches,
+            PortKind::Scratchpad => Serves::AtOnce,
+            PortKind::Cacheless => Serves::ByTransactions,
+        }
+    }
+}
+
 /// A hart's port.
 pub struct Port {
     l1i: InstructionCache,
     l1d: DataCache,
-    timed: bool,
-    /// Timed, and with caches.
-    cached: bool,
+    serves: Serves,
     l2: SecondLevel,
     mmu: Mmu,
     memory: MemoryView,
@@ -115,8 +137,7 @@ impl Port {
         Port {
             l1i: InstructionCache::new(l1i),
             l1d: DataCache::new(&p.l1d),
-            timed: true,
-            cached: has_caches,
+            serves: Serves::timed(p.kind),
             l2: SecondLevel::new(&p.l2),
             mmu: Mmu::new(&p.itlb, &p.dtlb),
             memory: MemoryView::new(memory),
@@ -186,11 +207,10 @@ impl Port {
 
     /// Switches the timing of caches on or off. Off, accesses are functional and take no time.
     pub fn set_timed(&mut self, timed: bool) {
-        if self.timed == timed {
+        if self.is_timed() == timed {
             return;
         }
-        self.timed = timed;
-        self.cached = timed && self.parameters.kind == PortKind::Caches;
+        self.serves = if timed { Serves::timed(self.parameters.kind) } else { Serves::Untimed };
         if !timed {
             self.drain_write_buffer();
             self.direct = DirectLoad::default();
@@ -214,19 +234,19 @@ impl Port {
     /// Caches are timed.
     #[inline]
     pub fn is_timed(&self) -> bool {
-        self.timed
+        self.serves != Serves::Untimed
     }
 
     /// Accesses to memory go through caches, TLBs and write buffer.
     #[inline]
     fn is_cached(&self) -> bool {
-        self.cached
+        self.serves == Serves::ByCaches
     }
 
     /// Accesses to memory are transactions of their own.
     #[inline]
     fn is_cacheless(&self) -> bool {
-        self.timed && self.parameters.kind == PortKind::Cacheless
+        self.serves == Serves::ByTransactions
     }
 
     /// Some request waits to be taken by the bus: the hart must let the node go on.

@@ -135,7 +135,7 @@ impl Port {
         if !va.is_multiple_of(8) || !self.network.memory.contains(pa) {
             return Err(Stop::Fault(Fault::NotNetwork { address: va }));
         }
-        if !self.timed {
+        if !self.is_timed() {
             return Ok(pa);
         }
         // A line takes its place at the grant; its data come later.
@@ -184,7 +184,7 @@ impl Port {
             self.network.remapping = Some(r);
             let bytes = (u64::from(r.message.bytes) - r.done).min(LINE_BYTES);
             let line = Stored { buffer: r.message.buffer + r.done, bytes: bytes as u32 };
-            if self.timed {
+            if self.is_timed() {
                 self.bind(id, line, r.done == 0, sector, cycles)?;
             }
             self.copy_message(line, sector);
@@ -337,7 +337,7 @@ impl Port {
         let sector = self.destination(va, cycles)?;
         // Where accesses take no time they leave the caches alone.
         let early = self.network().parameters().early;
-        if early == Early::Off || !self.timed {
+        if early == Early::Off || !self.is_timed() {
             self.network().statistics.early_full += 1;
             return Ok(Prebound::Full);
         }
@@ -372,7 +372,7 @@ impl Port {
         self.disturb();
         let sector = self.destination(va, cycles)?;
         let cost = self.network().costs().remap;
-        if self.timed {
+        if self.is_timed() {
             self.charge(cost, cycles);
         }
         self.network.changes += 1;

@@ -129,7 +129,7 @@ impl Kernel {
     /// is. What is said of the kernel's own memory is filled in.
     ///
     /// # Errors
-    /// It does not lie in its memory.
+    /// It does not lie in its memory, or has no room for so many processes.
     pub fn new(
         image: Arc<Elf>,
         memory: &mut FlatMemory,
@@ -138,6 +138,13 @@ impl Kernel {
         node: KernelNode,
     ) -> Result<Kernel, String> {
         assert!(node.harts as u64 <= kernel::HARTS_MAX, "node.harts allows as many as kernels");
+        if processes.len() as u64 > kernel::PROCESSES_MAX {
+            return Err(format!(
+                "node.software.kernel: a kernel has {} processes at most, and the node has {}",
+                kernel::PROCESSES_MAX,
+                processes.len()
+            ));
+        }
         // The table that maps the image, and what the kernel is told, are at the end.
         let table = physical.end - PAGE_BYTES;
         let told_bytes = processes.len() * size_of::<KernelBoot>() + size_of::<NiPlacement>();
