@@ -70,7 +70,8 @@ SHARED = {
 SHARED_QUICK = (APART, YIELDING[1], STEP, ONE)
 MOVED = (APART, YIELDING[1], ONE)
 VARIED = ("node.scheduler.switch", "voyager.queues.save")
-VARIED_QUANTUM_US = 300
+# Many rounds pass in a turn, so that one more or less matters little.
+VARIED_QUANTUM_US = 3000
 # Of memory.stall_*: what a process finds in caches and TLBs. Polling waits for uncached loads.
 CACHED = ("instruction", "data", "walk", "write_buffer")
 
