@@ -452,8 +452,8 @@ def test_two_jobs_take_what_their_parts_take(results: Path) -> None:
 
 @pytest.mark.core
 def test_whole_rounds_pass_in_two_turns(results: Path) -> None:
-    """Clocks are ideal, so that rounds of fine-grained jobs lock to turns; a slightly longer turn lets
-    twice as many pass. Switches of the kernel take other times."""
+    """Clocks are ideal, so that rounds of fine-grained jobs lock to turns; a slightly longer turn
+    lets twice as many pass. Switches of the kernel take other times."""
     found = {
         (row["scheduler"], row["quantum_us"]): (float(row["slowdown"]), float(row["rounds"]))
         for row in rows(results / "voyager-multitask" / "steps.csv")

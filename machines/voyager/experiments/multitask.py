@@ -22,23 +22,24 @@ jobs on four nodes compute and exchange words with their neighbours, some 20 us 
 when both are over, against one after the other, for turns of 100 us to 10 ms; with queues of \
 their own and clocks that are far apart, near each other, or in step. And how much does it help \
 with clocks apart if a process that has polled in vain for some time yields its hart? Where clocks \
-differ, how rounds fall into turns decides much, so that each point is the mean of five turns within \
-20 %, with the least and the greatest; and the time of the fine-grained jobs is shown over the length \
-of a turn, with the scheduler that takes a fixed time and with the kernel's, which is executed."""
+differ, how rounds fall into turns decides much: each point is then the mean of five turns within \
+20 %, with the least and the greatest. The slowdown of the fine-grained jobs over the length of a \
+turn is shown for a scheduler that takes a fixed time and for the kernel's, which is executed."""
 
 RANKS = 4
 # Rounds, steps of computation between them.
 GRAINS = {"fine": ("500", "200"), "coarse": ("10", "30000")}
 QUANTA_US = (100, 300, 1000, 3000, 10000)
 QUANTA_US_QUICK = (300, 3000)
-# Where nodes' clocks differ, a point is measured with turns of these parts of its own [%]: rounds lock
-# to turns, and a turn that is slightly longer can let twice as many of them pass.
+# Where nodes' clocks differ, a point is measured with turns of these parts of its own [%]: rounds
+# lock to turns, and a turn that is slightly longer can let twice as many of them pass.
 NEARBY = (80, 90, 100, 110, 120)
 NEARBY_QUICK = (90, 110)
 # Turns over which the saw-tooth of the fine-grained jobs is shown.
 STEPS_US = (50, 80, 100, 150, 200, 250, 280, 290, 300, 400, 500, 600, 700, 1000)
 STEPS_US_QUICK = (200, 290)
-# What schedules processes: a model whose switch takes a fixed time, or the kernel, whose code is executed.
+# What schedules processes, by node.software.kernel: a model whose switch takes a fixed time, or the
+# kernel, whose code is executed.
 SCHEDULERS = {"fixed": "false", "kernel": "true"}
 # mpi.wait.polls: 35 take about as long as two switches, 20 us. That is the competitive choice: at
 # most twice the cost of knowing how long the wait will be (Karlin, Li, Manasse, Owicki: Empirical
@@ -187,9 +188,10 @@ def row(grain: str, name: str, quantum: int, every: Sequence[Output], alone: Out
     """A point, from its runs."""
     each = [single(grain, name, quantum, shared, alone) for shared in every]
     slowdowns = [row.slowdown for row in each]
-    means = Row(grain, name, quantum, *(
-        sum(column, Fraction(0)) / len(each) for column in list(zip(*each, strict=True))[3:]
-    ))  # fmt: skip
+    columns = list(zip(*each, strict=True))[3:]
+    means = Row._make(
+        [grain, name, quantum, *(sum(column, Fraction(0)) / len(each) for column in columns)]
+    )
     return means._replace(slowdown_least=min(slowdowns), slowdown_greatest=max(slowdowns))
 
 
@@ -243,7 +245,9 @@ def rows(outputs: Mapping[str, Output]) -> list[Row]:
 
 def step_rows(outputs: Mapping[str, Output]) -> list[Step]:
     return [
-        step(scheduler, outputs[f"steps/{scheduler}/{quantum}"], outputs[f"steps/{scheduler}/alone"])
+        step(
+            scheduler, outputs[f"steps/{scheduler}/{quantum}"], outputs[f"steps/{scheduler}/alone"]
+        )
         for scheduler in SCHEDULERS
         for quantum in STEPS_US
         if f"steps/{scheduler}/{quantum}" in outputs
@@ -337,11 +341,12 @@ def report(outputs: Mapping[str, Output]) -> Report:
         ]
         for each in found
     ]  # fmt: skip
-    header = ["jobs", "nodes", "turn", "first ms", "last ms", "slowdown", "least", "greatest"]
-    text = table(
-        [*header, "software %", "drain %", "cold %", "polling %", "instructions", "switches", "yields", "missed"],
-        shown, left=(0, 1),
-    )  # fmt: skip
+    header = [
+        "jobs", "nodes", "turn", "first ms", "last ms", "slowdown", "least", "greatest",
+        "software %", "drain %", "cold %", "polling %",
+        "instructions", "switches", "yields", "missed",
+    ]  # fmt: skip
+    text = table(header, shown, left=(0, 1))
     assumed = sensitivity.assumptions("voyager", VARIED)
     saw_tooth = Table("steps", Step._fields, step_rows(outputs))
     sequence = 2 * alone["fine"]
@@ -351,8 +356,9 @@ def report(outputs: Mapping[str, Output]) -> Report:
     )  # fmt: skip
     return Report(
         tables=[Table("results", Row._fields, found), saw_tooth, moved],
-        text=f"{text}\n\nThe fine-grained jobs, clocks apart\n{saw_tooth.text(left=(0,))}\n\nChange [%] of the end of the fine-grained jobs with turns of "
-        f"{_ms(VARIED_QUANTUM_US)}, assumptions halved or doubled\n{moved_text}",
+        text=f"{text}\n\nThe fine-grained jobs, clocks apart\n{saw_tooth.text(left=(0,))}\n\n"
+        f"Change [%] of the end of the fine-grained jobs with turns of {_ms(VARIED_QUANTUM_US)}, "
+        f"assumptions halved or doubled\n{moved_text}",
         findings=[*findings(found, alone), sentence],
         draw=lambda figure: draw(figure, found, alone),
         size_inches=(14.0, 6.0),
