@@ -217,13 +217,15 @@ def single(grain: str, name: str, quantum: int, shared: Output, alone: Output) -
 
     first, last = ends_us(shared)
     sequence = 2 * ends_us(alone)[0]
+    slowdown = last / sequence
     software = cycle_us * more("processor.software_cycles")
     drain = mean(shared, "ni.drain_ps") / 10**6
     cold = cycle_us * (
         more(*(f"memory.stall_{cause}" for cause in CACHED)) + l2_cycles * more("memory.l2_hits")
     )
     return Row(
-        grain, name, quantum, common_share(SHARED[name].skew), first, last, *[last / sequence] * 3,
+        grain, name, quantum, common_share(SHARED[name].skew), first, last,
+        slowdown, slowdown, slowdown,
         software, drain, cold, last - sequence - software - drain - cold,
         Fraction(executed(shared), 2 * executed(alone)),
         mean(shared, "scheduler.switches"), mean(shared, "scheduler.yields"),
