@@ -72,6 +72,27 @@ def test_two_jobs_get_their_own_messages(traffic: Path, tmp_path: Path, machine:
     assert counter(both / "job0", "node00000.scheduler.switches") > 10
 
 
+@pytest.mark.parametrize("kernel", [False, True])
+def test_jobs_have_memory_of_their_own_for_messages(
+    traffic: Path, tmp_path: Path, kernel: bool
+) -> None:
+    options = ["--machine", "voyager", *SHORT, "--ranks-per-node", 2, "--set", "node.harts=4"]
+    options += [
+        "--mpi",
+        "local.channel=memory",
+        "--set",
+        f"node.software.kernel={str(kernel).lower()}",
+    ]
+    words = [["-np", 4, "--", traffic, 1, 12, 2000], ["-np", 4, "--", traffic, 2, 9, 5000]]
+    alone = [run(tmp_path, f"alone{i}", *options, *each) for i, each in enumerate(words)]
+    assert [done.returncode for done in alone] == [0, 0]
+    job = f"--job=-np 4 {traffic} 2 9 5000"
+    done = run(tmp_path, "both", *options, job, *words[0])
+    assert done.returncode == 0, done.stderr
+    found = [(tmp_path / "both" / f"job{i}" / "stdout.0").read_text() for i in range(2)]
+    assert found == [each.stdout for each in alone]
+
+
 @pytest.mark.parametrize("sets", [[], NONE_RESIDENT], ids=["resident", "served"])
 def test_64_byte_stores_of_two_jobs(
     compile_c: Compiler, traffic: Path, tmp_path: Path, sets: list[str]

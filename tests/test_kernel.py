@@ -143,11 +143,12 @@ def test_symbols_of_the_kernel(compile_c: Compiler, tmp_path: Path) -> None:
 
 
 def linked(drivers: list[Path], place: Path) -> Path:
-    """A folder with a kernel that has these drivers, and the firmware."""
+    """A folder with kernels that have these drivers, for one hart and several, and the firmware."""
     images = place / "images"
     images.mkdir()
     (images / "voyager.elf").symlink_to(firmware.directory() / "voyager.elf")
     firmware.link_kernel(drivers, [SOURCES], images / "voyager.kernel.elf")
+    firmware.link_kernel(drivers, [SOURCES], images / "voyager.kernel-smp.elf", firmware.HARTS_MAX)
     return images
 
 
@@ -243,6 +244,10 @@ int main(int argc, char **argv)
 @pytest.mark.parametrize(
     ("options", "text"),
     [
+        (
+            ["-np", "2", "--ranks-per-node", "2", *ON, "--set", "node.core.handler_contexts=1"],
+            "node.core.handler_contexts with 2 processes a node",
+        ),
         (["--machine", "loggp", *KERNEL], "node.software.kernel: on loggp MPI calls take no time"),
         ([*ON, "--set", "node.software.kernel_memory=1 GiB"], "at most half of node.dram.size"),
         (
@@ -261,7 +266,9 @@ def test_what_a_kernel_does_not_go_with(
     assert text in done.stderr
 
 
-def test_broken_kernels_are_reported(compile_c: Compiler, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_broken_kernels_are_reported(compile_c: Compiler, tmp_path: Path, ranks: int) -> None:
+    """Of several processes too, which end with it."""
     program = compile_c("kernel_nothing", "int main(void) { }\n")
     (tmp_path / "broken.c").write_text(
         '#include "kernel.h"\n'
@@ -272,7 +279,8 @@ def test_broken_kernels_are_reported(compile_c: Compiler, tmp_path: Path) -> Non
     request = {
         "machine": "voyager",
         "sets": [KERNEL[1]],
-        "ranks": 1,
+        "ranks": ranks,
+        "ranks_per_node": ranks,
         "program": str(program),
         "firmware": str(linked([tmp_path / "broken.c"], tmp_path)),
         "directory": str(tmp_path / "run"),

@@ -95,6 +95,42 @@ int main(int count, char **arguments)
 """
 
 
+SLEEPER = """
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+int main(int argc, char **argv)
+{
+    int rank, one = 1, sum = 0;
+    struct timespec pause = { 0, atoi(argv[1]) };
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < 3; i++) {
+        if (rank == 0)
+            nanosleep(&pause, NULL);
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    }
+    if (rank == 0)
+        printf("%d\\n", sum);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("machine", ["voyager", "netcache/ldtct", "netcache/via"])
+def test_one_that_has_been_woken_and_waits_for_its_turn_is_not_stuck(
+    compile_c: Compiler, tmp_path: Path, machine: str
+) -> None:
+    """One of two ranks on a hart sleeps, the other repeats itself."""
+    sleeper = compile_c("kernel_sleeper", SLEEPER)
+    for pause in (1000, 50_000, 700_000):
+        options = ["-np", 2, "--machine", machine, *KERNEL, "--ranks-per-node", 2]
+        done = run(tmp_path, f"for{pause}", *options, "--", sleeper, pause)
+        assert (done.returncode, done.stdout) == (0, "2\n"), done.stderr
+
+
 def test_a_process_is_interrupted_in_an_endless_loop(compile_c: Compiler, tmp_path: Path) -> None:
     """It makes no system call for 5 ms; the other ends long before."""
     spin = compile_c("kernel_jobs_spin", SPIN)

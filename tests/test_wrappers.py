@@ -63,6 +63,43 @@ def test_cpp(chasqui: Run, tmp_path: Path) -> None:
     assert elf.is_static(tmp_path / "a")
 
 
+CPP = """\
+#include <cstdio>
+#include <mpi.h>
+#include <stdexcept>
+#include <string>
+thread_local std::string of_thread = "of its thread";
+struct Global {
+    std::string text = "made before main";
+    ~Global() { puts("ended after it"); }
+} global;
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    try {
+        throw std::runtime_error("thrown");
+    } catch (const std::exception &error) {
+        printf("%s, %s, %s\\n", error.what(), global.text.c_str(), of_thread.c_str());
+    }
+    MPI_Finalize();
+}
+"""
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("flags", [[], pytest.param(["--toolchain", "gnu"], marks=pytest.mark.gnu)])
+def test_cpp_with_constructors_destructors_and_exceptions(
+    chasqui: Run, tmp_path: Path, flags: list[str]
+) -> None:
+    (tmp_path / "a.cc").write_text(CPP)
+    done = chasqui("c++", *flags, "-std=c++17", "-O2", "a.cc", "-o", "a")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = chasqui("run", "-q", "./a")
+    assert (done.returncode, done.stdout) == (
+        0, "thrown, made before main, of its thread\nended after it\n",
+    ), done.stderr  # fmt: skip
+
+
 @pytest.mark.parametrize("option", ["-pie", "-fPIC", "-rdynamic", "-pthread", "-static"])
 def test_options_that_configure_scripts_like_keep_it_static(
     chasqui: Run, hello: Path, option: str

@@ -81,10 +81,8 @@ void thread_sleep(struct queue *queue, const char *what)
     struct thread *self = here->current;
 #if HARTS > 1
     if (self->user)
-        self->user->shown.waits_for = (uint64_t)what;
+        self->user->shown.waits_for = (uint64_t)what; /* Until make_ready(): it may be long before its turn. */
     leave();
-    if (self->user)
-        self->user->shown.waits_for = 0;
 #else
     if (self == here->process_thread)
         here->shown.waits_for = (uint64_t)what;
@@ -104,6 +102,8 @@ static struct queue *queue_of(struct thread *thread)
 static void make_ready(struct thread *thread)
 {
 #if HARTS > 1
+    if (thread->user)
+        thread->user->shown.waits_for = 0;
     append(queue_of(thread), thread);
     if (thread->hart != here)
         hart_interrupt(thread->hart);

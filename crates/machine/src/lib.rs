@@ -281,13 +281,13 @@ fn first_page(plan: &NodePlan<'_>, work: &Workload, (id, who): (ProcessId, Occup
     page
 }
 
-/// What of main memory the job's processes of a node share: at the end of what processes have.
+/// What of main memory processes of a node share, each job's its own part: at the end of what processes have.
 fn shared_memory(configuration: &NodeConfiguration, work: &Workload) -> Range<u64> {
     let end = match configuration.software.kernel {
         true => kernel_range(configuration).start,
         false => ni_memory_base(configuration),
     };
-    end.saturating_sub(work.shared_bytes)..end
+    end.saturating_sub(work.shared_bytes * work.jobs.len() as u64)..end
 }
 
 /// Devices of a node: its NI.
@@ -319,7 +319,8 @@ fn process(
     let mut mappings: Vec<_> = regions.iter().map(mapping).collect();
     if work.shared_bytes > 0 {
         mappings.resize(NI_REGIONS, NiMapping { physical: 0, bytes: 0, uncached: false });
-        let physical = shared_memory(plan.configuration, work).start;
+        let physical =
+            shared_memory(plan.configuration, work).start + who.job.index() as u64 * work.shared_bytes;
         mappings.push(NiMapping { physical, bytes: work.shared_bytes, uncached: false });
     }
     let harts = harts_of(c, &work.placement, index);
@@ -363,13 +364,15 @@ fn costs(plan: &NodePlan<'_>) -> Costs {
     }
 }
 
-/// Parts of the memory for `count` processes. They begin and end at unlike places of a cache of `cache_bytes`, as they do
-/// where an operating system deals out pages: else the lines of equal programs would all meet there. (A process has its
-/// text at the beginning and its data at the end.)
-fn parts(dram_bytes: u64, cache_bytes: u64, count: u64) -> impl Iterator<Item = Range<u64>> {
-    let pages = |bytes: u64| bytes & !(PAGE_BYTES - 1);
-    let part = pages(dram_bytes / count);
-    let apart = pages((cache_bytes / count).min(part / count));
+/// Parts of the memory for `count` processes. They begin and end at places of a cache with ways of `way_bytes` that are as
+/// far apart as can be, whatever the memory's size: else the lines of equal programs would all meet there, as they would not
+/// where an operating system deals out pages. (A process has its text at the beginning and its data at the end.)
+fn parts(dram_bytes: u64, way_bytes: u64, count: u64) -> impl Iterator<Item = Range<u64>> {
+    let down = |bytes: u64, unit: u64| bytes - bytes % unit;
+    let part = down(dram_bytes / count, PAGE_BYTES);
+    // A small memory is shared out first of all.
+    let part = if part < way_bytes || way_bytes == 0 { part } else { down(part, way_bytes) };
+    let apart = down((way_bytes / count).min(part / count), PAGE_BYTES);
     (0..count).map(move |i| i * (part + apart)..(i + 1) * part - (count - 1 - i) * apart)
 }
 
@@ -394,12 +397,13 @@ pub fn build_node(plan: NodePlan<'_>, work: &Workload) -> Result<NodePartition, 
     if shared.start < shared.end / 2 {
         return Err(format!(
             "mpi.local.ring: {} bytes for {} ranks a node are more than half of node.dram.size = {}",
-            work.shared_bytes,
+            shared.end - shared.start,
             work.placement.per_node(),
             c.dram.size
         ));
     }
-    let parts = parts(shared.start, c.l2.cache().map_or(0, |l2| l2.size.bytes()), here.len() as u64);
+    let way_bytes = c.l2.cache().map_or(0, |l2| l2.size.bytes() / l2.ways);
+    let parts = parts(shared.start, way_bytes, here.len() as u64);
     let places = here.into_iter().zip(parts.enumerate());
     let loaded = places.map(|(who, place)| process(&plan, work, who, &mut memory, place));
     let (processes, for_kernel): (Vec<_>, Vec<_>) =
@@ -435,19 +439,23 @@ mod tests {
         assert_eq!(kib(parts(128 << 10, 512 << 10, 2).collect()), [(0, 32), (96, 128)]);
     }
 
-    /// Of two equal programs neither text nor data meet in a direct-mapped cache.
+    /// Equal programs have texts and data that are as far apart in a direct-mapped cache as can be.
     #[test]
-    fn parts_begin_and_end_at_unlike_places_of_a_cache() {
-        let (dram, cache) = (256 << 20, 512 << 10);
-        for count in [1, 2, 3, 8] {
-            let found: Vec<_> = parts(dram, cache, count).collect();
-            assert!(found.windows(2).all(|pair| pair[0].end <= pair[1].start));
-            assert!(found.last().expect("one at least").end <= dram);
-            for place in [|part: &Range<u64>| part.start, |part: &Range<u64>| part.end] {
-                let mut places: Vec<_> = found.iter().map(|part| place(part) % cache).collect();
-                places.sort_unstable();
-                places.dedup();
-                assert_eq!(places.len() as u64, count, "{found:x?}");
+    fn parts_begin_and_end_far_apart_in_a_cache() {
+        let way = 512 << 10;
+        for dram in [255_u64 << 20, (511 << 20) / 2, 256 << 20, (256 << 20) - (12 << 10), 128 << 20] {
+            for count in [1, 2, 3, 6, 8] {
+                let found: Vec<_> = parts(dram, way, count).collect();
+                assert!(found.windows(2).all(|pair| pair[0].end <= pair[1].start));
+                assert!(found.iter().all(|part| part.end - part.start >= dram / count - 2 * way));
+                assert!(found.last().expect("one at least").end <= dram);
+                for place in [|part: &Range<u64>| part.start, |part: &Range<u64>| part.end] {
+                    let mut places: Vec<_> = found.iter().map(|part| place(part) % way).collect();
+                    places.sort_unstable();
+                    places.push(places[0] + way);
+                    let least = places.windows(2).map(|pair| pair[1] - pair[0]).min().expect("one at least");
+                    assert!(least + count * PAGE_BYTES > way / count, "{least} of {way}: {found:x?}");
+                }
             }
         }
     }

@@ -207,11 +207,12 @@ impl Shared {
         }
     }
 
-    /// Buffers of messages that `remap` has bound are free, which the network cache tells the NIC.
+    /// Buffers of messages that `remap` has bound are free, which the network cache of the hart of `process` tells the NIC:
+    /// of all processes that the hart has had.
     fn collect_bound(&mut self, process: ProcessId, c: &mut Context<'_, '_>) {
-        let first = self.memory_of(process);
         for address in c.port_of(process).take_bound_buffers() {
-            self.pools[process.index()].give(address - first);
+            let offset = address - self.memory.start;
+            self.pools[(offset / self.memory_bytes) as usize].give(offset % self.memory_bytes);
         }
     }
 }
