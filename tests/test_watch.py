@@ -460,6 +460,11 @@ def test_a_timeline_is_drawn(chasqui: Run, examples: Path, tmp_path: Path) -> No
         each for each in picture.findall(f"{tag}rect") if each.find(f"{tag}title") is not None
     ]
     assert len(slices) == sum(map(len, trace.slices.values()))
+    # The axis is above what covers the tracks' left ends, so that its first time is whole.
+    *_, cover = picture.findall(f"{tag}rect")
+    times = picture.findall(f"{tag}text[@text-anchor='middle']")
+    assert times
+    assert max(float(time.get("y", "")) for time in times) < float(cover.get("y", 0))
     part = chasqui("timeline", "run", "--window", "20us..30us")
     assert 0 < part.stdout.count("<title>") < len(slices)
     for arguments, message in (

@@ -169,7 +169,9 @@ class Picture:
             self.parts.append(
                 f'<line x1="{x:.1f}" y1="{TOP - 8}" x2="{x:.1f}" y2="{height}" class="grid"/>'
             )
-            self.text(x, TOP - 14, simulated_time(at), ' text-anchor="middle"')
+            time = simulated_time(at)
+            middle = min(x, WIDTH - len(time) * LETTER / 2)
+            self.text(middle, TOP - 14, time, ' text-anchor="middle"')
 
     def svg(self, height: float) -> str:
         style = (
@@ -216,8 +218,8 @@ def draw(timeline: Timeline, start_ps: int, end_ps: int) -> str:
             picture.slice(each, rows[where])
     for flow in timeline.flows.values():
         picture.arrow([(ps, rows[where] + ROW / 2 - 2) for where, ps in flow])
-    # The names cover arrows that come from before.
-    picture.parts.append(f'<rect width="{NAMES - 2}" height="100%" fill="white"/>')
+    # The names cover arrows that come from before, not the first time of the axis.
+    picture.parts.append(f'<rect y="{TOP - 8}" width="{NAMES - 2}" height="100%" fill="white"/>')
     for where, track in timeline.tracks.items():
         picture.text(4, rows[where] + ROW - 7, label(track))
     return picture.svg(y + GAP)

@@ -40,9 +40,9 @@ def cg(name: str, machine: str) -> Run:
     return Run(name, machine, ranks, program, flags=["-lm"], arguments=arguments)
 
 
-def counted(output: Output, counter: str) -> int:
-    """A counter of the network caches of all ranks together."""
-    return sum(output.counters(f"network_cache.{counter}"))
+def counted(output: Output, counter: str, *, optional: bool = False) -> int:
+    """A counter of the network caches of all ranks together; `optional`: 0 where there are none."""
+    return sum(output.counters(f"network_cache.{counter}", optional=optional))
 
 
 def run_time_ns(output: Output) -> Fraction:

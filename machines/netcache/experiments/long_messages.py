@@ -83,7 +83,7 @@ def row(output: Output) -> Row:
         policy, design, int(waiting), int(size),
         _cache.steady_ns(output, "receive") / int(waiting),
         _cache.steady_ns(output, "read") / int(waiting),
-        *(_cache.counted(output, name)
+        *(_cache.counted(output, name, optional=policy == DMA)
           for name in ("migrations", "chained_evictions", "tlb_replacements", "fills", "asked")),
     )  # fmt: skip
 

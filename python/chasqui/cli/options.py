@@ -35,8 +35,8 @@ class Count(click.types.IntParamType):
 
     def convert(self, value: Any, parameter: Any, context: Any) -> int:
         count: int = super().convert(value, parameter, context)
-        if count > COUNT_MAX:
-            self.fail(f"{count} is not in the range x<={COUNT_MAX}.", parameter, context)
+        if abs(count) > COUNT_MAX:
+            self.fail(f"{count} is not in the range {-COUNT_MAX}<=x<={COUNT_MAX}.", parameter, context)
         return count
 
 
@@ -105,7 +105,7 @@ def _environment() -> Decorator:
 
 def _timeline() -> Decorator:
     return click.option(
-        "--timeline", type=click.IntRange(min=0), default=TIMELINE_CALLS, show_default=True,
+        "--timeline", type=click.IntRange(0, 1 << 40), default=TIMELINE_CALLS, show_default=True,
         metavar="CALLS",
         help="MPI calls of each rank that timeline.json holds; 0: no such file.",
     )  # fmt: skip
@@ -282,8 +282,8 @@ def check_job(text: str) -> tuple[int, str, list[str]]:
         raise InputError(f"{form} ({error})") from None
     ranks = 1
     if words[:1] in (["-np"], ["-n"]):
-        if len(words) < 2 or not words[1].isdecimal():
-            raise InputError(f"{form}, RANKS a number")
+        if len(words) < 2 or not words[1].isdecimal() or int(words[1]) > COUNT_MAX:
+            raise InputError(f"{form}, RANKS a number of at most {COUNT_MAX}")
         ranks = check_ranks(int(words[1]), f"--job {text!r}: ")
         words = words[2:]
     if words[:1] == ["--"]:

@@ -63,7 +63,8 @@ def _bytes(count: int) -> str:
 def label_ends(axes: Axes, gap_points: float = 10.0) -> None:
     """Writes each line's label beside its last point, in its color, none over another.
 
-    The labels keep the order of the ends; those that would meet are pushed apart.
+    The labels keep the order of the ends; those that would meet are pushed apart. A thin line leads
+    from each end to its label.
     """
     figure = axes.get_figure(root=True)
     assert figure is not None
@@ -82,6 +83,10 @@ def label_ends(axes: Axes, gap_points: float = 10.0) -> None:
             xytext=(right - float(places[i][0]) + 6.0, height - float(places[i][1])),
             textcoords="offset points", va="center", color=lines[i].get_color(), fontsize=8,
             annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-", "color": lines[i].get_color(), "linewidth": 0.5,
+                "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 2,
+            },
         )  # fmt: skip
 
 
