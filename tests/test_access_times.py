@@ -208,4 +208,4 @@ def test_access_times_are_for_one_process_of_a_hart(examples: Path, tmp_path: Pa
         "--", ring, directory=tmp_path,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "--access-times with 2 processes on node.harts = 1" in done.stderr
+    assert "--access-times needs a hart for each process: 2 processes share 1 hart" in done.stderr

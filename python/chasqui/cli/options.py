@@ -36,7 +36,8 @@ class Count(click.types.IntParamType):
     def convert(self, value: Any, parameter: Any, context: Any) -> int:
         count: int = super().convert(value, parameter, context)
         if abs(count) > COUNT_MAX:
-            self.fail(f"{count} is not in the range {-COUNT_MAX}<=x<={COUNT_MAX}.", parameter, context)
+            allowed = f"{-COUNT_MAX}<=x<={COUNT_MAX}"
+            self.fail(f"{count} is not in the range {allowed}.", parameter, context)
         return count
 
 
