@@ -28,7 +28,7 @@ EXAMPLES := $(basename $(notdir $(wildcard examples/*.c)))
 # With assertions and overflow checks on, which `--release` has not: the Python tests run what is shipped.
 CARGO_TEST := $(CARGO) test --profile checked --workspace --tests
 
-.PHONY: all demo check test test-gnu sweep test-guest test-rust conformance bench nightly docs headers lock lint analyse format install examples perfetto clean help
+.PHONY: all demo check check-rust check-python test test-gnu sweep test-guest test-rust conformance bench nightly docs headers lock lint analyse format install examples perfetto clean help
 .DELETE_ON_ERROR:
 
 all: install
@@ -121,8 +121,13 @@ test-rust: $(STAMPS)/lock
 	$(CARGO_TEST)
 
 # The inner loop, of the crates and one machine, or of all: what follows from a change is built, not more.
-check: examples $(STAMPS)/dev
+check:
+	$(MAKE) -j2 check-rust check-python
+
+check-rust: $(STAMPS)/lock
 	$(CARGO) test -q --profile checked --tests $(if $(MACHINE),-p machine-$(MACHINE),--workspace)
+
+check-python: examples $(STAMPS)/dev
 	$(BIN)/python -m pytest -q -n auto tests/test_style.py tests/test_golden.py \
 	  $(if $(MACHINE),$(wildcard tests/test_$(MACHINE)*.py),tests/test_determinism.py)
 
