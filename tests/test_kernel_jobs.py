@@ -362,6 +362,11 @@ ADVISED = {
     "they yield": (["--ranks-per-node", "2", "--mpi", "wait.polls=50"], [], False),
     "own harts": (["--ranks-per-node", "2", "--set", "node.harts=2"], [], False),
     "alone": (["-np", "1", "--ranks-per-node", "2"], [], False),
+    "sleep": (
+        ["--ranks-per-node", "2", "-m", "netcache/via", "--set", "netcache.via.blocks=true"],
+        [],
+        False,
+    ),
     "quiet": (["--ranks-per-node", "2", "-q"], [], False),
 }
 

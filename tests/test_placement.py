@@ -252,6 +252,9 @@ REFUSED = {
     "none": ["--ranks-per-node", "0"],
     "no harts": ["--ranks-per-node", "2"],
     "uneven": ["--ranks-per-node", "3", "--set", "node.harts=4"],
+    "uneven, kernel possible": [
+        *("-m", "voyager", "--ranks-per-node", "2", "--set", "node.harts=3"),
+    ],
     "beyond": ["-m", "voyager", "--ranks-per-node", "100"],
     "beyond, no kernel": ["--ranks-per-node", "100"],
     "jobs": ["-m", "voyager", "--ranks-per-node", "2", "--job", "true"],
@@ -266,6 +269,7 @@ SAID = {
     "none": "--ranks-per-node 0 on loggp: 1 to 1024 are allowed",
     "no harts": "each rank has harts of its own, and node.harts = 1; multiples of 2 are allowed",
     "uneven": "node.harts = 4; multiples of 3 are allowed (--set node.harts=3)\n",
+    "uneven, kernel possible": "multiples of 2 are allowed (--set node.harts=2)\n",
     "beyond": "64 at most, and ranks may share harts with --set node.software.kernel=true\n",
     "beyond, no kernel": "node.harts = 1; a node has 64 at most\n",
     "jobs": "--ranks-per-node 2 with 2 jobs: each rank has harts of its own, and node.harts = 1",

@@ -376,8 +376,11 @@ fn parts(dram_bytes: u64, way_bytes: u64, count: u64) -> impl Iterator<Item = Ra
     let down = |bytes: u64, unit: u64| bytes - bytes % unit;
     let part = down(dram_bytes / count, PAGE_BYTES);
     // A small memory is shared out first of all.
-    let part = if part < way_bytes || way_bytes == 0 { part } else { down(part, way_bytes) };
-    let apart = down((way_bytes / count).min(part / count), PAGE_BYTES);
+    let part = if part < 4 * way_bytes || way_bytes == 0 { part } else { down(part, way_bytes) };
+    // A way with fewer pages than processes: each page is the place of several.
+    let is_crowded = way_bytes > PAGE_BYTES && part >= 4 * count * PAGE_BYTES;
+    let apart = (way_bytes / count).max(if is_crowded { PAGE_BYTES } else { 0 });
+    let apart = down(apart.min(part / count), PAGE_BYTES);
     (0..count).map(move |i| i * (part + apart)..(i + 1) * part - (count - 1 - i) * apart)
 }
 
@@ -387,7 +390,7 @@ fn parts(dram_bytes: u64, way_bytes: u64, count: u64) -> impl Iterator<Item = Ra
 /// When the host has no memory for it, or a process does not fit.
 pub fn build_node(plan: NodePlan<'_>, work: &Workload) -> Result<NodePartition, String> {
     let c = plan.configuration;
-    let harts_each = c.harts() / work.placement.per_node() as usize;
+    let harts_each = harts_each(c, &work.placement);
     if c.network_cache.present && harts_each > 1 {
         return Err(format!(
             "node.network_cache.present: each process has {harts_each} harts (node.harts), and messages come into the \
@@ -401,9 +404,9 @@ pub fn build_node(plan: NodePlan<'_>, work: &Workload) -> Result<NodePartition, 
     let shared = shared_memory(c, work);
     if shared.start < shared.end / 2 {
         return Err(format!(
-            "mpi.local.ring: {} bytes for {} ranks a node are more than half of node.dram.size = {}",
-            shared.end - shared.start,
-            work.placement.per_node(),
+            "mpi.local.ring: {} bytes for {} ranks of a node are more than half of node.dram.size = {}",
+            work.shared_bytes * work.jobs.len() as u64,
+            work.placement.processes(),
             c.dram.size
         ));
     }
@@ -442,6 +445,26 @@ mod tests {
         assert_eq!(kib(parts(4 << 20, 512 << 10, 2).collect()), [(0, 1792), (2304, 4096)]);
         // A small memory is shared out first of all.
         assert_eq!(kib(parts(128 << 10, 512 << 10, 2).collect()), [(0, 32), (96, 128)]);
+    }
+
+    #[test]
+    fn of_a_small_part_less_than_a_way_is_lost() {
+        for (dram, way, count) in
+            [(248_u64 << 20, 16_u64 << 20, 8_u64), (7900 << 10, 512 << 10, 8), (31 << 20, 8 << 20, 3)]
+        {
+            let least =
+                parts(dram, way, count).map(|part| part.end - part.start).min().expect("one at least");
+            assert!(least + way > dram / count, "{least} of {}", dram / count);
+        }
+    }
+
+    #[test]
+    fn a_page_of_a_way_is_the_place_of_as_few_as_can_be() {
+        for (way, count) in [(32_u64 << 10, 9_usize), (128 << 10, 33), (128 << 10, 56)] {
+            let starts: Vec<_> = parts(256 << 20, way, count as u64).map(|part| part.start % way).collect();
+            let most = starts.iter().map(|a| starts.iter().filter(|b| *b == a).count()).max();
+            assert_eq!(most, Some(count.div_ceil((way / PAGE_BYTES) as usize)));
+        }
     }
 
     /// Equal programs have texts and data that are as far apart in a direct-mapped cache as can be.

@@ -3,10 +3,13 @@
 use chasqui_memory::Stall;
 use chasqui_node::{Core, ProcessView};
 
+/// What a program does that communicates all the time.
+pub(crate) const WAITING: &str = "waiting in MPI calls";
+
 /// The largest share of the ranks' time, in words for the last line of a run.
 pub(crate) fn limited_by(processes: &[ProcessView<'_>], time_ps: u64) -> String {
     let mut shares: Vec<(String, u64)> = vec![
-        ("waiting in MPI calls".into(), 0),
+        (WAITING.into(), 0),
         ("instructions".into(), 0),
         ("data cache misses".into(), 0),
         ("instruction cache misses".into(), 0),

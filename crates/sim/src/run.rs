@@ -22,6 +22,7 @@ use crate::catalogue::machines_with_several_jobs;
 use crate::collect::{End, Remains, Results};
 use crate::images::{firmware, kernel};
 use crate::input_error::{InputError, input};
+use crate::limits::WAITING;
 use crate::output::{JobOutput, Streams};
 use crate::replay;
 use crate::request::{Options, Request};
@@ -302,8 +303,9 @@ fn no_harts(request: &Request, resolved: &Resolved, on: OnHarts) -> InputError {
         None => format!("a node has {} at most", harts_max(resolved)),
     };
     let with_kernel = [&request.sets[..], &[KERNEL.to_string()]].concat();
-    let shared = resolve(&request.machine, &with_kernel)
-        .map_or(String::new(), |_| format!(", and ranks may share harts with --set {KERNEL}"));
+    let may_share = processes > harts && resolve(&request.machine, &with_kernel).is_ok();
+    let shared =
+        if may_share { format!(", and ranks may share harts with --set {KERNEL}") } else { String::new() };
     InputError(format!(
         "--ranks-per-node {each}{of}: each rank has harts of its own, and node.harts = {harts}; {own}{shared}"
     ))
@@ -442,7 +444,7 @@ fn advice(request: &Request, plan: &Plan, summaries: &[Summary]) -> Option<Strin
     let is_shared = plan.placement.on(NodeId(0)).count() > harts;
     let polls = plan.machine.waits_by_polling(&plan.resolved, 1 + request.others.len())
         && wait_polls(&plan.resolved) == 0
-        && summaries.iter().any(|summary| summary.messages > 0);
+        && summaries.iter().any(|summary| summary.messages > 0 && summary.limited_by.starts_with(WAITING));
     (is_shared && polls)
         .then(|| "ranks share harts and poll for messages: --mpi wait.polls=50 has them yield".into())
 }

@@ -162,9 +162,13 @@ impl Machine for NetcacheMachine {
         }
     }
 
-    /// Who waits for a socket sleeps.
+    /// Who waits for a socket sleeps, and who blocks in a VI.
     fn waits_by_polling(&self, resolved: &Resolved, _: usize) -> bool {
-        resolved.read::<NicUnit>("netcache.nic").policy != Policy::Tcp
+        match resolved.read::<NicUnit>("netcache.nic").policy {
+            Policy::Tcp => false,
+            Policy::Via => !via::blocks(&resolved.read("netcache.via")),
+            _ => true,
+        }
     }
 
     fn ranks_per_node_max(&self, _: &Resolved) -> u32 {

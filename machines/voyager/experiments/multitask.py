@@ -282,10 +282,10 @@ def findings(found: Sequence[Row], alone: Mapping[str, Fraction]) -> list[str]:
             times = " and ".join(", ".join(_ms(quantum) for quantum in quanta).rsplit(", ", 1))
             where = f"with turns of {times}" if quanta else "with no turns that were tried"
             sentences.append(f"{grain}: {name} end before one queue, drained, {where}.")
-    worst = max((each for each in found if each.nodes == APART), key=lambda each: each.slowdown)
+    worst = max((e for e in found if e.nodes == APART), key=lambda e: e.slowdown_greatest)
     sentences.append(
-        f"With clocks apart both take up to {float(worst.slowdown):.1f} times as long as one after "
-        f"the other ({worst.jobs}, turns of {_ms(worst.quantum_us)}), and execute "
+        f"With clocks apart both take up to {float(worst.slowdown_greatest):.1f} times as long as "
+        f"one after the other ({worst.jobs}, turns of {_ms(worst.quantum_us)}), and execute "
         f"{float(worst.instructions):.1f} times as many instructions: they poll for partners that "
         f"are not running. All nodes run the same job for {float(100 * worst.common):.1f} % of the "
         f"time."

@@ -59,7 +59,7 @@ def _ranks_per_node() -> Decorator:
     return click.option(
         "--ranks-per-node", type=COUNT, default=1, show_default=True, metavar="RANKS",
         help="Ranks on each node. Its harts (--set node.harts=N) must be a multiple of RANKS: each "
-        "rank gets an equal share. With node.software.kernel=true ranks may share harts, which "
+        "rank gets an equal share. With node.software.kernel=true ranks may share harts; "
         "--mpi wait.polls=50 has them yield. Messages within a node go through the NI and the "
         "network's nearest router unless --mpi local.channel=memory.",
     )  # fmt: skip
@@ -283,8 +283,8 @@ def check_job(text: str) -> tuple[int, str, list[str]]:
         raise InputError(f"{form} ({error})") from None
     ranks = 1
     if words[:1] in (["-np"], ["-n"]):
-        if len(words) < 2 or not words[1].isdecimal() or int(words[1]) > COUNT_MAX:
-            raise InputError(f"{form}, RANKS a number of at most {COUNT_MAX}")
+        if len(words) < 2 or not words[1].isdecimal() or len(words[1]) > len(str(COUNT_MAX)):
+            raise InputError(f"{form}, RANKS a number of at most {len(str(COUNT_MAX))} digits")
         ranks = check_ranks(int(words[1]), f"--job {text!r}: ")
         words = words[2:]
     if words[:1] == ["--"]:

@@ -52,6 +52,11 @@ use table::Table;
 use transmit::Transmitter;
 use vi::{Plan, Posted, State, Vi, Work};
 
+/// Who waits sleeps.
+pub(crate) fn blocks(via: &ViaUnit) -> bool {
+    via.blocks
+}
+
 /// Longest packet [bytes], on the wire.
 pub(crate) fn packet_bytes_max(nic: &NicUnit, via: &ViaUnit) -> u64 {
     transmit::packet_bytes_max(via.transfer.bytes(), nic.packet_data.bytes(), nic.packet_overhead.bytes())

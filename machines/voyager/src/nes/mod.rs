@@ -161,7 +161,7 @@ impl Shared {
 }
 
 chasqui_ni::mechanisms! {
-    /// By what a message travels, as its record says under `protocol`.
+    /// By what a message travels.
     pub(crate) enum Mechanism {
         Basic = "basic",
         Dma = "dma",
