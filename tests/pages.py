@@ -252,18 +252,13 @@ def known() -> list[str]:
 
 def check_shape(name: str, quick: Path) -> None:
     """The tables of an experiment in docs have the columns of today's, as `--quick` wrote them; its
-    results have today's points, by the columns before the run's time or the first with a fraction.
-    """
+    results have today's points, by the columns before the first with a fraction."""
     for path in tables_of(name):
         table = path.stem.removeprefix(name.partition("/")[2]).removeprefix("-") or "results"
         with path.open(newline="") as old, (quick / f"{table}.csv").open(newline="") as new:
             (columns, *before), (columns_now, *now) = csv.reader(old), csv.reader(new)
         assert columns == columns_now, f"{path.name}: columns are not today's"
-        measured = [
-            at
-            for at, column in enumerate(columns)
-            if column == "run_time_ns" or any("." in row[at] for row in before)
-        ]
+        measured = [at for at in range(len(columns)) if any("." in row[at] for row in before)]
         keys = slice(measured[0] if measured else None)
         missing = {tuple(row[keys]) for row in now} - {tuple(row[keys]) for row in before}
         assert table != "results" or not missing, (
