@@ -104,6 +104,7 @@ def test_the_exit_status_is_the_summarys(
         (["run", "--ranks-per-node", f"{-(10**20)}", "./x"], f"{-(10**20)} is not in the range"),
         (["run", "--timeline", f"{10**20}", "./x"], f"{10**20} is not in the range"),
         (["run", "--job", f"-np {10**20} ./y", "./x"], "RANKS a number of at most"),
+        (["run", "--job", f"-np {'9' * 19} ./y", "./x"], "RANKS a number of at most"),
         (["run", "--job", f"-np {'9' * 5000} ./y", "./x"], "RANKS a number of at most"),
         (["run", "--job", "-np 0 ./y", "./x"], "--job '-np 0 ./y': -np 0: at least 1 rank is"),
         (["run", "-np", "2"], "no program was named"),

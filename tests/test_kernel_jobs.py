@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Compiler
-from simulated import command
+from simulated import command, example
 from test_determinism import differences
 from test_jobs import ENDS, FAULTS, STRANGER, TRAFFIC, counter, run, summary
 from test_kernel import KERNEL
@@ -120,6 +120,18 @@ int main(int argc, char **argv)
     return 0;
 }
 """
+
+
+@pytest.mark.parametrize("machine", ["voyager", "netcache/ldtct", "netcache/via", "netcache/tcp"])
+@pytest.mark.parametrize("program", ["ring", "heat"])
+def test_ranks_of_a_hart_exchange_messages_by_memory(
+    examples: Path, tmp_path: Path, machine: str, program: str
+) -> None:
+    """What one that waits for its turn looks at, another has stored meanwhile."""
+    options = [*KERNEL, "--ranks-per-node", 2, "--mpi", "local.channel=memory"]
+    options += ["--mpi", "wait.polls=50"]
+    done = run(tmp_path, "run", *options, *example(examples, program, machine))
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("machine", ["voyager", "netcache/ldtct", "netcache/via"])
@@ -366,6 +378,14 @@ ADVISED = {
         ["--ranks-per-node", "2", "-m", "netcache/via", "--set", "netcache.via.blocks=true"],
         [],
         False,
+    ),
+    "sleep, but memory": (
+        [
+            *("--ranks-per-node", "2", "-m", "netcache/via", "--set", "netcache.via.blocks=true"),
+            *("--mpi", "local.channel=memory"),
+        ],
+        [],
+        True,
     ),
     "quiet": (["--ranks-per-node", "2", "-q"], [], False),
 }

@@ -369,19 +369,18 @@ fn costs(plan: &NodePlan<'_>) -> Costs {
     }
 }
 
-/// Parts of the memory for `count` processes. They begin and end at places of a cache with ways of `way_bytes` that are as
-/// far apart as can be, whatever the memory's size: else the lines of equal programs would all meet there, as they would not
-/// where an operating system deals out pages. (A process has its text at the beginning and its data at the end.)
+/// Parts of the memory for `count` processes. They follow each other at such a distance that their beginnings, and their ends,
+/// are as far apart as can be in a cache with ways of `way_bytes`: else the lines of equal programs would all meet there, as
+/// they would not where an operating system deals out pages. (A process has its text at the beginning and its data at the
+/// end.)
 fn parts(dram_bytes: u64, way_bytes: u64, count: u64) -> impl Iterator<Item = Range<u64>> {
-    let down = |bytes: u64, unit: u64| bytes - bytes % unit;
-    let part = down(dram_bytes / count, PAGE_BYTES);
-    // A small memory is shared out first of all.
-    let part = if part < 4 * way_bytes || way_bytes == 0 { part } else { down(part, way_bytes) };
-    // A way with fewer pages than processes: each page is the place of several.
-    let is_crowded = way_bytes > PAGE_BYTES && part >= 4 * count * PAGE_BYTES;
-    let apart = (way_bytes / count).max(if is_crowded { PAGE_BYTES } else { 0 });
-    let apart = down(apart.min(part / count), PAGE_BYTES);
-    (0..count).map(move |i| i * (part + apart)..(i + 1) * part - (count - 1 - i) * apart)
+    let (share, way) = (dram_bytes / count / PAGE_BYTES, way_bytes / PAGE_BYTES);
+    // In pages: the longest part, of at least half a share, by which the next one is a place further, or a place back.
+    let place = (way / count).max(1);
+    let fits = |part: &u64| part % way == place || part % way == way - place;
+    let apart = if count > 1 && way > 1 { (share.div_ceil(2)..=share).rev().find(fits) } else { None };
+    let part = apart.unwrap_or(share) * PAGE_BYTES;
+    (0..count).map(move |i| i * part..(i + 1) * part)
 }
 
 /// Puts a node together, with the processes that are there loaded, each in its part of the memory.
@@ -442,48 +441,39 @@ mod tests {
         let kib =
             |parts: Vec<Range<u64>>| parts.iter().map(|p| (p.start >> 10, p.end >> 10)).collect::<Vec<_>>();
         assert_eq!(kib(parts(1 << 20, 512 << 10, 1).collect()), [(0, 1024)]);
-        assert_eq!(kib(parts(4 << 20, 512 << 10, 2).collect()), [(0, 1792), (2304, 4096)]);
-        // A small memory is shared out first of all.
-        assert_eq!(kib(parts(128 << 10, 512 << 10, 2).collect()), [(0, 32), (96, 128)]);
+        assert_eq!(kib(parts(4 << 20, 512 << 10, 2).collect()), [(0, 1792), (1792, 3584)]);
+        // A memory that is not longer than a way meets nowhere by itself.
+        assert_eq!(kib(parts(128 << 10, 512 << 10, 2).collect()), [(0, 64), (64, 128)]);
     }
 
-    #[test]
-    fn of_a_small_part_less_than_a_way_is_lost() {
-        for (dram, way, count) in
-            [(248_u64 << 20, 16_u64 << 20, 8_u64), (7900 << 10, 512 << 10, 8), (31 << 20, 8 << 20, 3)]
-        {
-            let least =
-                parts(dram, way, count).map(|part| part.end - part.start).min().expect("one at least");
-            assert!(least + way > dram / count, "{least} of {}", dram / count);
-        }
-    }
-
-    #[test]
-    fn a_page_of_a_way_is_the_place_of_as_few_as_can_be() {
-        for (way, count) in [(32_u64 << 10, 9_usize), (128 << 10, 33), (128 << 10, 56)] {
-            let starts: Vec<_> = parts(256 << 20, way, count as u64).map(|part| part.start % way).collect();
-            let most = starts.iter().map(|a| starts.iter().filter(|b| *b == a).count()).max();
-            assert_eq!(most, Some(count.div_ceil((way / PAGE_BYTES) as usize)));
-        }
-    }
-
-    /// Equal programs have texts and data that are as far apart in a direct-mapped cache as can be.
+    /// Equal programs have texts and data as far apart in a direct-mapped cache as can be, whatever the memory's size.
     #[test]
     fn parts_begin_and_end_far_apart_in_a_cache() {
-        let way = 512 << 10;
-        for dram in [255_u64 << 20, (511 << 20) / 2, 256 << 20, (256 << 20) - (12 << 10), 128 << 20] {
-            for count in [1, 2, 3, 6, 8] {
-                let found: Vec<_> = parts(dram, way, count).collect();
-                assert!(found.windows(2).all(|pair| pair[0].end <= pair[1].start));
-                assert!(found.iter().all(|part| part.end - part.start >= dram / count - 2 * way));
-                assert!(found.last().expect("one at least").end <= dram);
-                for place in [|part: &Range<u64>| part.start, |part: &Range<u64>| part.end] {
-                    let mut places: Vec<_> = found.iter().map(|part| place(part) % way).collect();
-                    places.sort_unstable();
-                    places.push(places[0] + way);
-                    let least = places.windows(2).map(|pair| pair[1] - pair[0]).min().expect("one at least");
-                    assert!(least + count * PAGE_BYTES > way / count, "{least} of {way}: {found:x?}");
-                }
+        let drams = (1 << 10..64 << 10).step_by(172).chain([248 << 10, 255 << 10, 256 << 10, 1 << 20]);
+        for (kib, way, count) in drams.flat_map(|kib| {
+            let ways = [16_u64 << 20, 512 << 10, 128 << 10, 32 << 10];
+            ways.into_iter().flat_map(move |way| [1, 2, 3, 6, 8, 9, 33, 56, 170].map(move |n| (kib, way, n)))
+        }) {
+            let dram = kib << 10;
+            let found: Vec<_> = parts(dram, way, count).collect();
+            let share = dram / count;
+            assert!(found.windows(2).all(|pair| pair[0].end <= pair[1].start));
+            assert!(found.last().expect("one at least").end <= dram);
+            assert!(found.iter().all(|part| part.end - part.start + way + PAGE_BYTES > share), "{found:x?}");
+            assert!(found.iter().all(|part| part.end - part.start >= share / 2 / PAGE_BYTES * PAGE_BYTES));
+            // Shorter parts than two ways are not always to be had at such a distance.
+            if share < 2 * way + PAGE_BYTES {
+                continue;
+            }
+            let place = (way / count / PAGE_BYTES).max(1) * PAGE_BYTES;
+            for end in [|part: &Range<u64>| part.start, |part: &Range<u64>| part.end] {
+                let places: Vec<_> = found.iter().map(|part| end(part) % way).collect();
+                let near = |a: u64| {
+                    let far = |b: u64| a.abs_diff(b).min(way - a.abs_diff(b));
+                    places.iter().filter(|&&b| far(b) < place).count() as u64
+                };
+                let most = places.iter().map(|&a| near(a)).max().expect("one at least");
+                assert_eq!(most, count.div_ceil(way / PAGE_BYTES), "{kib} KiB, {way}: {found:x?}");
             }
         }
     }

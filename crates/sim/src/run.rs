@@ -442,7 +442,9 @@ pub(crate) fn build(
 fn advice(request: &Request, plan: &Plan, summaries: &[Summary]) -> Option<String> {
     let harts = NodeConfiguration::read(&plan.resolved).harts();
     let is_shared = plan.placement.on(NodeId(0)).count() > harts;
-    let polls = plan.machine.waits_by_polling(&plan.resolved, 1 + request.others.len())
+    // Who waits for messages by memory polls on every machine.
+    let by_memory = shared_bytes(&plan.resolved, plan.placement.per_node()) > 0;
+    let polls = (by_memory || plan.machine.waits_by_polling(&plan.resolved, 1 + request.others.len()))
         && wait_polls(&plan.resolved) == 0
         && summaries.iter().any(|summary| summary.messages > 0 && summary.limited_by.starts_with(WAITING));
     (is_shared && polls)

@@ -283,9 +283,10 @@ def check_job(text: str) -> tuple[int, str, list[str]]:
         raise InputError(f"{form} ({error})") from None
     ranks = 1
     if words[:1] in (["-np"], ["-n"]):
-        if len(words) < 2 or not words[1].isdecimal() or len(words[1]) > len(str(COUNT_MAX)):
-            raise InputError(f"{form}, RANKS a number of at most {len(str(COUNT_MAX))} digits")
-        ranks = check_ranks(int(words[1]), f"--job {text!r}: ")
+        digits = words[1].lstrip("0") or "0" if len(words) > 1 else ""
+        if not digits.isdecimal() or len(digits) > len(str(COUNT_MAX)) or int(digits) > COUNT_MAX:
+            raise InputError(f"{form}, RANKS a number of at most {COUNT_MAX}")
+        ranks = check_ranks(int(digits), f"--job {text!r}: ")
         words = words[2:]
     if words[:1] == ["--"]:
         words = words[1:]

@@ -51,6 +51,8 @@ pub struct Kernel {
     /// How many processes there are.
     processes: usize,
     node: KernelNode,
+    /// Processes have memory in common: what one that waits looks at, another may have written in its turn.
+    shares_memory: bool,
     /// Addresses of [`kernel::KernelProcess`]es, by hart and place of the process in the node's table, once it has told.
     told: BTreeMap<(usize, usize), u64>,
     /// Of each hart the address of a word that is 1 while its timer is set for the end of a turn alone.
@@ -165,6 +167,7 @@ impl Kernel {
             boot: kernel::DIRECT + told,
             processes: count,
             node,
+            shares_memory: placement.shared_bytes > 0,
             told: BTreeMap::new(),
             only_turns: BTreeMap::new(),
             events: 0,
@@ -393,9 +396,10 @@ impl Os {
     }
 
     /// Every process repeats itself, or sleeps for what does not come by itself, and they have turns under a kernel: see
-    /// [`Os::rests`]. Of several harts others might store what they look at.
+    /// [`Os::rests`]. Of several harts others might store what they look at, and so might processes that share memory.
     pub(super) fn rests_under_kernel(&self, harts: &Harts, events: &Events) -> bool {
-        let Some(kernel) = self.kernel.as_ref().filter(|kernel| kernel.node.harts == 1) else { return false };
+        let is_private = |kernel: &&Kernel| kernel.node.harts == 1 && !kernel.shares_memory;
+        let Some(kernel) = self.kernel.as_ref().filter(is_private) else { return false };
         let stuck = |(number, process): (usize, &NodeProcess)| match &process.descheduled {
             None => true,
             Some(_)
