@@ -257,6 +257,11 @@ WRONG = {
         1, "MPI_Send(&number, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);", None, "aborted", ["MPI_Send"],
     ),
     "returns_3": (2, "if (rank == 1) { MPI_Finalize(); return 3; }", 3, "finished", []),
+    "no_finalize_3": (2, "return 3;", 3, "aborted", ["rank 0", "status 3 without MPI_Finalize"]),
+    "jumps_to_null": (
+        1, "void (*volatile jump)(void) = NULL; jump(); puts(\"\");", 128 + signal.SIGSEGV, "fault",
+        ["jump to 0x0: null pointer, pc 0x0, return address 0x", "(main+0x"],
+    ),
     "no_finalize": (1, "return 0;", 0, "finished", ["rank 0", "MPI_Finalize"]),
 }  # fmt: skip
 

@@ -250,7 +250,8 @@ fn verdict(
     match (unfinalized(processes), waiting.is_empty()) {
         (None, true) if never_detailed(processes) => (Outcome::Finished, status, NEVER_DETAILED.to_string()),
         (None, true) => (Outcome::Finished, status, String::new()),
-        (Some(text), true) => (Outcome::Finished, status, text),
+        (Some(text), true) if status == 0 => (Outcome::Finished, status, text),
+        (Some(text), true) => (Outcome::Aborted, status, text),
         (None, false) => (Outcome::Deadlock, DEADLOCK, waiting),
         // A process that leaves without goodbye takes the job with it, as MPI launchers have it.
         (Some(text), false) => (Outcome::Aborted, status.max(1), format!("{text}\n{waiting}")),

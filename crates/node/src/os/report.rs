@@ -8,6 +8,9 @@ use chasqui_linux::{Elf, Wait};
 use super::{Ended, Os, ProcessView};
 use crate::harts::{Activity, Harts};
 
+/// The register of calls, `ra` (RISC-V calling convention).
+const RETURN_ADDRESS: usize = 1;
+
 impl Os {
     /// Ends the process on hart `index` by `signal`, because of what is said in `what` and the hart does.
     pub(super) fn fault(&mut self, harts: &mut Harts, index: usize, signal: i32, what: &str) {
@@ -23,7 +26,15 @@ impl Os {
             true => format!(", hart {index},"),
             false => String::new(),
         };
-        let text = format!("{}{on_hart} at {now}: {what}, pc {}", process.rank, process.symbols.place(pc));
+        // Who jumped to where there is no code is seen by the return address.
+        let is_lost = self.trapped_at(harts, index).is_none() && process.symbols.symbolize(pc).is_none();
+        let back = harts[index].hart.state.x[RETURN_ADDRESS];
+        let caller = match is_lost && back != 0 {
+            true => format!(", return address {}", process.symbols.place(back)),
+            false => String::new(),
+        };
+        let place = process.symbols.place(pc);
+        let text = format!("{}{on_hart} at {now}: {what}, pc {place}{caller}", process.rank);
         self.end(harts, index, Ended::Fault { signal, text });
     }
 }
