@@ -46,7 +46,7 @@ struct frame {
     uint64_t hart; /* where the process's thread is, of several harts; the stack pointer stays a multiple of 16 */
 };
 
-enum { SP = 2 - 1, A0 = 10 - 1, A7 = 17 - 1 }; /* in frame.x */
+enum { RETURN_ADDRESS = 1 - 1, SP = 2 - 1, A0 = 10 - 1, A7 = 17 - 1 }; /* in frame.x */
 
 void trap_entry(void);
 _Noreturn void trap_return(struct frame *frame);

@@ -12,7 +12,8 @@ static void call(struct frame *frame)
 /* The process ends as Linux would end it. */
 static void exception(const struct frame *frame, uint64_t cause, uint64_t value)
 {
-    machine_call(CHASQUI_KERNEL_SBI_PROCESS, CHASQUI_KERNEL_PROCESS_EXCEPTION, (uint64_t[6]){cause, frame->pc, value});
+    uint64_t arguments[6] = {cause, frame->pc, value, frame->x[RETURN_ADDRESS]};
+    machine_call(CHASQUI_KERNEL_SBI_PROCESS, CHASQUI_KERNEL_PROCESS_EXCEPTION, arguments);
 #if HARTS > 1
     thread_end();
 #else

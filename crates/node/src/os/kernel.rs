@@ -19,6 +19,7 @@ use chasqui_linux::space::Backing;
 use chasqui_linux::{Elf, ElfError, Outcome};
 use chasqui_memory::{DEVICE_BASE, Fault, FlatMemory, PAGE_BYTES, pte};
 
+use super::report::Position;
 use super::scheduler::{HART, phase};
 use super::{Ended, NodeProcess, Os, SIGABRT};
 use crate::events::Events;
@@ -456,12 +457,14 @@ impl Os {
         &mut self,
         harts: &mut Harts,
         index: usize,
-        [cause, pc, value, ..]: [u64; 6],
+        [cause, pc, value, return_address, ..]: [u64; 6],
         memory: &mut FlatMemory,
     ) -> Option<Answer> {
+        let position = Position { pc, return_address: Some(return_address) };
+        let what = format!("exception {cause:#x} of the process");
         match halt_of(cause, value) {
-            Some(halt) => self.end_by_fault(harts, index, halt, pc, memory),
-            None => self.fault_at(harts, index, SIGABRT, &format!("exception {cause:#x} of the process"), pc),
+            Some(halt) => self.end_by_fault(harts, index, halt, position, memory),
+            None => self.fault_at(harts, index, SIGABRT, &what, position),
         }
         None
     }
@@ -478,7 +481,7 @@ impl Os {
         harts[index].hart.port.peek_virtual(address, &mut text);
         let text = format!("the kernel gives up: {}", String::from_utf8_lossy(&text));
         let (now, pc) = (harts[index].hart.now(), harts[index].hart.state.pc);
-        self.fault_at(harts, index, SIGABRT, &text, pc);
+        self.fault_at(harts, index, SIGABRT, &text, Position::at(pc));
         // Without their kernel no process of the node goes on.
         for number in 0..self.processes.len() {
             let process = &self.processes[number];

@@ -30,6 +30,7 @@ use marking::Marking;
 pub(crate) use pager::Pages;
 pub(crate) use process::NodeProcess;
 pub use process::{Ended, Output, ProcessSpec, ProcessView, Region};
+use report::Position;
 pub(crate) use scheduler::{Scheduler, Timer};
 
 /// Signals (Linux include/uapi/asm-generic/signal.h).
@@ -227,8 +228,8 @@ impl Os {
                 self.page_fault(harts, index, address, access, memory);
             }
             fault => {
-                let pc = harts[index].hart.state.pc;
-                self.end_by_fault(harts, index, fault, pc, memory);
+                let position = Position::of(&harts[index].hart);
+                self.end_by_fault(harts, index, fault, position, memory);
             }
         }
     }

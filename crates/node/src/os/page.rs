@@ -4,6 +4,7 @@ use chasqui_hart::Halt;
 use chasqui_linux::Flush;
 use chasqui_memory::{Access, Fault, FlatMemory, PAGE_BYTES};
 
+use super::report::Position;
 use super::{Os, SIGBUS, SIGILL, SIGSEGV, SIGTRAP};
 use crate::harts::Harts;
 
@@ -19,7 +20,11 @@ impl Os {
     ) {
         match self.bring_in(harts, index, address, access, memory) {
             Ok(()) => harts[index].charge(self.costs.software.page_fault.cycles()),
-            Err(fault) => self.fault(harts, index, fault.signal(), &fault.to_string()),
+            Err(_) => {
+                let position = Position::of(&harts[index].hart);
+                let fault = Halt::Fault(Fault::Page { address, access });
+                self.end_by_fault(harts, index, fault, position, memory);
+            }
         }
     }
 
@@ -85,13 +90,13 @@ impl Os {
     }
 
     /// Ends the process on hart `index` by the signal for `fault`, an exception that nothing mends, of the instruction at
-    /// `pc`.
+    /// `position`.
     pub(super) fn end_by_fault(
         &mut self,
         harts: &mut Harts,
         index: usize,
         fault: Halt,
-        pc: u64,
+        position: Position,
         memory: &mut FlatMemory,
     ) {
         let (signal, what) = match fault {
@@ -103,12 +108,15 @@ impl Os {
             }
             Halt::Fault(fault) => (signal_of(&fault), fault.to_string()),
             Halt::Illegal(_) => {
-                (SIGILL, format!("illegal instruction {:#010x}", instruction_at(harts, index, pc)))
+                (SIGILL, format!("illegal instruction {:#010x}", instruction_at(harts, index, position.pc)))
             }
             Halt::Breakpoint => (SIGTRAP, "breakpoint".into()),
             other => unreachable!("{other:?} is no exception"),
         };
-        self.fault_at(harts, index, signal, &what, pc);
+        // Where there is code the pc says where the program is.
+        let is_lost = matches!(fault, Halt::Fault(Fault::Page { access: Access::Execute, .. }));
+        let position = if is_lost { position } else { Position::at(position.pc) };
+        self.fault_at(harts, index, signal, &what, position);
     }
 }
 

@@ -3,38 +3,65 @@
 use std::sync::Arc;
 
 use chasqui_engine::Time;
+use chasqui_hart::Hart;
 use chasqui_linux::{Elf, Wait};
+use chasqui_watch::Symbols;
 
 use super::{Ended, Os, ProcessView};
 use crate::harts::{Activity, Harts};
 
-/// The register of calls, `ra` (RISC-V calling convention).
-const RETURN_ADDRESS: usize = 1;
+/// Where in its program a thread is.
+#[derive(Clone, Copy)]
+pub(super) struct Position {
+    pub pc: u64,
+    /// What register `ra` holds (RISC-V calling convention), where it says who jumped to `pc`.
+    pub return_address: Option<u64>,
+}
+
+impl Position {
+    /// What is in the registers of `hart`.
+    pub fn of(hart: &Hart) -> Position {
+        Position { pc: hart.state.pc, return_address: Some(hart.state.x[1]) }
+    }
+
+    /// The pc alone is known.
+    pub fn at(pc: u64) -> Position {
+        Position { pc, return_address: None }
+    }
+
+    /// In words, with symbols.
+    fn text(&self, symbols: &Symbols) -> String {
+        let pc = format!("pc {}", symbols.place(self.pc));
+        match self.return_address.filter(|&back| back != 0) {
+            Some(back) => format!("{pc}, return address {}", symbols.place(back)),
+            None => pc,
+        }
+    }
+}
 
 impl Os {
     /// Ends the process on hart `index` by `signal`, because of what is said in `what` and the hart does.
     pub(super) fn fault(&mut self, harts: &mut Harts, index: usize, signal: i32, what: &str) {
         let pc = self.trapped_at(harts, index).unwrap_or(harts[index].hart.state.pc);
-        self.fault_at(harts, index, signal, what, pc);
+        self.fault_at(harts, index, signal, what, Position::at(pc));
     }
 
-    /// The same, of an instruction at `pc`.
-    pub(super) fn fault_at(&mut self, harts: &mut Harts, index: usize, signal: i32, what: &str, pc: u64) {
+    /// The same, of the instruction at `position`.
+    pub(super) fn fault_at(
+        &mut self,
+        harts: &mut Harts,
+        index: usize,
+        signal: i32,
+        what: &str,
+        position: Position,
+    ) {
         let now = harts[index].hart.now();
         let process = self.on(harts, index);
         let on_hart = match process.harts.len() > 1 && harts.is_several() {
             true => format!(", hart {index},"),
             false => String::new(),
         };
-        // Who jumped to where there is no code is seen by the return address.
-        let is_lost = self.trapped_at(harts, index).is_none() && process.symbols.symbolize(pc).is_none();
-        let back = harts[index].hart.state.x[RETURN_ADDRESS];
-        let caller = match is_lost && back != 0 {
-            true => format!(", return address {}", process.symbols.place(back)),
-            false => String::new(),
-        };
-        let place = process.symbols.place(pc);
-        let text = format!("{}{on_hart} at {now}: {what}, pc {place}{caller}", process.rank);
+        let text = format!("{}{on_hart} at {now}: {what}, {}", process.rank, position.text(&process.symbols));
         self.end(harts, index, Ended::Fault { signal, text });
     }
 }
