@@ -103,6 +103,7 @@ def test_the_exit_status_is_the_summarys(
         (["run", "--ranks-per-node", f"{10**20}", "./x"], f"{10**20} is not in the range"),
         (["run", "--ranks-per-node", f"{-(10**20)}", "./x"], f"{-(10**20)} is not in the range"),
         (["run", "--timeline", f"{10**20}", "./x"], f"{10**20} is not in the range"),
+        (["run", "--job", "-np '' ./y", "./x"], "RANKS a number of at most"),
         (["run", "--job", f"-np {10**20} ./y", "./x"], "RANKS a number of at most"),
         (["run", "--job", f"-np {'9' * 19} ./y", "./x"], "RANKS a number of at most"),
         (["run", "--job", f"-np {'9' * 5000} ./y", "./x"], "RANKS a number of at most"),

@@ -23,7 +23,7 @@
 #define CHASQUI_KERNEL_ENDED 0x4ull /* Error of `SBI_LINUX`, or of `SBI_PROCESS`, likewise: the thread has ended, or the process. */
 #define CHASQUI_KERNEL_SBI_PROCESS 0xa000001ull /* Extension: what only the simulator can do for the process. */
 #define CHASQUI_KERNEL_PROCESS_PAGE_FAULT 0x0ull /* Function: brings in the page at a0 for an access that failed with `scause` a1. The value is the physical address of */
-#define CHASQUI_KERNEL_PROCESS_EXCEPTION 0x1ull /* Function: ends the process by the signal that its exception is: `scause` a0, `sepc` a1, `stval` a2, and the */
+#define CHASQUI_KERNEL_PROCESS_EXCEPTION 0x1ull /* Function: ends the process by its exception's signal: `scause` a0, `sepc` a1, `stval` a2, `ra` a3. Does not return. */
 #define CHASQUI_KERNEL_PROCESS_WATCH 0x2ull /* Function: gives the address of the `KernelProcess`, for messages of the simulator's. */
 #define CHASQUI_KERNEL_PROCESS_PANIC 0x3ull /* Function: the kernel is broken: a0 and a1 are address and length of a text. Does not return. */
 #define CHASQUI_KERNEL_PROCESS_EXIT 0x4ull /* Function: the process has ended, with status a0, as by `exit_group`; the kernel lives on. */

@@ -37,8 +37,7 @@ crate::guest_constants! {
     /// Function: brings in the page at a0 for an access that failed with `scause` a1. The value is the physical address of
     /// a page that appeared and is to be cleared, or 0. The error is 0, or below 0: the process has no such page.
     pub const PROCESS_PAGE_FAULT: u64 = 0;
-    /// Function: ends the process by the signal that its exception is: `scause` a0, `sepc` a1, `stval` a2, and the
-    /// process's `ra` a3, for the message. Does not return.
+    /// Function: ends the process by its exception's signal: `scause` a0, `sepc` a1, `stval` a2, `ra` a3. Does not return.
     pub const PROCESS_EXCEPTION: u64 = 1;
     /// Function: gives the address of the `KernelProcess`, for messages of the simulator's.
     pub const PROCESS_WATCH: u64 = 2;

@@ -13,7 +13,7 @@ pub const SUMMARY_VERSION: u32 = 1;
 pub enum Outcome {
     /// Every rank exited.
     Finished,
-    /// A rank called `MPI_Abort`.
+    /// A rank called `MPI_Abort`, or exited without `MPI_Finalize`: with a status other than 0, or while others waited.
     Aborted,
     /// A rank did what the machine doesn't allow, or the machine is broken.
     Fault,

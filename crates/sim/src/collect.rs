@@ -250,11 +250,11 @@ fn verdict(
     match (unfinalized(processes), waiting.is_empty()) {
         (None, true) if never_detailed(processes) => (Outcome::Finished, status, NEVER_DETAILED.to_string()),
         (None, true) => (Outcome::Finished, status, String::new()),
-        (Some((0, text)), true) => (Outcome::Finished, status, text),
-        (Some((_, text)), true) => (Outcome::Aborted, status, text),
+        (Some(Left { failed: false, text }), true) => (Outcome::Finished, status, text),
+        (Some(Left { failed: true, text }), true) => (Outcome::Aborted, status, text),
         (None, false) => (Outcome::Deadlock, DEADLOCK, waiting),
         // A process that leaves without goodbye takes the job with it, as MPI launchers have it.
-        (Some((_, text)), false) => (Outcome::Aborted, status.max(1), format!("{text}\n{waiting}")),
+        (Some(Left { text, .. }), false) => (Outcome::Aborted, status.max(1), format!("{text}\n{waiting}")),
     }
 }
 
@@ -267,24 +267,34 @@ fn never_detailed(processes: &[ProcessView<'_>]) -> bool {
     processes.iter().all(|p| p.region() == Some(Region::Ahead) && p.started() == 1)
 }
 
-/// Ranks that exited after MPI_Init without MPI_Finalize: the status of the first one whose status is not 0, or 0, and
-/// who it was, in words.
-fn unfinalized(processes: &[ProcessView<'_>]) -> Option<(i32, String)> {
+/// Ranks that exited after MPI_Init without MPI_Finalize.
+struct Left {
+    /// Some of them with a status other than 0.
+    failed: bool,
+    /// The first of these, or else the first of all, in words.
+    text: String,
+}
+
+/// Those that did so; `None`: there are none.
+fn unfinalized(processes: &[ProcessView<'_>]) -> Option<Left> {
     let left = processes.iter().filter_map(|p| {
         let Some((at, chasqui_node::Ended::Exit(status))) = p.ended() else { return None };
         let calls = CallSummary::of(p.life(), &calls::name);
         let called = |name: &str| calls.iter().any(|c| c.name == name);
         let unfinalized = called("MPI_Init") && !called("MPI_Finalize");
-        let text = || format!("{} at {at}: exited with status {status} without MPI_Finalize", p.rank());
-        unfinalized.then(|| (*status, text()))
+        unfinalized.then(|| (*at, p.rank(), *status))
     });
-    let left: Vec<(i32, String)> = left.collect();
-    let (status, text) = left.iter().find(|(status, _)| *status != 0).or(left.first())?;
-    let text = match left.len() {
-        1 => text.clone(),
-        all => format!("{text} (and {} more ranks)", all - 1),
+    let left: Vec<(Time, Rank, i32)> = left.collect();
+    let failed = left.iter().any(|(.., status)| *status != 0);
+    let alike = || left.iter().filter(|(.., status)| failed == (*status != 0));
+    let (at, rank, status) = alike().min()?;
+    let text = format!("{rank} at {at}: exited with status {status} without MPI_Finalize");
+    let text = match alike().count() - 1 {
+        0 => text,
+        1 => format!("{text} (and 1 more rank)"),
+        more => format!("{text} (and {more} more ranks)"),
     };
-    Some((*status, text))
+    Some(Left { failed, text })
 }
 
 /// Some rank would go on by itself, but simulated time ends before: that is no deadlock.

@@ -283,7 +283,8 @@ def check_job(text: str) -> tuple[int, str, list[str]]:
         raise InputError(f"{form} ({error})") from None
     ranks = 1
     if words[:1] in (["-np"], ["-n"]):
-        digits = words[1].lstrip("0") or "0" if len(words) > 1 else ""
+        number = words[1] if len(words) > 1 else ""
+        digits = number.lstrip("0") or number[:1]
         if not digits.isdecimal() or len(digits) > len(str(COUNT_MAX)) or int(digits) > COUNT_MAX:
             raise InputError(f"{form}, RANKS a number of at most {COUNT_MAX}")
         ranks = check_ranks(int(digits), f"--job {text!r}: ")

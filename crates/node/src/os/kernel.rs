@@ -461,10 +461,12 @@ impl Os {
         memory: &mut FlatMemory,
     ) -> Option<Answer> {
         let position = Position { pc, return_address: Some(return_address) };
-        let what = format!("exception {cause:#x} of the process");
         match halt_of(cause, value) {
             Some(halt) => self.end_by_fault(harts, index, halt, position, memory),
-            None => self.fault_at(harts, index, SIGABRT, &what, position),
+            None => {
+                let what = format!("exception {cause:#x} of the process");
+                self.fault_at(harts, index, SIGABRT, &what, Position::at(pc));
+            }
         }
         None
     }

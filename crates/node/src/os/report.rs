@@ -32,7 +32,8 @@ impl Position {
     /// In words, with symbols.
     fn text(&self, symbols: &Symbols) -> String {
         let pc = format!("pc {}", symbols.place(self.pc));
-        match self.return_address.filter(|&back| back != 0) {
+        // A return to a wrong address has it in both.
+        match self.return_address.filter(|&back| back != 0 && back != self.pc) {
             Some(back) => format!("{pc}, return address {}", symbols.place(back)),
             None => pc,
         }
