@@ -19,7 +19,7 @@ use chasqui_linux::space::Backing;
 use chasqui_linux::{Elf, ElfError, Outcome};
 use chasqui_memory::{DEVICE_BASE, Fault, FlatMemory, PAGE_BYTES, pte};
 
-use super::report::Position;
+use super::position::Position;
 use super::scheduler::{HART, phase};
 use super::{Ended, NodeProcess, Os, SIGABRT};
 use crate::events::Events;

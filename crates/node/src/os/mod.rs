@@ -9,6 +9,7 @@ mod kernel;
 mod marking;
 mod page;
 mod pager;
+mod position;
 mod process;
 mod report;
 mod scheduler;
@@ -28,9 +29,9 @@ use crate::parameters::SoftwareUnit;
 pub use kernel::{Kernel, KernelNode, KernelProcess, kernel_memory, load_kernel};
 use marking::Marking;
 pub(crate) use pager::Pages;
+use position::Position;
 pub(crate) use process::NodeProcess;
 pub use process::{Ended, Output, ProcessSpec, ProcessView, Region};
-use report::Position;
 pub(crate) use scheduler::{Scheduler, Timer};
 
 /// Signals (Linux include/uapi/asm-generic/signal.h).

@@ -4,7 +4,7 @@ use chasqui_hart::Halt;
 use chasqui_linux::Flush;
 use chasqui_memory::{Access, Fault, FlatMemory, PAGE_BYTES};
 
-use super::report::Position;
+use super::position::Position;
 use super::{Os, SIGBUS, SIGILL, SIGSEGV, SIGTRAP};
 use crate::harts::Harts;
 
