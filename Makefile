@@ -21,6 +21,8 @@ MATRIX ?= $(wildcard ../shared/data/bcsstk15.mtx)
 DEMO_RANKS ?= 4
 DEMO_MACHINES ?= loggp voyager
 DEMO_PROBLEM := $(if $(MATRIX),-i 100 $(MATRIX),-g 32)
+# The program sees this folder alone, and what it is shown.
+DEMO_FILES := $(if $(MATRIX),--bind $(MATRIX):ro)
 
 EXAMPLES := $(basename $(notdir $(wildcard examples/*.c)))
 # Of the whole workspace: cargo compiles what several crates use once. (The extension module has no tests of its own: it
@@ -115,7 +117,7 @@ examples: $(EXAMPLES:%=build/examples/%)
 
 demo: examples
 	@echo
-	$(BIN)/chasqui compare $(DEMO_MACHINES) -np $(DEMO_RANKS) --logp -- build/examples/cg $(DEMO_PROBLEM)
+	$(BIN)/chasqui compare $(DEMO_MACHINES) -np $(DEMO_RANKS) --logp $(DEMO_FILES) -- build/examples/cg $(DEMO_PROBLEM)
 
 test-rust: $(STAMPS)/lock
 	$(CARGO_TEST)

@@ -95,7 +95,7 @@ def run_on(job: simulation.Job, *, with_logp: bool) -> Row:
         if with_logp and not row.interrupted:
             from chasqui import measurement
 
-            row.measurement = measurement.measure(job.machine, sets=job.sets)
+            row.measurement = measurement.measure(job.machine, sets=job.sets, sandbox=job.sandbox)
     except InputError as error:
         row.reason = str(error)
     except KeyboardInterrupt as stop:

@@ -96,29 +96,28 @@ def measure(
     sets: Sequence[str] = (),
     directory: Path | None = None,
     progress: Progress = lambda _done, _count: None,
+    sandbox: simulation.Sandbox = simulation.SANDBOX,
 ) -> Measurement:
     """Measures a machine, each size in a run of its own, as many at a time as the host has
     processors. The run directories, one a size, are kept only where a directory was named."""
+    each_job = replace(job(machine, sets), sandbox=sandbox)
     if directory is not None:
-        return _measure(machine, sizes, sets, directory, progress, keep=True)
+        return _measure(each_job, sizes, directory, progress, keep=True)
     with tempfile.TemporaryDirectory(prefix="chasqui-logp-") as scratch:
-        return _measure(machine, sizes, sets, Path(scratch), progress, keep=False)
+        return _measure(each_job, sizes, Path(scratch), progress, keep=False)
 
 
 def _measure(
-    machine: str,
+    each_job: simulation.Job,
     sizes: Sequence[int],
-    sets: Sequence[str],
     directory: Path,
     progress: Progress,
     *,
     keep: bool,
 ) -> Measurement:
-    plans = {
-        size: plan(size, warm_up)
-        for size, warm_up in zip(sizes, core.warm_up(machine, sets, sizes), strict=True)
-    }
-    each_job = job(machine, sets)
+    machine = each_job.machine
+    warm_ups = core.warm_up(machine, each_job.sets, sizes)
+    plans = {size: plan(size, warm_up) for size, warm_up in zip(sizes, warm_ups, strict=True)}
     simulation.provide_empty(directory)
     stop: int | None = None
 

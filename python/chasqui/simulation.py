@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,21 @@ class OnlyRank:
     ignored_lines: Sequence[str] = ()  # lines of its output with one of these texts may differ
 
 
+@dataclass(frozen=True)
+class Sandbox:
+    """What programs may do to the host."""
+
+    binds: Sequence[str] = ()  # HOST[:GUEST][:ro], files they see besides the working directory
+    host_files: bool = False  # they see all of the host's files
+    limit_time: str | None = None  # of simulated time, with its unit
+    limit_host_time: str | None = None
+    limit_output: str | None = None  # None: as the host has room
+    limit_memory: str | None = None  # None: as the host has
+
+
+SANDBOX = Sandbox()
+
+
 @dataclass
 class Job:
     """What to run, and where."""
@@ -67,6 +82,7 @@ class Job:
     only: OnlyRank | None = None  # None: all ranks are simulated
     ranks_per_node: int = 1
     map_by: str = "slot"  # how ranks come to nodes: slot or node
+    sandbox: Sandbox = SANDBOX
 
 
 @dataclass
@@ -279,6 +295,7 @@ def _request(job: Job, directory: Path, *, clear_line: bool) -> dict[str, Any]:
         "echo": job.echo,
         "record": str(job.record) if job.record else None,
         "only_rank": _only(job.only),
+        "sandbox": asdict(job.sandbox),
         "command": sys.argv,
         "options": {
             "timeline": job.timeline,

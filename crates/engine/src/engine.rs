@@ -23,7 +23,7 @@ pub enum Ended {
     Stopped(Time),
     /// The watcher asked to stop.
     Interrupted,
-    /// All that is left to do lies behind the end of simulated time.
+    /// All that is left to do lies behind the end of simulated time, or what was set for it ([`Engine::set_end`]).
     OutOfTime,
 }
 
@@ -32,6 +32,7 @@ pub struct Engine {
     partitions: Vec<Box<dyn Partition>>,
     layout: Layout,
     window: Time,
+    end: Time,
     steps_together: u64,
 }
 
@@ -39,7 +40,7 @@ impl Engine {
     /// An engine without partitions.
     pub fn new(lookahead: Lookahead) -> Engine {
         let layout = Layout { groups: vec![], zones: vec![], lookahead };
-        Engine { partitions: vec![], layout, window: ROUND_MAX, steps_together: 0 }
+        Engine { partitions: vec![], layout, window: ROUND_MAX, end: Time::END, steps_together: 0 }
     }
 
     /// Adds a partition of `group`.
@@ -54,6 +55,11 @@ impl Engine {
         self.layout.groups.push(group);
         self.layout.zones.push(zone);
         self.layout.groups.len() as PartitionId - 1
+    }
+
+    /// Nothing happens at or after `end`, as at [`Time::END`] without this.
+    pub fn set_end(&mut self, end: Time) {
+        self.end = end.min(Time::END);
     }
 
     /// Rounds in which all host threads ran partitions: about the host, not the simulation.
@@ -108,6 +114,7 @@ impl Engine {
             let mut leader = Leader {
                 layout,
                 window: self.window,
+                end: self.end,
                 team: &team,
                 exchange: &exchange,
                 shares: &shares,
@@ -152,6 +159,7 @@ fn follow(share: &Mutex<Share>, exchange: &Exchange, layout: &Layout) {
 struct Leader<'a> {
     layout: &'a Layout,
     window: Time,
+    end: Time,
     team: &'a Team,
     exchange: &'a Exchange,
     shares: &'a [Mutex<Share>],
@@ -171,14 +179,14 @@ impl Leader<'_> {
             if now == Time::NEVER || now >= stop {
                 return if stop == Time::NEVER { Ended::Idle } else { Ended::Stopped(stop) };
             }
-            if now >= Time::END {
+            if now >= self.end {
                 return Ended::OutOfTime;
             }
             if !watch(now) {
                 return Ended::Interrupted;
             }
             self.set_pace();
-            let horizon = stop.min(now + self.window).min(Time::END);
+            let horizon = stop.min(now + self.window).min(self.end);
             self.held.iter_mut().for_each(|s| s.horizon = horizon);
             if self.pace.together() {
                 self.go_together()

@@ -1,7 +1,6 @@
 //! What file descriptors stand for.
 
 use std::fs::File;
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::errno::Errno;
@@ -39,15 +38,13 @@ pub enum Object {
     File {
         /// The file.
         file: Arc<File>,
-        /// Where it was when it was opened.
-        path: Arc<Path>,
+        /// Where it was in the process's tree when it was opened.
+        place: Arc<str>,
     },
-    /// A directory of the host.
+    /// A directory.
     Directory {
-        /// Where it is.
-        path: Arc<Path>,
-        /// What the process calls it, from `/`.
-        name: Arc<str>,
+        /// Where it is in the process's tree.
+        place: Arc<str>,
         /// What is in it, in order of names.
         entries: Arc<[Entry]>,
     },

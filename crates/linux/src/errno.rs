@@ -26,7 +26,9 @@ errnos! {
     ENOMEM = 12, "Out of memory.";
     EACCES = 13, "Permission denied.";
     EFAULT = 14, "Bad address.";
+    EBUSY = 16, "Something is mounted there.";
     EEXIST = 17, "File exists.";
+    EXDEV = 18, "Not in the same mount.";
     ENODEV = 19, "No such device, or it cannot do this.";
     ENOTDIR = 20, "Not a directory.";
     EISDIR = 21, "Is a directory.";
@@ -60,6 +62,8 @@ impl From<io::Error> for Errno {
             io::ErrorKind::InvalidFilename => Errno::ENAMETOOLONG,
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Errno::ENOSPC,
             io::ErrorKind::FileTooLarge => Errno::EFBIG,
+            io::ErrorKind::CrossesDevices => Errno::EXDEV,
+            io::ErrorKind::ResourceBusy => Errno::EBUSY,
             io::ErrorKind::ReadOnlyFilesystem => Errno::EROFS,
             _ => Errno::EIO,
         }

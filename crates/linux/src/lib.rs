@@ -15,13 +15,19 @@ pub mod testing;
 
 mod descriptors;
 mod limits;
+mod mounts;
 mod open_flags;
 mod paths;
+mod places;
+mod refused;
+mod resolve;
 mod threads;
 
 pub use descriptors::Stream;
 pub use elf::{Elf, ElfError};
-pub use paths::WORKING_DIRECTORY;
+pub use mounts::{Bind, Mounts};
+pub use places::WORKING_DIRECTORY;
 pub use process::{NiDevice, NiMapping, Options, Process, StartError};
+pub use refused::Refused;
 pub use space::{Access, AddressSpace, Fault, FaultCause, Flush};
 pub use syscall::{Host, Outcome, Wait};

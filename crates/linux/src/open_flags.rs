@@ -20,5 +20,7 @@ pub const O_APPEND: u64 = 0o2000;
 pub const O_NONBLOCK: u64 = 0o4000;
 /// It must be a directory.
 pub const O_DIRECTORY: u64 = 0o200_000;
+/// It must be no symbolic link.
+pub const O_NOFOLLOW: u64 = 0o400_000;
 /// Close it on `exec`.
 pub const O_CLOEXEC: u64 = 0o2_000_000;

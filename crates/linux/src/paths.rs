@@ -1,56 +1,31 @@
-//! From the names that a program uses to what they stand for.
+//! The names of a process's files.
 //!
-//! A program sees the run's working directory as `/cwd`, and the host's other directories by their
-//! names, but nothing that describes the host itself: a program must run alike on every host.
+//! A program sees the run's working directory as `/cwd`, and besides what was mounted; but nothing that describes the host
+//! itself: a program must run alike on every host.
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
-use crate::descriptors::Stream;
+use crate::mounts::Mounts;
+use crate::places::{SHARED_MEMORY, WORKING_DIRECTORY, is_hidden, normal, within_own};
 
-/// What the program calls the run's working directory.
-pub const WORKING_DIRECTORY: &str = "/cwd";
-
-/// Directories of the host that describe the host; for a program there is nothing in them.
-/// (C libraries look there for time zones, locales, users and processors.)
-const HIDDEN: &[&str] = &["/proc", "/sys", "/dev", "/etc", "/run", "/usr/lib", "/usr/share"];
-/// A place for data below a hidden directory.
-const SHOWN: &str = "/dev/shm";
-
-/// What a path stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// A path of the host.
-    Host(PathBuf),
-    /// The program's file.
-    Program,
-    /// `/dev/null`
-    Null,
-    /// `/dev/zero`
-    Zero,
-    /// `/dev/random`, `/dev/urandom`
-    Random,
-    /// A network interface.
-    Ni(usize),
-    /// An open descriptor, by `/dev/fd/` or `/proc/self/fd/`.
-    Descriptor(u64),
-    /// Nothing, whatever the host has there.
-    Nothing,
-}
-
-/// Where a process is, and which numbers its files have.
+/// Where a process is, which files it sees, and which numbers they have.
 pub struct Paths {
-    /// The host's directory that is `/cwd`.
-    directory: PathBuf,
+    /// What it sees.
+    pub mounts: Arc<Mounts>,
     /// The process's directory, as it calls it.
     pub current: String,
-    inodes: BTreeMap<PathBuf, u64>,
+    /// Its arguments.
+    arguments: Vec<String>,
+    inodes: BTreeMap<String, u64>,
 }
 
 impl Paths {
-    /// In `directory`.
-    pub fn new(directory: PathBuf) -> Paths {
-        Paths { directory, current: WORKING_DIRECTORY.into(), inodes: BTreeMap::new() }
+    /// In the working directory.
+    pub fn new(mounts: Arc<Mounts>, arguments: &[String]) -> Paths {
+        let (current, arguments) = (WORKING_DIRECTORY.into(), arguments.to_vec());
+        Paths { mounts, current, arguments, inodes: BTreeMap::new() }
     }
 
     /// The path that the program means by `path`, from `/`.
@@ -58,77 +33,37 @@ impl Paths {
         if path.starts_with('/') { path.into() } else { format!("{}/{path}", self.current) }
     }
 
-    /// What an absolute path stands for.
-    pub fn place(&self, absolute: &str) -> Place {
-        let plain = normal(absolute);
-        if let Some(place) = special(&plain) {
-            return place;
+    /// What to mount for the process to see `place`, or (`creates`) to make it; `None`: nothing would help, or the program
+    /// does not need it.
+    pub fn bind_for(&self, place: &str, creates: bool) -> Option<String> {
+        if within_own(place) || !self.is_wanted(place) {
+            return None;
         }
-        // Not `plain`: the host resolves `..`, which may leave the working directory or follow a
-        // symbolic link.
-        let path = Path::new(absolute);
-        match path.strip_prefix(WORKING_DIRECTORY) {
-            Ok(rest) => Place::Host(self.directory.join(rest)),
-            Err(_) if is_within(&plain, SHOWN) => Place::Host(path.into()),
-            Err(_) if HIDDEN.iter().any(|hidden| is_within(&plain, hidden)) => Place::Nothing,
-            Err(_) => Place::Host(path.into()),
+        let path = Path::new(place);
+        let parent = path.parent()?.to_str()?;
+        match path.metadata() {
+            Ok(metadata) if metadata.is_dir() => Some(place.into()),
+            // All of the root, or all of what describes the host, is too much for one file.
+            Ok(_) if parent == "/" || is_hidden(place) => Some(place.into()),
+            Ok(_) => Some(parent.into()),
+            Err(_) if creates && Path::new(parent).is_dir() => Some(parent.into()),
+            Err(_) => None,
         }
     }
 
-    /// What the program calls the host's directory `host`, where it goes by `absolute`.
-    pub fn directory_name(&self, absolute: &str, host: &Path) -> String {
-        let plain = normal(absolute);
-        let stays =
-            !Path::new(absolute).starts_with(WORKING_DIRECTORY) || is_within(&plain, WORKING_DIRECTORY);
-        if stays {
-            return plain;
-        }
-        host.canonicalize().map_or(plain, |path| path.to_string_lossy().into_owned())
+    /// C libraries look for much that describes the host; but what an argument names the program wants.
+    fn is_wanted(&self, place: &str) -> bool {
+        !is_hidden(place)
+            || Path::new(place).starts_with(SHARED_MEMORY)
+            || self.arguments.iter().any(|argument| argument.contains(place))
     }
 
-    /// The number of the file at `path`: files are numbered as the process meets them, because the
-    /// host's numbers differ from run to run.
-    pub fn inode(&mut self, path: &Path) -> u64 {
+    /// The number of the file at `place`: files are numbered as the process meets them, because the host's numbers differ
+    /// from run to run.
+    pub fn inode(&mut self, place: &str) -> u64 {
         let next = self.inodes.len() as u64 + 100;
-        *self.inodes.entry(path.components().collect()).or_insert(next)
+        *self.inodes.entry(normal(place)).or_insert(next)
     }
-}
-
-/// A path without `.`, `..` and double slashes, as text alone tells.
-fn normal(path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for component in Path::new(path).components() {
-        match component {
-            Component::ParentDir => drop(parts.pop()),
-            Component::Normal(part) => parts.push(part.to_str().unwrap_or("")),
-            _ => (),
-        }
-    }
-    format!("/{}", parts.join("/"))
-}
-
-fn is_within(path: &str, directory: &str) -> bool {
-    Path::new(path).starts_with(directory)
-}
-
-fn special(path: &str) -> Option<Place> {
-    let number = |text: &str| text.parse().ok();
-    Some(match path {
-        "/dev/null" => Place::Null,
-        "/dev/zero" => Place::Zero,
-        "/dev/random" | "/dev/urandom" => Place::Random,
-        "/proc/self/exe" => Place::Program,
-        "/dev/stdin" => Place::Descriptor(0),
-        "/dev/stdout" => Place::Descriptor(Stream::Output as u64 + 1),
-        "/dev/stderr" => Place::Descriptor(Stream::Error as u64 + 1),
-        _ => {
-            if let Some(ni) = path.strip_prefix("/dev/ni") {
-                return number(ni).map(|ni| Place::Ni(ni as usize));
-            }
-            let descriptor = path.strip_prefix("/dev/fd/").or_else(|| path.strip_prefix("/proc/self/fd/"))?;
-            return number(descriptor).map(Place::Descriptor);
-        }
-    })
 }
 
 #[cfg(test)]
@@ -136,31 +71,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_stand_for_the_working_directory_the_host_or_nothing() {
-        let mut paths = Paths::new("/home/me/run".into());
-        let place = |paths: &Paths, path| paths.place(&paths.absolute(path));
-        let host = |path: &str| Place::Host(path.into());
-        assert_eq!(place(&paths, "data.mtx"), host("/home/me/run/data.mtx"));
-        assert_eq!(place(&paths, "../data.mtx"), host("/home/me/run/../data.mtx"));
-        assert_eq!(place(&paths, "/cwd/a"), host("/home/me/run/a"));
-        assert_eq!(place(&paths, "/cwdx/a"), host("/cwdx/a"));
-        assert_eq!(place(&paths, "/tmp/../etc//passwd"), Place::Nothing);
-        assert_eq!(place(&paths, "/proc/cpuinfo"), Place::Nothing);
-        assert_eq!(place(&paths, "/dev/shm/x"), host("/dev/shm/x"));
-        assert_eq!(place(&paths, "/dev/ni0"), Place::Ni(0));
-        assert_eq!(place(&paths, "/dev/nix"), Place::Nothing);
-        assert_eq!(place(&paths, "/dev/./null"), Place::Null);
-        assert_eq!(place(&paths, "/proc/self/fd/7"), Place::Descriptor(7));
-        paths.current = "/cwd/sub".into();
-        assert_eq!(place(&paths, "a"), host("/home/me/run/sub/a"));
-        assert_eq!(place(&paths, "../../a"), host("/home/me/run/sub/../../a"));
-        assert_eq!(paths.directory_name("/cwd/sub/..", Path::new("/")), "/cwd");
+    fn files_keep_their_numbers() {
+        let mut paths = Paths::new(Arc::default(), &[]);
+        let numbers = ["/a", "/b", "//a/", "/b/./../a", "/c"].map(|path| paths.inode(path));
+        assert_eq!(numbers, [100, 101, 100, 100, 102]);
     }
 
     #[test]
-    fn files_keep_their_numbers() {
-        let mut paths = Paths::new("/".into());
-        let numbers = ["/a", "/b", "//a/", "/c"].map(|path| paths.inode(Path::new(path)));
-        assert_eq!(numbers, [100, 101, 100, 102]);
+    fn what_is_wanted_and_can_be_bound_is_offered() {
+        let host = std::env::temp_dir().join(format!("chasqui-paths-{}", std::process::id()));
+        std::fs::create_dir_all(&host).unwrap();
+        std::fs::write(host.join("file"), "").unwrap();
+        let text = host.to_str().unwrap().to_string();
+        let paths =
+            Paths::new(Arc::default(), &["prog".into(), "--data=/etc/passwd".into(), "/proc/version".into()]);
+        let file = format!("{text}/file");
+        assert_eq!(paths.bind_for(&file, false), Some(text.clone()));
+        assert_eq!(paths.bind_for(&text, false), Some(text.clone()));
+        assert_eq!(paths.bind_for(&format!("{text}/new"), true), Some(text.clone()));
+        assert_eq!(paths.bind_for(&format!("{text}/new"), false), None);
+        assert_eq!(paths.bind_for(&format!("{text}/new/new"), true), None);
+        assert_eq!(paths.bind_for("/etc/passwd", false), Some("/etc/passwd".into()));
+        assert_eq!(paths.bind_for("/etc/group", false), None);
+        assert_eq!(paths.bind_for("/proc/version", false), None);
+        std::fs::remove_dir_all(host).unwrap();
     }
 }

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use chasqui_memory::FlatMemory;
@@ -12,7 +11,9 @@ use crate::descriptors::Descriptors;
 use crate::elf::{Elf, Segment};
 use crate::errno::Errno;
 use crate::limits::Limits;
+use crate::mounts::Mounts;
 use crate::paths::Paths;
+use crate::refused::Reported;
 use crate::signal::Signals;
 use crate::space::{
     AddressSpace, Backing, Fault, PAGE_BYTES, Placement, Protection, STACK_TOP, page_down, page_up,
@@ -51,8 +52,8 @@ pub struct Options {
     pub physical: Range<u64>,
     /// Length that the stack may reach [bytes].
     pub stack_bytes: u64,
-    /// Host directory where relative paths begin; the process knows it as `/cwd`.
-    pub directory: PathBuf,
+    /// The files that it sees. Relative paths begin at `/cwd`.
+    pub mounts: Arc<Mounts>,
     /// Contents of standard input.
     pub input: Vec<u8>,
     /// The node's name (`uname`).
@@ -64,14 +65,14 @@ pub struct Options {
 }
 
 impl Options {
-    /// The usual: rank 0, seed 0, 8 MiB of stack, no input, one hart, no devices.
-    pub fn new(physical: Range<u64>, directory: PathBuf) -> Options {
+    /// The usual: rank 0, seed 0, 8 MiB of stack, no files, no input, one hart, no devices.
+    pub fn new(physical: Range<u64>) -> Options {
         Options {
             rank: 0,
             seed: 0,
             physical,
             stack_bytes: 8 << 20,
-            directory,
+            mounts: Arc::default(),
             input: Vec::new(),
             node_name: "node0".into(),
             harts: 1,
@@ -128,6 +129,8 @@ pub struct Process {
     pub(crate) random: Random,
     /// System calls that were not known, each reported once.
     pub(crate) unknown: Vec<u64>,
+    /// Files of the host's that it was refused, each reported once.
+    pub(crate) reported: Reported,
     /// It was said that a thread found no hart.
     pub(crate) told_harts: bool,
     /// See [`Process::take_barrier`].
@@ -208,7 +211,8 @@ impl Process {
         Ok(Process {
             space,
             descriptors: Descriptors::new(std::mem::take(&mut options.input).into()),
-            paths: Paths::new(options.directory.clone()),
+            paths: Paths::new(options.mounts.clone(), arguments),
+            reported: Reported::default(),
             signals: Signals::default(),
             limits: Limits::new(options.stack_bytes),
             random,

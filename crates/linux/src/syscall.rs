@@ -2,14 +2,13 @@
 //!
 //! Numbers: Linux include/uapi/asm-generic/unistd.h, which RISC-V uses as it is.
 
-use std::path::Path;
-
 use chasqui_engine::Time;
 use chasqui_memory::FlatMemory;
 
 use crate::descriptors::Stream;
 use crate::errno::{Answer, Errno};
 use crate::process::Process;
+use crate::refused::Refused;
 use crate::space::{Fault, FaultCause};
 
 mod calls;
@@ -39,11 +38,11 @@ pub trait Host {
     /// Called, once for each process, when a thread finds none of the node's `harts` free.
     fn report_no_hart(&mut self, harts: u32);
 
-    /// Whether the process may open (for `write`: change) the host's `path`; EACCES if not.
-    fn may_open(&mut self, path: &Path, write: bool) -> bool {
-        let _ = (path, write);
-        true
-    }
+    /// Called, once for each file and process, when the process is refused a file that the host has.
+    fn report_refused(&mut self, refused: &Refused<'_>);
+
+    /// The process is about to write so many bytes to its output or to files: whether it may.
+    fn may_write(&mut self, bytes: u64) -> bool;
 }
 
 /// How a system call ends.
@@ -90,6 +89,8 @@ pub enum Outcome {
         /// How long.
         until: Time,
     },
+    /// The process would have written more than it may.
+    TooMuchOutput,
     /// Memory ran out while the call touched the process's memory.
     OutOfMemory(Fault),
 }
@@ -217,6 +218,14 @@ impl Call<'_> {
     fn write_words(&mut self, address: u64, words: &[u64]) -> Result<()> {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         self.write(address, &bytes)
+    }
+
+    /// The process is about to write so many bytes. One that may not is ended.
+    fn spend(&mut self, bytes: u64) -> Result<()> {
+        match self.host.may_write(bytes) {
+            true => Ok(()),
+            false => Err(Stop::Outcome(Outcome::TooMuchOutput)),
+        }
     }
 
     /// The path at `address`.

@@ -158,7 +158,7 @@ fn use_of(elf: Elf) {
     for begin in [0, TEXT] {
         let _ = elf.place(&mut memory, begin, 0..MEMORY);
     }
-    let options = Options::new(0..MEMORY, "/".into());
+    let options = Options::new(0..MEMORY);
     let _ = Process::new(&mut memory, Arc::new(elf), &["prog".into()], &[], options);
 }
 

@@ -2,6 +2,7 @@
 
 mod elf;
 mod process;
+mod reach;
 mod space;
 mod support;
 mod syscalls;

@@ -67,7 +67,7 @@ fn a_process_that_cannot_start_says_why() {
     let start = |physical, arguments: &[String]| {
         let mut memory = FlatMemory::new(BYTES).unwrap();
         let elf = Arc::new(Elf::parse("prog", elf("rv64gc")).unwrap());
-        Process::new(&mut memory, elf, arguments, &[], Options::new(physical, "/".into())).err()
+        Process::new(&mut memory, elf, arguments, &[], Options::new(physical)).err()
     };
     let small = start(LOW..LOW + 3 * 4096, &[]).unwrap();
     assert_eq!(small.to_string(), "prog: does not fit into the 12 KiB of memory of its rank");

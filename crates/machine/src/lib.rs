@@ -5,7 +5,6 @@
 //! another; what two need is here or further down.
 
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use chasqui_abi::kernel::KernelBoot;
@@ -16,7 +15,7 @@ use chasqui_abi::{
 use chasqui_config::{Cycles, Resolved, Schema};
 use chasqui_engine::{Engine, PartitionId};
 use chasqui_hart::Text;
-use chasqui_linux::{Elf, NiDevice, NiMapping, Options, Process};
+use chasqui_linux::{Elf, Mounts, NiDevice, NiMapping, Options, Process};
 use chasqui_memory::{FlatMemory, PAGE_BYTES, PortKind};
 use chasqui_network::FaultKind;
 use chasqui_ni::{NetworkInterface, Region};
@@ -55,8 +54,8 @@ pub struct Job {
     pub arguments: Vec<String>,
     /// Its environment, `NAME=value` each.
     pub environment: Vec<String>,
-    /// Host directory where its relative paths begin.
-    pub directory: PathBuf,
+    /// The files that it sees.
+    pub mounts: Arc<Mounts>,
     /// Seed of the processes' random numbers.
     pub seed: u64,
     /// MPI calls of each rank kept for the timeline.
@@ -330,7 +329,8 @@ fn process(
     }
     let harts = harts_of(c, &work.placement, index);
     let device = NiDevice { identification: first_page(plan, work, (id, who)), regions: mappings };
-    let mut options = Options::new(physical, job.directory.clone());
+    let mut options = Options::new(physical);
+    options.mounts = job.mounts.clone();
     options.rank = who.rank.0;
     options.seed = job.seed;
     options.harts = harts.len() as u32;

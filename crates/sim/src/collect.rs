@@ -14,11 +14,16 @@ use chasqui_record::{
 
 use crate::calls;
 use crate::limits::limited_by;
+use crate::sandbox::{Limits, Reached};
 
 /// What it exits with after a deadlock.
 const DEADLOCK: i32 = 125;
-/// What it exits with when simulated time would pass its end, as timeout(1) does.
+/// What it exits with when simulated time would pass its end, or simulated or host time their limits, as timeout(1) does.
 const OUT_OF_TIME: i32 = 124;
+/// What it exits with when the programs write more than they may: as after SIGXFSZ.
+const TOO_MUCH_OUTPUT: i32 = 128 + 25;
+/// What it exits with when it takes more memory than it may: as after SIGKILL, by which Linux ends what takes too much.
+const TOO_MUCH_MEMORY: i32 = 128 + 9;
 /// What it exits with when the machine is broken: as after SIGBUS, by which Linux tells a process of a machine check.
 const MACHINE_CHECK: i32 = 128 + 7;
 
@@ -28,6 +33,10 @@ pub(crate) struct End {
     pub ended: Ended,
     /// The signal for which it was interrupted.
     pub signal: Option<i32>,
+    /// The limit for which it was interrupted.
+    pub reached: Option<Reached>,
+    /// The limits that it had.
+    pub limits: Limits,
 }
 
 /// Signals by their numbers: as all architectures of Linux have them.
@@ -182,16 +191,15 @@ fn status_of(how: &chasqui_node::Ended) -> i32 {
         chasqui_node::Ended::Exit(status) => *status,
         chasqui_node::Ended::Abort(status) => *status & 0xff,
         chasqui_node::Ended::Fault { signal, .. } => 128 + signal,
+        chasqui_node::Ended::TooMuchOutput => TOO_MUCH_OUTPUT,
     }
 }
 
 /// The fault or abort that ended the job, or its process, the earliest: when, of which rank, what.
 fn broken<'a>(processes: &[ProcessView<'a>]) -> Option<(Time, Rank, &'a chasqui_node::Ended)> {
     let broken = processes.iter().filter_map(|p| match p.ended() {
-        Some((at, how @ (chasqui_node::Ended::Abort(_) | chasqui_node::Ended::Fault { .. }))) => {
-            Some((*at, p.rank(), how))
-        }
-        _ => None,
+        Some((_, chasqui_node::Ended::Exit(_))) | None => None,
+        Some((at, how)) => Some((*at, p.rank(), how)),
     });
     broken.min_by_key(|(at, rank, _)| (*at, *rank))
 }
@@ -223,11 +231,21 @@ fn verdict(
                 let text = [text.as_str(), &waiting].join("\n");
                 (Outcome::Fault, status_of(how), text.trim_end().to_string())
             }
+            chasqui_node::Ended::TooMuchOutput => {
+                let text = format!(
+                    "{rank} at {at}: would write more than --limit-output {} allows all ranks together",
+                    bytes(end.limits.output_bytes)
+                );
+                (Outcome::Aborted, status_of(how), text)
+            }
             _ => {
                 let text = format!("{rank} at {at}: MPI_Abort with status {}", status_of(how));
                 (Outcome::Aborted, status_of(how), text)
             }
         };
+    }
+    if let Some((status, text)) = limit_reached(processes, job_end, end) {
+        return (Outcome::Aborted, status, text);
     }
     if end.ended == Ended::Interrupted {
         let signal = end.signal.unwrap_or(SIGINT);
@@ -255,6 +273,46 @@ fn verdict(
         (None, false) => (Outcome::Deadlock, DEADLOCK, waiting),
         // A process that leaves without goodbye takes the job with it, as MPI launchers have it.
         (Some(Left { text, .. }), false) => (Outcome::Aborted, status.max(1), format!("{text}\n{waiting}")),
+    }
+}
+
+/// The exit status and what there is to say, if a limit ended the job.
+fn limit_reached(processes: &[ProcessView<'_>], job_end: &JobEnd, end: End) -> Option<(i32, String)> {
+    if processes.iter().all(|p| p.ended().is_some()) {
+        return None;
+    }
+    let (at, places) = (job_end.time, places(processes));
+    match (end.reached, end.limits.time) {
+        (Some(Reached::Memory(taken)), _) => {
+            let most = processes.iter().max_by_key(|p| p.memory_bytes()).expect("a job has ranks");
+            let text = format!(
+                "stopped at {at}: the simulation takes {} of the host's memory, --limit-memory {} allows no more; {} has the \
+                 most, {}{places}",
+                bytes(taken),
+                bytes(end.limits.memory_bytes),
+                most.rank(),
+                bytes(most.memory_bytes()),
+            );
+            Some((TOO_MUCH_MEMORY, text))
+        }
+        (Some(Reached::HostTime), _) => {
+            let limit = end.limits.host_time.expect("it was reached").as_secs_f64();
+            Some((OUT_OF_TIME, format!("stopped at {at} by --limit-host-time {limit} s{places}")))
+        }
+        (None, Some(limit)) if end.ended == Ended::OutOfTime => {
+            Some((OUT_OF_TIME, format!("stopped at {limit} by --limit-time{places}")))
+        }
+        _ => None,
+    }
+}
+
+/// A number of bytes, short.
+fn bytes(count: u64) -> String {
+    let units = [("GiB", 1u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    match units.into_iter().find(|(_, size)| count >= *size) {
+        Some((unit, size)) if count.is_multiple_of(size) => format!("{} {unit}", count / size),
+        Some((unit, size)) => format!("{:.1} {unit}", count as f64 / size as f64),
+        None => format!("{count} B"),
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use chasqui_engine::Time;
 use chasqui_hart::{State, Text};
-use chasqui_linux::{Elf, Stream};
+use chasqui_linux::{Elf, Refused, Stream};
 use chasqui_machine::{Job, Workload};
 use chasqui_node::{Ended, NodePartition, Output};
 use chasqui_placement::{JobId, Placement, Rank};
@@ -73,6 +73,12 @@ impl Output for Counter {
     fn unknown_call(&self, _: Rank, _: Time, _: u64) {}
 
     fn no_hart(&self, _: Rank, _: Time, _: u32) {}
+
+    fn refused(&self, _: Rank, _: Time, _: &Refused<'_>) {}
+
+    fn may_write(&self, _: u64) -> bool {
+        true
+    }
 
     fn executed(&self, instructions: u64) {
         self.0.fetch_add(instructions, Ordering::Relaxed);
@@ -151,7 +157,7 @@ fn execute(test: &Test, elf: &Arc<Elf>, reference: bool) -> Result<Outcome, Inpu
         kernel: kernel(test.firmware.as_deref(), machine, &resolved, 1)?,
         arguments: vec![elf.name().to_string()],
         environment: vec![],
-        directory: std::env::current_dir().map_err(input)?,
+        mounts: Arc::default(),
         seed: 1,
         timeline_max: 0,
         mpi_settings: vec![],
@@ -198,6 +204,7 @@ fn not_ended_well(outcome: &Outcome, instructions_max: u64) -> Option<String> {
         Some((_, Ended::Exit(0))) => None,
         Some((_, Ended::Exit(status))) => Some(format!("exit status {status}")),
         Some((_, Ended::Abort(status))) => Some(format!("MPI_Abort with status {status}")),
+        Some((_, Ended::TooMuchOutput)) => Some("too much output".into()),
         Some((_, Ended::Fault { text, .. })) => {
             let text = text.split_once(": ").map_or(text.as_str(), |(_, what)| what);
             Some(text.rsplit_once(", pc").map_or(text, |(what, _)| what).to_string())

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use chasqui_config::{Catalogue, MachineSummary, Parameter, Resolved, Schema, machines};
 use chasqui_engine::{Threads, Time};
 use chasqui_linux::testing::executable;
-use chasqui_linux::{Elf, Stream};
+use chasqui_linux::{Elf, Refused, Stream};
 use chasqui_machine::{Job, Machine, Workload, library_settings, shared_bytes};
 use chasqui_node::Output;
 use chasqui_placement::{Placement, Rank};
@@ -79,6 +79,10 @@ impl Output for Unheard {
     fn write(&self, _: Rank, _: Time, _: Stream, _: &[u8]) {}
     fn unknown_call(&self, _: Rank, _: Time, _: u64) {}
     fn no_hart(&self, _: Rank, _: Time, _: u32) {}
+    fn refused(&self, _: Rank, _: Time, _: &Refused<'_>) {}
+    fn may_write(&self, _: u64) -> bool {
+        true
+    }
     fn executed(&self, _: u64) {}
 }
 
@@ -107,7 +111,7 @@ fn work(resolved: &Resolved) -> Workload {
         kernel: None,
         arguments: vec!["program".into()],
         environment: vec![],
-        directory: "/".into(),
+        mounts: Arc::default(),
         seed: 1,
         timeline_max: 0,
         mpi_settings: library_settings(resolved),

@@ -16,10 +16,11 @@ mod output;
 mod replay;
 mod request;
 mod run;
+mod sandbox;
 mod trace_window;
 
 pub use catalogue::{CATALOGUE, Catalogue, describe, faults, machines, warm_up};
 pub use conformance::{Test, Verdict, conformance};
 pub use input_error::InputError;
-pub use request::{OnlyRank, Options, Request};
+pub use request::{OnlyRank, Options, Request, Sandbox};
 pub use run::{Progress, check, run};

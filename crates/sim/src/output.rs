@@ -1,12 +1,13 @@
 //! Output of the simulated processes.
 
+use std::collections::BTreeSet;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use chasqui_engine::Time;
-use chasqui_linux::Stream;
+use chasqui_linux::{Refused, Stream};
 use chasqui_node::Output;
 use chasqui_placement::Rank;
 use chasqui_record::{RunDirectory, RunError};
@@ -25,6 +26,8 @@ pub(crate) struct Streams {
     pending: Mutex<Vec<Pending>>,
     is_pending: AtomicBool,
     instructions: AtomicU64,
+    /// What the processes may still write [bytes].
+    left_bytes: AtomicU64,
 }
 
 /// Lines for the terminal.
@@ -33,6 +36,8 @@ struct Pending {
     rank: u32,
     stream: Stream,
     bytes: Vec<u8>,
+    /// What it is about, if that is shown only once.
+    once: Option<String>,
 }
 
 /// A line that grows longer than this [bytes] is shown before it ends.
@@ -51,6 +56,7 @@ impl Streams {
         echo: bool,
         clear_line: bool,
         trace: Option<&TracePlan>,
+        output_bytes_max: u64,
     ) -> Result<Streams, RunError> {
         let open = |(directory, rank): (&RunDirectory, u32)| -> Result<_, RunError> {
             let files = [directory.stdout(rank)?, directory.stderr(rank)?];
@@ -70,6 +76,7 @@ impl Streams {
             pending: Mutex::default(),
             is_pending: AtomicBool::new(false),
             instructions: AtomicU64::new(0),
+            left_bytes: AtomicU64::new(output_bytes_max),
         })
     }
 
@@ -91,9 +98,9 @@ impl Streams {
         self.screen.lock().expect("no writer panics")
     }
 
-    fn show_later(&self, now: Time, rank: u32, stream: Stream, bytes: Vec<u8>) {
+    fn show_later(&self, line: Pending) {
         let mut pending = self.pending.lock().expect("no writer panics");
-        pending.push(Pending { now, rank, stream, bytes });
+        pending.push(line);
         self.is_pending.store(true, Ordering::Relaxed);
     }
 
@@ -111,8 +118,11 @@ impl Streams {
         // What one rank has written stays in its order.
         pending.sort_by_key(|p| (p.now, p.rank));
         let due = pending.partition_point(|p| p.now < time);
+        let mut screen = self.screen();
         for p in pending.drain(..due) {
-            self.screen().show(p.stream, &p.bytes);
+            if p.once.is_none_or(|about| screen.shown.insert(about)) {
+                screen.show(p.stream, &p.bytes);
+            }
         }
         self.is_pending.store(!pending.is_empty(), Ordering::Relaxed);
     }
@@ -152,6 +162,8 @@ struct Screen {
     terminal: [bool; 2],
     /// What was shown last on a terminal did not end its line.
     within_line: bool,
+    /// What lines that are shown only once were about.
+    shown: BTreeSet<String>,
     /// Why the first of what could not be shown was not.
     lost: Option<String>,
 }
@@ -162,7 +174,7 @@ const CLEAR_LINE: &[u8] = b"\r\x1b[K";
 impl Screen {
     fn new(progress: bool) -> Screen {
         let terminal = [std::io::stdout().is_terminal(), std::io::stderr().is_terminal()];
-        Screen { progress, terminal, within_line: false, lost: None }
+        Screen { progress, terminal, within_line: false, shown: BTreeSet::new(), lost: None }
     }
 
     /// What can't be shown is no reason to stop the simulation; that a pipe is read no longer is nothing to say.
@@ -206,7 +218,7 @@ impl Streams {
             let shown = if r.partial[i].len() - whole > LINE_BYTES_MAX { r.partial[i].len() } else { whole };
             if shown > 0 {
                 let lines: Vec<u8> = r.partial[i].drain(..shown).collect();
-                self.show_later(now, rank, stream, lines);
+                self.show_later(Pending { now, rank, stream, bytes: lines, once: None });
             }
         }
     }
@@ -228,9 +240,10 @@ impl JobOutput {
     }
 
     /// The command says something about `rank`.
-    fn say(&self, rank: Rank, now: Time, what: &str) {
-        let text = format!("chasqui: {rank}: {what}\n");
-        self.streams.show_later(now, self.place(rank.0), Stream::Error, text.into_bytes());
+    fn say(&self, rank: Rank, now: Time, what: &str, once: Option<String>) {
+        let bytes = format!("chasqui: {rank}: {what}\n").into_bytes();
+        let rank = self.place(rank.0);
+        self.streams.show_later(Pending { now, rank, stream: Stream::Error, bytes, once });
     }
 }
 
@@ -249,14 +262,37 @@ impl Output for JobOutput {
 
     fn unknown_call(&self, rank: Rank, now: Time, number: u64) {
         let name = chasqui_linux::syscall::name(number).unwrap_or("unknown to Linux");
-        self.say(rank, now, &format!("system call {number} ({name}) is not served: it returns ENOSYS"));
+        self.say(rank, now, &format!("system call {number} ({name}) is not served: it returns ENOSYS"), None);
     }
 
     fn no_hart(&self, rank: Rank, now: Time, harts: u32) {
         let what = format!(
             "no hart is left for a thread: it has {harts} (node.harts, shared out among a node's ranks); clone returns EAGAIN"
         );
-        self.say(rank, now, &what);
+        self.say(rank, now, &what, None);
+    }
+
+    fn refused(&self, rank: Rank, now: Time, refused: &Refused<'_>) {
+        let Refused { place, bind, changes, is_seen } = *refused;
+        let what = match (is_seen, changes) {
+            (true, _) => {
+                format!("{place} may only be read; --bind {bind} without :ro would let it be changed")
+            }
+            (false, true) => {
+                format!("{place} is not among the files that the program sees; --bind {bind} would show it")
+            }
+            (false, false) => {
+                format!(
+                    "{place} is not among the files that the program sees; --bind {bind}:ro would show it"
+                )
+            }
+        };
+        self.say(rank, now, &what, Some(what.clone()));
+    }
+
+    fn may_write(&self, bytes: u64) -> bool {
+        let left = &self.streams.left_bytes;
+        left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes)).is_ok()
     }
 
     fn executed(&self, instructions: u64) {

@@ -48,6 +48,9 @@ pub struct Request {
     /// The only rank to simulate, and what drives it.
     #[serde(default)]
     pub only_rank: Option<OnlyRank>,
+    /// What the programs may do to the host.
+    #[serde(default)]
+    pub sandbox: Sandbox,
     /// The command as the user gave it, for `host.json`.
     #[serde(default)]
     pub command: Vec<String>,
@@ -62,6 +65,24 @@ fn one() -> i64 {
 
 fn slot() -> String {
     MapBy::Slot.name().into()
+}
+
+/// What the programs of a run may do to the host.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sandbox {
+    /// Files and folders of the host that they see besides the working directory, `HOST[:GUEST][:ro]` each.
+    pub binds: Vec<String>,
+    /// They see all of the host's files.
+    pub host_files: bool,
+    /// Simulated time after which the run ends, with its unit; none: it may go on.
+    pub limit_time: Option<String>,
+    /// Host time after which the run ends; none: it may go on.
+    pub limit_host_time: Option<String>,
+    /// What the programs may write to their output and to files, together; none: as the host has room.
+    pub limit_output: Option<String>,
+    /// Memory of the host that the command may take; none: as the host has.
+    pub limit_memory: Option<String>,
 }
 
 /// A job that shares the nodes.

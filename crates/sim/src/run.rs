@@ -1,14 +1,14 @@
 //! A run, from request to results.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use chasqui_config::{Resolved, Scalar};
 use chasqui_engine::{Ended, Threads, Time};
 use chasqui_hart::Text;
-use chasqui_linux::Elf;
+use chasqui_linux::{Elf, Mounts};
 use chasqui_machine::replay::Replay;
 use chasqui_machine::{Built, Firmware, Job, Machine, Workload, library_settings, shared_bytes, wait_polls};
 use chasqui_node::{Checks, NodeConfiguration, Output};
@@ -26,6 +26,7 @@ use crate::limits::WAITING;
 use crate::output::{JobOutput, Streams};
 use crate::replay;
 use crate::request::{Options, Request};
+use crate::sandbox::{self, Limits};
 use crate::trace_window;
 
 /// How far a run is.
@@ -86,14 +87,15 @@ pub fn run(
     let directories = directories(request)?;
     let ranks: Vec<_> = directories.iter().zip(plan.simulated()).collect();
     let trace = plan.watch.trace.as_ref();
-    let streams = Streams::new(&ranks, request.echo, request.options.clear_line, trace);
+    let streams =
+        Streams::new(&ranks, request.echo, request.options.clear_line, trace, plan.limits.output_bytes);
     let streams = Arc::new(streams.map_err(input)?);
     let work = plan.work(request, &streams)?;
     let (machine, resolved, threads) = (plan.machine, &plan.resolved, plan.threads);
     let built = build(machine, resolved, &work, threads.count()).inspect_err(|_| remove(request))?;
     let jobs = work.jobs;
     let simulation = Instant::now();
-    let (end, built) = simulate(built, jobs.len(), threads, &streams, progress);
+    let (end, built) = simulate(built, jobs.len(), (threads, &plan.limits), &streams, progress);
     let simulation_s = simulation.elapsed().as_secs_f64();
     let together = (threads.count(), built.engine.steps_together());
     let lost = streams.finish();
@@ -124,7 +126,7 @@ pub fn run(
 pub fn check(request: &Request) -> Result<(), InputError> {
     let plan = Plan::of(request)?;
     RunDirectory::check(&request.directory).map_err(input)?;
-    let nowhere = Arc::new(Streams::new(&[], false, false, None).map_err(input)?);
+    let nowhere = Arc::new(Streams::new(&[], false, false, None, 0).map_err(input)?);
     let work = plan.work(request, &nowhere)?;
     build(plan.machine, &plan.resolved, &work, plan.threads.count()).map(drop)
 }
@@ -140,6 +142,8 @@ struct Plan {
     firmware: Firmware,
     kernel: Option<Arc<Elf>>,
     threads: Threads,
+    mounts: Arc<Mounts>,
+    limits: Limits,
 }
 
 impl Plan {
@@ -154,7 +158,20 @@ impl Plan {
         let firmware = firmware(request.firmware.as_deref(), machine)?;
         let kernel = kernel(request.firmware.as_deref(), machine, &resolved, placement.processes())?;
         let threads = threads(request.options.threads, placement.nodes());
-        Ok(Plan { machine, resolved, replay, programs, placement, watch, firmware, kernel, threads })
+        let (mounts, limits) = (sandbox::mounts(&request.sandbox)?, Limits::of(request)?);
+        Ok(Plan {
+            machine,
+            resolved,
+            replay,
+            programs,
+            placement,
+            watch,
+            firmware,
+            kernel,
+            threads,
+            mounts,
+            limits,
+        })
     }
 
     /// The ranks of each job that are simulated.
@@ -172,7 +189,8 @@ impl Plan {
             first += program.ranks;
             let common = job(request, &self.resolved, program, self.threads.count(), output)?;
             let (watch, firmware, kernel) = (self.watch.clone(), self.firmware.clone(), self.kernel.clone());
-            jobs.push(Job { watch, firmware, kernel, replay: self.replay.clone(), ..common });
+            let (mounts, replay) = (self.mounts.clone(), self.replay.clone());
+            jobs.push(Job { watch, firmware, kernel, mounts, replay, ..common });
         }
         let placement = self.placement.clone();
         let shared_bytes = shared_bytes(&self.resolved, placement.per_node());
@@ -413,7 +431,7 @@ fn job(
         kernel: None,
         arguments: program.arguments.clone(),
         environment: request.env.iter().map(|(k, v)| format!("{k}={v}")).collect(),
-        directory: std::env::current_dir().map_err(input)?,
+        mounts: Arc::default(),
         seed: request.options.seed,
         timeline_max: request.options.timeline,
         mpi_settings: library_settings(resolved),
@@ -461,14 +479,17 @@ fn remove(request: &Request) {
 fn simulate(
     mut built: Built,
     jobs: usize,
-    threads: Threads,
+    (threads, limits): (Threads, &Limits),
     streams: &Streams,
     progress: &mut dyn FnMut(Progress) -> Option<i32>,
 ) -> (End, Built) {
     let begin = Instant::now();
     let mut last = begin;
     let (mut rounds, mut looked_at) = (0, 0);
-    let mut signal = None;
+    let (mut signal, mut reached) = (None, None);
+    if let Some(end) = limits.time {
+        built.engine.set_end(end);
+    }
     let mut watch = |time| {
         streams.show_until(time);
         rounds += 1;
@@ -485,7 +506,8 @@ fn simulate(
         let rate_mips = instructions as f64 / host_seconds / 1e6;
         let within_line = streams.within_line();
         signal = progress(Progress { time_ps: time.0, host_seconds, instructions, rate_mips, within_line });
-        signal.is_none()
+        reached = limits.reached(begin.elapsed());
+        signal.is_none() && reached.is_none()
     };
     let mut ended = built.engine.run(threads, &mut watch);
     while let Ended::Stopped(at) = ended
@@ -494,7 +516,7 @@ fn simulate(
     {
         ended = built.engine.run(threads, &mut watch);
     }
-    (End { ended, signal }, built)
+    (End { ended, signal, reached, limits: *limits }, built)
 }
 
 fn host(
@@ -516,13 +538,6 @@ fn host(
         messages_per_s: sum(|s| s.messages) / simulation_s,
         threads: threads as u32,
         steps_together,
-        memory_bytes_max: memory_bytes_max(Path::new("/proc/self/status")),
+        memory_bytes_max: sandbox::memory_bytes("VmHWM"),
     }
-}
-
-/// The most memory that this process has held (Linux: `VmHWM`).
-fn memory_bytes_max(status: &Path) -> Option<u64> {
-    let text = std::fs::read_to_string(status).ok()?;
-    let line = text.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
-    line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
 }

@@ -14,6 +14,7 @@ from chasqui.errors import InputError
 
 if TYPE_CHECKING:
     from chasqui.experiment import running
+    from chasqui.simulation import Sandbox
 
 HELP = """Carries out experiments: each NAME is one (voyager/mechanisms) or all of a machine's
 (voyager). `list`, or no name, lists them.
@@ -62,8 +63,14 @@ def commands() -> dict[str, click.Command]:
     help="Simulations at a time (default: as many as there are processors).",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, an array of experiments.")
+@options.sandbox
 def experiment(
-    names: tuple[str, ...], directory: str | None, quick: bool, jobs: int | None, as_json: bool
+    names: tuple[str, ...],
+    directory: str | None,
+    quick: bool,
+    jobs: int | None,
+    as_json: bool,
+    sandbox: Sandbox,
 ) -> int:
     from chasqui.experiment import running
     from chasqui.simulation import host_processors
@@ -78,7 +85,7 @@ def experiment(
     found = []
     for name in chosen:
         try:
-            done = _carry_out(name, directory, quick, jobs or host_processors())
+            done = _carry_out(name, directory, quick, jobs or host_processors(), sandbox)
         except running.RunFailed as error:
             say(f"chasqui: {error}")
             return STATUS_FAILED
@@ -90,14 +97,18 @@ def experiment(
     return 0
 
 
-def _carry_out(name: str, directory: str | None, quick: bool, jobs: int) -> running.Done:
+def _carry_out(
+    name: str, directory: str | None, quick: bool, jobs: int, sandbox: Sandbox
+) -> running.Done:
     from chasqui import simulation
     from chasqui.experiment import running
     from chasqui.text import Counter
 
     def carry_out(place: Path) -> running.Done:
         with Counter(f"runs of {name}") as progress:
-            return running.carry_out(name, place, quick=quick, jobs=jobs, progress=progress)
+            return running.carry_out(
+                name, place, quick=quick, jobs=jobs, progress=progress, sandbox=sandbox
+            )
 
     stem = running.directory_name(name)
     if directory is None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from chasqui.loggp import Figure, SizeFigures
     from chasqui.measurement import Measurement
+    from chasqui.simulation import Sandbox
 
 HELP = """Measures L, o, g and G of a machine: for each message size the overheads of sending and
 receiving, latency end to end, L, gap between the messages of a stream [ns and cycles of the node's
@@ -62,8 +63,14 @@ def commands() -> dict[str, click.Command]:
     help="Keep the run directories, one a size, in DIR; must be new or empty.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; times in ps.")
+@options.sandbox
 def logp(
-    machine: str, sets: tuple[str, ...], sizes: str | None, directory: str | None, as_json: bool
+    machine: str,
+    sets: tuple[str, ...],
+    sizes: str | None,
+    directory: str | None,
+    as_json: bool,
+    sandbox: Sandbox,
 ) -> int:
     from chasqui import measurement
     from chasqui.text import Counter
@@ -76,6 +83,7 @@ def logp(
             options.check_sets(sets),
             Path(directory) if directory else None,
             progress,
+            sandbox,
         )
     if as_json:
         import json

@@ -8,11 +8,14 @@ import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from chasqui.errors import InputError
+
+if TYPE_CHECKING:
+    from chasqui.simulation import Sandbox
 
 SETTINGS: dict[str, Any] = {
     "help_option_names": ["-h", "--help"],
@@ -112,6 +115,65 @@ def _timeline() -> Decorator:
     )  # fmt: skip
 
 
+def sandbox(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say what programs may do to the host: `sandbox`, a simulation.Sandbox."""
+
+    @functools.wraps(function)
+    def gathered(
+        *arguments: Any,
+        binds: tuple[str, ...],
+        host_files: bool,
+        limit_time: str | None,
+        limit_host_time: str | None,
+        limit_output: str | None,
+        limit_memory: str | None,
+        **others: Any,
+    ) -> Any:
+        from chasqui.simulation import Sandbox
+
+        sandbox = Sandbox(
+            binds, host_files, limit_time, limit_host_time, limit_output, limit_memory
+        )
+        return function(*arguments, sandbox=sandbox, **others)
+
+    result: Callable[..., Any] = gathered
+    for option in (*reversed(_limits()), _host_files(), _binds()):
+        result = option(result)
+    return result
+
+
+def _binds() -> Decorator:
+    return click.option(
+        "--bind", "binds", multiple=True, metavar="HOST[:GUEST][:ro]",
+        help="Show the programs a file or folder of the host, as GUEST (default: by its own name); "
+        "ro: to be read only. Without this they see the working directory alone. Repeatable.",
+    )  # fmt: skip
+
+
+def _host_files() -> Decorator:
+    return click.option(
+        "--host-files", is_flag=True,
+        help="Show the programs all of the host's files: they may change and remove what you may.",
+    )  # fmt: skip
+
+
+def _limits() -> list[Decorator]:
+    return [
+        click.option("--limit-time", metavar="TIME", help="End after this simulated time: '5 ms'."),
+        click.option("--limit-host-time", metavar="TIME", help="End after this time: '600 s'."),
+        click.option(
+            "--limit-output", metavar="SIZE",
+            help="End when the programs have written this much to their output and to files "
+            "(default: 10 GiB, or half of what is free if that is less).",
+        ),
+        click.option(
+            "--limit-memory", metavar="SIZE",
+            help="End when the simulation takes this much of the host's memory (default: nine "
+            "tenths of what is available).",
+        ),
+    ]  # fmt: skip
+
+
 class Threads(click.ParamType[int]):
     """`auto`, which is 0, or a number."""
 
@@ -139,7 +201,7 @@ def quiet(doc: str) -> Decorator:
 
 def job(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say how a program runs: ranks and where they are, sets, environment,
-    timeline, threads.
+    timeline, threads, and what it may do to the host.
 
     The command gets them as one `settings`, the arguments of simulation.Job.
     """
@@ -155,6 +217,7 @@ def job(function: Callable[..., Any]) -> Callable[..., Any]:
         environment: tuple[str, ...],
         timeline: int,
         threads: int,
+        sandbox: Sandbox,
         **others: Any,
     ) -> Any:
         settings = {
@@ -165,6 +228,7 @@ def job(function: Callable[..., Any]) -> Callable[..., Any]:
             "environment": check_environment(environment),
             "timeline": timeline,
             "threads": threads,
+            "sandbox": sandbox,
         }
         return function(*arguments, settings=settings, **others)
 
@@ -172,7 +236,7 @@ def job(function: Callable[..., Any]) -> Callable[..., Any]:
     placement = (_map_by(), _ranks_per_node(), _ranks())
     for option in (_threads(), _timeline(), _environment(), _mpi(), sets(), *placement):
         result = option(result)
-    return result
+    return sandbox(result)
 
 
 def only(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -22,8 +22,9 @@ goes to the terminal and to the run directory, beside summary.json, stats.json, 
 
 \b
 Exit status: 2 if the run could not start (arguments, executable, machine); else the largest status
-of the ranks; 128 + signal after a fault, 125 after a deadlock, 124 if simulated time would pass its
-end (212 days), 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP (all three keep the results so
+of the ranks; 128 + signal after a fault, 125 after a deadlock, 124 at --limit-time, at
+--limit-host-time, or if simulated time would pass its end (212 days), 153 at --limit-output, 137 at
+--limit-memory, 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP (all three keep the results so
 far); 1 if output could not be written.
 
 \b
@@ -44,6 +45,7 @@ Examples:
   chasqui run -np 4 --machine voyager --job '-np 4 ./cg -g 32' -- ./ring
   chasqui run -np 4 --trace-instructions 310us..312us:0,2 -- ./ring
   chasqui run -np 4 --histogram pairs -- ./sort
+  chasqui run -np 4 --bind ../data:ro --limit-output '1 GiB' -- ./cg ../data/matrix.mtx
   chasqui run --only-rank 0 --arrivals cg.recording --ratio 0.5 --machine netcache -- ./cg -g 32
 """
 

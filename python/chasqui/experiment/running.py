@@ -136,10 +136,18 @@ def own(text: str) -> list[str]:
     return [text] if is_own(text) and path.is_file() else []
 
 
-def carry_out(name: str, directory: Path, *, quick: bool, jobs: int, progress: Progress) -> Done:
+def carry_out(
+    name: str,
+    directory: Path,
+    *,
+    quick: bool,
+    jobs: int,
+    progress: Progress,
+    sandbox: simulation.Sandbox = simulation.SANDBOX,
+) -> Done:
     """Runs an experiment and writes its results into `directory`, which is empty or new."""
     experiment = load(name)
-    outputs = run_all(name, experiment.runs(quick), directory / "runs", jobs, progress)
+    outputs = run_all(name, experiment.runs(quick), directory / "runs", jobs, progress, sandbox)
     report = experiment.report(outputs)
     for table in report.tables:
         write_csv(directory / f"{table.name}.csv", table)
@@ -150,7 +158,12 @@ def carry_out(name: str, directory: Path, *, quick: bool, jobs: int, progress: P
 
 
 def run_all(
-    name: str, runs: Sequence[Run], directory: Path, jobs: int, progress: Progress
+    name: str,
+    runs: Sequence[Run],
+    directory: Path,
+    jobs: int,
+    progress: Progress,
+    sandbox: simulation.Sandbox = simulation.SANDBOX,
 ) -> dict[str, Output]:
     """The outputs by the names of the runs. `progress` gets the number of those that are done."""
     folder = folder_of(name)
@@ -172,7 +185,7 @@ def run_all(
         ]
         job = simulation.Job(
             machine_of(folder, run), run.ranks, first, run.arguments, run.sets,
-            others=beside, threads=1,
+            others=beside, threads=1, sandbox=sandbox,
             access_times=run.access_times, profile=run.profile,
             record=recording(directory, run.name) if run.name in recorded else None,
             only=only_rank(directory, run.replay) if run.replay else None,

@@ -9,6 +9,8 @@ use crate::errno::Errno;
 use crate::open_flags::{O_ACCMODE, O_APPEND, O_CLOEXEC, O_NONBLOCK, O_RDONLY, O_WRONLY};
 use crate::space::{Fault, USER_END};
 
+/// Files take blocks of this size on the disk.
+pub(super) const BLOCK_BYTES: u64 = 4096;
 /// Most that one call moves (Linux `MAX_RW_COUNT`).
 const BYTES_MAX: u64 = 0x7fff_f000;
 /// Most that is moved at once.
@@ -195,6 +197,9 @@ impl Call<'_> {
                 let from = address.wrapping_add(done);
                 let result = self.process.space.read_user(self.memory, from, &mut buffer);
                 let readable = Progress::new(from, wanted, result);
+                if matches!(object, Object::File { .. } | Object::Output(_)) {
+                    self.spend(readable.moved)?;
+                }
                 match self.put(&object, at, &buffer[..readable.moved as usize]) {
                     Ok(0) if readable.moved > 0 => end = Some(Errno::ENOSPC.into()),
                     Ok(put) => {

@@ -1,18 +1,20 @@
 //! Files by name.
 
-use std::fs::{self, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Call, Result};
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, FileType, OpenOptions, OpenOptionsExt, PermissionsExt};
+
+use super::files::BLOCK_BYTES;
+use super::{Call, Refused, Result};
 use crate::descriptors::{Entry, Object};
 use crate::errno::Errno;
 use crate::open_flags::{
-    O_ACCMODE, O_APPEND, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NONBLOCK, O_RDONLY, O_RDWR, O_TRUNC,
-    O_WRONLY,
+    O_ACCMODE, O_APPEND, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR,
+    O_TRUNC, O_WRONLY,
 };
-use crate::paths::{Place, WORKING_DIRECTORY};
+use crate::places::WORKING_DIRECTORY;
+use crate::resolve::{Place, Spot};
 
 // Linux include/uapi/linux/fcntl.h, include/linux/fs_types.h, include/uapi/linux/fs.h.
 const AT_FDCWD: i32 = -100;
@@ -30,43 +32,104 @@ pub(super) fn is_current(descriptor: u64) -> bool {
     descriptor as i32 == AT_FDCWD
 }
 
+/// How the host's file `name` is opened: itself, and without waiting for what another process of the host may do.
+fn options(mode: u64) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.follow(FollowSymlinks::No).nonblock(true).mode(mode as u32 & 0o777);
+    options
+}
+
+/// Opens the host's file at `spot`, which must be a regular one: what stands behind another is written or read by another
+/// process of the host, at its own time.
+fn open_file(spot: &Spot, options: &OpenOptions) -> Result<std::fs::File> {
+    let name = spot.name.as_ref().ok_or(Errno::EISDIR)?;
+    let file = spot.folder.open_with(name, options)?.into_std();
+    if file.metadata()?.is_file() { Ok(file) } else { Err(Errno::EACCES.into()) }
+}
+
+fn kind_of(kind: FileType) -> u8 {
+    match kind {
+        kind if kind.is_dir() => DT_DIR,
+        kind if kind.is_file() => DT_REG,
+        kind if kind.is_symlink() => DT_LNK,
+        _ => DT_UNKNOWN,
+    }
+}
+
 impl Call<'_> {
-    /// The path from `/` that `path` means, where relative ones begin at `at`.
-    pub(super) fn absolute(&mut self, at: u64, path: &str) -> Result<String> {
+    /// The name from `/` that `path` means, where relative ones begin at `at`.
+    fn absolute(&mut self, at: u64, path: &str) -> Result<String> {
         if path.starts_with('/') || is_current(at) {
             return Ok(self.process.paths.absolute(path));
         }
         match &self.process.descriptors.get(at)?.object {
-            Object::Directory { name, .. } => Ok(format!("{name}/{path}")),
+            Object::Directory { place, .. } => Ok(format!("{place}/{path}")),
             _ => Err(Errno::ENOTDIR.into()),
         }
     }
 
-    /// What the path at `address` stands for, and its name from `/`.
-    fn named(&mut self, at: u64, address: u64) -> Result<(Place, String)> {
+    /// What the name `path` stands for, where relative ones begin at `at`.
+    pub(super) fn place(&mut self, at: u64, path: &str, follow: bool) -> Result<Place> {
+        let absolute = self.absolute(at, path)?;
+        Ok(self.process.paths.mounts.resolve(&absolute, follow)?)
+    }
+
+    /// What the name at `address` stands for.
+    fn named(&mut self, at: u64, address: u64, follow: bool) -> Result<Place> {
         let path = self.path(address)?;
         if path.is_empty() {
             return Err(Errno::ENOENT.into());
         }
-        let absolute = self.absolute(at, &path)?;
-        Ok((self.process.paths.place(&absolute), absolute))
+        self.place(at, &path, follow)
     }
 
-    /// The host's path that is named, to be changed.
-    fn changeable(&mut self, at: u64, address: u64) -> Result<PathBuf> {
-        match self.named(at, address)? {
-            (Place::Host(path), _) if self.host.may_open(&path, true) => Ok(path),
-            (Place::Nothing, _) => Err(Errno::ENOENT.into()),
+    /// What of the host's is named, to be changed.
+    fn changeable(&mut self, at: u64, address: u64, follow: bool) -> Result<Spot> {
+        match self.named(at, address, follow)? {
+            Place::Host(spot) => self.writable(spot),
+            Place::Above(_) => Err(Errno::EBUSY.into()),
+            Place::Outside(place) => Err(self.refuse(&place, true)),
             _ => Err(Errno::EACCES.into()),
         }
     }
 
+    /// `spot`, if it may be changed.
+    fn writable(&mut self, spot: Spot) -> Result<Spot> {
+        if !spot.read_only {
+            return Ok(spot);
+        }
+        let mounts = self.process.paths.mounts.clone();
+        let (folder, _) = mounts.around(&spot.place).expect("it is mounted");
+        let refused = Refused { place: &spot.place, bind: folder, changes: true, is_seen: true };
+        self.report(&refused);
+        Err(Errno::EROFS.into())
+    }
+
+    fn report(&mut self, refused: &Refused<'_>) {
+        if self.process.reported.is_new(refused) {
+            self.host.report_refused(refused);
+        }
+    }
+
+    /// The process does not see the host's `place`, which it meant to change or, if not `changes`, to read: the error.
+    pub(super) fn refuse(&mut self, place: &str, changes: bool) -> super::Stop {
+        if let Some(folder) = self.process.paths.bind_for(place, changes) {
+            let refused = Refused { place, bind: &folder, changes, is_seen: false };
+            self.report(&refused);
+        }
+        Errno::ENOENT.into()
+    }
+
     pub(super) fn openat(&mut self, at: u64, path: u64, flags: u64, mode: u64) -> Result<i64> {
-        let (place, absolute) = self.named(at, path)?;
+        let creates = flags & O_CREAT != 0;
+        let follow = flags & O_NOFOLLOW == 0 && !(creates && flags & O_EXCL != 0);
+        let place = self.named(at, path, follow)?;
         let limit = self.process.limits.files();
         let writes = flags & O_ACCMODE != O_RDONLY;
         let object = match place {
-            Place::Host(path) => self.open_host(&path, &absolute, flags, mode)?,
+            Place::Host(spot) => self.open_host(spot, flags, mode)?,
+            Place::Above(_) if writes || creates => return Err(Errno::EISDIR.into()),
+            Place::Above(place) => self.directory(&place, None)?,
             Place::Program if writes => return Err(Errno::EACCES.into()),
             Place::Program => Object::Bytes(self.process.elf.bytes().clone()),
             Place::Null => Object::Null,
@@ -77,8 +140,11 @@ impl Call<'_> {
                 let close_on_exec = flags & O_CLOEXEC != 0;
                 return Ok(self.process.descriptors.duplicate(descriptor, 0, close_on_exec, limit)?);
             }
-            Place::Nothing if flags & O_CREAT != 0 => return Err(Errno::EACCES.into()),
-            Place::Ni(_) | Place::Nothing => return Err(Errno::ENOENT.into()),
+            Place::Outside(place) => {
+                let error = self.refuse(&place, writes || creates);
+                return Err(if creates { Errno::EACCES.into() } else { error });
+            }
+            Place::Ni(_) => return Err(Errno::ENOENT.into()),
         };
         if flags & O_DIRECTORY != 0 && !matches!(object, Object::Directory { .. }) {
             return Err(Errno::ENOTDIR.into());
@@ -87,7 +153,7 @@ impl Call<'_> {
         Ok(self.process.descriptors.add(object, kept, flags & O_CLOEXEC != 0, limit)?)
     }
 
-    fn open_host(&mut self, path: &Path, absolute: &str, flags: u64, mode: u64) -> Result<Object> {
+    fn open_host(&mut self, spot: Spot, flags: u64, mode: u64) -> Result<Object> {
         let (read, write) = match flags & O_ACCMODE {
             O_RDONLY => (true, false),
             O_WRONLY => (false, true),
@@ -95,96 +161,105 @@ impl Call<'_> {
             _ => return Err(Errno::EINVAL.into()),
         };
         let create = flags & O_CREAT != 0;
-        let before = path.metadata();
-        // Linux creates the file first, so it is a change even when it is opened to be read.
-        let changes = write || (create && before.is_err());
-        if !self.host.may_open(path, changes) {
-            return Err(Errno::EACCES.into());
-        }
-        match &before {
+        let is_new = match spot.metadata() {
             Ok(_) if create && flags & O_EXCL != 0 => return Err(Errno::EEXIST.into()),
+            Ok(metadata) if metadata.is_symlink() => return Err(Errno::ELOOP.into()),
             Ok(metadata) if metadata.is_dir() => {
                 if write || create {
                     return Err(Errno::EISDIR.into());
                 }
-                return self.open_directory(path, absolute);
+                let folder = spot.open_folder()?;
+                return self.directory(&spot.place, Some(&folder));
             }
-            // What another process of the host writes or reads at its own time.
             Ok(metadata) if !metadata.is_file() => return Err(Errno::EACCES.into()),
             Ok(_) if flags & O_DIRECTORY != 0 => return Err(Errno::ENOTDIR.into()),
-            Ok(_) => (),
-            Err(_) if create && !write => {
-                OpenOptions::new()
-                    .write(true)
-                    .create(true)
-                    .truncate(false)
-                    .mode(mode as u32 & 0o777)
-                    .open(path)?;
-            }
-            Err(_) => (),
+            Ok(_) => false,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && create => true,
+            Err(error) => return Err(error.into()),
+        };
+        let spot = if write || is_new { self.writable(spot)? } else { spot };
+        if is_new {
+            self.spend(BLOCK_BYTES)?;
+            open_file(&spot, options(mode).write(true).create(true))?;
         }
         let append = flags & O_APPEND != 0 && write;
-        let mut options = OpenOptions::new();
-        options.read(read).write(write && !append).append(append);
-        options.create(create && write).mode(mode as u32 & 0o777);
-        let file = options.open(path)?;
+        let file = open_file(&spot, options(mode).read(read).write(write && !append).append(append))?;
         if write && flags & O_TRUNC != 0 {
             file.set_len(0)?;
         }
-        Ok(Object::File { file: Arc::new(file), path: path.into() })
+        Ok(Object::File { file: Arc::new(file), place: spot.place.into() })
     }
 
-    /// Entries in order of names: the host's order differs from run to run.
-    fn open_directory(&mut self, path: &Path, absolute: &str) -> Result<Object> {
-        let mut names = vec![(b".".to_vec(), DT_DIR), (b"..".to_vec(), DT_DIR)];
-        for entry in fs::read_dir(path)? {
+    /// The folder `place`: what is in the host's, if it is one of the host's, and what is mounted in it.
+    fn directory(&mut self, place: &str, folder: Option<&Dir>) -> Result<Object> {
+        let mounts = self.process.paths.mounts.clone();
+        let mut kinds = mounts.entries(place, DT_DIR, DT_REG);
+        kinds.extend([(b".".to_vec(), DT_DIR), (b"..".to_vec(), DT_DIR)]);
+        for entry in folder.map(Dir::entries).transpose()?.into_iter().flatten() {
             let entry = entry?;
-            let kind = match entry.file_type()? {
-                kind if kind.is_dir() => DT_DIR,
-                kind if kind.is_file() => DT_REG,
-                kind if kind.is_symlink() => DT_LNK,
-                _ => DT_UNKNOWN,
-            };
-            names.push((entry.file_name().into_encoded_bytes(), kind));
+            let name = entry.file_name().into_encoded_bytes();
+            if !mounts.is_hidden(&format!("{place}/{}", String::from_utf8_lossy(&name))) {
+                let kind = kind_of(entry.file_type()?);
+                kinds.entry(name).or_insert(kind);
+            }
         }
-        names.sort();
         let mut entries = Vec::new();
-        for (name, kind) in names {
-            let inode = self.process.paths.inode(&path.join(String::from_utf8_lossy(&name).as_ref()));
+        // In order of names: the host's order differs from run to run.
+        for (name, kind) in kinds {
+            let inode = self.process.paths.inode(&format!("{place}/{}", String::from_utf8_lossy(&name)));
             entries.push(Entry { name, inode, kind });
         }
-        Ok(Object::Directory { path: path.into(), name: absolute.into(), entries: entries.into() })
+        Ok(Object::Directory { place: place.into(), entries: entries.into() })
     }
 
     pub(super) fn mkdirat(&mut self, at: u64, path: u64, mode: u64) -> Result<i64> {
-        let path = self.changeable(at, path)?;
-        fs::DirBuilder::new().mode(mode as u32 & 0o777).create(path)?;
+        let spot = match self.named(at, path, false)? {
+            Place::Host(spot) if spot.metadata().is_err() => self.writable(spot)?,
+            Place::Outside(place) => {
+                self.refuse(&place, true);
+                return Err(Errno::EACCES.into());
+            }
+            _ => return Err(Errno::EEXIST.into()),
+        };
+        let (folder, name) = spot.changeable()?;
+        self.spend(BLOCK_BYTES)?;
+        folder.create_dir_with(name, DirBuilder::new().mode(mode as u32 & 0o777))?;
         Ok(0)
     }
 
     pub(super) fn unlinkat(&mut self, at: u64, path: u64, flags: u64) -> Result<i64> {
-        let path = self.changeable(at, path)?;
+        let spot = self.changeable(at, path, false)?;
+        let is_folder = spot.metadata()?.is_dir();
+        let (folder, name) = spot.changeable()?;
         if flags & AT_REMOVEDIR != 0 {
-            fs::remove_dir(path)?;
-        } else if path.symlink_metadata()?.is_dir() {
+            folder.remove_dir(name)?;
+        } else if is_folder {
             return Err(Errno::EISDIR.into());
         } else {
-            fs::remove_file(path)?;
+            folder.remove_file(name)?;
         }
         Ok(0)
     }
 
     pub(super) fn renameat2(&mut self) -> Result<i64> {
         let [from_at, from, to_at, to, flags, _] = self.args;
-        let from = self.changeable(from_at, from)?;
-        let to = self.changeable(to_at, to)?;
+        let from = self.changeable(from_at, from, false)?;
+        let to = self.changeable(to_at, to, false)?;
+        let mounts = &self.process.paths.mounts;
+        let mounted = |spot: &Spot| mounts.around(&spot.place).map(|(at, _)| at);
+        from.metadata()?;
+        let (from_folder, from_name) = from.changeable()?;
+        let (to_folder, to_name) = to.changeable()?;
+        if mounted(&from) != mounted(&to) {
+            return Err(Errno::EXDEV.into());
+        }
         match flags {
             0 => (),
-            RENAME_NOREPLACE if to.symlink_metadata().is_ok() => return Err(Errno::EEXIST.into()),
+            RENAME_NOREPLACE if to.metadata().is_ok() => return Err(Errno::EEXIST.into()),
             RENAME_NOREPLACE => (),
             _ => return Err(Errno::EINVAL.into()),
         }
-        fs::rename(from, to)?;
+        from_folder.rename(from_name, to_folder, to_name)?;
         Ok(0)
     }
 
@@ -192,27 +267,34 @@ impl Call<'_> {
         if (bytes as i64) < 0 {
             return Err(Errno::EINVAL.into());
         }
-        let path = self.changeable(AT_FDCWD as u64, path)?;
-        OpenOptions::new().write(true).open(path)?.set_len(bytes)?;
+        let spot = self.changeable(AT_FDCWD as u64, path, true)?;
+        if spot.metadata()?.is_dir() {
+            return Err(Errno::EISDIR.into());
+        }
+        open_file(&spot, options(0).write(true))?.set_len(bytes)?;
         Ok(0)
     }
 
     pub(super) fn faccessat(&mut self, at: u64, path: u64, wanted: u64) -> Result<i64> {
-        match self.named(at, path)?.0 {
-            Place::Host(path) => {
-                let metadata = path.metadata()?;
-                let permissions = metadata.permissions();
-                let unwritable = wanted & W_OK != 0 && permissions.readonly();
+        let writes = wanted & W_OK != 0;
+        match self.named(at, path, true)? {
+            Place::Host(spot) => {
+                let permissions = spot.metadata()?.permissions();
+                if writes {
+                    self.writable(spot)?;
+                }
+                let unwritable = writes && permissions.readonly();
                 let not_executable = wanted & X_OK != 0 && permissions.mode() & 0o111 == 0;
-                if unwritable || not_executable || !self.host.may_open(&path, wanted & W_OK != 0) {
+                if unwritable || not_executable {
                     return Err(Errno::EACCES.into());
                 }
             }
+            Place::Above(_) if writes => return Err(Errno::EACCES.into()),
             Place::Ni(number) if number >= self.process.options.devices.len() => {
                 return Err(Errno::ENOENT.into());
             }
             Place::Descriptor(descriptor) => drop(self.process.descriptors.get(descriptor)?),
-            Place::Nothing => return Err(Errno::ENOENT.into()),
+            Place::Outside(place) => return Err(self.refuse(&place, writes)),
             _ => (),
         }
         Ok(0)
@@ -222,10 +304,12 @@ impl Call<'_> {
         if bytes as i32 <= 0 {
             return Err(Errno::EINVAL.into());
         }
-        let target = match self.named(at, path)?.0 {
+        let target = match self.named(at, path, false)? {
             Place::Program => format!("{WORKING_DIRECTORY}/{}", self.process.elf.name()).into_bytes(),
-            Place::Host(path) => fs::read_link(path)?.into_os_string().into_encoded_bytes(),
-            Place::Nothing => return Err(Errno::ENOENT.into()),
+            Place::Host(Spot { folder, name: Some(name), .. }) => {
+                folder.read_link_contents(name)?.into_os_string().into_encoded_bytes()
+            }
+            Place::Outside(place) => return Err(self.refuse(&place, false)),
             _ => return Err(Errno::EINVAL.into()),
         };
         let length = target.len().min(bytes as i32 as usize);
@@ -243,13 +327,13 @@ impl Call<'_> {
     }
 
     pub(super) fn chdir(&mut self, path: u64) -> Result<i64> {
-        let (Place::Host(host), absolute) = self.named(AT_FDCWD as u64, path)? else {
-            return Err(Errno::ENOENT.into());
+        let place = match self.named(AT_FDCWD as u64, path, true)? {
+            Place::Host(spot) if !spot.metadata()?.is_dir() => return Err(Errno::ENOTDIR.into()),
+            Place::Host(Spot { place, .. }) | Place::Above(place) => place,
+            Place::Outside(place) => return Err(self.refuse(&place, false)),
+            _ => return Err(Errno::ENOTDIR.into()),
         };
-        if !host.metadata()?.is_dir() {
-            return Err(Errno::ENOTDIR.into());
-        }
-        self.process.paths.current = self.process.paths.directory_name(&absolute, &host);
+        self.process.paths.current = self.process.paths.mounts.shown(&place);
         Ok(0)
     }
 }

@@ -1,15 +1,14 @@
 //! The status of a file, as a program sees it.
 
-use std::fs::Metadata;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use cap_std::fs::{Metadata, PermissionsExt};
 
+use super::files::BLOCK_BYTES;
 use super::time::EPOCH_S;
 use super::{Call, Result};
 use crate::descriptors::Object;
 use crate::errno::Errno;
-use crate::paths::Place;
 use crate::process::USER_ID;
+use crate::resolve::Place;
 
 // Linux include/uapi/linux/fcntl.h, include/uapi/linux/stat.h.
 const AT_SYMLINK_NOFOLLOW: u64 = 0x100;
@@ -22,7 +21,6 @@ const LINK: u32 = 0o120_777;
 
 /// Every file is on this device.
 const DEVICE: u64 = 1;
-const BLOCK_BYTES: u64 = 4096;
 
 /// What `stat` says and the host may: the rest is the same everywhere.
 pub(super) struct Status {
@@ -36,11 +34,15 @@ impl Status {
         Status { inode, mode, bytes: 0 }
     }
 
+    fn directory(inode: u64) -> Status {
+        Status { inode, mode: DIRECTORY, bytes: BLOCK_BYTES }
+    }
+
     /// Permissions, as far as they mean something: owner and umask differ between hosts.
     fn of(metadata: &Metadata, inode: u64) -> Status {
         let kind = metadata.file_type();
         if kind.is_dir() {
-            return Status { inode, mode: DIRECTORY, bytes: BLOCK_BYTES };
+            return Status::directory(inode);
         }
         if kind.is_symlink() {
             return Status { inode, mode: LINK, bytes: metadata.len() };
@@ -92,11 +94,11 @@ impl Call<'_> {
             Object::Input(_) => Status::small(2, PIPE),
             Object::Output(stream) => Status::small(3 + stream as u64, PIPE),
             Object::Bytes(bytes) => self.program_status(bytes.len()),
-            Object::File { file, path } => {
-                let metadata = file.metadata()?;
-                Status::of(&metadata, self.process.paths.inode(&path))
+            Object::File { file, place } => {
+                let metadata = Metadata::from_just_metadata(file.metadata()?);
+                Status::of(&metadata, self.process.paths.inode(&place))
             }
-            Object::Directory { path, .. } => Status::small(self.process.paths.inode(&path), DIRECTORY),
+            Object::Directory { place, .. } => Status::directory(self.process.paths.inode(&place)),
             Object::Null => Status::small(5, CHARACTERS),
             Object::Zero => Status::small(6, CHARACTERS),
             Object::Random => Status::small(7, CHARACTERS),
@@ -116,9 +118,9 @@ impl Call<'_> {
         if text.is_empty() && !super::names::is_current(at) {
             return self.fstat(at, buffer);
         }
-        let absolute = self.absolute(at, &text)?;
-        let status = match self.process.paths.place(&absolute) {
-            Place::Host(path) => self.host_status(&path, flags & AT_SYMLINK_NOFOLLOW == 0)?,
+        let status = match self.place(at, &text, flags & AT_SYMLINK_NOFOLLOW == 0)? {
+            Place::Host(spot) => Status::of(&spot.metadata()?, self.process.paths.inode(&spot.place)),
+            Place::Above(place) => Status::directory(self.process.paths.inode(&place)),
             Place::Program => self.program_status(self.process.elf.bytes().len()),
             Place::Null => Status::small(5, CHARACTERS),
             Place::Zero => Status::small(6, CHARACTERS),
@@ -127,14 +129,10 @@ impl Call<'_> {
                 Status::small(10 + number as u64, CHARACTERS)
             }
             Place::Descriptor(descriptor) => self.status_of(descriptor)?,
-            Place::Ni(_) | Place::Nothing => return Err(Errno::ENOENT.into()),
+            Place::Outside(place) => return Err(self.refuse(&place, false)),
+            Place::Ni(_) => return Err(Errno::ENOENT.into()),
         };
         self.write(buffer, &status.bytes())?;
         Ok(0)
-    }
-
-    fn host_status(&mut self, path: &Path, follow: bool) -> Result<Status> {
-        let metadata = if follow { path.metadata()? } else { path.symlink_metadata()? };
-        Ok(Status::of(&metadata, self.process.paths.inode(path)))
     }
 }

@@ -1,10 +1,10 @@
 //! A process whose system calls a test makes itself.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use chasqui_engine::Time;
-use chasqui_linux::{Elf, Host, Options, Outcome, Process, Stream};
+use chasqui_linux::{Elf, Host, Mounts, Options, Outcome, Process, Refused, Stream};
 use chasqui_memory::FlatMemory;
 
 /// What the process wrote, and what was reported to the host.
@@ -14,9 +14,11 @@ pub struct Recorder {
     pub error: Vec<u8>,
     pub unknown: Vec<u64>,
     pub no_hart: Vec<u32>,
-    pub read_only: bool,
-    /// Where files may be opened; anywhere if not given.
-    pub only: Option<PathBuf>,
+    /// Files that the process was refused, and what would have to be bound.
+    pub refused: Vec<(String, String)>,
+    /// What the process has written [bytes].
+    pub written: u64,
+    pub output_bytes_max: Option<u64>,
 }
 
 impl Host for Recorder {
@@ -35,9 +37,13 @@ impl Host for Recorder {
         self.no_hart.push(harts);
     }
 
-    fn may_open(&mut self, path: &Path, write: bool) -> bool {
-        let inside = |only| path.starts_with(only) && !path.components().any(|c| c == Component::ParentDir);
-        !(write && self.read_only) && self.only.as_ref().is_none_or(inside)
+    fn report_refused(&mut self, refused: &Refused<'_>) {
+        self.refused.push((refused.place.into(), refused.bind.into()));
+    }
+
+    fn may_write(&mut self, bytes: u64) -> bool {
+        self.written += bytes;
+        self.output_bytes_max.is_none_or(|most| self.written <= most)
     }
 }
 
@@ -61,7 +67,7 @@ pub const PAGE: u64 = 4096;
 impl Machine {
     pub fn new(change: impl FnOnce(&mut Options)) -> Machine {
         let mut memory = FlatMemory::new(BYTES).unwrap();
-        let mut options = Options::new(LOW..BYTES, PathBuf::from("/nonexistent"));
+        let mut options = Options::new(LOW..BYTES);
         change(&mut options);
         let elf = Arc::new(Elf::parse("dir/prog", super::elf("rv64gc")).unwrap());
         let arguments = ["./dir/prog".to_string(), "one".to_string()];
@@ -88,7 +94,8 @@ impl Machine {
         let path = std::env::temp_dir().join(format!("chasqui-linux-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
-        (Machine::new(|options| options.directory = path.clone()), Folder(path))
+        let mounts = Arc::new(Mounts::new(&path).unwrap());
+        (Machine::new(|options| options.mounts = mounts), Folder(path))
     }
 
     pub fn outcome(&mut self, number: u64, arguments: &[u64]) -> Outcome {

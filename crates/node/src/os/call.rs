@@ -1,7 +1,7 @@
 //! System calls that the simulator serves in the place of a kernel.
 
 use chasqui_engine::Time;
-use chasqui_linux::{Outcome, Stream};
+use chasqui_linux::{Outcome, Refused, Stream};
 use chasqui_memory::FlatMemory;
 use chasqui_placement::Rank;
 
@@ -29,6 +29,7 @@ impl Os {
                 0
             }
             Outcome::Exit { status, .. } => return self.end(harts, index, Ended::Exit(status)),
+            Outcome::TooMuchOutput => return self.end(harts, index, Ended::TooMuchOutput),
             Outcome::Leave => {
                 core.activity = Activity::Vacant;
                 return;
@@ -147,5 +148,13 @@ impl chasqui_linux::Host for Host<'_> {
 
     fn report_no_hart(&mut self, harts: u32) {
         self.output.no_hart(self.rank, self.now, harts);
+    }
+
+    fn report_refused(&mut self, refused: &Refused<'_>) {
+        self.output.refused(self.rank, self.now, refused);
+    }
+
+    fn may_write(&mut self, bytes: u64) -> bool {
+        self.output.may_write(bytes)
     }
 }

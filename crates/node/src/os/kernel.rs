@@ -317,6 +317,10 @@ impl Os {
                 self.end(harts, index, Ended::Exit(status));
                 None
             }
+            Outcome::TooMuchOutput => {
+                self.end(harts, index, Ended::TooMuchOutput);
+                None
+            }
             Outcome::Signal(signal) => self.die(harts, index, signal, "the process raised a signal"),
             Outcome::OutOfMemory(fault) => self.die(harts, index, fault.signal(), &fault.to_string()),
             Outcome::Leave => Some([kernel::ENDED, 0, 0]),

@@ -328,7 +328,7 @@ impl Os {
     fn note_end_of(&mut self, number: usize, now: Time, how: Ended) {
         let ends_job = match how {
             Ended::Exit(_) => false,
-            Ended::Abort(_) => true,
+            Ended::Abort(_) | Ended::TooMuchOutput => true,
             Ended::Fault { .. } => self.costs.software.fault_ends_job,
         };
         let process = &mut self.processes[number];

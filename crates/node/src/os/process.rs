@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chasqui_engine::Time;
 use chasqui_hart::{State, Text};
-use chasqui_linux::{Process, Stream};
+use chasqui_linux::{Process, Refused, Stream};
 use chasqui_memory::Observation;
 use chasqui_placement::{JobId, NodeId, ProcessId, Rank};
 use chasqui_record::{Profile, RankLife};
@@ -22,6 +22,10 @@ pub trait Output: TraceOutput {
     fn unknown_call(&self, rank: Rank, now: Time, number: u64);
     /// `rank` asks at `now` for more threads than its node's `harts`.
     fn no_hart(&self, rank: Rank, now: Time, harts: u32);
+    /// `rank` was refused a file of the host's at `now`.
+    fn refused(&self, rank: Rank, now: Time, refused: &Refused<'_>);
+    /// A process is about to write so many bytes to its output or to files: whether it may.
+    fn may_write(&self, bytes: u64) -> bool;
     /// So many more instructions were executed, by any process.
     fn executed(&self, instructions: u64);
 }
@@ -33,6 +37,8 @@ pub enum Ended {
     Exit(i32),
     /// It called MPI_Abort, with this status.
     Abort(i32),
+    /// It would have written more than the run's processes may.
+    TooMuchOutput,
     /// A guest fault: the signal that Linux would send, and what happened.
     Fault {
         /// Signal number.
@@ -238,6 +244,11 @@ impl<'a> ProcessView<'a> {
     pub fn instructions(&self) -> u64 {
         let all: u64 = self.harts().map(|t| t.hart.statistics.instructions).sum();
         all - self.process.elsewhere.instructions
+    }
+
+    /// Memory that it has used: its pages and their tables [bytes].
+    pub fn memory_bytes(&self) -> u64 {
+        self.process.process.space.used_bytes()
     }
 
     /// Cycles of its hart that has come furthest, without those of other processes.

@@ -12,7 +12,7 @@ use chasqui_hart::testing::encode::encode;
 use chasqui_hart::{Insn, Op};
 use chasqui_linux::space::{Backing, Placement, Protection};
 use chasqui_linux::testing::executable;
-use chasqui_linux::{Elf, Options, Process, Stream};
+use chasqui_linux::{Elf, Options, Process, Refused, Stream};
 use chasqui_memory::{DEVICE_BASE, FlatMemory, Incoming, PAGE_BYTES, PortKind};
 use chasqui_ni::{
     ACCEPTED, BusOperation, BusRequest, Cause, Context, NetworkInterface, RETRY as FULL, Region, Reply,
@@ -509,6 +509,12 @@ impl Output for Silent {
     fn no_hart(&self, _: Rank, _: Time, harts: u32) {
         panic!("more threads than {harts} harts");
     }
+    fn refused(&self, _: Rank, _: Time, refused: &Refused<'_>) {
+        panic!("{refused:?}");
+    }
+    fn may_write(&self, _: u64) -> bool {
+        true
+    }
     fn executed(&self, _: u64) {}
 }
 
@@ -628,7 +634,7 @@ pub fn run_two_processes(c: &NodeConfiguration, programs: [&Program; 2], ni: Tes
     let mut spec = spec(c, programs[0], ni, WatchPlan::default());
     assert_eq!(c.harts(), 2);
     spec.os.processes[0].harts = 0..1;
-    let options = Options::new(DRAM / 2..DRAM, ".".into());
+    let options = Options::new(DRAM / 2..DRAM);
     let mut second = process(c, programs[1], spec.domain.memory_mut(), options);
     (second.id, second.rank, second.harts) = (ProcessId(1), Rank(1), 1..2);
     spec.os.processes.push(second);
@@ -681,7 +687,7 @@ pub fn spec<'a>(
     let kernel_memory = kernel_memory(DRAM, 2 << 20);
     // Without a kernel the upper half is for a second process.
     let physical = 0..if program.kernel.is_some() { kernel_memory.start } else { DRAM / 2 };
-    let process = process(c, program, &mut memory, Options::new(physical, ".".into()));
+    let process = process(c, program, &mut memory, Options::new(physical));
     let kernel = program.kernel.as_ref().map(|kernel| {
         let (entry, stack_pointer) = (process.process.entry(), process.process.stack_pointer());
         let boot = KernelBoot { entry, stack_pointer, ..Default::default() };

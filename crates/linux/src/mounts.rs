@@ -1,0 +1,207 @@
+//! Which of the host's files a process sees, and where.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+
+use crate::places::{SHARED_MEMORY, WORKING_DIRECTORY, is_hidden, normal, within_own};
+
+/// A file or folder of the host that a process is to see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bind {
+    /// Where the host has it; relative to the working directory.
+    pub host: PathBuf,
+    /// What the process calls it, from `/`.
+    pub guest: String,
+    /// The process may not change it.
+    pub read_only: bool,
+}
+
+impl Bind {
+    /// Reads `HOST[:GUEST][:ro]`. `HOST` is relative to `directory`; without `GUEST` the process calls it as the
+    /// host does.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str, directory: &Path) -> Result<Bind, String> {
+        let (rest, read_only) = text.strip_suffix(":ro").map_or((text, false), |rest| (rest, true));
+        let (host, guest) = match rest.rfind(":/") {
+            Some(at) => (&rest[..at], Some(&rest[at + 1..])),
+            None => (rest, None),
+        };
+        if host.is_empty() {
+            return Err("HOST[:GUEST][:ro] is expected".into());
+        }
+        let host = directory.join(host);
+        let guest = match guest {
+            Some(guest) => normal(guest),
+            None => normal(host.to_str().ok_or("the name is no UTF-8")?),
+        };
+        Ok(Bind { host, guest, read_only })
+    }
+}
+
+/// What stands at a place of the process's tree.
+#[derive(Debug)]
+pub(crate) struct Mount {
+    pub target: Target,
+    pub read_only: bool,
+}
+
+/// What of the host's is mounted.
+#[derive(Clone, Debug)]
+pub(crate) enum Target {
+    /// A folder.
+    Folder(Arc<Dir>),
+    /// A file: where it is, and its name there.
+    File(Arc<Dir>, OsString),
+}
+
+impl Target {
+    /// What the host has at `path`, symbolic links followed.
+    fn open(path: &Path) -> io::Result<Target> {
+        let path = path.canonicalize()?;
+        let metadata = path.metadata()?;
+        let folder = |path: &Path| Dir::open_ambient_dir(path, ambient_authority()).map(Arc::new);
+        match (path.parent(), path.file_name()) {
+            _ if metadata.is_dir() => Ok(Target::Folder(folder(&path)?)),
+            (Some(parent), Some(name)) if metadata.is_file() => {
+                Ok(Target::File(folder(parent)?, name.into()))
+            }
+            _ => Err(io::Error::other("it is neither a folder nor a file")),
+        }
+    }
+}
+
+/// The tree of files that a process sees: folders and files of the host at places with names of their own, and the
+/// folders above them. There is nothing else in it.
+#[derive(Debug, Default)]
+pub struct Mounts {
+    /// The place of the working directory, `/cwd`; empty: there is none.
+    working: String,
+    mounts: BTreeMap<String, Mount>,
+}
+
+impl Mounts {
+    /// The host's working directory `directory`, which the process may change. It is there by the host's name,
+    /// so that a name which the user gives means the same file to the process; and as `/cwd`.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn new(directory: &Path) -> io::Result<Mounts> {
+        let working = directory.canonicalize()?;
+        let mut mounts = Mounts { working: normal(&working.to_string_lossy()), mounts: BTreeMap::new() };
+        mounts.mount(mounts.working.clone(), directory, false)?;
+        Ok(mounts)
+    }
+
+    /// Adds what `bind` says. It may stand for the working directory, or for what is in it.
+    ///
+    /// # Errors
+    /// Why it cannot be added.
+    pub fn bind(&mut self, bind: &Bind) -> Result<(), String> {
+        let at = self.canonical(&bind.guest);
+        if within_own(&at) {
+            return Err(format!("{at} is of the simulated system itself"));
+        }
+        let is_working = at == self.working;
+        let before = self
+            .mount(at, &bind.host, bind.read_only)
+            .map_err(|error| format!("{}: {error}", bind.host.display()))?;
+        if before && !is_working {
+            return Err(format!("something else is bound at {}", bind.guest));
+        }
+        Ok(())
+    }
+
+    /// Adds all that the host has; but what describes the host itself stays hidden.
+    ///
+    /// # Errors
+    /// The host's root cannot be opened.
+    pub fn show_host(&mut self) -> io::Result<()> {
+        for at in ["/", SHARED_MEMORY] {
+            if !self.mounts.contains_key(at) && Path::new(at).is_dir() {
+                self.mount(at.into(), Path::new(at), false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether something was there.
+    fn mount(&mut self, at: String, host: &Path, read_only: bool) -> io::Result<bool> {
+        let mount = Mount { target: Target::open(host)?, read_only };
+        Ok(self.mounts.insert(at, mount).is_some())
+    }
+
+    /// The place of the working directory.
+    pub(crate) fn working(&self) -> &str {
+        &self.working
+    }
+
+    /// A place whose name may begin with `/cwd`.
+    fn canonical(&self, path: &str) -> String {
+        match path.strip_prefix(WORKING_DIRECTORY) {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                normal(&format!("{}{rest}", self.working))
+            }
+            _ => path.into(),
+        }
+    }
+
+    /// What the process calls `place` when it asks: from `/cwd`, if it is in the working directory. So it gets the
+    /// same answer on every host.
+    pub(crate) fn shown(&self, place: &str) -> String {
+        match Path::new(place).strip_prefix(&self.working) {
+            Ok(rest) if !self.working.is_empty() => {
+                normal(&format!("{WORKING_DIRECTORY}/{}", rest.to_str().expect("it was text")))
+            }
+            _ => place.into(),
+        }
+    }
+
+    /// What is mounted at `place`.
+    pub(crate) fn at(&self, place: &str) -> Option<&Mount> {
+        self.mounts.get(place)
+    }
+
+    /// The mount in which `place` is.
+    pub(crate) fn around(&self, place: &str) -> Option<(&str, &Mount)> {
+        let mut above = Path::new(place).ancestors();
+        let (at, mount) = above.find_map(|at| self.mounts.get_key_value(at.to_str()?))?;
+        Some((at, mount))
+    }
+
+    /// Names of what leads from the folder `place` to mounts, or is one.
+    pub(crate) fn beneath(&self, place: &str) -> impl Iterator<Item = &str> {
+        let place = Path::new(place).to_path_buf();
+        self.mounts.keys().filter_map(move |at| {
+            let rest = Path::new(at).strip_prefix(&place).ok()?;
+            rest.iter().next()?.to_str()
+        })
+    }
+
+    /// What is mounted in the folder `place` or leads on to it: names and kinds.
+    pub(crate) fn entries(&self, place: &str, folder_kind: u8, file_kind: u8) -> BTreeMap<Vec<u8>, u8> {
+        let kind = |name: &str| match self.at(&normal(&format!("{place}/{name}"))).map(|mount| &mount.target)
+        {
+            Some(Target::File(..)) => file_kind,
+            _ => folder_kind,
+        };
+        self.beneath(place).map(|name| (name.as_bytes().to_vec(), kind(name))).collect()
+    }
+
+    /// A folder that describes the host, and nothing in it was mounted by name.
+    pub(crate) fn is_hidden(&self, place: &str) -> bool {
+        is_hidden(place) && !self.around(place).is_some_and(|(at, _)| is_hidden(at))
+    }
+
+    /// Whether mounts are beneath the folder `place`.
+    pub(crate) fn leads_on(&self, place: &str) -> bool {
+        self.beneath(place).next().is_some()
+    }
+}

@@ -1,0 +1,121 @@
+//! What the programs of a run may do to the host: which of its files they see, and how much of it they may take.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chasqui_config::{Bytes, Quantity, Scalar};
+use chasqui_engine::Time;
+use chasqui_linux::{Bind, Mounts};
+
+use crate::input_error::{InputError, input};
+use crate::request::{Request, Sandbox};
+
+/// Most that programs write if nothing else is said [bytes].
+const OUTPUT_BYTES_MAX: u64 = 10 << 30;
+
+/// The files that the programs see.
+pub(crate) fn mounts(sandbox: &Sandbox) -> Result<Arc<Mounts>, InputError> {
+    let directory = std::env::current_dir().map_err(input)?;
+    let mut mounts =
+        Mounts::new(&directory).map_err(|e| InputError(format!("the working directory: {e}")))?;
+    for text in &sandbox.binds {
+        let bound = Bind::parse(text, &directory).and_then(|bind| mounts.bind(&bind));
+        bound.map_err(|why| InputError(format!("--bind {text}: {why}")))?;
+    }
+    if sandbox.host_files {
+        mounts.show_host().map_err(|error| InputError(format!("--host-files: {error}")))?;
+    }
+    Ok(Arc::new(mounts))
+}
+
+/// How far a run may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// Simulated time.
+    pub time: Option<Time>,
+    /// Host time.
+    pub host_time: Option<Duration>,
+    /// What the programs write to their output and to files, together [bytes].
+    pub output_bytes: u64,
+    /// Memory of the host that the command takes [bytes].
+    pub memory_bytes: u64,
+}
+
+/// A limit that was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reached {
+    /// Host time.
+    HostTime,
+    /// The command takes so much of the host's memory [bytes].
+    Memory(u64),
+}
+
+impl Limits {
+    /// What the request says, and for what it doesn't say what the host allows.
+    pub fn of(request: &Request) -> Result<Limits, InputError> {
+        let sandbox = &request.sandbox;
+        let time = quantity("--limit-time", &sandbox.limit_time, chasqui_config::Duration::ps)?;
+        let host_time =
+            quantity("--limit-host-time", &sandbox.limit_host_time, chasqui_config::Duration::ps)?;
+        let output = quantity("--limit-output", &sandbox.limit_output, Bytes::bytes)?;
+        let memory = quantity("--limit-memory", &sandbox.limit_memory, Bytes::bytes)?;
+        Ok(Limits {
+            time: time.map(Time),
+            host_time: host_time.map(|ps| Duration::from_nanos(ps.div_ceil(1000))),
+            output_bytes: output.unwrap_or_else(|| output_bytes_allowed(&request.directory)),
+            memory_bytes: memory.unwrap_or_else(memory_bytes_allowed),
+        })
+    }
+
+    /// What was reached after so much host time.
+    pub fn reached(&self, host_time: Duration) -> Option<Reached> {
+        if self.host_time.is_some_and(|limit| host_time >= limit) {
+            return Some(Reached::HostTime);
+        }
+        memory_bytes("VmRSS").filter(|&bytes| bytes > self.memory_bytes).map(Reached::Memory)
+    }
+}
+
+fn quantity<T: Quantity>(
+    option: &str,
+    text: &Option<String>,
+    value: fn(T) -> u64,
+) -> Result<Option<u64>, InputError> {
+    let parsed = text.as_ref().map(|text| T::parse(&Scalar::from(text.as_str())));
+    parsed.transpose().map(|found| found.map(value)).map_err(|why| InputError(format!("{option}: {why}")))
+}
+
+/// Half of what the disks have free on which results and the programs' files are, and no more than
+/// [`OUTPUT_BYTES_MAX`].
+fn output_bytes_allowed(results: &Path) -> u64 {
+    let there = results.ancestors().find(|above| above.exists());
+    let free = [there, Some(Path::new("."))].into_iter().flatten().filter_map(free_bytes).min();
+    free.map_or(OUTPUT_BYTES_MAX, |free| OUTPUT_BYTES_MAX.min(free / 2))
+}
+
+fn free_bytes(path: &Path) -> Option<u64> {
+    let status = rustix::fs::statvfs(path).ok()?;
+    Some(status.f_bavail.saturating_mul(status.f_frsize))
+}
+
+/// Nine tenths of the memory that the host, or what bounds the command there, has for it.
+fn memory_bytes_allowed() -> u64 {
+    let own = memory_bytes("VmRSS").unwrap_or(0);
+    let available = field(Path::new("/proc/meminfo"), "MemAvailable").map(|bytes| bytes.saturating_add(own));
+    let group =
+        std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
+    available.into_iter().chain(group).min().map_or(u64::MAX, |bytes: u64| bytes / 10 * 9)
+}
+
+/// This process's memory: `VmRSS` what it has, `VmHWM` the most that it had (Linux Documentation/filesystems/proc.rst).
+pub(crate) fn memory_bytes(name: &str) -> Option<u64> {
+    field(Path::new("/proc/self/status"), name)
+}
+
+/// A number of KiB in a file of `/proc`, in bytes.
+fn field(path: &Path, name: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
+}

@@ -1,0 +1,346 @@
+"""What programs may do to the host: which files they see, and how much they may take of it.
+
+Use this when the options for files and limits change, or what a run says about them. What single
+system calls reach is tested in crates/linux/tests/reach.rs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Compiler, Run
+from fake_core import FakeCore
+
+from chasqui import simulation
+from chasqui.cli import invoke
+from chasqui.experiment import Run as ExperimentRun
+from chasqui.experiment import running
+
+LOGGP = ("run", "--machine", "loggp")
+OUT_OF_TIME, TOO_MUCH_MEMORY, TOO_MUCH_OUTPUT = 124, 137, 153
+
+# Does what its arguments say.
+PROGRAM = r"""
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/stat.h>
+
+static void show(const char *path)
+{
+    char line[200] = "";
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        perror(path);
+        return;
+    }
+    fgets(line, sizeof line, file);
+    printf("%s: %s\n", path, line);
+    fclose(file);
+}
+
+static void make(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    if (!file) {
+        perror(path);
+        return;
+    }
+    fputs("made", file);
+    fclose(file);
+}
+
+static void fill(const char *path)
+{
+    static char block[1 << 16];
+    FILE *file = fopen(path, "w");
+    for (;;)
+        fwrite(block, 1, sizeof block, file);
+}
+
+static void fill_with_folders(void)
+{
+    char name[32];
+    for (long i = 0;; i++) {
+        snprintf(name, sizeof name, "folder%ld", i);
+        mkdir(name, 0755);
+    }
+}
+
+static void spin(void)
+{
+    volatile long turns = 0;
+    for (;;)
+        turns++;
+}
+
+static void eat(long mib)
+{
+    for (long i = 0; i < mib << 8; i++)
+        ((volatile char *)malloc(4096))[0] = 1;
+    spin();
+}
+
+int main(int argc, char **argv)
+{
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 1; i + 1 < argc; i += 2) {
+        const char *what = argv[i], *path = argv[i + 1];
+        if (!strcmp(what, "show"))
+            show(path);
+        else if (!strcmp(what, "make"))
+            make(path);
+        else if (!strcmp(what, "remove"))
+            printf("remove %s: %d\n", path, unlink(path));
+        else if (!strcmp(what, "fill") && rank == 1)
+            fill(path);
+        else if (!strcmp(what, "folders") && rank == 1)
+            fill_with_folders();
+        else if (!strcmp(what, "print") && rank == 1)
+            for (;;)
+                puts("and again");
+        else if (!strcmp(what, "spin"))
+            spin();
+        else if (!strcmp(what, "eat"))
+            eat(rank == 1 ? atol(path) : 0);
+    }
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+@pytest.fixture
+def reacher(compile_c: Compiler) -> Path:
+    return compile_c("reacher", PROGRAM)
+
+
+def summary(directory: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((directory / "summary.json").read_text())
+    return found
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> tuple[Path, Path]:
+    """A working directory, and a folder beside it that holds a file."""
+    work, data = tmp_path / "work", tmp_path / "data"
+    work.mkdir()
+    data.mkdir()
+    (work / "own").write_text("own")
+    (data / "file").write_text("data")
+    return work, data
+
+
+@pytest.mark.core
+def test_a_file_elsewhere_is_seen_when_it_is_bound(
+    chasqui: Run, reacher: Path, places: tuple[Path, Path]
+) -> None:
+    work, data = places
+    file = data / "file"
+    words = ("show", "own", "show", work / "own", "show", file, "show", "../data/file")
+    asks = [*LOGGP, "--out", "run", "-np", 3, "--", reacher, *words]
+    done = chasqui(*map(str, asks), cwd=work)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("own: own") == 6
+    assert "data" not in re.sub(r".*No such file.*\n", "", done.stdout)
+    # One line for all ranks, with the option that would help.
+    said = [line for line in done.stderr.splitlines() if "--bind" in line]
+    assert said == [
+        f"chasqui: rank 0: {file} is not among the files that the program sees; --bind {data}:ro "
+        "would show it"
+    ]
+    assert not re.search(r"--bind", "".join(p.read_text() for p in (work / "run").glob("std*")))
+
+    bind = re.findall(r"--bind \S+", said[0])[0].split()
+    done = chasqui(*map(str, [*LOGGP, *bind, *asks[5:]]), cwd=work)
+    assert done.stdout.count("file: data") == 6
+    assert "--bind" not in done.stderr
+    done = chasqui(*map(str, [*LOGGP, "--host-files", *asks[5:]]), cwd=work)
+    assert done.stdout.count("file: data") == 6
+
+
+@pytest.mark.core
+def test_nothing_elsewhere_is_changed(
+    chasqui: Run, reacher: Path, places: tuple[Path, Path]
+) -> None:
+    work, data = places
+    (work / "link").symlink_to(data)
+    new = data / "new"
+    words = ("make", new, "make", "link/new", "remove", "link/file", "make", "here")
+    words += ("show", "/proc/self/environ", "show", "/etc/hostname")
+    asks = [str(word) for word in [*LOGGP, "--", reacher, *words]]
+    done = chasqui(*asks, cwd=work)
+    assert sorted(path.name for path in data.iterdir()) == ["file"]
+    assert (work / "here").read_text() == "made"
+    assert f"{new} is not among the files that the program sees; --bind {data} would" in done.stderr
+    assert "environ: No such file" in done.stderr
+    assert "/etc/hostname is not among" in done.stderr, "what an argument names is worth a word"
+    done = chasqui(*LOGGP, "--bind", f"{data}:ro", *asks[3:], cwd=work)
+    assert not new.exists()
+    assert f"{new} may only be read; --bind {data} without :ro would let it" in done.stderr
+    done = chasqui(*LOGGP, "--bind", "../data:/elsewhere", *asks[3:], cwd=work)
+    assert not new.exists()
+    done = chasqui(*LOGGP, "--bind", "../data", *asks[3:], cwd=work)
+    assert new.read_text() == "made"
+    assert not (data / "file").exists()
+
+
+@pytest.mark.core
+def test_a_kernel_under_the_process_changes_nothing(
+    chasqui: Run, reacher: Path, places: tuple[Path, Path]
+) -> None:
+    work, data = places
+    machine = ("run", "--machine", "voyager", "--set", "node.software.kernel=true")
+    words = ("show", data / "file", "make", data / "new")
+    done = chasqui(*machine, "--", *map(str, (reacher, *words)), cwd=work)
+    assert f"--bind {data}:ro would show it" in done.stderr
+    assert f"--bind {data} would show it" in done.stderr
+    assert not (data / "new").exists()
+    limit = ("--limit-output", "1 MiB", "--out", "full", "-np", "2")
+    done = chasqui(*machine, *limit, "--", str(reacher), "fill", "big", cwd=work)
+    assert done.returncode == TOO_MUCH_OUTPUT, done.stderr
+    assert "rank 1 at" in summary(work / "full")["message"]
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("what", ["fill", "folders", "print"])
+def test_a_runaway_does_not_fill_a_disk(
+    chasqui: Run, reacher: Path, tmp_path: Path, what: str
+) -> None:
+    limit = ("--limit-output", "300 KiB", "--out", "run", "-np", "2", "-q")
+    done = chasqui(*LOGGP, *limit, "--", str(reacher), what, "big")
+    assert done.returncode == TOO_MUCH_OUTPUT, done.stderr
+    found = summary(tmp_path / "run")
+    assert found["outcome"] == "aborted"
+    assert re.fullmatch(
+        r"rank 1 at .*: would write more than --limit-output 300 KiB allows all ranks together",
+        found["message"],
+    )
+    assert found["message"] in done.stderr
+    assert {"stats.json", "host.json", "messages.parquet"} < {
+        p.name for p in (tmp_path / "run").iterdir()
+    }
+    written = (tmp_path / "big").stat().st_size if what == "fill" else len(done.stdout)
+    assert written <= 300 << 10
+    assert len(list(tmp_path.glob("folder*"))) <= 75
+
+
+@pytest.mark.core
+def test_simulated_time_ends_at_its_limit(chasqui: Run, reacher: Path, tmp_path: Path) -> None:
+    for threads in (1, 2):
+        out = ("--out", f"run{threads}", "--threads", str(threads))
+        limit = ("--limit-time", "2.5 ms", "-np", "3")
+        done = chasqui(*LOGGP, *limit, *out, "--", str(reacher), "spin", "")
+        assert done.returncode == OUT_OF_TIME, done.stderr
+        found = summary(tmp_path / f"run{threads}")
+        assert found["outcome"] == "aborted"
+        assert found["message"].startswith("stopped at 2.500 ms by --limit-time\n  rank 0, pc")
+        assert 2_400_000_000 < found["time_ps"] < 2_600_000_000
+    same = [(tmp_path / f"run{i}" / "summary.json").read_bytes() for i in (1, 2)]
+    assert same[0] == same[1]
+    # A run that ends before is as it is without.
+    for name, limit in (("with", ("--limit-time", "1 s")), ("without", ())):
+        chasqui(*LOGGP, *limit, "--out", name, "--", str(reacher))
+    texts = [(tmp_path / name / "summary.json").read_bytes() for name in ("with", "without")]
+    assert texts[0] == texts[1]
+    assert summary(tmp_path / "with")["outcome"] == "finished"
+
+
+@pytest.mark.core
+def test_host_time_ends_at_its_limit(chasqui: Run, reacher: Path, tmp_path: Path) -> None:
+    limit = ("--limit-host-time", "1.5 s", "--out", "run", "-np", "2")
+    done = chasqui(*LOGGP, *limit, "--", str(reacher), "spin", "")
+    assert done.returncode == OUT_OF_TIME, done.stderr
+    found = summary(tmp_path / "run")
+    assert found["outcome"] == "aborted"
+    assert re.match(r"stopped at .* by --limit-host-time 1.5 s\n  rank 0, pc", found["message"])
+
+
+@pytest.mark.core
+def test_memory_ends_at_its_limit(chasqui: Run, reacher: Path, tmp_path: Path) -> None:
+    limit = ("--limit-memory", "250 MiB", "--out", "run", "-np", "3")
+    memory = ("--set", "node.dram.size=1 GiB")
+    done = chasqui(*LOGGP, *memory, *limit, "--", str(reacher), "eat", "400")
+    assert done.returncode == TOO_MUCH_MEMORY, done.stderr
+    found = summary(tmp_path / "run")
+    assert found["outcome"] == "aborted"
+    said = r"stopped at .*: the simulation takes 2\d\d.* MiB of the host's memory, "
+    assert re.match(
+        said + r"--limit-memory 250 MiB allows no more; rank 1 has the most", found["message"]
+    )
+
+
+@pytest.mark.core
+def test_options_that_cannot_be_are_refused(chasqui: Run, reacher: Path, tmp_path: Path) -> None:
+    for option, value, said in [
+        ("--bind", "nowhere", "--bind nowhere: "),
+        ("--bind", f"{tmp_path}:/proc/x", "/proc/x is of the simulated system itself"),
+        ("--bind", "", "--bind : HOST[:GUEST][:ro] is expected"),
+        ("--limit-time", "5", "--limit-time: "),
+        ("--limit-host-time", "1 hour", '--limit-host-time: "hour" is not a unit'),
+        ("--limit-output", "lots", "--limit-output: "),
+        ("--limit-memory", "-1 GiB", "--limit-memory: "),
+    ]:
+        done = chasqui(*LOGGP, option, value, "--", str(reacher))
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_every_command_that_runs_programs_takes_them(fake_core: FakeCore) -> None:
+    options = (
+        "--bind",
+        "a:/b:ro",
+        "--bind",
+        "c",
+        "--limit-output",
+        "1 GiB",
+        "--limit-time",
+        "5 ms",
+    )
+    machine = ("--machine", "loggp")
+    for words in [
+        ("run", *machine, *options, "--", "./x"),
+        ("record", *machine, *options, "--", "./x"),
+        ("compare", "loggp", *options, "--logp", "--", "./x"),
+        ("logp", *machine, *options, "--sizes", "8"),
+    ]:
+        fake_core.requests.clear()
+        assert invoke(list(words)) == 0, words
+        assert fake_core.requests
+        for request in fake_core.requests:
+            assert request["sandbox"] == {
+                "binds": ["a:/b:ro", "c"],
+                "host_files": False,
+                "limit_time": "5 ms",
+                "limit_host_time": None,
+                "limit_output": "1 GiB",
+                "limit_memory": None,
+            }
+
+
+def test_experiments_pass_them_on(
+    fake_core: FakeCore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sandbox = simulation.Sandbox(binds=("a",), limit_output="1 GiB")
+    run = ExperimentRun("one", "loggp", 1, "/some/program")
+    running.run_all("mine.py", [run], tmp_path, 1, lambda _done, _of: None, sandbox)
+    assert fake_core.requests[0]["sandbox"]["binds"] == ["a"]
+    assert fake_core.requests[0]["sandbox"]["limit_output"] == "1 GiB"
+    got: list[object] = []
+
+    def carry_out(*_: object, **named: object) -> None:
+        got.append(named["sandbox"])
+        raise running.RunFailed("enough")
+
+    monkeypatch.setattr(running, "carry_out", carry_out)
+    words = ["experiment", "voyager/mechanisms", "--bind", "a", "--limit-output", "1 GiB"]
+    assert invoke(words) == 1
+    assert got == [sandbox]
