@@ -136,10 +136,12 @@ impl Hart {
             Op::Jal => {
                 self.write_x(i.rd, next);
                 target = pc.wrapping_add(i.imm as u64);
+                *at += self.jumped(pc, target);
             }
             Op::Jalr => {
                 target = self.x(i.rs1).wrapping_add(i.imm as u64) & !1;
                 self.write_x(i.rd, next);
+                *at += self.jumped_by_register(pc, target);
             }
             Op::Flw => self.state.f[usize::from(i.rd)] = fp::box_s(self.load(i, 4, at)?),
             Op::Fld => self.state.f[usize::from(i.rd)] = self.load(i, 8, at)?,
@@ -303,10 +305,9 @@ macro_rules! reference {
             $(Op::$m => $self.write_x($i.rd, $mf($self.x($i.rs1), $i.imm as u64)),)*
             $(Op::$b => {
                 let taken = $bf($self.x($i.rs1), $self.x($i.rs2));
-                let cost = $self.timing.branch($i, taken);
-                *$at += cost;
-                $self.statistics.mispredicted += u64::from(taken != ($i.imm < 0));
-                $self.state.pc = if taken { $self.state.pc.wrapping_add($i.imm as u64) } else { $next };
+                let (pc, target) = ($self.state.pc, $self.state.pc.wrapping_add($i.imm as u64));
+                *$at += $self.branched(pc, target, taken);
+                $self.state.pc = if taken { target } else { $next };
                 return Ok(None);
             })*
             $(Op::$l => {

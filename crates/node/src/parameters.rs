@@ -135,6 +135,7 @@ impl NodeConfiguration {
                 }
             }
         }
+        found.extend(self.core.predictor.mistake());
         found.extend(self.network_cache.mistakes());
         for (name, tlb) in [("node.itlb", &self.itlb), ("node.dtlb", &self.dtlb)] {
             found.extend(tlb.mistake().map(|mistake| format!("{name}.entries, {name}.ways: {mistake}")));
