@@ -155,7 +155,7 @@ const TARGET: u64 = 17;
 const WHERE: u64 = 23;
 
 /// What code at [`CODE`] meets: branches mispredicted and targets missed in its first run and in its second, and the
-/// cycles of the second.
+/// cycles of the second. The second is another process's: what the hart has learnt stays with it.
 fn learning(costs: CounterCosts, list: &[Insn]) -> ([u64; 2], [u64; 2], u64) {
     let code = bytes(&[list, &[insn(Op::Ecall, 0, 0, 0)]].concat());
     let mut setup = setup(CODE, code);
@@ -163,7 +163,7 @@ fn learning(costs: CounterCosts, list: &[Insn]) -> ([u64; 2], [u64; 2], u64) {
     let [step, run] = [false, true].map(|fast| {
         let mut bench = Bench::new(&setup);
         let mut once = || {
-            bench.hart.state = setup.state.clone();
+            bench.hart.exchange_state(&mut setup.state.clone());
             let (before, s) = (bench.hart.cycle, bench.hart.statistics);
             bench.run_to_call(fast);
             let after = bench.hart.statistics;
