@@ -127,13 +127,14 @@ class FakeCore(types.ModuleType):
             [
                 {
                     "name": "ni.L", "type": "duration", "unit": "ps, ns, us", "default": "5 us",
-                    "value": "5 us", "range": ["0 ps", "1 s"],
+                    "value": "5 us", "range": ["0 ps", "1 s"], "plausible": None,
                     "choices": [], "doc": "Latency. Of the wire.",
                     "source": "an assumption",
                 },
                 {
                     "name": "ni.g", "type": "duration", "unit": "ps, ns, us", "default": "1 us",
-                    "value": "1.5 us", "range": None, "choices": [],
+                    "value": "1.5 us", "range": None, "plausible": ["1 us", "2 us"],
+                    "choices": [],
                     "doc": "Gap.", "source": "",
                 },
             ]

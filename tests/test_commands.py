@@ -240,6 +240,9 @@ def test_info_and_machines(fake_core: FakeCore, capsys: pytest.CaptureFixture[st
     assert "source   an assumption" in shown
     assert "meaning  Latency. Of the wire." in shown
     assert "ni.g" not in shown
+    assert "range" not in shown
+    assert invoke(["info", "loggp", "ni.g"]) == 0
+    assert "  range    1 us to 2 us\n" in capsys.readouterr().out
     assert invoke(["info"]) == 0
     assert "1,024" in capsys.readouterr().out
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import pages
@@ -500,3 +500,39 @@ def test_a_program_says_what_is_wrong(tmp_path: Path) -> None:
 def test_only_assumptions_are_varied() -> None:
     with pytest.raises(InputError, match=r"network.link_bandwidth is no assumption of voyager"):
         sensitivity.assumptions("voyager", ["network.link_bandwidth"])
+
+
+@pytest.mark.core
+def test_a_range_is_varied_from_least_to_greatest() -> None:
+    """Halved and doubled is only what has none."""
+    clock, posted = sensitivity.assumptions(
+        "voyager-modern", ["node.core.clock", "node.write_buffer.posted"]
+    )
+    assert clock.instead == {"least": "2.1 GHz", "greatest": "3.8 GHz"}
+    assert posted.instead == {"least": "8", "greatest": "32"}
+    (latency,) = sensitivity.assumptions("voyager", ["node.l2.latency"])
+    assert latency.instead == {"half": "4 cycles", "double": "18 cycles"}
+
+
+def test_what_moves_most_comes_first() -> None:
+    """A tornado table."""
+    values = {"small": "1", "large": "2", "one-sided": "3"}
+    varied = [sensitivity.Assumption(name, "0", {"least": at, "greatest": "9"})
+              for name, at in values.items()]  # fmt: skip
+    time = {
+        "as-assumed": 100, "small/least": 99, "small/greatest": 101, "large/least": 120,
+        "large/greatest": 100, "one-sided/least": 100, "one-sided/greatest": 90,
+    }  # fmt: skip
+    outputs: Any = {f"base/{name}": ns for name, ns in time.items()}
+
+    def figures(output: Any) -> dict[str, Fraction]:
+        return {"ns": Fraction(output)}
+
+    rows, text, sentence = sensitivity.report(["base"], varied, outputs, figures)
+    assert [row[0] for row in rows.rows] == [
+        "as assumed", "large", "large", "one-sided", "one-sided", "small", "small",
+    ]  # fmt: skip
+    assert [line.split()[0] for line in text.splitlines()[2:]][::2] == [
+        "large", "one-sided", "small",
+    ]  # fmt: skip
+    assert "large moves a result most within its plausible range: ns by 20 %" in sentence

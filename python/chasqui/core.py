@@ -45,7 +45,8 @@ def machines() -> list[dict[str, Any]]:
 
 
 def parameters(machine: str, sets: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """[{name, type, unit, default, value, range, doc, source}] of one machine."""
+    """[{name, type, unit, default, value, range, plausible, doc, source}] of one machine. `range`
+    is what is allowed, `plausible` the least and the greatest that the machine file gives."""
     found: list[dict[str, Any]] = json.loads(_call("parameters", machine, list(sets)))
     return found
 

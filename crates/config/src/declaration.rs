@@ -49,6 +49,12 @@ impl Declaration {
         parse_choice(value, self.alternatives, &words).map(Scalar::from)
     }
 
+    /// Of two values one is less: a quantity, no choice, flag or text.
+    pub fn is_ordered(&self) -> bool {
+        let unordered = [<crate::Flag as Quantity>::TYPE, <crate::Text as Quantity>::TYPE];
+        self.alternatives.is_empty() && !unordered.contains(&self.type_name)
+    }
+
     /// Type and range for people: `duration, "0 ns" to "10 us"`.
     pub fn describe_type(&self) -> String {
         let mut text = self.type_name.to_string();

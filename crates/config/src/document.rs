@@ -12,6 +12,8 @@ pub(crate) enum Node {
     Scalar(Scalar),
     /// Entries in the order of the text.
     Table(Vec<Entry>),
+    /// Values in square brackets.
+    Array(Vec<Node>),
     /// A kind of value that no parameter has, by name.
     Other(&'static str),
 }
@@ -96,8 +98,12 @@ fn node(value: &DeValue<'_>, text: &str, depth: usize) -> Node {
             Err(_) => Node::Scalar(Scalar::Decimal(integer.as_str().to_string())),
         },
         DeValue::Datetime(_) => Node::Other("a date"),
-        DeValue::Array(_) => Node::Other("an array"),
-        DeValue::Table(_) if depth > DEPTH_MAX => Node::Other("a table within too many others"),
+        DeValue::Array(_) | DeValue::Table(_) if depth > DEPTH_MAX => {
+            Node::Other("a table within too many others")
+        }
+        DeValue::Array(items) => {
+            Node::Array(items.iter().map(|item| node(item.get_ref(), text, depth + 1)).collect())
+        }
         DeValue::Table(table) => Node::Table(entries(table, text, depth)),
     }
 }
@@ -116,7 +122,7 @@ mod tests {
             "key: \"e\", line: 4, node: Scalar(Decimal(\"10.50\"))",
             "key: \"f\", line: 6, node: Scalar(Integer(16))",
             "key: \"g\", line: 7, node: Scalar(Decimal(\"99999999999999999999\"))",
-            "key: \"h\", line: 8, node: Other(\"an array\")",
+            "key: \"h\", line: 8, node: Array([Scalar(Integer(1))])",
         ] {
             assert!(found.contains(part), "{part} is not in {found}");
         }

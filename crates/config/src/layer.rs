@@ -45,6 +45,8 @@ pub(crate) struct Assignment {
     pub path: String,
     /// In canonical form.
     pub value: Scalar,
+    /// Least and greatest plausible value, in canonical form.
+    pub plausible: Option<(Scalar, Scalar)>,
     /// `file:line`, or `--set …`.
     pub place: String,
     pub source: String,
@@ -311,11 +313,13 @@ impl Walk<'_> {
         let mut assignment = Assignment {
             path: path.to_string(),
             value: Scalar::Flag(false),
+            plausible: None,
             place: (self.place)(line),
             source: String::new(),
             from: None,
         };
         let mut given: Option<(usize, &Node)> = None;
+        let mut range: Option<(usize, &Node)> = None;
         match node {
             Node::Table(entries) => {
                 for entry in entries {
@@ -325,6 +329,7 @@ impl Walk<'_> {
                     };
                     match (entry.key.as_str(), text) {
                         ("value", _) => given = Some((entry.line, &entry.node)),
+                        ("range", _) => range = Some((entry.line, &entry.node)),
                         ("source", Some(text)) => assignment.source = text,
                         ("from", Some(text)) => assignment.from = Some(text),
                         ("source" | "from", None) => {
@@ -335,7 +340,7 @@ impl Walk<'_> {
                         }
                         (key, _) => {
                             let message = format!(
-                                "{path} is a parameter: {path}.{key} is not known; allowed: value, source"
+                                "{path} is a parameter: {path}.{key} is not known; allowed: value, range, source"
                             );
                             self.problem(entry.line, message);
                         }
@@ -351,17 +356,47 @@ impl Walk<'_> {
             other => given = Some((line, other)),
         }
         let Some((line, node)) = given else { return };
-        let checked = match node {
-            Node::Scalar(value) => declaration.check(value).or_else(|message| match raw {
-                Some(raw) => declaration.check(&Scalar::from(raw)).map_err(|_| message),
-                None => Err(message),
-            }),
-            other => Err(format!("{} is not a {}", show(other), declaration.type_name)),
+        let value = match checked(node, declaration, raw) {
+            Ok(value) => value,
+            Err(message) => return self.problem(line, format!("{path}: {message}")),
         };
-        match checked {
-            Ok(value) => self.found.push(Assignment { value, ..assignment }),
-            Err(message) => self.problem(line, format!("{path}: {message}")),
+        match range.map(|(line, node)| plausible(node, &value, declaration).map_err(|e| (line, e))) {
+            None => self.found.push(Assignment { value, ..assignment }),
+            Some(Ok(range)) => self.found.push(Assignment { value, plausible: Some(range), ..assignment }),
+            Some(Err((line, message))) => self.problem(line, format!("{path}.range: {message}")),
         }
+    }
+}
+
+/// The value that `node` gives, in canonical form; `raw` as in [`Walk::entry`].
+fn checked(node: &Node, declaration: &Declaration, raw: Option<&str>) -> Result<Scalar, String> {
+    match node {
+        Node::Scalar(value) => declaration.check(value).or_else(|message| match raw {
+            Some(raw) => declaration.check(&Scalar::from(raw)).map_err(|_| message),
+            None => Err(message),
+        }),
+        other => Err(format!("{} is not a {}", show(other), declaration.type_name)),
+    }
+}
+
+/// The least and greatest plausible value that `range = [least, greatest]` gives beside `value`.
+fn plausible(node: &Node, value: &Scalar, declaration: &Declaration) -> Result<(Scalar, Scalar), String> {
+    let Node::Array(ends) = node else {
+        return Err(format!("write [least, greatest], not {}", show(node)));
+    };
+    let [Node::Scalar(least), Node::Scalar(greatest)] = ends.as_slice() else {
+        return Err("write [least, greatest], two values".to_string());
+    };
+    if !declaration.is_ordered() {
+        return Err(format!("a {} has none: its values have no order", declaration.type_name));
+    }
+    let range = (declaration.check(least)?, declaration.check(greatest)?);
+    if (declaration.check)(&range.1, Some(&(range.0.clone(), range.1.clone()))).is_err() {
+        return Err(format!("{least} is more than {greatest}"));
+    }
+    match (declaration.check)(value, Some(&range)) {
+        Ok(_) => Ok(range),
+        Err(_) => Err(format!("the value, {value}, is not between {least} and {greatest}")),
     }
 }
 
@@ -370,6 +405,7 @@ fn show(node: &Node) -> String {
     match node {
         Node::Scalar(scalar) => scalar.to_string(),
         Node::Table(_) => "a table".to_string(),
+        Node::Array(_) => "an array".to_string(),
         Node::Other(kind) => (*kind).to_string(),
     }
 }

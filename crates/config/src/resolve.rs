@@ -128,6 +128,7 @@ fn assign(resolved: &mut Resolved, assignment: Assignment, origin: Origin) {
         None => origin,
     };
     parameter.value = assignment.value;
+    parameter.plausible = assignment.plausible;
     parameter.place = assignment.place;
     parameter.source = assignment.source;
     parameter.origin = origin;

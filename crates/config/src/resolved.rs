@@ -43,6 +43,9 @@ pub struct Parameter {
     pub path: String,
     /// Value in canonical form.
     pub value: Scalar,
+    /// Least and greatest plausible value, in canonical form, where the machine file gives them (`range`): what is known
+    /// leaves the value open between them.
+    pub plausible: Option<(Scalar, Scalar)>,
     /// Where the value is set.
     pub origin: Origin,
     /// The same for messages: `file:line`, `--set …`, or `default`.
@@ -72,12 +75,13 @@ pub struct Resolved {
     groups: Vec<(String, String, Vec<usize>)>,
 }
 
-/// Equal when name, base, summary, values, origins and sources are.
+/// Equal when name, base, summary, values, plausible ranges, origins and sources are.
 impl PartialEq for Resolved {
     fn eq(&self, other: &Resolved) -> bool {
         let head = |r: &Resolved| (r.name.clone(), r.base.clone(), r.summary.clone());
         let same = |(a, b): (&Parameter, &Parameter)| {
-            a.path == b.path && a.value == b.value && a.origin == b.origin && a.source == b.source
+            (&a.path, &a.value, &a.plausible, &a.origin, &a.source)
+                == (&b.path, &b.value, &b.plausible, &b.origin, &b.source)
         };
         head(self) == head(other)
             && self.parameters.len() == other.parameters.len()
@@ -117,6 +121,7 @@ impl Resolved {
                 resolved.parameters.push(Parameter {
                     path,
                     value,
+                    plausible: None,
                     origin,
                     place,
                     source,
@@ -189,7 +194,7 @@ impl Resolved {
     }
 
     /// The machine as a machine file that [`crate::resolve`] reads back to an equal one: every
-    /// parameter with its value, where that is set (`from`) and why (`source`).
+    /// parameter with its value, its plausible values (`range`), where that is set (`from`) and why (`source`).
     pub fn to_toml(&self) -> String {
         let mut text = String::from(
             "# A machine, fully resolved: every parameter, where it is set (from) and why (source).\n\
@@ -221,12 +226,13 @@ impl Resolved {
             let name = parameter.path.strip_prefix(prefix).unwrap_or(&parameter.path).trim_start_matches('.');
             write_comment(text, &format!("{} ({})", declaration.doc, declaration.describe_type()));
             let (value, origin) = (&parameter.value, quote(parameter.origin.text()));
-            writeln!(
-                text,
-                "{name} = {{ value = {value}, from = {origin}, source = {} }}",
-                quote(&parameter.source)
-            )
-            .unwrap();
+            let range = match &parameter.plausible {
+                Some((least, greatest)) => format!(", range = [{least}, {greatest}]"),
+                None => String::new(),
+            };
+            let source = quote(&parameter.source);
+            writeln!(text, "{name} = {{ value = {value}{range}, from = {origin}, source = {source} }}")
+                .unwrap();
         }
     }
 }

@@ -352,7 +352,7 @@ fn what_is_wrong_is_said_with_its_place() {
         (file("node.clock = {source = \"x\"}"), "node.clock has no value; write node.clock = \"150 MHz\""),
         (
             file("node.clock = {value = \"1 GHz\", why = 1}"),
-            "node.clock.why is not known; allowed: value, source",
+            "node.clock.why is not known; allowed: value, range, source",
         ),
         (file("node.clock = {value = \"1 GHz\", source = 1}"), "node.clock.source is a text, not 1"),
         (file("node = 1"), "node is a group, not 1; it has clock, fence, checked, dram.…"),
@@ -397,6 +397,32 @@ fn what_is_wrong_is_said_with_its_place() {
     for (text, expected) in cases {
         let path = scratch.write("mine.toml", &text);
         let message = run(&path, &[]).expect_err(&text);
+        assert!(message.contains(expected), "{text}\ngave\n{message}\nwithout\n{expected}");
+    }
+}
+
+#[test]
+fn a_wrong_range_is_said_with_its_place() {
+    let cases = [
+        (
+            "\n[node.dram]\nways = {value = 4, range = [5, 8]}",
+            "mine.toml:5: node.dram.ways.range: the value, 4, is not between 5 and 8",
+        ),
+        ("node.dram.ways = {value = 4, range = [8, 2]}", "ways.range: 8 is more than 2"),
+        ("node.dram.ways = {value = 4, range = [2, 17]}", "17 is out of range; allowed: 1 to 16"),
+        ("node.dram.ways = {value = 4, range = [2]}", "ways.range: write [least, greatest], two values"),
+        ("node.dram.ways = {value = 4, range = [2, [3]]}", "ways.range: write [least, greatest], two values"),
+        ("node.dram.ways = {value = 4, range = 2}", "ways.range: write [least, greatest], not 2"),
+        (
+            "ni.variant = {value = \"flush\", range = [\"flush\", \"reclaim\"]}",
+            "ni.variant.range: a choice has none: its values have no order",
+        ),
+        ("node.checked = {value = true, range = [false, true]}", "checked.range: a flag has none"),
+    ];
+    let scratch = Scratch::new("wrong-range");
+    for (text, expected) in cases {
+        let text = format!("schema_version = 1\nextends = \"voyager\"\n{text}");
+        let message = run(&scratch.write("mine.toml", &text), &[]).expect_err(&text);
         assert!(message.contains(expected), "{text}\ngave\n{message}\nwithout\n{expected}");
     }
 }
@@ -486,6 +512,27 @@ fn a_resolved_machine_reads_back_as_the_same() {
     let edited = text.replace("value = \"18 cycles\", from = \"default\"", "value = 3, from = \"default\"");
     let edited = run(&scratch.write("edited.toml", &edited), &[]).expect("resolves");
     assert_eq!(edited.parameter("node.fence").expect("there").origin, Origin::File("edited.toml".into()));
+}
+
+/// What is plausible beside a value stays with it: in the resolved file, but not once another value is set.
+#[test]
+fn a_value_has_a_plausible_range() {
+    let scratch = Scratch::new("plausible");
+    let text = "schema_version = 1\nextends = \"voyager\"\n\
+                node.dram.first_chunk = { value = \"0.1 us\", range = [\"80 ns\", \"0.2 us\"], source = \"x\" }";
+    let path = scratch.write("mine.toml", text);
+    let machine = run(&path, &[]).expect("resolves");
+    let range_of =
+        |machine: &Resolved| machine.parameter("node.dram.first_chunk").expect("there").plausible.clone();
+    let range = Some((Scalar::from("80 ns"), Scalar::from("200 ns")));
+    assert_eq!(range_of(&machine), range);
+    let written = machine.to_toml();
+    let line = "first_chunk = { value = \"100 ns\", range = [\"80 ns\", \"200 ns\"], from = ";
+    assert!(written.contains(line), "{written}");
+    let again = run(&scratch.write("again.toml", &written), &[]).expect("resolves");
+    assert!(again == machine && again.to_toml() == written);
+    let set = run(&path, &["node.dram.first_chunk=300 ns"]).expect("a run may leave the range");
+    assert!(range_of(&set).is_none() && set != machine);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::cell::{Cell, UnsafeCell};
 use chasqui_memory::Port;
 
 use crate::insn::{Insn, Op};
+use crate::predictor::Prediction;
 use crate::state::SINK;
 use crate::{Class, Timing, class, decode, for_each_op};
 
@@ -54,6 +55,14 @@ macro_rules! declare_codes {
                 _ => Code::Rare,
             }
         }
+
+        /// Whether the conditional branch of an operation is taken, by its operands.
+        fn condition_of(op: Op) -> Condition {
+            match op {
+                $(Op::$b => $bf,)*
+                _ => |_, _| false,
+            }
+        }
     };
 }
 
@@ -73,6 +82,12 @@ for_each_op!(
     Jal
     /// Jump to register plus `imm`, link.
     Jalr
+    /// Conditional branch of a hart whose predictor learns: whether it is taken says [`Block::condition`].
+    PredictedBranch
+    /// The same of `Jal`.
+    PredictedJal
+    /// The same of `Jalr`.
+    PredictedJalr
     /// Load a single.
     Flw
     /// Load a double.
@@ -95,7 +110,7 @@ pub(crate) struct Micro {
     pub rd: u8,
     pub rs1: u8,
     pub rs2: u8,
-    /// Third source; of a branch, further cycles when taken.
+    /// Third source; of a branch, further cycles when taken. Where the predictor learns, the length of a branch or jump.
     pub rs3: u8,
     /// Rounding mode; of a branch, further cycles when not taken.
     pub rm: u8,
@@ -111,6 +126,9 @@ const _: () = assert!(size_of::<Micro>() == 16);
 /// addition. They have room for [`Counts::BLOCKS_MAX`] blocks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts(u64);
+
+/// Whether a branch is taken, by its two operands.
+type Condition = fn(u64, u64) -> bool;
 
 /// What of an entry is needed only where a block is left in its midst.
 #[derive(Clone, Copy, Debug)]
@@ -133,6 +151,8 @@ pub(crate) struct Block {
     /// Cycles if every access hits, without branch costs.
     pub cycles: u64,
     pub counts: Counts,
+    /// Of a block that ends with a [`Code::PredictedBranch`].
+    pub condition: Condition,
     /// The blocks that follow, once known: when a branch is taken, and when not.
     pub taken: Cell<*const Block>,
     pub next: Cell<*const Block>,
@@ -150,6 +170,12 @@ impl Block {
     pub fn start(&self, index: usize) -> u64 {
         // SAFETY: as in `cut`.
         u64::from(unsafe { (*self.micros[index].get()).start })
+    }
+
+    /// Address of the branch or jump that ends the block, of a hart whose predictor learns.
+    #[inline(always)]
+    pub fn last(&self, entry: &Micro) -> u64 {
+        self.end.wrapping_sub(u64::from(entry.rs3))
     }
 
     /// Address of the instruction of entry `index`.
@@ -232,6 +258,7 @@ struct Builder<'a> {
     cycles: u64,
     /// The line that was fetched last.
     line: Option<u64>,
+    condition: Condition,
     timing: &'a Timing,
 }
 
@@ -253,6 +280,26 @@ impl Builder<'_> {
         }
     }
 
+    /// Static prediction of the branch `insn`.
+    fn predict(&self, insn: &Insn, entry: &mut Micro) {
+        let backward = insn.imm < 0;
+        let cycles = |taken| self.timing.branch(backward, taken).0 as u8;
+        (entry.rs3, entry.rm) = (cycles(true), cycles(false));
+        entry.rd = u8::from(backward);
+    }
+
+    /// If `insn` is a branch or a jump, the hart's predictor is asked when it is executed.
+    fn leave_to_predictor(&mut self, insn: &Insn, entry: &mut Micro) {
+        entry.code = match class(insn.op) {
+            Class::Branch => Code::PredictedBranch,
+            Class::Jump => Code::PredictedJal,
+            Class::JumpRegister => Code::PredictedJalr,
+            _ => return,
+        };
+        entry.rs3 = insn.length;
+        self.condition = condition_of(insn.op);
+    }
+
     /// Adds `insn`; true if the block goes on.
     fn add(&mut self, insn: &Insn) -> bool {
         let code = code_of(insn.op);
@@ -271,16 +318,13 @@ impl Builder<'_> {
         if writes_x(insn.op) && insn.rd == 0 {
             entry.rd = SINK;
         }
-        match class {
-            Class::Branch => {
-                entry.imm = target;
-                entry.rs3 = self.timing.branch(insn, true) as u8;
-                entry.rm = self.timing.branch(insn, false) as u8;
-                entry.rd = u8::from(insn.imm < 0);
-            }
-            Class::Jump => entry.imm = target,
-            _ if insn.op == Op::Auipc => entry.imm = target,
-            _ => {}
+        if matches!(class, Class::Branch | Class::Jump) || insn.op == Op::Auipc {
+            entry.imm = target;
+        }
+        match self.timing.prediction {
+            Prediction::Static if class == Class::Branch => self.predict(insn, &mut entry),
+            Prediction::Static => {}
+            Prediction::Counters(_) => self.leave_to_predictor(insn, &mut entry),
         }
         self.push(entry);
         let ends = matches!(class, Class::Branch | Class::Jump | Class::JumpRegister)
@@ -307,6 +351,7 @@ impl Builder<'_> {
             end: self.at,
             cycles: self.cycles,
             counts,
+            condition: self.condition,
             taken: Cell::new(std::ptr::null()),
             next: Cell::new(std::ptr::null()),
         }
@@ -340,7 +385,9 @@ fn writes_x(op: Op) -> bool {
 /// Decodes the block at `pc`, which ends before `end`. `None`: the first instruction can't be read.
 pub(crate) fn build(pc: u64, end: u64, port: &mut Port, timing: &Timing) -> Option<Block> {
     let line_bytes = port.fetch_line_bytes();
-    let mut b = Builder { micros: vec![], places: vec![], pc, at: pc, cycles: 0, line: None, timing };
+    let condition: Condition = |_, _| false;
+    let mut b =
+        Builder { micros: vec![], places: vec![], pc, at: pc, cycles: 0, line: None, condition, timing };
     loop {
         let insn = if b.at < end { read(port, b.at) } else { None };
         let Some(insn) = insn else {

@@ -8,6 +8,7 @@ use chasqui_memory::{Fault, Port, SharedAccesses, Stall, Stop};
 
 use crate::blocks::{Blocks, Text};
 use crate::handlers::Handlers;
+use crate::predictor::{Outcome, Predictor};
 use crate::run::Exit;
 use crate::supervisor::Supervisor;
 use crate::{State, Timing};
@@ -67,6 +68,9 @@ counters! {
         stores: "count";
         /// Conditional branches that did not go as predicted.
         mispredicted: "count";
+        /// Jumps, and branches rightly predicted taken, whose target was not in the cache of targets, or another. Of a
+        /// hart that predicts statically none.
+        targets_missed: "count";
     }
 }
 
@@ -88,6 +92,7 @@ pub struct Hart {
     /// What happened so far.
     pub statistics: HartStatistics,
     pub(crate) timing: Timing,
+    pub(crate) predictor: Predictor,
     pub(crate) blocks: Blocks,
     /// [`Hart::run`] takes every instruction by [`Hart::step`].
     pub(crate) by_steps: bool,
@@ -124,6 +129,7 @@ impl Hart {
             cycle: 0,
             statistics: HartStatistics::default(),
             timing,
+            predictor: Predictor::new(timing.prediction),
             blocks: Blocks::default(),
             by_steps: false,
             fetched: 0,
@@ -206,6 +212,35 @@ impl Hart {
     /// that is simulated changes, so that two whole runs can be compared.
     pub fn run_by_steps(&mut self, by_steps: bool) {
         self.by_steps = by_steps;
+    }
+
+    /// What predicts its branches. It stays with the hart, whichever process is on it.
+    pub fn predictor(&self) -> &Predictor {
+        &self.predictor
+    }
+
+    /// Further cycles of the conditional branch at `pc` to `target`, which is `taken` or not.
+    pub(crate) fn branched(&mut self, pc: u64, target: u64, taken: bool) -> u64 {
+        let predicted = self.predictor.branch(&self.timing, pc, target, taken);
+        self.count(predicted)
+    }
+
+    /// Further cycles of the direct jump at `pc` to `target`.
+    pub(crate) fn jumped(&mut self, pc: u64, target: u64) -> u64 {
+        let predicted = self.predictor.jump(pc, target);
+        self.count(predicted)
+    }
+
+    /// Further cycles of the indirect jump at `pc` to `target`.
+    pub(crate) fn jumped_by_register(&mut self, pc: u64, target: u64) -> u64 {
+        let predicted = self.predictor.jump_register(pc, target);
+        self.count(predicted)
+    }
+
+    fn count(&mut self, (cycles, outcome): (u64, Outcome)) -> u64 {
+        self.statistics.mispredicted += u64::from(outcome == Outcome::Wrong);
+        self.statistics.targets_missed += u64::from(outcome == Outcome::TargetMissed);
+        cycles
     }
 
     /// The clock of the `time` CSR.

@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`insn`] (every operation and its encoding in one table), [`decode()`], [`alu`] and [`fp`]
 //! (what the operations compute), [`for_each_op!`] (which function is which operation's; dispatchers are
-//! generated from it), [`csr`], [`supervisor`], [`handlers`], [`class`] (how long they take), [`Hart`], `step.rs` (the reference), `block.rs` and
+//! generated from it), [`csr`], [`supervisor`], [`handlers`], [`class`] and [`predictor`] (how long they take), [`Hart`], `step.rs` (the reference), `block.rs` and
 //! `run.rs` (the fast loop).
 
 pub mod alu;
@@ -20,6 +20,7 @@ pub mod insn;
 mod observe;
 pub mod operands;
 mod parameters;
+pub mod predictor;
 mod run;
 mod semantics;
 pub mod state;

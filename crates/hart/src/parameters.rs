@@ -3,6 +3,7 @@
 use chasqui_config::{Count, Cycles, Frequency};
 use chasqui_engine::Clock;
 
+use crate::predictor::PredictorParameters;
 use crate::{CLASSES, Class, Timing};
 
 chasqui_config::parameters! {
@@ -28,8 +29,7 @@ chasqui_config::parameters! {
         branch: Cycles = 1, range 1 ..= 100, source "assumption";
         /// Further cycles of a conditional branch that is taken as predicted.
         branch_taken: Cycles = 0, range 0 ..= 100, source "assumption: branch target cache";
-        /// Further cycles of a conditional branch that was predicted wrongly. Prediction is static:
-        /// backward taken, forward not taken.
+        /// Further cycles of a conditional branch that was predicted wrongly.
         branch_mispredicted: Cycles = 3, range 0 ..= 100, source "assumption: short pipeline";
         /// Direct jump.
         jump: Cycles = 1, range 1 ..= 100, source "assumption";
@@ -70,6 +70,9 @@ chasqui_config::parameters! {
         handler_return: Cycles = 5, range 1 ..= 1000, source "assumption: as from a trap";
         /// `pause`.
         pause: Cycles = 1, range 1 ..= 1000, source "assumption: no deliberate delay";
+    } and groups {
+        /// Prediction of branches.
+        predictor: PredictorParameters;
     }
 }
 
@@ -115,6 +118,7 @@ impl CoreParameters {
             class,
             branch_taken: c.branch_taken.cycles() as u8,
             branch_mispredicted: c.branch_mispredicted.cycles() as u8,
+            prediction: c.predictor.prediction(),
             trap: c.trap.cycles() as u16,
             handler_entry: c.handler_entry.cycles() as u16,
         }

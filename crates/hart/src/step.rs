@@ -133,14 +133,7 @@ impl Hart {
         match i.op {
             Op::Lui => self.write_x(i.rd, i.imm as u64),
             Op::Auipc => self.write_x(i.rd, pc.wrapping_add(i.imm as u64)),
-            Op::Jal => {
-                self.write_x(i.rd, next);
-                target = pc.wrapping_add(i.imm as u64);
-            }
-            Op::Jalr => {
-                target = self.x(i.rs1).wrapping_add(i.imm as u64) & !1;
-                self.write_x(i.rd, next);
-            }
+            Op::Jal | Op::Jalr => target = self.jump(i, next, at),
             Op::Flw => self.state.f[usize::from(i.rd)] = fp::box_s(self.load(i, 4, at)?),
             Op::Fld => self.state.f[usize::from(i.rd)] = self.load(i, 8, at)?,
             Op::Fsw => self.store(i, 4, self.state.f[usize::from(i.rs2)], at)?,
@@ -199,6 +192,21 @@ impl Hart {
         }
         self.state.pc = target;
         Ok(halt)
+    }
+
+    /// Links to `next`; gives where the jump goes to.
+    fn jump(&mut self, i: &Insn, next: u64, at: &mut u64) -> u64 {
+        let pc = self.state.pc;
+        let (target, cycles) = if i.op == Op::Jal {
+            let target = pc.wrapping_add(i.imm as u64);
+            (target, self.jumped(pc, target))
+        } else {
+            let target = self.x(i.rs1).wrapping_add(i.imm as u64) & !1;
+            (target, self.jumped_by_register(pc, target))
+        };
+        self.write_x(i.rd, next);
+        *at += cycles;
+        target
     }
 
     /// The eight registers from `first` on.
@@ -303,10 +311,9 @@ macro_rules! reference {
             $(Op::$m => $self.write_x($i.rd, $mf($self.x($i.rs1), $i.imm as u64)),)*
             $(Op::$b => {
                 let taken = $bf($self.x($i.rs1), $self.x($i.rs2));
-                let cost = $self.timing.branch($i, taken);
-                *$at += cost;
-                $self.statistics.mispredicted += u64::from(taken != ($i.imm < 0));
-                $self.state.pc = if taken { $self.state.pc.wrapping_add($i.imm as u64) } else { $next };
+                let (pc, target) = ($self.state.pc, $self.state.pc.wrapping_add($i.imm as u64));
+                *$at += $self.branched(pc, target, taken);
+                $self.state.pc = if taken { target } else { $next };
                 return Ok(None);
             })*
             $(Op::$l => {

@@ -237,6 +237,23 @@ fn branch<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place, taken: b
     }
 }
 
+#[inline(always)]
+fn jump_register<const TIMED: bool>(
+    h: &mut Hart,
+    f: &mut Frame<'_>,
+    p: Place,
+    target: u64,
+    extra: u64,
+) -> Next {
+    h.set_x(p.micro().rd, f.block.end);
+    end::<TIMED>(h, f, p, extra);
+    h.state.pc = target;
+    match h.blocks.find(target) {
+        Some(next) => next,
+        None => h.leave_for(Exit::Lookup),
+    }
+}
+
 /// The functions of the codes that an operation does not name.
 #[allow(non_snake_case, reason = "they are called like their codes")]
 mod own {
@@ -299,15 +316,35 @@ mod own {
     }
 
     pub fn Jalr<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
-        let m = p.micro();
-        let target = h.x(m.rs1).wrapping_add(m.imm as u64) & !1;
-        h.set_x(m.rd, f.block.end);
-        end::<TIMED>(h, f, p, 0);
-        h.state.pc = target;
-        match h.blocks.find(target) {
-            Some(next) => next,
-            None => h.leave_for(Exit::Lookup),
+        let target = h.x(p.micro().rs1).wrapping_add(p.micro().imm as u64) & !1;
+        jump_register::<TIMED>(h, f, p, target, 0)
+    }
+
+    pub fn PredictedBranch<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+        let (m, b) = (p.micro(), f.block);
+        let taken = (b.condition)(h.x(m.rs1), h.x(m.rs2));
+        let extra = h.branched(b.last(m), m.imm as u64, taken);
+        end::<TIMED>(h, f, p, extra);
+        if taken {
+            follow::<TIMED>(h, f, &b.taken, m.imm as u64)
+        } else {
+            follow::<TIMED>(h, f, &b.next, b.end)
         }
+    }
+
+    pub fn PredictedJal<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+        let (m, b) = (p.micro(), f.block);
+        h.set_x(m.rd, b.end);
+        let extra = h.jumped(b.last(m), m.imm as u64);
+        end::<TIMED>(h, f, p, extra);
+        follow::<TIMED>(h, f, &b.taken, m.imm as u64)
+    }
+
+    pub fn PredictedJalr<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
+        let (m, b) = (p.micro(), f.block);
+        let target = h.x(m.rs1).wrapping_add(m.imm as u64) & !1;
+        let extra = h.jumped_by_register(b.last(m), target);
+        jump_register::<TIMED>(h, f, p, target, extra)
     }
 
     pub fn Flw<const TIMED: bool>(h: &mut Hart, f: &mut Frame<'_>, p: Place) -> Next {
@@ -472,4 +509,7 @@ macro_rules! declare_handlers {
     };
 }
 
-for_each_op!(declare_handlers, Fetch End Leave Rare Constant Jal Jalr Flw Fld Fsw Fsd Mark Pause);
+for_each_op!(
+    declare_handlers,
+    Fetch End Leave Rare Constant Jal Jalr PredictedBranch PredictedJal PredictedJalr Flw Fld Fsw Fsd Mark Pause
+);

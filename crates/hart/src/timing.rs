@@ -1,6 +1,7 @@
 //! In-order timing: cycles by class of instruction, and what branches cost.
 
-use crate::{CLASSES, Class, Insn, Op, class};
+use crate::predictor::{Outcome, Prediction};
+use crate::{CLASSES, Class, Op, class};
 
 /// What instructions cost when every access hits [cycles of the hart].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,9 +10,10 @@ pub struct Timing {
     pub class: [u16; CLASSES],
     /// Further cycles of a conditional branch that goes as predicted and is taken.
     pub branch_taken: u8,
-    /// Further cycles of a conditional branch that does not go as predicted. Prediction is static:
-    /// backward branches are taken, forward ones are not.
+    /// Further cycles of a conditional branch that does not go as predicted.
     pub branch_mispredicted: u8,
+    /// How branches are predicted.
+    pub prediction: Prediction,
     /// From an instruction that traps, or an interrupt, to the first instruction of the trap's handler.
     pub trap: u16,
     /// From an interrupt to the first instruction of its handler at user level.
@@ -20,8 +22,14 @@ pub struct Timing {
 
 impl Timing {
     /// Every instruction takes one cycle.
-    pub const UNIT: Timing =
-        Timing { class: [1; CLASSES], branch_taken: 0, branch_mispredicted: 0, trap: 1, handler_entry: 1 };
+    pub const UNIT: Timing = Timing {
+        class: [1; CLASSES],
+        branch_taken: 0,
+        branch_mispredicted: 0,
+        prediction: Prediction::Static,
+        trap: 1,
+        handler_entry: 1,
+    };
 
     /// Cycles of `op` without branch costs and waiting. A mark takes none.
     #[inline]
@@ -34,14 +42,13 @@ impl Timing {
         u64::from(self.class[class as usize])
     }
 
-    /// Further cycles of the conditional branch `insn`.
-    #[inline]
-    pub fn branch(&self, insn: &Insn, taken: bool) -> u64 {
-        let predicted = insn.imm < 0;
-        u64::from(match (taken == predicted, taken) {
-            (false, _) => self.branch_mispredicted,
-            (true, true) => self.branch_taken,
-            (true, false) => 0,
-        })
+    /// Further cycles of a conditional branch by static prediction, and how it was predicted. `backward`: its target
+    /// precedes it.
+    pub(crate) fn branch(&self, backward: bool, taken: bool) -> (u64, Outcome) {
+        match (taken == backward, taken) {
+            (false, _) => (self.branch_mispredicted.into(), Outcome::Wrong),
+            (true, true) => (self.branch_taken.into(), Outcome::Right),
+            (true, false) => (0, Outcome::Right),
+        }
     }
 }

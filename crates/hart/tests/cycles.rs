@@ -3,6 +3,7 @@
 //! taken for another is noticed.
 
 use crate::bench::{Bench, Setup};
+use chasqui_hart::predictor::{CounterCosts, Prediction};
 use chasqui_hart::testing::encode::{compress, encode};
 use chasqui_hart::{CLASSES, Class, Insn, Op, State, Timing};
 use chasqui_memory::PAGE_BYTES;
@@ -52,6 +53,7 @@ fn setup(at: u64, code: Vec<u8>) -> Setup {
         class,
         branch_taken: TAKEN as u8,
         branch_mispredicted: MISPREDICTED as u8,
+        prediction: Prediction::Static,
         trap: 1,
         handler_entry: 1,
     };
@@ -144,4 +146,82 @@ fn code_that_is_stored_is_executed_behind_a_fence_i() {
         bench.run_to_call(fast);
         assert_eq!(bench.hart.state.x[usize::from(T0)], 1 + (ROUNDS - 1) * 77, "fast: {fast}");
     }
+}
+
+/// A predictor that learns: sizes at which branches meet, and costs of its own.
+const LEARNS: CounterCosts =
+    CounterCosts { history: 64, targets: 4, target_missed: TARGET as u8, jump_mispredicted: WHERE as u8 };
+const TARGET: u64 = 17;
+const WHERE: u64 = 23;
+
+/// What code at [`CODE`] meets: branches mispredicted and targets missed in its first run and in its second, and the
+/// cycles of the second. The second is another process's: what the hart has learnt stays with it.
+fn learning(costs: CounterCosts, list: &[Insn]) -> ([u64; 2], [u64; 2], u64) {
+    let code = bytes(&[list, &[insn(Op::Ecall, 0, 0, 0)]].concat());
+    let mut setup = setup(CODE, code);
+    setup.timing.prediction = Prediction::Counters(costs);
+    let [step, run] = [false, true].map(|fast| {
+        let mut bench = Bench::new(&setup);
+        let mut once = || {
+            bench.hart.exchange_state(&mut setup.state.clone());
+            let (before, s) = (bench.hart.cycle, bench.hart.statistics);
+            bench.run_to_call(fast);
+            let after = bench.hart.statistics;
+            let met = [after.mispredicted - s.mispredicted, after.targets_missed - s.targets_missed];
+            (met, bench.hart.cycle - before)
+        };
+        let (first, second) = (once(), once());
+        (first.0, second.0, second.1)
+    });
+    assert_eq!(step, run, "by step, by run");
+    step
+}
+
+#[test]
+fn counters_learn_a_loop() {
+    // From 0 on a counter predicts "not taken" twice; then "taken", which is wrong at the end alone. In the second run it
+    // begins at 2. A branch that is mispredicted needs no target; by its third turn the cache has it.
+    assert_eq!(learning(LEARNS, &repeated(&[])), ([3, 0], [1, 0], overhead()));
+}
+
+#[test]
+fn counters_do_not_learn_alternation() {
+    // Taken first: 0 to 1 and back to 0, so that "not taken" is always predicted.
+    let body = [insn(Op::Xori, T0, T0, 1), branch(Op::Bne, T0, 4)];
+    let wrong = ROUNDS / 2;
+    let cycles = ROUNDS * (cost(Class::IntAlu) + cost(Class::Branch)) + wrong * MISPREDICTED + overhead();
+    assert_eq!(learning(LEARNS, &repeated(&body)), ([wrong + 3, 0], [wrong + 1, 0], cycles));
+    // One counter for a branch that is never taken and for the loop's, which is: 0 to 1 and back, too.
+    let one = CounterCosts { history: 1, ..LEARNS };
+    let body = [branch(Op::Bne, 0, 4)];
+    let (first, ..) = learning(one, &repeated(&body));
+    assert_eq!(first, [ROUNDS - 1, 0]);
+}
+
+#[test]
+fn targets_are_kept_of_the_latest_branches() {
+    let over = insn(Op::Jal, 0, 0, 4);
+    // A jump and the loop's branch: missed once.
+    let cycles = ROUNDS * cost(Class::Jump) + overhead();
+    assert_eq!(learning(LEARNS, &repeated(&[over])), ([3, 1], [1, 0], cycles));
+    // Five jumps and the branch in four entries: each has replaced the next. In the first run the branch is mispredicted
+    // twice, and its target not asked for.
+    let all = 5 * ROUNDS + ROUNDS - 1;
+    let cycles = ROUNDS * 5 * cost(Class::Jump) + all * TARGET + overhead();
+    assert_eq!(learning(LEARNS, &repeated(&[over; 5])), ([3, all - 2], [1, all], cycles));
+}
+
+#[test]
+fn an_indirect_jump_goes_where_it_went() {
+    let jump = |imm| insn(Op::Jalr, 0, 6, imm);
+    let here = insn(Op::Auipc, 6, 0, 0);
+    let same = [here, jump(8)];
+    let cycles = ROUNDS * (cost(Class::IntAlu) + cost(Class::JumpRegister)) + overhead();
+    assert_eq!(learning(LEARNS, &repeated(&same)), ([3, 1], [1, 0], cycles));
+    // Over the last instruction and not, in turn: never as before.
+    let add = Insn { rs2: T0, ..insn(Op::Add, 6, 6, 0) };
+    let other = [insn(Op::Xori, T0, T0, 4), here, add, jump(12), insn(Op::Addi, 7, 0, 0)];
+    let body = 3 * cost(Class::IntAlu) + cost(Class::JumpRegister) + WHERE;
+    let cycles = ROUNDS * body + ROUNDS / 2 * cost(Class::IntAlu) + overhead();
+    assert_eq!(learning(LEARNS, &repeated(&other)), ([3, ROUNDS], [1, ROUNDS], cycles));
 }

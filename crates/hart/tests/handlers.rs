@@ -11,7 +11,7 @@ use chasqui_hart::{CLASSES, Halt, Insn, Op, State, Timing};
 use chasqui_memory::{CacheParameters, L2Parameters, PAGE_BYTES};
 use chasqui_random::Random;
 
-use crate::bench::{Activity, Bench, MEMORY, Point, Setup};
+use crate::bench::{Activity, Bench, MEMORY, Point, Setup, prediction};
 
 /// Programs of the random test.
 const PROGRAMS: u64 = 400;
@@ -112,7 +112,9 @@ fn setup(random: &mut Random) -> (Setup, Vec<(Time, bool)>) {
     let mut class = [1; CLASSES];
     class.fill_with(|| random.pick(&[1, 1, 2, 10]));
     let handler_entry = random.pick(&[0, 1, 7]);
-    setup.timing = Timing { class, branch_taken: 1, branch_mispredicted: 3, trap: 0, handler_entry };
+    let prediction = prediction(random, 3);
+    setup.timing =
+        Timing { class, branch_taken: 1, branch_mispredicted: 3, prediction, trap: 0, handler_entry };
     setup.clock = Clock::new(random.pick(&[133_000_000, 1_000_000_000, 3_000_000_000]));
     setup.device_latency = Time(random.below(100_000));
     setup.observe = random.once_in(4);
@@ -132,6 +134,7 @@ fn setup(random: &mut Random) -> (Setup, Vec<(Time, bool)>) {
 fn compare(fast: &Bench, slow: &Bench, all: bool) {
     let (a, b) = (&fast.hart, &slow.hart);
     assert_eq!(a.state, b.state, "registers");
+    assert!(a.predictor() == b.predictor(), "what the predictor has learnt, at pc {:#x}", a.state.pc);
     assert_eq!(a.cycle, b.cycle, "cycle at pc {:#x}", a.state.pc);
     assert_eq!(a.handlers(), b.handlers(), "handlers");
     assert_eq!(a.statistics, b.statistics, "the hart's statistics");

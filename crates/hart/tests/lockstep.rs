@@ -5,7 +5,7 @@
 use std::iter;
 
 use crate::bench::service::{Brought, Foreign};
-use crate::bench::{Bench, Execute, MEMORY, Point, Setup};
+use crate::bench::{Bench, Execute, MEMORY, Point, Setup, prediction};
 use chasqui_config::{Bytes, Cycles, Duration, Frequency};
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::testing::program::{
@@ -103,6 +103,7 @@ fn timing(random: &mut Random) -> Timing {
         branch_taken: branch(),
         branch_mispredicted: branch(),
         trap: branch().into(),
+        prediction: prediction(random, 200),
         handler_entry: 0,
     }
 }
@@ -224,6 +225,7 @@ fn setup_of(random: &mut Random, pure: bool) -> (Options, Setup) {
 fn compare(fast: &mut Bench, slow: &mut Bench, all: bool) {
     let (a, b) = (&fast.hart, &slow.hart);
     assert_eq!(a.state, b.state, "registers");
+    assert!(a.predictor() == b.predictor(), "what the predictor has learnt, at pc {:#x}", a.state.pc);
     assert_eq!(a.cycle, b.cycle, "cycle at pc {:#x}", a.state.pc);
     assert_eq!(a.statistics, b.statistics, "the hart's statistics");
     assert_eq!(a.port.statistics, b.port.statistics, "the port's statistics");

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use crate::bench::{Activity, Bench, MEMORY, Point, Setup, TABLES};
+use crate::bench::{Activity, Bench, MEMORY, Point, Setup, TABLES, prediction};
 use chasqui_config::Cycles;
 use chasqui_engine::{Clock, Time};
 use chasqui_hart::csr::TIME;
@@ -188,6 +188,7 @@ fn setup(random: &mut Random) -> (Setup, [u64; 3], VecDeque<(Time, bool)>) {
         class,
         branch_taken: 1,
         branch_mispredicted: 3,
+        prediction: prediction(random, 3),
         trap: random.pick(&[0, 1, 7]),
         handler_entry: random.pick(&[0, 2]),
     };
@@ -247,6 +248,7 @@ fn install(bench: &mut Bench, setup: &Setup, random: [u64; 3]) {
 fn compare(fast: &mut Bench, slow: &mut Bench, all: bool) {
     let (a, b) = (&fast.hart, &slow.hart);
     assert_eq!(a.state, b.state, "registers");
+    assert!(a.predictor() == b.predictor(), "what the predictor has learnt, at pc {:#x}", a.state.pc);
     assert_eq!(a.cycle, b.cycle, "cycle at pc {:#x}", a.state.pc);
     assert_eq!(a.supervisor(), b.supervisor(), "supervisor level");
     assert_eq!(a.statistics, b.statistics, "the hart's statistics");

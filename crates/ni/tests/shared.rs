@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use chasqui_config::Cycles;
 use chasqui_engine::{Clock, Time};
+use chasqui_hart::predictor::Prediction;
 use chasqui_hart::testing::encode::encode;
 use chasqui_hart::{CLASSES, Insn, Op, Timing};
 use chasqui_linux::Elf;
@@ -84,6 +85,7 @@ fn processor(rig: Rig, code: &[Insn]) -> FirmwareProcessor<SharedSram> {
             class: [1; CLASSES],
             branch_taken: 0,
             branch_mispredicted: 0,
+            prediction: Prediction::Static,
             trap: 1,
             handler_entry: 1,
         },

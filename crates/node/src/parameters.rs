@@ -135,6 +135,7 @@ impl NodeConfiguration {
                 }
             }
         }
+        found.extend(self.core.predictor.mistake());
         found.extend(self.network_cache.mistakes());
         for (name, tlb) in [("node.itlb", &self.itlb), ("node.dtlb", &self.dtlb)] {
             found.extend(tlb.mistake().map(|mistake| format!("{name}.entries, {name}.ways: {mistake}")));
@@ -218,5 +219,14 @@ mod tests {
         assert_eq!(node.mistakes(), Vec::<String>::new());
         assert_eq!(node.timing().of_class(chasqui_hart::Class::FpFma), 3);
         assert_eq!(node.port(PortKind::Caches).l1d.size.bytes(), 32 << 10);
+    }
+
+    #[test]
+    fn a_history_of_branches_is_a_power_of_two() {
+        let mut node = NodeConfiguration::read(&Resolved::defaults(&schema()));
+        node.core.predictor.history = 500;
+        assert_eq!(node.mistakes(), Vec::<String>::new(), "static prediction has none");
+        node.core.predictor.kind = chasqui_hart::predictor::PredictorKind::Counters;
+        assert_eq!(node.mistakes(), ["node.core.predictor.history: 500 is not a power of two"]);
     }
 }

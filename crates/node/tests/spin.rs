@@ -8,6 +8,7 @@ use crate::guest::{
 };
 use chasqui_engine::Time;
 use chasqui_hart::csr::CYCLE;
+use chasqui_hart::predictor::PredictorKind;
 use chasqui_hart::{Insn, Op, decode};
 use chasqui_node::NodeConfiguration;
 use chasqui_random::Random;
@@ -144,6 +145,12 @@ fn machine(clocks: (&str, &str), random: &mut Random) -> NodeConfiguration {
     c.bus.pipelined = random.once_in(2);
     c.l2.present = random.once_in(2);
     c.checks.coherence = random.once_in(2);
+    let predictor = &mut c.core.predictor;
+    if random.once_in(2) {
+        predictor.kind = PredictorKind::Counters;
+    }
+    // Small tables, too, in which branches of a loop meet.
+    (predictor.history, predictor.targets) = random.pick(&[(512, 64), (2, 2), (1, 1)]);
     c
 }
 

@@ -130,7 +130,10 @@ pub struct ParameterText {
     unit: String,
     default: String,
     value: String,
+    /// What is allowed.
     range: Option<(String, String)>,
+    /// What is plausible: the machine file's `range`.
+    plausible: Option<(String, String)>,
     choices: Vec<String>,
     doc: String,
     source: String,
@@ -149,6 +152,7 @@ pub fn describe(resolved: &Resolved) -> Vec<ParameterText> {
                 default: d.default.plain(),
                 value: p.value.plain(),
                 range: d.range.as_ref().map(|(a, b)| (a.plain(), b.plain())),
+                plausible: p.plausible.as_ref().map(|(a, b)| (a.plain(), b.plain())),
                 choices: d.alternatives.iter().map(|a| a.word.to_string()).collect(),
                 doc: d.doc.to_string(),
                 source: p.source.clone(),
@@ -160,6 +164,7 @@ pub fn describe(resolved: &Resolved) -> Vec<ParameterText> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use chasqui_config::{Origin, Parameter};
 
     /// Every machine: declarations without mistakes, a file that resolves, a source for every value.
     #[test]
@@ -171,6 +176,21 @@ mod tests {
             let unsourced: Vec<_> = resolved.without_source().map(|p| &p.path).collect();
             assert!(unsourced.is_empty(), "{name}: no source for {unsourced:?}");
             assert_eq!(machine.mistakes(&resolved), Vec::<String>::new(), "{name}");
+        }
+    }
+
+    /// Machines of today: each value that their files and parts set has a source, or a range that experiments vary.
+    #[test]
+    fn values_of_modern_machines_have_a_source_or_a_range() {
+        for name in ["voyager-modern", "netcache-modern"] {
+            let resolved = chasqui_config::resolve(&CATALOGUE, name, &[]).unwrap_or_else(|e| panic!("{e}"));
+            let files = [name, "sapphire-rapids", "infiniband-ndr"];
+            let own =
+                |p: &&Parameter| matches!(&p.origin, Origin::File(file) if files.contains(&file.as_str()));
+            let set: Vec<_> = resolved.parameters().iter().filter(own).collect();
+            assert!(set.len() > 60, "{name}: {}", set.len());
+            let open = set.iter().filter(|p| p.source.starts_with("assumption") && p.plausible.is_none());
+            assert_eq!(open.map(|p| &p.path).collect::<Vec<_>>(), Vec::<&String>::new(), "{name}");
         }
     }
 

@@ -31,13 +31,9 @@ ROUNDS = 8
 # Fewer points.
 QUICK_SIZES, QUICK_SETS, QUICK_ROUNDS = (64,), (16, 2048), 3
 WAYS = (1, 2, 4, 8, 16)
-# Assumptions are varied with messages of a line and a working set as large as the L2.
+# What is not known is varied with messages of a line and a working set as large as the L2.
 VARIED_SIZE, VARIED_SET = 64, 2048
 VARIED = ("dram", "stash")
-ASSUMED = (
-    "node.l2.latency", "node.l2.ways", "node.dram.first_chunk", "node.bus.clock",
-    "netcache.nic.receive", "netcache.nic.transmit", "network.routing_delay",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -92,7 +88,8 @@ def runs(quick: bool) -> list[Run]:
         for size in sizes
         for kib in sets
     ]
-    varied = sensitivity.assumptions(MACHINE, ASSUMED[:1] if quick else ASSUMED)
+    ranged = sensitivity.ranged(MACHINE)
+    varied = ranged[:1] if quick else ranged
     for variant in VARIED:
         base = _run(f"varied/{variant}", Where(variant, variant), VARIED_SIZE, VARIED_SET, rounds)
         every += sensitivity.runs(base, varied)
@@ -154,13 +151,14 @@ def report(outputs: Mapping[str, Output]) -> Report:
         for where in PLACES
         if _name(where.name, size, kib) in outputs
     ]
-    assumed = sensitivity.assumptions(MACHINE, ASSUMED)
+    ranged = sensitivity.ranged(MACHINE)
     bases = [f"varied/{variant}" for variant in VARIED]
-    changes, changes_text, sentence = sensitivity.report(bases, assumed, outputs, sensitive)
+    changes, changes_text, sentence = sensitivity.report(bases, ranged, outputs, sensitive)
     return Report(
         tables=[Table("results", Row._fields, rows), changes],
-        text=f"{_shown(rows)}\n\nChange [%] with assumptions halved or doubled, messages of "
-        f"{VARIED_SIZE} bytes, working set of {VARIED_SET} KiB\n{changes_text}",
+        text=f"{_shown(rows)}\n\nChange [%] when a value is the least or the greatest that is "
+        f"plausible, what moves most first, messages of {VARIED_SIZE} bytes, working set of "
+        f"{VARIED_SET} KiB\n{changes_text}",
         findings=[*_sentences(rows), sentence],
         draw=lambda figure: draw(figure, rows),
         size_inches=(11.0, 7.0),

@@ -56,8 +56,8 @@ PAIRS: Sequence[tuple[Case, Case]] = [
     (("store-64", "posted"), ("dma", "flush")),
     (("basic", "flush"), ("dma", "flush")),
 ]
-# The largest message of one packet, where the way to the NI and what is assumed are varied; of DMA
-# the least that its name promises.
+# The largest message of one packet, where the way to the NI and what is not known are varied; of
+# DMA the least that its name promises.
 VARIED: dict[Case, int] = {
     ("express", "-"): 4,
     ("store-64", "posted"): 60,
@@ -66,12 +66,6 @@ VARIED: dict[Case, int] = {
     ("dma", "flush"): 4096,
 }
 ATTACH_NS = (0, 25, 50, 100, 200)
-ASSUMED = (
-    "voyager.nes.attach", "voyager.nes.pointer_access", "voyager.nes.sram_access",
-    "voyager.nes.transmit", "voyager.nes.receive", "voyager.dma.setup", "node.core.store_64",
-    "node.core.load", "node.order.fence", "node.order.flush", "node.write_buffer.posted",
-    "node.bus.address", "node.dram.first_chunk", "network.link_latency", "network.routing_delay",
-)  # fmt: skip
 SHOWN = (4, 8, 60, 88, 256, 1024, 4096, 65536)
 
 
@@ -101,8 +95,8 @@ def runs(quick: bool) -> list[Run]:
     ]
     varied = _run("varied", (32, 32), {CASES[case]: [size] for case, size in VARIED.items()})
     found += [_behind(varied, ns) for ns in (ATTACH_NS[:2] if quick else ATTACH_NS)]
-    assumed = ASSUMED[:2] if quick else ASSUMED
-    return [*found, *sensitivity.runs(varied, sensitivity.assumptions(MACHINE, assumed))]
+    ranged = sensitivity.ranged(MACHINE)
+    return [*found, *sensitivity.runs(varied, ranged[:2] if quick else ranged)]
 
 
 def _behind(base: Run, ns: int) -> Run:
@@ -184,7 +178,7 @@ def report(outputs: Mapping[str, Output]) -> Report:
     rows = sorted(row for each in attach.values() for row in each)
     behind = Table("attach", Behind._fields, rows)
     varied, varied_text, sentence = sensitivity.report(
-        ["varied"], sensitivity.assumptions(MACHINE, ASSUMED), outputs, varied_figures
+        ["varied"], sensitivity.ranged(MACHINE), outputs, varied_figures
     )
     at = ", ".join(f"{case_label(*case)} {size:,}" for case, size in VARIED.items())
     four, sixty = found["express", "-", 1, 4], found["store-64", "posted", 1, 60]
@@ -193,7 +187,8 @@ def report(outputs: Mapping[str, Output]) -> Report:
         [
             logp_view(found),
             f"By how far the NI is (bytes: {at})\n{behind.text(left=(1, 2))}",
-            f"Change [%] when an assumption is halved or doubled (bytes: {at})\n{varied_text}",
+            "Change [%] when a value is the least or the greatest that is plausible, what moves "
+            f"most first (bytes: {at})\n{varied_text}",
         ]
     )
     return Report(

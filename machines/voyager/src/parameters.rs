@@ -155,7 +155,7 @@ chasqui_config::parameters! {
         /// auto: longest message by Tag-On; 0: none goes by Tag-On.
         tag_on: Bytes = "0 B", range "0 B" ..= "64 B", source "ours, measured: Basic is sooner at every length";
         /// auto, basic: longest message by Basic.
-        eager: Bytes = "1 KiB", range "48 B" ..= "2 KiB", source "assumption, measured: half a round trip takes as long by Basic as by DMA at 1.0 (flush) to 1.2 KiB (reclaim)";
+        eager: Bytes = "1 KiB", range "48 B" ..= "2 KiB", source "assumption, measured: end to end Basic is the sooner up to some 1.3 KiB (docs/voyager.md), but DMA has the shorter gap from 256 bytes on";
     }
 }
 

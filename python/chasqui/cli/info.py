@@ -129,6 +129,7 @@ def _all_about(each: dict[str, Any]) -> str:
         "default": _shown(each["default"]),
         "type": _shown(each["type"]),
         "allowed": _allowed(each),
+        **({"range": " to ".join(each["plausible"])} if each["plausible"] else {}),
         "source": _shown(each["source"]),
         "meaning": textwrap.fill(str(each["doc"]), WIDTH, subsequent_indent=" " * 11),
     }

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use chasqui_config::{Bytes, Cycles, Duration, Frequency};
 use chasqui_engine::{Clock, Time};
+use chasqui_hart::predictor::{CounterCosts, Prediction};
 use chasqui_hart::testing::program::{DEVICE, MESSAGES, NETWORK};
 use chasqui_hart::{Halt, Hart, State, Timing};
 use chasqui_memory::{
@@ -15,6 +16,7 @@ use chasqui_memory::{
     OrderParameters, PAGE_BYTES, Port, PortKind, PortParameters, Stall, Stored, TlbParameters,
     WriteBufferParameters, pte,
 };
+use chasqui_random::Random;
 use service::Service;
 
 /// Bytes of physical memory.
@@ -128,6 +130,19 @@ impl Setup {
             brought: vec![],
         }
     }
+}
+
+/// Any prediction, of any size: small tables, so that branches meet in them. `longest`: cycles that a target costs.
+pub fn prediction(random: &mut Random, longest: u8) -> Prediction {
+    if random.once_in(3) {
+        return Prediction::Static;
+    }
+    Prediction::Counters(CounterCosts {
+        history: 1 << random.below(8),
+        targets: random.pick(&[1, 2, 5, 64]),
+        target_missed: random.pick(&[0, 1, longest]),
+        jump_mispredicted: random.pick(&[0, 2, longest]),
+    })
 }
 
 /// What a bench's hart does.

@@ -4,8 +4,8 @@
 //! back to the same registers and the same memory, every uncached read may be repeated, and nothing but
 //! the hart itself happened in the node, then it does the same for ever, until an event that it can see.
 //!
-//! - If caches, TLBs and buffers are as they were too, and the bus stands as it stood, each iteration also
-//!   takes the same time. The hart is *parked*: when an event comes it is moved on by whole iterations, with
+//! - If caches, TLBs, buffers and the predictor of branches are as they were too, and the bus stands as it stood, each
+//!   iteration also takes the same time. The hart is *parked*: when an event comes it is moved on by whole iterations, with
 //!   their statistics and bus transactions, to the last that ends before the event, and runs on from there.
 //! - If not, or if skipping is switched off, or if the loop is the program's, around calls that test, the
 //!   hart is *suspended*: it executes all those iterations, but no sooner than an event comes.
@@ -19,6 +19,7 @@
 
 use chasqui_counters::Counters as _;
 use chasqui_engine::Time;
+use chasqui_hart::predictor::Predictor;
 use chasqui_hart::supervisor::Supervisor;
 use chasqui_hart::{Handlers, Hart, HartStatistics, State};
 use chasqui_memory::{Bus, BusStatistics, PortStatistics};
@@ -38,6 +39,7 @@ struct Snapshot {
     supervisor: Option<Supervisor>,
     /// Of a hart with interrupts at user level.
     handlers: Option<Handlers>,
+    predictor: Predictor,
     cycle: u64,
     changes: u64,
     reservation: Option<u64>,
@@ -95,6 +97,8 @@ pub(crate) struct Spin {
     from: Time,
     /// Pauses since an event.
     idle: u32,
+    /// Turns of a loop that repeats itself, but for what the predictor of branches has learnt of it.
+    learning: u32,
     /// Calls that have returned.
     returns: u64,
     /// What is observed began at a yield, not at a pause.
@@ -115,6 +119,10 @@ pub(crate) struct Spin {
 
 /// An observation that reaches this many instructions without a pause or yield was not of a polling loop.
 const OBSERVED_MAX: u64 = 20_000;
+
+/// So many turns of a loop may teach the predictor something, before the loop is taken to repeat itself in its values
+/// alone. A 2-bit counter is where it stays after three: each turn moves it by the same steps up and down.
+const LEARNING_MAX: u32 = 4;
 
 /// So many pauses without any event: the program itself may be polling, with calls that test. Before,
 /// observation ends with the call, since it slows down what the program does afterwards.
@@ -157,6 +165,9 @@ impl Spin {
         let quiet = hart.port.is_quiet();
         if let Some(last) = self.last.as_ref().filter(|_| self.observed && self.from_yield == at_yield) {
             let found = last.repetition(hart, bus, &counters, self.returns, quiet);
+            let learns = !at_yield && found.is_some() && last.predictor != *hart.predictor();
+            self.learning = if learns { self.learning + 1 } else { 0 };
+            let found = found.filter(|_| !learns || self.learning > LEARNING_MAX);
             self.repeats = found.is_some();
             self.interrupts = hart.interrupts();
             match found {
@@ -179,10 +190,11 @@ impl Spin {
         let (cycle, changes, returns) = (hart.cycle, hart.port.changes(), self.returns);
         let (reservation, asked) = (hart.port.reservation(), hart.port.asked());
         let (supervisor, handlers) = (hart.supervisor().cloned(), hart.handlers().cloned());
+        let predictor = hart.predictor().clone();
         match &mut self.last {
             Some(last) => {
                 last.state.clone_from(&hart.state);
-                (last.supervisor, last.handlers) = (supervisor, handlers);
+                (last.supervisor, last.handlers, last.predictor) = (supervisor, handlers, predictor);
                 (last.cycle, last.changes, last.returns) = (cycle, changes, returns);
                 (last.reservation, last.counters) = (reservation, counters);
                 (last.asked, last.sole) = (asked, sole);
@@ -193,6 +205,7 @@ impl Spin {
                     state,
                     supervisor,
                     handlers,
+                    predictor,
                     cycle,
                     changes,
                     reservation,
@@ -243,6 +256,7 @@ impl Spin {
     pub fn event(&mut self, hart: &mut Hart, until: Time) {
         self.from = self.from.max(until);
         self.idle = 0;
+        self.learning = 0;
         self.repeats = false;
         self.stop(hart);
     }
@@ -313,8 +327,12 @@ impl Snapshot {
         }
         // Marks of calls are recorded one by one.
         let in_call = self.returns == returns;
-        let exact =
-            in_call && (!timed || self.changes == hart.port.changes() && repeats(hart, bus, self, now));
+        let times = |bus| {
+            self.changes == hart.port.changes()
+                && self.predictor == *hart.predictor()
+                && repeats(hart, bus, self, now)
+        };
+        let exact = in_call && (!timed || times(bus));
         if exact {
             let cycles = if timed { hart.cycle - self.cycle } else { 0 };
             Some(Repetition::Exact(Parked { cycles, before: self.counters, after: *now }))
